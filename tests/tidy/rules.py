@@ -1,0 +1,267 @@
+"""The rules of the house that a machine can hold. Each rule is a generator of findings over a Tree
+and says in its docstring what it asks."""
+
+import ast
+import os
+import re
+
+import cpp
+from tree import Finding, slug
+
+FILE_LINES_MAX = 500
+FUNCTION_LINES_MAX = 60
+LINE_LENGTH_MAX = 100
+
+# Which rooms of src/ a room may include, besides itself.
+IMPORTS = {
+    "model": set(),
+    "storage": set(),
+    "codec": set(),
+    "layout": {"model", "storage", "codec"},
+    "plan": {"layout", "model"},
+    "exec": {"plan", "layout", "model", "storage", "codec"},
+    "commit": {"exec", "plan", "layout", "model", "storage", "codec"},
+    "dialect": {"exec", "model", "storage"},
+    "sim": {"plan", "layout", "model"},
+    "api": {"commit", "exec", "plan", "layout", "model", "storage", "codec"},
+}
+# Of the public face every room may include these; the rest belongs to api.
+SHARED_FACE = {"sluice/error.hpp", "sluice/types.hpp", "sluice/options.hpp"}
+MPI_ROOMS = {"exec", "api", "storage"}
+
+
+def rule_imports(tree):
+    """Rooms of src/ include downwards only, by paths from src/; the public face includes nothing
+    but itself; mpi.h only in exec, api and storage."""
+    for file in tree.cpp():
+        for include in cpp.includes(file.text):
+            message = _import_fault(file, include)
+            if message:
+                yield Finding(file.path, include.line, "imports", message)
+        if file.room is not None and file.room not in IMPORTS:
+            yield Finding(file.path, 1, "imports", f"'{file.room}' is no room of src/")
+
+
+def _import_fault(file, include):
+    first, _, rest = include.path.partition("/")
+    if file.top == "include":
+        if (not include.angled or first in IMPORTS and rest) and first != "sluice":
+            return f"the public face includes only sluice/ headers, not {include.path}"
+        return None
+    if file.room is None:
+        return None
+    if include.path == "mpi.h" and file.room not in MPI_ROOMS:
+        return f"mpi.h belongs to {', '.join(sorted(MPI_ROOMS))}: talk through exec::Transport"
+    if first == "sluice" and rest:
+        if include.path in SHARED_FACE or file.room == "api":
+            return None
+        return f"{include.path} is the api's; other rooms include {', '.join(sorted(SHARED_FACE))}"
+    if first in IMPORTS and rest:
+        if first == file.room or first in IMPORTS.get(file.room, ()):
+            return None
+        allowed = ", ".join(sorted(IMPORTS.get(file.room, ()))) or "no other room"
+        return f"{file.room} must not include {first} (it may include {allowed})"
+    if not include.angled:
+        return f'"{include.path}" is no path from src/ or include/'
+    return None
+
+
+# Always system I/O when called as a free function.
+_SYSTEM_CALLS = """
+    openat creat fopen freopen fdopen fread fwrite fclose tmpfile mkstemp popen
+    pread pread64 preadv preadv2 pwrite pwrite64 pwritev pwritev2 readv writev lseek lseek64
+    fsync fdatasync sync_file_range syncfs ftruncate ftruncate64 truncate fallocate posix_fallocate
+    posix_fadvise sendfile copy_file_range splice fcntl ioctl flock
+    fstat lstat statx fstatat statfs fstatfs statvfs fstatvfs futimens utimensat
+    unlink unlinkat renameat renameat2 mkdir mkdirat rmdir opendir readdir closedir
+    aio_read aio_write io_setup io_submit io_uring_setup
+""".split()
+# Names that members also have: system I/O only when written `::name(`.
+_QUALIFIED_CALLS = "open read write close rename remove stat link symlink sync dup dup2".split()
+_IO_PATTERNS = [
+    (re.compile(r"(?<![\w.:>])(?:::|std::)?(%s)\s*\(" % "|".join(_SYSTEM_CALLS)), "calls {0}()"),
+    (re.compile(r"(?<![\w>])::(%s)\s*\(" % "|".join(_QUALIFIED_CALLS)), "calls ::{0}()"),
+    (re.compile(r"\bstd::(basic_[io]?fstream|[io]?fstream|basic_filebuf|filebuf)\b"), "uses {0}"),
+    (re.compile(r"\bstd::(rename|system)\s*\("), "calls std::{0}()"),
+    # std::remove of one argument is <cstdio>'s, of three <algorithm>'s.
+    (re.compile(r"\bstd::(remove)\s*\((?:[^(),]|\([^()]*\))*\)"), "calls std::{0}() of a path"),
+    (re.compile(r"\bfilesystem::(?!path\b)(\w+)"), "uses filesystem::{0}"),
+    (re.compile(r"\bnamespace\s+\w+\s*=\s*(std::filesystem)\b"), "abbreviates {0}"),
+    (re.compile(r"\b(O_(?:RDONLY|WRONLY|RDWR|CREAT|DIRECT))\b"), "uses {0}"),
+    (re.compile(r"\b(FILE)\s*\*"), "uses {0}*"),
+    (re.compile(r"\b(MPI_File_\w+)\s*\("), "calls {0}()"),
+    (re.compile(r"\b(H5F(?:open|create))\s*\([^;]*?,\s*H5P_DEFAULT\s*\)\s*[;)]"),
+     "calls {0}() with HDF5's own driver"),
+]
+_IO_HEADERS = {"fstream", "fcntl.h", "sys/stat.h", "sys/uio.h", "sys/file.h", "sys/ioctl.h",
+               "sys/statfs.h", "sys/statvfs.h", "dirent.h", "aio.h"}
+
+
+def rule_system_io(tree):
+    """In src/ only storage/ asks the operating system to read, write or name files."""
+    for file in tree.cpp():
+        if file.room is None or file.room == "storage":
+            continue
+        for include in cpp.includes(file.text):
+            if include.path in _IO_HEADERS:
+                yield _io(file, include.line, f"includes <{include.path}>")
+        code = cpp.blank(file.text)
+        for pattern, message in _IO_PATTERNS:
+            for match in pattern.finditer(code):
+                yield _io(file, cpp.line_at(code, match.start(1)), message.format(match[1]))
+
+
+def _io(file, line, what):
+    return Finding(file.path, line, "system-io", f"{what}: file I/O goes through storage/")
+
+
+def rule_file_length(tree):
+    """No source file, script or build file above 500 lines."""
+    for file in tree.files.values():
+        lines = file.text.count("\n")
+        if lines > FILE_LINES_MAX and _is_source(file):
+            message = f"{lines} lines, at most {FILE_LINES_MAX}"
+            yield Finding(file.path, lines, "file-length", message)
+
+
+def rule_line_length(tree):
+    """No line of a source file, script or build file above 100 characters."""
+    for file in tree.files.values():
+        if not _is_source(file):
+            continue
+        for number, line in enumerate(file.text.split("\n"), 1):
+            if len(line) > LINE_LENGTH_MAX:
+                message = f"{len(line)} characters, at most {LINE_LENGTH_MAX}"
+                yield Finding(file.path, number, "line-length", message)
+
+
+def _is_source(file):
+    return file.is_cpp or file.is_script or file.is_build_file or file.suffix == ".f90"
+
+
+def rule_function_length(tree):
+    """No function above 60 lines, from its declaration to its closing brace (C++, Python, bash)."""
+    for file in tree.files.values():
+        try:
+            found = list(_functions(file))
+        except (cpp.Unreadable, SyntaxError) as error:
+            yield Finding(file.path, 1, "function-length", f"cannot be read: {error}")
+            continue
+        for name, first, last in found:
+            lines = last - first + 1
+            if lines > FUNCTION_LINES_MAX:
+                message = f"{name}() has {lines} lines, at most {FUNCTION_LINES_MAX}"
+                yield Finding(file.path, first, "function-length", message)
+
+
+def _functions(file):
+    if file.is_cpp:
+        for function in cpp.functions(file.text):
+            yield function.name, function.first_line, function.last_line
+    elif file.suffix == ".py":
+        for node in ast.walk(file.python):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                yield node.name, node.lineno, node.end_lineno
+    elif file.is_script:
+        for match in re.finditer(r"^(\w+)\(\) \{\n(?:.*\n)*?\}$", file.text, re.MULTILINE):
+            first = cpp.line_at(file.text, match.start())
+            yield match[1], first, first + match[0].count("\n")
+
+
+def rule_dead_files(tree):
+    """Every header is included by another file than its own .cpp; every .cpp is compiled."""
+    included = set()
+    for file in tree.cpp():
+        for include in cpp.includes(file.text):
+            target = tree.resolve(file, include)
+            if target and os.path.splitext(target)[0] != os.path.splitext(file.path)[0]:
+                included.add(target)
+    for file in tree.cpp():
+        if file.suffix in (".hpp", ".h"):
+            if file.top != "include" and file.path not in included:
+                yield Finding(file.path, 1, "dead-files", "no other file includes it")
+        elif not _is_built(tree, file):
+            yield Finding(file.path, 1, "dead-files", "nothing compiles it")
+
+
+def _is_built(tree, file):
+    if file.path.startswith("src/"):
+        return tree.built is None or file.path in tree.built
+    is_bench = file.path.startswith(("bench/", "tests/bench/"))
+    if tree.built is not None and not is_bench:
+        return file.path in tree.built
+    # The benchmarks are not always configured: their build files must name them.
+    stem = os.path.splitext(os.path.basename(file.path))[0]
+    short = re.sub(r"_test$", "", stem)
+    pattern = re.compile(r"\b(?:%s|%s)\b" % (re.escape(stem), re.escape(short)))
+    tops = ("bench", "tests") if is_bench else (file.top,)
+    return any(
+        pattern.search(other.text)
+        for other in tree.files.values()
+        if other.top in tops and other.path.endswith("CMakeLists.txt")
+    )
+
+
+# Put together from pieces so that this file does not find itself.
+_UNFINISHED = re.compile(r"\b(%s)\b" % "|".join(("TO" + "DO", "FIX" + "ME", "XX" + "X")))
+_HOMES = "|".join(("wo" + "rk", "ro" + "ot", "ho" + r"me/\w+", "Us" + "ers"))
+_MACHINE_PATH = re.compile(r"(?<![\w.\-/}>)*])/(?:" + _HOMES + r")/|/tmp/" + r"sl\b")
+
+
+def rule_text(tree):
+    """No unfinished marks, no paths of somebody's machine."""
+    for file in tree.files.values():
+        for pattern, what in ((_UNFINISHED, "unfinished"), (_MACHINE_PATH, "a machine's path")):
+            for match in pattern.finditer(file.text):
+                line = cpp.line_at(file.text, match.start())
+                yield Finding(file.path, line, "text", f"{what}: {match[0]}")
+
+
+_CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"!?\[[^\]]*\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
+
+
+def rule_links(tree):
+    """Links between documents lead to files, and to headings, that exist."""
+    folders = {""}
+    for path in tree.files:
+        while path := os.path.dirname(path):
+            folders.add(path)
+    for file in tree.files.values():
+        if file.suffix != ".md":
+            continue
+        prose = _CODE.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), file.text)
+        for match in _LINK.finditer(prose):
+            message = _link_fault(tree, folders, file, match[1])
+            if message:
+                yield Finding(file.path, cpp.line_at(prose, match.start()), "links", message)
+
+
+def _link_fault(tree, folders, file, target):
+    if re.match(r"[a-z][a-z0-9+.-]*:", target):
+        return None
+    path, _, anchor = target.partition("#")
+    if path:
+        path = os.path.normpath(os.path.join(os.path.dirname(file.path), path))
+    else:
+        path = file.path
+    path = "" if path == "." else path.replace(os.sep, "/")
+    if path not in folders and not tree.exists(path):
+        return f"no such file: {target}"
+    if anchor and path.endswith(".md"):
+        text = re.sub(r"^```.*?^```", "", tree.files[path].text, flags=re.MULTILINE | re.DOTALL)
+        if anchor not in {slug(h) for h in re.findall(r"^#+ (.*)$", text, re.MULTILINE)}:
+            return f"no such heading: {target}"
+    return None
+
+
+RULES = {
+    "imports": rule_imports,
+    "system-io": rule_system_io,
+    "file-length": rule_file_length,
+    "line-length": rule_line_length,
+    "function-length": rule_function_length,
+    "dead-files": rule_dead_files,
+    "text": rule_text,
+    "links": rule_links,
+}
