@@ -1,0 +1,220 @@
+// Sluice for C++: parallel arrays of an MPI simulation in plain HDF5.
+//
+//   sluice::File out(comm, "spins.h5", sluice::Mode::write);
+//   auto spins = out.define<double>("spins", {atoms, 3}, {.steps = true, .unit = "1"});
+//   for (...) {
+//     auto step = out.begin_step({.time = t});
+//     step.put(spins, mine, {.start = {first, 0}, .count = {n, 3}});
+//     step.end();                                    // the caller's buffers are free again
+//   }
+//   out.close();
+//
+// Conventions. Dimensions are in C order, slowest first. "Collective" means that every rank of the
+// file's communicator must call it, in the same order; everything else is local. Memory handed to
+// put() belongs to Sluice until the step's end() (outside a step: flush() or close()) returns.
+// Failures throw sluice::Error; what one rank meets in a collective is thrown on every rank. A File
+// and its steps are used by one thread of a rank at a time.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <mpi.h>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "sluice/error.hpp"
+#include "sluice/options.hpp"
+#include "sluice/types.hpp"
+
+namespace sluice {
+
+namespace detail {
+class FileImpl;
+}
+
+enum class Mode : std::uint8_t {
+  read,
+  write,   ///< built under a temporary name; replaces an old file at the first commit
+  create,  ///< as write, but Error exists where the file is there already
+  append,  ///< adds steps and variables to a file that is there
+};
+
+using Shape = std::vector<std::uint64_t>;
+
+/// The value of an attribute.
+using Value = std::variant<bool, std::int32_t, std::int64_t, float, double, std::string,
+                           std::vector<std::int32_t>, std::vector<std::int64_t>, std::vector<float>,
+                           std::vector<double>, std::vector<std::string>>;
+
+struct VariableOptions {
+  bool steps = false;     ///< a value for every step: the file's leading dimension is unlimited
+  std::string unit = {};  ///< attribute `units`
+  std::string description = {};  ///< attribute `long_name`
+  bool partial = false;          ///< steps may leave elements out; they read as `fill`
+  double fill = 0;               ///< for partial variables
+  Shape chunk = {};  ///< tile of the file in elements; empty: chosen from the first step
+};
+
+/// Which part of a variable, and where it stands in memory.
+struct Selection {
+  Shape start = {};             ///< empty: zeros
+  Shape count = {};             ///< empty: up to the end of the shape
+  Shape memory_shape = {};      ///< the whole array in memory (ghost cells); empty: count
+  Shape memory_start = {};      ///< where the block begins in it; empty: zeros
+  bool allow_overflow = false;  ///< narrowing conversions may lose values
+};
+
+struct StepOptions {
+  double time = std::numeric_limits<double>::quiet_NaN();  ///< stored in dataset `time`
+};
+
+/// A handle, valid as long as its File.
+class Variable {
+ public:
+  Variable() = default;
+  explicit Variable(std::uint32_t index) : index_(index) {}
+  std::uint32_t index() const noexcept { return index_; }
+
+ private:
+  std::uint32_t index_ = std::numeric_limits<std::uint32_t>::max();
+};
+
+/// What is known of a variable.
+struct VariableInfo {
+  std::string name;
+  Type type;
+  Shape shape;  ///< without the step dimension
+  bool steps = false;
+};
+
+/// The receipt of a step. Copies share one state.
+class Ticket {
+ public:
+  Ticket() = default;
+  Ticket(std::uint64_t step, bool durable) : step_(step), durable_(durable) {}
+  std::uint64_t step() const noexcept { return step_; }
+  /// Does the step survive kill -9, a node's loss, a power cut?
+  bool durable() const noexcept { return durable_; }
+  /// Returns when durable() will not change any more. Local.
+  void wait() const noexcept {}
+
+ private:
+  std::uint64_t step_ = 0;
+  bool durable_ = false;
+};
+
+/// One step under way. Destroying it without end() abandons the step: on this rank while an
+/// exception unwinds, the step then fails on every rank with that rank's error instead of hanging.
+class Step {
+ public:
+  Step(Step&& other) noexcept;
+  Step& operator=(Step&&) = delete;
+  Step(const Step&) = delete;
+  Step& operator=(const Step&) = delete;
+  ~Step();
+
+  /// This rank's part of a variable; any number of times, zero-size parts too, none at all. Local.
+  /// data: row-major, of Selection.count elements (or memory_shape). Must not change before end().
+  template <class T>
+  void put(Variable variable, const T* data, const Selection& selection = {}) {
+    put_raw(variable, data, type_of<T>(), selection);
+  }
+  void put_raw(Variable variable, const void* data, Type type, const Selection& selection);
+
+  /// Rows by global index: row i of `data` (all dimensions but the first, row-major) goes to row
+  /// ids[i]. Rows may come from any rank in any order; each exactly once, unless the variable is
+  /// partial: then missing rows read as fill. Local; ids and data must not change before end().
+  template <class T>
+  void put_rows(Variable variable, const std::uint64_t* ids, std::uint64_t rows, const T* data) {
+    put_rows_raw(variable, ids, rows, data, type_of<T>());
+  }
+  void put_rows_raw(Variable variable, const std::uint64_t* ids, std::uint64_t rows,
+                    const void* data, Type type);
+
+  /// Writes and commits the step. Collective. On failure every rank throws the same Error, and
+  /// the file holds the steps before this one.
+  Ticket end();
+
+ private:
+  friend class File;
+  explicit Step(detail::FileImpl* file);
+  detail::FileImpl* file_;
+};
+
+/// An open file. Closing is collective; the destructor closes, and reports what fails to stderr.
+class File {
+ public:
+  /// Collective over `comm`, which is duplicated.
+  File(MPI_Comm comm, const std::string& path, Mode mode, const Options& options = {});
+  explicit File(std::unique_ptr<detail::FileImpl> impl);
+  File(File&&) noexcept;
+  File& operator=(File&&) noexcept;
+  ~File();
+
+  // -- describing (collective in the sense that every rank says the same in the same order; no
+  //    communication until the next commit, which compares) -------------------------------------
+  /// A variable of file type T. `/` in the name makes groups.
+  template <class T>
+  Variable define(const std::string& name, const Shape& shape,
+                  const VariableOptions& options = {}) {
+    return define_raw(name, type_of<T>(), shape, options);
+  }
+  Variable define_raw(const std::string& name, Type type, const Shape& shape,
+                      const VariableOptions& options);
+  /// An attribute of the file (owner ""), a group or a variable (owner: its name).
+  void set_attribute(const std::string& owner, const std::string& name, const Value& value);
+
+  // -- writing ----------------------------------------------------------------------------------
+  Step begin_step(const StepOptions& options = {});
+  /// A fixed variable (not of steps), outside any step; committed by flush(), the next step or
+  /// close(). Otherwise as Step::put.
+  template <class T>
+  void put(Variable variable, const T* data, const Selection& selection = {}) {
+    put_raw(variable, data, type_of<T>(), selection);
+  }
+  void put_raw(Variable variable, const void* data, Type type, const Selection& selection);
+  template <class T>
+  void put_rows(Variable variable, const std::uint64_t* ids, std::uint64_t rows, const T* data) {
+    put_rows_raw(variable, ids, rows, data, type_of<T>());
+  }
+  void put_rows_raw(Variable variable, const std::uint64_t* ids, std::uint64_t rows,
+                    const void* data, Type type);
+  /// Commits what was put outside steps. Collective.
+  Ticket flush();
+  /// Commits, and closes. Collective. A second close is Error wrong_state.
+  void close();
+
+  // -- reading (a file opened with Mode::read) ----------------------------------------------------
+  std::uint64_t steps() const;
+  /// The time given to begin_step, NaN where none was.
+  double time(std::uint64_t step) const;
+  std::vector<VariableInfo> variables() const;
+  Variable find(const std::string& name) const;  ///< Error not_found
+  VariableInfo info(Variable variable) const;
+  bool has_attribute(const std::string& owner, const std::string& name) const;
+  Value attribute(const std::string& owner, const std::string& name) const;
+
+  /// Reads a selection (each rank its own; count 0 is fine) of one step (ignored for fixed
+  /// variables) into `data`, converted to T. Collective.
+  template <class T>
+  void get(Variable variable, T* data, const Selection& selection = {}, std::uint64_t step = 0) {
+    get_raw(variable, data, type_of<T>(), selection, step);
+  }
+  void get_raw(Variable variable, void* data, Type type, const Selection& selection,
+               std::uint64_t step);
+  /// Reads rows by global index, each rank its own ids, repeats allowed. Collective.
+  template <class T>
+  void get_rows(Variable variable, const std::uint64_t* ids, std::uint64_t rows, T* data,
+                std::uint64_t step = 0) {
+    get_rows_raw(variable, ids, rows, data, type_of<T>(), step);
+  }
+  void get_rows_raw(Variable variable, const std::uint64_t* ids, std::uint64_t rows, void* data,
+                    Type type, std::uint64_t step);
+
+ private:
+  std::unique_ptr<detail::FileImpl> impl_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,51 @@
+// A tree of bounding boxes over the boxes of one variable, to find those that overlap a given one.
+//
+// Invariants: node i's children are i + 1 and node.right; a leaf holds at most leaf_size boxes;
+// the tree is balanced, so its depth is below 64.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "model/coverage.hpp"
+
+namespace sluice::model {
+
+class BoxTree {
+ public:
+  /// Over `boxes`, none empty, all of the same rank, which must outlive the tree.
+  explicit BoxTree(std::span<const OwnedBox> boxes);
+
+  /// The lowest j > i whose box overlaps that of i.
+  std::optional<std::size_t> first_overlap(std::size_t i) const;
+
+ private:
+  static constexpr std::uint32_t leaf_size = 8;
+
+  /// Corners: start and one past the end.
+  struct Corners {
+    Dims low;
+    Dims high;
+  };
+  struct Node {
+    Corners bounds;
+    std::uint32_t right = 0;  ///< 0: a leaf
+    std::uint32_t first = 0;  ///< of a leaf, in order_
+    std::uint32_t count = 0;
+    std::uint32_t last_box = 0;  ///< highest number of a box below
+  };
+
+  std::uint32_t build(std::uint32_t first, std::uint32_t count);
+  Node bound(std::uint32_t first, std::uint32_t count) const;
+  int widest_dimension(std::uint32_t first, std::uint32_t count) const;
+  bool meet(const Corners& a, const Corners& b) const;
+
+  int rank_ = 0;
+  std::vector<Corners> corners_;      // by number of box
+  std::vector<std::uint32_t> order_;  // numbers of boxes, leaf by leaf
+  std::vector<Node> nodes_;
+};
+
+}  // namespace sluice::model

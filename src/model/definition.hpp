@@ -1,0 +1,42 @@
+// What a simulation says of its output before any data: variables and attributes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "model/dims.hpp"
+#include "sluice/types.hpp"
+
+namespace sluice::model {
+
+/// A variable. Ranks must define the same ones in the same order.
+struct Definition {
+  std::string name;  ///< path in the file without leading slash; `/` makes groups
+  Type type;
+  Dims shape;            ///< without the step dimension
+  bool stepped = false;  ///< one value of `shape` a step; the leading dimension is unlimited
+  bool partial = false;  ///< elements may be left out; they read as `fill`
+  double fill = 0;
+  Dims chunk;  ///< asked for by the caller; empty: the layout chooses
+
+  std::uint64_t bytes_per_step() const {
+    return checked_product(shape.volume(), type.bytes, "variable size in bytes");
+  }
+  friend bool operator==(const Definition&, const Definition&) = default;
+};
+
+using AttributeValue =
+    std::variant<bool, std::int32_t, std::int64_t, float, double, std::string,
+                 std::vector<std::int32_t>, std::vector<std::int64_t>, std::vector<float>,
+                 std::vector<double>, std::vector<std::string>>;
+
+struct Attribute {
+  std::string owner;  ///< "" the file, else a group or a variable
+  std::string name;
+  AttributeValue value;
+  friend bool operator==(const Attribute&, const Attribute&) = default;
+};
+
+}  // namespace sluice::model

@@ -1,0 +1,106 @@
+#include "model/name.hpp"
+
+#include <cstdint>
+
+#include "sluice/error.hpp"
+
+namespace sluice::model {
+namespace {
+
+/// Length of the UTF-8 sequence at the front of `text`, 0 where there is none.
+std::size_t sequence_length(std::string_view text) noexcept {
+  const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
+  if (byte(0) < 0x80) {
+    return 1;
+  }
+  const std::size_t length = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
+  if (byte(0) < 0xc2 || byte(0) > 0xf4 || text.size() < length) {
+    return 0;  // a continuation byte, an overlong lead, above U+10FFFF, or cut off
+  }
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) {
+      return 0;
+    }
+  }
+  const bool overlong = (byte(0) == 0xe0 && byte(1) < 0xa0) || (byte(0) == 0xf0 && byte(1) < 0x90);
+  const bool surrogate = byte(0) == 0xed && byte(1) >= 0xa0;
+  const bool too_large = byte(0) == 0xf4 && byte(1) >= 0x90;
+  return overlong || surrogate || too_large ? 0 : length;
+}
+
+[[noreturn]] void refuse(std::string_view name, const char* why) {
+  throw Error(Code::bad_name, "name " + quoted(name) + " " + why);
+}
+
+void check_component(std::string_view name, std::string_view component) {
+  if (component.empty()) {
+    refuse(name, "has an empty path component: use single slashes");
+  }
+  if (component == "." || component == "..") {
+    refuse(name, "has a path component . or ..: name the path from the root");
+  }
+  if (component.size() > max_component_bytes) {
+    refuse(name, "has a path component of more than 255 bytes");
+  }
+}
+
+}  // namespace
+
+bool is_utf8(std::string_view text) noexcept {
+  while (!text.empty()) {
+    const std::size_t length = sequence_length(text);
+    if (length == 0) {
+      return false;
+    }
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+std::string quoted(std::string_view text, std::size_t max_bytes) {
+  constexpr const char* digits = "0123456789abcdef";
+  std::string out = "\"";
+  std::size_t used = 0;
+  while (used < text.size() && used < max_bytes) {
+    const std::string_view rest = text.substr(used);
+    const auto first = static_cast<std::uint8_t>(rest[0]);
+    const std::size_t length = sequence_length(rest);
+    const bool plain = length > 1 || (first >= 0x20 && first < 0x7f);
+    if (plain) {
+      out += rest.substr(0, length);
+    } else {
+      out += "\\x";
+      out += digits[first >> 4];
+      out += digits[first & 15];
+    }
+    used += plain ? length : 1;
+  }
+  return out + (used < text.size() ? "...\"" : "\"");
+}
+
+void check_name(std::string_view name) {
+  if (name.empty()) {
+    throw Error(Code::bad_name, "a name is empty");
+  }
+  if (name.find('\0') != std::string_view::npos) {
+    refuse(name, "contains NUL");
+  }
+  if (!is_utf8(name)) {
+    refuse(name, "is not valid UTF-8");
+  }
+  if (name.front() == '/') {
+    refuse(name, "is an absolute path: leave out the leading slash");
+  }
+  if (name.back() == '/') {
+    refuse(name, "ends in a slash");
+  }
+  std::string_view rest = name;
+  for (std::size_t slash = rest.find('/'); slash != std::string_view::npos;
+       slash = rest.find('/')) {
+    check_component(name, rest.substr(0, slash));
+    rest.remove_prefix(slash + 1);
+  }
+  check_component(name, rest);
+}
+
+}  // namespace sluice::model
