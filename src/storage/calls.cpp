@@ -1,0 +1,152 @@
+#include "storage/calls.hpp"
+
+#include <cerrno>
+#include <filesystem>
+#include <limits>
+#include <system_error>
+
+namespace sluice::storage {
+
+namespace {
+
+/// What the user can do about it; empty where nothing general can be said.
+const char* remedy(int error_number) {
+  switch (error_number) {
+    case ENOENT:
+      return "check that the file and its folder exist";
+    case EEXIST:
+      return "choose another name or remove the old file";
+    case EACCES:
+    case EPERM:
+      return "check the permissions of the file and its folder";
+    case EROFS:
+      return "choose a folder that can be written";
+    case ENOSPC:
+      return "free space and run the step again";
+    case EDQUOT:
+      return "free quota and run the step again";
+    case EFBIG:
+      return "raise the limit of file size (ulimit -f) or split the output";
+    case EIO:
+      return "check the disk (kernel log); what was not synced before may be lost";
+    case ESTALE:
+      return "the file was replaced or removed on the server: open it again";
+    case EMFILE:
+    case ENFILE:
+      return "raise the limit of open files (ulimit -n)";
+    case EISDIR:
+    case ENOTDIR:
+      return "check the path";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
+const char* call_name(Call call) noexcept {
+  switch (call) {
+    case Call::create:
+      return "create";
+    case Call::open:
+      return "open";
+    case Call::write:
+      return "write";
+    case Call::read:
+      return "read";
+    case Call::preallocate:
+      return "preallocate";
+    case Call::sync:
+      return "sync";
+    case Call::size:
+      return "size";
+    case Call::resize:
+      return "resize";
+    case Call::set_modified:
+      return "set_modified";
+    case Call::modified:
+      return "modified";
+    case Call::exists:
+      return "exists";
+    case Call::rename:
+      return "rename";
+    case Call::remove:
+      return "remove";
+    case Call::sync_directory:
+      return "sync_directory";
+  }
+  return "unknown";
+}
+
+std::string describe(Call call, std::uint64_t bytes, std::uint64_t offset) {
+  const std::string extent =
+      " of " + std::to_string(bytes) + " bytes at offset " + std::to_string(offset);
+  switch (call) {
+    case Call::write:
+    case Call::read:
+      return call_name(call) + extent;
+    case Call::preallocate:
+      return "reservation" + extent;
+    case Call::resize:
+      return "change of size to " + std::to_string(bytes) + " bytes";
+    case Call::size:
+      return "asking for the size";
+    case Call::set_modified:
+      return "setting the modification time";
+    case Call::modified:
+      return "asking for the modification time";
+    case Call::exists:
+      return "looking it up";
+    case Call::sync_directory:
+      return "sync of its folder";
+    default:
+      return call_name(call);
+  }
+}
+
+Code code_of_errno(int error_number) noexcept {
+  switch (error_number) {
+    case ENOENT:
+      return Code::not_found;
+    case EEXIST:
+      return Code::exists;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return Code::permission;
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+      return Code::no_space;
+    default:
+      return Code::io;
+  }
+}
+
+Error system_error(const std::string& path, const std::string& what, int error_number) {
+  std::string text =
+      path + ": " + what + " failed: " + std::generic_category().message(error_number);
+  if (const char* help = remedy(error_number); *help != '\0') {
+    text += ": ";
+    text += help;
+  }
+  return Error(code_of_errno(error_number), text);
+}
+
+void check_range(const std::string& path, Call call, std::uint64_t bytes, std::uint64_t offset) {
+  constexpr auto largest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  if (offset <= largest && bytes <= largest - offset) return;
+  throw Error(Code::invalid_argument,
+              path + ": " + describe(call, bytes, offset) + " ends beyond the largest file size");
+}
+
+std::string normal_path(const std::string& path) {
+  return std::filesystem::path(path).lexically_normal().string();
+}
+
+std::string folder_of(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+}  // namespace sluice::storage

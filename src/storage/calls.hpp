@@ -1,0 +1,53 @@
+// Names of the storage calls, and the one place where errno becomes an Error.
+//
+// Invariants: every Storage, real or made for a test, words a failure by system_error() and
+// describe(), so an injected fault reads like the real one.
+#pragma once
+
+#include <cstdint>
+#include <sluice/error.hpp>
+#include <string>
+
+namespace sluice::storage {
+
+enum class Call : std::uint8_t {
+  create,
+  open,
+  write,
+  read,
+  preallocate,
+  sync,
+  size,
+  resize,
+  set_modified,
+  modified,
+  exists,
+  rename,
+  remove,
+  sync_directory,
+};
+inline constexpr int call_count = 14;
+
+/// Lower-case name, e.g. "sync_directory".
+const char* call_name(Call call) noexcept;
+
+/// What was tried, for messages: `write of 4096 bytes at offset 0`. `bytes` and `offset` are used
+/// by write, read, preallocate and (bytes) resize only.
+std::string describe(Call call, std::uint64_t bytes = 0, std::uint64_t offset = 0);
+
+/// The pinned code of an errno: not_found, exists, permission, no_space, else io.
+Code code_of_errno(int error_number) noexcept;
+
+/// `PATH: WHAT failed: errno in words: remedy`, with the code of `error_number`.
+Error system_error(const std::string& path, const std::string& what, int error_number);
+
+/// Error invalid_argument where [offset, offset + bytes) ends beyond the largest file (2^63 - 1).
+void check_range(const std::string& path, Call call, std::uint64_t bytes, std::uint64_t offset);
+
+/// `path` in one spelling ("./a//b/../c" is "a/c"), so that two spellings find one file.
+std::string normal_path(const std::string& path);
+
+/// The folder that holds `path`; "." for a bare name.
+std::string folder_of(const std::string& path);
+
+}  // namespace sluice::storage

@@ -1,0 +1,157 @@
+#include "storage/faulty.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace sluice::storage {
+
+void Faults::add(Rule rule) {
+  if (rule.nth == 0) {
+    throw Error(Code::invalid_argument, "a fault rule counts calls from 1, not 0");
+  }
+  const std::lock_guard lock(mutex_);
+  rules_.push_back({std::move(rule), 0});
+}
+
+void Faults::clear() {
+  const std::lock_guard lock(mutex_);
+  rules_.clear();
+}
+
+std::uint64_t Faults::calls(Call call) const {
+  const std::lock_guard lock(mutex_);
+  return calls_[static_cast<std::size_t>(call)];
+}
+
+std::uint64_t Faults::calls() const {
+  const std::lock_guard lock(mutex_);
+  return std::accumulate(calls_.begin(), calls_.end(), std::uint64_t{0});
+}
+
+std::uint64_t Faults::fired() const {
+  const std::lock_guard lock(mutex_);
+  return fired_;
+}
+
+std::optional<Rule> Faults::meet(Call call, const std::string& path, const std::string& other) {
+  const std::lock_guard lock(mutex_);
+  ++calls_[static_cast<std::size_t>(call)];
+  std::optional<Rule> hit;
+  // Every rule counts the call, also behind one that has hit: Nth means the Nth call made.
+  for (Armed& armed : rules_) {
+    const Rule& rule = armed.rule;
+    if (rule.call && *rule.call != call) continue;
+    if (path.find(rule.path_part) == std::string::npos &&
+        other.find(rule.path_part) == std::string::npos) {
+      continue;
+    }
+    ++armed.matches;
+    const bool due = armed.matches == rule.nth || (rule.persistent && armed.matches > rule.nth);
+    if (due && !hit) hit = rule;
+  }
+  if (hit) ++fired_;
+  return hit;
+}
+
+namespace {
+
+class FaultyFile final : public File {
+ public:
+  FaultyFile(std::unique_ptr<File> inner, std::shared_ptr<Faults> faults)
+      : inner_(std::move(inner)), faults_(std::move(faults)) {}
+
+  void write(std::uint64_t offset, std::span<const std::byte> bytes) override {
+    if (const auto rule = faults_->meet(Call::write, path())) {
+      const auto landed = std::min<std::uint64_t>(rule->landed_bytes, bytes.size());
+      inner_->write(offset, bytes.first(static_cast<std::size_t>(landed)));
+      throw system_error(path(), describe(Call::write, bytes.size(), offset), rule->error_number);
+    }
+    inner_->write(offset, bytes);
+  }
+  std::size_t read(std::uint64_t offset, std::span<std::byte> bytes) override {
+    pass(Call::read, bytes.size(), offset);
+    return inner_->read(offset, bytes);
+  }
+  void preallocate(std::uint64_t offset, std::uint64_t length) override {
+    pass(Call::preallocate, length, offset);
+    inner_->preallocate(offset, length);
+  }
+  void sync() override {
+    const auto rule = faults_->meet(Call::sync, path());
+    if (rule && sync_errno_ == 0) sync_errno_ = rule->error_number;
+    if (sync_errno_ != 0) throw system_error(path(), describe(Call::sync), sync_errno_);
+    inner_->sync();
+  }
+  std::uint64_t size() override {
+    pass(Call::size);
+    return inner_->size();
+  }
+  void resize(std::uint64_t bytes) override {
+    pass(Call::resize, bytes);
+    inner_->resize(bytes);
+  }
+  void set_modified_ns(std::int64_t ns) override {
+    pass(Call::set_modified);
+    inner_->set_modified_ns(ns);
+  }
+  std::int64_t modified_ns() override {
+    pass(Call::modified);
+    return inner_->modified_ns();
+  }
+  std::size_t alignment() const override { return inner_->alignment(); }
+  void drop_cache() override { inner_->drop_cache(); }
+  const std::string& path() const override { return inner_->path(); }
+
+ private:
+  void pass(Call call, std::uint64_t bytes = 0, std::uint64_t offset = 0) {
+    if (const auto rule = faults_->meet(call, path())) {
+      throw system_error(path(), describe(call, bytes, offset), rule->error_number);
+    }
+  }
+
+  const std::unique_ptr<File> inner_;
+  const std::shared_ptr<Faults> faults_;
+  int sync_errno_ = 0;
+};
+
+/// Throws where a rule says so.
+void pass(Faults& faults, Call call, const std::string& path) {
+  if (const auto rule = faults.meet(call, path)) {
+    throw system_error(path, describe(call), rule->error_number);
+  }
+}
+
+}  // namespace
+
+FaultyStorage::FaultyStorage(std::shared_ptr<Storage> inner, std::shared_ptr<Faults> faults)
+    : inner_(std::move(inner)), faults_(std::move(faults)) {}
+
+std::unique_ptr<File> FaultyStorage::open(const std::string& path, Access access) {
+  pass(*faults_, access == Access::create ? Call::create : Call::open, path);
+  return std::make_unique<FaultyFile>(inner_->open(path, access), faults_);
+}
+
+bool FaultyStorage::exists(const std::string& path) {
+  pass(*faults_, Call::exists, path);
+  return inner_->exists(path);
+}
+
+void FaultyStorage::rename(const std::string& from, const std::string& to) {
+  if (const auto rule = faults_->meet(Call::rename, from, to)) {
+    throw system_error(from, "rename to " + to, rule->error_number);
+  }
+  inner_->rename(from, to);
+}
+
+void FaultyStorage::remove(const std::string& path) {
+  pass(*faults_, Call::remove, path);
+  inner_->remove(path);
+}
+
+void FaultyStorage::sync_directory(const std::string& path) {
+  pass(*faults_, Call::sync_directory, path);
+  inner_->sync_directory(path);
+}
+
+}  // namespace sluice::storage

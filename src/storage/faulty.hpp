@@ -1,0 +1,79 @@
+// A storage that fails when it is told to, as the real one would: same code, same text.
+//
+// Invariants: a call that is made to fail does not reach the inner storage, save the part of a
+// write that a rule lets land; a File whose sync failed once never reports a successful one.
+// Interrupted and short calls are not faults at this level: posix_calls.hpp. Thread safe.
+#pragma once
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "storage/calls.hpp"
+#include "storage/storage.hpp"
+
+namespace sluice::storage {
+
+/// "The Nth call of this kind on such a path fails."
+struct Rule {
+  std::optional<Call> call = {};   ///< nothing: any call
+  std::string path_part = {};      ///< in the path as given (rename: either path); empty: any
+  std::uint64_t nth = 1;           ///< from 1, counted from when the rule was added
+  bool persistent = false;         ///< every later match fails as well
+  int error_number = EIO;          ///< errno
+  std::uint64_t landed_bytes = 0;  ///< write: the front that is written nevertheless
+};
+
+/// The rules and what became of them; several FaultyStorages (one a rank) may share one.
+class Faults {
+ public:
+  void add(Rule rule);
+  /// Forgets all rules; counts stay.
+  void clear();
+  /// Calls so far, failed ones included: with a clean run, the number of places to fail.
+  std::uint64_t calls(Call call) const;
+  std::uint64_t calls() const;
+  /// How many calls were made to fail.
+  std::uint64_t fired() const;
+
+  /// Counts the call; the rule that makes it fail, if one does (the first in order of add()).
+  std::optional<Rule> meet(Call call, const std::string& path, const std::string& other = {});
+
+ private:
+  struct Armed {
+    Rule rule;
+    std::uint64_t matches = 0;
+  };
+
+  mutable std::mutex mutex_;
+  std::vector<Armed> rules_;
+  std::array<std::uint64_t, call_count> calls_ = {};
+  std::uint64_t fired_ = 0;
+};
+
+class FaultyStorage : public Storage {
+ public:
+  FaultyStorage(std::shared_ptr<Storage> inner, std::shared_ptr<Faults> faults);
+
+  std::unique_ptr<File> open(const std::string& path, Access access) override;
+  bool exists(const std::string& path) override;
+  void rename(const std::string& from, const std::string& to) override;
+  void remove(const std::string& path) override;
+  void sync_directory(const std::string& path) override;
+  std::uint64_t stripe_bytes(const std::string& path) override {
+    return inner_->stripe_bytes(path);
+  }
+  const char* name() const override { return "faulty"; }
+
+ private:
+  const std::shared_ptr<Storage> inner_;
+  const std::shared_ptr<Faults> faults_;
+};
+
+}  // namespace sluice::storage

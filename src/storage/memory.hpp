@@ -1,0 +1,57 @@
+// A file system in memory, for tests: no clock, no disk, the same result every time.
+//
+// Invariants: a name points to an inode, as in POSIX: a File goes on reading and writing its inode
+// after the name was renamed, replaced or removed. Folders are there while something is in them.
+// Times of modification are a count of changes, not a clock. Holes take no memory. Thread safe; a
+// call is atomic.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "storage/storage.hpp"
+
+namespace sluice::storage {
+
+/// What the file system pretends to prefer.
+struct MemoryOptions {
+  std::size_t alignment = 1;       ///< what File::alignment() says
+  std::uint64_t stripe_bytes = 0;  ///< what Storage::stripe_bytes() says
+};
+
+class MemoryStorage : public Storage {
+ public:
+  explicit MemoryStorage(MemoryOptions options = {});
+  ~MemoryStorage() override;
+
+  std::unique_ptr<File> open(const std::string& path, Access access) override;
+  bool exists(const std::string& path) override;
+  void rename(const std::string& from, const std::string& to) override;
+  void remove(const std::string& path) override;
+  void sync_directory(const std::string& path) override;
+  std::uint64_t stripe_bytes(const std::string& path) override;
+  const char* name() const override { return "memory"; }
+
+  /// All files, sorted by path.
+  std::vector<std::string> paths() const;
+  /// All bytes of a file (holes as zeros). Error not_found.
+  std::vector<std::byte> contents(const std::string& path) const;
+  /// Puts a file there with these bytes, as a new inode; replaces an old one of that name.
+  void put(const std::string& path, std::span<const std::byte> bytes);
+  /// An independent copy of names and bytes. Cheap: pages are shared until one side writes them.
+  std::shared_ptr<MemoryStorage> clone() const;
+
+  struct FileSystem;  // opaque
+
+ private:
+  MemoryOptions options_;
+  std::shared_ptr<FileSystem> system_;  // shared with the files, which may outlive the storage
+};
+
+std::shared_ptr<MemoryStorage> make_memory(MemoryOptions options = {});
+
+}  // namespace sluice::storage

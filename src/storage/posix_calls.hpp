@@ -1,0 +1,37 @@
+// The raw system calls behind posix and direct, as a table that a test can replace.
+//
+// Invariant: everything that can be interrupted, come up short or run out of space goes through
+// the table; what only asks (stat, statx, statfs) does not.
+#pragma once
+
+#include <memory>
+#include <sys/types.h>
+#include <time.h>
+
+#include "storage/storage.hpp"
+
+namespace sluice::storage {
+
+/// Each with the contract of the call of its name: -1 and errno on failure.
+struct SystemCalls {
+  int (*open)(const char* path, int flags, mode_t mode);
+  int (*close)(int fd);
+  ssize_t (*pread)(int fd, void* into, size_t bytes, off_t offset);
+  ssize_t (*pwrite)(int fd, const void* from, size_t bytes, off_t offset);
+  int (*fallocate)(int fd, int mode, off_t offset, off_t bytes);
+  int (*fdatasync)(int fd);
+  int (*fsync)(int fd);
+  int (*ftruncate)(int fd, off_t bytes);
+  int (*futimens)(int fd, const timespec times[2]);
+  int (*rename)(const char* from, const char* to);
+  int (*unlink)(const char* path);
+};
+
+/// The operating system's own.
+const SystemCalls& real_system_calls();
+
+/// As make_posix() and make_direct(), over the given calls (copied).
+std::shared_ptr<Storage> make_posix(const SystemCalls& calls);
+std::shared_ptr<Storage> make_direct(const SystemCalls& calls);
+
+}  // namespace sluice::storage

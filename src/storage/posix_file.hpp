@@ -1,0 +1,74 @@
+// Buffered files and the file system verbs; direct.cpp builds on both.
+//
+// Invariants: a loop over a system call ends after max_idle_calls calls without progress; after a
+// failed sync the File never reports a successful one (the kernel may have dropped the pages and
+// would say yes the second time).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "storage/posix_calls.hpp"
+#include "storage/storage.hpp"
+
+namespace sluice::storage {
+
+/// The kernel moves at most 2 GiB - 4 KiB a call; below that, and a multiple of any alignment.
+inline constexpr std::size_t max_call_bytes = std::size_t{1} << 30;
+/// Interrupted or empty calls in a row before a loop gives up.
+inline constexpr int max_idle_calls = 1000;
+
+class PosixFile : public File {
+ public:
+  PosixFile(const SystemCalls& calls, std::string path, Access access);
+  ~PosixFile() override;
+  PosixFile(const PosixFile&) = delete;
+  PosixFile& operator=(const PosixFile&) = delete;
+
+  void write(std::uint64_t offset, std::span<const std::byte> bytes) override;
+  std::size_t read(std::uint64_t offset, std::span<std::byte> bytes) override;
+  void preallocate(std::uint64_t offset, std::uint64_t length) override;
+  void sync() override;
+  std::uint64_t size() override;
+  void resize(std::uint64_t bytes) override;
+  void set_modified_ns(std::int64_t ns) override;
+  std::int64_t modified_ns() override;
+  void drop_cache() override;
+  const std::string& path() const override { return path_; }
+
+ protected:
+  const SystemCalls& calls() const { return calls_; }
+  int descriptor() const { return fd_; }
+
+ private:
+  const SystemCalls calls_;
+  const std::string path_;
+  int fd_ = -1;
+  int sync_errno_ = 0;  // of the first sync that failed
+};
+
+class PosixStorage : public Storage {
+ public:
+  explicit PosixStorage(const SystemCalls& calls) : calls_(calls) {}
+
+  std::unique_ptr<File> open(const std::string& path, Access access) override;
+  bool exists(const std::string& path) override;
+  void rename(const std::string& from, const std::string& to) override;
+  void remove(const std::string& path) override;
+  void sync_directory(const std::string& path) override;
+  std::uint64_t stripe_bytes(const std::string& path) override;
+  const char* name() const override { return "posix"; }
+
+ protected:
+  const SystemCalls& calls() const { return calls_; }
+
+ private:
+  const SystemCalls calls_;
+};
+
+/// Opens, again where interrupted. Returns the descriptor or -1 and errno.
+int open_descriptor(const SystemCalls& calls, const std::string& path, int flags);
+
+}  // namespace sluice::storage

@@ -1,0 +1,113 @@
+// A storage that writes down what is done to another one, so that every state a crash could leave
+// can be built from the log.
+//
+// Invariants: the log holds every mutating call in the order in which it took effect, with its
+// bytes; a call that failed is there too, marked (it may have landed in part). A file is known by
+// its inode number, which renames do not change. A file that was there before the recording has an
+// `open` record, in front of its first other record, that ties its number to its path; no other
+// open is recorded. Calls are counted whether recorded or not. Thread safe.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "storage/calls.hpp"
+#include "storage/storage.hpp"
+
+namespace sluice::storage {
+
+/// One mutating call.
+struct Record {
+  Call call = Call::write;
+  bool failed = false;
+  int rank = 0;             ///< label of the virtual rank that made the call
+  std::uint64_t inode = 0;  ///< which file, from 1; 0 for sync_directory
+  /// As the file was opened (calls on a File), or as given (create, open, rename, remove,
+  /// sync_directory); normal_path() in either case.
+  std::string path;
+  std::string to;                     ///< rename: the new path
+  std::uint64_t replaced = 0;         ///< rename: the inode that `to` named before, 0: none
+  std::uint64_t offset = 0;           ///< write, preallocate
+  std::uint64_t length = 0;           ///< write, preallocate; resize: the new size
+  std::int64_t modified_ns = 0;       ///< set_modified
+  std::vector<std::byte> bytes = {};  ///< write
+};
+
+/// How often a path was touched.
+struct Counters {
+  std::map<int, std::uint64_t> opens_by_rank;  ///< creations included
+  std::uint64_t opens = 0;
+  std::uint64_t open_now = 0;  ///< Files not yet destroyed
+  std::uint64_t writes = 0;
+  std::uint64_t bytes_written = 0;
+  std::uint64_t reads = 0;
+  std::uint64_t bytes_read = 0;
+  std::uint64_t preallocations = 0;
+  std::uint64_t syncs = 0;
+
+  Counters& operator+=(const Counters& other);
+};
+
+/// What several RecordingStorages over one inner storage (one a rank) write to together.
+class Log {
+ public:
+  /// At most `limit_bytes` of written bytes are kept; the write that exceeds it is refused with
+  /// Error over_budget before it reaches the inner storage.
+  explicit Log(std::uint64_t limit_bytes = std::uint64_t{4} << 30) : limit_bytes_(limit_bytes) {}
+
+  /// Only while no call is under way.
+  const std::vector<Record>& records() const { return records_; }
+  /// Of a path as opened (any spelling); all zero where it was never opened.
+  Counters counters(const std::string& path) const;
+  /// Over all paths.
+  Counters totals() const;
+  /// Forgets records and counts, not which files are known.
+  void clear();
+
+ private:
+  friend class RecordingStorage;
+  friend class RecordingFile;
+
+  mutable std::mutex mutex_;
+  std::vector<Record> records_;
+  std::map<std::string, Counters> counters_;
+  std::map<std::string, std::uint64_t> inodes_;  // by present name
+  std::uint64_t last_inode_ = 0;
+  std::uint64_t kept_bytes_ = 0;
+  const std::uint64_t limit_bytes_;
+};
+
+class RecordingStorage : public Storage {
+ public:
+  /// Records with the label `rank` what is done through this object and the Files it opens.
+  RecordingStorage(std::shared_ptr<Storage> inner, std::shared_ptr<Log> log, int rank = 0);
+
+  /// The label of later calls, and of the Files opened from now on.
+  void set_rank(int rank) { rank_ = rank; }
+  const Log& log() const { return *log_; }
+
+  std::unique_ptr<File> open(const std::string& path, Access access) override;
+  bool exists(const std::string& path) override { return inner_->exists(path); }
+  void rename(const std::string& from, const std::string& to) override;
+  void remove(const std::string& path) override;
+  void sync_directory(const std::string& path) override;
+  std::uint64_t stripe_bytes(const std::string& path) override {
+    return inner_->stripe_bytes(path);
+  }
+  const char* name() const override { return "recording"; }
+
+ private:
+  std::uint64_t identify(const std::string& name);
+
+  const std::shared_ptr<Storage> inner_;
+  const std::shared_ptr<Log> log_;
+  std::atomic<int> rank_;
+};
+
+}  // namespace sluice::storage

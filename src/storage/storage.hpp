@@ -1,0 +1,81 @@
+// The only door to the operating system for the bytes of files: a handful of verbs.
+//
+// Invariants: write() has written all or throws; EINTR, short counts and sizes above 2 GiB are
+// handled behind the door; sync() is never retried after a failure (the kernel may have dropped
+// the pages); every failure is a sluice::Error that names the path, the offset and errno in words.
+// A File may be used by one thread at a time; different Files of one path are independent.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sluice::storage {
+
+enum class Access : std::uint8_t {
+  read,        ///< must exist
+  read_write,  ///< must exist
+  create,      ///< must not exist: Error exists
+};
+
+class File {
+ public:
+  virtual ~File() = default;
+
+  /// Writes all bytes at `offset`. Grows the file where needed.
+  virtual void write(std::uint64_t offset, std::span<const std::byte> bytes) = 0;
+  /// Reads up to bytes.size(); fewer only at the end of the file. Returns how many.
+  virtual std::size_t read(std::uint64_t offset, std::span<std::byte> bytes) = 0;
+  /// Reserves space for [offset, offset + length) and grows the file to cover it: Error no_space
+  /// now rather than in the middle of a step. A file system that cannot reserve is not an error.
+  virtual void preallocate(std::uint64_t offset, std::uint64_t length) = 0;
+  /// Everything written through this File (and its size) is on stable storage.
+  virtual void sync() = 0;
+  virtual std::uint64_t size() = 0;
+  /// Cuts or grows (with zeros) to `bytes`.
+  virtual void resize(std::uint64_t bytes) = 0;
+  /// Sets the time of last modification (nanoseconds since 1970), and reads it.
+  virtual void set_modified_ns(std::int64_t ns) = 0;
+  virtual std::int64_t modified_ns() = 0;
+  /// Offsets and memory addresses that are multiples of this are written fastest; 1: any.
+  virtual std::size_t alignment() const { return 1; }
+  /// Tells the operating system to forget cached pages of this file (for cold benchmarks).
+  virtual void drop_cache() {}
+  virtual const std::string& path() const = 0;
+};
+
+/// A file system, real or made for a test.
+class Storage {
+ public:
+  virtual ~Storage() = default;
+
+  virtual std::unique_ptr<File> open(const std::string& path, Access access) = 0;
+  virtual bool exists(const std::string& path) = 0;
+  /// Replaces `to` atomically where it exists.
+  virtual void rename(const std::string& from, const std::string& to) = 0;
+  /// Error not_found where there is none.
+  virtual void remove(const std::string& path) = 0;
+  /// Makes creations, renames and removals in the folder of `path` durable.
+  virtual void sync_directory(const std::string& path) = 0;
+  /// Stripe size of the file system that holds `path`, 0 where it has none.
+  virtual std::uint64_t stripe_bytes(const std::string& path) {
+    (void)path;
+    return 0;
+  }
+  /// "posix", "direct", "memory", ...
+  virtual const char* name() const = 0;
+};
+
+/// Buffered POSIX calls.
+std::shared_ptr<Storage> make_posix();
+/// O_DIRECT for the aligned middle of every write, buffered calls for ragged edges (on pages that
+/// no direct write of the same call touches); falls back to buffered, per file, where the file
+/// system refuses O_DIRECT.
+std::shared_ptr<Storage> make_direct();
+/// "posix" | "direct" | "auto" (= direct, with its own fallback). Error invalid_argument otherwise.
+std::shared_ptr<Storage> make(const std::string& name);
+
+}  // namespace sluice::storage

@@ -1,0 +1,126 @@
+// A disk that is really full, and a limit that is really reached: Error no_space, earlier bytes
+// kept, and on we go once there is space.
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <memory>
+#include <sched.h>
+#include <signal.h>
+#include <string>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "storage/scratch.hpp"
+#include "storage/storage.hpp"
+
+namespace sluice::storage {
+namespace {
+
+constexpr std::uint64_t mib = 1 << 20;
+
+/// A tmpfs of 1 MiB, seen by this process alone and gone with it. The reason where it is not
+/// allowed, else empty.
+std::string mount_small_disk(const std::string& folder) {
+  const uid_t user = ::getuid();
+  const gid_t group = ::getgid();
+  const auto reason = [](const char* what) { return std::string(what) + ": " + strerror(errno); };
+  if (::unshare(user == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER) != 0) {
+    return reason("no mount namespace");
+  }
+  if (user != 0) {  // root inside the namespace is who we are outside
+    std::ofstream("/proc/self/setgroups") << "deny";
+    std::ofstream("/proc/self/uid_map") << "0 " << user << " 1";
+    std::ofstream("/proc/self/gid_map") << "0 " << group << " 1";
+  }
+  if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
+    return reason("mounts cannot be made private");
+  }
+  if (::mount("sluice", folder.c_str(), "tmpfs", 0, "size=1m") != 0) return reason("no tmpfs");
+  return "";
+}
+
+class NoSpace : public testing::TestWithParam<const char*> {
+ protected:
+  void expect_no_space(const Error& error, const std::string& path) {
+    EXPECT_EQ(error.code(), Code::no_space) << error.what();
+    EXPECT_EQ(std::string(error.what()).rfind(path + ": ", 0), 0u) << error.what();
+  }
+  std::shared_ptr<Storage> storage_ = make(GetParam());
+};
+
+TEST_P(NoSpace, AtTheLimitOfFileSize) {
+  Scratch scratch;
+  rlimit old = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &old), 0);
+  const auto old_action = ::signal(SIGXFSZ, SIG_IGN);
+  for (const std::uint64_t limit : {std::uint64_t{100}, mib / 2, mib, mib + 100, 3 * mib + 4095}) {
+    const std::string path = scratch / std::to_string(limit);
+    auto file = storage_->open(path, Access::create);
+    const auto bytes = random_bytes(4 * mib, limit);
+    rlimit small = old;
+    small.rlim_cur = limit;
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+    const Error write = error_of([&] { file->write(0, bytes); });
+    const Error reserve = error_of([&] { file->preallocate(0, 4 * mib); });
+    const Error grow = error_of([&] { file->resize(4 * mib); });
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &old), 0);
+    expect_no_space(write, path);
+    expect_no_space(reserve, path);
+    expect_no_space(grow, path);
+    // What fits is there; nothing lies behind the limit.
+    EXPECT_EQ(file->size(), limit);
+    std::vector<std::byte> got(limit);
+    EXPECT_EQ(file->read(0, got), limit);
+    EXPECT_TRUE(std::equal(got.begin(), got.end(), bytes.begin()));
+    // The same File goes on once it may.
+    file->write(0, bytes);
+    EXPECT_EQ(file->size(), 4 * mib);
+  }
+  ::signal(SIGXFSZ, old_action);
+}
+
+TEST_P(NoSpace, OnAFullDisk) {
+  Scratch scratch;
+  const std::string disk = scratch / "disk";
+  std::filesystem::create_directory(disk);
+  if (const std::string reason = mount_small_disk(disk); !reason.empty()) {
+    GTEST_SKIP() << "no small disk to fill: " << reason;
+  }
+  for (const std::uint64_t free_bytes :
+       {std::uint64_t{0}, std::uint64_t{4096}, mib / 4, mib / 2, mib - 4096}) {
+    auto filler = storage_->open(disk + "/filler", Access::create);
+    filler->preallocate(0, mib - free_bytes);
+    const std::string path = disk + "/a";
+    auto file = storage_->open(path, Access::create);
+    const auto bytes = random_bytes(mib, 9);
+    expect_no_space(error_of([&] { file->preallocate(0, mib); }), path);
+    expect_no_space(error_of([&] { file->write(0, bytes); }), path);
+    EXPECT_LE(file->size(), free_bytes);
+
+    // Reserved space is there when it is written, even if the disk fills up meanwhile.
+    storage_->remove(disk + "/filler");
+    filler.reset();
+    file->resize(0);
+    file->preallocate(0, mib / 2);
+    auto rest = storage_->open(disk + "/rest", Access::create);
+    expect_no_space(error_of([&] { rest->write(0, bytes); }), disk + "/rest");
+    file->write(0, std::span(bytes).first(mib / 2));
+    file->sync();
+    std::vector<std::byte> got(mib / 2);
+    EXPECT_EQ(file->read(0, got), got.size());
+    EXPECT_TRUE(std::equal(got.begin(), got.end(), bytes.begin()));
+    rest.reset();
+    file.reset();
+    storage_->remove(path);
+    storage_->remove(disk + "/rest");
+  }
+  EXPECT_EQ(::umount2(disk.c_str(), MNT_DETACH), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, NoSpace, testing::Values("posix", "direct"),
+                         [](const auto& which) { return std::string(which.param); });
+
+}  // namespace
+}  // namespace sluice::storage
