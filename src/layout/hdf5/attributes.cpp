@@ -1,0 +1,184 @@
+#include <algorithm>
+#include <vector>
+
+#include "layout/hdf5/types.hpp"
+
+namespace sluice::layout::hdf5 {
+
+namespace {
+
+using model::AttributeValue;
+using model::Dims;
+
+template <class T>
+constexpr bool is_text = std::is_same_v<T, std::string>;
+
+Handle variable_text_type() {
+  Handle type = own(H5Tcopy(H5T_C_S1), "string type");
+  check(H5Tset_size(type.get(), H5T_VARIABLE), "string type");
+  check(H5Tset_cset(type.get(), H5T_CSET_UTF8), "string type");
+  return type;
+}
+
+template <class T>
+Handle type_for() {
+  if constexpr (is_text<T>) {
+    return variable_text_type();
+  } else {
+    return file_type(type_of<T>());
+  }
+}
+
+/// `values` point to what H5Awrite takes: numbers, or char pointers for text.
+void write_values(hid_t owner, const std::string& name, hid_t type, const Dims& dims,
+                  const void* values) {
+  const std::string what = "attribute " + name;
+  if (checked(H5Aexists(owner, name.c_str()), what) > 0) {
+    check(H5Adelete(owner, name.c_str()), what);
+  }
+  const Handle space = dataspace(dims);
+  const Handle attribute =
+      own(H5Acreate2(owner, name.c_str(), type, space.get(), H5P_DEFAULT, H5P_DEFAULT), what);
+  if (dims.volume() != 0) {
+    check(H5Awrite(attribute.get(), type, values), what);
+  }
+}
+
+template <class T>
+void write_one(hid_t owner, const std::string& name, const T& value) {
+  const Handle type = type_for<T>();
+  if constexpr (is_text<T>) {
+    const char* text = value.c_str();
+    write_values(owner, name, type.get(), {}, &text);
+  } else {
+    write_values(owner, name, type.get(), {}, &value);
+  }
+}
+
+template <class T>
+void write_one(hid_t owner, const std::string& name, const std::vector<T>& values) {
+  const Handle type = type_for<T>();
+  const Dims dims{values.size()};
+  if constexpr (is_text<T>) {
+    std::vector<const char*> texts;
+    for (const auto& value : values) {
+      texts.push_back(value.c_str());
+    }
+    write_values(owner, name, type.get(), dims, texts.data());
+  } else {
+    write_values(owner, name, type.get(), dims, values.data());
+  }
+}
+
+/// Reads numbers of memory type T, one or many.
+template <class T>
+AttributeValue read_numbers(hid_t attribute, bool scalar, std::size_t count) {
+  const Handle type = file_type(type_of<T>());
+  if (scalar) {
+    T value{};
+    check(H5Aread(attribute, type.get(), &value), "attribute");
+    return value;
+  }
+  std::vector<T> values(count);
+  if (count != 0) {
+    check(H5Aread(attribute, type.get(), values.data()), "attribute");
+  }
+  return values;
+}
+
+AttributeValue read_boolean(hid_t attribute) {
+  const Handle type = file_type(type_of<bool>());
+  std::int8_t value = 0;
+  check(H5Aread(attribute, type.get(), &value), "attribute");
+  return value != 0;
+}
+
+AttributeValue text_value(std::vector<std::string> texts, bool scalar) {
+  if (scalar) {
+    return std::move(texts.at(0));
+  }
+  return texts;
+}
+
+AttributeValue read_text(hid_t attribute, hid_t type, hid_t space, bool scalar, std::size_t count) {
+  std::vector<std::string> texts;
+  if (H5Tis_variable_str(type) > 0) {
+    std::vector<char*> pointers(count, nullptr);
+    const Handle memory = own(H5Tcopy(type), "attribute");
+    check(H5Aread(attribute, memory.get(), pointers.data()), "attribute");
+    for (const char* pointer : pointers) {
+      texts.emplace_back(pointer == nullptr ? "" : pointer);
+    }
+    H5Dvlen_reclaim(memory.get(), space, H5P_DEFAULT, pointers.data());
+    return text_value(std::move(texts), scalar);
+  }
+  const std::size_t width = H5Tget_size(type);
+  std::vector<char> characters(width * count);
+  check(H5Aread(attribute, type, characters.data()), "attribute");
+  const bool space_padded = H5Tget_strpad(type) == H5T_STR_SPACEPAD;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::string text(characters.data() + i * width, width);
+    text.resize(std::min(text.find('\0'), text.size()));
+    while (space_padded && !text.empty() && text.back() == ' ') {
+      text.pop_back();
+    }
+    texts.push_back(std::move(text));
+  }
+  return text_value(std::move(texts), scalar);
+}
+
+/// Attributes larger than this are not loaded: no tool writes such, and a damaged file may claim
+/// it.
+constexpr hssize_t largest_attribute_elements = 1 << 20;
+
+}  // namespace
+
+void write_attribute(hid_t owner, const std::string& name, const AttributeValue& value) {
+  std::visit([&](const auto& v) { write_one(owner, name, v); }, value);
+}
+
+std::optional<AttributeValue> read_attribute(hid_t owner, const std::string& name) {
+  const QuietErrors quiet;
+  if (H5Aexists(owner, name.c_str()) <= 0) {
+    return std::nullopt;
+  }
+  const Handle attribute = own(H5Aopen(owner, name.c_str(), H5P_DEFAULT), "attribute " + name);
+  const Handle type = own(H5Aget_type(attribute.get()), "attribute " + name);
+  const Handle space = own(H5Aget_space(attribute.get()), "attribute " + name);
+  const bool scalar = H5Sget_simple_extent_type(space.get()) == H5S_SCALAR;
+  const hssize_t points = H5Sget_simple_extent_npoints(space.get());
+  if (points < 0 || points > largest_attribute_elements ||
+      H5Sget_simple_extent_type(space.get()) == H5S_NULL) {
+    return std::nullopt;
+  }
+  const auto count = static_cast<std::size_t>(points);
+  if (H5Tget_class(type.get()) == H5T_STRING) {
+    return read_text(attribute.get(), type.get(), space.get(), scalar, count);
+  }
+  const auto stored = stored_type(type.get());
+  if (!stored) {
+    return std::nullopt;
+  }
+  switch (stored->type.kind) {
+    case Kind::boolean:
+      return scalar ? std::optional(read_boolean(attribute.get())) : std::nullopt;
+    case Kind::f32:
+      return read_numbers<float>(attribute.get(), scalar, count);
+    case Kind::f64:
+      return read_numbers<double>(attribute.get(), scalar, count);
+    case Kind::i8:
+    case Kind::i16:
+    case Kind::u8:
+    case Kind::u16:
+    case Kind::i32:
+      return read_numbers<std::int32_t>(attribute.get(), scalar, count);
+    case Kind::u32:
+    case Kind::i64:
+    case Kind::u64:
+      return read_numbers<std::int64_t>(attribute.get(), scalar, count);
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace sluice::layout::hdf5

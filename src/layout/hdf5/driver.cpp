@@ -1,0 +1,225 @@
+#include "layout/hdf5/driver.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <sys/mman.h>
+
+namespace sluice::layout::hdf5 {
+
+Placeholder::~Placeholder() {
+  if (data_ != nullptr) {
+    munmap(data_, bytes_);
+  }
+}
+
+void* Placeholder::reserve(std::uint64_t bytes) {
+  if (bytes > bytes_) {
+    // PROT_READ of untouched anonymous memory is zeros and costs no memory, should libhdf5 look.
+    void* made = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (made == MAP_FAILED) {
+      throw Error(Code::over_budget,
+                  "no address space for a placeholder of " + std::to_string(bytes) + " bytes");
+    }
+    if (data_ != nullptr) {
+      munmap(data_, bytes_);
+    }
+    data_ = static_cast<std::byte*>(made);
+    bytes_ = bytes;
+  }
+  return data_;
+}
+
+bool Placeholder::holds(const void* at) const noexcept {
+  const auto* byte = static_cast<const std::byte*>(at);
+  return data_ != nullptr && byte >= data_ && byte < data_ + bytes_;
+}
+
+Extent DriverState::take_noted(std::uint64_t bytes, const std::string& what) {
+  if (!failure.empty()) {
+    throw Error(Code::internal, what + ": " + std::exchange(failure, {}));
+  }
+  if (!noted || noted->length != bytes) {
+    throw Error(Code::internal, what + ": libhdf5 did not tell where its bytes go");
+  }
+  const Extent extent = *noted;
+  noted.reset();
+  return extent;
+}
+
+namespace {
+
+struct DriverFile {
+  H5FD_t base;  // libhdf5's own part; must be first
+  DriverState* state;
+};
+
+DriverState& state_of(H5FD_t* file) { return *reinterpret_cast<DriverFile*>(file)->state; }
+const DriverState& state_of(const H5FD_t* file) {
+  return *reinterpret_cast<const DriverFile*>(file)->state;
+}
+
+void* copy_info(const void* info) {
+  auto* copy = static_cast<DriverState**>(std::malloc(sizeof(DriverState*)));
+  if (copy != nullptr) {
+    *copy = *static_cast<DriverState* const*>(info);
+  }
+  return copy;
+}
+
+herr_t free_info(void* info) {
+  std::free(info);
+  return 0;
+}
+
+H5FD_t* open_file(const char*, unsigned flags, hid_t fapl, haddr_t) {
+  const auto* info = static_cast<DriverState* const*>(H5Pget_driver_info(fapl));
+  if (info == nullptr || *info == nullptr) {
+    return nullptr;
+  }
+  DriverState& state = **info;
+  if ((flags & H5F_ACC_RDWR) != 0 && !state.writable) {
+    return nullptr;
+  }
+  auto* file = static_cast<DriverFile*>(std::calloc(1, sizeof(DriverFile)));
+  if (file == nullptr) {
+    return nullptr;
+  }
+  file->state = &state;
+  try {
+    state.end_of_file = (flags & H5F_ACC_TRUNC) != 0 ? 0 : state.file->size();
+  } catch (const std::exception& e) {
+    state.failure = e.what();
+    std::free(file);
+    return nullptr;
+  }
+  state.end_of_allocation = 0;
+  return &file->base;
+}
+
+herr_t close_file(H5FD_t* file) {
+  std::free(file);
+  return 0;
+}
+
+int compare(const H5FD_t* a, const H5FD_t* b) {
+  const auto* left = &state_of(a);
+  const auto* right = &state_of(b);
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+herr_t query(const H5FD_t*, unsigned long* flags) {
+  if (flags != nullptr) {
+    *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_DEFAULT_VFD_COMPATIBLE;
+  }
+  return 0;
+}
+
+haddr_t get_end_of_allocation(const H5FD_t* file, H5FD_mem_t) {
+  return state_of(file).end_of_allocation;
+}
+
+herr_t set_end_of_allocation(H5FD_t* file, H5FD_mem_t, haddr_t address) {
+  state_of(file).end_of_allocation = address;
+  return 0;
+}
+
+haddr_t get_end_of_file(const H5FD_t* file, H5FD_mem_t) {
+  const DriverState& state = state_of(file);
+  // What was planned counts as there: the commit room makes the file that long.
+  return state.writable ? std::max<haddr_t>(state.end_of_file, state.end_of_allocation)
+                        : state.end_of_file;
+}
+
+herr_t read_bytes(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, size_t size, void* buffer) {
+  DriverState& state = state_of(file);
+  if (state.placeholder.holds(buffer)) {
+    state.noted = Extent{address, size};
+    return 0;
+  }
+  const std::span<std::byte> bytes(static_cast<std::byte*>(buffer), size);
+  try {
+    const std::size_t got = state.file->read(address, bytes);
+    std::memset(bytes.data() + got, 0, bytes.size() - got);
+  } catch (const std::exception& e) {
+    state.failure = e.what();
+    return -1;
+  }
+  state.overlay.read_over(address, bytes);
+  return 0;
+}
+
+herr_t write_bytes(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, size_t size,
+                   const void* buffer) {
+  DriverState& state = state_of(file);
+  if (!state.placeholder.holds(buffer)) {
+    state.overlay.write(address, {static_cast<const std::byte*>(buffer), size});
+    return 0;
+  }
+  if (address < state.frontier) {
+    state.failure = "raw data planned at " + std::to_string(address) +
+                    ", below the committed end of the file at " + std::to_string(state.frontier);
+    return -1;
+  }
+  if (state.overlay.touches(address, size)) {
+    state.failure = "raw data planned at " + std::to_string(address) + " over metadata";
+    return -1;
+  }
+  state.noted = Extent{address, size};
+  return 0;
+}
+
+// The end of the file is the commit room's business.
+herr_t truncate_file(H5FD_t*, hid_t, hbool_t) { return 0; }
+
+H5FD_class_t make_class() {
+  H5FD_class_t driver{};
+#if H5_VERSION_GE(1, 13, 0)
+  driver.version = H5FD_CLASS_VERSION;
+  driver.value = static_cast<H5FD_class_value_t>(600);
+#endif
+  driver.name = "sluice-planner";
+  driver.maxaddr = static_cast<haddr_t>(INT64_MAX);
+  driver.fc_degree = H5F_CLOSE_STRONG;
+  driver.fapl_size = sizeof(DriverState*);
+  driver.fapl_copy = copy_info;
+  driver.fapl_free = free_info;
+  driver.open = open_file;
+  driver.close = close_file;
+  driver.cmp = compare;
+  driver.query = query;
+  driver.get_eoa = get_end_of_allocation;
+  driver.set_eoa = set_end_of_allocation;
+  driver.get_eof = get_end_of_file;
+  driver.read = read_bytes;
+  driver.write = write_bytes;
+  driver.truncate = truncate_file;
+  const H5FD_mem_t free_lists[H5FD_MEM_NTYPES] = H5FD_FLMAP_DICHOTOMY;
+  std::copy(std::begin(free_lists), std::end(free_lists), std::begin(driver.fl_map));
+  return driver;
+}
+
+hid_t driver_id() {
+  static const H5FD_class_t driver = make_class();
+  // Registered anew where the application closed the HDF5 library in between.
+  static hid_t id = -1;
+  if (id < 0 || H5Iis_valid(id) <= 0) {
+    id = H5FDregister(&driver);
+  }
+  return checked(id, "registering the planner driver");
+}
+
+}  // namespace
+
+Handle access_list(DriverState& state) {
+  Handle list = own(H5Pcreate(H5P_FILE_ACCESS), "file access list");
+  DriverState* info = &state;
+  check(H5Pset_driver(list.get(), driver_id(), &info), "setting the planner driver");
+  check(H5Pset_fclose_degree(list.get(), H5F_CLOSE_STRONG), "close degree");
+  check(H5Pset_sieve_buf_size(list.get(), 0), "sieve buffer");
+  check(H5Pset_libver_bounds(list.get(), H5F_LIBVER_V110, H5F_LIBVER_V110), "library bounds");
+  return list;
+}
+
+}  // namespace sluice::layout::hdf5

@@ -1,0 +1,63 @@
+// The planner driver: a virtual file driver through which the ordinary serial libhdf5 plans a file
+// without writing it.
+//
+// Invariants:
+// - Nothing is written to the storage. Metadata goes to the overlay; raw data that libhdf5 "writes"
+//   from the placeholder buffer is dropped and only its address noted. What is dropped is told by
+//   pointer, never by type: variable-length strings and small H5Dwrites carry the raw type too.
+// - Raw space handed out never lies below the frontier (the end of what any committed state may
+//   use) and never intersects the overlay: both are checked at every note, always.
+// - Reads into the placeholder are noted and not carried out; all others see storage + overlay.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <hdf5.h>
+#include <optional>
+#include <string>
+
+#include "layout/hdf5/handle.hpp"
+#include "layout/hdf5/overlay.hpp"
+#include "layout/placement.hpp"
+#include "storage/storage.hpp"
+
+namespace sluice::layout::hdf5 {
+
+/// Address space that stands for raw data which this process does not hold. Mapped, never touched.
+class Placeholder {
+ public:
+  Placeholder() = default;
+  ~Placeholder();
+  Placeholder(const Placeholder&) = delete;
+  Placeholder& operator=(const Placeholder&) = delete;
+
+  /// At least `bytes` long from here on.
+  void* reserve(std::uint64_t bytes);
+  bool holds(const void* at) const noexcept;
+
+ private:
+  std::byte* data_ = nullptr;
+  std::uint64_t bytes_ = 0;
+};
+
+/// What the driver knows of one file. Must outlive every HDF5 file opened through it.
+struct DriverState {
+  storage::File* file = nullptr;
+  bool writable = false;
+  Overlay overlay;
+  Placeholder placeholder;
+  std::optional<Extent> noted;  ///< the last raw extent that was dropped
+  std::uint64_t frontier = 0;
+  std::uint64_t end_of_allocation = 0;
+  std::uint64_t end_of_file = 0;  ///< of the storage when it was opened, or what was planned since
+  std::string failure;            ///< why a callback refused, in words; "" if none did
+
+  /// The extent noted since the last call; Error internal where there is none or its size differs
+  /// from `bytes`. `what` names the variable for the message.
+  Extent take_noted(std::uint64_t bytes, const std::string& what);
+};
+
+/// A file access property list that opens files through `state`.
+Handle access_list(DriverState& state);
+
+}  // namespace sluice::layout::hdf5

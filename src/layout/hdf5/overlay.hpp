@@ -1,0 +1,33 @@
+// The metadata writes of one commit, held in memory byte by byte.
+//
+// Invariant: runs do not overlap and are keyed by their first byte; adjacent runs may stay apart.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+namespace sluice::layout::hdf5 {
+
+class Overlay {
+ public:
+  using Runs = std::map<std::uint64_t, std::vector<std::byte>>;
+
+  void write(std::uint64_t offset, std::span<const std::byte> bytes);
+  /// Lays what is held over `bytes`, which stand for the file from `offset` on.
+  void read_over(std::uint64_t offset, std::span<std::byte> bytes) const;
+  /// Does any held byte lie in [offset, offset + length)?
+  bool touches(std::uint64_t offset, std::uint64_t length) const;
+  const Runs& runs() const noexcept { return runs_; }
+  void clear() { runs_.clear(); }
+
+ private:
+  /// The first run that ends after `offset`.
+  Runs::const_iterator first_after(std::uint64_t offset) const;
+
+  Runs runs_;
+};
+
+}  // namespace sluice::layout::hdf5

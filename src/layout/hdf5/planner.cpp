@@ -1,0 +1,168 @@
+#include "layout/hdf5/planner.hpp"
+
+#include <algorithm>
+
+#include "layout/hdf5/catalog.hpp"
+#include "layout/hdf5/types.hpp"
+
+namespace sluice::layout::hdf5 {
+
+Hdf5Planner::Hdf5Planner(storage::File& file, const PlannerOptions& options)
+    : file_(file), options_(options) {
+  state_.file = &file_;
+  state_.writable = true;
+}
+
+std::unique_ptr<Hdf5Planner> Hdf5Planner::create(storage::File& file,
+                                                 const PlannerOptions& options) {
+  std::unique_ptr<Hdf5Planner> planner(new Hdf5Planner(file, options));
+  planner->open_new();
+  return planner;
+}
+
+std::unique_ptr<Hdf5Planner> Hdf5Planner::append(storage::File& file,
+                                                 const PlannerOptions& options) {
+  std::unique_ptr<Hdf5Planner> planner(new Hdf5Planner(file, options));
+  planner->load_known();
+  planner->open_existing();
+  return planner;
+}
+
+Hdf5Planner::~Hdf5Planner() { close(); }
+
+void Hdf5Planner::close() noexcept {
+  const QuietErrors quiet;
+  for (Made& made : made_) {
+    made.dataset.reset();
+  }
+  creation_order_.reset();
+  hdf5_.reset();
+}
+
+void Hdf5Planner::open_new() {
+  const QuietErrors quiet;
+  const Handle access = access_list(state_);
+  check(H5Pset_alignment(access.get(), options_.threshold_bytes, options_.alignment_bytes),
+        "alignment");
+  const Handle creation = own(H5Pcreate(H5P_FILE_CREATE), "file creation list");
+  const unsigned order = H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED;
+  check(H5Pset_link_creation_order(creation.get(), order), "creation order");
+  // Free lists would offer the gap in front of an aligned address, below the frontier, to small
+  // raw data of a later step.
+  check(H5Pset_file_space_strategy(creation.get(), H5F_FSPACE_STRATEGY_NONE, 0, 1),
+        "file space strategy");
+  creation_order_ = own(H5Pcreate(H5P_GROUP_CREATE), "group creation list");
+  check(H5Pset_link_creation_order(creation_order_.get(), order), "creation order");
+  hdf5_ = own(H5Fcreate(file_.path().c_str(), H5F_ACC_TRUNC, creation.get(), access.get()),
+              file_.path());
+  make_log();
+}
+
+void Hdf5Planner::open_existing() {
+  const QuietErrors quiet;
+  const Handle access = access_list(state_);
+  check(H5Pset_alignment(access.get(), options_.threshold_bytes, options_.alignment_bytes),
+        "alignment");
+  creation_order_ = own(H5Pcreate(H5P_GROUP_CREATE), "group creation list");
+  check(H5Pset_link_creation_order(creation_order_.get(),
+                                   H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED),
+        "creation order");
+  hdf5_ = own(H5Fopen(file_.path().c_str(), H5F_ACC_RDWR, access.get()), file_.path());
+  on_disk_ = true;
+  // The frontier covers a longer file too: what lies there may belong to a state that recovery
+  // returns to.
+  state_.frontier = std::max(state_.end_of_allocation, file_.size());
+}
+
+void Hdf5Planner::load_known() {
+  const auto catalog = Catalog::open(file_);
+  catalog->require_ours();
+  for (const StoredVariable& stored : catalog->variables()) {
+    definitions_.push_back(stored.definition);
+    Made made;
+    made.exists = made.committed = true;
+    made.tile = stored.tile;
+    made_.push_back(std::move(made));
+  }
+  steps_ = catalog->steps();
+  rows_ = catalog->commits().size();
+  has_time_ = catalog->has_time();
+  checksum_chunk_words_ = catalog->checksum_chunk_words();
+  checksum_chunks_ = catalog->checksum_chunks();
+  committed_ = {steps_, rows_, checksum_chunks_, checksum_chunk_words_, has_time_};
+}
+
+void Hdf5Planner::define(const model::Definition& definition) {
+  definitions_.push_back(definition);
+  made_.emplace_back();
+}
+
+void Hdf5Planner::set_attribute(const model::Attribute& attribute) {
+  pending_.push_back(attribute);
+}
+
+MetadataUpdate Hdf5Planner::seal() {
+  const QuietErrors quiet;
+  apply_attributes();
+  check(H5Fflush(hdf5_.get(), H5F_SCOPE_GLOBAL), file_.path());
+  if (!state_.failure.empty()) {
+    throw Error(Code::io, std::exchange(state_.failure, {}));
+  }
+  // The superblock of versions 2 and 3 is 48 bytes at address 0; the root of all that readers see.
+  constexpr std::uint64_t superblock_bytes = 48;
+  MetadataUpdate update;
+  update.end = state_.end_of_allocation;
+  const std::uint64_t bounds[] = {superblock_bytes, std::max(superblock_bytes, state_.frontier),
+                                  absent};
+  std::vector<MetadataRun>* const lists[] = {&update.root, &update.in_place, &update.fresh};
+  for (const auto& [offset, bytes] : state_.overlay.runs()) {
+    std::uint64_t at = offset;
+    const std::uint64_t end = offset + bytes.size();
+    for (int part = 0; part < 3 && at < end; ++part) {
+      const std::uint64_t stop = std::min(end, bounds[part]);
+      if (at < stop) {
+        const auto first = bytes.begin() + static_cast<std::ptrdiff_t>(at - offset);
+        const auto last = bytes.begin() + static_cast<std::ptrdiff_t>(stop - offset);
+        lists[part]->push_back({at, std::vector<std::byte>(first, last)});
+        at = stop;
+      }
+    }
+  }
+  return update;
+}
+
+void Hdf5Planner::committed() {
+  state_.frontier = std::max(state_.frontier, state_.end_of_allocation);
+  state_.end_of_file = std::max(state_.end_of_file, state_.end_of_allocation);
+  state_.overlay.clear();
+  for (Made& made : made_) {
+    made.committed = made.exists;
+  }
+  applied_.clear();
+  committed_ = {steps_, rows_, checksum_chunks_, checksum_chunk_words_, has_time_};
+  on_disk_ = true;
+}
+
+void Hdf5Planner::abandon() {
+  close();
+  state_.overlay.clear();
+  state_.noted.reset();
+  state_.failure.clear();
+  for (Made& made : made_) {
+    made.exists = made.committed;
+  }
+  pending_.insert(pending_.begin(), applied_.begin(), applied_.end());
+  applied_.clear();
+  steps_ = committed_.steps;
+  rows_ = committed_.rows;
+  checksum_chunks_ = committed_.checksum_chunks;
+  checksum_chunk_words_ = committed_.checksum_chunk_words;
+  has_time_ = committed_.has_time;
+  if (on_disk_) {
+    open_existing();
+  } else {
+    open_new();
+  }
+}
+
+}  // namespace sluice::layout::hdf5

@@ -1,0 +1,155 @@
+// Placing the data of one commit: libhdf5 enters every chunk, the driver notes where it goes.
+#include <algorithm>
+#include <array>
+
+#include "layout/hdf5/planner.hpp"
+#include "layout/hdf5/types.hpp"
+
+namespace sluice::layout::hdf5 {
+
+using model::Dims;
+
+CommitPlan Hdf5Planner::plan_commit(const CommitRequest& request) {
+  const QuietErrors quiet;
+  CommitPlan plan;
+  plan.step = steps_;
+  for (const Touched& touched : request.touched) {
+    if (!made_[touched.variable].exists) {
+      make(touched.variable, touched.tile);
+    }
+    plan.placements.push_back(definitions_[touched.variable].stepped
+                                  ? place_step(touched.variable, steps_)
+                                  : place_fixed(touched.variable));
+  }
+  CommitRow row;
+  row.time = request.time;
+  row.modified_ns = request.modified_ns;
+  if (request.is_step) {
+    row.step = steps_;
+    append_time(steps_, request.time);
+    ++steps_;
+    for (std::uint32_t v = 0; v < definitions_.size(); ++v) {
+      if (definitions_[v].stepped && made_[v].exists) {
+        extend(v, steps_);
+      }
+    }
+  }
+  if (request.checksum_words != 0) {
+    plan.checksums = place_checksums(request.checksum_words, row);
+  }
+  append_row(row);
+  std::uint64_t first = absent;
+  std::uint64_t last = 0;
+  auto include = [&](const Placement& placement) {
+    const Extent hull = placement.hull();
+    if (hull.length != 0) {
+      first = std::min(first, hull.offset);
+      last = std::max(last, hull.offset + hull.length);
+    }
+  };
+  std::for_each(plan.placements.begin(), plan.placements.end(), include);
+  if (plan.checksums) {
+    include(*plan.checksums);
+  }
+  plan.space = first == absent ? Extent{} : Extent{first, last - first};
+  return plan;
+}
+
+void Hdf5Planner::extend(std::uint32_t variable, std::uint64_t steps) {
+  std::array<hsize_t, model::max_rank> extent{};
+  extent[0] = steps;
+  const Dims& shape = definitions_[variable].shape;
+  for (int d = 0; d < shape.rank(); ++d) {
+    extent[static_cast<std::size_t>(d) + 1] = shape[d];
+  }
+  check(H5Dset_extent(dataset(variable), extent.data()), definitions_[variable].name);
+}
+
+Placement Hdf5Planner::place_fixed(std::uint32_t variable) {
+  const model::Definition& definition = definitions_[variable];
+  const bool is_empty = definition.bytes_per_step() == 0;
+  std::vector<std::uint64_t> addresses;
+  if (!is_empty) {
+    const haddr_t address = H5Dget_offset(dataset(variable));
+    if (address == HADDR_UNDEF) {
+      throw Error(Code::internal, definition.name + ": libhdf5 gave no address");
+    }
+    if (made_[variable].committed || address < state_.frontier) {
+      throw Error(Code::unsupported,
+                  definition.name +
+                      ": was written by an earlier commit, and committed data is never overwritten "
+                      "in place: define it with steps");
+    }
+    addresses.push_back(address);
+  }
+  return {variable, definition.type.bytes, definition.shape, definition.shape, addresses};
+}
+
+std::uint64_t Hdf5Planner::note_chunk(hid_t dataset, const hsize_t* at, std::uint64_t chunk_bytes,
+                                      const std::string& name) {
+  const void* placeholder = state_.placeholder.reserve(chunk_bytes);
+  if (H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, at, chunk_bytes, placeholder) < 0) {
+    const std::string why = state_.failure.empty() ? last_error() : state_.failure;
+    state_.failure.clear();
+    throw Error(Code::internal, name + ": placing a chunk: " + why);
+  }
+  return state_.take_noted(chunk_bytes, name).offset;
+}
+
+Placement Hdf5Planner::place_step(std::uint32_t variable, std::uint64_t step) {
+  const model::Definition& definition = definitions_[variable];
+  const Dims& tile = made_[variable].tile;
+  extend(variable, step + 1);
+  const Dims grid = grid_of(definition.shape, tile);
+  const std::uint64_t count = definition.shape.volume() == 0 ? 0 : grid.volume();
+  std::vector<std::uint64_t> addresses;
+  addresses.reserve(count);
+  Dims cell = Dims::filled(grid.rank(), 0);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    std::array<hsize_t, model::max_rank> at{step};
+    for (int d = 0; d < grid.rank(); ++d) {
+      at[static_cast<std::size_t>(d) + 1] = cell[d] * tile[d];
+    }
+    addresses.push_back(note_chunk(dataset(variable), at.data(),
+                                   tile.volume() * definition.type.bytes, definition.name));
+    for (int d = grid.rank() - 1; d >= 0 && ++cell[d] == grid[d]; --d) {
+      cell[d] = 0;
+    }
+  }
+  return {variable, definition.type.bytes, definition.shape, tile, addresses};
+}
+
+Placement Hdf5Planner::place_checksums(std::uint64_t words, CommitRow& row) {
+  constexpr std::uint64_t page_words = 4096 / 8;
+  constexpr std::uint64_t most_words = (1 << 20) / 8;
+  if (checksum_chunk_words_ == 0) {
+    const std::uint64_t pages = (words + page_words - 1) / page_words;
+    checksum_chunk_words_ = std::min(pages * page_words, most_words);
+    const hsize_t none = 0;
+    const hsize_t unlimited = H5S_UNLIMITED;
+    const hsize_t chunk = checksum_chunk_words_;
+    const Handle space = own(H5Screate_simple(1, &none, &unlimited), checksums_name);
+    const Handle list = own(H5Pcreate(H5P_DATASET_CREATE), checksums_name);
+    check(H5Pset_chunk(list.get(), 1, &chunk), checksums_name);
+    check(H5Pset_obj_track_times(list.get(), false), checksums_name);
+    own(H5Dcreate2(hdf5_.get(), checksums_name, H5T_STD_U64LE, space.get(), H5P_DEFAULT, list.get(),
+                   H5P_DEFAULT),
+        checksums_name);
+  }
+  const std::uint64_t chunks = (words + checksum_chunk_words_ - 1) / checksum_chunk_words_;
+  const Handle dataset = own(H5Dopen2(hdf5_.get(), checksums_name, H5P_DEFAULT), checksums_name);
+  const hsize_t extent = (checksum_chunks_ + chunks) * checksum_chunk_words_;
+  check(H5Dset_extent(dataset.get(), &extent), checksums_name);
+  std::vector<std::uint64_t> addresses;
+  for (std::uint64_t i = 0; i < chunks; ++i) {
+    const hsize_t at = (checksum_chunks_ + i) * checksum_chunk_words_;
+    addresses.push_back(note_chunk(dataset.get(), &at, checksum_chunk_words_ * 8, checksums_name));
+  }
+  row.first_word = checksum_chunks_ * checksum_chunk_words_;
+  row.word_count = words;
+  checksum_chunks_ += chunks;
+  return {
+      checksum_variable, 8, {chunks * checksum_chunk_words_}, {checksum_chunk_words_}, addresses};
+}
+
+}  // namespace sluice::layout::hdf5

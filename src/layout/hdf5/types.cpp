@@ -1,0 +1,180 @@
+#include "layout/hdf5/types.hpp"
+
+#include <array>
+#include <string>
+
+namespace sluice::layout::hdf5 {
+
+namespace {
+
+Handle complex_type(hid_t part, std::size_t part_bytes) {
+  Handle type = own(H5Tcreate(H5T_COMPOUND, 2 * part_bytes), "complex type");
+  check(H5Tinsert(type.get(), "r", 0, part), "complex type");
+  check(H5Tinsert(type.get(), "i", part_bytes, part), "complex type");
+  return type;
+}
+
+Handle boolean_type() {
+  Handle type = own(H5Tenum_create(H5T_STD_I8LE), "boolean type");
+  const std::array<std::int8_t, 2> values{0, 1};
+  check(H5Tenum_insert(type.get(), "FALSE", &values[0]), "boolean type");
+  check(H5Tenum_insert(type.get(), "TRUE", &values[1]), "boolean type");
+  return type;
+}
+
+Handle text_type(std::size_t bytes) {
+  Handle type = own(H5Tcopy(H5T_C_S1), "string type");
+  check(H5Tset_size(type.get(), bytes), "string type");
+  check(H5Tset_cset(type.get(), H5T_CSET_UTF8), "string type");
+  check(H5Tset_strpad(type.get(), H5T_STR_NULLPAD), "string type");
+  return type;
+}
+
+hid_t number_type(Kind kind) {
+  switch (kind) {
+    case Kind::i8:
+      return H5T_STD_I8LE;
+    case Kind::i16:
+      return H5T_STD_I16LE;
+    case Kind::i32:
+      return H5T_STD_I32LE;
+    case Kind::i64:
+      return H5T_STD_I64LE;
+    case Kind::u8:
+      return H5T_STD_U8LE;
+    case Kind::u16:
+      return H5T_STD_U16LE;
+    case Kind::u32:
+      return H5T_STD_U32LE;
+    case Kind::u64:
+      return H5T_STD_U64LE;
+    case Kind::f32:
+      return H5T_IEEE_F32LE;
+    default:
+      return H5T_IEEE_F64LE;
+  }
+}
+
+}  // namespace
+
+Handle file_type(const Type& type) {
+  switch (type.kind) {
+    case Kind::c64:
+      return complex_type(H5T_IEEE_F32LE, 4);
+    case Kind::c128:
+      return complex_type(H5T_IEEE_F64LE, 8);
+    case Kind::boolean:
+      return boolean_type();
+    case Kind::string:
+      return text_type(type.bytes);
+    default:
+      return own(H5Tcopy(number_type(type.kind)), "number type");
+  }
+}
+
+namespace {
+
+std::optional<StoredType> stored_number(hid_t type, H5T_class_t kind) {
+  const std::size_t bytes = H5Tget_size(type);
+  const H5T_order_t order = H5Tget_order(type);
+  if (order != H5T_ORDER_LE && order != H5T_ORDER_BE && bytes != 1) {
+    return std::nullopt;
+  }
+  const bool big = order == H5T_ORDER_BE;
+  if (kind == H5T_FLOAT) {
+    if (H5Tequal(type, big ? H5T_IEEE_F32BE : H5T_IEEE_F32LE) > 0) {
+      return StoredType{{Kind::f32, 4}, big};
+    }
+    if (H5Tequal(type, big ? H5T_IEEE_F64BE : H5T_IEEE_F64LE) > 0) {
+      return StoredType{{Kind::f64, 8}, big};
+    }
+    return std::nullopt;
+  }
+  if (H5Tget_precision(type) != 8 * bytes) {
+    return std::nullopt;
+  }
+  const bool is_signed = H5Tget_sign(type) == H5T_SGN_2;
+  switch (bytes) {
+    case 1:
+      return StoredType{{is_signed ? Kind::i8 : Kind::u8, 1}, false};
+    case 2:
+      return StoredType{{is_signed ? Kind::i16 : Kind::u16, 2}, big};
+    case 4:
+      return StoredType{{is_signed ? Kind::i32 : Kind::u32, 4}, big};
+    case 8:
+      return StoredType{{is_signed ? Kind::i64 : Kind::u64, 8}, big};
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<StoredType> stored_complex(hid_t type) {
+  if (H5Tget_nmembers(type) != 2 || H5Tget_member_index(type, "r") != 0 ||
+      H5Tget_member_index(type, "i") != 1) {
+    return std::nullopt;
+  }
+  const Handle real(H5Tget_member_type(type, 0));
+  const Handle imaginary(H5Tget_member_type(type, 1));
+  const auto part = stored_type(real.get());
+  if (!part || H5Tequal(real.get(), imaginary.get()) <= 0 ||
+      H5Tget_size(type) != 2 * std::size_t{part->type.bytes} ||
+      H5Tget_member_offset(type, 1) != part->type.bytes) {
+    return std::nullopt;
+  }
+  if (part->type.kind == Kind::f32) {
+    return StoredType{{Kind::c64, 8}, part->big_endian};
+  }
+  if (part->type.kind == Kind::f64) {
+    return StoredType{{Kind::c128, 16}, part->big_endian};
+  }
+  return std::nullopt;
+}
+
+std::optional<StoredType> stored_boolean(hid_t type) {
+  if (H5Tget_size(type) != 1 || H5Tget_nmembers(type) != 2) {
+    return std::nullopt;
+  }
+  std::int8_t no = -1;
+  std::int8_t yes = -1;
+  if (H5Tenum_valueof(type, "FALSE", &no) < 0 || H5Tenum_valueof(type, "TRUE", &yes) < 0 ||
+      no != 0 || yes != 1) {
+    return std::nullopt;
+  }
+  return StoredType{{Kind::boolean, 1}, false};
+}
+
+}  // namespace
+
+std::optional<StoredType> stored_type(hid_t type) {
+  const QuietErrors quiet;
+  const H5T_class_t kind = H5Tget_class(type);
+  switch (kind) {
+    case H5T_INTEGER:
+    case H5T_FLOAT:
+      return stored_number(type, kind);
+    case H5T_COMPOUND:
+      return stored_complex(type);
+    case H5T_ENUM:
+      return stored_boolean(type);
+    case H5T_STRING:
+      if (H5Tis_variable_str(type) == 0) {
+        return StoredType{{Kind::string, static_cast<std::uint32_t>(H5Tget_size(type))}, false};
+      }
+      return std::nullopt;
+    default:
+      return std::nullopt;
+  }
+}
+
+Handle dataspace(const model::Dims& dims) {
+  if (dims.empty()) {
+    return own(H5Screate(H5S_SCALAR), "dataspace");
+  }
+  std::array<hsize_t, model::max_rank> extent{};
+  for (int d = 0; d < dims.rank(); ++d) {
+    extent[static_cast<std::size_t>(d)] = dims[d];
+  }
+  return own(H5Screate_simple(dims.rank(), extent.data(), nullptr), "dataspace");
+}
+
+}  // namespace sluice::layout::hdf5

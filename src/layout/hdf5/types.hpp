@@ -1,0 +1,31 @@
+// Element types and attributes between Sluice and libhdf5.
+#pragma once
+
+#include <optional>
+
+#include "layout/hdf5/handle.hpp"
+#include "model/definition.hpp"
+
+namespace sluice::layout::hdf5 {
+
+/// The type as stored: little-endian; complex as {r, i} and boolean as {FALSE, TRUE} like h5py.
+Handle file_type(const Type& type);
+
+struct StoredType {
+  Type type;
+  bool big_endian = false;
+};
+/// What a stored type is to Sluice; nothing where it has no counterpart (compounds other than
+/// complex, variable-length data, references, unusual bit layouts).
+std::optional<StoredType> stored_type(hid_t type);
+
+/// Makes, or replaces, an attribute of the object `owner`. Strings are UTF-8, variable-length, so
+/// that h5py, netCDF4 and xarray give them as text.
+void write_attribute(hid_t owner, const std::string& name, const model::AttributeValue& value);
+/// Nothing where there is none, or none that an AttributeValue can hold.
+std::optional<model::AttributeValue> read_attribute(hid_t owner, const std::string& name);
+
+/// A simple dataspace; a scalar one for rank 0.
+Handle dataspace(const model::Dims& dims);
+
+}  // namespace sluice::layout::hdf5

@@ -1,0 +1,83 @@
+// What a file format must offer so that every strategy can write it.
+//
+// A layout has two sides. The planner is one object on one rank: it alone holds the metadata and
+// answers where bytes go. Every other rank works with Placements only (pure arithmetic).
+//
+// Invariants: plan_commit() hands out space at or beyond the frontier only; nothing is written to
+// the file by the planner itself: seal() returns the metadata bytes, and the commit room writes
+// them.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "layout/placement.hpp"
+#include "model/definition.hpp"
+
+namespace sluice::layout {
+
+/// Stands for the checksum words where a variable's index is asked for.
+inline constexpr std::uint32_t checksum_variable = 0xffffffff;
+
+/// A variable that a commit writes.
+struct Touched {
+  std::uint32_t variable = 0;
+  model::Dims tile;  ///< used when the variable is made; ignored afterwards
+};
+
+struct CommitRequest {
+  bool is_step = false;
+  double time = std::nan("");
+  std::vector<Touched> touched;
+  std::uint64_t checksum_words = 0;  ///< 64-bit words of checksum records of all ranks together
+  std::int64_t modified_ns = 0;      ///< the stamp that the file's mtime will get
+};
+
+/// Where the bytes of a commit go. The last placement may be that of the checksum words.
+struct CommitPlan {
+  std::uint64_t step = 0;
+  std::vector<Placement> placements;
+  std::optional<Placement> checksums;
+  Extent space;  ///< hull of all raw data: preallocated before anything is written
+
+  std::vector<std::byte> to_bytes() const;
+  static CommitPlan from_bytes(std::span<const std::byte> bytes);
+};
+
+/// Bytes that make a commit visible, in the order in which they must be written.
+struct MetadataRun {
+  std::uint64_t offset = 0;
+  std::vector<std::byte> bytes;
+};
+struct MetadataUpdate {
+  std::vector<MetadataRun> fresh;     ///< beyond the frontier: no reader sees it yet
+  std::vector<MetadataRun> in_place;  ///< changes what readers see, but for the root
+  std::vector<MetadataRun> root;      ///< written last: the superblock
+  std::uint64_t end = 0;              ///< the file must be at least this long
+};
+
+class Planner {
+ public:
+  virtual ~Planner() = default;
+
+  virtual std::uint64_t steps() const = 0;
+  /// Where the last commit ends: bytes from here on belong to nobody.
+  virtual std::uint64_t committed_end() const = 0;
+  /// Adds to the list of variables; made in the file when first touched.
+  virtual void define(const model::Definition& definition) = 0;
+  virtual void set_attribute(const model::Attribute& attribute) = 0;
+  virtual CommitPlan plan_commit(const CommitRequest& request) = 0;
+  /// Makes the variables that no commit touched (before the last seal of a file).
+  virtual void make_all() = 0;
+  /// The metadata of everything since the last commit.
+  virtual MetadataUpdate seal() = 0;
+  /// The update of seal() is in the file.
+  virtual void committed() = 0;
+  /// Forgets everything since the last commit.
+  virtual void abandon() = 0;
+};
+
+}  // namespace sluice::layout

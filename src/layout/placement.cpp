@@ -1,0 +1,157 @@
+#include "layout/placement.hpp"
+
+#include <algorithm>
+
+namespace sluice::layout {
+
+using model::Box;
+using model::Dims;
+
+Dims grid_of(const Dims& shape, const Dims& tile) {
+  Dims grid;
+  for (int d = 0; d < shape.rank(); ++d) {
+    grid.push_back(shape[d] == 0 ? 0 : (shape[d] - 1) / tile[d] + 1);
+  }
+  return grid;
+}
+
+Placement::Placement(std::uint32_t variable, std::uint32_t element_bytes, const Dims& shape,
+                     const Dims& tile, std::span<const std::uint64_t> addresses)
+    : variable_(variable),
+      element_bytes_(element_bytes),
+      shape_(shape),
+      tile_(tile),
+      grid_(grid_of(shape, tile)) {
+  if (addresses.size() != tiles()) {
+    throw Error(Code::internal, "placement: as many addresses as tiles are needed");
+  }
+  if (addresses.empty()) {
+    return;
+  }
+  base_ = addresses[0];
+  stride_ = addresses.size() > 1 ? addresses[1] - addresses[0] : 0;
+  bool regular = true;
+  for (std::size_t i = 0; i < addresses.size() && regular; ++i) {
+    regular = addresses[i] == base_ + i * stride_ && addresses[i] != absent;
+  }
+  if (!regular) {
+    table_.assign(addresses.begin(), addresses.end());
+  }
+}
+
+Box tile_box(const Dims& shape, const Dims& tile, std::uint64_t tile_index) {
+  const Dims grid = grid_of(shape, tile);
+  Box box{Dims::filled(shape.rank(), 0), Dims::filled(shape.rank(), 0)};
+  for (int d = shape.rank() - 1; d >= 0; --d) {
+    box.start[d] = tile_index % grid[d] * tile[d];
+    tile_index /= grid[d];
+    box.count[d] = std::min(tile[d], shape[d] - box.start[d]);
+  }
+  return box;
+}
+
+Extent Placement::hull() const {
+  std::uint64_t first = absent;
+  std::uint64_t last = 0;
+  const std::uint64_t count = tiles();
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t at = address(i);
+    if (at != absent) {
+      first = std::min(first, at);
+      last = std::max(last, at + tile_bytes());
+    }
+  }
+  return first == absent ? Extent{} : Extent{first, last - first};
+}
+
+void Placement::write_to(model::ByteWriter& out) const {
+  out.put(variable_);
+  out.put(element_bytes_);
+  out.put(shape_);
+  out.put(tile_);
+  out.put(base_);
+  out.put(stride_);
+  out.put(table_);
+}
+
+Placement Placement::read_from(model::ByteReader& in) {
+  Placement p;
+  p.variable_ = in.get<std::uint32_t>();
+  p.element_bytes_ = in.get<std::uint32_t>();
+  p.shape_ = in.get<Dims>();
+  p.tile_ = in.get<Dims>();
+  p.base_ = in.get<std::uint64_t>();
+  p.stride_ = in.get<std::uint64_t>();
+  p.table_ = in.get_vector<std::uint64_t>();
+  p.grid_ = grid_of(p.shape_, p.tile_);
+  return p;
+}
+
+std::vector<Piece> cut(const Dims& shape, const Dims& tile, const Box& box) {
+  std::vector<Piece> pieces;
+  if (box.empty()) {
+    return pieces;
+  }
+  const int rank = box.start.rank();
+  const Dims grid = grid_of(shape, tile);
+  Dims first;
+  Dims last;
+  for (int d = 0; d < rank; ++d) {
+    first.push_back(box.start[d] / tile[d]);
+    last.push_back((box.end(d) - 1) / tile[d]);
+  }
+  Dims at = first;
+  while (true) {
+    std::uint64_t index = 0;
+    for (int d = 0; d < rank; ++d) {
+      index = index * grid[d] + at[d];
+    }
+    if (auto part = model::intersect(box, tile_box(shape, tile, index))) {
+      pieces.push_back({*part, index});
+    }
+    int d = rank - 1;
+    while (d >= 0 && at[d] == last[d]) {
+      at[d] = first[d];
+      --d;
+    }
+    if (d < 0) {
+      return pieces;
+    }
+    ++at[d];
+  }
+}
+
+namespace detail {
+
+RunShape run_shape(const Placement& placement, const Box& part, const Box& within) {
+  RunShape runs{part.start.rank(), 1};
+  // Dimensions join the run from the fastest upwards for as long as each is whole on both sides.
+  while (runs.outer > 0) {
+    const int d = runs.outer - 1;
+    runs.run_elements *= part.count[d];
+    --runs.outer;
+    if (part.count[d] != placement.tile()[d] || part.count[d] != within.count[d]) {
+      break;
+    }
+  }
+  return runs;
+}
+
+std::uint64_t linear(const Dims& at, const Dims& start, const Dims& count) {
+  std::uint64_t index = 0;
+  for (int d = 0; d < at.rank(); ++d) {
+    index = index * count[d] + (at[d] - start[d]);
+  }
+  return index;
+}
+
+}  // namespace detail
+
+std::uint64_t run_count(const Placement& placement, const Piece& piece, const Box& within) {
+  if (piece.box.empty()) {
+    return 0;
+  }
+  return piece.box.volume() / detail::run_shape(placement, piece.box, within).run_elements;
+}
+
+}  // namespace sluice::layout

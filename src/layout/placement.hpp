@@ -1,0 +1,136 @@
+// Where the elements of one variable lie in a file: a grid of equally large row-major tiles, each
+// at an address of its own. Contiguous data is a grid of one tile.
+//
+// Invariants: a tile at the edge of the shape takes the space of a whole one (as HDF5's chunks do);
+// addresses are what the format library answered, never assumed: base and stride are used only
+// after they were found to reproduce the whole table.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "model/box.hpp"
+#include "model/bytes.hpp"
+
+namespace sluice::layout {
+
+/// A tile that the file does not hold: its elements read as the fill value.
+inline constexpr std::uint64_t absent = std::numeric_limits<std::uint64_t>::max();
+
+struct Extent {
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+  friend bool operator==(const Extent&, const Extent&) = default;
+};
+
+/// The elements that one tile of a grid holds, cut at the shape.
+model::Box tile_box(const model::Dims& shape, const model::Dims& tile, std::uint64_t tile_index);
+
+class Placement {
+ public:
+  Placement() = default;
+  /// `addresses`: one a tile of the grid, row-major. `tile` has the rank of `shape`.
+  Placement(std::uint32_t variable, std::uint32_t element_bytes, const model::Dims& shape,
+            const model::Dims& tile, std::span<const std::uint64_t> addresses);
+
+  std::uint32_t variable() const noexcept { return variable_; }
+  std::uint32_t element_bytes() const noexcept { return element_bytes_; }
+  const model::Dims& shape() const noexcept { return shape_; }
+  const model::Dims& tile() const noexcept { return tile_; }
+  const model::Dims& grid() const noexcept { return grid_; }
+  std::uint64_t tiles() const { return shape_.volume() == 0 ? 0 : grid_.volume(); }
+  std::uint64_t tile_bytes() const { return tile_.volume() * element_bytes_; }
+  std::uint64_t address(std::uint64_t tile_index) const {
+    return table_.empty() ? base_ + tile_index * stride_ : table_[tile_index];
+  }
+  /// The elements that tile `tile_index` holds, cut at the shape.
+  model::Box tile_box(std::uint64_t tile_index) const {
+    return layout::tile_box(shape_, tile_, tile_index);
+  }
+  /// From the first byte to the end of the last tile that is there; empty where none is.
+  Extent hull() const;
+
+  void write_to(model::ByteWriter& out) const;
+  static Placement read_from(model::ByteReader& in);
+
+ private:
+  std::uint32_t variable_ = 0;
+  std::uint32_t element_bytes_ = 0;
+  model::Dims shape_;
+  model::Dims tile_;
+  model::Dims grid_;
+  std::uint64_t base_ = 0;
+  std::uint64_t stride_ = 0;
+  std::vector<std::uint64_t> table_;
+};
+
+/// The grid of tiles that covers `shape`.
+model::Dims grid_of(const model::Dims& shape, const model::Dims& tile);
+
+/// The part of a box that lies in one tile.
+struct Piece {
+  model::Box box;
+  std::uint64_t tile_index = 0;
+};
+
+/// Cuts `box` at the tiles of a shape; in row-major order of tiles. An empty box gives nothing.
+std::vector<Piece> cut(const model::Dims& shape, const model::Dims& tile, const model::Box& box);
+inline std::vector<Piece> cut(const Placement& placement, const model::Box& box) {
+  return cut(placement.shape(), placement.tile(), box);
+}
+
+/// The contiguous runs of a piece, in ascending order of file offset: calls
+/// visit(file_offset, packed_offset, bytes) where packed_offset counts in the dense row-major bytes
+/// of `within` (a box that contains the piece's).
+template <class Visit>
+void for_each_run(const Placement& placement, const Piece& piece, const model::Box& within,
+                  Visit&& visit);
+
+/// Number of runs that for_each_run will visit, without visiting them.
+std::uint64_t run_count(const Placement& placement, const Piece& piece, const model::Box& within);
+
+// -- implementation of the template ---------------------------------------------------------------
+
+namespace detail {
+
+/// How a piece falls into runs: `run_elements` long, repeated over the first `outer` dimensions.
+struct RunShape {
+  int outer = 0;
+  std::uint64_t run_elements = 1;
+};
+RunShape run_shape(const Placement& placement, const model::Box& part, const model::Box& within);
+/// Row-major index of `at` in an array that spans start..start+count.
+std::uint64_t linear(const model::Dims& at, const model::Dims& start, const model::Dims& count);
+
+}  // namespace detail
+
+template <class Visit>
+void for_each_run(const Placement& placement, const Piece& piece, const model::Box& within,
+                  Visit&& visit) {
+  const model::Box& part = piece.box;
+  if (part.empty()) {
+    return;
+  }
+  const detail::RunShape runs = detail::run_shape(placement, part, within);
+  const model::Dims tile_start = placement.tile_box(piece.tile_index).start;
+  const std::uint64_t address = placement.address(piece.tile_index);
+  const std::uint64_t element = placement.element_bytes();
+  model::Dims at = part.start;
+  while (true) {
+    const std::uint64_t in_tile = detail::linear(at, tile_start, placement.tile());
+    const std::uint64_t packed = detail::linear(at, within.start, within.count);
+    visit(address + in_tile * element, packed * element, runs.run_elements * element);
+    int d = runs.outer - 1;
+    while (d >= 0 && ++at[d] == part.end(d)) {
+      at[d] = part.start[d];
+      --d;
+    }
+    if (d < 0) {
+      return;
+    }
+  }
+}
+
+}  // namespace sluice::layout

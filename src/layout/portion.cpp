@@ -1,0 +1,56 @@
+#include "layout/portion.hpp"
+
+#include <algorithm>
+
+namespace sluice::layout {
+
+using model::Box;
+using model::Dims;
+
+std::vector<Box> split(const Box& box, std::uint64_t element_bytes, std::uint64_t limit_bytes) {
+  std::vector<Box> parts;
+  if (box.empty()) {
+    return parts;
+  }
+  // Step sizes: fast dimensions whole for as long as they fit, one slab of the next, then single
+  // rows.
+  Dims step = Dims::filled(box.start.rank(), 1);
+  std::uint64_t bytes = element_bytes;
+  for (int d = box.start.rank() - 1; d >= 0; --d) {
+    step[d] =
+        std::clamp<std::uint64_t>(limit_bytes / std::max<std::uint64_t>(1, bytes), 1, box.count[d]);
+    bytes *= step[d];
+    if (step[d] != box.count[d]) {
+      break;
+    }
+  }
+  Box part{box.start, step};
+  while (true) {
+    for (int d = 0; d < step.rank(); ++d) {
+      part.count[d] = std::min(step[d], box.end(d) - part.start[d]);
+    }
+    parts.push_back(part);
+    int d = step.rank() - 1;
+    while (d >= 0 && (part.start[d] += step[d]) >= box.end(d)) {
+      part.start[d] = box.start[d];
+      --d;
+    }
+    if (d < 0) {
+      return parts;
+    }
+  }
+}
+
+void append_portions(std::uint32_t block, const Box& box, const Dims& shape, const Dims& tile,
+                     std::uint32_t element_bytes, std::vector<Portion>& portions) {
+  if (box.empty()) {
+    return;
+  }
+  for (const Piece& piece : cut(shape, tile, box)) {
+    for (const Box& part : split(piece.box, element_bytes, portion_bytes)) {
+      portions.push_back({block, {part, piece.tile_index}});
+    }
+  }
+}
+
+}  // namespace sluice::layout

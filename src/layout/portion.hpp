@@ -1,0 +1,30 @@
+// The unit of work of a transfer: a part of one block that lies in one tile and fits the staging.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "layout/placement.hpp"
+
+namespace sluice::layout {
+
+/// Largest packed size of a portion, and so of what one checksum covers.
+inline constexpr std::uint64_t portion_bytes = 4ULL << 20;
+
+struct Portion {
+  std::uint32_t block = 0;  ///< index into the rank's list of blocks
+  Piece piece;
+};
+
+/// Splits a box along its slowest dimensions into boxes of at most `limit_bytes` (one element may
+/// be larger), in row-major order.
+std::vector<model::Box> split(const model::Box& box, std::uint64_t element_bytes,
+                              std::uint64_t limit_bytes);
+
+/// Cuts block number `block` with extent `box` at the tiles of a shape and at portion_bytes. Needs
+/// no addresses, so every rank can do it before the planner has answered.
+void append_portions(std::uint32_t block, const model::Box& box, const model::Dims& shape,
+                     const model::Dims& tile, std::uint32_t element_bytes,
+                     std::vector<Portion>& portions);
+
+}  // namespace sluice::layout
