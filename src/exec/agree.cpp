@@ -1,0 +1,54 @@
+#include "exec/agree.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "model/bytes.hpp"
+
+namespace sluice::exec {
+
+namespace detail {
+
+std::vector<std::byte> failure_message(const std::exception_ptr& failure) {
+  model::ByteWriter out;
+  try {
+    std::rethrow_exception(failure);
+  } catch (const Error& e) {
+    out.put(e.code());
+    out.put(std::string(e.what()));
+  } catch (const std::bad_alloc&) {
+    out.put(Code::over_budget);
+    out.put(std::string("out of memory"));
+  } catch (const std::exception& e) {
+    out.put(Code::internal);
+    out.put(std::string(e.what()));
+  }
+  return out.take();
+}
+
+void throw_message(std::span<const std::byte> message, int rank) {
+  model::ByteReader in(message);
+  const auto code = in.get<Code>();
+  throw Error(code, "rank " + std::to_string(rank) + ": " + in.get_string(), rank);
+}
+
+}  // namespace detail
+
+void agree(Transport& transport, const std::exception_ptr& failure, std::span<std::int64_t> extra) {
+  std::vector<std::int64_t> values(extra.begin(), extra.end());
+  // The lowest failing rank wins a maximum over (size - rank).
+  values.push_back(failure ? transport.size() - transport.rank() : 0);
+  transport.allreduce(values, Op::max);
+  if (values.back() != 0) {
+    const int root = transport.size() - static_cast<int>(values.back());
+    std::vector<std::byte> message;
+    if (transport.rank() == root) {
+      message = detail::failure_message(failure);
+    }
+    transport.broadcast(message, root);
+    detail::throw_message(message, root);
+  }
+  std::copy(values.begin(), values.end() - 1, extra.begin());
+}
+
+}  // namespace sluice::exec

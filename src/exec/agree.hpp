@@ -1,0 +1,52 @@
+// All ranks learn whether one of them failed, and fail alike.
+#pragma once
+
+#include <exception>
+#include <span>
+#include <string>
+
+#include "exec/transport.hpp"
+#include "sluice/error.hpp"
+
+namespace sluice::exec {
+
+/// Collective. `failure` is what this rank met (null: nothing). Returns on every rank or throws the
+/// same Error on every rank: that of the lowest rank that failed, prefixed by its number.
+/// `extra` is reduced by maximum along with it, at no further cost.
+void agree(Transport& transport, const std::exception_ptr& failure,
+           std::span<std::int64_t> extra = {});
+
+/// Collective. Runs `work` on `root` only; its bytes, or its error, reach every rank.
+template <class Work>
+std::vector<std::byte> on_root(Transport& transport, int root, Work&& work);
+
+// -- implementation -------------------------------------------------------------------------------
+
+namespace detail {
+/// status byte 0 + payload, or status byte 1 + code + text
+std::vector<std::byte> failure_message(const std::exception_ptr& failure);
+[[noreturn]] void throw_message(std::span<const std::byte> message, int rank);
+}  // namespace detail
+
+template <class Work>
+std::vector<std::byte> on_root(Transport& transport, int root, Work&& work) {
+  std::vector<std::byte> message;
+  if (transport.rank() == root) {
+    try {
+      message = work();
+      message.push_back(std::byte{0});
+    } catch (...) {
+      message = detail::failure_message(std::current_exception());
+      message.push_back(std::byte{1});
+    }
+  }
+  transport.broadcast(message, root);
+  const bool failed = message.back() != std::byte{0};
+  message.pop_back();
+  if (failed) {
+    detail::throw_message(message, root);
+  }
+  return message;
+}
+
+}  // namespace sluice::exec

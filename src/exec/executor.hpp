@@ -1,0 +1,42 @@
+// Carries out a plan: packs portions, takes their checksums, moves bytes to their writers, writes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "exec/sink.hpp"
+#include "layout/layout.hpp"
+#include "model/block.hpp"
+#include "model/definition.hpp"
+#include "plan/plan.hpp"
+
+namespace sluice::exec {
+
+/// A checksum record: which box of which variable, and the XXH3 of its dense file bytes. As words:
+/// name hash; rank of the box; start; count; checksum.
+inline std::uint64_t record_words(int rank) { return 3 + 2 * static_cast<std::uint64_t>(rank); }
+
+/// What one rank brings to a commit.
+struct Work {
+  std::span<const model::Definition> definitions;
+  std::span<const std::uint64_t> name_hashes;  ///< one a definition
+  std::span<const model::Block> blocks;
+  std::span<const layout::Portion> portions;  ///< of the blocks; placements need not be known
+  const layout::CommitPlan* commit = nullptr;
+  std::uint64_t first_word = 0;   ///< where this rank's checksum words begin in the commit's
+  storage::File* file = nullptr;  ///< open on writers only
+};
+
+/// Memory that lives as long as the file: first touches cost more than writes.
+struct Buffers {
+  WriteBehind writer;
+  std::vector<std::byte> scratch;
+};
+
+/// Collective. Returns the bytes this rank wrote. What this rank meets is thrown at the end, after
+/// its part in the exchange: the caller agrees with the other ranks.
+std::uint64_t carry_out(Transport& transport, const plan::Plan& plan, const Work& work,
+                        Buffers& buffers);
+
+}  // namespace sluice::exec

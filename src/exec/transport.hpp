@@ -1,0 +1,80 @@
+// How ranks talk: the only way by which the core communicates.
+//
+// Two implementations: MPI (mpi_transport) and local (local_transport: N virtual ranks in one
+// process, run one at a time in seeded order). Invariants: collectives are called by every rank of
+// the transport in the same order; every wait has a deadline and ends in Error timeout that names
+// the ranks that did not come; sizes are 64-bit (counts above 2^31 are split inside).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sluice::exec {
+
+enum class Op : std::uint8_t { min, max, sum, gcd };
+
+/// Bytes for, or from, another rank.
+struct Parcel {
+  int rank = 0;
+  std::vector<std::byte> bytes;
+};
+
+/// A send or receive under way. Destroying it before wait() is an error of the caller, except
+/// while an exception unwinds.
+class Pending {
+ public:
+  virtual ~Pending() = default;
+  /// Done? Makes progress, never waits.
+  virtual bool test() = 0;
+  /// Returns when the buffer is free (send) or full (receive).
+  virtual void wait() = 0;
+};
+
+class Transport {
+ public:
+  virtual ~Transport() = default;
+
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  /// Node number of this rank, 0 .. nodes-1, numbered by their lowest rank.
+  virtual int node() const = 0;
+  virtual int nodes() const = 0;
+
+  // -- collectives ------------------------------------------------------------------------------
+  virtual void barrier() = 0;
+  /// Element by element over all ranks, in place; the same length on every rank.
+  virtual void allreduce(std::span<std::int64_t> values, Op op) = 0;
+  /// Sum of `value` over the ranks below this one (0 on rank 0).
+  virtual std::int64_t exclusive_sum(std::int64_t value) = 0;
+  /// The root's bytes on every rank; others' content is replaced.
+  virtual void broadcast(std::vector<std::byte>& bytes, int root) = 0;
+  /// On root one entry a rank, in rank order; empty elsewhere. Lengths may differ.
+  virtual std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes,
+                                                     int root) = 0;
+  virtual std::vector<std::vector<std::byte>> allgather(std::span<const std::byte> bytes) = 0;
+  /// Sparse all-to-all: hands every parcel to its rank (at most one a destination; itself allowed)
+  /// and returns those sent to this rank, ordered by sender.
+  virtual std::vector<Parcel> exchange(std::vector<Parcel> parcels) = 0;
+
+  // -- point to point ---------------------------------------------------------------------------
+  virtual std::unique_ptr<Pending> start_send(int to, int tag,
+                                              std::span<const std::byte> bytes) = 0;
+  /// `into` must be exactly as long as what is sent.
+  virtual std::unique_ptr<Pending> start_receive(int from, int tag, std::span<std::byte> into) = 0;
+  void send(int to, int tag, std::span<const std::byte> bytes) {
+    start_send(to, tag, bytes)->wait();
+  }
+  void receive(int from, int tag, std::span<std::byte> into) {
+    start_receive(from, tag, into)->wait();
+  }
+
+  /// A transport of the ranks that gave the same color (>= 0), ordered by this transport's rank;
+  /// collective; nullptr for a negative color.
+  virtual std::unique_ptr<Transport> split(int color) = 0;
+};
+
+}  // namespace sluice::exec

@@ -1,0 +1,67 @@
+// Who waits where for whom, and what to say when a wait has run out of time.
+//
+// Pure: no communication. Both transports collect the places in which ranks wait; judge() follows
+// the "waits for" edges between them to the ranks that are really missing. Invariant: a rank is
+// named only if it gave no sign, or is known to wait somewhere before the call in question.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sluice/error.hpp"
+
+namespace sluice::exec {
+
+enum class Verb : std::int32_t {
+  open,
+  barrier,
+  allreduce,
+  exclusive_sum,
+  broadcast,
+  gather,
+  allgather,
+  exchange,
+  split,
+  send,
+  receive,
+};
+
+/// "barrier", "allreduce", ...
+const char* verb_name(Verb verb) noexcept;
+/// True for every verb but send and receive.
+bool is_collective(Verb verb) noexcept;
+
+/// Where a rank waits.
+struct Place {
+  Verb verb = Verb::barrier;
+  std::int64_t call = 0;   ///< how many collectives of this transport the rank has entered
+  int tag = 0;             ///< of a send or receive
+  std::vector<int> peers;  ///< whose message it lacks
+};
+
+/// What a rank concludes from its own place and the places of others.
+struct Verdict {
+  Code code = Code::timeout;  ///< timeout, or divergent where ranks are in different collectives
+  std::string text;           ///< one line, ready to be thrown
+  std::vector<int> missing;   ///< ranks that did not come, in order
+};
+
+/// At most this many ranks are named in one line, and peers sent in one notice.
+inline constexpr int kMaxNamed = 16;
+
+/// "1, 3, 4 and 7 more".
+std::string list_ranks(const std::vector<int>& ranks);
+
+/// Judges the wait of `rank` at `place` after `seconds`. `reports` holds the places of the ranks
+/// that gave a sign; `notes` may say more about silent ones (rank -> "left with ..."). Ranks are
+/// those of the transport.
+Verdict judge(int rank, const Place& place, const std::map<int, Place>& reports, double seconds,
+              const std::map<int, std::string>& notes = {});
+
+/// The ranks that can be reached from `place` along the peers of `reports`: those whose report is
+/// needed to judge. Ascending.
+std::vector<int> reachable(int rank, const Place& place, const std::map<int, Place>& reports);
+
+}  // namespace sluice::exec

@@ -1,0 +1,80 @@
+// Writes staged bytes while the next ones are packed: a few buffers and one thread.
+//
+// Invariants: the thread makes storage calls only, never MPI; at most `buffers` writes are under way
+// or filling (the bound of the queue); writes are carried out in the order of submit(); after a
+// failure nothing more is written, and drain() throws it. The thread starts with the first submit, so
+// that steps which fit one buffer never have one.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "storage/storage.hpp"
+
+namespace sluice::exec {
+
+/// Memory of a fixed size, aligned to huge pages.
+class Staging {
+ public:
+  explicit Staging(std::size_t bytes);
+  std::byte* data() const noexcept { return data_.get(); }
+  std::size_t size() const noexcept { return size_; }
+
+ private:
+  struct Free {
+    void operator()(std::byte* at) const noexcept;
+  };
+  std::unique_ptr<std::byte, Free> data_;
+  std::size_t size_;
+};
+
+class WriteBehind {
+ public:
+  /// With `in_background` false every submit writes at once (storages made for tests).
+  WriteBehind(std::size_t buffer_bytes, std::size_t buffers, bool in_background);
+  ~WriteBehind();
+  WriteBehind(const WriteBehind&) = delete;
+  WriteBehind& operator=(const WriteBehind&) = delete;
+
+  /// A buffer to fill; waits until one is free. Give it back by submit() or put_back().
+  Staging* take();
+  void put_back(Staging* staging);
+  /// Writes [from, to) of the buffer so that its first byte would lie at `base`.
+  void submit(storage::File& file, Staging* staging, std::uint64_t base, std::size_t from,
+              std::size_t to);
+  /// Writes from here, after what was submitted; for bytes that need no staging.
+  void write_through(storage::File& file, std::uint64_t offset, std::span<const std::byte> bytes);
+  /// Returns when everything submitted is written; throws the first failure and forgets it.
+  void drain();
+
+ private:
+  struct Job {
+    storage::File* file;
+    Staging* staging;
+    std::uint64_t base;
+    std::size_t from;
+    std::size_t to;
+  };
+  void run();
+
+  std::size_t buffer_bytes_;
+  std::size_t most_buffers_;
+  bool in_background_;
+  std::vector<std::unique_ptr<Staging>> owned_;
+  std::vector<Staging*> free_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Job> queue_;
+  bool busy_ = false;
+  bool stop_ = false;
+  std::exception_ptr failure_;
+  std::thread thread_;
+};
+
+}  // namespace sluice::exec

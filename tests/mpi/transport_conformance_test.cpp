@@ -1,0 +1,136 @@
+// The MPI transport does what every Transport must do.
+#include "support/transport_conformance.hpp"
+
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include "exec/mpi_transport.hpp"
+#include "sluice/error.hpp"
+
+namespace sluice::test {
+namespace {
+
+exec::MpiOptions quick() {
+  exec::MpiOptions options;
+  options.timeout_s = 30;
+  return options;
+}
+
+class Conformance : public testing::Test {
+ protected:
+  std::unique_ptr<Transport> t_ = exec::make_mpi(MPI_COMM_WORLD, quick());
+};
+
+TEST_F(Conformance, knows_its_rank_and_size) {
+  int rank = -1;
+  int size = -1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  EXPECT_EQ(t_->rank(), rank);
+  EXPECT_EQ(t_->size(), size);
+  check_nodes(*t_);
+  EXPECT_EQ(t_->nodes(), 1);  // mpirun runs the tests on one machine
+}
+
+TEST_F(Conformance, reductions) { check_reductions(*t_); }
+TEST_F(Conformance, broadcast) { check_broadcast(*t_); }
+TEST_F(Conformance, gathers) { check_gathers(*t_); }
+TEST_F(Conformance, exchange) { check_exchange(*t_); }
+TEST_F(Conformance, point_to_point) { check_point_to_point(*t_); }
+TEST_F(Conformance, pending_across_collectives) { check_pending_across_collectives(*t_); }
+TEST_F(Conformance, split) { check_split(*t_); }
+
+TEST_F(Conformance, the_same_without_a_time_limit) {
+  auto t = exec::make_mpi(MPI_COMM_WORLD, 0.0);
+  check_reductions(*t);
+  check_point_to_point(*t);
+}
+
+TEST_F(Conformance, messages_in_small_parts_and_sparse_exchange) {
+  exec::MpiOptions options = quick();
+  options.part_bytes = 60000;  // stands for 1 GiB: the same code splits
+  options.sparse_from = 1;
+  check_transport(*exec::make_mpi(MPI_COMM_WORLD, options));
+}
+
+TEST_F(Conformance, pretended_nodes) {
+  exec::MpiOptions options = quick();
+  options.ranks_per_node = 2;
+  auto t = exec::make_mpi(MPI_COMM_WORLD, options);
+  EXPECT_EQ(t->node(), t->rank() / 2);
+  EXPECT_EQ(t->nodes(), (t->size() + 1) / 2);
+  check_nodes(*t);
+  // Without the first node the second becomes the first.
+  auto later = t->split(t->rank() < 2 ? -1 : 0);
+  if (later) {
+    EXPECT_EQ(later->node(), t->node() - 1);
+    EXPECT_EQ(later->nodes(), t->nodes() - 1);
+    check_nodes(*later);
+  }
+}
+
+// Sparse exchanges in quick succession, so that ranks overtake each other.
+TEST_F(Conformance, sparse_exchanges_do_not_mix) {
+  exec::MpiOptions options = quick();
+  options.sparse_from = 1;
+  auto t = exec::make_mpi(MPI_COMM_WORLD, options);
+  for (std::size_t round = 0; round < 300; ++round) {
+    const int to = static_cast<int>(round * 7 + static_cast<std::size_t>(t->rank())) % t->size();
+    std::vector<Parcel> parcels(1);
+    parcels[0] = {to, pattern(round, key_of(t->rank(), to, round))};
+    const auto got = t->exchange(std::move(parcels));
+    const int shift = static_cast<int>(round * 7) % t->size();
+    ASSERT_EQ(got.size(), 1U);
+    ASSERT_EQ(got[0].rank, (t->rank() - shift + t->size()) % t->size());
+    ASSERT_TRUE(got[0].bytes == pattern(round, key_of(got[0].rank, t->rank(), round)));
+  }
+}
+
+TEST_F(Conformance, refuses_bad_arguments_of_point_to_point_and_goes_on) {
+  std::byte byte{};
+  const auto code = [&](int rank, int tag) {
+    try {
+      t_->start_send(rank, tag, {&byte, 1});
+    } catch (const Error& error) {
+      return error.code();
+    }
+    return Code::ok;
+  };
+  EXPECT_EQ(code(t_->size(), 0), Code::invalid_argument);
+  EXPECT_EQ(code(-1, 0), Code::invalid_argument);
+  EXPECT_EQ(code(0, -1), Code::invalid_argument);
+  EXPECT_EQ(code(0, 2147483647), Code::invalid_argument);
+  t_->barrier();
+}
+
+TEST_F(Conformance, refuses_bad_communicators_and_options) {
+  const auto code = [](MPI_Comm comm, const exec::MpiOptions& options) {
+    try {
+      exec::make_mpi(comm, options);
+    } catch (const Error& error) {
+      return error.code();
+    }
+    return Code::ok;
+  };
+  EXPECT_EQ(code(MPI_COMM_NULL, quick()), Code::invalid_argument);
+  exec::MpiOptions bad = quick();
+  bad.timeout_s = -1;
+  EXPECT_EQ(code(MPI_COMM_WORLD, bad), Code::invalid_argument);
+  bad = quick();
+  bad.part_bytes = 0;
+  EXPECT_EQ(code(MPI_COMM_WORLD, bad), Code::invalid_argument);
+}
+
+TEST_F(Conformance, a_pending_outlives_its_transport) {
+  std::byte out{7};
+  std::byte in{};
+  auto receive = t_->start_receive(t_->rank(), 0, {&in, 1});
+  auto send = t_->start_send(t_->rank(), 0, {&out, 1});
+  t_.reset();
+  send->wait();
+  receive->wait();
+  EXPECT_EQ(in, out);
+}
+
+}  // namespace
+}  // namespace sluice::test

@@ -1,0 +1,294 @@
+// A rank that does not come is named by all others, in time, and nothing crashes afterwards.
+#include <chrono>
+#include <functional>
+#include <gtest/gtest.h>
+#include <mpi.h>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include "exec/mpi_transport.hpp"
+#include "sluice/error.hpp"
+#include "support/transport_conformance.hpp"
+
+namespace sluice::test {
+namespace {
+
+constexpr double kLimit_s = 0.4;
+constexpr double kGrace_s = 0.5;
+constexpr double kSlack_s = 3.0;
+// How long the missing rank stays away: past every other rank's limit and grace.
+constexpr double kAway_s = kLimit_s + kGrace_s + 0.3;
+
+exec::MpiOptions quick() {
+  exec::MpiOptions options;
+  options.timeout_s = kLimit_s;
+  options.grace_s = kGrace_s;
+  return options;
+}
+
+struct Outcome {
+  Code code = Code::ok;
+  int rank = -1;
+  double seconds = 0;
+  std::string text;
+};
+
+Outcome outcome_of(const std::function<void()>& call) {
+  Outcome outcome;
+  const auto start = std::chrono::steady_clock::now();
+  try {
+    call();
+  } catch (const Error& error) {
+    outcome.code = error.code();
+    outcome.rank = error.rank();
+    outcome.text = error.what();
+  }
+  outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return outcome;
+}
+
+void stay_away() { std::this_thread::sleep_for(std::chrono::duration<double>(kAway_s)); }
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+class Timeouts : public testing::Test {
+ protected:
+  void SetUp() override {
+    t_ = exec::make_mpi(MPI_COMM_WORLD, quick());
+    last_ = t_->size() - 1;
+    ASSERT_GE(t_->size(), 3) << "these tests need three ranks";
+  }
+
+  // `call` while `missing` sleeps: everybody else gets a timeout that names `missing`, in time.
+  void check_missing(int missing, const std::string& verb, const std::function<void()>& call) {
+    if (t_->rank() == missing) {
+      stay_away();
+      // The others have given up; this rank hears of it, at the latest in its second wait.
+      const Outcome late = outcome_of([&] {
+        call();
+        t_->barrier();
+      });
+      EXPECT_EQ(late.code, Code::timeout) << late.text;
+      EXPECT_LT(late.seconds, kLimit_s + kSlack_s);
+    } else {
+      const Outcome outcome = outcome_of(call);
+      EXPECT_EQ(outcome.code, Code::timeout) << outcome.text;
+      EXPECT_GE(outcome.seconds, kLimit_s);
+      EXPECT_LT(outcome.seconds, kLimit_s + kSlack_s);
+      EXPECT_TRUE(contains(outcome.text, "s in " + verb)) << outcome.text;
+      EXPECT_TRUE(contains(outcome.text, " for rank(s) " + std::to_string(missing)))
+          << outcome.text;
+      EXPECT_FALSE(contains(outcome.text, std::to_string(missing) + ",")) << outcome.text;
+    }
+    const Outcome again = outcome_of([&] { t_->barrier(); });
+    EXPECT_EQ(again.code, Code::timeout);
+    EXPECT_LT(again.seconds, 0.5);
+    EXPECT_TRUE(contains(again.text, "earlier failure")) << again.text;
+  }
+
+  std::unique_ptr<Transport> t_;
+  int last_ = 0;
+};
+
+TEST_F(Timeouts, barrier) {
+  check_missing(last_, "barrier", [this] { t_->barrier(); });
+}
+
+TEST_F(Timeouts, allreduce) {
+  check_missing(0, "allreduce", [this] {
+    std::vector<std::int64_t> values(8, 1);
+    t_->allreduce(values, Op::sum);
+  });
+}
+
+TEST_F(Timeouts, allgather) {
+  check_missing(t_->size() / 2, "allgather", [this] { t_->allgather(Bytes(100)); });
+}
+
+TEST_F(Timeouts, exchange) {
+  check_missing(last_, "exchange", [this] { t_->exchange({}); });
+}
+
+TEST_F(Timeouts, sparse_exchange_of_much) {
+  exec::MpiOptions options = quick();
+  options.sparse_from = 1;
+  t_ = exec::make_mpi(MPI_COMM_WORLD, options);
+  check_missing(last_, "exchange", [this] {
+    std::vector<Parcel> parcels;
+    for (int to = 0; to < t_->size(); ++to) {
+      parcels.push_back({to, Bytes(100000)});
+    }
+    t_->exchange(std::move(parcels));
+  });
+}
+
+TEST_F(Timeouts, split) {
+  check_missing(0, "split", [this] { t_->split(0); });
+}
+
+TEST_F(Timeouts, broadcast_without_its_root) {
+  check_missing(0, "broadcast", [this] {
+    Bytes bytes(t_->rank() == 0 ? 5 : 0);
+    t_->broadcast(bytes, 0);
+    t_->barrier();
+  });
+}
+
+// The root of a gather names exactly who is missing, though the others have left long ago.
+TEST_F(Timeouts, gather_while_the_others_compute) {
+  const Bytes mine(100);
+  if (t_->rank() == 0) {
+    const Outcome outcome = outcome_of([&] { t_->gather(mine, 0); });
+    EXPECT_EQ(outcome.code, Code::timeout);
+    EXPECT_TRUE(contains(outcome.text, " for rank(s) " + std::to_string(last_) + ":"))
+        << outcome.text;
+  } else if (t_->rank() == last_) {
+    stay_away();
+  } else {
+    t_->gather(mine, 0);
+    stay_away();
+  }
+}
+
+// Memory of a failed collective is not touched again, though the late rank's messages arrive.
+TEST_F(Timeouts, large_messages_under_way) {
+  const int missing = last_;
+  const Outcome outcome = outcome_of([&] {
+    if (t_->rank() == missing) {
+      stay_away();
+    }
+    const Bytes mine(3 << 20);
+    t_->gather(mine, 0);
+    t_->allgather(mine);
+    std::vector<Parcel> parcels;
+    for (int to = 0; to < t_->size(); ++to) {
+      parcels.push_back({to, Bytes(1 << 20)});
+    }
+    t_->exchange(std::move(parcels));
+  });
+  EXPECT_EQ(outcome.code, Code::timeout);
+  t_.reset();
+  auto fresh = exec::make_mpi(MPI_COMM_WORLD, 30.0);
+  check_broadcast(*fresh);
+}
+
+TEST_F(Timeouts, receive_names_the_silent_sender) {
+  if (t_->rank() == last_) {
+    stay_away();
+    return;
+  }
+  Bytes into(10);
+  const Outcome outcome = outcome_of([&] { t_->receive(last_, 42, into); });
+  EXPECT_EQ(outcome.code, Code::timeout);
+  EXPECT_TRUE(contains(outcome.text, "receive (tag 42) for rank(s) " + std::to_string(last_)))
+      << outcome.text;
+}
+
+// A circle of receives: everybody is there, and says so.
+TEST_F(Timeouts, deadlock_of_receives) {
+  Bytes into(10);
+  const int down = (t_->rank() + t_->size() - 1) % t_->size();
+  const Outcome outcome = outcome_of([&] { t_->receive(down, 3, into); });
+  EXPECT_EQ(outcome.code, Code::timeout);
+  EXPECT_LT(outcome.seconds, kLimit_s + kSlack_s);
+  EXPECT_TRUE(contains(outcome.text, "waits in receive (tag 3)")) << outcome.text;
+}
+
+// Behind a rank that waits elsewhere stands the one that is really missing.
+TEST_F(Timeouts, names_the_rank_behind_the_missing_one) {
+  Bytes into(10);
+  if (t_->rank() == 0) {
+    stay_away();
+    return;
+  }
+  const Outcome outcome = outcome_of([&] {
+    if (t_->rank() == 1) {
+      t_->receive(0, 5, into);
+    }
+    t_->barrier();
+  });
+  EXPECT_EQ(outcome.code, Code::timeout);
+  EXPECT_TRUE(contains(outcome.text, " 0")) << outcome.text;
+}
+
+TEST_F(Timeouts, different_collectives_are_called_divergent) {
+  const Outcome outcome = outcome_of([&] {
+    if (t_->rank() == last_) {
+      Bytes bytes;
+      t_->broadcast(bytes, 0);
+    } else {
+      t_->barrier();
+    }
+    t_->barrier();
+  });
+  EXPECT_EQ(outcome.code, Code::divergent) << outcome.text;
+  EXPECT_TRUE(contains(outcome.text, "barrier") && contains(outcome.text, "broadcast"))
+      << outcome.text;
+}
+
+TEST_F(Timeouts, different_lengths_are_called_divergent_on_every_rank) {
+  const Outcome outcome = outcome_of([&] {
+    std::vector<std::int64_t> values(t_->rank() == last_ ? 3 : 2);
+    t_->allreduce(values, Op::sum);
+    t_->barrier();
+  });
+  EXPECT_EQ(outcome.code, Code::divergent) << outcome.text;
+  EXPECT_LT(outcome.seconds, kLimit_s);
+}
+
+// One rank's bad argument is every rank's error, with the same text, long before the limit.
+TEST_F(Timeouts, a_bad_argument_is_told_to_all) {
+  const Outcome outcome = outcome_of([&] {
+    std::vector<Parcel> parcels;
+    if (t_->rank() == last_) {
+      parcels = {{0, Bytes(1)}, {0, Bytes(2)}};
+    }
+    t_->exchange(std::move(parcels));
+    t_->barrier();
+  });
+  EXPECT_EQ(outcome.code, Code::invalid_argument) << outcome.text;
+  EXPECT_EQ(outcome.rank, last_);
+  EXPECT_EQ(outcome.text, "sluice: rank " + std::to_string(last_) +
+                              ": exchange: two parcels are for rank 0: join them");
+  EXPECT_LT(outcome.seconds, kLimit_s);
+}
+
+// Later than the limit but within the grace: nothing has happened.
+TEST_F(Timeouts, a_rank_that_comes_within_the_grace_is_welcome) {
+  if (t_->rank() == 0) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(kLimit_s + kGrace_s / 2));
+  }
+  t_->barrier();
+  check_reductions(*t_);
+}
+
+TEST_F(Timeouts, unwinding_with_messages_under_way_is_safe) {
+  if (t_->rank() == 0) {
+    EXPECT_THROW(
+        {
+          Bytes into(1 << 20);
+          auto receive = t_->start_receive(last_, 1, into);
+          throw std::runtime_error("the caller's own");
+        },
+        std::runtime_error);
+  }
+  t_->barrier();
+}
+
+TEST_F(Timeouts, opening_without_everybody) {
+  if (t_->rank() == last_) {
+    stay_away();
+  }
+  // The late rank may still find the others' call, so only they must fail.
+  const Outcome outcome = outcome_of([] { exec::make_mpi(MPI_COMM_WORLD, kLimit_s); });
+  if (t_->rank() != last_) {
+    EXPECT_EQ(outcome.code, Code::timeout) << outcome.text;
+  }
+  EXPECT_LT(outcome.seconds, kLimit_s + kSlack_s);
+}
+
+}  // namespace
+}  // namespace sluice::test
