@@ -51,9 +51,10 @@ using Value = std::variant<bool, std::int32_t, std::int64_t, float, double, std:
 struct VariableOptions {
   bool steps = false;     ///< a value for every step: the file's leading dimension is unlimited
   std::string unit = {};  ///< attribute `units`
-  std::string description = {};  ///< attribute `long_name`
-  bool partial = false;          ///< steps may leave elements out; they read as `fill`
-  double fill = 0;               ///< for partial variables
+  std::string description = {};              ///< attribute `long_name`
+  bool partial = false;                      ///< steps may leave elements out; they read as `fill`
+  double fill = 0;                           ///< for partial variables
+  std::vector<std::string> dimensions = {};  ///< names, without the step; netcdf4 makes them real
   Shape chunk = {};  ///< tile of the file in elements; empty: chosen from the first step
 };
 

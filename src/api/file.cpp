@@ -1,0 +1,274 @@
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+
+#include "api/file_impl.hpp"
+#include "exec/mpi_transport.hpp"
+
+namespace sluice {
+
+using detail::FileImpl;
+using model::Box;
+using model::Dims;
+
+namespace {
+
+Dims dims_of(const Shape& shape) { return Dims(std::span<const std::uint64_t>(shape)); }
+
+/// The box that a selection means in a variable of `shape`.
+Box box_of(const Selection& selection, const Dims& shape) {
+  Box box;
+  box.start = selection.start.empty() ? Dims::filled(shape.rank(), 0) : dims_of(selection.start);
+  if (!selection.count.empty()) {
+    box.count = dims_of(selection.count);
+  } else if (box.start.rank() == shape.rank()) {
+    for (int d = 0; d < shape.rank(); ++d) {
+      box.count.push_back(shape[d] - std::min(shape[d], box.start[d]));
+    }
+  }
+  return box;
+}
+
+/// Shape and start of the caller's array: dense unless the selection says otherwise.
+template <class Memory, class Pointer>
+Memory memory_of(Pointer data, const Type& type, const Selection& selection, const Box& box) {
+  Memory memory;
+  memory.data = static_cast<decltype(memory.data)>(data);
+  memory.type = type;
+  memory.shape = selection.memory_shape.empty() ? box.count : dims_of(selection.memory_shape);
+  memory.start = selection.memory_start.empty() ? Dims::filled(memory.shape.rank(), 0)
+                                                : dims_of(selection.memory_start);
+  return memory;
+}
+
+void put_block(FileImpl& file, Variable variable, const void* data, const Type& type,
+               const Selection& selection) {
+  commit::Output& output = file.output();
+  model::Block block;
+  block.variable = variable.index();
+  block.allow_overflow = selection.allow_overflow;
+  if (variable.index() < output.definitions().size()) {
+    block.box = box_of(selection, output.definitions()[variable.index()].shape);
+  }
+  block.memory = memory_of<model::ConstMemory>(data, type, selection, block.box);
+  output.put(block);
+}
+
+void put_row_list(FileImpl& file, Variable variable, const std::uint64_t* ids, std::uint64_t rows,
+                  const void* data, const Type& type) {
+  file.output().put_rows({variable.index(),
+                          {ids, static_cast<std::size_t>(rows)},
+                          static_cast<const std::byte*>(data),
+                          type});
+}
+
+Ticket ticket_of(const commit::Receipt& receipt) { return {receipt.step, receipt.durable}; }
+
+}  // namespace
+
+// -- Step -----------------------------------------------------------------------------------------
+
+Step::Step(FileImpl* file) : file_(file) {}
+Step::Step(Step&& other) noexcept : file_(std::exchange(other.file_, nullptr)) {}
+
+Step::~Step() {
+  if (file_ == nullptr || !file_->is_open() || !file_->output().in_step()) {
+    return;
+  }
+  // The other ranks are on their way into end(): take part, with a failure, so that nobody hangs.
+  try {
+    file_->output().fail(std::make_exception_ptr(
+        Error(Code::wrong_state, file_->path() + ": the step was abandoned before its end")));
+    file_->output().end_step();
+  } catch (const std::exception&) {
+    // what failed is already on its way to the caller
+  }
+}
+
+void Step::put_raw(Variable variable, const void* data, Type type, const Selection& selection) {
+  if (file_ == nullptr) {
+    throw Error(Code::wrong_state, "put: this step has ended");
+  }
+  put_block(*file_, variable, data, type, selection);
+}
+
+void Step::put_rows_raw(Variable variable, const std::uint64_t* ids, std::uint64_t rows,
+                        const void* data, Type type) {
+  if (file_ == nullptr) {
+    throw Error(Code::wrong_state, "put_rows: this step has ended");
+  }
+  put_row_list(*file_, variable, ids, rows, data, type);
+}
+
+Ticket Step::end() {
+  if (file_ == nullptr) {
+    throw Error(Code::wrong_state, "end: this step has ended already");
+  }
+  return ticket_of(std::exchange(file_, nullptr)->output().end_step());
+}
+
+// -- File: opening, describing, writing -----------------------------------------------------------
+
+File::File(MPI_Comm comm, const std::string& path, Mode mode, const Options& options)
+    : impl_(std::make_unique<FileImpl>(exec::make_mpi(comm, options.timeout_s),
+                                       storage::make(options.storage), path, mode, options)) {}
+
+File::File(std::unique_ptr<FileImpl> impl) : impl_(std::move(impl)) {}
+File::File(File&&) noexcept = default;
+
+File& File::operator=(File&& other) noexcept {
+  if (this != &other) {
+    File old(std::move(*this));  // closes what this one held
+    impl_ = std::move(other.impl_);
+  }
+  return *this;
+}
+
+File::~File() {
+  if (!impl_ || !impl_->is_open()) {
+    return;
+  }
+  if (std::uncaught_exceptions() > 0) {
+    return;  // the other ranks need not be here: closing now could wait for them in vain
+  }
+  try {
+    impl_->close();
+  } catch (const std::exception& e) {
+    if (impl_->transport().rank() == 0) {
+      std::fprintf(stderr, "sluice: closing failed: %s\n", e.what());
+    }
+  }
+}
+
+Variable File::define_raw(const std::string& name, Type type, const Shape& shape,
+                          const VariableOptions& options) {
+  model::Definition definition;
+  definition.name = name;
+  definition.type = type;
+  definition.shape = dims_of(shape);
+  definition.stepped = options.steps;
+  definition.partial = options.partial;
+  definition.fill = options.fill;
+  definition.dimensions = options.dimensions;
+  definition.chunk = dims_of(options.chunk);
+  commit::Output& output = impl_->output();
+  const std::size_t before = output.definitions().size();
+  const Variable variable(output.define(definition));
+  if (output.definitions().size() == before) {
+    return variable;  // of an appended file: its attributes are there
+  }
+  if (!options.unit.empty()) {
+    output.set_attribute({name, "units", options.unit});
+  }
+  if (!options.description.empty()) {
+    output.set_attribute({name, "long_name", options.description});
+  }
+  return variable;
+}
+
+void File::set_attribute(const std::string& owner, const std::string& name, const Value& value) {
+  impl_->output().set_attribute({owner, name, value});
+}
+
+Step File::begin_step(const StepOptions& options) {
+  impl_->output().begin_step(options.time);
+  return Step(impl_.get());
+}
+
+void File::put_raw(Variable variable, const void* data, Type type, const Selection& selection) {
+  put_block(*impl_, variable, data, type, selection);
+}
+
+void File::put_rows_raw(Variable variable, const std::uint64_t* ids, std::uint64_t rows,
+                        const void* data, Type type) {
+  put_row_list(*impl_, variable, ids, rows, data, type);
+}
+
+Ticket File::flush() { return ticket_of(impl_->output().flush()); }
+
+void File::close() { impl_->close(); }
+
+// -- File: reading --------------------------------------------------------------------------------
+
+std::uint64_t File::steps() const {
+  return impl_->is_open() && !impl_->reads() ? impl_->output().steps() : impl_->input().steps();
+}
+
+double File::time(std::uint64_t step) const { return impl_->input().time(step); }
+
+std::vector<VariableInfo> File::variables() const {
+  std::vector<VariableInfo> infos;
+  const auto count = static_cast<std::uint32_t>(impl_->input().variables().size());
+  for (std::uint32_t v = 0; v < count; ++v) {
+    infos.push_back(info(Variable(v)));
+  }
+  return infos;
+}
+
+Variable File::find(const std::string& name) const {
+  if (impl_->reads()) {
+    return Variable(impl_->input().find(name));
+  }
+  const auto& definitions = impl_->output().definitions();
+  const auto found = std::find_if(definitions.begin(), definitions.end(),
+                                  [&](const model::Definition& d) { return d.name == name; });
+  if (found == definitions.end()) {
+    throw Error(Code::not_found, impl_->path() + ": no variable " + name);
+  }
+  return Variable(static_cast<std::uint32_t>(found - definitions.begin()));
+}
+
+VariableInfo File::info(Variable variable) const {
+  const auto& variables = impl_->input().variables();
+  if (variable.index() >= variables.size()) {
+    throw Error(Code::invalid_argument, impl_->path() + ": info: no such variable");
+  }
+  const model::Definition& d = variables[variable.index()].definition;
+  return {d.name, d.type, Shape(d.shape.begin(), d.shape.end()), d.stepped};
+}
+
+namespace {
+
+const model::Attribute* find_attribute(const commit::Input& input, const std::string& owner,
+                                       const std::string& name) {
+  for (const model::Attribute& attribute : input.attributes()) {
+    if (attribute.owner == owner && attribute.name == name) {
+      return &attribute;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool File::has_attribute(const std::string& owner, const std::string& name) const {
+  return find_attribute(impl_->input(), owner, name) != nullptr;
+}
+
+Value File::attribute(const std::string& owner, const std::string& name) const {
+  const model::Attribute* found = find_attribute(impl_->input(), owner, name);
+  if (found == nullptr) {
+    throw Error(Code::not_found,
+                impl_->path() + ": no attribute " + name + (owner.empty() ? "" : " of " + owner));
+  }
+  return found->value;
+}
+
+void File::get_raw(Variable variable, void* data, Type type, const Selection& selection,
+                   std::uint64_t step) {
+  commit::Input& input = impl_->input();
+  Box box;
+  if (variable.index() < input.variables().size()) {
+    box = box_of(selection, input.variables()[variable.index()].definition.shape);
+  }
+  input.get(variable.index(), step, box, memory_of<model::Memory>(data, type, selection, box),
+            selection.allow_overflow);
+}
+
+void File::get_rows_raw(Variable variable, const std::uint64_t* ids, std::uint64_t rows, void* data,
+                        Type type, std::uint64_t step) {
+  impl_->input().get_rows(variable.index(), step, {ids, static_cast<std::size_t>(rows)},
+                          static_cast<std::byte*>(data), type);
+}
+
+}  // namespace sluice

@@ -1,0 +1,257 @@
+#include "commit/input.hpp"
+
+#include <algorithm>
+
+#include "codec/checksum.hpp"
+#include "exec/agree.hpp"
+#include "exec/gather.hpp"
+#include "exec/rows.hpp"
+#include "model/convert.hpp"
+#include "model/coverage.hpp"
+#include "model/fill.hpp"
+
+namespace sluice::commit {
+
+using layout::hdf5::Catalog;
+using layout::hdf5::CommitRow;
+using model::Box;
+using model::Dims;
+
+namespace {
+
+void put_attribute(const model::Attribute& attribute, model::ByteWriter& out) {
+  out.put(attribute.owner);
+  out.put(attribute.name);
+  out.put(attribute.value.index());
+  std::visit(
+      [&](const auto& value) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::vector<std::string>>) {
+          out.put(value.size());
+          for (const std::string& text : value) {
+            out.put(text);
+          }
+        } else {
+          out.put(value);
+        }
+      },
+      attribute.value);
+}
+
+template <std::size_t index = 0>
+model::AttributeValue get_value(std::size_t wanted, model::ByteReader& in) {
+  if constexpr (index < std::variant_size_v<model::AttributeValue>) {
+    if (wanted != index) {
+      return get_value<index + 1>(wanted, in);
+    }
+    using T = std::variant_alternative_t<index, model::AttributeValue>;
+    if constexpr (std::is_same_v<T, std::string>) {
+      return in.get_string();
+    } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+      std::vector<std::string> texts(in.get<std::size_t>());
+      for (std::string& text : texts) {
+        text = in.get_string();
+      }
+      return texts;
+    } else if constexpr (std::is_arithmetic_v<T>) {
+      return in.get<T>();
+    } else {
+      return in.get_vector<typename T::value_type>();
+    }
+  } else {
+    throw Error(Code::internal, "attribute of an unknown kind");
+  }
+}
+
+}  // namespace
+
+Input::Input(exec::Transport& transport, storage::Storage& storage, const std::string& path,
+             const Options& options)
+    : transport_(transport), storage_(storage), path_(path), options_(options) {
+  adopt(exec::on_root(transport_, 0, [&] {
+    root_file_ = storage_.open(path_, storage::Access::read);
+    catalog_ = Catalog::open(*root_file_);
+    return describe();
+  }));
+}
+
+std::vector<std::byte> Input::describe() {
+  model::ByteWriter out;
+  out.put(catalog_->ours());
+  out.put(catalog_->steps());
+  const auto& commits = catalog_->commits();
+  out.put(!commits.empty() && commits.back().modified_ns != root_file_->modified_ns());
+  std::vector<CommitInfo> infos;
+  for (const CommitRow& row : commits) {
+    infos.push_back({row.step, row.time});
+  }
+  out.put(infos);
+  out.put(catalog_->variables().size());
+  for (const auto& stored : catalog_->variables()) {
+    out.put(stored.definition.name);
+    out.put(stored.definition.type);
+    out.put(stored.definition.shape);
+    out.put(stored.definition.stepped);
+    out.put(stored.definition.partial);
+    out.put(stored.definition.fill);
+    out.put(stored.big_endian);
+    out.put(stored.placeable);
+  }
+  const auto attributes = catalog_->attributes();
+  out.put(attributes.size());
+  for (const model::Attribute& attribute : attributes) {
+    put_attribute(attribute, out);
+  }
+  return out.take();
+}
+
+void Input::adopt(std::span<const std::byte> message) {
+  model::ByteReader in(message);
+  ours_ = in.get<bool>();
+  steps_ = in.get<std::uint64_t>();
+  modified_ = in.get<bool>();
+  commits_ = in.get_vector<CommitInfo>();
+  for (const CommitInfo& commit : commits_) {
+    if (commit.step != CommitRow::no_step) {
+      times_.resize(commit.step + 1, std::nan(""));
+      times_[commit.step] = commit.time;
+    }
+  }
+  variables_.resize(in.get<std::size_t>());
+  for (InputVariable& variable : variables_) {
+    model::Definition& d = variable.definition;
+    d.name = in.get_string();
+    d.type = in.get<Type>();
+    d.shape = in.get<Dims>();
+    d.stepped = in.get<bool>();
+    d.partial = in.get<bool>();
+    d.fill = in.get<double>();
+    variable.big_endian = in.get<bool>();
+    variable.placeable = in.get<bool>();
+  }
+  attributes_.resize(in.get<std::size_t>());
+  for (model::Attribute& attribute : attributes_) {
+    attribute.owner = in.get_string();
+    attribute.name = in.get_string();
+    attribute.value = get_value(in.get<std::size_t>(), in);
+  }
+}
+
+double Input::time(std::uint64_t step) const {
+  if (step >= steps_) {
+    throw Error(Code::out_of_bounds,
+                path_ + ": step " + std::to_string(step) + " of " + std::to_string(steps_));
+  }
+  return times_.at(step);
+}
+
+std::uint32_t Input::find(const std::string& name) const {
+  std::string names;
+  for (std::uint32_t v = 0; v < variables_.size(); ++v) {
+    if (variables_[v].definition.name == name) {
+      return v;
+    }
+    names += (v == 0 ? "" : ", ") + variables_[v].definition.name;
+  }
+  throw Error(Code::not_found, path_ + ": no variable " + name + " (there are: " + names + ")");
+}
+
+storage::File& Input::file() {
+  if (!file_) {
+    file_ = storage_.open(path_, storage::Access::read);
+  }
+  return *file_;
+}
+
+void Input::check_request(std::uint32_t variable, std::uint64_t step, const Box& box) const {
+  if (variable >= variables_.size()) {
+    throw Error(Code::invalid_argument, path_ + ": get: no such variable");
+  }
+  const model::Definition& d = variables_[variable].definition;
+  if (d.stepped && step >= steps_) {
+    throw Error(Code::out_of_bounds, path_ + ": get " + d.name + ": step " + std::to_string(step) +
+                                         " of " + std::to_string(steps_));
+  }
+  model::check_block(d.shape, box, path_ + ": get " + d.name);
+}
+
+std::vector<Record> Input::records_of(std::uint32_t variable, std::uint64_t step) {
+  // rank 0 only. Records of the last commit of a step win; a fixed variable's are in the one commit
+  // that wrote it.
+  const model::Definition& d = variables_[variable].definition;
+  const std::uint64_t hash = codec::checksum(d.name);
+  const auto& commits = catalog_->commits();
+  for (std::size_t c = commits.size(); c-- > 0;) {
+    if (d.stepped && commits[c].step != step) {
+      continue;
+    }
+    if (cached_commit_ != c) {
+      cached_records_ = parse_records(catalog_->checksum_words(commits[c]), path_);
+      cached_commit_ = c;
+    }
+    std::vector<Record> records;
+    const auto [first, last] = cached_records_.equal_range(hash);
+    for (auto it = first; it != last; ++it) {
+      model::check_block(d.shape, it->second.box, path_ + ": checksum record of " + d.name);
+      records.push_back(it->second);
+    }
+    if (!records.empty()) {
+      return records;
+    }
+  }
+  return {};
+}
+
+const Input::Located& Input::locate(std::uint32_t variable, std::uint64_t step, const Box& region) {
+  const bool is_known = located_ && located_->variable == variable && located_->step == step &&
+                        model::contains(located_->region, region);
+  if (is_known) {
+    return *located_;
+  }
+  const auto message = exec::on_root(transport_, 0, [&] {
+    std::vector<Record> records;
+    if (ours_ && options_.checksum) {
+      records = records_of(variable, step);
+    }
+    // A checked read takes whole records, so their tiles are needed too.
+    Box wider = region;
+    for (const Record& record : records) {
+      if (model::intersect(record.box, region)) {
+        for (int d = 0; d < region.start.rank(); ++d) {
+          const std::uint64_t end = std::max(wider.end(d), record.box.end(d));
+          wider.start[d] = std::min(wider.start[d], record.box.start[d]);
+          wider.count[d] = end - wider.start[d];
+        }
+      }
+    }
+    model::ByteWriter out;
+    catalog_->locate(variable, step, wider).write_to(out);
+    write_records(records, out);
+    return out.take();
+  });
+  model::ByteReader in(message);
+  Located located{variable, step, region, layout::Placement::read_from(in), {}};
+  located.records = read_records(in);
+  located_ = std::move(located);
+  return *located_;
+}
+
+void Input::read_located(const Located& located, const Box& box, std::span<std::byte> out) {
+  const InputVariable& variable = variables_[located.variable];
+  std::vector<std::byte> element(variable.definition.type.bytes);
+  model::fill(element, variable.definition.type, variable.definition.fill);
+  if (variable.big_endian) {
+    model::swap_bytes(element, variable.definition.type);
+  }
+  exec::read_box(file(), located.placement, box, element, out);
+  if (variable.big_endian) {
+    model::swap_bytes(out, variable.definition.type);
+  }
+}
+
+bool Input::read_record(const Located& located, const Record& record, std::vector<std::byte>& out) {
+  out.resize(record.box.volume() * variables_[located.variable].definition.type.bytes);
+  read_located(located, record.box, out);
+  return codec::checksum(std::span<const std::byte>(out)) == record.checksum;
+}
+
+}  // namespace sluice::commit

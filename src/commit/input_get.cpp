@@ -1,0 +1,219 @@
+// Getting selections: checked where the file has checksums, through rank 0 where libhdf5 must
+// decode.
+#include <algorithm>
+#include <limits>
+
+#include "commit/input.hpp"
+#include "exec/agree.hpp"
+#include "exec/rows.hpp"
+#include "layout/portion.hpp"
+#include "model/convert.hpp"
+#include "model/coverage.hpp"
+
+namespace sluice::commit {
+
+using model::Box;
+using model::Dims;
+
+std::optional<Box> Input::common_region(std::uint32_t variable, std::uint64_t step, const Box& box,
+                                        const std::exception_ptr& failure) {
+  // One reduction: the hull of all boxes, and whether all ranks ask for the same variable and step.
+  std::vector<std::int64_t> values{
+      static_cast<std::int64_t>(variable), ~static_cast<std::int64_t>(variable),
+      static_cast<std::int64_t>(step), ~static_cast<std::int64_t>(step)};
+  values.resize(4 + 2 * model::max_rank, std::numeric_limits<std::int64_t>::min());
+  if (!failure && !box.empty()) {
+    for (int d = 0; d < box.start.rank(); ++d) {
+      values[4 + 2 * static_cast<std::size_t>(d)] = ~static_cast<std::int64_t>(box.start[d]);
+      values[5 + 2 * static_cast<std::size_t>(d)] = static_cast<std::int64_t>(box.end(d));
+    }
+  }
+  exec::agree(transport_, failure, values);
+  if (values[0] != ~values[1] || values[2] != ~values[3]) {
+    throw Error(Code::divergent, path_ + ": get: the ranks ask for different variables or steps");
+  }
+  Box region{Dims::filled(box.start.rank(), 0), Dims::filled(box.start.rank(), 0)};
+  for (int d = 0; d < box.start.rank(); ++d) {
+    const std::int64_t end = values[5 + 2 * static_cast<std::size_t>(d)];
+    if (end == std::numeric_limits<std::int64_t>::min()) {
+      return std::nullopt;  // nobody wants anything
+    }
+    region.start[d] = static_cast<std::uint64_t>(~values[4 + 2 * static_cast<std::size_t>(d)]);
+    region.count[d] = static_cast<std::uint64_t>(end) - region.start[d];
+  }
+  return region;
+}
+
+void Input::get(std::uint32_t variable, std::uint64_t step, const Box& box,
+                const model::Memory& memory, bool allow_overflow) {
+  std::exception_ptr failure;
+  try {
+    check_request(variable, step, box);
+    const model::Definition& d = variables_[variable].definition;
+    if (!model::convertible(d.type, memory.type)) {
+      throw Error(Code::type_mismatch, path_ + ": get " + d.name + ": " + type_name(d.type) +
+                                           " cannot be read as " + type_name(memory.type));
+    }
+    model::check_block(memory.shape, {memory.start, box.count}, "get " + d.name + " (memory)");
+    if (memory.data == nullptr && !box.empty()) {
+      throw Error(Code::invalid_argument, path_ + ": get " + d.name + ": null pointer");
+    }
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  const auto region = common_region(variable, step, box, failure);
+  if (!region) {
+    return;
+  }
+  if (!variables_[variable].placeable) {
+    get_through_root(variable, step, box, memory, allow_overflow);
+    return;
+  }
+  const Located& located = locate(variable, step, *region);
+  try {
+    if (!box.empty()) {
+      get_placed(located, box, memory, allow_overflow);
+    }
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  exec::agree(transport_, failure);
+}
+
+void Input::get_placed(const Located& located, const Box& box, const model::Memory& memory,
+                       bool allow_overflow) {
+  const model::Definition& d = variables_[located.variable].definition;
+  std::vector<std::byte> bytes;
+  std::uint64_t covered = 0;
+  for (const Record& record : located.records) {
+    const auto part = model::intersect(record.box, box);
+    covered += part ? part->volume() : 0;
+  }
+  if (covered < box.volume()) {
+    for (const layout::Piece& piece : layout::cut(located.placement, box)) {
+      for (const Box& part : layout::split(piece.box, d.type.bytes, layout::portion_bytes)) {
+        bytes.resize(part.volume() * d.type.bytes);
+        read_located(located, part, bytes);
+        model::unpack(bytes, d.type, box, part, memory, allow_overflow);
+      }
+    }
+  }
+  std::vector<std::byte> selected;
+  for (const Record& record : located.records) {
+    const auto part = model::intersect(record.box, box);
+    if (!part) {
+      continue;
+    }
+    if (!read_record(located, record, bytes)) {
+      const std::string where = path_ + ": " + d.name +
+                                (d.stepped ? ", step " + std::to_string(located.step) : "") + ", " +
+                                record.box.text();
+      throw modified_ ? Error(Code::changed_outside,
+                              where +
+                                  ": does not match its checksum, and the file was changed "
+                                  "outside Sluice (or copied) since its last commit")
+                      : Error(Code::damaged, where + ": does not match its checksum: damaged");
+    }
+    if (*part == record.box) {
+      model::unpack(bytes, d.type, box, *part, memory, allow_overflow);
+      continue;
+    }
+    selected.resize(part->volume() * d.type.bytes);
+    model::copy_box(bytes.data(), record.box, selected.data(), *part, *part, d.type.bytes);
+    model::unpack(selected, d.type, box, *part, memory, allow_overflow);
+  }
+}
+
+void Input::get_through_root(std::uint32_t variable, std::uint64_t step, const Box& box,
+                             const model::Memory& memory, bool allow_overflow) {
+  constexpr int tag = 201;
+  const model::Definition& d = variables_[variable].definition;
+  model::ByteWriter wish;
+  wish.put(box);
+  const auto wishes = transport_.gather(wish.take(), 0);
+  std::exception_ptr failure;
+  std::vector<std::byte> bytes;
+  auto parts_of = [&](const Box& wanted) {
+    return layout::split(wanted, d.type.bytes, layout::portion_bytes);
+  };
+  auto place = [&](const Box& part) {
+    model::unpack(bytes, d.type, box, part, memory, allow_overflow);
+  };
+  if (transport_.rank() == 0) {
+    for (int rank = 0; rank < transport_.size(); ++rank) {
+      model::ByteReader in(wishes[static_cast<std::size_t>(rank)]);
+      for (const Box& part : parts_of(in.get<Box>())) {
+        bytes.assign(part.volume() * d.type.bytes, std::byte{0});
+        try {
+          catalog_->read(variable, step, part, bytes);
+          if (rank == 0) {
+            place(part);
+          }
+        } catch (...) {
+          failure = std::current_exception();  // the receiver still gets its bytes, to be dropped
+        }
+        if (rank != 0) {
+          transport_.send(rank, tag, bytes);
+        }
+      }
+    }
+  } else {
+    for (const Box& part : parts_of(box)) {
+      bytes.resize(part.volume() * d.type.bytes);
+      transport_.receive(0, tag, bytes);
+      try {
+        place(part);
+      } catch (...) {
+        failure = std::current_exception();
+      }
+    }
+  }
+  exec::agree(transport_, failure);
+}
+
+void Input::get_rows(std::uint32_t variable, std::uint64_t step, std::span<const std::uint64_t> ids,
+                     std::byte* data, const Type& type) {
+  std::exception_ptr failure;
+  const bool known = variable < variables_.size();
+  const model::Definition none;
+  const model::Definition& d = known ? variables_[variable].definition : none;
+  try {
+    if (!known || d.shape.empty() || !variables_[variable].placeable) {
+      throw Error(Code::unsupported, path_ +
+                                         ": get_rows needs a variable with rows that is stored "
+                                         "uncompressed: use get");
+    }
+    if (d.stepped && step >= steps_) {
+      throw Error(Code::out_of_bounds, path_ + ": get_rows " + d.name + ": step " +
+                                           std::to_string(step) + " of " + std::to_string(steps_));
+    }
+    if (!model::convertible(d.type, type)) {
+      throw Error(Code::type_mismatch, path_ + ": get_rows " + d.name + ": " + type_name(d.type) +
+                                           " cannot be read as " + type_name(type));
+    }
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  const Box all = model::whole(d.shape);
+  common_region(variable, step, all, failure);
+  const Located& located = locate(variable, step, all);
+  const std::size_t row_bytes = d.shape.without_front().volume() * d.type.bytes;
+  auto read = [&](std::uint64_t first, std::uint64_t count, std::span<std::byte> out) {
+    Box rows = all;
+    rows.start[0] = first;
+    rows.count[0] = count;
+    const model::Memory memory{out.data(), d.type, rows.count, Dims::filled(rows.start.rank(), 0)};
+    get_placed(located, rows, memory, false);
+  };
+  const std::vector<std::byte> bytes =
+      exec::fetch_rows(transport_, d.name, d.shape[0], row_bytes, ids, read);
+  Box mine = all;
+  mine.start = Dims::filled(all.start.rank(), 0);
+  mine.count[0] = ids.size();
+  const model::Memory memory{data, type, mine.count, mine.start};
+  if (!mine.empty()) {
+    model::unpack(bytes, d.type, mine, mine, memory, false);
+  }
+}
+
+}  // namespace sluice::commit

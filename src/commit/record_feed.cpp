@@ -1,0 +1,272 @@
+#include "commit/record_feed.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "codec/checksum.hpp"
+#include "layout/portion.hpp"
+#include "model/coverage.hpp"
+
+namespace sluice::commit {
+
+using layout::hdf5::CommitRow;
+using layout::hdf5::StoredVariable;
+using model::Definition;
+
+void Findings::add(Finding finding) {
+  ++count_;
+  if (list_.size() < most_findings) {
+    list_.push_back(std::move(finding));
+  }
+}
+
+void RecordUnit::write_to(model::ByteWriter& out) const {
+  out.put(variable);
+  out.put(step);
+  out.put(first_order);
+  placement.write_to(out);
+  write_records(records, out);
+}
+
+RecordUnit RecordUnit::read_from(model::ByteReader& in) {
+  RecordUnit unit;
+  unit.variable = in.get<std::uint32_t>();
+  unit.step = in.get<std::uint64_t>();
+  unit.first_order = in.get<std::uint64_t>();
+  unit.placement = layout::Placement::read_from(in);
+  unit.records = read_records(in);
+  return unit;
+}
+
+namespace {
+
+constexpr std::size_t nobody = std::numeric_limits<std::size_t>::max();
+
+/// Could a writer have made this record? One of a damaged file may claim any box.
+bool is_sound(const Definition& definition, const Record& record) {
+  try {
+    model::check_block(definition.shape, record.box, definition.name);
+    const std::uint64_t volume = record.box.volume();
+    return volume == 1 ||
+           (volume != 0 && model::checked_product(volume, definition.type.bytes, "record") <=
+                               layout::portion_bytes);
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+RecordFeed::RecordFeed(layout::hdf5::Catalog& catalog, const std::string& path)
+    : catalog_(catalog), path_(path) {
+  const auto& variables = catalog_.variables();
+  for (std::uint32_t v = 0; v < variables.size(); ++v) {
+    by_hash_.emplace(codec::checksum(variables[v].definition.name), v);
+  }
+  has_records_.resize(variables.size(), false);
+  owner_of_fixed_.resize(variables.size(), nobody);
+  owner_of_step_.resize(catalog_.steps(), nobody);
+  survey();
+  check_times();
+  list_uncovered();
+}
+
+bool RecordFeed::load(std::size_t commit, Records& records) {
+  const CommitRow& row = catalog_.commits()[commit];
+  try {
+    records = parse_records(catalog_.checksum_words(row), path_);
+    return true;
+  } catch (const Error& e) {
+    records.clear();
+    return false;
+  }
+}
+
+void RecordFeed::survey() {
+  Records records;
+  for (std::size_t c = 0; c < catalog_.commits().size(); ++c) {
+    const CommitRow& row = catalog_.commits()[c];
+    if (row.step != CommitRow::no_step) {
+      owner_of_step_[row.step] = c;
+    }
+    load(c, records);
+    for (const auto& [hash, record] : records) {
+      const auto found = by_hash_.find(hash);
+      if (found == by_hash_.end()) {
+        continue;
+      }
+      const Definition& definition = catalog_.variables()[found->second].definition;
+      has_records_[found->second] = true;
+      owner_of_fixed_[found->second] = c;
+      if (is_sound(definition, record)) {
+        total_bytes_ += record.box.volume() * definition.type.bytes;
+      }
+    }
+  }
+}
+
+void RecordFeed::check_times() {
+  if (!catalog_.has_time()) {
+    return;
+  }
+  const auto found = by_hash_.find(codec::checksum(layout::hdf5::time_name));
+  if (found == by_hash_.end() || has_records_[found->second]) {
+    return;  // a variable of the caller's, checked like any other
+  }
+  const Definition& definition = catalog_.variables()[found->second].definition;
+  if (definition.type.kind != Kind::f64 || definition.shape.rank() != 1) {
+    return;
+  }
+  // Every time stands twice in the file, here and in the log: one proves the other.
+  std::vector<double> times(std::min(definition.shape[0], catalog_.steps()));
+  catalog_.read(found->second, 0, {{0}, {times.size()}}, std::as_writable_bytes(std::span(times)));
+  has_records_[found->second] = true;
+  for (const CommitRow& row : catalog_.commits()) {
+    const bool is_told = row.step != CommitRow::no_step && !std::isnan(row.time);
+    if (is_told && (row.step >= times.size() || std::bit_cast<std::uint64_t>(times[row.step]) !=
+                                                    std::bit_cast<std::uint64_t>(row.time))) {
+      findings_.add(
+          {order_++, definition.name, row.step, "", "is not the time that was committed"});
+    }
+  }
+}
+
+void RecordFeed::add_uncovered(const std::string& what) {
+  ++uncovered_count_;
+  if (uncovered_.size() < most_findings) {
+    uncovered_.push_back(what);
+  }
+}
+
+void RecordFeed::list_uncovered() {
+  for (std::uint32_t v = 0; v < has_records_.size(); ++v) {
+    const Definition& definition = catalog_.variables()[v].definition;
+    if (!has_records_[v] && definition.shape.volume() != 0) {
+      add_uncovered(definition.name);
+    }
+  }
+  for (const auto& dataset : catalog_.unreadable()) {
+    add_uncovered(dataset.name + " (" + dataset.type + ")");
+  }
+}
+
+bool RecordFeed::is_current(std::uint32_t variable, std::size_t commit) const {
+  if (!catalog_.variables()[variable].definition.stepped) {
+    return owner_of_fixed_[variable] == commit;
+  }
+  const std::uint64_t step = catalog_.commits()[commit].step;
+  return step != CommitRow::no_step && owner_of_step_[step] == commit;
+}
+
+void RecordFeed::enter_commit() {
+  is_entered_ = true;
+  const CommitRow& row = catalog_.commits()[commit_];
+  if (!load(commit_, records_)) {
+    const std::uint64_t step = row.step == CommitRow::no_step ? Finding::no_step : row.step;
+    findings_.add({order_++, "sluice/checksums", step, "",
+                   "the checksum records of commit " + std::to_string(commit_) + " are damaged"});
+    return;
+  }
+  check_strangers();
+  for (std::uint32_t v = static_cast<std::uint32_t>(has_records_.size()); v-- > 0;) {
+    const Definition& definition = catalog_.variables()[v].definition;
+    if (!is_current(v, commit_)) {
+      continue;
+    }
+    const bool is_there = records_.count(codec::checksum(definition.name)) != 0;
+    const bool is_due = definition.stepped && !definition.partial && has_records_[v] &&
+                        definition.shape.volume() != 0;
+    if (is_there || is_due) {
+      waiting_.push_back(v);
+    }
+  }
+}
+
+void RecordFeed::check_strangers() {
+  for (const auto& [hash, record] : records_) {
+    if (by_hash_.count(hash) == 0 && strangers_.size() < most_findings &&
+        strangers_.insert(hash).second) {
+      findings_.add({order_++, "", Finding::no_step, record.box.text(),
+                     "has a checksum, but its variable is not in the file"});
+    }
+  }
+}
+
+bool RecordFeed::next(RecordUnit& unit) {
+  while (commit_ < catalog_.commits().size()) {
+    if (!is_entered_) {
+      enter_commit();
+    }
+    if (waiting_.empty()) {
+      ++commit_;
+      is_entered_ = false;
+      continue;
+    }
+    const std::uint32_t variable = waiting_.back();
+    waiting_.pop_back();
+    take(variable, unit);
+    if (!unit.records.empty()) {
+      unit.first_order = order_;
+      order_ += unit.records.size();
+      return true;
+    }
+  }
+  return false;
+}
+
+void RecordFeed::find(const RecordUnit& unit, const std::string& place, const std::string& what) {
+  findings_.add(
+      {order_++, catalog_.variables()[unit.variable].definition.name, unit.step, place, what});
+}
+
+void RecordFeed::take(std::uint32_t variable, RecordUnit& unit) {
+  const StoredVariable& stored = catalog_.variables()[variable];
+  const Definition& definition = stored.definition;
+  unit = RecordUnit{};
+  unit.variable = variable;
+  unit.step = definition.stepped ? catalog_.commits()[commit_].step : Finding::no_step;
+  std::uint64_t covered = 0;
+  const auto [first, last] = records_.equal_range(codec::checksum(definition.name));
+  for (auto it = first; it != last; ++it) {
+    if (is_sound(definition, it->second)) {
+      covered += it->second.box.volume();
+      unit.records.push_back(it->second);
+    } else {
+      find(unit, it->second.box.text(), "a checksum of elements that it does not have");
+    }
+  }
+  try {
+    if (stored.placeable) {
+      unit.placement = catalog_.locate(variable, definition.stepped ? unit.step : 0,
+                                       model::whole(definition.shape));
+    }
+    check_coverage(unit, covered);
+  } catch (const Error& e) {
+    find(unit, "", std::string("its place in the file cannot be found: ") + e.what());
+    unit.records.clear();
+  }
+}
+
+bool RecordFeed::holds_data(const RecordUnit& unit) const {
+  return !catalog_.variables()[unit.variable].placeable || unit.placement.hull().length != 0;
+}
+
+void RecordFeed::check_coverage(const RecordUnit& unit, std::uint64_t covered) {
+  const Definition& definition = catalog_.variables()[unit.variable].definition;
+  const std::uint64_t volume = definition.shape.volume();
+  const bool is_complete = definition.partial ? covered <= volume : covered == volume;
+  if (is_complete || (covered == 0 && !holds_data(unit))) {
+    return;  // a variable that was added later has no data in the steps before
+  }
+  if (catalog_.commits()[commit_].word_count == 0) {
+    add_uncovered(definition.name + ", step " + std::to_string(unit.step));
+    return;
+  }
+  find(unit, "",
+       covered < volume ? "no checksum covers " + std::to_string(volume - covered) + " of its " +
+                              std::to_string(volume) + " elements"
+                        : "its checksums cover more elements than it has");
+}
+
+}  // namespace sluice::commit

@@ -1,0 +1,289 @@
+#include "commit/verify.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <memory>
+
+#include "codec/checksum.hpp"
+#include "commit/input.hpp"
+#include "commit/record_feed.hpp"
+#include "exec/agree.hpp"
+#include "layout/hdf5/catalog.hpp"
+
+namespace sluice::commit {
+
+namespace {
+
+using layout::hdf5::Catalog;
+
+/// A message without the parts that a verdict says elsewhere.
+std::string bare(std::string text, const std::string& path) {
+  for (const std::string& prefix : {std::string("rank 0: "), path + ": "}) {
+    if (text.rfind(prefix, 0) == 0) {
+      text.erase(0, prefix.size());
+    }
+  }
+  return text;
+}
+
+void put_finding(const Finding& finding, model::ByteWriter& out) {
+  out.put(finding.order);
+  out.put(finding.variable);
+  out.put(finding.step);
+  out.put(finding.place);
+  out.put(finding.what);
+}
+
+Finding get_finding(model::ByteReader& in) {
+  Finding finding;
+  finding.order = in.get<std::uint64_t>();
+  finding.variable = in.get_string();
+  finding.step = in.get<std::uint64_t>();
+  finding.place = in.get_string();
+  finding.what = in.get_string();
+  return finding;
+}
+
+/// Does the file begin as HDF5 of a version that libhdf5 should be able to read?
+bool begins_as_hdf5(storage::Storage& storage, const std::string& path) {
+  constexpr std::array<unsigned char, 8> signature{0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
+  constexpr auto newest_superblock = std::byte{3};
+  std::array<std::byte, 9> head{};
+  const auto file = storage.open(path, storage::Access::read);
+  return file->read(0, head) == head.size() &&
+         std::memcmp(head.data(), signature.data(), signature.size()) == 0 &&
+         head.back() <= newest_superblock;
+}
+
+/// Collective. One verification of one file that could be opened.
+class Verifier {
+ public:
+  Verifier(exec::Transport& transport, storage::Storage& storage, const std::string& path,
+           Input& input, const VerifyProgress& progress)
+      : transport_(transport), input_(input), progress_(progress) {
+    const auto message = exec::on_root(transport_, 0, [&] {
+      file_ = storage.open(path, storage::Access::read);
+      catalog_ = Catalog::open(*file_);
+      feed_ = std::make_unique<RecordFeed>(*catalog_, path);
+      model::ByteWriter out;
+      out.put(feed_->total_bytes());
+      return out.take();
+    });
+    total_bytes_ = model::ByteReader(message).get<std::uint64_t>();
+  }
+
+  void run() {
+    while (true) {
+      const auto message = exec::on_root(transport_, 0, [&] {
+        model::ByteWriter out;
+        RecordUnit unit;
+        if (feed_->next(unit)) {
+          unit.write_to(out);
+        }
+        return out.take();
+      });
+      if (message.empty()) {
+        return;
+      }
+      model::ByteReader in(message);
+      check(RecordUnit::read_from(in));
+    }
+  }
+
+  Verdict verdict();
+
+ private:
+  void check(const RecordUnit& unit);
+  bool is_mine(std::uint64_t bytes, bool placeable);
+  void check_record(const Input::Located& located, std::uint64_t order, const Record& record,
+                    std::uint64_t step);
+  bool matches(const Input::Located& located, const Record& record);
+
+  exec::Transport& transport_;
+  Input& input_;
+  const VerifyProgress& progress_;
+  std::uint64_t total_bytes_ = 0;
+  std::uint64_t handed_out_bytes_ = 0;  ///< to all ranks
+  std::uint64_t turn_ = 0;
+  std::uint64_t turn_bytes_ = 0;
+  Findings findings_;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t records_ = 0;
+  std::vector<std::byte> buffer_;
+  // rank 0
+  std::unique_ptr<storage::File> file_;
+  std::unique_ptr<Catalog> catalog_;
+  std::unique_ptr<RecordFeed> feed_;
+};
+
+/// Ranks take turns, a turn being at least so many bytes: small records stay together.
+constexpr std::uint64_t least_turn_bytes = 1 << 20;
+
+bool Verifier::is_mine(std::uint64_t bytes, bool placeable) {
+  if (!placeable) {
+    return transport_.rank() == 0;  // only libhdf5 can decode it
+  }
+  const bool mine = turn_ % static_cast<std::uint64_t>(transport_.size()) ==
+                    static_cast<std::uint64_t>(transport_.rank());
+  turn_bytes_ += bytes;
+  if (turn_bytes_ >= least_turn_bytes) {
+    ++turn_;
+    turn_bytes_ = 0;
+  }
+  return mine;
+}
+
+void Verifier::check(const RecordUnit& unit) {
+  const InputVariable& variable = input_.variables().at(unit.variable);
+  const std::uint64_t step = unit.step == Finding::no_step ? 0 : unit.step;
+  const Input::Located located{
+      unit.variable, step, model::whole(variable.definition.shape), unit.placement, {}};
+  for (std::size_t i = 0; i < unit.records.size(); ++i) {
+    const Record& record = unit.records[i];
+    const std::uint64_t bytes = record.box.volume() * variable.definition.type.bytes;
+    handed_out_bytes_ += bytes;
+    if (is_mine(bytes, variable.placeable)) {
+      check_record(located, unit.first_order + i, record, unit.step);
+      bytes_ += bytes;
+      ++records_;
+      if (progress_) {
+        progress_(handed_out_bytes_, total_bytes_);
+      }
+    }
+  }
+}
+
+void Verifier::check_record(const Input::Located& located, std::uint64_t order,
+                            const Record& record, std::uint64_t step) {
+  const std::string& name = input_.variables()[located.variable].definition.name;
+  try {
+    if (!matches(located, record)) {
+      findings_.add({order, name, step, record.box.text(), "does not match its checksum"});
+    }
+  } catch (const Error& e) {
+    findings_.add(
+        {order, name, step, record.box.text(), "cannot be read: " + bare(e.what(), input_.path())});
+  }
+}
+
+bool Verifier::matches(const Input::Located& located, const Record& record) {
+  const InputVariable& variable = input_.variables()[located.variable];
+  if (variable.placeable) {
+    return input_.read_record(located, record, buffer_);
+  }
+  buffer_.resize(record.box.volume() * variable.definition.type.bytes);
+  catalog_->read(located.variable, located.step, record.box, buffer_);
+  return codec::checksum(std::span<const std::byte>(buffer_)) == record.checksum;
+}
+
+Verdict Verifier::verdict() {
+  std::int64_t sums[] = {static_cast<std::int64_t>(bytes_), static_cast<std::int64_t>(records_),
+                         static_cast<std::int64_t>(findings_.count())};
+  transport_.allreduce(sums, exec::Op::sum);
+  model::ByteWriter mine;
+  mine.put(findings_.list().size());
+  for (const Finding& finding : findings_.list()) {
+    put_finding(finding, mine);
+  }
+  const auto all = transport_.gather(mine.take(), 0);
+  const auto message = exec::on_root(transport_, 0, [&] {
+    std::vector<Finding> findings = feed_->findings().list();
+    for (const auto& bytes : all) {
+      model::ByteReader in(bytes);
+      for (auto left = in.get<std::size_t>(); left > 0; --left) {
+        findings.push_back(get_finding(in));
+      }
+    }
+    std::sort(findings.begin(), findings.end(),
+              [](const Finding& a, const Finding& b) { return a.order < b.order; });
+    findings.resize(std::min(findings.size(), most_findings));
+    model::ByteWriter out;
+    out.put(feed_->findings().count());
+    out.put(feed_->uncovered_count());
+    out.put(findings.size());
+    for (const Finding& finding : findings) {
+      put_finding(finding, out);
+    }
+    out.put(feed_->uncovered().size());
+    for (const std::string& text : feed_->uncovered()) {
+      out.put(text);
+    }
+    return out.take();
+  });
+  model::ByteReader in(message);
+  Verdict verdict;
+  verdict.bytes = static_cast<std::uint64_t>(sums[0]);
+  verdict.records = static_cast<std::uint64_t>(sums[1]);
+  verdict.finding_count = static_cast<std::uint64_t>(sums[2]) + in.get<std::uint64_t>();
+  verdict.uncovered_count = in.get<std::uint64_t>();
+  for (auto left = in.get<std::size_t>(); left > 0; --left) {
+    verdict.findings.push_back(get_finding(in));
+  }
+  for (auto left = in.get<std::size_t>(); left > 0; --left) {
+    verdict.uncovered.push_back(in.get_string());
+  }
+  return verdict;
+}
+
+/// Collective. The verdict over a file that cannot even be opened, or the error again where damage
+/// is not the reason.
+Verdict judge_unreadable(exec::Transport& transport, storage::Storage& storage,
+                         const std::string& path, const Error& error) {
+  bool is_damage = error.code() == Code::truncated || error.code() == Code::damaged;
+  if (error.code() == Code::format) {
+    const auto message = exec::on_root(transport, 0, [&] {
+      model::ByteWriter out;
+      out.put(begins_as_hdf5(storage, path));
+      return out.take();
+    });
+    is_damage = model::ByteReader(message).get<bool>();
+  }
+  if (!is_damage) {
+    throw error;
+  }
+  Verdict verdict;
+  verdict.state = State::damaged;
+  verdict.findings.push_back({0, "", Finding::no_step, "", bare(error.what(), path)});
+  verdict.finding_count = 1;
+  return verdict;
+}
+
+Verdict verify_opened(exec::Transport& transport, storage::Storage& storage,
+                      const std::string& path, const VerifyProgress& progress) {
+  Options options;
+  options.checksum = false;  // reading is what is checked here
+  Input input(transport, storage, path, options);
+  if (!input.written_by_sluice()) {
+    Verdict verdict;
+    verdict.state = State::not_ours;
+    return verdict;
+  }
+  Verifier verifier(transport, storage, path, input, progress);
+  verifier.run();
+  Verdict verdict = verifier.verdict();
+  verdict.modified = input.modified_since_commit();
+  verdict.commits = input.commits().size();
+  if (verdict.finding_count != 0) {
+    verdict.state = verdict.modified ? State::changed_outside : State::damaged;
+  }
+  return verdict;
+}
+
+}  // namespace
+
+Verdict verify(exec::Transport& transport, storage::Storage& storage, const std::string& path,
+               const VerifyProgress& progress) {
+  const auto began = std::chrono::steady_clock::now();
+  Verdict verdict;
+  try {
+    verdict = verify_opened(transport, storage, path, progress);
+  } catch (const Error& e) {
+    verdict = judge_unreadable(transport, storage, path, e);
+  }
+  verdict.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  return verdict;
+}
+
+}  // namespace sluice::commit
