@@ -19,6 +19,7 @@ struct Definition {
   bool stepped = false;  ///< one value of `shape` a step; the leading dimension is unlimited
   bool partial = false;  ///< elements may be left out; they read as `fill`
   double fill = 0;
+  std::vector<std::string> dimensions;  ///< names without the step; empty or one a dimension
   Dims chunk;  ///< asked for by the caller; empty: the layout chooses
 
   std::uint64_t bytes_per_step() const {

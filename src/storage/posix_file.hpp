@@ -51,6 +51,7 @@ class PosixFile : public File {
 
 class PosixStorage : public Storage {
  public:
+  bool in_background() const override { return true; }
   explicit PosixStorage(const SystemCalls& calls) : calls_(calls) {}
 
   std::unique_ptr<File> open(const std::string& path, Access access) override;
