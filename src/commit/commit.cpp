@@ -31,7 +31,7 @@ Receipt Output::commit(bool is_step, bool is_last) {
   try {
     const std::vector<Touch> touched = agree_on_touched(is_step);
     if (!has_work(touched, is_step, is_last)) {
-      if (durable && is_last) {
+      if (durable && is_last && options_.durability == Durability::close) {
         sync_all();
       }
       forget_step();
@@ -56,7 +56,7 @@ Receipt Output::commit(bool is_step, bool is_last) {
     const layout::CommitPlan plan =
         place(touched, is_step, is_last, static_cast<std::uint64_t>(all_words));
     prefill(plan);
-    write(plan, portions, first_word);
+    write(plan, portions, first_word, durable);
     publish(durable);
     has_news_ = false;
     for (std::size_t v = 0; v < tiles_.size(); ++v) {
@@ -81,6 +81,16 @@ bool Output::has_work(const std::vector<Touch>& touched, bool is_step, bool is_l
   const bool unmade =
       std::any_of(tiles_.begin(), tiles_.end(), [](const Tiles& t) { return !t.made; });
   return is_step || puts || has_news_ || (is_last && unmade);
+}
+
+void Output::sync_all() {
+  std::exception_ptr failure;
+  try {
+    sync_own();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  exec::agree(transport_, failure);
 }
 
 std::vector<Output::Touch> Output::agree_on_touched(bool is_step) {
@@ -262,8 +272,9 @@ layout::CommitPlan Output::place(const std::vector<Touch>& touched, bool is_step
       planner_->make_all();
     }
     const layout::CommitPlan plan = planner_->plan_commit(request);
+    update_ = planner_->seal();
     if (plan.space.length != 0) {
-      root_file_->preallocate(plan.space.offset, plan.space.length);
+      publisher_->file().preallocate(plan.space.offset, plan.space.length);
     }
     return plan.to_bytes();
   });
@@ -280,7 +291,7 @@ void Output::prefill(const layout::CommitPlan& commit) {
     }
     any = true;
     try {
-      if (file_ && !failure) {
+      if (file_ != nullptr && !failure) {
         fill_tiles(placement, d);
       }
     } catch (...) {
@@ -309,7 +320,7 @@ void Output::fill_tiles(const layout::Placement& placement, const model::Definit
 }
 
 void Output::write(const layout::CommitPlan& commit, std::span<const layout::Portion> portions,
-                   std::uint64_t first_word) {
+                   std::uint64_t first_word, bool synced) {
   std::exception_ptr failure;
   try {
     std::vector<std::uint64_t> sizes;
@@ -326,10 +337,13 @@ void Output::write(const layout::CommitPlan& commit, std::span<const layout::Por
     work.portions = portions;
     work.commit = &commit;
     work.first_word = first_word;
-    work.file = file_.get();
+    work.file = file_;
     exec::carry_out(transport_, plan, work, buffers_);
-    if (file_ && options_.durability == Durability::step) {
-      file_->sync();
+    if (publisher_) {
+      publisher_->write_fresh(update_);
+    }
+    if (synced) {
+      sync_own();
     }
   } catch (...) {
     failure = std::current_exception();
@@ -337,70 +351,34 @@ void Output::write(const layout::CommitPlan& commit, std::span<const layout::Por
   exec::agree(transport_, failure);
 }
 
-void Output::sync_all() {
-  std::exception_ptr failure;
-  try {
-    if (file_) {
-      file_->sync();
-    }
-    if (root_file_) {
-      root_file_->sync();
-    }
-  } catch (...) {
-    failure = std::current_exception();
+void Output::sync_own() {
+  if (file_ != nullptr) {
+    file_->sync();
   }
-  exec::agree(transport_, failure);
+  if (publisher_ && file_ != &publisher_->file()) {
+    publisher_->file().sync();
+  }
 }
 
 void Output::publish(bool durable) {
-  if (durable && options_.durability == Durability::close) {
-    sync_all();
-  }
-  exec::on_root(transport_, 0, [&] {
-    publish_on_root(durable);
-    return std::vector<std::byte>{};
+  const auto message = exec::on_root(transport_, 0, [&] {
+    publisher_->publish(update_, durable, modified_ns_);
+    planner_->committed();
+    return std::vector<std::byte>{std::byte{publisher_->poisoned()}};
   });
-  building_.clear();
-}
-
-void Output::publish_on_root(bool durable) {
-  const layout::MetadataUpdate update = planner_->seal();
-  auto write_all = [&](const std::vector<layout::MetadataRun>& runs) {
-    for (const layout::MetadataRun& run : runs) {
-      root_file_->write(run.offset, run.bytes);
-    }
-    if (durable && !runs.empty()) {
-      root_file_->sync();
-    }
-  };
-  write_all(update.fresh);
-  if (root_file_->size() < update.end) {
-    root_file_->resize(update.end);
-  }
-  poisoned_ = true;  // from the first change that a reader can see to the last
-  write_all(update.in_place);
-  write_all(update.root);
-  root_file_->set_modified_ns(modified_ns_);
-  if (!building_.empty()) {
-    storage_.rename(building_, path_);
-    if (durable) {
-      storage_.sync_directory(path_);
-    }
-  }
-  poisoned_ = false;
-  planner_->committed();
+  poisoned_ = message.front() != std::byte{0};
 }
 
 void Output::give_up() {
   // Every rank comes here together: the error was agreed on.
   try {
     exec::on_root(transport_, 0, [&] {
-      if (poisoned_) {
-        throw Error(Code::io, "metadata was written half-way");
+      if (publisher_->poisoned()) {
+        throw Error(Code::io, "what a crash would leave is not known");
       }
       planner_->abandon();
       // What the failed commit wrote must not shine through where the next one leaves holes.
-      root_file_->resize(planner_->committed_end());
+      publisher_->file().resize(planner_->committed_end());
       return std::vector<std::byte>{};
     });
   } catch (const Error&) {

@@ -37,15 +37,7 @@ Output::Output(exec::Transport& transport, storage::Storage& storage, const std:
 }
 
 Output::~Output() {
-  planner_.reset();
-  if (root_file_ && !building_.empty()) {
-    try {
-      root_file_.reset();
-      storage_.remove(building_);  // nothing was ever committed to it
-    } catch (const std::exception&) {
-      // a stale temporary is replaced by the next run
-    }
-  }
+  planner_.reset();  // reads through the publisher's file
 }
 
 namespace {
@@ -63,31 +55,26 @@ PlannerOptions planner_options(const Options& options, storage::Storage& storage
   return planner;
 }
 
-std::unique_ptr<storage::File> open_fresh(storage::Storage& storage, const std::string& path) {
-  if (storage.exists(path)) {
-    storage.remove(path);  // left behind by a run that died before its first commit
-  }
-  return storage.open(path, storage::Access::create);
-}
-
 }  // namespace
 
 void Output::open(Opening opening) {
   const bool fresh = opening != Opening::append;
-  building_ = fresh ? path_ + ".sluice-new" : "";
   const auto message = exec::on_root(transport_, 0, [&] {
     if (opening == Opening::create && storage_.exists(path_)) {
       throw Error(Code::exists, path_ + ": exists already: choose another name or Mode::write");
     }
     model::ByteWriter known;
     std::unique_ptr<Hdf5Planner> planner;
+    const PlannerOptions settings = planner_options(options_, storage_, path_);
     if (fresh) {
-      root_file_ = open_fresh(storage_, building_);
-      planner = Hdf5Planner::create(*root_file_, planner_options(options_, storage_, path_));
+      publisher_ = Publisher::build(storage_, path_);
+      planner = Hdf5Planner::create(publisher_->file(), settings);
     } else {
-      root_file_ = storage_.open(path_, storage::Access::read_write);
-      planner = Hdf5Planner::append(*root_file_, planner_options(options_, storage_, path_));
+      publisher_ = Publisher::reopen(storage_, path_);
+      planner = Hdf5Planner::append(publisher_->file(), settings);
+      publisher_->file().resize(planner->committed_end());  // of a step that never came to be
     }
+    known.put(publisher_->present_path());
     known.put(planner->steps());
     known.put(planner->known().size());
     for (std::uint32_t v = 0; v < planner->known().size(); ++v) {
@@ -103,25 +90,27 @@ void Output::open(Opening opening) {
     planner_ = std::move(planner);
     return known.take();
   });
-  adopt(message);
+  const std::string present_path = adopt(message);
   has_news_ = fresh;
   std::exception_ptr failure;
   try {
     if (strategy_.writes(topology_)) {
-      file_ = storage_.open(fresh ? building_ : path_, storage::Access::read_write);
+      own_file_ = publisher_ ? nullptr : storage_.open(present_path, storage::Access::read_write);
+      file_ = publisher_ ? &publisher_->file() : own_file_.get();
     }
   } catch (...) {
     failure = std::current_exception();
   }
   exec::agree(transport_, failure);
-  std::int64_t writers = file_ ? 1 : 0;
+  std::int64_t writers = file_ != nullptr ? 1 : 0;
   writer_index_ = static_cast<std::uint64_t>(transport_.exclusive_sum(writers));
   transport_.allreduce({&writers, 1}, exec::Op::sum);
   writers_ = static_cast<std::uint64_t>(writers);
 }
 
-void Output::adopt(std::span<const std::byte> message) {
+std::string Output::adopt(std::span<const std::byte> message) {
   model::ByteReader in(message);
+  std::string present_path = in.get_string();
   steps_ = in.get<std::uint64_t>();
   const auto count = in.get<std::size_t>();
   for (std::size_t i = 0; i < count; ++i) {
@@ -136,6 +125,7 @@ void Output::adopt(std::span<const std::byte> message) {
     name_hashes_.push_back(codec::checksum(d.name));
     definitions_.push_back(std::move(d));
   }
+  return present_path;
 }
 
 void Output::require_open() const {
@@ -377,8 +367,11 @@ void Output::close() {
   }
   commit(false, true);
   planner_.reset();
-  file_.reset();
-  root_file_.reset();
+  if (publisher_) {
+    publisher_->close();
+  }
+  own_file_.reset();
+  file_ = nullptr;
   closed_ = true;
 }
 

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "commit/publisher.hpp"
 #include "exec/executor.hpp"
 #include "exec/rows.hpp"
 #include "exec/transport.hpp"
@@ -72,13 +73,15 @@ class Output {
   };
 
   void open(Opening opening);
-  void adopt(std::span<const std::byte> message);
+  /// Returns the path under which the file is now.
+  std::string adopt(std::span<const std::byte> message);
   void require_open() const;
   template <class Work>
   void local(Work&& work);
 
   Receipt commit(bool is_step, bool is_last);
   bool has_work(const std::vector<Touch>& touched, bool is_step, bool is_last) const;
+  void sync_own();
   void sync_all();
   std::vector<Touch> agree_on_touched(bool is_step);
   void check_presence(const std::vector<Touch>& touched, bool is_step) const;
@@ -90,9 +93,8 @@ class Output {
   void prefill(const layout::CommitPlan& commit);
   void fill_tiles(const layout::Placement& placement, const model::Definition& definition);
   void write(const layout::CommitPlan& commit, std::span<const layout::Portion> portions,
-             std::uint64_t first_word);
+             std::uint64_t first_word, bool synced);
   void publish(bool durable);
-  void publish_on_root(bool durable);
   void give_up();
   void forget_step() noexcept;
   std::vector<layout::Portion> cut_blocks() const;
@@ -101,7 +103,6 @@ class Output {
   exec::Transport& transport_;
   storage::Storage& storage_;
   std::string path_;
-  std::string building_;  ///< temporary name until the first commit; empty afterwards
   Options options_;
   const plan::Strategy& strategy_;
   plan::Topology topology_;
@@ -126,9 +127,11 @@ class Output {
 
   bool closed_ = false;
   bool poisoned_ = false;
-  std::unique_ptr<storage::File> file_;  ///< data, on writers
-  std::unique_ptr<storage::File> root_file_;
+  std::unique_ptr<Publisher> publisher_;      ///< rank 0
   std::unique_ptr<layout::Planner> planner_;  ///< rank 0
+  layout::MetadataUpdate update_;             ///< rank 0: of the commit under way
+  std::unique_ptr<storage::File> own_file_;
+  storage::File* file_ = nullptr;  ///< for data, on writers: the publisher's or own_file_
   exec::Buffers buffers_;
 };
 

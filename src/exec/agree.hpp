@@ -34,10 +34,10 @@ std::vector<std::byte> on_root(Transport& transport, int root, Work&& work) {
   if (transport.rank() == root) {
     try {
       message = work();
-      message.push_back(std::byte{0});
+      message.resize(message.size() + 1, std::byte{0});
     } catch (...) {
       message = detail::failure_message(std::current_exception());
-      message.push_back(std::byte{1});
+      message.resize(message.size() + 1, std::byte{1});
     }
   }
   transport.broadcast(message, root);

@@ -66,6 +66,7 @@ class FaultyStorage : public Storage {
   void rename(const std::string& from, const std::string& to) override;
   void remove(const std::string& path) override;
   void sync_directory(const std::string& path) override;
+  std::unique_ptr<Lease> lease(const std::string& path) override { return inner_->lease(path); }
   std::uint64_t stripe_bytes(const std::string& path) override {
     return inner_->stripe_bytes(path);
   }

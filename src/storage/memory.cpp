@@ -7,6 +7,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <set>
 #include <utility>
 
 #include "storage/calls.hpp"
@@ -96,6 +97,7 @@ struct Inode {
 struct MemoryStorage::FileSystem {
   std::mutex mutex;
   std::map<std::string, std::shared_ptr<Inode>> names;
+  std::set<std::string> leased;
   std::int64_t changes = 0;
 
   void touch(Inode& inode) { inode.modified_ns = ++changes; }
@@ -256,6 +258,28 @@ void MemoryStorage::remove(const std::string& path) {
 }
 
 void MemoryStorage::sync_directory(const std::string&) {}
+
+std::unique_ptr<Lease> MemoryStorage::lease(const std::string& path) {
+  class MemoryLease final : public Lease {
+   public:
+    MemoryLease(std::shared_ptr<FileSystem> system, std::string name)
+        : system_(std::move(system)), name_(std::move(name)) {}
+    ~MemoryLease() override {
+      const std::lock_guard lock(system_->mutex);
+      system_->leased.erase(name_);
+    }
+
+   private:
+    std::shared_ptr<FileSystem> system_;
+    std::string name_;
+  };
+  const std::string name = normal_path(path);
+  const std::lock_guard lock(system_->mutex);
+  if (!system_->leased.insert(name).second) {
+    throw Error(Code::locked, path + ": is being written already: wait for it, or end it");
+  }
+  return std::make_unique<MemoryLease>(system_, name);
+}
 
 std::uint64_t MemoryStorage::stripe_bytes(const std::string&) { return options_.stripe_bytes; }
 

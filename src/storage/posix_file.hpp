@@ -59,6 +59,7 @@ class PosixStorage : public Storage {
   void rename(const std::string& from, const std::string& to) override;
   void remove(const std::string& path) override;
   void sync_directory(const std::string& path) override;
+  std::unique_ptr<Lease> lease(const std::string& path) override;
   std::uint64_t stripe_bytes(const std::string& path) override;
   const char* name() const override { return "posix"; }
 

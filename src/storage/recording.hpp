@@ -97,6 +97,8 @@ class RecordingStorage : public Storage {
   void rename(const std::string& from, const std::string& to) override;
   void remove(const std::string& path) override;
   void sync_directory(const std::string& path) override;
+  /// Not recorded: it leaves nothing that matters after a crash.
+  std::unique_ptr<Lease> lease(const std::string& path) override { return inner_->lease(path); }
   std::uint64_t stripe_bytes(const std::string& path) override {
     return inner_->stripe_bytes(path);
   }

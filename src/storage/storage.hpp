@@ -47,6 +47,12 @@ class File {
   virtual const std::string& path() const = 0;
 };
 
+/// The right to change a file, held until it is destroyed or its process ends.
+class Lease {
+ public:
+  virtual ~Lease() = default;
+};
+
 /// A file system, real or made for a test.
 class Storage {
  public:
@@ -60,6 +66,9 @@ class Storage {
   virtual void remove(const std::string& path) = 0;
   /// Makes creations, renames and removals in the folder of `path` durable.
   virtual void sync_directory(const std::string& path) = 0;
+  /// The sole right to change `path`, kept in a record beside it. Error locked, naming the holder,
+  /// where another process (or File) has it. nullptr where the file system has no such locks.
+  virtual std::unique_ptr<Lease> lease(const std::string& path) = 0;
   /// Stripe size of the file system that holds `path`, 0 where it has none.
   virtual std::uint64_t stripe_bytes(const std::string& path) {
     (void)path;

@@ -69,9 +69,7 @@ void Hdf5Planner::open_existing() {
         "creation order");
   hdf5_ = own(H5Fopen(file_.path().c_str(), H5F_ACC_RDWR, access.get()), file_.path());
   on_disk_ = true;
-  // The frontier covers a longer file too: what lies there may belong to a state that recovery
-  // returns to.
-  state_.frontier = std::max(state_.end_of_allocation, file_.size());
+  state_.frontier = state_.end_of_allocation;
 }
 
 void Hdf5Planner::load_known() {

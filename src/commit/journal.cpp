@@ -1,0 +1,166 @@
+#include "commit/journal.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "codec/checksum.hpp"
+
+namespace sluice::commit {
+
+namespace {
+
+constexpr std::array<char, 8> magic{'S', 'L', 'U', 'I', 'C', 'E', 'J', '1'};
+constexpr std::size_t header_bytes = 64;
+/// Equal bytes between two differing ones that are cheaper to write than another run's header.
+constexpr std::size_t shortest_gap_bytes = 16;
+
+struct Header {
+  std::array<char, 8> magic;
+  std::uint64_t commit;
+  std::uint64_t payload_bytes;
+  std::uint64_t runs;
+  std::uint64_t end;
+  std::uint64_t unused;
+  std::uint64_t payload_checksum;
+  std::uint64_t header_checksum;
+};
+static_assert(sizeof(Header) == header_bytes);
+
+std::uint64_t checksum_of(const Header& header) {
+  return codec::checksum(
+      std::as_bytes(std::span(&header, 1)).first(header_bytes - sizeof(std::uint64_t)));
+}
+
+template <class T>
+void append(std::vector<std::byte>& out, const T& values) {
+  const auto bytes = std::as_bytes(std::span(values));
+  out.insert(out.end(), bytes.begin(), bytes.end());
+}
+
+/// Reads the runs of a payload whose checksum is right; still not trusted to be well-formed.
+std::optional<std::vector<JournalRun>> parse_runs(std::span<const std::byte> payload,
+                                                  std::uint64_t count) {
+  std::vector<JournalRun> runs;
+  std::uint64_t last_end = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    std::array<std::uint64_t, 2> place{};
+    if (payload.size() < sizeof place) {
+      return std::nullopt;
+    }
+    std::memcpy(place.data(), payload.data(), sizeof place);
+    payload = payload.subspan(sizeof place);
+    const auto [offset, length] = place;
+    if (length > payload.size() / 2 || offset < last_end) {
+      return std::nullopt;
+    }
+    const auto before = payload.first(length);
+    const auto after = payload.subspan(length, length);
+    runs.push_back({offset, {before.begin(), before.end()}, {after.begin(), after.end()}});
+    payload = payload.subspan(2 * length);
+    last_end = offset + length;
+  }
+  return payload.empty() ? std::optional(std::move(runs)) : std::nullopt;
+}
+
+}  // namespace
+
+std::string journal_path(const std::string& path) { return path + ".sluice-journal"; }
+
+std::vector<std::byte> Journal::to_bytes() const {
+  std::vector<std::byte> payload;
+  for (const JournalRun& run : runs) {
+    append(payload, std::array<std::uint64_t, 2>{run.offset, run.before.size()});
+    append(payload, run.before);
+    append(payload, run.after);
+  }
+  Header header{magic, commit, payload.size(), runs.size(), end, 0, codec::checksum(payload), 0};
+  header.header_checksum = checksum_of(header);
+  std::vector<std::byte> bytes;
+  bytes.reserve(header_bytes + payload.size());
+  append(bytes, std::array<Header, 1>{header});
+  append(bytes, payload);
+  return bytes;
+}
+
+std::optional<Journal> parse_journal(std::span<const std::byte> bytes) {
+  if (bytes.size() < header_bytes) {
+    return std::nullopt;
+  }
+  Header header;
+  std::memcpy(&header, bytes.data(), header_bytes);
+  // An older, longer journal may stand behind this one, so the file may be longer than it says.
+  const auto rest = bytes.subspan(header_bytes);
+  if (header.magic != magic || header.header_checksum != checksum_of(header) ||
+      header.payload_bytes > rest.size()) {
+    return std::nullopt;
+  }
+  const auto payload = rest.first(header.payload_bytes);
+  if (codec::checksum(payload) != header.payload_checksum) {
+    return std::nullopt;
+  }
+  auto runs = parse_runs(payload, header.runs);
+  if (!runs) {
+    return std::nullopt;
+  }
+  return Journal{header.commit, header.end, std::move(*runs)};
+}
+
+std::optional<Journal> read_journal(storage::Storage& storage, const std::string& path) {
+  const std::string name = journal_path(path);
+  if (!storage.exists(name)) {
+    return std::nullopt;
+  }
+  const auto file = storage.open(name, storage::Access::read);
+  std::vector<std::byte> bytes(file->size());
+  bytes.resize(file->read(0, bytes));
+  return parse_journal(bytes);
+}
+
+namespace {
+
+/// Adds the parts of one run that differ, joined over short gaps.
+void add_differing(std::uint64_t offset, std::span<const std::byte> before,
+                   std::span<const std::byte> after, std::vector<JournalRun>& runs) {
+  std::size_t at = 0;
+  while (at < before.size()) {
+    if (before[at] == after[at]) {
+      ++at;
+      continue;
+    }
+    std::size_t end = at + 1;
+    for (std::size_t next = end; next < before.size() && next - end < shortest_gap_bytes; ++next) {
+      if (before[next] != after[next]) {
+        end = next + 1;
+      }
+    }
+    const auto old_part = before.subspan(at, end - at);
+    const auto new_part = after.subspan(at, end - at);
+    runs.push_back(
+        {offset + at, {old_part.begin(), old_part.end()}, {new_part.begin(), new_part.end()}});
+    at = end;
+  }
+}
+
+}  // namespace
+
+Journal make_journal(storage::File& file, const layout::MetadataUpdate& update,
+                     std::uint64_t commit) {
+  Journal journal;
+  journal.commit = commit;
+  journal.end = update.end;
+  // The root first: it lies at the front of the file.
+  for (const auto* list : {&update.root, &update.in_place}) {
+    for (const layout::MetadataRun& run : *list) {
+      std::vector<std::byte> before(run.bytes.size());
+      const std::size_t got = file.read(run.offset, before);
+      std::fill(before.begin() + static_cast<std::ptrdiff_t>(got), before.end(), std::byte{0});
+      add_differing(run.offset, before, run.bytes, journal.runs);
+    }
+  }
+  std::sort(journal.runs.begin(), journal.runs.end(),
+            [](const JournalRun& a, const JournalRun& b) { return a.offset < b.offset; });
+  return journal;
+}
+
+}  // namespace sluice::commit

@@ -1,0 +1,57 @@
+// Makes the metadata of a commit visible: docs/durability.md, stages 2 to 6, on the planning rank.
+//
+// Invariants: a new file takes its name at its first commit; afterwards nothing below the committed
+// end changes without a complete journal; a poisoned file is not written any more.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "layout/layout.hpp"
+#include "storage/storage.hpp"
+
+namespace sluice::commit {
+
+class Publisher {
+ public:
+  /// A new file, built beside `path`; replaces what is there at the first commit. Holds the lease
+  /// of `path`: Error locked where another process writes it.
+  static std::unique_ptr<Publisher> build(storage::Storage& storage, const std::string& path);
+  /// A file that is there; what a crash left undone is done first.
+  static std::unique_ptr<Publisher> reopen(storage::Storage& storage, const std::string& path);
+  /// Removes a file that was never committed.
+  ~Publisher();
+  Publisher(const Publisher&) = delete;
+  Publisher& operator=(const Publisher&) = delete;
+
+  storage::File& file() noexcept { return *file_; }
+  /// Where the file is now: under its temporary name until the first commit.
+  const std::string& present_path() const noexcept { return building_.empty() ? path_ : building_; }
+  bool poisoned() const noexcept { return poisoned_; }
+
+  /// Stage 2: metadata in new space. The caller syncs with the data.
+  void write_fresh(const layout::MetadataUpdate& update);
+  /// Stages 3 to 6, or the first commit. Throws only if the commit is not there. Where it is, but
+  /// the file could not be changed in place, the file is poisoned and recovery will do it.
+  void publish(const layout::MetadataUpdate& update, bool synced, std::int64_t modified_ns);
+  /// A clean end: the journal is not needed any more.
+  void close();
+
+ private:
+  Publisher(storage::Storage& storage, const std::string& path);
+  void name_file(const layout::MetadataUpdate& update, bool synced, std::int64_t modified_ns);
+  void write_journal(const std::vector<std::byte>& bytes, bool synced);
+  void invalidate_journal();
+
+  storage::Storage& storage_;
+  std::string path_;
+  std::string building_;
+  std::unique_ptr<storage::Lease> lease_;
+  std::unique_ptr<storage::File> file_;
+  std::unique_ptr<storage::File> journal_;
+  std::uint64_t commits_ = 0;
+  bool poisoned_ = false;
+};
+
+}  // namespace sluice::commit
