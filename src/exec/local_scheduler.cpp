@@ -43,11 +43,11 @@ int Scheduler::pick() {
     bool waiting = false;
     for (int rank = 0; rank < ranks; ++rank) {
       Slot& slot = *slots_[static_cast<std::size_t>(rank)];
-      if (slot.state == kReady || slot.state == kStuck ||
-          (slot.state == kBlocked && slot.ready())) {
+      if (slot.state == State::ready || slot.state == State::stuck ||
+          (slot.state == State::blocked && slot.ready())) {
         candidates_.push_back(rank);
       }
-      waiting = waiting || slot.state == kBlocked;
+      waiting = waiting || slot.state == State::blocked;
     }
     if (!candidates_.empty()) {
       break;
@@ -57,8 +57,8 @@ int Scheduler::pick() {
     }
     on_deadlock_();
     for (const std::unique_ptr<Slot>& slot : slots_) {
-      if (slot->state == kBlocked) {
-        slot->state = kStuck;
+      if (slot->state == State::blocked) {
+        slot->state = State::stuck;
       }
     }
   }
@@ -84,17 +84,17 @@ void Scheduler::pause(int rank) { hand_over(rank); }
 bool Scheduler::block(int rank, std::function<bool()> ready) {
   Slot& slot = *slots_[static_cast<std::size_t>(rank)];
   slot.ready = std::move(ready);
-  slot.state = kBlocked;
+  slot.state = State::blocked;
   hand_over(rank);
-  const bool came = slot.state != kStuck;
-  slot.state = kReady;
+  const bool came = slot.state != State::stuck;
+  slot.state = State::ready;
   slot.ready = nullptr;
   return came;
 }
 
 void Scheduler::end(int rank) {
   const std::lock_guard lock(mutex_);
-  slots_[static_cast<std::size_t>(rank)]->state = kEnded;
+  slots_[static_cast<std::size_t>(rank)]->state = State::ended;
   running_ = pick();
   if (running_ >= 0) {
     slots_[static_cast<std::size_t>(running_)]->turn.notify_one();

@@ -34,14 +34,18 @@ class Scheduler {
   /// The next number of the seeded generator. With the baton only.
   std::uint64_t draw() { return random_(); }
 
-  bool blocked(int rank) const { return slots_[static_cast<std::size_t>(rank)]->state == kBlocked; }
-  bool ended(int rank) const { return slots_[static_cast<std::size_t>(rank)]->state == kEnded; }
+  bool blocked(int rank) const {
+    return slots_[static_cast<std::size_t>(rank)]->state == State::blocked;
+  }
+  bool ended(int rank) const {
+    return slots_[static_cast<std::size_t>(rank)]->state == State::ended;
+  }
 
  private:
-  enum State : std::uint8_t { kReady, kBlocked, kStuck, kEnded };
+  enum class State : std::uint8_t { ready, blocked, stuck, ended };
   struct Slot {
     std::condition_variable turn;
-    State state = kReady;
+    State state = State::ready;
     std::function<bool()> ready;
   };
 

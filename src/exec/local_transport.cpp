@@ -1,7 +1,7 @@
 #include "exec/local_transport.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "exec/local_world.hpp"
@@ -12,8 +12,8 @@ namespace sluice::exec {
 
 namespace {
 
-constexpr std::size_t kBufferedMax = 65536;  // a longer send always waits for its receive
-constexpr int kTagMax = 1 << 20;
+constexpr std::size_t max_buffered_bytes = 65536;  // a longer send always waits for its receive
+constexpr int max_tag = 1 << 20;
 
 using Bytes = std::vector<std::byte>;
 
@@ -69,10 +69,8 @@ class LocalRank final : public Transport {
 // ------------------------------------------------------------------------------------
 
 std::vector<int> LocalRank::everybody() const {
-  std::vector<int> ranks;
-  for (int rank = 0; rank < size(); ++rank) {
-    ranks.push_back(rank);
-  }
+  std::vector<int> ranks(at(size()));
+  std::iota(ranks.begin(), ranks.end(), 0);
   return ranks;
 }
 
@@ -347,11 +345,11 @@ void match(LocalGroup& group, const std::tuple<int, int, int>& key) {
 
 void LocalRank::check_peer(Verb verb, int peer, int tag) {
   group_->throw_if_failed(member_, verb);
-  if (peer < 0 || peer >= size() || tag < 0 || tag > kTagMax) {
+  if (peer < 0 || peer >= size() || tag < 0 || tag > max_tag) {
     throw Error(Code::invalid_argument,
                 prefix(verb) + "rank " + std::to_string(peer) + " or tag " + std::to_string(tag) +
                     " is out of range: ranks are 0 .. " + std::to_string(size() - 1) +
-                    ", tags 0 .. " + std::to_string(kTagMax),
+                    ", tags 0 .. " + std::to_string(max_tag),
                 member_);
   }
 }
@@ -361,7 +359,7 @@ std::unique_ptr<Pending> LocalRank::start_send(int to, int tag, std::span<const 
   check_peer(Verb::send, to, tag);
   auto message = std::make_shared<LocalMessage>();
   message->from = bytes;
-  if (bytes.size() <= kBufferedMax && world().scheduler().draw() % 2 == 0) {
+  if (bytes.size() <= max_buffered_bytes && world().scheduler().draw() % 2 == 0) {
     message->buffer.assign(bytes.begin(), bytes.end());
     message->from = message->buffer;
     message->buffered = true;

@@ -7,8 +7,9 @@ namespace sluice::exec {
 
 namespace {
 
-constexpr int kRanksMax = 4096;
-constexpr std::int64_t kPollsPerRank = 1000;  // without progress, before polling counts as idle
+constexpr int max_ranks = 4096;
+constexpr std::int64_t idle_polls_per_rank =
+    1000;  // without progress, before polling counts as idle
 
 struct Current {
   LocalWorld* world = nullptr;
@@ -155,7 +156,7 @@ void LocalWorld::progressed() {
 void LocalWorld::polled(const std::shared_ptr<LocalGroup>& group, int member, const Place& place) {
   const std::chrono::duration<double> idle = std::chrono::steady_clock::now() - last_progress_;
   const auto ranks = static_cast<std::int64_t>(all_->members.size());
-  if (++polls_ > kPollsPerRank * ranks && idle.count() > options_.idle_s) {
+  if (++polls_ > idle_polls_per_rank * ranks && idle.count() > options_.idle_s) {
     const Verdict verdict = judge_one({group, member, place}, idle.count());
     group->fail_and_throw(member, Error(verdict.code, verdict.text, member));
   }
@@ -184,7 +185,7 @@ void LocalGroup::throw_if_failed(int member, Verb verb) {
   }
   if (!told_[static_cast<std::size_t>(member)]) {
     told_[static_cast<std::size_t>(member)] = true;
-    throw *error_;
+    throw Error(*error_);
   }
   throw Error(error_->code(),
               "sluice: rank " + std::to_string(member) + ": " + verb_name(verb) +
@@ -197,11 +198,11 @@ void LocalGroup::throw_if_failed(int member, Verb verb) {
 
 void run_local(int ranks, std::uint64_t seed, const std::function<void(Transport&)>& body,
                const LocalOptions& options) {
-  if (ranks < 1 || ranks > kRanksMax || options.ranks_per_node < 0) {
+  if (ranks < 1 || ranks > max_ranks || options.ranks_per_node < 0) {
     throw Error(Code::invalid_argument, "sluice: run_local: " + std::to_string(ranks) + " ranks, " +
                                             std::to_string(options.ranks_per_node) +
                                             " a node: out of range: 1 .. " +
-                                            std::to_string(kRanksMax) + " ranks, 0 or more a node");
+                                            std::to_string(max_ranks) + " ranks, 0 or more a node");
   }
   LocalWorld world(ranks, seed, options);
   world.run(body);

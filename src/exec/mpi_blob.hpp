@@ -1,6 +1,6 @@
 // Messages whose length the receiver does not know: a head (length and first bytes) and a rest.
 //
-// Invariants: a blob of at most kInlineBytes is one message; head and rest carry different tags;
+// Invariants: a blob of at most inline_bytes is one message; head and rest carry different tags;
 // a sender never waits for the rest before it has received its own heads, so crossing blobs cannot
 // block each other (senders and receivers use separate batches).
 #pragma once
@@ -14,10 +14,10 @@
 namespace sluice::exec {
 
 /// Stands for "no blob" where one could be.
-inline constexpr std::int64_t kNoBlob = -1;
+inline constexpr std::int64_t no_blob = -1;
 
 /// Posts `bytes` to `to` with the current collective's tags. `bytes` must stay valid as long as
-/// `batch` holds it if it is longer than kInlineBytes.
+/// `batch` holds it if it is longer than inline_bytes.
 void post_blob(MpiCore& core, Batch& batch, int to, std::span<const std::byte> bytes);
 /// Its two halves. The head copies what it needs of `bytes`.
 void post_blob_head(MpiCore& core, Batch& batch, int to, std::span<const std::byte> bytes,
@@ -38,7 +38,7 @@ class BlobReceive {
   void post_rest(MpiCore& core, Batch& batch);
 
   int from() const noexcept { return from_; }
-  /// kNoBlob or the number of bytes; known after take_head().
+  /// no_blob or the number of bytes; known after take_head().
   std::int64_t length() const noexcept { return length_; }
   /// Valid once the rest is received.
   std::vector<std::byte>& body() { return *body_; }
@@ -47,7 +47,7 @@ class BlobReceive {
   int from_;
   std::size_t item_;
   std::span<const std::byte> head_;
-  std::int64_t length_ = kNoBlob;
+  std::int64_t length_ = no_blob;
   std::shared_ptr<std::vector<std::byte>> body_;
 };
 

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "exec/mpi_blob.hpp"
 #include "exec/reduce.hpp"
@@ -12,9 +13,9 @@ namespace sluice::exec {
 
 namespace {
 
-constexpr std::size_t kReduceSlice = 8192;                // values of one round of messages
-constexpr std::size_t kPipeBytes = std::size_t{1} << 20;  // of a broadcast, handed on at once
-constexpr int kGatherWindow = 256;                        // messages the root awaits at a time
+constexpr std::size_t reduce_slice_values = 8192;         // values of one round of messages
+constexpr std::size_t pipe_bytes = std::size_t{1} << 20;  // of a broadcast, handed on at once
+constexpr int gather_window = 256;                        // messages the root awaits at a time
 
 void check_root(MpiCore& core, int root) {
   if (root < 0 || root >= core.size()) {
@@ -91,12 +92,12 @@ struct Tree {
   }
 };
 
-// Hands the bytes from kInlineBytes on down the tree, a piece as soon as it is here.
+// Hands the bytes from inline_bytes on down the tree, a piece as soon as it is here.
 void pipe_rest(MpiCore& core, const Tree& tree,
                const std::shared_ptr<std::vector<std::byte>>& body) {
-  const std::span<std::byte> rest = std::span(*body).subspan(kInlineBytes);
+  const std::span<std::byte> rest = std::span(*body).subspan(inline_bytes);
   const auto piece = [&rest](std::size_t offset) {
-    return rest.subspan(offset, std::min(kPipeBytes, rest.size() - offset));
+    return rest.subspan(offset, std::min(pipe_bytes, rest.size() - offset));
   };
   Batch in[2];
   Batch out;
@@ -107,11 +108,11 @@ void pipe_rest(MpiCore& core, const Tree& tree,
     core.post_receive(in[0], tree.parent, core.tag(1), piece(0));
   }
   std::size_t turn = 0;
-  for (std::size_t offset = 0; offset < rest.size(); offset += kPipeBytes, turn ^= 1) {
+  for (std::size_t offset = 0; offset < rest.size(); offset += pipe_bytes, turn ^= 1) {
     if (tree.parent >= 0) {
-      if (offset + kPipeBytes < rest.size()) {
+      if (offset + pipe_bytes < rest.size()) {
         in[turn ^ 1].clear();
-        core.post_receive(in[turn ^ 1], tree.parent, core.tag(1), piece(offset + kPipeBytes));
+        core.post_receive(in[turn ^ 1], tree.parent, core.tag(1), piece(offset + pipe_bytes));
       }
       core.wait(in[turn]);
     }
@@ -159,7 +160,7 @@ void mpi_allreduce(MpiCore& core, std::span<std::int64_t> values, Op op) {
   // An empty reduction still meets, so that lengths are compared.
   std::size_t offset = 0;
   do {
-    const std::size_t count = std::min(kReduceSlice, values.size() - offset);
+    const std::size_t count = std::min(reduce_slice_values, values.size() - offset);
     reduce_slice(core, values.subspan(offset, count), op);
     offset += count;
   } while (offset < values.size());
@@ -195,26 +196,25 @@ void mpi_broadcast(MpiCore& core, std::vector<std::byte>& bytes, int root) {
   core.enter(Verb::broadcast);
   check_root(core, root);
   const Tree tree(core.rank(), core.size(), root);
-  auto body = std::make_shared<std::vector<std::byte>>();
+  // The caller's memory is used while it may be; on a failure it is gone.
+  auto body = std::make_shared<std::vector<std::byte>>(std::exchange(bytes, {}));
   Batch in;
   Batch heads;
   if (tree.parent >= 0) {
     BlobReceive blob(core, in, tree.parent);
     core.wait(in);
-    blob.take_head(core, in, std::move(bytes));
+    blob.take_head(core, in, std::move(*body));
     body->swap(blob.body());
-  } else {
-    body->swap(bytes);
   }
   // Heads only; the rest goes in pieces behind all heads.
   for (int child : tree.children) {
     post_blob_head(core, heads, child, *body);
   }
-  if (body->size() > kInlineBytes) {
+  if (body->size() > inline_bytes) {
     pipe_rest(core, tree, body);
   }
   core.wait(heads);
-  bytes.swap(*body);
+  bytes = std::move(*body);
 }
 
 std::vector<std::vector<std::byte>> mpi_gather(MpiCore& core, std::span<const std::byte> bytes,
@@ -230,10 +230,10 @@ std::vector<std::vector<std::byte>> mpi_gather(MpiCore& core, std::span<const st
   }
   std::vector<std::vector<std::byte>> result(static_cast<std::size_t>(core.size()));
   result[static_cast<std::size_t>(root)].assign(bytes.begin(), bytes.end());
-  for (int first = 0; first < core.size(); first += kGatherWindow) {
+  for (int first = 0; first < core.size(); first += gather_window) {
     Batch window;
     std::vector<BlobReceive> blobs;
-    for (int from = first; from < std::min(first + kGatherWindow, core.size()); ++from) {
+    for (int from = first; from < std::min(first + gather_window, core.size()); ++from) {
       if (from != root) {
         blobs.emplace_back(core, window, from);
       }

@@ -8,9 +8,9 @@ namespace sluice::exec {
 namespace {
 
 // Internal tags: a block of this many below the highest tag.
-constexpr int kInternalTags = 4096;
-constexpr int kTagsPerKind = 64;
-constexpr int kPhases = 4;
+constexpr int internal_tags = 4096;
+constexpr int tags_per_kind = 64;
+constexpr int phases_per_verb = 4;
 
 // Memory that MPI may touch until it is finalised. Grows only by failures.
 void bury(std::vector<std::shared_ptr<void>>&& memory) {
@@ -77,7 +77,7 @@ MpiCore::MpiCore(MPI_Comm comm, const MpiOptions& options) : comm_(comm), option
   int found = 0;
   MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &value, &found);
   notice_tag_ = found != 0 ? *static_cast<int*>(value) : 32767;  // the least that MPI promises
-  tag_base_ = notice_tag_ - kInternalTags;
+  tag_base_ = notice_tag_ - internal_tags;
 }
 
 MpiCore::~MpiCore() {
@@ -113,8 +113,8 @@ void MpiCore::enter_point_to_point(Verb verb, int tag) {
 }
 
 int MpiCore::tag(int phase) const noexcept {
-  const int kind = static_cast<int>(verb_) * kPhases + phase;
-  return tag_base_ + kind * kTagsPerKind + static_cast<int>(call_ % kTagsPerKind);
+  const int kind = static_cast<int>(verb_) * phases_per_verb + phase;
+  return tag_base_ + kind * tags_per_kind + static_cast<int>(call_ % tags_per_kind);
 }
 
 // -- messages

@@ -27,7 +27,7 @@ namespace sluice::exec {
 
 /// A message longer than this travels as a head with these first bytes, and a rest. Head and
 /// payload together stay below the size up to which MPI sends at once (4 KiB within a node).
-inline constexpr std::size_t kInlineBytes = 4000;
+inline constexpr std::size_t inline_bytes = 4000;
 
 /// Messages under way and the memory they use.
 class Batch {
@@ -157,7 +157,7 @@ class MpiCore {
   std::map<int, Place> reports_;  // since the last expiry; at most one a rank
   std::set<int> asked_;           // by this rank, since the last expiry
   std::set<int> askers_;          // ranks that asked this one and may still wait
-  std::deque<Batch> outbox_;      // notices under way, at most kMaxOutbox
+  std::deque<Batch> outbox_;      // notices under way, at most max_outbox
 };
 
 }  // namespace sluice::exec

@@ -65,7 +65,7 @@ void exchange_dense(MpiCore& core, const Bodies& leaving, std::vector<Parcel>& r
   core.wait(in);
   receive_rests(core, in, blobs);
   for (BlobReceive& blob : blobs) {
-    if (blob.length() != kNoBlob) {
+    if (blob.length() != no_blob) {
       result.push_back({blob.from(), std::move(blob.body())});
     }
   }

@@ -16,7 +16,7 @@ namespace sluice::exec {
 
 namespace {
 
-constexpr double kUnwind_s = 1.0;  // what a send gets to finish while an exception unwinds
+constexpr double unwind_s = 1.0;  // what a send gets to finish while an exception unwinds
 
 double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -29,7 +29,7 @@ class MpiPending final : public Pending {
 
   ~MpiPending() override {
     // Reached with requests under way only while an exception unwinds: the buffer is about to go.
-    const double end = now_s() + kUnwind_s;
+    const double end = now_s() + unwind_s;
     while (batch.pending() && !core_->failed() && now_s() < end) {
       try {
         if (verb_ == Verb::receive || core_->test(batch)) {
@@ -222,7 +222,7 @@ MPI_Comm duplicate(MPI_Comm comm, double timeout_s) {
       return opening->comm;
     }
     if (timeout_s > 0 && now_s() - start > timeout_s) {
-      opening.release();  // MPI may still write to it
+      static_cast<void>(opening.release());  // MPI may still write to it
       throw Error(Code::timeout,
                   "sluice: rank " + std::to_string(rank) + " waited " + std::to_string(timeout_s) +
                       " s in open: not every rank of the communicator came: every rank of it must "

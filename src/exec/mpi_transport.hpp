@@ -1,9 +1,10 @@
 // The transport of production runs: Transport over MPI, point-to-point messages only.
 //
 // Invariants: no wait blocks inside MPI (requests are tested against a deadline), so a rank that
-// does not come is named instead of waited for; MPI_THREAD_SINGLE or FUNNELED suffices; after a
-// failure the transport is unusable: every later call throws at once and nothing under way is
-// touched again.
+// does not come is named instead of waited for. The exception is the making of communicators in
+// open and split, which MPI cannot poll; it is entered only when every rank is known to be there.
+// MPI_THREAD_SINGLE or FUNNELED suffices. After a failure the transport is unusable: every later
+// call throws at once and nothing under way is touched again.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +28,9 @@ struct MpiOptions {
 /// or leaked after a failure or once MPI is finalised. Error timeout where ranks do not come,
 /// invalid_argument for options out of range, wrong_state outside MPI_Init .. MPI_Finalize.
 ///
-/// What a caller must know: after Error timeout the memory given to a send that was not waited for
-/// may still be read by MPI; keep it until MPI_Finalize.
+/// What a caller must know: after an error, memory given to a start_send() that had not ended may
+/// still be read by MPI: keep it until MPI_Finalize. The bytes given to a broadcast() that failed
+/// are gone, on the root too. Collectives and receives leave no such trace.
 std::unique_ptr<Transport> make_mpi(MPI_Comm comm, const MpiOptions& options);
 /// The same with `timeout_s` alone.
 std::unique_ptr<Transport> make_mpi(MPI_Comm comm, double timeout_s);

@@ -19,15 +19,16 @@ namespace sluice::exec {
 
 namespace {
 
-constexpr int kCloseTests = 64;            // before anything else is looked at
-constexpr double kYield_s = 1e-3;          // then this long with the core given away between tests
-constexpr double kSlowTransfer_Bps = 5e8;  // long messages: as long as they take at this rate
-constexpr double kListen_s = 100e-6;       // notices are looked for this often
-constexpr int kPauseMin_us = 1;
-constexpr int kPauseMax_us = 50;
-constexpr int kMaxNotices = 1024;         // heard in one go
-constexpr std::size_t kMaxOutbox = 4096;  // notices under way; more are not sent
-constexpr std::size_t kMaxText = 480;
+constexpr int close_tests = 64;   // before anything else is looked at
+constexpr double yield_s = 1e-3;  // then this long with the core given away between tests
+constexpr double slow_transfer_bytes_per_s =
+    5e8;                                   // long messages: as long as they take at this rate
+constexpr double listen_every_s = 100e-6;  // notices are looked for this often
+constexpr int pause_min_us = 1;
+constexpr int pause_max_us = 50;
+constexpr int max_notices = 1024;         // heard in one go
+constexpr std::size_t max_outbox = 4096;  // notices under way; more are not sent
+constexpr std::size_t max_text_bytes = 480;
 
 double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -43,9 +44,9 @@ struct MpiCore::Notice {
   std::int64_t call;
   std::int32_t tag;
   std::int32_t peer_count;
-  std::int32_t peers[kMaxNamed];
+  std::int32_t peers[max_named];
   std::int32_t text_bytes;
-  char text[kMaxText];
+  char text[max_text_bytes];
 };
 
 Place MpiCore::place(const std::function<std::vector<int>()>& peers) const {
@@ -56,7 +57,7 @@ Place MpiCore::place(const std::function<std::vector<int>()>& peers) const {
 // ------------------------------------------------------------------------------------------
 
 void MpiCore::wait(Batch& batch) {
-  for (int i = 0; i < kCloseTests; ++i) {
+  for (int i = 0; i < close_tests; ++i) {
     if (test(batch)) {
       return;
     }
@@ -69,7 +70,7 @@ void MpiCore::wait(Batch& batch) {
 }
 
 void MpiCore::wait(const Waiting& waiting) {
-  for (int i = 0; i < kCloseTests; ++i) {
+  for (int i = 0; i < close_tests; ++i) {
     if (waiting.done()) {
       return;
     }
@@ -82,9 +83,9 @@ void MpiCore::wait_out(const Waiting& waiting) {
   const double limit =
       options_.timeout_s > 0 ? started + options_.timeout_s : std::numeric_limits<double>::max();
   const double yield_until =
-      started + kYield_s + static_cast<double>(waiting.bytes) / kSlowTransfer_Bps;
-  double next_listen = started + kListen_s;
-  int pause_us = kPauseMin_us;
+      started + yield_s + static_cast<double>(waiting.bytes) / slow_transfer_bytes_per_s;
+  double next_listen = started + listen_every_s;
+  int pause_us = pause_min_us;
   while (!waiting.done()) {
     const double now = now_s();
     if (now >= limit) {
@@ -93,13 +94,13 @@ void MpiCore::wait_out(const Waiting& waiting) {
     }
     if (now >= next_listen) {
       listen(waiting.peers);
-      next_listen = now + kListen_s;
+      next_listen = now + listen_every_s;
     }
     if (now < yield_until) {
       sched_yield();
     } else {
       std::this_thread::sleep_for(std::chrono::microseconds(pause_us));
-      pause_us = std::min(2 * pause_us, kPauseMax_us);
+      pause_us = std::min(2 * pause_us, pause_max_us);
     }
   }
 }
@@ -116,7 +117,7 @@ void MpiCore::expire(const Waiting& waiting, double started_s) {
       return;
     }
     listen(waiting.peers);
-    std::this_thread::sleep_for(std::chrono::microseconds(kPauseMax_us));
+    std::this_thread::sleep_for(std::chrono::microseconds(pause_max_us));
   }
   const Verdict verdict = judge(rank_, place(waiting.peers), reports_, waited);
   fail(verdict.code, verdict.text);
@@ -134,7 +135,7 @@ void MpiCore::ask_around(const Place& here) {
 // ----------------------------------------------------------------------------------------
 
 void MpiCore::listen(const std::function<std::vector<int>()>& peers) {
-  for (int heard = 0; heard < kMaxNotices; ++heard) {
+  for (int heard = 0; heard < max_notices; ++heard) {
     int flag = 0;
     MPI_Status status;
     check(MPI_Iprobe(MPI_ANY_SOURCE, notice_tag_, comm_, &flag, &status));
@@ -179,7 +180,7 @@ void MpiCore::tell(int to, Kind kind, const Place& here, const std::string& text
     oldest.done_ = true;
     outbox_.pop_front();
   }
-  if (outbox_.size() >= kMaxOutbox) {
+  if (outbox_.size() >= max_outbox) {
     return;
   }
   Notice notice{};
@@ -190,9 +191,9 @@ void MpiCore::tell(int to, Kind kind, const Place& here, const std::string& text
   notice.call = here.call;
   notice.tag = here.tag;
   notice.peer_count =
-      static_cast<std::int32_t>(std::min<std::size_t>(here.peers.size(), kMaxNamed));
+      static_cast<std::int32_t>(std::min<std::size_t>(here.peers.size(), max_named));
   std::copy_n(here.peers.begin(), notice.peer_count, notice.peers);
-  notice.text_bytes = static_cast<std::int32_t>(std::min(text.size(), kMaxText));
+  notice.text_bytes = static_cast<std::int32_t>(std::min(text.size(), max_text_bytes));
   std::memcpy(notice.text, text.data(), static_cast<std::size_t>(notice.text_bytes));
 
   // A notice that cannot be sent is lost: its receiver then ends by its own limit.

@@ -8,7 +8,7 @@ namespace sluice::exec {
 
 namespace {
 
-constexpr std::size_t kMaxNotes = 3;
+constexpr std::size_t max_notes = 3;
 
 std::string seconds_text(double seconds) {
   char text[32];
@@ -63,7 +63,7 @@ std::string notes_text(const std::vector<int>& missing, const std::map<int, Plac
   for (int other : missing) {
     const auto note = notes.find(other);
     const auto report = reports.find(other);
-    if (said == kMaxNotes || (note == notes.end() && report == reports.end())) {
+    if (said == max_notes || (note == notes.end() && report == reports.end())) {
       continue;
     }
     text += said++ == 0 ? " (" : "; ";
@@ -107,7 +107,7 @@ bool is_collective(Verb verb) noexcept { return verb != Verb::send && verb != Ve
 
 std::string list_ranks(const std::vector<int>& ranks) {
   std::string text;
-  const std::size_t named = std::min<std::size_t>(ranks.size(), kMaxNamed);
+  const std::size_t named = std::min<std::size_t>(ranks.size(), max_named);
   for (std::size_t i = 0; i < named; ++i) {
     text += (i == 0 ? "" : ", ") + std::to_string(ranks[i]);
   }

@@ -49,7 +49,7 @@ struct Verdict {
 };
 
 /// At most this many ranks are named in one line, and peers sent in one notice.
-inline constexpr int kMaxNamed = 16;
+inline constexpr int max_named = 16;
 
 /// "1, 3, 4 and 7 more".
 std::string list_ranks(const std::vector<int>& ranks);

@@ -146,8 +146,8 @@ TEST(Order, only_one_rank_runs_at_a_time_and_knows_itself) {
 TEST(Order, choices_that_mpi_leaves_open_are_drawn) {
   int root_left_first = 0;
   int send_ended_first = 0;
-  constexpr int kSeeds = 40;
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+  constexpr int seed_count = 40;
+  for (std::uint64_t seed = 0; seed < seed_count; ++seed) {
     bool other_came = false;
     bool received = false;
     run_local(2, seed, [&](Transport& t) {
@@ -172,9 +172,9 @@ TEST(Order, choices_that_mpi_leaves_open_are_drawn) {
     });
   }
   EXPECT_GT(root_left_first, 0);
-  EXPECT_LT(root_left_first, kSeeds);
+  EXPECT_LT(root_left_first, seed_count);
   EXPECT_GT(send_ended_first, 0);
-  EXPECT_LT(send_ended_first, kSeeds);
+  EXPECT_LT(send_ended_first, seed_count);
 }
 
 // -- deadlocks

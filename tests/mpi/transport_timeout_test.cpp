@@ -14,16 +14,16 @@
 namespace sluice::test {
 namespace {
 
-constexpr double kLimit_s = 0.4;
-constexpr double kGrace_s = 0.5;
-constexpr double kSlack_s = 3.0;
+constexpr double limit_s = 0.4;
+constexpr double grace_s = 0.5;
+constexpr double slack_s = 3.0;
 // How long the missing rank stays away: past every other rank's limit and grace.
-constexpr double kAway_s = kLimit_s + kGrace_s + 0.3;
+constexpr double away_s = limit_s + grace_s + 0.3;
 
 exec::MpiOptions quick() {
   exec::MpiOptions options;
-  options.timeout_s = kLimit_s;
-  options.grace_s = kGrace_s;
+  options.timeout_s = limit_s;
+  options.grace_s = grace_s;
   return options;
 }
 
@@ -48,7 +48,7 @@ Outcome outcome_of(const std::function<void()>& call) {
   return outcome;
 }
 
-void stay_away() { std::this_thread::sleep_for(std::chrono::duration<double>(kAway_s)); }
+void stay_away() { std::this_thread::sleep_for(std::chrono::duration<double>(away_s)); }
 
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
@@ -72,12 +72,12 @@ class Timeouts : public testing::Test {
         t_->barrier();
       });
       EXPECT_EQ(late.code, Code::timeout) << late.text;
-      EXPECT_LT(late.seconds, kLimit_s + kSlack_s);
+      EXPECT_LT(late.seconds, limit_s + slack_s);
     } else {
       const Outcome outcome = outcome_of(call);
       EXPECT_EQ(outcome.code, Code::timeout) << outcome.text;
-      EXPECT_GE(outcome.seconds, kLimit_s);
-      EXPECT_LT(outcome.seconds, kLimit_s + kSlack_s);
+      EXPECT_GE(outcome.seconds, limit_s);
+      EXPECT_LT(outcome.seconds, limit_s + slack_s);
       EXPECT_TRUE(contains(outcome.text, "s in " + verb)) << outcome.text;
       EXPECT_TRUE(contains(outcome.text, " for rank(s) " + std::to_string(missing)))
           << outcome.text;
@@ -193,7 +193,7 @@ TEST_F(Timeouts, deadlock_of_receives) {
   const int down = (t_->rank() + t_->size() - 1) % t_->size();
   const Outcome outcome = outcome_of([&] { t_->receive(down, 3, into); });
   EXPECT_EQ(outcome.code, Code::timeout);
-  EXPECT_LT(outcome.seconds, kLimit_s + kSlack_s);
+  EXPECT_LT(outcome.seconds, limit_s + slack_s);
   EXPECT_TRUE(contains(outcome.text, "waits in receive (tag 3)")) << outcome.text;
 }
 
@@ -236,7 +236,7 @@ TEST_F(Timeouts, different_lengths_are_called_divergent_on_every_rank) {
     t_->barrier();
   });
   EXPECT_EQ(outcome.code, Code::divergent) << outcome.text;
-  EXPECT_LT(outcome.seconds, kLimit_s);
+  EXPECT_LT(outcome.seconds, limit_s);
 }
 
 // One rank's bad argument is every rank's error, with the same text, long before the limit.
@@ -253,13 +253,13 @@ TEST_F(Timeouts, a_bad_argument_is_told_to_all) {
   EXPECT_EQ(outcome.rank, last_);
   EXPECT_EQ(outcome.text, "sluice: rank " + std::to_string(last_) +
                               ": exchange: two parcels are for rank 0: join them");
-  EXPECT_LT(outcome.seconds, kLimit_s);
+  EXPECT_LT(outcome.seconds, limit_s);
 }
 
 // Later than the limit but within the grace: nothing has happened.
 TEST_F(Timeouts, a_rank_that_comes_within_the_grace_is_welcome) {
   if (t_->rank() == 0) {
-    std::this_thread::sleep_for(std::chrono::duration<double>(kLimit_s + kGrace_s / 2));
+    std::this_thread::sleep_for(std::chrono::duration<double>(limit_s + grace_s / 2));
   }
   t_->barrier();
   check_reductions(*t_);
@@ -283,11 +283,11 @@ TEST_F(Timeouts, opening_without_everybody) {
     stay_away();
   }
   // The late rank may still find the others' call, so only they must fail.
-  const Outcome outcome = outcome_of([] { exec::make_mpi(MPI_COMM_WORLD, kLimit_s); });
+  const Outcome outcome = outcome_of([] { exec::make_mpi(MPI_COMM_WORLD, limit_s); });
   if (t_->rank() != last_) {
     EXPECT_EQ(outcome.code, Code::timeout) << outcome.text;
   }
-  EXPECT_LT(outcome.seconds, kLimit_s + kSlack_s);
+  EXPECT_LT(outcome.seconds, limit_s + slack_s);
 }
 
 }  // namespace

@@ -159,11 +159,11 @@ inline void check_exchange(Transport& t) {
   }
 }
 
-constexpr int kTags = 3;
-constexpr int kEach = 2;  // of one tag: they must arrive in order
+constexpr int tag_count = 3;
+constexpr int each_count = 2;  // of one tag: they must arrive in order
 
 inline Bytes message(std::size_t size, int from, int to, int tag, int nth) {
-  return pattern(size, key_of(from, to, static_cast<std::size_t>(tag * kEach + nth)) + size);
+  return pattern(size, key_of(from, to, static_cast<std::size_t>(tag * each_count + nth)) + size);
 }
 
 // Every second by wait(), the others by polling.
@@ -184,22 +184,22 @@ inline void finish(std::vector<std::unique_ptr<Pending>>& pending) {
 inline void check_crossing_messages(Transport& t, std::size_t size) {
   std::vector<std::unique_ptr<Pending>> pending;
   std::vector<Bytes> leaving;
-  std::vector<Bytes> coming(static_cast<std::size_t>(t.size() * kTags * kEach));
+  std::vector<Bytes> coming(static_cast<std::size_t>(t.size() * tag_count * each_count));
   leaving.reserve(coming.size());
   const auto slot = [](int rank, int tag, int nth) {
-    return static_cast<std::size_t>((rank * kTags + tag) * kEach + nth);
+    return static_cast<std::size_t>((rank * tag_count + tag) * each_count + nth);
   };
   for (int to = 0; to < t.size(); ++to) {
-    for (int tag = 0; tag < kTags; ++tag) {
-      for (int nth = 0; nth < kEach; ++nth) {
+    for (int tag = 0; tag < tag_count; ++tag) {
+      for (int nth = 0; nth < each_count; ++nth) {
         leaving.push_back(message(size, t.rank(), to, tag, nth));
         pending.push_back(t.start_send(to, tag * 100, leaving.back()));
       }
     }
   }
   for (int from = t.size() - 1; from >= 0; --from) {
-    for (int tag = kTags - 1; tag >= 0; --tag) {
-      for (int nth = 0; nth < kEach; ++nth) {
+    for (int tag = tag_count - 1; tag >= 0; --tag) {
+      for (int nth = 0; nth < each_count; ++nth) {
         Bytes& into = coming[slot(from, tag, nth)];
         into.resize(size);
         pending.push_back(t.start_receive(from, tag * 100, into));
@@ -208,8 +208,8 @@ inline void check_crossing_messages(Transport& t, std::size_t size) {
   }
   finish(pending);
   for (int from = 0; from < t.size(); ++from) {
-    for (int tag = 0; tag < kTags; ++tag) {
-      for (int nth = 0; nth < kEach; ++nth) {
+    for (int tag = 0; tag < tag_count; ++tag) {
+      for (int nth = 0; nth < each_count; ++nth) {
         ASSERT_TRUE(coming[slot(from, tag, nth)] == message(size, from, t.rank(), tag, nth))
             << size << " from " << from << " tag " << tag;
       }
