@@ -1,0 +1,53 @@
+// The data files of a snapshot: found and measured on rank 0, then read in parallel.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dialect/vampire/snapshot.hpp"
+#include "exec/transport.hpp"
+#include "storage/storage.hpp"
+
+namespace sluice::dialect::vampire {
+
+/// Which of the two kinds of rows a file holds.
+enum class Kind : std::uint8_t {
+  spins,        ///< text: x y z; binary: double[3n]
+  coordinates,  ///< text: type category x y z; binary: int32[n], int32[n], double[3n]
+};
+
+/// What a meta file listed, and where.
+struct Listed {
+  Kind kind = Kind::spins;
+  std::string folder;
+  std::string meta;    ///< name of the meta file
+  std::string single;  ///< name of the one data file of a run that does not number them
+  std::vector<std::string> names;
+  bool says_binary = false;
+  bool says_text = false;
+};
+
+/// Finds the files, sees whether they are text or binary, and checks their counts against their
+/// sizes and their sum against `atoms`. Appends to `notes`. Local (rank 0).
+FileSet resolve(storage::Storage& storage, const Listed& listed, std::uint64_t atoms,
+                std::vector<std::string>& notes);
+
+/// The whole of a small file. Error format above 64 MiB. Local.
+std::string read_small(storage::Storage& storage, const std::string& path);
+
+/// Rows [first, first + count) of text files, `columns` numbers each. Every rank parses its share
+/// of the bytes, and the rows are then handed to the ranks that want them. Collective.
+std::vector<double> read_text_rows(exec::Transport& transport, storage::Storage& storage,
+                                   const FileSet& set, int columns, std::uint64_t first,
+                                   std::uint64_t count);
+
+/// Rows of binary files. Local.
+void read_binary_spins(storage::Storage& storage, const FileSet& set, std::uint64_t first,
+                       std::uint64_t count, std::vector<double>& spins);
+void read_binary_coordinates(storage::Storage& storage, const FileSet& set, std::uint64_t first,
+                             std::uint64_t count, Coordinates& atoms);
+
+}  // namespace sluice::dialect::vampire

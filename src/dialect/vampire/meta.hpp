@@ -1,0 +1,46 @@
+// The .meta files of VAMPIRE snapshots: small texts that name the data files.
+//
+// Pure functions over text, safe on hostile input: a count is believed only as far as the lines or
+// bytes that are really there; a listed name is a plain file name, so that it cannot leave the
+// folder. Every failure is Error format or bad_name and names the file and the line.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice::dialect::vampire {
+
+/// One material of the run, as the coordinates' meta lists it.
+struct Material {
+  std::int32_t id = 0;    ///< what the atoms' `type` refers to
+  double moment_mub = 0;  ///< magnetic moment of one atom, Bohr magnetons
+  std::string element;    ///< chemical symbol
+  std::string name;
+};
+
+/// What `atoms-coords.meta` says.
+struct CoordinatesMeta {
+  bool text = false;  ///< its line `Format:`, which may be wrong (mpi-io mode): look at the data
+  std::uint64_t atoms = 0;
+  std::vector<Material> materials;
+  std::vector<std::string> files;
+};
+
+/// What `spins-%08d.meta` says.
+struct SpinsMeta {
+  double time_s = 0;
+  std::array<double, 3> field_t{};
+  double temperature_k = 0;
+  /// The unit vector along the total moment, as printed (6 digits).
+  std::array<std::string, 3> magnetisation;
+  std::vector<std::string> files;
+};
+
+/// `path` is only for messages.
+CoordinatesMeta parse_coordinates_meta(std::string_view text, const std::string& path);
+SpinsMeta parse_spins_meta(std::string_view text, const std::string& path);
+
+}  // namespace sluice::dialect::vampire

@@ -1,0 +1,97 @@
+// Snapshots of the VAMPIRE code, read in parallel: atoms once, spins for every snapshot.
+//
+// All output modes of VAMPIRE are read, whatever the number of ranks that wrote them: one file a
+// process, one file a node, one file through MPI-IO, as binary or as text. Rows are numbered across
+// the files in the order in which the meta file lists them; that number is an atom's global id.
+// How the traps of the format are met:
+//   * text or binary is seen from the data itself, because the meta of mpi-io mode may be wrong;
+//   * listed files that do not exist are accepted only where the others, or the one file without
+//     index, hold every atom; notes() then says so;
+//   * binary files may be longer than their count says (VAMPIRE does not truncate an old file).
+//
+// Invariants: rank 0 alone opens and checks metas and sizes, and hands out the result; no memory is
+// allocated for a count that was not first checked against the size of a real file; an error of
+// one rank is thrown on every rank, with the same text.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dialect/vampire/meta.hpp"
+#include "exec/transport.hpp"
+#include "storage/storage.hpp"
+
+namespace sluice::dialect::vampire {
+
+/// One data file of a set; its rows are [first_row, first_row + rows) of the snapshot.
+struct DataFile {
+  std::string path;
+  std::uint64_t first_row = 0;
+  std::uint64_t rows = 0;
+  std::uint64_t bytes = 0;  ///< its size when it was opened
+};
+
+/// The data files of one kind.
+struct FileSet {
+  bool text = false;
+  std::vector<DataFile> files;
+};
+
+/// One snapshot of the spins.
+struct Frame {
+  std::uint32_t index = 0;
+  SpinsMeta meta;
+  FileSet data;
+  std::vector<std::string> notes;  ///< what was accepted although it is not as it should be
+};
+
+/// A part of the atoms.
+struct Coordinates {
+  std::vector<std::int32_t> material;
+  std::vector<std::int32_t> category;
+  std::vector<double> xyz;  ///< three an atom, Angstrom
+};
+
+class Snapshot {
+ public:
+  std::uint64_t atoms() const noexcept { return atoms_; }
+  const std::vector<Material>& materials() const noexcept { return materials_; }
+  /// How many snapshots of spins there are, numbered from 0 without a gap.
+  std::uint32_t frames() const noexcept { return frames_; }
+  /// One line each on what was accepted although it is not as it should be.
+  const std::vector<std::string>& notes() const noexcept { return notes_; }
+
+  /// Opens snapshot `index`. Collective. Error not_found, truncated, format, bad_name, io.
+  Frame frame(std::uint32_t index);
+  /// Atoms [first, first + count), each rank its own range. Collective.
+  Coordinates read_coordinates(std::uint64_t first, std::uint64_t count);
+  /// Spins of atoms [first, first + count), three each. Collective. Bit for bit as in the files.
+  std::vector<double> read_spins(const Frame& frame, std::uint64_t first, std::uint64_t count);
+
+ private:
+  friend Snapshot open(exec::Transport&, std::shared_ptr<storage::Storage>, const std::string&);
+  Snapshot(exec::Transport& transport, std::shared_ptr<storage::Storage> storage,
+           const std::string& folder)
+      : transport_(&transport), storage_(std::move(storage)), folder_(folder) {}
+
+  exec::Transport* transport_;
+  std::shared_ptr<storage::Storage> storage_;
+  std::string folder_;
+  std::uint64_t atoms_ = 0;
+  std::uint32_t frames_ = 0;
+  std::vector<Material> materials_;
+  FileSet coordinates_;
+  std::vector<std::string> notes_;
+};
+
+/// Opens a folder of snapshots. Collective; the transport must outlive the result.
+Snapshot open(exec::Transport& transport, std::shared_ptr<storage::Storage> storage,
+              const std::string& folder);
+
+/// Rank `rank`'s share of `rows`: [rows * rank / ranks, rows * (rank + 1) / ranks).
+std::array<std::uint64_t, 2> share(std::uint64_t rows, int rank, int ranks);
+
+}  // namespace sluice::dialect::vampire
