@@ -1,0 +1,136 @@
+// The run: sample, time loop, output, and a table for the person who watches.
+//
+// Invariant: whatever goes wrong, one rank says so in one line, and all ranks exit with code 2.
+#include <cmath>
+#include <cstdio>
+#include <mpi.h>
+#include <optional>
+
+#include "comm.hpp"
+#include "integrator.hpp"
+#include "measure.hpp"
+#include "options.hpp"
+#include "output.hpp"
+#include "start.hpp"
+
+namespace vampire {
+namespace {
+
+class Run {
+ public:
+  Run(MPI_Comm comm, const Options& options)
+      : comm_(comm),
+        options_(options),
+        talks_(rank_of(comm) == 0),
+        sample_(make_sample(comm, options)),
+        integrator_(comm, sample_, options.physics) {}
+
+  void introduce() {
+    const auto pairs = static_cast<std::int64_t>(integrator_.neighbours().index.size());
+    const std::int64_t all = reduce(comm_, pairs, MPI_SUM);
+    const std::int64_t ghosts =
+        reduce(comm_, static_cast<std::int64_t>(integrator_.halo().ghosts()), MPI_SUM);
+    if (!talks_) {
+      return;
+    }
+    for (const std::string& note : sample_.notes) {
+      std::printf("note: %s\n", note.c_str());
+    }
+    std::printf("%s\n", sample_.described.c_str());
+    std::printf(
+        "%llu atoms on %d ranks, %.2f neighbours each within %.4g A; %lld spins travel in "
+        "each sub-step\n\n",
+        static_cast<unsigned long long>(sample_.total), size_of(comm_),
+        static_cast<double>(all) / static_cast<double>(sample_.total), sample_.cutoff,
+        static_cast<long long>(ghosts));
+    std::printf("%10s %12s %10s %10s %10s %10s %14s\n", "step", "time (ps)", "|m|", "mx", "my",
+                "mz", "E/atom (meV)");
+  }
+
+  void simulate() {
+    const double began_s = MPI_Wtime();
+    Output output(comm_, sample_, options_);
+    report(0, output);
+    for (std::uint32_t step = 1; step <= options_.steps; ++step) {
+      integrator_.step(step);
+      if (step % options_.every == 0) {
+        report(step, output);
+      }
+    }
+    const OutputCost cost = output.close();
+    const double run_s = reduce(comm_, MPI_Wtime() - began_s, MPI_MAX);
+    if (talks_) {
+      const double megabytes = static_cast<double>(cost.bytes) / 1e6;
+      std::printf(
+          "\noutput: %.2f MB in %llu steps to %s cost %.3f s, %.1f %% of the run's %.2f s: "
+          "%.0f MB/s\n",
+          megabytes, static_cast<unsigned long long>(cost.steps), options_.output.c_str(),
+          cost.seconds, 100 * cost.seconds / run_s, run_s, megabytes / cost.seconds);
+    }
+  }
+
+  void show_digest() {
+    const std::uint64_t value = digest(comm_, sample_.atoms, integrator_.spins());
+    if (talks_) {
+      std::printf("digest: %016llx\n", static_cast<unsigned long long>(value));
+    }
+  }
+
+ private:
+  void report(std::uint32_t step, Output& output) {
+    const Measured now = measure(comm_, sample_, integrator_.spins(), integrator_.energies());
+    const double time_ps = step * options_.physics.dt_fs * 1e-3;
+    if (!std::isfinite(now.length) || !std::isfinite(now.energy_mev)) {
+      throw Error(Code::invalid_argument, "the spins are no longer finite at step " +
+                                              std::to_string(step) + ": use a smaller --dt");
+    }
+    if (talks_) {
+      std::printf("%10u %12.6f %10.6f %10.6f %10.6f %10.6f %14.6f\n", step, time_ps, now.length,
+                  now.magnetisation.x, now.magnetisation.y, now.magnetisation.z, now.energy_mev);
+      std::fflush(stdout);
+    }
+    output.write(time_ps, integrator_.spins());
+  }
+
+  MPI_Comm comm_;
+  const Options& options_;
+  bool talks_;
+  Sample sample_;
+  Integrator integrator_;
+};
+
+void run(MPI_Comm comm, int argc, char** argv) {
+  const Parsed parsed = parse(argc, argv);
+  if (!parsed.help.empty()) {
+    if (rank_of(comm) == 0) {
+      std::printf("%s", parsed.help.c_str());
+    }
+    return;
+  }
+  Run it(comm, parsed.options);
+  it.introduce();
+  it.simulate();
+  if (parsed.options.digest) {
+    it.show_digest();
+  }
+}
+
+}  // namespace
+}  // namespace vampire
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int status = 0;
+  try {
+    vampire::run(MPI_COMM_WORLD, argc, argv);
+  } catch (const std::exception& error) {
+    // Every rank has the same error: each part of the run agrees on it before it throws.
+    if (vampire::rank_of(MPI_COMM_WORLD) == 0) {
+      std::fflush(stdout);
+      std::fprintf(stderr, "vampire: %s\n", error.what());
+    }
+    status = 2;
+  }
+  MPI_Finalize();
+  return status;
+}

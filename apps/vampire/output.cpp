@@ -1,0 +1,90 @@
+#include "output.hpp"
+
+#include "comm.hpp"
+
+namespace vampire {
+
+Output::Output(MPI_Comm comm, const Sample& sample, const Options& options)
+    : comm_(comm),
+      began_s_(MPI_Wtime()),
+      id_(sample.atoms.id),
+      total_(sample.total),
+      file_(comm, options.output, sluice::Mode::write, {.strategy = options.strategy}) {
+  const bool scattered = !id_.empty() && id_.back() - id_.front() + 1 != id_.size();
+  contiguous_ = reduce(comm, std::int64_t{scattered}, MPI_MAX) == 0;
+  const auto coordinates = file_.define<double>(
+      "coordinates", {sample.total, 3},
+      {.unit = "Angstrom", .description = "places of the atoms", .dimensions = {"atom", "xyz"}});
+  const auto material = file_.define<std::int32_t>(
+      "material", {sample.total},
+      {.description = "number of each atom's material", .dimensions = {"atom"}});
+  spins_ = file_.define<double>("spins", {sample.total, 3},
+                                {.steps = true,
+                                 .unit = "1",
+                                 .description = "direction of each atom's magnetic moment",
+                                 .dimensions = {"atom", "xyz"}});
+  describe(sample, options);
+  put(file_, coordinates, reinterpret_cast<const double*>(sample.atoms.position.data()), 3);
+  put(file_, material, sample.atoms.material.data(), 1);
+  file_.flush();
+  cost_.bytes = sample.total * (3 * sizeof(double) + sizeof(std::int32_t));
+  cost_.seconds = MPI_Wtime() - began_s_;
+}
+
+/// Everything needed to run this again.
+void Output::describe(const Sample& sample, const Options& options) {
+  const Physics& physics = options.physics;
+  const auto list = [](const Vec3& v) { return std::vector<double>{v.x, v.y, v.z}; };
+  const auto set = [this](const char* name, const sluice::Value& value) {
+    file_.set_attribute("", name, value);
+  };
+  set("title", std::string("atomistic spin dynamics"));
+  set("sample", sample.described);
+  set("box_low_angstrom", list(sample.box.low));
+  set("box_length_angstrom", list(sample.box.length));
+  set("cutoff_angstrom", sample.cutoff);
+  set("moment_mub", sample.moment_mub);
+  set("exchange_mev", physics.exchange_mev);
+  set("anisotropy_mev", physics.anisotropy_mev);
+  set("axis", list(physics.axis));
+  set("field_t", list(physics.field_t));
+  set("temperature_k", physics.temperature_k);
+  set("damping", physics.damping);
+  set("dt_fs", physics.dt_fs);
+  set("seed", static_cast<std::int64_t>(physics.seed));
+  set("steps_between_outputs", static_cast<std::int64_t>(options.every));
+  set("time_units", std::string("ps"));
+}
+
+template <class Target, class T>
+void Output::put(Target& target, sluice::Variable variable, const T* data, std::uint64_t columns) {
+  if (!contiguous_) {
+    target.put_rows(variable, id_.data(), id_.size(), data);
+    return;
+  }
+  sluice::Selection mine{.start = {id_.empty() ? 0 : id_.front()}, .count = {id_.size()}};
+  if (columns > 1) {
+    mine.start.push_back(0);
+    mine.count.push_back(columns);
+  }
+  target.put(variable, data, mine);
+}
+
+void Output::write(double time_ps, const Vec3* spins) {
+  const double began_s = MPI_Wtime();
+  sluice::Step step = file_.begin_step({.time = time_ps});
+  put(step, spins_, &spins->x, 3);
+  step.end();
+  cost_.bytes += total_ * 3 * sizeof(double);
+  ++cost_.steps;
+  cost_.seconds += MPI_Wtime() - began_s;
+}
+
+OutputCost Output::close() {
+  const double began_s = MPI_Wtime();
+  file_.close();
+  cost_.seconds = reduce(comm_, cost_.seconds + (MPI_Wtime() - began_s), MPI_MAX);
+  return cost_;
+}
+
+}  // namespace vampire

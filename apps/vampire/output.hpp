@@ -1,0 +1,50 @@
+// What a run leaves behind: one HDF5 file, written by all ranks through Sluice.
+//
+//   /coordinates (N, 3) f64 Angstrom, /material (N) i32: once;  /spins (steps, N, 3) f64: every
+//   step.
+// Row i is atom i, on whatever rank it lived.
+#pragma once
+
+#include <cstdint>
+#include <mpi.h>
+#include <vector>
+
+#include "atoms.hpp"
+#include "options.hpp"
+#include "sluice/sluice.hpp"
+
+namespace vampire {
+
+/// What output cost, the same on every rank.
+struct OutputCost {
+  std::uint64_t bytes = 0;
+  std::uint64_t steps = 0;
+  double seconds = 0;  ///< of the slowest rank
+};
+
+class Output {
+ public:
+  /// Opens the file and writes what does not change. Collective.
+  Output(MPI_Comm comm, const Sample& sample, const Options& options);
+
+  /// Stores the spins of this rank's atoms, in the order of sample.atoms. Collective.
+  void write(double time_ps, const Vec3* spins);
+  /// Collective.
+  OutputCost close();
+
+ private:
+  void describe(const Sample& sample, const Options& options);
+  template <class Target, class T>
+  void put(Target& target, sluice::Variable variable, const T* data, std::uint64_t columns);
+
+  MPI_Comm comm_;
+  double began_s_;  ///< when the constructor was entered
+  const std::vector<std::uint64_t>& id_;
+  std::uint64_t total_;
+  bool contiguous_ = false;  ///< every rank's ids are one run
+  sluice::File file_;
+  sluice::Variable spins_;
+  OutputCost cost_;
+};
+
+}  // namespace vampire
