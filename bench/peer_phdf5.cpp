@@ -1,0 +1,155 @@
+// Parallel HDF5 as a peer, tuned as its users are told to: early allocation, no fill values, large
+// aligned chunks, collective metadata.
+#include <array>
+#include <fcntl.h>
+#include <hdf5.h>
+#include <stdexcept>
+#include <unistd.h>
+
+#include "contestants.hpp"
+#include "hdf5_check.hpp"
+
+namespace sluice::bench {
+namespace {
+
+constexpr hsize_t alignment_bytes = 4 << 20;
+constexpr hsize_t alignment_threshold_bytes = 64 << 10;
+constexpr const char* dataset_name = "field";
+
+hid_t create_file(const World& world, const std::string& path) {
+  const hid_t access = checked(H5Pcreate(H5P_FILE_ACCESS), "H5Pcreate");
+  checked(H5Pset_fapl_mpio(access, world.comm(), MPI_INFO_NULL), "H5Pset_fapl_mpio");
+  checked(H5Pset_alignment(access, alignment_threshold_bytes, alignment_bytes), "H5Pset_alignment");
+  checked(H5Pset_coll_metadata_write(access, true), "H5Pset_coll_metadata_write");
+  checked(H5Pset_all_coll_metadata_ops(access, true), "H5Pset_all_coll_metadata_ops");
+  const hid_t file =
+      checked(H5Fcreate(path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access), "H5Fcreate");
+  H5Pclose(access);
+  return file;
+}
+
+// A stepped variable has an unlimited leading dimension and one chunk a rank and step; a fixed one
+// is contiguous.
+hid_t create_dataset(hid_t file, const std::string& name, bool stepped, hsize_t steps,
+                     hsize_t elements, hsize_t total) {
+  const hid_t creation = checked(H5Pcreate(H5P_DATASET_CREATE), "H5Pcreate");
+  checked(H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY), "H5Pset_alloc_time");
+  checked(H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER), "H5Pset_fill_time");
+  hid_t space = H5I_INVALID_HID;
+  if (stepped) {
+    const std::array<hsize_t, 2> chunk{1, elements};
+    const std::array<hsize_t, 2> extent{steps, total};
+    const std::array<hsize_t, 2> limit{H5S_UNLIMITED, total};
+    checked(H5Pset_chunk(creation, 2, chunk.data()), "H5Pset_chunk");
+    space = H5Screate_simple(2, extent.data(), limit.data());
+  } else {
+    space = H5Screate_simple(1, &total, nullptr);
+  }
+  checked(space, "H5Screate_simple");
+  const hid_t dataset = checked(
+      H5Dcreate2(file, name.c_str(), H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, creation, H5P_DEFAULT),
+      "H5Dcreate2");
+  H5Sclose(space);
+  H5Pclose(creation);
+  return dataset;
+}
+
+// Writes this rank's part of a step; `step` is ignored for a fixed variable.
+void write_part(hid_t dataset, bool stepped, hsize_t step, hsize_t start,
+                std::span<const double> data, H5FD_mpio_xfer_t transfer_mode) {
+  const hsize_t elements = data.size();
+  const hid_t space = checked(H5Dget_space(dataset), "H5Dget_space");
+  const hid_t memory = checked(H5Screate_simple(1, &elements, nullptr), "H5Screate_simple");
+  const std::array<hsize_t, 2> first{stepped ? step : start, start};
+  const std::array<hsize_t, 2> count{stepped ? 1 : elements, elements};
+  checked(H5Sselect_hyperslab(space, H5S_SELECT_SET, first.data(), nullptr, count.data(), nullptr),
+          "H5Sselect_hyperslab");
+  const hid_t transfer = checked(H5Pcreate(H5P_DATASET_XFER), "H5Pcreate");
+  checked(H5Pset_dxpl_mpio(transfer, transfer_mode), "H5Pset_dxpl_mpio");
+  checked(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, memory, space, transfer, data.data()), "H5Dwrite");
+  H5Pclose(transfer);
+  H5Sclose(memory);
+  H5Sclose(space);
+}
+
+// H5Fflush alone does not promise more than a flush of libhdf5's own caches.
+void sync_file(hid_t file, const std::string& path) {
+  checked(H5Fflush(file, H5F_SCOPE_GLOBAL), "H5Fflush");
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) fail("open", path);
+  if (fsync(descriptor) != 0) fail("fsync", path);
+  close(descriptor);
+}
+
+Values write_phdf5(World& world, const Job& job, H5FD_mpio_xfer_t transfer_mode) {
+  const std::string path = job.text("path");
+  const bool stepped = job.text("form", "stepped") == "stepped";
+  const std::uint64_t elements = job.number("mib") * (1 << 20) / sizeof(double);
+  const auto data = world.data(elements);
+  const auto rank = static_cast<hsize_t>(world.rank());
+  const auto ranks = static_cast<hsize_t>(world.ranks());
+  start_afresh(world, path);
+
+  Stopwatch watch(world.comm());
+  const hid_t file = create_file(world, path);
+  const hid_t dataset = create_dataset(file, dataset_name, stepped, 1, elements, elements * ranks);
+  watch.mark("create_s");
+  write_part(dataset, stepped, 0, elements * rank, data, transfer_mode);
+  watch.mark("write_s");
+  sync_file(file, path);
+  watch.mark("sync_s");
+  H5Dclose(dataset);
+  checked(H5Fclose(file), "H5Fclose");
+  watch.mark("close_s");
+  Values values = watch.finish();
+
+  if (job.number("verify")) verify_hdf5(world, path, dataset_name, elements);
+  return values;
+}
+
+Values step_phdf5(World& world, const Job& job) {
+  const std::string path = job.text("path");
+  const std::uint64_t variables = job.number("variables");
+  const std::uint64_t steps = job.number("steps") + job.number("warm_up");
+  const bool durable = job.text("durability", "none") == "step";
+  const auto data = world.data(job.number("elements"));
+  const auto rank = static_cast<hsize_t>(world.rank());
+  const hsize_t total = data.size() * static_cast<hsize_t>(world.ranks());
+  start_afresh(world, path);
+
+  const hid_t file = create_file(world, path);
+  std::vector<hid_t> datasets;
+  for (std::uint64_t v = 0; v < variables; ++v) {
+    datasets.push_back(
+        create_dataset(file, "field" + std::to_string(v), true, 0, data.size(), total));
+  }
+  StepTimes times(world.comm(), job.number("warm_up"));
+  for (std::uint64_t s = 0; s < steps; ++s) {
+    times.time([&] {
+      const std::array<hsize_t, 2> extent{s + 1, total};
+      for (const hid_t dataset : datasets) {
+        checked(H5Dset_extent(dataset, extent.data()), "H5Dset_extent");
+        write_part(dataset, true, s, data.size() * rank, data, H5FD_MPIO_COLLECTIVE);
+      }
+      // Without this the step is not in the file before the close, which Sluice's is.
+      if (durable) sync_file(file, path);
+    });
+  }
+  for (const hid_t dataset : datasets) H5Dclose(dataset);
+  checked(H5Fclose(file), "H5Fclose");
+  return times.finish();
+}
+
+}  // namespace
+
+void add_phdf5(Contestants& contestants) {
+  contestants["write/phdf5-collective"] = [](World& world, const Job& job) {
+    return write_phdf5(world, job, H5FD_MPIO_COLLECTIVE);
+  };
+  contestants["write/phdf5-independent"] = [](World& world, const Job& job) {
+    return write_phdf5(world, job, H5FD_MPIO_INDEPENDENT);
+  };
+  contestants["step/phdf5-collective"] = step_phdf5;
+}
+
+}  // namespace sluice::bench

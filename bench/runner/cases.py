@@ -1,0 +1,50 @@
+"""What a case is made of. A case module has
+
+NAME, HELP
+add_arguments(parser)
+contestants(options)      the list, in the order in which a round runs them
+file_bytes(options)       the largest file that stands at one time
+caption(options)          what was measured, in sentences
+ROUNDS                    how many, unless told
+METRICS                   the columns: {name: Metric}
+value(metric, contestant, values, options)
+                          a metric of one measurement, None where the contestant has none
+remarks(result, options)  lines under the table: goals met or not, what was unusual
+"""
+
+import argparse
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """One way to do the case's work."""
+
+    name: str
+    program: str  # the executable that holds it
+    job: str  # its name there
+    parameters: dict = field(default_factory=dict)
+    group: str = ""  # ratios are taken within a group
+    ours: bool = False  # Sluice, to be compared with the others
+    only: tuple = ()  # metrics in which it is compared; empty: all
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One column of the table."""
+
+    unit: str
+    digits: int
+    larger_is_better: bool
+
+
+def at_least(least):
+    """A type for argparse: an integer that is not below `least`."""
+
+    def number(text):
+        value = int(text)
+        if value < least:
+            raise argparse.ArgumentTypeError(f"must be at least {least}: {text}")
+        return value
+
+    return number

@@ -1,0 +1,8 @@
+// bench_sluice: Sluice's side of the benchmarks.
+#include "contestants.hpp"
+
+int main(int argc, char** argv) {
+  sluice::bench::Contestants contestants;
+  sluice::bench::add_sluice(contestants);
+  return sluice::bench::serve(argc, argv, contestants);
+}

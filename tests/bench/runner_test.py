@@ -1,0 +1,114 @@
+"""bench/run from end to end, with sizes of a MiB: every contestant that was built runs, its data is
+verified, and the report holds what it promises."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "bench"))
+
+from runner import figures  # noqa: E402
+
+PEERS = "bare,mpiio,phdf5-collective,phdf5-independent"
+
+
+class Figures(unittest.TestCase):
+    def test_summary(self):
+        found = figures.summary([5, 1, 3, 2, 4])
+        self.assertEqual(found, {"min": 1, "q1": 2, "median": 3, "q3": 4, "max": 5})
+        self.assertEqual(set(figures.summary([7]).values()), {7})
+
+    def test_ratio_of_pairs_is_not_that_of_medians(self):
+        found = figures.ratio([1, 20, 30], [1, 10, 60])
+        self.assertEqual(found, {"of_medians": 2, "pairwise_median": 1})
+
+    def test_ratio_refuses_samples_of_different_rounds(self):
+        with self.assertRaises(ValueError):
+            figures.ratio([1, 2], [1])
+
+
+class Run(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.results = os.path.join(folder.name, "results")
+        self.data = os.path.join(folder.name, "data")
+        os.mkdir(self.data)
+
+    def run_bench(self, case, *options):
+        command = [sys.executable, os.path.join(ROOT, "bench", "run"), case, "--ranks", "2"]
+        command += ["--results", self.results, "--on", self.data, *options]
+        return subprocess.run(command, capture_output=True, text=True, timeout=240)
+
+    def measured(self, case, *options):
+        done = self.run_bench(case, "--json", *options)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(os.listdir(self.data), [], "files were left behind")
+        document = json.loads(done.stdout)
+        kept = [name for name in os.listdir(self.results) if name.endswith(".json")]
+        self.assertEqual(kept, [f"{case}-{document['date']}.json"])
+        with open(os.path.join(self.results, kept[0]), encoding="utf-8") as file:
+            self.assertEqual(json.load(file), document)
+        return document
+
+    def test_write(self):
+        document = self.measured("write", "--mib", "1", "--rounds", "3")
+        rows = {row["name"]: row for row in document["result"]["contestants"]}
+        expected = {"bare", "mpiio", "sluice-shared", "sluice-serial"}
+        self.assertLessEqual(expected - set(document["absent"]), set(rows))
+        for row in rows.values():
+            self.assertEqual(len(row["samples"]), 3)
+            for found in row["summary"].values():
+                self.assertGreater(found["min"], 0)
+            for values in row["samples"]:
+                self.assertLessEqual(values["write_s"], values["close_s"])
+        self.assertNotIn("cached", rows["sluice-shared"]["summary"])
+        self.assertNotIn("durable", rows["sluice-shared-nosync"]["summary"])
+        pairs = {(r["of"], r["to"], r["metric"]) for r in document["result"]["ratios"]}
+        self.assertIn(("sluice-shared", "bare", "durable"), pairs)
+        self.assertIn(("sluice-serial-nosync", "mpiio", "cached"), pairs)
+
+    def test_step(self):
+        document = self.measured(
+            "step", "--variables", "1,16", "--steps", "30", "--rounds", "1", "--warm-up", "0"
+        )
+        groups = {row["group"] for row in document["result"]["contestants"] if row["ours"]}
+        self.assertEqual(len(groups), 4)
+        for row in document["result"]["contestants"]:
+            for values in row["samples"]:
+                self.assertLess(0, values["median_s"])
+                self.assertLessEqual(values["median_s"], values["p90_s"])
+        self.assertTrue(any("16 variables" in line for line in document["remarks"]))
+
+    def test_table(self):
+        done = self.run_bench("write", "--mib", "1", "--rounds", "1", "--only", PEERS)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stderr, "", "no progress but on a terminal")
+        self.assertRegex(done.stdout, r"(?m)^bare( +\d+){6}$")
+
+    def refused(self, code, pattern, *options):
+        done = self.run_bench("write", "--mib", "1", "--rounds", "1", *options)
+        self.assertEqual(done.returncode, code, done.stderr)
+        self.assertRegex(done.stderr, rf"\Abench: [^\n]*{pattern}[^\n]*\n\Z")
+        self.assertEqual(os.listdir(self.data), [], "files were left behind")
+
+    def test_bad_input_is_one_line(self):
+        self.refused(2, "absent is not a folder", "--on", os.path.join(self.folder, "absent"))
+        self.refused(2, "no contestant nobody", "--only", "nobody")
+        self.refused(2, "bench_peers is not there", "--build", self.folder)
+        self.refused(2, "MiB are free", "--mib", str(1 << 30))
+
+    def test_a_program_that_fails_or_hangs_is_one_line(self):
+        peers = ("--only", "bare", "--mpirun")
+        self.refused(1, "ended with code 3", *peers, "sh -c 'exit 3'")
+        self.refused(1, "no answer in 1 s", *peers, "sh -c 'sleep 60'", "--timeout", "1")
+        self.refused(1, "no-such-mpirun: No such file", *peers, "no-such-mpirun")
+
+
+if __name__ == "__main__":
+    unittest.main()
