@@ -166,11 +166,10 @@ void Hdf5Planner::make_all() {
 void Hdf5Planner::apply_attributes() {
   std::vector<model::Attribute> waiting;
   for (model::Attribute& attribute : pending_) {
-    const bool is_variable =
-        std::any_of(definitions_.begin(), definitions_.end(),
-                    [&](const model::Definition& d) { return d.name == attribute.owner; });
-    if (is_variable &&
-        checked(H5Lexists(hdf5_.get(), attribute.owner.c_str(), H5P_DEFAULT), "link") == 0) {
+    const auto known = std::find_if(definitions_.begin(), definitions_.end(),
+                                    [&](const auto& d) { return d.name == attribute.owner; });
+    const bool is_variable = known != definitions_.end();
+    if (is_variable && !made_[static_cast<std::size_t>(known - definitions_.begin())].exists) {
       waiting.push_back(std::move(attribute));  // until a commit makes the variable
       continue;
     }
