@@ -1,0 +1,52 @@
+#include "cli/help.hpp"
+
+namespace sluice::cli {
+
+namespace {
+
+class Formatter : public CLI::Formatter {
+ public:
+  Formatter() {
+    column_width(24);
+    label("Positionals", "Arguments");
+  }
+
+  std::string make_option_opts(const CLI::Option* option) const override {
+    const bool is_bare = option->get_type_size() == 0 || option->get_positional();
+    return is_bare ? "" : " " + option->get_type_name();
+  }
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    std::string usage = "Usage: " + name;
+    if (app->get_parent() == nullptr) {
+      return usage + " VERB ...\n";
+    }
+    for (const CLI::Option* option :
+         app->get_options([](const CLI::Option* o) { return o->nonpositional(); })) {
+      if (option->get_name() != "--help") {
+        usage += " [options]";
+        break;
+      }
+    }
+    for (const CLI::Option* option :
+         app->get_options([](const CLI::Option* o) { return o->get_positional(); })) {
+      usage += " " + option->get_name(true) + (option->get_expected_max() > 1 ? "..." : "");
+    }
+    return usage + "\n";
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<CLI::FormatterBase> make_formatter() { return std::make_shared<Formatter>(); }
+
+CLI::App* add_verb(CLI::App& app, const char* name, const char* summary, const char* explanation,
+                   const char* examples) {
+  CLI::App* verb = app.add_subcommand(name, summary);
+  verb->formatter(make_formatter());
+  verb->group("Verbs");
+  verb->footer(std::string(explanation) + examples);
+  verb->set_help_flag("-h,--help", "this text");
+  return verb;
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,16 @@
+// How the command explains itself.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+namespace sluice::cli {
+
+/// Options as `--name TYPE   what it is`; of verbs the one-line description.
+std::shared_ptr<CLI::FormatterBase> make_formatter();
+
+/// Adds a verb with its description and examples.
+CLI::App* add_verb(CLI::App& app, const char* name, const char* summary, const char* explanation,
+                   const char* examples);
+
+}  // namespace sluice::cli

@@ -1,0 +1,95 @@
+// The command `sluice`: one verb a call.
+//
+// Invariant: whatever goes wrong, one rank says so in one line on stderr, and all ranks exit with
+// the same code (see Exit).
+#include <algorithm>
+#include <cstdio>
+#include <fmt/format.h>
+#include <hdf5.h>
+
+#include "cli/help.hpp"
+#include "cli/session.hpp"
+#include "sluice/error.hpp"
+
+namespace sluice::cli {
+
+namespace {
+
+const char* const about =
+    "sluice: looks at, compares and proves HDF5 files, those of Sluice above all";
+
+const char* const examples = R"help(Examples:
+  sluice ls spins.h5                     what is in it?
+  sluice dump spins.h5 spins --step -1   the values of the last step
+  sluice diff before.h5 after.h5         which elements differ, and by how much?
+  sluice verify spins.h5                 is every byte as it was written?
+  mpirun -n 8 sluice verify spins.h5     the same with 8 processes (diff too)
+  sluice VERB --help                     a verb's options, with examples
+
+Exit codes: 0 fine; 1 the files differ, or data is damaged; 2 bad input or
+usage; 3 data does not match its checksums, but another program changed it.)help";
+
+std::string version_text() {
+  unsigned major = 0;
+  unsigned minor = 0;
+  unsigned release = 0;
+  H5get_libversion(&major, &minor, &release);
+  return fmt::format("sluice {} (libhdf5 {}.{}.{})", SLUICE_VERSION, major, minor, release);
+}
+
+/// What went wrong in the command line, as one line.
+std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
+  std::string verb;
+  for (const CLI::App* chosen : app.get_subcommands()) {
+    verb = " " + chosen->get_name();
+  }
+  std::string text = error.what();
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text + " (see: sluice" + verb + " --help)";
+}
+
+int run_command(int argc, char** argv, const Context& context) {
+  CLI::App app(about, "sluice");
+  app.formatter(make_formatter());
+  app.set_help_flag("-h,--help", "this text");
+  app.set_version_flag("--version", version_text(), "versions of sluice and libhdf5");
+  app.footer(examples);
+  Run run;
+  add_ls(app, run);
+  add_dump(app, run);
+  add_diff(app, run);
+  add_verify(app, run);
+  app.require_subcommand(0, 1);
+  app.allow_extras();  // said below, in better words
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& asked) {
+    return context.is_root() ? app.exit(asked) : fine;
+  } catch (const CLI::ParseError& error) {
+    throw Error(Code::invalid_argument, usage_error(app, error));
+  }
+  if (!run) {
+    const std::string verbs = "the verbs are ls, dump, diff and verify (see: sluice --help)";
+    throw Error(Code::invalid_argument, app.remaining_size() == 0
+                                            ? "no verb: " + verbs
+                                            : "no verb " + app.remaining()[0] + ": " + verbs);
+  }
+  if (app.remaining_size() != 0) {
+    throw Error(Code::invalid_argument,
+                "before the verb: " + app.remaining()[0] + " is no option (see: sluice --help)");
+  }
+  return run(context);
+}
+
+}  // namespace
+
+}  // namespace sluice::cli
+
+int main(int argc, char** argv) {
+  // After damaged metadata libhdf5 cannot close itself in order, and would say so at exit. Only
+  // files that are read are open here: there is nothing to save.
+  H5dont_atexit();
+  return sluice::cli::run_session(&argc, &argv, [&](const sluice::cli::Context& context) {
+    return sluice::cli::run_command(argc, argv, context);
+  });
+}

@@ -1,0 +1,39 @@
+// Which steps and which elements the user asked for.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/box.hpp"
+
+namespace sluice::cli {
+
+/// A half-open range of indices.
+struct Range {
+  std::uint64_t first = 0;
+  std::uint64_t end = 0;
+};
+
+/// "a:b", "a:", ":b" or ":" as in Python: b is not included, negative numbers count from the end.
+/// Error invalid_argument naming `option` where it is no range, out_of_bounds where it is not
+/// within 0 .. size.
+Range parse_range(const std::string& text, std::uint64_t size, const std::string& option);
+
+/// One index; negative ones count from the end.
+std::uint64_t parse_index(std::int64_t index, std::uint64_t size, const std::string& option);
+
+/// "3,0,7". Error invalid_argument naming `option` and the rank that is wanted.
+model::Dims parse_list(const std::string& text, int rank, const std::string& option);
+
+struct BoxRequest {
+  std::string start;  ///< "i,j", empty: zeros
+  std::string count;  ///< "n,m", empty: up to the end
+  std::string rows;   ///< "a:b" of the first dimension, instead of both
+};
+
+/// The box that is meant in a variable of `shape`.
+model::Box parse_box(const BoxRequest& request, const model::Dims& shape);
+
+}  // namespace sluice::cli

@@ -1,0 +1,147 @@
+#include "cli/session.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <mpi.h>
+#include <optional>
+#include <thread>
+
+#include "exec/local_transport.hpp"
+#include "exec/mpi_transport.hpp"
+#include "sluice/error.hpp"
+
+namespace sluice::cli {
+
+namespace {
+
+/// Each of the common launchers sets one of these for the processes that it starts.
+constexpr std::array launcher_variables{
+    "OMPI_COMM_WORLD_SIZE", "PMIX_RANK",   "PMI_RANK",      "PMI_SIZE",
+    "MPI_LOCALRANKID",      "PALS_RANKID", "FLUX_TASK_RANK"};
+
+bool has_launcher() {
+  for (const char* name : launcher_variables) {
+    if (std::getenv(name) != nullptr) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// What a rank's body came to.
+struct Outcome {
+  int code = fine;
+  std::optional<std::string> failure;
+};
+
+Outcome attempt(const Run& body, const Context& context) {
+  try {
+    return {body(context), std::nullopt};
+  } catch (const std::exception& e) {
+    return {exit_code(e), message_of(e)};
+  }
+}
+
+void say(const std::string& failure) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "sluice: %s\n", failure.c_str());
+}
+
+/// Output that could not be written (a full disk behind `> file`) is a failure too.
+void check_output(Outcome& outcome) {
+  if ((std::fflush(stdout) != 0 || std::ferror(stdout) != 0) && !outcome.failure) {
+    outcome = {bad_input, "writing the output failed: is there space left?"};
+  }
+}
+
+/// A rank that failed waits so long for the others; they may wait for it elsewhere.
+constexpr std::chrono::seconds patience{10};
+
+/// All ranks meet at the end. The lowest one that failed speaks, and all get the gravest code.
+int end_together(const Outcome& outcome) {
+  int rank = 0;
+  int size = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  // Bad input is graver than a difference, and that than a change from outside.
+  const bool is_bad = outcome.code == bad_input;
+  const int grave = is_bad ? 10 : outcome.code == differs ? 5 : outcome.code;
+  std::array<int, 2> mine{grave, outcome.failure ? size - rank : 0};
+  std::array<int, 2> all{};
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Iallreduce(mine.data(), all.data(), 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD, &request);
+  const auto limit = std::chrono::steady_clock::now() + patience;
+  int done = 0;
+  MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+  while (done == 0) {
+    if (outcome.failure && std::chrono::steady_clock::now() > limit) {
+      say("rank " + std::to_string(rank) + ": " + *outcome.failure);
+      MPI_Abort(MPI_COMM_WORLD, outcome.code);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+  }
+  if (outcome.failure && all[1] == size - rank) {
+    say(*outcome.failure);
+  }
+  return all[0] == 10 ? bad_input : all[0] == 5 ? differs : all[0];
+}
+
+int run_alone(const Run& body, storage::Storage& storage) {
+  Outcome outcome;
+  exec::run_local(1, 0, [&](exec::Transport& transport) {
+    outcome = attempt(body, {transport, storage});
+  });
+  check_output(outcome);
+  if (outcome.failure) {
+    say(*outcome.failure);
+  }
+  return outcome.code;
+}
+
+}  // namespace
+
+int exit_code(const std::exception& error) {
+  const auto* known = dynamic_cast<const Error*>(&error);
+  if (known != nullptr && known->code() == Code::damaged) {
+    return differs;
+  }
+  if (known != nullptr && known->code() == Code::changed_outside) {
+    return changed_outside;
+  }
+  return bad_input;
+}
+
+std::string message_of(const std::exception& error) {
+  std::string text =
+      dynamic_cast<const std::bad_alloc*>(&error) != nullptr ? "out of memory" : error.what();
+  // Rank 0 does what one rank has to do for all: its number is no news.
+  const std::string root = "rank 0: ";
+  while (text.rfind(root, 0) == 0) {
+    text.erase(0, root.size());
+  }
+  return text;
+}
+
+int run_session(int* argc, char*** argv, const Run& body) {
+  const auto storage = storage::make("posix");
+  if (!has_launcher()) {
+    return run_alone(body, *storage);
+  }
+  MPI_Init(argc, argv);
+  Outcome outcome;
+  try {
+    const auto transport = exec::make_mpi(MPI_COMM_WORLD, exec::MpiOptions{});
+    outcome = attempt(body, {*transport, *storage});
+    check_output(outcome);
+  } catch (const std::exception& e) {
+    outcome = {exit_code(e), message_of(e)};
+  }
+  const int code = end_together(outcome);
+  MPI_Finalize();
+  return code;
+}
+
+}  // namespace sluice::cli

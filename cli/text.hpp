@@ -1,0 +1,34 @@
+// Small pieces of text for people.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "model/dims.hpp"
+
+namespace sluice::cli {
+
+/// "96.2 MiB", "17 bytes"
+std::string bytes_text(std::uint64_t bytes);
+/// "1.2 GiB/s", "" below 1 MiB, where it would mean nothing.
+std::string rate_text(std::uint64_t bytes, double seconds);
+/// "30 ms", "0.3 s", "4 min 10 s", "3 h 12 min"
+std::string seconds_text(double seconds);
+/// "32000 x 3", "scalar"
+std::string shape_text(const model::Dims& shape);
+/// Shortest digits that name the value.
+std::string number_text(double value);
+/// "1 step", "11 steps"
+std::string count_text(std::uint64_t count, const std::string& noun);
+/// "2026-02-03 14:05:11 UTC"
+std::string date_text(std::int64_t ns_since_1970);
+
+/// `text` where a terminal shows it as it is, otherwise quoted and escaped.
+std::string printable(std::string_view text);
+/// At most `columns` columns of it, the last three "..." where it is cut.
+std::string shortened(const std::string& text, std::size_t columns);
+/// Columns that UTF-8 text takes (one a code point).
+std::size_t width_of(std::string_view text);
+
+}  // namespace sluice::cli

@@ -1,0 +1,27 @@
+// Elements and attributes as text: digits that give the same value back.
+#pragma once
+
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "model/definition.hpp"
+
+namespace sluice::cli {
+
+enum class Style {
+  text,  ///< 0.1  nan  1.5+2.0j  true  "Fe"
+  csv,   ///< the same, strings by the rules of CSV
+  json,  ///< 0.1  "NaN"  [1.5, 2.0]  true  "Fe"  (JSON has no NaN and no infinity)
+};
+
+/// Appends one element (dense little-endian bytes).
+void append_value(std::string& out, const std::byte* element, const Type& type, Style style);
+
+/// An attribute on one line.
+std::string attribute_text(const model::AttributeValue& value);
+nlohmann::ordered_json attribute_json(const model::AttributeValue& value);
+/// Equal kind and equal bits.
+bool same_value(const model::AttributeValue& a, const model::AttributeValue& b);
+
+}  // namespace sluice::cli

@@ -1,0 +1,55 @@
+// The same variable in two files, compared on all ranks together.
+//
+// Invariants: every rank holds one portion of each file at a time; a rank that fails takes part in
+// what is collective until all learn of it.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "cli/compare.hpp"
+#include "commit/input.hpp"
+
+namespace sluice::cli {
+
+/// One of the two sides. A file that other tools made has arrays instead of steps: there the first
+/// dimension may play their part.
+class Side {
+ public:
+  Side(commit::Input& input, std::uint32_t variable);
+
+  const Type& type() const { return definition_.type; }
+  /// Of one step.
+  model::Dims shape() const;
+  bool has_steps() const { return definition_.stepped || leads_; }
+  std::uint64_t steps() const;
+  /// Takes the first dimension as steps.
+  void lead_by_steps() { leads_ = true; }
+
+  /// Collective: before reading parts of a step.
+  void seek(std::uint64_t step);
+  /// Does every rank read for itself? Otherwise read() is collective.
+  bool is_local() const;
+  /// Dense little-endian elements of `part` of the step.
+  void read(const model::Box& part, std::vector<std::byte>& out);
+  /// The boxes in which a step is read: tiles, cut into portions.
+  std::vector<model::Box> parts() const;
+
+ private:
+  commit::Input& input_;
+  std::uint32_t variable_;
+  const model::Definition& definition_;
+  bool leads_ = false;
+  std::uint64_t step_ = 0;
+  const commit::Input::Located* located_ = nullptr;
+};
+
+/// Called with the bytes that all ranks have compared since the last call (about).
+using Advance = std::function<void(std::uint64_t bytes)>;
+
+/// Collective. Compares the first `steps` steps of two sides of equal type and shape. The answer is
+/// on rank 0; the others get what they found themselves.
+Differences compare_sides(exec::Transport& transport, Side& a, Side& b, std::uint64_t steps,
+                          const Tolerance& tolerance, const Advance& advance);
+
+}  // namespace sluice::cli

@@ -1,0 +1,36 @@
+// What every verb of the command gets, and what it answers.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+#include "exec/transport.hpp"
+#include "storage/storage.hpp"
+
+namespace sluice::cli {
+
+/// The exit codes of every verb. Of several files the gravest counts: bad input, then differs, then
+/// changed outside.
+enum Exit : int {
+  fine = 0,
+  differs = 1,  ///< diff: not equal; verify, dump: damaged
+  bad_input = 2,
+  changed_outside = 3,  ///< verify, dump: does not match, but another program wrote to the file
+};
+
+struct Context {
+  exec::Transport& transport;
+  storage::Storage& storage;
+  bool is_root() const { return transport.rank() == 0; }
+};
+
+/// What a verb does: on every rank; the exit code of rank 0 is the command's.
+using Run = std::function<int(const Context&)>;
+
+/// Each adds its verb to the command line; where the user chose it, `run` is set by parsing.
+void add_ls(CLI::App& app, Run& run);
+void add_dump(CLI::App& app, Run& run);
+void add_diff(CLI::App& app, Run& run);
+void add_verify(CLI::App& app, Run& run);
+
+}  // namespace sluice::cli

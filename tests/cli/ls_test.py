@@ -1,0 +1,109 @@
+"""sluice ls: what it shows is what h5py finds, of files by Sluice and by others."""
+
+import json
+import unittest
+
+import h5py
+import numpy
+
+from command import BAD_INPUT, FINE, new_path, path, said, sluice
+
+
+def foreign():
+    """A file with what other tools make."""
+    target = new_path()
+    with h5py.File(target, "w") as file:
+        file["big"] = numpy.arange(4, dtype=">f8")
+        file.create_dataset("packed", data=numpy.zeros((64, 8), "i4"), chunks=(16, 8),
+                            compression="gzip", shuffle=True)
+        file["words"] = ["variable", "length"]
+        file.create_dataset("none", data=h5py.Empty("f8"))
+        file["deep/er/value"] = 1.5
+        file["deep"].attrs["note"] = "of a group"
+        file["evil\x1b[31m"] = numpy.int8(1)
+        file["packed"].attrs["units"] = "K"
+    return target
+
+
+class Ls(unittest.TestCase):
+    def test_table_of_a_run(self):
+        result = sluice("ls", "spins.h5")
+        self.assertEqual((result.returncode, result.stderr), (FINE, ""))
+        rows = {line.split()[0]: line.split() for line in result.stdout.splitlines() if line}
+        self.assertEqual(rows["coordinates"][1:],
+                         ["float64", "30", "x", "3", "-", "nm", "720", "B", "contiguous"])
+        self.assertEqual(rows["spins"][1:7], ["float64", "30", "x", "3", "4", "1"])
+        self.assertEqual(rows["observables/energy"][1:5], ["float32", "scalar", "4", "eV"])
+        self.assertIn("4 steps, time 0 to 1.5, 5 commits", result.stdout)
+        self.assertIn("title    a film of iron", result.stdout)
+        self.assertNotIn("places", result.stdout)
+        self.assertIn("long_name  places", sluice("ls", "spins.h5", "--attributes").stdout)
+
+    def test_fits_80_columns(self):
+        for name in ("spins.h5", "types.h5", "grid.h5", "partial.h5"):
+            for line in sluice("ls", name, "--attributes").stdout.splitlines():
+                self.assertLessEqual(len(line), 80)
+                self.assertEqual(line, line.rstrip())
+
+    def test_json_is_what_h5py_finds(self):
+        for name in ("spins.h5", "types.h5", "grid.h5"):
+            told = json.loads(sluice("ls", name, "--json").stdout)
+            with h5py.File(path(name)) as file:
+                found = {}
+                file.visititems(lambda key, item: found.update({key: item})
+                                if isinstance(item, h5py.Dataset) else None)
+                found = {k: v for k, v in found.items() if not k.startswith("sluice/")}
+                self.assertEqual({v["name"] for v in told["variables"]}, set(found))
+                for variable in told["variables"]:
+                    dataset = found[variable["name"]]
+                    stepped = variable["steps"] is not None
+                    self.assertEqual(tuple(variable["shape"]), dataset.shape[stepped:])
+                    self.assertEqual(variable["bytes"], dataset.nbytes)
+                    chunk = dataset.chunks and list(dataset.chunks[stepped:])
+                    self.assertEqual(variable["chunk"], chunk)
+                    self.assertEqual(variable["unit"], dataset.attrs.get("units", ""))
+                self.assertEqual(told["attributes"].get("title"), file.attrs.get("title"))
+        self.assertEqual(json.loads(sluice("ls", "spins.h5", "--json").stdout)["times"],
+                         [0, 0.5, 1, 1.5])
+
+    def test_types_are_named_as_in_numpy(self):
+        told = json.loads(sluice("ls", "types.h5", "--json").stdout)
+        with h5py.File(path("types.h5")) as file:
+            for variable in told["variables"]:
+                expected = str(file[variable["name"]].dtype)
+                expected = {"|S8": "string[8]"}.get(expected, expected)
+                self.assertEqual(variable["type"], expected)
+
+    def test_any_hdf5_file(self):
+        target = foreign()
+        result = sluice("ls", target, "--attributes")
+        self.assertEqual(result.returncode, FINE)
+        self.assertIn("not written by Sluice", result.stdout)
+        self.assertRegex(result.stdout, r"big +float64 BE +4 ")
+        self.assertRegex(result.stdout, r"packed +int32 +64 x 8 .* K .* 16 x 8 shuffle, deflate")
+        self.assertRegex(result.stdout, r"words +variable-length strings")
+        self.assertRegex(result.stdout, r"none +no data")
+        self.assertRegex(result.stdout, r"Attributes of deep:\n +note  of a group")
+        self.assertNotIn("\x1b", result.stdout, "a name must not command the terminal")
+        unreadable = json.loads(sluice("ls", target, "--json").stdout)["unreadable"]
+        self.assertEqual({u["name"] for u in unreadable}, {"words", "none"})
+
+    def test_says_it_once_under_mpirun(self):
+        self.assertEqual(sluice("ls", "spins.h5", ranks=3).stdout, sluice("ls", "spins.h5").stdout)
+
+    def test_one_line_for_what_is_no_hdf5_file(self):
+        text = path("text.h5")
+        with open(text, "w", encoding="utf-8") as file:
+            file.write("step 1\n" * 100)
+        for name, what in (("none.h5", "No such file"), (text, "not an HDF5 file"),
+                           ("/", "directory")):
+            result = sluice("ls", name)
+            self.assertEqual((result.returncode, result.stdout), (BAD_INPUT, ""))
+            self.assertEqual(len(result.stderr.splitlines()), 1)
+            self.assertIn(what, result.stderr)
+        result = sluice("ls", "none.h5", ranks=3)
+        self.assertEqual((result.returncode, len(said(result))), (BAD_INPUT, 1))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,199 @@
+// Makes the files that the tests of the command look at: make_files FOLDER. On virtual ranks of one
+// process, so that blocks of several ranks (and their checksums) are in them.
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "api/file_impl.hpp"
+#include "exec/local_transport.hpp"
+
+namespace {
+
+using sluice::File;
+using sluice::Mode;
+using sluice::Selection;
+using sluice::Shape;
+
+constexpr int ranks = 3;
+constexpr std::uint64_t rows = 30;
+constexpr std::uint64_t steps = 4;
+
+/// Runs `write` on all ranks with a file of that name.
+template <class Write>
+void make(const std::string& path, const Write& write, const sluice::Options& options = {}) {
+  const auto storage = sluice::storage::make("posix");
+  sluice::exec::run_local(ranks, 1, [&](sluice::exec::Transport& transport) {
+    File file(sluice::detail::open_on(transport, storage, path, Mode::write, options));
+    write(file, transport.rank());
+    file.close();
+  });
+}
+
+/// This rank's rows of a variable with `columns` columns (0: no such dimension).
+Selection mine(int rank, std::uint64_t columns) {
+  constexpr std::uint64_t count = rows / ranks;
+  Selection part{.start = {static_cast<std::uint64_t>(rank) * count}, .count = {count}};
+  if (columns != 0) {
+    part.start.push_back(0);
+    part.count.push_back(columns);
+  }
+  return part;
+}
+
+/// spins: a small run: coordinates once, spins in every step.
+void make_run(const std::string& path, double shift) {
+  make(path, [&](File& file, int rank) {
+    const auto coordinates =
+        file.define<double>("coordinates", {rows, 3}, {.unit = "nm", .description = "places"});
+    const auto spins = file.define<double>("spins", {rows, 3}, {.steps = true, .unit = "1"});
+    const auto energy = file.define<float>("observables/energy", {}, {.steps = true, .unit = "eV"});
+    file.set_attribute("", "title", std::string("a film of iron"));
+    file.set_attribute("", "field_t", std::vector<double>{0, 0, 1.5});
+    file.set_attribute("observables", "note", std::string("means over all atoms"));
+    const Selection part = mine(rank, 3);
+    std::vector<double> values(part.count[0] * 3);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] = static_cast<double>(part.start[0] * 3 + i) / 8;
+    }
+    file.put(coordinates, values.data(), part);
+    file.flush();
+    for (std::uint64_t step = 0; step < steps; ++step) {
+      for (double& value : values) {
+        value += 0.1 + (step == 2 && rank == 1 ? shift : 0);
+      }
+      const auto mean = static_cast<float>(step) / 3;
+      auto writing = file.begin_step({.time = 0.5 * static_cast<double>(step)});
+      writing.put(spins, values.data(), part);
+      if (rank == 0) {
+        writing.put(energy, &mean);
+      }
+      writing.end();
+    }
+  });
+}
+
+/// Puts values that need not outlive the call.
+template <class T>
+void put_all(File& file, int rank, const std::string& name, const std::vector<T>& values) {
+  const auto variable = file.define<T>(name, {values.size()});
+  if (rank == 0) {
+    file.put(variable, values.data());
+  }
+  file.flush();
+}
+
+template <class T>
+std::vector<T> extremes() {
+  using Limits = std::numeric_limits<T>;
+  return {Limits::min(), 0, 1, Limits::max()};
+}
+
+template <class T>
+std::vector<T> odd_floats() {
+  using Limits = std::numeric_limits<T>;
+  return {
+      T(0.1), -T(0), Limits::quiet_NaN(), -Limits::infinity(), Limits::max(), Limits::denorm_min()};
+}
+
+/// types: every element type, with the values that text formats tend to lose.
+void make_types(const std::string& path) {
+  make(path, [&](File& file, int rank) {
+    put_all(file, rank, "i8", extremes<std::int8_t>());
+    put_all(file, rank, "i16", extremes<std::int16_t>());
+    put_all(file, rank, "i32", extremes<std::int32_t>());
+    put_all(file, rank, "i64", extremes<std::int64_t>());
+    put_all(file, rank, "u8", extremes<std::uint8_t>());
+    put_all(file, rank, "u16", extremes<std::uint16_t>());
+    put_all(file, rank, "u32", extremes<std::uint32_t>());
+    put_all(file, rank, "u64", extremes<std::uint64_t>());
+    put_all(file, rank, "f32", odd_floats<float>());
+    put_all(file, rank, "f64", odd_floats<double>());
+    put_all(file, rank, "c64", std::vector<std::complex<float>>{{1.5F, -0.0F}, {0.1F, 2}});
+    put_all(file, rank, "c128", std::vector<std::complex<double>>{{1.5, -2}, {0.1, NAN}});
+    const auto flags = file.define<bool>("flags", {3});
+    const bool truth[] = {true, false, true};
+    const auto names = file.define_raw("names", sluice::string_type(8), {3}, {});
+    char texts[3][8] = {"Fe", "a,\"b\"", ""};
+    std::memcpy(texts[2], "\xc3\xa4\xc3\xb6\xe2\x82\xac", 7);  // UTF-8 of two and three bytes
+    const auto scalar = file.define<double>("scalar", {});
+    const double third = 1.0 / 3;
+    file.define<float>("empty", {0, 3});
+    if (rank == 0) {
+      file.put(flags, truth);
+      file.put_raw(names, texts, sluice::string_type(8), {});
+      file.put(scalar, &third);
+    }
+    file.flush();
+    file.set_attribute("", "yes", true);
+    file.set_attribute("", "count", std::int32_t{7});
+    file.set_attribute("", "nothing", std::nan(""));
+    file.set_attribute("", "who", std::vector<std::string>{"\xc3\x84", "b"});
+  });
+}
+
+/// grid: three dimensions, large enough to be cut into several portions and shown by its corners.
+void make_grid(const std::string& path) {
+  make(path, [&](File& file, int rank) {
+    constexpr std::uint64_t n = 96;
+    const auto grid = file.define<double>("grid", {n, n, n}, {.steps = true});
+    const Selection part{.start = {static_cast<std::uint64_t>(rank) * n / ranks, 0, 0},
+                         .count = {n / ranks, n, n}};
+    std::vector<double> values(n / ranks * n * n);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] = static_cast<double>(part.start[0] * n * n + i) / 4;
+    }
+    for (std::uint64_t step = 0; step < 2; ++step) {
+      auto writing = file.begin_step();
+      writing.put(grid, values.data(), part);
+      writing.end();
+    }
+  });
+}
+
+/// partial: a variable with holes, one that was never put, and no time.
+void make_partial(const std::string& path) {
+  make(path, [&](File& file, int rank) {
+    const auto holes =
+        file.define<double>("holes", {rows}, {.steps = true, .partial = true, .fill = -1});
+    file.define<std::int32_t>("never_put", {5});
+    std::vector<double> values(rows / ranks, 2.5);
+    auto writing = file.begin_step();
+    if (rank != 1) {
+      writing.put(holes, values.data(), mine(rank, 0));
+    }
+    writing.end();
+  });
+}
+
+/// unchecked: written with checksums off.
+void make_unchecked(const std::string& path) {
+  make(path,
+       [&](File& file, int rank) {
+         const auto values = file.define<std::int32_t>("values", {rows}, {.steps = true});
+         const std::vector<std::int32_t> mine_here(rows / ranks, rank);
+         auto writing = file.begin_step();
+         writing.put(values, mine_here.data(), mine(rank, 0));
+         writing.end();
+       },
+       {.checksum = false});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: make_files FOLDER\n");
+    return 2;
+  }
+  const std::string folder = argv[1];
+  make_run(folder + "/spins.h5", 0);
+  make_run(folder + "/shifted.h5", 1e-6);
+  make_types(folder + "/types.h5");
+  make_grid(folder + "/grid.h5");
+  make_partial(folder + "/partial.h5");
+  make_unchecked(folder + "/unchecked.h5");
+  return 0;
+}

@@ -1,0 +1,97 @@
+"""The command line itself: help, versions, wrong usage, the progress bar."""
+
+import os
+import pty
+import re
+import subprocess
+import unittest
+
+from command import BAD_INPUT, COMMAND, FINE, FOLDER, said, sluice
+
+VERBS = ("ls", "dump", "diff", "verify")
+
+
+class Usage(unittest.TestCase):
+    def test_help_teaches_by_example(self):
+        for arguments in ([], *([verb] for verb in VERBS)):
+            result = sluice(*arguments, "--help")
+            self.assertEqual((result.returncode, result.stderr), (FINE, ""))
+            self.assertIn("Examples:\n  sluice ", result.stdout)
+            self.assertLessEqual(max(map(len, result.stdout.splitlines())), 80, result.stdout)
+        for verb in VERBS:
+            self.assertRegex(sluice("--help").stdout, rf"\n  {verb} +\w")
+
+    def test_version(self):
+        result = sluice("--version")
+        self.assertEqual(result.returncode, FINE)
+        self.assertRegex(result.stdout, r"^sluice \d+\.\d+\.\d+ \(libhdf5 \d+\.\d+\.\d+\)\n$")
+
+    def test_wrong_usage_is_one_line(self):
+        for arguments, what in (([], "no verb"), (["list"], "no verb list"), (["ls"], "FILE"),
+                                (["ls", "a", "b"], "not expected"),
+                                (["--quick", "ls", "a"], "--quick"),
+                                (["dump", "spins.h5"], "VARIABLE"),
+                                (["dump", "spins.h5", "spins", "--step", "x"], "--step"),
+                                (["dump", "spins.h5", "spins", "--csv", "--json"], "--json"),
+                                (["dump", "spins.h5", "spins", "--rows", ":2", "--count", "1,1"],
+                                 "--rows"),
+                                (["verify"], "FILE")):
+            result = sluice(*arguments)
+            self.assertEqual((result.returncode, result.stdout), (BAD_INPUT, ""), arguments)
+            self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+            self.assertTrue(result.stderr.startswith("sluice: "))
+            self.assertIn(what, result.stderr)
+            self.assertIn("--help", result.stderr)
+
+    def test_one_voice_under_mpirun(self):
+        result = sluice("dump", "spins.h5", ranks=3)
+        self.assertEqual((result.returncode, len(said(result))), (BAD_INPUT, 1))
+        result = sluice("--help", ranks=3)
+        self.assertEqual((result.returncode, result.stdout.count("Usage:")), (FINE, 1))
+
+    def test_output_that_cannot_be_written(self):
+        with open("/dev/full", "wb") as full:
+            result = subprocess.run([COMMAND, "ls", "spins.h5"], cwd=FOLDER, stdout=full,
+                                    stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+        self.assertEqual(result.returncode, BAD_INPUT)
+        self.assertIn("writing the output failed", result.stderr)
+
+
+class ProgressBar(unittest.TestCase):
+    """Reads are slowed down by a library that is loaded in front."""
+
+    def run_slowly(self, stderr):
+        environment = {**os.environ, "LD_PRELOAD": os.environ["SLUICE_SLOW_READS"]}
+        return subprocess.Popen([COMMAND, "verify", "grid.h5"], cwd=FOLDER, env=environment,
+                                stdout=subprocess.PIPE, stderr=stderr)
+
+    def test_on_a_terminal(self):
+        ours, theirs = pty.openpty()
+        process = self.run_slowly(theirs)
+        os.close(theirs)
+        shown = b""
+        while True:
+            try:
+                piece = os.read(ours, 4096)
+            except OSError:  # how a terminal ends
+                break
+            if not piece:
+                break
+            shown += piece
+        os.close(ours)
+        out = process.communicate(timeout=60)[0].decode()
+        self.assertEqual(process.returncode, FINE)
+        bars = re.findall(r"verify grid\.h5  \[#+\.*\] +(\d+) %  [\d.]+ MiB/s  \d.* left",
+                          shown.decode())
+        self.assertGreaterEqual(len(bars), 1, shown)
+        self.assertEqual(sorted(bars, key=int), bars)
+        self.assertTrue(shown.endswith(b"\r\x1b[K"), "the bar is gone at the end")
+        self.assertIn("grid.h5: ok", out)
+
+    def test_not_into_a_file(self):
+        process = self.run_slowly(subprocess.PIPE)
+        self.assertEqual(process.communicate(timeout=60)[1], b"")
+
+
+if __name__ == "__main__":
+    unittest.main()
