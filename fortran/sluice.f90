@@ -9,16 +9,18 @@
 !   call out%end_step()
 !   call out%close()
 !
-! Dimensions. Shapes, starts and ids are Fortran's: the first dimension varies fastest, and counting
-! begins at 1. In the file, whose tools count in C order, the same dimensions stand in reverse: an array
-! x(3, n) is a dataset of shape (n, 3), and no element moves. A step is counted from 1 too, and is the
-! last dimension of Fortran, the first of the file.
+! Dimensions. Shapes, starts and ids are Fortran's: the first dimension varies fastest, and
+! counting begins at 1. In the file, whose tools count in C order, the same dimensions stand in
+! reverse: an array x(3, n) is a dataset of shape (n, 3), and no element moves. A step is counted
+! from 1 too, and is the last dimension of Fortran, the first of the file.
 !
-! Data is any array section or scalar of integer, real, complex, logical or character of any kind that
-! the file format has. It must stay unchanged until end_step (outside steps: flush or close) returns.
+! Data is any array section or scalar of integer, real, complex, logical or character of any kind
+! that the file format has. It must stay unchanged until end_step (outside steps: flush or close)
+! returns.
 !
-! Errors. Every procedure has optional `stat` (0, or one of sluice's codes) and `errmsg`. Without stat a
-! failure stops the program with the message. What one rank meets in a collective call, all ranks get.
+! Errors. Every procedure has optional `stat` (0, or one of sluice's codes) and `errmsg`. Without
+! stat a failure stops the program with the message. What one rank meets in a collective call, all
+! ranks get.
 !
 ! Collective calls: open, end_step, flush, close, get, get_rows. The others are local; define and
 ! set_attribute must be called alike on every rank.
@@ -136,8 +138,9 @@ contains
 
   ! -- describing --
 
-  !> A variable of file type `type` (sluice_real64, ...) and `shape` (none: a scalar). steps: a value
-  !> for every step. partial: elements may be left out and read as `fill`. Alike on every rank.
+  !> A variable of file type `type` (sluice_real64, ...) and `shape` (none: a scalar). steps: a
+  !> value for every step. partial: elements may be left out and read as `fill`. Alike on every
+  !> rank.
   subroutine define(self, name, type, shape, steps, partial, fill, unit, description, chunk, &
       stat, errmsg)
     class(sluice_file), intent(inout) :: self
@@ -181,16 +184,16 @@ contains
     call finish(self, code, stat, errmsg)
   end subroutine
 
-  !> An attribute of the file (owner ""), a group or a variable: a scalar or a list. Alike on every
-  !> rank.
+  !> An attribute of the file (owner ""), a group or a variable: a scalar or a list. Alike on
+  !> every rank.
   subroutine set_attribute(self, owner, name, value, stat, errmsg)
     class(sluice_file), intent(inout) :: self
     character(len=*), intent(in) :: owner, name
     type(*), dimension(..), intent(in) :: value
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
-    call finish(self, c_set_attribute(self%handle, c_text(owner), c_text(name), value), stat, errmsg, &
-      "set_attribute " // name // ": a type or shape that attributes do not have")
+    call finish(self, c_set_attribute(self%handle, c_text(owner), c_text(name), value), stat, &
+      errmsg, "set_attribute " // name // ": a type or shape that attributes do not have")
   end subroutine
 
   !> Reads an attribute, converted to the type of `value`.
@@ -200,8 +203,8 @@ contains
     type(*), dimension(..), intent(inout) :: value
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
-    call finish(self, c_get_attribute(self%handle, c_text(owner), c_text(name), value), stat, errmsg, &
-      "get_attribute " // name // ": a type or shape that attributes do not have")
+    call finish(self, c_get_attribute(self%handle, c_text(owner), c_text(name), value), stat, &
+      errmsg, "get_attribute " // name // ": a type or shape that attributes do not have")
   end subroutine
 
   ! -- writing --
@@ -262,7 +265,8 @@ contains
     if (.not. starts_fit(self, name, rank(data), start, stat, errmsg)) return
     code = c_find(self%handle, c_text(name), variable)
     if (code == 0) code = c_put(self%handle, variable, data, start, flag(allow_overflow))
-    call finish(self, code, stat, errmsg, "put " // name // ": data of a type that files do not have")
+    call finish(self, code, stat, errmsg, &
+      "put " // name // ": data of a type that files do not have")
   end subroutine
 
   !> Rows by global index, counted from 1: data(..., i) is row ids(i). Dense numbers.
@@ -284,13 +288,14 @@ contains
     self%ids => kept
     code = c_find(self%handle, c_text(name), variable)
     if (code == 0) code = c_put_rows(self%handle, variable, data, kept%ids)
-    call finish(self, code, stat, errmsg, "put_rows " // name // ": data must be a dense array of numbers")
+    call finish(self, code, stat, errmsg, &
+      "put_rows " // name // ": data must be a dense array of numbers")
   end subroutine
 
   ! -- reading --
 
-  !> Fills `data` with the part of its shape that begins at `start` (ones), of one step (counted from
-  !> 1; the last; ignored for fixed variables), converted. Collective; each rank its own part.
+  !> Fills `data` with the part of its shape that begins at `start` (ones), of one step (counted
+  !> from 1; the last; ignored for fixed variables), converted. Collective; each rank its own part.
   subroutine get(self, name, data, start, step, allow_overflow, stat, errmsg)
     class(sluice_file), intent(inout) :: self
     character(len=*), intent(in) :: name
@@ -303,8 +308,11 @@ contains
     integer(c_int) :: code
     if (.not. starts_fit(self, name, rank(data), start, stat, errmsg)) return
     code = c_find(self%handle, c_text(name), variable)
-    if (code == 0) code = c_get(self%handle, variable, data, start, c_step(step), flag(allow_overflow))
-    call finish(self, code, stat, errmsg, "get " // name // ": data of a type that files do not have")
+    if (code == 0) then
+      code = c_get(self%handle, variable, data, start, c_step(step), flag(allow_overflow))
+    end if
+    call finish(self, code, stat, errmsg, &
+      "get " // name // ": data of a type that files do not have")
   end subroutine
 
   !> Rows by global index, counted from 1, repeats allowed: data(..., i) is row ids(i). Collective.
@@ -322,7 +330,8 @@ contains
       stat, errmsg)) return
     code = c_find(self%handle, c_text(name), variable)
     if (code == 0) code = c_get_rows(self%handle, variable, data, ids - 1, c_step(step))
-    call finish(self, code, stat, errmsg, "get_rows " // name // ": data must be a dense array of numbers")
+    call finish(self, code, stat, errmsg, &
+      "get_rows " // name // ": data must be a dense array of numbers")
   end subroutine
 
   !> Number of committed steps.
@@ -434,7 +443,8 @@ contains
     end do
   end subroutine
 
-  !> Sets stat and errmsg, or stops. A negative code is a refusal of the Fortran side: `own` says why.
+  !> Sets stat and errmsg, or stops. A negative code is a refusal of the Fortran side: `own` says
+  !> why.
   subroutine finish(self, code, stat, errmsg, own)
     class(sluice_file), intent(in) :: self
     integer(c_int), intent(in) :: code

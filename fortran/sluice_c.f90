@@ -1,7 +1,7 @@
 ! The C interface of Sluice as Fortran sees it. For the module sluice only: programs use that.
 !
-! Procedures named sluice_fortran_... are in descriptor.c; they answer with a negative code where they
-! refuse the data themselves, so that the message is ours and not an older one of the library.
+! Procedures named sluice_fortran_... are in descriptor.c; they answer with a negative code where
+! they refuse the data themselves, so that the message is ours and not an older one of the library.
 module sluice_c
   use, intrinsic :: iso_c_binding
   implicit none

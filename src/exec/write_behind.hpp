@@ -1,9 +1,9 @@
 // Writes staged bytes while the next ones are packed: a few buffers and one thread.
 //
-// Invariants: the thread makes storage calls only, never MPI; at most `buffers` writes are under way
-// or filling (the bound of the queue); writes are carried out in the order of submit(); after a
-// failure nothing more is written, and drain() throws it. The thread starts with the first submit, so
-// that steps which fit one buffer never have one.
+// Invariants: the thread makes storage calls only, never MPI; at most `buffers` writes are under
+// way or filling (the bound of the queue); writes are carried out in the order of submit(); after a
+// failure nothing more is written, and drain() throws it. The thread starts with the first submit,
+// so that steps which fit one buffer never have one.
 #pragma once
 
 #include <condition_variable>

@@ -1,7 +1,8 @@
-// The writer lease on POSIX file systems: an open-file-description lock on a record beside the file.
+// The writer lease on POSIX file systems: an open-file-description lock on a record beside the
+// file.
 //
-// The lock belongs to the descriptor, so it goes with the process however that ends, and two Files of
-// one process exclude each other as well.
+// The lock belongs to the descriptor, so it goes with the process however that ends, and two Files
+// of one process exclude each other as well.
 #include <cerrno>
 #include <fcntl.h>
 #include <string>

@@ -74,7 +74,8 @@ class Storage {
     (void)path;
     return 0;
   }
-  /// May a thread of the library write while the caller's goes on? Not where a test wants one order.
+  /// May a thread of the library write while the caller's goes on? Not where a test wants one
+  /// order.
   virtual bool in_background() const { return false; }
   /// "posix", "direct", "memory", ...
   virtual const char* name() const = 0;

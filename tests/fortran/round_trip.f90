@@ -1,5 +1,5 @@
-! Writes every kind of data through the module sluice, reads it back, checks errors. On any number of
-! ranks; the file is then read by tests/fortran/check_round_trip.py.
+! Writes every kind of data through the module sluice, reads it back, checks errors. On any number
+! of ranks; the file is then read by tests/fortran/check_round_trip.py.
 program round_trip
   use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64, error_unit
   use mpi_f08
