@@ -54,7 +54,8 @@ class Diff(unittest.TestCase):
         for arguments, code in ((["--tolerance", "1e-5"], FINE), (["--tolerance", "1e-7"], DIFFERS),
                                 (["--relative", "1e-6"], FINE), (["--relative", "1e-9"], DIFFERS)):
             self.assertEqual(differ("spins.h5", "shifted.h5", *arguments)["code"], code)
-        self.assertEqual(differ("spins.h5", "shifted.h5", "--variables", "coordinates,time")["code"],
+        only = ("--variables", "coordinates,time")
+        self.assertEqual(differ("spins.h5", "shifted.h5", *only)["code"],
                          FINE)
 
     def test_random_changes_on_any_number_of_ranks(self):
