@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "model/box.hpp"
 #include "sluice/types.hpp"
@@ -27,12 +28,21 @@ struct Memory {
   Dims start;
 };
 
+/// Makes the elements of a block when they are wanted, for blocks that do not lie in memory.
+class BlockSource {
+ public:
+  virtual ~BlockSource() = default;
+  /// The elements of `part` (inside the block's box) as dense file bytes. Local; may throw.
+  virtual void read(const Box& part, std::span<std::byte> out) const = 0;
+};
+
 /// What one rank puts of one variable in one step.
 struct Block {
   std::uint32_t variable = 0;  ///< index into the file's list of variables
   Box box;                     ///< without the step dimension
   ConstMemory memory;
   bool allow_overflow = false;  ///< narrowing may lose values instead of failing
+  const BlockSource* source = nullptr;  ///< used instead of `memory` where it is set; not owned
 };
 
 }  // namespace sluice::model

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "model/bytes.hpp"
 #include "model/dims.hpp"
 #include "sluice/types.hpp"
 
@@ -20,11 +21,21 @@ struct Definition {
   bool partial = false;  ///< elements may be left out; they read as `fill`
   double fill = 0;
   std::vector<std::string> dimensions;  ///< names without the step; empty or one a dimension
-  Dims chunk;  ///< asked for by the caller; empty: the layout chooses
+  Dims chunk;                           ///< asked for by the caller; empty: the layout chooses
+  /// Each step says how many rows (elements of the first dimension) it has; shape[0] is the most.
+  bool varying = false;
 
   std::uint64_t bytes_per_step() const {
     return checked_product(shape.volume(), type.bytes, "variable size in bytes");
   }
+  /// The shape of a step of a varying variable.
+  Dims shape_of(std::uint64_t rows) const {
+    Dims step = shape;
+    step[0] = rows;
+    return step;
+  }
+  void write_to(ByteWriter& out) const;
+  static Definition read_from(ByteReader& in);
   friend bool operator==(const Definition&, const Definition&) = default;
 };
 

@@ -1,0 +1,39 @@
+#include "model/definition.hpp"
+
+namespace sluice::model {
+
+void Definition::write_to(ByteWriter& out) const {
+  out.put(name);
+  out.put(type.kind);
+  out.put(type.bytes);
+  out.put(shape);
+  out.put(stepped);
+  out.put(partial);
+  out.put(fill);
+  out.put(dimensions.size());
+  for (const std::string& dimension : dimensions) {
+    out.put(dimension);
+  }
+  out.put(chunk);
+  out.put(varying);
+}
+
+Definition Definition::read_from(ByteReader& in) {
+  Definition d;
+  d.name = in.get_string();
+  d.type.kind = in.get<Kind>();
+  d.type.bytes = in.get<std::uint32_t>();
+  d.shape = in.get<Dims>();
+  d.stepped = in.get<bool>();
+  d.partial = in.get<bool>();
+  d.fill = in.get<double>();
+  const auto names = in.get<std::size_t>();
+  for (std::size_t i = 0; i < names; ++i) {
+    d.dimensions.push_back(in.get_string());
+  }
+  d.chunk = in.get<Dims>();
+  d.varying = in.get<bool>();
+  return d;
+}
+
+}  // namespace sluice::model
