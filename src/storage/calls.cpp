@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <limits>
+#include <sys/resource.h>
 #include <system_error>
 
 namespace sluice::storage {
@@ -142,6 +143,16 @@ void check_range(const std::string& path, Call call, std::uint64_t bytes, std::u
 
 std::string normal_path(const std::string& path) {
   return std::filesystem::path(path).lexically_normal().string();
+}
+
+std::string absolute_path(const std::string& path) {
+  return normal_path(std::filesystem::absolute(path).string());
+}
+
+std::uint64_t open_files_limit() {
+  constexpr std::uint64_t unknown = 256;
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : unknown;
 }
 
 std::string folder_of(const std::string& path) {

@@ -47,6 +47,12 @@ void check_range(const std::string& path, Call call, std::uint64_t bytes, std::u
 /// `path` in one spelling ("./a//b/../c" is "a/c"), so that two spellings find one file.
 std::string normal_path(const std::string& path);
 
+/// `path` from the root, in the spelling of normal_path().
+std::string absolute_path(const std::string& path);
+
+/// How many files this process may have open.
+std::uint64_t open_files_limit();
+
 /// The folder that holds `path`; "." for a bare name.
 std::string folder_of(const std::string& path);
 

@@ -239,7 +239,7 @@ std::shared_ptr<Storage> make(const std::string& name) {
   if (name == "posix") return make_posix();
   if (name == "direct" || name == "auto") return make_direct();
   throw Error(Code::invalid_argument,
-              "storage = \"" + name + "\": no such storage: choose auto, direct or posix");
+              "storage = \"" + name + "\": no such storage: choose auto, direct, posix or mpiio");
 }
 
 }  // namespace sluice::storage

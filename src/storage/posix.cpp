@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
+#include <filesystem>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -200,6 +201,12 @@ void PosixStorage::rename(const std::string& from, const std::string& to) {
 void PosixStorage::remove(const std::string& path) {
   const int result = uninterrupted([&] { return calls_.unlink(path.c_str()); });
   if (result != 0) throw system_error(path, describe(Call::remove), errno);
+}
+
+void PosixStorage::make_folder(const std::string& path) {
+  std::error_code problem;
+  std::filesystem::create_directories(path, problem);
+  if (problem) throw system_error(path, "making the folder", problem.value());
 }
 
 void PosixStorage::sync_directory(const std::string& path) {

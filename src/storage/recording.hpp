@@ -96,6 +96,7 @@ class RecordingStorage : public Storage {
   bool exists(const std::string& path) override { return inner_->exists(path); }
   void rename(const std::string& from, const std::string& to) override;
   void remove(const std::string& path) override;
+  void make_folder(const std::string& path) override { inner_->make_folder(path); }
   void sync_directory(const std::string& path) override;
   /// Not recorded: it leaves nothing that matters after a crash.
   std::unique_ptr<Lease> lease(const std::string& path) override { return inner_->lease(path); }

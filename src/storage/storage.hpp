@@ -21,6 +21,16 @@ enum class Access : std::uint8_t {
   create,      ///< must not exist: Error exists
 };
 
+/// Bytes and their place in a file; the memory stays the caller's.
+struct WritePiece {
+  std::uint64_t offset = 0;
+  std::span<const std::byte> bytes;
+};
+struct ReadPiece {
+  std::uint64_t offset = 0;
+  std::span<std::byte> bytes;
+};
+
 class File {
  public:
   virtual ~File() = default;
@@ -45,6 +55,17 @@ class File {
   /// Tells the operating system to forget cached pages of this file (for cold benchmarks).
   virtual void drop_cache() {}
   virtual const std::string& path() const = 0;
+
+  // -- of a file that several ranks opened together (Storage::open_together) ----------------------
+  /// Must all ranks that opened it write at the same time for the best speed? Then write_together
+  /// and read_together are collective over them, each rank with its own pieces, none too.
+  virtual bool works_together() const { return false; }
+  /// As write() of each piece; pieces ascend and do not overlap.
+  virtual void write_together(std::span<const WritePiece> pieces) {
+    for (const WritePiece& piece : pieces) write(piece.offset, piece.bytes);
+  }
+  /// As read() of each piece, each wholly inside the file: Error truncated where it is not.
+  virtual void read_together(std::span<const ReadPiece> pieces);
 };
 
 /// The right to change a file, held until it is destroyed or its process ends.
@@ -59,11 +80,20 @@ class Storage {
   virtual ~Storage() = default;
 
   virtual std::unique_ptr<File> open(const std::string& path, Access access) = 0;
+  /// Collective over the ranks for which the storage was made: opens on those that take part,
+  /// nullptr elsewhere. Where the storage has no notion of ranks every one opens for itself.
+  virtual std::unique_ptr<File> open_together(const std::string& path, Access access,
+                                              bool takes_part) {
+    return takes_part ? open(path, access) : nullptr;
+  }
   virtual bool exists(const std::string& path) = 0;
   /// Replaces `to` atomically where it exists.
   virtual void rename(const std::string& from, const std::string& to) = 0;
   /// Error not_found where there is none.
   virtual void remove(const std::string& path) = 0;
+  /// Makes a folder and those above it; one that is there is left. Nothing where the storage has
+  /// no folders.
+  virtual void make_folder(const std::string& path) { (void)path; }
   /// Makes creations, renames and removals in the folder of `path` durable.
   virtual void sync_directory(const std::string& path) = 0;
   /// The sole right to change `path`, kept in a record beside it. Error locked, naming the holder,
@@ -77,6 +107,9 @@ class Storage {
   /// May a thread of the library write while the caller's goes on? Not where a test wants one
   /// order.
   virtual bool in_background() const { return false; }
+  /// The ranks of the communicator for which it was made; 0: it has no notion of ranks, and
+  /// open_together is no other thing than open.
+  virtual int ranks_together() const { return 0; }
   /// "posix", "direct", "memory", ...
   virtual const char* name() const = 0;
 };
@@ -87,7 +120,8 @@ std::shared_ptr<Storage> make_posix();
 /// no direct write of the same call touches); falls back to buffered, per file, where the file
 /// system refuses O_DIRECT.
 std::shared_ptr<Storage> make_direct();
-/// "posix" | "direct" | "auto" (= direct, with its own fallback). Error invalid_argument otherwise.
+/// "posix" | "direct" | "auto" (= direct, with its own fallback); "mpiio" needs a communicator:
+/// mpiio.hpp. Error invalid_argument otherwise.
 std::shared_ptr<Storage> make(const std::string& name);
 
 }  // namespace sluice::storage

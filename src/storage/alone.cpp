@@ -1,0 +1,34 @@
+#include "storage/alone.hpp"
+
+namespace sluice::storage {
+
+namespace {
+
+class AloneStorage final : public Storage {
+ public:
+  explicit AloneStorage(Storage& inner) : inner_(inner) {}
+
+  std::unique_ptr<File> open(const std::string& path, Access access) override {
+    return inner_.open(path, access);
+  }
+  bool exists(const std::string& path) override { return inner_.exists(path); }
+  void rename(const std::string& from, const std::string& to) override { inner_.rename(from, to); }
+  void remove(const std::string& path) override { inner_.remove(path); }
+  void make_folder(const std::string& path) override { inner_.make_folder(path); }
+  void sync_directory(const std::string& path) override { inner_.sync_directory(path); }
+  std::unique_ptr<Lease> lease(const std::string& path) override { return inner_.lease(path); }
+  std::uint64_t stripe_bytes(const std::string& path) override { return inner_.stripe_bytes(path); }
+  bool in_background() const override { return inner_.in_background(); }
+  const char* name() const override { return inner_.name(); }
+
+ private:
+  Storage& inner_;
+};
+
+}  // namespace
+
+std::unique_ptr<Storage> make_alone(Storage& inner) {
+  return std::make_unique<AloneStorage>(inner);
+}
+
+}  // namespace sluice::storage
