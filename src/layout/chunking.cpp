@@ -62,4 +62,11 @@ Dims choose_tile(const Dims& shape, std::uint64_t element_bytes,
   return limited(common_is_large ? common : largest, element_bytes);
 }
 
+void limit_rows(Dims& tile, std::uint64_t element_bytes, std::uint64_t limit_bytes) {
+  if (!tile.empty()) {
+    const std::uint64_t row_bytes = bytes_of(tile, element_bytes) / tile[0];
+    tile[0] = std::clamp<std::uint64_t>(limit_bytes / row_bytes, 1, tile[0]);
+  }
+}
+
 }  // namespace sluice::layout

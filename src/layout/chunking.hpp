@@ -30,4 +30,7 @@ inline constexpr std::uint64_t smallest_aligned_tile_bytes = 64ULL << 10;
 model::Dims choose_tile(const model::Dims& shape, std::uint64_t element_bytes,
                         const Decomposition& decomposition);
 
+/// Takes rows (of the slowest dimension) from `tile` until it is at most `limit_bytes`, or one row.
+void limit_rows(model::Dims& tile, std::uint64_t element_bytes, std::uint64_t limit_bytes);
+
 }  // namespace sluice::layout

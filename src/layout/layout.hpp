@@ -26,6 +26,8 @@ inline constexpr std::uint32_t checksum_variable = 0xffffffff;
 struct Touched {
   std::uint32_t variable = 0;
   model::Dims tile;  ///< used when the variable is made; ignored afterwards
+  /// Of this commit: fewer rows than the definition's where it is varying; empty: the definition's.
+  model::Dims shape = {};
 };
 
 struct CommitRequest {
@@ -57,11 +59,29 @@ struct MetadataUpdate {
   std::vector<MetadataRun> in_place;  ///< changes what readers see, but for the root
   std::vector<MetadataRun> root;      ///< written last: the superblock
   std::uint64_t end = 0;              ///< the file must be at least this long
+  /// A few bytes within one sector of the disk, which it writes whole or not at all: they change
+  /// from one state of the file to the next without a journal.
+  bool is_atomic = false;
+};
+
+/// What a planner is told of the file system and the caller's wishes.
+struct PlannerOptions {
+  /// Raw data of at least `threshold_bytes` starts at multiples of `alignment_bytes`, where the
+  /// format leaves the choice.
+  std::uint64_t alignment_bytes = 4096;
+  std::uint64_t threshold_bytes = 4096;
 };
 
 class Planner {
  public:
   virtual ~Planner() = default;
+
+  /// Name of the format's row in formats().
+  virtual const char* format() const = 0;
+  /// The variables of the file, those of an appended one first, in the file's order.
+  virtual const std::vector<model::Definition>& known() const = 0;
+  /// Tile of a known variable without the step dimension.
+  virtual const model::Dims& tile(std::uint32_t variable) const = 0;
 
   virtual std::uint64_t steps() const = 0;
   /// Where the last commit ends: bytes from here on belong to nobody.

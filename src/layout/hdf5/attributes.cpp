@@ -147,8 +147,11 @@ std::optional<AttributeValue> read_attribute(hid_t owner, const std::string& nam
   const Handle space = own(H5Aget_space(attribute.get()), "attribute " + name);
   const bool scalar = H5Sget_simple_extent_type(space.get()) == H5S_SCALAR;
   const hssize_t points = H5Sget_simple_extent_npoints(space.get());
-  if (points < 0 || points > largest_attribute_elements ||
-      H5Sget_simple_extent_type(space.get()) == H5S_NULL) {
+  const bool is_null = H5Sget_simple_extent_type(space.get()) == H5S_NULL;
+  if (is_null && H5Tget_class(type.get()) == H5T_STRING) {
+    return std::string();  // netCDF's empty text
+  }
+  if (points < 0 || points > largest_attribute_elements || is_null) {
     return std::nullopt;
   }
   const auto count = static_cast<std::size_t>(points);

@@ -4,7 +4,9 @@
 #include <array>
 #include <cstring>
 
+#include "layout/hdf5/index.hpp"
 #include "layout/hdf5/types.hpp"
+#include "layout/netcdf4/scales.hpp"
 
 namespace sluice::layout::hdf5 {
 
@@ -27,6 +29,13 @@ bool has_signature(storage::File& file) {
     }
   }
   return false;
+}
+
+/// A longer last dimension of characters is no text's.
+constexpr std::uint64_t most_characters = 1 << 20;
+
+Dims without_back(const Dims& dims) {
+  return Dims(std::span<const std::uint64_t>(dims.begin(), dims.end() - 1));
 }
 
 struct Extents {
@@ -138,6 +147,7 @@ std::unique_ptr<Catalog> Catalog::open(storage::File& file) {
   std::unique_ptr<Catalog> catalog(new Catalog);
   catalog->open_file(file);
   catalog->load_log();
+  catalog->set_ = read_set(catalog->hdf5_.get(), file.path(), file.size() / 8);
   catalog->list_datasets();
   return catalog;
 }
@@ -157,6 +167,10 @@ void Catalog::open_file(storage::File& file) {
                 file.path() + ": cannot be opened: libhdf5: " + why);
   }
   hdf5_ = Handle(opened);
+}
+
+const char* Catalog::format() const {
+  return grouped_ ? layout_grouped : netcdf_ ? layout_netcdf4 : layout_stacked;
 }
 
 void Catalog::require_ours() const {
@@ -184,6 +198,14 @@ void Catalog::load_log() {
                                    std::to_string(format_major) + ".x: use a newer Sluice");
   }
   ours_ = true;
+  const auto arranged = read_attribute(group.get(), layout_attribute);
+  const auto* layout_name = arranged ? std::get_if<std::string>(&*arranged) : nullptr;
+  grouped_ = layout_name != nullptr && *layout_name == layout_grouped;
+  netcdf_ = layout_name != nullptr && *layout_name == layout_netcdf4;
+  if (layout_name != nullptr && !grouped_ && !netcdf_) {
+    throw Error(Code::version, state_.file->path() + ": /sluice names an unknown layout: " +
+                                   *layout_name + ": use a newer Sluice");
+  }
   const Handle dataset = own(H5Dopen2(hdf5_.get(), commits_name, H5P_DEFAULT), commits_name);
   const Handle space = own(H5Dget_space(dataset.get()), commits_name);
   const Extents extents = extents_of(space.get());
@@ -209,6 +231,10 @@ void Catalog::load_log() {
       steps_ = commits_.back().step + 1;
     }
   }
+  load_checksums();
+}
+
+void Catalog::load_checksums() {
   if (H5Lexists(hdf5_.get(), checksums_name, H5P_DEFAULT) > 0) {
     const Handle sums = own(H5Dopen2(hdf5_.get(), checksums_name, H5P_DEFAULT), checksums_name);
     const Handle list = own(H5Dget_create_plist(sums.get()), checksums_name);
@@ -222,83 +248,214 @@ void Catalog::load_log() {
 }
 
 herr_t Catalog::visit(hid_t, const char* name, const H5O_info_t* info, void* into) {
+  auto& objects = *static_cast<Objects*>(into);
   if (info->type == H5O_TYPE_DATASET) {
-    static_cast<std::vector<std::string>*>(into)->emplace_back(name);
+    objects.datasets.emplace_back(name);
+  } else if (info->type == H5O_TYPE_GROUP) {
+    objects.groups.emplace_back(name);
   }
   return 0;
 }
 
-void Catalog::list_datasets() {
-  const QuietErrors quiet;
-  std::vector<std::string> paths;
+std::vector<std::string> Catalog::paths_below(const std::string& group) {
+  Objects objects;
 #if H5_VERSION_GE(1, 12, 0)
   auto forward = [](hid_t object, const char* name, const H5O_info2_t* info, void* data) {
     H5O_info_t old{};
     old.type = info->type;
     return visit(object, name, &old, data);
   };
-  check(H5Ovisit3(hdf5_.get(), H5_INDEX_NAME, H5_ITER_NATIVE, forward, &paths, H5O_INFO_BASIC),
+  check(H5Ovisit_by_name3(hdf5_.get(), group.c_str(), H5_INDEX_NAME, H5_ITER_NATIVE, forward,
+                          &objects, H5O_INFO_BASIC, H5P_DEFAULT),
         state_.file->path());
 #else
-  check(H5Ovisit2(hdf5_.get(), H5_INDEX_NAME, H5_ITER_NATIVE, visit, &paths, H5O_INFO_BASIC),
+  check(H5Ovisit_by_name2(hdf5_.get(), group.c_str(), H5_INDEX_NAME, H5_ITER_NATIVE, visit,
+                          &objects, H5O_INFO_BASIC, H5P_DEFAULT),
         state_.file->path());
 #endif
-  for (const std::string& path : paths) {
-    if (path.rfind(std::string(group_name) + "/", 0) != 0) {
-      add_dataset(path);
+  const std::string above = group == "/" ? "" : group.substr(1);
+  for (const std::string& below : objects.groups) {
+    const std::string path = below == "." ? above : above.empty() ? below : above + "/" + below;
+    if (!path.empty() && path != group_name && path.rfind(std::string(group_name) + "/", 0) != 0) {
+      groups_.push_back(path);
     }
   }
-  has_time_ = ours_ && H5Lexists(hdf5_.get(), time_name, H5P_DEFAULT) > 0;
+  return std::move(objects.datasets);
 }
 
-void Catalog::add_dataset(const std::string& path) {
+namespace {
+
+herr_t take_link(hid_t, const char* name, const H5L_info_t*, void* into) {
+  static_cast<std::vector<std::string>*>(into)->emplace_back(name);
+  return 0;
+}
+
+bool is_step_group(const std::string& name) {
+  const std::string prefix = step_group_prefix;
+  return name.rfind(prefix, 0) == 0 && name.size() >= prefix.size() + 6 &&
+         name.find_first_not_of("0123456789", prefix.size()) == std::string::npos;
+}
+
+}  // namespace
+
+bool Catalog::is_stepped_in_set(const std::string& name) const {
+  return set_ && std::any_of(set_->variables.begin(), set_->variables.end(),
+                             [&](const SetVariable& v) { return v.name == name && v.stepped; });
+}
+
+void Catalog::list_datasets() {
+  const QuietErrors quiet;
+  if (!grouped_) {
+    for (const std::string& path : paths_below("/")) {
+      if (path.rfind(std::string(group_name) + "/", 0) != 0) {
+        add_dataset(path, path);
+      }
+    }
+  } else {
+    // Not through the groups of all steps: their number has no bound, and the prototypes say it.
+    std::vector<std::string> links;
+    hsize_t position = 0;
+    check(H5Literate(hdf5_.get(), H5_INDEX_NAME, H5_ITER_NATIVE, &position, take_link, &links),
+          state_.file->path());
+    for (const std::string& link : links) {
+      if (link == group_name || is_step_group(link)) {
+        continue;
+      }
+      for (const std::string& below : paths_below("/" + link)) {
+        const std::string path = below == "." ? link : link + "/" + below;
+        add_dataset(path, path);
+      }
+    }
+    if (H5Lexists(hdf5_.get(), prototypes_name, H5P_DEFAULT) > 0) {
+      for (const std::string& below : paths_below(prototypes_name)) {
+        add_dataset(prototype_path(below), below);
+      }
+    }
+  }
+  // The library's own, not a variable of that name: it grows in chunks of many steps.
+  has_time_ =
+      ours_ && std::any_of(variables_.begin(), variables_.end(), [](const auto& v) {
+        return v.definition.name == time_name && !v.definition.stepped && v.storage == "chunked";
+      });
+}
+
+void Catalog::add_dataset(const std::string& path, const std::string& name) {
   const Handle dataset = own(H5Dopen2(hdf5_.get(), path.c_str(), H5P_DEFAULT), path);
+  if (netcdf4::is_plain_scale(dataset.get())) {
+    return;
+  }
   const Handle type = own(H5Dget_type(dataset.get()), path);
   const Handle space = own(H5Dget_space(dataset.get()), path);
   const Handle list = own(H5Dget_create_plist(dataset.get()), path);
-  const auto stored = stored_type(type.get());
+  auto stored = stored_type(type.get());
   const int rank = H5Sget_simple_extent_ndims(space.get());
   if (!stored || rank < 0 || rank > model::max_rank ||
       H5Sget_simple_extent_type(space.get()) == H5S_NULL) {
     const bool is_null = H5Sget_simple_extent_type(space.get()) == H5S_NULL;
-    unreadable_.push_back({path, !stored   ? foreign_type(type.get())
+    unreadable_.push_back({name, !stored   ? foreign_type(type.get())
                                  : is_null ? "no data (null dataspace)"
                                            : "more than 8 dimensions"});
     return;
   }
   StoredVariable variable;
-  model::Definition& definition = variable.definition;
-  definition.name = path;
-  definition.type = stored->type;
   variable.big_endian = stored->big_endian;
-  const Extents extents = extents_of(space.get());
+  Extents extents = extents_of(space.get());
   Dims chunk = extents.dims;
   const H5D_layout_t layout = H5Pget_layout(list.get());
+  bool is_whole = true;
   if (layout == H5D_CHUNKED) {
     std::array<hsize_t, model::max_rank> c{};
     H5Pget_chunk(list.get(), model::max_rank, c.data());
     chunk = Dims(std::span<const std::uint64_t>(reinterpret_cast<const std::uint64_t*>(c.data()),
                                                 static_cast<std::size_t>(rank)));
   }
-  definition.stepped = ours_ && layout == H5D_CHUNKED && extents.limits[0] == H5S_UNLIMITED &&
-                       chunk[0] == 1 && path != time_name;
-  definition.shape = definition.stepped ? extents.dims.without_front() : extents.dims;
-  variable.tile = definition.stepped ? chunk.without_front() : chunk;
+  if (netcdf_ && rank > 0 && stored->type == string_type(1) && extents.dims[rank - 1] != 0 &&
+      extents.dims[rank - 1] <= most_characters && H5Aexists(dataset.get(), text_attribute) > 0) {
+    is_whole = chunk[rank - 1] == extents.dims[rank - 1];
+    stored->type = string_type(static_cast<std::uint32_t>(extents.dims[rank - 1]));
+    extents = {without_back(extents.dims), without_back(extents.limits)};
+    chunk = without_back(chunk);
+    characters_.insert(static_cast<std::uint32_t>(variables_.size()));
+  }
+  const bool is_prototype = path != name;
+  const bool is_stacked = (ours_ && !grouped_ && layout == H5D_CHUNKED &&
+                           extents.limits[0] == H5S_UNLIMITED && chunk[0] == 1) ||
+                          is_stepped_in_set(name);
+  variable.definition = describe(dataset.get(), name, stored->type,
+                                 is_stacked ? extents.dims.without_front() : extents.dims);
+  variable.definition.stepped = is_stacked || is_prototype;
+  variable.tile = is_stacked ? chunk.without_front() : chunk;
   const bool plain = H5Pget_nfilters(list.get()) == 0 && H5Pget_external_count(list.get()) == 0;
-  variable.placeable = plain && (layout == H5D_CHUNKED || layout == H5D_CONTIGUOUS);
+  variable.placeable = plain && is_whole && (layout == H5D_CHUNKED || layout == H5D_CONTIGUOUS);
   variable.storage = storage_text(list.get());
-  read_fill(list.get(), definition);
+  read_fill(list.get(), variable.definition);
+  if (netcdf_ && is_stacked) {
+    steps_ = std::max(steps_, extents.dims[0]);  // netCDF programs may have added some
+  }
   variables_.push_back(std::move(variable));
 }
 
-hid_t Catalog::dataset(std::uint32_t variable) {
-  Handle& handle = open_datasets_[variable];
-  if (!handle) {
-    const std::string& name = variables_[variable].definition.name;
-    const Handle access = own(H5Pcreate(H5P_DATASET_ACCESS), name);
-    handle = own(H5Dopen2(hdf5_.get(), name.c_str(), access.get()), name);
+model::Definition Catalog::describe(hid_t dataset, const std::string& name, const Type& type,
+                                    const Dims& shape) {
+  model::Definition definition;
+  definition.name = name;
+  definition.type = type;
+  definition.shape = shape;
+  definition.varying = ours_ && H5Aexists(dataset, varying_attribute) > 0 && !shape.empty();
+  if (netcdf_) {
+    definition.dimensions = netcdf4::dimension_names(hdf5_.get(), dataset, name);
+    const auto count = static_cast<std::ptrdiff_t>(definition.dimensions.size()) - shape.rank();
+    const bool has_characters = is_characters(static_cast<std::uint32_t>(variables_.size()));
+    if (count > 0 && has_characters) {
+      definition.dimensions.pop_back();
+    }
+    if (count > (has_characters ? 1 : 0)) {
+      definition.dimensions.erase(definition.dimensions.begin());  // that of the steps
+    }
+    if (definition.dimensions.size() != static_cast<std::size_t>(shape.rank())) {
+      definition.dimensions.clear();
+    }
   }
-  return handle.get();
+  if (type.bytes == 1 && type.kind != Kind::string) {
+    const auto flag = read_attribute(dataset, flag_attribute);
+    const auto* text = flag ? std::get_if<std::string>(&*flag) : nullptr;
+    if (text != nullptr && *text == flag_type) {
+      definition.type = {Kind::boolean, 1};
+    }
+  }
+  return definition;
+}
+
+bool Catalog::is_grouped(std::uint32_t variable) const {
+  return grouped_ && variables_[variable].definition.stepped;
+}
+
+hid_t Catalog::dataset(std::uint32_t variable, std::uint64_t step) {
+  Open& open = open_datasets_[variable];
+  const bool moves = is_grouped(variable);
+  if (open.handle && (!moves || open.step == step)) {
+    return open.handle.get();
+  }
+  const std::string& name = variables_[variable].definition.name;
+  std::string path = name;
+  open.handle.reset();
+  if (moves) {
+    path = step_group(step);
+    // Link by link: libhdf5 answers for the last one only if those before it are there.
+    for (std::size_t at = 0; at != std::string::npos; at = name.find('/', at + 1)) {
+      const std::string part = at == 0 ? path : path + "/" + name.substr(0, at);
+      if (H5Lexists(hdf5_.get(), part.c_str(), H5P_DEFAULT) <= 0) {
+        return -1;
+      }
+    }
+    path += "/" + name;
+    if (H5Lexists(hdf5_.get(), path.c_str(), H5P_DEFAULT) <= 0) {
+      return -1;
+    }
+  }
+  open.step = step;
+  open.handle = own(H5Dopen2(hdf5_.get(), path.c_str(), H5P_DEFAULT), path);
+  return open.handle.get();
 }
 
 }  // namespace sluice::layout::hdf5

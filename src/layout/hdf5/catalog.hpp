@@ -7,6 +7,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,54 +18,32 @@
 
 namespace sluice::layout::hdf5 {
 
-struct StoredVariable {
-  model::Definition definition;
-  bool big_endian = false;
-  /// Can every rank read it by Placement? Otherwise (compressed, compact, virtual, external) only
-  /// through the library: Catalog::read.
-  bool placeable = false;
-  model::Dims tile;  ///< chunk without the step dimension; the shape for contiguous data
-  /// How it is kept, in words: "contiguous", "chunked", "chunked, deflate", "compact", "virtual",
-  /// ...
-  std::string storage;
-};
+using layout::StoredVariable;
+using layout::UnreadableDataset;
 
-/// A dataset that Sluice cannot read, and what its type is.
-struct UnreadableDataset {
-  std::string name;
-  std::string type;
-};
-
-class Catalog {
+class Catalog final : public layout::Catalog {
  public:
   /// Reads the structure of `file` (which must outlive the catalog). Error format where it is not
   /// HDF5, truncated where it is shorter than its superblock says, version where /sluice has a
   /// newer major.
   static std::unique_ptr<Catalog> open(storage::File& file);
 
-  /// Every dataset whose type has a Sluice counterpart, but for those of /sluice.
-  const std::vector<StoredVariable>& variables() const noexcept { return variables_; }
-  /// The other ones.
-  const std::vector<UnreadableDataset>& unreadable() const noexcept { return unreadable_; }
-  bool ours() const noexcept { return ours_; }
+  const char* format() const override;
   /// Error format unless Sluice wrote the file.
   void require_ours() const;
-  std::uint64_t steps() const noexcept { return steps_; }
-  const std::vector<CommitRow>& commits() const noexcept { return commits_; }
-  bool has_time() const noexcept { return has_time_; }
+  /// Is it in the grouped form: a group a step?
+  bool grouped() const noexcept { return grouped_; }
+  /// Does it have netCDF's dimension scales, made by Sluice?
+  bool netcdf() const noexcept { return netcdf_; }
   std::uint64_t checksum_chunk_words() const noexcept { return checksum_chunk_words_; }
   std::uint64_t checksum_chunks() const noexcept { return checksum_chunks_; }
 
-  /// Where a placeable variable's elements are, of one step (ignored for fixed variables). Chunks
-  /// that overlap `region` are looked up, the others are absent in the answer.
-  Placement locate(std::uint32_t variable, std::uint64_t step, const model::Box& region);
-  /// Reads a box through libhdf5 (one rank, converted to dense little-endian file type).
+  Placement locate(std::uint32_t variable, std::uint64_t step, const model::Box& region) override;
   void read(std::uint32_t variable, std::uint64_t step, const model::Box& box,
-            std::span<std::byte> out);
-  /// The checksum words of one commit.
-  std::vector<std::uint64_t> checksum_words(const CommitRow& commit);
-  /// The attributes of the file, its groups and variables.
-  std::vector<model::Attribute> attributes();
+            std::span<std::byte> out) override;
+  std::vector<std::uint64_t> rows_by_step(std::uint32_t variable) override;
+  std::vector<std::uint64_t> checksum_words(const CommitRow& commit) override;
+  std::vector<model::Attribute> attributes() override;
   /// Where the file ends by its superblock.
   std::uint64_t end_of_allocation() const noexcept { return state_.end_of_allocation; }
 
@@ -72,24 +51,39 @@ class Catalog {
   Catalog() = default;
   void open_file(storage::File& file);
   void load_log();
+  void load_checksums();
   void list_datasets();
-  void add_dataset(const std::string& path);
-  hid_t dataset(std::uint32_t variable);
-  void read_rows(const char* name, std::vector<std::uint64_t>& words, std::uint64_t first,
-                 std::uint64_t count);
+  std::vector<std::string> paths_below(const std::string& group);
+  void add_dataset(const std::string& path, const std::string& name);
+  model::Definition describe(hid_t dataset, const std::string& name, const Type& type,
+                             const model::Dims& shape);
+  bool is_grouped(std::uint32_t variable) const;
+  /// Is it netCDF's text: characters, with their number as the last dimension?
+  bool is_characters(std::uint32_t variable) const { return characters_.count(variable) != 0; }
+  bool is_stepped_in_set(const std::string& name) const;
+  /// The dataset with a step of a variable; -1 where the step has none.
+  hid_t dataset(std::uint32_t variable, std::uint64_t step);
+  Placement locate_chunks(std::uint32_t variable, std::uint64_t step, const model::Box& region);
+  std::string object_of(const std::string& owner) const;
+  struct Objects {
+    std::vector<std::string> datasets;
+    std::vector<std::string> groups;
+  };
   static herr_t visit(hid_t, const char* name, const H5O_info_t* info, void* into);
 
+  struct Open {
+    std::uint64_t step = 0;
+    Handle handle;
+  };
+  std::vector<std::string> groups_;  ///< without the library's own
   DriverState state_;
   Handle hdf5_;
-  bool ours_ = false;
-  bool has_time_ = false;
-  std::uint64_t steps_ = 0;
+  bool grouped_ = false;
+  bool netcdf_ = false;
   std::uint64_t checksum_chunk_words_ = 0;
   std::uint64_t checksum_chunks_ = 0;
-  std::vector<CommitRow> commits_;
-  std::vector<StoredVariable> variables_;
-  std::vector<UnreadableDataset> unreadable_;
-  std::map<std::uint32_t, Handle> open_datasets_;
+  std::set<std::uint32_t> characters_;
+  std::map<std::uint32_t, Open> open_datasets_;  ///< the last one of each variable
 };
 
 }  // namespace sluice::layout::hdf5

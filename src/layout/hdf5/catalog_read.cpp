@@ -4,41 +4,82 @@
 
 #include "layout/hdf5/catalog.hpp"
 #include "layout/hdf5/types.hpp"
+#include "layout/netcdf4/rules.hpp"
 
 namespace sluice::layout::hdf5 {
 
 using model::Box;
 using model::Dims;
 
+namespace {
+
+Dims extents_of(hid_t dataset, const std::string& name) {
+  const Handle space = own(H5Dget_space(dataset), name);
+  const int rank = H5Sget_simple_extent_ndims(space.get());
+  std::array<hsize_t, model::max_rank> extents{};
+  if (rank < 0 || rank > model::max_rank) {
+    throw Error(Code::damaged, name + ": has another number of dimensions than before");
+  }
+  H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr);
+  Dims dims;
+  for (int d = 0; d < rank; ++d) {
+    dims.push_back(extents[static_cast<std::size_t>(d)]);
+  }
+  return dims;
+}
+
+}  // namespace
+
 Placement Catalog::locate(std::uint32_t variable, std::uint64_t step, const Box& region) {
   const QuietErrors quiet;
   const StoredVariable& stored = variables_.at(variable);
   const model::Definition& definition = stored.definition;
+  const hid_t found = dataset(variable, step);
+  const Dims shape =
+      is_grouped(variable) && found >= 0 ? extents_of(found, definition.name) : definition.shape;
+  if (shape.rank() != definition.shape.rank()) {
+    throw Error(Code::damaged, definition.name + ", step " + std::to_string(step) +
+                                   ": has another number of dimensions than the other steps");
+  }
+  if (found >= 0) {
+    const Handle list = own(H5Dget_create_plist(found), definition.name);
+    if (H5Pget_layout(list.get()) == H5D_CHUNKED) {
+      return locate_chunks(variable, step, region);
+    }
+  }
+  std::vector<std::uint64_t> addresses(shape.volume() == 0 ? 0 : 1, absent);
+  const haddr_t address = found >= 0 ? H5Dget_offset(found) : HADDR_UNDEF;
+  if (!addresses.empty() && address != HADDR_UNDEF) {
+    addresses[0] = address;
+  }
+  return {variable, definition.type.bytes, shape, shape, addresses};
+}
+
+Placement Catalog::locate_chunks(std::uint32_t variable, std::uint64_t step, const Box& region) {
+  const StoredVariable& stored = variables_.at(variable);
+  const model::Definition& definition = stored.definition;
+  const hid_t found = dataset(variable, step);
   const Dims grid = grid_of(definition.shape, stored.tile);
   const std::uint64_t count = definition.shape.volume() == 0 ? 0 : grid.volume();
   std::vector<std::uint64_t> addresses(count, absent);
-  const Handle list = own(H5Dget_create_plist(dataset(variable)), definition.name);
-  if (H5Pget_layout(list.get()) == H5D_CONTIGUOUS) {
-    const haddr_t address = H5Dget_offset(dataset(variable));
-    if (count != 0 && address != HADDR_UNDEF) {
-      addresses[0] = address;
-    }
-    return {variable, definition.type.bytes, definition.shape, stored.tile, addresses};
-  }
   // Edge chunks are full-size in the file, so the placement needs only the grid.
   const std::uint64_t chunk_bytes = stored.tile.volume() * definition.type.bytes;
   void* placeholder = state_.placeholder.reserve(chunk_bytes);
   const Placement shape_only(variable, definition.type.bytes, definition.shape, stored.tile,
                              addresses);
   const std::size_t lead = definition.stepped ? 1 : 0;
+  if (definition.stepped && step >= extents_of(found, definition.name)[0]) {
+    return shape_only;  // netCDF programs extend only the variables that they write
+  }
   for (const Piece& piece : cut(shape_only, region)) {
     std::array<hsize_t, model::max_rank> at{step};
     const Dims start = shape_only.tile_box(piece.tile_index).start;
     std::copy(start.begin(), start.end(), at.begin() + lead);
     std::uint32_t mask = 0;
-    if (H5Dread_chunk(dataset(variable), H5P_DEFAULT, at.data(), &mask, placeholder) < 0) {
+    if (H5Dread_chunk(found, H5P_DEFAULT, at.data(), &mask, placeholder) < 0) {
       const std::string why = state_.failure.empty() ? last_error() : state_.failure;
-      if (why.find("chunk address") == std::string::npos) {
+      if (why.find("chunk address") == std::string::npos &&
+          why.find("storage is not initialized") == std::string::npos) {
         throw Error(Code::damaged, definition.name + ": chunk index: " + why);
       }
       continue;  // not allocated: reads as the fill value
@@ -53,26 +94,84 @@ void Catalog::read(std::uint32_t variable, std::uint64_t step, const Box& box,
   const QuietErrors quiet;
   const StoredVariable& stored = variables_.at(variable);
   const model::Definition& definition = stored.definition;
-  if (box.empty()) {
+  const hid_t found = dataset(variable, step);
+  if (box.empty() || found < 0) {
     return;
   }
-  const Handle space = own(H5Dget_space(dataset(variable)), definition.name);
-  const Handle type = file_type(definition.type);
-  const Handle memory = dataspace({box.volume()});
+  if (stored.storage == "virtual") {
+    throw Error(Code::unsupported, state_.file->path() + ": " + definition.name +
+                                       ": is virtual, made of other files by another program than "
+                                       "Sluice: read those");
+  }
+  const Handle space = own(H5Dget_space(found), definition.name);
+  const Handle held = own(H5Dget_type(found), definition.name);
+  // A boolean that netCDF has as a byte is one here, too.
+  const bool is_byte = H5Tget_class(held.get()) == H5T_INTEGER;
+  const bool is_flag = definition.type.kind == Kind::boolean && is_byte;
+  const std::uint64_t characters = is_characters(variable) ? definition.type.bytes : 1;
+  const Handle type = is_flag                   ? own(H5Tcopy(H5T_STD_I8LE), definition.name)
+                      : is_characters(variable) ? own(H5Tcopy(H5T_C_S1), definition.name)
+                                                : file_type(definition.type);
+  const Handle memory = dataspace({box.volume() * characters});
   std::array<hsize_t, model::max_rank> start{step};
   std::array<hsize_t, model::max_rank> count{1};
-  const std::size_t lead = definition.stepped ? 1 : 0;
+  const std::size_t lead = definition.stepped && !is_grouped(variable) ? 1 : 0;
   std::copy(box.start.begin(), box.start.end(), start.begin() + lead);
   std::copy(box.count.begin(), box.count.end(), count.begin() + lead);
+  if (is_characters(variable)) {
+    count[lead + static_cast<std::size_t>(box.count.rank())] = characters;
+  }
   if (H5Sget_simple_extent_ndims(space.get()) > 0) {
     check(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(),
                               nullptr),
           definition.name);
   }
-  if (H5Dread(dataset(variable), type.get(), memory.get(), space.get(), H5P_DEFAULT, out.data()) <
-      0) {
+  if (H5Dread(found, type.get(), memory.get(), space.get(), H5P_DEFAULT, out.data()) < 0) {
     throw Error(Code::format, definition.name + ": libhdf5: " + last_error());
   }
+}
+
+std::vector<std::uint64_t> Catalog::rows_by_step(std::uint32_t variable) {
+  const QuietErrors quiet;
+  const model::Definition& definition = variables_.at(variable).definition;
+  if (!definition.varying) {
+    return {};
+  }
+  std::vector<std::uint64_t> rows(steps_, 0);
+  if (is_grouped(variable)) {
+    for (std::uint64_t step = 0; step < steps_; ++step) {
+      const hid_t found = dataset(variable, step);
+      rows[step] = found >= 0 ? extents_of(found, definition.name)[0] : 0;
+    }
+  } else {
+    const std::string name = definition.name + length_suffix;
+    if (H5Lexists(hdf5_.get(), name.c_str(), H5P_DEFAULT) <= 0) {
+      throw Error(Code::damaged, state_.file->path() + ": " + definition.name +
+                                     ": its rows vary, but there is no " + name);
+    }
+    const Handle lengths = own(H5Dopen2(hdf5_.get(), name.c_str(), H5P_DEFAULT), name);
+    const Dims extents = extents_of(lengths.get(), name);
+    rows.resize(extents.rank() == 1 ? std::min(steps_, extents[0]) : 0);
+    const hsize_t start = 0;
+    const hsize_t count = rows.size();
+    const Handle space = own(H5Dget_space(lengths.get()), name);
+    if (count != 0) {
+      check(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, &start, nullptr, &count, nullptr),
+            name);
+      const Handle memory = dataspace({count});
+      check(H5Dread(lengths.get(), H5T_NATIVE_UINT64, memory.get(), space.get(), H5P_DEFAULT,
+                    rows.data()),
+            name);
+    }
+    rows.resize(steps_, 0);
+  }
+  for (const std::uint64_t n : rows) {
+    if (n > definition.shape[0]) {
+      throw Error(Code::damaged, state_.file->path() + ": " + definition.name +
+                                     ": a step claims more rows than the variable can have");
+    }
+  }
+  return rows;
 }
 
 std::vector<std::uint64_t> Catalog::checksum_words(const CommitRow& commit) {
@@ -107,8 +206,16 @@ struct Found {
   std::string owner;
 };
 
+/// Not the caller's: what netCDF and this library keep in attributes for themselves.
+bool is_internal(const std::string& name) {
+  return netcdf4::is_bookkeeping(name) || name == varying_attribute;
+}
+
 herr_t take_attribute(hid_t object, const char* name, const H5A_info_t*, void* into) {
   auto& found = *static_cast<Found*>(into);
+  if (is_internal(name)) {
+    return 0;
+  }
   if (auto value = read_attribute(object, name)) {
     found.attributes->push_back({found.owner, name, std::move(*value)});
   }
@@ -117,10 +224,25 @@ herr_t take_attribute(hid_t object, const char* name, const H5A_info_t*, void* i
 
 }  // namespace
 
+/// Path of the object that bears the attributes of `owner`; "" where there is none (a group on the
+/// way to a variable of the grouped form).
+std::string Catalog::object_of(const std::string& owner) const {
+  if (owner.empty()) {
+    return "/";
+  }
+  for (std::uint32_t v = 0; v < variables_.size(); ++v) {
+    if (variables_[v].definition.name == owner && is_grouped(v)) {
+      return prototype_path(owner);
+    }
+  }
+  return H5Lexists(hdf5_.get(), owner.c_str(), H5P_DEFAULT) > 0 ? owner : "";
+}
+
 std::vector<model::Attribute> Catalog::attributes() {
   const QuietErrors quiet;
   std::vector<model::Attribute> attributes;
-  std::vector<std::string> owners{""};
+  std::vector<std::string> owners = groups_;  // also those without variables
+  owners.push_back("");
   for (const StoredVariable& variable : variables_) {
     const std::string& name = variable.definition.name;
     for (std::size_t at = name.find('/'); at != std::string::npos; at = name.find('/', at + 1)) {
@@ -131,7 +253,11 @@ std::vector<model::Attribute> Catalog::attributes() {
   std::sort(owners.begin(), owners.end());
   owners.erase(std::unique(owners.begin(), owners.end()), owners.end());
   for (const std::string& owner : owners) {
-    const Handle object(H5Oopen(hdf5_.get(), owner.empty() ? "/" : owner.c_str(), H5P_DEFAULT));
+    const std::string path = object_of(owner);
+    if (path.empty()) {
+      continue;
+    }
+    const Handle object(H5Oopen(hdf5_.get(), path.c_str(), H5P_DEFAULT));
     Found found{&attributes, owner};
     hsize_t position = 0;
     check(

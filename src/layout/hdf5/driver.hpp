@@ -12,11 +12,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <hdf5.h>
 #include <optional>
 #include <string>
 
 #include "layout/hdf5/handle.hpp"
+#include "layout/hdf5/library.hpp"
 #include "layout/hdf5/overlay.hpp"
 #include "layout/placement.hpp"
 #include "storage/storage.hpp"

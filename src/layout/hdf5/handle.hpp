@@ -1,9 +1,10 @@
 // Owning libhdf5 ids, and its errors as ours.
 #pragma once
 
-#include <hdf5.h>
 #include <string>
 #include <utility>
+
+#include "layout/hdf5/library.hpp"
 
 namespace sluice::layout::hdf5 {
 

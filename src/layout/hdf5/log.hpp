@@ -2,10 +2,9 @@
 // of the checksum records. Other tools may ignore the group.
 #pragma once
 
-#include <array>
-#include <bit>
-#include <cstdint>
-#include <limits>
+#include <string>
+
+#include "layout/catalog.hpp"
 
 namespace sluice::layout::hdf5 {
 
@@ -16,27 +15,36 @@ inline constexpr int format_minor = 0;
 inline constexpr const char* group_name = "sluice";
 inline constexpr const char* commits_name = "sluice/commits";
 inline constexpr const char* checksums_name = "sluice/checksums";
-inline constexpr const char* time_name = "time";
 
-/// One row of /sluice/commits, 8 words of 64 bits.
-struct CommitRow {
-  static constexpr std::uint64_t no_step = std::numeric_limits<std::uint64_t>::max();
-  static constexpr std::size_t words = 8;
+/// Attribute of /sluice: how the objects are arranged; absent: stacked.
+inline constexpr const char* layout_attribute = "layout";
+inline constexpr const char* layout_stacked = "hdf5";
+inline constexpr const char* layout_grouped = "hdf5-grouped";
+inline constexpr const char* layout_netcdf4 = "netcdf4";
 
-  std::uint64_t step = no_step;
-  double time = 0;
-  std::uint64_t first_word = 0;  ///< of this commit's checksum words
-  std::uint64_t word_count = 0;
-  std::int64_t modified_ns = 0;  ///< mtime that the file was given
+/// In the grouped form each stepped variable has a dataset without data here, which says its type,
+/// its largest shape and its attributes.
+inline constexpr const char* prototypes_name = "sluice/variables";
+inline std::string prototype_path(const std::string& variable) {
+  return std::string(prototypes_name) + "/" + variable;
+}
+inline constexpr const char* step_group_prefix = "step_";
+/// The group of a step: numbers have six digits, more where they need them.
+std::string step_group(std::uint64_t step);
 
-  std::array<std::uint64_t, words> pack() const {
-    return {step, std::bit_cast<std::uint64_t>(time), first_word, word_count,
-            static_cast<std::uint64_t>(modified_ns)};
-  }
-  static CommitRow unpack(const std::uint64_t* row) {
-    return {row[0], std::bit_cast<double>(row[1]), row[2], row[3],
-            static_cast<std::int64_t>(row[4])};
-  }
-};
+/// Attribute of a varying variable: where the rows of each step are said.
+inline constexpr const char* varying_attribute = "rows_vary";
+using layout::length_suffix;
+
+/// Attribute (xarray's convention) by which a byte is a boolean.
+inline constexpr const char* flag_attribute = "dtype";
+inline constexpr const char* flag_type = "bool";
+
+/// Attribute (netCDF's convention) by which characters along the last dimension are text.
+inline constexpr const char* text_attribute = "_Encoding";
+inline constexpr const char* text_encoding = "utf-8";
+
+using layout::CommitRow;  // one row of /sluice/commits
+using layout::time_name;
 
 }  // namespace sluice::layout::hdf5

@@ -1,28 +1,29 @@
 #include "layout/hdf5/planner.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "layout/hdf5/catalog.hpp"
 #include "layout/hdf5/types.hpp"
 
 namespace sluice::layout::hdf5 {
 
-Hdf5Planner::Hdf5Planner(storage::File& file, const PlannerOptions& options)
-    : file_(file), options_(options) {
+Hdf5Planner::Hdf5Planner(storage::File& file, const PlannerOptions& options, Profile profile)
+    : file_(file), options_(options), profile_(profile) {
   state_.file = &file_;
   state_.writable = true;
 }
 
-std::unique_ptr<Hdf5Planner> Hdf5Planner::create(storage::File& file,
-                                                 const PlannerOptions& options) {
-  std::unique_ptr<Hdf5Planner> planner(new Hdf5Planner(file, options));
+std::unique_ptr<Hdf5Planner> Hdf5Planner::create(storage::File& file, const PlannerOptions& options,
+                                                 Profile profile) {
+  std::unique_ptr<Hdf5Planner> planner(new Hdf5Planner(file, options, profile));
   planner->open_new();
   return planner;
 }
 
 std::unique_ptr<Hdf5Planner> Hdf5Planner::append(storage::File& file,
                                                  const PlannerOptions& options) {
-  std::unique_ptr<Hdf5Planner> planner(new Hdf5Planner(file, options));
+  std::unique_ptr<Hdf5Planner> planner(new Hdf5Planner(file, options, Profile::stacked));
   planner->load_known();
   planner->open_existing();
   return planner;
@@ -55,6 +56,7 @@ void Hdf5Planner::open_new() {
   check(H5Pset_link_creation_order(creation_order_.get(), order), "creation order");
   hdf5_ = own(H5Fcreate(file_.path().c_str(), H5F_ACC_TRUNC, creation.get(), access.get()),
               file_.path());
+  scales_.clear();
   make_log();
 }
 
@@ -70,11 +72,22 @@ void Hdf5Planner::open_existing() {
   hdf5_ = own(H5Fopen(file_.path().c_str(), H5F_ACC_RDWR, access.get()), file_.path());
   on_disk_ = true;
   state_.frontier = state_.end_of_allocation;
+  if (profile_ == Profile::netcdf4) {
+    scales_.load(hdf5_.get());
+  }
 }
 
 void Hdf5Planner::load_known() {
   const auto catalog = Catalog::open(file_);
   catalog->require_ours();
+  if (catalog->set() != nullptr) {
+    throw Error(Code::unsupported, file_.path() +
+                                       ": is the index of a set of parts: append with "
+                                       "strategy file-per-process or file-per-node");
+  }
+  profile_ = catalog->grouped()  ? Profile::grouped
+             : catalog->netcdf() ? Profile::netcdf4
+                                 : Profile::stacked;
   for (const StoredVariable& stored : catalog->variables()) {
     definitions_.push_back(stored.definition);
     Made made;
@@ -82,12 +95,18 @@ void Hdf5Planner::load_known() {
     made.tile = stored.tile;
     made_.push_back(std::move(made));
   }
+  if (profile_ == Profile::grouped) {
+    const auto attributes = catalog->attributes();
+    std::copy_if(attributes.begin(), attributes.end(), std::back_inserter(inherited_),
+                 [&](const model::Attribute& a) { return is_variable(a.owner); });
+  }
   steps_ = catalog->steps();
   rows_ = catalog->commits().size();
   has_time_ = catalog->has_time();
   checksum_chunk_words_ = catalog->checksum_chunk_words();
   checksum_chunks_ = catalog->checksum_chunks();
-  committed_ = {steps_, rows_, checksum_chunks_, checksum_chunk_words_, has_time_};
+  committed_ = {steps_,           rows_, checksum_chunks_, checksum_chunk_words_, has_time_,
+                inherited_.size()};
 }
 
 void Hdf5Planner::define(const model::Definition& definition) {
@@ -102,6 +121,7 @@ void Hdf5Planner::set_attribute(const model::Attribute& attribute) {
 MetadataUpdate Hdf5Planner::seal() {
   const QuietErrors quiet;
   apply_attributes();
+  scales_.seal(hdf5_.get());
   check(H5Fflush(hdf5_.get(), H5F_SCOPE_GLOBAL), file_.path());
   if (!state_.failure.empty()) {
     throw Error(Code::io, std::exchange(state_.failure, {}));
@@ -137,7 +157,8 @@ void Hdf5Planner::committed() {
     made.committed = made.exists;
   }
   applied_.clear();
-  committed_ = {steps_, rows_, checksum_chunks_, checksum_chunk_words_, has_time_};
+  committed_ = {steps_,           rows_, checksum_chunks_, checksum_chunk_words_, has_time_,
+                inherited_.size()};
   on_disk_ = true;
 }
 
@@ -156,6 +177,7 @@ void Hdf5Planner::abandon() {
   checksum_chunks_ = committed_.checksum_chunks;
   checksum_chunk_words_ = committed_.checksum_chunk_words;
   has_time_ = committed_.has_time;
+  inherited_.resize(committed_.inherited);
   if (on_disk_) {
     open_existing();
   } else {

@@ -12,27 +12,29 @@
 #include "layout/hdf5/driver.hpp"
 #include "layout/hdf5/log.hpp"
 #include "layout/layout.hpp"
+#include "layout/netcdf4/scales.hpp"
 
 namespace sluice::layout::hdf5 {
 
-struct PlannerOptions {
-  /// Raw data of at least `threshold_bytes` starts at multiples of `alignment_bytes`.
-  std::uint64_t alignment_bytes = 4096;
-  std::uint64_t threshold_bytes = 4096;
+/// How the objects of a file are arranged.
+enum class Profile : std::uint8_t {
+  stacked,  ///< a stepped variable is one dataset with the steps in front
+  grouped,  ///< a stepped variable is one dataset a step, in a group a step
+  netcdf4,  ///< stacked, with the dimension scales that make it a netCDF-4 file
 };
 
 class Hdf5Planner final : public Planner {
  public:
   /// Plans a new file in the empty `file`, which must outlive the planner.
-  static std::unique_ptr<Hdf5Planner> create(storage::File& file, const PlannerOptions& options);
+  static std::unique_ptr<Hdf5Planner> create(storage::File& file, const PlannerOptions& options,
+                                             Profile profile = Profile::stacked);
   /// Plans additions to a file that Sluice wrote. Its variables are known() from the start.
   static std::unique_ptr<Hdf5Planner> append(storage::File& file, const PlannerOptions& options);
   ~Hdf5Planner() override;
 
-  /// The variables of an appended file, in the file's order.
-  const std::vector<model::Definition>& known() const noexcept { return definitions_; }
-  /// Chunk of a known variable without the step dimension.
-  const model::Dims& tile(std::uint32_t variable) const { return made_.at(variable).tile; }
+  const char* format() const override;
+  const std::vector<model::Definition>& known() const override { return definitions_; }
+  const model::Dims& tile(std::uint32_t variable) const override { return made_.at(variable).tile; }
 
   std::uint64_t steps() const override { return steps_; }
   std::uint64_t committed_end() const override { return state_.frontier; }
@@ -52,31 +54,53 @@ class Hdf5Planner final : public Planner {
     bool committed = false;
   };
 
-  Hdf5Planner(storage::File& file, const PlannerOptions& options);
+  Hdf5Planner(storage::File& file, const PlannerOptions& options, Profile profile);
   void open_new();
   void open_existing();
   void load_known();
   void make_log();
+  void make_commits();
+  void make_checksums(std::uint64_t chunk_words);
   void close() noexcept;
 
   hid_t dataset(std::uint32_t variable);
-  void make(std::uint32_t variable, const model::Dims& tile);
-  void make_fixed(std::uint32_t variable, hid_t list);
+  void make(std::uint32_t variable, const model::Dims& tile, bool places_now = true);
+  void make_fixed(std::uint32_t variable, hid_t list, bool places_now);
   void make_stepped(std::uint32_t variable, hid_t list);
+  Handle creation_list(const model::Definition& definition) const;
+  /// Attributes that say how a variable is to be read.
+  void mark(hid_t dataset, const model::Definition& definition) const;
+  /// netCDF knows neither enumerations nor compounds of a file's own.
+  Handle type_in_file(const Type& type) const;
+  /// The dimensions of a dataset: `shape`, and netCDF's for the characters of text.
+  model::Dims dims_in_file(const model::Definition& definition, model::Dims shape) const;
+  void write_attribute_of(hid_t owner, const std::string& name,
+                          const model::AttributeValue& value) const;
+  /// Tells netCDF the dimensions of a variable that was just made.
+  void attach_dimensions(std::uint32_t variable);
+  void make_scale(const netcdf4::Use& use);
+  void make_prototype(std::uint32_t variable);
+  void make_step_group(std::uint64_t step, double time);
   void make_groups(const std::string& path);
   void extend(std::uint32_t variable, std::uint64_t steps);
   Placement place_fixed(std::uint32_t variable);
-  Placement place_step(std::uint32_t variable, std::uint64_t step);
+  std::uint64_t place_contiguous(hid_t dataset, const model::Definition& definition);
+  Placement place_step(const Touched& touched, std::uint64_t step);
+  Placement place_group(const Touched& touched, std::uint64_t step);
   Placement place_checksums(std::uint64_t words, CommitRow& row);
   void append_row(const CommitRow& row);
+  void make_time();
   void append_time(std::uint64_t step, double time);
   void apply_attributes();
+  bool apply(const model::Attribute& attribute);
+  bool is_variable(const std::string& name) const;
   /// Enters the chunk that begins at element `at` and returns its address.
   std::uint64_t note_chunk(hid_t dataset, const hsize_t* at, std::uint64_t chunk_bytes,
                            const std::string& name);
 
   storage::File& file_;
   PlannerOptions options_;
+  Profile profile_;
   DriverState state_;
   Handle hdf5_;
   Handle creation_order_;  ///< group creation list that tracks and indexes creation order
@@ -89,11 +113,14 @@ class Hdf5Planner final : public Planner {
   struct Counters {
     std::uint64_t steps, rows, checksum_chunks, checksum_chunk_words;
     bool has_time;
+    std::size_t inherited;
   } committed_{};
   std::vector<model::Definition> definitions_;
   std::vector<Made> made_;
   std::vector<model::Attribute> pending_;
   std::vector<model::Attribute> applied_;
+  std::vector<model::Attribute> inherited_;  ///< grouped: for the dataset of every further step
+  netcdf4::Scales scales_;
 };
 
 }  // namespace sluice::layout::hdf5

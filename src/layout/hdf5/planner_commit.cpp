@@ -13,13 +13,21 @@ CommitPlan Hdf5Planner::plan_commit(const CommitRequest& request) {
   const QuietErrors quiet;
   CommitPlan plan;
   plan.step = steps_;
+  const bool is_grouped = profile_ == Profile::grouped;
   for (const Touched& touched : request.touched) {
     if (!made_[touched.variable].exists) {
       make(touched.variable, touched.tile);
     }
-    plan.placements.push_back(definitions_[touched.variable].stepped
-                                  ? place_step(touched.variable, steps_)
-                                  : place_fixed(touched.variable));
+  }
+  if (is_grouped && request.is_step) {
+    make_step_group(steps_, request.time);
+    apply_attributes();  // the datasets of this step inherit them
+  }
+  for (const Touched& touched : request.touched) {
+    const bool is_stepped = definitions_[touched.variable].stepped;
+    plan.placements.push_back(!is_stepped  ? place_fixed(touched.variable)
+                              : is_grouped ? place_group(touched, steps_)
+                                           : place_step(touched, steps_));
   }
   CommitRow row;
   row.time = request.time;
@@ -29,7 +37,7 @@ CommitPlan Hdf5Planner::plan_commit(const CommitRequest& request) {
     append_time(steps_, request.time);
     ++steps_;
     for (std::uint32_t v = 0; v < definitions_.size(); ++v) {
-      if (definitions_[v].stepped && made_[v].exists) {
+      if (definitions_[v].stepped && made_[v].exists && !is_grouped) {
         extend(v, steps_);
       }
     }
@@ -47,7 +55,11 @@ CommitPlan Hdf5Planner::plan_commit(const CommitRequest& request) {
       last = std::max(last, hull.offset + hull.length);
     }
   };
-  std::for_each(plan.placements.begin(), plan.placements.end(), include);
+  for (const Placement& placement : plan.placements) {
+    if (!definitions_[placement.variable()].partial) {
+      include(placement);  // the holes of partial variables shall cost no space
+    }
+  }
   if (plan.checksums) {
     include(*plan.checksums);
   }
@@ -58,7 +70,7 @@ CommitPlan Hdf5Planner::plan_commit(const CommitRequest& request) {
 void Hdf5Planner::extend(std::uint32_t variable, std::uint64_t steps) {
   std::array<hsize_t, model::max_rank> extent{};
   extent[0] = steps;
-  const Dims& shape = definitions_[variable].shape;
+  const Dims shape = dims_in_file(definitions_[variable], definitions_[variable].shape);
   for (int d = 0; d < shape.rank(); ++d) {
     extent[static_cast<std::size_t>(d) + 1] = shape[d];
   }
@@ -70,11 +82,12 @@ Placement Hdf5Planner::place_fixed(std::uint32_t variable) {
   const bool is_empty = definition.bytes_per_step() == 0;
   std::vector<std::uint64_t> addresses;
   if (!is_empty) {
-    const haddr_t address = H5Dget_offset(dataset(variable));
-    if (address == HADDR_UNDEF) {
-      throw Error(Code::internal, definition.name + ": libhdf5 gave no address");
-    }
-    if (made_[variable].committed || address < state_.frontier) {
+    // Another program, or the library itself (`time`), may have made it in chunks.
+    const Handle list = own(H5Dget_create_plist(dataset(variable)), definition.name);
+    const bool is_contiguous = H5Pget_layout(list.get()) == H5D_CONTIGUOUS;
+    const std::uint64_t address =
+        is_contiguous ? place_contiguous(dataset(variable), definition) : 0;
+    if (address < state_.frontier) {
       throw Error(Code::unsupported,
                   definition.name +
                       ": was written by an earlier commit, and committed data is never overwritten "
@@ -83,6 +96,23 @@ Placement Hdf5Planner::place_fixed(std::uint32_t variable) {
     addresses.push_back(address);
   }
   return {variable, definition.type.bytes, definition.shape, definition.shape, addresses};
+}
+
+std::uint64_t Hdf5Planner::place_contiguous(hid_t dataset, const model::Definition& definition) {
+  const haddr_t address = H5Dget_offset(dataset);
+  if (address != HADDR_UNDEF) {
+    return address;
+  }
+  // A coordinate variable that was made for its dimension's sake: a write makes libhdf5 allocate.
+  const std::uint64_t bytes = definition.bytes_per_step();
+  const Handle type = type_in_file(definition.type);
+  const void* placeholder = state_.placeholder.reserve(bytes);
+  if (H5Dwrite(dataset, type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, placeholder) < 0) {
+    const std::string why = state_.failure.empty() ? last_error() : state_.failure;
+    state_.failure.clear();
+    throw Error(Code::internal, definition.name + ": allocating: " + why);
+  }
+  return state_.take_noted(bytes, definition.name).offset;
 }
 
 std::uint64_t Hdf5Planner::note_chunk(hid_t dataset, const hsize_t* at, std::uint64_t chunk_bytes,
@@ -96,12 +126,15 @@ std::uint64_t Hdf5Planner::note_chunk(hid_t dataset, const hsize_t* at, std::uin
   return state_.take_noted(chunk_bytes, name).offset;
 }
 
-Placement Hdf5Planner::place_step(std::uint32_t variable, std::uint64_t step) {
+Placement Hdf5Planner::place_step(const Touched& touched, std::uint64_t step) {
+  const std::uint32_t variable = touched.variable;
   const model::Definition& definition = definitions_[variable];
   const Dims& tile = made_[variable].tile;
   extend(variable, step + 1);
   const Dims grid = grid_of(definition.shape, tile);
   const std::uint64_t count = definition.shape.volume() == 0 ? 0 : grid.volume();
+  // A step with fewer rows gets the chunks of those rows only.
+  const std::uint64_t rows = touched.shape.empty() ? absent : touched.shape[0];
   std::vector<std::uint64_t> addresses;
   addresses.reserve(count);
   Dims cell = Dims::filled(grid.rank(), 0);
@@ -110,8 +143,11 @@ Placement Hdf5Planner::place_step(std::uint32_t variable, std::uint64_t step) {
     for (int d = 0; d < grid.rank(); ++d) {
       at[static_cast<std::size_t>(d) + 1] = cell[d] * tile[d];
     }
-    addresses.push_back(note_chunk(dataset(variable), at.data(),
-                                   tile.volume() * definition.type.bytes, definition.name));
+    const bool is_there = grid.rank() == 0 || cell[0] * tile[0] < rows;
+    addresses.push_back(is_there
+                            ? note_chunk(dataset(variable), at.data(),
+                                         tile.volume() * definition.type.bytes, definition.name)
+                            : absent);
     for (int d = grid.rank() - 1; d >= 0 && ++cell[d] == grid[d]; --d) {
       cell[d] = 0;
     }
@@ -125,16 +161,7 @@ Placement Hdf5Planner::place_checksums(std::uint64_t words, CommitRow& row) {
   if (checksum_chunk_words_ == 0) {
     const std::uint64_t pages = (words + page_words - 1) / page_words;
     checksum_chunk_words_ = std::min(pages * page_words, most_words);
-    const hsize_t none = 0;
-    const hsize_t unlimited = H5S_UNLIMITED;
-    const hsize_t chunk = checksum_chunk_words_;
-    const Handle space = own(H5Screate_simple(1, &none, &unlimited), checksums_name);
-    const Handle list = own(H5Pcreate(H5P_DATASET_CREATE), checksums_name);
-    check(H5Pset_chunk(list.get(), 1, &chunk), checksums_name);
-    check(H5Pset_obj_track_times(list.get(), false), checksums_name);
-    own(H5Dcreate2(hdf5_.get(), checksums_name, H5T_STD_U64LE, space.get(), H5P_DEFAULT, list.get(),
-                   H5P_DEFAULT),
-        checksums_name);
+    make_checksums(checksum_chunk_words_);
   }
   const std::uint64_t chunks = (words + checksum_chunk_words_ - 1) / checksum_chunk_words_;
   const Handle dataset = own(H5Dopen2(hdf5_.get(), checksums_name, H5P_DEFAULT), checksums_name);

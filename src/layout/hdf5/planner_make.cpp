@@ -3,6 +3,7 @@
 #include <array>
 
 #include "layout/chunking.hpp"
+#include "layout/hdf5/fill.hpp"
 #include "layout/hdf5/planner.hpp"
 #include "layout/hdf5/types.hpp"
 
@@ -13,7 +14,9 @@ namespace {
 using model::Dims;
 
 /// A dataset that grows along its first dimension, in chunks of `chunk`.
-Handle make_growing(hid_t file, const char* name, hid_t type, const Dims& dims, const Dims& chunk) {
+/// `fill`: one element, null for zeros.
+Handle make_growing(hid_t file, const char* name, hid_t type, const Dims& dims, const Dims& chunk,
+                    const void* fill = nullptr) {
   std::array<hsize_t, model::max_rank> extent{};
   std::array<hsize_t, model::max_rank> limit{};
   std::array<hsize_t, model::max_rank> tile{};
@@ -26,39 +29,21 @@ Handle make_growing(hid_t file, const char* name, hid_t type, const Dims& dims, 
   const Handle space = own(H5Screate_simple(dims.rank(), extent.data(), limit.data()), name);
   const Handle list = own(H5Pcreate(H5P_DATASET_CREATE), name);
   check(H5Pset_chunk(list.get(), dims.rank(), tile.data()), name);
+  if (fill != nullptr) {
+    check(H5Pset_fill_value(list.get(), type, fill), name);
+  }
   check(H5Pset_obj_track_times(list.get(), false), name);
   return own(H5Dcreate2(file, name, type, space.get(), H5P_DEFAULT, list.get(), H5P_DEFAULT), name);
-}
-
-bool is_number(const Type& type) {
-  return type.kind != Kind::string && type.kind != Kind::boolean && type.kind != Kind::c64 &&
-         type.kind != Kind::c128;
-}
-
-/// A fill value set by the user is also what marks a variable as partial when the file is opened.
-void set_fill(hid_t list, const model::Definition& definition) {
-  if (is_number(definition.type)) {
-    check(H5Pset_fill_value(list, H5T_NATIVE_DOUBLE, &definition.fill), definition.name);
-    return;
-  }
-  const Handle type = file_type(definition.type);
-  const std::vector<std::byte> zeros(definition.type.bytes);
-  check(H5Pset_fill_value(list, type.get(), zeros.data()), definition.name);
-}
-
-/// netCDF's attribute must have the type of the variable.
-void write_fill_attribute(hid_t dataset, const model::Definition& definition) {
-  const Handle type = file_type(definition.type);
-  const Handle space = dataspace({1});
-  const Handle attribute =
-      own(H5Acreate2(dataset, "_FillValue", type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT),
-          definition.name);
-  check(H5Awrite(attribute.get(), H5T_NATIVE_DOUBLE, &definition.fill), definition.name);
 }
 
 /// Rows of one 4 KiB chunk: a commit rewrites at most that much in place.
 constexpr std::uint64_t rows_per_chunk = 4096 / (CommitRow::words * 8);
 constexpr std::uint64_t times_per_chunk = 4096 / 8;
+
+/// Dimensions of Sluice's own datasets: without them netCDF would invent some when it appends.
+constexpr const char* commit_scale = "sluice/commit";
+constexpr const char* column_scale = "sluice/column";
+constexpr const char* word_scale = "sluice/word";
 
 }  // namespace
 
@@ -68,11 +53,35 @@ void Hdf5Planner::make_log() {
   write_attribute(group.get(), "format_major", std::int32_t{format_major});
   write_attribute(group.get(), "format_minor", std::int32_t{format_minor});
   write_attribute(group.get(), "written_by", std::string("Sluice"));
+  if (profile_ != Profile::stacked) {
+    write_attribute(group.get(), layout_attribute,
+                    std::string(profile_ == Profile::grouped ? layout_grouped : layout_netcdf4));
+  }
+  make_commits();
+  if (profile_ == Profile::netcdf4) {
+    netcdf4::write_properties(hdf5_.get());
+  }
+}
+
+void Hdf5Planner::make_commits() {
   const Handle commits = make_growing(hdf5_.get(), commits_name, H5T_STD_U64LE,
                                       {0, CommitRow::words}, {rows_per_chunk, CommitRow::words});
   write_attribute(commits.get(), "columns",
                   std::string("step, time (bits of float64), first checksum word, checksum words, "
                               "mtime in ns, unused, unused, unused"));
+  if (profile_ == Profile::netcdf4) {
+    scales_.make_plain(hdf5_.get(), commit_scale, {"commit", 0, true});
+    scales_.make_plain(hdf5_.get(), column_scale, {"column", CommitRow::words, false});
+    scales_.attach(hdf5_.get(), commits.get(), commits_name, {commit_scale, column_scale});
+  }
+}
+
+void Hdf5Planner::make_checksums(std::uint64_t chunk_words) {
+  const Handle made = make_growing(hdf5_.get(), checksums_name, H5T_STD_U64LE, {0}, {chunk_words});
+  if (profile_ == Profile::netcdf4) {
+    scales_.make_plain(hdf5_.get(), word_scale, {"word", 0, true});
+    scales_.attach(hdf5_.get(), made.get(), checksums_name, {word_scale});
+  }
 }
 
 void Hdf5Planner::make_groups(const std::string& path) {
@@ -95,35 +104,98 @@ hid_t Hdf5Planner::dataset(std::uint32_t variable) {
   return made.dataset.get();
 }
 
-void Hdf5Planner::make(std::uint32_t variable, const Dims& tile) {
-  const model::Definition& definition = definitions_[variable];
-  const Handle list = own(H5Pcreate(H5P_DATASET_CREATE), definition.name);
+Handle Hdf5Planner::type_in_file(const Type& type) const {
+  if (profile_ == Profile::netcdf4 && type.kind == Kind::boolean) {
+    return own(H5Tcopy(H5T_STD_I8LE), "number type");
+  }
+  if (profile_ == Profile::netcdf4 && type.kind == Kind::string) {
+    return own(H5Tcopy(H5T_C_S1), "character type");
+  }
+  return file_type(type);
+}
+
+Dims Hdf5Planner::dims_in_file(const model::Definition& definition, Dims shape) const {
+  if (profile_ == Profile::netcdf4 && definition.type.kind == Kind::string) {
+    shape.push_back(definition.type.bytes);
+  }
+  return shape;
+}
+
+void Hdf5Planner::write_attribute_of(hid_t owner, const std::string& name,
+                                     const model::AttributeValue& value) const {
+  if (profile_ == Profile::netcdf4) {
+    netcdf4::write_attribute(owner, name, value);
+  } else {
+    write_attribute(owner, name, value);
+  }
+}
+
+void Hdf5Planner::make(std::uint32_t variable, const Dims& tile, bool places_now) {
+  const model::Definition definition = definitions_[variable];
+  made_[variable].tile = tile;
+  made_[variable].exists = true;
+  if (profile_ == Profile::grouped && definition.stepped) {
+    make_prototype(variable);
+    return;
+  }
+  if (profile_ == Profile::netcdf4 && scales_.has(definition.name)) {
+    throw Error(Code::unsupported,
+                definition.name +
+                    ": format netcdf4: an earlier commit made this dimension without coordinates: "
+                    "define its variable before the first step that uses it");
+  }
+  const Handle list = creation_list(definition);
+  make_groups(definition.name);
+  if (definition.stepped) {
+    make_stepped(variable, list.get());
+  } else {
+    make_fixed(variable, list.get(), places_now);
+  }
+  mark(dataset(variable), definition);
+  if (profile_ == Profile::netcdf4) {
+    if (definition.type.kind == Kind::boolean) {
+      netcdf4::write_attribute(dataset(variable), flag_attribute, std::string(flag_type));
+    } else if (definition.type.kind == Kind::string) {
+      netcdf4::write_attribute(dataset(variable), text_attribute, std::string(text_encoding));
+    }
+    attach_dimensions(variable);
+  }
+}
+
+Handle Hdf5Planner::creation_list(const model::Definition& definition) const {
+  Handle list = own(H5Pcreate(H5P_DATASET_CREATE), definition.name);
   check(H5Pset_obj_track_times(list.get(), false), definition.name);
   check(H5Pset_attr_creation_order(list.get(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED),
         definition.name);
   if (definition.partial) {
-    set_fill(list.get(), definition);
+    set_fill(list.get(), definition, type_in_file(definition.type).get());
   }
-  make_groups(definition.name);
-  made_[variable].tile = tile;
-  if (definition.stepped) {
-    make_stepped(variable, list.get());
-  } else {
-    make_fixed(variable, list.get());
+  return list;
+}
+
+void Hdf5Planner::mark(hid_t dataset, const model::Definition& definition) const {
+  if (definition.partial) {
+    write_fill_attribute(dataset, definition);
   }
-  made_[variable].exists = true;
-  if (definition.partial && is_number(definition.type)) {
-    write_fill_attribute(dataset(variable), definition);
+  if (definition.varying) {
+    write_attribute_of(dataset, varying_attribute,
+                       profile_ == Profile::grouped
+                           ? std::string("as the dataset of each step says")
+                           : definition.name + length_suffix);
   }
 }
 
-void Hdf5Planner::make_fixed(std::uint32_t variable, hid_t list) {
+void Hdf5Planner::make_fixed(std::uint32_t variable, hid_t list, bool places_now) {
   const model::Definition& definition = definitions_[variable];
-  const Handle type = file_type(definition.type);
-  const Handle space = dataspace(definition.shape);
+  const Handle type = type_in_file(definition.type);
+  const Handle space = dataspace(dims_in_file(definition, definition.shape));
   check(H5Pset_layout(list, H5D_CONTIGUOUS), definition.name);
-  check(H5Pset_alloc_time(list, H5D_ALLOC_TIME_EARLY), definition.name);
-  check(H5Pset_fill_time(list, H5D_FILL_TIME_NEVER), definition.name);
+  check(H5Pset_alloc_time(list, places_now ? H5D_ALLOC_TIME_EARLY : H5D_ALLOC_TIME_LATE),
+        definition.name);
+  // What is never put shall read as the fill value: only without space does libhdf5 ask for it.
+  const bool is_filled = definition.partial && !places_now;
+  check(H5Pset_fill_time(list, is_filled ? H5D_FILL_TIME_IFSET : H5D_FILL_TIME_NEVER),
+        definition.name);
   made_[variable].dataset = own(H5Dcreate2(hdf5_.get(), definition.name.c_str(), type.get(),
                                            space.get(), H5P_DEFAULT, list, H5P_DEFAULT),
                                 definition.name);
@@ -131,8 +203,10 @@ void Hdf5Planner::make_fixed(std::uint32_t variable, hid_t list) {
 
 void Hdf5Planner::make_stepped(std::uint32_t variable, hid_t list) {
   const model::Definition& definition = definitions_[variable];
-  const Handle type = file_type(definition.type);
-  const int rank = definition.shape.rank() + 1;
+  const Handle type = type_in_file(definition.type);
+  const Dims shape = dims_in_file(definition, definition.shape);
+  const Dims tile = dims_in_file(definition, made_[variable].tile);
+  const int rank = shape.rank() + 1;
   std::array<hsize_t, model::max_rank> extent{};
   std::array<hsize_t, model::max_rank> limit{};
   std::array<hsize_t, model::max_rank> chunk{};
@@ -140,8 +214,8 @@ void Hdf5Planner::make_stepped(std::uint32_t variable, hid_t list) {
   chunk[0] = 1;
   for (int d = 1; d < rank; ++d) {
     const auto i = static_cast<std::size_t>(d);
-    extent[i] = limit[i] = definition.shape[d - 1];
-    chunk[i] = made_[variable].tile[d - 1];
+    extent[i] = limit[i] = shape[d - 1];
+    chunk[i] = tile[d - 1];
   }
   const Handle space = own(H5Screate_simple(rank, extent.data(), limit.data()), definition.name);
   check(H5Pset_chunk(list, rank, chunk.data()), definition.name);
@@ -155,46 +229,78 @@ void Hdf5Planner::make_all() {
   for (std::uint32_t v = 0; v < definitions_.size(); ++v) {
     if (!made_[v].exists) {
       const Dims& shape = definitions_[v].shape;
-      make(v, choose_tile(shape, definitions_[v].type.bytes, Decomposition(shape.rank())));
+      make(v, choose_tile(shape, definitions_[v].type.bytes, Decomposition(shape.rank())),
+           !definitions_[v].partial);
     }
-    if (definitions_[v].stepped) {
+    if (definitions_[v].stepped && profile_ != Profile::grouped) {
       extend(v, steps_);
     }
   }
 }
 
+bool Hdf5Planner::is_variable(const std::string& name) const {
+  return std::any_of(definitions_.begin(), definitions_.end(),
+                     [&](const model::Definition& d) { return d.name == name; });
+}
+
 void Hdf5Planner::apply_attributes() {
   std::vector<model::Attribute> waiting;
   for (model::Attribute& attribute : pending_) {
-    const auto known = std::find_if(definitions_.begin(), definitions_.end(),
-                                    [&](const auto& d) { return d.name == attribute.owner; });
-    const bool is_variable = known != definitions_.end();
-    if (is_variable && !made_[static_cast<std::size_t>(known - definitions_.begin())].exists) {
-      waiting.push_back(std::move(attribute));  // until a commit makes the variable
-      continue;
+    if (apply(attribute)) {
+      applied_.push_back(std::move(attribute));
+    } else {
+      waiting.push_back(std::move(attribute));  // until a commit makes its owner
     }
-    if (!is_variable && !attribute.owner.empty()) {
-      make_groups(attribute.owner + "/x");
-    }
-    const std::string owner = attribute.owner.empty() ? "/" : attribute.owner;
-    hid_t object = H5Oopen(hdf5_.get(), owner.c_str(), H5P_DEFAULT);
-    checked(object, owner);
-    const Handle holder(object);
-    write_attribute(object, attribute.name, attribute.value);
-    applied_.push_back(std::move(attribute));
   }
   pending_ = std::move(waiting);
 }
 
+bool Hdf5Planner::apply(const model::Attribute& attribute) {
+  const auto known = std::find_if(definitions_.begin(), definitions_.end(),
+                                  [&](const auto& d) { return d.name == attribute.owner; });
+  const bool is_ours = known != definitions_.end() || attribute.owner == time_name;
+  std::string path = attribute.owner.empty() ? "/" : attribute.owner;
+  if (known != definitions_.end() && known->stepped && profile_ == Profile::grouped) {
+    path = prototype_path(attribute.owner);
+    if (!made_[static_cast<std::size_t>(known - definitions_.begin())].exists) {
+      return false;
+    }
+    inherited_.push_back(attribute);
+  } else if (is_ours) {
+    // Negative where even the group on the way is not there yet.
+    if (H5Lexists(hdf5_.get(), path.c_str(), H5P_DEFAULT) <= 0) {
+      return false;
+    }
+  } else if (!attribute.owner.empty()) {
+    make_groups(attribute.owner + "/x");
+  }
+  const hid_t object = H5Oopen(hdf5_.get(), path.c_str(), H5P_DEFAULT);
+  checked(object, path);
+  const Handle holder(object);
+  write_attribute_of(object, attribute.name, attribute.value);
+  return true;
+}
+
+void Hdf5Planner::make_time() {
+  const double none = std::nan("");  // of steps that were given no time
+  const Handle made =
+      make_growing(hdf5_.get(), time_name, H5T_IEEE_F64LE, {0}, {times_per_chunk}, &none);
+  has_time_ = true;
+  if (profile_ == Profile::netcdf4) {
+    netcdf4::write_attribute(made.get(), "units", std::string("1"));
+    scales_.make_coordinate(made.get(), time_name);
+  }
+}
+
 void Hdf5Planner::append_time(std::uint64_t step, double time) {
-  const bool taken = std::any_of(definitions_.begin(), definitions_.end(),
-                                 [](const model::Definition& d) { return d.name == time_name; });
-  if (taken || (!has_time_ && std::isnan(time))) {
+  const bool is_needed = profile_ == Profile::netcdf4 || has_time_ || !std::isnan(time);
+  // In an appended file the library's own `time` is among the known variables too.
+  const bool is_callers = !has_time_ && is_variable(time_name);
+  if (is_callers || profile_ == Profile::grouped || !is_needed) {
     return;
   }
   if (!has_time_) {
-    make_growing(hdf5_.get(), time_name, H5T_IEEE_F64LE, {0}, {times_per_chunk});
-    has_time_ = true;
+    make_time();
   }
   const Handle dataset = own(H5Dopen2(hdf5_.get(), time_name, H5P_DEFAULT), time_name);
   const hsize_t extent = step + 1;

@@ -1,0 +1,110 @@
+// What a file holds and where: the reading side of a layout.
+//
+// Opened on one rank; the others get Placements. Whoever reads asks here only, so that the rooms
+// above need not know which format a file has.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "layout/part_set.hpp"
+#include "layout/placement.hpp"
+#include "model/definition.hpp"
+
+namespace sluice::layout {
+
+/// The variable in which formats with a place for it keep the time of each step.
+inline constexpr const char* time_name = "time";
+
+/// The companion of a varying variable `x`, where the format has one, is `x_length`.
+inline constexpr const char* length_suffix = "_length";
+
+/// What is kept of one commit: one row of 8 words of 64 bits.
+struct CommitRow {
+  static constexpr std::uint64_t no_step = std::numeric_limits<std::uint64_t>::max();
+  static constexpr std::size_t words = 8;
+
+  std::uint64_t step = no_step;
+  double time = 0;
+  std::uint64_t first_word = 0;  ///< of this commit's checksum words
+  std::uint64_t word_count = 0;
+  std::int64_t modified_ns = 0;  ///< mtime that the file was given
+
+  std::array<std::uint64_t, words> pack() const {
+    return {step, std::bit_cast<std::uint64_t>(time), first_word, word_count,
+            static_cast<std::uint64_t>(modified_ns)};
+  }
+  static CommitRow unpack(const std::uint64_t* row) {
+    return {row[0], std::bit_cast<double>(row[1]), row[2], row[3],
+            static_cast<std::int64_t>(row[4])};
+  }
+};
+
+struct StoredVariable {
+  model::Definition definition;
+  bool big_endian = false;
+  /// Can every rank read it by Placement? Otherwise (compressed, compact, virtual, external,
+  /// Fortran order) only through Catalog::read.
+  bool placeable = false;
+  model::Dims tile;  ///< chunk without the step dimension; the shape for contiguous data
+  /// How it is kept, in words: "contiguous", "chunked", "chunked, deflate", "compact", "virtual",
+  /// ...
+  std::string storage;
+};
+
+/// A dataset that Sluice cannot read, and what its type is.
+struct UnreadableDataset {
+  std::string name;
+  std::string type;
+};
+
+class Catalog {
+ public:
+  virtual ~Catalog() = default;
+
+  /// Name of the format's row in formats().
+  virtual const char* format() const = 0;
+  /// Every array whose type has a Sluice counterpart, but for the library's own.
+  const std::vector<StoredVariable>& variables() const noexcept { return variables_; }
+  /// The other ones.
+  const std::vector<UnreadableDataset>& unreadable() const noexcept { return unreadable_; }
+  /// Did Sluice write the file, and does it say so?
+  bool ours() const noexcept { return ours_; }
+  std::uint64_t steps() const noexcept { return steps_; }
+  const std::vector<CommitRow>& commits() const noexcept { return commits_; }
+  bool has_time() const noexcept { return has_time_; }
+  /// Of the index of a set of parts: the set; nullptr for ordinary files.
+  const PartSet* set() const noexcept { return set_ ? &*set_ : nullptr; }
+
+  /// Where a placeable variable's elements are, of one step (ignored for fixed variables). Tiles
+  /// that overlap `region` are looked up, the others are absent in the answer.
+  virtual Placement locate(std::uint32_t variable, std::uint64_t step,
+                           const model::Box& region) = 0;
+  /// Reads a box through the format's library (one rank, converted to dense little-endian file
+  /// type). The part of a varying variable that the step does not have is left as it is in `out`.
+  virtual void read(std::uint32_t variable, std::uint64_t step, const model::Box& box,
+                    std::span<std::byte> out) = 0;
+  /// Rows of every step of a varying variable; empty for others.
+  virtual std::vector<std::uint64_t> rows_by_step(std::uint32_t variable) = 0;
+  /// The checksum words of one commit.
+  virtual std::vector<std::uint64_t> checksum_words(const CommitRow& commit) = 0;
+  /// The attributes of the file, its groups and variables.
+  virtual std::vector<model::Attribute> attributes() = 0;
+
+ protected:
+  bool ours_ = false;
+  bool has_time_ = false;
+  std::uint64_t steps_ = 0;
+  std::vector<CommitRow> commits_;
+  std::vector<StoredVariable> variables_;
+  std::vector<UnreadableDataset> unreadable_;
+  std::optional<PartSet> set_;
+};
+
+}  // namespace sluice::layout

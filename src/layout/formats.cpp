@@ -1,0 +1,280 @@
+#include "layout/formats.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "layout/hdf5/catalog.hpp"
+#include "layout/hdf5/planner.hpp"
+#include "layout/netcdf4/rules.hpp"
+#include "layout/npy/catalog.hpp"
+#include "layout/npy/planner.hpp"
+#include "model/name.hpp"
+
+namespace sluice::layout {
+
+namespace {
+
+constexpr std::array<Format, 4> all{{
+    {.name = "hdf5",
+     .option = "hdf5",
+     .form = "stacked",
+     .endings = "",
+     .best = Durability::step,
+     .many = true,
+     .names = true,
+     .attributes = true,
+     .times = true,
+     .checksums = true,
+     .tiled = true,
+     .varying = true,
+     .length_variable = true,
+     .complex = true,
+     .index = true,
+     .instead = ""},
+    {.name = "hdf5-grouped",
+     .option = "hdf5",
+     .form = "grouped",
+     .endings = "",
+     .best = Durability::step,
+     .many = true,
+     .names = true,
+     .attributes = true,
+     .times = true,
+     .checksums = true,
+     .tiled = false,
+     .varying = true,
+     .length_variable = false,
+     .complex = true,
+     .index = false,
+     .instead = "use form stacked"},
+    {.name = "netcdf4",
+     .option = "netcdf4",
+     .form = "stacked",
+     .endings = ".nc .nc4 .cdf",
+     .best = Durability::step,
+     .many = true,
+     .names = true,
+     .attributes = true,
+     .times = true,
+     .checksums = true,
+     .tiled = true,
+     .varying = true,
+     .length_variable = true,
+     .complex = false,
+     .index = false,
+     .instead = "use format hdf5"},
+    {.name = "npy",
+     .option = "npy",
+     .form = "stacked",
+     .endings = ".npy",
+     .best = Durability::close,
+     .many = false,
+     .names = false,
+     .attributes = false,
+     .times = false,
+     .checksums = false,
+     .tiled = false,
+     .varying = false,
+     .length_variable = false,
+     .complex = true,
+     .index = false,
+     .instead = "use format hdf5 or netcdf4"},
+}};
+
+[[noreturn]] void refuse(const Format& format, const std::string& what, const std::string& why) {
+  throw Error(Code::unsupported,
+              what + ": format " + format.name + " " + why + ": " + format.instead);
+}
+
+bool has_ending(const std::string& path, const std::string& endings) {
+  const std::size_t dot = path.rfind('.');
+  if (dot == std::string::npos || path.find('/', dot) != std::string::npos) {
+    return false;
+  }
+  return (" " + endings + " ").find(" " + path.substr(dot) + " ") != std::string::npos;
+}
+
+const Format* find(const std::string& option, const std::string& form) {
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Format& format) {
+    return format.option == option && format.form == form;
+  });
+  return found == all.end() ? nullptr : &*found;
+}
+
+constexpr std::array<unsigned char, 8> hdf5_signature{0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
+
+/// HDF5's signature may stand at 0, 512, 1024, ... behind a user block; more than that is not
+/// looked for where all that is wanted is a verdict.
+bool may_be_hdf5(storage::File& file) {
+  const std::uint64_t size = file.size();
+  for (std::uint64_t at = 0; at + hdf5_signature.size() <= size; at = at == 0 ? 512 : at * 2) {
+    std::array<std::byte, hdf5_signature.size()> bytes{};
+    if (file.read(at, bytes) == bytes.size() &&
+        std::memcmp(bytes.data(), hdf5_signature.data(), hdf5_signature.size()) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::string option_names() {
+  std::string names = "auto";
+  for (const Format& format : all) {
+    if (names.find(format.option) == std::string::npos) {
+      names += std::string(", ") + format.option;
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+std::span<const Format> formats() { return all; }
+
+const Format& format_of(const std::string& path, const Options& options) {
+  std::string option = options.format;
+  if (option == "auto") {
+    const auto named = std::find_if(all.begin(), all.end(), [&](const Format& format) {
+      return has_ending(path, format.endings);
+    });
+    option = named == all.end() ? all[0].option : named->option;
+  }
+  if (find(option, "stacked") == nullptr) {
+    throw Error(Code::invalid_argument,
+                "format \"" + option + "\" is not known: use one of " + option_names());
+  }
+  if (options.form != "stacked" && options.form != "grouped") {
+    throw Error(Code::invalid_argument,
+                "form \"" + options.form + "\" is not known: use stacked or grouped");
+  }
+  const Format* format = find(option, options.form);
+  if (format == nullptr) {
+    throw Error(Code::unsupported, path + ": form " + options.form + ": format " + option +
+                                       " has no such form: use form stacked, or format hdf5");
+  }
+  return *format;
+}
+
+const Format& format_named(const std::string& name) {
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const Format& format) { return format.name == name; });
+  if (found == all.end()) {
+    throw Error(Code::internal, "format " + name + " is not in the list");
+  }
+  return *found;
+}
+
+const Format& format_in(storage::File& file, const std::string& wanted) {
+  const Format* found = nullptr;
+  if (npy::is_npy(file)) {
+    found = find("npy", "stacked");
+  } else if (may_be_hdf5(file)) {
+    found = &all[0];  // which of its forms it is, its catalog tells
+  } else {
+    throw Error(Code::format, file.path() +
+                                  ": not an HDF5 file (no signature), and no other format that is "
+                                  "known: " +
+                                  option_names());
+  }
+  const bool is_hdf5 = wanted == "hdf5" || wanted == "netcdf4";
+  const bool is_wanted = wanted == "auto" || wanted == found->option ||
+                         (is_hdf5 && std::string(found->option) == "hdf5");
+  if (!is_wanted) {
+    throw Error(Code::format, file.path() + ": is of format " + found->option + ", not " + wanted +
+                                  ": use format auto");
+  }
+  return *found;
+}
+
+bool begins_as_known(storage::File& file) {
+  constexpr auto newest_superblock = std::byte{3};
+  std::array<std::byte, hdf5_signature.size() + 1> head{};
+  const bool is_hdf5 =
+      file.read(0, head) == head.size() &&
+      std::memcmp(head.data(), hdf5_signature.data(), hdf5_signature.size()) == 0 &&
+      head.back() <= newest_superblock;
+  return is_hdf5 || npy::is_npy(file);
+}
+
+void check_form(const Format& format, const Options& options, const std::string& path) {
+  if (options.form != "stacked" && options.form != format.form) {
+    throw Error(Code::unsupported, path + ": form " + options.form +
+                                       ": the file is there in form " + format.form +
+                                       ": append in that form, or write a new file");
+  }
+}
+
+Durability durability_of(const Format& format, Durability asked) {
+  if (asked == Durability::automatic) {
+    return format.best;
+  }
+  if (asked == Durability::step && format.best != Durability::step) {
+    refuse(format, "durability step", "can be made durable at close only (durability close)");
+  }
+  return asked;
+}
+
+void check_definition(const Format& format, const model::Definition& definition,
+                      const std::vector<model::Definition>& others) {
+  const std::string what = "define " + definition.name;
+  if (!format.many && !others.empty()) {
+    refuse(format, what, "holds one variable, and there is " + others[0].name + " already");
+  }
+  if (!definition.chunk.empty() && !format.tiled) {
+    refuse(format, what + ", chunk " + definition.chunk.text(), "keeps each step in one piece");
+  }
+  if (definition.varying && !format.varying) {
+    refuse(format, what, "has the same shape in every step");
+  }
+  if (std::strcmp(format.name, "hdf5-grouped") == 0 && definition.name.rfind("step_", 0) == 0) {
+    throw Error(Code::bad_name, what +
+                                    ": format hdf5-grouped keeps names that begin with step_ "
+                                    "for the groups of steps: choose another");
+  }
+  if (std::strcmp(format.name, "netcdf4") == 0) {
+    netcdf4::check_definition(definition, others);
+  }
+}
+
+void check_attribute(const Format& format, const model::Attribute& attribute) {
+  if (!format.attributes) {
+    refuse(format, "attribute " + attribute.name,
+           "holds no attributes (units and descriptions too)");
+  }
+  if (std::strcmp(format.name, "netcdf4") == 0) {
+    netcdf4::check_attribute(attribute);
+  }
+}
+
+void check_time(const Format& format, double time) {
+  if (!format.times && !std::isnan(time)) {
+    refuse(format, "begin_step", "holds no times");
+  }
+}
+
+std::unique_ptr<Planner> make_planner(const Format& format, storage::File& file, Start start,
+                                      const PlannerOptions& options) {
+  const std::string name = format.name;
+  if (name == "npy") {
+    return start == Start::fresh ? npy::NpyPlanner::create(file)
+                                 : npy::NpyPlanner::append(file, npy::name_in(file.path()));
+  }
+  if (start == Start::append) {
+    return hdf5::Hdf5Planner::append(file, options);
+  }
+  const hdf5::Profile profile = name == "hdf5-grouped" ? hdf5::Profile::grouped
+                                : name == "netcdf4"    ? hdf5::Profile::netcdf4
+                                                       : hdf5::Profile::stacked;
+  return hdf5::Hdf5Planner::create(file, options, profile);
+}
+
+std::unique_ptr<Catalog> open_catalog(const Format& format, storage::File& file) {
+  if (std::strcmp(format.name, "npy") == 0) {
+    return npy::NpyCatalog::open(file);
+  }
+  return hdf5::Catalog::open(file);
+}
+
+}  // namespace sluice::layout

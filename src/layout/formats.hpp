@@ -1,0 +1,77 @@
+// The formats that there are: one list with what each can hold, and the way to their planners and
+// catalogs. The rooms above ask here and name no format.
+//
+// Invariant: what a format cannot hold is refused with Error unsupported that names the format, the
+// reason and a remedy; nothing that the caller gave is dropped in silence.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "layout/catalog.hpp"
+#include "layout/layout.hpp"
+#include "sluice/options.hpp"
+#include "storage/storage.hpp"
+
+namespace sluice::layout {
+
+struct Format {
+  const char* name;     ///< as in the option `format`; with the form where that makes a difference
+  const char* option;   ///< what the option `format` says
+  const char* form;     ///< what the option `form` says
+  const char* endings;  ///< of file names that mean it, separated by spaces; "" for none
+  Durability best;      ///< the strongest that it offers; also what `automatic` stands for
+  bool many;            ///< more than one variable
+  bool names;           ///< of variables; if not, its one variable answers to every name
+  bool attributes;
+  bool times;      ///< a time for every step
+  bool checksums;  ///< a place for them
+  bool tiled;      ///< steps are cut into tiles of the library's choice; else each step is one
+  bool varying;    ///< steps with fewer rows than the definition says
+  /// A varying variable has its lengths in a companion `<name>_length`.
+  bool length_variable;
+  bool complex;  ///< complex numbers
+  bool index;    ///< an index can make one dataset of the files of file-per-process and -node
+  const char* instead;  ///< the remedy, where something is not supported
+};
+
+/// Every format, in the order in which messages and documents list them.
+std::span<const Format> formats();
+
+/// The format of a file that is to be written: by the options `format` and `form`, by the ending of
+/// `path` where the first is "auto". Error invalid_argument lists the formats; Error unsupported
+/// where it has no such form.
+const Format& format_of(const std::string& path, const Options& options);
+/// The row of that name; Error internal where there is none.
+const Format& format_named(const std::string& name);
+/// The format of a file that is there, by its first bytes. Error format where it is none of ours,
+/// or not the one that `wanted` (the option `format`) asks for.
+const Format& format_in(storage::File& file, const std::string& wanted);
+
+/// Does `file` begin as one of a known format, in a version that should be readable? If it cannot
+/// be opened all the same, it is damaged.
+bool begins_as_known(storage::File& file);
+/// Error unsupported where `options` ask for another form than the file has that is appended to.
+void check_form(const Format& format, const Options& options, const std::string& path);
+/// Durability as the format has it. Error unsupported where more was asked for explicitly.
+Durability durability_of(const Format& format, Durability asked);
+
+// -- what a format can hold; Error unsupported otherwise. The same answer on every rank -----------
+/// `others` are the definitions of the file so far.
+void check_definition(const Format& format, const model::Definition& definition,
+                      const std::vector<model::Definition>& others);
+void check_attribute(const Format& format, const model::Attribute& attribute);
+void check_time(const Format& format, double time);
+
+enum class Start : std::uint8_t { fresh, append };
+
+/// The planner of `file`, which must outlive it. append: Error format where the file is not one to
+/// which steps can be added.
+std::unique_ptr<Planner> make_planner(const Format& format, storage::File& file, Start start,
+                                      const PlannerOptions& options);
+/// Reads the structure of `file`, which must outlive the catalog.
+std::unique_ptr<Catalog> open_catalog(const Format& format, storage::File& file);
+
+}  // namespace sluice::layout

@@ -1,0 +1,303 @@
+#include "layout/hdf5/index.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "layout/hdf5/driver.hpp"
+#include "layout/hdf5/fill.hpp"
+#include "layout/hdf5/types.hpp"
+
+namespace sluice::layout::hdf5 {
+
+namespace {
+
+using model::Dims;
+
+using Extent8 = std::array<hsize_t, model::max_rank>;
+
+Extent8 extent_of(const Dims& dims) {
+  Extent8 extent{};
+  std::copy(dims.begin(), dims.end(), extent.begin());
+  return extent;
+}
+
+/// A dataspace of `extent` with the box from `start` selected.
+class Selected {
+ public:
+  explicit Selected(const Dims& extent) : space_(dataspace(extent)) {}
+  hid_t select(const Dims& start, const Dims& count) {
+    const Extent8 first = extent_of(start);
+    const Extent8 size = extent_of(count);
+    check(H5Sselect_hyperslab(space_.get(), H5S_SELECT_SET, first.data(), nullptr, size.data(),
+                              nullptr),
+          "selection");
+    return space_.get();
+  }
+
+ private:
+  Handle space_;
+};
+
+/// Builds the file in the overlay of a planner driver, and writes it as one image.
+class IndexWriter {
+ public:
+  IndexWriter(storage::File& file, const Index& index) : file_(file), index_(index) {
+    state_.file = &file;
+    state_.writable = true;
+    for (const CommitRow& row : index.commits) {
+      steps_ += row.step != CommitRow::no_step ? 1 : 0;
+    }
+  }
+
+  void run() {
+    open();
+    write_log();
+    write_times();
+    for (std::uint32_t v = 0; v < index_.definitions.size(); ++v) {
+      make_variable(v);
+    }
+    for (const model::Attribute& attribute : index_.attributes) {
+      write(attribute);
+    }
+    order_.reset();
+    check(H5Fclose(hdf5_.release()), file_.path());
+    if (!state_.failure.empty()) {
+      throw Error(Code::io, state_.failure);
+    }
+    std::vector<std::byte> image(state_.end_of_allocation);
+    state_.overlay.read_over(0, image);
+    file_.write(0, image);
+  }
+
+ private:
+  void open() {
+    const Handle access = access_list(state_);
+    const Handle creation = own(H5Pcreate(H5P_FILE_CREATE), "file creation list");
+    const unsigned order = H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED;
+    check(H5Pset_link_creation_order(creation.get(), order), "creation order");
+    order_ = own(H5Pcreate(H5P_GROUP_CREATE), "group creation list");
+    check(H5Pset_link_creation_order(order_.get(), order), "creation order");
+    hdf5_ = own(H5Fcreate(file_.path().c_str(), H5F_ACC_TRUNC, creation.get(), access.get()),
+                file_.path());
+  }
+
+  void make_groups(const std::string& path) {
+    for (std::size_t slash = path.find('/'); slash != std::string::npos;
+         slash = path.find('/', slash + 1)) {
+      const std::string group = path.substr(0, slash);
+      if (checked(H5Lexists(hdf5_.get(), group.c_str(), H5P_DEFAULT), group) == 0) {
+        own(H5Gcreate2(hdf5_.get(), group.c_str(), H5P_DEFAULT, order_.get(), H5P_DEFAULT), group);
+      }
+    }
+  }
+
+  Handle make(const std::string& name, hid_t type, const Dims& dims, hid_t list) {
+    make_groups(name);
+    check(H5Pset_obj_track_times(list, false), name);
+    check(H5Pset_attr_creation_order(list, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED), name);
+    const Handle space = dataspace(dims);
+    return own(
+        H5Dcreate2(hdf5_.get(), name.c_str(), type, space.get(), H5P_DEFAULT, list, H5P_DEFAULT),
+        name);
+  }
+
+  void make_filled(const std::string& name, hid_t type, const Dims& dims, const void* data) {
+    const Handle list = own(H5Pcreate(H5P_DATASET_CREATE), name);
+    const Handle dataset = make(name, type, dims, list.get());
+    if (dims.volume() != 0) {
+      check(H5Dwrite(dataset.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data), name);
+    }
+  }
+
+  void write_log() {
+    make_groups(std::string(group_name) + "/x");
+    const Handle group = own(H5Gopen2(hdf5_.get(), group_name, H5P_DEFAULT), group_name);
+    write_attribute(group.get(), "format_major", std::int32_t{format_major});
+    write_attribute(group.get(), "format_minor", std::int32_t{format_minor});
+    write_attribute(group.get(), "written_by", std::string("Sluice"));
+    write_attribute(group.get(), set_id_name, std::bit_cast<std::int64_t>(index_.set->id));
+    std::vector<std::uint64_t> rows;
+    for (const CommitRow& row : index_.commits) {
+      const auto words = row.pack();
+      rows.insert(rows.end(), words.begin(), words.end());
+    }
+    make_filled(commits_name, H5T_STD_U64LE, {index_.commits.size(), CommitRow::words},
+                rows.data());
+    const std::vector<std::uint64_t> words = index_.set->words();
+    make_filled(parts_name, H5T_STD_U64LE, {words.size()}, words.data());
+  }
+
+  void write_times() {
+    std::vector<double> times;
+    bool any = false;
+    for (const CommitRow& row : index_.commits) {
+      if (row.step != CommitRow::no_step) {
+        times.push_back(row.time);
+        any = any || !std::isnan(row.time);
+      }
+    }
+    const bool taken = std::any_of(index_.definitions.begin(), index_.definitions.end(),
+                                   [](const model::Definition& d) { return d.name == time_name; });
+    if (any && !taken) {
+      make_filled(time_name, H5T_IEEE_F64LE, {times.size()}, times.data());
+    }
+  }
+
+  void make_variable(std::uint32_t variable) {
+    const model::Definition& definition = index_.definitions[variable];
+    const Handle type = file_type(definition.type);
+    const auto scalar = index_.scalars->find(variable);
+    if (scalar != index_.scalars->end()) {
+      make_filled(definition.name, type.get(), {}, scalar->second.data());
+      return;
+    }
+    const Handle list = own(H5Pcreate(H5P_DATASET_CREATE), definition.name);
+    if (definition.partial) {
+      set_fill(list.get(), definition, type.get());
+    }
+    const Dims dims = definition.stepped ? definition.shape.with_front(steps_) : definition.shape;
+    if (!dims.empty()) {
+      map(variable, dims, list.get());
+    }
+    const Handle dataset = make(definition.name, type.get(), dims, list.get());
+    if (definition.partial) {
+      write_fill_attribute(dataset.get(), definition);
+    }
+    if (definition.varying) {
+      write_attribute(dataset.get(), varying_attribute, definition.name + length_suffix);
+    }
+  }
+
+  void map(std::uint32_t variable, const Dims& dims, hid_t list) {
+    const model::Definition& definition = index_.definitions[variable];
+    Selected whole(dims);
+    for (const Mapping& mapping : index_.set->mappings) {
+      if (mapping.variable != variable) {
+        continue;
+      }
+      const model::Box& box = mapping.box;
+      Dims from = mapping.listed ? Dims{mapping.offset} : Dims::filled(box.count.rank(), 0);
+      Dims size = mapping.listed ? Dims{box.volume()} : box.count;
+      Dims to = box.start;
+      Dims count = box.count;
+      if (definition.stepped) {
+        from = from.with_front(mapping.first_row);
+        size = size.with_front(mapping.steps);
+        to = to.with_front(mapping.first_step);
+        count = count.with_front(mapping.steps);
+      }
+      Dims extent = from;  // of the part's dataset: only what is selected counts
+      for (int d = 0; d < extent.rank(); ++d) {
+        extent[d] += size[d];
+      }
+      Selected source(extent);
+      check(H5Pset_virtual(
+                list, whole.select(to, count), index_.set->parts[mapping.part].path.c_str(),
+                index_.set->datasets[mapping.dataset].c_str(), source.select(from, size)),
+            definition.name);
+    }
+  }
+
+  void write(const model::Attribute& attribute) {
+    const bool is_variable =
+        std::any_of(index_.definitions.begin(), index_.definitions.end(),
+                    [&](const model::Definition& d) { return d.name == attribute.owner; });
+    if (!is_variable && !attribute.owner.empty()) {
+      make_groups(attribute.owner + "/x");
+    }
+    const std::string owner = attribute.owner.empty() ? "/" : attribute.owner;
+    const Handle object = own(H5Oopen(hdf5_.get(), owner.c_str(), H5P_DEFAULT), owner);
+    write_attribute(object.get(), attribute.name, attribute.value);
+  }
+
+  storage::File& file_;
+  const Index& index_;
+  std::uint64_t steps_ = 0;
+  DriverState state_;
+  Handle hdf5_;
+  Handle order_;
+};
+
+}  // namespace
+
+void write_index(storage::File& file, const Index& index) {
+  const QuietErrors quiet;
+  IndexWriter(file, index).run();
+}
+
+std::optional<PartSet> read_set(hid_t file, const std::string& path, std::uint64_t largest_words) {
+  const QuietErrors quiet;
+  if (H5Lexists(file, group_name, H5P_DEFAULT) <= 0 ||
+      H5Lexists(file, parts_name, H5P_DEFAULT) <= 0) {
+    return std::nullopt;
+  }
+  const Handle dataset = own(H5Dopen2(file, parts_name, H5P_DEFAULT), parts_name);
+  const Handle space = own(H5Dget_space(dataset.get()), parts_name);
+  const hssize_t points = H5Sget_simple_extent_npoints(space.get());
+  if (points < 0 || static_cast<std::uint64_t>(points) > largest_words) {
+    throw Error(Code::damaged, path + ": /sluice/parts claims too many words");
+  }
+  std::vector<std::uint64_t> words(static_cast<std::size_t>(points));
+  if (!words.empty()) {
+    check(H5Dread(dataset.get(), H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, words.data()),
+          parts_name);
+  }
+  return PartSet::from_words(words, path);
+}
+
+namespace {
+
+std::uint64_t read_id(hid_t group, const char* name, const std::string& path) {
+  const auto value = read_attribute(group, name);
+  const auto* number = value ? std::get_if<std::int64_t>(&*value) : nullptr;
+  if (number == nullptr) {
+    throw Error(Code::format, path + ": is not a part of a set that Sluice wrote");
+  }
+  return std::bit_cast<std::uint64_t>(*number);
+}
+
+}  // namespace
+
+PartIdentity read_identity(storage::File& file, std::uint64_t commit) {
+  const QuietErrors quiet;
+  DriverState state;
+  state.file = &file;
+  const Handle access = access_list(state);
+  const hid_t opened = H5Fopen(file.path().c_str(), H5F_ACC_RDONLY, access.get());
+  if (opened < 0) {
+    const std::string why = last_error();
+    throw Error(why.find("truncated") != std::string::npos ? Code::truncated : Code::format,
+                file.path() + ": cannot be opened: libhdf5: " + why);
+  }
+  const Handle hdf5(opened);
+  if (H5Lexists(opened, group_name, H5P_DEFAULT) <= 0 ||
+      H5Lexists(opened, commits_name, H5P_DEFAULT) <= 0) {
+    throw Error(Code::format, file.path() + ": is not a part of a set that Sluice wrote");
+  }
+  const Handle group = own(H5Gopen2(opened, group_name, H5P_DEFAULT), file.path());
+  PartIdentity identity;
+  identity.set_id = read_id(group.get(), set_id_name, file.path());
+  identity.part_id = read_id(group.get(), part_id_name, file.path());
+  const Handle commits = own(H5Dopen2(opened, commits_name, H5P_DEFAULT), file.path());
+  const Handle space = own(H5Dget_space(commits.get()), file.path());
+  const hssize_t words = H5Sget_simple_extent_npoints(space.get());
+  identity.commits = static_cast<std::uint64_t>(words) / CommitRow::words;
+  if (commit < identity.commits) {
+    const hsize_t start[2] = {commit, 0};
+    const hsize_t count[2] = {1, CommitRow::words};
+    std::array<std::uint64_t, CommitRow::words> row{};
+    check(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start, nullptr, count, nullptr),
+          file.path());
+    const Handle memory = dataspace({1, CommitRow::words});
+    check(H5Dread(commits.get(), H5T_NATIVE_UINT64, memory.get(), space.get(), H5P_DEFAULT,
+                  row.data()),
+          file.path());
+    identity.stamp_ns = CommitRow::unpack(row.data()).modified_ns;
+  }
+  return identity;
+}
+
+}  // namespace sluice::layout::hdf5

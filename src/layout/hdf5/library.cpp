@@ -1,0 +1,53 @@
+#include "layout/hdf5/library.hpp"
+
+#ifdef SLUICE_HDF5_FILE
+
+#include <dlfcn.h>
+#include <string>
+
+#include "sluice/error.hpp"
+
+namespace sluice::layout::hdf5 {
+
+namespace {
+
+void* load() {
+  int how = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE;  // it has work to do when the program ends
+#if defined(RTLD_DEEPBIND) && !defined(__SANITIZE_ADDRESS__)
+  // Its own calls stay inside it, though the program may define the same names.
+  how |= RTLD_DEEPBIND;
+#endif
+  // By its place first: a name alone would find the program's libhdf5 if that has the same one.
+  void* library = dlopen(SLUICE_HDF5_FILE, how);
+  if (library == nullptr) {
+    library = dlopen(SLUICE_HDF5_SONAME, how);
+  }
+  if (library == nullptr) {
+    const char* why = dlerror();
+    throw Error(Code::unsupported, std::string("libhdf5 cannot be loaded: ") +
+                                       (why == nullptr ? "unknown reason" : why) +
+                                       ": install it, or build Sluice with the one that is there");
+  }
+  return library;
+}
+
+}  // namespace
+
+void* find_symbol(const char* name) {
+  static void* const library = load();
+  void* symbol = dlsym(library, name);
+  if (symbol == nullptr) {
+    throw Error(Code::unsupported, std::string(SLUICE_HDF5_FILE) + " has no " + name +
+                                       ": it is another version than Sluice was built with");
+  }
+  return symbol;
+}
+
+std::recursive_mutex& library_mutex() {
+  static auto* mutex = new std::recursive_mutex;  // needed until the program ends
+  return *mutex;
+}
+
+}  // namespace sluice::layout::hdf5
+
+#endif

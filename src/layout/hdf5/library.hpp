@@ -1,0 +1,197 @@
+// The libhdf5 that Sluice calls: the one that it was built with, whatever other libhdf5 the program
+// has.
+//
+// Invariants: where SLUICE_HDF5_FILE names a shared library, it is loaded beside the program's own
+// (a parallel one, h5py's, one of another version) and its symbols are neither seen by the program
+// nor replaced by it; calls are made one at a time in the process, so that files may be used by
+// several threads even where libhdf5 is not thread-safe. Without SLUICE_HDF5_FILE libhdf5 is linked
+// in the ordinary way, and calls go straight to it.
+//
+// Inside this namespace (and those with a using-directive for it) a call of H5Fopen() reaches the
+// object of that name below. A function that is not in the list is not found when the shared
+// library is linked: add it.
+#pragma once
+
+#include <hdf5.h>
+
+#ifdef SLUICE_HDF5_FILE
+
+#include <algorithm>
+#include <cstddef>
+#include <mutex>
+
+namespace sluice::layout::hdf5 {
+
+/// Of a symbol of libhdf5, which is loaded by the first call. Error unsupported where it cannot be.
+void* find_symbol(const char* name);
+std::recursive_mutex& library_mutex();
+
+/// A name as a template argument.
+template <std::size_t size>
+struct Symbol {
+  constexpr Symbol(const char (&name)[size]) { std::copy_n(name, size, text); }
+  char text[size] = {};
+};
+
+template <class Function, Symbol symbol>
+struct Call;
+template <class Result, class... Arguments, Symbol symbol>
+struct Call<Result (*)(Arguments...), symbol> {
+  Result operator()(Arguments... arguments) const {
+    static const auto function =
+        reinterpret_cast<Result (*)(Arguments...)>(find_symbol(symbol.text));
+    const std::lock_guard lock(library_mutex());  // libhdf5 may call back into code that calls it
+    return function(arguments...);
+  }
+};
+
+/// A number of libhdf5 that is known once it has been opened.
+template <class Number, Symbol symbol>
+struct Constant {
+  operator Number() const {
+    static const auto* const number = static_cast<const Number*>(find_symbol(symbol.text));
+    return *number;
+  }
+};
+
+#define SLUICE_HDF5_CALL(name) inline constexpr Call<decltype(&::name), #name> name{};
+#define SLUICE_HDF5_CONSTANT(name) inline constexpr Constant<hid_t, #name> name{};
+
+SLUICE_HDF5_CALL(H5Aclose)
+SLUICE_HDF5_CALL(H5Acreate2)
+SLUICE_HDF5_CALL(H5Adelete)
+SLUICE_HDF5_CALL(H5Aexists)
+SLUICE_HDF5_CALL(H5Aget_space)
+SLUICE_HDF5_CALL(H5Aget_type)
+SLUICE_HDF5_CALL(H5Aiterate2)
+SLUICE_HDF5_CALL(H5Aopen)
+SLUICE_HDF5_CALL(H5Aread)
+SLUICE_HDF5_CALL(H5Awrite)
+SLUICE_HDF5_CALL(H5Dclose)
+SLUICE_HDF5_CALL(H5Dcreate2)
+SLUICE_HDF5_CALL(H5Dget_create_plist)
+SLUICE_HDF5_CALL(H5Dget_offset)
+SLUICE_HDF5_CALL(H5Dget_space)
+SLUICE_HDF5_CALL(H5Dget_type)
+SLUICE_HDF5_CALL(H5Dopen2)
+SLUICE_HDF5_CALL(H5Dread)
+SLUICE_HDF5_CALL(H5Dread_chunk)
+SLUICE_HDF5_CALL(H5Dset_extent)
+SLUICE_HDF5_CALL(H5Dvlen_reclaim)
+SLUICE_HDF5_CALL(H5Dwrite)
+SLUICE_HDF5_CALL(H5Dwrite_chunk)
+SLUICE_HDF5_CALL(H5Eget_auto2)
+SLUICE_HDF5_CALL(H5Eset_auto2)
+SLUICE_HDF5_CALL(H5Ewalk2)
+SLUICE_HDF5_CALL(H5FDregister)
+SLUICE_HDF5_CALL(H5Fclose)
+SLUICE_HDF5_CALL(H5Fcreate)
+SLUICE_HDF5_CALL(H5Fflush)
+SLUICE_HDF5_CALL(H5Fopen)
+SLUICE_HDF5_CALL(H5Gclose)
+SLUICE_HDF5_CALL(H5Gcreate2)
+SLUICE_HDF5_CALL(H5Gopen2)
+SLUICE_HDF5_CALL(H5Iget_name)
+SLUICE_HDF5_CALL(H5Iget_type)
+SLUICE_HDF5_CALL(H5Iis_valid)
+SLUICE_HDF5_CALL(H5Lexists)
+SLUICE_HDF5_CALL(H5Oopen)
+SLUICE_HDF5_CALL(H5Pclose)
+SLUICE_HDF5_CALL(H5Pcreate)
+SLUICE_HDF5_CALL(H5Pfill_value_defined)
+SLUICE_HDF5_CALL(H5Pget_chunk)
+SLUICE_HDF5_CALL(H5Pget_driver_info)
+SLUICE_HDF5_CALL(H5Pget_external_count)
+SLUICE_HDF5_CALL(H5Pget_fill_value)
+SLUICE_HDF5_CALL(H5Pget_filter2)
+SLUICE_HDF5_CALL(H5Pget_layout)
+SLUICE_HDF5_CALL(H5Pget_nfilters)
+SLUICE_HDF5_CALL(H5Pset_alignment)
+SLUICE_HDF5_CALL(H5Pset_alloc_time)
+SLUICE_HDF5_CALL(H5Pset_attr_creation_order)
+SLUICE_HDF5_CALL(H5Pset_chunk)
+SLUICE_HDF5_CALL(H5Pset_driver)
+SLUICE_HDF5_CALL(H5Pset_fclose_degree)
+SLUICE_HDF5_CALL(H5Pset_file_space_strategy)
+SLUICE_HDF5_CALL(H5Pset_fill_time)
+SLUICE_HDF5_CALL(H5Pset_fill_value)
+SLUICE_HDF5_CALL(H5Pset_layout)
+SLUICE_HDF5_CALL(H5Pset_libver_bounds)
+SLUICE_HDF5_CALL(H5Pset_link_creation_order)
+SLUICE_HDF5_CALL(H5Pset_obj_track_times)
+SLUICE_HDF5_CALL(H5Pset_sieve_buf_size)
+SLUICE_HDF5_CALL(H5Pset_virtual)
+SLUICE_HDF5_CALL(H5Rcreate)
+SLUICE_HDF5_CALL(H5Rdereference2)
+SLUICE_HDF5_CALL(H5Sclose)
+SLUICE_HDF5_CALL(H5Screate)
+SLUICE_HDF5_CALL(H5Screate_simple)
+SLUICE_HDF5_CALL(H5Sget_simple_extent_dims)
+SLUICE_HDF5_CALL(H5Sget_simple_extent_ndims)
+SLUICE_HDF5_CALL(H5Sget_simple_extent_npoints)
+SLUICE_HDF5_CALL(H5Sget_simple_extent_type)
+SLUICE_HDF5_CALL(H5Sselect_hyperslab)
+SLUICE_HDF5_CALL(H5Tclose)
+SLUICE_HDF5_CALL(H5Tcopy)
+SLUICE_HDF5_CALL(H5Tcreate)
+SLUICE_HDF5_CALL(H5Tenum_create)
+SLUICE_HDF5_CALL(H5Tenum_insert)
+SLUICE_HDF5_CALL(H5Tenum_valueof)
+SLUICE_HDF5_CALL(H5Tequal)
+SLUICE_HDF5_CALL(H5Tget_class)
+SLUICE_HDF5_CALL(H5Tget_member_index)
+SLUICE_HDF5_CALL(H5Tget_member_offset)
+SLUICE_HDF5_CALL(H5Tget_member_type)
+SLUICE_HDF5_CALL(H5Tget_nmembers)
+SLUICE_HDF5_CALL(H5Tget_order)
+SLUICE_HDF5_CALL(H5Tget_precision)
+SLUICE_HDF5_CALL(H5Tget_sign)
+SLUICE_HDF5_CALL(H5Tget_size)
+SLUICE_HDF5_CALL(H5Tget_strpad)
+SLUICE_HDF5_CALL(H5Tinsert)
+SLUICE_HDF5_CALL(H5Tis_variable_str)
+SLUICE_HDF5_CALL(H5Tset_cset)
+SLUICE_HDF5_CALL(H5Tset_size)
+SLUICE_HDF5_CALL(H5Tset_strpad)
+SLUICE_HDF5_CALL(H5Tvlen_create)
+SLUICE_HDF5_CALL(H5get_libversion)
+SLUICE_HDF5_CALL(H5open)
+#if H5_VERSION_GE(1, 12, 0)
+SLUICE_HDF5_CALL(H5Literate2)
+SLUICE_HDF5_CALL(H5Ovisit3)
+SLUICE_HDF5_CALL(H5Ovisit_by_name3)
+#else
+SLUICE_HDF5_CALL(H5Literate)
+SLUICE_HDF5_CALL(H5Ovisit2)
+SLUICE_HDF5_CALL(H5Ovisit_by_name2)
+#endif
+SLUICE_HDF5_CALL(H5check_version)
+
+SLUICE_HDF5_CONSTANT(H5P_CLS_DATASET_CREATE_ID_g)
+SLUICE_HDF5_CONSTANT(H5P_CLS_FILE_ACCESS_ID_g)
+SLUICE_HDF5_CONSTANT(H5P_CLS_FILE_CREATE_ID_g)
+SLUICE_HDF5_CONSTANT(H5P_CLS_GROUP_CREATE_ID_g)
+SLUICE_HDF5_CONSTANT(H5T_C_S1_g)
+SLUICE_HDF5_CONSTANT(H5T_IEEE_F32BE_g)
+SLUICE_HDF5_CONSTANT(H5T_IEEE_F32LE_g)
+SLUICE_HDF5_CONSTANT(H5T_IEEE_F64BE_g)
+SLUICE_HDF5_CONSTANT(H5T_IEEE_F64LE_g)
+SLUICE_HDF5_CONSTANT(H5T_NATIVE_DOUBLE_g)
+SLUICE_HDF5_CONSTANT(H5T_NATIVE_INT_g)
+SLUICE_HDF5_CONSTANT(H5T_NATIVE_UINT64_g)
+SLUICE_HDF5_CONSTANT(H5T_STD_I16LE_g)
+SLUICE_HDF5_CONSTANT(H5T_STD_I32LE_g)
+SLUICE_HDF5_CONSTANT(H5T_STD_I64LE_g)
+SLUICE_HDF5_CONSTANT(H5T_STD_I8LE_g)
+SLUICE_HDF5_CONSTANT(H5T_STD_REF_OBJ_g)
+SLUICE_HDF5_CONSTANT(H5T_STD_U16LE_g)
+SLUICE_HDF5_CONSTANT(H5T_STD_U32LE_g)
+SLUICE_HDF5_CONSTANT(H5T_STD_U64LE_g)
+SLUICE_HDF5_CONSTANT(H5T_STD_U8LE_g)
+
+#undef SLUICE_HDF5_CALL
+#undef SLUICE_HDF5_CONSTANT
+
+}  // namespace sluice::layout::hdf5
+
+#endif

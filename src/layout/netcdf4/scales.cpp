@@ -1,0 +1,265 @@
+#include "layout/netcdf4/scales.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstring>
+
+#include "layout/hdf5/log.hpp"
+#include "layout/hdf5/types.hpp"
+
+namespace sluice::layout::netcdf4 {
+
+using namespace hdf5;  // its libhdf5 too: see layout/hdf5/library.hpp
+
+namespace {
+
+/// netCDF knows a dimension without coordinates by this beginning of its title; ten digits follow.
+constexpr const char* plain_title = "This is a netCDF dimension but not a netCDF variable.";
+
+Handle text_type(std::size_t bytes, H5T_cset_t characters) {
+  Handle type = own(H5Tcopy(H5T_C_S1), "text type");
+  check(H5Tset_size(type.get(), std::max<std::size_t>(1, bytes)), "text type");
+  check(H5Tset_cset(type.get(), characters), "text type");
+  return type;
+}
+
+void put_attribute(hid_t owner, const std::string& name, hid_t type, hid_t space,
+                   const void* value) {
+  const std::string what = "attribute " + name;
+  if (checked(H5Aexists(owner, name.c_str()), what) > 0) {
+    check(H5Adelete(owner, name.c_str()), what);
+  }
+  const Handle attribute =
+      own(H5Acreate2(owner, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT), what);
+  if (value != nullptr) {
+    check(H5Awrite(attribute.get(), type, value), what);
+  }
+}
+
+/// Terminated by NUL, as the dimension scale specification and netCDF's books want it.
+void put_terminated(hid_t owner, const std::string& name, const std::string& text) {
+  const Handle type = text_type(text.size() + 1, H5T_CSET_ASCII);
+  const Handle space = hdf5::dataspace({});
+  put_attribute(owner, name, type.get(), space.get(), text.c_str());
+}
+
+std::string text_attribute(hid_t owner, const std::string& name) {
+  const auto value = hdf5::read_attribute(owner, name);
+  const auto* text = value ? std::get_if<std::string>(&*value) : nullptr;
+  return text != nullptr ? *text : "";
+}
+
+bool is_scale(hid_t dataset) { return text_attribute(dataset, "CLASS") == "DIMENSION_SCALE"; }
+
+Handle list_type() { return own(H5Tvlen_create(H5T_STD_REF_OBJ), "DIMENSION_LIST"); }
+
+hobj_ref_t reference_to(hid_t file, const std::string& path) {
+  hobj_ref_t reference = 0;
+  check(H5Rcreate(&reference, file, path.c_str(), H5R_OBJECT, -1), "reference to " + path);
+  return reference;
+}
+
+}  // namespace
+
+hid_t Scales::reference_type() {
+  const Handle type = own(H5Tcreate(H5T_COMPOUND, sizeof(Reference)), "REFERENCE_LIST");
+  check(H5Tinsert(type.get(), "dataset", HOFFSET(Reference, dataset), H5T_STD_REF_OBJ),
+        "REFERENCE_LIST");
+  check(H5Tinsert(type.get(), "dimension", HOFFSET(Reference, dimension), H5T_NATIVE_INT),
+        "REFERENCE_LIST");
+  return checked(H5Tcopy(type.get()), "REFERENCE_LIST");
+}
+
+void Scales::clear() {
+  scales_.clear();
+  next_id_ = 0;
+}
+
+namespace {
+
+herr_t note_dataset(hid_t, const char* path, const H5O_info_t* info, void* into) {
+  if (info->type == H5O_TYPE_DATASET) {
+    static_cast<std::vector<std::string>*>(into)->emplace_back(path);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void Scales::load(hid_t file) {
+  clear();
+  std::vector<std::string> paths;
+#if H5_VERSION_GE(1, 12, 0)
+  auto forward = [](hid_t object, const char* path, const H5O_info2_t* info, void* into) {
+    H5O_info_t old{};
+    old.type = info->type;
+    return note_dataset(object, path, &old, into);
+  };
+  check(H5Ovisit3(file, H5_INDEX_NAME, H5_ITER_NATIVE, forward, &paths, H5O_INFO_BASIC), "visit");
+#else
+  check(H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_NATIVE, note_dataset, &paths, H5O_INFO_BASIC),
+        "visit");
+#endif
+  for (const std::string& path : paths) {
+    learn(file, path);
+  }
+}
+
+void Scales::learn(hid_t file, const std::string& path) {
+  const Handle dataset = own(H5Dopen2(file, path.c_str(), H5P_DEFAULT), path);
+  if (!is_scale(dataset.get())) {
+    return;
+  }
+  Scale& scale = scales_[path];
+  const auto id = hdf5::read_attribute(dataset.get(), "_Netcdf4Dimid");
+  const auto* number = id ? std::get_if<std::int32_t>(&*id) : nullptr;
+  scale.id = number != nullptr ? *number : next_id_;
+  next_id_ = std::max(next_id_, scale.id + 1);
+  if (checked(H5Aexists(dataset.get(), "REFERENCE_LIST"), path) == 0) {
+    return;
+  }
+  const Handle attribute = own(H5Aopen(dataset.get(), "REFERENCE_LIST", H5P_DEFAULT), path);
+  const Handle space = own(H5Aget_space(attribute.get()), path);
+  const hssize_t count = H5Sget_simple_extent_npoints(space.get());
+  scale.references.resize(static_cast<std::size_t>(std::max<hssize_t>(0, count)));
+  const Handle type(reference_type());
+  if (!scale.references.empty()) {
+    check(H5Aread(attribute.get(), type.get(), scale.references.data()), path);
+  }
+}
+
+void Scales::enter(hid_t dataset, const std::string& path, const std::string& title) {
+  Scale& scale = scales_[path];
+  scale.id = next_id_++;
+  put_terminated(dataset, "CLASS", "DIMENSION_SCALE");
+  put_terminated(dataset, "NAME", title);
+  const Handle space = hdf5::dataspace({});
+  put_attribute(dataset, "_Netcdf4Dimid", H5T_NATIVE_INT, space.get(), &scale.id);
+}
+
+void Scales::make_plain(hid_t file, const std::string& path, const Use& use) {
+  const Handle list = own(H5Pcreate(H5P_DATASET_CREATE), path);
+  check(H5Pset_obj_track_times(list.get(), false), path);
+  check(H5Pset_attr_creation_order(list.get(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED),
+        path);
+  const hsize_t extent = use.size;
+  const hsize_t limit = use.unlimited ? H5S_UNLIMITED : use.size;
+  if (use.unlimited) {
+    const hsize_t chunk = 1024;  // nothing is ever written, so no chunk is ever made
+    check(H5Pset_chunk(list.get(), 1, &chunk), path);
+  }
+  const Handle space = own(H5Screate_simple(1, &extent, &limit), path);
+  const Handle dataset = own(H5Dcreate2(file, path.c_str(), H5T_IEEE_F32BE, space.get(),
+                                        H5P_DEFAULT, list.get(), H5P_DEFAULT),
+                             path);
+  std::array<char, 24> digits{};
+  std::snprintf(digits.data(), digits.size(), "%10llu", static_cast<unsigned long long>(use.size));
+  enter(dataset.get(), path, std::string(plain_title) + digits.data());
+}
+
+void Scales::make_coordinate(hid_t dataset, const std::string& path) { enter(dataset, path, path); }
+
+void Scales::attach(hid_t file, hid_t dataset, const std::string& path,
+                    const std::vector<std::string>& scales) {
+  if (scales.empty()) {
+    return;
+  }
+  const hobj_ref_t own_reference = reference_to(file, path);
+  std::vector<hobj_ref_t> targets;
+  for (std::size_t d = 0; d < scales.size(); ++d) {
+    targets.push_back(reference_to(file, scales[d]));
+    Scale& scale = scales_.at(scales[d]);
+    scale.references.push_back({own_reference, static_cast<int>(d)});
+    scale.is_changed = true;
+  }
+  std::vector<hvl_t> list;
+  for (hobj_ref_t& target : targets) {
+    list.push_back({1, &target});
+  }
+  const Handle type = list_type();
+  const Handle space = hdf5::dataspace({scales.size()});
+  put_attribute(dataset, "DIMENSION_LIST", type.get(), space.get(), list.data());
+}
+
+void Scales::seal(hid_t file) {
+  const Handle type(reference_type());
+  for (auto& [path, scale] : scales_) {
+    if (!scale.is_changed) {
+      continue;
+    }
+    const Handle dataset = own(H5Dopen2(file, path.c_str(), H5P_DEFAULT), path);
+    const Handle space = hdf5::dataspace({scale.references.size()});
+    put_attribute(dataset.get(), "REFERENCE_LIST", type.get(), space.get(),
+                  scale.references.data());
+    scale.is_changed = false;
+  }
+}
+
+std::vector<std::string> dimension_names(hid_t file, hid_t dataset, const std::string& path) {
+  if (is_scale(dataset)) {
+    return {path};
+  }
+  if (H5Aexists(dataset, "DIMENSION_LIST") <= 0) {
+    return {};
+  }
+  const Handle attribute = own(H5Aopen(dataset, "DIMENSION_LIST", H5P_DEFAULT), path);
+  const Handle space = own(H5Aget_space(attribute.get()), path);
+  const Handle type = list_type();
+  const hssize_t rank = H5Sget_simple_extent_npoints(space.get());
+  if (rank <= 0 || rank > model::max_rank) {
+    return {};
+  }
+  std::vector<hvl_t> list(static_cast<std::size_t>(rank), hvl_t{});
+  check(H5Aread(attribute.get(), type.get(), list.data()), path);
+  std::vector<std::string> names;
+  for (const hvl_t& one : list) {
+    std::array<char, 1024> name{};
+    if (one.len > 0) {
+      const Handle scale(H5Rdereference2(file, H5P_DEFAULT, H5R_OBJECT, one.p));
+      if (scale) {
+        H5Iget_name(scale.get(), name.data(), name.size());
+      }
+    }
+    names.emplace_back(name[0] == '/' ? name.data() + 1 : name.data());
+  }
+  H5Dvlen_reclaim(type.get(), space.get(), H5P_DEFAULT, list.data());
+  const bool is_complete =
+      std::none_of(names.begin(), names.end(), [](const std::string& n) { return n.empty(); });
+  return is_complete ? names : std::vector<std::string>{};
+}
+
+bool is_plain_scale(hid_t dataset) {
+  return text_attribute(dataset, "NAME").rfind(plain_title, 0) == 0 && is_scale(dataset);
+}
+
+void write_attribute(hid_t owner, const std::string& name, const model::AttributeValue& value) {
+  if (const auto* flag = std::get_if<bool>(&value)) {
+    const Handle space = hdf5::dataspace({});
+    const std::int8_t byte = *flag ? 1 : 0;
+    put_attribute(owner, name, H5T_STD_I8LE, space.get(), &byte);
+    return;
+  }
+  const auto* text = std::get_if<std::string>(&value);
+  if (text == nullptr) {
+    hdf5::write_attribute(owner, name, value);
+    return;
+  }
+  const Handle type = text_type(text->size(), H5T_CSET_UTF8);
+  const bool is_empty = text->empty();
+  const Handle space = is_empty ? own(H5Screate(H5S_NULL), name) : hdf5::dataspace({});
+  put_attribute(owner, name, type.get(), space.get(), is_empty ? nullptr : text->data());
+}
+
+void write_properties(hid_t file) {
+  unsigned major = 0;
+  unsigned minor = 0;
+  unsigned release = 0;
+  check(H5get_libversion(&major, &minor, &release), "version of libhdf5");
+  put_terminated(file, "_NCProperties",
+                 "version=2,sluice=" + std::to_string(hdf5::format_major) + "." +
+                     std::to_string(hdf5::format_minor) + ",hdf5=" + std::to_string(major) + "." +
+                     std::to_string(minor) + "." + std::to_string(release));
+}
+
+}  // namespace sluice::layout::netcdf4

@@ -1,0 +1,65 @@
+// The dimension scales of one file: datasets that make HDF5's dimensions netCDF's.
+//
+// Invariants: every scale has a `_Netcdf4Dimid` of its own; every dimension of every variable that
+// is no scale itself has its scale in DIMENSION_LIST, and stands in that scale's REFERENCE_LIST
+// from seal() on. Lists of references are written once a commit, not once a variable.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "layout/hdf5/handle.hpp"
+#include "layout/netcdf4/rules.hpp"
+
+namespace sluice::layout::netcdf4 {
+
+class Scales {
+ public:
+  /// Forgets everything and learns the scales that `file` (an open HDF5 file) has.
+  void load(hid_t file);
+  void clear();
+  /// Is there a scale at `path`? Dimensions of variables have theirs in the root group.
+  bool has(const std::string& path) const { return scales_.count(path) != 0; }
+
+  /// Makes the scale of a dimension without coordinates: the dataset at `path`, which holds no
+  /// data and takes no space.
+  void make_plain(hid_t file, const std::string& path, const Use& use);
+  /// Makes the scale out of the coordinate variable at `path`.
+  void make_coordinate(hid_t dataset, const std::string& path);
+  /// Tells that the dimensions of the variable `dataset` at `path` are those of the scales at
+  /// `scales`.
+  void attach(hid_t file, hid_t dataset, const std::string& path,
+              const std::vector<std::string>& scales);
+  /// Writes the lists of references that have changed.
+  void seal(hid_t file);
+
+ private:
+  struct Reference {
+    hobj_ref_t dataset;
+    int dimension;
+  };
+  struct Scale {
+    int id = 0;
+    bool is_changed = false;
+    std::vector<Reference> references;
+  };
+  void learn(hid_t file, const std::string& path);
+  void enter(hid_t dataset, const std::string& path, const std::string& title);
+  static hid_t reference_type();
+
+  std::map<std::string, Scale> scales_;
+  int next_id_ = 0;
+};
+
+/// The names of a dataset's dimensions in a file with scales; empty where it has none.
+std::vector<std::string> dimension_names(hid_t file, hid_t dataset, const std::string& path);
+/// Is it the scale of a dimension without coordinates, which netCDF does not show as a variable?
+bool is_plain_scale(hid_t dataset);
+
+/// As hdf5::write_attribute, in the types that netCDF has: text as characters, a boolean as a byte.
+void write_attribute(hid_t owner, const std::string& name, const model::AttributeValue& value);
+/// What netCDF looks for in the root group to tell who wrote a file.
+void write_properties(hid_t file);
+
+}  // namespace sluice::layout::netcdf4

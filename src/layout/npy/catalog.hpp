@@ -1,0 +1,35 @@
+// What an .npy file holds: one array. numpy keeps no names, so it is called after its file, and
+// answers to every name.
+#pragma once
+
+#include <memory>
+
+#include "layout/catalog.hpp"
+#include "layout/npy/header.hpp"
+
+namespace sluice::layout::npy {
+
+/// The name of the array in the file at `path`: the file's name without its ending.
+std::string name_in(const std::string& path);
+
+class NpyCatalog final : public Catalog {
+ public:
+  /// Reads the header of `file`, which must outlive the catalog.
+  static std::unique_ptr<NpyCatalog> open(storage::File& file);
+
+  const char* format() const override { return "npy"; }
+  Placement locate(std::uint32_t variable, std::uint64_t step, const model::Box& region) override;
+  void read(std::uint32_t variable, std::uint64_t step, const model::Box& box,
+            std::span<std::byte> out) override;
+  std::vector<std::uint64_t> rows_by_step(std::uint32_t) override { return {}; }
+  std::vector<std::uint64_t> checksum_words(const CommitRow&) override { return {}; }
+  std::vector<model::Attribute> attributes() override { return {}; }
+
+ private:
+  NpyCatalog(storage::File& file, const Header& header);
+
+  storage::File& file_;
+  Header header_;
+};
+
+}  // namespace sluice::layout::npy

@@ -1,0 +1,302 @@
+#include "layout/npy/header.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <optional>
+#include <string_view>
+
+#include "model/name.hpp"
+
+namespace sluice::layout::npy {
+
+namespace {
+
+constexpr std::string_view magic("\x93NUMPY", 6);
+/// A header longer than that is no array's: numpy itself refuses beyond 10,000 characters.
+constexpr std::uint64_t most_header_bytes = 1 << 20;
+
+[[noreturn]] void refuse(const storage::File& file, Code code, const std::string& why) {
+  throw Error(code, file.path() + ": " + why);
+}
+
+std::string read_text(storage::File& file, std::uint64_t offset, std::uint64_t bytes) {
+  std::string text(bytes, '\0');
+  text.resize(file.read(offset, std::as_writable_bytes(std::span(text))));
+  return text;
+}
+
+std::string descriptor(const Type& type) {
+  const std::string size = std::to_string(type.bytes);
+  const char order = type.bytes == 1 ? '|' : '<';
+  switch (type.kind) {
+    case Kind::i8:
+    case Kind::i16:
+    case Kind::i32:
+    case Kind::i64:
+      return order + ("i" + size);
+    case Kind::u8:
+    case Kind::u16:
+    case Kind::u32:
+    case Kind::u64:
+      return order + ("u" + size);
+    case Kind::f32:
+    case Kind::f64:
+      return "<f" + size;
+    case Kind::c64:
+    case Kind::c128:
+      return "<c" + size;
+    case Kind::boolean:
+      return "|b1";
+    case Kind::string:
+      return "|S" + size;
+  }
+  throw Error(Code::internal, "unknown kind");
+}
+
+std::optional<Type> type_named(char kind, std::uint32_t bytes) {
+  const auto sized = [&](Kind one, Kind two, Kind four, Kind eight) -> std::optional<Type> {
+    switch (bytes) {
+      case 1:
+        return Type{one, 1};
+      case 2:
+        return Type{two, 2};
+      case 4:
+        return Type{four, 4};
+      case 8:
+        return Type{eight, 8};
+      default:
+        return std::nullopt;
+    }
+  };
+  switch (kind) {
+    case 'i':
+      return sized(Kind::i8, Kind::i16, Kind::i32, Kind::i64);
+    case 'u':
+      return sized(Kind::u8, Kind::u16, Kind::u32, Kind::u64);
+    case 'f':
+      return bytes == 4   ? std::optional(Type{Kind::f32, 4})
+             : bytes == 8 ? std::optional(Type{Kind::f64, 8})
+                          : std::nullopt;
+    case 'c':
+      return bytes == 8    ? std::optional(Type{Kind::c64, 8})
+             : bytes == 16 ? std::optional(Type{Kind::c128, 16})
+                           : std::nullopt;
+    case 'b':
+      return bytes == 1 ? std::optional(Type{Kind::boolean, 1}) : std::nullopt;
+    case 'S':
+      return bytes != 0 ? std::optional(string_type(bytes)) : std::nullopt;
+    default:
+      return std::nullopt;
+  }
+}
+
+/// Walks over the text of the dictionary; every miss is Error format.
+class Parser {
+ public:
+  Parser(const storage::File& file, std::string_view text) : file_(file), text_(text) {}
+
+  void expect(char wanted) {
+    skip_spaces();
+    if (at_ >= text_.size() || text_[at_] != wanted) {
+      refuse(file_, Code::format,
+             std::string("its header has no '") + wanted + "' where one is due");
+    }
+    ++at_;
+  }
+  /// Leaves the text as it is where something else comes, spaces too.
+  bool takes(char wanted) {
+    const std::size_t from = at_;
+    skip_spaces();
+    const bool is_there = at_ < text_.size() && text_[at_] == wanted;
+    at_ = is_there ? at_ + 1 : from;
+    return is_there;
+  }
+  std::string text() {
+    skip_spaces();
+    const char quote = at_ < text_.size() ? text_[at_] : '\0';
+    const std::size_t end = text_.find(quote, at_ + 1);
+    if ((quote != '\'' && quote != '"') || end == std::string_view::npos) {
+      refuse(file_, Code::unsupported,
+             "its header has no plain text where one is due (records are not supported)");
+    }
+    std::string found(text_.substr(at_ + 1, end - at_ - 1));
+    at_ = end + 1;
+    return found;
+  }
+  bool boolean() {
+    skip_spaces();
+    for (const bool value : {true, false}) {
+      const std::string_view word = value ? "True" : "False";
+      if (text_.substr(std::min(at_, text_.size()), word.size()) == word) {
+        at_ += word.size();
+        return value;
+      }
+    }
+    refuse(file_, Code::format, "its header has no boolean where one is due");
+  }
+  /// Returns the number and how many characters it took with the spaces before it.
+  std::uint64_t number(std::size_t& width) {
+    const std::size_t from = at_;
+    skip_spaces();
+    std::uint64_t value = 0;
+    const char* begin = text_.data() + std::min(at_, text_.size());
+    const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), value);
+    if (error != std::errc{}) {
+      refuse(file_, Code::format, "its header has no number where one is due");
+    }
+    at_ += static_cast<std::size_t>(end - begin);
+    width = at_ - from;
+    return value;
+  }
+
+ private:
+  void skip_spaces() {
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n')) {
+      ++at_;
+    }
+  }
+
+  const storage::File& file_;
+  std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+void read_shape(const storage::File& file, Parser& parser, Header& header) {
+  parser.expect('(');
+  while (!parser.takes(')')) {
+    std::size_t width = 0;
+    header.extents.push_back(parser.number(width));
+    if (header.extents.size() == 1) {
+      header.growing = width == field_width;
+    }
+    if (header.extents.size() > static_cast<std::size_t>(model::max_rank)) {
+      refuse(file, Code::unsupported, "more than 8 dimensions");
+    }
+    parser.takes(',');
+  }
+}
+
+void read_descriptor(const storage::File& file, const std::string& text, Header& header) {
+  const std::size_t digits = text.find_first_of("0123456789");
+  std::uint32_t bytes = 0;
+  if (digits == std::string::npos || digits == 0) {
+    refuse(file, Code::unsupported, "elements of type " + model::quoted(text));
+  }
+  std::from_chars(text.data() + digits, text.data() + text.size(), bytes);
+  const auto type = type_named(text[digits - 1], bytes);
+  if (!type) {
+    refuse(file, Code::unsupported,
+           "elements of type " + model::quoted(text) + ", which Sluice does not have");
+  }
+  header.type = *type;
+  header.big_endian = text[0] == '>' && type->bytes > 1 && type->kind != Kind::string;
+}
+
+}  // namespace
+
+bool is_npy(storage::File& file) { return read_text(file, 0, magic.size()) == magic; }
+
+Header read_header(storage::File& file) {
+  const std::string start = read_text(file, 0, 12);
+  if (start.size() < 10 || start.compare(0, magic.size(), magic) != 0) {
+    refuse(file, Code::format, "not a numpy array (no magic string)");
+  }
+  const auto byte = [&](std::size_t i) {
+    return static_cast<std::uint64_t>(static_cast<unsigned char>(start[i]));
+  };
+  const std::uint64_t major = byte(6);
+  if (major < 1 || major > 3) {
+    refuse(file, Code::version, "numpy format " + std::to_string(major) + ".x: known are 1 to 3");
+  }
+  const std::uint64_t prefix = major == 1 ? 10 : 12;
+  if (start.size() < prefix) {
+    refuse(file, Code::truncated, "ends inside its header");
+  }
+  const std::uint64_t length =
+      byte(8) | byte(9) << 8 | (major == 1 ? 0 : byte(10) << 16 | byte(11) << 24);
+  if (length > most_header_bytes) {
+    refuse(file, Code::format, "claims a header of " + std::to_string(length) + " bytes");
+  }
+  const std::string text = read_text(file, prefix, length);
+  if (text.size() < length) {
+    refuse(file, Code::truncated, "ends inside its header");
+  }
+  Header header;
+  header.data_offset = prefix + length;
+  Parser parser(file, text);
+  std::array<bool, 3> seen{};
+  parser.expect('{');
+  while (!parser.takes('}')) {
+    const std::string key = parser.text();
+    parser.expect(':');
+    if (key == "descr") {
+      read_descriptor(file, parser.text(), header);
+      seen[0] = true;
+    } else if (key == "fortran_order") {
+      header.fortran_order = parser.boolean();
+      seen[1] = true;
+    } else if (key == "shape") {
+      read_shape(file, parser, header);
+      seen[2] = true;
+    } else {
+      refuse(file, Code::format, "its header has an unknown key " + model::quoted(key));
+    }
+    parser.takes(',');
+  }
+  if (!seen[0] || !seen[1] || !seen[2]) {
+    refuse(file, Code::format, "its header lacks the type, the order or the shape");
+  }
+  std::uint64_t bytes = header.type.bytes;
+  for (const std::uint64_t extent : header.extents) {
+    bytes = model::checked_product(bytes, extent, "array size");
+  }
+  if (file.size() < header.data_offset || file.size() - header.data_offset < bytes) {
+    refuse(file, Code::truncated, "holds fewer bytes than its shape asks for");
+  }
+  return header;
+}
+
+namespace {
+
+/// The dictionary up to the first extent.
+std::string front_text(const Header& header) {
+  return "{'descr': '" + descriptor(header.type) + "', 'fortran_order': False, 'shape': (";
+}
+
+constexpr std::uint64_t prefix_bytes = 10;
+
+}  // namespace
+
+std::uint64_t field_offset(const Header& header) {
+  return prefix_bytes + front_text(header).size();
+}
+
+std::vector<std::byte> header_text(const Header& header) {
+  std::string shape;
+  for (std::size_t d = 0; d < header.extents.size(); ++d) {
+    std::string extent = std::to_string(header.extents[d]);
+    if (d == 0 && header.growing) {
+      extent.insert(0, field_width - extent.size(), ' ');
+    }
+    shape += (d == 0 ? "" : ", ") + extent;
+  }
+  if (header.extents.size() == 1) {
+    shape += ",";
+  }
+  std::string text = front_text(header) + shape + "), }";
+  text.resize(header_bytes - prefix_bytes, ' ');
+  text.back() = '\n';
+  constexpr auto length = static_cast<std::uint16_t>(header_bytes - prefix_bytes);
+  std::string bytes(magic);
+  bytes += '\x01';
+  bytes += '\x00';
+  bytes += static_cast<char>(length & 0xff);
+  bytes += static_cast<char>(length >> 8);
+  bytes += text;
+  const auto raw = std::as_bytes(std::span(bytes));
+  return {raw.begin(), raw.end()};
+}
+
+}  // namespace sluice::layout::npy

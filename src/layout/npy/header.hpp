@@ -1,0 +1,43 @@
+// The header of an .npy file: numpy's format 1.0 (written), 1.0 to 3.0 (read).
+//
+// Invariants: what is written takes header_bytes, so that data begins on a page and direct writes
+// are aligned; the first extent of an array of steps stands in a field of fixed width, which never
+// moves: a commit changes that field alone. The field is also how such a file is told from an array
+// that does not grow; every reader of Python's tuples skips its spaces.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/dims.hpp"
+#include "sluice/types.hpp"
+#include "storage/storage.hpp"
+
+namespace sluice::layout::npy {
+
+inline constexpr std::uint64_t header_bytes = 4096;
+/// Digits of the largest 64-bit number.
+inline constexpr std::size_t field_width = 20;
+
+struct Header {
+  Type type;
+  bool big_endian = false;
+  bool fortran_order = false;
+  bool growing = false;                ///< the first extent counts steps
+  std::vector<std::uint64_t> extents;  ///< the steps first where growing
+  std::uint64_t data_offset = header_bytes;
+};
+
+/// Does `file` begin as numpy's files do?
+bool is_npy(storage::File& file);
+/// Error format where it is none, unsupported for types that Sluice does not have (objects,
+/// records, dates, long doubles), truncated where the header or the data is cut off.
+Header read_header(storage::File& file);
+/// Where the field of a growing array stands in the file.
+std::uint64_t field_offset(const Header& header);
+/// The bytes of a header. Error unsupported where the type has no name in numpy.
+std::vector<std::byte> header_text(const Header& header);
+
+}  // namespace sluice::layout::npy

@@ -1,0 +1,140 @@
+#include "layout/npy/planner.hpp"
+
+#include <algorithm>
+
+namespace sluice::layout::npy {
+
+using model::Definition;
+using model::Dims;
+
+namespace {
+
+Header header_of(const Definition& definition, std::uint64_t steps) {
+  Header header;
+  header.type = definition.type;
+  header.growing = definition.stepped;
+  const Dims extents = definition.stepped ? definition.shape.with_front(steps) : definition.shape;
+  header.extents.assign(extents.begin(), extents.end());
+  return header;
+}
+
+}  // namespace
+
+std::unique_ptr<NpyPlanner> NpyPlanner::create(storage::File& file) {
+  return std::unique_ptr<NpyPlanner>(new NpyPlanner(file));
+}
+
+std::unique_ptr<NpyPlanner> NpyPlanner::append(storage::File& file, const std::string& name) {
+  const Header header = read_header(file);
+  std::vector<std::byte> text(header_bytes);
+  text.resize(file.read(0, text));
+  if (!header.growing || text != header_text(header)) {
+    throw Error(Code::unsupported,
+                file.path() +
+                    ": format npy: steps can be appended only to a file of steps that Sluice "
+                    "wrote: write a new one");
+  }
+  auto planner = create(file);
+  Definition definition;
+  definition.name = name;
+  definition.type = header.type;
+  definition.stepped = true;
+  for (std::size_t d = 1; d < header.extents.size(); ++d) {
+    definition.shape.push_back(header.extents[d]);
+  }
+  planner->definitions_.push_back(definition);
+  planner->steps_ = planner->committed_steps_ = header.extents[0];
+  planner->has_header_ = true;
+  planner->committed_end_ = planner->end();
+  return planner;
+}
+
+void NpyPlanner::define(const Definition& definition) {
+  if (!definitions_.empty()) {
+    throw Error(Code::internal, definition.name + ": a second array in a numpy file");
+  }
+  definitions_.push_back(definition);
+}
+
+void NpyPlanner::set_attribute(const model::Attribute& attribute) {
+  throw Error(Code::internal, "attribute " + attribute.name + " in a numpy file");
+}
+
+std::uint64_t NpyPlanner::end() const {
+  if (definitions_.empty()) {
+    return header_bytes;
+  }
+  const std::uint64_t times = definitions_[0].stepped ? steps_ : 1;
+  return header_bytes + model::checked_product(times, definitions_[0].bytes_per_step(), "file");
+}
+
+Placement NpyPlanner::place(std::uint64_t step) const {
+  const Definition& definition = definitions_[0];
+  std::vector<std::uint64_t> addresses;
+  if (definition.bytes_per_step() != 0) {
+    addresses.push_back(header_bytes + step * definition.bytes_per_step());
+  }
+  return {0, definition.type.bytes, definition.shape, definition.shape, addresses};
+}
+
+CommitPlan NpyPlanner::plan_commit(const CommitRequest& request) {
+  CommitPlan plan;
+  plan.step = steps_;
+  const bool is_stepped = !definitions_.empty() && definitions_[0].stepped;
+  if (request.is_step && !is_stepped) {
+    throw Error(Code::unsupported, file_.path() +
+                                       ": format npy: a step in a file without a variable that has "
+                                       "steps: define one before the first step, or use hdf5");
+  }
+  if (request.is_step) {
+    // Also where nobody put anything: the array has no gaps, so what is left out is filled.
+    plan.placements.push_back(place(steps_));
+    ++steps_;
+  } else if (!request.touched.empty()) {
+    if (committed_placed_) {
+      throw Error(Code::unsupported,
+                  definitions_[0].name +
+                      ": was written by an earlier commit, and committed data is never overwritten "
+                      "in place: define it with steps");
+    }
+    plan.placements.push_back(place(0));
+    is_placed_ = true;
+  }
+  for (const Placement& placement : plan.placements) {
+    plan.space = placement.hull();
+  }
+  return plan;
+}
+
+MetadataUpdate NpyPlanner::seal() {
+  MetadataUpdate update;
+  if (definitions_.empty()) {
+    throw Error(Code::unsupported,
+                file_.path() + ": format npy: a file without a variable: define one, or use hdf5");
+  }
+  const Header header = header_of(definitions_[0], steps_);
+  update.end = std::max(end(), committed_end_);
+  const std::vector<std::byte> text = header_text(header);
+  if (!has_header_) {
+    update.root.push_back({0, text});
+  } else if (header.growing) {
+    const auto field = text.begin() + static_cast<std::ptrdiff_t>(field_offset(header));
+    update.root.push_back({field_offset(header), {field, field + field_width}});
+    update.is_atomic = true;
+  }
+  return update;
+}
+
+void NpyPlanner::committed() {
+  committed_steps_ = steps_;
+  committed_placed_ = is_placed_;
+  committed_end_ = std::max(committed_end_, end());
+  has_header_ = true;
+}
+
+void NpyPlanner::abandon() {
+  steps_ = committed_steps_;
+  is_placed_ = committed_placed_;
+}
+
+}  // namespace sluice::layout::npy

@@ -1,0 +1,50 @@
+// The planner of .npy files: one array, all of it fixed arithmetic.
+//
+// Invariants: element i of step s lies at header_bytes + (s * elements + i) * size, always; a
+// commit writes data beyond the committed end and then the number of steps, nothing else.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "layout/layout.hpp"
+#include "layout/npy/header.hpp"
+
+namespace sluice::layout::npy {
+
+class NpyPlanner final : public Planner {
+ public:
+  /// Plans a new file in the empty `file`, which must outlive the planner.
+  static std::unique_ptr<NpyPlanner> create(storage::File& file);
+  /// Plans further steps. Error unsupported where the array is not one of steps in C order.
+  static std::unique_ptr<NpyPlanner> append(storage::File& file, const std::string& name);
+
+  const char* format() const override { return "npy"; }
+  const std::vector<model::Definition>& known() const override { return definitions_; }
+  const model::Dims& tile(std::uint32_t) const override { return definitions_.at(0).shape; }
+  std::uint64_t steps() const override { return steps_; }
+  std::uint64_t committed_end() const override { return committed_end_; }
+  void define(const model::Definition& definition) override;
+  void set_attribute(const model::Attribute& attribute) override;
+  CommitPlan plan_commit(const CommitRequest& request) override;
+  void make_all() override {}
+  MetadataUpdate seal() override;
+  void committed() override;
+  void abandon() override;
+
+ private:
+  explicit NpyPlanner(storage::File& file) : file_(file) {}
+  std::uint64_t end() const;
+  Placement place(std::uint64_t step) const;
+
+  storage::File& file_;
+  std::vector<model::Definition> definitions_;  ///< none or one
+  std::uint64_t steps_ = 0;
+  bool is_placed_ = false;  ///< a fixed array: its data has been planned
+  bool has_header_ = false;
+  std::uint64_t committed_steps_ = 0;
+  bool committed_placed_ = false;
+  std::uint64_t committed_end_ = 0;
+};
+
+}  // namespace sluice::layout::npy

@@ -1,0 +1,183 @@
+// The list of formats: which one a path and the options mean, and what each refuses.
+#include "layout/formats.hpp"
+
+#include "layout/local_files.hpp"
+
+namespace sluice::test {
+namespace {
+
+Options options_of(const std::string& format, const std::string& form = "stacked") {
+  Options options;
+  options.format = format;
+  options.form = form;
+  options.durability = Durability::none;
+  return options;
+}
+
+template <class Work>
+Error thrown_by(Work&& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    return error;
+  }
+  return {Code::ok, ""};
+}
+
+TEST(Formats, ByTheEndingOfThePath) {
+  const std::vector<std::pair<std::string, std::string>> expected{
+      {"a.h5", "hdf5"},         {"a", "hdf5"},          {"a.dat", "hdf5"}, {"a.nc", "netcdf4"},
+      {"dir/a.nc4", "netcdf4"}, {"a.b.cdf", "netcdf4"}, {"a.npy", "npy"},  {"dir.npy/a", "hdf5"},
+      {"a.nc/b.h5", "hdf5"},    {"nc", "hdf5"},         {".npy", "npy"},   {"a.", "hdf5"}};
+  for (const auto& [path, name] : expected) {
+    EXPECT_EQ(layout::format_of(path, options_of("auto")).name, name) << path;
+  }
+}
+
+TEST(Formats, ByTheOption) {
+  EXPECT_STREQ(layout::format_of("a.npy", options_of("hdf5")).name, "hdf5");
+  EXPECT_STREQ(layout::format_of("a.h5", options_of("netcdf4")).name, "netcdf4");
+  EXPECT_STREQ(layout::format_of("a.h5", options_of("auto", "grouped")).name, "hdf5-grouped");
+  expect_error(thrown_by([] { layout::format_of("a", options_of("hdf6")); }),
+               Code::invalid_argument, {"hdf6", "auto, hdf5, netcdf4, npy"});
+  expect_error(thrown_by([] { layout::format_of("a", options_of("hdf5", "heaped")); }),
+               Code::invalid_argument, {"heaped", "stacked", "grouped"});
+  for (const char* format : {"netcdf4", "npy"}) {
+    expect_error(thrown_by([&] { layout::format_of("a", options_of(format, "grouped")); }),
+                 Code::unsupported, {format, "grouped", "hdf5"});
+  }
+}
+
+TEST(Formats, EveryRowIsFoundByItsName) {
+  for (const layout::Format& format : layout::formats()) {
+    EXPECT_EQ(&layout::format_named(format.name), &format);
+    EXPECT_EQ(&layout::format_of("x", options_of(format.option, format.form)), &format);
+  }
+}
+
+TEST(Formats, DurabilityIsTheBestUnlessMoreIsAskedFor) {
+  const auto& hdf5 = layout::format_named("hdf5");
+  const auto& npy = layout::format_named("npy");
+  EXPECT_EQ(layout::durability_of(hdf5, Durability::automatic), Durability::step);
+  EXPECT_EQ(layout::durability_of(npy, Durability::automatic), Durability::close);
+  EXPECT_EQ(layout::durability_of(npy, Durability::none), Durability::none);
+  expect_error(thrown_by([&] { layout::durability_of(npy, Durability::step); }), Code::unsupported,
+               {"npy", "close", "hdf5"});
+}
+
+/// Opens `path` with 3 ranks and calls `work` on each; what it throws must be the same error.
+Error refused(const std::string& path, const Options& options,
+              const std::function<void(File&)>& work) {
+  LocalFiles files;
+  std::vector<Error> errors(3, Error(Code::ok, ""));
+  files.run(3, [&](exec::Transport& transport) {
+    auto& mine = errors[static_cast<std::size_t>(transport.rank())];
+    mine = thrown_by([&] {
+      File out = files.open(transport, path, Mode::write, options);
+      mine = thrown_by([&] { work(out); });
+      if (mine.code() != Code::ok) {
+        throw mine;
+      }
+      out.close();
+    });
+  });
+  // What a rank meets locally names the rank; the rest is the same for all.
+  const auto said = [](const Error& error) {
+    const std::string text = error.what();
+    return text.starts_with("rank ") ? text.substr(text.find(": ")) : text;
+  };
+  for (const Error& error : errors) {
+    EXPECT_EQ(said(error), said(errors[0]));
+  }
+  return errors[0];
+}
+
+TEST(Formats, NpyRefusesWhatItHasNoPlaceFor) {
+  const Options options = options_of("auto");
+  expect_error(refused("a.npy", options,
+                       [](File& out) {
+                         out.define<double>("a", {3});
+                         out.define<double>("b", {3});
+                       }),
+               Code::unsupported, {"define b", "npy", "one variable", "use format hdf5"});
+  expect_error(refused("a.npy", options,
+                       [](File& out) { out.set_attribute("", "title", std::string("x")); }),
+               Code::unsupported, {"attribute title", "npy", "use format"});
+  expect_error(
+      refused("a.npy", options, [](File& out) { out.define<double>("a", {3}, {.unit = "m"}); }),
+      Code::unsupported, {"attribute units", "npy"});
+  expect_error(refused("a.npy", options,
+                       [](File& out) {
+                         out.define<double>("a", {3}, {.steps = true});
+                         out.begin_step({.time = 1.0});
+                       }),
+               Code::unsupported, {"begin_step", "npy", "times"});
+  expect_error(
+      refused("a.npy", options,
+              [](File& out) { out.define<double>("a", {3}, {.steps = true, .chunk = {1}}); }),
+      Code::unsupported, {"chunk", "npy", "one piece"});
+  expect_error(
+      refused("a.npy", options,
+              [](File& out) { out.define<double>("a", {3}, {.steps = true, .varying = true}); }),
+      Code::unsupported, {"npy", "same shape"});
+  Options durable = options;
+  durable.durability = Durability::step;
+  expect_error(refused("a.npy", durable, [](File&) {}), Code::unsupported,
+               {"durability step", "npy", "close"});
+  expect_error(refused("a.npy", options, [](File&) {}), Code::unsupported,
+               {"npy", "without a variable"});
+  expect_error(refused("a.npy", options,
+                       [](File& out) {
+                         out.define<double>("a", {3});
+                         out.begin_step().end();
+                       }),
+               Code::unsupported, {"npy", "step"});
+}
+
+TEST(Formats, NetcdfRefusesComplexNumbers) {
+  expect_error(refused("a.nc", options_of("auto"),
+                       [](File& out) { out.define<std::complex<double>>("psi", {3}); }),
+               Code::unsupported, {"define psi", "netcdf4", "complex", "hdf5"});
+}
+
+TEST(Formats, GroupedKeepsTheNamesOfSteps) {
+  expect_error(refused("a.h5", options_of("hdf5", "grouped"),
+                       [](File& out) { out.define<double>("step_000001", {3}); }),
+               Code::bad_name, {"step_", "choose another"});
+}
+
+TEST(Formats, AFileIsWhatItsFirstBytesSay) {
+  LocalFiles files;
+  files.run(1, [&](exec::Transport& transport) {
+    for (const layout::Format& format : layout::formats()) {
+      const std::string path = std::string("file.") + format.name;
+      const Options options = options_of(format.option, format.form);
+      File out = files.open(transport, path, Mode::write, options);
+      const auto v = out.define<std::int32_t>("v", {4});
+      const std::int32_t values[] = {1, 2, 3, 4};
+      out.put(v, values);
+      out.close();
+      const auto file = files.storage()->open(path, storage::Access::read);
+      const layout::Format& found = layout::format_in(*file, "auto");
+      EXPECT_STREQ(found.option, std::string(format.name) == "npy" ? "npy" : "hdf5");
+      EXPECT_STREQ(layout::open_catalog(found, *file)->format(), format.name);
+      File in = files.open(transport, path, Mode::read);
+      std::int32_t got[4] = {};
+      in.get(in.find("v"), got);
+      EXPECT_TRUE(std::equal(got, got + 4, values));
+    }
+    Options wrong = options_of("npy");
+    expect_error(thrown_by([&] { files.open(transport, "file.hdf5", Mode::read, wrong); }),
+                 Code::format, {"file.hdf5", "hdf5", "not npy"});
+    files.put_text("text.txt", "no data at all");
+    expect_error(thrown_by([&] { files.open(transport, "text.txt", Mode::read); }), Code::format,
+                 {"text.txt", "not an HDF5 file"});
+    expect_error(thrown_by([&] {
+                   files.open(transport, "file.hdf5", Mode::append, options_of("hdf5", "grouped"));
+                 }),
+                 Code::unsupported, {"grouped", "stacked"});
+  });
+}
+
+}  // namespace
+}  // namespace sluice::test
