@@ -1,5 +1,6 @@
 #include "plan/plan.hpp"
 
+#include <algorithm>
 #include <array>
 #include <numeric>
 
@@ -7,25 +8,29 @@ namespace sluice::plan {
 
 namespace {
 
-constexpr std::array<Strategy, 2> strategies{{
-    {"serial", [](const Topology& t) { return t.rank == 0; }, plan_serial},
-    {"shared", [](const Topology&) { return true; }, plan_shared},
-}};
+bool only_first(const Topology& topology, const WriterChoice&) { return topology.rank == 0; }
+bool everybody(const Topology&, const WriterChoice&) { return true; }
+bool chosen(const Topology& topology, const WriterChoice& choice) {
+  const std::vector<int> ranks = writer_ranks(topology, choice);
+  return std::binary_search(ranks.begin(), ranks.end(), topology.rank);
+}
 
-/// What "auto" stands for: every rank its own extents is the fastest on every file system that
-/// takes direct writes into preallocated space.
-constexpr const char* automatic = "shared";
+constexpr std::array<Strategy, 4> strategies{{
+    {"serial", only_first, plan_serial},
+    {"shared", everybody, plan_shared},
+    {"collective", chosen, plan_collective, false, true},
+    {"auto", everybody, plan_auto, true, true},
+}};
 
 }  // namespace
 
 const Strategy& strategy(const std::string& name) {
-  const std::string wanted = name == "auto" ? automatic : name;
-  std::string known = "auto";
+  std::string known;
   for (const Strategy& candidate : strategies) {
-    if (wanted == candidate.name) {
+    if (name == candidate.name) {
       return candidate;
     }
-    known += std::string(", ") + candidate.name;
+    known += (known.empty() ? "" : ", ") + std::string(candidate.name);
   }
   throw Error(Code::invalid_argument,
               "strategy \"" + name + "\" is not known: use one of " + known);
@@ -48,6 +53,9 @@ std::string Plan::text() const {
     text += "  to rank " + std::to_string(transfer.writer) + ": " +
             std::to_string(transfer.portions.size()) + " portions, " +
             std::to_string(transfer.bytes) + " bytes\n";
+  }
+  if (flow == Flow::rounds) {
+    text += "  " + tiles.text() + ", windows of " + std::to_string(window_bytes) + " bytes\n";
   }
   return text;
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "layout/portion.hpp"
+#include "plan/tile_map.hpp"
 
 namespace sluice::plan {
 
@@ -19,6 +20,7 @@ struct Topology {
   int ranks = 1;
   int node = 0;
   int nodes = 1;
+  std::vector<int> node_of = {};  ///< of every rank; empty: equal blocks of consecutive ranks
 };
 
 /// Portions that go to one writer, in the order in which they are sent or written.
@@ -32,6 +34,7 @@ struct Transfer {
 enum class Flow : std::uint8_t {
   own,      ///< every rank writes its own portions; nothing is sent
   in_turn,  ///< the feeders send one after the other, each through a bounded buffer
+  rounds,   ///< window by window of every writer's own space, all ranks send to all writers
 };
 
 struct Plan {
@@ -39,39 +42,69 @@ struct Plan {
   Flow flow = Flow::own;
   std::vector<Transfer> transfers;  ///< of this rank; at most one a writer
   std::vector<int> feeders;         ///< ranks whose bytes this rank writes, in order; not itself
+  TileMap tiles;                    ///< rounds: who owns which byte
+  std::uint64_t window_bytes = 0;   ///< rounds: what a writer assembles in one round
+  std::uint64_t packed_bytes = 0;   ///< rounds: what a rank may keep packed for later windows
   std::uint64_t buffer_bytes = 0;   ///< largest staging that carrying it out needs on this rank
 
   /// One line a transfer, for debugging and SLUICE_EXPLAIN.
   std::string text() const;
 };
 
-/// Which ranks write, where the strategy leaves a choice (the options of the same names).
+/// Which ranks write, where the strategy leaves a choice (the options of the same names). The same
+/// on every rank.
 struct WriterChoice {
   int writers = 0;
   int first_writer = 0;
   int writer_spacing = 0;
   std::string writer_map = "spaced";
   bool cyclic = false;           ///< tile t belongs to writer t mod writers; else contiguous runs
-  std::uint64_t tile_bytes = 0;  ///< 0: the strategy's default
+  std::uint64_t tile_bytes = 0;  ///< 0: default_tile_bytes
+  std::uint64_t budget_bytes = 256ULL << 20;  ///< staging of one rank
 };
+
+/// A whole number of stripes of every file system in use, and a write long enough for any disk.
+inline constexpr std::uint64_t default_tile_bytes = 4ULL << 20;
+/// Writers on a node where the choice leaves their number open: as measured, docs/strategies.md.
+inline constexpr int default_writers_per_node = 4;
 
 struct Input {
   Topology topology;
   std::span<const layout::Portion> portions;
   std::span<const std::uint64_t> portion_sizes;  ///< packed bytes, one a portion
+  layout::Extent space = {};                     ///< of the commit
+  WriterChoice choice = {};
+  /// Mean length of a contiguous run in the file over all ranks; looked at by `auto` only.
+  std::uint64_t mean_run_bytes = 0;
 };
 
-/// A strategy: its name, which ranks open the file for writing, and the plan it makes.
+/// A strategy: its name, which ranks open the file for writing, and the plan it makes. Both are
+/// pure, and throw the same Error on every rank for a choice that cannot be.
 struct Strategy {
   const char* name;
-  bool (*writes)(const Topology&);
+  bool (*writes)(const Topology&, const WriterChoice&);
   Plan (*plan)(const Input&);
+  bool looks_at_runs = false;  ///< Input::mean_run_bytes
+  /// Staging buffers of a writer: a window of the exchange, or layout::portion_bytes.
+  bool in_windows = false;
 };
 
 Plan plan_serial(const Input& input);
 Plan plan_shared(const Input& input);
+Plan plan_collective(const Input& input);
+/// Shared where runs are long, else collective.
+Plan plan_auto(const Input& input);
 
-/// The strategy of that name; "auto" is resolved here. Error invalid_argument lists the names.
+/// The ranks that write by a choice, ascending. Error invalid_argument names the option that does
+/// not fit.
+std::vector<int> writer_ranks(const Topology& topology, const WriterChoice& choice);
+/// Who owns which byte of `space` by a choice.
+TileMap tile_map(const Topology& topology, const WriterChoice& choice, const layout::Extent& space);
+/// What a writer assembles in one round: by the budget, so that three windows being written, one
+/// being received and one being sent stay inside it.
+std::uint64_t window_bytes(const WriterChoice& choice);
+
+/// The strategy of that name. Error invalid_argument lists the names.
 const Strategy& strategy(const std::string& name);
 
 /// All of `input`'s portions as one transfer to `writer`.

@@ -1,0 +1,138 @@
+// Which ranks write: the options writers, first_writer, writer_spacing and writer_map.
+#include <algorithm>
+#include <charconv>
+
+#include "plan/plan.hpp"
+
+namespace sluice::plan {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& option, const std::string& why) {
+  throw Error(Code::invalid_argument, option + ": " + why);
+}
+
+std::string of_ranks(const Topology& topology) {
+  return " of " + std::to_string(topology.ranks) + " ranks";
+}
+
+std::vector<int> spaced(const Topology& topology, const WriterChoice& choice, int writers) {
+  const int room = topology.ranks - choice.first_writer;
+  if (writers > room) {
+    refuse("writers", std::to_string(writers) + " from rank " +
+                          std::to_string(choice.first_writer) + " on are more than there are" +
+                          of_ranks(topology));
+  }
+  const int spacing = choice.writer_spacing != 0 ? choice.writer_spacing : room / writers;
+  if (static_cast<std::int64_t>(writers - 1) * spacing >= room) {
+    refuse("writer_spacing", std::to_string(spacing) + " puts the last of " +
+                                 std::to_string(writers) + " writers beyond the last" +
+                                 of_ranks(topology));
+  }
+  std::vector<int> ranks;
+  for (int i = 0; i < writers; ++i) {
+    ranks.push_back(choice.first_writer + i * spacing);
+  }
+  return ranks;
+}
+
+int node_of(const Topology& topology, int rank) {
+  return topology.node_of.empty()
+             ? static_cast<int>(static_cast<std::int64_t>(rank) * topology.nodes / topology.ranks)
+             : topology.node_of[static_cast<std::size_t>(rank)];
+}
+
+/// Writer i sits on node i mod nodes; those of one node are spread evenly over its ranks.
+std::vector<int> one_a_node(const Topology& topology, int writers) {
+  std::vector<std::vector<int>> members(static_cast<std::size_t>(topology.nodes));
+  for (int rank = 0; rank < topology.ranks; ++rank) {
+    members[static_cast<std::size_t>(node_of(topology, rank))].push_back(rank);
+  }
+  std::vector<int> ranks;
+  for (int node = 0; node < topology.nodes; ++node) {
+    const std::vector<int>& here = members[static_cast<std::size_t>(node)];
+    const int wanted = writers / topology.nodes + (node < writers % topology.nodes ? 1 : 0);
+    if (wanted > static_cast<int>(here.size())) {
+      refuse("writers",
+             std::to_string(writers) + " are more than one a rank on node " + std::to_string(node));
+    }
+    for (int i = 0; i < wanted; ++i) {
+      ranks.push_back(
+          here[static_cast<std::size_t>(i) * here.size() / static_cast<std::size_t>(wanted)]);
+    }
+  }
+  std::sort(ranks.begin(), ranks.end());
+  return ranks;
+}
+
+std::vector<int> listed(const Topology& topology, const WriterChoice& choice) {
+  std::vector<int> ranks;
+  const char* at = choice.writer_map.data();
+  const char* end = at + choice.writer_map.size();
+  while (true) {
+    int rank = 0;
+    while (at != end && *at == ' ') {
+      ++at;
+    }
+    const auto [next, problem] = std::from_chars(at, end, rank);
+    if (problem != std::errc() || (next != end && *next != ',')) {
+      refuse("writer_map", "\"" + choice.writer_map +
+                               "\" is neither spaced nor node nor a list of ranks such as \"0,4\"");
+    }
+    if (rank < 0 || rank >= topology.ranks) {
+      refuse("writer_map", "rank " + std::to_string(rank) + " is not one" + of_ranks(topology));
+    }
+    ranks.push_back(rank);
+    if (next == end) {
+      break;
+    }
+    at = next + 1;
+  }
+  std::sort(ranks.begin(), ranks.end());
+  const auto twice = std::adjacent_find(ranks.begin(), ranks.end());
+  if (twice != ranks.end()) {
+    refuse("writer_map",
+           "rank " + std::to_string(*twice) + " stands in \"" + choice.writer_map + "\" twice");
+  }
+  if (choice.writers != 0 && choice.writers != static_cast<int>(ranks.size())) {
+    refuse("writers", std::to_string(choice.writers) + ", but writer_map lists " +
+                          std::to_string(ranks.size()));
+  }
+  return ranks;
+}
+
+}  // namespace
+
+std::vector<int> writer_ranks(const Topology& topology, const WriterChoice& choice) {
+  if (choice.writers < 0 || choice.writers > topology.ranks) {
+    refuse("writers", std::to_string(choice.writers) + of_ranks(topology));
+  }
+  if (choice.first_writer < 0 || choice.first_writer >= topology.ranks) {
+    refuse("first_writer",
+           std::to_string(choice.first_writer) + " is not one" + of_ranks(topology));
+  }
+  if (choice.writer_spacing < 0) {
+    refuse("writer_spacing", std::to_string(choice.writer_spacing) + " is negative");
+  }
+  const bool is_spaced = choice.writer_map == "spaced";
+  if (!is_spaced && (choice.first_writer != 0 || choice.writer_spacing != 0)) {
+    refuse(choice.first_writer != 0 ? "first_writer" : "writer_spacing",
+           "has no meaning with writer_map = \"" + choice.writer_map + "\"");
+  }
+  const bool is_list = !is_spaced && choice.writer_map != "node";
+  if (is_list) {
+    return listed(topology, choice);
+  }
+  int writers = choice.writers;
+  if (writers == 0) {
+    writers =
+        std::min(topology.ranks - choice.first_writer, topology.nodes * default_writers_per_node);
+    if (choice.writer_spacing != 0) {
+      const int fitting = (topology.ranks - choice.first_writer - 1) / choice.writer_spacing + 1;
+      writers = std::min(writers, fitting);
+    }
+  }
+  return is_spaced ? spaced(topology, choice, writers) : one_a_node(topology, writers);
+}
+
+}  // namespace sluice::plan
