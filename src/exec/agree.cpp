@@ -7,6 +7,16 @@
 
 namespace sluice::exec {
 
+Error naming_file(const Error& e, const std::string& path) {
+  const std::string text = e.what();
+  if (path.empty() || text.find(path) != std::string::npos) {
+    return e;
+  }
+  const std::string rank = "rank " + std::to_string(e.rank()) + ": ";
+  const std::size_t at = text.rfind(rank, 0) == 0 ? rank.size() : 0;
+  return {e.code(), text.substr(0, at) + path + ": " + text.substr(at), e.rank()};
+}
+
 namespace detail {
 
 std::vector<std::byte> failure_message(const std::exception_ptr& failure) {
@@ -15,12 +25,15 @@ std::vector<std::byte> failure_message(const std::exception_ptr& failure) {
     std::rethrow_exception(failure);
   } catch (const Error& e) {
     out.put(e.code());
+    out.put(e.rank());
     out.put(std::string(e.what()));
   } catch (const std::bad_alloc&) {
     out.put(Code::over_budget);
+    out.put(-1);
     out.put(std::string("out of memory"));
   } catch (const std::exception& e) {
     out.put(Code::internal);
+    out.put(-1);
     out.put(std::string(e.what()));
   }
   return out.take();
@@ -29,7 +42,10 @@ std::vector<std::byte> failure_message(const std::exception_ptr& failure) {
 void throw_message(std::span<const std::byte> message, int rank) {
   model::ByteReader in(message);
   const auto code = in.get<Code>();
-  throw Error(code, "rank " + std::to_string(rank) + ": " + in.get_string(), rank);
+  const int named = in.get<int>();
+  const std::string text = in.get_string();
+  throw named >= 0 ? Error(code, text, named)
+                   : Error(code, "rank " + std::to_string(rank) + ": " + text, rank);
 }
 
 }  // namespace detail

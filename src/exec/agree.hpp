@@ -22,8 +22,21 @@ std::vector<std::byte> on_root(Transport& transport, int root, Work&& work);
 
 // -- implementation -------------------------------------------------------------------------------
 
+/// `e`, with the file named behind the rank where its text does not name it yet.
+Error naming_file(const Error& e, const std::string& path);
+
+/// Runs `work`; an Error that leaves it names the file `path`.
+template <class Work>
+decltype(auto) for_file(const std::string& path, Work&& work) {
+  try {
+    return work();
+  } catch (const Error& e) {
+    throw naming_file(e, path);
+  }
+}
+
 namespace detail {
-/// status byte 0 + payload, or status byte 1 + code + text
+/// code, rank that the error names (-1: none yet), text
 std::vector<std::byte> failure_message(const std::exception_ptr& failure);
 [[noreturn]] void throw_message(std::span<const std::byte> message, int rank);
 }  // namespace detail

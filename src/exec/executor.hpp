@@ -32,6 +32,13 @@ struct Work {
 struct Buffers {
   WriteBehind writer;
   std::vector<std::byte> scratch;
+  // for rounds
+  std::vector<std::byte> sent = {};
+  std::vector<std::byte> received = {};
+  std::vector<std::vector<std::byte>> packed = {};
+
+  /// All staging that was ever used.
+  std::uint64_t bytes() const;
 };
 
 /// Collective. Returns the bytes this rank wrote. What this rank meets is thrown at the end, after

@@ -56,9 +56,16 @@ void WriteBehind::put_back(Staging* staging) {
 
 void WriteBehind::submit(storage::File& file, Staging* staging, std::uint64_t base,
                          std::size_t from, std::size_t to) {
+  submit(file, staging, {{base + from, {staging->data() + from, to - from}}});
+}
+
+void WriteBehind::submit(storage::File& file, Staging* staging,
+                         std::vector<storage::WritePiece> pieces) {
   if (!in_background_) {
     put_back(staging);
-    file.write(base + from, {staging->data() + from, to - from});
+    for (const storage::WritePiece& piece : pieces) {
+      file.write(piece.offset, piece.bytes);
+    }
     return;
   }
   if (!thread_.joinable()) {
@@ -66,7 +73,7 @@ void WriteBehind::submit(storage::File& file, Staging* staging, std::uint64_t ba
   }
   {
     const std::lock_guard lock(mutex_);
-    queue_.push_back({&file, staging, base, from, to});
+    queue_.push_back({&file, staging, std::move(pieces)});
   }
   changed_.notify_all();
 }
@@ -92,15 +99,15 @@ void WriteBehind::run() {
     if (queue_.empty()) {
       return;
     }
-    const Job job = queue_.front();
+    const Job job = std::move(queue_.front());
     queue_.pop_front();
     busy_ = true;
     const bool skip = failure_ != nullptr;
     lock.unlock();
     std::exception_ptr failure;
     try {
-      if (!skip) {
-        job.file->write(job.base + job.from, {job.staging->data() + job.from, job.to - job.from});
+      for (std::size_t i = 0; i < job.pieces.size() && !skip; ++i) {
+        job.file->write(job.pieces[i].offset, job.pieces[i].bytes);
       }
     } catch (...) {
       failure = std::current_exception();

@@ -48,18 +48,21 @@ class WriteBehind {
   /// Writes [from, to) of the buffer so that its first byte would lie at `base`.
   void submit(storage::File& file, Staging* staging, std::uint64_t base, std::size_t from,
               std::size_t to);
+  /// The same for several pieces of the buffer, ascending in the file.
+  void submit(storage::File& file, Staging* staging, std::vector<storage::WritePiece> pieces);
   /// Writes from here, after what was submitted; for bytes that need no staging.
   void write_through(storage::File& file, std::uint64_t offset, std::span<const std::byte> bytes);
   /// Returns when everything submitted is written; throws the first failure and forgets it.
   void drain();
+  std::size_t buffer_bytes() const noexcept { return buffer_bytes_; }
+  /// Memory of all buffers that were ever taken.
+  std::size_t bytes() const noexcept { return owned_.size() * buffer_bytes_; }
 
  private:
   struct Job {
     storage::File* file;
     Staging* staging;
-    std::uint64_t base;
-    std::size_t from;
-    std::size_t to;
+    std::vector<storage::WritePiece> pieces;
   };
   void run();
 
