@@ -3,17 +3,18 @@
 #include <algorithm>
 
 #include "codec/checksum.hpp"
+#include "commit/recovery.hpp"
 #include "exec/agree.hpp"
 #include "exec/gather.hpp"
 #include "exec/rows.hpp"
+#include "layout/formats.hpp"
 #include "model/convert.hpp"
 #include "model/coverage.hpp"
 #include "model/fill.hpp"
 
 namespace sluice::commit {
 
-using layout::hdf5::Catalog;
-using layout::hdf5::CommitRow;
+using layout::CommitRow;
 using model::Box;
 using model::Dims;
 
@@ -68,15 +69,25 @@ Input::Input(exec::Transport& transport, storage::Storage& storage, const std::s
              const Options& options)
     : transport_(transport), storage_(storage), path_(path), options_(options) {
   adopt(exec::on_root(transport_, 0, [&] {
-    root_file_ = storage_.open(path_, storage::Access::read);
-    catalog_ = Catalog::open(*root_file_);
+    Committed committed = open_committed(storage_, path_, [&](storage::File& file) {
+      catalog_.reset();
+      catalog_ = layout::open_catalog(layout::format_in(file, options_.format), file);
+    });
+    root_file_ = std::move(committed.file);
+    journal_ = std::move(committed.journal);
     return describe();
   }));
 }
 
 std::vector<std::byte> Input::describe() {
+  if (options_.readers < 0) {
+    throw Error(Code::invalid_argument,
+                "readers: " + std::to_string(options_.readers) + " is negative");
+  }
   model::ByteWriter out;
+  out.put(journal_);
   out.put(catalog_->ours());
+  out.put(layout::format_named(catalog_->format()).names);
   out.put(catalog_->steps());
   const auto& commits = catalog_->commits();
   out.put(!commits.empty() && commits.back().modified_ns != root_file_->modified_ns());
@@ -86,27 +97,31 @@ std::vector<std::byte> Input::describe() {
   }
   out.put(infos);
   out.put(catalog_->variables().size());
-  for (const auto& stored : catalog_->variables()) {
-    out.put(stored.definition.name);
-    out.put(stored.definition.type);
-    out.put(stored.definition.shape);
-    out.put(stored.definition.stepped);
-    out.put(stored.definition.partial);
-    out.put(stored.definition.fill);
+  for (std::uint32_t v = 0; v < catalog_->variables().size(); ++v) {
+    const layout::StoredVariable& stored = catalog_->variables()[v];
+    stored.definition.write_to(out);
     out.put(stored.big_endian);
     out.put(stored.placeable);
+    // The row counts of a set are in its parts.
+    out.put(catalog_->set() == nullptr ? catalog_->rows_by_step(v) : std::vector<std::uint64_t>{});
   }
   const auto attributes = catalog_->attributes();
   out.put(attributes.size());
   for (const model::Attribute& attribute : attributes) {
     put_attribute(attribute, out);
   }
+  const layout::PartSet* set = catalog_->set();
+  out.put(set != nullptr ? set->words() : std::vector<std::uint64_t>{});
+  out.put(options_.readers);
+  out.put(options_.budget_bytes);
   return out.take();
 }
 
 void Input::adopt(std::span<const std::byte> message) {
   model::ByteReader in(message);
+  journal_ = in.get_vector<std::byte>();
   ours_ = in.get<bool>();
+  names_ = in.get<bool>();
   steps_ = in.get<std::uint64_t>();
   modified_ = in.get<bool>();
   commits_ = in.get_vector<CommitInfo>();
@@ -118,21 +133,23 @@ void Input::adopt(std::span<const std::byte> message) {
   }
   variables_.resize(in.get<std::size_t>());
   for (InputVariable& variable : variables_) {
-    model::Definition& d = variable.definition;
-    d.name = in.get_string();
-    d.type = in.get<Type>();
-    d.shape = in.get<Dims>();
-    d.stepped = in.get<bool>();
-    d.partial = in.get<bool>();
-    d.fill = in.get<double>();
+    variable.definition = model::Definition::read_from(in);
     variable.big_endian = in.get<bool>();
     variable.placeable = in.get<bool>();
+    variable.rows = in.get_vector<std::uint64_t>();
+    catalog_index_.push_back(static_cast<std::uint32_t>(catalog_index_.size()));
   }
   attributes_.resize(in.get<std::size_t>());
   for (model::Attribute& attribute : attributes_) {
     attribute.owner = in.get_string();
     attribute.name = in.get_string();
     attribute.value = get_value(in.get<std::size_t>(), in);
+  }
+  const auto words = in.get_vector<std::uint64_t>();
+  options_.readers = in.get<int>();
+  options_.budget_bytes = in.get<std::uint64_t>();
+  if (!words.empty()) {
+    open_parts(words);
   }
 }
 
@@ -141,10 +158,30 @@ double Input::time(std::uint64_t step) const {
     throw Error(Code::out_of_bounds,
                 path_ + ": step " + std::to_string(step) + " of " + std::to_string(steps_));
   }
-  return times_.at(step);
+  return step < times_.size() ? times_[step] : std::nan("");
+}
+
+Dims Input::shape_or_most(std::uint32_t variable, std::uint64_t step) const noexcept {
+  const InputVariable& v = variables_[variable];
+  return step < v.rows.size() ? v.definition.shape_of(v.rows[step]) : v.definition.shape;
+}
+
+Dims Input::shape(std::uint32_t variable, std::uint64_t step) const {
+  if (variable >= variables_.size()) {
+    throw Error(Code::invalid_argument, path_ + ": shape: no such variable");
+  }
+  if (variables_[variable].definition.stepped && step >= steps_) {
+    throw Error(Code::out_of_bounds, path_ + ": shape of " + variables_[variable].definition.name +
+                                         ": step " + std::to_string(step) + " of " +
+                                         std::to_string(steps_));
+  }
+  return shape_or_most(variable, step);
 }
 
 std::uint32_t Input::find(const std::string& name) const {
+  if (!names_) {
+    return 0;  // the one that there is
+  }
   std::string names;
   for (std::uint32_t v = 0; v < variables_.size(); ++v) {
     if (variables_[v].definition.name == name) {
@@ -155,9 +192,39 @@ std::uint32_t Input::find(const std::string& name) const {
   throw Error(Code::not_found, path_ + ": no variable " + name + " (there are: " + names + ")");
 }
 
+void Input::keep_order_of(const Input& old) {
+  std::vector<InputVariable> ordered;
+  std::vector<std::uint32_t> indices;
+  std::vector<bool> is_taken(variables_.size(), false);
+  auto take = [&](std::size_t v) {
+    ordered.push_back(variables_[v]);
+    indices.push_back(catalog_index_[v]);
+    is_taken[v] = true;
+  };
+  for (const InputVariable& known : old.variables_) {
+    const model::Definition& d = known.definition;
+    const auto found = std::find_if(variables_.begin(), variables_.end(),
+                                    [&](const auto& v) { return v.definition.name == d.name; });
+    if (found == variables_.end() || found->definition.type != d.type ||
+        found->definition.shape.rank() != d.shape.rank() ||
+        found->definition.stepped != d.stepped) {
+      throw Error(Code::changed_outside,
+                  path_ + ": refresh: " + d.name + " is gone or another: open the file again");
+    }
+    take(static_cast<std::size_t>(found - variables_.begin()));
+  }
+  for (std::size_t v = 0; v < variables_.size(); ++v) {
+    if (!is_taken[v]) {
+      take(v);
+    }
+  }
+  variables_ = std::move(ordered);
+  catalog_index_ = std::move(indices);
+}
+
 storage::File& Input::file() {
   if (!file_) {
-    file_ = storage_.open(path_, storage::Access::read);
+    file_ = open_beside(storage_, path_, journal_);
   }
   return *file_;
 }
@@ -171,7 +238,7 @@ void Input::check_request(std::uint32_t variable, std::uint64_t step, const Box&
     throw Error(Code::out_of_bounds, path_ + ": get " + d.name + ": step " + std::to_string(step) +
                                          " of " + std::to_string(steps_));
   }
-  model::check_block(d.shape, box, path_ + ": get " + d.name);
+  model::check_block(shape_or_most(variable, step), box, path_ + ": get " + d.name);
 }
 
 std::vector<Record> Input::records_of(std::uint32_t variable, std::uint64_t step) {
@@ -224,7 +291,7 @@ const Input::Located& Input::locate(std::uint32_t variable, std::uint64_t step, 
       }
     }
     model::ByteWriter out;
-    catalog_->locate(variable, step, wider).write_to(out);
+    catalog_->locate(catalog_index_[variable], step, wider).write_to(out);
     write_records(records, out);
     return out.take();
   });

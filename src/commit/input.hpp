@@ -10,11 +10,14 @@
 #include <string>
 #include <vector>
 
+#include "commit/parts_input.hpp"
 #include "commit/records.hpp"
 #include "exec/transport.hpp"
-#include "layout/hdf5/catalog.hpp"
+#include "exec/two_phase_read.hpp"
+#include "layout/catalog.hpp"
 #include "model/block.hpp"
 #include "sluice/options.hpp"
+#include "storage/storage.hpp"
 
 namespace sluice::commit {
 
@@ -23,6 +26,7 @@ struct InputVariable {
   model::Definition definition;
   bool big_endian = false;
   bool placeable = false;
+  std::vector<std::uint64_t> rows;  ///< varying: of every step; empty otherwise
 };
 
 /// A commit of the file, as far as verifying needs it.
@@ -42,13 +46,28 @@ class Input {
   const std::vector<model::Attribute>& attributes() const noexcept { return attributes_; }
   const std::vector<CommitInfo>& commits() const noexcept { return commits_; }
   std::uint64_t steps() const noexcept { return steps_; }
+  /// NaN where none was given.
   double time(std::uint64_t step) const;
+  /// The shape of a step. Error out_of_bounds for steps that are not there.
+  model::Dims shape(std::uint32_t variable, std::uint64_t step) const;
+  /// The same, but that of the variable for steps that are not there.
+  model::Dims shape_or_most(std::uint32_t variable, std::uint64_t step) const noexcept;
   bool written_by_sluice() const noexcept { return ours_; }
   /// Does the file still have the mtime that its last commit gave it?
   bool modified_since_commit() const noexcept { return modified_; }
 
   /// Index of a variable. Error not_found lists what there is.
   std::uint32_t find(const std::string& name) const;
+  /// Gives the variables that `old` had their old numbers. Error changed_outside where one of them
+  /// is not here, or of another type or rank (fixed ones may have grown).
+  void keep_order_of(const Input& old);
+  /// Of the index of a set of parts: the set; nullptr for ordinary files.
+  const layout::PartSet* set() const noexcept { return parts_ ? &parts_->set() : nullptr; }
+  /// Local. Of a variable whose elements are in parts: the number that it has in the set.
+  std::optional<std::uint32_t> number_in_set(std::uint32_t variable) const;
+  /// Local. As get(), of a variable whose elements are in parts; the box lies inside its shape.
+  void get_from_parts(std::uint32_t variable, std::uint64_t step, const model::Box& box,
+                      const model::Memory& memory, bool allow_overflow);
 
   /// Collective; each rank its own box (in coordinates of the variable, without the step).
   void get(std::uint32_t variable, std::uint64_t step, const model::Box& box,
@@ -78,29 +97,64 @@ class Input {
   void check_request(std::uint32_t variable, std::uint64_t step, const model::Box& box) const;
   std::optional<model::Box> common_region(std::uint32_t variable, std::uint64_t step,
                                           const model::Box& box, const std::exception_ptr& failure);
+  void get_checked(std::uint32_t variable, std::uint64_t step, const model::Box& box,
+                   const model::Memory& memory, bool allow_overflow,
+                   std::exception_ptr failure);
+  void check_rows(std::uint32_t variable, std::uint64_t step, std::span<const std::uint64_t> ids,
+                  const std::byte* data, const Type& type) const;
+  void get_checked_rows(std::uint32_t variable, std::uint64_t step,
+                        std::span<const std::uint64_t> ids, std::byte* data, const Type& type,
+                        std::exception_ptr failure);
   void get_placed(const Located& located, const model::Box& box, const model::Memory& memory,
                   bool allow_overflow);
+  /// Collective: do the ranks read better together, with the records as `checked`?
+  bool reads_together(const Located& located, const model::Box& region, const model::Box& box,
+                      const std::vector<exec::CheckedPiece>& checked);
+  /// Collective. The file on readers, nullptr elsewhere.
+  storage::File* open_together();
+  /// Collective. In two phases: every byte is read once.
+  void get_together(storage::File* source, const Located& located, const model::Box& region,
+                    const model::Box& box, const model::Memory& memory, bool allow_overflow,
+                    std::span<const exec::CheckedPiece> checked);
+  /// The records that overlap the region, as exec::read_in_rounds wants them; nothing where they
+  /// are not each in one tile that is there. The same on every rank.
+  std::optional<std::vector<exec::CheckedPiece>> checked_pieces(const Located& located,
+                                                                const model::Box& region) const;
+  std::vector<int> readers() const;
+  void fill_absent(const Located& located, const model::Box& box, const model::Memory& memory,
+                   bool allow_overflow) const;
+  [[noreturn]] void refuse_damaged(const Located& located, const Record& record) const;
   void get_through_root(std::uint32_t variable, std::uint64_t step, const model::Box& box,
                         const model::Memory& memory, bool allow_overflow);
   std::vector<Record> records_of(std::uint32_t variable, std::uint64_t step);
   storage::File& file();
+  void open_parts(std::span<const std::uint64_t> words);
+  std::vector<std::uint64_t> row_counts(std::uint32_t variable);
 
   exec::Transport& transport_;
   storage::Storage& storage_;
   std::string path_;
   Options options_;
   std::vector<InputVariable> variables_;
+  std::vector<std::uint32_t> catalog_index_;  ///< of each variable
   std::vector<model::Attribute> attributes_;
   std::vector<CommitInfo> commits_;
   std::vector<double> times_;
   std::uint64_t steps_ = 0;
   bool ours_ = false;
+  bool names_ = true;  ///< does the format keep them?
   bool modified_ = false;
+  std::vector<std::byte> journal_;  ///< of a commit that is durable, but maybe not in place yet
   std::unique_ptr<storage::File> file_;
+  std::unique_ptr<storage::File> common_file_;  ///< opened together by the readers, if so
+  bool common_opened_ = false;
+  exec::ReadBuffers buffers_;
   std::optional<Located> located_;
+  std::unique_ptr<PartsInput> parts_;  ///< of the index of a set of parts
+  std::vector<std::optional<std::uint32_t>> numbers_in_set_;
   // rank 0
   std::unique_ptr<storage::File> root_file_;
-  std::unique_ptr<layout::hdf5::Catalog> catalog_;
+  std::unique_ptr<layout::Catalog> catalog_;
   std::uint64_t cached_commit_ = ~std::uint64_t{0};
   std::multimap<std::uint64_t, Record> cached_records_;
 };

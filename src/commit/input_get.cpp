@@ -15,6 +15,24 @@ namespace sluice::commit {
 using model::Box;
 using model::Dims;
 
+namespace {
+
+/// The exception under way; what does not convert says which value it is, not of which variable.
+std::exception_ptr naming_call(const std::string& call) {
+  try {
+    throw;
+  } catch (const Error& e) {
+    if (e.code() != Code::overflow) {
+      return std::current_exception();
+    }
+    return std::make_exception_ptr(Error(e.code(), call + ": " + e.what()));
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
+}  // namespace
+
 std::optional<Box> Input::common_region(std::uint32_t variable, std::uint64_t step, const Box& box,
                                         const std::exception_ptr& failure) {
   // One reduction: the hull of all boxes, and whether all ranks ask for the same variable and step.
@@ -61,8 +79,23 @@ void Input::get(std::uint32_t variable, std::uint64_t step, const Box& box,
   } catch (...) {
     failure = std::current_exception();
   }
+  exec::for_file(path_, [&] { get_checked(variable, step, box, memory, allow_overflow, failure); });
+}
+
+void Input::get_checked(std::uint32_t variable, std::uint64_t step, const Box& box,
+                        const model::Memory& memory, bool allow_overflow,
+                        std::exception_ptr failure) {
   const auto region = common_region(variable, step, box, failure);
   if (!region) {
+    return;
+  }
+  if (number_in_set(variable)) {
+    try {
+      get_from_parts(variable, step, box, memory, allow_overflow);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    exec::agree(transport_, failure);
     return;
   }
   if (!variables_[variable].placeable) {
@@ -70,12 +103,17 @@ void Input::get(std::uint32_t variable, std::uint64_t step, const Box& box,
     return;
   }
   const Located& located = locate(variable, step, *region);
+  const auto checked = checked_pieces(located, *region);
+  const bool is_together = checked && reads_together(located, *region, box, *checked);
+  storage::File* const source = is_together ? open_together() : nullptr;
   try {
-    if (!box.empty()) {
+    if (is_together) {
+      get_together(source, located, *region, box, memory, allow_overflow, *checked);
+    } else if (!box.empty()) {
       get_placed(located, box, memory, allow_overflow);
     }
   } catch (...) {
-    failure = std::current_exception();
+    failure = naming_call("get " + variables_[variable].definition.name);
   }
   exec::agree(transport_, failure);
 }
@@ -105,14 +143,7 @@ void Input::get_placed(const Located& located, const Box& box, const model::Memo
       continue;
     }
     if (!read_record(located, record, bytes)) {
-      const std::string where = path_ + ": " + d.name +
-                                (d.stepped ? ", step " + std::to_string(located.step) : "") + ", " +
-                                record.box.text();
-      throw modified_ ? Error(Code::changed_outside,
-                              where +
-                                  ": does not match its checksum, and the file was changed "
-                                  "outside Sluice (or copied) since its last commit")
-                      : Error(Code::damaged, where + ": does not match its checksum: damaged");
+      refuse_damaged(located, record);
     }
     if (*part == record.box) {
       model::unpack(bytes, d.type, box, *part, memory, allow_overflow);
@@ -145,7 +176,7 @@ void Input::get_through_root(std::uint32_t variable, std::uint64_t step, const B
       for (const Box& part : parts_of(in.get<Box>())) {
         bytes.assign(part.volume() * d.type.bytes, std::byte{0});
         try {
-          catalog_->read(variable, step, part, bytes);
+          catalog_->read(catalog_index_[variable], step, part, bytes);
           if (rank == 0) {
             place(part);
           }
@@ -174,46 +205,76 @@ void Input::get_through_root(std::uint32_t variable, std::uint64_t step, const B
 void Input::get_rows(std::uint32_t variable, std::uint64_t step, std::span<const std::uint64_t> ids,
                      std::byte* data, const Type& type) {
   std::exception_ptr failure;
-  const bool known = variable < variables_.size();
-  const model::Definition none;
-  const model::Definition& d = known ? variables_[variable].definition : none;
   try {
-    if (!known || d.shape.empty() || !variables_[variable].placeable) {
-      throw Error(Code::unsupported, path_ +
-                                         ": get_rows needs a variable with rows that is stored "
-                                         "uncompressed: use get");
-    }
-    if (d.stepped && step >= steps_) {
-      throw Error(Code::out_of_bounds, path_ + ": get_rows " + d.name + ": step " +
-                                           std::to_string(step) + " of " + std::to_string(steps_));
-    }
-    if (!model::convertible(d.type, type)) {
-      throw Error(Code::type_mismatch, path_ + ": get_rows " + d.name + ": " + type_name(d.type) +
-                                           " cannot be read as " + type_name(type));
-    }
+    check_rows(variable, step, ids, data, type);
   } catch (...) {
     failure = std::current_exception();
   }
-  const Box all = model::whole(d.shape);
+  exec::for_file(path_, [&] { get_checked_rows(variable, step, ids, data, type, failure); });
+}
+
+void Input::check_rows(std::uint32_t variable, std::uint64_t step,
+                       std::span<const std::uint64_t> ids, const std::byte* data,
+                       const Type& type) const {
+  if (variable >= variables_.size()) {
+    throw Error(Code::invalid_argument, path_ + ": get_rows: no such variable");
+  }
+  const model::Definition& d = variables_[variable].definition;
+  if (d.shape.empty() || !variables_[variable].placeable) {
+    throw Error(Code::unsupported, path_ + ": get_rows " + d.name +
+                                       ": needs a variable with rows that is stored "
+                                       "uncompressed: use get");
+  }
+  if (d.stepped && step >= steps_) {
+    throw Error(Code::out_of_bounds, path_ + ": get_rows " + d.name + ": step " +
+                                         std::to_string(step) + " of " + std::to_string(steps_));
+  }
+  if (!model::convertible(d.type, type)) {
+    throw Error(Code::type_mismatch, path_ + ": get_rows " + d.name + ": " + type_name(d.type) +
+                                         " cannot be read as " + type_name(type));
+  }
+  if (!ids.empty() && (ids.data() == nullptr || data == nullptr)) {
+    throw Error(Code::invalid_argument, path_ + ": get_rows " + d.name + ": null pointer");
+  }
+}
+
+void Input::get_checked_rows(std::uint32_t variable, std::uint64_t step,
+                             std::span<const std::uint64_t> ids, std::byte* data, const Type& type,
+                             std::exception_ptr failure) {
+  const bool known = variable < variables_.size();
+  const model::Definition none;
+  const model::Definition& d = known ? variables_[variable].definition : none;
+  const Dims shape = known ? shape_or_most(variable, step) : d.shape;
+  const Box all = model::whole(shape);
   common_region(variable, step, all, failure);
-  const Located& located = locate(variable, step, all);
-  const std::size_t row_bytes = d.shape.without_front().volume() * d.type.bytes;
+  const bool in_parts = number_in_set(variable).has_value();
+  const Located* located = in_parts ? nullptr : &locate(variable, step, all);
+  const std::size_t row_bytes = shape.without_front().volume() * d.type.bytes;
   auto read = [&](std::uint64_t first, std::uint64_t count, std::span<std::byte> out) {
     Box rows = all;
     rows.start[0] = first;
     rows.count[0] = count;
     const model::Memory memory{out.data(), d.type, rows.count, Dims::filled(rows.start.rank(), 0)};
-    get_placed(located, rows, memory, false);
+    if (in_parts) {
+      get_from_parts(variable, step, rows, memory, false);
+    } else {
+      get_placed(*located, rows, memory, false);
+    }
   };
   const std::vector<std::byte> bytes =
-      exec::fetch_rows(transport_, d.name, d.shape[0], row_bytes, ids, read);
+      exec::fetch_rows(transport_, d.name, shape[0], row_bytes, ids, read);
   Box mine = all;
   mine.start = Dims::filled(all.start.rank(), 0);
   mine.count[0] = ids.size();
   const model::Memory memory{data, type, mine.count, mine.start};
-  if (!mine.empty()) {
-    model::unpack(bytes, d.type, mine, mine, memory, false);
+  try {
+    if (!mine.empty()) {
+      model::unpack(bytes, d.type, mine, mine, memory, false);
+    }
+  } catch (...) {
+    failure = naming_call("get_rows " + d.name);
   }
+  exec::agree(transport_, failure);
 }
 
 }  // namespace sluice::commit

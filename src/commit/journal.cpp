@@ -21,7 +21,7 @@ struct Header {
   std::uint64_t payload_bytes;
   std::uint64_t runs;
   std::uint64_t end;
-  std::uint64_t unused;
+  std::int64_t modified_ns;
   std::uint64_t payload_checksum;
   std::uint64_t header_checksum;
 };
@@ -74,11 +74,11 @@ std::vector<std::byte> Journal::to_bytes() const {
     append(payload, run.before);
     append(payload, run.after);
   }
-  Header header{magic, commit, payload.size(), runs.size(), end, 0, codec::checksum(payload), 0};
+  Header header{magic, commit,      payload.size(),           runs.size(),
+                end,   modified_ns, codec::checksum(payload), 0};
   header.header_checksum = checksum_of(header);
-  std::vector<std::byte> bytes;
-  bytes.reserve(header_bytes + payload.size());
-  append(bytes, std::array<Header, 1>{header});
+  const auto head = std::as_bytes(std::span(&header, 1));
+  std::vector<std::byte> bytes(head.begin(), head.end());
   append(bytes, payload);
   return bytes;
 }
@@ -103,7 +103,7 @@ std::optional<Journal> parse_journal(std::span<const std::byte> bytes) {
   if (!runs) {
     return std::nullopt;
   }
-  return Journal{header.commit, header.end, std::move(*runs)};
+  return Journal{header.commit, header.end, header.modified_ns, std::move(*runs)};
 }
 
 std::optional<Journal> read_journal(storage::Storage& storage, const std::string& path) {
@@ -145,9 +145,10 @@ void add_differing(std::uint64_t offset, std::span<const std::byte> before,
 }  // namespace
 
 Journal make_journal(storage::File& file, const layout::MetadataUpdate& update,
-                     std::uint64_t commit) {
+                     std::uint64_t commit, std::int64_t modified_ns) {
   Journal journal;
   journal.commit = commit;
+  journal.modified_ns = modified_ns;
   journal.end = update.end;
   // The root first: it lies at the front of the file.
   for (const auto* list : {&update.root, &update.in_place}) {

@@ -1,8 +1,9 @@
 // The journal beside a file: the bytes of one change in place, old and new.
 //
 // Format (little-endian): a header of 64 bytes: magic "SLUICEJ1"; commit number; bytes of the
-// payload; number of runs; length that the file must have; 0; XXH3 of the payload; XXH3 of the 56
-// bytes before. Payload: for each run its offset, its length, the old bytes, the new bytes.
+// payload; number of runs; length that the file must have; time of modification that the commit
+// gives the file; XXH3 of the payload; XXH3 of the 56 bytes before. Payload: for each run its
+// offset, its length, the old bytes, the new bytes.
 //
 // Invariants: a journal is complete or it is nothing: any torn or damaged byte makes it incomplete;
 // runs ascend and do not overlap.
@@ -30,6 +31,7 @@ struct JournalRun {
 struct Journal {
   std::uint64_t commit = 0;
   std::uint64_t end = 0;  ///< the file is at least this long when the journal is complete
+  std::int64_t modified_ns = 0;
   std::vector<JournalRun> runs;
 
   std::vector<std::byte> to_bytes() const;
@@ -43,6 +45,6 @@ std::optional<Journal> read_journal(storage::Storage& storage, const std::string
 
 /// What an update changes below the frontier: only the bytes that differ from what `file` holds.
 Journal make_journal(storage::File& file, const layout::MetadataUpdate& update,
-                     std::uint64_t commit);
+                     std::uint64_t commit, std::int64_t modified_ns);
 
 }  // namespace sluice::commit

@@ -1,11 +1,8 @@
-#include "commit/output.hpp"
-
 #include <algorithm>
-#include <bit>
 
 #include "codec/checksum.hpp"
 #include "exec/agree.hpp"
-#include "layout/hdf5/planner.hpp"
+#include "commit/output.hpp"
 #include "model/convert.hpp"
 #include "model/coverage.hpp"
 #include "model/fill.hpp"
@@ -13,126 +10,27 @@
 
 namespace sluice::commit {
 
-using layout::hdf5::Hdf5Planner;
-using layout::hdf5::PlannerOptions;
 using model::Dims;
 
-namespace {
-
-/// One is filled while another is written; the third keeps a slow write from stopping the packing.
-constexpr std::size_t staging_buffers = 3;
-
-}  // namespace
-
 Output::Output(exec::Transport& transport, storage::Storage& storage, const std::string& path,
-               Opening opening, const Options& options)
-    : transport_(transport),
-      storage_(storage),
-      path_(path),
-      options_(options),
-      strategy_(plan::strategy(options.strategy)),
-      topology_{transport.rank(), transport.size(), transport.node(), transport.nodes()},
-      buffers_{{layout::portion_bytes, staging_buffers, storage.in_background()}, {}} {
-  open(opening);
-}
+               const Options& options)
+    : transport_(transport), storage_(storage), path_(path), options_(options) {}
 
-Output::~Output() {
-  planner_.reset();  // reads through the publisher's file
-}
-
-namespace {
-
-PlannerOptions planner_options(const Options& options, storage::Storage& storage,
-                               const std::string& path) {
-  constexpr std::uint64_t page = 4096;
-  const std::uint64_t stripe =
-      options.stripe_bytes != 0 ? options.stripe_bytes : storage.stripe_bytes(path);
-  PlannerOptions planner;
-  if (stripe > page && stripe % page == 0) {
-    planner.alignment_bytes = stripe;
-    planner.threshold_bytes = std::min<std::uint64_t>(stripe, 64 << 10);
-  }
-  return planner;
-}
-
-}  // namespace
-
-void Output::open(Opening opening) {
-  const bool fresh = opening != Opening::append;
-  const auto message = exec::on_root(transport_, 0, [&] {
-    if (opening == Opening::create && storage_.exists(path_)) {
-      throw Error(Code::exists, path_ + ": exists already: choose another name or Mode::write");
-    }
-    model::ByteWriter known;
-    std::unique_ptr<Hdf5Planner> planner;
-    const PlannerOptions settings = planner_options(options_, storage_, path_);
-    if (fresh) {
-      publisher_ = Publisher::build(storage_, path_);
-      planner = Hdf5Planner::create(publisher_->file(), settings);
-    } else {
-      publisher_ = Publisher::reopen(storage_, path_);
-      planner = Hdf5Planner::append(publisher_->file(), settings);
-      publisher_->file().resize(planner->committed_end());  // of a step that never came to be
-    }
-    known.put(publisher_->present_path());
-    known.put(planner->steps());
-    known.put(planner->known().size());
-    for (std::uint32_t v = 0; v < planner->known().size(); ++v) {
-      const model::Definition& d = planner->known()[v];
-      known.put(d.name);
-      known.put(d.type);
-      known.put(d.shape);
-      known.put(d.stepped);
-      known.put(d.partial);
-      known.put(d.fill);
-      known.put(planner->tile(v));
-    }
-    planner_ = std::move(planner);
-    return known.take();
-  });
-  const std::string present_path = adopt(message);
-  has_news_ = fresh;
-  std::exception_ptr failure;
-  try {
-    if (strategy_.writes(topology_)) {
-      own_file_ = publisher_ ? nullptr : storage_.open(present_path, storage::Access::read_write);
-      file_ = publisher_ ? &publisher_->file() : own_file_.get();
-    }
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  exec::agree(transport_, failure);
-  std::int64_t writers = file_ != nullptr ? 1 : 0;
-  writer_index_ = static_cast<std::uint64_t>(transport_.exclusive_sum(writers));
-  transport_.allreduce({&writers, 1}, exec::Op::sum);
-  writers_ = static_cast<std::uint64_t>(writers);
-}
-
-std::string Output::adopt(std::span<const std::byte> message) {
-  model::ByteReader in(message);
-  std::string present_path = in.get_string();
-  steps_ = in.get<std::uint64_t>();
-  const auto count = in.get<std::size_t>();
-  for (std::size_t i = 0; i < count; ++i) {
-    model::Definition d;
-    d.name = in.get_string();
-    d.type = in.get<Type>();
-    d.shape = in.get<Dims>();
-    d.stepped = in.get<bool>();
-    d.partial = in.get<bool>();
-    d.fill = in.get<double>();
-    tiles_.push_back({in.get<Dims>(), true, true});
-    name_hashes_.push_back(codec::checksum(d.name));
-    definitions_.push_back(std::move(d));
-  }
-  return present_path;
+void Output::adopt(const std::vector<model::Definition>& known, std::uint64_t steps, bool is_new,
+                   const layout::Format& format) {
+  format_ = &format;
+  options_.durability = layout::durability_of(format, options_.durability);
+  is_nameless_ = !format.names && !known.empty();
+  definitions_ = known;
+  steps_ = steps;
+  has_news_ = is_new;
 }
 
 void Output::require_open() const {
   if (closed_) {
     throw Error(Code::wrong_state, path_ + ": is closed");
   }
-  if (poisoned_) {
+  if (broken()) {
     throw Error(Code::wrong_state,
                 path_ + ": an earlier commit failed half-way: reopen the file to go on");
   }
@@ -141,10 +39,14 @@ void Output::require_open() const {
 template <class Work>
 void Output::local(Work&& work) {
   require_open();
+  failed_together_ = false;
   try {
     work();
   } catch (const Error& e) {
-    const Error named(e.code(), path_ + ": " + e.what());
+    // As the other ranks will hear it at the next commit.
+    const Error named(e.code(),
+                      "rank " + std::to_string(transport_.rank()) + ": " + path_ + ": " + e.what(),
+                      transport_.rank());
     fail(std::make_exception_ptr(named));
     throw named;
   }
@@ -158,11 +60,15 @@ void Output::fail(const std::exception_ptr& failure) noexcept {
 
 namespace {
 
+void check_not_reserved(const std::string& name) {
+  if (name == "sluice" || name.rfind("sluice/", 0) == 0) {
+    throw Error(Code::bad_name, name + ": the group /sluice belongs to the library");
+  }
+}
+
 void check_definition(const model::Definition& d) {
   model::check_name(d.name);
-  if (d.name == "sluice" || d.name.rfind("sluice/", 0) == 0) {
-    throw Error(Code::bad_name, "define " + d.name + ": the group /sluice belongs to the library");
-  }
+  check_not_reserved(d.name);
   if (d.shape.rank() + (d.stepped ? 1 : 0) > model::max_rank) {
     throw Error(Code::invalid_argument, "define " + d.name + ": more than " +
                                             std::to_string(model::max_rank - 1) +
@@ -171,7 +77,11 @@ void check_definition(const model::Definition& d) {
   if (d.type.bytes == 0) {
     throw Error(Code::invalid_argument, "define " + d.name + ": elements of 0 bytes");
   }
-  d.bytes_per_step();  // throws where it exceeds 64 bits
+  try {
+    d.bytes_per_step();
+  } catch (const Error& e) {
+    throw Error(e.code(), "define " + d.name + ": " + e.what());
+  }
   if (!d.dimensions.empty() && d.dimensions.size() != static_cast<std::size_t>(d.shape.rank())) {
     throw Error(Code::invalid_argument, "define " + d.name + ": " +
                                             std::to_string(d.dimensions.size()) +
@@ -180,6 +90,10 @@ void check_definition(const model::Definition& d) {
   if (d.partial && !model::can_fill(d.type, d.fill)) {
     throw Error(Code::invalid_argument,
                 "define " + d.name + ": fill value does not fit " + type_name(d.type));
+  }
+  if (d.varying && (!d.stepped || d.shape.empty())) {
+    throw Error(Code::invalid_argument,
+                "define " + d.name + ": varying needs steps and at least one dimension");
   }
   if (!d.chunk.empty()) {
     if (d.chunk.rank() != d.shape.rank() || !d.stepped || d.chunk.volume() == 0) {
@@ -202,56 +116,63 @@ void check_path(const std::string& name, const std::vector<model::Definition>& o
   }
 }
 
-Dims bounded_chunk(const model::Definition& d) {
-  Dims chunk = d.chunk;
-  for (int i = 0; i < chunk.rank(); ++i) {
-    chunk[i] = std::min(chunk[i], std::max<std::uint64_t>(1, d.shape[i]));
-  }
-  return chunk;
-}
-
 }  // namespace
 
 std::uint32_t Output::define(const model::Definition& definition) {
   std::uint32_t index = 0;
   local([&] {
-    check_definition(definition);
-    const auto same = std::find_if(definitions_.begin(), definitions_.end(),
-                                   [&](const auto& d) { return d.name == definition.name; });
-    index = static_cast<std::uint32_t>(same - definitions_.begin());
-    if (same != definitions_.end()) {
-      if (same->type != definition.type || same->shape != definition.shape ||
-          same->stepped != definition.stepped) {
-        throw Error(Code::exists,
-                    "define " + definition.name + ": is there already with another type or shape");
-      }
-      return;
+    index = add(definition);
+    if (definition.varying && format_->length_variable) {
+      model::Definition lengths;
+      lengths.name = definition.name + layout::length_suffix;
+      lengths.type = type_of<std::uint64_t>();
+      lengths.stepped = true;
+      add(lengths);
     }
-    check_path(definition.name, definitions_);
-    model::ByteWriter digest;
-    digest.put(description_digest_);
-    digest.put(definition.name);
-    digest.put(definition.type.kind);
-    digest.put(definition.type.bytes);
-    digest.put(definition.shape);
-    digest.put(definition.chunk);
-    for (const std::string& dimension : definition.dimensions) {
-      digest.put(dimension);
-    }
-    digest.put(definition.fill);
-    digest.put(static_cast<int>(definition.stepped) * 2 + static_cast<int>(definition.partial));
-    description_digest_ = codec::checksum(digest.take());
-    definitions_.push_back(definition);
-    name_hashes_.push_back(codec::checksum(definition.name));
-    tiles_.push_back(definition.stepped
-                         ? Tiles{bounded_chunk(definition), !definition.chunk.empty(), false}
-                         : Tiles{definition.shape, true, false});
-    if (planner_) {
-      planner_->define(definition);
-    }
-    has_news_ = true;
   });
   return index;
+}
+
+/// The variable of an appended file, or of an earlier call, that `definition` means.
+std::optional<std::uint32_t> Output::find_same(const model::Definition& definition) {
+  const auto same =
+      std::find_if(definitions_.begin(), definitions_.end(), [&](const model::Definition& d) {
+        return d.name == definition.name || is_nameless_;
+      });
+  if (same == definitions_.end()) {
+    return std::nullopt;
+  }
+  if (same->type != definition.type || same->shape != definition.shape ||
+      same->stepped != definition.stepped || same->varying != definition.varying) {
+    throw Error(Code::exists,
+                "define " + definition.name + ": is there already with another type or shape");
+  }
+  if (is_nameless_) {
+    is_nameless_ = false;
+    same->name = definition.name;  // what the format does not keep, the caller says
+    same->partial = definition.partial;
+    same->fill = definition.fill;
+  }
+  return static_cast<std::uint32_t>(same - definitions_.begin());
+}
+
+std::uint32_t Output::add(const model::Definition& definition) {
+  check_definition(definition);
+  if (const auto index = find_same(definition)) {
+    return *index;
+  }
+  layout::check_definition(*format_, definition, definitions_);
+  check_path(definition.name, definitions_);
+  model::ByteWriter digest;
+  digest.put(description_digest_);
+  definition.write_to(digest);
+  description_digest_ = codec::checksum(digest.take());
+  accept(definition);
+  definitions_.push_back(definition);
+  row_counts_.resize(definitions_.size());
+  row_counts_.back() = definition.shape.empty() ? 0 : definition.shape[0];
+  has_news_ = true;
+  return static_cast<std::uint32_t>(definitions_.size() - 1);
 }
 
 void Output::set_attribute(const model::Attribute& attribute) {
@@ -259,27 +180,17 @@ void Output::set_attribute(const model::Attribute& attribute) {
     model::check_name(attribute.name);
     if (!attribute.owner.empty()) {
       model::check_name(attribute.owner);
+      check_not_reserved(attribute.owner);
     }
+    layout::check_attribute(*format_, attribute);
     model::ByteWriter digest;
     digest.put(description_digest_);
     digest.put(attribute.owner);
     digest.put(attribute.name);
     digest.put(attribute.value.index());
     description_digest_ = codec::checksum(digest.take());
-    if (planner_) {
-      planner_->set_attribute(attribute);
-    }
+    accept(attribute);
     has_news_ = true;
-  });
-}
-
-void Output::begin_step(double time) {
-  local([&] {
-    if (in_step_) {
-      throw Error(Code::wrong_state, "begin_step: the step before has not ended");
-    }
-    in_step_ = true;
-    time_ = time;
   });
 }
 
@@ -296,6 +207,19 @@ void check_variable(std::uint32_t index, const std::vector<model::Definition>& d
   }
 }
 
+/// As model::check_block, without the text that only a failure needs.
+bool fits(const model::Box& box, const Dims& shape) noexcept {
+  if (box.start.rank() != shape.rank() || box.count.rank() != shape.rank()) {
+    return false;
+  }
+  for (int d = 0; d < shape.rank(); ++d) {
+    if (box.start[d] > shape[d] || box.count[d] > shape[d] - box.start[d]) {
+      return false;
+    }
+  }
+  return true;
+}
+
 void check_convertible(const model::Definition& d, const Type& memory) {
   if (!model::convertible(memory, d.type)) {
     throw Error(Code::type_mismatch, "put " + d.name + ": memory of " + type_name(memory) +
@@ -305,19 +229,90 @@ void check_convertible(const model::Definition& d, const Type& memory) {
 
 }  // namespace
 
-void Output::put(const model::Block& block) {
+void Output::begin_step(double time) {
+  local([&] {
+    if (in_step_) {
+      throw Error(Code::wrong_state, "begin_step: the step before has not ended");
+    }
+    layout::check_time(*format_, time);
+    in_step_ = true;
+    time_ = time;
+    row_counts_.clear();
+    has_rows_.clear();
+    for (const model::Definition& d : definitions_) {
+      row_counts_.push_back(d.shape.empty() ? 0 : d.shape[0]);
+    }
+  });
+}
+
+void Output::resize(std::uint32_t variable, std::uint64_t rows) {
+  local([&] {
+    check_variable(variable, definitions_, in_step_);
+    const model::Definition& d = definitions_[variable];
+    if (!d.varying) {
+      throw Error(Code::invalid_argument,
+                  "resize " + d.name + ": every step has its shape: define it as varying");
+    }
+    if (rows > d.shape[0]) {
+      throw Error(Code::out_of_bounds, "resize " + d.name + ": " + std::to_string(rows) +
+                                           " rows, but the shape " + d.shape.text() +
+                                           " is the most that a step may have");
+    }
+    if (variable < has_rows_.size() && has_rows_[variable]) {
+      throw Error(Code::wrong_state, "resize " + d.name + ": call it before the first put");
+    }
+    row_counts_[variable] = rows;
+  });
+}
+
+void Output::use_rows(std::uint32_t variable) {
+  if (definitions_[variable].varying) {
+    has_rows_.resize(definitions_.size());
+    has_rows_[variable] = true;
+  }
+}
+
+Dims Output::shape_of(std::uint32_t variable) const {
+  const model::Definition& d = definitions_[variable];
+  return in_step_ && d.varying ? d.shape_of(row_counts_[variable]) : d.shape;
+}
+
+void Output::put(const model::Block& block, bool must_copy) {
   local([&] {
     check_variable(block.variable, definitions_, in_step_);
     const model::Definition& d = definitions_[block.variable];
     check_convertible(d, block.memory.type);
-    model::check_block(d.shape, block.box, "put " + d.name);
-    model::check_block(block.memory.shape, {block.memory.start, block.box.count},
-                       "put " + d.name + " (memory)");
+    use_rows(block.variable);
+    const Dims shape = shape_of(block.variable);
+    if (!fits(block.box, shape)) {
+      model::check_block(shape, block.box, "put " + d.name);
+    }
+    if (block.source != nullptr) {
+      if (!block.box.empty()) {
+        blocks_.push_back(block);
+      }
+      return;
+    }
+    const model::Box in_memory{block.memory.start, block.box.count};
+    if (!fits(in_memory, block.memory.shape)) {
+      model::check_block(block.memory.shape, in_memory, "put " + d.name + " (memory)");
+    }
     if (block.box.empty()) {
       return;
     }
     if (block.memory.data == nullptr) {
       throw Error(Code::invalid_argument, "put " + d.name + ": null pointer");
+    }
+    const bool is_small = block.box.volume() * block.memory.type.bytes <= SmallPuts::small_bytes &&
+                          block.memory.shape == block.box.count;
+    if ((is_small || must_copy) && small_puts_.add(block, shape, blocks_)) {
+      return;
+    }
+    if (must_copy) {
+      throw Error(Code::over_budget,
+                  "put " + d.name + ": the copies of small parts exceed the budget of " +
+                      std::to_string(options_.budget_bytes) +
+                      " bytes: raise budget_bytes, or put arrays");
     }
     blocks_.push_back(block);
   });
@@ -334,12 +329,14 @@ void Output::put_rows(const exec::Rows& rows) {
     if (!rows.ids.empty() && (rows.ids.data() == nullptr || rows.data == nullptr)) {
       throw Error(Code::invalid_argument, "put_rows " + d.name + ": null pointer");
     }
+    use_rows(rows.variable);
     rows_.push_back(rows);
   });
 }
 
 void Output::forget_step() noexcept {
   blocks_.clear();
+  small_puts_.forget();
   rows_.clear();
   owned_rows_.clear();
   failure_ = nullptr;
@@ -350,14 +347,14 @@ Receipt Output::end_step() {
   if (!in_step_) {
     throw Error(Code::wrong_state, path_ + ": end: there is no step under way");
   }
-  return commit(true, false);
+  return exec::for_file(path_, [&] { return commit(true, false); });
 }
 
 Receipt Output::flush() {
   if (in_step_) {
     throw Error(Code::wrong_state, path_ + ": flush: end the step first");
   }
-  return commit(false, false);
+  return exec::for_file(path_, [&] { return commit(false, false); });
 }
 
 void Output::close() {
@@ -365,13 +362,10 @@ void Output::close() {
   if (in_step_) {
     throw Error(Code::wrong_state, path_ + ": close: end the step first");
   }
-  commit(false, true);
-  planner_.reset();
-  if (publisher_) {
-    publisher_->close();
-  }
-  own_file_.reset();
-  file_ = nullptr;
+  exec::for_file(path_, [&] {
+    commit(false, true);
+    finish();
+  });
   closed_ = true;
 }
 

@@ -1,31 +1,30 @@
-// A file being written: collects what a step puts, carries it out, makes it visible.
+// What a rank says of its output, whatever becomes of it: definitions, attributes, blocks and rows,
+// collected until the ranks commit them together.
 //
-// Invariants: only rank 0 holds a planner; a commit either succeeds on every rank or throws the
-// same Error on every rank and leaves the file as it was; metadata is written only after every
-// writer has written (and, if durable, synced) its data; the file is complete and looks closed
-// between commits; a file that cannot be brought back to its last commit is poisoned: every later
-// call fails.
+// Invariants: what fails locally is thrown at once and again, on every rank, by the next commit; a
+// commit either succeeds on every rank or throws the same Error on every rank and leaves what is
+// committed as it was; nothing is written before all ranks agreed that they mean the same and that
+// the blocks fit; an output that cannot be brought back to its last commit is broken: every later
+// call fails. Who writes which file is the matter of the classes below this one.
 #pragma once
 
 #include <deque>
 #include <exception>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "commit/publisher.hpp"
-#include "exec/executor.hpp"
+#include "commit/file_writer.hpp"
+#include "commit/small_puts.hpp"
 #include "exec/rows.hpp"
 #include "exec/transport.hpp"
-#include "layout/chunking.hpp"
-#include "layout/layout.hpp"
-#include "plan/plan.hpp"
+#include "model/block.hpp"
 #include "sluice/options.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::commit {
-
-enum class Opening : std::uint8_t { write, create, append };
 
 /// What a commit did on all ranks together.
 struct Receipt {
@@ -35,10 +34,7 @@ struct Receipt {
 
 class Output {
  public:
-  /// Collective. transport and storage must outlive the object.
-  Output(exec::Transport& transport, storage::Storage& storage, const std::string& path,
-         Opening opening, const Options& options);
-  ~Output();
+  virtual ~Output() = default;
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
@@ -46,72 +42,103 @@ class Output {
   const std::vector<model::Definition>& definitions() const noexcept { return definitions_; }
   std::uint64_t steps() const noexcept { return steps_; }
   bool in_step() const noexcept { return in_step_; }
+  const layout::Format& format() const noexcept { return *format_; }
+  /// The shape of a variable in the step under way.
+  model::Dims shape_of(std::uint32_t variable) const;
 
   // -- local; failures are thrown here and, again, by the next commit on every rank ---------------
   std::uint32_t define(const model::Definition& definition);
   void set_attribute(const model::Attribute& attribute);
   void begin_step(double time);
-  void put(const model::Block& block);
+  /// Rows of a varying variable in the step under way; before anything of it is put.
+  void resize(std::uint32_t variable, std::uint64_t rows);
+  /// Small blocks are copied at once; of others the memory must stay as it is until the commit.
+  /// With `must_copy` none may be left: Error over_budget where there is no room.
+  void put(const model::Block& block, bool must_copy = false);
+  /// The quick way for a small part that follows the variable's last one: see SmallPuts::next.
+  bool put_next(std::uint32_t variable, const Type& type, bool allow_overflow, const void* data,
+                int rank, const std::uint64_t* start, const std::uint64_t* count) noexcept {
+    return small_puts_.next(variable, type, allow_overflow, data, rank, start, count);
+  }
   void put_rows(const exec::Rows& rows);
+  /// `print` (called on rank 0) will get one line about the first commit that has data, before
+  /// anything of it is written. On every rank or on none.
+  void explain(std::function<void(const std::string&)> print) { explain_ = std::move(print); }
   /// Remembers a failure of this rank: the next commit fails on every rank with it.
   void fail(const std::exception_ptr& failure) noexcept;
+  /// Was a commit that failed, on every rank, the last call of all?
+  bool failed_together() const noexcept { return failed_together_; }
 
   // -- collective ---------------------------------------------------------------------------------
   Receipt end_step();
   Receipt flush();
   void close();
 
+ protected:
+  /// transport and storage must outlive the object.
+  Output(exec::Transport& transport, storage::Storage& storage, const std::string& path,
+         const Options& options);
+
+  /// What is there already; the same on every rank. `is_new`: even without any put there is
+  /// something to commit.
+  void adopt(const std::vector<model::Definition>& known, std::uint64_t steps, bool is_new,
+             const layout::Format& format);
+  exec::Transport& transport() const noexcept { return transport_; }
+  storage::Storage& storage() const noexcept { return storage_; }
+  const Options& options() const noexcept { return options_; }
+
+  // -- what the class below does with it ----------------------------------------------------------
+  /// Local: a definition or an attribute that was found right.
+  virtual void accept(const model::Definition& definition) = 0;
+  virtual void accept(const model::Attribute& attribute) = 0;
+  /// Is the output in a state from which it cannot go on?
+  virtual bool broken() const = 0;
+  /// Would a last commit have something to do, though nobody put anything?
+  virtual bool has_unfinished() const = 0;
+  /// Collective. Writes and makes visible; returns the number of the step.
+  virtual std::uint64_t carry_out(const FileCommit& commit) = 0;
+  /// Collective. Everything committed so far is on stable storage.
+  virtual void sync_all() = 0;
+  /// Collective, after the last commit.
+  virtual void finish() = 0;
+
  private:
-  struct Tiles {
-    model::Dims tile;  ///< empty rank where not chosen yet
-    bool chosen = false;
-    bool made = false;  ///< is the variable in the file?
-  };
   struct Touch {
     bool blocks = false;
     bool rows = false;
   };
 
-  void open(Opening opening);
-  /// Returns the path under which the file is now.
-  std::string adopt(std::span<const std::byte> message);
+  std::uint32_t add(const model::Definition& definition);
+  std::optional<std::uint32_t> find_same(const model::Definition& definition);
+  void use_rows(std::uint32_t variable);
+  std::uint64_t step_digest() const;
+  model::Definition step_definition(std::uint32_t variable) const;
+  void put_lengths(bool is_step);
+  void print_totals(const plan::Totals& mine);
+  void touch_varying(std::vector<Touch>& touched, bool is_step) const;
   void require_open() const;
   template <class Work>
   void local(Work&& work);
 
   Receipt commit(bool is_step, bool is_last);
   bool has_work(const std::vector<Touch>& touched, bool is_step, bool is_last) const;
-  void sync_own();
-  void sync_all();
-  std::vector<Touch> agree_on_touched(bool is_step);
+  std::vector<Touch> agree_on_touched(bool is_step, bool is_last);
   void check_presence(const std::vector<Touch>& touched, bool is_step) const;
   void scatter_all_rows(const std::vector<Touch>& touched);
   void check_decomposition(const std::vector<Touch>& touched);
-  void choose_tiles(const std::vector<Touch>& touched);
-  layout::CommitPlan place(const std::vector<Touch>& touched, bool is_step, bool is_last,
-                           std::uint64_t words);
-  void prefill(const layout::CommitPlan& commit);
-  void fill_tiles(const layout::Placement& placement, const model::Definition& definition);
-  void write(const layout::CommitPlan& commit, std::span<const layout::Portion> portions,
-             std::uint64_t first_word, bool synced);
-  void publish(bool durable);
-  void give_up();
   void forget_step() noexcept;
-  std::vector<layout::Portion> cut_blocks() const;
   std::uint64_t block_signature() const;
 
   exec::Transport& transport_;
   storage::Storage& storage_;
   std::string path_;
   Options options_;
-  const plan::Strategy& strategy_;
-  plan::Topology topology_;
-  std::uint64_t writers_ = 1;       ///< ranks that have the file open for data
-  std::uint64_t writer_index_ = 0;  ///< of this rank among them
 
+  const layout::Format* format_ = nullptr;
   std::vector<model::Definition> definitions_;
-  std::vector<std::uint64_t> name_hashes_;
-  std::vector<Tiles> tiles_;
+  bool is_nameless_ = false;  ///< the appended variable has not been given its name yet
+  std::vector<bool> has_rows_;  ///< by variable: something was put, so its rows are settled
+  std::vector<std::uint64_t> row_counts_;  ///< by variable: of the step under way, if it is varying
   std::uint64_t description_digest_ = 0;  ///< of all definitions and attributes in order
   bool has_news_ = true;                  ///< is there something to commit even if nobody puts?
 
@@ -119,20 +146,19 @@ class Output {
   double time_ = 0;
   std::uint64_t steps_ = 0;
   std::vector<model::Block> blocks_;
+  SmallPuts small_puts_{options_.budget_bytes};
   std::vector<exec::Rows> rows_;
   std::deque<exec::OwnedRows> owned_rows_;
   std::exception_ptr failure_;
+  std::function<void(const std::string&)> explain_;
   std::uint64_t checked_signature_ = 0;
-  std::int64_t modified_ns_ = 0;
-
+  bool failed_together_ = false;
   bool closed_ = false;
-  bool poisoned_ = false;
-  std::unique_ptr<Publisher> publisher_;      ///< rank 0
-  std::unique_ptr<layout::Planner> planner_;  ///< rank 0
-  layout::MetadataUpdate update_;             ///< rank 0: of the commit under way
-  std::unique_ptr<storage::File> own_file_;
-  storage::File* file_ = nullptr;  ///< for data, on writers: the publisher's or own_file_
-  exec::Buffers buffers_;
 };
+
+/// Collective. An output for the strategy that `options` name.
+std::unique_ptr<Output> open_output(exec::Transport& transport, storage::Storage& storage,
+                                    const std::string& path, Opening opening,
+                                    const Options& options);
 
 }  // namespace sluice::commit

@@ -1,6 +1,5 @@
 #include "commit/publisher.hpp"
 
-#include "commit/journal.hpp"
 #include "commit/recovery.hpp"
 #include "sluice/error.hpp"
 
@@ -20,7 +19,7 @@ std::unique_ptr<Publisher> Publisher::build(storage::Storage& storage, const std
   if (storage.exists(building)) {
     storage.remove(building);  // left behind by a run that died before its first commit
   }
-  publisher->file_ = storage.open(building, storage::Access::create);
+  publisher->file_ = std::make_unique<RenewableFile>(storage, building, storage::Access::create);
   publisher->building_ = building;
   return publisher;
 }
@@ -28,11 +27,14 @@ std::unique_ptr<Publisher> Publisher::build(storage::Storage& storage, const std
 std::unique_ptr<Publisher> Publisher::reopen(storage::Storage& storage, const std::string& path) {
   std::unique_ptr<Publisher> publisher(new Publisher(storage, path));
   recover(storage, path, false);
-  publisher->file_ = storage.open(path, storage::Access::read_write);
+  publisher->file_ = std::make_unique<RenewableFile>(storage, path, storage::Access::read_write);
   return publisher;
 }
 
 Publisher::~Publisher() {
+  if (applying_.valid()) {
+    applying_.wait();
+  }
   if (file_ && !building_.empty()) {
     try {
       file_.reset();
@@ -52,15 +54,33 @@ void Publisher::write_fresh(const layout::MetadataUpdate& update) {
   }
 }
 
+void Publisher::settle() {
+  if (applying_.valid()) {
+    applying_.get();
+  }
+  if (poisoned_) {
+    throw Error(Code::wrong_state,
+                path_ + ": an earlier commit failed half-way: reopen the file to go on");
+  }
+}
+
 void Publisher::publish(const layout::MetadataUpdate& update, bool synced,
                         std::int64_t modified_ns) {
   ++commits_;
+  is_durable_ = is_durable_ || synced;
   if (!building_.empty()) {
     name_file(update, synced, modified_ns);
     return;
   }
-  const Journal journal = make_journal(*file_, update, commits_);
+  if (update.is_atomic) {
+    change(update, synced, modified_ns);
+    return;
+  }
+  Journal journal = make_journal(*file_, update, commits_, modified_ns);
   if (journal.runs.empty()) {
+    if (synced) {
+      sync_names();
+    }
     return;
   }
   try {
@@ -70,11 +90,36 @@ void Publisher::publish(const layout::MetadataUpdate& update, bool synced,
     throw;
   }
   // From here on the commit is there, whatever happens: recovery would carry it out.
+  if (synced && storage_.in_background()) {
+    applying_ =
+        std::async(std::launch::async, [this, kept = std::move(journal)] { apply(kept, true); });
+  } else {
+    apply(journal, synced);
+  }
+}
+
+void Publisher::apply(const Journal& journal, bool synced) noexcept {
   try {
     apply_journal(*file_, journal, synced);
-    file_->set_modified_ns(modified_ns);
+    stamp(*file_, journal.modified_ns);
   } catch (const std::exception&) {
     poisoned_ = true;
+  }
+}
+
+void Publisher::change(const layout::MetadataUpdate& update, bool synced,
+                       std::int64_t modified_ns) {
+  try {
+    for (const layout::MetadataRun& run : update.root) {
+      file_->write(run.offset, run.bytes);
+    }
+    file_->set_modified_ns(modified_ns);
+    if (synced) {
+      file_->sync();
+    }
+  } catch (...) {
+    poisoned_ = true;  // the old state or the new one: a crash would decide
+    throw;
   }
 }
 
@@ -85,18 +130,24 @@ void Publisher::name_file(const layout::MetadataUpdate& update, bool synced,
       file_->write(run.offset, run.bytes);
     }
   }
-  file_->set_modified_ns(modified_ns);
+  stamp(*file_, modified_ns);
   if (synced) {
     file_->sync();
   }
   if (storage_.exists(journal_path(path_))) {
     storage_.remove(journal_path(path_));  // of the file that is about to be replaced
   }
+  if (synced) {
+    // A journal of the old file, also one that an earlier run removed, must not come back beside
+    // the new one.
+    storage_.sync_directory(path_);
+  }
   storage_.rename(building_, path_);
   building_.clear();
+  names_changed_ = true;
   if (synced) {
     try {
-      storage_.sync_directory(path_);
+      sync_names();
     } catch (...) {
       poisoned_ = true;  // old file or new one: a crash would decide
       throw;
@@ -105,17 +156,22 @@ void Publisher::name_file(const layout::MetadataUpdate& update, bool synced,
 }
 
 void Publisher::write_journal(const std::vector<std::byte>& bytes, bool synced) {
-  const std::string name = journal_path(path_);
-  const bool is_new = journal_ == nullptr;
-  if (is_new) {
-    journal_ = storage_.open(name, storage::Access::create);
+  if (!journal_) {
+    journal_ = storage_.open(journal_path(path_), storage::Access::create);
+    names_changed_ = true;
   }
   journal_->write(0, bytes);
   if (synced) {
     journal_->sync();
-    if (is_new) {
-      storage_.sync_directory(name);
-    }
+    sync_names();
+  }
+}
+
+void Publisher::sync_names() {
+  is_durable_ = true;
+  if (names_changed_) {
+    storage_.sync_directory(path_);
+    names_changed_ = false;
   }
 }
 
@@ -132,10 +188,14 @@ void Publisher::invalidate_journal() {
 }
 
 void Publisher::close() {
-  if (journal_ && !poisoned_) {
+  settle();
+  if (journal_) {
     journal_.reset();
     storage_.remove(journal_path(path_));
-    // Not synced: a journal that comes back after a crash holds what the file holds already.
+    if (is_durable_) {
+      // Else a crash may bring it back beside a file that another program has changed meanwhile.
+      storage_.sync_directory(path_);
+    }
   }
   file_.reset();
   lease_.reset();

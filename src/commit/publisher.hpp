@@ -1,13 +1,18 @@
 // Makes the metadata of a commit visible: docs/durability.md, stages 2 to 6, on the planning rank.
 //
 // Invariants: a new file takes its name at its first commit; afterwards nothing below the committed
-// end changes without a complete journal; a poisoned file is not written any more.
+// end changes without a complete journal; a poisoned file is not written any more. Where the
+// storage takes writes in the background, a durable commit is applied (stages 4 to 6) by a thread,
+// after publish() has returned; settle() waits for it, and nothing else may use the file before.
 #pragma once
 
 #include <cstdint>
+#include <future>
 #include <memory>
 #include <string>
 
+#include "commit/journal.hpp"
+#include "commit/renewable_file.hpp"
 #include "layout/layout.hpp"
 #include "storage/storage.hpp"
 
@@ -25,33 +30,44 @@ class Publisher {
   Publisher(const Publisher&) = delete;
   Publisher& operator=(const Publisher&) = delete;
 
-  storage::File& file() noexcept { return *file_; }
+  RenewableFile& file() noexcept { return *file_; }
   /// Where the file is now: under its temporary name until the first commit.
   const std::string& present_path() const noexcept { return building_.empty() ? path_ : building_; }
   bool poisoned() const noexcept { return poisoned_; }
 
+  /// Waits until the last commit is applied. Before anything else of the next one. Error
+  /// wrong_state where the file is poisoned.
+  void settle();
   /// Stage 2: metadata in new space. The caller syncs with the data.
   void write_fresh(const layout::MetadataUpdate& update);
-  /// Stages 3 to 6, or the first commit. Throws only if the commit is not there. Where it is, but
-  /// the file could not be changed in place, the file is poisoned and recovery will do it.
+  /// Stages 3 to 6, or the first commit. With `synced` the caller has synced file() before. Throws
+  /// only if the commit is not there. Where it is, but the file could not be changed in place, the
+  /// file is poisoned and recovery will do it.
   void publish(const layout::MetadataUpdate& update, bool synced, std::int64_t modified_ns);
+  /// The names of the file and its journal are on stable storage.
+  void sync_names();
   /// A clean end: the journal is not needed any more.
   void close();
 
  private:
   Publisher(storage::Storage& storage, const std::string& path);
+  void change(const layout::MetadataUpdate& update, bool synced, std::int64_t modified_ns);
   void name_file(const layout::MetadataUpdate& update, bool synced, std::int64_t modified_ns);
   void write_journal(const std::vector<std::byte>& bytes, bool synced);
   void invalidate_journal();
+  void apply(const Journal& journal, bool synced) noexcept;
 
   storage::Storage& storage_;
   std::string path_;
   std::string building_;
   std::unique_ptr<storage::Lease> lease_;
-  std::unique_ptr<storage::File> file_;
+  std::unique_ptr<RenewableFile> file_;
   std::unique_ptr<storage::File> journal_;
   std::uint64_t commits_ = 0;
-  bool poisoned_ = false;
+  bool names_changed_ = false;  ///< since the folder was synced
+  bool is_durable_ = false;     ///< was anything ever synced?
+  bool poisoned_ = false;       ///< after settle()
+  std::future<void> applying_;
 };
 
 }  // namespace sluice::commit

@@ -10,8 +10,8 @@
 
 namespace sluice::commit {
 
-using layout::hdf5::CommitRow;
-using layout::hdf5::StoredVariable;
+using layout::CommitRow;
+using layout::StoredVariable;
 using model::Definition;
 
 void Findings::add(Finding finding) {
@@ -58,11 +58,12 @@ bool is_sound(const Definition& definition, const Record& record) {
 
 }  // namespace
 
-RecordFeed::RecordFeed(layout::hdf5::Catalog& catalog, const std::string& path)
+RecordFeed::RecordFeed(layout::Catalog& catalog, const std::string& path)
     : catalog_(catalog), path_(path) {
   const auto& variables = catalog_.variables();
   for (std::uint32_t v = 0; v < variables.size(); ++v) {
     by_hash_.emplace(codec::checksum(variables[v].definition.name), v);
+    rows_.push_back(catalog_.rows_by_step(v));
   }
   has_records_.resize(variables.size(), false);
   owner_of_fixed_.resize(variables.size(), nobody);
@@ -110,7 +111,7 @@ void RecordFeed::check_times() {
   if (!catalog_.has_time()) {
     return;
   }
-  const auto found = by_hash_.find(codec::checksum(layout::hdf5::time_name));
+  const auto found = by_hash_.find(codec::checksum(layout::time_name));
   if (found == by_hash_.end() || has_records_[found->second]) {
     return;  // a variable of the caller's, checked like any other
   }
@@ -239,7 +240,7 @@ void RecordFeed::take(std::uint32_t variable, RecordUnit& unit) {
   try {
     if (stored.placeable) {
       unit.placement = catalog_.locate(variable, definition.stepped ? unit.step : 0,
-                                       model::whole(definition.shape));
+                                       model::whole(shape_of(unit)));
     }
     check_coverage(unit, covered);
   } catch (const Error& e) {
@@ -248,13 +249,19 @@ void RecordFeed::take(std::uint32_t variable, RecordUnit& unit) {
   }
 }
 
+model::Dims RecordFeed::shape_of(const RecordUnit& unit) const {
+  const Definition& definition = catalog_.variables()[unit.variable].definition;
+  const std::vector<std::uint64_t>& rows = rows_[unit.variable];
+  return unit.step < rows.size() ? definition.shape_of(rows[unit.step]) : definition.shape;
+}
+
 bool RecordFeed::holds_data(const RecordUnit& unit) const {
   return !catalog_.variables()[unit.variable].placeable || unit.placement.hull().length != 0;
 }
 
 void RecordFeed::check_coverage(const RecordUnit& unit, std::uint64_t covered) {
   const Definition& definition = catalog_.variables()[unit.variable].definition;
-  const std::uint64_t volume = definition.shape.volume();
+  const std::uint64_t volume = shape_of(unit).volume();
   const bool is_complete = definition.partial ? covered <= volume : covered == volume;
   if (is_complete || (covered == 0 && !holds_data(unit))) {
     return;  // a variable that was added later has no data in the steps before

@@ -14,7 +14,7 @@
 
 #include "commit/records.hpp"
 #include "commit/verify.hpp"
-#include "layout/hdf5/catalog.hpp"
+#include "layout/catalog.hpp"
 
 namespace sluice::commit {
 
@@ -45,7 +45,7 @@ struct RecordUnit {
 class RecordFeed {
  public:
   /// Looks through all commits once. `catalog` must outlive the feed.
-  RecordFeed(layout::hdf5::Catalog& catalog, const std::string& path);
+  RecordFeed(layout::Catalog& catalog, const std::string& path);
 
   /// The next unit; false where there are no more.
   bool next(RecordUnit& unit);
@@ -71,7 +71,11 @@ class RecordFeed {
   bool holds_data(const RecordUnit& unit) const;
   void find(const RecordUnit& unit, const std::string& place, const std::string& what);
 
-  layout::hdf5::Catalog& catalog_;
+  /// The shape of the step that a unit is of.
+  model::Dims shape_of(const RecordUnit& unit) const;
+
+  layout::Catalog& catalog_;
+  std::vector<std::vector<std::uint64_t>> rows_;  ///< a variable: varying ones' rows by step
   std::string path_;
   std::map<std::uint64_t, std::uint32_t> by_hash_;  ///< variables by name hash
   std::vector<bool> has_records_;                   ///< a variable: in any commit?

@@ -1,7 +1,10 @@
 #include "commit/recovery.hpp"
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "sluice/error.hpp"
 
@@ -9,30 +12,21 @@ namespace sluice::commit {
 
 namespace {
 
-/// Disks write sectors of this size whole or not at all.
-constexpr std::uint64_t sector_bytes = 512;
-
 /// Versions 2 and 3 of the superblock: 48 bytes at the start of the file.
 constexpr std::uint64_t superblock_bytes = 48;
 constexpr std::byte signature_byte{0x89};
 constexpr std::byte spoiled_byte{0x00};
 
-/// Does every sector's share of a run hold the old or the new bytes? The guard's byte may be
-/// spoiled.
+/// Is every byte of a run the old one or the new one? Byte by byte: a crash tears at sectors, but a
+/// write that failed may have landed in any part. The guard's byte may be spoiled.
 bool is_either(const JournalRun& run, std::vector<std::byte> now) {
   if (run.offset == 0 && now[0] == spoiled_byte) {
     now[0] = run.before[0];
   }
-  for (std::uint64_t at = 0; at < now.size();) {
-    const std::uint64_t sector_end = (run.offset + at) / sector_bytes * sector_bytes + sector_bytes;
-    const std::uint64_t length =
-        std::min<std::uint64_t>(now.size() - at, sector_end - run.offset - at);
-    const bool old_bytes = std::memcmp(&now[at], &run.before[at], length) == 0;
-    const bool new_bytes = std::memcmp(&now[at], &run.after[at], length) == 0;
-    if (!old_bytes && !new_bytes) {
+  for (std::size_t at = 0; at < now.size(); ++at) {
+    if (now[at] != run.before[at] && now[at] != run.after[at]) {
       return false;
     }
-    at += length;
   }
   return true;
 }
@@ -44,14 +38,24 @@ std::vector<std::byte> read_run(storage::File& file, const JournalRun& run) {
   return now;
 }
 
-/// The guard may be on disk although no journal is: only if the journal was removed by hand.
+/// Is the file as stage 4 leaves it: HDF5 but for the first byte?
 bool is_guarded(storage::File& file) {
-  std::byte first{};
-  return file.read(0, {&first, 1}) == 1 && first == spoiled_byte;
+  constexpr std::array<char, 7> rest{'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
+  std::array<std::byte, 1 + rest.size()> first{};
+  return file.read(0, first) == first.size() && first[0] == spoiled_byte &&
+         std::memcmp(&first[1], rest.data(), rest.size()) == 0;
+}
+
+/// Only if the journal was removed by hand, or damaged.
+[[noreturn]] void throw_lost(const std::string& path) {
+  throw Error(Code::damaged, path +
+                                 ": was being changed in place and its journal is lost or damaged: "
+                                 "restore the file from a copy");
 }
 
 Recovery examine(storage::File& file, const Journal& journal) {
-  Recovery result{Recovery::Found::complete, journal.runs.size(), 0};
+  Recovery result{Recovery::Found::complete, journal.commit, journal.runs.size(), 0,
+                  is_guarded(file)};
   for (const JournalRun& run : journal.runs) {
     const std::vector<std::byte> now = read_run(file, run);
     if (!is_either(run, now)) {
@@ -73,6 +77,14 @@ Recovery examine(storage::File& file, const Journal& journal) {
 }
 
 }  // namespace
+
+void stamp(storage::File& file, std::int64_t modified_ns) noexcept {
+  try {
+    file.set_modified_ns(modified_ns);
+  } catch (const std::exception&) {
+    // Only the owner may; verify then says "changed or copied outside", and nothing else is lost.
+  }
+}
 
 void apply_journal(storage::File& file, const Journal& journal, bool synced) {
   auto sync = [&] {
@@ -105,23 +117,33 @@ Recovery recover(storage::Storage& storage, const std::string& path, bool dry_ru
     return {};
   }
   const std::optional<Journal> journal = read_journal(storage, path);
-  Recovery result{Recovery::Found::incomplete, 0, 0};
+  Recovery result;
+  result.found = Recovery::Found::incomplete;
   const auto file =
       storage.open(path, dry_run ? storage::Access::read : storage::Access::read_write);
   if (journal) {
     result = examine(*file, *journal);
-    const bool pending = result.changed != 0 || is_guarded(*file);
-    if (pending && !dry_run) {
+    if ((result.changed != 0 || result.guarded) && !dry_run) {
       apply_journal(*file, *journal, true);
+      stamp(*file, journal->modified_ns);
     }
   } else if (is_guarded(*file)) {
-    throw Error(Code::damaged, path +
-                                   ": was being changed in place and its journal is damaged: "
-                                   "restore the file from a copy");
+    throw_lost(path);
   }
   if (!dry_run) {
     storage.remove(name);
     storage.sync_directory(name);
+  }
+  return result;
+}
+
+Recovery recover_unattended(storage::Storage& storage, const std::string& path, bool dry_run) {
+  // Opened before the lease is taken, which makes a file beside it.
+  const auto file = storage.open(path, storage::Access::read);
+  const auto lease = dry_run ? nullptr : storage.lease(path);
+  Recovery result = recover(storage, path, dry_run);
+  if (result.found == Recovery::Found::nothing && is_guarded(*file)) {
+    throw_lost(path);
   }
   return result;
 }
@@ -171,6 +193,99 @@ class JournalledFile final : public storage::File {
 
 std::unique_ptr<storage::File> with_journal(std::unique_ptr<storage::File> file, Journal journal) {
   return std::make_unique<JournalledFile>(std::move(file), std::move(journal));
+}
+
+namespace {
+
+/// What stands for the present commit of a file, as a reader finds it.
+struct Moment {
+  std::vector<std::byte> journal;  ///< all bytes beside the file, complete or not
+  std::array<std::byte, superblock_bytes> superblock{};
+};
+
+std::vector<std::byte> journal_bytes(storage::Storage& storage, const std::string& path) {
+  const std::string name = journal_path(path);
+  if (!storage.exists(name)) {
+    return {};
+  }
+  try {
+    const auto file = storage.open(name, storage::Access::read);
+    std::vector<std::byte> bytes(file->size());
+    bytes.resize(file->read(0, bytes));
+    return bytes;
+  } catch (const Error& e) {
+    if (e.code() == Code::not_found) {
+      return {};  // removed by its writer in this moment
+    }
+    throw;
+  }
+}
+
+/// One try of open_committed(); `moment` is what it found at the beginning. `file` is set even
+/// where it throws, as `load` may have kept it.
+void try_committed(storage::Storage& storage, const std::string& path,
+                   const std::function<void(storage::File&)>& load, Moment& moment,
+                   std::unique_ptr<storage::File>& file) {
+  file = storage.open(path, storage::Access::read);
+  if (auto journal = parse_journal(moment.journal)) {
+    examine(*file, *journal);
+    file = with_journal(std::move(file), std::move(*journal));
+  } else if (is_guarded(*file)) {
+    throw_lost(path);
+  }
+  file->read(0, moment.superblock);
+  load(*file);
+  // Without a journal to tell by, the superblock does: every commit changes it.
+  std::array<std::byte, superblock_bytes> superblock{};
+  file->read(0, superblock);
+  if (superblock != moment.superblock) {
+    moment.journal.assign(1, std::byte{0});  // like no journal that will be found
+  }
+}
+
+}  // namespace
+
+Committed open_committed(storage::Storage& storage, const std::string& path,
+                         const std::function<void(storage::File&)>& load) {
+  constexpr int most_tries = 100;
+  constexpr int most_misfits = 3;  // a sector read while it was written fits neither
+  std::unique_ptr<storage::File> file;
+  int misfits = 0;
+  for (int tries = 0; tries < most_tries; ++tries) {
+    Moment moment;
+    moment.journal = journal_bytes(storage, path);
+    std::unique_ptr<storage::File> next;
+    std::exception_ptr failure;
+    bool is_misfit = false;
+    try {
+      try_committed(storage, path, load, moment, next);
+    } catch (const Error& e) {
+      failure = std::current_exception();
+      is_misfit = e.code() == Code::changed_outside && ++misfits < most_misfits;
+    }
+    file = std::move(next);  // the one before had to outlive what was loaded from it
+    if (!is_misfit && moment.journal == journal_bytes(storage, path)) {
+      if (failure) {
+        std::rethrow_exception(failure);
+      }
+      if (!parse_journal(moment.journal)) {
+        moment.journal.clear();
+      }
+      return {std::move(file), std::move(moment.journal)};
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  throw Error(Code::locked,
+              path + ": its writer commits faster than the file can be opened: try again");
+}
+
+std::unique_ptr<storage::File> open_beside(storage::Storage& storage, const std::string& path,
+                                           std::span<const std::byte> journal) {
+  auto file = storage.open(path, storage::Access::read);
+  if (auto parsed = parse_journal(journal)) {
+    return with_journal(std::move(file), std::move(*parsed));
+  }
+  return file;
 }
 
 }  // namespace sluice::commit

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "commit/journal.hpp"
 
@@ -12,8 +15,10 @@ namespace sluice::commit {
 struct Recovery {
   enum class Found : std::uint8_t { nothing, incomplete, complete };
   Found found = Found::nothing;
+  std::uint64_t commit = 0;   ///< of a complete journal: which commit of its run
   std::uint64_t runs = 0;     ///< of a complete journal
   std::uint64_t changed = 0;  ///< runs that did not hold their new bytes yet
+  bool guarded = false;       ///< plain tools refused the file
 };
 
 /// Brings the file at `path` to its last durable commit and removes the journal; with `dry_run`
@@ -21,11 +26,39 @@ struct Recovery {
 /// file holds neither the old nor the new bytes; nothing is changed then.
 Recovery recover(storage::Storage& storage, const std::string& path, bool dry_run);
 
+/// The same for a caller without the lease: takes it meanwhile (not for `dry_run`). Error locked
+/// where the file is being written, not_found where there is none.
+Recovery recover_unattended(storage::Storage& storage, const std::string& path, bool dry_run);
+
 /// Writes a complete journal's runs in place, guarded: the file's first byte is spoiled until the
 /// rest is there. With `synced` every stage is synced.
 void apply_journal(storage::File& file, const Journal& journal, bool synced);
 
+/// Gives a file the time of modification of its last commit, where that is allowed.
+void stamp(storage::File& file, std::int64_t modified_ns) noexcept;
+
 /// A file as a Sluice reader sees it: `journal` laid over what is read. Read only.
 std::unique_ptr<storage::File> with_journal(std::unique_ptr<storage::File> file, Journal journal);
+
+/// The last durable commit of a file, for reading.
+struct Committed {
+  std::unique_ptr<storage::File> file;
+  /// The journal laid over it; empty: none. For open_beside() on the other ranks: small values
+  /// that change in place (times, the log of commits) are in it too.
+  std::vector<std::byte> journal;
+};
+
+/// Opens the last durable commit of a file, beside a writer or after a crash, and hands it to
+/// `load`, which reads what must be of one commit. Where a writer went on meanwhile `load` is
+/// called again with another file; it must let go of the one before first. Returns the file of the
+/// last call. Errors: those of opening and of `load`; changed_outside where a complete journal does
+/// not fit the file; damaged where a crash left the file without the journal that it needs; locked
+/// where a writer commits faster than the file can be read.
+Committed open_committed(storage::Storage& storage, const std::string& path,
+                         const std::function<void(storage::File&)>& load);
+
+/// Another File of what open_committed() opened.
+std::unique_ptr<storage::File> open_beside(storage::Storage& storage, const std::string& path,
+                                           std::span<const std::byte> journal);
 
 }  // namespace sluice::commit

@@ -1,22 +1,39 @@
 #include "commit/verify.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <cstring>
 #include <memory>
 
 #include "codec/checksum.hpp"
 #include "commit/input.hpp"
 #include "commit/record_feed.hpp"
+#include "commit/recovery.hpp"
+#include "commit/verify_parts.hpp"
 #include "exec/agree.hpp"
-#include "layout/hdf5/catalog.hpp"
+#include "layout/catalog.hpp"
+#include "layout/formats.hpp"
 
 namespace sluice::commit {
 
-namespace {
+void Finding::write_to(model::ByteWriter& out) const {
+  out.put(order);
+  out.put(variable);
+  out.put(step);
+  out.put(place);
+  out.put(what);
+}
 
-using layout::hdf5::Catalog;
+Finding Finding::read_from(model::ByteReader& in) {
+  Finding finding;
+  finding.order = in.get<std::uint64_t>();
+  finding.variable = in.get_string();
+  finding.step = in.get<std::uint64_t>();
+  finding.place = in.get_string();
+  finding.what = in.get_string();
+  return finding;
+}
+
+namespace {
 
 /// A message without the parts that a verdict says elsewhere.
 std::string bare(std::string text, const std::string& path) {
@@ -28,35 +45,6 @@ std::string bare(std::string text, const std::string& path) {
   return text;
 }
 
-void put_finding(const Finding& finding, model::ByteWriter& out) {
-  out.put(finding.order);
-  out.put(finding.variable);
-  out.put(finding.step);
-  out.put(finding.place);
-  out.put(finding.what);
-}
-
-Finding get_finding(model::ByteReader& in) {
-  Finding finding;
-  finding.order = in.get<std::uint64_t>();
-  finding.variable = in.get_string();
-  finding.step = in.get<std::uint64_t>();
-  finding.place = in.get_string();
-  finding.what = in.get_string();
-  return finding;
-}
-
-/// Does the file begin as HDF5 of a version that libhdf5 should be able to read?
-bool begins_as_hdf5(storage::Storage& storage, const std::string& path) {
-  constexpr std::array<unsigned char, 8> signature{0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
-  constexpr auto newest_superblock = std::byte{3};
-  std::array<std::byte, 9> head{};
-  const auto file = storage.open(path, storage::Access::read);
-  return file->read(0, head) == head.size() &&
-         std::memcmp(head.data(), signature.data(), signature.size()) == 0 &&
-         head.back() <= newest_superblock;
-}
-
 /// Collective. One verification of one file that could be opened.
 class Verifier {
  public:
@@ -64,8 +52,10 @@ class Verifier {
            Input& input, const VerifyProgress& progress)
       : transport_(transport), input_(input), progress_(progress) {
     const auto message = exec::on_root(transport_, 0, [&] {
-      file_ = storage.open(path, storage::Access::read);
-      catalog_ = Catalog::open(*file_);
+      file_ = open_committed(storage, path, [&](storage::File& file) {
+                catalog_.reset();
+                catalog_ = layout::open_catalog(layout::format_in(file, "auto"), file);
+              }).file;
       feed_ = std::make_unique<RecordFeed>(*catalog_, path);
       model::ByteWriter out;
       out.put(feed_->total_bytes());
@@ -109,12 +99,13 @@ class Verifier {
   std::uint64_t turn_ = 0;
   std::uint64_t turn_bytes_ = 0;
   Findings findings_;
+  std::exception_ptr failure_;
   std::uint64_t bytes_ = 0;
   std::uint64_t records_ = 0;
   std::vector<std::byte> buffer_;
   // rank 0
   std::unique_ptr<storage::File> file_;
-  std::unique_ptr<Catalog> catalog_;
+  std::unique_ptr<layout::Catalog> catalog_;
   std::unique_ptr<RecordFeed> feed_;
 };
 
@@ -163,8 +154,14 @@ void Verifier::check_record(const Input::Located& located, std::uint64_t order,
       findings_.add({order, name, step, record.box.text(), "does not match its checksum"});
     }
   } catch (const Error& e) {
-    findings_.add(
-        {order, name, step, record.box.text(), "cannot be read: " + bare(e.what(), input_.path())});
+    const bool is_damage = e.code() == Code::truncated || e.code() == Code::io ||
+                           e.code() == Code::damaged || e.code() == Code::format;
+    if (is_damage) {
+      findings_.add({order, name, step, record.box.text(),
+                     "cannot be read: " + bare(e.what(), input_.path())});
+    } else {
+      failure_ = std::current_exception();  // this rank cannot get at the file: no verdict
+    }
   }
 }
 
@@ -179,13 +176,14 @@ bool Verifier::matches(const Input::Located& located, const Record& record) {
 }
 
 Verdict Verifier::verdict() {
+  exec::agree(transport_, failure_);
   std::int64_t sums[] = {static_cast<std::int64_t>(bytes_), static_cast<std::int64_t>(records_),
                          static_cast<std::int64_t>(findings_.count())};
   transport_.allreduce(sums, exec::Op::sum);
   model::ByteWriter mine;
   mine.put(findings_.list().size());
   for (const Finding& finding : findings_.list()) {
-    put_finding(finding, mine);
+    finding.write_to(mine);
   }
   const auto all = transport_.gather(mine.take(), 0);
   const auto message = exec::on_root(transport_, 0, [&] {
@@ -193,7 +191,7 @@ Verdict Verifier::verdict() {
     for (const auto& bytes : all) {
       model::ByteReader in(bytes);
       for (auto left = in.get<std::size_t>(); left > 0; --left) {
-        findings.push_back(get_finding(in));
+        findings.push_back(Finding::read_from(in));
       }
     }
     std::sort(findings.begin(), findings.end(),
@@ -204,7 +202,7 @@ Verdict Verifier::verdict() {
     out.put(feed_->uncovered_count());
     out.put(findings.size());
     for (const Finding& finding : findings) {
-      put_finding(finding, out);
+      finding.write_to(out);
     }
     out.put(feed_->uncovered().size());
     for (const std::string& text : feed_->uncovered()) {
@@ -219,7 +217,7 @@ Verdict Verifier::verdict() {
   verdict.finding_count = static_cast<std::uint64_t>(sums[2]) + in.get<std::uint64_t>();
   verdict.uncovered_count = in.get<std::uint64_t>();
   for (auto left = in.get<std::size_t>(); left > 0; --left) {
-    verdict.findings.push_back(get_finding(in));
+    verdict.findings.push_back(Finding::read_from(in));
   }
   for (auto left = in.get<std::size_t>(); left > 0; --left) {
     verdict.uncovered.push_back(in.get_string());
@@ -235,7 +233,8 @@ Verdict judge_unreadable(exec::Transport& transport, storage::Storage& storage,
   if (error.code() == Code::format) {
     const auto message = exec::on_root(transport, 0, [&] {
       model::ByteWriter out;
-      out.put(begins_as_hdf5(storage, path));
+      const auto file = storage.open(path, storage::Access::read);
+      out.put(layout::begins_as_known(*file));
       return out.take();
     });
     is_damage = model::ByteReader(message).get<bool>();
@@ -260,10 +259,15 @@ Verdict verify_opened(exec::Transport& transport, storage::Storage& storage,
     verdict.state = State::not_ours;
     return verdict;
   }
-  Verifier verifier(transport, storage, path, input, progress);
-  verifier.run();
-  Verdict verdict = verifier.verdict();
-  verdict.modified = input.modified_since_commit();
+  Verdict verdict;
+  if (input.set() != nullptr) {
+    verdict = verify_parts(transport, storage, input, progress);
+  } else {
+    Verifier verifier(transport, storage, path, input, progress);
+    verifier.run();
+    verdict = verifier.verdict();
+    verdict.modified = input.modified_since_commit();
+  }
   verdict.commits = input.commits().size();
   if (verdict.finding_count != 0) {
     verdict.state = verdict.modified ? State::changed_outside : State::damaged;

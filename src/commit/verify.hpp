@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "exec/transport.hpp"
+#include "model/bytes.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::commit {
@@ -35,6 +36,9 @@ struct Finding {
   std::uint64_t step = no_step;
   std::string place;  ///< which elements, as Box::text(); may be empty
   std::string what;   ///< "does not match its checksum", ...
+
+  void write_to(model::ByteWriter& out) const;
+  static Finding read_from(model::ByteReader& in);
 };
 
 struct Verdict {

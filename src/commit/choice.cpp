@@ -1,0 +1,54 @@
+#include "commit/choice.hpp"
+
+#include "exec/agree.hpp"
+#include "model/bytes.hpp"
+
+namespace sluice::commit {
+
+plan::WriterChoice choose_writers(exec::Transport& transport, storage::Storage& storage,
+                                  const std::string& path, const Options& options) {
+  const auto message = exec::on_root(transport, 0, [&] {
+    if (options.tiles != "long" && options.tiles != "cyclic") {
+      throw Error(Code::invalid_argument, "tiles: \"" + options.tiles + "\": use long or cyclic");
+    }
+    std::uint64_t tile = options.tile_bytes;
+    if (tile == 0) {
+      tile = options.stripe_bytes != 0 ? options.stripe_bytes : storage.stripe_bytes(path);
+    }
+    model::ByteWriter out;
+    out.put(options.writers);
+    out.put(options.first_writer);
+    out.put(options.writer_spacing);
+    out.put(options.writer_map);
+    out.put(options.tiles == "cyclic");
+    out.put(tile != 0 ? tile : plan::default_tile_bytes);
+    out.put(options.budget_bytes);
+    return out.take();
+  });
+  model::ByteReader in(message);
+  plan::WriterChoice choice;
+  choice.writers = in.get<int>();
+  choice.first_writer = in.get<int>();
+  choice.writer_spacing = in.get<int>();
+  choice.writer_map = in.get_string();
+  choice.cyclic = in.get<bool>();
+  choice.tile_bytes = in.get<std::uint64_t>();
+  choice.budget_bytes = in.get<std::uint64_t>();
+  return choice;
+}
+
+plan::Topology topology_of(exec::Transport& transport, const plan::WriterChoice& choice) {
+  plan::Topology topology{
+      transport.rank(), transport.size(), transport.node(), transport.nodes(), {}};
+  if (choice.writer_map == "node") {
+    model::ByteWriter mine;
+    mine.put(transport.node());
+    for (const auto& message : transport.allgather(mine.take())) {
+      model::ByteReader in(message);
+      topology.node_of.push_back(in.get<int>());
+    }
+  }
+  return topology;
+}
+
+}  // namespace sluice::commit

@@ -1,0 +1,22 @@
+// What the options say about who writes, made the same on every rank.
+#pragma once
+
+#include <string>
+
+#include "exec/transport.hpp"
+#include "plan/plan.hpp"
+#include "sluice/options.hpp"
+#include "storage/storage.hpp"
+
+namespace sluice::commit {
+
+/// Collective. Rank 0's options count; tile_bytes 0 becomes the stripe of the file system that
+/// holds `path`, else the default. Error invalid_argument, on every rank, where `tiles` is no such
+/// word.
+plan::WriterChoice choose_writers(exec::Transport& transport, storage::Storage& storage,
+                                  const std::string& path, const Options& options);
+
+/// Collective. The ranks and nodes of a transport, as far as `choice` looks at them.
+plan::Topology topology_of(exec::Transport& transport, const plan::WriterChoice& choice);
+
+}  // namespace sluice::commit

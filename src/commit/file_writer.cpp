@@ -1,0 +1,392 @@
+#include "commit/file_writer.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "codec/checksum.hpp"
+#include "commit/choice.hpp"
+#include "exec/agree.hpp"
+
+namespace sluice::commit {
+
+using layout::PlannerOptions;
+using model::Dims;
+
+namespace {
+
+/// One is filled while another is written; the third keeps a slow write from stopping the packing.
+constexpr std::size_t staging_buffers = 3;
+
+std::int64_t now_ns() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+}
+
+PlannerOptions planner_options(const Options& options, storage::Storage& storage,
+                               const std::string& path) {
+  constexpr std::uint64_t page = 4096;
+  const std::uint64_t stripe =
+      options.stripe_bytes != 0 ? options.stripe_bytes : storage.stripe_bytes(path);
+  PlannerOptions planner;
+  if (stripe > page && stripe % page == 0) {
+    planner.alignment_bytes = stripe;
+    planner.threshold_bytes = std::min<std::uint64_t>(stripe, 64 << 10);
+  }
+  return planner;
+}
+
+Dims bounded_chunk(const model::Definition& d) {
+  Dims chunk = d.chunk;
+  for (int i = 0; i < chunk.rank(); ++i) {
+    chunk[i] = std::min(chunk[i], std::max<std::uint64_t>(1, d.shape[i]));
+  }
+  return chunk;
+}
+
+}  // namespace
+
+FileWriter::FileWriter(exec::Transport& transport, storage::Storage& storage,
+                       const std::string& path, Opening opening, const Options& options)
+    : transport_(transport),
+      storage_(storage),
+      path_(path),
+      options_(options),
+      strategy_(plan::strategy(options.strategy)),
+      choice_(choose_writers(transport, storage, path, options)),
+      topology_(topology_of(transport, choice_)),
+      buffers_{{strategy_.in_windows ? plan::window_bytes(choice_) : layout::portion_bytes,
+                staging_buffers, storage.in_background()},
+               {}} {
+  open(opening);
+}
+
+FileWriter::~FileWriter() {
+  planner_.reset();  // reads through the publisher's file
+}
+
+void FileWriter::open(Opening opening) {
+  const bool fresh = opening != Opening::append;
+  const auto message = exec::on_root(transport_, 0, [&] {
+    if (opening == Opening::create && storage_.exists(path_)) {
+      throw Error(Code::exists, path_ + ": exists already: choose another name or Mode::write");
+    }
+    planner_ = plan_file(fresh);
+    model::ByteWriter known;
+    known.put(publisher_->present_path());
+    known.put(std::string(planner_->format()));
+    known.put(planner_->steps());
+    known.put(planner_->known().size());
+    for (std::uint32_t v = 0; v < planner_->known().size(); ++v) {
+      planner_->known()[v].write_to(known);
+      known.put(planner_->tile(v));
+    }
+    return known.take();
+  });
+  const std::string present_path = adopt(message);
+  std::exception_ptr failure;
+  try {
+    const bool writes = strategy_.writes(topology_, choice_);
+    // Not so for a group of the ranks: each of them has another file.
+    const bool together = storage_.ranks_together() == transport_.size();
+    if (together) {
+      own_file_ = std::make_unique<RenewableFile>(
+          storage_, storage_.open_together(present_path, storage::Access::read_write, writes));
+    } else if (writes && !publisher_) {
+      own_file_ =
+          std::make_unique<RenewableFile>(storage_, present_path, storage::Access::read_write);
+    }
+    if (writes) {
+      file_ = own_file_ ? own_file_.get() : &publisher_->file();
+    }
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  exec::agree(transport_, failure);
+  std::int64_t writers = file_ != nullptr ? 1 : 0;
+  writer_index_ = static_cast<std::uint64_t>(transport_.exclusive_sum(writers));
+  transport_.allreduce({&writers, 1}, exec::Op::sum);
+  writers_ = static_cast<std::uint64_t>(writers);
+}
+
+std::unique_ptr<layout::Planner> FileWriter::plan_file(bool fresh) {
+  const PlannerOptions settings = planner_options(options_, storage_, path_);
+  if (fresh) {
+    const layout::Format& format = layout::format_of(path_, options_);
+    layout::durability_of(format, options_.durability);
+    publisher_ = Publisher::build(storage_, path_);
+    return layout::make_planner(format, publisher_->file(), layout::Start::fresh, settings);
+  }
+  publisher_ = Publisher::reopen(storage_, path_);
+  const layout::Format& format = layout::format_in(publisher_->file(), options_.format);
+  auto planner = layout::make_planner(format, publisher_->file(), layout::Start::append, settings);
+  const layout::Format& found = layout::format_named(planner->format());
+  layout::check_form(found, options_, path_);
+  layout::durability_of(found, options_.durability);
+  publisher_->file().resize(planner->committed_end());  // of a step that never came to be
+  return planner;
+}
+
+std::string FileWriter::adopt(std::span<const std::byte> message) {
+  model::ByteReader in(message);
+  std::string present_path = in.get_string();
+  format_ = &layout::format_named(in.get_string());
+  options_.checksum = options_.checksum && format_->checksums;
+  steps_ = in.get<std::uint64_t>();
+  const auto count = in.get<std::size_t>();
+  for (std::size_t i = 0; i < count; ++i) {
+    model::Definition d = model::Definition::read_from(in);
+    tiles_.push_back({in.get<Dims>(), true, true});
+    name_hashes_.push_back(codec::checksum(d.name));
+    definitions_.push_back(std::move(d));
+  }
+  return present_path;
+}
+
+void FileWriter::define(const model::Definition& definition) {
+  definitions_.push_back(definition);
+  name_hashes_.push_back(codec::checksum(definition.name));
+  tiles_.push_back(definition.stepped && format_->tiled
+                       ? Tiles{bounded_chunk(definition), !definition.chunk.empty(), false}
+                       : Tiles{definition.shape, true, false});
+  if (planner_) {
+    planner_->define(definition);
+  }
+}
+
+void FileWriter::set_attribute(const model::Attribute& attribute) {
+  if (planner_) {
+    planner_->set_attribute(attribute);
+  }
+}
+
+bool FileWriter::has_unmade() const {
+  return std::any_of(tiles_.begin(), tiles_.end(), [](const Tiles& t) { return !t.made; });
+}
+
+std::uint64_t FileWriter::commit(const FileCommit& commit) {
+  bool placed = false;
+  try {
+    choose_tiles(commit);
+    const std::vector<layout::Portion> portions = cut_blocks(commit);
+    std::uint64_t words = 0;
+    if (options_.checksum) {
+      for (const layout::Portion& portion : portions) {
+        words += exec::record_words(portion.piece.box.start.rank());
+      }
+    }
+    const auto first_word =
+        static_cast<std::uint64_t>(transport_.exclusive_sum(static_cast<std::int64_t>(words)));
+    std::int64_t all_words = static_cast<std::int64_t>(words);
+    transport_.allreduce({&all_words, 1}, exec::Op::sum);
+    placed = true;
+    const layout::CommitPlan plan = place(commit, static_cast<std::uint64_t>(all_words));
+    const plan::Plan who = make_plan(commit, plan, portions);
+    prefill(plan, who);
+    write(commit, plan, who, portions, first_word);
+    publish(commit.synced);
+    for (std::size_t v = 0; v < tiles_.size(); ++v) {
+      tiles_[v].made = tiles_[v].made || commit.is_last || commit.touched[v];
+    }
+    steps_ += commit.is_step ? 1 : 0;
+    return plan.step;
+  } catch (const Error& e) {
+    if (e.code() == Code::timeout || e.code() == Code::mpi) {
+      poisoned_ = true;  // the other ranks cannot be asked any more
+    } else if (placed) {
+      give_up();
+    }
+    throw;
+  }
+}
+
+void FileWriter::sync_all() {
+  std::exception_ptr failure;
+  try {
+    sync_own();
+    if (publisher_) {
+      publisher_->sync_names();
+    }
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  exec::agree(transport_, failure);
+}
+
+void FileWriter::choose_tiles(const FileCommit& commit) {
+  std::vector<std::uint32_t> open;
+  std::size_t dimensions = 0;
+  for (std::uint32_t v = 0; v < definitions_.size(); ++v) {
+    if (commit.touched[v] && !tiles_[v].chosen) {
+      open.push_back(v);
+      dimensions += static_cast<std::size_t>(definitions_[v].shape.rank());
+    }
+  }
+  if (open.empty()) {
+    return;
+  }
+  std::vector<std::int64_t> gcds;
+  std::vector<std::int64_t> largest;
+  for (const std::uint32_t v : open) {
+    layout::Decomposition mine(definitions_[v].shape.rank());
+    for (const model::Block& block : commit.blocks) {
+      if (block.variable == v) {
+        mine.add(block.box, shape_of(commit, v));
+      }
+    }
+    gcds.insert(gcds.end(), mine.boundary_gcd.begin(), mine.boundary_gcd.end());
+    largest.insert(largest.end(), mine.largest_count.begin(), mine.largest_count.end());
+  }
+  transport_.allreduce(gcds, exec::Op::gcd);
+  transport_.allreduce(largest, exec::Op::max);
+  std::size_t at = 0;
+  for (const std::uint32_t v : open) {
+    layout::Decomposition all(definitions_[v].shape.rank());
+    for (int d = 0; d < definitions_[v].shape.rank(); ++d, ++at) {
+      all.boundary_gcd[d] = static_cast<std::uint64_t>(gcds[at]);
+      all.largest_count[d] = static_cast<std::uint64_t>(largest[at]);
+    }
+    tiles_[v].tile = layout::choose_tile(definitions_[v].shape, definitions_[v].type.bytes, all);
+    if (definitions_[v].varying) {
+      // A step takes the space of whole tiles, so one with few rows should need few.
+      layout::limit_rows(tiles_[v].tile, definitions_[v].type.bytes, layout::portion_bytes);
+    }
+    tiles_[v].chosen = true;
+  }
+}
+
+const Dims& FileWriter::shape_of(const FileCommit& commit, std::uint32_t variable) const {
+  const bool varies = variable < commit.shapes.size() && definitions_[variable].varying;
+  return varies ? commit.shapes[variable] : definitions_[variable].shape;
+}
+
+const Dims& FileWriter::tile_of(const FileCommit& commit, std::uint32_t variable) const {
+  return format_->tiled ? tiles_[variable].tile : shape_of(commit, variable);
+}
+
+std::vector<layout::Portion> FileWriter::cut_blocks(const FileCommit& commit) const {
+  std::vector<layout::Portion> portions;
+  for (std::uint32_t b = 0; b < commit.blocks.size(); ++b) {
+    const model::Block& block = commit.blocks[b];
+    const model::Definition& d = definitions_[block.variable];
+    const Dims& shape = format_->tiled ? d.shape : shape_of(commit, block.variable);
+    layout::append_portions(b, block.box, shape, tile_of(commit, block.variable), d.type.bytes,
+                            portions);
+  }
+  return portions;
+}
+
+layout::CommitPlan FileWriter::place(const FileCommit& commit, std::uint64_t words) {
+  const auto bytes = exec::on_root(transport_, 0, [&] {
+    publisher_->settle();
+    layout::CommitRequest request;
+    request.is_step = commit.is_step;
+    request.time = commit.time;
+    request.checksum_words = words;
+    request.modified_ns = modified_ns_ = now_ns();
+    for (std::uint32_t v = 0; v < definitions_.size(); ++v) {
+      if (commit.touched[v]) {
+        request.touched.push_back({v, tile_of(commit, v), shape_of(commit, v)});
+      }
+    }
+    if (commit.is_last) {
+      planner_->make_all();
+    }
+    const layout::CommitPlan plan = planner_->plan_commit(request);
+    update_ = planner_->seal();
+    if (plan.space.length != 0) {
+      publisher_->file().preallocate(plan.space.offset, plan.space.length);
+    }
+    return plan.to_bytes();
+  });
+  return layout::CommitPlan::from_bytes(bytes);
+}
+
+void FileWriter::write(const FileCommit& commit, const layout::CommitPlan& placed,
+                       const plan::Plan& who, std::span<const layout::Portion> portions,
+                       std::uint64_t first_word) {
+  std::exception_ptr failure;
+  try {
+    exec::Work work;
+    work.definitions = definitions_;
+    work.name_hashes = name_hashes_;
+    work.blocks = commit.blocks;
+    work.portions = portions;
+    work.commit = &placed;
+    work.first_word = first_word;
+    work.file = file_;
+    exec::carry_out(transport_, who, work, buffers_);
+    if (publisher_) {
+      publisher_->write_fresh(update_);
+    }
+    if (commit.synced) {
+      sync_own();
+    }
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  exec::agree(transport_, failure);
+}
+
+void FileWriter::sync_own() {
+  if (file_ != nullptr) {
+    file_->sync();
+  }
+  if (publisher_ && file_ != &publisher_->file()) {
+    publisher_->file().sync();
+  }
+}
+
+void FileWriter::publish(bool synced) {
+  exec::on_root(transport_, 0, [&] {
+    publisher_->publish(update_, synced, modified_ns_);
+    planner_->committed();
+    return std::vector<std::byte>{};
+  });
+}
+
+void FileWriter::give_up() {
+  // Every rank comes here together: the error was agreed on.
+  try {
+    const auto message = exec::on_root(transport_, 0, [&] {
+      publisher_->settle();
+      publisher_->file().renew(publisher_->present_path());
+      planner_->abandon();
+      // What the failed commit wrote must not shine through where the next one leaves holes.
+      publisher_->file().resize(planner_->committed_end());
+      model::ByteWriter out;
+      out.put(publisher_->present_path());
+      return out.take();
+    });
+    renew_own(model::ByteReader(message).get_string());
+  } catch (const Error&) {
+    poisoned_ = true;
+  }
+}
+
+void FileWriter::renew_own(const std::string& present_path) {
+  const bool lost = own_file_ && own_file_->sync_failed();
+  std::exception_ptr failure;
+  try {
+    if (lost) {
+      if (storage_.ranks_together() == transport_.size()) {
+        throw Error(Code::io, path_ + ": what a failed sync left is not known");
+      }
+      own_file_->renew(present_path);
+    }
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  exec::agree(transport_, failure);
+}
+
+void FileWriter::close() {
+  exec::on_root(transport_, 0, [&] {
+    planner_.reset();
+    publisher_->close();
+    return std::vector<std::byte>{};
+  });
+  own_file_.reset();
+  file_ = nullptr;
+}
+
+}  // namespace sluice::commit

@@ -1,0 +1,135 @@
+// One file being written by the ranks of one transport: places a commit's blocks, writes them,
+// makes them visible. What is to be written was checked before.
+//
+// Invariants: only rank 0 holds a planner; a commit either succeeds on every rank or throws the
+// same Error on every rank and leaves the file as it was; metadata is written only after every
+// writer has written (and, if durable, synced) its data; a file that cannot be brought back to its
+// last commit is poisoned and must not be written any more.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "commit/publisher.hpp"
+#include "exec/executor.hpp"
+#include "exec/transport.hpp"
+#include "layout/chunking.hpp"
+#include "layout/formats.hpp"
+#include "layout/layout.hpp"
+#include "plan/plan.hpp"
+#include "plan/totals.hpp"
+#include "sluice/options.hpp"
+#include "storage/storage.hpp"
+
+namespace sluice::commit {
+
+enum class Opening : std::uint8_t { write, create, append };
+
+/// What is to be written in one commit. The same on every rank but for `blocks`.
+struct FileCommit {
+  bool is_step = false;
+  bool is_last = false;  ///< variables that were never written are made too
+  bool synced = false;
+  double time = 0;
+  std::vector<bool> touched;  ///< by variable: does any rank write it?
+  /// By variable: of this step, where rows vary; empty: as defined.
+  std::vector<model::Dims> shapes = {};
+  std::span<const model::Block> blocks;    ///< this rank's
+  const plan::Explain* explain = nullptr;  ///< to be called once the plan is made, if any
+};
+
+class FileWriter {
+ public:
+  /// Collective. transport and storage must outlive the object.
+  FileWriter(exec::Transport& transport, storage::Storage& storage, const std::string& path,
+             Opening opening, const Options& options);
+  ~FileWriter();
+  FileWriter(const FileWriter&) = delete;
+  FileWriter& operator=(const FileWriter&) = delete;
+
+  const std::string& path() const noexcept { return path_; }
+  const layout::Format& format() const noexcept { return *format_; }
+  /// The variables of the file, those of an appended one first.
+  const std::vector<model::Definition>& definitions() const noexcept { return definitions_; }
+  std::uint64_t steps() const noexcept { return steps_; }
+  bool poisoned() const noexcept { return poisoned_; }
+  /// Is there a variable that only a last commit would make?
+  bool has_unmade() const;
+  /// On rank 0, of the last commit: its stamp in the file's log.
+  std::int64_t modified_ns() const noexcept { return modified_ns_; }
+  /// On rank 0: how long the file is; 0 elsewhere.
+  std::uint64_t bytes() const { return publisher_ ? publisher_->file().size() : 0; }
+
+  // -- local, the same on every rank in the same order --------------------------------------------
+  void define(const model::Definition& definition);
+  void set_attribute(const model::Attribute& attribute);
+
+  // -- collective ---------------------------------------------------------------------------------
+  /// Returns the number of the step (of the next one where it is none).
+  std::uint64_t commit(const FileCommit& commit);
+  /// Everything written so far is on stable storage.
+  void sync_all();
+  /// A clean end; local. Nothing may be called afterwards.
+  void close();
+
+ private:
+  struct Tiles {
+    model::Dims tile;  ///< empty rank where not chosen yet
+    bool chosen = false;
+    bool made = false;  ///< is the variable in the file?
+  };
+
+  void open(Opening opening);
+  /// Returns the path under which the file is now.
+  std::string adopt(std::span<const std::byte> message);
+  std::unique_ptr<layout::Planner> plan_file(bool fresh);
+  void choose_tiles(const FileCommit& commit);
+  const model::Dims& shape_of(const FileCommit& commit, std::uint32_t variable) const;
+  const model::Dims& tile_of(const FileCommit& commit, std::uint32_t variable) const;
+  std::vector<layout::Portion> cut_blocks(const FileCommit& commit) const;
+  layout::CommitPlan place(const FileCommit& commit, std::uint64_t words);
+  plan::Plan make_plan(const FileCommit& commit, const layout::CommitPlan& placed,
+                       std::span<const layout::Portion> portions);
+  void explain(const FileCommit& commit, const layout::CommitPlan& placed, const plan::Plan& plan,
+               const plan::Input& input) const;
+  void prefill(const layout::CommitPlan& plan, const plan::Plan& who);
+  void fill_tiles(const layout::Placement& placement, const model::Definition& definition,
+                  const plan::Plan& who);
+  void fill_own_tiles(const layout::Placement& placement, const model::Definition& definition,
+                      const plan::TileMap& map);
+  void write(const FileCommit& commit, const layout::CommitPlan& placed, const plan::Plan& who,
+             std::span<const layout::Portion> portions, std::uint64_t first_word);
+  void sync_own();
+  void publish(bool synced);
+  void give_up();
+  void renew_own(const std::string& present_path);
+
+  exec::Transport& transport_;
+  storage::Storage& storage_;
+  std::string path_;
+  Options options_;
+  const layout::Format* format_ = nullptr;
+  const plan::Strategy& strategy_;
+  plan::WriterChoice choice_;
+  plan::Topology topology_;
+  std::uint64_t writers_ = 1;       ///< ranks that have the file open for data
+  std::uint64_t writer_index_ = 0;  ///< of this rank among them
+
+  std::vector<model::Definition> definitions_;
+  std::vector<std::uint64_t> name_hashes_;
+  std::vector<Tiles> tiles_;
+  std::uint64_t steps_ = 0;
+  std::int64_t modified_ns_ = 0;
+  bool poisoned_ = false;
+
+  std::unique_ptr<Publisher> publisher_;      ///< rank 0
+  std::unique_ptr<layout::Planner> planner_;  ///< rank 0
+  layout::MetadataUpdate update_;             ///< rank 0: of the commit under way
+  std::unique_ptr<RenewableFile> own_file_;
+  storage::File* file_ = nullptr;  ///< for data, on writers: the publisher's or own_file_
+  exec::Buffers buffers_;
+};
+
+}  // namespace sluice::commit

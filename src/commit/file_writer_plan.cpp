@@ -1,0 +1,148 @@
+// Who writes what of a commit, and the fill values under what is written.
+#include <algorithm>
+
+#include "commit/file_writer.hpp"
+#include "exec/agree.hpp"
+#include "model/fill.hpp"
+
+namespace sluice::commit {
+
+namespace {
+
+/// All raw data of a commit, what is not preallocated too.
+layout::Extent space_of(const layout::CommitPlan& placed) {
+  std::uint64_t first = layout::absent;
+  std::uint64_t last = 0;
+  auto include = [&](const layout::Extent& hull) {
+    if (hull.length != 0) {
+      first = std::min(first, hull.offset);
+      last = std::max(last, hull.offset + hull.length);
+    }
+  };
+  for (const layout::Placement& placement : placed.placements) {
+    include(placement.hull());
+  }
+  if (placed.checksums) {
+    include(placed.checksums->hull());
+  }
+  return first == layout::absent ? layout::Extent{} : layout::Extent{first, last - first};
+}
+
+}  // namespace
+
+plan::Plan FileWriter::make_plan(const FileCommit& commit, const layout::CommitPlan& placed,
+                                 std::span<const layout::Portion> portions) {
+  std::vector<std::uint64_t> sizes;
+  sizes.reserve(portions.size());
+  std::int64_t bytes_and_runs[] = {0, 0};
+  for (const layout::Portion& portion : portions) {
+    const std::uint32_t variable = commit.blocks[portion.block].variable;
+    sizes.push_back(portion.piece.box.volume() * definitions_[variable].type.bytes);
+    bytes_and_runs[0] += static_cast<std::int64_t>(sizes.back());
+    for (const layout::Placement& placement : placed.placements) {
+      if (strategy_.looks_at_runs && placement.variable() == variable) {
+        const std::uint64_t runs = layout::run_count(placement, portion.piece, portion.piece.box);
+        bytes_and_runs[1] += static_cast<std::int64_t>(runs);
+      }
+    }
+  }
+  plan::Input input{topology_, portions, sizes, space_of(placed), choice_, 0};
+  if (strategy_.looks_at_runs) {
+    transport_.allreduce(bytes_and_runs, exec::Op::sum);
+    input.mean_run_bytes = static_cast<std::uint64_t>(bytes_and_runs[0] /
+                                                      std::max<std::int64_t>(1, bytes_and_runs[1]));
+  }
+  plan::Plan plan = strategy_.plan(input);
+  if (commit.explain != nullptr) {
+    explain(commit, placed, plan, input);
+  }
+  return plan;
+}
+
+void FileWriter::explain(const FileCommit& commit, const layout::CommitPlan& placed,
+                         const plan::Plan& plan, const plan::Input& input) const {
+  plan::Totals totals = plan::totals_of(
+      plan, input, [&](const layout::Portion& portion) -> auto& {
+        const std::uint32_t variable = commit.blocks[portion.block].variable;
+        return *std::find_if(
+            placed.placements.begin(), placed.placements.end(),
+            [&](const auto& placement) { return placement.variable() == variable; });
+      });
+  totals.files = transport_.rank() == 0 ? 1 : 0;
+  totals.writers = file_ != nullptr ? 1 : 0;
+  (*commit.explain)(totals);
+}
+
+void FileWriter::prefill(const layout::CommitPlan& plan, const plan::Plan& who) {
+  bool any = false;
+  std::exception_ptr failure;
+  for (const layout::Placement& placement : plan.placements) {
+    const model::Definition& d = definitions_[placement.variable()];
+    if (!d.partial || d.fill == 0) {
+      continue;  // fresh space reads as zeros
+    }
+    any = true;
+    try {
+      if (file_ != nullptr && !failure) {
+        fill_tiles(placement, d, who);
+      }
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  }
+  if (any) {
+    exec::agree(transport_, failure);
+  }
+}
+
+void FileWriter::fill_tiles(const layout::Placement& placement, const model::Definition& definition,
+                            const plan::Plan& who) {
+  constexpr std::uint64_t piece_bytes = layout::portion_bytes;
+  std::vector<std::byte> filled;
+  if (who.flow == plan::Flow::rounds) {
+    fill_own_tiles(placement, definition, who.tiles);
+    return;
+  }
+  std::uint64_t number = 0;  // the writers take turns over the pieces of all tiles
+  for (std::uint64_t tile = 0; tile < placement.tiles(); ++tile) {
+    if (placement.address(tile) == layout::absent) {
+      continue;  // beyond the rows of this step
+    }
+    for (std::uint64_t at = 0; at < placement.tile_bytes(); at += piece_bytes, ++number) {
+      if (number % writers_ != writer_index_) {
+        continue;
+      }
+      filled.resize(std::min(piece_bytes, placement.tile_bytes() - at));
+      model::fill(filled, definition.type, definition.fill);
+      file_->write(placement.address(tile) + at, filled);
+    }
+  }
+}
+
+void FileWriter::fill_own_tiles(const layout::Placement& placement,
+                                const model::Definition& definition, const plan::TileMap& map) {
+  // By the owners of the bytes, so that no tile is touched by two. Pieces begin where an element
+  // does: those at the border of two owners are cut from a longer filled one.
+  const std::uint64_t element = placement.element_bytes();
+  std::vector<std::byte> filled;
+  for (std::uint64_t tile = 0; tile < placement.tiles(); ++tile) {
+    const std::uint64_t begin = placement.address(tile);
+    if (begin == layout::absent) {
+      continue;
+    }
+    for (std::uint64_t at = 0; at < placement.tile_bytes();) {
+      const plan::Stretch stretch = map.stretch_at(begin + at);
+      const std::uint64_t length =
+          std::min({stretch.length, placement.tile_bytes() - at, layout::portion_bytes});
+      if (map.writers()[stretch.writer] == transport_.rank()) {
+        const std::uint64_t before = at % element;
+        filled.resize((before + length + element - 1) / element * element);
+        model::fill(filled, definition.type, definition.fill);
+        file_->write(begin + at, std::span(filled).subspan(before, length));
+      }
+      at += length;
+    }
+  }
+}
+
+}  // namespace sluice::commit

@@ -1,0 +1,349 @@
+#include "commit/parts_index.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+
+#include "commit/journal.hpp"
+#include "commit/parts_files.hpp"
+#include "layout/hdf5/catalog.hpp"
+#include "model/bytes.hpp"
+#include "storage/calls.hpp"
+
+namespace sluice::commit {
+
+using layout::CommitRow;
+using layout::Mapping;
+using layout::PartSet;
+using layout::hdf5::Catalog;
+
+std::vector<std::byte> PartNews::to_bytes() const {
+  model::ByteWriter out;
+  out.put(wrote);
+  out.put(part.path);
+  out.put(part.id);
+  out.put(part.commits);
+  out.put(part.stamp_ns);
+  out.put(part.bytes);
+  out.put(row);
+  out.put(same);
+  out.put(mappings.size());
+  for (const Mapping& mapping : mappings) {
+    out.put(mapping.variable);
+    out.put(mapping.dataset);
+    out.put(mapping.listed);
+    out.put(mapping.offset);
+    out.put(mapping.box);
+  }
+  out.put(datasets.size());
+  for (const std::string& dataset : datasets) {
+    out.put(dataset);
+  }
+  out.put(scalars.size());
+  for (const Scalar& scalar : scalars) {
+    out.put(scalar.variable);
+    out.put(scalar.bytes);
+  }
+  return out.take();
+}
+
+PartNews PartNews::from_bytes(std::span<const std::byte> bytes) {
+  model::ByteReader in(bytes);
+  PartNews news;
+  news.wrote = in.get<bool>();
+  news.part.path = in.get_string();
+  news.part.id = in.get<std::uint64_t>();
+  news.part.commits = in.get<std::uint64_t>();
+  news.part.stamp_ns = in.get<std::int64_t>();
+  news.part.bytes = in.get<std::uint64_t>();
+  news.row = in.get<std::uint64_t>();
+  news.same = in.get_vector<std::uint32_t>();
+  news.mappings.resize(in.get<std::size_t>());
+  for (Mapping& mapping : news.mappings) {
+    mapping.variable = in.get<std::uint32_t>();
+    mapping.dataset = in.get<std::uint32_t>();
+    mapping.listed = in.get<bool>();
+    mapping.offset = in.get<std::uint64_t>();
+    mapping.box = in.get<model::Box>();
+  }
+  news.datasets.resize(in.get<std::size_t>());
+  for (std::string& dataset : news.datasets) {
+    dataset = in.get_string();
+  }
+  news.scalars.resize(in.get<std::size_t>());
+  for (Scalar& scalar : news.scalars) {
+    scalar.variable = in.get<std::uint32_t>();
+    scalar.bytes = in.get_vector<std::byte>();
+  }
+  return news;
+}
+
+PartsIndex::PartsIndex(storage::Storage& storage, const std::string& path,
+                       const std::string& strategy, Opening opening)
+    : storage_(storage), path_(path), lease_(storage.lease(path)) {
+  if (opening == Opening::append) {
+    load();
+    set_.strategy = strategy;
+    return;
+  }
+  if (opening == Opening::create && storage_.exists(path_)) {
+    throw Error(Code::exists, path_ + ": exists already: choose another name or Mode::write");
+  }
+  set_.id = draw_id();
+  set_.strategy = strategy;
+  note_replaced();
+}
+
+namespace {
+
+bool is_fill_of(const model::Attribute& attribute,
+                const std::vector<model::Definition>& definitions) {
+  return attribute.name == "_FillValue" &&
+         std::any_of(definitions.begin(), definitions.end(), [&](const model::Definition& d) {
+           return d.name == attribute.owner && d.partial;
+         });
+}
+
+}  // namespace
+
+void PartsIndex::load() {
+  const auto file = storage_.open(path_, storage::Access::read);
+  const auto catalog = Catalog::open(*file);
+  if (catalog->set() == nullptr) {
+    throw Error(Code::format, path_ +
+                                  ": is one plain file, not the index of a set of parts: "
+                                  "append with strategy shared or serial");
+  }
+  set_ = *catalog->set();
+  commits_ = catalog->commits();
+  steps_ = catalog->steps();
+  std::set<std::string> strangers;
+  std::map<std::string, std::uint32_t> numbers;
+  for (std::uint32_t v = 0; v < catalog->variables().size(); ++v) {
+    numbers[catalog->variables()[v].definition.name] = v;
+    strangers.insert(catalog->variables()[v].definition.name);
+  }
+  for (const layout::UnreadableDataset& dataset : catalog->unreadable()) {
+    strangers.insert(dataset.name);
+  }
+  for (std::uint32_t v = 0; v < set_.variables.size(); ++v) {
+    const auto found = numbers.find(set_.variables[v].name);
+    if (found == numbers.end()) {
+      throw Error(Code::damaged, path_ + ": has no dataset " + set_.variables[v].name);
+    }
+    const model::Definition& definition = catalog->variables()[found->second].definition;
+    definitions_.push_back(definition);
+    strangers.erase(definition.name);
+    const bool is_scalar = definition.shape.empty() && !definition.stepped;
+    const bool is_written =
+        std::any_of(set_.mappings.begin(), set_.mappings.end(),
+                    [&](const Mapping& mapping) { return mapping.variable == v; });
+    if (is_scalar && is_written) {
+      std::vector<std::byte>& bytes = scalars_[v];
+      bytes.resize(definition.type.bytes);
+      catalog->read(found->second, 0, {}, bytes);
+    }
+  }
+  has_time_ = strangers.erase(layout::time_name) != 0;
+  if (!strangers.empty()) {
+    throw Error(Code::changed_outside, path_ + ": " + *strangers.begin() +
+                                           " was added by another program, and writing the index "
+                                           "anew would lose it: move it to a file of its own");
+  }
+  for (model::Attribute& attribute : catalog->attributes()) {
+    if (!is_fill_of(attribute, definitions_)) {
+      attributes_.push_back(std::move(attribute));
+    }
+  }
+}
+
+void PartsIndex::note_replaced() {
+  if (!storage_.exists(path_)) {
+    return;
+  }
+  try {
+    const auto file = storage_.open(path_, storage::Access::read);
+    const auto catalog = Catalog::open(*file);
+    if (catalog->set() != nullptr) {
+      for (const layout::Part& part : catalog->set()->parts) {
+        replaced_.push_back(layout::part_path(path_, part.path));
+      }
+    }
+  } catch (const Error&) {
+    // whatever it is, it will be replaced; only an index that can be read has parts to care for
+  }
+}
+
+std::uint64_t PartsIndex::first_number(const std::string& folder, int count) const {
+  std::set<std::string> used;
+  for (const layout::Part& part : set_.parts) {
+    used.insert(storage::normal_path(layout::part_path(path_, part.path)));
+  }
+  for (const std::string& path : replaced_) {
+    used.insert(storage::normal_path(path));
+  }
+  std::uint64_t first = 0;
+  for (std::uint64_t number = 0; number < first + static_cast<std::uint64_t>(count); ++number) {
+    if (used.count(storage::normal_path(part_file(folder, number, path_))) != 0) {
+      first = number + 1;
+    }
+  }
+  return first;
+}
+
+void PartsIndex::set_attribute(const model::Attribute& attribute) {
+  for (model::Attribute& old : attributes_) {
+    if (old.owner == attribute.owner && old.name == attribute.name) {
+      old.value = attribute.value;
+      return;
+    }
+  }
+  attributes_.push_back(attribute);
+}
+
+std::uint64_t PartsIndex::commit(const std::vector<model::Definition>& definitions,
+                                 const FileCommit& commit, const std::vector<PartNews>& news) {
+  PartSet set = set_;
+  std::map<Key, Last> last = last_;
+  for (std::size_t v = set.variables.size(); v < definitions.size(); ++v) {
+    set.variables.push_back({definitions[v].name, definitions[v].stepped});
+  }
+  std::map<std::uint32_t, std::vector<std::byte>> scalars = scalars_;
+  for (const PartNews& one : news) {
+    if (one.wrote) {
+      enter(set, one, steps_, last);
+      for (const PartNews::Scalar& scalar : one.scalars) {
+        scalars[scalar.variable] = scalar.bytes;
+      }
+    }
+  }
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  std::vector<CommitRow> commits = commits_;
+  CommitRow row;
+  row.step = commit.is_step ? steps_ : CommitRow::no_step;
+  row.time = commit.time;
+  row.modified_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+  commits.push_back(row);
+  std::swap(scalars, scalars_);
+  try {
+    write(set, definitions, commits, commit.synced);
+  } catch (...) {
+    std::swap(scalars, scalars_);
+    throw;
+  }
+  set_ = std::move(set);
+  last_ = std::move(last);
+  commits_ = std::move(commits);
+  definitions_ = definitions;
+  remove_replaced();
+  const std::uint64_t step = steps_;
+  steps_ += commit.is_step ? 1 : 0;
+  return step;
+}
+
+void PartsIndex::enter(PartSet& set, const PartNews& news, std::uint64_t step,
+                       std::map<Key, Last>& last) const {
+  layout::Part part = news.part;
+  part.path = layout::name_in_index(path_, part.path);
+  const auto known = std::find_if(set.parts.begin(), set.parts.end(),
+                                  [&](const layout::Part& p) { return p.id == part.id; });
+  const auto number = static_cast<std::uint32_t>(known - set.parts.begin());
+  if (known == set.parts.end()) {
+    set.parts.push_back(part);
+  } else {
+    *known = part;
+  }
+  for (const std::uint32_t variable : news.same) {
+    for (std::uint32_t& m : last[{number, variable}].mappings) {
+      Mapping& mapping = set.mappings[m];
+      if (mapping.first_step + mapping.steps == step &&
+          mapping.first_row + mapping.steps == news.row) {
+        ++mapping.steps;
+        continue;
+      }
+      Mapping next = mapping;
+      next.first_step = step;
+      next.steps = 1;
+      next.first_row = news.row;
+      m = static_cast<std::uint32_t>(set.mappings.size());
+      set.mappings.push_back(next);
+    }
+  }
+  for (const Mapping& mapping : news.mappings) {
+    last[{number, mapping.variable}].mappings.clear();
+  }
+  for (Mapping mapping : news.mappings) {
+    const bool stepped = set.variables[mapping.variable].stepped;
+    mapping.part = number;
+    mapping.dataset = set.dataset_number(news.datasets[mapping.dataset]);
+    mapping.first_step = stepped ? step : 0;
+    mapping.first_row = stepped ? news.row : 0;
+    last[{number, mapping.variable}].mappings.push_back(
+        static_cast<std::uint32_t>(set.mappings.size()));
+    set.mappings.push_back(mapping);
+  }
+}
+
+void PartsIndex::write(const PartSet& set, const std::vector<model::Definition>& definitions,
+                       const std::vector<CommitRow>& commits, bool synced) {
+  const std::string building = path_ + ".sluice-new";
+  if (storage_.exists(building)) {
+    storage_.remove(building);
+  }
+  try {
+    const auto file = storage_.open(building, storage::Access::create);
+    layout::hdf5::write_index(*file, {definitions, &set, attributes_, commits, &scalars_});
+    if (!commits.empty()) {
+      file->set_modified_ns(commits.back().modified_ns);
+    }
+    if (synced) {
+      file->sync();
+    }
+    if (storage_.exists(journal_path(path_))) {
+      storage_.remove(journal_path(path_));  // of a plain file that is about to be replaced
+    }
+    storage_.rename(building, path_);
+  } catch (...) {
+    try {
+      storage_.remove(building);
+    } catch (const Error&) {
+      // the next commit replaces it
+    }
+    throw;
+  }
+  if (synced) {
+    try {
+      storage_.sync_directory(path_);
+    } catch (...) {
+      poisoned_ = true;  // old index or new one: a crash would decide
+      throw;
+    }
+  }
+}
+
+void PartsIndex::remove_replaced() noexcept {
+  for (const std::string& path : replaced_) {
+    try {
+      storage_.remove(path);
+    } catch (const std::exception&) {
+      // on another node, or gone already
+    }
+  }
+  replaced_.clear();
+}
+
+void PartsIndex::sync() {
+  storage_.open(path_, storage::Access::read_write)->sync();
+  storage_.sync_directory(path_);
+}
+
+void PartsIndex::move_parts(const std::vector<std::string>& paths, bool synced) {
+  PartSet set = set_;
+  for (std::size_t p = 0; p < set.parts.size(); ++p) {
+    set.parts[p].path = layout::name_in_index(path_, paths[p]);
+  }
+  write(set, definitions_, commits_, synced);
+  set_ = std::move(set);
+}
+
+}  // namespace sluice::commit

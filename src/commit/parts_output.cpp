@@ -1,0 +1,200 @@
+#include "commit/parts_output.hpp"
+
+#include <algorithm>
+
+#include "commit/parts_files.hpp"
+#include "exec/agree.hpp"
+#include "layout/formats.hpp"
+#include "model/bytes.hpp"
+#include "plan/groups.hpp"
+#include "storage/alone.hpp"
+
+namespace sluice::commit {
+
+namespace {
+
+/// Who writes within a group: each rank its own extents of the group's file. Measured against the
+/// first rank writing all: docs/strategies.md.
+constexpr const char* strategy_within = "shared";
+
+Options options_within(const Options& options) {
+  Options within = options;
+  within.strategy = strategy_within;
+  within.writers = 0;
+  return within;
+}
+
+/// Error unsupported where no index can make one dataset of files of that format.
+const layout::Format& format_of_parts(const std::string& path, const Options& options) {
+  const layout::Format& format = layout::format_of(path, options);
+  if (!format.index) {
+    throw Error(Code::unsupported, path + ": strategy " + options.strategy + ": format " +
+                                       format.name +
+                                       " has no index over several files: use format hdf5, or a "
+                                       "strategy that writes one file");
+  }
+  return format;
+}
+
+}  // namespace
+
+PartsOutput::PartsOutput(exec::Transport& transport, storage::Storage& storage,
+                         const std::string& path, Opening opening, const Options& options)
+    : Output(transport, storage, path, options), alone_(storage::make_alone(storage)) {
+  const layout::Format& format = format_of_parts(path, options);
+  const plan::Topology topology =
+      plan::pretend({transport.rank(), transport.size(), transport.node(), transport.nodes()},
+                    options.ranks_per_node);
+  const plan::Group group = plan::group_of(options.strategy, options.writers, topology);
+  const std::string folder = parts_folder(path, options.parts_dir);
+  const auto message = exec::on_root(transport, 0, [&] {
+    index_ = std::make_unique<PartsIndex>(storage, path, options.strategy, opening);
+    model::ByteWriter out;
+    out.put(index_->steps());
+    out.put(index_->has_time());
+    out.put(index_->first_number(folder, group.count));
+    out.put(index_->definitions().size());
+    for (const model::Definition& d : index_->definitions()) {
+      d.write_to(out);
+    }
+    out.put(index_->set().words());
+    return out.take();
+  });
+  model::ByteReader in(message);
+  const auto steps = in.get<std::uint64_t>();
+  has_time_ = in.get<bool>();
+  const auto first_number = in.get<std::uint64_t>();
+  std::vector<model::Definition> known;
+  for (auto left = in.get<std::size_t>(); left > 0; --left) {
+    known.push_back(model::Definition::read_from(in));
+  }
+  const auto set = layout::PartSet::from_words(in.get_vector<std::uint64_t>(), path);
+  check_parts(transport, storage, path, set, true);
+  is_written_.resize(known.size());
+  for (const layout::Mapping& mapping : set.mappings) {
+    is_written_[mapping.variable] = true;
+  }
+  adopt(known, steps, opening != Opening::append, format);
+  group_ = transport.split(group.number);
+  leaders_ = transport.split(group_->rank() == 0 ? 0 : -1);
+  const std::uint64_t number = first_number + static_cast<std::uint64_t>(group.number);
+  part_ = std::make_unique<PartsWriter>(*group_, *alone_, part_file(folder, number, path), set.id,
+                                        options_within(options));
+}
+
+void PartsOutput::accept(const model::Definition& definition) {
+  if (has_time_ && definition.name == layout::time_name) {
+    throw Error(Code::exists, "define " + definition.name +
+                                  ": the times of the steps are there "
+                                  "already: choose another name");
+  }
+  is_written_.push_back(false);
+}
+
+void PartsOutput::accept(const model::Attribute& attribute) {
+  if (index_) {
+    index_->set_attribute(attribute);
+  }
+}
+
+void PartsOutput::check_fixed(const FileCommit& commit) const {
+  for (std::size_t v = 0; v < commit.touched.size(); ++v) {
+    const model::Definition& definition = definitions()[v];
+    if (commit.touched[v] && is_written_[v] && !definition.stepped) {
+      throw Error(Code::unsupported,
+                  path() + ": " + definition.name +
+                      ": was written by an earlier commit, and committed data is never overwritten "
+                      "in place: define it with steps");
+    }
+  }
+}
+
+std::uint64_t PartsOutput::carry_out(const FileCommit& commit) {
+  check_fixed(commit);
+  if (commit.explain != nullptr) {
+    plan::Totals totals;
+    totals.files = (group_->rank() == 0 ? 1 : 0) + (transport().rank() == 0 ? 1 : 0);  // the index
+    totals.writers = commit.blocks.empty() ? 0 : 1;
+    for (const model::Block& block : commit.blocks) {
+      totals.written_bytes += block.box.volume() * definitions()[block.variable].type.bytes;
+    }
+    totals.buffer_bytes = 2 * layout::portion_bytes;
+    (*commit.explain)(totals);
+  }
+  std::exception_ptr failure;
+  PartNews news;
+  plan::Totals totals;
+  const plan::Explain note = [&](const plan::Totals& own) { totals = own; };
+  FileCommit within = commit;
+  within.explain = commit.explain != nullptr ? &note : nullptr;
+  try {
+    news = part_->commit(definitions(), within);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  try {
+    std::int64_t poisoned = part_->poisoned() ? 1 : 0;
+    exec::agree(transport(), failure, {&poisoned, 1});
+    if (commit.explain != nullptr) {
+      totals.files += index_ ? 1 : 0;
+      (*commit.explain)(totals);
+    }
+    const std::uint64_t step = publish(commit, news);
+    broken_ = broken_ || poisoned != 0;
+    for (std::size_t v = 0; v < commit.touched.size(); ++v) {
+      is_written_[v] = is_written_[v] || commit.touched[v];
+    }
+    return step;
+  } catch (...) {
+    give_up();
+    throw;
+  }
+}
+
+std::uint64_t PartsOutput::publish(const FileCommit& commit, const PartNews& news) {
+  std::vector<PartNews> all;
+  if (leaders_) {
+    for (const auto& bytes : leaders_->gather(news.to_bytes(), 0)) {
+      all.push_back(PartNews::from_bytes(bytes));
+    }
+  }
+  const auto message = exec::on_root(transport(), 0, [&] {
+    model::ByteWriter out;
+    out.put(index_->commit(definitions(), commit, all));
+    return out.take();
+  });
+  return model::ByteReader(message).get<std::uint64_t>();
+}
+
+void PartsOutput::give_up() noexcept {
+  // Every rank comes here together: the error was agreed on.
+  part_->forget();
+  try {
+    std::int64_t poisoned = part_->poisoned() || (index_ && index_->poisoned()) ? 1 : 0;
+    transport().allreduce({&poisoned, 1}, exec::Op::max);
+    broken_ = broken_ || poisoned != 0;
+  } catch (const std::exception&) {
+    broken_ = true;
+  }
+}
+
+void PartsOutput::sync_all() {
+  std::exception_ptr failure;
+  try {
+    part_->sync_all();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  exec::agree(transport(), failure);
+  exec::on_root(transport(), 0, [&] {
+    index_->sync();
+    return std::vector<std::byte>{};
+  });
+}
+
+void PartsOutput::finish() {
+  part_->close();
+  index_.reset();  // and with it the lease
+}
+
+}  // namespace sluice::commit
