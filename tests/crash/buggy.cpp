@@ -1,0 +1,302 @@
+#include "crash/buggy.hpp"
+
+#include <cstring>
+#include <utility>
+
+#include "codec/checksum.hpp"
+#include "commit/journal.hpp"
+
+namespace sluice::test {
+
+using storage::Access;
+using storage::File;
+using storage::Storage;
+
+const std::vector<Planted>& planted_bugs() {
+  static const std::vector<Planted> all{
+      {Bug::no_data_sync, "no writer syncs its data"},
+      {Bug::one_writer_unsynced, "one writer does not sync its data"},
+      {Bug::fresh_after_sync, "new metadata is written after the sync"},
+      {Bug::no_journal, "nothing is journalled"},
+      {Bug::no_journal_sync, "the journal is not synced"},
+      {Bug::no_journal_name_sync, "the journal's name is not synced"},
+      {Bug::journal_after_apply, "applied before it is journalled"},
+      {Bug::journal_short, "the journal lacks a run"},
+      {Bug::journal_no_root, "the journal lacks the superblock"},
+      {Bug::no_guard, "no guard"},
+      {Bug::no_guard_sync, "the guard is not synced"},
+      {Bug::no_apply_sync, "the runs are not synced before the superblock"},
+      {Bug::root_before_apply, "the superblock is written before the runs"},
+      {Bug::apply_short, "a run is not written in place"},
+      {Bug::no_sync_before_rename, "renamed before it is synced"},
+      {Bug::no_name_sync, "the file's new name is not synced"},
+      {Bug::old_journal_stays, "the journal of a replaced file goes after the rename", false,
+       "strange_journal"},
+      {Bug::journal_removed_early, "the journal is removed before the apply"},
+      {Bug::below_frontier, "raw data over committed bytes"},
+      {Bug::recovery_no_sync, "recovery does not sync", true},
+      {Bug::recovery_no_guard, "recovery without a guard", true},
+      {Bug::recovery_trusts, "recovery trusts a torn journal", true, "append"},
+      {Bug::recovery_drops, "recovery drops a complete journal", true},
+  };
+  return all;
+}
+
+/// Where the library is in a commit, by the calls of rank 0.
+enum class Stage : std::uint8_t { data, guarded, applying, root };
+
+struct BugState {
+  Bug bug = Bug::none;
+  Stage stage = Stage::data;
+  std::vector<std::byte> late_journal;  ///< journal_after_apply
+  std::vector<std::pair<std::uint64_t, std::vector<std::byte>>> late;
+  std::uint64_t largest_seen = 0;  ///< end of the file after the last commit
+};
+
+std::shared_ptr<BugState> make_bug(Bug bug) {
+  auto state = std::make_shared<BugState>();
+  state->bug = bug;
+  return state;
+}
+
+namespace {
+
+constexpr std::uint64_t superblock_bytes = 48;
+
+bool ends_with(const std::string& text, const char* end) { return text.ends_with(end); }
+
+class BuggyFile final : public File {
+ public:
+  BuggyFile(std::unique_ptr<File> inner, std::shared_ptr<Storage> storage,
+            std::shared_ptr<BugState> state, int rank)
+      : inner_(std::move(inner)),
+        storage_(std::move(storage)),
+        state_(std::move(state)),
+        rank_(rank),
+        is_journal_(ends_with(inner_->path(), ".sluice-journal")) {}
+
+  void write(std::uint64_t offset, std::span<const std::byte> bytes) override {
+    if (is_journal_) {
+      write_journal(bytes);
+      return;
+    }
+    BugState& s = *state_;
+    const bool is_guard = offset == 0 && bytes.size() == 1;
+    const bool is_root = offset == 0 && bytes.size() == superblock_bytes;
+    if (is_guard) {
+      s.stage = Stage::guarded;
+      if (is(Bug::journal_removed_early) && storage_->exists(commit::journal_path(named_path()))) {
+        storage_->remove(commit::journal_path(named_path()));
+      }
+      if (is(Bug::no_guard) || is(Bug::recovery_no_guard) || is(Bug::root_before_apply)) {
+        return;
+      }
+    } else if (is_root && s.stage == Stage::applying) {
+      s.stage = Stage::root;
+      write_root(bytes);
+      return;
+    } else if (s.stage == Stage::applying) {
+      if (is(Bug::root_before_apply)) {
+        s.late.emplace_back(offset, std::vector(bytes.begin(), bytes.end()));
+        return;
+      }
+      if (is(Bug::apply_short) && s.late.empty()) {
+        s.late.emplace_back(offset, std::vector<std::byte>{});
+        return;
+      }
+    } else if (s.stage == Stage::data || s.stage == Stage::root) {
+      s.stage = Stage::data;
+      write_data(offset, bytes);
+      return;
+    }
+    inner_->write(offset, bytes);
+  }
+
+  void sync() override {
+    BugState& s = *state_;
+    if (is_journal_) {
+      if (!is(Bug::no_journal_sync) && !is(Bug::no_journal) && !is(Bug::journal_after_apply)) {
+        inner_->sync();
+      }
+      return;
+    }
+    const Stage stage = s.stage;
+    if (stage == Stage::guarded && rank_ == 0) {
+      s.stage = Stage::applying;
+    } else if (stage == Stage::root && rank_ == 0) {
+      s.stage = Stage::data;
+    }
+    const bool is_building = ends_with(inner_->path(), ".sluice-new");
+    const bool skipped =
+        is(Bug::recovery_no_sync) || (stage == Stage::data && is(Bug::no_data_sync)) ||
+        (stage == Stage::data && rank_ == 2 && is(Bug::one_writer_unsynced)) ||
+        (stage == Stage::guarded && (is(Bug::no_guard_sync) || is(Bug::root_before_apply))) ||
+        (stage == Stage::applying && (is(Bug::no_apply_sync) || is(Bug::root_before_apply))) ||
+        (is_building && stage == Stage::data && is(Bug::no_sync_before_rename));
+    if (!skipped) {
+      inner_->sync();
+    }
+    if (is(Bug::fresh_after_sync) && stage == Stage::data) {
+      for (const auto& [offset, bytes] : s.late) {
+        inner_->write(offset, bytes);
+      }
+      s.late.clear();
+    }
+  }
+
+  std::size_t read(std::uint64_t offset, std::span<std::byte> bytes) override {
+    const std::size_t got = inner_->read(offset, bytes);
+    if (is_journal_ && is(Bug::recovery_trusts)) {
+      repair_checksums(bytes.first(got));
+    }
+    if (is_journal_ && is(Bug::recovery_drops) && got != 0) {
+      bytes[0] = std::byte{0};
+    }
+    return got;
+  }
+  std::uint64_t size() override { return inner_->size(); }
+  void preallocate(std::uint64_t offset, std::uint64_t length) override {
+    state_->largest_seen = offset;
+    inner_->preallocate(offset, length);
+  }
+  void resize(std::uint64_t bytes) override { inner_->resize(bytes); }
+  void set_modified_ns(std::int64_t ns) override { inner_->set_modified_ns(ns); }
+  std::int64_t modified_ns() override { return inner_->modified_ns(); }
+  const std::string& path() const override { return inner_->path(); }
+
+ private:
+  bool is(Bug bug) const { return state_->bug == bug; }
+  std::string named_path() const {
+    const std::string& path = inner_->path();
+    return ends_with(path, ".sluice-new") ? path.substr(0, path.size() - 11) : path;
+  }
+
+  void write_data(std::uint64_t offset, std::span<const std::byte> bytes) {
+    const bool is_later_commit = state_->largest_seen >= 40960;  // the second of `fresh`
+    if (is(Bug::fresh_after_sync) && rank_ == 0 && is_later_commit) {
+      state_->late.emplace_back(offset, std::vector(bytes.begin(), bytes.end()));
+      return;
+    }
+    inner_->write(offset, bytes);
+    if (is(Bug::below_frontier) && is_later_commit && offset == state_->largest_seen) {
+      // What a planner without its check would do: the place of the step before once more.
+      inner_->write(offset - 8192, bytes);
+    }
+  }
+
+  void write_root(std::span<const std::byte> bytes) {
+    inner_->write(0, bytes);
+    if (is(Bug::root_before_apply)) {
+      for (const auto& [offset, run] : std::exchange(state_->late, {})) {
+        inner_->write(offset, run);
+      }
+    }
+    if (is(Bug::apply_short)) {
+      state_->late.clear();
+    }
+    if (is(Bug::journal_after_apply)) {
+      const auto journal = storage_->open(commit::journal_path(named_path()), Access::read_write);
+      journal->write(0, state_->late_journal);
+      journal->sync();
+    }
+  }
+
+  void write_journal(std::span<const std::byte> bytes) {
+    if (is(Bug::no_journal)) {
+      return;
+    }
+    if (is(Bug::journal_after_apply)) {
+      state_->late_journal.assign(bytes.begin(), bytes.end());
+      return;
+    }
+    if (is(Bug::journal_short) || is(Bug::journal_no_root)) {
+      commit::Journal journal = commit::parse_journal(bytes).value();
+      if (is(Bug::journal_short)) {
+        journal.runs.pop_back();
+      } else {
+        std::erase_if(journal.runs, [](const auto& run) { return run.offset < superblock_bytes; });
+      }
+      inner_->write(0, journal.to_bytes());
+      return;
+    }
+    inner_->write(0, bytes);
+  }
+
+  /// As if nobody looked at them.
+  static void repair_checksums(std::span<std::byte> bytes) {
+    constexpr std::size_t header_bytes = 64;
+    if (bytes.size() < header_bytes) {
+      return;
+    }
+    std::uint64_t payload_bytes = 0;
+    std::memcpy(&payload_bytes, &bytes[16], sizeof payload_bytes);
+    if (payload_bytes > bytes.size() - header_bytes) {
+      return;
+    }
+    const std::uint64_t payload =
+        codec::checksum(std::span<const std::byte>(bytes.subspan(header_bytes, payload_bytes)));
+    std::memcpy(&bytes[48], &payload, sizeof payload);
+    const std::uint64_t header =
+        codec::checksum(std::span<const std::byte>(bytes.first(header_bytes - 8)));
+    std::memcpy(&bytes[56], &header, sizeof header);
+  }
+
+  const std::unique_ptr<File> inner_;
+  const std::shared_ptr<Storage> storage_;
+  const std::shared_ptr<BugState> state_;
+  const int rank_;
+  const bool is_journal_;
+};
+
+class BuggyStorage final : public Storage {
+ public:
+  BuggyStorage(std::shared_ptr<Storage> inner, std::shared_ptr<BugState> state, int rank)
+      : inner_(std::move(inner)), state_(std::move(state)), rank_(rank) {}
+
+  std::unique_ptr<File> open(const std::string& path, Access access) override {
+    return std::make_unique<BuggyFile>(inner_->open(path, access), inner_, state_, rank_);
+  }
+  bool exists(const std::string& path) override { return inner_->exists(path); }
+  void rename(const std::string& from, const std::string& to) override {
+    inner_->rename(from, to);
+    if (state_->bug == Bug::old_journal_stays && inner_->exists(commit::journal_path(to))) {
+      inner_->remove(commit::journal_path(to));  // too late: the new file may be there already
+    }
+  }
+  void remove(const std::string& path) override {
+    const bool is_journal = ends_with(path, ".sluice-journal");
+    const bool skipped =
+        is_journal && ((state_->bug == Bug::old_journal_stays && state_->stage == Stage::data) ||
+                       (state_->bug == Bug::journal_removed_early && !inner_->exists(path)));
+    if (!skipped) {
+      inner_->remove(path);
+    }
+  }
+  void sync_directory(const std::string& path) override {
+    const bool is_journal_there = inner_->exists(commit::journal_path("out.h5"));
+    const bool skipped = (state_->bug == Bug::no_journal_name_sync && is_journal_there) ||
+                         (state_->bug == Bug::no_name_sync && !is_journal_there) ||
+                         state_->bug == Bug::recovery_no_sync;
+    if (!skipped) {
+      inner_->sync_directory(path);
+    }
+  }
+  std::unique_ptr<storage::Lease> lease(const std::string& path) override {
+    return inner_->lease(path);
+  }
+  const char* name() const override { return "buggy"; }
+
+ private:
+  const std::shared_ptr<Storage> inner_;
+  const std::shared_ptr<BugState> state_;
+  const int rank_;
+};
+
+}  // namespace
+
+std::shared_ptr<Storage> plant(std::shared_ptr<Storage> inner, std::shared_ptr<BugState> state,
+                               int rank) {
+  return std::make_shared<BuggyStorage>(std::move(inner), std::move(state), rank);
+}
+
+}  // namespace sluice::test

@@ -1,0 +1,63 @@
+// Protocol bugs, planted between the library and the recorded disk: only in tests.
+//
+// A BuggyStorage sees the calls of one rank, knows by them where in the protocol the library is,
+// and does what a library with that bug would have done. The library itself has no such switch.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "storage/storage.hpp"
+
+namespace sluice::test {
+
+enum class Bug : std::uint8_t {
+  none,
+  // stage 2
+  no_data_sync,         ///< no writer syncs its data
+  one_writer_unsynced,  ///< one writer does not
+  fresh_after_sync,     ///< metadata in new space is written after the sync
+  // stage 3
+  no_journal,  ///< nothing is journalled
+  no_journal_sync,
+  no_journal_name_sync,  ///< the folder is not synced when the journal is made
+  journal_after_apply,   ///< applied first, journalled then
+  journal_short,         ///< the journal lacks its last run
+  journal_no_root,       ///< the journal lacks the superblock
+  // stages 4 to 6
+  no_guard,
+  no_guard_sync,
+  no_apply_sync,
+  root_before_apply,  ///< superblock and signature first, the rest after it
+  apply_short,        ///< the last run is not written in place
+  // first commit and end
+  no_sync_before_rename,
+  no_name_sync,           ///< the folder is not synced after the rename
+  old_journal_stays,      ///< the journal of a replaced file is removed after the rename
+  journal_removed_early,  ///< removed when the apply begins
+  // recovery
+  recovery_no_sync,
+  recovery_no_guard,
+  recovery_trusts,  ///< the checksums of the journal are not checked
+  recovery_drops,   ///< a complete journal is dropped
+  // space
+  below_frontier,  ///< raw data is written over committed bytes
+};
+
+struct Planted {
+  Bug bug;
+  std::string name;
+  bool in_recovery = false;        ///< else in the run
+  std::string scenario = "fresh";  ///< where it shows
+};
+const std::vector<Planted>& planted_bugs();
+
+/// What the ranks of one run share.
+struct BugState;
+std::shared_ptr<BugState> make_bug(Bug bug);
+
+std::shared_ptr<storage::Storage> plant(std::shared_ptr<storage::Storage> inner,
+                                        std::shared_ptr<BugState> state, int rank);
+
+}  // namespace sluice::test

@@ -1,0 +1,81 @@
+// T17: the crash images have teeth: every planted bug is caught by them, and the library as it is
+// passes the very same images.
+#include <algorithm>
+#include <cstdio>
+#include <gtest/gtest.h>
+
+#include "crash/buggy.hpp"
+#include "crash/oracle.hpp"
+
+namespace sluice::test {
+namespace {
+
+constexpr std::uint64_t seed = 4711;
+
+OracleOptions options(const Planted& planted) {
+  OracleOptions options;
+  options.limits = {
+      .all_up_to = 6, .random = 4, .pairs = 4, .torn = 12, .per_place = 8, .seed = seed};
+  if (planted.bug == Bug::recovery_trusts) {
+    options.limits.torn = options.limits.per_place = 100;  // the tear must keep the journal's form
+  }
+  options.second_crash_every = planted.in_recovery ? 4 : 50;
+  options.second_limits = {.all_up_to = 6, .random = 4, .pairs = 4, .torn = 4, .per_place = 8};
+  options.append_every = 1000000;
+  options.most_violations = 1;
+  options.most_disks = 1500;
+  if (planted.in_recovery) {
+    options.wrap_recovery = [bug = planted.bug](auto inner, int rank) {
+      return plant(std::move(inner), make_bug(bug), rank);
+    };
+  }
+  return options;
+}
+
+/// The first thing that is wrong with a run, or "".
+std::string violation_of(const Planted& planted) {
+  const auto scenario = std::find_if(scenarios().begin(), scenarios().end(),
+                                     [&](const auto& s) { return s.name == planted.scenario; });
+  for (const Reach reach : {Reach::inode, Reach::rank}) {
+    Wrap wrap;
+    if (!planted.in_recovery) {
+      wrap = [bug = make_bug(planted.bug)](auto inner, int rank) {
+        return plant(std::move(inner), bug, rank);
+      };
+    }
+    Findings findings;
+    try {
+      const Recording recording = record(*scenario, {"shared"}, seed, wrap);
+      findings = examine(recording, reach, options(planted));
+    } catch (const std::exception& e) {
+      return std::string("the run itself: ") + e.what();
+    }
+    if (!findings.violations.empty()) {
+      return std::string(reach == Reach::rank ? "by rank, " : "") + "disk " +
+             std::to_string(findings.counts.disks) + ": " + findings.violations[0];
+    }
+  }
+  return "";
+}
+
+TEST(PlantedBugs, AreCaught) {
+  int caught = 0;
+  for (const Planted& planted : planted_bugs()) {
+    const std::string violation = violation_of(planted);
+    EXPECT_NE(violation, "") << planted.name << " was not caught";
+    caught += violation.empty() ? 0 : 1;
+    std::printf("T17 %-45s %s\n", planted.name.c_str(),
+                violation.empty() ? "NOT CAUGHT" : violation.substr(0, 160).c_str());
+    std::fflush(stdout);
+  }
+  std::printf("T17 %d of %zu caught\n", caught, planted_bugs().size());
+}
+
+TEST(PlantedBugs, TheSameImagesWithoutABugHoldNothingWrong) {
+  EXPECT_EQ(violation_of({Bug::none, "none"}), "");
+  EXPECT_EQ(violation_of({Bug::none, "none", false, "strange_journal"}), "");
+  EXPECT_EQ(violation_of({Bug::none, "none", true}), "");
+}
+
+}  // namespace
+}  // namespace sluice::test

@@ -1,0 +1,315 @@
+#include "crash/scenario.hpp"
+
+#include <gtest/gtest.h>
+
+#include "api/file_impl.hpp"
+#include "commit/journal.hpp"
+#include "exec/local_transport.hpp"
+#include "support/values.hpp"
+
+namespace sluice::test {
+
+const std::vector<Row>& rows() {
+  static const std::vector<Row> all{{"serial"}, {"shared"}};
+  return all;
+}
+
+File Writer::open(Mode mode) {
+  options_.strategy = row_.strategy;
+  options_.format = row_.format;
+  return File(detail::open_on(transport_, storage_, crash_path, mode, options_));
+}
+
+template <class Target>
+void Writer::put(Target& target, Variable variable, std::uint64_t key, const Shape& shape) {
+  const model::Box box = slab(shape, rank(), ranks());
+  const auto values = values_of<double>(key, dims_of(shape), box);
+  held_.emplace_back(values.data(), values.data() + values.size());
+  held_.back().push_back(0);  // so that a part of no elements has an address
+  target.template put<double>(variable, held_.back().data(), selection_of(box));
+}
+
+void Writer::committed() {
+  // The ranks come here one after another; the first is the first to know.
+  if (commits_++ == recording_.acks.size()) {
+    recording_.acks.push_back(recording_.log->records().size());
+    recording_.golden.push_back(golden_of(recording_.disk));
+  }
+}
+
+void Writer::promise_begins() {
+  recording_.first_place = recording_.log->records().size();
+  transport_.barrier();
+}
+
+void Writer::expect(const std::string& name, std::uint64_t key, const Shape& shape,
+                    std::uint64_t step) {
+  File in(detail::open_on(transport_, recording_.disk, crash_path, Mode::read, {}));
+  expect_values<double>(in, name, key, shape, slab(shape, rank(), ranks()), step);
+}
+
+Golden golden_of(const std::shared_ptr<storage::MemoryStorage>& storage) {
+  Golden golden;
+  if (storage->exists(crash_path)) {
+    golden.plain = plain_snapshot(storage->contents(crash_path));
+    try {
+      golden.sluice = sluice_snapshot(storage, crash_path);
+    } catch (const Error& e) {
+      if (e.code() != Code::changed_outside) {
+        throw;
+      }
+    }
+  }
+  return golden;
+}
+
+namespace {
+
+const Shape small{13, 6};
+
+/// `count` steps of one variable.
+void write_steps(Writer& w, File& out, Variable v, const Shape& shape, std::uint64_t first,
+                 std::uint64_t count) {
+  for (std::uint64_t k = first; k < first + count; ++k) {
+    Step step = out.begin_step({.time = 0.5 * static_cast<double>(k)});
+    w.put(step, v, 100 + k, shape);
+    step.end();
+    w.committed();
+  }
+}
+
+void close(Writer& w, File& out) {
+  out.close();
+  w.committed();
+}
+
+void write_file(Writer& w, Mode mode, const Shape& shape, std::uint64_t first,
+                std::uint64_t count) {
+  File out = w.open(mode);
+  const Variable v = out.define<double>("density", shape, {.steps = true, .unit = "1"});
+  write_steps(w, out, v, shape, first, count);
+  close(w, out);
+}
+
+void write_old(Writer& w) { write_file(w, Mode::write, {7}, 50, 2); }
+
+void fresh(Writer& w) {
+  write_file(w, Mode::write, small, 0, 3);
+  for (std::uint64_t k = 0; k < 3; ++k) {
+    w.expect("density", 100 + k, small, k);
+  }
+}
+
+void append(Writer& w) {
+  File out = w.open(Mode::append);
+  const Variable v = out.define<double>("density", {7}, {.steps = true, .unit = "1"});
+  write_steps(w, out, v, {7}, 2, 3);
+  close(w, out);
+  w.expect("density", 104, {7}, 4);
+  w.expect("density", 151, {7}, 1);
+}
+
+void attributes(Writer& w) {
+  File out = w.open(Mode::write);
+  const Variable v = out.define<double>("density", small, {.steps = true});
+  for (std::uint64_t k = 0; k < 3; ++k) {
+    out.set_attribute("", "note", std::string(10 + 300 * k, static_cast<char>('a' + k)));
+    out.set_attribute("density", "scale", 0.25 + static_cast<double>(k));
+    out.set_attribute("", "list " + std::to_string(k), std::vector<std::int32_t>{1, 2, 3});
+    write_steps(w, out, v, small, k, 1);
+  }
+  out.set_attribute("", "note", std::string("the end"));
+  close(w, out);
+}
+
+void late_variable(Writer& w) {
+  File out = w.open(Mode::write);
+  const Variable early = out.define<double>("density", small, {.steps = true});
+  write_steps(w, out, early, small, 0, 1);
+  const Variable late = out.define<double>("fields/late/force", {9, 3}, {.steps = true});
+  for (std::uint64_t k = 1; k < 3; ++k) {
+    Step step = out.begin_step();
+    w.put(step, early, 100 + k, small);
+    w.put(step, late, 200 + k, {9, 3});
+    step.end();
+    w.committed();
+  }
+  close(w, out);
+  w.expect("fields/late/force", 202, {9, 3}, 2);
+}
+
+void fixed(Writer& w) {
+  File out = w.open(Mode::write);
+  const Variable x = out.define<double>("grid/x", {40});
+  const Variable y = out.define<double>("grid/y", {40}, {.unit = "m"});
+  w.put(out, x, 1, {40});
+  out.flush();
+  w.committed();
+  const Variable v = out.define<double>("density", small, {.steps = true});
+  write_steps(w, out, v, small, 0, 2);
+  w.put(out, y, 2, {40});
+  close(w, out);
+  w.expect("grid/y", 2, {40}, 0);
+}
+
+void larger(Writer& w) {
+  const Shape shape{4, 40, 101};  // 4 x 32 KB
+  File out = w.open(Mode::write);
+  const Variable v = out.define<double>("field", shape, {.steps = true, .chunk = {2, 20, 101}});
+  write_steps(w, out, v, shape, 0, 3);
+  close(w, out);
+  w.expect("field", 101, shape, 1);
+}
+
+void many_variables(Writer& w) {
+  File out = w.open(Mode::write);
+  std::vector<Variable> all;
+  for (int i = 0; i < 6; ++i) {
+    all.push_back(
+        out.define<double>("v" + std::to_string(i), {5 + std::uint64_t(i)}, {.steps = true}));
+  }
+  for (std::uint64_t k = 0; k < 3; ++k) {
+    Step step = out.begin_step({.time = 1});
+    for (std::uint64_t i = 0; i < all.size(); ++i) {
+      w.put(step, all[i], 10 * k + i, {5 + i});
+    }
+    step.end();
+    w.committed();
+  }
+  close(w, out);
+}
+
+void partial(Writer& w) {
+  const Shape shape{32};
+  File out = w.open(Mode::write);
+  const Variable v =
+      out.define<double>("sparse", shape, {.steps = true, .partial = true, .fill = -1});
+  for (std::uint64_t k = 0; k < 3; ++k) {
+    const std::vector<double> own(4, static_cast<double>(k));
+    Step step = out.begin_step();
+    step.put<double>(v, own.data(), {.start = {8 * std::uint64_t(w.rank())}, .count = {4}});
+    step.end();
+    w.committed();
+  }
+  close(w, out);
+}
+
+/// Chunk indexes grow in leaps; the leap lies within these steps.
+void long_history(Writer& w) { write_file(w, Mode::write, {4}, 0, 37); }
+
+void append_long(Writer& w) {
+  File out = w.open(Mode::append);
+  const Variable v = out.define<double>("density", {4}, {.steps = true, .unit = "1"});
+  write_steps(w, out, v, {4}, 37, 3);
+  close(w, out);
+}
+
+/// Three runs, one after another: names made, renamed and removed again.
+void sessions(Writer& w) {
+  write_file(w, Mode::write, small, 0, 2);
+  File more = w.open(Mode::append);
+  const Variable v = more.define<double>("density", small, {.steps = true, .unit = "1"});
+  write_steps(w, more, v, small, 2, 1);
+  close(w, more);
+  write_file(w, Mode::write, {21}, 7, 1);
+  File last = w.open(Mode::append);
+  const Variable u = last.define<double>("density", {21}, {.steps = true, .unit = "1"});
+  write_steps(w, last, u, {21}, 8, 1);
+  close(w, last);
+}
+
+void at_close(Writer& w) {
+  w.options().durability = Durability::close;
+  write_file(w, Mode::write, small, 0, 2);
+  w.promise_begins();
+  // What another writer does afterwards must not matter to what was closed.
+  w.options().durability = Durability::step;
+  File out = w.open(Mode::append);
+  const Variable v = out.define<double>("density", small, {.steps = true, .unit = "1"});
+  write_steps(w, out, v, small, 2, 1);
+  close(w, out);
+}
+
+/// A complete journal of some other file.
+void put_strange_journal(storage::MemoryStorage& disk) {
+  commit::Journal journal;
+  journal.runs.push_back({60, Bytes(8, std::byte{0x5a}), Bytes(8, std::byte{0xa5})});
+  disk.put(commit::journal_path(crash_path), journal.to_bytes());
+}
+
+}  // namespace
+
+const std::vector<Scenario>& scenarios() {
+  static const std::vector<Scenario> all{
+      {"fresh", {}, fresh},
+      {"replace", write_old, fresh},
+      {"append", write_old, append},
+      {"attributes", {}, attributes},
+      {"late_variable", {}, late_variable},
+      {"fixed", {}, fixed},
+      {"larger", {}, larger},
+      {"many_variables", {}, many_variables},
+      {"partial", {}, partial},
+      {"append_long", long_history, append_long},
+      {"sessions", {}, sessions},
+      {"at_close", {}, at_close},
+      {"strange_journal", write_old, fresh, put_strange_journal},
+  };
+  return all;
+}
+
+namespace {
+
+/// The guard is the first thing that is done after a commit became durable.
+std::vector<std::size_t> durable_places(const Recording& recording) {
+  const auto& records = recording.log->records();
+  std::vector<std::size_t> places;
+  std::size_t first = 0;
+  for (const std::size_t ack : recording.acks) {
+    std::size_t place = ack;
+    for (std::size_t r = first; r < ack && place == ack; ++r) {
+      const storage::Record& record = records[r];
+      if (record.call == storage::Call::write && record.offset == 0 && record.length == 1) {
+        place = r;
+      }
+    }
+    places.push_back(place);
+    first = ack;
+  }
+  return places;
+}
+
+}  // namespace
+
+Recording record(const Scenario& scenario, const Row& row, std::uint64_t seed, const Wrap& wrap) {
+  Recording recording;
+  recording.disk = storage::make_memory();
+  if (scenario.before) {
+    exec::run_local(crash_ranks, seed, [&](exec::Transport& transport) {
+      Recording unused;
+      unused.disk = recording.disk;
+      Writer writer(transport, recording.disk, row, unused);
+      scenario.before(writer);
+    });
+  }
+  const Golden unspoilt = golden_of(recording.disk);
+  if (scenario.spoil) {
+    scenario.spoil(*recording.disk);
+  }
+  for (const std::string& path : recording.disk->paths()) {
+    recording.base[path] = std::make_shared<Bytes>(recording.disk->contents(path));
+  }
+  recording.golden.push_back(golden_of(recording.disk));
+  recording.golden.front().unspoilt = unspoilt.sluice;
+  exec::run_local(crash_ranks, seed, [&](exec::Transport& transport) {
+    const int rank = transport.rank();
+    std::shared_ptr<storage::Storage> storage =
+        std::make_shared<storage::RecordingStorage>(recording.disk, recording.log, rank);
+    Writer writer(transport, wrap ? wrap(storage, rank) : storage, row, recording);
+    scenario.body(writer);
+  });
+  recording.durable = durable_places(recording);
+  return recording;
+}
+
+}  // namespace sluice::test

@@ -1,0 +1,103 @@
+// What the crash tests write, and what the file held after every commit of it.
+//
+// To add a strategy or a format: a row in rows(). To add a way of writing: an entry in scenarios().
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <sluice/sluice.hpp>
+#include <string>
+#include <vector>
+
+#include "crash/disk.hpp"
+#include "crash/snapshot.hpp"
+#include "exec/transport.hpp"
+#include "storage/memory.hpp"
+#include "storage/recording.hpp"
+
+namespace sluice::test {
+
+struct Row {
+  std::string strategy;
+  std::string format = "hdf5";
+};
+const std::vector<Row>& rows();
+
+inline const std::string crash_path = "out.h5";
+
+/// What the file holds at one moment. Nothing in either: there is no such file. Nothing for Sluice
+/// alone: it refuses the file, as a journal beside it does not fit.
+struct Golden {
+  std::optional<Snapshot> plain;
+  std::optional<Snapshot> sluice;
+  std::optional<Snapshot> unspoilt;  ///< what Sluice sees once that journal is gone
+};
+
+/// One run, recorded: the log, and what must be there when.
+struct Recording {
+  Files base;
+  std::shared_ptr<storage::MemoryStorage> disk;
+  std::shared_ptr<storage::Log> log = std::make_shared<storage::Log>();
+  std::vector<Golden> golden;     ///< first: before the run; then after every commit
+  std::vector<std::size_t> acks;  ///< records when commit i was acknowledged, for golden[i + 1]
+  /// Records when commit i could be acknowledged at the earliest: its journal is synced, or it has
+  /// its name. A thread may do the rest.
+  std::vector<std::size_t> durable;
+  std::size_t first_place = 0;  ///< crashes before promise nothing (durability::close)
+};
+
+/// What a scenario's body gets on each rank.
+class Writer {
+ public:
+  Writer(exec::Transport& transport, std::shared_ptr<storage::Storage> storage, const Row& row,
+         Recording& recording)
+      : transport_(transport), storage_(std::move(storage)), row_(row), recording_(recording) {}
+
+  int rank() const { return transport_.rank(); }
+  int ranks() const { return transport_.size(); }
+  Options& options() { return options_; }
+  File open(Mode mode);
+  /// Puts this rank's slab of `name`, with values that depend on `key`.
+  template <class Target>
+  void put(Target& target, Variable variable, std::uint64_t key, const Shape& shape);
+  /// After each collective call that committed.
+  void committed();
+  /// Crashes before here are not looked at.
+  void promise_begins();
+  /// The values that a scenario put are those that the reader gets.
+  void expect(const std::string& name, std::uint64_t key, const Shape& shape, std::uint64_t step);
+
+ private:
+  exec::Transport& transport_;
+  std::shared_ptr<storage::Storage> storage_;
+  Row row_;
+  Recording& recording_;
+  Options options_;
+  std::size_t commits_ = 0;
+  std::vector<std::vector<double>> held_;
+};
+
+struct Scenario {
+  std::string name;
+  std::function<void(Writer&)> before;  ///< makes what is there already; may be empty
+  std::function<void(Writer&)> body;
+  /// Changes the storage by hand between `before` and `body`; may be empty.
+  std::function<void(storage::MemoryStorage&)> spoil = {};
+};
+const std::vector<Scenario>& scenarios();
+
+/// Wraps the storage of a rank, e.g. with a bug or with faults.
+using Wrap =
+    std::function<std::shared_ptr<storage::Storage>(std::shared_ptr<storage::Storage>, int rank)>;
+
+inline constexpr int crash_ranks = 4;
+
+/// Runs a scenario on four ranks and records it.
+Recording record(const Scenario& scenario, const Row& row, std::uint64_t seed,
+                 const Wrap& wrap = {});
+
+/// What a storage holds now, each by its own reader.
+Golden golden_of(const std::shared_ptr<storage::MemoryStorage>& storage);
+
+}  // namespace sluice::test

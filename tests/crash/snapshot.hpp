@@ -1,0 +1,34 @@
+// What a file holds, by two readers that share nothing: plain libhdf5 on a copy in memory, and the
+// Sluice reader on the storage.
+//
+// Invariant: equal snapshots hold the same variables, types, shapes, values (bit for bit) and
+// attributes.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "storage/storage.hpp"
+
+namespace sluice::test {
+
+struct Snapshot {
+  /// Path, type and shape of each dataset and attribute: checksum of its bytes.
+  std::map<std::string, std::uint64_t> items;
+  friend bool operator==(const Snapshot&, const Snapshot&) = default;
+};
+
+/// What differs, in words, for messages.
+std::string difference(const Snapshot& expected, const Snapshot& found);
+
+/// By libhdf5's own memory driver. Nothing where it refuses the file. An error later on, in a file
+/// that it opened, is an exception: a plain reader would have met it in the middle.
+std::optional<Snapshot> plain_snapshot(std::span<const std::byte> bytes);
+
+/// By commit::Input on one rank, checksums checked. Throws what the reader throws.
+Snapshot sluice_snapshot(const std::shared_ptr<storage::Storage>& storage, const std::string& path);
+
+}  // namespace sluice::test

@@ -1,0 +1,181 @@
+// What the kill test kills: under mpirun, adds steps to a file until it is stopped.
+//
+//   victim FILE STRATEGY SEED KILL_CALL PID_FOLDER
+//
+// Values of step k depend on k alone. Rank 0 prints `opened N` and, after each end(), `step K`.
+// Every rank leaves its process number in PID_FOLDER. KILL_CALL > 0: the rank SEED % size kills
+// itself at its KILL_CALL-th storage call, in front of it or behind it.
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <mpi.h>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+#include "api/file_impl.hpp"
+#include "commit/input.hpp"
+#include "crash/victim_values.hpp"
+#include "exec/mpi_transport.hpp"
+#include "storage/storage.hpp"
+
+namespace sluice::test {
+namespace {
+
+/// Kills its process at the Nth call of all its Files and of itself.
+class KillingStorage final : public storage::Storage {
+ public:
+  KillingStorage(std::shared_ptr<storage::Storage> inner, long at, bool before)
+      : inner_(std::move(inner)), at_(at), before_(before) {}
+
+  template <class Call>
+  auto pass(Call&& call) {
+    const long number = ++calls_;
+    if (number == at_ && before_) {
+      ::kill(::getpid(), SIGKILL);
+    }
+    if constexpr (std::is_void_v<decltype(call())>) {
+      call();
+      die_behind(number);
+    } else {
+      auto result = call();
+      die_behind(number);
+      return result;
+    }
+  }
+
+  std::unique_ptr<storage::File> open(const std::string& path, storage::Access access) override;
+  bool exists(const std::string& path) override {
+    return pass([&] { return inner_->exists(path); });
+  }
+  void rename(const std::string& from, const std::string& to) override {
+    pass([&] { inner_->rename(from, to); });
+  }
+  void remove(const std::string& path) override {
+    pass([&] { inner_->remove(path); });
+  }
+  void sync_directory(const std::string& path) override {
+    pass([&] { inner_->sync_directory(path); });
+  }
+  std::unique_ptr<storage::Lease> lease(const std::string& path) override {
+    return inner_->lease(path);
+  }
+  bool in_background() const override { return inner_->in_background(); }
+  const char* name() const override { return "killing"; }
+
+ private:
+  void die_behind(long number) {
+    if (number == at_ && !before_) {
+      ::kill(::getpid(), SIGKILL);
+    }
+  }
+
+  const std::shared_ptr<storage::Storage> inner_;
+  const long at_;
+  const bool before_;
+  std::atomic<long> calls_ = 0;
+};
+
+class KillingFile final : public storage::File {
+ public:
+  KillingFile(std::unique_ptr<storage::File> inner, KillingStorage& owner)
+      : inner_(std::move(inner)), owner_(owner) {}
+  void write(std::uint64_t offset, std::span<const std::byte> bytes) override {
+    owner_.pass([&] { inner_->write(offset, bytes); });
+  }
+  std::size_t read(std::uint64_t offset, std::span<std::byte> bytes) override {
+    return inner_->read(offset, bytes);
+  }
+  void preallocate(std::uint64_t offset, std::uint64_t length) override {
+    owner_.pass([&] { inner_->preallocate(offset, length); });
+  }
+  void sync() override {
+    owner_.pass([&] { inner_->sync(); });
+  }
+  std::uint64_t size() override { return inner_->size(); }
+  void resize(std::uint64_t bytes) override {
+    owner_.pass([&] { inner_->resize(bytes); });
+  }
+  void set_modified_ns(std::int64_t ns) override { inner_->set_modified_ns(ns); }
+  std::int64_t modified_ns() override { return inner_->modified_ns(); }
+  const std::string& path() const override { return inner_->path(); }
+
+ private:
+  const std::unique_ptr<storage::File> inner_;
+  KillingStorage& owner_;
+};
+
+std::unique_ptr<storage::File> KillingStorage::open(const std::string& path,
+                                                    storage::Access access) {
+  return std::make_unique<KillingFile>(pass([&] { return inner_->open(path, access); }), *this);
+}
+
+int run(char** arguments) {
+  const std::string path = arguments[1];
+  const auto seed = std::strtoul(arguments[3], nullptr, 10);
+  const long kill_call = std::strtol(arguments[4], nullptr, 10);
+  const double deadline_s = 30;
+  const auto transport = exec::make_mpi(MPI_COMM_WORLD, deadline_s);
+  const int rank = transport->rank();
+  std::ofstream(std::string(arguments[5]) + "/" + std::to_string(rank)) << ::getpid() << std::endl;
+  std::shared_ptr<storage::Storage> storage = storage::make_posix();
+  if (kill_call > 0 && static_cast<int>(seed % static_cast<unsigned>(transport->size())) == rank) {
+    storage = std::make_shared<KillingStorage>(storage, kill_call, seed / 4 % 2 == 0);
+  }
+  Options options;
+  options.strategy = arguments[2];
+  std::vector<std::byte> there(1);
+  if (rank == 0) {
+    there[0] = std::byte{storage->exists(path)};
+  }
+  transport->broadcast(there, 0);
+  const bool is_there = there[0] != std::byte{0};
+  std::uint64_t step_number = 0;
+  if (is_there) {
+    step_number = commit::Input(*transport, *storage, path, options).steps();
+  }
+  File out(
+      detail::open_on(*transport, storage, path, is_there ? Mode::append : Mode::write, options));
+  const Variable v = out.define<double>("density", {victim_rows}, {.steps = true});
+  if (rank == 0) {
+    std::printf("opened %lu\n", static_cast<unsigned long>(step_number));
+    std::fflush(stdout);
+  }
+  const auto ranks = static_cast<std::uint64_t>(transport->size());
+  const std::uint64_t first = victim_rows * static_cast<std::uint64_t>(rank) / ranks;
+  const std::uint64_t count = victim_rows * static_cast<std::uint64_t>(rank + 1) / ranks - first;
+  const std::uint64_t most_steps = step_number + 400;
+  for (; step_number < most_steps; ++step_number) {
+    std::vector<double> own(count);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      own[i] = victim_value(step_number, first + i);
+    }
+    Step step = out.begin_step({.time = static_cast<double>(step_number)});
+    step.put<double>(v, own.data(), {.start = {first}, .count = {count}});
+    const Ticket ticket = step.end();
+    if (rank == 0 && ticket.durable()) {
+      std::printf("step %lu\n", static_cast<unsigned long>(ticket.step()));
+      std::fflush(stdout);
+    }
+  }
+  out.close();
+  return 0;
+}
+
+}  // namespace
+}  // namespace sluice::test
+
+int main(int count, char** arguments) {
+  MPI_Init(&count, &arguments);
+  int result = 1;
+  try {
+    result = count == 6 ? sluice::test::run(arguments) : 2;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "victim: %s\n", error.what());
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  MPI_Finalize();
+  return result;
+}
