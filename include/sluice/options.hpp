@@ -7,9 +7,10 @@
 namespace sluice {
 
 enum class Durability : std::uint8_t {
-  none,   ///< nothing is synced
-  close,  ///< everything is synced once, at close
-  step,   ///< every step is synced before its ticket says durable
+  none,       ///< nothing is synced
+  close,      ///< everything is synced once, at close
+  step,       ///< every step is synced before its ticket says durable
+  automatic,  ///< the strongest that the format offers: step; npy: close
 };
 
 enum class Check : std::uint8_t {
@@ -19,11 +20,27 @@ enum class Check : std::uint8_t {
 };
 
 struct Options {
-  std::string strategy = "auto";  ///< serial | shared | auto
-  std::string storage = "auto";   ///< direct | posix | auto (direct where the file system takes it)
+  // -- what is written, and by whom ---------------------------------------------------------------
+  std::string format = "auto";    ///< hdf5 | netcdf4 | npy | auto (by the file name's ending)
+  std::string strategy = "auto";  ///< serial | shared | collective | file-per-process |
+                                  ///< file-per-node | auto
+  int writers = 0;       ///< ranks (collective) or groups (file-per-node) that write; 0: the nodes
+  int first_writer = 0;  ///< rank of the first writer
+  int writer_spacing = 0;             ///< ranks from one writer to the next; 0: spread evenly
+  std::string writer_map = "spaced";  ///< spaced | node | a list of ranks "0,4,8"
+  int readers = 0;                    ///< ranks that read from disk; 0: all
+  std::string tiles = "long";    ///< tile to writer: long (contiguous) | cyclic (tile mod writers)
+  std::uint64_t tile_bytes = 0;  ///< unit of file space that has one writer; 0: stripe or 4 MiB
+  std::uint64_t stripe_bytes = 0;  ///< 0: what the file system says, else 4 KiB pages
+  std::string form = "stacked";    ///< hdf5: stacked (leading step dimension) | grouped
+  std::string parts_dir = {};      ///< where file-per-* puts its parts; empty: beside the file
+  int ranks_per_node = 0;          ///< pretend nodes of so many ranks; 0: the real ones
+
+  // -- how ----------------------------------------------------------------------------------------
+  std::string storage = "auto";  ///< direct | posix | mpiio | auto (direct where it is taken)
+  std::string hints = {};        ///< mpiio: MPI_Info "cb_nodes=1,romio_cb_write=enable"
   std::uint64_t budget_bytes = 256ULL << 20;  ///< staging memory of one rank, a hard limit
-  std::uint64_t stripe_bytes = 0;             ///< 0: what the file system says, else 4 KiB pages
-  Durability durability = Durability::step;
+  Durability durability = Durability::automatic;
   Check check = Check::full;
   bool checksum = true;     ///< write checksums, and check them when reading
   double timeout_s = 1800;  ///< limit of one collective wait; 0: none

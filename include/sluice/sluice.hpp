@@ -17,6 +17,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <memory>
 #include <mpi.h>
@@ -56,6 +57,9 @@ struct VariableOptions {
   double fill = 0;                           ///< for partial variables
   std::vector<std::string> dimensions = {};  ///< names, without the step; netcdf4 makes them real
   Shape chunk = {};  ///< tile of the file in elements; empty: chosen from the first step
+  /// Each step has its own number of rows (elements of the first dimension): Step::resize. The
+  /// shape given to define() is the most. With steps only.
+  bool varying = false;
 };
 
 /// Which part of a variable, and where it stands in memory.
@@ -88,6 +92,9 @@ struct VariableInfo {
   Type type;
   Shape shape;  ///< without the step dimension
   bool steps = false;
+  bool partial = false;
+  double fill = 0;
+  bool varying = false;
 };
 
 /// The receipt of a step. Copies share one state.
@@ -124,6 +131,15 @@ class Step {
   }
   void put_raw(Variable variable, const void* data, Type type, const Selection& selection);
 
+  /// One element, which is copied: step.put_value(energy, e, {i}). Elements that follow one another
+  /// in the variable are joined; ten million of them are no burden. Local, without allocation.
+  template <class T>
+  void put_value(Variable variable, const T& value, std::initializer_list<std::uint64_t> at) {
+    put_value_raw(variable, &value, type_of<T>(), at.begin(), at.size());
+  }
+  void put_value_raw(Variable variable, const void* value, Type type, const std::uint64_t* at,
+                     std::size_t rank);
+
   /// Rows by global index: row i of `data` (all dimensions but the first, row-major) goes to row
   /// ids[i]. Rows may come from any rank in any order; each exactly once, unless the variable is
   /// partial: then missing rows read as fill. Local; ids and data must not change before end().
@@ -133,6 +149,11 @@ class Step {
   }
   void put_rows_raw(Variable variable, const std::uint64_t* ids, std::uint64_t rows,
                     const void* data, Type type);
+
+  /// How many rows a varying variable has in this step, before anything of it is put; without the
+  /// call it has as many as its shape says. Local, but every rank must say the same: Error
+  /// divergent at the end otherwise. Error out_of_bounds above the shape.
+  void resize(Variable variable, std::uint64_t rows);
 
   /// Writes and commits the step. Collective. On failure every rank throws the same Error, and
   /// the file holds the steps before this one.
@@ -177,6 +198,12 @@ class File {
   }
   void put_raw(Variable variable, const void* data, Type type, const Selection& selection);
   template <class T>
+  void put_value(Variable variable, const T& value, std::initializer_list<std::uint64_t> at) {
+    put_value_raw(variable, &value, type_of<T>(), at.begin(), at.size());
+  }
+  void put_value_raw(Variable variable, const void* value, Type type, const std::uint64_t* at,
+                     std::size_t rank);
+  template <class T>
   void put_rows(Variable variable, const std::uint64_t* ids, std::uint64_t rows, const T* data) {
     put_rows_raw(variable, ids, rows, data, type_of<T>());
   }
@@ -187,15 +214,25 @@ class File {
   /// Commits, and closes. Collective. A second close is Error wrong_state.
   void close();
 
-  // -- reading (a file opened with Mode::read) ----------------------------------------------------
-  std::uint64_t steps() const;
+  // -- what is there (variables also while writing) -----------------------------------------------
+  std::uint64_t steps() const;  ///< committed ones
   /// The time given to begin_step, NaN where none was.
   double time(std::uint64_t step) const;
   std::vector<VariableInfo> variables() const;
   Variable find(const std::string& name) const;  ///< Error not_found
   VariableInfo info(Variable variable) const;
+  /// The shape of one step: info().shape but for varying variables, which may have fewer rows.
+  Shape shape(Variable variable, std::uint64_t step) const;
+
+  // -- reading (a file opened with Mode::read) ----------------------------------------------------
   bool has_attribute(const std::string& owner, const std::string& name) const;
   Value attribute(const std::string& owner, const std::string& name) const;
+  /// Names of the attributes of the file (owner ""), a group or a variable, in the file's order.
+  std::vector<std::string> attribute_names(const std::string& owner) const;
+  /// Looks again at a file that another program is still writing: its newest steps, variables and
+  /// attributes. Variables stay valid; Error changed_outside where one of them is gone or another
+  /// one, and the old state stays. Collective.
+  void refresh();
 
   /// Reads a selection (each rank its own; count 0 is fine) of one step (ignored for fixed
   /// variables) into `data`, converted to T. Collective.

@@ -3,7 +3,6 @@
 #include <exception>
 
 #include "api/file_impl.hpp"
-#include "exec/mpi_transport.hpp"
 
 namespace sluice {
 
@@ -44,14 +43,37 @@ Memory memory_of(Pointer data, const Type& type, const Selection& selection, con
 void put_block(FileImpl& file, Variable variable, const void* data, const Type& type,
                const Selection& selection) {
   commit::Output& output = file.output();
+  const bool is_plain = selection.memory_shape.empty() && selection.memory_start.empty() &&
+                        !selection.count.empty() &&
+                        selection.start.size() == selection.count.size();
+  if (is_plain && output.put_next(variable.index(), type, selection.allow_overflow, data,
+                                  static_cast<int>(selection.count.size()), selection.start.data(),
+                                  selection.count.data())) {
+    return;
+  }
   model::Block block;
   block.variable = variable.index();
   block.allow_overflow = selection.allow_overflow;
   if (variable.index() < output.definitions().size()) {
-    block.box = box_of(selection, output.definitions()[variable.index()].shape);
+    block.box = box_of(selection, output.shape_of(variable.index()));
   }
   block.memory = memory_of<model::ConstMemory>(data, type, selection, block.box);
   output.put(block);
+}
+
+void put_single(FileImpl& file, Variable variable, const void* value, const Type& type,
+                const std::uint64_t* at, std::size_t rank) {
+  commit::Output& output = file.output();
+  if (output.put_next(variable.index(), type, false, value, static_cast<int>(rank), at, nullptr)) {
+    return;
+  }
+  model::Block block;
+  block.variable = variable.index();
+  block.box = {Dims(std::span<const std::uint64_t>(at, rank)),
+               Dims::filled(static_cast<int>(rank), 1)};
+  block.memory = {static_cast<const std::byte*>(value), type, block.box.count,
+                  Dims::filled(static_cast<int>(rank), 0)};
+  output.put(block, true);
 }
 
 void put_row_list(FileImpl& file, Variable variable, const std::uint64_t* ids, std::uint64_t rows,
@@ -92,12 +114,27 @@ void Step::put_raw(Variable variable, const void* data, Type type, const Selecti
   put_block(*file_, variable, data, type, selection);
 }
 
+void Step::put_value_raw(Variable variable, const void* value, Type type, const std::uint64_t* at,
+                         std::size_t rank) {
+  if (file_ == nullptr) {
+    throw Error(Code::wrong_state, "put: this step has ended");
+  }
+  put_single(*file_, variable, value, type, at, rank);
+}
+
 void Step::put_rows_raw(Variable variable, const std::uint64_t* ids, std::uint64_t rows,
                         const void* data, Type type) {
   if (file_ == nullptr) {
     throw Error(Code::wrong_state, "put_rows: this step has ended");
   }
   put_row_list(*file_, variable, ids, rows, data, type);
+}
+
+void Step::resize(Variable variable, std::uint64_t rows) {
+  if (file_ == nullptr) {
+    throw Error(Code::wrong_state, "resize: this step has ended");
+  }
+  file_->output().resize(variable.index(), rows);
 }
 
 Ticket Step::end() {
@@ -110,8 +147,7 @@ Ticket Step::end() {
 // -- File: opening, describing, writing -----------------------------------------------------------
 
 File::File(MPI_Comm comm, const std::string& path, Mode mode, const Options& options)
-    : impl_(std::make_unique<FileImpl>(exec::make_mpi(comm, options.timeout_s),
-                                       storage::make(options.storage), path, mode, options)) {}
+    : impl_(std::make_unique<FileImpl>(comm, path, mode, options)) {}
 
 File::File(std::unique_ptr<FileImpl> impl) : impl_(std::move(impl)) {}
 File::File(File&&) noexcept = default;
@@ -128,13 +164,22 @@ File::~File() {
   if (!impl_ || !impl_->is_open()) {
     return;
   }
-  if (std::uncaught_exceptions() > 0) {
-    return;  // the other ranks need not be here: closing now could wait for them in vain
+  const bool is_given_up = std::uncaught_exceptions() > 0;
+  if (is_given_up && (impl_->reads() || impl_->output().failed_together())) {
+    return;
   }
   try {
+    if (is_given_up) {
+      // What fails here alone finds the other ranks on their way into a collective of this file:
+      // take part, with a failure, so that nobody waits in vain.
+      impl_->output().fail(std::make_exception_ptr(
+          Error(Code::wrong_state, impl_->path() + ": the file was abandoned before its close")));
+      impl_->output().flush();
+      return;
+    }
     impl_->close();
   } catch (const std::exception& e) {
-    if (impl_->transport().rank() == 0) {
+    if (!is_given_up && impl_->transport().rank() == 0) {
       std::fprintf(stderr, "sluice: closing failed: %s\n", e.what());
     }
   }
@@ -151,6 +196,7 @@ Variable File::define_raw(const std::string& name, Type type, const Shape& shape
   definition.fill = options.fill;
   definition.dimensions = options.dimensions;
   definition.chunk = dims_of(options.chunk);
+  definition.varying = options.varying;
   commit::Output& output = impl_->output();
   const std::size_t before = output.definitions().size();
   const Variable variable(output.define(definition));
@@ -179,6 +225,11 @@ void File::put_raw(Variable variable, const void* data, Type type, const Selecti
   put_block(*impl_, variable, data, type, selection);
 }
 
+void File::put_value_raw(Variable variable, const void* value, Type type, const std::uint64_t* at,
+                         std::size_t rank) {
+  put_single(*impl_, variable, value, type, at, rank);
+}
+
 void File::put_rows_raw(Variable variable, const std::uint64_t* ids, std::uint64_t rows,
                         const void* data, Type type) {
   put_row_list(*impl_, variable, ids, rows, data, type);
@@ -198,7 +249,9 @@ double File::time(std::uint64_t step) const { return impl_->input().time(step); 
 
 std::vector<VariableInfo> File::variables() const {
   std::vector<VariableInfo> infos;
-  const auto count = static_cast<std::uint32_t>(impl_->input().variables().size());
+  const std::size_t all =
+      impl_->reads() ? impl_->input().variables().size() : impl_->output().definitions().size();
+  const auto count = static_cast<std::uint32_t>(all);
   for (std::uint32_t v = 0; v < count; ++v) {
     infos.push_back(info(Variable(v)));
   }
@@ -219,12 +272,21 @@ Variable File::find(const std::string& name) const {
 }
 
 VariableInfo File::info(Variable variable) const {
-  const auto& variables = impl_->input().variables();
-  if (variable.index() >= variables.size()) {
+  const std::size_t all =
+      impl_->reads() ? impl_->input().variables().size() : impl_->output().definitions().size();
+  if (variable.index() >= all) {
     throw Error(Code::invalid_argument, impl_->path() + ": info: no such variable");
   }
-  const model::Definition& d = variables[variable.index()].definition;
-  return {d.name, d.type, Shape(d.shape.begin(), d.shape.end()), d.stepped};
+  const model::Definition& d = impl_->reads()
+                                   ? impl_->input().variables()[variable.index()].definition
+                                   : impl_->output().definitions()[variable.index()];
+  return {d.name, d.type,   Shape(d.shape.begin(), d.shape.end()), d.stepped, d.partial,
+          d.fill, d.varying};
+}
+
+Shape File::shape(Variable variable, std::uint64_t step) const {
+  const model::Dims shape = impl_->input().shape(variable.index(), step);
+  return {shape.begin(), shape.end()};
 }
 
 namespace {
@@ -245,6 +307,18 @@ bool File::has_attribute(const std::string& owner, const std::string& name) cons
   return find_attribute(impl_->input(), owner, name) != nullptr;
 }
 
+std::vector<std::string> File::attribute_names(const std::string& owner) const {
+  std::vector<std::string> names;
+  for (const model::Attribute& attribute : impl_->input().attributes()) {
+    if (attribute.owner == owner) {
+      names.push_back(attribute.name);
+    }
+  }
+  return names;
+}
+
+void File::refresh() { impl_->refresh(); }
+
 Value File::attribute(const std::string& owner, const std::string& name) const {
   const model::Attribute* found = find_attribute(impl_->input(), owner, name);
   if (found == nullptr) {
@@ -259,7 +333,7 @@ void File::get_raw(Variable variable, void* data, Type type, const Selection& se
   commit::Input& input = impl_->input();
   Box box;
   if (variable.index() < input.variables().size()) {
-    box = box_of(selection, input.variables()[variable.index()].definition.shape);
+    box = box_of(selection, input.shape_or_most(variable.index(), step));
   }
   input.get(variable.index(), step, box, memory_of<model::Memory>(data, type, selection, box),
             selection.allow_overflow);

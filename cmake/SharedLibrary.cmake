@@ -1,0 +1,49 @@
+# libsluice-openmpi or libsluice-mpich: what programs link to. The objects of sluice_core, of which
+# only the public interface is visible (src/api/sluice.map).
+#
+# The name says which MPI, because the C interface takes that MPI's communicators; both kinds can be
+# installed side by side. SONAME: the major version, while that is 0 also the minor one.
+if(MPI_CXX_LIBRARY_VERSION_STRING MATCHES "Open MPI")
+  set(SLUICE_MPI_NAME openmpi)
+elseif(MPI_CXX_LIBRARY_VERSION_STRING MATCHES "MPICH")
+  set(SLUICE_MPI_NAME mpich)
+else()
+  string(REGEX MATCH "^[A-Za-z]*" SLUICE_MPI_NAME "${MPI_CXX_LIBRARY_VERSION_STRING}")
+  string(TOLOWER "mpi${SLUICE_MPI_NAME}" SLUICE_MPI_NAME)
+endif()
+
+set(SLUICE_SOVERSION ${PROJECT_VERSION_MAJOR})
+if(PROJECT_VERSION_MAJOR EQUAL 0)
+  set(SLUICE_SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+endif()
+
+add_library(sluice SHARED $<TARGET_OBJECTS:sluice_core>)
+set_target_properties(sluice PROPERTIES
+  OUTPUT_NAME sluice-${SLUICE_MPI_NAME}
+  VERSION ${PROJECT_VERSION}
+  SOVERSION ${SLUICE_SOVERSION}
+  LINKER_LANGUAGE CXX
+  LINK_DEPENDS ${CMAKE_SOURCE_DIR}/src/api/sluice.map)
+target_include_directories(sluice PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>)
+target_link_libraries(sluice
+  PUBLIC MPI::MPI_CXX
+  PRIVATE PkgConfig::XXHASH Threads::Threads ${CMAKE_DL_LIBS} sluice_flags)
+if(NOT SLUICE_HDF5_FILE)
+  target_link_libraries(sluice PRIVATE PkgConfig::HDF5)
+endif()
+# -Bsymbolic: the library's own calls reach its own functions, whatever the program defines.
+# --exclude-libs: a libhdf5 that was linked statically stays as hidden as the rest.
+target_link_options(sluice PRIVATE
+  -Wl,--version-script=${CMAKE_SOURCE_DIR}/src/api/sluice.map
+  -Wl,-Bsymbolic -Wl,--exclude-libs,ALL)
+if(NOT SLUICE_SANITIZE)
+  target_link_options(sluice PRIVATE -Wl,-z,defs)
+endif()
+add_library(Sluice::sluice ALIAS sluice)
+
+# Into the Python package, where `pip install` builds: beside the modules that load it.
+if(SKBUILD)
+  install(TARGETS sluice LIBRARY DESTINATION sluice/lib COMPONENT python NAMELINK_SKIP)
+  install(FILES ${CMAKE_SOURCE_DIR}/include/sluice/sluice.h
+    DESTINATION sluice/include COMPONENT python)
+endif()

@@ -1,0 +1,361 @@
+/* Sluice for C: parallel arrays of an MPI simulation in plain HDF5. C99 and later, and C++.
+ *
+ *   sluice_file *out;
+ *   sluice_variable spins;
+ *   int64_t shape[2] = {atoms, 3}, start[2] = {first, 0}, count[2] = {n, 3};
+ *   sluice_variable_options options = SLUICE_VARIABLE_OPTIONS_INIT;
+ *   options.steps = 1;
+ *   sluice_open(comm, "spins.h5", "w", "strategy = \"collective\"", &out);
+ *   sluice_define(out, "spins", SLUICE_FLOAT64, 2, shape, &options, &spins);
+ *   for (...) {
+ *     sluice_begin_step(out, t);
+ *     sluice_put(out, spins, SLUICE_FLOAT64, mine, 2, start, count);
+ *     sluice_end_step(out, NULL);                          // `mine` is free again
+ *   }
+ *   sluice_close(out);
+ *   sluice_free(out);
+ *
+ * Conventions
+ *
+ * Errors. Every function that can fail returns a code: SLUICE_OK (0) or one of SLUICE_ERROR_...,
+ * whose numbers never change. The message, one clear line, is kept on the handle until the next
+ * call on it fails: sluice_last_error(file). Where there is no handle (a failed open, a NULL or
+ * freed handle) it is kept for the thread: sluice_last_error(NULL). What one rank meets inside a
+ * collective call, every rank returns, with the same message, which names that rank. A failed
+ * local call between begin and end of a step makes the whole step fail, on every rank. No call
+ * throws, exits, or prints. Outputs are written only by calls that return SLUICE_OK.
+ *
+ * Ownership. A handle belongs to the caller until sluice_free(). Strings and arrays given to the
+ * library are copied, except the data of puts: it must stay unchanged until sluice_end_step() (of
+ * puts outside steps: sluice_flush() or sluice_close()) has returned, whether it fails or not.
+ * Strings that the library hands out belong to it: those of a file live until sluice_refresh() or
+ * sluice_free(), messages until the next failure, others for ever.
+ *
+ * Threads. A file, and everything got from it, is used by one thread at a time. Different files
+ * may be used by different threads where MPI was given MPI_THREAD_MULTIPLE (or for files opened
+ * without communicator).
+ *
+ * Collective. "Collective" means that every rank of the file's communicator calls it, in the same
+ * order. "Same" means that every rank makes the same call, but nothing is exchanged until the
+ * next collective call, which compares. Everything else is local.
+ *
+ * Units. Sizes and indices count elements, starting at 0, never bytes unless the name ends in
+ * _bytes; dimensions are in C order, slowest first, without the step. Times of steps are in
+ * whatever unit the simulation has.
+ *
+ * Versions. Functions and numbers are only ever added within one major version. Structs begin with
+ * their size, set by their ..._INIT, so that a program works with a library that knows more (or
+ * fewer: then SLUICE_ERROR_UNSUPPORTED, if a field that is not known is set) fields.
+ */
+#ifndef SLUICE_SLUICE_H
+#define SLUICE_SLUICE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The communicator's type is the MPI library's own; programs without MPI define SLUICE_NO_MPI_H
+ * and have sluice_open_serial() and sluice_open_f(). */
+#ifndef SLUICE_NO_MPI_H
+#include <mpi.h>
+#endif
+
+#if defined(__GNUC__)
+#define SLUICE_API __attribute__((visibility("default")))
+#else
+#define SLUICE_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* -- numbers that never change ----------------------------------------------------------------- */
+
+enum {
+  SLUICE_OK = 0,
+  /* what the caller asked for */
+  SLUICE_ERROR_INVALID_ARGUMENT = 10, /* a value outside its documented range */
+  SLUICE_ERROR_OUT_OF_BOUNDS = 11,    /* a block or selection outside the variable's shape */
+  SLUICE_ERROR_OVERLAP = 12,          /* two blocks cover the same element */
+  SLUICE_ERROR_HOLE = 13,             /* elements of a variable that is not partial are missing */
+  SLUICE_ERROR_DUPLICATE_ROW = 14,    /* a row id given twice */
+  SLUICE_ERROR_MISSING_ROW = 15,      /* a row id that nobody gave */
+  SLUICE_ERROR_TYPE_MISMATCH = 16,    /* no conversion between memory type and file type */
+  SLUICE_ERROR_OVERFLOW = 17,         /* a value does not fit the narrower type, or the buffer */
+  SLUICE_ERROR_BAD_NAME = 18,         /* a name with "..", an absolute path, or empty */
+  SLUICE_ERROR_WRONG_STATE = 19,      /* closed handle, put outside a step, double close, ... */
+  /* what was found in the file system */
+  SLUICE_ERROR_NOT_FOUND = 20,
+  SLUICE_ERROR_EXISTS = 21,
+  SLUICE_ERROR_PERMISSION = 22,
+  SLUICE_ERROR_IO = 23,
+  SLUICE_ERROR_NO_SPACE = 24,
+  SLUICE_ERROR_TRUNCATED = 25,
+  SLUICE_ERROR_FORMAT = 26,
+  SLUICE_ERROR_VERSION = 27,
+  SLUICE_ERROR_DAMAGED = 28, /* a checksum does not match */
+  SLUICE_ERROR_CHANGED_OUTSIDE = 29,
+  SLUICE_ERROR_UNSUPPORTED = 30,
+  SLUICE_ERROR_LOCKED = 31, /* another process writes the file */
+  /* what happened between ranks */
+  SLUICE_ERROR_TIMEOUT = 40,
+  SLUICE_ERROR_DIVERGENT = 41,   /* ranks called a collective with different arguments */
+  SLUICE_ERROR_OVER_BUDGET = 42, /* one item alone exceeds the staging budget */
+  SLUICE_ERROR_MPI = 43,
+  SLUICE_ERROR_INTERNAL = 50 /* a broken invariant of the library itself */
+};
+
+/* Element types. Of a string of at most n bytes (UTF-8, padded with NUL): SLUICE_STRING(n). */
+typedef int32_t sluice_type;
+enum {
+  SLUICE_INT8 = 1,
+  SLUICE_INT16 = 2,
+  SLUICE_INT32 = 3,
+  SLUICE_INT64 = 4,
+  SLUICE_UINT8 = 5,
+  SLUICE_UINT16 = 6,
+  SLUICE_UINT32 = 7,
+  SLUICE_UINT64 = 8,
+  SLUICE_FLOAT32 = 9,
+  SLUICE_FLOAT64 = 10,
+  SLUICE_COMPLEX64 = 11,  /* two float */
+  SLUICE_COMPLEX128 = 12, /* two double */
+  SLUICE_BOOL = 13,       /* one byte, 0 or 1; in the file the boolean that h5py uses */
+  SLUICE_KIND_STRING = 14
+};
+#define SLUICE_STRING(bytes) ((sluice_type)(SLUICE_KIND_STRING + 256 * (bytes)))
+#define SLUICE_STRING_BYTES_MAX 8388607
+
+/* Dimensions of a variable, without the step; a variable with steps has one less. */
+#define SLUICE_RANK_MAX 8
+/* As count of an attribute: one value, not a list. */
+#define SLUICE_SCALAR (-1)
+/* As step: the newest. */
+#define SLUICE_LAST_STEP (-1)
+
+/* An open file, and a receipt of a commit. */
+typedef struct sluice_file sluice_file;
+typedef struct sluice_ticket sluice_ticket;
+/* A variable of one file, numbered from 0 in order of definition. */
+typedef int32_t sluice_variable;
+
+/* -- library ----------------------------------------------------------------------------------- */
+
+/* "1.2.3" */
+SLUICE_API const char* sluice_version(void);
+/* What MPI_Get_library_version says of the MPI that this library was linked to. Works before
+ * MPI_Init. Communicators of another MPI must not be handed in. */
+SLUICE_API const char* sluice_mpi_library(void);
+/* "out_of_bounds" for SLUICE_ERROR_OUT_OF_BOUNDS; "unknown" for numbers it does not know. */
+SLUICE_API const char* sluice_code_name(int code);
+/* "float64", "string[16]", as numpy would name it; "unknown". */
+SLUICE_API const char* sluice_type_name(sluice_type type);
+/* Bytes of one element in memory, 0 for what is no type. */
+SLUICE_API size_t sluice_type_bytes(sluice_type type);
+
+/* Message, code and rank (-1: not known) of the last failure on this handle; of NULL: of the last
+ * failure in this thread on any handle. "" and SLUICE_OK where nothing failed yet. */
+SLUICE_API const char* sluice_last_error(const sluice_file* file);
+SLUICE_API int sluice_last_error_code(const sluice_file* file);
+SLUICE_API int sluice_last_error_rank(const sluice_file* file);
+
+/* -- opening and closing ------------------------------------------------------------------------
+ *
+ * mode:    "r" reads; "w" writes under a temporary name and replaces an old file at the first
+ *          commit; "x" as "w", but SLUICE_ERROR_EXISTS where the file is there; "a" adds steps and
+ *          variables to a file that is there.
+ * options: lines in TOML form, e.g. "strategy = \"collective\"\nwriters = 4"; NULL or "": the
+ *          defaults. A name that is not known is SLUICE_ERROR_INVALID_ARGUMENT.
+ * file:    on success the handle, to be given to sluice_close() and sluice_free(). On failure NULL;
+ *          the message is sluice_last_error(NULL). */
+
+#ifndef SLUICE_NO_MPI_H
+/* Collective over comm (an intracommunicator), which is duplicated. */
+SLUICE_API int sluice_open(MPI_Comm comm, const char* path, const char* mode, const char* options,
+                           sluice_file** file);
+#endif
+/* The same for the integer handle of Fortran (MPI_Comm_c2f, or MPI_VAL of mpi_f08). */
+SLUICE_API int sluice_open_f(int comm, const char* path, const char* mode, const char* options,
+                             sluice_file** file);
+/* For this process alone, without MPI: neither uses nor starts it (except storage = "mpiio", which
+ * starts it where the program did not). */
+SLUICE_API int sluice_open_serial(const char* path, const char* mode, const char* options,
+                                  sluice_file** file);
+/* Commits what is not committed yet, and closes. Collective. The handle stays, for its messages,
+ * until sluice_free(). A second close is SLUICE_ERROR_WRONG_STATE, a failed one closes too. */
+SLUICE_API int sluice_close(sluice_file* file);
+/* Gives the handle back; NULL is fine. Of a file that is still open everything since the last
+ * commit is dropped; nothing is sent to other ranks. Use of a freed handle is
+ * SLUICE_ERROR_WRONG_STATE until another open has reused its place. */
+SLUICE_API void sluice_free(sluice_file* file);
+
+/* -- describing ---------------------------------------------------------------------------------
+ */
+
+typedef struct sluice_variable_options {
+  size_t size;                   /* set by SLUICE_VARIABLE_OPTIONS_INIT */
+  int32_t steps;                 /* 1: a value of the shape for every step */
+  int32_t partial;               /* 1: elements may be left out; they read as `fill` */
+  double fill;                   /* for partial variables */
+  const char* unit;              /* attribute "units"; NULL: none */
+  const char* description;       /* attribute "long_name"; NULL: none */
+  const char* const* dimensions; /* a name for each dimension, without the step; NULL: none */
+  const int64_t* chunk; /* tile of the file in elements, a number a dimension; NULL: chosen */
+  int32_t varying;      /* 1: each step has its own number of rows, see sluice_resize() */
+} sluice_variable_options;
+#define SLUICE_VARIABLE_OPTIONS_INIT \
+  { sizeof(sluice_variable_options), 0, 0, 0.0, NULL, NULL, NULL, NULL, 0 }
+
+/* A variable of file type `type` and a shape of `rank` (0: a scalar) numbers. "/" in the name makes
+ * groups. options: NULL for the defaults. Defining the same again gives the same variable; with
+ * another type or shape it is SLUICE_ERROR_EXISTS. Same. */
+SLUICE_API int sluice_define(sluice_file* file, const char* name, sluice_type type, int rank,
+                             const int64_t* shape, const sluice_variable_options* options,
+                             sluice_variable* variable);
+
+/* An attribute of the file (owner ""), of a group or of a variable (owner: its name): one value
+ * (count SLUICE_SCALAR) or a list of `count`. Kinds: every integer up to 64 bits (stored as 32 or
+ * 64 bits), float, double, bool (one value), and strings: of SLUICE_STRING(n), each n bytes,
+ * padded with NUL or shorter. Same. */
+SLUICE_API int sluice_set_attribute(sluice_file* file, const char* owner, const char* name,
+                                    sluice_type type, int64_t count, const void* values);
+/* One string, or a list of them, each ended by NUL. Same. */
+SLUICE_API int sluice_set_text(sluice_file* file, const char* owner, const char* name,
+                               const char* text);
+SLUICE_API int sluice_set_texts(sluice_file* file, const char* owner, const char* name,
+                                int64_t count, const char* const* texts);
+
+/* -- writing ------------------------------------------------------------------------------------
+ */
+
+/* Which part of a variable, and where it lies in memory. Each array has `rank` numbers; NULL is the
+ * default. */
+typedef struct sluice_selection {
+  size_t size;                 /* set by SLUICE_SELECTION_INIT */
+  const int64_t* start;        /* first element of the part; NULL: zeros */
+  const int64_t* count;        /* NULL: up to the end of the shape; 0 in it: nothing */
+  const int64_t* memory_shape; /* the whole array in memory (ghost cells); NULL: count */
+  const int64_t* memory_start; /* where the part begins in it; NULL: zeros */
+  const int64_t* stride_bytes; /* memory that is not dense: from one element to the next, in each
+                                  dimension, may be negative; `data` is the part's first element,
+                                  memory_shape and memory_start must be NULL. Such data is copied
+                                  at once, within the budget. NULL: dense */
+  int32_t allow_overflow;      /* 1: a narrowing conversion may lose values */
+} sluice_selection;
+#define SLUICE_SELECTION_INIT \
+  { sizeof(sluice_selection), NULL, NULL, NULL, NULL, NULL, 0 }
+
+/* Between begin and end the step's puts are made. time: NaN where there is none. Local. */
+SLUICE_API int sluice_begin_step(sluice_file* file, double time);
+/* Writes and commits the step. Collective. On failure the file holds the steps before this one.
+ * ticket: NULL, or the receipt, to be given to sluice_ticket_free(). */
+SLUICE_API int sluice_end_step(sluice_file* file, sluice_ticket** ticket);
+/* Instead of sluice_end_step() where this rank cannot go on with the step: every rank's
+ * sluice_end_step() fails with `why` (NULL: "abandoned"), and the file holds the steps before it.
+ * Outside a step: the same instead of sluice_flush() or sluice_close(), for what was put there.
+ * Collective with the other ranks' end, flush or close. SLUICE_OK where that came about. */
+SLUICE_API int sluice_abandon_step(sluice_file* file, const char* why);
+
+/* How many rows (elements of the first dimension) a varying variable has in this step, before
+ * anything of it is put; without the call as many as its shape says. Same. */
+SLUICE_API int sluice_resize(sluice_file* file, sluice_variable variable, int64_t rows);
+
+/* This rank's part of a variable, from dense row-major memory of `type`: any number of times, also
+ * parts without elements, or none at all. rank: of start and count, and of the variable. A variable
+ * with steps: inside a step; a fixed one: anywhere. Small parts that follow one another are copied
+ * and joined, so that single elements are cheap. */
+SLUICE_API int sluice_put(sluice_file* file, sluice_variable variable, sluice_type type,
+                          const void* data, int rank, const int64_t* start, const int64_t* count);
+/* The same with all that a selection says; NULL: the whole variable. */
+SLUICE_API int sluice_put_selection(sluice_file* file, sluice_variable variable, sluice_type type,
+                                    const void* data, int rank, const sluice_selection* selection);
+/* One element at `at` (`rank` indices). `value` is copied. */
+SLUICE_API int sluice_put_value(sluice_file* file, sluice_variable variable, sluice_type type,
+                                const void* value, int rank, const int64_t* at);
+/* Rows by global index: row i of `data` (row-major, all dimensions but the first) goes to row
+ * ids[i]. Rows may come from any rank in any order, each exactly once, unless the variable is
+ * partial. ids must stay unchanged as long as the data. */
+SLUICE_API int sluice_put_rows(sluice_file* file, sluice_variable variable, sluice_type type,
+                               const void* data, int64_t rows, const int64_t* ids);
+/* Commits what was put outside steps. Collective. ticket: as in sluice_end_step(). */
+SLUICE_API int sluice_flush(sluice_file* file, sluice_ticket** ticket);
+
+/* Of a receipt: the step, whether it survives kill -9 and a power cut, and waiting until that will
+ * not change any more. Local. A ticket may be asked after its file is closed. */
+SLUICE_API int sluice_ticket_step(const sluice_ticket* ticket, int64_t* step);
+SLUICE_API int sluice_ticket_durable(const sluice_ticket* ticket, int32_t* durable);
+SLUICE_API int sluice_ticket_wait(const sluice_ticket* ticket);
+SLUICE_API void sluice_ticket_free(sluice_ticket* ticket);
+
+/* -- what is there (writing and reading) --------------------------------------------------------
+ */
+
+typedef struct sluice_variable_info {
+  size_t size;      /* set by SLUICE_VARIABLE_INFO_INIT */
+  const char* name; /* the file's */
+  sluice_type type;
+  int32_t rank;  /* numbers in shape */
+  int32_t steps; /* 1: a value for every step */
+  int32_t partial;
+  double fill;
+  int64_t shape[SLUICE_RANK_MAX]; /* without the step; of a varying variable: the most */
+  int32_t varying;
+} sluice_variable_info;
+#define SLUICE_VARIABLE_INFO_INIT \
+  { sizeof(sluice_variable_info), NULL, 0, 0, 0, 0, 0.0, {0}, 0 }
+
+SLUICE_API int sluice_variable_count(sluice_file* file, int32_t* count);
+/* By name; SLUICE_ERROR_NOT_FOUND says which there are. */
+SLUICE_API int sluice_find(sluice_file* file, const char* name, sluice_variable* variable);
+SLUICE_API int sluice_info(sluice_file* file, sluice_variable variable, sluice_variable_info* info);
+/* The shape of one step, `rank` numbers as sluice_info() tells: that of the variable, but for
+ * varying ones, which may have fewer rows. Reading only. */
+SLUICE_API int sluice_shape(sluice_file* file, sluice_variable variable, int64_t step, int rank,
+                            int64_t* shape);
+/* Committed steps. */
+SLUICE_API int sluice_steps(sluice_file* file, int64_t* steps);
+/* The time given to sluice_begin_step(), NaN where none was. Reading only. */
+SLUICE_API int sluice_time(sluice_file* file, int64_t step, double* time);
+/* Of an open handle: 1 where it reads, 0 where it writes. */
+SLUICE_API int sluice_is_reading(sluice_file* file, int32_t* reading);
+
+/* Attributes; of a file that is being read. `count` of sluice_attribute_info is SLUICE_SCALAR for
+ * one value; `type` of strings is SLUICE_STRING(length of the longest, at least 1). */
+SLUICE_API int sluice_attribute_count(sluice_file* file, const char* owner, int64_t* count);
+SLUICE_API int sluice_attribute_name(sluice_file* file, const char* owner, int64_t index,
+                                     const char** name);
+SLUICE_API int sluice_has_attribute(sluice_file* file, const char* owner, const char* name,
+                                    int32_t* has);
+SLUICE_API int sluice_attribute_info(sluice_file* file, const char* owner, const char* name,
+                                     sluice_type* type, int64_t* count);
+/* Into room for `capacity` values of `type`: numbers are converted (SLUICE_ERROR_OVERFLOW where one
+ * does not fit), strings padded with NUL to the n bytes of SLUICE_STRING(n). */
+SLUICE_API int sluice_get_attribute(sluice_file* file, const char* owner, const char* name,
+                                    sluice_type type, int64_t capacity, void* values);
+/* A string as it is, `index` of a list (0 for one string). The file's. */
+SLUICE_API int sluice_get_text(sluice_file* file, const char* owner, const char* name,
+                               int64_t index, const char** text);
+
+/* -- reading ------------------------------------------------------------------------------------
+ */
+
+/* A part of one step (SLUICE_LAST_STEP: the newest; ignored for fixed variables) into dense
+ * row-major memory of `type`, converted. Each rank its own part; counts of 0 are fine. Collective.
+ */
+SLUICE_API int sluice_get(sluice_file* file, sluice_variable variable, sluice_type type, void* data,
+                          int rank, const int64_t* start, const int64_t* count, int64_t step);
+/* The same with all that a selection says; NULL: the whole variable. Collective. */
+SLUICE_API int sluice_get_selection(sluice_file* file, sluice_variable variable, sluice_type type,
+                                    void* data, int rank, const sluice_selection* selection,
+                                    int64_t step);
+/* Rows by global index, each rank its own, repeats allowed. Collective. */
+SLUICE_API int sluice_get_rows(sluice_file* file, sluice_variable variable, sluice_type type,
+                               void* data, int64_t rows, const int64_t* ids, int64_t step);
+/* Looks again at a file that another program is still writing: its newest steps, variables and
+ * attributes. Variables keep their numbers. Collective. */
+SLUICE_API int sluice_refresh(sluice_file* file);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

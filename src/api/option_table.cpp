@@ -1,0 +1,214 @@
+#include "api/option_table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "model/name.hpp"
+#include "sluice/error.hpp"
+
+namespace sluice::settings {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& text, const std::string& expected) {
+  throw Error(Code::invalid_argument, model::quoted(text) + " is no " + expected);
+}
+
+std::string trimmed(const std::string& text) {
+  const std::size_t first = text.find_first_not_of(" \t");
+  const std::size_t last = text.find_last_not_of(" \t");
+  return first == std::string::npos ? "" : text.substr(first, last - first + 1);
+}
+
+template <class T>
+T number(const std::string& text, const char* expected) {
+  const std::string bare = trimmed(text);
+  T value{};
+  const auto [end, error] = std::from_chars(bare.data(), bare.data() + bare.size(), value);
+  if (error != std::errc{} || end != bare.data() + bare.size()) {
+    refuse(text, expected);
+  }
+  return value;
+}
+
+template <class T>
+std::string shortest(T value) {
+  std::array<char, 32> digits{};
+  const auto result = std::to_chars(digits.data(), digits.data() + digits.size(), value);
+  return {digits.data(), result.ptr};
+}
+
+constexpr std::array<std::pair<const char*, std::uint64_t>, 4> units{
+    {{"TiB", 1ULL << 40}, {"GiB", 1ULL << 30}, {"MiB", 1ULL << 20}, {"KiB", 1ULL << 10}}};
+
+std::uint64_t bytes(const std::string& text) {
+  constexpr const char* expected = "number of bytes: say 4194304, or 4 MiB (KiB, MiB, GiB, TiB)";
+  const std::string bare = trimmed(text);
+  const std::size_t letters = bare.find_first_not_of("0123456789");
+  if (letters == std::string::npos) {
+    return number<std::uint64_t>(bare, expected);
+  }
+  const std::string unit = trimmed(bare.substr(letters));
+  const auto found =
+      std::find_if(units.begin(), units.end(), [&](const auto& u) { return unit == u.first; });
+  const auto count = number<std::uint64_t>(bare.substr(0, letters), expected);
+  std::uint64_t product = 0;
+  if (found == units.end() || __builtin_mul_overflow(count, found->second, &product)) {
+    refuse(text, expected);
+  }
+  return product;
+}
+
+bool boolean(const std::string& text) {
+  const std::string bare = trimmed(text);
+  for (const char* yes : {"true", "1", "yes", "on"}) {
+    if (bare == yes) {
+      return true;
+    }
+  }
+  for (const char* no : {"false", "0", "no", "off"}) {
+    if (bare == no) {
+      return false;
+    }
+  }
+  refuse(text, "boolean: say true or false");
+}
+
+constexpr std::array<const char*, 4> durabilities{"none", "close", "step", "automatic"};
+constexpr std::array<const char*, 3> checks{"off", "volume", "full"};
+
+template <class Enum, std::size_t count>
+Enum word(const std::string& text, const std::array<const char*, count>& words) {
+  const auto found = std::find(words.begin(), words.end(), trimmed(text));
+  if (found == words.end()) {
+    std::string expected = "word that is known here: use one of";
+    for (const char* candidate : words) {
+      expected += std::string(candidate == words.front() ? " " : ", ") + candidate;
+    }
+    refuse(text, expected);
+  }
+  return static_cast<Enum>(found - words.begin());
+}
+
+// One line each: how an option's value becomes text and back.
+template <auto field>
+Option text_option(const char* name, const char* help) {
+  return {name, help, [](const Options& o) { return o.*field; },
+          [](Options& o, const std::string& text) { o.*field = text; }};
+}
+template <auto field>
+Option count_option(const char* name, const char* help) {
+  return {name, help, [](const Options& o) { return std::to_string(o.*field); },
+          [](Options& o, const std::string& text) {
+            o.*field = number<int>(text, "whole number");
+            if (o.*field < 0) {
+              refuse(text, "number of ranks: it must not be negative");
+            }
+          }};
+}
+template <auto field>
+Option bytes_option(const char* name, const char* help) {
+  return {name, help, [](const Options& o) { return bytes_text(o.*field); },
+          [](Options& o, const std::string& text) { o.*field = bytes(text); }};
+}
+
+std::vector<Option> make_table() {
+  return {
+      text_option<&Options::format>("format", "hdf5 | netcdf4 | npy | auto: by the name's ending"),
+      text_option<&Options::form>("form", "of hdf5: stacked | grouped (a group a step)"),
+      text_option<&Options::strategy>("strategy", "who writes what"),
+      count_option<&Options::writers>("writers", "ranks, or groups of them, that write; 0: nodes"),
+      count_option<&Options::first_writer>("first_writer", "rank of the first writer"),
+      count_option<&Options::writer_spacing>("writer_spacing",
+                                             "ranks from writer to writer; 0: spread evenly"),
+      text_option<&Options::writer_map>("writer_map", "spaced | node | a list of ranks 0,4,8"),
+      count_option<&Options::readers>("readers", "ranks that read from disk; 0: all"),
+      text_option<&Options::tiles>("tiles", "tile to writer: long | cyclic"),
+      bytes_option<&Options::tile_bytes>("tile", "file space with one writer; 0: the stripe"),
+      bytes_option<&Options::stripe_bytes>("stripe", "of the file system; 0: as it says"),
+      text_option<&Options::parts_dir>("parts_dir", "where file-per-* puts its parts"),
+      count_option<&Options::ranks_per_node>("ranks_per_node", "pretend such nodes; 0: real ones"),
+      text_option<&Options::storage>("storage", "direct | posix | mpiio | auto"),
+      text_option<&Options::hints>("hints", "of MPI-IO: cb_nodes=1,romio_cb_write=enable"),
+      bytes_option<&Options::budget_bytes>("budget", "staging memory of one rank"),
+      {"durability", "none | close | step | automatic: the strongest that the format offers",
+       [](const Options& o) {
+         return std::string(durabilities[static_cast<std::size_t>(o.durability)]);
+       },
+       [](Options& o, const std::string& text) {
+         o.durability = word<Durability>(text, durabilities);
+       }},
+      {"check", "of overlaps and holes: off | volume | full",
+       [](const Options& o) { return std::string(checks[static_cast<std::size_t>(o.check)]); },
+       [](Options& o, const std::string& text) { o.check = word<Check>(text, checks); }},
+      {"checksum", "write checksums where the format has a place, check them when reading",
+       [](const Options& o) { return std::string(o.checksum ? "true" : "false"); },
+       [](Options& o, const std::string& text) { o.checksum = boolean(text); }},
+      {"timeout_s", "limit of one collective wait; 0: none",
+       [](const Options& o) { return shortest(o.timeout_s); },
+       [](Options& o, const std::string& text) {
+         o.timeout_s = number<double>(text, "number of seconds");
+         if (!(o.timeout_s >= 0)) {
+           refuse(text, "number of seconds: it must not be negative");
+         }
+       }},
+  };
+}
+
+}  // namespace
+
+std::span<const Option> option_table() {
+  static const std::vector<Option> table = make_table();
+  return table;
+}
+
+const Option* find_option(std::string_view name) {
+  const auto table = option_table();
+  const auto found =
+      std::find_if(table.begin(), table.end(), [&](const Option& o) { return o.name == name; });
+  return found == table.end() ? nullptr : &*found;
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t above = row[j + 1];
+      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      row[j + 1] = std::min({replaced, above + 1, row[j] + 1});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+const Option& nearest_option(std::string_view name) {
+  const auto table = option_table();
+  // A name with its unit behind it, as the fields of Options have, is not far.
+  const auto distance = [&](const Option& option) {
+    const bool has_unit = name.starts_with(option.name) &&
+                          name.substr(std::string_view(option.name).size()).starts_with("_");
+    return has_unit ? 0 : edit_distance(name, option.name);
+  };
+  return *std::min_element(table.begin(), table.end(), [&](const Option& a, const Option& b) {
+    return distance(a) < distance(b);
+  });
+}
+
+std::string bytes_text(std::uint64_t bytes) {
+  for (const auto& [unit, size] : units) {
+    if (bytes != 0 && bytes % size == 0) {
+      return std::to_string(bytes / size) + " " + unit;
+    }
+  }
+  return std::to_string(bytes);
+}
+
+}  // namespace sluice::settings

@@ -1,0 +1,35 @@
+// Every option of a file, once: its name in sluice.toml, in SLUICE_<NAME> and in the C interface's
+// option string, what it means, and how its value is written and read as text.
+//
+// Invariant: set(get(options)) changes nothing, for every option and every value.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "sluice/options.hpp"
+
+namespace sluice::settings {
+
+struct Option {
+  const char* name;
+  const char* help;
+  std::string (*get)(const Options& options);
+  /// Error invalid_argument says what is expected.
+  void (*set)(Options& options, const std::string& text);
+};
+
+std::span<const Option> option_table();
+/// nullptr where there is none.
+const Option* find_option(std::string_view name);
+
+/// How many letters must be inserted, removed or replaced to make `a` of `b`.
+std::size_t edit_distance(std::string_view a, std::string_view b);
+/// The option whose name is nearest to `name`.
+const Option& nearest_option(std::string_view name);
+
+/// "4 MiB" and the like; "0" for 0.
+std::string bytes_text(std::uint64_t bytes);
+
+}  // namespace sluice::settings

@@ -1,0 +1,158 @@
+#include "api/settings.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <unistd.h>
+
+#include "api/option_table.hpp"
+#include "exec/agree.hpp"
+#include "model/bytes.hpp"
+#include "model/name.hpp"
+#include "storage/storage.hpp"
+
+namespace sluice::settings {
+
+namespace {
+
+constexpr const char* prefix = "SLUICE_";
+constexpr const char* config_variable = "SLUICE_CONFIG";
+constexpr const char* explain_variable = "SLUICE_EXPLAIN";
+constexpr const char* default_file = "sluice.toml";
+/// A settings file has a few lines; a larger one is something else.
+constexpr std::uint64_t most_file_bytes = 1 << 20;
+
+std::string variable_of(const Option& option) {
+  std::string name = prefix;
+  for (const char* c = option.name; *c != '\0'; ++c) {
+    name += static_cast<char>(*c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c);
+  }
+  return name;
+}
+
+/// Other programs have variables of this prefix too, so only what looks like a slip is refused.
+void refuse_slip(const std::string& name) {
+  constexpr std::size_t slip = 2;
+  std::vector<std::string> known{config_variable, explain_variable};
+  for (const Option& option : option_table()) {
+    known.push_back(variable_of(option));
+  }
+  for (const std::string& candidate : known) {
+    if (edit_distance(name, candidate) <= slip && name != candidate) {
+      throw Error(Code::invalid_argument, "environment: " + model::quoted(name) +
+                                              " is not known: did you mean " + candidate + "?");
+    }
+  }
+}
+
+std::string read_file(const std::string& path) {
+  const auto storage = storage::make_posix();
+  const auto file = storage->open(path, storage::Access::read);
+  if (file->size() > most_file_bytes) {
+    throw Error(Code::format, path + ": " + std::to_string(file->size()) +
+                                  " bytes are too many for a settings file");
+  }
+  std::string text(file->size(), '\0');
+  text.resize(file->read(0, std::as_writable_bytes(std::span(text))));
+  return text;
+}
+
+std::vector<Override> overrides_of_file(const std::string& path) {
+  const char* told = std::getenv(config_variable);
+  const std::string file = told != nullptr ? told : default_file;
+  if (file.empty() || (told == nullptr && !storage::make_posix()->exists(file))) {
+    return {};
+  }
+  return overrides_of_toml(read_file(file), file, path);
+}
+
+}  // namespace
+
+std::vector<Override> overrides_of_environment(const char* const* environment) {
+  std::vector<Override> overrides;
+  for (; *environment != nullptr; ++environment) {
+    const std::string entry = *environment;
+    const std::size_t equals = entry.find('=');
+    if (entry.rfind(prefix, 0) != 0 || equals == std::string::npos) {
+      continue;
+    }
+    const std::string name = entry.substr(0, equals);
+    const auto table = option_table();
+    const auto option = std::find_if(table.begin(), table.end(),
+                                     [&](const Option& o) { return variable_of(o) == name; });
+    if (option != table.end()) {
+      overrides.push_back({option->name, entry.substr(equals + 1), name});
+    } else if (name != config_variable && name != explain_variable) {
+      refuse_slip(name);
+    }
+  }
+  return overrides;
+}
+
+void override_with(const std::vector<Override>& overrides, Options& options) {
+  for (const Override& one : overrides) {
+    try {
+      find_option(one.name)->set(options, one.value);
+    } catch (const Error& e) {
+      throw Error(e.code(), one.from + ": " + one.name + ": " + e.what());
+    }
+  }
+}
+
+Settings resolve(exec::Transport& transport, const std::string& path, const Options& code) {
+  const auto message = exec::on_root(transport, 0, [&] {
+    std::vector<Override> found = overrides_of_file(path);
+    const std::vector<Override> more = overrides_of_environment(environ);
+    found.insert(found.end(), more.begin(), more.end());
+    Options scratch = code;
+    override_with(found, scratch);
+    const char* explain = std::getenv(explain_variable);
+    model::ByteWriter out;
+    out.put(explain != nullptr && std::strcmp(explain, "") != 0 && std::strcmp(explain, "0") != 0);
+    out.put(found.size());
+    for (const Override& one : found) {
+      out.put(one.name);
+      out.put(one.value);
+      out.put(one.from);
+    }
+    return out.take();
+  });
+  model::ByteReader in(message);
+  Settings settings;
+  settings.explain = in.get<bool>();
+  for (auto left = in.get<std::size_t>(); left > 0; --left) {
+    Override one;
+    one.name = in.get_string();
+    one.value = in.get_string();
+    one.from = in.get_string();
+    settings.overrides.push_back(std::move(one));
+  }
+  settings.options = code;
+  override_with(settings.overrides, settings.options);
+  return settings;
+}
+
+std::string explain_options(const std::string& path, const Settings& settings) {
+  std::map<std::string, std::string> origin;
+  for (const Override& one : settings.overrides) {
+    origin[one.name] = one.from;
+  }
+  const Options defaults;
+  std::string text = "sluice: " + path + ": options\n";
+  for (const Option& option : option_table()) {
+    const std::string value = option.get(settings.options);
+    const auto found = origin.find(option.name);
+    const std::string from = found != origin.end()           ? found->second
+                             : value != option.get(defaults) ? "code"
+                                                             : "default";
+    std::string line = std::string("  ") + option.name;
+    line.resize(std::max<std::size_t>(line.size() + 1, 18), ' ');
+    line += value.empty() ? "\"\"" : value;
+    line.resize(std::max<std::size_t>(line.size() + 1, 38), ' ');
+    text += line + from + "\n";
+  }
+  return text;
+}
+
+}  // namespace sluice::settings

@@ -1,0 +1,133 @@
+// The one place that knows TOML.
+#define TOML_ENABLE_FORMATTERS 0
+#include <array>
+#include <charconv>
+#include <toml++/toml.h>
+
+#include "api/option_table.hpp"
+#include "api/settings.hpp"
+#include "sluice/error.hpp"
+
+namespace sluice::settings {
+
+namespace {
+
+std::string place(const std::string& file, const toml::node& node) {
+  return file + ", line " + std::to_string(node.source().begin.line);
+}
+
+/// A value as the option table reads it: lists with commas, tables (of hints) as key=value.
+std::string text_of(const toml::node& node, const std::string& where) {
+  if (const auto* text = node.as_string()) {
+    return text->get();
+  }
+  if (const auto* number = node.as_integer()) {
+    return std::to_string(number->get());
+  }
+  if (const auto* flag = node.as_boolean()) {
+    return flag->get() ? "true" : "false";
+  }
+  if (const auto* real = node.as_floating_point()) {
+    std::array<char, 32> digits{};
+    const auto result = std::to_chars(digits.data(), digits.data() + digits.size(), real->get());
+    return {digits.data(), result.ptr};
+  }
+  std::string joined;
+  if (const auto* list = node.as_array()) {
+    for (const toml::node& item : *list) {
+      joined += (joined.empty() ? "" : ",") + text_of(item, where);
+    }
+    return joined;
+  }
+  if (const auto* table = node.as_table()) {
+    for (const auto& [key, value] : *table) {
+      joined += (joined.empty() ? "" : ",") + std::string(key.str()) + "=" + text_of(value, where);
+    }
+    return joined;
+  }
+  throw Error(Code::invalid_argument, where + ": dates and times are no value of an option");
+}
+
+const Option& known_option(std::string_view key, const std::string& where) {
+  const Option* option = find_option(key);
+  if (option == nullptr) {
+    throw Error(Code::invalid_argument, where + ": no option is called \"" + std::string(key) +
+                                            "\": did you mean " + nearest_option(key).name + "?");
+  }
+  return *option;
+}
+
+/// One option, checked even where it is not for this output.
+Override take_one(const toml::key& key, const toml::node& value, const std::string& file,
+                  const std::string& from) {
+  const std::string where = place(file, value);
+  const Option& option = known_option(key.str(), where);
+  const Override found{option.name, text_of(value, where), from};
+  try {
+    Options scratch;
+    option.set(scratch, found.value);
+  } catch (const Error& e) {
+    throw Error(e.code(), where + ": " + option.name + ": " + e.what());
+  }
+  return found;
+}
+
+toml::table parse(const std::string& text, const std::string& file) {
+  try {
+    return toml::parse(text, file);
+  } catch (const toml::parse_error& e) {
+    throw Error(Code::format, file + ", line " + std::to_string(e.source().begin.line) + ": " +
+                                  std::string(e.description()));
+  }
+}
+
+bool is_for(std::string_view table, const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
+  const std::size_t dot = name.rfind('.');
+  return table == name || table == path ||
+         (dot != std::string::npos && table == name.substr(0, dot));
+}
+
+}  // namespace
+
+std::vector<Override> overrides_of_toml(const std::string& text, const std::string& file,
+                                        const std::string& path) {
+  const toml::table root = parse(text, file);
+  std::vector<Override> general;
+  std::vector<Override> special;
+  for (const auto& [key, value] : root) {
+    const toml::table* table = value.as_table();
+    if (table == nullptr || find_option(key.str()) != nullptr) {
+      general.push_back(take_one(key, value, file, file));
+      continue;
+    }
+    const std::string from = file + " [" + std::string(key.str()) + "]";
+    for (const auto& [inner, inner_value] : *table) {
+      Override found = take_one(inner, inner_value, file, from);
+      if (is_for(key.str(), path)) {
+        special.push_back(std::move(found));
+      }
+    }
+  }
+  general.insert(general.end(), special.begin(), special.end());
+  return general;
+}
+
+}  // namespace sluice::settings
+
+namespace sluice {
+
+Options parse_options(const std::string& text, const Options& base) {
+  const std::string where = "options";
+  std::vector<settings::Override> overrides;
+  const toml::table root = settings::parse(text, where);
+  for (const auto& [key, value] : root) {
+    overrides.push_back(settings::take_one(key, value, where, where));
+  }
+  Options options = base;
+  settings::override_with(overrides, options);
+  return options;
+}
+
+}  // namespace sluice

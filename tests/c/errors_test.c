@@ -1,0 +1,207 @@
+/* What a program may do wrong: each is a clear error, none a crash, and the file stays right. */
+#include <sluice/sluice.h>
+
+#include "check.h"
+
+static int rank, ranks;
+static const char* const options = "durability = \"none\"\ntimeout_s = 20";
+static char path[512];
+
+static sluice_file* open_file(const char* mode) {
+  sluice_file* file = NULL;
+  OK(sluice_open(MPI_COMM_WORLD, path, mode, options, &file));
+  return file;
+}
+
+static void check_opening(void) {
+  sluice_file* file = NULL;
+  FAILS(sluice_open(MPI_COMM_WORLD, in_folder("none.h5"), "r", NULL, &file), SLUICE_ERROR_NOT_FOUND,
+        "none.h5");
+  CHECK(file == NULL && sluice_last_error_code(NULL) == SLUICE_ERROR_NOT_FOUND);
+  FAILS(sluice_open(MPI_COMM_WORLD, path, "rw", NULL, &file), SLUICE_ERROR_INVALID_ARGUMENT,
+        "r, w, x, a");
+  FAILS(sluice_open(MPI_COMM_WORLD, path, "w", "strategie = \"serial\"", &file),
+        SLUICE_ERROR_INVALID_ARGUMENT, "strategie");
+  FAILS(sluice_open(MPI_COMM_WORLD, NULL, "w", NULL, &file), SLUICE_ERROR_INVALID_ARGUMENT, "path");
+  FAILS(sluice_open(MPI_COMM_WORLD, path, "w", NULL, NULL), SLUICE_ERROR_INVALID_ARGUMENT,
+        "handle");
+  FAILS(sluice_open(MPI_COMM_NULL, path, "w", NULL, &file), SLUICE_ERROR_INVALID_ARGUMENT,
+        "MPI_COMM_NULL");
+}
+
+/* Each wrong call fails at once with its reason, and so does the step, on every rank. */
+static void fail_step(sluice_file* out, int which, sluice_variable x, sluice_variable fixed) {
+  const int64_t start[2] = {2 * rank, 0}, count[2] = {2, 3}, far[2] = {2 * ranks, 0};
+  const int64_t back[2] = {-1, 0};
+  const double data[6] = {0};
+  const char text[8] = "text";
+  const sluice_type f64 = SLUICE_FLOAT64;
+  OK(sluice_begin_step(out, 0));
+  switch (which) {
+    case 0:
+      FAILS(sluice_put(out, x, f64, data, 1, start, count), SLUICE_ERROR_INVALID_ARGUMENT,
+            "1 dimensions");
+      break;
+    case 1:
+      FAILS(sluice_put(out, x, SLUICE_STRING(8), text, 2, start, count), SLUICE_ERROR_TYPE_MISMATCH,
+            "string[8]");
+      break;
+    case 2:
+      FAILS(sluice_put(out, x, f64, data, 2, far, count), SLUICE_ERROR_OUT_OF_BOUNDS, "outside");
+      break;
+    case 3:
+      FAILS(sluice_put(out, x, f64, data, 2, back, count), SLUICE_ERROR_INVALID_ARGUMENT, "-1");
+      break;
+    case 4:
+      FAILS(sluice_put(out, 99, f64, data, 2, start, count), SLUICE_ERROR_INVALID_ARGUMENT,
+            "no variable 99");
+      break;
+    case 5:
+      FAILS(sluice_put(out, x, f64, NULL, 2, start, count), SLUICE_ERROR_INVALID_ARGUMENT, "null");
+      break;
+    case 6:
+      FAILS(sluice_put(out, x, 77, data, 2, start, count), SLUICE_ERROR_INVALID_ARGUMENT,
+            "no sluice_type");
+      break;
+    case 7:
+      FAILS(sluice_put_value(out, x, f64, data, 2, NULL), SLUICE_ERROR_INVALID_ARGUMENT, "NULL");
+      break;
+    case 8:
+      FAILS(sluice_put_rows(out, x, f64, data, -1, start), SLUICE_ERROR_INVALID_ARGUMENT, "-1");
+      break;
+    case 9:
+      FAILS(sluice_begin_step(out, 1), SLUICE_ERROR_WRONG_STATE, "has not ended");
+      break;
+    default:
+      FAILS(sluice_resize(out, fixed, 1), SLUICE_ERROR_INVALID_ARGUMENT, "fixed");
+  }
+  CHECK(strlen(sluice_last_error(out)) > 10 && sluice_last_error_code(out) != SLUICE_OK);
+  CHECK(sluice_end_step(out, NULL) != SLUICE_OK);
+}
+
+enum { wrong_calls = 11 };
+
+/* After all the failures the file takes a step; and what is closed stays closed. */
+static void check_steps_and_end(sluice_file* out, sluice_variable x, sluice_variable fixed) {
+  const int64_t start[2] = {2 * rank, 0}, count[2] = {2, 3};
+  const double data[6] = {1, 2, 3, 4, 5, 6};
+  OK(sluice_begin_step(out, 1));
+  OK(sluice_put(out, x, SLUICE_FLOAT64, data, 2, start, count));
+  FAILS(sluice_close(out), SLUICE_ERROR_WRONG_STATE, "end the step");
+  OK(sluice_end_step(out, NULL));
+
+  /* One rank cannot go on with its step: every rank's end says why. */
+  OK(sluice_begin_step(out, 2));
+  if (rank == ranks - 1) {
+    OK(sluice_abandon_step(out, "the solver diverged"));
+  } else {
+    FAILS(sluice_end_step(out, NULL), SLUICE_ERROR_WRONG_STATE, "the solver diverged");
+    CHECK(sluice_last_error_rank(out) == ranks - 1);
+  }
+  OK(sluice_put(out, fixed, SLUICE_FLOAT64, data, 2, start, count));
+  OK(sluice_close(out));
+  FAILS(sluice_close(out), SLUICE_ERROR_WRONG_STATE, "closed already");
+  FAILS(sluice_begin_step(out, 3), SLUICE_ERROR_WRONG_STATE, "closed");
+  FAILS(sluice_put(out, x, SLUICE_FLOAT64, data, 2, start, count), SLUICE_ERROR_WRONG_STATE,
+        "closed");
+  FAILS(sluice_end_step(out, NULL), SLUICE_ERROR_WRONG_STATE, "closed");
+  FAILS(sluice_abandon_step(out, NULL), SLUICE_ERROR_WRONG_STATE, "closed");
+  sluice_free(out);
+  FAILS(sluice_close(out), SLUICE_ERROR_WRONG_STATE, "sluice_free");
+  FAILS(sluice_put(out, x, SLUICE_FLOAT64, data, 2, start, count), SLUICE_ERROR_WRONG_STATE,
+        "sluice_free");
+  FAILS(sluice_close(NULL), SLUICE_ERROR_INVALID_ARGUMENT, "NULL");
+  sluice_free(NULL);
+}
+
+static void check_writing(void) {
+  sluice_file* out = open_file("w");
+  const int64_t shape[2] = {2 * ranks, 3}, start[2] = {2 * rank, 0}, count[2] = {2, 3};
+  const int64_t negative[2] = {-4, 3};
+  const double data[6] = {1, 2, 3, 4, 5, 6};
+  sluice_variable x = -1, fixed = -1, other = -1;
+  sluice_variable_options steps = SLUICE_VARIABLE_OPTIONS_INIT;
+  steps.steps = 1;
+  OK(sluice_define(out, "x", SLUICE_FLOAT64, 2, shape, &steps, &x));
+  OK(sluice_define(out, "fixed", SLUICE_FLOAT64, 2, shape, NULL, &fixed));
+
+  FAILS(sluice_put(out, x, SLUICE_FLOAT64, data, 2, start, count), SLUICE_ERROR_WRONG_STATE,
+        "begin_step");
+  CHECK(sluice_flush(out, NULL) == SLUICE_ERROR_WRONG_STATE);
+  FAILS(sluice_end_step(out, NULL), SLUICE_ERROR_WRONG_STATE, "no step under way");
+  for (int which = 0; which < wrong_calls; ++which) {
+    fail_step(out, which, x, fixed);
+  }
+  FAILS(sluice_define(out, "y", SLUICE_FLOAT64, 2, negative, NULL, &other),
+        SLUICE_ERROR_INVALID_ARGUMENT, "-4");
+  CHECK(sluice_flush(out, NULL) == SLUICE_ERROR_INVALID_ARGUMENT);
+  FAILS(sluice_define(out, "../y", SLUICE_FLOAT64, 2, shape, NULL, &other), SLUICE_ERROR_BAD_NAME,
+        "..");
+  CHECK(sluice_flush(out, NULL) == SLUICE_ERROR_BAD_NAME);
+  FAILS(sluice_define(out, "x", SLUICE_INT8, 2, shape, &steps, &other), SLUICE_ERROR_EXISTS, "x");
+  CHECK(sluice_flush(out, NULL) == SLUICE_ERROR_EXISTS);
+  steps.size = 3;
+  FAILS(sluice_define(out, "z", SLUICE_INT8, 2, shape, &steps, &other),
+        SLUICE_ERROR_INVALID_ARGUMENT, "_INIT");
+  CHECK(sluice_flush(out, NULL) == SLUICE_ERROR_INVALID_ARGUMENT);
+  FAILS(sluice_get(out, x, SLUICE_FLOAT64, (void*)data, 2, start, count, 0),
+        SLUICE_ERROR_WRONG_STATE, "writing");
+  check_steps_and_end(out, x, fixed);
+}
+
+static void check_reading(void) {
+  sluice_file* in = open_file("r");
+  const int64_t start[2] = {2 * rank, 0}, count[2] = {2, 3}, far[2] = {2 * ranks, 0};
+  double data[6] = {0};
+  int64_t steps = 0;
+  sluice_variable x = -1;
+  OK(sluice_steps(in, &steps));
+  CHECK(steps == 1);
+  OK(sluice_find(in, "x", &x));
+  FAILS(sluice_find(in, "y", &x), SLUICE_ERROR_NOT_FOUND, "fixed");
+  OK(sluice_find(in, "x", &x));
+  OK(sluice_get(in, x, SLUICE_FLOAT64, data, 2, start, count, 0));
+  CHECK(data[0] == 1 && data[5] == 6);
+  FAILS(sluice_get(in, x, SLUICE_FLOAT64, data, 2, start, count, 1), SLUICE_ERROR_OUT_OF_BOUNDS,
+        "step 1 of 1");
+  FAILS(sluice_begin_step(in, 0), SLUICE_ERROR_WRONG_STATE, "reading");
+
+  /* What one rank asks wrongly, the others need not wait for. */
+  const int is_wrong = rank == ranks - 1;
+  FAILS(sluice_get(in, x, SLUICE_FLOAT64, data, is_wrong ? 1 : 2, start, count, 0),
+        is_wrong ? SLUICE_ERROR_INVALID_ARGUMENT : SLUICE_ERROR_OUT_OF_BOUNDS,
+        is_wrong ? "1 dimensions" : "get x");
+  FAILS(sluice_get(in, x, SLUICE_FLOAT64, data, 2, is_wrong ? far : start, count, 0),
+        SLUICE_ERROR_OUT_OF_BOUNDS, "outside");
+  FAILS(sluice_get(in, x, is_wrong ? SLUICE_STRING(3) : SLUICE_FLOAT64, data, 2, start, count, 0),
+        SLUICE_ERROR_TYPE_MISMATCH, "string[3]");
+  FAILS(sluice_get(in, x, SLUICE_FLOAT64, is_wrong ? NULL : data, 2, start, count, 0),
+        SLUICE_ERROR_INVALID_ARGUMENT, "null");
+  const int64_t ids[1] = {is_wrong ? -1 : 0};
+  CHECK(sluice_get_rows(in, x, SLUICE_FLOAT64, data, 1, ids, 0) == SLUICE_ERROR_OUT_OF_BOUNDS);
+  OK(sluice_get(in, x, SLUICE_FLOAT64, data, 2, start, count, SLUICE_LAST_STEP));
+  OK(sluice_close(in));
+  sluice_free(in);
+}
+
+int main(int argc, char** argv) {
+  sluice_file* early = NULL;
+  CHECK(sluice_open_f(0, "early.h5", "w", NULL, &early) != SLUICE_OK && early == NULL);
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  if (rank == 0) {
+    make_folder();
+  }
+  MPI_Bcast(check_folder, (int)sizeof check_folder, MPI_CHAR, 0, MPI_COMM_WORLD);
+  snprintf(path, sizeof path, "%s", in_folder("errors.h5"));
+  check_opening();
+  check_writing();
+  check_reading();
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) {
+    remove_folder();
+  }
+  MPI_Finalize();
+  return check_failures != 0;
+}
