@@ -1,0 +1,22 @@
+"""Sluice: parallel arrays of a simulation in plain HDF5.
+
+    with sluice.open("spins.h5", "w", comm=MPI.COMM_WORLD, strategy="collective") as out:
+        with out.step(time=t):
+            out.put("spins", mine, shape=(atoms, 3), start=(first, 0))
+
+    with sluice.open("spins.h5") as f:
+        f["spins"][-1, 10:20]
+        f["spins"].attrs["units"], f.steps, f.times
+
+Dimensions are in numpy's order. "Collective" calls are made by every rank of the communicator, in
+the same order. Failures raise `sluice.Error`, whose `code` is one of `sluice.Code`.
+"""
+
+from ._attributes import Attributes
+from ._file import File, Step, Ticket, open
+from ._library import Code, Error, NotFoundError, mpi_library, version
+from ._variable import Variable
+
+__all__ = ["Attributes", "Code", "Error", "File", "NotFoundError", "Step", "Ticket", "Variable",
+           "mpi_library", "open", "version"]
+__version__ = version()

@@ -1,0 +1,80 @@
+"""Attributes as a mapping."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from typing import Any, Iterator
+
+import numpy as np
+
+from ._library import Code, Error, ffi, lib, text_of
+from ._types import address, as_dense, dtype_of, type_of
+
+
+class Attributes(MutableMapping):
+    """The attributes of a file or of one variable: name to value.
+
+    Values are bool, int, float, str, numpy scalars, or lists (one-dimensional arrays) of int, float
+    or str. Setting is for files being written, and every rank must set the same; the rest is for
+    files being read. An attribute cannot be removed.
+    """
+
+    def __init__(self, file: Any, owner: str):
+        self._file = file
+        self._owner = owner.encode()
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        call, owner, key = self._file._call, self._owner, name.encode()
+        if isinstance(value, str):
+            call(lib.sluice_set_text, owner, key, value.encode())
+            return
+        if isinstance(value, (list, tuple)) and value and all(isinstance(v, str) for v in value):
+            texts = [ffi.new("char[]", text.encode()) for text in value]
+            call(lib.sluice_set_texts, owner, key, len(texts), ffi.new("char*[]", texts))
+            return
+        array = as_dense(value)
+        if array.ndim > 1:
+            raise Error(Code.INVALID_ARGUMENT,
+                        f"attribute {name}: values of shape {array.shape}: only lists are stored")
+        count = lib.SLUICE_SCALAR if array.ndim == 0 else array.size
+        call(lib.sluice_set_attribute, owner, key, type_of(array.dtype), count, address(array))
+
+    def __getitem__(self, name: str) -> Any:
+        call, owner, key = self._file._call, self._owner, name.encode()
+        kind, count = ffi.new("sluice_type*"), ffi.new("int64_t*")
+        call(lib.sluice_attribute_info, owner, key, kind, count)
+        is_scalar = count[0] == lib.SLUICE_SCALAR
+        if kind[0] % 256 == lib.SLUICE_KIND_STRING:
+            texts = []
+            for index in range(1 if is_scalar else count[0]):
+                text = ffi.new("char**")
+                call(lib.sluice_get_text, owner, key, index, text)
+                texts.append(text_of(text[0]))
+            return texts[0] if is_scalar else texts
+        values = np.empty(1 if is_scalar else count[0], dtype=dtype_of(kind[0]))
+        call(lib.sluice_get_attribute, owner, key, kind[0], values.size, address(values))
+        return values[0].item() if is_scalar else values
+
+    def __contains__(self, name: object) -> bool:
+        if not isinstance(name, str):
+            return False
+        has = ffi.new("int32_t*")
+        self._file._call(lib.sluice_has_attribute, self._owner, name.encode(), has)
+        return has[0] != 0
+
+    def __len__(self) -> int:
+        count = ffi.new("int64_t*")
+        self._file._call(lib.sluice_attribute_count, self._owner, count)
+        return int(count[0])
+
+    def __iter__(self) -> Iterator[str]:
+        for index in range(len(self)):
+            name = ffi.new("char**")
+            self._file._call(lib.sluice_attribute_name, self._owner, index, name)
+            yield text_of(name[0])
+
+    def __delitem__(self, name: str) -> None:
+        raise Error(Code.UNSUPPORTED, f"attribute {name}: attributes cannot be removed")
+
+    def __repr__(self) -> str:
+        return f"<sluice attributes of {self._owner.decode() or 'the file'}>"

@@ -1,0 +1,415 @@
+"""Opening files, writing steps, and what is in a file."""
+
+from __future__ import annotations
+
+import math
+import os
+import warnings
+from collections.abc import Mapping
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Union
+
+import numpy as np
+
+from ._attributes import Attributes
+from ._library import Code, Error, NotFoundError, check, ffi, fortran_handle, lib, text_of
+from ._types import address, as_dense, as_ids, as_shape, numbers, storable, type_of
+from ._variable import Variable
+
+Name = Union[str, Variable]
+
+
+class Ticket(NamedTuple):
+    """The receipt of a commit."""
+
+    step: int  #: its number
+    durable: bool  #: does it survive kill -9, a node's loss and a power cut?
+
+
+def open(path: Union[str, "os.PathLike[str]"], mode: str = "r", comm: Any = None,
+         **options: Any) -> "File":
+    """Opens a file. Collective over `comm`.
+
+    path: the file. mode: "r" reads; "w" replaces an old file at the first commit; "x" as "w", but
+    Error EXISTS where it is there; "a" adds steps and variables.
+    comm: an mpi4py communicator, or None: this process alone, without MPI.
+    options: as in sluice.toml, e.g. strategy="collective", writers=4, budget=2**28,
+    durability="step", compress="zstd:3".
+
+    Raises Error: NOT_FOUND, EXISTS, PERMISSION, FORMAT, INVALID_ARGUMENT (an option that is not
+    known), MPI (mpi4py belongs to another MPI than the library), ...
+    """
+    return File(path, mode, comm, **options)
+
+
+class File(Mapping):
+    """An open file: a mapping from names to variables. Use it as a context manager: leaving it
+    closes (collective); leaving it by an exception drops what is not committed yet, and makes the
+    other ranks' next commit fail instead of wait.
+
+    Writing::
+
+        with sluice.open("spins.h5", "w", comm=MPI.COMM_WORLD) as out:
+            for t in ...:
+                with out.step(time=t):
+                    out.put("spins", mine, shape=(atoms, 3), start=(first, 0))
+
+    Reading::
+
+        with sluice.open("spins.h5") as f:
+            f["spins"][-1, 10:20]
+    """
+
+    def __init__(self, path: Union[str, "os.PathLike[str]"], mode: str = "r", comm: Any = None,
+                 **options: Any):
+        self._handle = ffi.NULL
+        self._kept: List[Any] = []  # memory that the library reads until the next commit
+        self._variables: Dict[str, Variable] = {}
+        self._in_step = False
+        self.path = os.fspath(path)
+        self.mode = mode
+        place = ffi.new("sluice_file**")
+        words = (os.fsencode(self.path), mode.encode(), _toml(options).encode(), place)
+        if comm is None:
+            check(lib.sluice_open_serial(*words))
+        else:
+            check(lib.sluice_open_f(fortran_handle(comm), *words))
+        self._handle = place[0]
+        self._is_open = True
+
+    # -- describing -------------------------------------------------------------------------------
+
+    def define(self, name: str, dtype: Any, shape: Any = (), *, steps: bool = False, unit: str = "",
+               description: str = "", partial: bool = False, fill: float = 0,
+               dimensions: Optional[Sequence[str]] = None, chunk: Optional[Sequence[int]] = None,
+               varying: bool = False) -> Variable:
+        """A variable of `dtype` and global `shape` (without the step). Every rank does the same, in
+        the same order; nothing is exchanged.
+
+        steps: a value for every step. unit, description: attributes `units` and `long_name`.
+        partial: elements may be left out; they read as `fill`. dimensions: a name each. chunk: tile
+        of the file in elements. varying: each step has its own number of rows, see resize().
+        Raises Error BAD_NAME, EXISTS (another type or shape), INVALID_ARGUMENT.
+        """
+        options = ffi.new("sluice_variable_options*",
+                          {"size": ffi.sizeof("sluice_variable_options")})
+        extents = as_shape(shape)
+        texts = [ffi.new("char[]", text.encode()) for text in (unit, description)]
+        options.steps, options.partial, options.varying = int(steps), int(partial), int(varying)
+        options.fill = fill
+        options.unit = texts[0] if unit else ffi.NULL
+        options.description = texts[1] if description else ffi.NULL
+        if dimensions is not None:
+            _same_length(name, "dimensions", dimensions, extents)
+            names = [ffi.new("char[]", text.encode()) for text in dimensions]
+            texts.append(ffi.new("char*[]", names))
+            texts.extend(names)
+            options.dimensions = texts[2]
+        if chunk is not None:
+            _same_length(name, "chunk", chunk, extents)
+            texts.append(numbers(chunk))
+            options.chunk = texts[-1]
+        place = ffi.new("sluice_variable*")
+        self._call(lib.sluice_define, name.encode(), type_of(storable(dtype)), len(extents),
+                   numbers(extents), options, place)
+        self._variables[name] = Variable(self, place[0])
+        return self._variables[name]
+
+    @property
+    def attrs(self) -> Attributes:
+        """The attributes of the file."""
+        return Attributes(self, "")
+
+    # -- writing ----------------------------------------------------------------------------------
+
+    def step(self, time: float = math.nan) -> "Step":
+        """A step as a context manager: `with out.step(time=t): out.put(...)`. Leaving it commits
+        (collective); leaving it by an exception abandons it on every rank: the others get an Error
+        from the end of theirs, and the file holds the steps before it."""
+        return Step(self, time)
+
+    def begin_step(self, time: float = math.nan) -> None:
+        """Begins a step; time in whatever unit the simulation has. Local."""
+        self._call(lib.sluice_begin_step, time)
+        self._in_step = True
+
+    def end_step(self) -> Ticket:
+        """Writes and commits the step. Collective. Afterwards arrays that were put may change."""
+        self._in_step = False
+        return self._commit(lib.sluice_end_step)
+
+    def abandon_step(self, why: str = "") -> None:
+        """Instead of end_step() (outside a step: of flush() or close()), on a rank that cannot go
+        on: every rank's end fails with `why`. Collective with them."""
+        self._in_step = False
+        try:
+            self._call(lib.sluice_abandon_step, why.encode() if why else ffi.NULL)
+        finally:
+            self._kept.clear()
+
+    def put(self, variable: Name, data: Any, shape: Any = None,
+            start: Optional[Sequence[int]] = None,
+            *, allow_overflow: bool = False, **define: Any) -> None:
+        """This rank's part of a variable: `data`, an array of any strides, goes to the box that
+        begins at `start` (default zeros) and has the shape of `data`. Local; any number of times.
+
+        A name that is not defined yet is defined, of data's type and the global `shape` (default:
+        data's own), with steps inside a step, and with `define`: the options of define().
+        Arrays that are dense and of a stored type are not copied: they must not change before the
+        commit. Raises Error OUT_OF_BOUNDS, TYPE_MISMATCH, INVALID_ARGUMENT (data has another number
+        of dimensions), WRONG_STATE; the commit then fails too, on every rank.
+        """
+        array = as_dense(data)
+        known = self._for_put(variable, array, array.shape if shape is None else shape, define,
+                              shape is not None)
+        selection = ffi.new("sluice_selection*", {"size": ffi.sizeof("sluice_selection")})
+        if start is not None and len(start) != array.ndim:
+            raise Error(Code.INVALID_ARGUMENT,
+                        f"put {known.name}: start {tuple(start)} for data of shape {array.shape}")
+        starts = numbers(start if start is not None else (0,) * array.ndim)
+        counts = numbers(array.shape)
+        selection.start, selection.count = starts, counts
+        selection.allow_overflow = int(allow_overflow)
+        self._kept.append(array)
+        self._call(lib.sluice_put_selection, known._index, type_of(array.dtype), address(array),
+                   array.ndim, selection)
+
+    def put_rows(self, variable: Name, ids: Any, rows: Any, shape: Any = None,
+                 **define: Any) -> None:
+        """Rows by global index: rows[i] goes to row ids[i] of the variable. Rows may come from any
+        rank in any order, each exactly once, unless the variable is partial. Local. A name that is
+        not defined yet is defined with the global `shape`, as in put().
+        At the commit: Error DUPLICATE_ROW, MISSING_ROW, OUT_OF_BOUNDS."""
+        array = as_dense(rows)
+        wanted = as_ids(ids)
+        if array.ndim == 0 or array.shape[0] != wanted.size:
+            raise Error(Code.INVALID_ARGUMENT,
+                        f"put_rows: {wanted.size} ids for rows of shape {array.shape}")
+        if shape is None and not self._is_known(variable):
+            raise Error(Code.INVALID_ARGUMENT,
+                        f"put_rows {variable}: it is not defined yet: give its global shape")
+        known = self._for_put(variable, array, shape, define, shape is not None)
+        if known.step_shape[1:] != array.shape[1:]:
+            raise Error(Code.INVALID_ARGUMENT,
+                        f"put_rows {known.name}: rows of shape {array.shape[1:]} for a variable of "
+                        f"shape {known.step_shape}")
+        self._kept += [array, wanted]
+        self._call(lib.sluice_put_rows, known._index, type_of(array.dtype), address(array),
+                   wanted.size, ffi.cast("int64_t*", wanted.ctypes.data))
+
+    def resize(self, variable: Name, rows: int) -> None:
+        """How many rows a varying variable has in this step, before anything of it is put. Every
+        rank says the same."""
+        known = variable if isinstance(variable, Variable) else self[variable]
+        self._call(lib.sluice_resize, known._index, int(rows))
+
+    def flush(self) -> Ticket:
+        """Commits what was put outside steps. Collective."""
+        return self._commit(lib.sluice_flush)
+
+    def close(self) -> None:
+        """Commits, and closes. Collective. A second close is Error WRONG_STATE."""
+        try:
+            self._call(lib.sluice_close)
+        finally:
+            self._is_open = False
+            self._kept.clear()
+
+    # -- reading ----------------------------------------------------------------------------------
+
+    @property
+    def steps(self) -> int:
+        """How many steps are committed."""
+        count = ffi.new("int64_t*")
+        self._call(lib.sluice_steps, count)
+        return int(count[0])
+
+    @property
+    def times(self) -> np.ndarray:
+        """The time of each step, shape (steps,), float64; NaN where none was given. Reading."""
+        times = np.empty(self.steps)
+        place = ffi.new("double*")
+        for step in range(times.size):
+            self._call(lib.sluice_time, step, place)
+            times[step] = place[0]
+        return times
+
+    def refresh(self) -> int:
+        """Looks again at a file that another program is still writing, and returns its steps.
+        Variables got before stay valid. Collective. Raises Error CHANGED_OUTSIDE where one of them
+        is gone."""
+        self._call(lib.sluice_refresh)
+        for variable in self._variables.values():
+            variable._learn()
+        return self.steps
+
+    def to_xarray(self) -> Any:
+        """The file as an xarray.Dataset, read when values are asked for (then collective). Steps
+        are the dimension `step` with coordinate `time`, if times were given; other dimensions are
+        called NAME_0, NAME_1, ... after their variable."""
+        from ._xarray import dataset
+
+        return dataset(self)
+
+    def __getitem__(self, name: str) -> Variable:
+        if name not in self._variables:
+            place = ffi.new("sluice_variable*")
+            self._call(lib.sluice_find, name.encode(), place)
+            self._variables[name] = Variable(self, place[0])
+        elif not self._is_open:
+            raise Error(Code.WRONG_STATE, f"{self.path}: is closed")
+        return self._variables[name]
+
+    def __iter__(self) -> Iterator[str]:
+        count = ffi.new("int32_t*")
+        self._call(lib.sluice_variable_count, count)
+        for index in range(count[0]):
+            yield Variable(self, index).name
+
+    def __len__(self) -> int:
+        count = ffi.new("int32_t*")
+        self._call(lib.sluice_variable_count, count)
+        return int(count[0])
+
+    # -- life -------------------------------------------------------------------------------------
+
+    @property
+    def closed(self) -> bool:
+        """Was it closed?"""
+        return not self._is_open
+
+    def __enter__(self) -> "File":
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if kind is None:
+            if self._is_open:
+                self.close()
+            return
+        if self._is_open:
+            if self.mode != "r" and not isinstance(error, Error):
+                self._abandon_quietly(error)
+            self._drop()
+
+    def _abandon_quietly(self, error: BaseException) -> None:
+        """Takes part in the other ranks' commit with the failure that is under way here."""
+        try:
+            self.abandon_step(_one_line(error))
+        except Error:
+            pass  # what is under way is the better message
+
+    def _drop(self) -> None:
+        """Closes without committing. Local."""
+        self._is_open = False
+        handle, self._handle = self._handle, ffi.NULL
+        self._kept.clear()
+        lib.sluice_free(handle)
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", ffi.NULL) == ffi.NULL:
+            return
+        if self._is_open and self.mode != "r":
+            warnings.warn(f"{self.path} was never closed: what was not committed is lost",
+                          ResourceWarning, source=self)
+        self._drop()
+
+    def __repr__(self) -> str:
+        state = f"mode {self.mode!r}" if self._is_open else "closed"
+        return f"<sluice.File {self.path!r} {state}>"
+
+    # -- internal ---------------------------------------------------------------------------------
+
+    def _call(self, function: Any, *arguments: Any) -> None:
+        if self._handle == ffi.NULL:
+            raise Error(Code.WRONG_STATE, f"{self.path}: is closed")
+        check(function(self._handle, *arguments), self._handle)
+
+    def _commit(self, function: Any) -> Ticket:
+        place = ffi.new("sluice_ticket**")
+        try:
+            self._call(function, place)
+        finally:
+            self._kept.clear()
+        step, durable = ffi.new("int64_t*"), ffi.new("int32_t*")
+        try:
+            check(lib.sluice_ticket_step(place[0], step))
+            check(lib.sluice_ticket_durable(place[0], durable))
+        finally:
+            lib.sluice_ticket_free(place[0])
+        return Ticket(int(step[0]), durable[0] != 0)
+
+    def _is_known(self, variable: Name) -> bool:
+        if isinstance(variable, Variable) or variable in self._variables:
+            return True
+        try:
+            self[variable]
+        except NotFoundError:
+            return False
+        return True
+
+    def _for_put(self, variable: Name, array: np.ndarray, shape: Any, define: Dict[str, Any],
+                 is_shape_given: bool) -> Variable:
+        """The variable of a put, defined where it is new."""
+        if isinstance(variable, Variable):
+            return variable
+        if not self._is_known(variable):
+            define.setdefault("steps", self._in_step)
+            return self.define(variable, array.dtype, shape, **define)
+        known = self[variable]
+        if is_shape_given and as_shape(shape) != known.step_shape:
+            raise Error(Code.EXISTS, f"put {variable}: shape {as_shape(shape)}, but it was defined "
+                                     f"with {known.step_shape}")
+        if define:
+            raise Error(Code.INVALID_ARGUMENT, f"put {variable}: it is defined already, so "
+                                               f"{', '.join(sorted(define))} would change nothing")
+        return known
+
+
+class Step:
+    """A step under way; see File.step(). After the block `ticket` is its receipt."""
+
+    def __init__(self, file: File, time: float):
+        self._file = file
+        self._time = time
+        self.ticket: Optional[Ticket] = None
+
+    def __enter__(self) -> "Step":
+        self._file.begin_step(self._time)
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if kind is None:
+            self.ticket = self._file.end_step()
+        elif self._file._is_open:
+            self._file._abandon_quietly(error)
+
+
+def _same_length(name: str, what: str, values: Sequence[Any], shape: Sequence[int]) -> None:
+    if len(values) != len(shape):
+        raise Error(Code.INVALID_ARGUMENT,
+                    f"define {name}: {len(values)} {what} for shape {tuple(shape)}")
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())
+
+
+def _toml(options: Dict[str, Any]) -> str:
+    """Options as lines of TOML."""
+    return "\n".join(f"{name} = {_toml_value(name, value)}" for name, value in options.items())
+
+
+def _toml_value(name: str, value: Any) -> str:
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    if isinstance(value, (int, np.integer)):
+        return str(int(value))
+    if isinstance(value, (float, np.floating)):
+        return repr(float(value))
+    if isinstance(value, (str, os.PathLike)):
+        text = os.fspath(value).replace("\\", "\\\\").replace('"', '\\"')
+        for mark, escape in (("\n", "\\n"), ("\t", "\\t"), ("\r", "\\r")):
+            text = text.replace(mark, escape)
+        return f'"{text}"'
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(_toml_value(name, each) for each in value) + "]"
+    raise TypeError(f"option {name}: {type(value).__name__} is no bool, number, text or list")

@@ -1,0 +1,54 @@
+"""The C header as declarations for cffi.
+
+The header itself is the only place that knows the C interface: it is installed into this package
+(or read from the source tree) and reduced here to what cffi understands.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import List
+
+_HERE = Path(__file__).resolve().parent
+
+
+def find_header() -> Path:
+    """The file sluice.h: of this package, else of the source tree that it lies in."""
+    for candidate in (_HERE / "include" / "sluice.h",
+                      _HERE.parents[1] / "include" / "sluice" / "sluice.h"):
+        if candidate.is_file():
+            return candidate
+    raise ImportError(f"sluice.h is missing from {_HERE}{os.sep}include: install the package again")
+
+
+def declarations(header: str) -> str:
+    """Types, numbers and functions of the header's text, as cffi.FFI.cdef takes them.
+
+    Functions that need mpi.h are left out, and macros other than plain numbers.
+    """
+    text = re.sub(r"/\*.*?\*/", "", header, flags=re.DOTALL)
+    text = re.sub(r"\\\n", " ", text)
+    kept: List[str] = []
+    conditions: List[bool] = []  # is what follows wanted?
+    for line in text.split("\n"):
+        directive = re.match(r"\s*#\s*(\w+)\s*(.*)", line)
+        if directive is None:
+            if all(conditions):
+                kept.append(line)
+            continue
+        word, rest = directive.groups()
+        if word == "ifndef":
+            conditions.append(rest.strip() != "SLUICE_NO_MPI_H")
+        elif word in ("if", "ifdef"):
+            conditions.append(False)
+        elif word == "else":
+            conditions[-1] = not conditions[-1]
+        elif word == "endif":
+            conditions.pop()
+        elif word == "define" and all(conditions):
+            number = re.match(r"(\w+)\s+\(?(-?\d+)\)?\s*$", rest)
+            if number is not None:
+                kept.append(f"#define {number[1]} {number[2]}")
+    return re.sub(r"\bSLUICE_API\s+", "", "\n".join(kept))

@@ -1,0 +1,172 @@
+"""Finds and loads the shared library, and turns its codes into exceptions."""
+
+from __future__ import annotations
+
+import enum
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any, List, Optional
+
+import cffi
+
+from ._header import declarations, find_header
+
+_HERE = Path(__file__).resolve().parent
+_SONAME_VERSION = "0.1"
+_MPI_NAMES = ("openmpi", "mpich")
+
+ffi = cffi.FFI()
+ffi.cdef(declarations(find_header().read_text()))
+
+
+class Code(enum.IntEnum):
+    """Why a call failed: the numbers of sluice.h, which never change."""
+
+    OK = 0
+    INVALID_ARGUMENT = 10
+    OUT_OF_BOUNDS = 11
+    OVERLAP = 12
+    HOLE = 13
+    DUPLICATE_ROW = 14
+    MISSING_ROW = 15
+    TYPE_MISMATCH = 16
+    OVERFLOW = 17
+    BAD_NAME = 18
+    WRONG_STATE = 19
+    NOT_FOUND = 20
+    EXISTS = 21
+    PERMISSION = 22
+    IO = 23
+    NO_SPACE = 24
+    TRUNCATED = 25
+    FORMAT = 26
+    VERSION = 27
+    DAMAGED = 28
+    CHANGED_OUTSIDE = 29
+    UNSUPPORTED = 30
+    LOCKED = 31
+    TIMEOUT = 40
+    DIVERGENT = 41
+    OVER_BUDGET = 42
+    MPI = 43
+    INTERNAL = 50
+
+    @classmethod
+    def _missing_(cls, value: object) -> "Code":
+        """A number of a newer library: its own value under the name UNKNOWN_<number>."""
+        number = int(value)  # type: ignore[call-overload]
+        unknown = int.__new__(cls, number)
+        unknown._name_ = f"UNKNOWN_{number}"
+        unknown._value_ = number
+        return unknown
+
+
+class Error(Exception):
+    """What every failing call raises: one clear line, with
+
+    code: a `Code`; equal to the same-named number of sluice.h.
+    rank: the rank that met the failure first, -1 where it is not known.
+
+    What one rank meets in a collective call is raised on every rank.
+    """
+
+    def __init__(self, code: int, message: str, rank: int = -1):
+        super().__init__(message)
+        self.code = Code(code)
+        self.rank = rank
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+    def __reduce__(self):
+        return type(self), (int(self.code), str(self), self.rank)
+
+
+class NotFoundError(Error, KeyError):
+    """A variable or attribute that is not there."""
+
+
+def _candidates() -> List[str]:
+    """Where the library may be, best first."""
+    if os.environ.get("SLUICE_LIBRARY"):
+        return [os.environ["SLUICE_LIBRARY"]]
+    names = [f"libsluice-{mpi}.so.{_SONAME_VERSION}" for mpi in _MPI_NAMES]
+    mine = _loaded_mpi()
+    if mine is not None:  # the one that mpi4py uses comes first
+        names.sort(key=lambda name: mine not in name)
+    inside = [str(_HERE / "lib" / name) for name in names]
+    return [path for path in inside if os.path.exists(path)] + names
+
+
+def _loaded_mpi() -> Optional[str]:
+    """"openmpi" or "mpich", where mpi4py has been imported already."""
+    mpi = sys.modules.get("mpi4py.MPI")
+    if mpi is None:
+        return None
+    text = mpi.Get_library_version()
+    return "openmpi" if "Open MPI" in text else "mpich" if "MPICH" in text else None
+
+
+def _load() -> Any:
+    failures = []
+    for candidate in _candidates():
+        try:
+            return ffi.dlopen(candidate)
+        except OSError as error:
+            failures.append(str(error))
+    raise ImportError("no libsluice was found; set SLUICE_LIBRARY to its path. Tried: " +
+                      "; ".join(failures))
+
+
+lib = _load()
+
+
+def text_of(pointer: Any) -> str:
+    """A C string as str."""
+    return ffi.string(pointer).decode("utf-8", "replace")
+
+
+def version() -> str:
+    """Version of the shared library, "1.2.3"."""
+    return text_of(lib.sluice_version())
+
+
+def mpi_library() -> str:
+    """Which MPI the shared library belongs to, in that MPI's own words."""
+    return text_of(lib.sluice_mpi_library()).strip()
+
+
+def check(code: int, handle: Any = ffi.NULL) -> None:
+    """Raises Error for every code but SLUICE_OK."""
+    if code != lib.SLUICE_OK:
+        raise error_of(code, handle)
+
+
+def error_of(code: int, handle: Any = ffi.NULL) -> Error:
+    """The exception of the last failure on the handle."""
+    message = text_of(lib.sluice_last_error(handle)) or text_of(lib.sluice_code_name(code))
+    kind = NotFoundError if code == lib.SLUICE_ERROR_NOT_FOUND else Error
+    return kind(code, message, lib.sluice_last_error_rank(handle))
+
+
+def fortran_handle(comm: Any) -> int:
+    """The integer of an mpi4py communicator, if its MPI is the library's; Error MPI if not."""
+    from mpi4py import MPI
+
+    if not isinstance(comm, MPI.Comm):
+        raise TypeError(f"comm must be an mpi4py communicator or None, not {type(comm).__name__}")
+    theirs = MPI.Get_library_version().strip("\0 \n")
+    ours = mpi_library()
+    if _one_line(theirs) != _one_line(ours):
+        raise Error(Code.MPI,
+                    f"mpi4py uses '{_one_line(theirs)}', but libsluice was built for "
+                    f"'{_one_line(ours)}': install mpi4py for that MPI (MPICC=... pip install "
+                    "--no-binary mpi4py mpi4py), or set SLUICE_LIBRARY to the libsluice of the "
+                    "other")
+    return int(comm.py2f())
+
+
+def _one_line(text: str) -> str:
+    return re.sub(r"\s+", " ", text).strip()

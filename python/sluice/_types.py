@@ -1,0 +1,97 @@
+"""numpy's element types and the library's, and arrays as the library takes them."""
+
+from __future__ import annotations
+
+from typing import Any, Optional, Sequence, Tuple
+
+import numpy as np
+
+from ._library import Code, Error, ffi, lib
+
+_KINDS = {
+    "int8": lib.SLUICE_INT8,
+    "int16": lib.SLUICE_INT16,
+    "int32": lib.SLUICE_INT32,
+    "int64": lib.SLUICE_INT64,
+    "uint8": lib.SLUICE_UINT8,
+    "uint16": lib.SLUICE_UINT16,
+    "uint32": lib.SLUICE_UINT32,
+    "uint64": lib.SLUICE_UINT64,
+    "float32": lib.SLUICE_FLOAT32,
+    "float64": lib.SLUICE_FLOAT64,
+    "complex64": lib.SLUICE_COMPLEX64,
+    "complex128": lib.SLUICE_COMPLEX128,
+    "bool": lib.SLUICE_BOOL,
+}
+_NAMES = {number: name for name, number in _KINDS.items()}
+
+
+def type_of(dtype: np.dtype) -> int:
+    """The sluice_type of a dtype; Error TYPE_MISMATCH where there is none."""
+    if dtype.kind == "S" and dtype.itemsize > 0:
+        return lib.SLUICE_KIND_STRING + 256 * dtype.itemsize
+    number = _KINDS.get(dtype.name)
+    if number is None:
+        raise Error(Code.TYPE_MISMATCH, f"numpy's {dtype} has no Sluice type: convert it first")
+    return number
+
+
+def dtype_of(number: int) -> np.dtype:
+    """The dtype of a sluice_type; strings become bytes ("S16")."""
+    if number % 256 == lib.SLUICE_KIND_STRING and number > 255:
+        return np.dtype(f"S{number // 256}")
+    return np.dtype(_NAMES[number])
+
+
+def storable(dtype: Any) -> np.dtype:
+    """The dtype in which values of `dtype` are handed over: native byte order, bytes for str,
+    float32 for float16."""
+    dtype = np.dtype(dtype)
+    if dtype.kind == "U":
+        return np.dtype(f"S{max(1, dtype.itemsize)}")
+    if dtype == np.float16:
+        return np.dtype(np.float32)
+    return dtype.newbyteorder("=")
+
+
+def as_dense(data: Any) -> np.ndarray:
+    """The values as a dense row-major array of a type that the library knows: itself where it is
+    one already, else a copy."""
+    array = np.asarray(data)
+    if array.dtype.kind == "U":
+        array = np.char.encode(array, "utf-8")
+    if array.dtype.kind == "S" and array.dtype.itemsize == 0:
+        array = array.astype("S1")
+    wanted = storable(array.dtype)
+    # ascontiguousarray makes scalars one-dimensional
+    return np.ascontiguousarray(array, dtype=wanted).reshape(array.shape)
+
+
+def as_ids(ids: Any) -> np.ndarray:
+    """Row ids, shape (rows,), as the library takes them."""
+    array = np.asarray(ids)
+    if array.size == 0:
+        array = array.astype(np.int64)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise Error(Code.INVALID_ARGUMENT,
+                    f"row ids must be a list of integers, not {array.dtype} of shape {array.shape}")
+    return np.ascontiguousarray(array, dtype=np.int64)
+
+
+def numbers(values: Optional[Sequence[int]]) -> Any:
+    """Integers as int64_t*, NULL for None."""
+    if values is None:
+        return ffi.NULL
+    return ffi.new("int64_t[]", [int(value) for value in values])
+
+
+def address(array: np.ndarray) -> Any:
+    """The address of an array's first element."""
+    return ffi.cast("void*", array.ctypes.data)
+
+
+def as_shape(shape: Any) -> Tuple[int, ...]:
+    """A number or a sequence of them as a tuple."""
+    if isinstance(shape, (int, np.integer)):
+        return (int(shape),)
+    return tuple(int(extent) for extent in shape)

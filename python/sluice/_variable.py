@@ -1,0 +1,167 @@
+"""Variables of an open file."""
+
+from __future__ import annotations
+
+from typing import Any, Optional, Sequence, Tuple
+
+import numpy as np
+
+from ._attributes import Attributes
+from ._library import Code, Error, ffi, lib, text_of
+from ._selection import resolve
+from ._types import address, as_ids, dtype_of, numbers, type_of
+
+
+class Variable:
+    """A variable of an open file: what is known of it and, in a file being read, its values.
+
+    Indexing reads like numpy: `f["spins"][-1, 10:20]`. Of a variable with steps the first dimension
+    is the step. Reading is collective: every rank of the file's communicator does it, each with a
+    selection of its own (an empty one is fine), but all with the same steps.
+    """
+
+    def __init__(self, file: Any, index: int):
+        self._file = file
+        self._index = index
+        self._learn()
+
+    def _learn(self) -> None:
+        """What is known of it, now."""
+        info = ffi.new("sluice_variable_info*", {"size": ffi.sizeof("sluice_variable_info")})
+        self._file._call(lib.sluice_info, self._index, info)
+        self.name: str = text_of(info.name)
+        self.dtype: np.dtype = dtype_of(info.type)
+        #: Shape of one step (of a varying variable: the most), without the step dimension.
+        self.step_shape: Tuple[int, ...] = tuple(info.shape[d] for d in range(info.rank))
+        #: Has it a value for every step?
+        self.has_steps: bool = info.steps != 0
+        #: May elements be left out? They read as `fill`.
+        self.partial: bool = info.partial != 0
+        self.fill: float = info.fill
+        #: Has each step its own number of rows? See shape_of().
+        self.varying: bool = info.varying != 0
+
+    @property
+    def shape(self) -> Tuple[int, ...]:
+        """As the file has it: with the steps committed so far in front, if it has steps."""
+        return ((self._file.steps,) if self.has_steps else ()) + self.step_shape
+
+    @property
+    def ndim(self) -> int:
+        """Dimensions, the step included."""
+        return len(self.step_shape) + int(self.has_steps)
+
+    @property
+    def attrs(self) -> Attributes:
+        """Its attributes, e.g. attrs["units"]."""
+        return Attributes(self._file, self.name)
+
+    def shape_of(self, step: int = -1) -> Tuple[int, ...]:
+        """Shape of one step (-1: the newest) in a file being read: that of the variable, but for
+        varying ones. Raises Error OUT_OF_BOUNDS."""
+        shape = ffi.new("int64_t[]", max(1, len(self.step_shape)))
+        self._file._call(lib.sluice_shape, self._index, step, len(self.step_shape), shape)
+        return tuple(shape[d] for d in range(len(self.step_shape)))
+
+    def get(self, step: int = -1, start: Optional[Sequence[int]] = None,
+            count: Optional[Sequence[int]] = None, *, dtype: Any = None,
+            out: Optional[np.ndarray] = None, allow_overflow: bool = False) -> np.ndarray:
+        """A box of one step (-1: the newest; ignored without steps), converted to `dtype`.
+        Collective, each rank its own box.
+
+        start: first element, default zeros. count: elements, default up to the end of the shape.
+        out: where to put it, an array of shape `count`; its dtype then counts. Returns the array.
+        Raises Error OUT_OF_BOUNDS, TYPE_MISMATCH, OVERFLOW (a value does not fit, unless
+        allow_overflow), DAMAGED (a checksum does not match).
+        """
+        rank = len(self.step_shape)
+        start = tuple(start) if start is not None else (0,) * rank
+        if count is None:
+            shape = self.shape_of(step) if self.varying else self.step_shape
+            count = tuple(max(0, n - s) for n, s in zip(shape, start))
+        selection = ffi.new("sluice_selection*", {"size": ffi.sizeof("sluice_selection")})
+        starts, counts = numbers(start), numbers(count)
+        selection.start, selection.count = starts, counts
+        selection.allow_overflow = int(allow_overflow)
+        if out is None:
+            out = np.empty(tuple(max(0, int(c)) for c in count), dtype=dtype or self.dtype)
+        elif out.shape != tuple(count) or not out.flags.writeable:
+            raise Error(Code.INVALID_ARGUMENT,
+                        f"get {self.name}: out must be a writable array of shape {tuple(count)}")
+        strides = numbers(out.strides)
+        if not out.flags.c_contiguous:
+            selection.stride_bytes = strides
+        if len(start) != len(count):
+            raise Error(Code.INVALID_ARGUMENT,
+                        f"get {self.name}: start {tuple(start)} and count {tuple(count)} differ "
+                        "in length")
+        self._file._call(lib.sluice_get_selection, self._index, type_of(out.dtype), address(out),
+                         len(start), selection, step)
+        return out
+
+    def get_rows(self, ids: Any, step: int = -1, *, dtype: Any = None) -> np.ndarray:
+        """Rows by index along the first dimension, in any order, repeats allowed: an array of shape
+        (len(ids), *step_shape[1:]). Collective, each rank its own ids."""
+        wanted = as_ids(ids)
+        rows = np.empty((wanted.size,) + self.step_shape[1:], dtype=dtype or self.dtype)
+        self._file._call(lib.sluice_get_rows, self._index, type_of(rows.dtype), address(rows),
+                         wanted.size, ffi.cast("int64_t*", wanted.ctypes.data), step)
+        return rows
+
+    def __getitem__(self, key: Any) -> Any:
+        along = resolve(key, self.shape)
+        if not self.has_steps:
+            return self._take(along, -1)
+        steps, rest = along[0], along[1:]
+        if steps.inside == 0:
+            if self.varying:
+                rest = resolve(_without_step(key, self.ndim),
+                               self.shape_of(steps.start)) if self.step_shape else rest
+            return self._take(rest, steps.start)
+        parts = [np.asarray(self._take(rest, step)) for step in steps.indices]
+        if parts:
+            return self._stack(parts)
+        shape = tuple(len(a.indices) for a in rest if a.inside != 0)
+        return np.empty((0,) + shape, dtype=self.dtype)
+
+    def _stack(self, parts: Sequence[np.ndarray]) -> np.ndarray:
+        return np.stack(parts)
+
+    def _take(self, along: Sequence[Any], step: int) -> Any:
+        if self.varying and step >= 0 and along:
+            return self._take_varying(along, step)
+        hull = self.get(step, [a.start for a in along], [a.count for a in along])
+        return hull[tuple(a.inside for a in along)]
+
+    def _take_varying(self, along: Sequence[Any], step: int) -> Any:
+        """Rows that the step does not have read as the fill value, so that steps can be stacked."""
+        rows = self.shape_of(step)[0]
+        first = along[0]
+        there = max(0, min(first.count, rows - first.start))
+        counts = [there] + [a.count for a in along[1:]]
+        hull = np.full([first.count] + counts[1:], self.fill or 0, dtype=self.dtype)
+        starts = [first.start if there else 0] + [a.start for a in along[1:]]
+        hull[:there] = self.get(step, starts, counts)
+        return hull[tuple(a.inside for a in along)]
+
+    def __len__(self) -> int:
+        if self.ndim == 0:
+            raise TypeError(f"{self.name} is a scalar")
+        return self.shape[0]
+
+    def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> np.ndarray:
+        values = np.asarray(self[...])
+        return values if dtype is None else values.astype(dtype)
+
+    def __repr__(self) -> str:
+        return f"<sluice.Variable {self.name!r} {self.dtype} {self.shape}>"
+
+
+def _without_step(key: Any, ndim: int) -> Any:
+    """The rest of an index whose first part was an integer step."""
+    parts = key if isinstance(key, tuple) else (key,)
+    if parts and parts[0] is not Ellipsis:
+        return parts[1:] or Ellipsis
+    # an ellipsis that stands for nothing or for leading dimensions: spell it out
+    given = len([part for part in parts if part is not Ellipsis])
+    return ((slice(None),) * (ndim - given) + tuple(p for p in parts if p is not Ellipsis))[1:]

@@ -1,0 +1,60 @@
+"""A file as an xarray.Dataset that reads when it is asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray
+from xarray.backends.common import BackendArray
+from xarray.core import indexing
+
+
+class _Lazy(BackendArray):
+    """A variable as xarray wants it: shape, dtype and basic indexing."""
+
+    def __init__(self, variable: Any):
+        self.variable = variable
+        self.shape = variable.shape  # as it was when the dataset was made
+        self.dtype = variable.dtype
+
+    def __getitem__(self, key: Any) -> np.ndarray:
+        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.BASIC,
+                                                  self._read)
+
+    def _read(self, key: Any) -> np.ndarray:
+        return np.asarray(self.variable[self._fixed(key)])
+
+    def _fixed(self, key: Any) -> Any:
+        """Slices that end where the dataset ended, though more steps have come since."""
+        parts = key if isinstance(key, tuple) else (key,)
+        fixed = []
+        for part, extent in zip(parts, self.shape):
+            if isinstance(part, slice):
+                wanted = range(*part.indices(extent))
+                stop = wanted.stop if wanted.stop >= 0 else None
+                part = slice(wanted.start, stop, wanted.step)
+            elif part < 0:
+                part += extent
+            fixed.append(part)
+        return tuple(fixed)
+
+
+def dataset(file: Any) -> xarray.Dataset:
+    """See File.to_xarray()."""
+    variables = {}
+    coordinates = {}
+    times = file.times
+    if times.size and not np.isnan(times).all():
+        coordinates["time"] = ("step", times)
+    for name in file:
+        if name in coordinates:
+            continue  # the file's own record of the times
+        variable = file[name]
+        base = name.replace("/", "_")
+        dimensions = [f"{base}_{d}" for d in range(len(variable.step_shape))]
+        if variable.has_steps:
+            dimensions.insert(0, "step")
+        data = indexing.LazilyIndexedArray(_Lazy(variable))
+        variables[name] = xarray.Variable(dimensions, data, dict(variable.attrs))
+    return xarray.Dataset(variables, coordinates, dict(file.attrs))

@@ -1,0 +1,127 @@
+"""Sluice reads what h5py wrote: other byte orders, every layout, filters, user blocks, on 1 and 3
+ranks."""
+
+import h5py
+import numpy
+import pytest
+from oracle import read, read_array, run_unchecked
+
+RANKS = [1, 3]
+VALUES = numpy.arange(7 * 4 * 3, dtype="float64").reshape(7, 4, 3) * 0.5 - 9
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "foreign.h5"
+
+
+def make(path, **options):
+    with h5py.File(path, "w", **options) as file:
+        file["values"] = VALUES
+    return path
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+@pytest.mark.parametrize("kind", ["<i1", "<i2", "<i4", "<i8", "<u1", "<u2", "<u4", "<u8", "<f4",
+                                  "<f8", ">i2", ">i4", ">i8", ">u2", ">u4", ">u8", ">f4", ">f8",
+                                  "<c8", "<c16", ">c16"])
+def test_types_and_byte_orders(path, kind, ranks):
+    values = (VALUES * 4 + 100).astype(kind)
+    if numpy.dtype(kind).kind == "c":
+        values = values * (1 + 2j)
+    with h5py.File(path, "w") as file:
+        file.create_dataset("contiguous", data=values.astype(kind), dtype=kind)
+        file.create_dataset("chunked", data=values.astype(kind), dtype=kind, chunks=(3, 2, 3))
+    for name in ("contiguous", "chunked"):
+        got = read_array(path, ranks, name)
+        assert got.dtype == numpy.dtype(kind).newbyteorder("=")
+        numpy.testing.assert_array_equal(got, values)
+
+
+LAYOUTS = {
+    "chunked": {"chunks": (2, 3, 3)},
+    "ragged chunks": {"chunks": (4, 3, 2)},
+    "gzip": {"chunks": (3, 4, 3), "compression": "gzip", "compression_opts": 6},
+    "shuffle and gzip": {"chunks": (3, 4, 3), "compression": "gzip", "shuffle": True},
+    "fletcher32": {"chunks": (3, 4, 3), "fletcher32": True},
+    "resizable": {"chunks": (1, 4, 3), "maxshape": (None, 4, 3)},
+    "resizable in all": {"chunks": (2, 2, 2), "maxshape": (None, None, None)},
+}
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("libver", ["earliest", "v110", "v112"])
+def test_layouts(path, layout, libver, ranks):
+    with h5py.File(path, "w", libver=libver) as file:
+        file.create_dataset("values", data=VALUES, **LAYOUTS[layout])
+    numpy.testing.assert_array_equal(read_array(path, ranks, "values"), VALUES)
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_compact(path, ranks):
+    with h5py.File(path, "w") as file:
+        plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        plist.set_layout(h5py.h5d.COMPACT)
+        space = h5py.h5s.create_simple((5, 3))
+        made = h5py.h5d.create(file.id, b"values", h5py.h5t.IEEE_F64LE, space, plist)
+        made.write(h5py.h5s.ALL, h5py.h5s.ALL, numpy.ascontiguousarray(VALUES[0:5, 0, :]))
+    numpy.testing.assert_array_equal(read_array(path, ranks, "values"), VALUES[0:5, 0, :])
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+@pytest.mark.parametrize("block", [512, 4096])
+def test_user_block(path, block, ranks):
+    make(path, userblock_size=block)
+    with open(path, "r+b") as file:
+        file.write(b"a script, perhaps\n")
+    numpy.testing.assert_array_equal(read_array(path, ranks, "values"), VALUES)
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_scalars_strings_booleans_and_groups(path, ranks):
+    with h5py.File(path, "w") as file:
+        file["scalar"] = numpy.float64(2.5)
+        file["a/b/text"] = numpy.array([b"one", b"three"], dtype="S5")
+        file["flags"] = numpy.array([True, False, True])
+        file["empty"] = numpy.zeros((0, 3))
+        file.create_dataset("ragged", data=["a", "bc"], dtype=h5py.string_dtype())
+        file.create_dataset("null", data=h5py.Empty("f8"))
+        file.attrs["note"] = "of the file"
+        file["scalar"].attrs["note"] = 12.5
+    variables, notes = read(path, ranks)
+    assert read_array(path, ranks, "scalar") == 2.5
+    kind, shape, values = variables["a/b/text"][0]
+    assert (kind, shape, values) == ("string[5]", (2,), b"one\0\0three")
+    kind, shape, values = variables["flags"][0]
+    assert (kind, shape, values) == ("bool", (3,), b"\1\0\1")
+    assert variables["empty"][0][1:] == ((0, 3), b"")
+    assert "ragged" not in variables and "null" not in variables
+    assert notes == {"/": "of the file", "scalar": "12.5"}
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_what_was_never_written_reads_as_fill(path, ranks):
+    with h5py.File(path, "w") as file:
+        file.create_dataset("late", shape=(6, 2), dtype="f8", fillvalue=-3.5)
+        chunked = file.create_dataset("chunks", shape=(6, 4), dtype=">i4", chunks=(2, 2),
+                                      fillvalue=-7)
+        chunked[2:4, 0:2] = 5
+    numpy.testing.assert_array_equal(read_array(path, ranks, "late"), numpy.full((6, 2), -3.5))
+    wanted = numpy.full((6, 4), -7)
+    wanted[2:4, 0:2] = 5
+    numpy.testing.assert_array_equal(read_array(path, ranks, "chunks"), wanted)
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_a_virtual_dataset_is_refused(tmp_path, ranks):
+    with h5py.File(tmp_path / "source.h5", "w") as file:
+        file["values"] = VALUES
+    layout = h5py.VirtualLayout(shape=VALUES.shape, dtype="f8")
+    layout[...] = h5py.VirtualSource("source.h5", "values", shape=VALUES.shape)
+    with h5py.File(tmp_path / "index.h5", "w") as file:
+        file.create_virtual_dataset("values", layout)
+    done = run_unchecked("reader", tmp_path / "index.h5", ranks)
+    assert done.returncode != 0
+    assert "values: is virtual, made of other files" in done.stderr
+    numpy.testing.assert_array_equal(read_array(tmp_path / "source.h5", ranks, "values"), VALUES)

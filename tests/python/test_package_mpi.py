@@ -1,0 +1,139 @@
+"""The package on several ranks: every rank runs every test, under mpirun."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+MPI = pytest.importorskip("mpi4py.MPI", reason="mpi4py is not installed")
+
+import sluice  # noqa: E402
+from sluice import Code  # noqa: E402
+
+COMM = MPI.COMM_WORLD
+RANK, RANKS = COMM.rank, COMM.size
+QUICK = {"durability": "none", "timeout_s": 60}
+EACH = 5
+
+
+@pytest.fixture
+def folder():
+    with tempfile.TemporaryDirectory() if RANK == 0 else _nothing() as made:
+        yield Path(COMM.bcast(made))
+        COMM.Barrier()
+
+
+class _nothing:
+    def __enter__(self):
+        return None
+
+    def __exit__(self, *_):
+        pass
+
+
+def whole(step):
+    return np.arange(RANKS * EACH * 3.0).reshape(RANKS * EACH, 3) + 1000 * step
+
+
+def mine(step):
+    return whole(step)[RANK * EACH:(RANK + 1) * EACH]
+
+
+@pytest.mark.parametrize("strategy", ["serial", "shared", "collective"])
+def test_ranks_write_one_file_that_all_read(folder, strategy):
+    path = folder / "one.h5"
+    with sluice.open(path, "w", comm=COMM, strategy=strategy, **QUICK) as out:
+        out.attrs["ranks"] = RANKS
+        for step in range(3):
+            with out.step(time=step):
+                out.put("x", mine(step), shape=(RANKS * EACH, 3), start=(RANK * EACH, 0))
+    with sluice.open(path, comm=COMM) as f:
+        assert f.steps == 3 and f.attrs["ranks"] == RANKS
+        first = RANK * EACH
+        np.testing.assert_array_equal(f["x"][-1, first:first + EACH], mine(2))
+        np.testing.assert_array_equal(f["x"][:, RANK], [whole(step)[RANK] for step in range(3)])
+        assert f["x"][0, RANK:RANK].shape == (0, 3)
+    if RANK == 0:
+        import h5py
+        with h5py.File(path) as f:
+            np.testing.assert_array_equal(f["x"][...], [whole(step) for step in range(3)])
+        with sluice.open(path) as f:
+            np.testing.assert_array_equal(f["x"][1], whole(1))
+
+
+def test_rows_in_any_order(folder):
+    order = np.random.default_rng(3).permutation(RANKS * EACH)
+    own = order[RANK::RANKS]
+    with sluice.open(folder / "rows.h5", "w", comm=COMM, **QUICK) as out:
+        with out.step():
+            out.put_rows("x", own, whole(0)[own], shape=(RANKS * EACH, 3))
+    with sluice.open(folder / "rows.h5", comm=COMM) as f:
+        np.testing.assert_array_equal(f["x"].get_rows(own[::-1]), whole(0)[own[::-1]])
+
+
+def test_an_exception_on_one_rank_fails_the_step_of_all(folder):
+    with sluice.open(folder / "exception.h5", "w", comm=COMM, **QUICK) as out:
+        with out.step():
+            out.put("x", mine(0), shape=(RANKS * EACH, 3), start=(RANK * EACH, 0))
+        with pytest.raises(ValueError if RANK == RANKS - 1 else sluice.Error) as caught:
+            with out.step():
+                out.put("x", mine(1), start=(RANK * EACH, 0))
+                if RANK == RANKS - 1:
+                    raise ValueError("the solver diverged")
+        assert "the solver diverged" in str(caught.value)
+        if RANK != RANKS - 1:
+            assert caught.value.code == Code.WRONG_STATE and caught.value.rank == RANKS - 1
+        with out.step():
+            out.put("x", mine(2), start=(RANK * EACH, 0))
+        assert out.steps == 2
+
+
+@pytest.mark.skipif(RANKS == 1, reason="nobody else is there")
+def test_an_exception_outside_a_step_fails_the_others_close(folder):
+    with pytest.raises(ValueError if RANK == 0 else sluice.Error, match="no more"):
+        with sluice.open(folder / "outside.h5", "w", comm=COMM, **QUICK) as out:
+            out.define("x", float, (3,))
+            if RANK == 0:
+                raise ValueError("no more")
+
+
+def test_what_one_rank_does_wrong_all_report(folder):
+    with sluice.open(folder / "wrong.h5", "w", comm=COMM, **QUICK) as out:
+        with pytest.raises(sluice.Error) as caught:
+            with out.step():
+                start = RANK * EACH + (1 if RANK == RANKS - 1 else 0)
+                out.put("x", mine(0), shape=(RANKS * EACH, 3), start=(start, 0))
+        assert caught.value.code == Code.OUT_OF_BOUNDS
+
+
+@pytest.mark.skipif(RANKS == 1, reason="one rank agrees with itself")
+def test_ranks_that_define_different_variables_can_commit_nothing(folder):
+    with pytest.raises(sluice.Error) as at_close:
+        with sluice.open(folder / "divergent.h5", "w", comm=COMM, **QUICK) as out:
+            with pytest.raises(sluice.Error) as at_end:
+                with out.step():
+                    out.put("a" if RANK == 0 else "b", np.ones(3), shape=(3,))
+            assert at_end.value.code == Code.DIVERGENT
+    assert at_close.value.code == Code.DIVERGENT and out.closed
+    assert not (folder / "divergent.h5").exists()
+
+
+def test_parts_of_the_communicator_and_serial_files_beside(folder):
+    half = COMM.Split(RANK % 2)
+    with sluice.open(folder / f"half-{RANK % 2}.h5", "w", comm=half, **QUICK) as out, \
+            sluice.open(folder / f"own-{RANK}.h5", "w", **QUICK) as own:
+        out.put("x", np.array([float(RANK)]), shape=(half.size,), start=(half.rank,))
+        own.put("rank", RANK)
+    COMM.Barrier()
+    with sluice.open(folder / f"half-{(RANK + 1) % 2 if RANKS > 1 else 0}.h5") as f:
+        assert f["x"][0] == ((RANK + 1) % 2 if RANKS > 1 else 0)
+    with sluice.open(folder / f"own-{(RANK + 1) % RANKS}.h5") as f:
+        assert f["rank"][()] == (RANK + 1) % RANKS
+    half.Free()
+
+
+def test_the_library_is_of_the_same_mpi():
+    assert sluice.mpi_library().split()[0] == MPI.Get_library_version().split()[0]
+    assert os.environ.get("SLUICE_LIBRARY")

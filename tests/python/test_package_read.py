@@ -1,0 +1,142 @@
+"""Reading like numpy: files of the package and of h5py, every kind of index, a growing file."""
+
+import random
+
+import h5py
+import numpy as np
+import pytest
+
+import sluice
+
+QUICK = {"durability": "none"}
+
+
+@pytest.fixture
+def path(tmp_path):
+    """5 steps of x (7, 4, 3), and a fixed y (6,)."""
+    path = tmp_path / "read.h5"
+    values = np.arange(5 * 84.0).reshape(5, 7, 4, 3)
+    with sluice.open(path, "w", **QUICK) as out:
+        out.put("y", np.arange(6))
+        out.put("scalar", 2.5)
+        for step in range(5):
+            with out.step(time=step / 4):
+                out.put("x", values[step])
+    return path
+
+
+def test_what_is_there(path):
+    with sluice.open(path) as f:
+        assert f.steps == 5 and {"x", "y", "scalar"} <= set(f) and len(f) == len(list(f))
+        np.testing.assert_array_equal(f.times, np.arange(5) / 4)
+        x = f["x"]
+        assert x.shape == (5, 7, 4, 3) and x.step_shape == (7, 4, 3) and x.ndim == 4
+        assert x.dtype == np.float64 and len(x) == 5 and x.has_steps
+        assert f["y"].shape == (6,) and not f["y"].has_steps
+        assert f["scalar"][()] == 2.5 and f["scalar"][...] == 2.5
+        assert "x" in f and "z" not in f and f.get("z") is None
+        np.testing.assert_array_equal(np.asarray(x), np.arange(5 * 84.0).reshape(5, 7, 4, 3))
+
+
+def random_part(rng, extent):
+    kind = rng.randrange(4)
+    if kind == 0:
+        return rng.randrange(-extent, extent)
+    if kind == 1:
+        return slice(None)
+    ends = [None] + list(range(-extent - 2, extent + 3))
+    step = rng.choice([None, 1, 2, 3, -1, -2, extent + 1])
+    return slice(rng.choice(ends), rng.choice(ends), step)
+
+
+def random_key(rng, shape):
+    parts = [random_part(rng, extent) for extent in shape[:rng.randrange(len(shape) + 1)]]
+    if rng.random() < 0.4:
+        drop = rng.randrange(len(parts) + 1)
+        tail = [random_part(rng, extent) for extent in shape[len(shape) - (len(parts) - drop):]]
+        parts = parts[:drop] + [Ellipsis] + tail
+    return parts[0] if len(parts) == 1 and rng.random() < 0.5 else tuple(parts)
+
+
+def test_indices_mean_what_they_mean_to_numpy(path):
+    rng = random.Random(4)
+    values = {"x": np.arange(5 * 84.0).reshape(5, 7, 4, 3), "y": np.arange(6)}
+    with sluice.open(path) as f:
+        for _ in range(400):
+            name = rng.choice("xxxy")
+            key = random_key(rng, values[name].shape)
+            got, expected = f[name][key], values[name][key]
+            assert np.shape(got) == expected.shape, key
+            np.testing.assert_array_equal(got, expected, err_msg=str(key))
+        assert f["x"][-1, 2, 3, 1] == values["x"][-1, 2, 3, 1]
+
+
+@pytest.mark.parametrize("key", [(0, 7), (5,), (-6,), (0, 0, 0, 0, 0), ([1, 2],), (True,), (None,),
+                                 ("x",), (1.0,), (..., ...)])
+def test_other_indices_are_index_errors(path, key):
+    with sluice.open(path) as f, pytest.raises(IndexError):
+        f["x"][key]
+
+
+def test_get_converts_and_fills_arrays_of_the_caller(path):
+    values = np.arange(5 * 84.0).reshape(5, 7, 4, 3)
+    with sluice.open(path) as f:
+        x = f["x"]
+        part = x.get(step=2, start=(1, 1, 0), count=(3, 2, 3), dtype="f4")
+        assert part.dtype == np.float32
+        np.testing.assert_array_equal(part, values[2, 1:4, 1:3].astype("f4"))
+        room = np.zeros((4, 7)).T[:, ::-1]
+        assert x.get(step=1, start=(0, 0, 2), count=(7, 4, 1),
+                     out=room.reshape(7, 4, 1)) is not None
+        into = np.zeros((7, 4, 3), order="F")
+        x.get(step=3, out=into)
+        np.testing.assert_array_equal(into, values[3])
+        np.testing.assert_array_equal(x.get_rows([6, 0, 0], step=4), values[4][[6, 0, 0]])
+        assert x.get_rows([], step=0).shape == (0, 4, 3)
+
+
+def test_a_file_that_h5py_made(tmp_path):
+    path = tmp_path / "foreign.h5"
+    values = np.arange(24, dtype=">i4").reshape(4, 6)
+    with h5py.File(path, "w") as f:
+        f["plain"] = values
+        f.create_dataset("packed", data=values, chunks=(2, 3), compression="gzip", shuffle=True)
+        f["group/flag"] = np.array([True, False])
+        f["plain"].attrs["units"] = "m"
+    with sluice.open(path) as f:
+        assert f.steps == 0 and f.times.shape == (0,)
+        np.testing.assert_array_equal(f["plain"][1:3, ::-1], values[1:3, ::-1])
+        np.testing.assert_array_equal(f["packed"][...], values)
+        np.testing.assert_array_equal(f["group/flag"][...], [True, False])
+        assert f["plain"].attrs["units"] == "m"
+
+
+def test_refresh_follows_a_run(tmp_path):
+    path = tmp_path / "growing.h5"
+    with sluice.open(path, "w", **QUICK) as out:
+        with out.step(time=0):
+            out.put("z", np.zeros(3))
+        with sluice.open(path) as f:
+            z = f["z"]
+            assert f.steps == 1
+            for step in range(1, 4):
+                with out.step(time=step):
+                    out.put("z", np.full(3, float(step)))
+                    out.put("a", np.full(2, step))
+                assert f.steps == step
+                assert f.refresh() == step + 1
+                assert (z[-1] == step).all() and z.shape == (step + 1, 3)
+                assert (f["a"][-1] == step).all()
+                np.testing.assert_array_equal(f.times, np.arange(step + 1))
+                np.testing.assert_array_equal(f["time"][...], np.arange(step + 1))
+
+
+def test_to_xarray(path):
+    with sluice.open(path) as f:
+        data = f.to_xarray()
+        assert dict(data.sizes)["step"] == 5 and data["x"].shape == (5, 7, 4, 3)
+        np.testing.assert_array_equal(data["time"], np.arange(5) / 4)
+        values = np.arange(5 * 84.0).reshape(5, 7, 4, 3)
+        np.testing.assert_array_equal(data["x"].isel(step=-1, x_0=slice(2, 5)), values[-1, 2:5])
+        np.testing.assert_array_equal(data["x"][::2, [1, 3], 0].values, values[::2, [1, 3], 0])
+        assert float(data["x"].sum()) == values.sum()

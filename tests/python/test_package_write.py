@@ -1,0 +1,171 @@
+"""What the package writes is what h5py reads."""
+
+import h5py
+import numpy as np
+import pytest
+
+import sluice
+
+QUICK = {"durability": "none"}
+DTYPES = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32",
+          "float64", "complex64", "complex128", "bool"]
+
+
+def sample(dtype, shape):
+    numbers = np.arange(int(np.prod(shape, dtype=int))).reshape(shape)
+    if dtype == "bool":
+        return numbers % 3 == 0
+    if dtype.startswith("complex"):
+        return (numbers + 1j * (numbers - 2)).astype(dtype)
+    return numbers.astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_type_in_steps_and_fixed(tmp_path, dtype):
+    path = tmp_path / "types.h5"
+    data = sample(dtype, (4, 3))
+    with sluice.open(path, "w", **QUICK) as out:
+        out.put("fixed", data)
+        for step in range(3):
+            with out.step(time=0.5 * step):
+                out.put("x", np.roll(data, step))
+    with h5py.File(path) as f:
+        assert f["x"].dtype == data.dtype and f["x"].shape == (3, 4, 3)
+        for step in range(3):
+            np.testing.assert_array_equal(f["x"][step], np.roll(data, step))
+        np.testing.assert_array_equal(f["fixed"][...], data)
+        np.testing.assert_array_equal(f["time"][...], [0, 0.5, 1])
+
+
+@pytest.mark.parametrize("make", [
+    lambda a: a, lambda a: a.T, lambda a: a[::2, ::-1], lambda a: np.asfortranarray(a),
+    lambda a: a.astype(">f8"), lambda a: a[1:3], lambda a: a[:, 1], lambda a: a.tolist(),
+    lambda a: a.astype("f2"), lambda a: a[0, 0], lambda a: a[:0]])
+def test_arrays_of_any_layout(tmp_path, make):
+    path = tmp_path / "layout.h5"
+    data = make(np.arange(20.0).reshape(5, 4))
+    with sluice.open(path, "w", **QUICK) as out:
+        with out.step():
+            out.put("x", data)
+    with h5py.File(path) as f:
+        np.testing.assert_array_equal(f["x"][0], np.asarray(data))
+
+
+def test_parts_of_a_global_shape_in_any_number(tmp_path):
+    path = tmp_path / "parts.h5"
+    whole = np.arange(60.0).reshape(10, 6)
+    with sluice.open(path, "w", **QUICK) as out:
+        with out.step():
+            out.put("x", whole[:4], shape=(10, 6))
+            out.put("x", whole[4:, :2], start=(4, 0))
+            for row in range(4, 10):
+                for column in range(2, 6):
+                    out.put("x", whole[row:row + 1, column:column + 1], start=(row, column))
+    with h5py.File(path) as f:
+        np.testing.assert_array_equal(f["x"][0], whole)
+
+
+def test_rows_partial_and_varying(tmp_path):
+    path = tmp_path / "rows.h5"
+    rows = np.arange(30.0).reshape(10, 3)
+    order = np.random.default_rng(1).permutation(10)
+    with sluice.open(path, "w", **QUICK) as out:
+        out.define("some", np.int32, (10,), steps=True, partial=True, fill=-7)
+        out.define("few", float, (10, 3), steps=True, varying=True)
+        for step in range(3):
+            with out.step():
+                out.put_rows("x", order, rows[order], shape=(10, 3))
+                out.put("some", np.arange(step, dtype=np.int32))
+                out.resize("few", 2 * step)
+                out.put("few", rows[:2 * step])
+    with h5py.File(path) as f:
+        np.testing.assert_array_equal(f["x"][1], rows)
+        np.testing.assert_array_equal(f["some"][2], [0, 1] + [-7] * 8)
+    with sluice.open(path) as f:
+        assert [f["few"].shape_of(step) for step in range(3)] == [(0, 3), (2, 3), (4, 3)]
+        np.testing.assert_array_equal(f["few"][2], rows[:4])
+        np.testing.assert_array_equal(f["few"][-2, 1:], rows[1:2])
+        assert f["few"][:, :4].shape == (3, 4, 3)
+        np.testing.assert_array_equal(f["few"][1:, :4][1], rows[:4])
+
+
+def test_definitions_and_attributes(tmp_path):
+    path = tmp_path / "attributes.h5"
+    with sluice.open(path, "w", **QUICK) as out:
+        spins = out.define("magnet/spins", "f4", (8, 3), steps=True, unit="1",
+                           description="directions", chunk=(4, 3), dimensions=("atom", "axis"))
+        assert spins.name == "magnet/spins" and spins.has_steps and spins.step_shape == (8, 3)
+        spins.attrs["damping"] = 0.1
+        out.attrs["code"] = "magnet"
+        out.attrs["seed"] = 42
+        out.attrs["big"] = 2**40
+        out.attrs["yes"] = True
+        out.attrs["elements"] = ["Fe", "Gd"]
+        out.attrs["masses"] = np.array([1.5, 2.5], dtype="f4")
+        out.attrs["counts"] = [1, 2, 3]
+        with out.step():
+            out.put(spins, np.zeros((8, 3), "f4"))
+    with h5py.File(path) as f:
+        assert f["magnet/spins"].attrs["units"] in ("1", b"1")
+        assert f["magnet/spins"].attrs["damping"] == 0.1
+        assert f["magnet/spins"].chunks == (1, 4, 3)
+        assert f.attrs["seed"] == 42 and f.attrs["big"] == 2**40 and bool(f.attrs["yes"]) is True
+    with sluice.open(path) as f:
+        attributes = f.attrs
+        assert attributes["code"] == "magnet" and attributes["seed"] == 42
+        assert attributes["yes"] is True and attributes["elements"] == ["Fe", "Gd"]
+        np.testing.assert_array_equal(attributes["masses"], np.array([1.5, 2.5], "f4"))
+        np.testing.assert_array_equal(attributes["counts"], [1, 2, 3])
+        assert set(attributes) >= {"code", "seed", "big", "yes", "elements", "masses", "counts"}
+        assert "nothing" not in attributes and attributes.get("nothing", 1) == 1
+        assert f["magnet/spins"].attrs["units"] == "1"
+        assert f["magnet/spins"].attrs["long_name"] == "directions"
+
+
+def test_strings(tmp_path):
+    path = tmp_path / "strings.h5"
+    names = np.array(["Fe", "Gadolinium", "Ö"])
+    with sluice.open(path, "w", **QUICK) as out:
+        out.put("names", names)
+        out.put("bytes", np.array([b"ab", b"c"]))
+    with sluice.open(path) as f:
+        assert [name.decode() for name in f["names"][...]] == names.tolist()
+        assert f["bytes"][...].tolist() == [b"ab", b"c"]
+
+
+def test_append_create_and_replace(tmp_path):
+    path = tmp_path / "modes.h5"
+    for mode, steps in (("x", 1), ("a", 2), ("a", 3), ("w", 1)):
+        with sluice.open(path, mode, **QUICK) as out:
+            with out.step():
+                out.put("x", np.arange(3))
+            assert out.steps == steps
+    with pytest.raises(sluice.Error) as error:
+        sluice.open(path, "x")
+    assert error.value.code == sluice.Code.EXISTS
+
+
+def test_tickets(tmp_path):
+    with sluice.open(tmp_path / "tickets.h5", "w", durability="step") as out:
+        with out.step() as step:
+            out.put("x", np.arange(3))
+        assert step.ticket == (0, True)
+        out.put("fixed", np.arange(2))
+        assert out.flush().durable
+        out.begin_step(2.0)
+        out.put("x", np.arange(3))
+        assert out.end_step().step == 1
+
+
+def test_arrays_may_change_after_the_step_and_temporaries_live_until_then(tmp_path):
+    path = tmp_path / "lifetime.h5"
+    data = np.zeros(100000)
+    with sluice.open(path, "w", **QUICK) as out:
+        for step in range(4):
+            data[:] = step
+            with out.step():
+                out.put("x", data)
+                out.put("y", data[::2] + 1)  # nobody else holds this one
+    with h5py.File(path) as f:
+        for step in range(4):
+            assert (f["x"][step] == step).all() and (f["y"][step] == step + 1).all()
