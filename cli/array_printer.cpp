@@ -1,8 +1,8 @@
-#include "cli/array_printer.hpp"
+#include "array_printer.hpp"
 
 #include <algorithm>
 
-#include "cli/text.hpp"
+#include "text.hpp"
 
 namespace sluice::cli {
 

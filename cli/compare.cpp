@@ -1,11 +1,11 @@
-#include "cli/compare.hpp"
+#include "compare.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
-#include "cli/values.hpp"
+#include "values.hpp"
 
 namespace sluice::cli {
 

@@ -3,20 +3,19 @@
 #include <chrono>
 #include <fmt/format.h>
 
-#include "cli/diff_report.hpp"
-#include "cli/help.hpp"
-#include "cli/progress.hpp"
-#include "cli/stored.hpp"
-#include "cli/text.hpp"
-#include "cli/variable_pair.hpp"
-#include "cli/verb.hpp"
+#include "diff_report.hpp"
+#include "help.hpp"
+#include "progress.hpp"
+#include "stored.hpp"
+#include "text.hpp"
+#include "variable_pair.hpp"
+#include "verb.hpp"
 
 namespace sluice::cli {
 
 namespace {
 
 using commit::Input;
-using model::Definition;
 
 struct DiffOptions {
   std::string a;

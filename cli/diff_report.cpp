@@ -1,12 +1,12 @@
-#include "cli/diff_report.hpp"
+#include "diff_report.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 
-#include "cli/table.hpp"
-#include "cli/text.hpp"
-#include "cli/values.hpp"
+#include "table.hpp"
+#include "text.hpp"
+#include "values.hpp"
 
 namespace sluice::cli {
 
@@ -98,7 +98,7 @@ std::string DiffReport::text() const {
       name.clear();
     }
   }
-  out += table.empty() ? "" : "\n" + table.text();
+  out += table.empty() ? std::string() : fmt::format("\n{}", table.text());
   if (!attributes.empty()) {
     Table others({"ATTRIBUTE", "OF", "A", "B"});
     for (const AttributeResult& attribute : attributes) {
@@ -109,7 +109,7 @@ std::string DiffReport::text() const {
                   attribute.owner.empty() ? "the file" : printable(attribute.owner),
                   side(attribute.in_a, attribute.a), side(attribute.in_b, attribute.b)});
     }
-    out += "\n" + others.text();
+    out += fmt::format("\n{}", others.text());
   }
   if (!not_compared.empty()) {
     out += "\nNot compared (Sluice does not read their type):\n";

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/compare.hpp"
+#include "compare.hpp"
 #include "model/definition.hpp"
 
 namespace sluice::cli {

@@ -5,14 +5,14 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/array_printer.hpp"
-#include "cli/help.hpp"
-#include "cli/selection.hpp"
-#include "cli/text.hpp"
-#include "cli/values.hpp"
-#include "cli/verb.hpp"
+#include "array_printer.hpp"
 #include "commit/input.hpp"
+#include "help.hpp"
 #include "layout/portion.hpp"
+#include "selection.hpp"
+#include "text.hpp"
+#include "values.hpp"
+#include "verb.hpp"
 
 namespace sluice::cli {
 

@@ -1,4 +1,4 @@
-#include "cli/help.hpp"
+#include "help.hpp"
 
 namespace sluice::cli {
 

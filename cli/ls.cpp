@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/help.hpp"
-#include "cli/stored.hpp"
-#include "cli/table.hpp"
-#include "cli/text.hpp"
-#include "cli/values.hpp"
-#include "cli/verb.hpp"
+#include "help.hpp"
+#include "stored.hpp"
+#include "table.hpp"
+#include "text.hpp"
+#include "values.hpp"
+#include "verb.hpp"
 
 namespace sluice::cli {
 
@@ -110,7 +110,7 @@ std::string variables_text(const Contents& contents) {
                shortened(printable(contents.unit_of(d.name)), 16),
                bytes_text(contents.bytes_of(stored)), chunk_text(stored)});
   }
-  std::string text = "\n" + table.text();
+  std::string text = fmt::format("\n{}", table.text());
   if (!catalog.unreadable().empty()) {
     text += "\nDatasets that Sluice does not read:\n";
     Table others({"", ""});

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 #include <hdf5.h>
 
-#include "cli/help.hpp"
-#include "cli/session.hpp"
+#include "help.hpp"
+#include "session.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::cli {
@@ -23,6 +23,8 @@ const char* const examples = R"help(Examples:
   sluice dump spins.h5 spins --step -1   the values of the last step
   sluice diff before.h5 after.h5         which elements differ, and by how much?
   sluice verify spins.h5                 is every byte as it was written?
+  sluice recover spins.h5                finish what a crash interrupted
+  sluice merge spins.h5 whole.h5         one file of many parts
   mpirun -n 8 sluice verify spins.h5     the same with 8 processes (diff too)
   sluice VERB --help                     a verb's options, with examples
 
@@ -59,6 +61,9 @@ int run_command(int argc, char** argv, const Context& context) {
   add_dump(app, run);
   add_diff(app, run);
   add_verify(app, run);
+  add_recover(app, run);
+  add_collect(app, run);
+  add_merge(app, run);
   app.require_subcommand(0, 1);
   app.allow_extras();  // said below, in better words
   try {
@@ -69,7 +74,8 @@ int run_command(int argc, char** argv, const Context& context) {
     throw Error(Code::invalid_argument, usage_error(app, error));
   }
   if (!run) {
-    const std::string verbs = "the verbs are ls, dump, diff and verify (see: sluice --help)";
+    const std::string verbs =
+        "the verbs are ls, dump, diff, verify, recover, collect and merge (see: sluice --help)";
     throw Error(Code::invalid_argument, app.remaining_size() == 0
                                             ? "no verb: " + verbs
                                             : "no verb " + app.remaining()[0] + ": " + verbs);

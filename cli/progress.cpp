@@ -1,11 +1,11 @@
-#include "cli/progress.hpp"
+#include "progress.hpp"
 
 #include <algorithm>
 #include <cstdio>
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "cli/text.hpp"
+#include "text.hpp"
 
 namespace sluice::cli {
 

@@ -1,4 +1,4 @@
-#include "cli/session.hpp"
+#include "session.hpp"
 
 #include <array>
 #include <chrono>

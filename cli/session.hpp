@@ -8,7 +8,7 @@
 #include <functional>
 #include <string>
 
-#include "cli/verb.hpp"
+#include "verb.hpp"
 
 namespace sluice::cli {
 

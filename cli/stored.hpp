@@ -5,12 +5,12 @@
 #include <string>
 #include <type_traits>
 
-#include "layout/hdf5/catalog.hpp"
+#include "layout/catalog.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::cli {
 
-using Catalog = layout::hdf5::Catalog;
+using Catalog = layout::Catalog;
 using CommitRow = std::decay_t<decltype(std::declval<Catalog>().commits()[0])>;
 using StoredVariable = std::decay_t<decltype(std::declval<Catalog>().variables()[0])>;
 

@@ -1,8 +1,8 @@
-#include "cli/table.hpp"
+#include "table.hpp"
 
 #include <algorithm>
 
-#include "cli/text.hpp"
+#include "text.hpp"
 
 namespace sluice::cli {
 

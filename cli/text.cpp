@@ -1,4 +1,4 @@
-#include "cli/text.hpp"
+#include "text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -83,7 +83,7 @@ std::string printable(std::string_view text) {
                           return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
                         });
   // C1 control characters are two bytes of UTF-8 that some terminals obey.
-  const bool has_c1 = text.find("\xc2") != std::string_view::npos && [&] {
+  const bool has_c1 = text.find('\xc2') != std::string_view::npos && [&] {
     for (std::size_t at = text.find('\xc2'); at + 1 < text.size(); at = text.find('\xc2', at + 1)) {
       if (static_cast<unsigned char>(text[at + 1]) < 0xa0) {
         return true;

@@ -1,4 +1,4 @@
-#include "cli/values.hpp"
+#include "values.hpp"
 
 #include <array>
 #include <bit>
@@ -7,8 +7,8 @@
 #include <cstring>
 #include <limits>
 
-#include "cli/text.hpp"
 #include "model/name.hpp"
+#include "text.hpp"
 
 namespace sluice::cli {
 

@@ -1,4 +1,4 @@
-#include "cli/variable_pair.hpp"
+#include "variable_pair.hpp"
 
 #include <algorithm>
 

@@ -7,8 +7,8 @@
 #include <functional>
 #include <vector>
 
-#include "cli/compare.hpp"
 #include "commit/input.hpp"
+#include "compare.hpp"
 
 namespace sluice::cli {
 

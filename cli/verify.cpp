@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/help.hpp"
-#include "cli/progress.hpp"
-#include "cli/session.hpp"
-#include "cli/table.hpp"
-#include "cli/text.hpp"
-#include "cli/verb.hpp"
+#include "help.hpp"
+#include "progress.hpp"
+#include "session.hpp"
+#include "table.hpp"
+#include "text.hpp"
+#include "verb.hpp"
 
 namespace sluice::cli {
 
@@ -209,14 +209,14 @@ int verify(const Context& context, const VerifyOptions& options) {
 
 void add_verify(CLI::App& app, Run& run) {
   const auto options = std::make_shared<VerifyOptions>();
-  CLI::App* verb = add_verb(
-      app, "verify", "is every byte as it was written?",
-      "Reads every byte that Sluice wrote and compares it with the checksums in the\n"
-      "file. Values that do not match are damage, unless the file's time of\n"
-      "modification tells that another program wrote to it.\n"
-      "Exit code: 0 all is well, 1 damaged, 2 bad input (not a file of Sluice, ...),\n"
-      "3 changed outside Sluice. Of several files the gravest counts: 2, 1, 3, 0.\n",
-      R"help(
+  CLI::App* verb =
+      add_verb(app, "verify", "is every byte as it was written?",
+               "Reads every byte that Sluice wrote and compares it with the checksums in the\n"
+               "file. Values that do not match are damage, unless the file's time of\n"
+               "modification tells that another program wrote to it.\n"
+               "Exit code: 0 all is well, 1 damaged, 2 bad input (not a file of Sluice, ...),\n"
+               "3 changed outside Sluice. Of several files the gravest counts: 2, 1, 3, 0.\n",
+               R"help(
 Examples:
   sluice verify spins.h5
   sluice verify run-*/spins.h5 --json | jq '.[] | select(.state != "ok")'

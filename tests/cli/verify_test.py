@@ -71,8 +71,7 @@ class Verify(unittest.TestCase):
         result = sluice("verify", target)
         self.assertEqual((result.returncode, result.stderr), (DIFFERS, ""))
         self.assertIn("DAMAGED: 2 faults", result.stdout)
-        self.assertRegex(
-            result.stdout, r"spins +2 +start \(10, 0\) count \(10, 3\)  does not match")
+        self.assertRegex(result.stdout, r"spins +2 +start \(10, 0\) count \(10, 3\)  does not")
         self.assertRegex(result.stdout, r"coordinates +- +start \(0, 0\) count \(10, 3\) +does")
         under_mpirun = sluice("verify", target, ranks=3)
         self.assertEqual(under_mpirun.returncode, DIFFERS)
@@ -192,8 +191,7 @@ class Records(unittest.TestCase):
             file["sluice/commits"][3, 3] = words - 7  # the last record of step 2
         code, report = verify(target)
         self.assertEqual(code, DIFFERS)
-        self.assertRegex(
-            report["findings"][0]["what"], r"no checksum covers \d+ of its \d+ elements")
+        self.assertRegex(report["findings"][0]["what"], r"no checksum covers \d+ of its \d+ el")
         self.assertEqual(report["findings"][0]["step"], 2)
 
     def test_senseless_rows_of_the_log_do_no_harm(self):
