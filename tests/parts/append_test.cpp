@@ -1,0 +1,145 @@
+// Another run, with another number of ranks, goes on with a set.
+#include "parts/sets.hpp"
+
+namespace sluice::test {
+namespace {
+
+TEST(Append, OtherRanksAddStepsInPartsOfTheirOwn) {
+  for (const SetKind& later : {SetKind{}, SetKind{"file-per-node", 2, 0}}) {
+    const auto storage = storage::make_memory();
+    write_set(3, storage, "out.h5", SetKind{}.options(), {.steps = 2, .slabs = true});
+    const auto before = storage->contents("out.h5.parts/000001.h5");
+    on_ranks(5, [&](exec::Transport& transport) {
+      File out = open_file(transport, storage, "out.h5", Mode::append, later.options());
+      EXPECT_EQ(out.steps(), 2u);
+      Steps{.first = 2, .steps = 3, .slabs = true}.write(out, transport);
+      out.close();
+    });
+    EXPECT_EQ(storage->paths().size(), static_cast<std::size_t>(1 + 3 + later.groups(5)));
+    EXPECT_EQ(storage->contents("out.h5.parts/000001.h5"), before);
+    expect_set(2, storage, "out.h5", {.steps = 5});
+  }
+}
+
+TEST(Append, AutoGoesOnAsItBegan) {
+  const auto storage = storage::make_memory();
+  write_set(2, storage, "out.h5", SetKind{}.options(), {.steps = 1, .slabs = true});
+  on_ranks(2, [&](exec::Transport& transport) {
+    Options options = SetKind{}.options();
+    options.strategy = "auto";
+    File out = open_file(transport, storage, "out.h5", Mode::append, options);
+    Steps{.first = 1, .steps = 1, .slabs = true}.write(out, transport);
+    out.close();
+  });
+  EXPECT_EQ(storage->paths().size(), 5u);
+  expect_set(1, storage, "out.h5", {.steps = 2});
+}
+
+TEST(Append, FixedVariablesScalarsAndAttributesStay) {
+  const auto storage = storage::make_memory();
+  const Shape shape{9};
+  auto write = [&](int ranks, Mode mode, std::uint64_t first) {
+    on_ranks(ranks, [&](exec::Transport& transport) {
+      File out = open_file(transport, storage, "out.h5", mode, SetKind{}.options());
+      if (mode == Mode::write) {
+        const Variable fixed = out.define<double>("group/fixed", shape, {.unit = "m"});
+        const Variable scalar = out.define<float>("scalar", {});
+        out.set_attribute("", "title", std::string("a title"));
+        out.set_attribute("group", "note", std::vector<std::int32_t>{1, 2, 3});
+        Giver<double> giver;
+        giver.put(out, fixed, 9, shape, slab(shape, transport.rank(), ranks));
+        const float value = 1.5F;
+        if (transport.rank() == ranks - 1) {
+          out.put(scalar, &value);
+        }
+        out.flush();
+      } else {
+        out.set_attribute("", "again", true);
+        out.define<std::int16_t>("p", {4}, {.steps = true, .partial = true, .fill = -3});
+      }
+      Steps{.first = first, .steps = 1}.write(out, transport);
+      out.close();
+    });
+  };
+  write(3, Mode::write, 0);
+  write(2, Mode::append, 1);
+  write(4, Mode::append, 2);
+  on_ranks(2, [&](exec::Transport& transport) {
+    File in = open_file(transport, storage, "out.h5", Mode::read, {});
+    Steps{.steps = 3}.expect(in, transport);
+    expect_values<double>(in, "group/fixed", 9, shape, whole_box(shape));
+    float scalar = 0;
+    in.get(in.find("scalar"), &scalar);
+    EXPECT_EQ(scalar, 1.5F);
+    EXPECT_EQ(std::get<std::string>(in.attribute("", "title")), "a title");
+    EXPECT_EQ(std::get<std::vector<std::int32_t>>(in.attribute("group", "note")),
+              (std::vector<std::int32_t>{1, 2, 3}));
+    EXPECT_EQ(std::get<std::string>(in.attribute("group/fixed", "units")), "m");
+    EXPECT_TRUE(in.has_attribute("", "again"));
+    std::vector<std::int16_t> p(4);
+    in.get(in.find("p"), p.data(), {}, 2);
+    EXPECT_EQ(p, std::vector<std::int16_t>(4, -3));
+  });
+}
+
+TEST(Append, CommittedFixedVariablesAreNotWrittenAgain) {
+  const auto storage = storage::make_memory();
+  const double value = 1;
+  on_ranks(1, [&](exec::Transport& transport) {
+    File out = open_file(transport, storage, "out.h5", Mode::write, SetKind{}.options());
+    out.put(out.define<double>("fixed", {1}), &value);
+    out.close();
+  });
+  expect_everywhere(errors_on_ranks(2,
+                                    [&](exec::Transport& transport) {
+                                      File out = open_file(transport, storage, "out.h5",
+                                                           Mode::append, SetKind{}.options());
+                                      const Variable v = out.define<double>("fixed", {1});
+                                      if (transport.rank() == 0) {
+                                        out.put(v, &value);
+                                      }
+                                      out.close();
+                                    }),
+                    Code::unsupported, {"out.h5", "fixed", "earlier commit"});
+}
+
+TEST(Append, APlainFileAndASetAreNotMixed) {
+  const auto storage = storage::make_memory();
+  Options plain;
+  plain.strategy = "shared";
+  plain.durability = Durability::none;
+  write_set(2, storage, "plain.h5", plain, {});
+  write_set(2, storage, "set.h5", SetKind{}.options(), {});
+  auto append = [&](const std::string& path, const Options& options) {
+    return errors_on_ranks(2, [&](exec::Transport& transport) {
+      open_file(transport, storage, path, Mode::append, options).close();
+    });
+  };
+  expect_everywhere(append("plain.h5", SetKind{}.options()), Code::format,
+                    {"plain.h5", "one plain file"});
+  expect_everywhere(append("set.h5", plain), Code::unsupported, {"set.h5", "file-per-process"});
+}
+
+TEST(Append, PartsInTwoFoldersMayHaveOneName) {
+  const storage::Scratch scratch;
+  const auto storage = storage::make("posix");
+  std::uint64_t first = 0;
+  for (const char* folder : {"a", "b", ""}) {
+    Options options = SetKind{}.options();
+    options.parts_dir = *folder == '\0' ? "" : scratch / folder;
+    on_ranks(2, [&](exec::Transport& transport) {
+      File out = open_file(transport, storage, scratch / "out.h5",
+                           first == 0 ? Mode::write : Mode::append, options);
+      Steps{.first = first, .steps = 1, .slabs = true}.write(out, transport);
+      out.close();
+    });
+    ++first;
+  }
+  for (const char* folder : {"a", "b", "."}) {
+    EXPECT_TRUE(std::filesystem::exists(scratch / folder + "/out.h5.parts/000000.h5")) << folder;
+  }
+  expect_set(3, storage, scratch / "out.h5", {.steps = 3});
+}
+
+}  // namespace
+}  // namespace sluice::test

@@ -1,0 +1,106 @@
+// Bringing parts home.
+#include "commit/collect.hpp"
+
+#include <filesystem>
+
+#include "parts/sets.hpp"
+
+namespace sluice::test {
+namespace {
+
+namespace files = std::filesystem;
+
+class Collect : public testing::Test {
+ protected:
+  void write(const std::string& parts_dir, Mode mode, std::uint64_t first, int ranks = 3) {
+    Options options = SetKind{}.options();
+    options.parts_dir = parts_dir.empty() ? "" : scratch_ / parts_dir;
+    on_ranks(ranks, [&](exec::Transport& transport) {
+      File out = open_file(transport, storage_, index_, mode, options);
+      Steps{.first = first, .steps = 2, .slabs = true}.write(out, transport);
+      out.close();
+    });
+  }
+  commit::Collected collect(int ranks, const commit::CollectOptions& options = {}) {
+    commit::Collected answer;
+    on_ranks(ranks, [&](exec::Transport& transport) {
+      const auto mine = commit::collect(transport, *storage_, index_, options,
+                                        [](auto done, auto total) { EXPECT_LE(done, total); });
+      if (transport.rank() == 0) {
+        answer = mine;
+      }
+    });
+    return answer;
+  }
+
+  storage::Scratch scratch_;
+  std::shared_ptr<storage::Storage> storage_ = storage::make("posix");
+  std::string index_ = scratch_ / "out.h5";
+};
+
+TEST_F(Collect, PartsComeHomeAndTheOldOnesGo) {
+  write("fast", Mode::write, 0);
+  const auto done = collect(2);
+  EXPECT_EQ(done.parts, 3u);
+  EXPECT_EQ(done.moved, 3u);
+  EXPECT_GT(done.bytes, 0u);
+  EXPECT_TRUE(files::exists(scratch_ / "out.h5.parts/000002.h5"));
+  EXPECT_TRUE(files::is_empty(scratch_ / "fast/out.h5.parts"));
+  expect_set(2, storage_, index_, {.steps = 2});
+  EXPECT_EQ(collect(3).moved, 0u);
+  // Now it moves as a whole.
+  files::create_directory(scratch_ / "elsewhere");
+  files::rename(index_, scratch_ / "elsewhere/out.h5");
+  files::rename(scratch_ / "out.h5.parts", scratch_ / "elsewhere/out.h5.parts");
+  expect_set(2, storage_, scratch_ / "elsewhere/out.h5", {.steps = 2});
+}
+
+TEST_F(Collect, PartsOfOneNameFromSeveralFoldersAllGetIn) {
+  write("a", Mode::write, 0);
+  write("b", Mode::append, 2);
+  write("", Mode::append, 4, 2);
+  const auto done = collect(4);
+  EXPECT_EQ(done.parts, 8u);
+  EXPECT_EQ(done.moved, 6u);
+  expect_set(3, storage_, index_, {.steps = 6});
+  write("", Mode::append, 6);
+  expect_set(3, storage_, index_, {.steps = 8});
+}
+
+TEST_F(Collect, ToAFolderOfChoiceKeepingTheOldOnes) {
+  write("fast", Mode::write, 0);
+  collect(1, {scratch_ / "kept/here", true});
+  EXPECT_TRUE(files::exists(scratch_ / "kept/here/000001.h5"));
+  EXPECT_TRUE(files::exists(scratch_ / "fast/out.h5.parts/000001.h5"));
+  files::remove_all(scratch_ / "fast");
+  expect_set(2, storage_, index_, {.steps = 2});
+}
+
+TEST_F(Collect, AMissingPartIsNamedAndNothingIsMoved) {
+  write("fast", Mode::write, 0);
+  files::remove(scratch_ / "fast/out.h5.parts/000001.h5");
+  const auto errors = errors_on_ranks(
+      2, [&](exec::Transport& transport) { commit::collect(transport, *storage_, index_, {}); });
+  expect_everywhere(errors, Code::not_found, {"000001.h5"});
+  EXPECT_FALSE(files::exists(scratch_ / "out.h5.parts"));
+}
+
+TEST_F(Collect, AStrangerInTheFolderIsNotReplaced) {
+  write("fast", Mode::write, 0);
+  files::create_directory(scratch_ / "out.h5.parts");
+  storage_->open(scratch_ / "out.h5.parts/000001.h5", storage::Access::create);
+  const auto errors = errors_on_ranks(
+      2, [&](exec::Transport& transport) { commit::collect(transport, *storage_, index_, {}); });
+  expect_everywhere(errors, Code::exists, {"out.h5.parts/000001.h5"});
+  expect_set(2, storage_, index_, {.steps = 2});
+  files::remove(scratch_ / "out.h5.parts/000001.h5");
+  // What the attempt had copied already is in the way of nobody else.
+  for (const auto& entry : files::directory_iterator(scratch_ / "out.h5.parts")) {
+    files::remove(entry.path());
+  }
+  EXPECT_EQ(collect(2).moved, 3u);
+  expect_set(2, storage_, index_, {.steps = 2});
+}
+
+}  // namespace
+}  // namespace sluice::test

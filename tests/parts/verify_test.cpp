@@ -1,0 +1,125 @@
+// Proving a set: every part, and what the index itself says.
+#include "commit/verify.hpp"
+
+#include <cstring>
+
+#include "parts/sets.hpp"
+
+namespace sluice::test {
+namespace {
+
+using commit::State;
+using commit::Verdict;
+
+class Verify : public testing::Test {
+ protected:
+  void SetUp() override {
+    on_ranks(3, [&](exec::Transport& transport) {
+      File out = open_file(transport, storage_, "out.h5", Mode::write, SetKind{}.options());
+      const double pi = 3.14159;
+      const Variable scalar = out.define<double>("pi", {});
+      if (transport.rank() == 0) {
+        out.put(scalar, &pi);
+      }
+      steps_.write(out, transport);
+      out.close();
+    });
+  }
+
+  /// On so many ranks; the verdict of each must be the same.
+  Verdict verify(int ranks) {
+    std::vector<Verdict> verdicts(static_cast<std::size_t>(ranks));
+    on_ranks(ranks, [&](exec::Transport& transport) {
+      std::uint64_t last = 0;
+      verdicts[static_cast<std::size_t>(transport.rank())] =
+          commit::verify(transport, *storage_, "out.h5", [&](auto done, auto total) {
+            EXPECT_LE(done, total);
+            EXPECT_GE(done, last);
+            last = done;
+          });
+    });
+    for (const Verdict& verdict : verdicts) {
+      EXPECT_EQ(verdict.finding_count, verdicts[0].finding_count);
+      EXPECT_EQ(verdict.state, verdicts[0].state);
+      EXPECT_EQ(verdict.bytes, verdicts[0].bytes);
+    }
+    return verdicts[0];
+  }
+
+  /// Flips a bit of each copy of a value in a file, and keeps the time of modification.
+  int flip(const std::string& path, double value) {
+    const auto file = storage_->open(path, storage::Access::read_write);
+    std::vector<std::byte> bytes(file->size());
+    bytes.resize(file->read(0, bytes));
+    const std::int64_t stamp = file->modified_ns();
+    int found = 0;
+    for (std::size_t at = 0; at + sizeof value <= bytes.size(); ++at) {
+      if (std::memcmp(&bytes[at], &value, sizeof value) == 0) {
+        const std::byte flipped = bytes[at] ^ std::byte{4};
+        file->write(at, {&flipped, 1});
+        ++found;
+      }
+    }
+    file->set_modified_ns(stamp);
+    return found;
+  }
+
+  std::shared_ptr<storage::MemoryStorage> storage_ = storage::make_memory();
+  Steps steps_{.shape = {30, 5}, .steps = 3, .slabs = true};
+};
+
+TEST_F(Verify, AWholeSetIsProven) {
+  for (const int ranks : {1, 2, 5}) {
+    const Verdict verdict = verify(ranks);
+    EXPECT_EQ(verdict.state, State::ok) << ranks;
+    EXPECT_EQ(verdict.bytes, 30 * 5 * 8 * 3 + 8) << ranks;
+    EXPECT_EQ(verdict.commits, 3u);
+    EXPECT_TRUE(verdict.uncovered.empty()) << verdict.uncovered[0];
+    EXPECT_FALSE(verdict.modified);
+  }
+}
+
+TEST_F(Verify, ADamagedPartIsNamedWithTheStepOfTheWhole) {
+  ASSERT_EQ(flip("out.h5.parts/000001.h5", value_at<double>(102, 15 * 5 + 3)), 1);
+  for (const int ranks : {1, 2, 5}) {
+    const Verdict verdict = verify(ranks);
+    EXPECT_EQ(verdict.state, State::damaged);
+    ASSERT_EQ(verdict.finding_count, 1u);
+    EXPECT_EQ(verdict.findings[0].variable, "v");
+    EXPECT_EQ(verdict.findings[0].step, 2u);
+    EXPECT_NE(verdict.findings[0].what.find("000001.h5"), std::string::npos);
+  }
+}
+
+TEST_F(Verify, TimesAndScalarsOfTheIndexAreCompared) {
+  ASSERT_GE(flip("out.h5", 3.14159), 1);
+  Verdict verdict = verify(2);
+  EXPECT_EQ(verdict.state, State::damaged);
+  ASSERT_EQ(verdict.finding_count, 1u);
+  EXPECT_EQ(verdict.findings[0].variable, "pi");
+  // The times stand twice; spoil the dataset that other programs read.
+  const auto file = storage_->open("out.h5", storage::Access::read_write);
+  std::vector<std::byte> bytes(file->size());
+  bytes.resize(file->read(0, bytes));
+  const double times[] = {0, 0.5, 1};
+  const auto pattern = std::as_bytes(std::span(times));
+  const auto at = std::search(bytes.begin(), bytes.end(), pattern.begin(), pattern.end());
+  ASSERT_NE(at, bytes.end());
+  const std::byte other{9};
+  file->write(static_cast<std::uint64_t>(at - bytes.begin()) + 12, {&other, 1});
+  verdict = verify(2);
+  ASSERT_EQ(verdict.finding_count, 2u);
+  EXPECT_EQ(verdict.findings[0].variable, "time");
+  EXPECT_EQ(verdict.findings[0].step, 1u);
+}
+
+TEST_F(Verify, AMissingPartIsAnErrorThatNamesIt) {
+  storage_->remove("out.h5.parts/000002.h5");
+  expect_everywhere(
+      errors_on_ranks(
+          2, [&](exec::Transport& transport) { commit::verify(transport, *storage_, "out.h5"); }),
+      Code::not_found, {"000002.h5"});
+}
+
+}  // namespace
+}  // namespace sluice::test
