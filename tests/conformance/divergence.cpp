@@ -1,0 +1,143 @@
+// Ranks that call a collective with different arguments: an error on every rank, never a hang.
+#include "support/values.hpp"
+#include "support/world.hpp"
+
+namespace sluice::test {
+namespace {
+
+const Shape shape = {4};
+const double zeros[4] = {};
+
+/// Runs where there is someone to disagree with.
+void expect_divergent(World& world, const World::Body& body, Code code = Code::divergent) {
+  const auto caught = world.run_catching(body);
+  expect_same_error(caught, world.ranks() == 1 ? Code::ok : code);
+}
+
+SLUICE_BEHAVIOUR(divergence, of_the_names_of_variables) {
+  expect_divergent(world, [&](Rank& rank) {
+    File out = rank.open(world.path("names.h5"), Mode::write);
+    out.define<double>(rank.rank() == 0 ? "a" : "b", shape);
+    out.close();
+  });
+}
+
+SLUICE_BEHAVIOUR(divergence, of_types_shapes_and_options) {
+  expect_divergent(world, [&](Rank& rank) {
+    File out = rank.open(world.path("type.h5"), Mode::write);
+    out.define_raw("v", type_of(rank.rank() == 0 ? Kind::f32 : Kind::f64), shape, {});
+    out.close();
+  });
+  expect_divergent(world, [&](Rank& rank) {
+    File out = rank.open(world.path("shape.h5"), Mode::write);
+    out.define<double>("v", {4 + static_cast<std::uint64_t>(rank.rank())}, {});
+    out.close();
+  });
+  expect_divergent(world, [&](Rank& rank) {
+    File out = rank.open(world.path("options.h5"), Mode::write);
+    out.define<double>("v", shape, {.steps = rank.rank() == 0});
+    out.close();
+  });
+}
+
+SLUICE_BEHAVIOUR(divergence, of_the_number_of_definitions) {
+  expect_divergent(world, [&](Rank& rank) {
+    File out = rank.open(world.path("number.h5"), Mode::write);
+    out.define<double>("a", shape);
+    if (rank.rank() == 0) {
+      out.define<double>("b", shape);
+    }
+    out.close();
+  });
+}
+
+SLUICE_BEHAVIOUR(divergence, of_attributes) {
+  expect_divergent(world, [&](Rank& rank) {
+    File out = rank.open(world.path("attributes.h5"), Mode::write);
+    out.set_attribute("", rank.rank() == 0 ? "a" : "b", true);
+    out.close();
+  });
+}
+
+SLUICE_BEHAVIOUR(divergence, of_flush_and_close) {
+  expect_divergent(world, [&](Rank& rank) {
+    File out = rank.open(world.path("calls.h5"), Mode::write);
+    out.define<double>("fixed", shape);
+    if (rank.rank() == 0) {
+      out.flush();
+    } else {
+      out.close();
+    }
+  });
+}
+
+SLUICE_BEHAVIOUR(divergence, of_the_end_of_a_step_and_flush) {
+  expect_divergent(world, [&](Rank& rank) {
+    File out = rank.open(world.path("step.h5"), Mode::write);
+    const Variable v = out.define<double>("v", shape, {.steps = true});
+    if (rank.rank() == 0) {
+      out.flush();
+    }
+    Step step = out.begin_step();
+    if (rank.is(1)) {
+      step.put(v, zeros);
+    }
+    step.end();
+  });
+}
+
+SLUICE_BEHAVIOUR(divergence, of_paths_modes_and_options) {
+  world.run([&](Rank& rank) { rank.open(world.path("a.h5"), Mode::write).close(); });
+  auto expect = [&](const World::Body& body) {
+    for (const Caught& each : world.run_catching(body)) {  // each names its own path
+      EXPECT_EQ(each.code, world.ranks() == 1 ? Code::ok : Code::divergent) << each.text;
+    }
+  };
+  expect([&](Rank& rank) {
+    rank.open(world.path(rank.rank() == 0 ? "a.h5" : "b.h5"), Mode::write).close();
+  });
+  expect([&](Rank& rank) {
+    rank.open(world.path("a.h5"), rank.rank() == 0 ? Mode::append : Mode::write).close();
+  });
+  expect([&](Rank& rank) {
+    Options options = rank.options();
+    options.strategy = rank.rank() == 0 ? "shared" : "serial";
+    rank.open(world.path("a.h5"), Mode::write, options).close();
+  });
+}
+
+SLUICE_BEHAVIOUR(divergence, of_a_strategy_that_is_not_known) {
+  const auto caught = world.run_catching([&](Rank& rank) {
+    Options options = rank.options();
+    options.strategy = "psychic";
+    rank.open(world.path("unknown.h5"), Mode::write, options);
+  });
+  expect_same_error(caught, Code::invalid_argument, {"psychic", "serial", "shared"});
+}
+
+SLUICE_BEHAVIOUR(divergence, a_file_given_up_by_one_rank_fails_for_all) {
+  const std::string path = world.path("given_up.h5");
+  const auto caught = world.run_catching([&](Rank& rank) {
+    try {
+      File out = rank.open(path, Mode::write);
+      const Variable v = out.define<double>("v", shape);
+      if (rank.is(1)) {
+        throw std::runtime_error("the simulation failed between two calls");
+      }
+      out.put(v, zeros, selection_of(slab(shape, rank.rank(), rank.ranks())));
+      out.close();
+    } catch (const std::runtime_error& error) {
+      if (std::string(error.what()).find("between two calls") == std::string::npos) {
+        throw;
+      }
+    }
+  });
+  for (std::size_t r = 0; r < caught.size(); ++r) {
+    const bool is_thrower = r == 1 % caught.size();
+    EXPECT_EQ(caught[r].code, is_thrower ? Code::ok : Code::wrong_state) << caught[r].text;
+  }
+  EXPECT_FALSE(world.exists(path));
+}
+
+}  // namespace
+}  // namespace sluice::test

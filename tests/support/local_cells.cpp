@@ -1,0 +1,172 @@
+// The cells on virtual ranks: serial, shared, collective and auto, on memory, posix and direct, on
+// 1, 3, 4 and 8 ranks. After the run a table of them is printed.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <map>
+
+#include "api/file_impl.hpp"
+#include "exec/local_transport.hpp"
+#include "storage/memory.hpp"
+#include "storage/scratch.hpp"
+#include "support/world.hpp"
+
+namespace sluice::test {
+
+namespace {
+
+/// On a real disk where there is one: a memory file system may refuse direct writes.
+std::string scratch_folder() {
+  const char* build = std::getenv("SLUICE_BUILD_DIR");
+  return build != nullptr && std::filesystem::is_directory(build)
+             ? build
+             : std::filesystem::temp_directory_path().string();
+}
+
+class LocalWorld final : public World {
+ public:
+  explicit LocalWorld(const Cell& cell) : cell_(cell) {
+    if (cell.storage == "memory") {
+      storage_ = storage::make_memory();
+    } else {
+      storage_ = storage::make(cell.storage);
+      scratch_ = std::make_unique<storage::Scratch>(scratch_folder());
+    }
+  }
+
+  void run(const Body& body, int ranks) override {
+    exec::run_local(ranks == 0 ? cell_.ranks : ranks, ++seed_, [&](exec::Transport& transport) {
+      Rank rank(transport, cell_.strategy,
+                [&](const std::string& path, Mode mode, const Options& options) {
+                  return File(detail::open_on(transport, storage_, path, mode,
+                                              cell_.in_layout(mode, options)));
+                });
+      try {
+        body(rank);
+      } catch (const Error& error) {
+        note(error);
+        throw;
+      }
+    });
+  }
+
+  std::vector<Caught> run_catching(const Body& body, int ranks) override {
+    std::vector<Caught> all(static_cast<std::size_t>(ranks == 0 ? cell_.ranks : ranks));
+    run(
+        [&](Rank& rank) {
+          try {
+            body(rank);
+          } catch (const Error& error) {
+            note(error);
+            all[static_cast<std::size_t>(rank.rank())] = {error.code(), error.what(), error.rank()};
+          }
+        },
+        ranks);
+    return all;
+  }
+
+  void once(const std::function<void()>& work) override { work(); }
+  const Cell& cell() const override { return cell_; }
+  storage::Storage& storage() override { return *storage_; }
+  std::string path(const std::string& name) const override {
+    return scratch_ ? *scratch_ / name : name;
+  }
+
+ private:
+  Cell cell_;
+  std::uint64_t seed_ = 0;
+  std::shared_ptr<storage::Storage> storage_;
+  std::unique_ptr<storage::Scratch> scratch_;
+};
+
+class CellTest : public testing::Test {
+ public:
+  CellTest(std::string behaviour, BehaviourBody body, Cell cell)
+      : behaviour_(std::move(behaviour)), body_(body), cell_(std::move(cell)) {}
+  void TestBody() override {
+    LocalWorld world(cell_);
+    run_behaviour(world, behaviour_, body_);
+  }
+
+ private:
+  std::string behaviour_;
+  BehaviourBody body_;
+  Cell cell_;
+};
+
+const std::vector<Cell>& cells() {
+  static const std::vector<Cell> all = [] {
+    std::vector<Cell> made;
+    for (const char* strategy : {"serial", "shared"}) {
+      for (const char* storage : {"memory", "posix", "direct"}) {
+        for (const int ranks : {1, 3, 4, 8}) {
+          made.push_back({strategy, storage, ranks});
+        }
+      }
+    }
+    // What an exchange does is the same on every storage: all ranks in memory, one on the disks.
+    for (const int ranks : {1, 3, 4, 8}) {
+      made.push_back({"collective", "memory", ranks});
+    }
+    made.push_back({"collective", "posix", 4});
+    made.push_back({"collective", "direct", 4});
+    made.push_back({"auto", "memory", 4});
+    // A layout is planned on one rank and written like any other: every strategy on memory, and
+    // more ranks and a disk for one of them.
+    for (const char* layout : {"hdf5-grouped", "netcdf4", "npy"}) {
+      for (const char* strategy : {"serial", "shared", "collective"}) {
+        made.push_back({strategy, "memory", 4, layout});
+      }
+      for (const int ranks : {1, 3, 8}) {
+        made.push_back({"shared", "memory", ranks, layout});
+      }
+      made.push_back({"shared", "direct", 4, layout});
+    }
+    return made;
+  }();
+  return all;
+}
+
+/// Prints how many behaviours passed in each cell.
+class Matrix : public testing::Environment {
+  void TearDown() override {
+    std::map<std::string, std::pair<int, int>> counts;  // passed, ran
+    const testing::UnitTest& unit = *testing::UnitTest::GetInstance();
+    for (int s = 0; s < unit.total_test_suite_count(); ++s) {
+      const testing::TestSuite& suite = *unit.GetTestSuite(s);
+      for (int t = 0; t < suite.total_test_count(); ++t) {
+        const testing::TestInfo& test = *suite.GetTestInfo(t);
+        if (test.should_run() && test.value_param() != nullptr) {
+          auto& [passed, ran] = counts[test.value_param()];
+          passed += test.result()->Passed() ? 1 : 0;
+          ++ran;
+        }
+      }
+    }
+    for (const Cell& cell : cells()) {
+      const auto& [passed, ran] = counts[cell.name()];
+      if (ran != 0) {
+        std::printf("%-28s %3d of %3d behaviours\n", cell.name().c_str(), passed, ran);
+      }
+    }
+  }
+};
+
+}  // namespace
+
+bool register_behaviour(const char* group, const char* name, const char* file, int line,
+                        BehaviourBody body) {
+  static const auto* matrix = testing::AddGlobalTestEnvironment(new Matrix);
+  for (const Cell& cell : cells()) {
+    const std::string full = std::string(name) + "/" + cell.name();
+    testing::RegisterTest(group, full.c_str(), nullptr, cell.name().c_str(), file, line,
+                          [=, behaviour = std::string(group) + "." + name]() -> testing::Test* {
+                            return new CellTest(behaviour, body, cell);
+                          });
+  }
+  return matrix != nullptr;
+}
+
+}  // namespace sluice::test

@@ -1,0 +1,87 @@
+#include "support/world.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <gtest/gtest.h>
+
+#include "layout/formats.hpp"
+
+namespace sluice::test {
+
+Options Rank::options() const {
+  Options options;
+  options.strategy = strategy_;
+  options.durability = Durability::none;
+  options.timeout_s = 20;
+  if (strategy_ == "collective") {
+    options.tile_bytes = 1000;  // small, and no multiple of anything: many tiles, ragged ones
+  }
+  return options;
+}
+
+Options Cell::in_layout(Mode mode, Options options) const {
+  if (mode != Mode::read && options.format == "auto") {
+    const layout::Format& format = layout::format_named(layout);
+    options.format = format.option;
+    options.form = format.form;
+  }
+  return options;
+}
+
+int World::other_ranks() const {
+  switch (ranks()) {
+    case 1:
+      return 1;
+    case 3:
+      return 2;
+    default:
+      return ranks() - 1;
+  }
+}
+
+std::vector<std::byte> World::bytes_of(const std::string& path) {
+  const auto file = storage().open(path, storage::Access::read);
+  std::vector<std::byte> bytes(file->size());
+  bytes.resize(file->read(0, bytes));
+  return bytes;
+}
+
+void World::put_bytes(const std::string& path, const std::vector<std::byte>& bytes) {
+  once([&] {
+    if (exists(path)) {
+      storage().remove(path);
+    }
+    storage().open(path, storage::Access::create)->write(0, bytes);
+  });
+}
+
+void expect_same_error(const std::vector<Caught>& caught, Code code,
+                       const std::vector<std::string>& parts) {
+  for (std::size_t r = 0; r < caught.size(); ++r) {
+    EXPECT_EQ(code_name(caught[r].code), std::string(code_name(code)))
+        << "on rank " << r << ": " << caught[r].text;
+    EXPECT_EQ(caught[r].text, caught[0].text) << "on rank " << r;
+    EXPECT_EQ(caught[r].rank, caught[0].rank) << "on rank " << r;
+  }
+  for (const std::string& part : parts) {
+    EXPECT_NE(caught.at(0).text.find(part), std::string::npos)
+        << "no \"" << part << "\" in: " << caught[0].text;
+  }
+  EXPECT_EQ(caught.at(0).text.find('\n'), std::string::npos) << caught[0].text;
+}
+
+bool is_long() {
+  const char* text = std::getenv("SLUICE_LONG");
+  return text != nullptr && std::string(text) == "1";
+}
+
+int case_count(int quick, int sanitized, int many) {
+#if defined(__SANITIZE_ADDRESS__)
+  const int usual = sanitized;
+#else
+  const int usual = std::max(quick, sanitized);
+#endif
+  return is_long() ? many : usual;
+}
+
+}  // namespace sluice::test

@@ -1,0 +1,126 @@
+// Where a behaviour runs: one cell of (strategy x storage x ranks x layout), on virtual or on real
+// ranks.
+//
+// A behaviour is written once, with SLUICE_BEHAVIOUR, and registered as one test a cell. Which
+// cells there are decides the file that is linked in: local_cells.cpp (virtual ranks in one
+// process) or mpi_cells.cpp (under mpirun, where every rank runs the body of every test).
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <sluice/sluice.hpp>
+#include <string>
+#include <vector>
+
+#include "exec/transport.hpp"
+#include "storage/storage.hpp"
+
+namespace sluice::test {
+
+struct Cell {
+  std::string strategy;  ///< serial | shared | collective | auto
+  std::string storage;   ///< memory | posix | direct | mpiio
+  int ranks = 1;         ///< 0: as many as mpirun started
+  std::string layout = "hdf5";  ///< name of a format: layout::formats()
+  std::string name() const {
+    return strategy + "_" + storage + (ranks == 0 ? "" : "_" + std::to_string(ranks)) +
+           (layout == "hdf5" ? "" : "_" + layout);
+  }
+  /// Options for opening in the cell's layout, unless the behaviour asks for one itself.
+  Options in_layout(Mode mode, Options options) const;
+};
+
+/// Opens files for one rank, on the cell's strategy and storage.
+class Rank {
+ public:
+  using Opener = std::function<File(const std::string&, Mode, const Options&)>;
+  Rank(exec::Transport& transport, std::string strategy, Opener opener)
+      : transport_(transport), strategy_(std::move(strategy)), opener_(std::move(opener)) {}
+
+  int rank() const { return transport_.rank(); }
+  int ranks() const { return transport_.size(); }
+  bool is(int which) const { return rank() == which % ranks(); }
+  exec::Transport& transport() { return transport_; }
+  /// Options as most behaviours want them: quick (nothing is synced), with a short deadline.
+  Options options() const;
+  File open(const std::string& path, Mode mode) { return open(path, mode, options()); }
+  File open(const std::string& path, Mode mode, const Options& options) {
+    return opener_(path, mode, options);
+  }
+
+ private:
+  exec::Transport& transport_;
+  std::string strategy_;
+  Opener opener_;
+};
+
+/// What a rank met.
+struct Caught {
+  Code code = Code::ok;
+  std::string text;
+  int rank = -1;  ///< as the Error names it
+};
+
+class World {
+ public:
+  using Body = std::function<void(Rank&)>;
+  virtual ~World() = default;
+
+  int ranks() const { return cell().ranks; }
+  /// Another number of ranks, for reading back what ranks() wrote.
+  int other_ranks() const;
+  /// Runs `body` on `ranks` ranks (0: all of the cell) and returns when all have returned.
+  virtual void run(const Body& body, int ranks = 0) = 0;
+  /// The same, but catches each rank's Error: one entry a rank, known on every real rank.
+  virtual std::vector<Caught> run_catching(const Body& body, int ranks = 0) = 0;
+  /// Runs `work` once, on one real rank, with the others waiting.
+  virtual void once(const std::function<void()>& work) = 0;
+
+  virtual const Cell& cell() const = 0;
+  /// Was anything refused with Error unsupported, on this process?
+  bool has_refused() const { return has_refused_; }
+  /// The storage under the files, for looking at them from outside.
+  virtual storage::Storage& storage() = 0;
+  /// A path for a file of that name in a folder of this test's own.
+  virtual std::string path(const std::string& name) const = 0;
+
+  bool exists(const std::string& path) { return storage().exists(path); }
+  std::vector<std::byte> bytes_of(const std::string& path);
+  void put_bytes(const std::string& path, const std::vector<std::byte>& bytes);
+
+ protected:
+  void note(const Error& error) {
+    has_refused_ = has_refused_ || error.code() == Code::unsupported;
+  }
+
+ private:
+  std::atomic<bool> has_refused_ = false;
+};
+
+/// Every rank met `code`, with one text that holds each of `parts`; failures are reported.
+void expect_same_error(const std::vector<Caught>& caught, Code code,
+                       const std::vector<std::string>& parts = {});
+
+using BehaviourBody = void (*)(World&);
+/// Registers the behaviour as a test of every cell; called before main by SLUICE_BEHAVIOUR.
+bool register_behaviour(const char* group, const char* name, const char* file, int line,
+                        BehaviourBody body);
+
+/// Runs a behaviour in its cell: as it is; or, where the layout is declared not to support it
+/// (unsupported.cpp), so that it must be refused.
+void run_behaviour(World& world, const std::string& behaviour, BehaviourBody body);
+
+/// SLUICE_LONG=1: many more cases.
+bool is_long();
+/// `quick` of them, `sanitized` under the sanitizers (many times slower), `many` in long runs.
+int case_count(int quick, int sanitized, int many);
+
+#define SLUICE_BEHAVIOUR(group, name)                                                        \
+  static void group##_##name(::sluice::test::World& world);                                  \
+  static const bool group##_##name##_is_registered =                                         \
+      ::sluice::test::register_behaviour(#group, #name, __FILE__, __LINE__, group##_##name); \
+  static void group##_##name(::sluice::test::World& world)
+
+}  // namespace sluice::test
