@@ -24,6 +24,9 @@ namespace sluice::layout::hdf5 {
 
 /// Of a symbol of libhdf5, which is loaded by the first call. Error unsupported where it cannot be.
 void* find_symbol(const char* name);
+/// The same for a variable. Where the program is linked to the very same libhdf5 and names the
+/// variable too, it lives in the program (a copy relocation), and the one in the library is dead.
+void* find_number(const char* name);
 std::recursive_mutex& library_mutex();
 
 /// A name as a template argument.
@@ -49,7 +52,7 @@ struct Call<Result (*)(Arguments...), symbol> {
 template <class Number, Symbol symbol>
 struct Constant {
   operator Number() const {
-    static const auto* const number = static_cast<const Number*>(find_symbol(symbol.text));
+    static const auto* const number = static_cast<const Number*>(find_number(symbol.text));
     return *number;
   }
 };
