@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <iostream>
 #include <new>
 #include <sstream>
@@ -182,6 +183,7 @@ void verify(const World& world, std::uint64_t elements, const ReadSample& read) 
 void start_afresh(const World& world, const std::string& path) {
   if (world.rank() == 0) {
     if (unlink(path.c_str()) != 0 && errno != ENOENT) fail("unlink", path);
+    std::filesystem::remove_all(path + ".parts");
     const auto slash = path.rfind('/');
     const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
     const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -96,8 +96,8 @@ using ReadSample =
 /// (`elements` a rank) with the pattern. Throws std::runtime_error that names the first difference.
 void verify(const World& world, std::uint64_t elements, const ReadSample& read);
 
-/// Rank 0 removes `path` (if it is there) and waits until the file system has settled; then all go
-/// on. Not part of any time.
+/// Rank 0 removes `path` (if it is there, its parts too) and waits until the file system has
+/// settled; then all go on. Not part of any time.
 void start_afresh(const World& world, const std::string& path);
 
 /// Throws std::runtime_error `what: path: errno in words`.

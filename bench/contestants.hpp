@@ -10,7 +10,8 @@
 
 namespace sluice::bench {
 
-/// write/bare: direct I/O without any format. step/bare: one small pwrite a variable, one barrier.
+/// write/bare, strategies/bare: direct I/O without any format, each rank one run. step/bare: one
+/// small pwrite a variable, one barrier.
 void add_bare(Contestants& contestants);
 /// write/mpiio: MPI_File_write_at_all.
 void add_mpiio(Contestants& contestants);
@@ -19,6 +20,23 @@ void add_phdf5(Contestants& contestants);
 /// write/sluice and step/sluice; further keys: strategy, storage, durability, check, checksum,
 /// budget_mib, stripe_kib.
 void add_sluice(Contestants& contestants);
+
+/// strategies/phdf5-collective, -independent; keys pattern and mib as for all of this case
+/// (partition.hpp), and form: contiguous, or chunked by the ranks' boxes.
+void add_field_phdf5(Contestants& contestants);
+/// strategies/mpiio; hints: of MPI-IO.
+void add_field_mpiio(Contestants& contestants);
+/// strategies/netcdf4.
+void add_field_netcdf4(Contestants& contestants);
+/// strategies/pnetcdf.
+void add_field_pnetcdf(Contestants& contestants);
+/// strategies/sluice; strategy, storage, tiles, durability, writers, tile, budget, checksum as in
+/// sluice.toml; form: stepped or fixed.
+void add_field_sluice(Contestants& contestants);
+/// read/sluice (readers, checksum) and read/bare: answer with open_s and read_s.
+void add_field_read(Contestants& contestants);
+/// index/h5py and index/libhdf5 (parts): answer with open_s and read_s.
+void add_index(Contestants& contestants);
 
 /// Durations of many steps. add() is local, finish() collective.
 class StepTimes {

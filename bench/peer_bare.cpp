@@ -110,6 +110,7 @@ Values step_bare(World& world, const Job& job) {
 
 void add_bare(Contestants& contestants) {
   contestants["write/bare"] = write_bare;
+  contestants["strategies/bare"] = write_bare;
   contestants["step/bare"] = step_bare;
 }
 

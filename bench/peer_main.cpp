@@ -6,8 +6,16 @@ int main(int argc, char** argv) {
   sluice::bench::Contestants contestants;
   sluice::bench::add_bare(contestants);
   sluice::bench::add_mpiio(contestants);
+  sluice::bench::add_field_mpiio(contestants);
 #ifdef SLUICE_BENCH_PHDF5
   sluice::bench::add_phdf5(contestants);
+  sluice::bench::add_field_phdf5(contestants);
+#endif
+#ifdef SLUICE_BENCH_NETCDF4
+  sluice::bench::add_field_netcdf4(contestants);
+#endif
+#ifdef SLUICE_BENCH_PNETCDF
+  sluice::bench::add_field_pnetcdf(contestants);
 #endif
   return sluice::bench::serve(argc, argv, contestants);
 }

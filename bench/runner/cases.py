@@ -10,6 +10,7 @@ METRICS                   the columns: {name: Metric}
 value(metric, contestant, values, options)
                           a metric of one measurement, None where the contestant has none
 remarks(result, options)  lines under the table: goals met or not, what was unusual
+SHOWS_RATIOS              optional: False where a table of every ratio would be too long (JSON has it)
 """
 
 import argparse
@@ -27,6 +28,11 @@ class Contestant:
     group: str = ""  # ratios are taken within a group
     ours: bool = False  # Sluice, to be compared with the others
     only: tuple = ()  # metrics in which it is compared; empty: all
+    environment: tuple = ()  # (name, value) pairs for its program; one process for each set
+
+    @property
+    def process(self):
+        return (self.program, self.environment)
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ import os
 import signal
 import sys
 
-from . import host, measure, report, step, write
+from . import host, index, measure, read, report, step, strategies, write
 from .cases import at_least
 from .program import ProgramError
 
-CASES = {case.NAME: case for case in (write, step)}
+CASES = {case.NAME: case for case in (write, step, strategies, read, index)}
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 RESULTS = os.path.join(REPOSITORY, "build", "bench")  # also the build folder of ./dev bench
 FORMAT = 1  # of the JSON

@@ -67,9 +67,12 @@ def rounds(case, contestants, executables, options):
         # One name for all: each removes the file of the one before.
         path = os.path.join(folder, "bench.h5")
         programs = {}
-        for name, executable in executables.items():
-            programs[name] = Program(executable, options.ranks, options.mpirun, options.timeout)
-            stack.callback(programs[name].end)
+        for process in dict.fromkeys(contestant.process for contestant in contestants):
+            name, environment = process
+            programs[process] = Program(
+                executables[name], options.ranks, options.mpirun, options.timeout, environment
+            )
+            stack.callback(programs[process].end)
         stack.callback(progress.clear)
         for turn in range(total):
             number = turn + 1 - options.warm_up
@@ -77,7 +80,7 @@ def rounds(case, contestants, executables, options):
             for index, contestant in enumerate(contestants):
                 progress.next(f"{round_name}: {contestant.group} {contestant.name}")
                 last = {"verify": int(turn == total - 1)}
-                values = programs[contestant.program].run(
+                values = programs[contestant.process].run(
                     contestant.job, {"path": path} | contestant.parameters | last
                 )
                 if turn >= options.warm_up:

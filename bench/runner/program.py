@@ -28,12 +28,12 @@ class Program:
     """The ranks stay from job to job, so that each contestant is as warm as in a simulation that
     runs for long; between jobs they sleep."""
 
-    def __init__(self, executable, ranks, mpirun, timeout_s):
+    def __init__(self, executable, ranks, mpirun, timeout_s, environment=()):
         self.name = os.path.basename(executable)
         self.timeout_s = timeout_s
         self.pending = b""
         self.failed = False
-        environment = dict(os.environ)
+        environment = dict(os.environ) | dict(environment)
         if os.geteuid() == 0:  # containers; Open MPI asks for it in so many words
             environment.setdefault("OMPI_ALLOW_RUN_AS_ROOT", "1")
             environment.setdefault("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")

@@ -63,7 +63,9 @@ def table(case, document, options):
     for group in dict.fromkeys(row["group"] for row in result["contestants"]):
         lines += ["", *([group] if group else [])]
         lines += _contestant_lines(case, [r for r in result["contestants"] if r["group"] == group])
-        ratio_lines = list(_ratio_lines([r for r in result["ratios"] if r["group"] == group]))
+        ratio_lines = []
+        if getattr(case, "SHOWS_RATIOS", True):
+            ratio_lines = list(_ratio_lines([r for r in result["ratios"] if r["group"] == group]))
         lines += ["", *ratio_lines] if ratio_lines else []
     lines += ["", *document["remarks"]] if document["remarks"] else []
     return "\n".join(lines)

@@ -1,0 +1,104 @@
+// Parallel HDF5 as a peer of the strategies: contiguous, or in chunks of one rank's box each.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "contestants.hpp"
+#include "hdf5_field.hpp"
+
+namespace sluice::bench {
+namespace {
+
+constexpr hsize_t alignment_bytes = 4 << 20;
+constexpr hsize_t alignment_threshold_bytes = 64 << 10;
+using Extent = std::array<hsize_t, 3>;
+
+Extent extent_of(const std::array<std::uint64_t, 3>& values) {
+  return {values[0], values[1], values[2]};
+}
+
+hid_t create_file(const World& world, const std::string& path) {
+  const hid_t access = checked(H5Pcreate(H5P_FILE_ACCESS), "H5Pcreate");
+  checked(H5Pset_fapl_mpio(access, world.comm(), MPI_INFO_NULL), "H5Pset_fapl_mpio");
+  checked(H5Pset_alignment(access, alignment_threshold_bytes, alignment_bytes), "H5Pset_alignment");
+  checked(H5Pset_coll_metadata_write(access, true), "H5Pset_coll_metadata_write");
+  checked(H5Pset_all_coll_metadata_ops(access, true), "H5Pset_all_coll_metadata_ops");
+  const hid_t file =
+      checked(H5Fcreate(path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access), "H5Fcreate");
+  H5Pclose(access);
+  return file;
+}
+
+hid_t create_field(hid_t file, const Part& part, bool chunked) {
+  const hid_t creation = checked(H5Pcreate(H5P_DATASET_CREATE), "H5Pcreate");
+  checked(H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY), "H5Pset_alloc_time");
+  checked(H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER), "H5Pset_fill_time");
+  if (chunked) {
+    checked(H5Pset_chunk(creation, 3, extent_of(part.count).data()), "H5Pset_chunk");
+  }
+  const hid_t space =
+      checked(H5Screate_simple(3, extent_of(part.shape).data(), nullptr), "H5Screate_simple");
+  const hid_t field = checked(
+      H5Dcreate2(file, "field", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, creation, H5P_DEFAULT),
+      "H5Dcreate2");
+  H5Sclose(space);
+  H5Pclose(creation);
+  return field;
+}
+
+void write_part(hid_t field, const Part& part, std::span<const double> data,
+                H5FD_mpio_xfer_t transfer_mode) {
+  const Extent count = extent_of(part.count);
+  const hid_t space = checked(H5Dget_space(field), "H5Dget_space");
+  const hid_t memory = checked(H5Screate_simple(3, count.data(), nullptr), "H5Screate_simple");
+  checked(H5Sselect_hyperslab(space, H5S_SELECT_SET, extent_of(part.start).data(), nullptr,
+                              count.data(), nullptr),
+          "H5Sselect_hyperslab");
+  const hid_t transfer = checked(H5Pcreate(H5P_DATASET_XFER), "H5Pcreate");
+  checked(H5Pset_dxpl_mpio(transfer, transfer_mode), "H5Pset_dxpl_mpio");
+  checked(H5Dwrite(field, H5T_NATIVE_DOUBLE, memory, space, transfer, data.data()), "H5Dwrite");
+  H5Pclose(transfer);
+  H5Sclose(memory);
+  H5Sclose(space);
+}
+
+Values write_field(World& world, const Job& job, H5FD_mpio_xfer_t transfer_mode) {
+  const std::string path = job.text("path");
+  const std::string pattern = job.text("pattern");
+  const bool chunked = job.text("form", "contiguous") == "chunked";
+  const Part part = part_of(pattern, world.rank(), world.ranks(), job.number("mib"));
+  const auto data = world.data(part.elements());
+  start_afresh(world, path);
+
+  Stopwatch watch(world.comm());
+  const hid_t file = create_file(world, path);
+  const hid_t field = create_field(file, part, chunked);
+  watch.mark("create_s");
+  write_part(field, part, data, transfer_mode);
+  watch.mark("write_s");
+  checked(H5Fflush(file, H5F_SCOPE_GLOBAL), "H5Fflush");
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) fail("open", path);
+  if (fsync(descriptor) != 0) fail("fsync", path);
+  close(descriptor);
+  watch.mark("sync_s");
+  H5Dclose(field);
+  checked(H5Fclose(file), "H5Fclose");
+  watch.mark("close_s");
+  Values values = watch.finish();
+
+  if (job.number("verify")) verify_field_hdf5(world, path, "field", pattern, job.number("mib"));
+  return values;
+}
+
+}  // namespace
+
+void add_field_phdf5(Contestants& contestants) {
+  contestants["strategies/phdf5-collective"] = [](World& world, const Job& job) {
+    return write_field(world, job, H5FD_MPIO_COLLECTIVE);
+  };
+  contestants["strategies/phdf5-independent"] = [](World& world, const Job& job) {
+    return write_field(world, job, H5FD_MPIO_INDEPENDENT);
+  };
+}
+
+}  // namespace sluice::bench

@@ -1,0 +1,146 @@
+// Cold reads: the file is written as slabs, leaves the page cache, and is read by the case's
+// pattern.
+#include <algorithm>
+#include <fcntl.h>
+#include <stdexcept>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "contestants.hpp"
+#include "partition.hpp"
+#include "sluice/sluice.hpp"
+
+namespace sluice::bench {
+namespace {
+
+/// The share of a file's pages that are in memory.
+double resident_share(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) fail("open", path);
+  struct stat facts {};
+  if (fstat(descriptor, &facts) != 0) fail("fstat", path);
+  const auto bytes = static_cast<std::size_t>(facts.st_size);
+  void* const map = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, descriptor, 0);
+  close(descriptor);
+  if (map == MAP_FAILED) fail("mmap", path);
+  std::vector<unsigned char> pages((bytes + page_bytes - 1) / page_bytes);
+  const int status = mincore(map, bytes, pages.data());
+  munmap(map, bytes);
+  if (status != 0) fail("mincore", path);
+  const auto resident = std::count_if(pages.begin(), pages.end(), [](auto p) { return p & 1; });
+  return static_cast<double>(resident) / static_cast<double>(pages.size());
+}
+
+/// On rank 0: nothing of the file is in memory afterwards. Collective.
+void make_cold(const World& world, const std::string& path) {
+  if (world.rank() == 0) {
+    settle_file(path);
+    const double share = resident_share(path);
+    if (share > 0.01) {
+      throw std::runtime_error("read: " + std::to_string(share) + " of " + path +
+                               " is still in memory: the file system keeps it");
+    }
+  }
+  MPI_Barrier(world.comm());
+}
+
+void write_slabs(World& world, const std::string& path, std::uint64_t mib) {
+  const Part part = part_of("contiguous", world.rank(), world.ranks(), mib);
+  start_afresh(world, path);
+  File file(world.comm(), path, Mode::create, {});
+  const Variable field =
+      file.define<double>("field", {part.shape.begin(), part.shape.end()}, {.steps = true});
+  Step step = file.begin_step({.time = 0});
+  step.put(field, world.data(part.elements()).data(),
+           {.start = {part.start.begin(), part.start.end()},
+            .count = {part.count.begin(), part.count.end()}});
+  step.end();
+  file.close();
+}
+
+/// What a rank reads: its slab, or, of the same field, a pencil.
+Part wanted_part(const World& world, const std::string& pattern, std::uint64_t mib) {
+  Part part = part_of("contiguous", world.rank(), world.ranks(), mib);
+  if (pattern == "contiguous") return part;
+  const auto ranks = static_cast<std::uint64_t>(world.ranks());
+  const auto rank = static_cast<std::uint64_t>(world.rank());
+  part.count[0] = part.shape[0];
+  part.start[0] = 0;
+  part.start[2] = part.shape[2] * rank / ranks;
+  part.count[2] = part.shape[2] * (rank + 1) / ranks - part.start[2];
+  return part;
+}
+
+void check_values(const World& world, const Part& part, std::uint64_t mib,
+                  std::span<const double> values) {
+  const std::uint64_t plane = part.shape[1] * part.shape[2];
+  for (std::uint64_t i = 0; i < values.size(); i += 997) {
+    const std::uint64_t z = part.start[0] + i / (part.count[1] * part.count[2]);
+    const std::uint64_t y = part.start[1] + i / part.count[2] % part.count[1];
+    const std::uint64_t x = part.start[2] + i % part.count[2];
+    const auto writer = static_cast<int>(z / mib);
+    const std::uint64_t index = (z % mib) * plane + y * part.shape[2] + x;
+    if (values[i] != pattern(writer, index)) {
+      throw std::runtime_error("read: rank " + std::to_string(world.rank()) + " got a wrong value");
+    }
+  }
+}
+
+Values read_sluice(World& world, const Job& job) {
+  const std::string path = job.text("path");
+  const std::uint64_t mib = job.number("mib");
+  const Part part = wanted_part(world, job.text("pattern"), mib);
+  write_slabs(world, path, mib);
+  Options options;
+  options.readers = static_cast<int>(job.number("readers", 0));
+  options.checksum = job.number("checksum", 1) != 0;
+  std::vector<double> values(part.elements());
+  make_cold(world, path);
+
+  Stopwatch watch(world.comm());
+  File file(world.comm(), path, Mode::read, options);
+  watch.mark("open_s");
+  file.get(file.find("field"), values.data(),
+           {.start = {part.start.begin(), part.start.end()},
+            .count = {part.count.begin(), part.count.end()}},
+           0);
+  watch.mark("read_s");
+  const Values marks = watch.finish();
+  check_values(world, part, mib, values);
+  return marks;
+}
+
+/// The limit: each rank its slab by 4 MiB reads past the page cache, whatever the pattern.
+Values read_bare(World& world, const Job& job) {
+  const std::string path = job.text("path");
+  const std::uint64_t mib = job.number("mib");
+  write_slabs(world, path, mib);
+  const std::span<const double> room = world.data(mib << 17);
+  std::vector<double> values(room.size());
+  make_cold(world, path);
+
+  Stopwatch watch(world.comm());
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) fail("open", path);
+  watch.mark("open_s");
+  constexpr std::size_t request_bytes = 4 << 20;
+  auto* to = reinterpret_cast<char*>(values.data());
+  const std::uint64_t first = (mib << 20) * static_cast<std::uint64_t>(world.rank());
+  for (std::uint64_t at = 0; at < mib << 20; at += request_bytes) {
+    const std::size_t wanted = std::min<std::uint64_t>(request_bytes, (mib << 20) - at);
+    if (pread(descriptor, to + at, wanted, static_cast<off_t>(first + at)) < 0) fail("pread", path);
+  }
+  watch.mark("read_s");
+  close(descriptor);
+  return watch.finish();
+}
+
+}  // namespace
+
+void add_field_read(Contestants& contestants) {
+  contestants["read/sluice"] = read_sluice;
+  contestants["read/bare"] = read_bare;
+}
+
+}  // namespace sluice::bench

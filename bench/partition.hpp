@@ -1,0 +1,44 @@
+// Who writes what in the case `strategies`: each rank one box of a 3-D field of doubles.
+//
+// contiguous: slabs, every rank's elements are one run of the field. pencils: the ranks divide the
+// second and third dimension, so that runs are 2 KiB and interleave. small: a rank has every
+// ranks-th run of 4 KiB. Element i of a rank's box (row-major) holds pattern(rank, i).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "common.hpp"
+
+namespace sluice::bench {
+
+struct Part {
+  std::array<std::uint64_t, 3> shape{};  ///< of the whole field
+  std::array<std::uint64_t, 3> start{};
+  std::array<std::uint64_t, 3> count{};
+
+  std::uint64_t elements() const { return count[0] * count[1] * count[2]; }
+};
+
+/// The box of `rank`, of `mib` MiB. Throws std::runtime_error for a pattern that is not one.
+Part part_of(const std::string& pattern, int rank, int ranks, std::uint64_t mib);
+
+/// Reads `count` elements of the field from `start` on, which all lie in one row.
+using ReadRow = std::function<void(const std::array<std::uint64_t, 3>& start, std::uint64_t count,
+                                   double* out)>;
+
+/// Compares rows spread over the next rank's box with the pattern. Throws std::runtime_error that
+/// names the first difference.
+void verify_rows(const World& world, const std::string& pattern, std::uint64_t mib,
+                 const ReadRow& read);
+
+/// The same for a file that holds the field from `offset` on and nothing else of interest.
+void verify_field_posix(const World& world, const std::string& path, const std::string& pattern,
+                        std::uint64_t mib, std::uint64_t offset, bool big_endian);
+
+/// The file is on the disk, and its pages leave the cache.
+void settle_file(const std::string& path);
+
+}  // namespace sluice::bench
