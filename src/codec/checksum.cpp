@@ -1,8 +1,7 @@
 #include "codec/checksum.hpp"
 
-#include <xxhash.h>
-
 #include <new>
+#include <xxhash.h>
 
 namespace sluice::codec {
 

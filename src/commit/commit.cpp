@@ -37,8 +37,8 @@ Receipt Output::commit(bool is_step, bool is_last) {
       file.shapes.push_back(shape_of(v));
     }
     const plan::Explain explain = [&](const plan::Totals& mine) { print_totals(mine); };
-    const bool has_data = std::find(file.touched.begin(), file.touched.end(), true) !=
-                          file.touched.end();
+    const bool has_data =
+        std::find(file.touched.begin(), file.touched.end(), true) != file.touched.end();
     if (explain_ && has_data) {
       file.explain = &explain;
     }
@@ -56,21 +56,19 @@ Receipt Output::commit(bool is_step, bool is_last) {
 }
 
 void Output::print_totals(const plan::Totals& mine) {
-  std::int64_t sums[] = {static_cast<std::int64_t>(mine.files),
-                         static_cast<std::int64_t>(mine.writers),
-                         static_cast<std::int64_t>(mine.moved_bytes),
-                         static_cast<std::int64_t>(mine.written_bytes)};
+  std::int64_t sums[] = {
+      static_cast<std::int64_t>(mine.files), static_cast<std::int64_t>(mine.writers),
+      static_cast<std::int64_t>(mine.moved_bytes), static_cast<std::int64_t>(mine.written_bytes)};
   transport_.allreduce(sums, exec::Op::sum);
   auto largest = static_cast<std::int64_t>(mine.buffer_bytes);
   transport_.allreduce({&largest, 1}, exec::Op::max);
   if (transport_.rank() == 0) {
-    explain_(std::string("format ") + format_->name + ", first commit: " +
-             plan::text_of({static_cast<std::uint64_t>(sums[0]),
-                            static_cast<std::uint64_t>(sums[1]),
-                            static_cast<std::uint64_t>(sums[2]),
-                            static_cast<std::uint64_t>(sums[3]),
-                            static_cast<std::uint64_t>(largest)},
-                           transport_.size()));
+    explain_(
+        std::string("format ") + format_->name + ", first commit: " +
+        plan::text_of({static_cast<std::uint64_t>(sums[0]), static_cast<std::uint64_t>(sums[1]),
+                       static_cast<std::uint64_t>(sums[2]), static_cast<std::uint64_t>(sums[3]),
+                       static_cast<std::uint64_t>(largest)},
+                      transport_.size()));
   }
   explain_ = nullptr;
 }

@@ -92,6 +92,7 @@ std::vector<std::byte> Input::describe() {
   const auto& commits = catalog_->commits();
   out.put(!commits.empty() && commits.back().modified_ns != root_file_->modified_ns());
   std::vector<CommitInfo> infos;
+  infos.reserve(commits.size());
   for (const CommitRow& row : commits) {
     infos.push_back({row.step, row.time});
   }

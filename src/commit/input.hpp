@@ -98,8 +98,7 @@ class Input {
   std::optional<model::Box> common_region(std::uint32_t variable, std::uint64_t step,
                                           const model::Box& box, const std::exception_ptr& failure);
   void get_checked(std::uint32_t variable, std::uint64_t step, const model::Box& box,
-                   const model::Memory& memory, bool allow_overflow,
-                   std::exception_ptr failure);
+                   const model::Memory& memory, bool allow_overflow, std::exception_ptr failure);
   void check_rows(std::uint32_t variable, std::uint64_t step, std::span<const std::uint64_t> ids,
                   const std::byte* data, const Type& type) const;
   void get_checked_rows(std::uint32_t variable, std::uint64_t step,

@@ -1,8 +1,9 @@
+#include "commit/output.hpp"
+
 #include <algorithm>
 
 #include "codec/checksum.hpp"
 #include "exec/agree.hpp"
-#include "commit/output.hpp"
 #include "model/convert.hpp"
 #include "model/coverage.hpp"
 #include "model/fill.hpp"
@@ -135,10 +136,9 @@ std::uint32_t Output::define(const model::Definition& definition) {
 
 /// The variable of an appended file, or of an earlier call, that `definition` means.
 std::optional<std::uint32_t> Output::find_same(const model::Definition& definition) {
-  const auto same =
-      std::find_if(definitions_.begin(), definitions_.end(), [&](const model::Definition& d) {
-        return d.name == definition.name || is_nameless_;
-      });
+  const auto same = std::find_if(
+      definitions_.begin(), definitions_.end(),
+      [&](const model::Definition& d) { return d.name == definition.name || is_nameless_; });
   if (same == definitions_.end()) {
     return std::nullopt;
   }
@@ -309,10 +309,10 @@ void Output::put(const model::Block& block, bool must_copy) {
       return;
     }
     if (must_copy) {
-      throw Error(Code::over_budget,
-                  "put " + d.name + ": the copies of small parts exceed the budget of " +
-                      std::to_string(options_.budget_bytes) +
-                      " bytes: raise budget_bytes, or put arrays");
+      throw Error(Code::over_budget, "put " + d.name +
+                                         ": the copies of small parts exceed the budget of " +
+                                         std::to_string(options_.budget_bytes) +
+                                         " bytes: raise budget_bytes, or put arrays");
     }
     blocks_.push_back(block);
   });

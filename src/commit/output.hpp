@@ -136,11 +136,11 @@ class Output {
 
   const layout::Format* format_ = nullptr;
   std::vector<model::Definition> definitions_;
-  bool is_nameless_ = false;  ///< the appended variable has not been given its name yet
+  bool is_nameless_ = false;    ///< the appended variable has not been given its name yet
   std::vector<bool> has_rows_;  ///< by variable: something was put, so its rows are settled
   std::vector<std::uint64_t> row_counts_;  ///< by variable: of the step under way, if it is varying
-  std::uint64_t description_digest_ = 0;  ///< of all definitions and attributes in order
-  bool has_news_ = true;                  ///< is there something to commit even if nobody puts?
+  std::uint64_t description_digest_ = 0;   ///< of all definitions and attributes in order
+  bool has_news_ = true;                   ///< is there something to commit even if nobody puts?
 
   bool in_step_ = false;
   double time_ = 0;

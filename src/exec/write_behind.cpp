@@ -1,8 +1,7 @@
 #include "exec/write_behind.hpp"
 
-#include <sys/mman.h>
-
 #include <cstdlib>
+#include <sys/mman.h>
 #include <utility>
 
 #include "sluice/error.hpp"

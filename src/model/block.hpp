@@ -41,7 +41,7 @@ struct Block {
   std::uint32_t variable = 0;  ///< index into the file's list of variables
   Box box;                     ///< without the step dimension
   ConstMemory memory;
-  bool allow_overflow = false;  ///< narrowing may lose values instead of failing
+  bool allow_overflow = false;          ///< narrowing may lose values instead of failing
   const BlockSource* source = nullptr;  ///< used instead of `memory` where it is set; not owned
 };
 

@@ -72,8 +72,8 @@ std::unique_ptr<Lease> PosixStorage::lease(const std::string& path) {
       if (problem == EAGAIN || problem == EACCES) {
         const std::string holder = read_holder(fd);
         ::close(fd);
-        throw Error(Code::locked, path + ": is being written by " + holder +
-                                      ": wait for it, or end it");
+        throw Error(Code::locked,
+                    path + ": is being written by " + holder + ": wait for it, or end it");
       }
       ::close(fd);
       return nullptr;  // no such locks here

@@ -20,9 +20,9 @@
 namespace sluice::test {
 
 struct Cell {
-  std::string strategy;  ///< serial | shared | collective | auto
-  std::string storage;   ///< memory | posix | direct | mpiio
-  int ranks = 1;         ///< 0: as many as mpirun started
+  std::string strategy;         ///< serial | shared | collective | auto
+  std::string storage;          ///< memory | posix | direct | mpiio
+  int ranks = 1;                ///< 0: as many as mpirun started
   std::string layout = "hdf5";  ///< name of a format: layout::formats()
   std::string name() const {
     return strategy + "_" + storage + (ranks == 0 ? "" : "_" + std::to_string(ranks)) +
