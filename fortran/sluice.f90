@@ -11,79 +11,379 @@
 !
 ! Dimensions. Shapes, starts and ids are Fortran's: the first dimension varies fastest, and
 ! counting begins at 1. In the file, whose tools count in C order, the same dimensions stand in
-! reverse: an array x(3, n) is a dataset of shape (n, 3), and no element moves. A step is counted
-! from 1 too, and is the last dimension of Fortran, the first of the file.
+! reverse: an array x(3, n) is a dataset of shape (n, 3), x(c, i) is its element [i-1][c-1], and no
+! element moves. A step is counted from 1 too, and comes first in the file. Messages of the library
+! show shapes as the file has them.
 !
-! Data is any array section or scalar of integer, real, complex, logical or character of any kind
-! that the file format has. It must stay unchanged until end_step (outside steps: flush or close)
-! returns.
+! Data is any array, section or scalar of integer, real, complex, logical or character, of the kinds
+! that files have; numbers are converted to the variable's type where they fit. Logicals are stored
+! as the boolean that h5py has; of text, blanks at the end are not kept. Data that was put must stay
+! unchanged until end_step (outside steps: flush or close) has returned: sections with strides,
+! text, logicals of more than one byte and scalars are copied at once, dense arrays are not, so do
+! not put expressions or function results (gfortran hands on text that is no variable as a byte). Shapes, starts and ids are 32-bit or 64-bit integers.
 !
-! Errors. Every procedure has optional `stat` (0, or one of sluice's codes) and `errmsg`. Without
-! stat a failure stops the program with the message. What one rank meets in a collective call, all
-! ranks get.
+! Errors. Every procedure has optional `stat` (0, or the code in sluice.h) and `errmsg`. Without
+! stat an error stops the program with the message. What one rank meets in a collective call, all
+! ranks get; what one does wrong within a step makes its end_step fail on all. (Beside data, errmsg
+! is declared class(*), but is a character variable all the same: gfortran mistakes its length where
+! the data is text.)
 !
-! Collective calls: open, end_step, flush, close, get, get_rows. The others are local; define and
-! set_attribute must be called alike on every rank.
+! Collective: open, end_step, abandon_step, flush, close, get, get_rows, refresh. The others are
+! local; define, set_attribute and resize must be called alike on every rank.
 module sluice
   use, intrinsic :: iso_c_binding
-  use, intrinsic :: iso_fortran_env, only: int32, int64, real64, error_unit
+  use, intrinsic :: iso_fortran_env, only: int32, int64, real64
   use mpi_f08, only: MPI_Comm
   use sluice_c
+  use sluice_support
   implicit none
   private
 
-  ! -- types of variables (the numbers of sluice.h) --
+  ! Types of variables. The number of a complex type is, like its kind, that of its parts.
   integer(c_int32_t), parameter, public :: sluice_int8 = 1, sluice_int16 = 2, sluice_int32 = 3, &
     sluice_int64 = 4, sluice_uint8 = 5, sluice_uint16 = 6, sluice_uint32 = 7, sluice_uint64 = 8, &
     sluice_real32 = 9, sluice_real64 = 10, sluice_complex32 = 11, sluice_complex64 = 12, &
     sluice_logical = 13
-  public :: sluice_character, sluice_file
+  public :: sluice_character, sluice_file, sluice_ticket, sluice_version
 
-  !> An open file. Copies share it; close it once.
+  !> A receipt of a commit, which may be asked after its file is closed.
+  type :: sluice_ticket
+    private
+    integer(int64) :: number = 0
+    type(c_ptr) :: handle = c_null_ptr
+  contains
+    procedure, public :: step => ticket_step
+    procedure, public :: durable => ticket_durable
+    procedure, public :: wait => ticket_wait
+    procedure, public :: free => ticket_free
+  end type sluice_ticket
+
+  !> An open file. Copies of it share the file; it is closed once.
   type :: sluice_file
     private
     type(c_ptr) :: handle = c_null_ptr
-    type(id_list), pointer :: ids => null()
+    character(len=:), allocatable :: path
+    type(name_cache) :: cache
   contains
-    procedure, private :: open_f08, open_integer, open_serial
-    !> open(path, mode, comm, options): mode "r", "w", "x" (must not exist) or "a"; comm of mpi or
-    !> mpi_f08; without comm for this process alone; options as lines of TOML. Collective.
+    procedure, private :: open_f08, open_integer, open_serial, define_32, define_64, put_32, put_64
+    procedure, private :: put_rows_32, put_rows_64, get_32, get_64, get_rows_32, get_rows_64
+    !> open(path, mode, comm, options): mode "r", "w", "x" (must not exist) or "a" (more steps);
+    !> comm of mpi or mpi_f08, without it for this process alone; options as lines of TOML.
     generic, public :: open => open_f08, open_integer, open_serial
     procedure, public :: close => close_file
-    procedure, public :: define
+    procedure, public :: is_open
+    generic, public :: define => define_32, define_64
     procedure, public :: set_attribute
-    procedure, public :: get_attribute
+    procedure, public :: set_text
     procedure, public :: begin_step
     procedure, public :: end_step
-    procedure, public :: put
-    procedure, public :: put_rows
+    procedure, public :: abandon_step
+    procedure, public :: resize
+    generic, public :: put => put_32, put_64
+    generic, public :: put_rows => put_rows_32, put_rows_64
     procedure, public :: flush => flush_file
-    procedure, public :: get
-    procedure, public :: get_rows
+    generic, public :: get => get_32, get_64
+    generic, public :: get_rows => get_rows_32, get_rows_64
+    procedure, public :: refresh
     procedure, public :: steps => step_count
     procedure, public :: time => time_of_step
+    procedure, public :: variables => variable_count
+    procedure, public :: name => variable_name
+    procedure, public :: has => has_variable
+    procedure, public :: type => type_of
     procedure, public :: shape => shape_of
-    procedure, public :: refresh
-    procedure, public :: is_open
+    procedure, public :: has_attribute
+    procedure, public :: attributes => attribute_count
+    procedure, public :: attribute_name
+    procedure, public :: attribute_size
+    procedure, public :: get_attribute
+    procedure, public :: get_text
   end type sluice_file
 
-  !> Row ids counted from 0, kept until the step has ended.
-  type :: id_list
-    integer(c_int64_t), allocatable :: ids(:)
-    type(id_list), pointer :: next => null()
-  end type id_list
+  ! -- writing: sluice_write.f90 --
+  interface
+    !> A variable of file type `type` (sluice_real64, ...) and `shape` (none: a scalar). steps: a
+    !> value for every step. partial: elements may be left out and read as `fill`. varying: each
+    !> step has its own number of rows (its last dimension), see resize. dimensions: their names.
+    !> chunk: the tile of the file, a number a dimension. Alike on every rank.
+    module subroutine define_64(self, name, type, shape, steps, partial, fill, unit, description, &
+        dimensions, chunk, varying, stat, errmsg)
+      class(sluice_file), intent(inout) :: self
+      character(len=*), intent(in) :: name
+      integer(c_int32_t), intent(in) :: type
+      integer(int64), intent(in), optional :: shape(:), chunk(:)
+      logical, intent(in), optional :: steps, partial, varying
+      real(real64), intent(in), optional :: fill
+      character(len=*), intent(in), optional :: unit, description, dimensions(:)
+      integer, intent(out), optional :: stat
+      character(len=*), intent(inout), optional :: errmsg
+    end subroutine
+    module subroutine define_32(self, name, type, shape, steps, partial, fill, unit, description, &
+        dimensions, chunk, varying, stat, errmsg)
+      class(sluice_file), intent(inout) :: self
+      character(len=*), intent(in) :: name
+      integer(c_int32_t), intent(in) :: type
+      integer(int32), intent(in) :: shape(:)
+      integer(int32), intent(in), optional :: chunk(:)
+      logical, intent(in), optional :: steps, partial, varying
+      real(real64), intent(in), optional :: fill
+      character(len=*), intent(in), optional :: unit, description, dimensions(:)
+      integer, intent(out), optional :: stat
+      character(len=*), intent(inout), optional :: errmsg
+    end subroutine
+    !> An attribute of the file (owner ""), of a group or a variable: a value, or a list; texts that
+    !> are no variables by set_text, because gfortran hands those on as bytes. Alike on every rank.
+    module subroutine set_attribute(self, owner, name, value, stat, errmsg)
+      class(sluice_file), intent(inout) :: self
+      character(len=*), intent(in) :: owner, name
+      type(*), dimension(..), intent(in) :: value
+      integer, intent(out), optional :: stat
+      class(*), intent(inout), optional :: errmsg
+    end subroutine
+    !> A text as an attribute. Alike on every rank.
+    module subroutine set_text(self, owner, name, text, stat, errmsg)
+      class(sluice_file), intent(inout) :: self
+      character(len=*), intent(in) :: owner, name, text
+      integer, intent(out), optional :: stat
+      character(len=*), intent(inout), optional :: errmsg
+    end subroutine
+    module subroutine begin_step(self, time, stat, errmsg)
+      class(sluice_file), intent(inout) :: self
+      real(real64), intent(in), optional :: time
+      integer, intent(out), optional :: stat
+      character(len=*), intent(inout), optional :: errmsg
+    end subroutine
+    !> Writes and commits the step. durable: does it survive kill -9 and a power cut already?
+    !> ticket: to ask that later; give it back with free. Collective.
+    module subroutine end_step(self, durable, ticket, stat, errmsg)
+      class(sluice_file), intent(inout) :: self
+      logical, intent(out), optional :: durable
+      type(sluice_ticket), intent(out), optional :: ticket
+      integer, intent(out), optional :: stat
+      character(len=*), intent(inout), optional :: errmsg
+    end subroutine
+    !> Instead of end_step where this rank cannot go on with the step: end_step fails with `why` on
+    !> the other ranks, and the file holds the steps before. Collective with their end_step.
+    module subroutine abandon_step(self, why, stat, errmsg)
+      class(sluice_file), intent(inout) :: self
+      character(len=*), intent(in), optional :: why
+      integer, intent(out), optional :: stat
+      character(len=*), intent(inout), optional :: errmsg
+    end subroutine
+    !> How many rows a varying variable has in this step, before anything of it is put. Alike on
+    !> every rank.
+    module subroutine resize(self, name, rows, stat, errmsg)
+      class(sluice_file), intent(inout) :: self
+      character(len=*), intent(in) :: name
+      integer(int64), intent(in) :: rows
+      integer, intent(out), optional :: stat
+      character(len=*), intent(inout), optional :: errmsg
+    end subroutine
+    !> This rank's part of a variable, which begins at `start` (ones) and has the shape of `data`; a
+    !> scalar is the one element at `start`. Scalars that follow one another are joined.
+    module subroutine put_64(self, name, data, start, allow_overflow, stat, errmsg)
+      class(sluice_file), intent(inout) :: self
+      character(len=*), intent(in) :: name
+      type(*), dimension(..), intent(in), asynchronous :: data
+      integer(int64), intent(in), optional :: start(:)
+      logical, intent(in), optional :: allow_overflow
+      integer, intent(out), optional :: stat
+      class(*), intent(inout), optional :: errmsg
+    end subroutine
+    module subroutine put_32(self, name, data, start, allow_overflow, stat, errmsg)
+      class(sluice_file), intent(inout) :: self
+      character(len=*), intent(in) :: name
+      type(*), dimension(..), intent(in), asynchronous :: data
+      integer(int32), intent(in) :: start(:)
+      logical, intent(in), optional :: allow_overflow
+      integer, intent(out), optional :: stat
+      class(*), intent(inout), optional :: errmsg
+    end subroutine
+    !> Rows by global index: data(..., i) becomes row ids(i), whichever rank has it.
+    module subroutine put_rows_64(self, name, ids, data, stat, errmsg)
+      class(sluice_file), intent(inout) :: self
+      character(len=*), intent(in) :: name
+      integer(int64), intent(in) :: ids(:)
+      type(*), dimension(..), intent(in), asynchronous :: data
+      integer, intent(out), optional :: stat
+      class(*), intent(inout), optional :: errmsg
+    end subroutine
+    module subroutine put_rows_32(self, name, ids, data, stat, errmsg)
+      class(sluice_file), intent(inout) :: self
+      character(len=*), intent(in) :: name
+      integer(int32), intent(in) :: ids(:)
+      type(*), dimension(..), intent(in), asynchronous :: data
+      integer, intent(out), optional :: stat
+      class(*), intent(inout), optional :: errmsg
+    end subroutine
+    !> Commits what was put outside steps. Collective.
+    module subroutine flush_file(self, durable, ticket, stat, errmsg)
+      class(sluice_file), intent(inout) :: self
+      logical, intent(out), optional :: durable
+      type(sluice_ticket), intent(out), optional :: ticket
+      integer, intent(out), optional :: stat
+      character(len=*), intent(inout), optional :: errmsg
+    end subroutine
+  end interface
 
-  integer(c_int), parameter :: invalid_argument = 10
+  ! -- reading: sluice_read.f90 --
+  interface
+    !> A part of one step (without: the newest) into `data`, whose shape is the part's, converted to
+    !> its type. Each rank its own part, none (a size of 0) too. Collective.
+    module subroutine get_64(self, name, data, start, step, allow_overflow, stat, errmsg)
+      class(sluice_file), intent(inout) :: self
+      character(len=*), intent(in) :: name
+      type(*), dimension(..), intent(inout) :: data
+      integer(int64), intent(in), optional :: start(:)
+      integer, intent(in), optional :: step
+      logical, intent(in), optional :: allow_overflow
+      integer, intent(out), optional :: stat
+      class(*), intent(inout), optional :: errmsg
+    end subroutine
+    module subroutine get_32(self, name, data, start, step, allow_overflow, stat, errmsg)
+      class(sluice_file), intent(inout) :: self
+      character(len=*), intent(in) :: name
+      type(*), dimension(..), intent(inout) :: data
+      integer(int32), intent(in) :: start(:)
+      integer, intent(in), optional :: step
+      logical, intent(in), optional :: allow_overflow
+      integer, intent(out), optional :: stat
+      class(*), intent(inout), optional :: errmsg
+    end subroutine
+    !> Rows by global index, repeats allowed: data(..., i) is row ids(i). Collective.
+    module subroutine get_rows_64(self, name, ids, data, step, stat, errmsg)
+      class(sluice_file), intent(inout) :: self
+      character(len=*), intent(in) :: name
+      integer(int64), intent(in) :: ids(:)
+      type(*), dimension(..), intent(inout) :: data
+      integer, intent(in), optional :: step
+      integer, intent(out), optional :: stat
+      class(*), intent(inout), optional :: errmsg
+    end subroutine
+    module subroutine get_rows_32(self, name, ids, data, step, stat, errmsg)
+      class(sluice_file), intent(inout) :: self
+      character(len=*), intent(in) :: name
+      integer(int32), intent(in) :: ids(:)
+      type(*), dimension(..), intent(inout) :: data
+      integer, intent(in), optional :: step
+      integer, intent(out), optional :: stat
+      class(*), intent(inout), optional :: errmsg
+    end subroutine
+    !> Looks again at a file that another program is writing. Collective.
+    module subroutine refresh(self, stat, errmsg)
+      class(sluice_file), intent(inout) :: self
+      integer, intent(out), optional :: stat
+      character(len=*), intent(inout), optional :: errmsg
+    end subroutine
+    !> Committed steps; they are numbered from 1.
+    module integer function step_count(self, stat, errmsg)
+      class(sluice_file), intent(inout) :: self
+      integer, intent(out), optional :: stat
+      character(len=*), intent(inout), optional :: errmsg
+    end function
+    !> The time given to begin_step, NaN where none was.
+    module real(real64) function time_of_step(self, step, stat, errmsg)
+      class(sluice_file), intent(inout) :: self
+      integer, intent(in) :: step
+      integer, intent(out), optional :: stat
+      character(len=*), intent(inout), optional :: errmsg
+    end function
+    !> How many variables there are, and the name of each, from 1.
+    module integer function variable_count(self, stat, errmsg)
+      class(sluice_file), intent(inout) :: self
+      integer, intent(out), optional :: stat
+      character(len=*), intent(inout), optional :: errmsg
+    end function
+    module function variable_name(self, index, stat, errmsg) result(name)
+      class(sluice_file), intent(inout) :: self
+      integer, intent(in) :: index
+      integer, intent(out), optional :: stat
+      character(len=*), intent(inout), optional :: errmsg
+      character(len=:), allocatable :: name
+    end function
+    module logical function has_variable(self, name, stat, errmsg)
+      class(sluice_file), intent(inout) :: self
+      character(len=*), intent(in) :: name
+      integer, intent(out), optional :: stat
+      character(len=*), intent(inout), optional :: errmsg
+    end function
+    !> sluice_real64, ..., sluice_character(n).
+    module integer(c_int32_t) function type_of(self, name, stat, errmsg)
+      class(sluice_file), intent(inout) :: self
+      character(len=*), intent(in) :: name
+      integer, intent(out), optional :: stat
+      character(len=*), intent(inout), optional :: errmsg
+    end function
+    !> Without the step; of a varying variable the most, or with `step` that step's.
+    module function shape_of(self, name, step, stat, errmsg) result(dims)
+      class(sluice_file), intent(inout) :: self
+      character(len=*), intent(in) :: name
+      integer, intent(in), optional :: step
+      integer, intent(out), optional :: stat
+      character(len=*), intent(inout), optional :: errmsg
+      integer(int64), allocatable :: dims(:)
+    end function
+    !> Attributes, of a file that is being read. owner "": the file's.
+    module logical function has_attribute(self, owner, name, stat, errmsg)
+      class(sluice_file), intent(inout) :: self
+      character(len=*), intent(in) :: owner, name
+      integer, intent(out), optional :: stat
+      character(len=*), intent(inout), optional :: errmsg
+    end function
+    module integer function attribute_count(self, owner, stat, errmsg)
+      class(sluice_file), intent(inout) :: self
+      character(len=*), intent(in) :: owner
+      integer, intent(out), optional :: stat
+      character(len=*), intent(inout), optional :: errmsg
+    end function
+    module function attribute_name(self, owner, index, stat, errmsg) result(name)
+      class(sluice_file), intent(inout) :: self
+      character(len=*), intent(in) :: owner
+      integer, intent(in) :: index
+      integer, intent(out), optional :: stat
+      character(len=*), intent(inout), optional :: errmsg
+      character(len=:), allocatable :: name
+    end function
+    !> Length of a list, -1 of a single value. type: of the values.
+    module integer function attribute_size(self, owner, name, type, stat, errmsg)
+      class(sluice_file), intent(inout) :: self
+      character(len=*), intent(in) :: owner, name
+      integer(c_int32_t), intent(out), optional :: type
+      integer, intent(out), optional :: stat
+      character(len=*), intent(inout), optional :: errmsg
+    end function
+    !> A value or a list into `value`, which has room for it, converted to its type.
+    module subroutine get_attribute(self, owner, name, value, stat, errmsg)
+      class(sluice_file), intent(inout) :: self
+      character(len=*), intent(in) :: owner, name
+      type(*), dimension(..), intent(inout) :: value
+      integer, intent(out), optional :: stat
+      class(*), intent(inout), optional :: errmsg
+    end subroutine
+    !> A text of any length; of a list the one at `index` (1).
+    module subroutine get_text(self, owner, name, text, index, stat, errmsg)
+      class(sluice_file), intent(inout) :: self
+      character(len=*), intent(in) :: owner, name
+      character(len=:), allocatable, intent(out) :: text
+      integer, intent(in), optional :: index
+      integer, intent(out), optional :: stat
+      character(len=*), intent(inout), optional :: errmsg
+    end subroutine
+  end interface
 
 contains
 
-  !> The type of text of at most `bytes` bytes (UTF-8, blanks at the end are not kept).
+  !> The type of text of at most `bytes` bytes (UTF-8).
   pure integer(c_int32_t) function sluice_character(bytes)
     integer, intent(in) :: bytes
     sluice_character = 14 + 256 * bytes
   end function
 
-  ! -- opening and closing --
+  !> "1.2.3", of the library.
+  function sluice_version() result(text)
+    character(len=:), allocatable :: text
+    text = f_text(c_version())
+  end function
 
   subroutine open_integer(self, path, mode, comm, options, stat, errmsg)
     class(sluice_file), intent(inout) :: self
@@ -92,9 +392,10 @@ contains
     character(len=*), intent(in), optional :: options
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
+    type(c_ptr) :: handle
     integer(c_int) :: code
-    code = c_open_f(int(comm, c_int), c_text(path), c_text(mode), c_text(options), self%handle)
-    call finish(self, code, stat, errmsg)
+    code = c_open_f(int(comm, c_int), c_text(path), c_text(mode), c_text(options), handle)
+    call take(self, handle, path, code, stat, errmsg)
   end subroutine
 
   subroutine open_f08(self, path, mode, comm, options, stat, errmsg)
@@ -113,22 +414,62 @@ contains
     character(len=*), intent(in), optional :: options
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
+    type(c_ptr) :: handle
     integer(c_int) :: code
-    code = c_open_serial(c_text(path), c_text(mode), c_text(options), self%handle)
-    call finish(self, code, stat, errmsg)
+    code = c_open_serial(c_text(path), c_text(mode), c_text(options), handle)
+    call take(self, handle, path, code, stat, errmsg)
   end subroutine
 
-  !> Commits what is not committed yet, and closes. Collective.
+  !> What an open gave. A file that is open already stays, and the new one is given back.
+  subroutine take(self, handle, path, code, stat, errmsg)
+    class(sluice_file), intent(inout) :: self
+    type(c_ptr), intent(in) :: handle
+    character(len=*), intent(in) :: path
+    integer(c_int), intent(in) :: code
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    if (code == 0 .and. c_associated(self%handle)) then
+      call c_free(handle)
+      call fail(wrong_state, self%path // " is still open here: close it before opening " // &
+        trim(path), stat, errmsg)
+      return
+    end if
+    if (code /= 0) then
+      call fail(code, f_text(c_last_error(c_null_ptr)), stat, errmsg)
+      return
+    end if
+    self%handle = handle
+    self%path = trim(path)
+    self%cache = fresh_cache()
+    if (present(stat)) stat = 0
+  end subroutine
+
+  !> Commits what is not committed yet, and closes; a close that fails closes too, except within a
+  !> step. Collective.
   subroutine close_file(self, stat, errmsg)
     class(sluice_file), intent(inout) :: self
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
+    type(c_ptr) :: handle
+    integer(c_int32_t) :: reading
     integer(c_int) :: code
-    code = c_close(self%handle)
-    call finish(self, code, stat, errmsg)
-    call forget_ids(self)
-    call c_free(self%handle)
+    character(len=:), allocatable :: message
+    if (is_missing(self%handle, self%path, stat, errmsg)) return
+    handle = self%handle
+    message = ""
+    code = c_close(handle)
+    if (code /= 0) then
+      message = f_text(c_last_error(handle))
+      if (c_is_reading(handle, reading) == 0) then
+        call fail(code, message, stat, errmsg)
+        return
+      end if
+    end if
+    call c_forget(handle)
+    call c_free(handle)
     self%handle = c_null_ptr
+    if (present(stat)) stat = 0
+    if (code /= 0) call fail(code, message, stat, errmsg)
   end subroutine
 
   pure logical function is_open(self)
@@ -136,347 +477,39 @@ contains
     is_open = c_associated(self%handle)
   end function
 
-  ! -- describing --
-
-  !> A variable of file type `type` (sluice_real64, ...) and `shape` (none: a scalar). steps: a
-  !> value for every step. partial: elements may be left out and read as `fill`. Alike on every
-  !> rank.
-  subroutine define(self, name, type, shape, steps, partial, fill, unit, description, chunk, &
-      stat, errmsg)
-    class(sluice_file), intent(inout) :: self
-    character(len=*), intent(in) :: name
-    integer(c_int32_t), intent(in) :: type
-    integer(int64), intent(in), optional :: shape(:), chunk(:)
-    logical, intent(in), optional :: steps, partial
-    real(real64), intent(in), optional :: fill
-    character(len=*), intent(in), optional :: unit, description
-    integer, intent(out), optional :: stat
-    character(len=*), intent(inout), optional :: errmsg
-    type(variable_options) :: options
-    integer(c_int64_t), allocatable :: dims(:)
-    integer(c_int64_t), allocatable, target :: tile(:)
-    character(kind=c_char), allocatable, target :: unit_text(:), description_text(:)
-    integer(c_int32_t) :: variable
-    integer(c_int) :: code
-    options = variable_options(c_sizeof(options), flag(steps), flag(partial), 0.0_c_double, &
-      c_null_ptr, c_null_ptr, c_null_ptr, c_null_ptr)
-    if (present(fill)) options%fill = fill
-    if (present(unit)) then
-      unit_text = c_text(unit)
-      options%unit = c_loc(unit_text)
-    end if
-    if (present(description)) then
-      description_text = c_text(description)
-      options%description = c_loc(description_text)
-    end if
-    allocate (dims(0))
-    if (present(shape)) dims = shape(size(shape):1:-1)
-    if (present(chunk)) then
-      tile = chunk(size(chunk):1:-1)
-      if (size(tile) /= size(dims)) then
-        call finish(self, -invalid_argument, stat, errmsg, &
-          "define " // name // ": chunk needs as many numbers as shape")
-        return
-      end if
-      options%chunk = c_loc(tile)
-    end if
-    code = c_define(self%handle, c_text(name), type, size(dims), dims, options, variable)
-    call finish(self, code, stat, errmsg)
-  end subroutine
-
-  !> An attribute of the file (owner ""), a group or a variable: a scalar or a list. Alike on
-  !> every rank.
-  subroutine set_attribute(self, owner, name, value, stat, errmsg)
-    class(sluice_file), intent(inout) :: self
-    character(len=*), intent(in) :: owner, name
-    type(*), dimension(..), intent(in) :: value
-    integer, intent(out), optional :: stat
-    character(len=*), intent(inout), optional :: errmsg
-    call finish(self, c_set_attribute(self%handle, c_text(owner), c_text(name), value), stat, &
-      errmsg, "set_attribute " // name // ": a type or shape that attributes do not have")
-  end subroutine
-
-  !> Reads an attribute, converted to the type of `value`.
-  subroutine get_attribute(self, owner, name, value, stat, errmsg)
-    class(sluice_file), intent(inout) :: self
-    character(len=*), intent(in) :: owner, name
-    type(*), dimension(..), intent(inout) :: value
-    integer, intent(out), optional :: stat
-    character(len=*), intent(inout), optional :: errmsg
-    call finish(self, c_get_attribute(self%handle, c_text(owner), c_text(name), value), stat, &
-      errmsg, "get_attribute " // name // ": a type or shape that attributes do not have")
-  end subroutine
-
-  ! -- writing --
-
-  subroutine begin_step(self, time, stat, errmsg)
-    use, intrinsic :: ieee_arithmetic, only: ieee_value, ieee_quiet_nan
-    class(sluice_file), intent(inout) :: self
-    real(real64), intent(in), optional :: time
-    integer, intent(out), optional :: stat
-    character(len=*), intent(inout), optional :: errmsg
-    real(c_double) :: t
-    t = ieee_value(t, ieee_quiet_nan)
-    if (present(time)) t = time
-    call finish(self, c_begin_step(self%handle, t), stat, errmsg)
-  end subroutine
-
-  !> Writes and commits the step. durable: does it survive kill -9 and a power cut? Collective.
-  subroutine end_step(self, durable, stat, errmsg)
-    class(sluice_file), intent(inout) :: self
-    logical, intent(out), optional :: durable
-    integer, intent(out), optional :: stat
-    character(len=*), intent(inout), optional :: errmsg
-    type(c_ptr) :: ticket
-    integer(c_int) :: code
-    ticket = c_null_ptr
-    code = c_end_step(self%handle, ticket)
-    call forget_ids(self)
-    call read_ticket(ticket, durable)
-    call finish(self, code, stat, errmsg)
-  end subroutine
-
-  !> Commits what was put outside steps. Collective.
-  subroutine flush_file(self, durable, stat, errmsg)
-    class(sluice_file), intent(inout) :: self
-    logical, intent(out), optional :: durable
-    integer, intent(out), optional :: stat
-    character(len=*), intent(inout), optional :: errmsg
-    type(c_ptr) :: ticket
-    integer(c_int) :: code
-    ticket = c_null_ptr
-    code = c_flush(self%handle, ticket)
-    call forget_ids(self)
-    call read_ticket(ticket, durable)
-    call finish(self, code, stat, errmsg)
-  end subroutine
-
-  !> This rank's part of a variable: `data`, whose shape is the part's, beginning at `start` (ones).
-  subroutine put(self, name, data, start, allow_overflow, stat, errmsg)
-    class(sluice_file), intent(inout) :: self
-    character(len=*), intent(in) :: name
-    type(*), dimension(..), intent(in) :: data
-    integer(int64), intent(in), optional :: start(:)
-    logical, intent(in), optional :: allow_overflow
-    integer, intent(out), optional :: stat
-    character(len=*), intent(inout), optional :: errmsg
-    integer(c_int32_t) :: variable
-    integer(c_int) :: code
-    if (.not. starts_fit(self, name, rank(data), start, stat, errmsg)) return
-    code = c_find(self%handle, c_text(name), variable)
-    if (code == 0) code = c_put(self%handle, variable, data, start, flag(allow_overflow))
-    call finish(self, code, stat, errmsg, &
-      "put " // name // ": data of a type that files do not have")
-  end subroutine
-
-  !> Rows by global index, counted from 1: data(..., i) is row ids(i). Dense numbers.
-  subroutine put_rows(self, name, ids, data, stat, errmsg)
-    class(sluice_file), intent(inout) :: self
-    character(len=*), intent(in) :: name
-    integer(int64), intent(in) :: ids(:)
-    type(*), dimension(..), intent(in) :: data
-    integer, intent(out), optional :: stat
-    character(len=*), intent(inout), optional :: errmsg
-    integer(c_int32_t) :: variable
-    integer(c_int) :: code
-    type(id_list), pointer :: kept
-    if (.not. ids_fit(self, name, size(ids, kind=int64), size(data, dim=rank(data), kind=int64), &
-      stat, errmsg)) return
-    allocate (kept)
-    kept%ids = ids - 1
-    kept%next => self%ids
-    self%ids => kept
-    code = c_find(self%handle, c_text(name), variable)
-    if (code == 0) code = c_put_rows(self%handle, variable, data, kept%ids)
-    call finish(self, code, stat, errmsg, &
-      "put_rows " // name // ": data must be a dense array of numbers")
-  end subroutine
-
-  ! -- reading --
-
-  !> Fills `data` with the part of its shape that begins at `start` (ones), of one step (counted
-  !> from 1; the last; ignored for fixed variables), converted. Collective; each rank its own part.
-  subroutine get(self, name, data, start, step, allow_overflow, stat, errmsg)
-    class(sluice_file), intent(inout) :: self
-    character(len=*), intent(in) :: name
-    type(*), dimension(..), intent(inout) :: data
-    integer(int64), intent(in), optional :: start(:), step
-    logical, intent(in), optional :: allow_overflow
-    integer, intent(out), optional :: stat
-    character(len=*), intent(inout), optional :: errmsg
-    integer(c_int32_t) :: variable
-    integer(c_int) :: code
-    if (.not. starts_fit(self, name, rank(data), start, stat, errmsg)) return
-    code = c_find(self%handle, c_text(name), variable)
-    if (code == 0) then
-      code = c_get(self%handle, variable, data, start, c_step(step), flag(allow_overflow))
-    end if
-    call finish(self, code, stat, errmsg, &
-      "get " // name // ": data of a type that files do not have")
-  end subroutine
-
-  !> Rows by global index, counted from 1, repeats allowed: data(..., i) is row ids(i). Collective.
-  subroutine get_rows(self, name, ids, data, step, stat, errmsg)
-    class(sluice_file), intent(inout) :: self
-    character(len=*), intent(in) :: name
-    integer(int64), intent(in) :: ids(:)
-    type(*), dimension(..), intent(inout) :: data
-    integer(int64), intent(in), optional :: step
-    integer, intent(out), optional :: stat
-    character(len=*), intent(inout), optional :: errmsg
-    integer(c_int32_t) :: variable
-    integer(c_int) :: code
-    if (.not. ids_fit(self, name, size(ids, kind=int64), size(data, dim=rank(data), kind=int64), &
-      stat, errmsg)) return
-    code = c_find(self%handle, c_text(name), variable)
-    if (code == 0) code = c_get_rows(self%handle, variable, data, ids - 1, c_step(step))
-    call finish(self, code, stat, errmsg, &
-      "get_rows " // name // ": data must be a dense array of numbers")
-  end subroutine
-
-  !> Number of committed steps.
-  integer(int64) function step_count(self)
-    class(sluice_file), intent(inout) :: self
-    call finish(self, c_steps(self%handle, step_count))
+  integer function ticket_step(self)
+    class(sluice_ticket), intent(in) :: self
+    ticket_step = int(self%number)
   end function
 
-  !> The time given to begin_step, NaN where none was.
-  real(real64) function time_of_step(self, step)
-    class(sluice_file), intent(inout) :: self
-    integer(int64), intent(in) :: step
-    call finish(self, c_time(self%handle, step - 1, time_of_step))
+  logical function ticket_durable(self)
+    class(sluice_ticket), intent(in) :: self
+    integer(c_int32_t) :: yes
+    ticket_durable = .false.
+    if (c_ticket_durable(self%handle, yes) == 0) ticket_durable = yes /= 0
   end function
 
-  !> Shape of a variable, without the step.
-  function shape_of(self, name) result(dims)
-    class(sluice_file), intent(inout) :: self
-    character(len=*), intent(in) :: name
-    integer(int64), allocatable :: dims(:)
-    type(variable_info) :: info
-    integer(c_int32_t) :: variable
-    integer(c_int) :: code
-    info%size = c_sizeof(info)
-    code = c_find(self%handle, c_text(name), variable)
-    if (code == 0) code = c_info(self%handle, variable, info)
-    call finish(self, code)
-    dims = info%shape(info%rank:1:-1)
-  end function
-
-  !> Looks again at a file that another program is writing. Collective.
-  subroutine refresh(self, stat, errmsg)
-    class(sluice_file), intent(inout) :: self
+  !> Until it will not become more durable.
+  subroutine ticket_wait(self, stat, errmsg)
+    class(sluice_ticket), intent(in) :: self
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
-    call finish(self, c_refresh(self%handle), stat, errmsg)
+    integer(c_int) :: code
+    code = c_ticket_wait(self%handle)
+    if (present(stat)) stat = 0
+    if (code /= 0) call fail(code, f_text(c_last_error(c_null_ptr)), stat, errmsg)
+  end subroutine
+
+  subroutine ticket_free(self)
+    class(sluice_ticket), intent(inout) :: self
+    if (c_associated(self%handle)) call c_ticket_free(self%handle)
+    self%handle = c_null_ptr
   end subroutine
 
   ! -- inside --
 
-  pure function c_text(text) result(chars)
-    character(len=*), intent(in), optional :: text
-    character(kind=c_char), allocatable :: chars(:)
-    integer :: i, n
-    n = 0
-    if (present(text)) n = len_trim(text)
-    allocate (chars(n + 1))
-    do i = 1, n
-      chars(i) = text(i:i)
-    end do
-    chars(n + 1) = c_null_char
-  end function
-
-  pure integer(c_int32_t) function flag(value)
-    logical, intent(in), optional :: value
-    flag = 0
-    if (present(value)) flag = merge(1, 0, value)
-  end function
-
-  pure integer(c_int64_t) function c_step(step)
-    integer(int64), intent(in), optional :: step
-    c_step = -1
-    if (present(step)) c_step = step - 1
-  end function
-
-  logical function starts_fit(self, name, rank_of_data, start, stat, errmsg)
-    class(sluice_file), intent(inout) :: self
-    character(len=*), intent(in) :: name
-    integer, intent(in) :: rank_of_data
-    integer(int64), intent(in), optional :: start(:)
-    integer, intent(out), optional :: stat
-    character(len=*), intent(inout), optional :: errmsg
-    starts_fit = .true.
-    if (present(start)) starts_fit = size(start) == rank_of_data
-    if (.not. starts_fit) call finish(self, -invalid_argument, stat, errmsg, &
-      name // ": start needs a number for each dimension of the data")
-  end function
-
-  logical function ids_fit(self, name, ids, rows, stat, errmsg)
-    class(sluice_file), intent(inout) :: self
-    character(len=*), intent(in) :: name
-    integer(int64), intent(in) :: ids, rows
-    integer, intent(out), optional :: stat
-    character(len=*), intent(inout), optional :: errmsg
-    ids_fit = ids == rows
-    if (.not. ids_fit) call finish(self, -invalid_argument, stat, errmsg, &
-      name // ": the last dimension of the data needs as many rows as there are ids")
-  end function
-
-  subroutine read_ticket(ticket, durable)
-    type(c_ptr), intent(in) :: ticket
-    logical, intent(out), optional :: durable
-    integer(c_int32_t) :: yes
-    integer(c_int) :: code
-    if (present(durable)) durable = .false.
-    if (.not. c_associated(ticket)) return
-    code = c_ticket_durable(ticket, yes)
-    if (present(durable) .and. code == 0) durable = yes /= 0
-    call c_ticket_free(ticket)
-  end subroutine
-
-  subroutine forget_ids(self)
-    class(sluice_file), intent(inout) :: self
-    type(id_list), pointer :: next
-    do while (associated(self%ids))
-      next => self%ids%next
-      deallocate (self%ids)
-      self%ids => next
-    end do
-  end subroutine
-
-  !> Sets stat and errmsg, or stops. A negative code is a refusal of the Fortran side: `own` says
-  !> why.
-  subroutine finish(self, code, stat, errmsg, own)
-    class(sluice_file), intent(in) :: self
-    integer(c_int), intent(in) :: code
-    integer, intent(out), optional :: stat
-    character(len=*), intent(inout), optional :: errmsg
-    character(len=*), intent(in), optional :: own
-    character(len=:), allocatable :: message
-    if (present(stat)) stat = abs(code)
-    if (code == 0) return
-    if (code < 0 .and. present(own)) then
-      message = own
-    else
-      message = last_message(self)
-    end if
-    if (present(errmsg)) errmsg = message
-    if (.not. present(stat)) then
-      write (error_unit, "(a)") "sluice: " // message
-      error stop 2
-    end if
-  end subroutine
-
-  function last_message(self) result(message)
-    class(sluice_file), intent(in) :: self
-    character(len=:), allocatable :: message
-    character(kind=c_char), pointer :: chars(:)
-    type(c_ptr) :: text
-    integer :: i
-    text = c_last_error(self%handle)
-    call c_f_pointer(text, chars, [c_strlen(text)])
-    allocate (character(len=size(chars)) :: message)
-    do i = 1, size(chars)
-      message(i:i) = chars(i)
-    end do
+  pure function fresh_cache() result(cache)
+    type(name_cache) :: cache
+    cache%names = c_null_char
   end function
 end module sluice

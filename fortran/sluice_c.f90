@@ -1,7 +1,8 @@
 ! The C interface of Sluice as Fortran sees it. For the module sluice only: programs use that.
 !
-! Procedures named sluice_fortran_... are in descriptor.c; they answer with a negative code where
-! they refuse the data themselves, so that the message is ours and not an older one of the library.
+! Procedures named sluice_fortran_... are in descriptor.c. They take names as characters and a
+! length, and answer with a negative code where the refusal is their own: its message is
+! c_own_message().
 module sluice_c
   use, intrinsic :: iso_c_binding
   implicit none
@@ -12,6 +13,7 @@ module sluice_c
     integer(c_int32_t) :: steps, partial
     real(c_double) :: fill
     type(c_ptr) :: unit, description, dimensions, chunk
+    integer(c_int32_t) :: varying
   end type variable_options
 
   type, bind(c) :: variable_info
@@ -20,7 +22,16 @@ module sluice_c
     integer(c_int32_t) :: type, rank, steps, partial
     real(c_double) :: fill
     integer(c_int64_t) :: shape(8)
+    integer(c_int32_t) :: varying
   end type variable_info
+
+  !> The variables that calls named last, so that a name costs a comparison.
+  type, bind(c) :: name_cache
+    character(kind=c_char) :: names(32, 4)
+    integer(c_int32_t) :: lengths(4) = -1
+    integer(c_int32_t) :: variables(4) = -1
+    integer(c_int32_t) :: next = 0
+  end type name_cache
 
   interface
     integer(c_int) function c_open_f(comm, path, mode, options, file) bind(c, name="sluice_open_f")
@@ -43,10 +54,15 @@ module sluice_c
       import
       type(c_ptr), value :: file
     end subroutine
-    function c_last_error(file) result(text) bind(c, name="sluice_last_error")
+    type(c_ptr) function c_last_error(file) bind(c, name="sluice_last_error")
       import
       type(c_ptr), value :: file
-      type(c_ptr) :: text
+    end function
+    type(c_ptr) function c_own_message() bind(c, name="sluice_fortran_message")
+      import
+    end function
+    type(c_ptr) function c_version() bind(c, name="sluice_version")
+      import
     end function
     integer(c_size_t) function c_strlen(text) bind(c, name="strlen")
       import
@@ -75,6 +91,24 @@ module sluice_c
       integer(c_int32_t), value :: variable
       type(variable_info), intent(inout) :: info
     end function
+    integer(c_int) function c_shape(file, variable, step, rank, shape) bind(c, name="sluice_shape")
+      import
+      type(c_ptr), value :: file
+      integer(c_int32_t), value :: variable
+      integer(c_int64_t), value :: step
+      integer(c_int), value :: rank
+      integer(c_int64_t), intent(out) :: shape(*)
+    end function
+    integer(c_int) function c_variable_count(file, count) bind(c, name="sluice_variable_count")
+      import
+      type(c_ptr), value :: file
+      integer(c_int32_t), intent(out) :: count
+    end function
+    integer(c_int) function c_is_reading(file, is_reading) bind(c, name="sluice_is_reading")
+      import
+      type(c_ptr), value :: file
+      integer(c_int32_t), intent(out) :: is_reading
+    end function
     integer(c_int) function c_begin_step(file, time) bind(c, name="sluice_begin_step")
       import
       type(c_ptr), value :: file
@@ -83,17 +117,37 @@ module sluice_c
     integer(c_int) function c_end_step(file, ticket) bind(c, name="sluice_end_step")
       import
       type(c_ptr), value :: file
-      type(c_ptr), intent(out) :: ticket
+      type(c_ptr), intent(inout) :: ticket
     end function
     integer(c_int) function c_flush(file, ticket) bind(c, name="sluice_flush")
       import
       type(c_ptr), value :: file
-      type(c_ptr), intent(out) :: ticket
+      type(c_ptr), intent(inout) :: ticket
+    end function
+    integer(c_int) function c_abandon_step(file, why) bind(c, name="sluice_abandon_step")
+      import
+      type(c_ptr), value :: file
+      character(kind=c_char), intent(in) :: why(*)
+    end function
+    integer(c_int) function c_resize(file, variable, rows) bind(c, name="sluice_resize")
+      import
+      type(c_ptr), value :: file
+      integer(c_int32_t), value :: variable
+      integer(c_int64_t), value :: rows
+    end function
+    integer(c_int) function c_ticket_step(ticket, step) bind(c, name="sluice_ticket_step")
+      import
+      type(c_ptr), value :: ticket
+      integer(c_int64_t), intent(out) :: step
     end function
     integer(c_int) function c_ticket_durable(ticket, durable) bind(c, name="sluice_ticket_durable")
       import
       type(c_ptr), value :: ticket
       integer(c_int32_t), intent(out) :: durable
+    end function
+    integer(c_int) function c_ticket_wait(ticket) bind(c, name="sluice_ticket_wait")
+      import
+      type(c_ptr), value :: ticket
     end function
     subroutine c_ticket_free(ticket) bind(c, name="sluice_ticket_free")
       import
@@ -114,39 +168,107 @@ module sluice_c
       import
       type(c_ptr), value :: file
     end function
-    integer(c_int) function c_put(file, variable, data, start, allow_overflow) &
+    integer(c_int) function c_has_attribute(file, owner, name, has) &
+        bind(c, name="sluice_has_attribute")
+      import
+      type(c_ptr), value :: file
+      character(kind=c_char), intent(in) :: owner(*), name(*)
+      integer(c_int32_t), intent(out) :: has
+    end function
+    integer(c_int) function c_attribute_count(file, owner, count) &
+        bind(c, name="sluice_attribute_count")
+      import
+      type(c_ptr), value :: file
+      character(kind=c_char), intent(in) :: owner(*)
+      integer(c_int64_t), intent(out) :: count
+    end function
+    integer(c_int) function c_attribute_name(file, owner, index, name) &
+        bind(c, name="sluice_attribute_name")
+      import
+      type(c_ptr), value :: file
+      character(kind=c_char), intent(in) :: owner(*)
+      integer(c_int64_t), value :: index
+      type(c_ptr), intent(out) :: name
+    end function
+    integer(c_int) function c_attribute_info(file, owner, name, type, count) &
+        bind(c, name="sluice_attribute_info")
+      import
+      type(c_ptr), value :: file
+      character(kind=c_char), intent(in) :: owner(*), name(*)
+      integer(c_int32_t), intent(out) :: type
+      integer(c_int64_t), intent(out) :: count
+    end function
+    integer(c_int) function c_set_text(file, owner, name, text) bind(c, name="sluice_set_text")
+      import
+      type(c_ptr), value :: file
+      character(kind=c_char), intent(in) :: owner(*), name(*), text(*)
+    end function
+    integer(c_int) function c_get_text(file, owner, name, index, text) &
+        bind(c, name="sluice_get_text")
+      import
+      type(c_ptr), value :: file
+      character(kind=c_char), intent(in) :: owner(*), name(*)
+      integer(c_int64_t), value :: index
+      type(c_ptr), intent(out) :: text
+    end function
+  end interface
+
+  ! descriptor.c: `starts` is the size of start, -1 where there is none; step counts from 0.
+  interface
+    integer(c_int) function c_put(file, cache, name, length, data, starts, start, allow_overflow) &
         bind(c, name="sluice_fortran_put")
       import
       type(c_ptr), value :: file
-      integer(c_int32_t), value :: variable
-      type(*), dimension(..), intent(in) :: data
-      integer(c_int64_t), intent(in), optional :: start(*)
+      type(name_cache), intent(inout) :: cache
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int), value :: length, starts
+      type(*), dimension(..), intent(in), asynchronous :: data
+      integer(c_int64_t), intent(in) :: start(*)
       integer(c_int32_t), value :: allow_overflow
     end function
-    integer(c_int) function c_get(file, variable, data, start, step, allow_overflow) &
-        bind(c, name="sluice_fortran_get")
+    integer(c_int) function c_put_value(file, cache, name, length, type, data, starts, start) &
+        bind(c, name="sluice_fortran_put_value")
       import
       type(c_ptr), value :: file
-      integer(c_int32_t), value :: variable
+      type(name_cache), intent(inout) :: cache
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int), value :: length, starts
+      integer(c_int32_t), value :: type
+      type(*), intent(in) :: data
+      integer(c_int64_t), intent(in) :: start(*)
+    end function
+    integer(c_int) function c_get(file, cache, name, length, data, starts, start, step, &
+        allow_overflow) bind(c, name="sluice_fortran_get")
+      import
+      type(c_ptr), value :: file
+      type(name_cache), intent(inout) :: cache
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int), value :: length, starts
       type(*), dimension(..), intent(inout) :: data
-      integer(c_int64_t), intent(in), optional :: start(*)
+      integer(c_int64_t), intent(in) :: start(*)
       integer(c_int64_t), value :: step
       integer(c_int32_t), value :: allow_overflow
     end function
-    integer(c_int) function c_put_rows(file, variable, data, ids) &
+    integer(c_int) function c_put_rows(file, cache, name, length, data, rows, ids) &
         bind(c, name="sluice_fortran_put_rows")
       import
       type(c_ptr), value :: file
-      integer(c_int32_t), value :: variable
-      type(*), dimension(..), intent(in) :: data
+      type(name_cache), intent(inout) :: cache
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int), value :: length
+      type(*), dimension(..), intent(in), asynchronous :: data
+      integer(c_int64_t), value :: rows
       integer(c_int64_t), intent(in) :: ids(*)
     end function
-    integer(c_int) function c_get_rows(file, variable, data, ids, step) &
+    integer(c_int) function c_get_rows(file, cache, name, length, data, rows, ids, step) &
         bind(c, name="sluice_fortran_get_rows")
       import
       type(c_ptr), value :: file
-      integer(c_int32_t), value :: variable
+      type(name_cache), intent(inout) :: cache
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int), value :: length
       type(*), dimension(..), intent(inout) :: data
+      integer(c_int64_t), value :: rows
       integer(c_int64_t), intent(in) :: ids(*)
       integer(c_int64_t), value :: step
     end function
@@ -164,5 +286,9 @@ module sluice_c
       character(kind=c_char), intent(in) :: owner(*), name(*)
       type(*), dimension(..), intent(inout) :: value
     end function
+    subroutine c_forget(file) bind(c, name="sluice_fortran_forget")
+      import
+      type(c_ptr), value :: file
+    end subroutine
   end interface
 end module sluice_c

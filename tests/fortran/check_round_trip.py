@@ -10,8 +10,8 @@ row = np.arange(1, ROWS + 1)[:, None]
 component = np.arange(1, 4)[None, :]
 
 with h5py.File(sys.argv[1]) as f:
-    assert f["positions"].shape == (3, ROWS, 3)
-    for step in range(3):
+    assert f["positions"].shape == (4, ROWS, 3)
+    for step in range(4):
         expected = 1e6 * (step + 1) + 10.0 * row + component
         assert (f["positions"][step] == expected).all()
         assert (f["velocities"][step] == expected[:, ::-1].astype("f4")).all()
@@ -22,8 +22,11 @@ with h5py.File(sys.argv[1]) as f:
     assert (f["small"][:] == row[:, 0] % 1000).all() and f["small"].dtype == np.int32
     assert f["even"].dtype == bool and (f["even"][:] == (row[:, 0] % 2 == 0)).all()
     assert [name.decode() for name in f["names"][:3]] == ["n1", "n2", "n3"]
+    assert (f["energy"][:] == [1.25, 2.5, 3.75, 5.0]).all()
+    sparse = f["sparse"][:]
+    assert sparse[0] == 1 and (sparse > 0).sum() >= 1 and sparse[1] == -1
     assert f.attrs["title"] == "a Fortran file"
     assert (f.attrs["cell"] == [1.5, 2.5, 3.5]).all()
     assert f["positions"].attrs["particles"] == ROWS and f["positions"].attrs["units"] == "nm"
-    assert (f["time"][:] == [0.5, 1.0, 1.5]).all()
+    assert (f["time"][:] == [0.5, 1.0, 1.5, 2.0]).all()
 print("fortran round trip by h5py: ok")

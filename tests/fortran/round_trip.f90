@@ -1,13 +1,12 @@
-! Writes every kind of data through the module sluice, reads it back, checks errors. On any number
-! of ranks; the file is then read by tests/fortran/check_round_trip.py.
+! Writes every kind of data through the module sluice and reads it back, on any number of ranks; the
+! file is then read by check_round_trip.py.
 program round_trip
-  use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64, error_unit
+  use, intrinsic :: iso_fortran_env, only: int8, int16, int64, real32, real64, error_unit
   use mpi_f08
   use sluice
   implicit none
-  integer :: rank, ranks
-  integer(int64), parameter :: rows = 1000
-  integer(int64) :: first, n
+  integer, parameter :: rows = 1000
+  integer :: rank, ranks, first, n
   character(len=512) :: path
 
   call MPI_Init()
@@ -17,8 +16,10 @@ program round_trip
   first = rows * rank / ranks + 1
   n = rows * (rank + 1) / ranks - first + 1
   call write_file()
+  call append_step()
   call read_file()
-  call check_errors()
+  call read_facts()
+  call read_alone()
   if (rank == 0) print "(a)", "fortran round trip: ok"
   call MPI_Finalize()
 
@@ -34,119 +35,220 @@ contains
   end subroutine
 
   pure real(real64) function value_at(component, row, step)
-    integer, intent(in) :: component
-    integer(int64), intent(in) :: row
-    integer, intent(in) :: step
+    integer, intent(in) :: component, row, step
     value_at = 1000000.0_real64 * step + 10.0_real64 * row + component
   end function
 
-  subroutine write_file()
-    type(sluice_file) :: out
-    real(real64), allocatable :: x(:, :), ghosted(:, :)
-    complex(real32), allocatable :: z(:)
-    integer(int16), allocatable :: small(:)
-    logical, allocatable :: even(:)
-    character(len=5), allocatable :: names(:)
-    integer(int64), allocatable :: ids(:)
-    integer(int64) :: i
-    integer :: c, step
-    logical :: durable
-    allocate (x(3, n), ghosted(3, 0:n + 1), z(n), small(n), even(n), names(n), ids(n))
-    call out%open(trim(path), "w", MPI_COMM_WORLD, options='strategy = "shared"')
-    call out%define("positions", sluice_real64, shape=[3_int64, rows], steps=.true., unit="nm")
-    call out%define("velocities", sluice_real32, shape=[3_int64, rows], steps=.true.)
-    call out%define("by_index", sluice_real64, shape=[3_int64, rows], steps=.true.)
+  subroutine fill(x, step)
+    real(real64), intent(out) :: x(:, :)
+    integer, intent(in) :: step
+    integer :: c, i
+    do i = 1, size(x, 2)
+      do c = 1, size(x, 1)
+        x(c, i) = value_at(c, first + i - 1, step)
+      end do
+    end do
+  end subroutine
+
+  subroutine describe(out)
+    type(sluice_file), intent(inout) :: out
+    character(len=12) :: author = "somebody"
+    call out%define("positions", sluice_real64, shape=[3, rows], steps=.true., unit="nm", &
+      description="where they are", dimensions=[character(len=9) :: "component", "particle"])
+    call out%define("velocities", sluice_real32, shape=[3_int64, int(rows, int64)], &
+      steps=.true., chunk=[3_int64, 100_int64])
+    call out%define("by_index", sluice_real64, shape=[3, rows], steps=.true.)
+    call out%define("events", sluice_int32, shape=[2, 4 * ranks], steps=.true., varying=.true.)
+    call out%define("energy", sluice_real64, steps=.true.)
     call out%define("group/charge", sluice_complex32, shape=[rows])
     call out%define("small", sluice_int32, shape=[rows])
     call out%define("even", sluice_logical, shape=[rows])
     call out%define("names", sluice_character(5), shape=[rows])
-    call out%set_attribute("", "title", "a Fortran file")
+    call out%define("sparse", sluice_real64, shape=[rows], partial=.true., fill=-1.0_real64)
+    call out%set_text("", "title", "a Fortran file")
+    call out%set_text("", "empty", "")
     call out%set_attribute("", "cell", [1.5_real64, 2.5_real64, 3.5_real64])
+    call out%set_attribute("", "periodic", .true.)
+    call out%set_attribute("", "kinds", [character(len=6) :: "oxygen", "iron"])
+    call out%set_attribute("", "author", author)
     call out%set_attribute("positions", "particles", rows)
+  end subroutine
+
+  subroutine put_fixed(out, z, small, even, names)
+    type(sluice_file), intent(inout) :: out
+    complex(real32), intent(out) :: z(:)
+    integer(int16), intent(out) :: small(:)
+    logical, intent(out) :: even(:)
+    character(len=5), intent(out) :: names(:)
+    integer :: i, row
     do i = 1, n
-      z(i) = cmplx(first + i - 1, -(first + i - 1), real32)
-      small(i) = int(mod(first + i - 1, 1000_int64), int16)
-      even(i) = mod(first + i - 1, 2_int64) == 0
-      write (names(i), "(a,i0)") "n", mod(first + i - 1, 1000_int64)
-      ids(i) = rows - (first + i - 1) + 1 ! backwards: another rank's rows
+      row = first + i - 1
+      z(i) = cmplx(row, -row, real32)
+      small(i) = int(mod(row, 1000), int16)
+      even(i) = mod(row, 2) == 0
+      write (names(i), "(a,i0)") "n", mod(row, 1000)
     end do
     call out%put("group/charge", z, start=[first])
     call out%put("small", small, start=[first])
     call out%put("even", even, start=[first])
     call out%put("names", names, start=[first])
-    do step = 1, 3
-      do i = 1, n
-        do c = 1, 3
-          x(c, i) = value_at(c, first + i - 1, step)
-        end do
-      end do
-      ghosted = -1
-      ghosted(:, 1:n) = x
-      call out%begin_step(time=0.5_real64 * step)
-      call out%put("positions", x, start=[1_int64, first])
-      call out%put("velocities", ghosted(3:1:-1, 1:n), start=[1_int64, first]) ! a section, turned
-      call out%put_rows("by_index", ids, x)
-      call out%end_step(durable=durable)
-      call require(durable, "a step is durable")
+    call out%put("sparse", real(rank + 1, real64), start=[first])
+  end subroutine
+
+  subroutine put_step(out, x, ghosted, step)
+    type(sluice_file), intent(inout) :: out
+    real(real64), intent(inout), target :: x(:, :), ghosted(:, :)
+    integer, intent(in) :: step
+    integer :: i, mine
+    integer :: ids(n)
+    call out%begin_step(time=0.5_real64 * step)
+    call fill(x, step)
+    ghosted = -1
+    ghosted(:, 2:n + 1) = x
+    ids = [(rows - (first + i - 1) + 1, i=1, n)] ! backwards: another rank's rows
+    call out%put("positions", x, start=[1, first])
+    call out%put("velocities", ghosted(3:1:-1, 2:n + 1), start=[1, first]) ! a section, turned
+    call out%put_rows("by_index", ids, x)
+    call out%resize("events", int(step * ranks, int64))
+    do i = 1, step
+      mine = rank * step + i
+      call out%put("events", step, start=[1, mine])
+      call out%put("events", mine, start=[2, mine])
     end do
+    if (rank == 0) call out%put("energy", 1.25_real64 * step)
+  end subroutine
+
+  subroutine write_file()
+    type(sluice_file) :: out
+    real(real64) :: x(3, n), ghosted(3, n + 2)
+    complex(real32) :: z(n)
+    integer(int16) :: small(n)
+    logical :: even(n), durable
+    character(len=5) :: names(n)
+    type(sluice_ticket) :: ticket
+    integer :: step
+    call require(.not. out%is_open(), "a file is closed before open")
+    call out%open(path, "w", MPI_COMM_WORLD, options='strategy = "shared"')
+    call require(out%is_open(), "and open after")
+    call describe(out)
+    call put_fixed(out, z, small, even, names)
+    call out%flush()
+    do step = 1, 3
+      call put_step(out, x, ghosted, step)
+      call out%end_step(durable=durable, ticket=ticket)
+      call ticket%wait()
+      call require(durable .and. ticket%durable(), "a step is durable")
+      call require(ticket%step() == step, "steps count from 1")
+      call ticket%free()
+    end do
+    call out%close()
+    call require(.not. out%is_open(), "a file is closed after close")
+  end subroutine
+
+  !> In a file that is there, through the integer communicator of the module mpi.
+  subroutine append_step()
+    type(sluice_file) :: out
+    real(real64) :: x(3, n), ghosted(3, n + 2)
+    call out%open(path, "a", MPI_COMM_WORLD%MPI_VAL)
+    call require(out%steps() == 3, "three steps are there")
+    call put_step(out, x, ghosted, 4)
+    call out%end_step()
     call out%close()
   end subroutine
 
   subroutine read_file()
     type(sluice_file) :: in
-    real(real64), allocatable :: x(:, :)
-    real(real32), allocatable :: wide(:, :)
-    logical, allocatable :: even(:)
-    character(len=5), allocatable :: names(:)
-    character(len=20) :: title
-    integer(int64) :: i
-    integer :: c
-    allocate (x(3, n), wide(6, n), even(n), names(n))
-    call in%open(trim(path), "r", MPI_COMM_WORLD)
-    call require(in%steps() == 3, "three steps")
-    call require(in%time(2_int64) == 1.0_real64, "time of the second step")
-    call require(all(in%shape("positions") == [3_int64, rows]), "shape in Fortran's order")
-    call in%get("positions", x, start=[1_int64, first], step=2_int64)
+    real(real64) :: x(3, n), expected(3, n), energy
+    real(real32) :: wide(6, n)
+    complex(real64) :: z(n)
+    integer(int8) :: events(2, 2 * ranks)
+    logical :: even(n)
+    character(len=7) :: names(n)
+    integer :: i
+    call in%open(path, "r", MPI_COMM_WORLD)
+    call in%get("positions", x, start=[1, first], step=2)
+    call fill(expected, 2)
+    call require(all(x == expected), "positions")
+    call in%get("positions", x, start=[1_int64, int(first, int64)])
+    call fill(expected, 4)
+    call require(all(x == expected), "positions of the newest step")
     wide = -1
-    call in%get("velocities", wide(1:6:2, :), start=[1_int64, first], step=3_int64)
+    call in%get("velocities", wide(1:6:2, :), start=[1, first], step=3)
+    call fill(expected, 3)
+    call require(all(wide(1:6:2, :) == real(expected(3:1:-1, :), real32)), "velocities, strided")
+    call require(all(wide(2:6:2, :) == -1), "nothing beside the section")
+    call in%get("group/charge", z, start=[first])
     call in%get("even", even, start=[first])
     call in%get("names", names, start=[first])
     do i = 1, n
-      do c = 1, 3
-        call require(x(c, i) == value_at(c, first + i - 1, 2), "positions")
-        call require(wide(2 * c - 1, i) == real(value_at(4 - c, first + i - 1, 3), real32), &
-          "velocities, strided")
-        call require(wide(2 * c, i) == -1, "nothing beside the section")
-      end do
-      call require(even(i) .eqv. mod(first + i - 1, 2_int64) == 0, "logicals")
-      call require(names(i) (1:1) == "n", "names")
+      call require(z(i) == cmplx(first + i - 1, -(first + i - 1), real64), "complex numbers")
+      call require(even(i) .eqv. mod(first + i - 1, 2) == 0, "logicals")
     end do
-    call in%get_rows("by_index", [rows, 1_int64], x(:, 1:2), step=1_int64)
-    call require(x(1, 1) == value_at(1, 1_int64, 1), "rows by index")
+    call require(all(names(:)(1:1) == "n" .and. names(:)(6:7) == "  "), "text has blanks again")
+    call in%get_rows("by_index", [rows, 1], x(:, 1:2), step=1)
+    call require(x(1, 1) == value_at(1, 1, 1), "rows by index")
     call require(x(1, 2) == value_at(1, rows, 1), "rows by index")
-    call in%get_attribute("", "title", title)
-    call require(title == "a Fortran file", "text attribute")
+    call in%get("energy", energy, step=3)
+    call require(energy == 3.75_real64, "a scalar")
+    call in%get("events", events, step=2)
+    call require(all(events(1, :) == 2), "varying rows")
+    call require(all(events(2, :) == [(int(i, int8), i=1, 2 * ranks)]), "varying rows")
     call in%close()
   end subroutine
 
-  subroutine check_errors()
-    type(sluice_file) :: file
-    real(real64) :: x(3, 2)
-    integer :: stat
-    character(len=300) :: message
-    message = ""
-    call file%put("nothing", x, stat=stat, errmsg=message)
-    call require(stat /= 0 .and. message /= "", "a file that was never opened")
-    call file%open("no/such/folder/file.h5", "r", MPI_COMM_WORLD, stat=stat, errmsg=message)
-    call require(stat == 20, "a missing file: " // trim(message))
-    call file%open(trim(path) // ".errors", "w", MPI_COMM_WORLD)
-    call file%define("a", sluice_real64, shape=[3_int64, 2_int64 * ranks], steps=.true.)
-    call file%put("b", x, stat=stat, errmsg=message)
-    call require(stat == 20, "a variable that was not defined: " // trim(message))
-    call file%put("a", x, start=[1_int64], stat=stat, errmsg=message)
-    call require(stat == 10, "wrong rank of start: " // trim(message))
-    call file%close(stat=stat)
-    call file%close(stat=stat, errmsg=message)
-    call require(stat == 19, "a second close: " // trim(message))
+  subroutine read_facts()
+    type(sluice_file) :: in
+    character(len=:), allocatable :: text
+    character(len=20) :: title
+    character(len=4) :: short
+    real(real32) :: cell(3)
+    integer :: stat, particles, i, type
+    logical :: periodic
+    call in%open(path, "r", MPI_COMM_WORLD)
+    call require(in%steps() == 4, "four steps")
+    call require(in%time(2) == 1.0_real64, "time of the second step")
+    call require(all(in%shape("positions") == [3, rows]), "shape in Fortran's order")
+    call require(all(in%shape("events", step=2) == [2, 2 * ranks]), "shape of a varying step")
+    call require(in%type("positions") == sluice_real64, "type")
+    call require(in%type("names") == sluice_character(5), "type of text")
+    call require(in%has("even") .and. .not. in%has("odd"), "has")
+    call require(any([(in%name(i) == "group/charge", i=1, in%variables())]), "names of variables")
+    call in%get_attribute("", "title", title)
+    call require(title == "a Fortran file", "text attribute")
+    call in%get_attribute("", "title", short, stat=stat)
+    call require(stat == 17, "a text that is too long")
+    call in%get_text("", "title", text)
+    call require(text == "a Fortran file", "text of any length")
+    call in%get_text("", "author", text)
+    call require(text == "somebody", "text of a variable")
+    call in%get_text("", "empty", text)
+    call require(len(text) == 0, "empty text")
+    call in%get_text("", "kinds", text, index=2)
+    call require(text == "iron", "list of texts")
+    call in%get_attribute("", "cell", cell)
+    call require(all(cell == [1.5, 2.5, 3.5]), "list attribute, converted")
+    call in%get_attribute("", "periodic", periodic)
+    call require(periodic, "logical attribute")
+    call in%get_attribute("positions", "particles", particles)
+    call require(particles == rows, "integer attribute")
+    call require(in%attribute_size("", "cell", type=type) == 3 .and. type == sluice_real64, "size")
+    call require(in%attribute_size("", "title") == -1, "size of one value")
+    call require(in%has_attribute("positions", "units"), "unit")
+    call require(any([(in%attribute_name("", i) == "cell", i=1, in%attributes(""))]), "names")
+    call require(.not. in%has_attribute("", "nothing"), "has_attribute")
+    call in%close()
+  end subroutine
+
+  !> Without a communicator; and refresh, of a file to which nobody adds.
+  subroutine read_alone()
+    type(sluice_file) :: in
+    integer :: small(rows), i
+    call in%open(path, "r")
+    call in%refresh()
+    call require(in%steps() == 4, "four steps")
+    call in%get("small", small)
+    call require(all(small == [(mod(i, 1000), i=1, rows)]), "small integers")
+    call in%close()
+    call MPI_Barrier(MPI_COMM_WORLD)
   end subroutine
 end program round_trip

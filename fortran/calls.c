@@ -1,0 +1,379 @@
+/* The calls that carry data, from Fortran's names and descriptors to the C interface. Starts and
+ * ids come counted from 1, in Fortran's order.
+ *
+ * Refusals. A mistake that is found here is told to the library too, by a call that it must refuse:
+ * so the step fails on every rank, and no rank waits for a collective call that never comes. The
+ * answer is then a negative code, and sluice_fortran_message() the reason.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "descriptor.h"
+
+enum { no_variable = -1, cached_names = 4, cached_length = 32 };
+
+/* As type(name_cache) of sluice_c.f90. */
+struct name_cache {
+  char names[cached_names][cached_length];
+  int32_t lengths[cached_names];
+  int32_t variables[cached_names];
+  int32_t next;
+};
+
+/* -- refusals ---------------------------------------------------------------------------------- */
+
+static _Thread_local char own_message[512];
+
+const char* sluice_fortran_message(void);
+const char* sluice_fortran_message(void) { return own_message; }
+
+/* Of a call and the variable's name, of `length` characters. */
+static int refusal(int code, const char* call, const char* name, int length, const char* why) {
+  snprintf(own_message, sizeof own_message, "%s %.*s: %s", call, length, name, why);
+  return -code;
+}
+
+static int no_memory(const char* call, const char* name, int length) {
+  return refusal(SLUICE_ERROR_OVER_BUDGET, call, name, length, "out of memory");
+}
+
+static const char* const no_type =
+    "the data is of a type that files do not have: integer, real and complex of 4 and 8 bytes, "
+    "integer of 1 and 2, logical and character";
+
+/* -- names ------------------------------------------------------------------------------------- */
+
+static int trimmed(const char* text, int length) {
+  while (length > 0 && text[length - 1] == ' ') --length;
+  return length;
+}
+
+/* The variable of a name that is not in the cache; its number from then on is. */
+static int find_new(sluice_file* file, struct name_cache* cache, const char* name, int length,
+                    sluice_variable* variable) {
+  char* text = malloc((size_t)length + 1);
+  if (text == NULL) return no_memory("find", name, length);
+  memcpy(text, name, (size_t)length);
+  text[length] = '\0';
+  const int code = sluice_find(file, text, variable);
+  free(text);
+  if (code != SLUICE_OK) {
+    snprintf(own_message, sizeof own_message, "%s", sluice_last_error(file));
+    *variable = no_variable;
+    return -code;
+  }
+  if (length <= cached_length) {
+    const int at = cache->next;
+    memcpy(cache->names[at], name, (size_t)length);
+    cache->lengths[at] = length;
+    cache->variables[at] = *variable;
+    cache->next = (at + 1) % cached_names;
+  }
+  return SLUICE_OK;
+}
+
+static int find(sluice_file* file, struct name_cache* cache, const char* name, int length,
+                sluice_variable* variable) {
+  length = trimmed(name, length);
+  for (int i = 0; i < cached_names; ++i) {
+    if (cache->lengths[i] == length && memcmp(cache->names[i], name, (size_t)length) == 0) {
+      *variable = cache->variables[i];
+      return SLUICE_OK;
+    }
+  }
+  return find_new(file, cache, name, length, variable);
+}
+
+/* -- parts of variables ------------------------------------------------------------------------ */
+
+/* Which part is meant. A scalar with a start is one element there. Where start and data do not have
+ * as many dimensions, the rank that the variable does not have is chosen, so that it is refused. */
+static int part_of(sluice_file* file, sluice_variable variable, struct array* a, int starts,
+                   const int64_t* start, int64_t* first, sluice_selection* selection) {
+  int rank = a->rank;
+  if (starts > 0 && a->rank == 0 && starts <= most_dimensions) {
+    rank = starts;
+    for (int i = 0; i < rank; ++i) a->count[i] = 1;
+  } else if (starts >= 0 && starts != a->rank) {
+    sluice_variable_info info = SLUICE_VARIABLE_INFO_INIT;
+    const bool known = sluice_info(file, variable, &info) == SLUICE_OK;
+    return known && info.rank == a->rank ? starts : a->rank;
+  }
+  for (int i = 0; i < rank && starts >= 0; ++i) first[i] = start[rank - 1 - i] - 1;
+  selection->start = starts >= 0 ? first : NULL;
+  selection->count = a->count;
+  return rank;
+}
+
+int sluice_fortran_put(sluice_file* file, struct name_cache* cache, const char* name, int length,
+                       const CFI_cdesc_t* data, int starts, const int64_t* start,
+                       int32_t allow_overflow);
+int sluice_fortran_put(sluice_file* file, struct name_cache* cache, const char* name, int length,
+                       const CFI_cdesc_t* data, int starts, const int64_t* start,
+                       int32_t allow_overflow) {
+  struct array a;
+  int64_t first[most_dimensions];
+  int64_t stride[most_dimensions];
+  sluice_variable variable = no_variable;
+  sluice_selection selection = SLUICE_SELECTION_INIT;
+  int refused = find(file, cache, name, length, &variable);
+  read_descriptor(data, &a);
+  const int rank = part_of(file, variable, &a, starts, start, first, &selection);
+  if (refused == SLUICE_OK && a.rank == 0 && is_as_stored(&a) && allow_overflow == 0) {
+    if (a.type != 0) return sluice_put_value(file, variable, a.type, a.base, rank, first);
+  }
+  if (refused == SLUICE_OK && a.type == 0) {
+    refused = refusal(SLUICE_ERROR_TYPE_MISMATCH, "put", name, length, no_type);
+  }
+  selection.allow_overflow = allow_overflow;
+  char* packed = NULL;
+  if (is_as_stored(&a) || refused != SLUICE_OK) {
+    selection.stride_bytes = a.rank == 0 || is_dense(&a) ? NULL : a.stride_bytes;
+  } else {
+    packed = new_packed(&a, 0);
+    if (packed == NULL) refused = no_memory("put", name, length);
+    if (packed != NULL) pack(&a, packed);
+    dense_strides(&a, rank, packed_bytes(&a), stride);
+    selection.stride_bytes = stride; /* given strides, the library copies at once */
+  }
+  const int code = sluice_put_selection(file, variable, a.type, is_as_stored(&a) ? a.base : packed,
+                                        rank, &selection);
+  free(packed);
+  return refused != SLUICE_OK ? refused : code;
+}
+
+/* One element at start; of a type that needs no packing. */
+int sluice_fortran_put_value(sluice_file* file, struct name_cache* cache, const char* name,
+                             int length, sluice_type type, const void* value, int starts,
+                             const int64_t* start);
+int sluice_fortran_put_value(sluice_file* file, struct name_cache* cache, const char* name,
+                             int length, sluice_type type, const void* value, int starts,
+                             const int64_t* start) {
+  int64_t at[most_dimensions];
+  sluice_variable variable = no_variable;
+  const int refused = find(file, cache, name, length, &variable);
+  if (starts > most_dimensions) starts = most_dimensions; /* refused for its rank */
+  for (int i = 0; i < starts; ++i) at[i] = start[starts - 1 - i] - 1;
+  const int code = sluice_put_value(file, variable, type, value, starts, at);
+  return refused != SLUICE_OK ? refused : code;
+}
+
+int sluice_fortran_get(sluice_file* file, struct name_cache* cache, const char* name, int length,
+                       const CFI_cdesc_t* data, int starts, const int64_t* start, int64_t step,
+                       int32_t allow_overflow);
+int sluice_fortran_get(sluice_file* file, struct name_cache* cache, const char* name, int length,
+                       const CFI_cdesc_t* data, int starts, const int64_t* start, int64_t step,
+                       int32_t allow_overflow) {
+  struct array a;
+  int64_t first[most_dimensions];
+  sluice_variable variable = no_variable;
+  sluice_selection selection = SLUICE_SELECTION_INIT;
+  int refused = find(file, cache, name, length, &variable);
+  read_descriptor(data, &a);
+  const int rank = part_of(file, variable, &a, starts, start, first, &selection);
+  if (refused == SLUICE_OK && a.type == 0) {
+    refused = refusal(SLUICE_ERROR_TYPE_MISMATCH, "get", name, length, no_type);
+  }
+  selection.allow_overflow = allow_overflow;
+  char* packed = NULL;
+  if (is_as_stored(&a)) {
+    selection.stride_bytes = a.rank == 0 || is_dense(&a) ? NULL : a.stride_bytes;
+  } else {
+    packed = new_packed(&a, 0);
+    if (packed == NULL) refused = no_memory("get", name, length);
+  }
+  const int code = sluice_get_selection(file, variable, a.type, is_as_stored(&a) ? a.base : packed,
+                                        rank, &selection, step);
+  if (code == SLUICE_OK && packed != NULL) unpack(&a, packed);
+  free(packed);
+  return refused != SLUICE_OK ? refused : code;
+}
+
+/* -- rows -------------------------------------------------------------------------------------- */
+
+/* Ids from 0, and rows that had to be packed, until their step has ended. */
+struct kept {
+  struct kept* next;
+  const sluice_file* file;
+  int64_t ids[];
+};
+
+static pthread_mutex_t kept_mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct kept* kept_of_all;
+
+static void keep(struct kept* k) {
+  pthread_mutex_lock(&kept_mutex);
+  k->next = kept_of_all;
+  kept_of_all = k;
+  pthread_mutex_unlock(&kept_mutex);
+}
+
+/* After the commit that they were for. */
+void sluice_fortran_forget(const sluice_file* file);
+void sluice_fortran_forget(const sluice_file* file) {
+  pthread_mutex_lock(&kept_mutex);
+  for (struct kept** at = &kept_of_all; *at != NULL;) {
+    struct kept* k = *at;
+    if (k->file == file) {
+      *at = k->next;
+      free(k);
+    } else {
+      at = &k->next;
+    }
+  }
+  pthread_mutex_unlock(&kept_mutex);
+}
+
+/* Why these are no rows of the variable; NULL where they are. */
+static const char* fault_of_rows(sluice_file* file, sluice_variable variable, const struct array* a,
+                                 int64_t rows) {
+  sluice_variable_info info = SLUICE_VARIABLE_INFO_INIT;
+  if (a->type == 0) return no_type;
+  if (a->rank < 1) return "the data needs a last dimension that counts the rows";
+  if (a->count[0] != rows) {
+    return "the last dimension of the data needs as many rows as there are ids";
+  }
+  if (sluice_info(file, variable, &info) != SLUICE_OK) return NULL; /* the call itself will say */
+  if (info.rank != a->rank) return "the data has not as many dimensions as the variable";
+  for (int i = 1; i < a->rank; ++i) {
+    if (info.shape[i] != a->count[i]) {
+      return "the dimensions of the data before the last are not the variable's";
+    }
+  }
+  return NULL;
+}
+
+static int refuse_rows(const char* call, const char* name, int length, const char* fault) {
+  const int code = fault == no_type ? SLUICE_ERROR_TYPE_MISMATCH : SLUICE_ERROR_INVALID_ARGUMENT;
+  return refusal(code, call, name, length, fault);
+}
+
+int sluice_fortran_put_rows(sluice_file* file, struct name_cache* cache, const char* name,
+                            int length, const CFI_cdesc_t* data, int64_t rows, const int64_t* ids);
+int sluice_fortran_put_rows(sluice_file* file, struct name_cache* cache, const char* name,
+                            int length, const CFI_cdesc_t* data, int64_t rows, const int64_t* ids) {
+  struct array a;
+  sluice_variable variable = no_variable;
+  int refused = find(file, cache, name, length, &variable);
+  read_descriptor(data, &a);
+  if (refused == SLUICE_OK) {
+    const char* fault = fault_of_rows(file, variable, &a, rows);
+    if (fault != NULL) refused = refuse_rows("put_rows", name, length, fault);
+  }
+  const bool needs_packing = refused == SLUICE_OK && (!is_as_stored(&a) || !is_dense(&a));
+  const size_t ids_bytes = sizeof(struct kept) + (size_t)rows * sizeof *ids;
+  struct kept* k = needs_packing ? new_packed(&a, ids_bytes) : malloc(ids_bytes);
+  if (k == NULL) refused = no_memory("put_rows", name, length);
+  if (refused != SLUICE_OK) {
+    free(k);
+    sluice_put_rows(file, variable, SLUICE_FLOAT64, NULL, -1, NULL);
+    return refused;
+  }
+  for (int64_t i = 0; i < rows; ++i) k->ids[i] = ids[i] - 1;
+  char* packed = (char*)k + ids_bytes;
+  if (needs_packing) pack(&a, packed);
+  const int code =
+      sluice_put_rows(file, variable, a.type, needs_packing ? packed : a.base, rows, k->ids);
+  if (code != SLUICE_OK) {
+    free(k);
+    return code;
+  }
+  k->file = file;
+  keep(k);
+  return SLUICE_OK;
+}
+
+int sluice_fortran_get_rows(sluice_file* file, struct name_cache* cache, const char* name,
+                            int length, const CFI_cdesc_t* data, int64_t rows, const int64_t* ids,
+                            int64_t step);
+int sluice_fortran_get_rows(sluice_file* file, struct name_cache* cache, const char* name,
+                            int length, const CFI_cdesc_t* data, int64_t rows, const int64_t* ids,
+                            int64_t step) {
+  struct array a;
+  sluice_variable variable = no_variable;
+  int refused = find(file, cache, name, length, &variable);
+  read_descriptor(data, &a);
+  if (refused == SLUICE_OK) {
+    const char* fault = fault_of_rows(file, variable, &a, rows);
+    if (fault != NULL) refused = refuse_rows("get_rows", name, length, fault);
+  }
+  const bool needs_packing = refused == SLUICE_OK && (!is_as_stored(&a) || !is_dense(&a));
+  const size_t ids_bytes = (size_t)rows * sizeof *ids;
+  int64_t* from_0 = needs_packing ? new_packed(&a, ids_bytes) : malloc(ids_bytes + 1);
+  if (from_0 == NULL) refused = no_memory("get_rows", name, length);
+  if (refused != SLUICE_OK) {
+    free(from_0);
+    sluice_get_rows(file, variable, SLUICE_FLOAT64, NULL, -1, NULL, step);
+    return refused;
+  }
+  for (int64_t i = 0; i < rows; ++i) from_0[i] = ids[i] - 1;
+  char* packed = (char*)from_0 + ids_bytes;
+  const int code =
+      sluice_get_rows(file, variable, a.type, needs_packing ? packed : a.base, rows, from_0, step);
+  if (code == SLUICE_OK && needs_packing) unpack(&a, packed);
+  free(from_0);
+  return code;
+}
+
+/* -- attributes -------------------------------------------------------------------------------- */
+
+/* The type that the library is told: text without length has a byte. */
+static sluice_type type_of_attribute(const struct array* a) {
+  return a->is_text ? SLUICE_STRING((int)packed_bytes(a)) : a->type;
+}
+
+/* NULL where this can be an attribute. gfortran hands text that is no variable on as one integer of
+ * a byte, its first letter: rather refused than stored. */
+static const char* fault_of_attribute(const struct array* a) {
+  if (a->rank > 1) return "an attribute is a value or a list, not an array of more dimensions";
+  if (a->rank == 0 && a->type == SLUICE_INT8) {
+    return "text that is no variable is set by set_text, an integer of one byte as a longer one";
+  }
+  return type_of_attribute(a) == 0 ? no_type : NULL;
+}
+
+/* A value or a list. */
+int sluice_fortran_set_attribute(sluice_file* file, const char* owner, const char* name,
+                                 const CFI_cdesc_t* value);
+int sluice_fortran_set_attribute(sluice_file* file, const char* owner, const char* name,
+                                 const CFI_cdesc_t* value) {
+  const char* const call = "set_attribute";
+  struct array a;
+  read_descriptor(value, &a);
+  const char* fault = fault_of_attribute(&a);
+  if (fault != NULL) {
+    const int code = fault == no_type ? SLUICE_ERROR_TYPE_MISMATCH : SLUICE_ERROR_INVALID_ARGUMENT;
+    sluice_set_attribute(file, owner, name, 0, SLUICE_SCALAR, a.base);
+    return refusal(code, call, name, (int)strlen(name), fault);
+  }
+  const int64_t count = a.rank == 0 ? SLUICE_SCALAR : a.count[0];
+  char* packed = new_packed(&a, 0);
+  if (packed == NULL) {
+    sluice_set_attribute(file, owner, name, type_of_attribute(&a), count, NULL);
+    return no_memory(call, name, (int)strlen(name));
+  }
+  pack(&a, packed);
+  const int code = sluice_set_attribute(file, owner, name, type_of_attribute(&a), count, packed);
+  free(packed);
+  return code;
+}
+
+int sluice_fortran_get_attribute(sluice_file* file, const char* owner, const char* name,
+                                 const CFI_cdesc_t* value);
+int sluice_fortran_get_attribute(sluice_file* file, const char* owner, const char* name,
+                                 const CFI_cdesc_t* value) {
+  struct array a;
+  read_descriptor(value, &a);
+  if (type_of_attribute(&a) == 0) {
+    return refusal(SLUICE_ERROR_TYPE_MISMATCH, "get_attribute", name, (int)strlen(name), no_type);
+  }
+  char* packed = new_packed(&a, 0);
+  if (packed == NULL) return no_memory("get_attribute", name, (int)strlen(name));
+  const int code =
+      sluice_get_attribute(file, owner, name, type_of_attribute(&a), elements_of(&a), packed);
+  if (code == SLUICE_OK) unpack(&a, packed);
+  free(packed);
+  return code;
+}

@@ -1,0 +1,89 @@
+! Texts and errors between Fortran and C. For the module sluice only.
+module sluice_support
+  use, intrinsic :: iso_c_binding
+  use sluice_c
+  implicit none
+  public
+
+  integer(c_int), parameter :: invalid_argument = 10, wrong_state = 19, not_found = 20
+
+contains
+
+  !> Ended by NUL, as C has it; blanks at the end go.
+  pure function c_text(text) result(chars)
+    character(len=*), intent(in), optional :: text
+    character(kind=c_char, len=:), allocatable :: chars
+    chars = c_null_char
+    if (present(text)) chars = trim(text) // c_null_char
+  end function
+
+  function f_text(text) result(chars)
+    type(c_ptr), intent(in) :: text
+    character(len=:), allocatable :: chars
+    character(kind=c_char), pointer :: each(:)
+    integer :: i
+    call c_f_pointer(text, each, [c_strlen(text)])
+    allocate (character(len=size(each)) :: chars)
+    do i = 1, size(each)
+      chars(i:i) = each(i)
+    end do
+  end function
+
+  !> True, and the error said, where there is no file.
+  logical function is_missing(handle, path, stat, errmsg)
+    type(c_ptr), intent(in) :: handle
+    character(len=*), intent(in), optional :: path !< none: never opened
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    is_missing = .not. c_associated(handle)
+    if (.not. is_missing) return
+    if (present(path)) then
+      call fail(wrong_state, path // ": is closed already", stat, errmsg)
+    else
+      call fail(wrong_state, "this sluice_file was never opened", stat, errmsg)
+    end if
+  end function
+
+  !> Sets stat and errmsg by the code of a call, or stops. A negative code is descriptor.c's.
+  subroutine finish(handle, code, stat, errmsg)
+    type(c_ptr), intent(in) :: handle
+    integer(c_int), intent(in) :: code
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    if (present(stat)) stat = 0
+    if (code == 0) return
+    if (code < 0) then
+      call fail(-code, f_text(c_own_message()), stat, errmsg)
+    else
+      call fail(code, f_text(c_last_error(handle)), stat, errmsg)
+    end if
+  end subroutine
+
+  !> finish with an errmsg that is a character of any length.
+  subroutine report(handle, path, code, stat, errmsg)
+    type(c_ptr), intent(in) :: handle
+    character(len=*), intent(in), optional :: path
+    integer(c_int), intent(in) :: code
+    integer, intent(out), optional :: stat
+    class(*), intent(inout), optional :: errmsg
+    character(len=1000) :: message
+    if (present(stat)) stat = 0
+    if (code == 0) return
+    if (.not. is_missing(handle, path, stat, message)) call finish(handle, code, stat, message)
+    if (.not. present(errmsg)) return
+    select type (errmsg)
+    type is (character(len=*))
+      errmsg = message
+    end select
+  end subroutine
+
+  subroutine fail(code, message, stat, errmsg)
+    integer(c_int), intent(in) :: code
+    character(len=*), intent(in) :: message
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    if (present(errmsg)) errmsg = message
+    if (.not. present(stat)) error stop "sluice: " // message
+    stat = code
+  end subroutine
+end module sluice_support

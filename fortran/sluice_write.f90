@@ -1,0 +1,197 @@
+! What the module sluice does while writing. Dimensions are turned round here and in calls.c.
+submodule(sluice) sluice_write
+  implicit none
+
+contains
+
+  module procedure define_64
+    type(variable_options) :: options
+    integer(c_int64_t), allocatable :: dims(:)
+    integer(c_int64_t), allocatable, target :: tile(:)
+    character(kind=c_char, len=:), allocatable, target :: unit_text, description_text, names_text
+    type(c_ptr), allocatable, target :: names(:)
+    integer(c_int32_t) :: variable
+    if (is_missing(self%handle, self%path, stat, errmsg)) return
+    options = variable_options(c_sizeof(options), flag(steps), flag(partial), 0.0_c_double, &
+      c_null_ptr, c_null_ptr, c_null_ptr, c_null_ptr, flag(varying))
+    allocate (dims(0))
+    if (present(shape)) dims = shape(size(shape):1:-1)
+    if (.not. fits(size(dims), name, stat, errmsg, chunk, dimensions)) return
+    if (present(fill)) options%fill = fill
+    if (present(unit)) then
+      unit_text = c_text(unit)
+      options%unit = c_loc(unit_text)
+    end if
+    if (present(description)) then
+      description_text = c_text(description)
+      options%description = c_loc(description_text)
+    end if
+    if (present(dimensions)) then
+      call list_names(dimensions, names_text, names)
+      options%dimensions = c_loc(names)
+    end if
+    if (present(chunk)) then
+      tile = chunk(size(chunk):1:-1)
+      options%chunk = c_loc(tile)
+    end if
+    call finish(self%handle, c_define(self%handle, c_text(name), type, size(dims), dims, options, &
+      variable), stat, errmsg)
+  end procedure
+
+  module procedure define_32
+    integer(int64), allocatable :: tile(:)
+    if (present(chunk)) tile = int(chunk, int64)
+    call define_64(self, name, type, int(shape, int64), steps, partial, fill, unit, description, &
+      dimensions, tile, varying, stat, errmsg)
+  end procedure
+
+  module procedure set_attribute
+    integer(c_int) :: code
+    code = c_set_attribute(self%handle, c_text(owner), c_text(name), value)
+    call report(self%handle, self%path, code, stat, errmsg)
+  end procedure
+
+  module procedure set_text
+    if (is_missing(self%handle, self%path, stat, errmsg)) return
+    call finish(self%handle, c_set_text(self%handle, c_text(owner), c_text(name), c_text(text)), &
+      stat, errmsg)
+  end procedure
+
+  module procedure begin_step
+    use, intrinsic :: ieee_arithmetic, only: ieee_value, ieee_quiet_nan
+    real(c_double) :: t
+    if (is_missing(self%handle, self%path, stat, errmsg)) return
+    t = ieee_value(t, ieee_quiet_nan)
+    if (present(time)) t = time
+    call finish(self%handle, c_begin_step(self%handle, t), stat, errmsg)
+  end procedure
+
+  module procedure end_step
+    type(c_ptr) :: handle
+    integer(c_int) :: code
+    if (present(durable)) durable = .false.
+    if (is_missing(self%handle, self%path, stat, errmsg)) return
+    handle = c_null_ptr
+    code = c_end_step(self%handle, handle)
+    call c_forget(self%handle)
+    call read_ticket(handle, durable, ticket)
+    call finish(self%handle, code, stat, errmsg)
+  end procedure
+
+  module procedure abandon_step
+    integer(c_int) :: code
+    character(len=:), allocatable :: reason
+    if (is_missing(self%handle, self%path, stat, errmsg)) return
+    reason = "abandoned"
+    if (present(why)) reason = why
+    code = c_abandon_step(self%handle, c_text(reason))
+    call c_forget(self%handle)
+    call finish(self%handle, code, stat, errmsg)
+  end procedure
+
+  module procedure resize
+    integer(c_int32_t) :: variable
+    integer(c_int) :: code
+    if (is_missing(self%handle, self%path, stat, errmsg)) return
+    code = c_find(self%handle, c_text(name), variable)
+    if (code == 0) code = c_resize(self%handle, variable, rows)
+    call finish(self%handle, code, stat, errmsg)
+  end procedure
+
+  module procedure put_64
+    integer(c_int) :: code
+    integer(c_int64_t), parameter :: none(1) = 0
+    if (present(start)) then
+      code = c_put(self%handle, self%cache, name, len(name), data, size(start), start, &
+        flag(allow_overflow))
+    else
+      code = c_put(self%handle, self%cache, name, len(name), data, -1, none, flag(allow_overflow))
+    end if
+    call report(self%handle, self%path, code, stat, errmsg)
+  end procedure
+
+  module procedure put_32
+    call put_64(self, name, data, int(start, int64), allow_overflow, stat, errmsg)
+  end procedure
+
+  module procedure put_rows_64
+    integer(c_int) :: code
+    code = c_put_rows(self%handle, self%cache, name, len(name), data, &
+      size(ids, kind=int64), ids)
+    call report(self%handle, self%path, code, stat, errmsg)
+  end procedure
+
+  module procedure put_rows_32
+    call put_rows_64(self, name, int(ids, int64), data, stat, errmsg)
+  end procedure
+
+  module procedure flush_file
+    type(c_ptr) :: handle
+    integer(c_int) :: code
+    if (present(durable)) durable = .false.
+    if (is_missing(self%handle, self%path, stat, errmsg)) return
+    handle = c_null_ptr
+    code = c_flush(self%handle, handle)
+    call c_forget(self%handle)
+    call read_ticket(handle, durable, ticket)
+    call finish(self%handle, code, stat, errmsg)
+  end procedure
+
+  ! -- inside --
+
+  pure integer(c_int32_t) function flag(value)
+    logical, intent(in), optional :: value
+    flag = 0
+    if (present(value)) flag = merge(1, 0, value)
+  end function
+
+  !> False, and the error said, where there is not a number or a name for each dimension.
+  logical function fits(rank, name, stat, errmsg, chunk, dimensions)
+    integer, intent(in) :: rank
+    character(len=*), intent(in) :: name
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    integer(int64), intent(in), optional :: chunk(:)
+    character(len=*), intent(in), optional :: dimensions(:)
+    fits = .true.
+    if (present(chunk)) fits = size(chunk) == rank
+    if (fits .and. present(dimensions)) fits = size(dimensions) == rank
+    if (.not. fits) call fail(invalid_argument, "define " // trim(name) // &
+      ": chunk and dimensions need as many elements as shape", stat, errmsg)
+  end function
+
+  !> Pointers to the names, last first, in one text that must outlive them.
+  subroutine list_names(names, text, pointers)
+    character(len=*), intent(in) :: names(:)
+    character(kind=c_char, len=:), allocatable, target, intent(out) :: text
+    type(c_ptr), allocatable, intent(out) :: pointers(:)
+    integer :: i, room
+    room = len(names) + 1
+    allocate (character(len=room * size(names)) :: text)
+    allocate (pointers(size(names)))
+    do i = 1, size(names)
+      text((i - 1) * room + 1:i * room) = c_text(names(i))
+    end do
+    do i = 1, size(names)
+      pointers(size(names) + 1 - i) = c_loc(text((i - 1) * room + 1:))
+    end do
+  end subroutine
+
+  subroutine read_ticket(handle, durable, ticket)
+    type(c_ptr), intent(in) :: handle
+    logical, intent(inout), optional :: durable
+    type(sluice_ticket), intent(inout), optional :: ticket
+    integer(c_int32_t) :: yes
+    integer(c_int64_t) :: step
+    if (.not. c_associated(handle)) return
+    if (present(durable)) then
+      if (c_ticket_durable(handle, yes) == 0) durable = yes /= 0
+    end if
+    if (present(ticket)) then
+      if (c_ticket_step(handle, step) == 0) ticket%number = step + 1
+      ticket%handle = handle
+    else
+      call c_ticket_free(handle)
+    end if
+  end subroutine
+end submodule sluice_write

@@ -1,0 +1,257 @@
+! What a program may do wrong through the module sluice: each is a code and a clear message in stat
+! and errmsg, none a crash or a hang, and the file stays right. Run with one more argument, it makes
+! a mistake without stat, and must be stopped with the message.
+program errors
+  use, intrinsic :: iso_fortran_env, only: int64, real64, error_unit
+  use mpi
+  use sluice
+  implicit none
+  integer, parameter :: invalid = 10, outside = 11, mismatch = 16, state = 19, missing = 20
+  integer :: rank, ranks, code
+  character(len=512) :: path
+  character(len=600) :: message
+  real(real64) :: x(3, 2)
+
+  call MPI_Init(code)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, code)
+  call MPI_Comm_size(MPI_COMM_WORLD, ranks, code)
+  call get_command_argument(1, path)
+  x = reshape([1, 2, 3, 4, 5, 6], [3, 2])
+  call check_opening()
+  call check_puts()
+  call check_states()
+  call check_reading()
+  if (rank == 0) print "(a)", "fortran errors: ok"
+  if (command_argument_count() > 1) call be_stopped()
+  call MPI_Finalize(code)
+
+contains
+
+  !> The last call must have given `wanted` and a message with `words`.
+  subroutine expect(wanted, words)
+    integer, intent(in) :: wanted
+    character(len=*), intent(in) :: words
+    if (code == wanted .and. index(message, words) > 0 .or. wanted == 0 .and. code == 0) then
+      code = -1
+      message = ""
+      return
+    end if
+    write (error_unit, "(a,i0,a,i0,a,i0,5a)") "rank ", rank, ": code ", code, ", not ", wanted, &
+      ": '", trim(message), "' should say '", words, "'"
+    error stop 1
+  end subroutine
+
+  subroutine check_opening()
+    type(sluice_file) :: file
+    call file%open("no/such/folder/file.h5", "r", MPI_COMM_WORLD, stat=code, errmsg=message)
+    call expect(missing, "no/such/folder")
+    call file%open(path, "rw", MPI_COMM_WORLD, stat=code, errmsg=message)
+    call expect(invalid, "r, w, x, a")
+    call file%open(path, "w", MPI_COMM_WORLD, "strategie = 'serial'", stat=code, errmsg=message)
+    call expect(invalid, "strategie")
+    call file%open(path, "w", MPI_COMM_NULL, stat=code, errmsg=message)
+    call expect(invalid, "MPI_COMM_NULL")
+    call file%put("x", x, stat=code, errmsg=message)
+    call expect(state, "never opened")
+    call file%close(stat=code, errmsg=message)
+    call expect(state, "never opened")
+  end subroutine
+
+  !> Each fails at once with its reason; so does the step, on every rank, and no other step.
+  subroutine wrong_put(out, which)
+    type(sluice_file), intent(inout) :: out
+    integer, intent(in) :: which
+    type :: of_the_program
+      integer :: a, b
+    end type
+    type(of_the_program) :: unknown(3)
+    unknown = of_the_program(1, 2)
+    select case (which)
+    case (1) ! wrong rank of array
+      call out%put("x", x(:, 1), start=[1], stat=code, errmsg=message)
+      call expect(invalid, "1 dimensions")
+    case (2)
+      call out%put("x", x, start=[1], stat=code, errmsg=message)
+      call expect(invalid, "1 dimensions")
+    case (3)
+      call out%put("x", x(:, 1), start=[1, 1], stat=code, errmsg=message)
+      call expect(invalid, "1 dimensions")
+    case (4) ! wrong type
+      call out%put("x", reshape(["a", "b"], [1, 2]), start=[1, 1], stat=code, errmsg=message)
+      call expect(mismatch, "string[1]")
+    case (5)
+      call out%put("flat", unknown, stat=code, errmsg=message)
+      call expect(mismatch, "put flat: the data is of a type that files do not have")
+    case (6)
+      call out%put("flat", .true., start=[1], stat=code, errmsg=message)
+      call expect(mismatch, "bool")
+    case (7) ! use before definition
+      call out%put("y", x, stat=code, errmsg=message)
+      call expect(missing, "y")
+    case (8)
+      call out%put("x", x, start=[0, 1], stat=code, errmsg=message)
+      call expect(invalid, "-1")
+    case (9)
+      call out%put("x", x, start=[1, 2 * ranks], stat=code, errmsg=message)
+      call expect(outside, "outside")
+    case (10)
+      call out%put_rows("x", [1, 2, 3], x, stat=code, errmsg=message)
+      call expect(invalid, "put_rows x: the last dimension of the data")
+    case (11)
+      call out%put_rows("x", [1, 2], x(1:2, :), stat=code, errmsg=message)
+      call expect(invalid, "before the last are not the variable's")
+    case (12)
+      call out%put_rows("x", [1], x(1, 1), stat=code, errmsg=message)
+      call expect(invalid, "needs a last dimension")
+    case (13)
+      call out%resize("fixed", 1_int64, stat=code, errmsg=message)
+      call expect(invalid, "fixed")
+    end select
+  end subroutine
+
+  subroutine define_all(out)
+    type(sluice_file), intent(inout) :: out
+    call out%open(path, "w", MPI_COMM_WORLD, "durability = 'none'" // new_line("a") // &
+      "timeout_s = 20")
+    call out%define("x", sluice_real64, shape=[3, 2 * ranks], steps=.true.)
+    call out%define("flat", sluice_real64, shape=[3], steps=.true., partial=.true.)
+    call out%define("fixed", sluice_real64, shape=[3, 2 * ranks])
+  end subroutine
+
+  subroutine check_puts()
+    type(sluice_file) :: out
+    integer :: which
+    call define_all(out)
+    do which = 1, 13
+      call out%begin_step()
+      ! On the last rank alone; the others must learn of it.
+      if (rank == ranks - 1) then
+        call wrong_put(out, which)
+      else
+        call out%put("x", x, start=[1, 2 * rank + 1])
+      end if
+      call out%end_step(stat=code, errmsg=message)
+      if (code == 0) call expect(-1, "a failed step")
+      if (rank /= ranks - 1 .and. message == "") call expect(-1, "a message")
+    end do
+    call out%define("y", sluice_real64, shape=[3, -4], stat=code, errmsg=message)
+    call expect(invalid, "-4")
+    call out%flush(stat=code, errmsg=message)
+    call expect(invalid, "-4")
+    call out%define("y", sluice_real64, shape=[3, 4], chunk=[3], stat=code, errmsg=message)
+    call expect(invalid, "define y: chunk")
+    call out%define("../y", sluice_real64, shape=[3, 4], stat=code, errmsg=message)
+    call expect(19 - 1, "..")
+    call out%flush(stat=code, errmsg=message)
+    call expect(18, "..")
+    call out%set_attribute("", "matrix", x, stat=code, errmsg=message)
+    call expect(invalid, "a value or a list")
+    call out%flush(stat=code, errmsg=message)
+    call out%set_attribute("", "letter", "literal", stat=code, errmsg=message)
+    call expect(invalid, "set_text")
+    call out%flush(stat=code, errmsg=message)
+    call out%put("x", x, start=[1, 2 * rank + 1], stat=code, errmsg=message)
+    call expect(state, "begin_step")
+    call out%flush(stat=code, errmsg=message)
+    call one_good_step(out)
+    call out%close()
+  end subroutine
+
+  subroutine one_good_step(out)
+    type(sluice_file), intent(inout) :: out
+    real(real64) :: fixed(3, 2)
+    fixed = x
+    call out%put("fixed", fixed, start=[1, 2 * rank + 1])
+    call out%begin_step(time=1.0_real64)
+    call out%put("x", x, start=[1, 2 * rank + 1])
+    call out%end_step()
+  end subroutine
+
+  subroutine check_states()
+    type(sluice_file) :: out, copy
+    call define_all(out)
+    call one_good_step(out)
+    call out%end_step(stat=code, errmsg=message)
+    call expect(state, "no step under way")
+    call out%begin_step()
+    call out%begin_step(stat=code, errmsg=message)
+    call expect(state, "has not ended")
+    call out%end_step(stat=code)
+    call out%begin_step()
+    call out%close(stat=code, errmsg=message)
+    call expect(state, "end the step")
+    ! A failure inside a step: one rank cannot go on, every rank's end says why.
+    if (rank == ranks - 1) then
+      call out%abandon_step("the solver diverged")
+    else
+      call out%end_step(stat=code, errmsg=message)
+      call expect(state, "the solver diverged")
+    end if
+    call out%get("x", x, start=[1, 1], stat=code, errmsg=message)
+    call expect(state, "writing")
+    call out%open("other.h5", "r", stat=code, errmsg=message)
+    call expect(missing, "other.h5")
+    call out%open(path, "r", stat=code, errmsg=message)
+    call expect(state, "is still open here")
+    copy = out
+    call out%close()
+    ! Closed handle, double close.
+    call out%close(stat=code, errmsg=message)
+    call expect(state, "closed already")
+    call out%begin_step(stat=code, errmsg=message)
+    call expect(state, "closed already")
+    call out%put("x", x, stat=code, errmsg=message)
+    call expect(state, "closed already")
+    call out%end_step(stat=code, errmsg=message)
+    call expect(state, "closed already")
+    call out%get("x", x, stat=code, errmsg=message)
+    call expect(state, "closed already")
+    if (out%steps(stat=code, errmsg=message) /= 0) error stop "steps of a closed file"
+    call expect(state, "closed already")
+    call copy%put("x", x, stat=code, errmsg=message)
+    call expect(state, "sluice_free")
+    call copy%close(stat=code, errmsg=message)
+    call expect(state, "sluice_free")
+  end subroutine
+
+  subroutine check_reading()
+    type(sluice_file) :: in
+    integer :: first
+    first = 2 * rank + 1
+    call in%open(path, "r", MPI_COMM_WORLD, "timeout_s = 20")
+    if (in%steps() /= 1) error stop "there should be one step"
+    call in%get("x", x, start=[1, first], step=2, stat=code, errmsg=message)
+    call expect(outside, "step")
+    call in%get("x", x, start=[1, first], step=0, stat=code, errmsg=message)
+    if (code == 0) call expect(-1, "step 0 refused")
+    call in%begin_step(stat=code, errmsg=message)
+    call expect(state, "reading")
+    ! What one rank asks wrongly, the others need not wait for.
+    if (rank == ranks - 1) then
+      call in%get("nothing", x, stat=code, errmsg=message)
+      call expect(missing, "nothing")
+      call in%get("x", x(:, 1), start=[1], stat=code, errmsg=message)
+      call expect(invalid, "1 dimensions")
+      call in%get_rows("x", [1, 2, 3], x, stat=code, errmsg=message)
+      call expect(invalid, "as many rows")
+    else
+      call in%get("x", x, start=[1, first], stat=code, errmsg=message)
+      if (code == 0) call expect(-1, "failed on every rank")
+      call in%get("x", x, start=[1, first], stat=code, errmsg=message)
+      if (code == 0) call expect(-1, "failed on every rank")
+      call in%get_rows("x", [1, 2], x, stat=code, errmsg=message)
+      if (code == 0) call expect(-1, "failed on every rank")
+    end if
+    x = 0
+    call in%get("x", x, start=[1, first])
+    if (any(x /= reshape([1, 2, 3, 4, 5, 6], [3, 2]))) error stop "the step is not right"
+    call in%close()
+  end subroutine
+
+  subroutine be_stopped()
+    type(sluice_file) :: out
+    call define_all(out)
+    call out%put("undefined", x)
+    print "(a)", "not stopped"
+  end subroutine
+end program errors
