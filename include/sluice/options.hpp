@@ -34,6 +34,7 @@ struct Options {
   std::uint64_t stripe_bytes = 0;  ///< 0: what the file system says, else 4 KiB pages
   std::string form = "stacked";    ///< hdf5: stacked (leading step dimension) | grouped
   std::string parts_dir = {};      ///< where file-per-* puts its parts; empty: beside the file
+  std::int64_t after_step = -1;    ///< append: steps after this one are dropped first; -1: none
   int ranks_per_node = 0;          ///< pretend nodes of so many ranks; 0: the real ones
 
   // -- how ----------------------------------------------------------------------------------------

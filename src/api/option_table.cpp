@@ -131,6 +131,14 @@ std::vector<Option> make_table() {
       bytes_option<&Options::tile_bytes>("tile", "file space with one writer; 0: the stripe"),
       bytes_option<&Options::stripe_bytes>("stripe", "of the file system; 0: as it says"),
       text_option<&Options::parts_dir>("parts_dir", "where file-per-* puts its parts"),
+      {"after_step", "append: steps after this one are dropped first; -1: none",
+       [](const Options& o) { return std::to_string(o.after_step); },
+       [](Options& o, const std::string& text) {
+         o.after_step = number<std::int64_t>(text, "number of a step");
+         if (o.after_step < -1) {
+           refuse(text, "number of a step: it must not be negative; -1 drops none");
+         }
+       }},
       count_option<&Options::ranks_per_node>("ranks_per_node", "pretend such nodes; 0: real ones"),
       text_option<&Options::storage>("storage", "direct | posix | mpiio | auto"),
       text_option<&Options::hints>("hints", "of MPI-IO: cb_nodes=1,romio_cb_write=enable"),

@@ -51,4 +51,17 @@ plan::Topology topology_of(exec::Transport& transport, const plan::WriterChoice&
   return topology;
 }
 
+std::uint64_t steps_after_restart(const std::string& path, std::int64_t after_step,
+                                  std::uint64_t steps) {
+  if (after_step < 0) {
+    return steps;
+  }
+  if (static_cast<std::uint64_t>(after_step) >= steps) {
+    throw Error(Code::out_of_bounds, path + ": after_step " + std::to_string(after_step) +
+                                         ": the file has " + std::to_string(steps) +
+                                         " steps, counted from 0");
+  }
+  return static_cast<std::uint64_t>(after_step) + 1;
+}
+
 }  // namespace sluice::commit

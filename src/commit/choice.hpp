@@ -19,4 +19,9 @@ plan::WriterChoice choose_writers(exec::Transport& transport, storage::Storage& 
 /// Collective. The ranks and nodes of a transport, as far as `choice` looks at them.
 plan::Topology topology_of(exec::Transport& transport, const plan::WriterChoice& choice);
 
+/// How many of `steps` steps an output that is opened to append with `after_step` keeps. Error
+/// out_of_bounds where there is no such step.
+std::uint64_t steps_after_restart(const std::string& path, std::int64_t after_step,
+                                  std::uint64_t steps);
+
 }  // namespace sluice::commit

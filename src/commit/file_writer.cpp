@@ -35,6 +35,13 @@ PlannerOptions planner_options(const Options& options, storage::Storage& storage
   return planner;
 }
 
+/// Leaves the time of modification alone where nothing is to be done.
+void cut(storage::File& file, std::uint64_t end) {
+  if (file.size() != end) {
+    file.resize(end);
+  }
+}
+
 Dims bounded_chunk(const model::Definition& d) {
   Dims chunk = d.chunk;
   for (int i = 0; i < chunk.rank(); ++i) {
@@ -122,8 +129,30 @@ std::unique_ptr<layout::Planner> FileWriter::plan_file(bool fresh) {
   const layout::Format& found = layout::format_named(planner->format());
   layout::check_form(found, options_, path_);
   layout::durability_of(found, options_.durability);
-  publisher_->file().resize(planner->committed_end());  // of a step that never came to be
+  cut(publisher_->file(), planner->committed_end());  // of a step that never came to be
+  if (options_.after_step >= 0) {
+    drop_later_steps(*planner);
+  }
   return planner;
+}
+
+void FileWriter::drop_later_steps(layout::Planner& planner) {
+  const std::uint64_t kept = steps_after_restart(path_, options_.after_step, planner.steps());
+  if (kept == planner.steps()) {
+    return;
+  }
+  const bool synced = options_.durability != Durability::none;
+  const std::int64_t stamp_ns = now_ns();
+  planner.drop_steps(kept, stamp_ns);
+  const layout::MetadataUpdate update = planner.seal();
+  publisher_->write_fresh(update);
+  if (synced) {
+    publisher_->file().sync();
+  }
+  publisher_->publish(update, synced, stamp_ns);
+  publisher_->settle();
+  planner.committed();
+  cut(publisher_->file(), planner.committed_end());
 }
 
 std::string FileWriter::adopt(std::span<const std::byte> message) {

@@ -85,6 +85,7 @@ class FileWriter {
   /// Returns the path under which the file is now.
   std::string adopt(std::span<const std::byte> message);
   std::unique_ptr<layout::Planner> plan_file(bool fresh);
+  void drop_later_steps(layout::Planner& planner);
   void choose_tiles(const FileCommit& commit);
   const model::Dims& shape_of(const FileCommit& commit, std::uint32_t variable) const;
   const model::Dims& tile_of(const FileCommit& commit, std::uint32_t variable) const;

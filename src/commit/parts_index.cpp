@@ -78,6 +78,15 @@ PartNews PartNews::from_bytes(std::span<const std::byte> bytes) {
   return news;
 }
 
+namespace {
+
+std::int64_t now_ns() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+}
+
+}  // namespace
+
 PartsIndex::PartsIndex(storage::Storage& storage, const std::string& path,
                        const std::string& strategy, Opening opening)
     : storage_(storage), path_(path), lease_(storage.lease(path)) {
@@ -217,12 +226,11 @@ std::uint64_t PartsIndex::commit(const std::vector<model::Definition>& definitio
       }
     }
   }
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
   std::vector<CommitRow> commits = commits_;
   CommitRow row;
   row.step = commit.is_step ? steps_ : CommitRow::no_step;
   row.time = commit.time;
-  row.modified_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+  row.modified_ns = now_ns();
   commits.push_back(row);
   std::swap(scalars, scalars_);
   try {
@@ -335,6 +343,29 @@ void PartsIndex::remove_replaced() noexcept {
 void PartsIndex::sync() {
   storage_.open(path_, storage::Access::read_write)->sync();
   storage_.sync_directory(path_);
+}
+
+void PartsIndex::drop_steps(std::uint64_t steps, bool synced) {
+  PartSet set = set_;
+  std::erase_if(set.mappings, [&](Mapping& mapping) {
+    if (!set.variables[mapping.variable].stepped) {
+      return false;
+    }
+    mapping.steps = std::min(mapping.steps, steps - std::min(steps, mapping.first_step));
+    return mapping.steps == 0;
+  });
+  std::vector<CommitRow> commits = commits_;
+  std::erase_if(commits, [&](const CommitRow& row) {
+    return row.step != CommitRow::no_step && row.step >= steps;
+  });
+  CommitRow row;
+  row.modified_ns = now_ns();
+  commits.push_back(row);
+  write(set, definitions_, commits, synced);
+  set_ = std::move(set);
+  commits_ = std::move(commits);
+  last_.clear();  // counted in mappings
+  steps_ = std::min(steps, steps_);
 }
 
 void PartsIndex::move_parts(const std::vector<std::string>& paths, bool synced) {

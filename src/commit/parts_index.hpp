@@ -44,6 +44,8 @@ class PartsIndex {
   /// before first. Returns the number of the step. On an Error nothing has changed.
   std::uint64_t commit(const std::vector<model::Definition>& definitions, const FileCommit& commit,
                        const std::vector<PartNews>& news);
+  /// Writes the index again without the steps from number `steps` on. The parts stay as they are.
+  void drop_steps(std::uint64_t steps, bool synced);
   /// The index is on stable storage, and so is its name.
   void sync();
 

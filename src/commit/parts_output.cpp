@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "commit/choice.hpp"
 #include "commit/parts_files.hpp"
 #include "exec/agree.hpp"
 #include "layout/formats.hpp"
@@ -61,7 +62,7 @@ PartsOutput::PartsOutput(exec::Transport& transport, storage::Storage& storage,
     return out.take();
   });
   model::ByteReader in(message);
-  const auto steps = in.get<std::uint64_t>();
+  auto steps = in.get<std::uint64_t>();
   has_time_ = in.get<bool>();
   const auto first_number = in.get<std::uint64_t>();
   std::vector<model::Definition> known;
@@ -70,6 +71,9 @@ PartsOutput::PartsOutput(exec::Transport& transport, storage::Storage& storage,
   }
   const auto set = layout::PartSet::from_words(in.get_vector<std::uint64_t>(), path);
   check_parts(transport, storage, path, set, true);
+  if (opening == Opening::append && options.after_step >= 0) {
+    steps = drop_later_steps(steps, options);
+  }
   is_written_.resize(known.size());
   for (const layout::Mapping& mapping : set.mappings) {
     is_written_[mapping.variable] = true;
@@ -80,6 +84,17 @@ PartsOutput::PartsOutput(exec::Transport& transport, storage::Storage& storage,
   const std::uint64_t number = first_number + static_cast<std::uint64_t>(group.number);
   part_ = std::make_unique<PartsWriter>(*group_, *alone_, part_file(folder, number, path), set.id,
                                         options_within(options));
+}
+
+std::uint64_t PartsOutput::drop_later_steps(std::uint64_t steps, const Options& options) {
+  const std::uint64_t kept = steps_after_restart(path(), options.after_step, steps);
+  if (kept != steps) {
+    exec::on_root(transport(), 0, [&] {
+      index_->drop_steps(kept, options.durability != Durability::none);
+      return std::vector<std::byte>{};
+    });
+  }
+  return kept;
 }
 
 void PartsOutput::accept(const model::Definition& definition) {

@@ -37,6 +37,7 @@ class PartsOutput final : public Output {
   void sync_all() override;
   void finish() override;
 
+  std::uint64_t drop_later_steps(std::uint64_t steps, const Options& options);
   void check_fixed(const FileCommit& commit) const;
   std::uint64_t publish(const FileCommit& commit, const PartNews& news);
   void give_up() noexcept;

@@ -90,6 +90,9 @@ class Planner {
   virtual void define(const model::Definition& definition) = 0;
   virtual void set_attribute(const model::Attribute& attribute) = 0;
   virtual CommitPlan plan_commit(const CommitRequest& request) = 0;
+  /// Forgets the steps from number `steps` on; no step may have been planned since the last commit.
+  /// The next seal() has it. Space that they used is not given out again before it is in the file.
+  virtual void drop_steps(std::uint64_t steps, std::int64_t modified_ns) = 0;
   /// Makes the variables that no commit touched (before the last seal of a file).
   virtual void make_all() = 0;
   /// The metadata of everything since the last commit.

@@ -54,6 +54,7 @@ TEST(OptionTable, EveryValueSurvivesBeingText) {
   odd.check = Check::volume;
   odd.checksum = false;
   odd.timeout_s = 0.1;
+  odd.after_step = 7;
   const Options defaults;
   for (const Option& option : option_table()) {
     EXPECT_NE(option.get(odd), option.get(defaults)) << option.name << " is not in this test";

@@ -121,7 +121,10 @@ haddr_t get_end_of_allocation(const H5FD_t* file, H5FD_mem_t) {
 }
 
 herr_t set_end_of_allocation(H5FD_t* file, H5FD_mem_t, haddr_t address) {
-  state_of(file).end_of_allocation = address;
+  DriverState& state = state_of(file);
+  // libhdf5 gives back space that was freed at the end, but the state before the commit under way
+  // still uses it.
+  state.end_of_allocation = std::max<haddr_t>(address, state.frontier);
   return 0;
 }
 

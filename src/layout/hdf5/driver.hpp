@@ -7,6 +7,7 @@
 //   pointer, never by type: variable-length strings and small H5Dwrites carry the raw type too.
 // - Raw space handed out never lies below the frontier (the end of what any committed state may
 //   use) and never intersects the overlay: both are checked at every note, always.
+// - The end of allocation never falls below the frontier.
 // - Reads into the placeholder are noted and not carried out; all others see storage + overlay.
 #pragma once
 

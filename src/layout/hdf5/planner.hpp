@@ -41,6 +41,7 @@ class Hdf5Planner final : public Planner {
   void define(const model::Definition& definition) override;
   void set_attribute(const model::Attribute& attribute) override;
   CommitPlan plan_commit(const CommitRequest& request) override;
+  void drop_steps(std::uint64_t steps, std::int64_t modified_ns) override;
   void make_all() override;
   MetadataUpdate seal() override;
   void committed() override;
@@ -89,6 +90,7 @@ class Hdf5Planner final : public Planner {
   Placement place_group(const Touched& touched, std::uint64_t step);
   Placement place_checksums(std::uint64_t words, CommitRow& row);
   void append_row(const CommitRow& row);
+  void keep_rows_below(std::uint64_t steps);
   void make_time();
   void append_time(std::uint64_t step, double time);
   void apply_attributes();

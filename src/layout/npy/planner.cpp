@@ -106,6 +106,8 @@ CommitPlan NpyPlanner::plan_commit(const CommitRequest& request) {
   return plan;
 }
 
+void NpyPlanner::drop_steps(std::uint64_t steps, std::int64_t) { steps_ = std::min(steps, steps_); }
+
 MetadataUpdate NpyPlanner::seal() {
   MetadataUpdate update;
   if (definitions_.empty()) {
@@ -128,7 +130,7 @@ MetadataUpdate NpyPlanner::seal() {
 void NpyPlanner::committed() {
   committed_steps_ = steps_;
   committed_placed_ = is_placed_;
-  committed_end_ = std::max(committed_end_, end());
+  committed_end_ = end();
   has_header_ = true;
 }
 

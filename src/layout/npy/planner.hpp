@@ -27,6 +27,7 @@ class NpyPlanner final : public Planner {
   void define(const model::Definition& definition) override;
   void set_attribute(const model::Attribute& attribute) override;
   CommitPlan plan_commit(const CommitRequest& request) override;
+  void drop_steps(std::uint64_t steps, std::int64_t modified_ns) override;
   void make_all() override {}
   MetadataUpdate seal() override;
   void committed() override;

@@ -1,0 +1,62 @@
+// Forgetting the last steps of a file, for a run that goes on from an earlier one.
+//
+// Only metadata changes. The chunks and groups of the dropped steps lie below the frontier, which
+// stays where it is (driver): until the file returns to that state no more, nothing is put there.
+#include <algorithm>
+#include <cmath>
+
+#include "layout/hdf5/planner.hpp"
+
+namespace sluice::layout::hdf5 {
+
+void Hdf5Planner::drop_steps(std::uint64_t steps, std::int64_t modified_ns) {
+  if (steps >= steps_) {
+    return;
+  }
+  const QuietErrors quiet;
+  for (std::uint32_t v = 0; v < definitions_.size(); ++v) {
+    if (definitions_[v].stepped && made_[v].exists && profile_ != Profile::grouped) {
+      extend(v, steps);
+    }
+  }
+  if (has_time_ && profile_ != Profile::grouped) {
+    const Handle time = own(H5Dopen2(hdf5_.get(), time_name, H5P_DEFAULT), time_name);
+    const hsize_t extent = steps;
+    check(H5Dset_extent(time.get(), &extent), time_name);
+  }
+  for (std::uint64_t step = steps; step < steps_ && profile_ == Profile::grouped; ++step) {
+    const std::string group = step_group(step);
+    check(H5Ldelete(hdf5_.get(), group.c_str(), H5P_DEFAULT), group);
+  }
+  keep_rows_below(steps);
+  CommitRow row;  // bears the time of modification that the file will get
+  row.time = std::nan("");
+  row.modified_ns = modified_ns;
+  append_row(row);
+  steps_ = steps;
+}
+
+/// Rows of commits outside steps stay: fixed variables have their checksums there.
+void Hdf5Planner::keep_rows_below(std::uint64_t steps) {
+  const Handle dataset = own(H5Dopen2(hdf5_.get(), commits_name, H5P_DEFAULT), commits_name);
+  std::vector<std::uint64_t> words(rows_ * CommitRow::words);
+  check(H5Dread(dataset.get(), H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, words.data()),
+        commits_name);
+  std::vector<std::uint64_t> kept;
+  for (std::size_t at = 0; at < words.size(); at += CommitRow::words) {
+    const CommitRow row = CommitRow::unpack(&words[at]);
+    if (row.step == CommitRow::no_step || row.step < steps) {
+      kept.insert(kept.end(), words.begin() + static_cast<std::ptrdiff_t>(at),
+                  words.begin() + static_cast<std::ptrdiff_t>(at + CommitRow::words));
+    }
+  }
+  rows_ = kept.size() / CommitRow::words;
+  const hsize_t extent[2] = {rows_, CommitRow::words};
+  check(H5Dset_extent(dataset.get(), extent), commits_name);
+  if (!kept.empty()) {
+    check(H5Dwrite(dataset.get(), H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, kept.data()),
+          commits_name);
+  }
+}
+
+}  // namespace sluice::layout::hdf5
