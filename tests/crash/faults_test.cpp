@@ -50,9 +50,7 @@ bool attempt(std::vector<std::string>& outcomes, Call&& call) {
 
 void write_steps(exec::Transport& transport, const std::shared_ptr<storage::Storage>& storage,
                  const Row& row, std::vector<std::string>& outcomes) {
-  Options options;
-  options.strategy = row.strategy;
-  options.format = row.format;
+  const Options options = row.options();
   std::optional<File> out;
   if (!attempt(outcomes, [&] {
         out.emplace(detail::open_on(transport, storage, crash_path, Mode::append, options));
@@ -76,8 +74,9 @@ void write_steps(exec::Transport& transport, const std::shared_ptr<storage::Stor
 Trial run(const Row& row, std::uint64_t seed, const Fault& fault) {
   Trial trial;
   exec::run_local(1, 1, [&](exec::Transport& transport) {
-    File out(
-        detail::open_on(transport, trial.disk, crash_path, Mode::write, {.strategy = "serial"}));
+    Options options = row.options();
+    options.strategy = "serial";
+    File out(detail::open_on(transport, trial.disk, crash_path, Mode::write, options));
     const Variable v = out.define<double>("density", shape, {.steps = true});
     Giver<double> giver;
     Step step = out.begin_step({.time = 0});
@@ -182,7 +181,7 @@ TEST(Faults, EveryStorageCallMayFail) {
   for (const Row& row : rows()) {
     const std::uint64_t seed = 77;
     const Trial clean = run(row, seed, {});
-    check(clean, row.strategy + " without a fault");
+    check(clean, row.title() + " without a fault");
     for (const std::string& outcome : clean.outcomes[0]) {
       ASSERT_EQ(outcome, "");
     }
@@ -190,8 +189,11 @@ TEST(Faults, EveryStorageCallMayFail) {
     for (std::uint64_t nth = 1; nth <= calls; ++nth) {
       for (const int number : numbers) {
         for (const int part : {0, 1}) {
+          if (!is_long() && (number == ENOSPC) != (nth % 2 == 0 && part == 0)) {
+            continue;  // one errno a call: twice EIO, or once ENOSPC
+          }
           const Trial trial = run(row, seed, {nth, number, part});
-          const std::string what = row.strategy + ", call " + std::to_string(nth) + " of " +
+          const std::string what = row.title() + ", call " + std::to_string(nth) + " of " +
                                    std::to_string(calls) + " fails with errno " +
                                    std::to_string(number) + (part != 0 ? ", half landed" : "");
           EXPECT_EQ(trial.faults->fired(), 1u) << what;
@@ -212,7 +214,7 @@ TEST(Faults, EveryStorageCallMayFail) {
         }
       }
     }
-    std::printf("T3 %s %s: %llu call sites\n", row.format.c_str(), row.strategy.c_str(),
+    std::printf("T3 %s: %llu call sites\n", row.title().c_str(),
                 static_cast<unsigned long long>(calls));
   }
   std::printf("T3 %llu trials, %llu ended with a file to be reopened\n",

@@ -22,7 +22,7 @@ std::uint64_t base_seed() {
 OracleOptions options() {
   OracleOptions options;
   if (!is_long()) {
-    options.limits = {.all_up_to = 4, .random = 3, .pairs = 3, .torn = 3, .per_place = 3};
+    options.limits = {.all_up_to = 4, .random = 3, .pairs = 3, .torn = 3, .per_place = 2};
     options.second_crash_every = 50;
     options.second_limits = {.all_up_to = 3, .random = 2, .pairs = 2, .torn = 2, .per_place = 3};
   } else {
@@ -69,15 +69,15 @@ TEST(CrashImages, HoldTheLastAcknowledgedStepOrTheNext) {
     for (const Scenario& scenario : scenarios()) {
       const Recording recording = record(scenario, row, ++seed);
       for (const Reach reach : {Reach::inode, Reach::rank}) {
-        if (reach == Reach::rank && row.strategy == "serial") {
-          continue;  // one rank writes: there is no difference
+        if ((reach == Reach::rank) == (row.strategy == "serial") &&
+            (row.strategy == "serial" || !is_long())) {
+          continue;  // one rank writes: there is no difference; else the harder one is enough
         }
         OracleOptions wanted = options();
         wanted.limits.seed = seed;
         const auto began = std::chrono::steady_clock::now();
         Total total;
-        total.title = row.format + " " + row.strategy + " " + scenario.name +
-                      (reach == Reach::rank ? " by rank" : "");
+        total.title = row.title() + " " + scenario.name + (reach == Reach::rank ? " by rank" : "");
         total.findings = examine(recording, reach, wanted);
         total.seconds =
             std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();

@@ -10,13 +10,26 @@
 namespace sluice::test {
 
 const std::vector<Row>& rows() {
-  static const std::vector<Row> all{{"serial"}, {"shared"}};
+  static const std::vector<Row> all{
+      {"serial"}, {"shared"}, {"collective"}, {"shared", "netcdf4"}, {"shared", "hdf5", "grouped"}};
   return all;
 }
 
+std::string Row::title() const { return (form == "stacked" ? format : form) + " " + strategy; }
+
+Options Row::options() const {
+  Options options;
+  options.strategy = strategy;
+  options.format = format;
+  options.form = form;
+  if (strategy == "collective") {
+    options.writers = 2;
+    options.tile_bytes = 4096;
+  }
+  return options;
+}
+
 File Writer::open(Mode mode) {
-  options_.strategy = row_.strategy;
-  options_.format = row_.format;
   return File(detail::open_on(transport_, storage_, crash_path, mode, options_));
 }
 
@@ -155,7 +168,9 @@ void fixed(Writer& w) {
 void larger(Writer& w) {
   const Shape shape{4, 40, 101};  // 4 x 32 KB
   File out = w.open(Mode::write);
-  const Variable v = out.define<double>("field", shape, {.steps = true, .chunk = {2, 20, 101}});
+  const bool has_chunks = w.options().form == "stacked";
+  const Shape chunk = has_chunks ? Shape{2, 20, 101} : Shape{};
+  const Variable v = out.define<double>("field", shape, {.steps = true, .chunk = chunk});
   write_steps(w, out, v, shape, 0, 3);
   close(w, out);
   w.expect("field", 101, shape, 1);
@@ -204,6 +219,20 @@ void append_long(Writer& w) {
   close(w, out);
 }
 
+void write_three(Writer& w) { write_file(w, Mode::write, {7}, 50, 3); }
+
+/// A run that goes on from the middle of an earlier one.
+void restart(Writer& w) {
+  w.options().after_step = 0;
+  File out = w.open(Mode::append);
+  w.committed();
+  const Variable v = out.define<double>("density", {7}, {.steps = true, .unit = "1"});
+  write_steps(w, out, v, {7}, 1, 2);
+  close(w, out);
+  w.expect("density", 150, {7}, 0);
+  w.expect("density", 101, {7}, 1);
+}
+
 /// Three runs, one after another: names made, renamed and removed again.
 void sessions(Writer& w) {
   write_file(w, Mode::write, small, 0, 2);
@@ -244,6 +273,7 @@ const std::vector<Scenario>& scenarios() {
       {"fresh", {}, fresh},
       {"replace", write_old, fresh},
       {"append", write_old, append},
+      {"restart", write_three, restart},
       {"attributes", {}, attributes},
       {"late_variable", {}, late_variable},
       {"fixed", {}, fixed},

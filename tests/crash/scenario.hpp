@@ -21,6 +21,10 @@ namespace sluice::test {
 struct Row {
   std::string strategy;
   std::string format = "hdf5";
+  std::string form = "stacked";
+
+  std::string title() const;
+  Options options() const;
 };
 const std::vector<Row>& rows();
 
@@ -52,7 +56,10 @@ class Writer {
  public:
   Writer(exec::Transport& transport, std::shared_ptr<storage::Storage> storage, const Row& row,
          Recording& recording)
-      : transport_(transport), storage_(std::move(storage)), row_(row), recording_(recording) {}
+      : transport_(transport),
+        storage_(std::move(storage)),
+        recording_(recording),
+        options_(row.options()) {}
 
   int rank() const { return transport_.rank(); }
   int ranks() const { return transport_.size(); }
@@ -71,7 +78,6 @@ class Writer {
  private:
   exec::Transport& transport_;
   std::shared_ptr<storage::Storage> storage_;
-  Row row_;
   Recording& recording_;
   Options options_;
   std::size_t commits_ = 0;

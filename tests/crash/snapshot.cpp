@@ -59,13 +59,29 @@ std::uint64_t digest_of_texts(hid_t type, hid_t space, void* data) {
   return codec::checksum(std::as_bytes(std::span(all)));
 }
 
+/// What the lists hold, not where they are in memory.
+std::uint64_t digest_of_lists(hid_t type, hid_t space, void* data) {
+  const Id element(H5Tget_super(type), H5Tclose, "a list's type");
+  const std::size_t size = H5Tget_size(element.get());
+  const auto* lists = static_cast<hvl_t*>(data);
+  std::vector<std::byte> all;
+  for (hssize_t i = 0; i < H5Sget_simple_extent_npoints(space); ++i) {
+    const auto* first = static_cast<const std::byte*>(lists[i].p);
+    all.push_back(static_cast<std::byte>(lists[i].len));
+    all.insert(all.end(), first, first + lists[i].len * size);
+  }
+  H5Dvlen_reclaim(type, space, H5P_DEFAULT, data);
+  return codec::checksum(std::span<const std::byte>(all));
+}
+
 template <class Read>
 std::uint64_t digest(hid_t type, hid_t space, const std::string& what, Read&& read) {
   std::vector<std::byte> bytes(static_cast<std::size_t>(H5Sget_simple_extent_npoints(space)) *
                                H5Tget_size(type));
   require(read(bytes.data()) >= 0, what);
-  return H5Tis_variable_str(type) > 0 ? digest_of_texts(type, space, bytes.data())
-                                      : codec::checksum(std::span<const std::byte>(bytes));
+  return H5Tis_variable_str(type) > 0     ? digest_of_texts(type, space, bytes.data())
+         : H5Tget_class(type) == H5T_VLEN ? digest_of_lists(type, space, bytes.data())
+                                          : codec::checksum(std::span<const std::byte>(bytes));
 }
 
 std::string type_text(hid_t type) {
