@@ -14,7 +14,7 @@ using sluice::Error;
 using sluice::Mode;
 using sluice::Options;
 using sluice::detail::FileImpl;
-using namespace sluice::c_api;
+using namespace sluice::c_api;  // NOLINT: C functions belong to no namespace
 
 #ifndef SLUICE_VERSION
 #error "the build defines SLUICE_VERSION"

@@ -14,7 +14,7 @@ using sluice::Kind;
 using sluice::Type;
 using sluice::Value;
 using sluice::commit::Output;
-using namespace sluice::c_api;
+using namespace sluice::c_api;  // NOLINT: C functions belong to no namespace
 
 namespace {
 

@@ -11,7 +11,7 @@ using sluice::Error;
 using sluice::commit::Input;
 using sluice::model::Box;
 using sluice::model::Dims;
-using namespace sluice::c_api;
+using namespace sluice::c_api;  // NOLINT: C functions belong to no namespace
 
 // -- what is there --------------------------------------------------------------------------------
 
@@ -157,7 +157,7 @@ Request request_of(const Input& input, std::uint32_t variable, const sluice::Typ
     }
   }
   Request request;
-  request.box = selected_box(shape.rank(), selection, shape, [&] { return what; });
+  request.box = selected_box(shape.rank(), selection, shape, [&] { return std::string(what); });
   request.allow_overflow = selection.allow_overflow != 0;
   request.memory = {static_cast<std::byte*>(data), type, request.box.count,
                     Dims::filled(shape.rank(), 0)};

@@ -10,7 +10,7 @@ using sluice::Error;
 using sluice::commit::Output;
 using sluice::model::Block;
 using sluice::model::Dims;
-using namespace sluice::c_api;
+using namespace sluice::c_api;  // NOLINT: C functions belong to no namespace
 
 int sluice_define(sluice_file* file, const char* name, sluice_type type, int rank,
                   const int64_t* shape, const sluice_variable_options* options,

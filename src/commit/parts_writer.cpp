@@ -15,7 +15,6 @@
 namespace sluice::commit {
 
 using layout::Mapping;
-using model::Box;
 using model::Definition;
 using model::Dims;
 
@@ -209,7 +208,7 @@ std::string PartsWriter::free_name(const std::string& name) const {
   constexpr int most_names = 1 << 20;  // a part with more datasets of one variable is no part
   const auto& taken = file_->definitions();
   for (int number = 0; number < most_names; ++number) {
-    const std::string candidate = number == 0 ? name : name + "~" + std::to_string(number);
+    std::string candidate = number == 0 ? name : name + "~" + std::to_string(number);
     const bool is_free = std::none_of(taken.begin(), taken.end(), [&](const Definition& d) {
       return d.name == candidate || d.name.rfind(candidate + "/", 0) == 0 ||
              candidate.rfind(d.name + "/", 0) == 0;

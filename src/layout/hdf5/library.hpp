@@ -32,7 +32,9 @@ std::recursive_mutex& library_mutex();
 /// A name as a template argument.
 template <std::size_t size>
 struct Symbol {
-  constexpr Symbol(const char (&name)[size]) { std::copy_n(name, size, text); }
+  constexpr Symbol(const char (&name)[size]) {  // NOLINT: a text is one
+    std::copy_n(name, size, text);
+  }
   char text[size] = {};
 };
 
@@ -51,13 +53,15 @@ struct Call<Result (*)(Arguments...), symbol> {
 /// A number of libhdf5 that is known once it has been opened.
 template <class Number, Symbol symbol>
 struct Constant {
-  operator Number() const {
+  operator Number() const {  // NOLINT(google-explicit-constructor): stands for the variable
     static const auto* const number = static_cast<const Number*>(find_number(symbol.text));
     return *number;
   }
 };
 
+// NOLINTNEXTLINE(bugprone-macro-parentheses): it makes a name
 #define SLUICE_HDF5_CALL(name) inline constexpr Call<decltype(&::name), #name> name{};
+// NOLINTNEXTLINE(bugprone-macro-parentheses)
 #define SLUICE_HDF5_CONSTANT(name) inline constexpr Constant<hid_t, #name> name{};
 
 SLUICE_HDF5_CALL(H5Aclose)
