@@ -21,9 +21,11 @@ std::uint64_t Side::steps() const {
 
 bool Side::is_local() const { return input_.variables()[variable_].placeable; }
 
+bool Side::is_in_parts() const { return input_.number_in_set(variable_).has_value(); }
+
 void Side::seek(std::uint64_t step) {
   step_ = step;
-  if (is_local()) {
+  if (is_local() && !is_in_parts()) {
     located_ =
         &input_.locate(variable_, definition_.stepped ? step : 0, model::whole(definition_.shape));
   }
@@ -36,20 +38,21 @@ void Side::read(const Box& part, std::vector<std::byte>& out) {
     box.start = part.start.with_front(step_);
     box.count = part.count.with_front(part.empty() ? 0 : 1);
   }
-  if (is_local()) {
-    if (!part.empty()) {
-      input_.read_located(*located_, box, out);
-    }
-    return;
-  }
+  const std::uint64_t step = definition_.stepped ? step_ : 0;
   const model::Memory memory{out.data(), definition_.type, box.count,
                              Dims::filled(box.count.rank(), 0)};
-  input_.get(variable_, definition_.stepped ? step_ : 0, box, memory, false);
+  if (is_in_parts()) {
+    input_.get_from_parts(variable_, step, box, memory, false);
+  } else if (!is_local()) {
+    input_.get(variable_, step, box, memory, false);
+  } else if (!part.empty()) {
+    input_.read_located(*located_, box, out);
+  }
 }
 
 std::vector<Box> Side::parts() const {
   const Box all = model::whole(shape());
-  if (!is_local() || leads_) {
+  if (!is_local() || is_in_parts() || leads_) {
     return layout::split(all, definition_.type.bytes, layout::portion_bytes);
   }
   std::vector<Box> boxes;

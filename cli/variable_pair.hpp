@@ -36,6 +36,9 @@ class Side {
   std::vector<model::Box> parts() const;
 
  private:
+  /// In a set of parts there is no one file to look into.
+  bool is_in_parts() const;
+
   commit::Input& input_;
   std::uint32_t variable_;
   const model::Definition& definition_;
