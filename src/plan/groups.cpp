@@ -4,9 +4,6 @@ namespace sluice::plan {
 
 namespace {
 
-constexpr const char* each_rank = "file-per-process";
-constexpr const char* each_node = "file-per-node";
-
 /// The g for which `rank` lies in [ranks * g / count, ranks * (g + 1) / count).
 int run_of(int rank, int ranks, int count) {
   const auto position = static_cast<long long>(rank);
@@ -16,11 +13,11 @@ int run_of(int rank, int ranks, int count) {
 }  // namespace
 
 bool writes_parts(const std::string& strategy) {
-  return strategy == each_rank || strategy == each_node;
+  return strategy == per_process || strategy == per_node;
 }
 
 Group group_of(const std::string& strategy, int writers, const Topology& topology) {
-  if (strategy == each_rank) {
+  if (strategy == per_process) {
     return {topology.rank, topology.ranks};
   }
   if (writers < 0 || writers > topology.ranks) {

@@ -10,6 +10,9 @@
 
 namespace sluice::plan {
 
+inline constexpr const char* per_process = "file-per-process";
+inline constexpr const char* per_node = "file-per-node";
+
 /// Does this strategy write a part a group, and an index that makes them one?
 bool writes_parts(const std::string& strategy);
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <numeric>
 
+#include "plan/groups.hpp"
+
 namespace sluice::plan {
 
 namespace {
@@ -30,8 +32,9 @@ const Strategy& strategy(const std::string& name) {
     if (name == candidate.name) {
       return candidate;
     }
-    known += (known.empty() ? "" : ", ") + std::string(candidate.name);
+    known += candidate.name + std::string(", ");
   }
+  known += std::string(per_process) + ", " + per_node;  // these plan each part as `shared`
   throw Error(Code::invalid_argument,
               "strategy \"" + name + "\" is not known: use one of " + known);
 }
