@@ -5,6 +5,7 @@
 #include "layout/hdf5/catalog.hpp"
 #include "layout/hdf5/types.hpp"
 #include "layout/netcdf4/rules.hpp"
+#include "layout/netcdf4/scales.hpp"
 
 namespace sluice::layout::hdf5 {
 
@@ -204,6 +205,7 @@ namespace {
 struct Found {
   std::vector<model::Attribute>* attributes;
   std::string owner;
+  bool has_flags = false;  ///< booleans as bytes
 };
 
 /// Not the caller's: what netCDF and this library keep in attributes for themselves.
@@ -217,6 +219,11 @@ herr_t take_attribute(hid_t object, const char* name, const H5A_info_t*, void* i
     return 0;
   }
   if (auto value = read_attribute(object, name)) {
+    const auto* number = std::get_if<std::int32_t>(&*value);
+    const bool is_zero_or_one = number != nullptr && (*number == 0 || *number == 1);
+    if (found.has_flags && is_zero_or_one && netcdf4::is_flag(object, name)) {
+      value = *number != 0;
+    }
     found.attributes->push_back({found.owner, name, std::move(*value)});
   }
   return 0;
@@ -258,7 +265,7 @@ std::vector<model::Attribute> Catalog::attributes() {
       continue;
     }
     const Handle object(H5Oopen(hdf5_.get(), path.c_str(), H5P_DEFAULT));
-    Found found{&attributes, owner};
+    Found found{&attributes, owner, ours_ && netcdf_};
     hsize_t position = 0;
     check(
         H5Aiterate2(object.get(), H5_INDEX_NAME, H5_ITER_NATIVE, &position, take_attribute, &found),

@@ -17,10 +17,11 @@ std::vector<Use> uses_of(const Definition& definition) {
   for (int d = 0; d < definition.shape.rank(); ++d) {
     const std::uint64_t size = definition.shape[d];
     if (!definition.dimensions.empty()) {
+      // The steps' own dimension, in a file that is there: of their times, or of what a netCDF
+      // program made along it.
       const std::string& name = definition.dimensions[static_cast<std::size_t>(d)];
-      // Only the library's own `time` of an appended file is over the steps and not of them.
-      const bool grows = name == step_dimension;
-      uses.push_back({name, grows ? 0 : size, grows});
+      const bool is_step = name == step_dimension;
+      uses.push_back({name, is_step ? 0 : size, is_step});
       continue;
     }
     // xarray cannot work with one dimension twice in a variable, so the second gets another name.

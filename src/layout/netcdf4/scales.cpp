@@ -251,6 +251,17 @@ void write_attribute(hid_t owner, const std::string& name, const model::Attribut
   put_attribute(owner, name, type.get(), space.get(), is_empty ? nullptr : text->data());
 }
 
+bool is_flag(hid_t owner, const std::string& name) {
+  if (name == "_FillValue") {
+    return false;
+  }
+  const Handle attribute = own(H5Aopen(owner, name.c_str(), H5P_DEFAULT), "attribute " + name);
+  const Handle type = own(H5Aget_type(attribute.get()), "attribute " + name);
+  const Handle space = own(H5Aget_space(attribute.get()), "attribute " + name);
+  return H5Tequal(type.get(), H5T_STD_I8LE) > 0 &&
+         H5Sget_simple_extent_type(space.get()) == H5S_SCALAR;
+}
+
 void write_properties(hid_t file) {
   unsigned major = 0;
   unsigned minor = 0;

@@ -59,6 +59,8 @@ bool is_plain_scale(hid_t dataset);
 
 /// As hdf5::write_attribute, in the types that netCDF has: text as characters, a boolean as a byte.
 void write_attribute(hid_t owner, const std::string& name, const model::AttributeValue& value);
+/// Is it a boolean as write_attribute has it? Sluice has no other attributes of one byte.
+bool is_flag(hid_t owner, const std::string& name);
 /// What netCDF looks for in the root group to tell who wrote a file.
 void write_properties(hid_t file);
 
