@@ -262,9 +262,11 @@ Variable File::find(const std::string& name) const {
   if (impl_->reads()) {
     return Variable(impl_->input().find(name));
   }
-  const auto& definitions = impl_->output().definitions();
-  const auto found = std::find_if(definitions.begin(), definitions.end(),
-                                  [&](const model::Definition& d) { return d.name == name; });
+  const commit::Output& output = impl_->output();
+  const auto& definitions = output.definitions();
+  const auto found = std::find_if(
+      definitions.begin(), definitions.end(),
+      [&](const model::Definition& d) { return d.name == name || output.is_nameless(); });
   if (found == definitions.end()) {
     throw Error(Code::not_found, impl_->path() + ": no variable " + name);
   }

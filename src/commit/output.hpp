@@ -43,6 +43,9 @@ class Output {
   std::uint64_t steps() const noexcept { return steps_; }
   bool in_step() const noexcept { return in_step_; }
   const layout::Format& format() const noexcept { return *format_; }
+  /// Of a file that is there and keeps no names: its variable answers to every name until define()
+  /// gives it one.
+  bool is_nameless() const noexcept { return is_nameless_; }
   /// The shape of a variable in the step under way.
   model::Dims shape_of(std::uint32_t variable) const;
 

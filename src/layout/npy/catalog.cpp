@@ -71,7 +71,7 @@ void NpyCatalog::read(std::uint32_t variable, std::uint64_t, const Box& box,
       in_file = in_file * definition.shape[d] + at[d];
     }
     if (file_.read(header_.data_offset + in_file * size, run) != run.size()) {
-      throw Error(Code::truncated, file_.path() + ": ends inside its data");
+      throw Error(Code::truncated, file_.path() + ": truncated: ends inside its data");
     }
     if (header_.big_endian) {
       model::swap_bytes(run, definition.type);

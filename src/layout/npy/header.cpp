@@ -212,7 +212,7 @@ Header read_header(storage::File& file) {
   }
   const std::uint64_t prefix = major == 1 ? 10 : 12;
   if (start.size() < prefix) {
-    refuse(file, Code::truncated, "ends inside its header");
+    refuse(file, Code::truncated, "truncated: ends inside its header");
   }
   const std::uint64_t length =
       byte(8) | byte(9) << 8 | (major == 1 ? 0 : byte(10) << 16 | byte(11) << 24);
@@ -221,7 +221,7 @@ Header read_header(storage::File& file) {
   }
   const std::string text = read_text(file, prefix, length);
   if (text.size() < length) {
-    refuse(file, Code::truncated, "ends inside its header");
+    refuse(file, Code::truncated, "truncated: ends inside its header");
   }
   Header header;
   header.data_offset = prefix + length;
@@ -253,7 +253,7 @@ Header read_header(storage::File& file) {
     bytes = model::checked_product(bytes, extent, "array size");
   }
   if (file.size() < header.data_offset || file.size() - header.data_offset < bytes) {
-    refuse(file, Code::truncated, "holds fewer bytes than its shape asks for");
+    refuse(file, Code::truncated, "truncated: holds fewer bytes than its shape asks for");
   }
   return header;
 }

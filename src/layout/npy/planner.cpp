@@ -90,7 +90,7 @@ CommitPlan NpyPlanner::plan_commit(const CommitRequest& request) {
     // Also where nobody put anything: the array has no gaps, so what is left out is filled.
     plan.placements.push_back(place(steps_));
     ++steps_;
-  } else if (!request.touched.empty()) {
+  } else if (!request.touched.empty() || must_fill_) {
     if (committed_placed_) {
       throw Error(Code::unsupported,
                   definitions_[0].name +
@@ -107,6 +107,11 @@ CommitPlan NpyPlanner::plan_commit(const CommitRequest& request) {
 }
 
 void NpyPlanner::drop_steps(std::uint64_t steps, std::int64_t) { steps_ = std::min(steps, steps_); }
+
+void NpyPlanner::make_all() {
+  must_fill_ =
+      !definitions_.empty() && !definitions_[0].stepped && definitions_[0].partial && !is_placed_;
+}
 
 MetadataUpdate NpyPlanner::seal() {
   MetadataUpdate update;
@@ -137,6 +142,7 @@ void NpyPlanner::committed() {
 void NpyPlanner::abandon() {
   steps_ = committed_steps_;
   is_placed_ = committed_placed_;
+  must_fill_ = false;
 }
 
 }  // namespace sluice::layout::npy

@@ -28,7 +28,7 @@ class NpyPlanner final : public Planner {
   void set_attribute(const model::Attribute& attribute) override;
   CommitPlan plan_commit(const CommitRequest& request) override;
   void drop_steps(std::uint64_t steps, std::int64_t modified_ns) override;
-  void make_all() override {}
+  void make_all() override;
   MetadataUpdate seal() override;
   void committed() override;
   void abandon() override;
@@ -42,6 +42,7 @@ class NpyPlanner final : public Planner {
   std::vector<model::Definition> definitions_;  ///< none or one
   std::uint64_t steps_ = 0;
   bool is_placed_ = false;  ///< a fixed array: its data has been planned
+  bool must_fill_ = false;  ///< a fixed array that nobody put: the next commit places its fill value
   bool has_header_ = false;
   std::uint64_t committed_steps_ = 0;
   bool committed_placed_ = false;
