@@ -124,7 +124,7 @@ SLUICE_BEHAVIOUR(conversions, overflow_of_put_may_be_allowed) {
 }
 
 SLUICE_BEHAVIOUR(conversions, overflow_of_get_is_an_error_on_every_rank) {
-  const std::string path = world.path("get.h5");
+  const std::string path = world.path("v.h5");  // also the variable's name, where it has none
   auto open_with_values = [&](Rank& rank) {
     File out = rank.open(path, Mode::write);
     const Variable v = out.define<double>("v", {4});

@@ -213,16 +213,25 @@ SLUICE_BEHAVIOUR(errors, a_stepped_variable_put_outside_a_step) {
                     Code::wrong_state, {"spins", "begin_step", path});
 }
 
-SLUICE_BEHAVIOUR(errors, what_is_not_in_the_file) {
-  const std::string path = world.path("absent.h5");
+void write_there(World& world, const std::string& path) {
   world.run([&](Rank& rank) {
     File out = rank.open(path, Mode::write);
     out.define<double>("there", {2});
     out.close();
   });
+}
+
+SLUICE_BEHAVIOUR(errors, a_name_that_is_not_in_the_file) {
+  const std::string path = world.path("absent.h5");
+  write_there(world, path);
   expect_same_error(
       world.run_catching([&](Rank& rank) { rank.open(path, Mode::read).find("not"); }),
       Code::not_found, {"not", "there", path});
+}
+
+SLUICE_BEHAVIOUR(errors, what_a_variable_does_not_have) {
+  const std::string path = world.path("there.h5");
+  write_there(world, path);
   expect_same_error(
       world.run_catching([&](Rank& rank) { rank.open(path, Mode::read).attribute("there", "a"); }),
       Code::not_found, {"there", " a", path});

@@ -1,5 +1,7 @@
 // Opening and closing: what becomes of the old file, and the options of a file.
+#include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 #include "support/values.hpp"
 #include "support/world.hpp"
@@ -98,7 +100,7 @@ SLUICE_BEHAVIOUR(files, a_stale_temporary_is_replaced) {
 }
 
 SLUICE_BEHAVIOUR(files, durability_changes_no_value) {
-  for (const Durability durability : {Durability::none, Durability::close, Durability::step}) {
+  for (const Durability durability : world.durabilities()) {
     const std::string path = world.path("d" + std::to_string(static_cast<int>(durability)));
     write_file(world, path, Mode::write, 3, [&](Options& o) { o.durability = durability; });
     expect_file(world, path, 3);
@@ -111,20 +113,36 @@ SLUICE_BEHAVIOUR(files, without_checksums) {
   expect_file(world, path, 3);
 }
 
+struct Place {
+  std::string file;
+  std::uint64_t offset = 0;
+  std::vector<std::byte> bytes;  ///< of the value
+};
+
+/// Where the value with index 17 of step 1 of a file with key 3 is, somewhere in its files.
+Place place_of_a_value(World& world, const std::string& path) {
+  const double value = value_at<double>(4, 17);
+  const auto* first = reinterpret_cast<const std::byte*>(&value);
+  for (const std::string& file : world.data_files(path)) {
+    const auto bytes = world.bytes_of(file);
+    const auto at = std::search(bytes.begin(), bytes.end(), first, first + sizeof value);
+    if (at != bytes.end()) {
+      return {file, static_cast<std::uint64_t>(at - bytes.begin()), {first, first + sizeof value}};
+    }
+  }
+  throw std::runtime_error("the value is in no file of " + path);
+}
+
 SLUICE_BEHAVIOUR(files, a_changed_byte_is_found) {
   const std::string path = world.path("damaged.h5");
   write_file(world, path, Mode::write, 3);
   world.once([&] {
-    // The values of step 1 are somewhere in the file: change the last byte of one of them.
-    auto bytes = world.bytes_of(path);
-    const double value = value_at<double>(4, 17);
-    const auto* first = reinterpret_cast<const std::byte*>(&value);
-    const auto at = std::search(bytes.begin(), bytes.end(), first, first + sizeof value);
-    ASSERT_NE(at, bytes.end());
-    const auto file = world.storage().open(path, storage::Access::read_write);
+    // The last byte of the value.
+    const Place place = place_of_a_value(world, path);
+    const auto file = world.storage().open(place.file, storage::Access::read_write);
     const std::int64_t modified_ns = file->modified_ns();
-    const std::byte changed = at[7] ^ std::byte{1};
-    file->write(static_cast<std::uint64_t>(at - bytes.begin()) + 7, {&changed, 1});
+    const std::byte changed = place.bytes[7] ^ std::byte{1};
+    file->write(place.offset + 7, {&changed, 1});
     file->set_modified_ns(modified_ns);
   });
   auto read_step = [&](std::uint64_t s, bool checks) {
@@ -145,15 +163,11 @@ SLUICE_BEHAVIOUR(files, a_change_by_another_program_is_told_from_damage) {
   const std::string path = world.path("edited.h5");
   write_file(world, path, Mode::write, 3);
   world.once([&] {
-    auto bytes = world.bytes_of(path);
-    const double value = value_at<double>(4, 17);
-    const auto* first = reinterpret_cast<const std::byte*>(&value);
-    const auto at = std::search(bytes.begin(), bytes.end(), first, first + sizeof value);
+    const Place place = place_of_a_value(world, path);
     const double other = 1;
     world.storage()
-        .open(path, storage::Access::read_write)
-        ->write(static_cast<std::uint64_t>(at - bytes.begin()),
-                std::as_bytes(std::span(&other, 1)));
+        .open(place.file, storage::Access::read_write)
+        ->write(place.offset, std::as_bytes(std::span(&other, 1)));
   });
   expect_same_error(world.run_catching([&](Rank& rank) {
     File in = rank.open(path, Mode::read);
@@ -188,7 +202,9 @@ SLUICE_BEHAVIOUR(files, the_volume_check_and_none) {
 SLUICE_BEHAVIOUR(files, aligned_to_stripes) {
   const std::string path = world.path("stripes.h5");
   constexpr std::uint64_t stripe = 1 << 20;
-  const Shape large = {300, 100};  // 240 KB: above the threshold
+  // 240 KB a file: above the threshold.
+  const Shape large = {world.has_parts() ? 300 * static_cast<std::uint64_t>(world.ranks()) : 300,
+                       100};
   world.run([&](Rank& rank) {
     Options options = rank.options();
     options.stripe_bytes = stripe;
@@ -204,7 +220,8 @@ SLUICE_BEHAVIOUR(files, aligned_to_stripes) {
     File in = rank.open(path, Mode::read);
     expect_values<double>(in, "v", 1, large, whole_box(large), 1);
   });
-  const auto bytes = world.bytes_of(path);
+  // The first element of each step is in the file, or in the first part.
+  const auto bytes = world.bytes_of(world.data_files(path).front());
   for (std::uint64_t s = 0; s < 2; ++s) {
     const double value = value_at<double>(s, 0);
     std::uint64_t at = 0;

@@ -1,4 +1,5 @@
 // Blocks that are a part of a larger array in memory: ghost cells.
+#include "support/files.hpp"
 #include "support/values.hpp"
 #include "support/world.hpp"
 
@@ -47,27 +48,29 @@ void put_and_get(World& world, const Shape& shape, std::uint64_t low, std::uint6
   const std::string path = world.path("ghosts.h5");
   auto my_boxes = [&](const Rank& rank) { return dealt_to(rank.rank(), rank.ranks(), shape, 3); };
   world.run([&](Rank& rank) {
-    File out = rank.open(path, Mode::write);
-    const Variable same = out.define<double>("same", shape, {.steps = true});
-    const Variable narrow = out.define<float>("narrow", shape, {.steps = true});
+    Files out(world, rank, path, Mode::write);
+    const Variable same = out.of("same").define<double>("same", shape, {.steps = true});
+    const Variable narrow = out.of("narrow").define<float>("narrow", shape, {.steps = true});
     std::deque<Ghosted> held;
-    Step step = out.begin_step();
+    out.begin_step();
     for (const Box& box : my_boxes(rank)) {
       held.push_back(with_ghosts(box, low, high));
       Ghosted& ghosted = held.back();
       for_each_inner(ghosted, shape, box, [&](std::uint64_t index, std::uint64_t place) {
         ghosted.data[place] = value_at<float>(4, index);
       });
-      step.put(same, ghosted.data.data(), selection_with(ghosted, box));
-      step.put(narrow, ghosted.data.data(), selection_with(ghosted, box));
+      const Selection selection = selection_with(ghosted, box);
+      out.into("same", [&](auto& step) { step.put(same, ghosted.data.data(), selection); });
+      out.into("narrow", [&](auto& step) { step.put(narrow, ghosted.data.data(), selection); });
     }
-    step.end();
+    out.end_step();
     out.close();
   });
   world.run(
       [&](Rank& rank) {
-        File in = rank.open(path, Mode::read);
-        expect_values<float>(in, "narrow", 4, shape, whole_box(shape));
+        Files files(world, rank, path, Mode::read);
+        expect_values<float>(files.of("narrow"), "narrow", 4, shape, whole_box(shape));
+        File& in = files.of("same");
         const Box box = slab(shape, rank.rank(), rank.ranks());
         Ghosted ghosted = with_ghosts(box, high, low);
         in.get(in.find("same"), ghosted.data.data(), selection_with(ghosted, box));

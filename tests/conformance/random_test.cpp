@@ -1,8 +1,12 @@
-// Random decompositions and random scatters of rows: written by one number of ranks, read back by
-// another through random selections, compared bit for bit. Each case has a seed, which is printed
-// where it fails; SLUICE_SEED runs that one alone, SLUICE_LONG=1 many more.
+// Random decompositions and random scatters of rows, by every strategy: written by one number of
+// ranks, read back by another through random selections, compared bit for bit. Each case has a
+// seed, which is printed where it fails; SLUICE_SEED runs that one alone, SLUICE_LONG=1 a thousand
+// of each.
+#include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <gtest/gtest.h>
+#include <map>
 #include <numeric>
 
 #include "api/file_impl.hpp"
@@ -21,13 +25,35 @@ struct Case {
   std::uint64_t seed = 0;
   Shape shape;
   VariableOptions variable;
-  std::string strategy;
-  int writers = 1;
+  Options options;  ///< strategy and what belongs to it
+  int writers = 1;  ///< ranks that write, and that read
   int readers = 1;
   int node = 0;
   std::uint64_t steps = 1;
   storage::MemoryOptions storage;
 };
+
+constexpr std::array<const char*, 6> strategies{"serial", "shared",           "collective",
+                                                "auto",   "file-per-process", "file-per-node"};
+
+void draw_strategy(Random& random, Case& c) {
+  Options& options = c.options;
+  options.strategy = strategies[pick(random, 0, strategies.size() - 1)];
+  const auto ranks = static_cast<std::uint64_t>(c.writers);
+  if (options.strategy == "file-per-node") {
+    options.writers = static_cast<int>(pick(random, 0, ranks));
+  } else if (options.strategy == "collective" || options.strategy == "auto") {
+    const std::uint64_t writers = pick(random, 0, ranks);
+    options.writers = static_cast<int>(writers);
+    if (writers != 0) {
+      options.first_writer = static_cast<int>(pick(random, 0, ranks - writers));
+    }
+    options.tiles = pick(random, 0, 1) == 0 ? "long" : "cyclic";
+    options.tile_bytes = pick(random, 0, 1) == 0 ? pick(random, 1, 5000) : 0;
+  }
+  // Fewer ranks read from disk than ask, in some cases.
+  options.readers = pick(random, 0, 1) == 0 ? 0 : 1;
+}
 
 Case draw(std::uint64_t seed) {
   Random random(seed);
@@ -44,10 +70,10 @@ Case draw(std::uint64_t seed) {
       c.variable.chunk.push_back(pick(random, (extent + 3) / 4, extent + 2));
     }
   }
-  c.strategy = pick(random, 0, 1) == 0 ? "serial" : "shared";
-  c.writers = static_cast<int>(pick(random, 1, 7));
-  c.readers = static_cast<int>(pick(random, 1, 7));
+  c.writers = static_cast<int>(pick(random, 1, 9));
+  c.readers = static_cast<int>(pick(random, 1, 9));
   c.node = static_cast<int>(pick(random, 0, 3));
+  draw_strategy(random, c);
   c.steps = c.variable.steps ? pick(random, 1, 3) : 1;
   c.storage.alignment = pick(random, 0, 1) == 0 ? 1 : 512;
   c.storage.stripe_bytes = pick(random, 0, 2) == 0 ? 65536 : 0;
@@ -61,15 +87,20 @@ class Run {
   void ranks(int count, const std::function<void(exec::Transport&, const Options&)>& body) {
     exec::LocalOptions local;
     local.ranks_per_node = case_.node;
-    Options options;
-    options.strategy = case_.strategy;
+    Options options = case_.options;
     options.durability = Durability::none;
     exec::run_local(
         count, case_.seed + static_cast<std::uint64_t>(++runs_),
         [&](exec::Transport& transport) { body(transport, options); }, local);
   }
   File open(exec::Transport& transport, Mode mode, const Options& options) {
-    return File(detail::open_on(transport, storage_, "random.h5", mode, options));
+    Options chosen = options;
+    if (mode == Mode::read) {
+      chosen.strategy = "auto";
+      chosen.writers = chosen.first_writer = 0;
+      chosen.readers = std::min(chosen.readers, transport.size());
+    }
+    return File(detail::open_on(transport, storage_, "random.h5", mode, chosen));
   }
 
  private:
@@ -173,13 +204,16 @@ void scatter(const Case& c) {
 template <class Body>
 void run_seeds(std::uint64_t base, Body&& body) {
   const char* only = std::getenv("SLUICE_SEED");
-  const int count = case_count(200, 200, 5000);
+  const int count = case_count(200, 60, 1000);
+  std::map<std::string, int> by_strategy;
   for (int i = 0; i < count; ++i) {
     const std::uint64_t seed =
         only != nullptr ? std::strtoull(only, nullptr, 10) : base + static_cast<std::uint64_t>(i);
     const std::string again = "again with: SLUICE_SEED=" + std::to_string(seed);
     try {
-      body(draw(seed));
+      const Case c = draw(seed);
+      ++by_strategy[c.options.strategy];
+      body(c);
     } catch (const std::exception& error) {
       ADD_FAILURE() << error.what();
     }
@@ -188,6 +222,10 @@ void run_seeds(std::uint64_t base, Body&& body) {
       return;
     }
   }
+  for (const auto& [strategy, cases] : by_strategy) {
+    std::printf("%-18s %4d cases\n", strategy.c_str(), cases);
+  }
+  EXPECT_EQ(by_strategy.size(), strategies.size());
 }
 
 TEST(Random, Decompositions) {
@@ -220,6 +258,28 @@ TEST(Random, ScattersOfRows) {
         return scatter<float>(c);
     }
   });
+}
+
+/// 64 ranks write by every strategy, other numbers of ranks read.
+TEST(Random, SixtyFourRanks) {
+  const int cases = case_count(1, 1, 8);
+  for (const char* strategy : strategies) {
+    for (int i = 0; i < cases; ++i) {
+      Case c;
+      c.seed = 640 + static_cast<std::uint64_t>(i);
+      c.shape = i % 2 == 0 ? Shape{130, 7} : Shape{20, 18, 12};
+      c.variable.steps = true;
+      c.steps = 2;
+      c.options.strategy = strategy;
+      c.options.writers = std::string(strategy) == "file-per-node" ? 5 : 0;
+      c.writers = 64;
+      c.readers = i % 3 == 0 ? 64 : 5;
+      c.node = 8;
+      SCOPED_TRACE(strategy);
+      decomposition<double>(c);
+      scatter<float>(c);
+    }
+  }
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Rows by global index: particles that live on any rank.
 #include <numeric>
 
+#include "support/files.hpp"
 #include "support/values.hpp"
 #include "support/world.hpp"
 
@@ -39,9 +40,9 @@ void write_rows(World& world, const std::string& path, const Shape& shape, bool 
     for (std::uint64_t s = 0; s < (steps ? 2 : 1); ++s) {
       ids.push_back(my_rows(shape[0], rank, s, rank_of));
       held.push_back(row_values<T>(s, shape, ids.back()));
-      Step step = out.begin_step();
-      step.put_rows(v, ids.back().data(), ids.back().size(), held.back().data());
-      step.end();
+      commit(out, steps, [&](auto& target) {
+        target.put_rows(v, ids.back().data(), ids.back().size(), held.back().data());
+      });
     }
     out.close();
   });
@@ -135,21 +136,25 @@ SLUICE_BEHAVIOUR(rows, in_several_calls_and_of_another_type) {
 SLUICE_BEHAVIOUR(rows, of_variables_without_elements) {
   const std::string path = world.path("none.h5");
   world.run([&](Rank& rank) {
-    File out = rank.open(path, Mode::write);
-    const Variable no_rows = out.define<float>("no_rows", {0, 3}, {.steps = true});
-    const Variable no_width = out.define<float>("no_width", {4, 0}, {.steps = true});
+    Files out(world, rank, path, Mode::write);
+    const Variable no_rows = out.of("no_rows").define<float>("no_rows", {0, 3}, {.steps = true});
+    const Variable no_width = out.of("no_width").define<float>("no_width", {4, 0}, {.steps = true});
     std::vector<std::uint64_t> ids = {3, 0, 2, 1};
     const float nothing = 0;
-    Step step = out.begin_step();
-    step.put_rows(no_rows, ids.data(), 0, &nothing);
-    step.put_rows(no_width, ids.data(), rank.is(0) ? 4 : 0, &nothing);
-    step.end();
+    out.begin_step();
+    out.into("no_rows", [&](auto& step) { step.put_rows(no_rows, ids.data(), 0, &nothing); });
+    out.into("no_width", [&](auto& step) {
+      step.put_rows(no_width, ids.data(), rank.is(0) ? 4 : 0, &nothing);
+    });
+    out.end_step();
     out.close();
-    File in = rank.open(path, Mode::read);
-    EXPECT_EQ(in.steps(), 1u);
+    Files files(world, rank, path, Mode::read);
     float untouched = 5;
-    in.get_rows(in.find("no_rows"), ids.data(), 0, &untouched);
-    in.get_rows(in.find("no_width"), ids.data(), 4, &untouched);
+    for (const auto& [name, rows] : {std::pair{"no_rows", 0}, std::pair{"no_width", 4}}) {
+      File& in = files.of(name);
+      EXPECT_EQ(in.steps(), 1u);
+      in.get_rows(in.find(name), ids.data(), static_cast<std::uint64_t>(rows), &untouched);
+    }
     EXPECT_EQ(untouched, 5);
   });
 }
@@ -201,7 +206,7 @@ SLUICE_BEHAVIOUR(rows, an_index_outside_is_named_everywhere) {
 }
 
 SLUICE_BEHAVIOUR(rows, getting_an_index_outside_is_an_error_everywhere) {
-  const std::string path = world.path("get.h5");
+  const std::string path = world.path("v.h5");  // also the variable's name, where it has none
   write_rows<float>(world, path, {10, 2}, true,
                     [](std::uint64_t row) { return static_cast<int>(row); });
   expect_same_error(world.run_catching([&](Rank& rank) {

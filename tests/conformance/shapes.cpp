@@ -1,6 +1,7 @@
 // Shapes and how ranks share them.
 #include <numeric>
 
+#include "support/files.hpp"
 #include "support/values.hpp"
 #include "support/world.hpp"
 
@@ -18,11 +19,11 @@ void round_trip(World& world, const std::string& name, const Shape& shape,
     File out = rank.open(path, Mode::write);
     const Variable v = out.define<double>("v", shape, variable);
     Giver<double> giver;
-    Step step = out.begin_step();
-    for (const Box& box : boxes_of(rank)) {
-      giver.put(step, v, 7, shape, box);
-    }
-    step.end();
+    commit(out, variable.steps, [&](auto& target) {
+      for (const Box& box : boxes_of(rank)) {
+        giver.put(target, v, 7, shape, box);
+      }
+    });
     out.close();
   });
   world.run(
@@ -40,33 +41,35 @@ void round_trip(World& world, const std::string& name, const Shape& shape,
 SLUICE_BEHAVIOUR(shapes, scalars) {
   const std::string path = world.path("scalars.h5");
   world.run([&](Rank& rank) {
-    File out = rank.open(path, Mode::write);
-    const Variable moving = out.define<double>("moving", {}, {.steps = true});
-    const Variable fixed = out.define<std::int64_t>("fixed", {});
+    Files out(world, rank, path, Mode::write);
+    const Variable moving = out.of("moving").define<double>("moving", {}, {.steps = true});
+    const Variable fixed = out.of("fixed").define<std::int64_t>("fixed", {});
     const std::int64_t answer = 42;
     if (rank.is(rank.ranks() - 1)) {
-      out.put(fixed, &answer);
+      out.of("fixed").put(fixed, &answer);
     }
     for (int s = 0; s < 3; ++s) {
       const double value = 1.5 * s;
-      Step step = out.begin_step();
+      out.begin_step();
       if (rank.is(s)) {
-        step.put(moving, &value);
+        out.into("moving", [&](auto& step) { step.put(moving, &value); });
       }
-      step.end();
+      out.end_step();
     }
     out.close();
   });
   world.run(
       [&](Rank& rank) {
-        File in = rank.open(path, Mode::read);
+        Files files(world, rank, path, Mode::read);
+        File& in = files.of("moving");
+        File& fixed = files.of("fixed");
         for (std::uint64_t s = 0; s < 3; ++s) {
           double got = -1;
           in.get(in.find("moving"), &got, {}, s);
           EXPECT_EQ(got, 1.5 * static_cast<double>(s));
         }
         std::int64_t got = 0;
-        in.get(in.find("fixed"), &got);
+        fixed.get(fixed.find("fixed"), &got);
         EXPECT_EQ(got, 42);
       },
       world.other_ranks());
@@ -89,33 +92,40 @@ SLUICE_BEHAVIOUR(shapes, variables_without_elements) {
   const std::string path = world.path("empty.h5");
   const std::vector<Shape> shapes = {{0}, {0, 3}, {4, 0}, {2, 0, 5}};
   world.run([&](Rank& rank) {
-    File out = rank.open(path, Mode::write);
+    Files out(world, rank, path, Mode::write);
     std::vector<Variable> all;
-    for (std::size_t i = 0; i < shapes.size(); ++i) {
-      all.push_back(out.define<float>("moving" + std::to_string(i), shapes[i], {.steps = true}));
-      all.push_back(out.define<float>("fixed" + std::to_string(i), shapes[i]));
+    auto name_of = [](std::size_t i) {
+      return (i % 2 == 0 ? "moving" : "fixed") + std::to_string(i / 2);
+    };
+    for (std::size_t i = 0; i < 2 * shapes.size(); ++i) {
+      all.push_back(
+          out.of(name_of(i)).define<float>(name_of(i), shapes[i / 2], {.steps = i % 2 == 0}));
     }
     const float nothing = 0;
     for (int s = 0; s < 2; ++s) {
-      Step step = out.begin_step();
+      out.begin_step();
       for (std::size_t i = 0; i < all.size(); i += s == 0 ? 1 : 2) {
-        step.put(all[i], &nothing);  // a box of no elements
+        out.into(name_of(i), [&](auto& target) {
+          target.put(all[i], &nothing);  // a box of no elements
+        });
       }
-      step.end();
+      out.end_step();
     }
     out.close();
   });
   world.run(
       [&](Rank& rank) {
-        File in = rank.open(path, Mode::read);
-        EXPECT_EQ(in.steps(), 2u);
-        EXPECT_EQ(in.variables().size(), 8u);
+        Files files(world, rank, path, Mode::read);
         for (std::size_t i = 0; i < shapes.size(); ++i) {
+          File& in = files.of("moving" + std::to_string(i));
+          EXPECT_EQ(in.steps(), 2u);
+          EXPECT_EQ(world.count_variables(in), world.format().many ? 8u : 1u);
           const Variable v = in.find("moving" + std::to_string(i));
           EXPECT_EQ(in.info(v).shape, shapes[i]);
           float nothing = 1;
           in.get(v, &nothing, {}, 1);
-          in.get(in.find("fixed" + std::to_string(i)), &nothing);
+          File& fixed = files.of("fixed" + std::to_string(i));
+          fixed.get(fixed.find("fixed" + std::to_string(i)), &nothing);
           EXPECT_EQ(nothing, 1);
         }
       },

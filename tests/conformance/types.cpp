@@ -1,6 +1,7 @@
 // Every element type, put and got as it is.
 #include <complex>
 
+#include "support/files.hpp"
 #include "support/values.hpp"
 #include "support/world.hpp"
 
@@ -13,15 +14,17 @@ const Shape fixed_shape = {4, 9};
 template <class T>
 void write_type(World& world, const std::string& path) {
   world.run([&](Rank& rank) {
-    File out = rank.open(path, Mode::write);
-    const Variable moving = out.define<T>("moving", steps_shape, {.steps = true});
-    const Variable fixed = out.define<T>("fixed", fixed_shape);
+    Files out(world, rank, path, Mode::write);
+    const Variable moving = out.of("moving").define<T>("moving", steps_shape, {.steps = true});
+    const Variable fixed = out.of("fixed").define<T>("fixed", fixed_shape);
     Giver<T> giver;
-    giver.put(out, fixed, 9, fixed_shape, slab(fixed_shape, rank.rank(), rank.ranks()));
+    giver.put(out.of("fixed"), fixed, 9, fixed_shape, slab(fixed_shape, rank.rank(), rank.ranks()));
     for (std::uint64_t s = 0; s < 2; ++s) {
-      Step step = out.begin_step();
-      giver.put(step, moving, s, steps_shape, slab(steps_shape, rank.rank(), rank.ranks()));
-      step.end();
+      out.begin_step();
+      out.into("moving", [&](auto& step) {
+        giver.put(step, moving, s, steps_shape, slab(steps_shape, rank.rank(), rank.ranks()));
+      });
+      out.end_step();
     }
     out.close();
   });
@@ -33,19 +36,21 @@ void round_trip(World& world, const std::string& name, const Type& type = type_o
   write_type<T>(world, path);
   world.run(
       [&](Rank& rank) {
-        File in = rank.open(path, Mode::read);
+        Files files(world, rank, path, Mode::read);
+        File& in = files.of("moving");
+        File& fixed = files.of("fixed");
         EXPECT_EQ(in.steps(), 2u);
         EXPECT_EQ(type_name(in.info(in.find("moving")).type), type_name(type));
-        EXPECT_EQ(type_name(in.info(in.find("fixed")).type), type_name(type));
+        EXPECT_EQ(type_name(fixed.info(fixed.find("fixed")).type), type_name(type));
         EXPECT_TRUE(in.info(in.find("moving")).steps);
-        EXPECT_FALSE(in.info(in.find("fixed")).steps);
+        EXPECT_FALSE(fixed.info(fixed.find("fixed")).steps);
         EXPECT_EQ(in.info(in.find("moving")).shape, steps_shape);
         for (std::uint64_t s = 0; s < 2; ++s) {
           expect_values<T>(in, "moving", s, steps_shape,
                            slab(steps_shape, rank.rank(), rank.ranks()), s);
         }
-        expect_values<T>(in, "fixed", 9, fixed_shape, whole_box(fixed_shape));
-        in.close();
+        expect_values<T>(fixed, "fixed", 9, fixed_shape, whole_box(fixed_shape));
+        files.close();
       },
       world.other_ranks());
 }
@@ -104,25 +109,29 @@ SLUICE_BEHAVIOUR(types, strings) {
   constexpr std::uint32_t width = 8;
   const Shape shape = {10};
   world.run([&](Rank& rank) {
-    File out = rank.open(path, Mode::write);
-    const Variable names = out.define_raw("names", string_type(width), shape, {});
-    const Variable log = out.define_raw("log", string_type(width), shape, {.steps = true});
+    Files out(world, rank, path, Mode::write);
+    const Variable names = out.of("names").define_raw("names", string_type(width), shape, {});
+    const Variable log =
+        out.of("log").define_raw("log", string_type(width), shape, {.steps = true});
     const model::Box box = slab(shape, rank.rank(), rank.ranks());
     std::string memory(box.count[0] * width + 1, '\0');
     for (std::uint64_t i = 0; i < box.count[0]; ++i) {
       const std::string text = text_at(box.start[0] + i);
       text.copy(&memory[i * width], width);
     }
-    out.put_raw(names, memory.data(), string_type(width), selection_of(box));
-    Step step = out.begin_step();
-    step.put_raw(log, memory.data(), string_type(width), selection_of(box));
-    step.end();
+    out.of("names").put_raw(names, memory.data(), string_type(width), selection_of(box));
+    out.begin_step();
+    out.into("log", [&](auto& step) {
+      step.put_raw(log, memory.data(), string_type(width), selection_of(box));
+    });
+    out.end_step();
     out.close();
   });
   world.run(
       [&](Rank& rank) {
-        File in = rank.open(path, Mode::read);
+        Files files(world, rank, path, Mode::read);
         for (const char* name : {"names", "log"}) {
+          File& in = files.of(name);
           // Wider in memory: padded.
           std::string got(10 * 12, 'x');
           in.get_raw(in.find(name), got.data(), string_type(12), {}, 0);
@@ -139,14 +148,17 @@ SLUICE_BEHAVIOUR(types, strings) {
 SLUICE_BEHAVIOUR(types, all_in_one_file_and_step) {
   const std::string path = world.path("all.h5");
   const Shape shape = {7, 2};
-  auto with_each = [](auto&& visit) {
+  const bool has_complex = world.format().complex;
+  auto with_each = [=](auto&& visit) {
     visit(std::int8_t{}, "i8", 1);
     visit(std::uint16_t{}, "u16", 2);
     visit(std::int32_t{}, "i32", 3);
     visit(std::uint64_t{}, "u64", 4);
     visit(float{}, "f32", 5);
     visit(double{}, "f64", 6);
-    visit(std::complex<double>{}, "c128", 7);
+    if (has_complex) {
+      visit(std::complex<double>{}, "c128", 7);
+    }
     visit(bool{}, "bool", 8);
   };
   world.run([&](Rank& rank) {
@@ -170,7 +182,7 @@ SLUICE_BEHAVIOUR(types, all_in_one_file_and_step) {
   world.run(
       [&](Rank& rank) {
         File in = rank.open(path, Mode::read);
-        EXPECT_EQ(in.variables().size(), 8u);
+        EXPECT_EQ(world.count_variables(in), has_complex ? 8u : 7u);
         with_each([&](auto zero, const char* name, std::uint64_t key) {
           expect_values<decltype(zero)>(in, name, key, shape, whole_box(shape));
         });

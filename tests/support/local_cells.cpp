@@ -1,16 +1,17 @@
-// The cells on virtual ranks: serial, shared, collective and auto, on memory, posix and direct, on
-// 1, 3, 4 and 8 ranks. After the run a table of them is printed.
+// The cells on virtual ranks: every strategy, on memory, posix and direct, on 1, 3, 4 and 8 ranks,
+// in every layout; those that carry the most in full, the others with one number of ranks. After
+// the run a table of them is printed.
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <gtest/gtest.h>
-#include <map>
 
 #include "api/file_impl.hpp"
 #include "exec/local_transport.hpp"
 #include "storage/memory.hpp"
 #include "storage/scratch.hpp"
+#include "support/matrix.hpp"
+#include "support/unsupported.hpp"
 #include "support/world.hpp"
 
 namespace sluice::test {
@@ -113,10 +114,17 @@ const std::vector<Cell>& cells() {
     made.push_back({"collective", "posix", 4});
     made.push_back({"collective", "direct", 4});
     made.push_back({"auto", "memory", 4});
+    // Sets of parts: what they add is files, so all ranks in memory and one number on a disk.
+    for (const char* strategy : {"file-per-process", "file-per-node"}) {
+      for (const int ranks : {1, 3, 4, 8}) {
+        made.push_back({strategy, "memory", ranks});
+      }
+      made.push_back({strategy, "posix", 4});
+    }
     // A layout is planned on one rank and written like any other: every strategy on memory, and
     // more ranks and a disk for one of them.
     for (const char* layout : {"hdf5-grouped", "netcdf4", "npy"}) {
-      for (const char* strategy : {"serial", "shared", "collective"}) {
+      for (const char* strategy : {"serial", "shared", "collective", "auto"}) {
         made.push_back({strategy, "memory", 4, layout});
       }
       for (const int ranks : {1, 3, 8}) {
@@ -132,27 +140,56 @@ const std::vector<Cell>& cells() {
 /// Prints how many behaviours passed in each cell.
 class Matrix : public testing::Environment {
   void TearDown() override {
-    std::map<std::string, std::pair<int, int>> counts;  // passed, ran
-    const testing::UnitTest& unit = *testing::UnitTest::GetInstance();
-    for (int s = 0; s < unit.total_test_suite_count(); ++s) {
-      const testing::TestSuite& suite = *unit.GetTestSuite(s);
-      for (int t = 0; t < suite.total_test_count(); ++t) {
-        const testing::TestInfo& test = *suite.GetTestInfo(t);
-        if (test.should_run() && test.value_param() != nullptr) {
-          auto& [passed, ran] = counts[test.value_param()];
-          passed += test.result()->Passed() ? 1 : 0;
-          ++ran;
-        }
-      }
-    }
+    std::vector<std::string> names;
     for (const Cell& cell : cells()) {
-      const auto& [passed, ran] = counts[cell.name()];
-      if (ran != 0) {
-        std::printf("%-28s %3d of %3d behaviours\n", cell.name().c_str(), passed, ran);
-      }
+      names.push_back(cell.name());
     }
+    print_matrix(names);
   }
 };
+
+const std::vector<std::string>& strategies() {
+  static const std::vector<std::string> all{"serial",           "shared",        "collective",
+                                            "file-per-process", "file-per-node", "auto"};
+  return all;
+}
+
+// The list above is all that there are: the message for another name lists them.
+TEST(cells, every_strategy_is_known_here) {
+  LocalWorld local({"shared", "memory", 1});
+  World& world = local;
+  const auto caught = world.run_catching([](Rank& rank) {
+    Options options = rank.options();
+    options.strategy = "no such";
+    rank.open("x.h5", Mode::write, options);
+  });
+  std::string message = caught[0].text;
+  for (const std::string& strategy : strategies()) {
+    EXPECT_NE(message.find(strategy), std::string::npos) << strategy << " is not in " << message;
+  }
+}
+
+TEST(cells, every_strategy_and_layout_is_there_or_declared) {
+  for (const std::string& strategy : strategies()) {
+    for (const layout::Format& format : layout::formats()) {
+      const bool is_there = std::any_of(cells().begin(), cells().end(), [&](const Cell& cell) {
+        return cell.strategy == strategy && cell.layout == format.name;
+      });
+      EXPECT_NE(is_there, find_unsupported_cell(format.name, strategy) != nullptr)
+          << strategy << " x " << format.name << " needs a cell, or a reason why there is none";
+    }
+  }
+}
+
+TEST(cells, what_is_declared_unsupported_is_refused) {
+  for (const UnsupportedCell& cell : unsupported_cells()) {
+    LocalWorld local({cell.strategy, "memory", 3, cell.layout});
+    World& world = local;
+    expect_same_error(world.run_catching([](Rank& rank) { rank.open("refused.h5", Mode::write); }),
+                      Code::unsupported, {"refused.h5", cell.strategy, cell.layout, "use "});
+    EXPECT_FALSE(world.exists("refused.h5"));
+  }
+}
 
 }  // namespace
 

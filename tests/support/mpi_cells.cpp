@@ -1,6 +1,6 @@
-// The cells under mpirun: serial, shared, collective and auto, on posix, direct and mpiio (memory
-// is not shared between processes), on as many ranks as there are. Files are opened as a program
-// opens them, by File's own constructor.
+// The cells under mpirun: every strategy, on posix, direct and mpiio (memory is not shared between
+// processes), on as many ranks as there are, and the other layouts. Files are opened as a program
+// opens them, by File's own constructor. After the run a table of the cells is printed.
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <mpi.h>
@@ -8,6 +8,7 @@
 #include "exec/mpi_transport.hpp"
 #include "model/bytes.hpp"
 #include "storage/scratch.hpp"
+#include "support/matrix.hpp"
 #include "support/world.hpp"
 
 namespace sluice::test {
@@ -51,10 +52,14 @@ class MpiWorld final : public World {
         Rank rank(*transport, cell_.strategy,
                   [&](const std::string& path, Mode mode, Options options) {
                     options.storage = cell_.storage;
-                    return File(some, path, mode, options);
+                    return File(some, path, mode, cell_.in_layout(mode, options));
                   });
         body(rank);
       } catch (const std::exception& error) {
+        const auto* ours = dynamic_cast<const Error*>(&error);
+        if (ours != nullptr) {
+          note(*ours);
+        }
         ADD_FAILURE() << error.what();
       }
       MPI_Comm_free(&some);
@@ -69,6 +74,7 @@ class MpiWorld final : public World {
           try {
             body(rank);
           } catch (const Error& error) {
+            note(error);
             mine = {error.code(), error.what(), error.rank()};
           }
         },
@@ -111,32 +117,67 @@ class MpiWorld final : public World {
 
 class CellTest : public testing::Test {
  public:
-  CellTest(BehaviourBody body, Cell cell) : body_(body), cell_(std::move(cell)) {}
+  CellTest(std::string behaviour, BehaviourBody body, Cell cell)
+      : behaviour_(std::move(behaviour)), body_(body), cell_(std::move(cell)) {}
   void TestBody() override {
     MpiWorld world(cell_);
-    body_(world);
+    run_behaviour(world, behaviour_, body_);
   }
 
  private:
+  std::string behaviour_;
   BehaviourBody body_;
   Cell cell_;
+};
+
+const std::vector<Cell>& cells() {
+  static const std::vector<Cell> all{
+      {"serial", "posix", 0},
+      {"serial", "direct", 0},
+      {"shared", "posix", 0},
+      {"shared", "direct", 0},
+      {"shared", "mpiio", 0},
+      {"collective", "posix", 0},
+      {"collective", "direct", 0},
+      {"collective", "mpiio", 0},
+      {"file-per-process", "posix", 0},
+      {"file-per-node", "posix", 0},
+      {"auto", "direct", 0},
+      {"shared", "posix", 0, "hdf5-grouped"},
+      {"collective", "mpiio", 0, "netcdf4"},
+      {"shared", "posix", 0, "npy"},
+  };
+  return all;
+}
+
+/// Prints how many behaviours passed in each cell.
+class Matrix : public testing::Environment {
+  void TearDown() override {
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0) {
+      std::vector<std::string> names;
+      for (const Cell& cell : cells()) {
+        names.push_back(cell.name());
+      }
+      print_matrix(names);
+    }
+  }
 };
 
 }  // namespace
 
 bool register_behaviour(const char* group, const char* name, const char* file, int line,
                         BehaviourBody body) {
-  static const std::vector<Cell> cells{
-      {"serial", "posix", 0},      {"serial", "direct", 0},    {"shared", "posix", 0},
-      {"shared", "direct", 0},     {"shared", "mpiio", 0},     {"collective", "posix", 0},
-      {"collective", "direct", 0}, {"collective", "mpiio", 0}, {"auto", "direct", 0},
-  };
-  for (const Cell& cell : cells) {
+  static const auto* matrix = testing::AddGlobalTestEnvironment(new Matrix);
+  for (const Cell& cell : cells()) {
     const std::string full = std::string(name) + "/" + cell.name();
     testing::RegisterTest(group, full.c_str(), nullptr, cell.name().c_str(), file, line,
-                          [=]() -> testing::Test* { return new CellTest(body, cell); });
+                          [=, behaviour = std::string(group) + "." + name]() -> testing::Test* {
+                            return new CellTest(behaviour, body, cell);
+                          });
   }
-  return true;
+  return matrix != nullptr;
 }
 
 }  // namespace sluice::test

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <gtest/gtest.h>
 
-#include "layout/formats.hpp"
+#include "commit/parts_files.hpp"
 
 namespace sluice::test {
 
@@ -13,10 +13,20 @@ Options Rank::options() const {
   options.strategy = strategy_;
   options.durability = Durability::none;
   options.timeout_s = 20;
+  if (strategy_ == "file-per-node") {
+    options.writers = std::min(2, ranks());
+  }
   if (strategy_ == "collective") {
     options.tile_bytes = 1000;  // small, and no multiple of anything: many tiles, ragged ones
   }
   return options;
+}
+
+std::string Cell::name() const {
+  std::string name = strategy + "_" + storage + (ranks == 0 ? "" : "_" + std::to_string(ranks)) +
+                     (layout == "hdf5" ? "" : "_" + layout);
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
 }
 
 Options Cell::in_layout(Mode mode, Options options) const {
@@ -28,6 +38,20 @@ Options Cell::in_layout(Mode mode, Options options) const {
   return options;
 }
 
+std::size_t World::count_variables(const File& in) const {
+  const auto all = in.variables();
+  return static_cast<std::size_t>(std::count_if(
+      all.begin(), all.end(), [](const VariableInfo& v) { return v.name != "time"; }));
+}
+
+std::vector<Durability> World::durabilities() const {
+  std::vector<Durability> all{Durability::none, Durability::close};
+  if (format().best == Durability::step) {
+    all.push_back(Durability::step);
+  }
+  return all;
+}
+
 int World::other_ranks() const {
   switch (ranks()) {
     case 1:
@@ -37,6 +61,18 @@ int World::other_ranks() const {
     default:
       return ranks() - 1;
   }
+}
+
+std::vector<std::string> World::data_files(const std::string& path) {
+  std::vector<std::string> files;
+  if (!has_parts()) {
+    return {path};
+  }
+  const std::string folder = commit::parts_folder(path, "");
+  for (std::uint64_t n = 0; exists(commit::part_file(folder, n, path)); ++n) {
+    files.push_back(commit::part_file(folder, n, path));
+  }
+  return files;
 }
 
 std::vector<std::byte> World::bytes_of(const std::string& path) {

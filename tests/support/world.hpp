@@ -15,19 +15,18 @@
 #include <vector>
 
 #include "exec/transport.hpp"
+#include "layout/formats.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::test {
 
 struct Cell {
-  std::string strategy;         ///< serial | shared | collective | auto
-  std::string storage;          ///< memory | posix | direct | mpiio
-  int ranks = 1;                ///< 0: as many as mpirun started
+  std::string strategy;  ///< serial | shared | collective | file-per-process | file-per-node | auto
+  std::string storage;   ///< memory | posix | direct | mpiio
+  int ranks = 1;         ///< 0: as many as mpirun started
   std::string layout = "hdf5";  ///< name of a format: layout::formats()
-  std::string name() const {
-    return strategy + "_" + storage + (ranks == 0 ? "" : "_" + std::to_string(ranks)) +
-           (layout == "hdf5" ? "" : "_" + layout);
-  }
+  /// Without a minus, which means something in the filters of tests.
+  std::string name() const;
   /// Options for opening in the cell's layout, unless the behaviour asks for one itself.
   Options in_layout(Mode mode, Options options) const;
 };
@@ -79,6 +78,24 @@ class World {
   virtual void once(const std::function<void()>& work) = 0;
 
   virtual const Cell& cell() const = 0;
+
+  // -- what the cell's layout can hold ---------------------------------------------------------
+  const layout::Format& format() const { return layout::format_named(cell().layout); }
+  /// The file of a variable among others: `path`, or one beside it where a file holds one variable.
+  std::string path_of(const std::string& path, const std::string& variable) const {
+    return format().many ? path : path + "." + variable;
+  }
+  /// The caller's wish where the layout leaves a choice.
+  Shape chunk(const Shape& wish) const { return format().tiled ? wish : Shape{}; }
+  /// Are the times of steps a variable of the file?
+  bool has_time_variable() const { return format().times && cell().layout != "hdf5-grouped"; }
+  /// The number of variables of `in`, but for that one.
+  std::size_t count_variables(const File& in) const;
+  /// Promises that the layout can make.
+  std::vector<Durability> durabilities() const;
+  /// Does the strategy write a set of parts beside the file?
+  bool has_parts() const { return cell().strategy.rfind("file-per-", 0) == 0; }
+
   /// Was anything refused with Error unsupported, on this process?
   bool has_refused() const { return has_refused_; }
   /// The storage under the files, for looking at them from outside.
@@ -87,6 +104,8 @@ class World {
   virtual std::string path(const std::string& name) const = 0;
 
   bool exists(const std::string& path) { return storage().exists(path); }
+  /// The files that hold the data of what was written as `path`: itself, or its parts.
+  std::vector<std::string> data_files(const std::string& path);
   std::vector<std::byte> bytes_of(const std::string& path);
   void put_bytes(const std::string& path, const std::vector<std::byte>& bytes);
 
