@@ -1,5 +1,5 @@
-# Sets SLUICE_HAS_FORTRAN where the Fortran module can be built, else SLUICE_NO_FORTRAN says why not.
-# To be included from the root: languages are enabled for the folders below.
+# Sets SLUICE_HAS_FORTRAN where the Fortran module can be built, else SLUICE_NO_FORTRAN says why
+# not. To be included from the root: languages are enabled for the folders below.
 set(SLUICE_HAS_FORTRAN FALSE)
 if(NOT SLUICE_FORTRAN)
   set(SLUICE_NO_FORTRAN "not built: SLUICE_FORTRAN=OFF")

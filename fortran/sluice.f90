@@ -20,7 +20,8 @@
 ! as the boolean that h5py has; of text, blanks at the end are not kept. Data that was put must stay
 ! unchanged until end_step (outside steps: flush or close) has returned: sections with strides,
 ! text, logicals of more than one byte and scalars are copied at once, dense arrays are not, so do
-! not put expressions or function results (gfortran hands on text that is no variable as a byte). Shapes, starts and ids are 32-bit or 64-bit integers.
+! not put expressions or function results. (Text that is no variable is handed on by gfortran as a
+! byte, which is refused.) Shapes, starts and ids are 32-bit or 64-bit integers.
 !
 ! Errors. Every procedure has optional `stat` (0, or the code in sluice.h) and `errmsg`. Without
 ! stat an error stops the program with the message. What one rank meets in a collective call, all
@@ -45,18 +46,6 @@ module sluice
     sluice_real32 = 9, sluice_real64 = 10, sluice_complex32 = 11, sluice_complex64 = 12, &
     sluice_logical = 13
   public :: sluice_character, sluice_file, sluice_ticket, sluice_version
-
-  !> A receipt of a commit, which may be asked after its file is closed.
-  type :: sluice_ticket
-    private
-    integer(int64) :: number = 0
-    type(c_ptr) :: handle = c_null_ptr
-  contains
-    procedure, public :: step => ticket_step
-    procedure, public :: durable => ticket_durable
-    procedure, public :: wait => ticket_wait
-    procedure, public :: free => ticket_free
-  end type sluice_ticket
 
   !> An open file. Copies of it share the file; it is closed once.
   type :: sluice_file
@@ -476,35 +465,6 @@ contains
     class(sluice_file), intent(in) :: self
     is_open = c_associated(self%handle)
   end function
-
-  integer function ticket_step(self)
-    class(sluice_ticket), intent(in) :: self
-    ticket_step = int(self%number)
-  end function
-
-  logical function ticket_durable(self)
-    class(sluice_ticket), intent(in) :: self
-    integer(c_int32_t) :: yes
-    ticket_durable = .false.
-    if (c_ticket_durable(self%handle, yes) == 0) ticket_durable = yes /= 0
-  end function
-
-  !> Until it will not become more durable.
-  subroutine ticket_wait(self, stat, errmsg)
-    class(sluice_ticket), intent(in) :: self
-    integer, intent(out), optional :: stat
-    character(len=*), intent(inout), optional :: errmsg
-    integer(c_int) :: code
-    code = c_ticket_wait(self%handle)
-    if (present(stat)) stat = 0
-    if (code /= 0) call fail(code, f_text(c_last_error(c_null_ptr)), stat, errmsg)
-  end subroutine
-
-  subroutine ticket_free(self)
-    class(sluice_ticket), intent(inout) :: self
-    if (c_associated(self%handle)) call c_ticket_free(self%handle)
-    self%handle = c_null_ptr
-  end subroutine
 
   ! -- inside --
 

@@ -1,13 +1,54 @@
-! Texts and errors between Fortran and C. For the module sluice only.
+! Receipts, and texts and errors between Fortran and C. For the module sluice only.
 module sluice_support
   use, intrinsic :: iso_c_binding
+  use, intrinsic :: iso_fortran_env, only: int64
   use sluice_c
   implicit none
   public
 
   integer(c_int), parameter :: invalid_argument = 10, wrong_state = 19, not_found = 20
 
+  !> A receipt of a commit, which may be asked after its file is closed.
+  type :: sluice_ticket
+    integer(int64) :: number = 0
+    type(c_ptr) :: handle = c_null_ptr
+  contains
+    procedure, public :: step => ticket_step
+    procedure, public :: durable => ticket_durable
+    procedure, public :: wait => ticket_wait
+    procedure, public :: free => ticket_free
+  end type sluice_ticket
+
 contains
+
+  integer function ticket_step(self)
+    class(sluice_ticket), intent(in) :: self
+    ticket_step = int(self%number)
+  end function
+
+  logical function ticket_durable(self)
+    class(sluice_ticket), intent(in) :: self
+    integer(c_int32_t) :: yes
+    ticket_durable = .false.
+    if (c_ticket_durable(self%handle, yes) == 0) ticket_durable = yes /= 0
+  end function
+
+  !> Until it will not become more durable.
+  subroutine ticket_wait(self, stat, errmsg)
+    class(sluice_ticket), intent(in) :: self
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    integer(c_int) :: code
+    code = c_ticket_wait(self%handle)
+    if (present(stat)) stat = 0
+    if (code /= 0) call fail(code, f_text(c_last_error(c_null_ptr)), stat, errmsg)
+  end subroutine
+
+  subroutine ticket_free(self)
+    class(sluice_ticket), intent(inout) :: self
+    if (c_associated(self%handle)) call c_ticket_free(self%handle)
+    self%handle = c_null_ptr
+  end subroutine
 
   !> Ended by NUL, as C has it; blanks at the end go.
   pure function c_text(text) result(chars)
