@@ -1,5 +1,5 @@
-"""Heat spreads over a plate, on any number of ranks. heat.py FILE [FROM]: writes every step to FILE;
-goes on from the last step of FROM. heat.cpp, heat.c and heat.f90 write the same file."""
+"""Heat spreads over a plate, on any number of ranks. heat.py FILE [FROM]: writes every step to
+FILE; goes on from the last step of FROM. heat.cpp, heat.c and heat.f90 write the same file."""
 
 import sys
 

@@ -144,22 +144,6 @@ int sluice_fortran_put(sluice_file* file, struct name_cache* cache, const char* 
   return refused != SLUICE_OK ? refused : code;
 }
 
-/* One element at start; of a type that needs no packing. */
-int sluice_fortran_put_value(sluice_file* file, struct name_cache* cache, const char* name,
-                             int length, sluice_type type, const void* value, int starts,
-                             const int64_t* start);
-int sluice_fortran_put_value(sluice_file* file, struct name_cache* cache, const char* name,
-                             int length, sluice_type type, const void* value, int starts,
-                             const int64_t* start) {
-  int64_t at[most_dimensions];
-  sluice_variable variable = no_variable;
-  const int refused = find(file, cache, name, length, &variable);
-  if (starts > most_dimensions) starts = most_dimensions; /* refused for its rank */
-  for (int i = 0; i < starts; ++i) at[i] = start[starts - 1 - i] - 1;
-  const int code = sluice_put_value(file, variable, type, value, starts, at);
-  return refused != SLUICE_OK ? refused : code;
-}
-
 int sluice_fortran_get(sluice_file* file, struct name_cache* cache, const char* name, int length,
                        const CFI_cdesc_t* data, int starts, const int64_t* start, int64_t step,
                        int32_t allow_overflow);

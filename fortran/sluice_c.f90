@@ -226,17 +226,6 @@ module sluice_c
       integer(c_int64_t), intent(in) :: start(*)
       integer(c_int32_t), value :: allow_overflow
     end function
-    integer(c_int) function c_put_value(file, cache, name, length, type, data, starts, start) &
-        bind(c, name="sluice_fortran_put_value")
-      import
-      type(c_ptr), value :: file
-      type(name_cache), intent(inout) :: cache
-      character(kind=c_char), intent(in) :: name(*)
-      integer(c_int), value :: length, starts
-      integer(c_int32_t), value :: type
-      type(*), intent(in) :: data
-      integer(c_int64_t), intent(in) :: start(*)
-    end function
     integer(c_int) function c_get(file, cache, name, length, data, starts, start, step, &
         allow_overflow) bind(c, name="sluice_fortran_get")
       import

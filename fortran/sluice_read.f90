@@ -20,7 +20,11 @@ contains
   end procedure
 
   module procedure get_32
-    call get_64(self, name, data, int(start, int64), step, allow_overflow, stat, errmsg)
+    integer(int64) :: wide(most_dimensions)
+    integer :: dimensions
+    dimensions = min(size(start), most_dimensions)
+    wide(:dimensions) = start(:dimensions)
+    call get_64(self, name, data, wide(:dimensions), step, allow_overflow, stat, errmsg)
   end procedure
 
   module procedure get_rows_64

@@ -6,6 +6,8 @@ module sluice_support
   implicit none
   public
 
+  !> More than a variable has.
+  integer, parameter :: most_dimensions = 15
   integer(c_int), parameter :: invalid_argument = 10, wrong_state = 19, not_found = 20
 
   !> A receipt of a commit, which may be asked after its file is closed.

@@ -111,7 +111,12 @@ contains
   end procedure
 
   module procedure put_32
-    call put_64(self, name, data, int(start, int64), allow_overflow, stat, errmsg)
+    integer(int64) :: wide(most_dimensions) ! not by int(start, int64), which allocates
+    integer :: dimensions
+    dimensions = min(size(start), most_dimensions)
+    wide(:dimensions) = start(:dimensions)
+    call report(self%handle, self%path, c_put(self%handle, self%cache, name, len(name), data, &
+      dimensions, wide, flag(allow_overflow)), stat, errmsg)
   end procedure
 
   module procedure put_rows_64

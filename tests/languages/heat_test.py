@@ -1,5 +1,5 @@
 """heat_test.py SLUICE HEAT...: every HEAT (a program or a Python script) writes the same file on 4
-ranks, says `sluice diff` and says h5diff, and so does every one that goes on from another's file."""
+ranks, says `sluice diff` and says h5diff, and so does every one that goes on from another's."""
 
 import itertools
 import os
