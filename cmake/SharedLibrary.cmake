@@ -25,9 +25,11 @@ set_target_properties(sluice PROPERTIES
   LINKER_LANGUAGE CXX
   LINK_DEPENDS ${CMAKE_SOURCE_DIR}/src/api/sluice.map)
 target_include_directories(sluice PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>)
+# Which of MPI's interfaces a program needs is its own choice once the library is installed: see
+# SluiceConfig.cmake.
 target_link_libraries(sluice
-  PUBLIC MPI::MPI_CXX
-  PRIVATE PkgConfig::XXHASH Threads::Threads ${CMAKE_DL_LIBS} sluice_flags)
+  INTERFACE $<BUILD_INTERFACE:MPI::MPI_CXX>
+  PRIVATE MPI::MPI_CXX PkgConfig::XXHASH Threads::Threads ${CMAKE_DL_LIBS} sluice_flags)
 if(NOT SLUICE_HDF5_FILE)
   target_link_libraries(sluice PRIVATE PkgConfig::HDF5)
 endif()

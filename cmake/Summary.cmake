@@ -38,7 +38,7 @@ else()
 endif()
 
 set(command "no")
-if(EXISTS ${CMAKE_SOURCE_DIR}/cli/CMakeLists.txt)
+if(TARGET sluice_cli)
   set(command "yes")
 endif()
 string(REPLACE ";" " " apps "${SLUICE_APPS}")
