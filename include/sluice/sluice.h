@@ -143,8 +143,9 @@ typedef int32_t sluice_variable;
 
 /* "1.2.3" */
 SLUICE_API const char* sluice_version(void);
-/* What MPI_Get_library_version says of the MPI that this library was linked to. Works before
- * MPI_Init. Communicators of another MPI must not be handed in. */
+/* What MPI_Get_library_version says of the MPI that this library was built for (where the program
+ * has put another MPI in its place: name and version of the right one). Works before MPI_Init.
+ * Communicators of another MPI must not be handed in. */
 SLUICE_API const char* sluice_mpi_library(void);
 /* "out_of_bounds" for SLUICE_ERROR_OUT_OF_BOUNDS; "unknown" for numbers it does not know. */
 SLUICE_API const char* sluice_code_name(int code);

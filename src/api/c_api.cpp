@@ -20,6 +20,26 @@ using namespace sluice::c_api;  // NOLINT: C functions belong to no namespace
 #error "the build defines SLUICE_VERSION"
 #endif
 
+#define SLUICE_TEXT(x) #x
+#define SLUICE_DIGITS(x) SLUICE_TEXT(x)
+
+namespace {
+
+/// The MPI whose header this file is compiled with.
+#if defined(OPEN_MPI)
+constexpr bool compiled_for_open_mpi = true;
+constexpr const char* compiled_for =
+    "Open MPI v" SLUICE_DIGITS(OMPI_MAJOR_VERSION) "." SLUICE_DIGITS(OMPI_MINOR_VERSION);
+#elif defined(MPICH_VERSION)
+constexpr bool compiled_for_open_mpi = false;
+constexpr const char* compiled_for = "MPICH Version: " MPICH_VERSION;
+#else
+constexpr bool compiled_for_open_mpi = false;
+constexpr const char* compiled_for = "an MPI that is neither Open MPI nor MPICH";
+#endif
+
+}  // namespace
+
 const char* sluice_version(void) { return SLUICE_VERSION; }
 
 const char* sluice_mpi_library(void) {
@@ -27,7 +47,10 @@ const char* sluice_mpi_library(void) {
     std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> room{};
     int length = 0;
     MPI_Get_library_version(room.data(), &length);
-    return std::string(room.data(), static_cast<std::size_t>(length));
+    const std::string said(room.data(), static_cast<std::size_t>(length));
+    // A program that shows another MPI to all its libraries answers in this one's place.
+    const bool is_open_mpi = said.find("Open MPI") != std::string::npos;
+    return is_open_mpi == compiled_for_open_mpi ? said : std::string(compiled_for);
   }();
   return text.c_str();
 }
