@@ -5,12 +5,17 @@
 
 namespace sluice::bench {
 
-Values StepTimes::finish() {
+std::vector<double> StepTimes::seconds() const {
   const auto skipped = std::min<std::size_t>(warm_up_, seconds_.size());
   std::vector<double> steps(seconds_.begin() + static_cast<std::ptrdiff_t>(skipped),
                             seconds_.end());
   MPI_Allreduce(MPI_IN_PLACE, steps.data(), static_cast<int>(steps.size()), MPI_DOUBLE, MPI_MAX,
                 comm_);
+  return steps;
+}
+
+Values StepTimes::finish() {
+  std::vector<double> steps = seconds();
   std::sort(steps.begin(), steps.end());
   const auto quantile = [&](double q) {
     if (steps.empty()) return 0.0;

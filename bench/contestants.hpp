@@ -3,8 +3,14 @@
 // Names are <case>/<contestant>. Jobs of the case `write` have path, mib (MiB a rank) and verify
 // (0 or 1), and answer with the marks create_s, write_s, sync_s and close_s in seconds since the
 // barrier. Jobs of the case `step` have path, variables, elements (a rank and variable), steps and
-// warm_up, and answer with the quantiles of StepTimes.
+// warm_up, and answer with the quantiles of StepTimes; pause_ms is what the ranks sleep before each
+// step, as a simulation computes, and verify (0 or 1) reads the first step back. Jobs of the case
+// `history` have path, variables, elements, steps and bucket, and answer with median<i>_s and
+// bytes<i>: of the i-th bucket of steps the median time and the mean growth of the file.
 #pragma once
+
+#include <chrono>
+#include <thread>
 
 #include "common.hpp"
 
@@ -12,13 +18,14 @@ namespace sluice::bench {
 
 /// write/bare, strategies/bare: direct I/O without any format, each rank one run. step/bare: one
 /// small pwrite a variable, one barrier.
+/// step/bytes-sync: the bytes of a step into preallocated space, and one fdatasync for all ranks.
 void add_bare(Contestants& contestants);
 /// write/mpiio: MPI_File_write_at_all.
 void add_mpiio(Contestants& contestants);
 /// write/phdf5-collective, write/phdf5-independent, step/phdf5-collective: parallel HDF5.
 void add_phdf5(Contestants& contestants);
-/// write/sluice and step/sluice; further keys: strategy, storage, durability, check, checksum,
-/// budget_mib, stripe_kib.
+/// write/sluice, step/sluice and history/sluice; further keys: strategy, storage, durability,
+/// check, checksum, budget_mib, stripe_kib.
 void add_sluice(Contestants& contestants);
 
 /// strategies/phdf5-collective, -independent; keys pattern and mib as for all of this case
@@ -41,10 +48,13 @@ void add_index(Contestants& contestants);
 /// Durations of many steps. add() is local, finish() collective.
 class StepTimes {
  public:
-  StepTimes(MPI_Comm comm, std::uint64_t warm_up) : comm_(comm), warm_up_(warm_up) {}
-  /// Runs one step between a barrier and the last rank's return, and notes how long it took.
+  StepTimes(MPI_Comm comm, std::uint64_t warm_up, std::uint64_t pause_ms = 0)
+      : comm_(comm), warm_up_(warm_up), pause_(pause_ms) {}
+  /// Runs one step between a barrier and the last rank's return, and notes how long it took. The
+  /// pause before it is not part of that.
   template <class Body>
   void time(Body&& body) {
+    if (pause_.count() > 0) std::this_thread::sleep_for(pause_);
     MPI_Barrier(comm_);
     const double start_s = MPI_Wtime();
     body();
@@ -53,10 +63,13 @@ class StepTimes {
   /// median_s, p10_s, p90_s and max_s over the steps after the warm-up, each step as long as on
   /// its slowest rank.
   Values finish();
+  /// The steps after the warm-up, in order, each as long as on its slowest rank. Collective.
+  std::vector<double> seconds() const;
 
  private:
   MPI_Comm comm_;
   std::uint64_t warm_up_;
+  std::chrono::milliseconds pause_;
   std::vector<double> seconds_;
 };
 

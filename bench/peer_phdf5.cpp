@@ -123,7 +123,7 @@ Values step_phdf5(World& world, const Job& job) {
     datasets.push_back(
         create_dataset(file, "field" + std::to_string(v), true, 0, data.size(), total));
   }
-  StepTimes times(world.comm(), job.number("warm_up"));
+  StepTimes times(world.comm(), job.number("warm_up"), job.number("pause_ms", 0));
   for (std::uint64_t s = 0; s < steps; ++s) {
     times.time([&] {
       const std::array<hsize_t, 2> extent{s + 1, total};
@@ -137,6 +137,7 @@ Values step_phdf5(World& world, const Job& job) {
   }
   for (const hid_t dataset : datasets) H5Dclose(dataset);
   checked(H5Fclose(file), "H5Fclose");
+  if (job.number("verify", 0)) verify_hdf5(world, path, "field0", data.size());
   return times.finish();
 }
 

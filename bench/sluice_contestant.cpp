@@ -1,4 +1,6 @@
 // Sluice as a contestant, through its public interface alone.
+#include <algorithm>
+#include <filesystem>
 #include <stdexcept>
 
 #include "contestants.hpp"
@@ -81,7 +83,7 @@ Values step_sluice(World& world, const Job& job) {
         file.define<double>("field" + std::to_string(v), {elements * ranks}, {.steps = true}));
   }
   const Selection mine{.start = {elements * rank}, .count = {elements}};
-  StepTimes times(world.comm(), job.number("warm_up"));
+  StepTimes times(world.comm(), job.number("warm_up"), job.number("pause_ms", 0));
   double put_s = 0;
   for (std::uint64_t s = 0; s < steps; ++s) {
     times.time([&] {
@@ -93,6 +95,7 @@ Values step_sluice(World& world, const Job& job) {
     });
   }
   file.close();
+  if (job.number("verify", 0)) verify_hdf5(world, path, "field0", elements);
   Values values = times.finish();
   // The local half of a step; the rest is end(). Mean of the slowest rank.
   MPI_Allreduce(MPI_IN_PLACE, &put_s, 1, MPI_DOUBLE, MPI_MAX, world.comm());
@@ -100,11 +103,62 @@ Values step_sluice(World& world, const Job& job) {
   return values;
 }
 
+/// Of every bucket of steps: the median time, and the mean growth of the file in bytes.
+Values history_of(const std::vector<double>& seconds, const std::vector<std::uint64_t>& sizes,
+                  std::size_t bucket) {
+  Values values;
+  for (std::size_t i = 0; (i + 1) * bucket <= seconds.size(); ++i) {
+    const auto first = seconds.begin() + static_cast<std::ptrdiff_t>(i * bucket);
+    std::vector<double> part(first, first + static_cast<std::ptrdiff_t>(bucket));
+    std::nth_element(part.begin(), part.begin() + static_cast<std::ptrdiff_t>(bucket / 2),
+                     part.end());
+    const std::string number = std::to_string(i);
+    values.emplace_back("median" + number + "_s", part[bucket / 2]);
+    values.emplace_back("bytes" + number,
+                        static_cast<double>(sizes[i + 1] - sizes[i]) / static_cast<double>(bucket));
+  }
+  return values;
+}
+
+Values history_sluice(World& world, const Job& job) {
+  const std::string path = job.text("path");
+  const std::uint64_t steps = job.number("steps");
+  const std::uint64_t bucket = job.number("bucket");
+  const std::uint64_t elements = job.number("elements");
+  const auto data = world.data(elements);
+  const auto rank = static_cast<std::uint64_t>(world.rank());
+  start_afresh(world, path);
+
+  File file(world.comm(), path, Mode::create, options_of(job));
+  std::vector<Variable> fields;
+  for (std::uint64_t v = 0; v < job.number("variables"); ++v) {
+    fields.push_back(file.define<double>("field" + std::to_string(v),
+                                         {elements * static_cast<std::uint64_t>(world.ranks())},
+                                         {.steps = true}));
+  }
+  StepTimes times(world.comm(), 1);  // the first step makes the file
+  std::vector<std::uint64_t> sizes;
+  for (std::uint64_t s = 0; s <= steps; ++s) {
+    times.time([&] {
+      Step step = file.begin_step({.time = static_cast<double>(s)});
+      for (const Variable field : fields) {
+        step.put(field, data.data(), {.start = {elements * rank}, .count = {elements}});
+      }
+      step.end();
+    });
+    if (s % bucket == 0) sizes.push_back(std::filesystem::file_size(path));
+  }
+  file.close();
+  if (job.number("verify", 0)) verify_hdf5(world, path, "field0", elements);
+  return history_of(times.seconds(), sizes, bucket);
+}
+
 }  // namespace
 
 void add_sluice(Contestants& contestants) {
   contestants["write/sluice"] = write_sluice;
   contestants["step/sluice"] = step_sluice;
+  contestants["history/sluice"] = history_sluice;
 }
 
 }  // namespace sluice::bench

@@ -7,11 +7,24 @@ import os
 import signal
 import sys
 
-from . import host, index, measure, read, report, step, strategies, write
+from . import (
+    durability,
+    history,
+    host,
+    index,
+    measure,
+    read,
+    report,
+    step,
+    strategies,
+    write,
+)
 from .cases import at_least
 from .program import ProgramError
 
-CASES = {case.NAME: case for case in (write, step, strategies, read, index)}
+CASES = {
+    case.NAME: case for case in (write, step, strategies, read, index, durability, history)
+}
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 RESULTS = os.path.join(REPOSITORY, "build", "bench")  # also the build folder of ./dev bench
 FORMAT = 1  # of the JSON
@@ -42,7 +55,10 @@ def _parser():
         sub.add_argument("--on", metavar="DIR", help="where the files go (default: the results')")
         sub.add_argument("--only", type=_words, metavar="A,B", help="these contestants alone")
         sub.add_argument(
-            "--strategies", type=_words, default=["shared", "serial"], help="Sluice's, by comma"
+            "--strategies",
+            type=_words,
+            default=getattr(case, "STRATEGIES", ["shared", "serial"]),
+            help="Sluice's, by comma",
         )
         sub.add_argument(
             "--set",
@@ -146,7 +162,8 @@ def main(arguments=None):
         document = _document(case, contestants, executables, absent, options)
         stem = f"{case.NAME}-{document['date']}"
         written = [report.write_json(document, options.results, stem)]
-        written.append(report.plot(case, document, options.results, stem, REPOSITORY))
+        plot = getattr(case, "plot", report.plot)
+        written.append(plot(case, document, options.results, stem, REPOSITORY))
     except (ProgramError, OSError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1

@@ -1,4 +1,6 @@
-"""Rounds of all contestants, interleaved: A B C D A B C D ..."""
+"""Rounds of all contestants, interleaved, every other one backwards: A B C D D C B A ...
+
+So none always follows the same other, whose removed file the disk may still be busy with."""
 
 import contextlib
 import os
@@ -77,7 +79,8 @@ def rounds(case, contestants, executables, options):
         for turn in range(total):
             number = turn + 1 - options.warm_up
             round_name = f"round {number}" if number > 0 else "warm-up"
-            for index, contestant in enumerate(contestants):
+            order = list(enumerate(contestants))
+            for index, contestant in order if turn % 2 == 0 else reversed(order):
                 progress.next(f"{round_name}: {contestant.group} {contestant.name}")
                 last = {"verify": int(turn == total - 1)}
                 values = programs[contestant.process].run(

@@ -81,7 +81,7 @@ def write_json(document, folder, stem):
     return path
 
 
-def _pyplot(repository):
+def pyplot_of(repository):
     """matplotlib's pyplot from this Python or the project's .venv, None where there is none."""
     sys.path += glob.glob(os.path.join(repository, ".venv", "lib", "python3*", "site-packages"))
     try:
@@ -96,7 +96,7 @@ def _pyplot(repository):
 
 def plot(case, document, folder, stem, repository):
     """A bar a contestant, its whisker from min to max; returns the path, or None."""
-    pyplot = _pyplot(repository)
+    pyplot = pyplot_of(repository)
     if pyplot is None:
         return None
     rows = document["result"]["contestants"]

@@ -85,6 +85,25 @@ class Run(unittest.TestCase):
                 self.assertLessEqual(values["median_s"], values["p90_s"])
         self.assertTrue(any("16 variables" in line for line in document["remarks"]))
 
+    def test_durability(self):
+        document = self.measured(
+            "durability", "--kib", "1024,64", "--rounds", "1", "--warm-up", "0", "--pause-ms", "0"
+        )
+        rows = {(row["name"], row["group"]) for row in document["result"]["contestants"]}
+        for level in ("step", "close", "none"):
+            self.assertIn((f"sluice-shared-{level}", "2 x 64 KiB"), rows)
+        self.assertIn(("bytes+fdatasync", "2 x 1024 KiB"), rows)
+
+    def test_history(self):
+        document = self.measured(
+            "history", "--steps", "200", "--rounds", "1", "--warm-up", "0", "--elements", "512"
+        )
+        for row in document["result"]["contestants"]:
+            self.assertEqual(row["parameters"]["bucket"], 2)
+            growth = [row["samples"][0][f"bytes{i}"] for i in range(100)]
+            self.assertGreaterEqual(min(growth), 2 * 4 * 512 * 8)
+        self.assertEqual(len([r for r in document["remarks"] if "no growth" in r]), 2)
+
     def test_table(self):
         done = self.run_bench("write", "--mib", "1", "--rounds", "1", "--only", PEERS)
         self.assertEqual(done.returncode, 0, done.stderr)
