@@ -1,5 +1,6 @@
 // What a caller can do wrong: the code, what the text names, and that every rank hears the same.
 #include <cmath>
+#include <complex>
 
 #include "support/values.hpp"
 #include "support/world.hpp"
@@ -198,6 +199,38 @@ SLUICE_BEHAVIOUR(errors, calls_in_the_wrong_state) {
     EXPECT_EQ(code_of([&] { in.steps(); }), Code::wrong_state);
     EXPECT_EQ(code_of([&] { in.close(); }), Code::wrong_state);
   });
+}
+
+SLUICE_BEHAVIOUR(errors, a_variable_before_its_definition) {
+  const std::string path = world.path("undefined.h5");
+  for (const Variable v : {Variable(), Variable(0)}) {
+    expect_same_error(world.run_catching([&](Rank& rank) {
+      File out = rank.open(path, Mode::write);
+      Step step = out.begin_step();
+      if (rank.is(1)) {
+        step.put(v, zeros);
+      }
+      step.end();
+    }),
+                      Code::invalid_argument, {"was not defined", path});
+  }
+  EXPECT_FALSE(world.exists(path));
+}
+
+SLUICE_BEHAVIOUR(errors, memory_of_a_type_that_the_variable_cannot_take) {
+  const std::string path = world.path("type.h5");
+  const std::complex<double> data[36] = {};
+  expect_same_error(world.run_catching([&](Rank& rank) {
+    File out = rank.open(path, Mode::write);
+    const Variable v = out.define<double>("spins", shape, {.steps = true});
+    Step step = out.begin_step();
+    if (rank.is(1)) {
+      step.put(v, data);
+    }
+    step.end();
+  }),
+                    Code::type_mismatch, {"spins", "complex128", "float64", path});
+  EXPECT_FALSE(world.exists(path));
 }
 
 SLUICE_BEHAVIOUR(errors, a_stepped_variable_put_outside_a_step) {

@@ -65,7 +65,9 @@ contains
       integer :: a, b
     end type
     type(of_the_program) :: unknown(3)
+    character(len=2000) :: long(1, 2) ! longer than the message's room
     unknown = of_the_program(1, 2)
+    long = "text"
     select case (which)
     case (1) ! wrong rank of array
       call out%put("x", x(:, 1), start=[1], stat=code, errmsg=message)
@@ -79,6 +81,8 @@ contains
     case (4) ! wrong type
       call out%put("x", reshape(["a", "b"], [1, 2]), start=[1, 1], stat=code, errmsg=message)
       call expect(mismatch, "string[1]")
+      call out%put("x", long, start=[1, 1], stat=code, errmsg=message)
+      call expect(mismatch, "string[2000]")
     case (5)
       call out%put("flat", unknown, stat=code, errmsg=message)
       call expect(mismatch, "put flat: the data is of a type that files do not have")

@@ -119,7 +119,7 @@ contains
   end subroutine
 
   subroutine write_file()
-    type(sluice_file) :: out
+    type(sluice_file) :: out, follower
     real(real64) :: x(3, n), ghosted(3, n + 2)
     complex(real32) :: z(n)
     integer(int16) :: small(n)
@@ -140,7 +140,11 @@ contains
       call require(durable .and. ticket%durable(), "a step is durable")
       call require(ticket%step() == step, "steps count from 1")
       call ticket%free()
+      if (step == 1) call follower%open(path, "r")
+      call follower%refresh()
+      call require(follower%steps() == step, "refresh shows the step that has ended")
     end do
+    call follower%close()
     call out%close()
     call require(.not. out%is_open(), "a file is closed after close")
   end subroutine
@@ -239,12 +243,11 @@ contains
     call in%close()
   end subroutine
 
-  !> Without a communicator; and refresh, of a file to which nobody adds.
+  !> Without a communicator.
   subroutine read_alone()
     type(sluice_file) :: in
     integer :: small(rows), i
     call in%open(path, "r")
-    call in%refresh()
     call require(in%steps() == 4, "four steps")
     call in%get("small", small)
     call require(all(small == [(mod(i, 1000), i=1, rows)]), "small integers")
