@@ -121,7 +121,12 @@ void add_run(CLI::App& app, Options& o) {
   group.add("--every", "N", o.every, "steps between two outputs")
       ->check(CLI::Range(1U, 4294967295U).description(""));
   group.add("--output", "FILE", o.output, "HDF5 file of coordinates and spins");
-  group.add("--strategy", "NAME", o.strategy, "who writes: serial, shared or auto");
+  group.add("--strategy", "NAME", o.strategy,
+            "who writes: serial, shared, collective, file-per-process, file-per-node or auto");
+  group
+      .bare("--writers", "N", o.writers,
+            "ranks that write (collective) or files (file-per-node) [the nodes]")
+      ->check(CLI::Range(1, 1 << 30).description(""));
   app.add_flag("--digest", o.digest, "end with a digest of the last spins, to compare runs")
       ->group("The run");
 }

@@ -29,6 +29,7 @@ struct Options {
   std::uint32_t every = 100;
   std::string output = "spins.h5";
   std::string strategy = "auto";
+  int writers = 0;  ///< 0: Sluice's choice
   bool digest = false;
 };
 

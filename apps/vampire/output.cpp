@@ -9,7 +9,8 @@ Output::Output(MPI_Comm comm, const Sample& sample, const Options& options)
       began_s_(MPI_Wtime()),
       id_(sample.atoms.id),
       total_(sample.total),
-      file_(comm, options.output, sluice::Mode::write, {.strategy = options.strategy}) {
+      file_(comm, options.output, sluice::Mode::write,
+            {.strategy = options.strategy, .writers = options.writers}) {
   const bool scattered = !id_.empty() && id_.back() - id_.front() + 1 != id_.size();
   contiguous_ = reduce(comm, std::int64_t{scattered}, MPI_MAX) == 0;
   const auto coordinates = file_.define<double>(
