@@ -10,7 +10,7 @@ METRICS                   the columns: {name: Metric}
 value(metric, contestant, values, options)
                           a metric of one measurement, None where the contestant has none
 remarks(result, options)  lines under the table: goals met or not, what was unusual
-SHOWS_RATIOS              optional: False where a table of every ratio would be too long (JSON has it)
+SHOWS_RATIOS              False where a table of every ratio would be too long; optional
 STRATEGIES                Sluice's, unless told; optional
 plot(case, document, folder, stem, repository)
                           instead of report.plot; optional

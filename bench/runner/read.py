@@ -18,10 +18,14 @@ def contestants(options):
     for pattern in PATTERNS:
         common = {"mib": options.mib, "pattern": pattern}
         found.append(Contestant("bare", "bench_sluice", "read/bare", common, pattern))
-        for name, more in (("", {}), ("-1-reader", {"readers": 1}), ("-unchecked", {"checksum": 0})):
+        for name, more in (
+            ("sluice", {}),
+            ("sluice-1-reader", {"readers": 1}),
+            ("sluice-unchecked", {"checksum": 0}),
+        ):
             parameters = common | more
             found.append(
-                Contestant(f"sluice{name}", "bench_sluice", "read/sluice", parameters, pattern, True)
+                Contestant(name, "bench_sluice", "read/sluice", parameters, pattern, True)
             )
     return found
 
@@ -32,7 +36,7 @@ def file_bytes(options):
 
 def caption(options):
     return (
-        f"{options.ranks} ranks x {options.mib} MiB of doubles, written as slabs and read back cold: "
+        f"{options.ranks} ranks x {options.mib} MiB of doubles, written as slabs and read cold: "
         "POSIX_FADV_DONTNEED first, and mincore says that nothing is left in memory. contiguous: "
         "every rank its slab. pencils: every rank a part of every row, runs of 1 KiB on 4 ranks. "
         "Time: from a barrier until the last rank has opened the file and has its values. Bare: "

@@ -62,7 +62,7 @@ Override take_one(const toml::key& key, const toml::node& value, const std::stri
                   const std::string& from) {
   const std::string where = place(file, value);
   const Option& option = known_option(key.str(), where);
-  const Override found{option.name, text_of(value, where), from};
+  Override found{option.name, text_of(value, where), from};
   try {
     Options scratch;
     option.set(scratch, found.value);

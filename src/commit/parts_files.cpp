@@ -17,12 +17,9 @@ using layout::Part;
 using layout::PartSet;
 
 std::string parts_folder(const std::string& path, const std::string& parts_dir) {
-  const std::string beside = path + ".parts";
-  if (parts_dir.empty()) {
-    return beside;
-  }
-  using std::filesystem::path;
-  return (path(parts_dir) / path(beside).filename()).string();
+  const std::filesystem::path beside = path + ".parts";
+  return parts_dir.empty() ? beside.string()
+                           : (std::filesystem::path(parts_dir) / beside.filename()).string();
 }
 
 std::string part_file(const std::string& folder, std::uint64_t number, const std::string& path) {

@@ -1,6 +1,7 @@
 #include "commit/verify_parts.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "exec/agree.hpp"
@@ -91,8 +92,8 @@ void PartsVerifier::check_times() {
                false);
     for (std::uint64_t step = 0; step < input_.steps() && transport_.rank() == 0; ++step) {
       const double told = input_.time(step);
-      const bool is_same =
-          step < times.size() && std::memcmp(&times[step], &told, sizeof told) == 0;
+      const bool is_same = step < times.size() && std::bit_cast<std::uint64_t>(times[step]) ==
+                                                      std::bit_cast<std::uint64_t>(told);
       if (!is_same) {
         mine_.findings.push_back(
             {0, definition.name, step, "", "is not the time that was committed"});
@@ -180,7 +181,8 @@ void PartsVerifier::add(const Verdict& verdict, std::size_t part) {
     mine_.findings.push_back(finding);
   }
   for (const std::string& uncovered : verdict.uncovered) {
-    mine_.uncovered.push_back(path + ": " + uncovered);
+    mine_.uncovered.push_back(path);
+    mine_.uncovered.back().append(": ").append(uncovered);
   }
   mine_.findings.resize(std::min(mine_.findings.size(), most_findings));
   mine_.uncovered.resize(std::min(mine_.uncovered.size(), most_findings));

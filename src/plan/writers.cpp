@@ -30,6 +30,7 @@ std::vector<int> spaced(const Topology& topology, const WriterChoice& choice, in
                                  of_ranks(topology));
   }
   std::vector<int> ranks;
+  ranks.reserve(static_cast<std::size_t>(writers));
   for (int i = 0; i < writers; ++i) {
     ranks.push_back(choice.first_writer + i * spacing);
   }

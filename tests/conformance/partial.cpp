@@ -177,22 +177,24 @@ SLUICE_BEHAVIOUR(partial, rows_left_out) {
       world.other_ranks());
 }
 
+/// A few short boxes far apart, of one rank each.
+std::vector<Box> spots(const Shape& shape, const Rank& rank) {
+  std::vector<Box> boxes;
+  for (std::uint64_t i = 0; i < 6; ++i) {
+    const std::uint64_t row = i == 5 ? shape[0] - 1 : mixed(i) % (shape[0] - 1);
+    if (rank.is(static_cast<int>(i))) {
+      boxes.push_back({{row, shape[1] - 40 - 10 * i}, {1, 40}});
+    }
+  }
+  return boxes;
+}
+
 SLUICE_BEHAVIOUR(partial, sparse_offsets_beyond_2_and_4_gib) {
   // More than 5 GiB of shape in two variables, a few KB of data: offsets, counts and sizes above
   // 2^31 and 2^32.
   const std::string path = world.path("sparse.h5");
   const Shape rows = {2700, 131072};  // 2.6 GiB of float64, contiguous
   const Shape tiled = {320, 1048576};
-  auto spots = [](const Shape& shape, const Rank& rank) {
-    std::vector<Box> boxes;
-    for (std::uint64_t i = 0; i < 6; ++i) {
-      const std::uint64_t row = i == 5 ? shape[0] - 1 : mixed(i) % (shape[0] - 1);
-      if (rank.is(static_cast<int>(i))) {
-        boxes.push_back({{row, shape[1] - 40 - 10 * i}, {1, 40}});
-      }
-    }
-    return boxes;
-  };
   world.run([&](Rank& rank) {
     Files out(world, rank, path, Mode::write);
     const Variable a = out.of("fixed").define<double>("fixed", rows, {.partial = true});

@@ -42,7 +42,7 @@ class NpyPlanner final : public Planner {
   std::vector<model::Definition> definitions_;  ///< none or one
   std::uint64_t steps_ = 0;
   bool is_placed_ = false;  ///< a fixed array: its data has been planned
-  bool must_fill_ = false;  ///< a fixed array that nobody put: the next commit places its fill value
+  bool must_fill_ = false;  ///< a fixed array that nobody put: the next commit fills it
   bool has_header_ = false;
   std::uint64_t committed_steps_ = 0;
   bool committed_placed_ = false;

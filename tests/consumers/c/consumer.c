@@ -3,12 +3,12 @@
 #include <stdio.h>
 
 #define EACH 1000
-#define CHECK(call)                                              \
-  do {                                                           \
-    if ((call) != SLUICE_OK) {                                   \
+#define CHECK(call)                                                \
+  do {                                                             \
+    if ((call) != SLUICE_OK) {                                     \
       fprintf(stderr, "%s: %s\n", #call, sluice_last_error(NULL)); \
-      return 1;                                                  \
-    }                                                            \
+      return 1;                                                    \
+    }                                                              \
   } while (0)
 
 static double value(int rank, int i, int step) { return rank * 1e6 + i + step * 0.5; }
