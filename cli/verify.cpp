@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "commit/latest_good.hpp"
 #include "help.hpp"
 #include "progress.hpp"
 #include "session.hpp"
@@ -23,6 +24,7 @@ using commit::Verdict;
 struct VerifyOptions {
   std::vector<std::string> files;
   bool json = false;
+  bool latest_good = false;
 };
 
 /// Where the file ends this list in the text; --json has all that the verdict has.
@@ -167,6 +169,35 @@ int graver(int a, int b) {
   return weight(a) >= weight(b) ? a : b;
 }
 
+/// The newest good step of each file: a line, or an object, each.
+int find_latest_good(const Context& context, const VerifyOptions& options) {
+  int code = fine;
+  Json all = Json::array();
+  for (const std::string& path : options.files) {
+    std::vector<std::string> damaged;
+    const auto good = commit::latest_good(context.transport, context.storage, path,
+                                          [&](std::uint64_t, const std::string& why) {
+                                            if (!why.empty()) {
+                                              damaged.push_back(why);
+                                            }
+                                          });
+    code = graver(code, good ? fine : differs);
+    all.push_back(
+        {{"file", path}, {"latest_good", good ? Json(*good) : Json()}, {"damaged", damaged}});
+    if (!options.json && context.is_root()) {
+      for (const std::string& why : damaged) {
+        fmt::print(stderr, "sluice: {}\n", printable(why));
+      }
+      fmt::print("{}: {}\n", printable(path),
+                 good ? fmt::format("step {} is good", *good) : "no step is good");
+    }
+  }
+  if (options.json && context.is_root()) {
+    fmt::print("{}\n", all.dump(2, ' ', false, Json::error_handler_t::replace));
+  }
+  return code;
+}
+
 int verify(const Context& context, const VerifyOptions& options) {
   int code = fine;
   Json all = Json::array();
@@ -223,8 +254,12 @@ Examples:
   mpirun -n 8 sluice verify large.h5)help");
   verb->add_option("FILE", options->files, "files that Sluice wrote")->required();
   verb->add_flag("--json", options->json, "for programs");
+  verb->add_flag("--latest-good", options->latest_good,
+                 "only find the newest step whose checksums are right (1: there is none)");
   verb->callback([&run, options] {
-    run = [options](const Context& context) { return verify(context, *options); };
+    run = [options](const Context& context) {
+      return options->latest_good ? find_latest_good(context, *options) : verify(context, *options);
+    };
   });
 }
 

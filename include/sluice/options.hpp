@@ -19,6 +19,13 @@ enum class Check : std::uint8_t {
   full,    ///< overlaps and holes are found and named, whenever the decomposition changes
 };
 
+/// What becomes of a step that the storage cannot take.
+enum class OnError : std::uint8_t {
+  fail,       ///< its end throws
+  skip_step,  ///< no space, quota, I/O error: the step is left out, its ticket says so, and on it
+              ///< goes
+};
+
 struct Options {
   // -- what is written, and by whom ---------------------------------------------------------------
   std::string format = "auto";    ///< hdf5 | netcdf4 | npy | auto (by the file name's ending)
@@ -42,6 +49,7 @@ struct Options {
   std::string hints = {};        ///< mpiio: MPI_Info "cb_nodes=1,romio_cb_write=enable"
   std::uint64_t budget_bytes = 256ULL << 20;  ///< staging memory of one rank, a hard limit
   Durability durability = Durability::automatic;
+  OnError on_error = OnError::fail;
   Check check = Check::full;
   bool checksum = true;     ///< write checksums, and check them when reading
   double timeout_s = 1800;  ///< limit of one collective wait; 0: none

@@ -285,6 +285,8 @@ SLUICE_API int sluice_flush(sluice_file* file, sluice_ticket** ticket);
  * not change any more. Local. A ticket may be asked after its file is closed. */
 SLUICE_API int sluice_ticket_step(const sluice_ticket* ticket, int64_t* step);
 SLUICE_API int sluice_ticket_durable(const sluice_ticket* ticket, int32_t* durable);
+/* Was the step left out (option on_error = "skip_step")? */
+SLUICE_API int sluice_ticket_skipped(const sluice_ticket* ticket, int32_t* skipped);
 SLUICE_API int sluice_ticket_wait(const sluice_ticket* ticket);
 SLUICE_API void sluice_ticket_free(sluice_ticket* ticket);
 

@@ -21,6 +21,7 @@
 #include <limits>
 #include <memory>
 #include <mpi.h>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -101,16 +102,20 @@ struct VariableInfo {
 class Ticket {
  public:
   Ticket() = default;
-  Ticket(std::uint64_t step, bool durable) : step_(step), durable_(durable) {}
+  Ticket(std::uint64_t step, bool durable, bool skipped = false)
+      : step_(step), durable_(durable), skipped_(skipped) {}
   std::uint64_t step() const noexcept { return step_; }
   /// Does the step survive kill -9, a node's loss, a power cut?
   bool durable() const noexcept { return durable_; }
+  /// Was it left out (OnError::skip_step)? The file is as before, and the next step gets its number.
+  bool skipped() const noexcept { return skipped_; }
   /// Returns when durable() will not change any more. Local.
   void wait() const noexcept {}
 
  private:
   std::uint64_t step_ = 0;
   bool durable_ = false;
+  bool skipped_ = false;
 };
 
 /// One step under way. Destroying it without end() abandons the step: on this rank while an
@@ -233,6 +238,11 @@ class File {
   /// attributes. Variables stay valid; Error changed_outside where one of them is gone or another
   /// one, and the old state stays. Collective.
   void refresh();
+  /// The newest step of which every value can be read and matches its checksum, where there is one
+  /// (they are checked whatever Options::checksum says); nothing where no step does. For programs
+  /// that go on from it: Options::after_step. Reads one step, more only if that is damaged.
+  /// Collective.
+  std::optional<std::uint64_t> latest_good();
 
   /// Reads a selection (each rank its own; count 0 is fine) of one step (ignored for fixed
   /// variables) into `data`, converted to T. Collective.

@@ -23,6 +23,7 @@ class Ticket(NamedTuple):
 
     step: int  #: its number
     durable: bool  #: does it survive kill -9, a node's loss and a power cut?
+    skipped: bool = False  #: was it left out (on_error="skip_step")?
 
 
 def open(path: Union[str, "os.PathLike[str]"], mode: str = "r", comm: Any = None,
@@ -329,13 +330,15 @@ class File(Mapping):
             self._call(function, place)
         finally:
             self._kept.clear()
-        step, durable = ffi.new("int64_t*"), ffi.new("int32_t*")
+        step = ffi.new("int64_t*")
+        durable, skipped = ffi.new("int32_t*"), ffi.new("int32_t*")
         try:
             check(lib.sluice_ticket_step(place[0], step))
             check(lib.sluice_ticket_durable(place[0], durable))
+            check(lib.sluice_ticket_skipped(place[0], skipped))
         finally:
             lib.sluice_ticket_free(place[0])
-        return Ticket(int(step[0]), durable[0] != 0)
+        return Ticket(int(step[0]), durable[0] != 0, skipped[0] != 0)
 
     def _is_known(self, variable: Name) -> bool:
         if isinstance(variable, Variable) or variable in self._variables:

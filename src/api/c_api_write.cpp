@@ -307,6 +307,13 @@ int sluice_ticket_durable(const sluice_ticket* ticket, int32_t* durable) {
   });
 }
 
+int sluice_ticket_skipped(const sluice_ticket* ticket, int32_t* skipped) {
+  return ask(ticket, [&](const sluice::Ticket& t) {
+    require(skipped, "the place for the answer");
+    *skipped = t.skipped() ? 1 : 0;
+  });
+}
+
 int sluice_ticket_wait(const sluice_ticket* ticket) {
   return ask(ticket, [](const sluice::Ticket& t) { t.wait(); });
 }

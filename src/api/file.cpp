@@ -84,7 +84,17 @@ void put_row_list(FileImpl& file, Variable variable, const std::uint64_t* ids, s
                           type});
 }
 
-Ticket ticket_of(const commit::Receipt& receipt) { return {receipt.step, receipt.durable}; }
+Ticket ticket_of(const commit::Receipt& receipt) {
+  return {receipt.step, receipt.durable, !receipt.skipped.empty()};
+}
+
+/// Rank 0 says that a step was left out, and why.
+void report_skipped(FileImpl& file, const commit::Receipt& receipt) {
+  if (!receipt.skipped.empty() && file.transport().rank() == 0) {
+    std::fprintf(stderr, "sluice: step %llu is left out: %s\n",
+                 static_cast<unsigned long long>(receipt.step), receipt.skipped.c_str());
+  }
+}
 
 }  // namespace
 
@@ -141,7 +151,10 @@ Ticket Step::end() {
   if (file_ == nullptr) {
     throw Error(Code::wrong_state, "end: this step has ended already");
   }
-  return ticket_of(std::exchange(file_, nullptr)->output().end_step());
+  FileImpl& file = *std::exchange(file_, nullptr);
+  const commit::Receipt receipt = file.output().end_step();
+  report_skipped(file, receipt);
+  return ticket_of(receipt);
 }
 
 // -- File: opening, describing, writing -----------------------------------------------------------
@@ -320,6 +333,8 @@ std::vector<std::string> File::attribute_names(const std::string& owner) const {
 }
 
 void File::refresh() { impl_->refresh(); }
+
+std::optional<std::uint64_t> File::latest_good() { return impl_->latest_good(); }
 
 Value File::attribute(const std::string& owner, const std::string& name) const {
   const model::Attribute* found = find_attribute(impl_->input(), owner, name);

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "codec/checksum.hpp"
+#include "commit/latest_good.hpp"
 #include "exec/agree.hpp"
 #include "exec/mpi_transport.hpp"
 #include "model/bytes.hpp"
@@ -136,6 +137,11 @@ void FileImpl::refresh() {
   auto fresh = std::make_unique<commit::Input>(transport_, *storage_, path_, options_);
   fresh->keep_order_of(old);
   input_ = std::move(fresh);
+}
+
+std::optional<std::uint64_t> FileImpl::latest_good() {
+  const commit::Input& open = input();
+  return commit::latest_good(transport_, *storage_, open.path());
 }
 
 std::unique_ptr<FileImpl> open_on(exec::Transport& transport,

@@ -33,6 +33,8 @@ class FileImpl {
   void drop() noexcept;
   /// See File::refresh. Collective.
   void refresh();
+  /// See File::latest_good. Collective.
+  std::optional<std::uint64_t> latest_good();
   /// The output of a file that is open for writing, else nullptr.
   commit::Output* writing() noexcept { return output_.get(); }
   bool is_open() const noexcept { return output_ || input_; }

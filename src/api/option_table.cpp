@@ -79,6 +79,7 @@ bool boolean(const std::string& text) {
 }
 
 constexpr std::array<const char*, 4> durabilities{"none", "close", "step", "automatic"};
+constexpr std::array<const char*, 2> on_errors{"fail", "skip_step"};
 constexpr std::array<const char*, 3> checks{"off", "volume", "full"};
 
 template <class Enum, std::size_t count>
@@ -150,6 +151,11 @@ std::vector<Option> make_table() {
        [](Options& o, const std::string& text) {
          o.durability = word<Durability>(text, durabilities);
        }},
+      {"on_error", "what becomes of a step that the storage cannot take: fail | skip_step",
+       [](const Options& o) {
+         return std::string(on_errors[static_cast<std::size_t>(o.on_error)]);
+       },
+       [](Options& o, const std::string& text) { o.on_error = word<OnError>(text, on_errors); }},
       {"check", "of overlaps and holes: off | volume | full",
        [](const Options& o) { return std::string(checks[static_cast<std::size_t>(o.check)]); },
        [](Options& o, const std::string& text) { o.check = word<Check>(text, checks); }},

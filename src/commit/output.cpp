@@ -347,7 +347,21 @@ Receipt Output::end_step() {
   if (!in_step_) {
     throw Error(Code::wrong_state, path_ + ": end: there is no step under way");
   }
-  return exec::for_file(path_, [&] { return commit(true, false); });
+  return exec::for_file(path_, [&] { return commit_or_skip(); });
+}
+
+Receipt Output::commit_or_skip() {
+  try {
+    return commit(true, false);
+  } catch (const Error& e) {
+    // The same on every rank, and so is the decision: the error was agreed on.
+    const bool is_storage = e.code() == Code::no_space || e.code() == Code::io;
+    if (options_.on_error != OnError::skip_step || !is_storage || broken()) {
+      throw;
+    }
+    failed_together_ = false;
+    return {steps_, false, e.what()};
+  }
 }
 
 Receipt Output::flush() {

@@ -30,6 +30,7 @@ namespace sluice::commit {
 struct Receipt {
   std::uint64_t step = 0;
   bool durable = false;
+  std::string skipped = {};  ///< why the step was left out; empty: it was not
 };
 
 class Output {
@@ -124,6 +125,7 @@ class Output {
   void local(Work&& work);
 
   Receipt commit(bool is_step, bool is_last);
+  Receipt commit_or_skip();
   bool has_work(const std::vector<Touch>& touched, bool is_step, bool is_last) const;
   std::vector<Touch> agree_on_touched(bool is_step, bool is_last);
   void check_presence(const std::vector<Touch>& touched, bool is_step) const;

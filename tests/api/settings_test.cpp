@@ -55,6 +55,7 @@ TEST(OptionTable, EveryValueSurvivesBeingText) {
   odd.checksum = false;
   odd.timeout_s = 0.1;
   odd.after_step = 7;
+  odd.on_error = OnError::skip_step;
   const Options defaults;
   for (const Option& option : option_table()) {
     EXPECT_NE(option.get(odd), option.get(defaults)) << option.name << " is not in this test";

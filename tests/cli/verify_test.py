@@ -64,6 +64,25 @@ class Verify(unittest.TestCase):
             if where[name] != "scalar":
                 self.assertEqual(places(report)[0][2], where[name])
 
+    def test_latest_good(self):
+        target = copy("spins.h5")
+        result = sluice("verify", "--latest-good", target)
+        self.assertEqual((result.returncode, result.stderr), (FINE, ""))
+        self.assertEqual(result.stdout, f"{target}: step 3 is good\n")
+        for step in (3, 2):
+            flip(target, address(target, "spins", (step, 15, 1)))
+        result = sluice("verify", "--latest-good", target, ranks=2)
+        self.assertEqual(result.returncode, FINE)
+        self.assertIn("step 1 is good", result.stdout)
+        self.assertEqual(result.stderr.count("spins"), 2)
+        for step in (1, 0):
+            flip(target, address(target, "spins", (step, 15, 1)))
+        result = sluice("verify", "--latest-good", "--json", target)
+        self.assertEqual(result.returncode, DIFFERS)
+        report = json.loads(result.stdout)[0]
+        self.assertIsNone(report["latest_good"])
+        self.assertEqual(len(report["damaged"]), 4)
+
     def test_text_names_the_place(self):
         target = copy("spins.h5")
         flip(target, address(target, "spins", (2, 15, 1)))

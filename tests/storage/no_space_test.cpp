@@ -1,11 +1,8 @@
 // A disk that is really full, and a limit that is really reached: Error no_space, earlier bytes
 // kept, and on we go once there is space.
 #include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <gtest/gtest.h>
 #include <memory>
-#include <sched.h>
 #include <signal.h>
 #include <string>
 #include <sys/mount.h>
@@ -13,33 +10,13 @@
 #include <unistd.h>
 
 #include "storage/scratch.hpp"
+#include "storage/small_disk.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::storage {
 namespace {
 
 constexpr std::uint64_t mib = 1 << 20;
-
-/// A tmpfs of 1 MiB, seen by this process alone and gone with it. The reason where it is not
-/// allowed, else empty.
-std::string mount_small_disk(const std::string& folder) {
-  const uid_t user = ::getuid();
-  const gid_t group = ::getgid();
-  const auto reason = [](const char* what) { return std::string(what) + ": " + strerror(errno); };
-  if (::unshare(user == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER) != 0) {
-    return reason("no mount namespace");
-  }
-  if (user != 0) {  // root inside the namespace is who we are outside
-    std::ofstream("/proc/self/setgroups") << "deny";
-    std::ofstream("/proc/self/uid_map") << "0 " << user << " 1";
-    std::ofstream("/proc/self/gid_map") << "0 " << group << " 1";
-  }
-  if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
-    return reason("mounts cannot be made private");
-  }
-  if (::mount("sluice", folder.c_str(), "tmpfs", 0, "size=1m") != 0) return reason("no tmpfs");
-  return "";
-}
 
 class NoSpace : public testing::TestWithParam<const char*> {
  protected:
@@ -85,7 +62,7 @@ TEST_P(NoSpace, OnAFullDisk) {
   Scratch scratch;
   const std::string disk = scratch / "disk";
   std::filesystem::create_directory(disk);
-  if (const std::string reason = mount_small_disk(disk); !reason.empty()) {
+  if (const std::string reason = mount_small_disk(disk, mib); !reason.empty()) {
     GTEST_SKIP() << "no small disk to fill: " << reason;
   }
   for (const std::uint64_t free_bytes :
