@@ -107,7 +107,7 @@ class Ticket {
   std::uint64_t step() const noexcept { return step_; }
   /// Does the step survive kill -9, a node's loss, a power cut?
   bool durable() const noexcept { return durable_; }
-  /// Was it left out (OnError::skip_step)? The file is as before, and the next step gets its number.
+  /// Was it left out (OnError::skip_step)? The file is as before, the next step gets its number.
   bool skipped() const noexcept { return skipped_; }
   /// Returns when durable() will not change any more. Local.
   void wait() const noexcept {}
