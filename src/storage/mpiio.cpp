@@ -183,10 +183,19 @@ class MpiioFile final : public File {
 
   void read_together(std::span<const ReadPiece> pieces) override {
     std::vector<Piece> all;
+    const std::uint64_t end = size();
+    std::string trouble;
     for (const ReadPiece& piece : pieces) {
+      // Not asked for: the collective calls of some libraries count what lies beyond the end, too.
+      if (piece.offset > end || end - piece.offset < piece.bytes.size()) {
+        trouble = "ends at " + std::to_string(end) + ", too early for a read of " +
+                  std::to_string(piece.bytes.size()) + " bytes at " + std::to_string(piece.offset);
+        continue;
+      }
       all.push_back({piece.offset, piece.bytes.data(), piece.bytes.size()});
     }
     transfer(all, false);
+    if (!trouble.empty()) throw Error(Code::truncated, path() + ": " + trouble);
   }
 
  private:

@@ -64,7 +64,8 @@ class File {
   virtual void write_together(std::span<const WritePiece> pieces) {
     for (const WritePiece& piece : pieces) write(piece.offset, piece.bytes);
   }
-  /// As read() of each piece, each wholly inside the file: Error truncated where it is not.
+  /// As read() of each piece, each wholly inside the file: Error truncated where it is not, on the
+  /// rank that asked for it; the others get theirs.
   virtual void read_together(std::span<const ReadPiece> pieces);
 };
 
