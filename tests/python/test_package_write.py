@@ -149,7 +149,7 @@ def test_tickets(tmp_path):
     with sluice.open(tmp_path / "tickets.h5", "w", durability="step") as out:
         with out.step() as step:
             out.put("x", np.arange(3))
-        assert step.ticket == (0, True)
+        assert step.ticket == (0, True, False)
         out.put("fixed", np.arange(2))
         assert out.flush().durable
         out.begin_step(2.0)
