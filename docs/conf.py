@@ -1,0 +1,19 @@
+# Sphinx: the site that `./dev docs` builds from docs/*.md and the generated reference (build.py).
+import re
+from pathlib import Path
+
+# build.py works on a copy of this folder in <repository>/build/docs/source.
+_root = Path(__file__).resolve()
+while not (_root / "CMakeLists.txt").exists():
+    _root = _root.parent
+
+project = "Sluice"
+release = re.search(r"project\(sluice VERSION ([0-9.]+)", (_root / "CMakeLists.txt").read_text())[1]
+extensions = ["myst_parser"]
+myst_heading_anchors = 3
+html_theme = "furo"
+html_title = f"Sluice {release}"
+man_pages = [("reference/command", "sluice", "looks at, compares and proves files of Sluice", [], 1)]
+# Links that leave docs/ (source files in the repository) are checked by tests/tidy instead.
+suppress_warnings = ["myst.xref_missing", "misc.highlighting_failure"]
+nitpicky = False
