@@ -35,5 +35,6 @@ void add_verify(CLI::App& app, Run& run);
 void add_recover(CLI::App& app, Run& run);
 void add_collect(CLI::App& app, Run& run);
 void add_merge(CLI::App& app, Run& run);
+void add_watch(CLI::App& app, Run& run);
 
 }  // namespace sluice::cli
