@@ -1,5 +1,5 @@
-"""Builds the site into out/docs: docs/*.md, and a reference made from the headers, the Fortran module
-and the command's own --help.
+"""Builds the site into out/docs: docs/*.md, and a reference made from the headers, the Fortran
+module and the command's own --help.
 
     docs/build.py --command build/release/cli/sluice [--out out/docs]
 

@@ -13,7 +13,9 @@ extensions = ["myst_parser"]
 myst_heading_anchors = 3
 html_theme = "furo"
 html_title = f"Sluice {release}"
-man_pages = [("reference/command", "sluice", "looks at, compares and proves files of Sluice", [], 1)]
+man_pages = [
+    ("reference/command", "sluice", "looks at, compares and proves files of Sluice", [], 1)
+]
 # Links that leave docs/ (source files in the repository) are checked by tests/tidy instead.
 suppress_warnings = ["myst.xref_missing", "misc.highlighting_failure"]
 nitpicky = False

@@ -1,15 +1,15 @@
-"""Runs every code block of the README and the documents, page by page, against the installed Sluice.
+"""Runs every code block of the README and the documents against the installed Sluice.
 
     run_blocks.py --root . --prefix build/release/consumers/prefix [PAGE...]
 
 What a block is run as, by its language: cpp, c, fortran: compiled, on 4 ranks; python: on 4 ranks
-where it imports mpi4py (`>>>`: as a doctest); sh, bash, console: by bash; toml: as sluice.toml of a
-file that is opened; cmake: as CMakeLists.txt of the README's program. A page's blocks run in order
-in one folder. A comment on the lines before a block says what is special about it:
+where it imports mpi4py (`>>>`: as a doctest); sh, bash, console: by bash; toml: as the sluice.toml
+of a file that is opened; cmake: as CMakeLists.txt of the README's program. A page's blocks run in
+order in one folder. A comment on the lines before a block says what is special about it:
 
     <!-- run: no (reason) -->     it is not run: a fragment, or it would install things
-    <!-- needs: simulation -->    the README's program, compiled, and the spins.h5 that it wrote; further
-                                  names: copies of spins.h5
+    <!-- needs: simulation -->    the README's program, compiled, and the spins.h5 that it wrote;
+                                  further names: copies of spins.h5
 
 Blocks without a language are output or file formats, and are not run. Any other language is an error.
 """
