@@ -11,7 +11,8 @@ order in one folder. A comment on the lines before a block says what is special 
     <!-- needs: simulation -->    the README's program, compiled, and the spins.h5 that it wrote;
                                   further names: copies of spins.h5
 
-Blocks without a language are output or file formats, and are not run. Any other language is an error.
+Blocks without a language are output or file formats, and are not run; any other language is an
+error.
 """
 
 import argparse
@@ -75,7 +76,7 @@ class Runner:
     def compile(self, folder, language, text, program):
         (folder / FILES[language]).write_text(text)
         compiler = {"cpp": ["c++", "-std=c++20"], "c": ["cc", "-std=c17"],
-                    "fortran": ["gfortran", "-std=f2018"]}[language]
+                    "fortran": ["mpifort", "-std=f2018"]}[language]
         self.call(folder, *compiler, "-Wall", "-Werror", "-o", program, FILES[language],
                   *self.flags(language))
 

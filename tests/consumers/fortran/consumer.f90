@@ -27,7 +27,7 @@ program consumer
 
   other = mod(rank + 1, ranks)
   call file%open(trim(path), "r", MPI_COMM_WORLD)
-  call file%get("x", theirs, start=[other * each + 1], step=3_int64)
+  call file%get("x", theirs, start=[other * each + 1], step=3)
   call file%close()
   if (any(theirs /= [(value(other, i, 3), i = 1, int(each))])) error stop "wrong values"
   call MPI_Finalize()
