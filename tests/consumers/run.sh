@@ -171,6 +171,7 @@ make_environment() {
   echo "$there" >"$here/dependencies.pth"
   unset PYTHONPATH SLUICE_LIBRARY
   command -v ccache >/dev/null && export CMAKE_CXX_COMPILER_LAUNCHER=ccache
+  export CC=cc CXX=c++  # as the other builds: ccache goes by the name
   quietly "$work/pip.log" "$work/venv/bin/python" -m pip install --no-index --no-deps \
     --no-build-isolation --disable-pip-version-check \
     --config-settings=build-dir="$SLUICE_BUILD_DIR-pip" "$SLUICE_SOURCE_DIR"
