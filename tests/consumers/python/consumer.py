@@ -16,10 +16,10 @@ def value(rank, step):
 
 
 with sluice.open(sys.argv[1], "w", comm=COMM, strategy="collective") as out:
+    out.define("x", float, (EACH * COMM.size,), steps=True, unit="nm")
     for step in range(3):
         with out.step(time=0.1 * step):
-            out.put("x", value(COMM.rank, step), shape=(EACH * COMM.size,), unit="nm",
-                    start=(EACH * COMM.rank,))
+            out.put("x", value(COMM.rank, step), start=(EACH * COMM.rank,))
 with sluice.open(sys.argv[1], comm=COMM) as f:
     other = (COMM.rank + 1) % COMM.size
     theirs = f["x"][-1, EACH * other:EACH * (other + 1)]
