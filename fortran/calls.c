@@ -43,6 +43,11 @@ static const char* const no_type =
     "the data is of a type that files do not have: integer, real and complex of 4 and 8 bytes, "
     "integer of 1 and 2, logical and character";
 
+static const char* const no_room =
+    "the copy of the data exceeds the budget: raise budget_bytes, or put an array that stays as it "
+    "is "
+    "until end_step with in_place=.true.";
+
 /* -- names ------------------------------------------------------------------------------------- */
 
 static int trimmed(const char* text, int length) {
@@ -109,10 +114,10 @@ static int part_of(sluice_file* file, sluice_variable variable, struct array* a,
 
 int sluice_fortran_put(sluice_file* file, struct name_cache* cache, const char* name, int length,
                        const CFI_cdesc_t* data, int starts, const int64_t* start,
-                       int32_t allow_overflow);
+                       int32_t allow_overflow, int32_t in_place);
 int sluice_fortran_put(sluice_file* file, struct name_cache* cache, const char* name, int length,
                        const CFI_cdesc_t* data, int starts, const int64_t* start,
-                       int32_t allow_overflow) {
+                       int32_t allow_overflow, int32_t in_place) {
   struct array a;
   int64_t first[most_dimensions];
   int64_t stride[most_dimensions];
@@ -130,17 +135,22 @@ int sluice_fortran_put(sluice_file* file, struct name_cache* cache, const char* 
   selection.allow_overflow = allow_overflow;
   char* packed = NULL;
   if (is_as_stored(&a) || refused != SLUICE_OK) {
-    selection.stride_bytes = a.rank == 0 || is_dense(&a) ? NULL : a.stride_bytes;
+    /* Given strides, the library copies at once. */
+    const bool copies = a.rank > 0 && !(in_place && is_dense(&a));
+    selection.stride_bytes = copies ? a.stride_bytes : NULL;
   } else {
     packed = new_packed(&a, 0);
     if (packed == NULL) refused = no_memory("put", name, length);
     if (packed != NULL) pack(&a, packed);
     dense_strides(&a, rank, packed_bytes(&a), stride);
-    selection.stride_bytes = stride; /* given strides, the library copies at once */
+    selection.stride_bytes = stride;
   }
   const int code = sluice_put_selection(file, variable, a.type, is_as_stored(&a) ? a.base : packed,
                                         rank, &selection);
   free(packed);
+  if (refused == SLUICE_OK && code == SLUICE_ERROR_OVER_BUDGET && !in_place) {
+    refused = refusal(code, "put", name, length, no_room);
+  }
   return refused != SLUICE_OK ? refused : code;
 }
 
@@ -235,9 +245,11 @@ static int refuse_rows(const char* call, const char* name, int length, const cha
 }
 
 int sluice_fortran_put_rows(sluice_file* file, struct name_cache* cache, const char* name,
-                            int length, const CFI_cdesc_t* data, int64_t rows, const int64_t* ids);
+                            int length, const CFI_cdesc_t* data, int64_t rows, const int64_t* ids,
+                            int32_t in_place);
 int sluice_fortran_put_rows(sluice_file* file, struct name_cache* cache, const char* name,
-                            int length, const CFI_cdesc_t* data, int64_t rows, const int64_t* ids) {
+                            int length, const CFI_cdesc_t* data, int64_t rows, const int64_t* ids,
+                            int32_t in_place) {
   struct array a;
   sluice_variable variable = no_variable;
   int refused = find(file, cache, name, length, &variable);
@@ -246,7 +258,8 @@ int sluice_fortran_put_rows(sluice_file* file, struct name_cache* cache, const c
     const char* fault = fault_of_rows(file, variable, &a, rows);
     if (fault != NULL) refused = refuse_rows("put_rows", name, length, fault);
   }
-  const bool needs_packing = refused == SLUICE_OK && (!is_as_stored(&a) || !is_dense(&a));
+  const bool needs_packing =
+      refused == SLUICE_OK && (!in_place || !is_as_stored(&a) || !is_dense(&a));
   const size_t ids_bytes = sizeof(struct kept) + (size_t)rows * sizeof *ids;
   struct kept* k = needs_packing ? new_packed(&a, ids_bytes) : malloc(ids_bytes);
   if (k == NULL) refused = no_memory("put_rows", name, length);

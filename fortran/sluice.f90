@@ -15,13 +15,14 @@
 ! element moves. A step is counted from 1 too, and comes first in the file. Messages of the library
 ! show shapes as the file has them.
 !
-! Data is any array, section or scalar of integer, real, complex, logical or character, of the kinds
-! that files have; numbers are converted to the variable's type where they fit. Logicals are stored
-! as the boolean that h5py has; of text, blanks at the end are not kept. Data that was put must stay
-! unchanged until end_step (outside steps: flush or close) has returned: sections with strides,
-! text, logicals of more than one byte and scalars are copied at once, dense arrays are not, so do
-! not put expressions or function results. (Text that is no variable is handed on by gfortran as a
-! byte, which is refused.) Shapes, starts and ids are 32-bit or 64-bit integers.
+! Data is any array, section, expression or scalar of integer, real, complex, logical or character,
+! of the kinds that files have; numbers are converted to the variable's type where they fit.
+! Logicals are stored as the boolean that h5py has; of text, blanks at the end are not kept. (Text
+! that is no variable is handed on by gfortran as a byte, which is refused.) Data is copied when it
+! is put, within the budget, because what a compiler hands on may be a temporary copy of its own.
+! With in_place=.true. a dense array is not: it must be a whole array or a section of one, no
+! expression and no component, and stay unchanged until end_step (outside steps: flush or close) has
+! returned. Shapes, starts and ids are 32-bit or 64-bit integers.
 !
 ! Errors. Every procedure has optional `stat` (0, or the code in sluice.h) and `errmsg`. Without
 ! stat an error stops the program with the message. What one rank meets in a collective call, all
@@ -169,39 +170,42 @@ module sluice
       character(len=*), intent(inout), optional :: errmsg
     end subroutine
     !> This rank's part of a variable, which begins at `start` (ones) and has the shape of `data`; a
-    !> scalar is the one element at `start`. Scalars that follow one another are joined.
-    module subroutine put_64(self, name, data, start, allow_overflow, stat, errmsg)
+    !> scalar is the one element at `start`. Scalars that follow one another are joined. in_place:
+    !> see above; data that lives unchanged until end_step is then not copied.
+    module subroutine put_64(self, name, data, start, allow_overflow, in_place, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       character(len=*), intent(in) :: name
       type(*), dimension(..), intent(in), asynchronous :: data
       integer(int64), intent(in), optional :: start(:)
-      logical, intent(in), optional :: allow_overflow
+      logical, intent(in), optional :: allow_overflow, in_place
       integer, intent(out), optional :: stat
       class(*), intent(inout), optional :: errmsg
     end subroutine
-    module subroutine put_32(self, name, data, start, allow_overflow, stat, errmsg)
+    module subroutine put_32(self, name, data, start, allow_overflow, in_place, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       character(len=*), intent(in) :: name
       type(*), dimension(..), intent(in), asynchronous :: data
       integer(int32), intent(in) :: start(:)
-      logical, intent(in), optional :: allow_overflow
+      logical, intent(in), optional :: allow_overflow, in_place
       integer, intent(out), optional :: stat
       class(*), intent(inout), optional :: errmsg
     end subroutine
     !> Rows by global index: data(..., i) becomes row ids(i), whichever rank has it.
-    module subroutine put_rows_64(self, name, ids, data, stat, errmsg)
+    module subroutine put_rows_64(self, name, ids, data, in_place, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       character(len=*), intent(in) :: name
       integer(int64), intent(in) :: ids(:)
       type(*), dimension(..), intent(in), asynchronous :: data
+      logical, intent(in), optional :: in_place
       integer, intent(out), optional :: stat
       class(*), intent(inout), optional :: errmsg
     end subroutine
-    module subroutine put_rows_32(self, name, ids, data, stat, errmsg)
+    module subroutine put_rows_32(self, name, ids, data, in_place, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       character(len=*), intent(in) :: name
       integer(int32), intent(in) :: ids(:)
       type(*), dimension(..), intent(in), asynchronous :: data
+      logical, intent(in), optional :: in_place
       integer, intent(out), optional :: stat
       class(*), intent(inout), optional :: errmsg
     end subroutine

@@ -215,8 +215,8 @@ module sluice_c
 
   ! descriptor.c: `starts` is the size of start, -1 where there is none; step counts from 0.
   interface
-    integer(c_int) function c_put(file, cache, name, length, data, starts, start, allow_overflow) &
-        bind(c, name="sluice_fortran_put")
+    integer(c_int) function c_put(file, cache, name, length, data, starts, start, &
+        allow_overflow, in_place) bind(c, name="sluice_fortran_put")
       import
       type(c_ptr), value :: file
       type(name_cache), intent(inout) :: cache
@@ -224,7 +224,7 @@ module sluice_c
       integer(c_int), value :: length, starts
       type(*), dimension(..), intent(in), asynchronous :: data
       integer(c_int64_t), intent(in) :: start(*)
-      integer(c_int32_t), value :: allow_overflow
+      integer(c_int32_t), value :: allow_overflow, in_place
     end function
     integer(c_int) function c_get(file, cache, name, length, data, starts, start, step, &
         allow_overflow) bind(c, name="sluice_fortran_get")
@@ -238,7 +238,7 @@ module sluice_c
       integer(c_int64_t), value :: step
       integer(c_int32_t), value :: allow_overflow
     end function
-    integer(c_int) function c_put_rows(file, cache, name, length, data, rows, ids) &
+    integer(c_int) function c_put_rows(file, cache, name, length, data, rows, ids, in_place) &
         bind(c, name="sluice_fortran_put_rows")
       import
       type(c_ptr), value :: file
@@ -247,6 +247,7 @@ module sluice_c
       integer(c_int), value :: length
       type(*), dimension(..), intent(in), asynchronous :: data
       integer(c_int64_t), value :: rows
+      integer(c_int32_t), value :: in_place
       integer(c_int64_t), intent(in) :: ids(*)
     end function
     integer(c_int) function c_get_rows(file, cache, name, length, data, rows, ids, step) &

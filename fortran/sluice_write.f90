@@ -103,9 +103,10 @@ contains
     integer(c_int64_t), parameter :: none(1) = 0
     if (present(start)) then
       code = c_put(self%handle, self%cache, name, len(name), data, size(start), start, &
-        flag(allow_overflow))
+        flag(allow_overflow), flag(in_place))
     else
-      code = c_put(self%handle, self%cache, name, len(name), data, -1, none, flag(allow_overflow))
+      code = c_put(self%handle, self%cache, name, len(name), data, -1, none, &
+        flag(allow_overflow), flag(in_place))
     end if
     call report(self%handle, self%path, code, stat, errmsg)
   end procedure
@@ -116,18 +117,18 @@ contains
     dimensions = min(size(start), most_dimensions)
     wide(:dimensions) = start(:dimensions)
     call report(self%handle, self%path, c_put(self%handle, self%cache, name, len(name), data, &
-      dimensions, wide, flag(allow_overflow)), stat, errmsg)
+      dimensions, wide, flag(allow_overflow), flag(in_place)), stat, errmsg)
   end procedure
 
   module procedure put_rows_64
     integer(c_int) :: code
     code = c_put_rows(self%handle, self%cache, name, len(name), data, &
-      size(ids, kind=int64), ids)
+      size(ids, kind=int64), ids, flag(in_place))
     call report(self%handle, self%path, code, stat, errmsg)
   end procedure
 
   module procedure put_rows_32
-    call put_rows_64(self, name, int(ids, int64), data, stat, errmsg)
+    call put_rows_64(self, name, int(ids, int64), data, in_place, stat, errmsg)
   end procedure
 
   module procedure flush_file

@@ -106,7 +106,7 @@ contains
     ghosted = -1
     ghosted(:, 2:n + 1) = x
     ids = [(rows - (first + i - 1) + 1, i=1, n)] ! backwards: another rank's rows
-    call out%put("positions", x, start=[1, first])
+    call out%put("positions", x, start=[1, first], in_place=.true.)
     call out%put("velocities", ghosted(3:1:-1, 2:n + 1), start=[1, first]) ! a section, turned
     call out%put_rows("by_index", ids, x)
     call out%resize("events", int(step * ranks, int64))

@@ -24,6 +24,7 @@ program sections
   call write_file()
   call read_fields()
   call read_particles()
+  call put_temporaries()
   if (rank == 0) print "(a)", "fortran sections: ok"
   call MPI_Finalize(error)
 
@@ -161,5 +162,44 @@ contains
       call require(logical(bytes(2 * i)) .eqv. mod(2 * i - 1, 4) == 1, "logicals of a byte")
       call require(logical(bytes(2 * i - 1)), "beside them")
     end do
+  end subroutine
+
+  !> What the compiler copies to hand it on is gone before the step ends.
+  subroutine put_temporaries()
+    integer, parameter :: many = 100000
+    type(sluice_file) :: file
+    type(particle), allocatable :: p(:)
+    real(real64), allocatable :: mass(:), noise(:), twice(:, :), got(:)
+    integer :: i
+    allocate (p(many), mass(many), got(many))
+    mass = [(real(i + many * rank, real64), i=1, many)]
+    p%mass = mass
+    twice = reshape(mass, [1, many])
+    call file%open(path, "w", MPI_COMM_WORLD)
+    do i = 1, 3
+      call file%define("v" // achar(48 + i), sluice_real64, shape=[many * ranks])
+    end do
+    call file%define("rows", sluice_real64, shape=[1, many * ranks])
+    call file%put("v1", p%mass, start=[many * rank + 1])
+    call file%put("v2", 2 * mass, start=[many * rank + 1])
+    call file%put("v3", mass, start=[many * rank + 1], in_place=.true.)
+    call file%put_rows("rows", [(i + many * rank, i=1, many)], 2 * twice)
+    do i = 1, 8
+      allocate (noise(many))
+      noise = -1 - i
+      if (sum(noise) > 0) error stop "noise"
+      deallocate (noise)
+    end do
+    call file%close()
+    call file%open(path, "r", MPI_COMM_WORLD)
+    call file%get("v1", got, start=[many * rank + 1])
+    call require(all(got == mass), "a component")
+    call file%get("v2", got, start=[many * rank + 1])
+    call require(all(got == 2 * mass), "an expression")
+    call file%get("v3", got, start=[many * rank + 1])
+    call require(all(got == mass), "in place")
+    call file%get("rows", twice, start=[1, many * rank + 1])
+    call require(all(twice(1, :) == 2 * mass), "rows of an expression")
+    call file%close()
   end subroutine
 end program sections
