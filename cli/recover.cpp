@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commit/input.hpp"
+#include "commit/parts_files.hpp"
 #include "commit/recovery.hpp"
 #include "exec/agree.hpp"
 #include "help.hpp"
@@ -39,7 +40,8 @@ const char* found_name(Recovery::Found found) {
 struct Outcome {
   Recovery recovery;
   std::uint64_t steps = 0;
-  bool would = false;  ///< dry run: nothing was done
+  std::uint64_t parts = 0;  ///< of a set: those with a journal (rank 0)
+  bool would = false;       ///< dry run: nothing was done
 };
 
 std::string last_step_text(std::uint64_t steps) {
@@ -49,6 +51,11 @@ std::string last_step_text(std::uint64_t steps) {
 std::string outcome_text(const std::string& path, const Outcome& outcome) {
   const Recovery& recovery = outcome.recovery;
   const std::string last = last_step_text(outcome.steps);
+  if (outcome.parts != 0) {
+    return fmt::format("{}: {} {} brought to the last commit; {}\n", printable(path),
+                       count_text(outcome.parts, "part"), outcome.would ? "would be" : "were",
+                       last);
+  }
   if (recovery.found == Recovery::Found::nothing) {
     return fmt::format("{}: nothing to recover; {}\n", printable(path), last);
   }
@@ -68,14 +75,35 @@ std::string outcome_text(const std::string& path, const Outcome& outcome) {
 
 Json outcome_json(const std::string& path, const Outcome& outcome) {
   const Recovery& recovery = outcome.recovery;
-  const bool is_done = recovery.found != Recovery::Found::nothing && !outcome.would;
+  const bool is_done =
+      (recovery.found != Recovery::Found::nothing || outcome.parts != 0) && !outcome.would;
   return {{"file", path},
           {"found", found_name(recovery.found)},
           {"changes", recovery.runs},
           {"changes_not_in_place", recovery.changed},
           {"refused_by_plain_tools", recovery.guarded},
           {"recovered", is_done},
+          {"parts_with_journals", outcome.parts},
           {"steps", outcome.steps}};
+}
+
+/// The parts of a set have journals of their own. Collective.
+void recover_parts(const Context& context, const std::string& path, const layout::PartSet& set,
+                   Outcome& outcome) {
+  std::unique_ptr<storage::Lease> lease;
+  exec::on_root(context.transport, 0, [&] {
+    if (!outcome.would) {
+      lease = context.storage.lease(path);
+    }
+    for (const layout::Part& part : set.parts) {
+      const std::string name = commit::journal_path(layout::part_path(path, part.path));
+      outcome.parts += context.storage.exists(name) ? 1 : 0;
+    }
+    return std::vector<std::byte>{};
+  });
+  if (!outcome.would) {
+    commit::check_parts(context.transport, context.storage, path, set, true);
+  }
 }
 
 /// Rank 0 recovers; the steps are counted by the reader, which sees the same before and after.
@@ -88,7 +116,11 @@ Outcome recover_one(const Context& context, const std::string& path, bool dry_ru
   });
   Options options;
   options.checksum = false;
-  outcome.steps = commit::Input(context.transport, context.storage, path, options).steps();
+  const commit::Input input(context.transport, context.storage, path, options);
+  outcome.steps = input.steps();
+  if (input.set() != nullptr) {
+    recover_parts(context, path, *input.set(), outcome);
+  }
   return outcome;
 }
 
