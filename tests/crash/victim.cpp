@@ -3,8 +3,9 @@
 //   victim FILE STRATEGY SEED KILL_CALL PID_FOLDER
 //
 // Values of step k depend on k alone. Rank 0 prints `opened N` and, after each end(), `step K`.
-// Every rank leaves its process number in PID_FOLDER. KILL_CALL > 0: the rank SEED % size kills
-// itself at its KILL_CALL-th storage call, in front of it or behind it.
+// SLUICE_VICTIM_TIMEOUT_S: the limit of a collective wait. Every rank leaves its process number in
+// PID_FOLDER. KILL_CALL > 0: the rank SEED % size kills itself at its KILL_CALL-th storage call, in
+// front of it or behind it.
 #include <atomic>
 #include <csignal>
 #include <cstdio>
@@ -55,6 +56,9 @@ class KillingStorage final : public storage::Storage {
   }
   void remove(const std::string& path) override {
     pass([&] { inner_->remove(path); });
+  }
+  void make_folder(const std::string& path) override {
+    pass([&] { inner_->make_folder(path); });
   }
   void sync_directory(const std::string& path) override {
     pass([&] { inner_->sync_directory(path); });
@@ -116,7 +120,8 @@ int run(char** arguments) {
   const std::string path = arguments[1];
   const auto seed = std::strtoul(arguments[3], nullptr, 10);
   const long kill_call = std::strtol(arguments[4], nullptr, 10);
-  const double deadline_s = 30;
+  const char* told = std::getenv("SLUICE_VICTIM_TIMEOUT_S");
+  const double deadline_s = told != nullptr ? std::strtod(told, nullptr) : 30;
   const auto transport = exec::make_mpi(MPI_COMM_WORLD, deadline_s);
   const int rank = transport->rank();
   std::ofstream(std::string(arguments[5]) + "/" + std::to_string(rank)) << ::getpid() << std::endl;

@@ -1,0 +1,124 @@
+"""T11: one rank of a real mpirun dies or stops while steps are written. The run ends in bounded time;
+of a stopped rank the others say which one it is; every acknowledged step is in the file, whole.
+
+SLUICE_LONG=1: many more trials.
+"""
+
+import os
+import random
+import re
+import shlex
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+import h5py
+
+MPIEXEC = shlex.split(os.environ["SLUICE_MPIEXEC"])
+VICTIM = os.environ["SLUICE_VICTIM"]
+COMMAND = os.environ["SLUICE_COMMAND"]
+RANKS = 4
+ROWS = 200
+TIMEOUT_S = 2
+MOST_S = 30
+STRATEGIES = ("shared", "serial", "collective", "file-per-process")
+
+
+def value(step, row):
+    return step * 1000 + row + 0.5
+
+
+class Trial:
+    """One run of the victim, a signal to one of its ranks, and what became of it."""
+
+    def __init__(self, strategy, rank, number, delay_s):
+        folder = tempfile.TemporaryDirectory(prefix="sluice-dead-")
+        self.folder = folder
+        self.path = os.path.join(folder.name, "out.h5")
+        self.acknowledged = -1
+        environment = dict(os.environ, SLUICE_VICTIM_TIMEOUT_S=str(TIMEOUT_S))
+        self.run = subprocess.Popen(
+            [*MPIEXEC, "-n", str(RANKS), VICTIM, self.path, strategy, "0", "0", folder.name],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+        self.wait_for(f"step {random.randrange(1, 6)}")
+        time.sleep(delay_s)
+        with open(os.path.join(folder.name, str(rank)), encoding="ascii") as file:
+            self.pid = int(file.read())
+        began = time.monotonic()
+        os.kill(self.pid, number)
+        try:
+            out, self.errors = self.run.communicate(timeout=2 * MOST_S)
+        finally:
+            self.end()
+        self.seconds = time.monotonic() - began
+        for line in out.splitlines():
+            self.note(line)
+
+    def note(self, line):
+        if line.startswith("step "):
+            self.acknowledged = int(line.split()[1])
+
+    def wait_for(self, wanted):
+        for line in self.run.stdout:
+            self.note(line)
+            if line.strip() == wanted:
+                return
+        raise AssertionError("the run ended by itself: " + self.run.stderr.read())
+
+    def end(self):
+        """Nothing of the run stays behind, whatever happened; only what was started here."""
+        for rank in range(RANKS):
+            try:
+                with open(os.path.join(self.folder.name, str(rank)), encoding="ascii") as file:
+                    os.kill(int(file.read()), signal.SIGKILL)
+            except (OSError, ValueError):
+                pass  # gone already
+        self.run.kill()
+        self.run.wait()
+
+
+class DeadRank(unittest.TestCase):
+    def check_file(self, trial):
+        done = subprocess.run([COMMAND, "recover", trial.path], capture_output=True, text=True,
+                              timeout=60, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        verified = subprocess.run([COMMAND, "verify", trial.path], capture_output=True, text=True,
+                                  timeout=60, check=False)
+        self.assertEqual(verified.returncode, 0, verified.stdout + verified.stderr)
+        with h5py.File(trial.path) as file:
+            steps = file["density"].shape[0]
+            self.assertGreaterEqual(steps, trial.acknowledged + 1, "an acknowledged step is lost")
+            for step in range(steps):
+                found = file["density"][step]
+                self.assertEqual(list(found), [value(step, row) for row in range(ROWS)])
+
+    def try_all(self, number, names_it):
+        random.seed(11)
+        trials = int(os.environ.get("SLUICE_LONG", "0") == "1") * 60 or 4
+        slowest_s = 0
+        for index in range(trials):
+            strategy = STRATEGIES[index % len(STRATEGIES)]
+            rank = (0, 3, 1, 2)[(index + index // 4) % 4]  # root, last, two between
+            with self.subTest(strategy=strategy, rank=rank):
+                trial = Trial(strategy, rank, number, random.random() * 0.05)
+                self.assertNotEqual(trial.run.returncode, 0)
+                self.assertLess(trial.seconds, MOST_S)
+                if names_it:
+                    self.assertRegex(trial.errors, rf"victim: .*for rank\(s\)[ ,0-9]*\b{rank}\b")
+                    self.assertRegex(trial.errors, r"victim: .*timeout_s|did not|waited")
+                self.check_file(trial)
+                slowest_s = max(slowest_s, trial.seconds)
+        print(f"T11 {signal.Signals(number).name}: {trials} trials, 0 steps lost, the slowest end "
+              f"after {slowest_s:.1f} s")
+
+    def test_killed(self):
+        self.try_all(signal.SIGKILL, False)  # mpirun itself ends the others
+
+    def test_stopped(self):
+        self.try_all(signal.SIGSTOP, True)
+
+
+if __name__ == "__main__":
+    unittest.main()
