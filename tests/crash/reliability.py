@@ -33,9 +33,6 @@ LIMITS = """## What this does not prove
   test here cuts the power of several nodes.
 - Sets of parts (file-per-process, file-per-node) and npy are under kills, faults of their own tests and
   full disks, not under crash images.
-- A rank of file-per-process that is killed while its part is changed in place: plain h5py was seen to
-  refuse that part even after `sluice recover` (1 of 4 such trials); the Sluice reader and
-  `sluice verify` read it whole.
 - libhdf5 is the one that was built with. Damage inside a global heap, where libhdf5 keeps text
   attributes, has no checksum: text may change unnoticed, and libhdf5 1.10 may walk a damaged heap
   for ever. The times of steps and the rows of the log are not under a checksum either.
