@@ -1,5 +1,6 @@
-"""T11: one rank of a real mpirun dies or stops while steps are written. The run ends in bounded time;
-of a stopped rank the others say which one it is; every acknowledged step is in the file, whole.
+"""T11: one rank of a real mpirun dies or stops while steps are written. The run ends in bounded
+time; of a stopped rank the others say which one it is;
+every acknowledged step is in the file, whole.
 
 SLUICE_LONG=1: many more trials.
 """

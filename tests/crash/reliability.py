@@ -3,8 +3,9 @@
     reliability.py LOG... > RELIABILITY.md
 
 A LOG is the output of crash_images, crash_kill, crash_faults, crash_planted, commit_full_disk,
-fuzz_readers or tests/crash/dead_rank_test.py. Only what they counted is said; a part without a log is
-said to be missing. The sums of T1 are taken from its lines, so a run that was stopped early counts
+fuzz_readers or tests/crash/dead_rank_test.py. Only what they counted is said; a part without a
+log is said to be missing. The
+sums of T1 are taken from its lines, so a run that was stopped early counts
 with what it finished.
 """
 
@@ -22,17 +23,19 @@ PARTS = {
     "T11": ("A rank dies or stops", r"^T11 .*$"),
     "T17": ("Planted bugs", r"^T17 \d+ of \d+ caught$"),
 }
-ROW = re.compile(r"^T1 (\S+) .*? (\d+) disks .*? (\d+) second crashes .*?(\d+) violations", re.MULTILINE)
+ROW = re.compile(
+    r"^T1 (\S+) .*? (\d+) disks .*? (\d+) second crashes .*?(\d+) violations", re.MULTILINE)
 LIMITS = """## What this does not prove
 
 - The disk of the crash images is a model (`tests/crash/disk.hpp`): writes land whole, in 512-byte
   sectors, or as growth with garbage, in any combination until their file is synced. A disk that
   loses what it said it had is not in it.
-- The ranks of crash images and faults are virtual ones in one process, with the storage in memory. The
-  kills are of real processes on a real file system of one node; the page cache outlives them. No
+- The ranks of crash images and faults are virtual ones in one process, with the storage in
+  memory.
+  The kills are of real processes on a real file system of one node; the page cache outlives them. No
   test here cuts the power of several nodes.
-- Sets of parts (file-per-process, file-per-node) and npy are under kills, faults of their own tests and
-  full disks, not under crash images.
+- Sets of parts (file-per-process, file-per-node) and npy are under kills, faults of their own
+  tests and full disks, not under crash images.
 - libhdf5 is the one that was built with. Damage inside a global heap, where libhdf5 keeps text
   attributes, has no checksum: text may change unnoticed, and libhdf5 1.10 may walk a damaged heap
   for ever. The times of steps and the rows of the log are not under a checksum either.
