@@ -255,7 +255,7 @@ Examples:
   verb->add_option("FILE", options->files, "files that Sluice wrote")->required();
   verb->add_flag("--json", options->json, "for programs");
   verb->add_flag("--latest-good", options->latest_good,
-                 "only find the newest step whose checksums are right (1: there is none)");
+                 "only find the newest good step (1: none)");
   verb->callback([&run, options] {
     run = [options](const Context& context) {
       return options->latest_good ? find_latest_good(context, *options) : verify(context, *options);
