@@ -254,8 +254,7 @@ Examples:
   mpirun -n 8 sluice verify large.h5)help");
   verb->add_option("FILE", options->files, "files that Sluice wrote")->required();
   verb->add_flag("--json", options->json, "for programs");
-  verb->add_flag("--latest-good", options->latest_good,
-                 "only find the newest good step (1: none)");
+  verb->add_flag("--latest-good", options->latest_good, "only find the newest good step (1: none)");
   verb->callback([&run, options] {
     run = [options](const Context& context) {
       return options->latest_good ? find_latest_good(context, *options) : verify(context, *options);

@@ -4,9 +4,8 @@
 
 A LOG is the output of crash_images, crash_kill, crash_faults, crash_planted, commit_full_disk,
 fuzz_readers or tests/crash/dead_rank_test.py. Only what they counted is said; a part without a
-log is said to be missing. The
-sums of T1 are taken from its lines, so a run that was stopped early counts
-with what it finished.
+log is said to be missing. The sums of T1 are taken from its lines, so a run that was stopped early
+counts with what it finished.
 """
 
 import datetime
@@ -31,9 +30,8 @@ LIMITS = """## What this does not prove
   sectors, or as growth with garbage, in any combination until their file is synced. A disk that
   loses what it said it had is not in it.
 - The ranks of crash images and faults are virtual ones in one process, with the storage in
-  memory.
-  The kills are of real processes on a real file system of one node; the page cache outlives them. No
-  test here cuts the power of several nodes.
+  memory. The kills are of real processes on a real file system of one node; the page cache
+  outlives them. No test here cuts the power of several nodes.
 - Sets of parts (file-per-process, file-per-node) and npy are under kills, faults of their own
   tests and full disks, not under crash images.
 - libhdf5 is the one that was built with. Damage inside a global heap, where libhdf5 keeps text
