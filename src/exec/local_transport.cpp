@@ -110,9 +110,14 @@ void LocalRank::await(LocalCall& call, const std::vector<int>& ranks) {
     }
   }
   const std::vector<int> lacking = place.peers;
-  world().wait(group_, member_, std::move(place), [&call, &lacking] {
-    return std::all_of(lacking.begin(), lacking.end(),
-                       [&call](int rank) { return call.come[at(rank)]; });
+  // Who has come stays, so a look begins where the last one ended: with thousands of ranks the
+  // scheduler looks very often.
+  std::size_t come = 0;
+  world().wait(group_, member_, std::move(place), [&call, &lacking, &come] {
+    while (come < lacking.size() && call.come[at(lacking[come])]) {
+      ++come;
+    }
+    return come == lacking.size();
   });
 }
 
