@@ -142,7 +142,7 @@ void PartsWriter::place(const std::vector<Definition>& definitions, const FileCo
     if (!is_new[block.variable]) {
       continue;
     }
-    std::int64_t* corner = &corners[first[block.variable]];
+    std::int64_t* corner = corners.data() + first[block.variable];
     for (int d = 0; d < block.box.start.rank(); ++d, corner += 2) {
       corner[0] = std::max(corner[0], ~static_cast<std::int64_t>(block.box.start[d]));
       corner[1] = std::max(corner[1], static_cast<std::int64_t>(block.box.end(d)));

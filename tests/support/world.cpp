@@ -111,7 +111,7 @@ bool is_long() {
   return text != nullptr && std::string(text) == "1";
 }
 
-int case_count(int quick, int sanitized, int many) {
+int case_count([[maybe_unused]] int quick, int sanitized, int many) {
 #if defined(__SANITIZE_ADDRESS__)
   const int usual = sanitized;
 #else
