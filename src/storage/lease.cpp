@@ -70,10 +70,10 @@ std::unique_ptr<Lease> PosixStorage::lease(const std::string& path) {
     if (::fcntl(fd, F_OFD_SETLK, &lock) != 0) {
       const int problem = errno;
       if (problem == EAGAIN || problem == EACCES) {
-        const std::string holder = read_holder(fd);
+        std::string why = path + ": is being written by ";
+        why.append(read_holder(fd)).append(": wait for it, or end it");
         ::close(fd);
-        throw Error(Code::locked,
-                    path + ": is being written by " + holder + ": wait for it, or end it");
+        throw Error(Code::locked, why);
       }
       ::close(fd);
       return nullptr;  // no such locks here

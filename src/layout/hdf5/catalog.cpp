@@ -10,10 +10,21 @@
 
 namespace sluice::layout::hdf5 {
 
-using model::Box;
 using model::Dims;
 
 namespace {
+
+/// The path of what is called `below` under `above`; "." is `above` itself.
+std::string joined(const std::string& above, const std::string& below) {
+  if (below == ".") {
+    return above;
+  }
+  std::string path = above;
+  if (!path.empty()) {
+    path += '/';
+  }
+  return path.append(below);
+}
 
 /// Files below this are not worth a number in the message.
 constexpr std::array<unsigned char, 8> signature{0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
@@ -275,7 +286,7 @@ std::vector<std::string> Catalog::paths_below(const std::string& group) {
 #endif
   const std::string above = group == "/" ? "" : group.substr(1);
   for (const std::string& below : objects.groups) {
-    const std::string path = below == "." ? above : above.empty() ? below : above + "/" + below;
+    const std::string path = joined(above, below);
     if (!path.empty() && path != group_name && path.rfind(std::string(group_name) + "/", 0) != 0) {
       groups_.push_back(path);
     }
@@ -322,7 +333,7 @@ void Catalog::list_datasets() {
         continue;
       }
       for (const std::string& below : paths_below("/" + link)) {
-        const std::string path = below == "." ? link : link + "/" + below;
+        const std::string path = joined(link, below);
         add_dataset(path, path);
       }
     }
