@@ -112,7 +112,7 @@ void Collector::choose_targets() {
   std::uint64_t number = 0;
   for (const std::string& source : sources_) {
     const std::string name = std::filesystem::path(source).filename().string();
-    std::string target = storage::absolute_path(folder + "/" + name);
+    std::string target = storage::absolute_path(std::string(folder).append("/").append(name));
     while (target != source && taken.count(target) != 0) {
       target = storage::absolute_path(part_file(folder, number++, index_path_));
     }

@@ -42,7 +42,7 @@ Receipt Output::commit(bool is_step, bool is_last) {
     if (explain_ && has_data) {
       file.explain = &explain;
     }
-    const Receipt receipt{carry_out(file), durable};
+    Receipt receipt{carry_out(file), durable};
     failed_together_ = false;
     has_news_ = false;
     steps_ += is_step ? 1 : 0;

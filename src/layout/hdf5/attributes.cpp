@@ -61,6 +61,7 @@ void write_one(hid_t owner, const std::string& name, const std::vector<T>& value
   const Dims dims{values.size()};
   if constexpr (is_text<T>) {
     std::vector<const char*> texts;
+    texts.reserve(values.size());
     for (const auto& value : values) {
       texts.push_back(value.c_str());
     }
