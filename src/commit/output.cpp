@@ -49,7 +49,7 @@ void Output::local(Work&& work) {
                       "rank " + std::to_string(transport_.rank()) + ": " + path_ + ": " + e.what(),
                       transport_.rank());
     fail(std::make_exception_ptr(named));
-    throw named;
+    throw Error(named);
   }
 }
 

@@ -10,6 +10,11 @@ namespace sluice::storage {
 
 namespace {
 
+/// Both are in range: check_range() has seen them.
+MPI_Offset to_offset(std::uint64_t offset, std::size_t done) {
+  return static_cast<MPI_Offset>(offset) + static_cast<MPI_Offset>(done);
+}
+
 /// MPI counts are ints, and libraries differ in what they do near their end.
 constexpr std::size_t most_call_bytes = std::size_t{1} << 30;
 constexpr std::size_t most_call_pieces = std::size_t{1} << 16;
@@ -132,7 +137,7 @@ class MpiioFile final : public File {
       const std::size_t piece = std::min(bytes.size() - done, most_call_bytes);
       MPI_Status status;
       const std::string what = describe(Call::write, bytes.size(), offset);
-      check(MPI_File_write_at(file_, static_cast<MPI_Offset>(offset + done), bytes.data() + done,
+      check(MPI_File_write_at(file_, to_offset(offset, done), bytes.data() + done,
                               static_cast<int>(piece), MPI_BYTE, &status),
             path(), what);
       check_count(status, MPI_BYTE, piece, what);
@@ -150,7 +155,7 @@ class MpiioFile final : public File {
       const std::size_t piece = std::min(bytes.size() - done, most_call_bytes);
       MPI_Status status;
       const std::string what = describe(Call::read, bytes.size(), offset);
-      check(MPI_File_read_at(file_, static_cast<MPI_Offset>(offset + done), bytes.data() + done,
+      check(MPI_File_read_at(file_, to_offset(offset, done), bytes.data() + done,
                              static_cast<int>(piece), MPI_BYTE, &status),
             path(), what);
       check_count(status, MPI_BYTE, piece, what);

@@ -66,8 +66,7 @@ Placement Catalog::locate_chunks(std::uint32_t variable, std::uint64_t step, con
   // Edge chunks are full-size in the file, so the placement needs only the grid.
   const std::uint64_t chunk_bytes = stored.tile.volume() * definition.type.bytes;
   void* placeholder = state_.placeholder.reserve(chunk_bytes);
-  const Placement shape_only(variable, definition.type.bytes, definition.shape, stored.tile,
-                             addresses);
+  Placement shape_only(variable, definition.type.bytes, definition.shape, stored.tile, addresses);
   const std::size_t lead = definition.stepped ? 1 : 0;
   if (definition.stepped && step >= extents_of(found, definition.name)[0]) {
     return shape_only;  // netCDF programs extend only the variables that they write

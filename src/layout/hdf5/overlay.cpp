@@ -50,6 +50,9 @@ void Overlay::write(std::uint64_t offset, std::span<const std::byte> bytes) {
 }
 
 void Overlay::read_over(std::uint64_t offset, std::span<std::byte> bytes) const {
+  if (bytes.empty()) {
+    return;
+  }
   const std::uint64_t end = offset + bytes.size();
   for (auto it = first_after(offset); it != runs_.end() && it->first < end; ++it) {
     const std::uint64_t from = std::max(offset, it->first);

@@ -10,7 +10,7 @@
 
 namespace sluice::layout::netcdf4 {
 
-using namespace hdf5;  // its libhdf5 too: see layout/hdf5/library.hpp
+using namespace hdf5;  // NOLINT: its libhdf5 too, see layout/hdf5/library.hpp
 
 namespace {
 
@@ -174,6 +174,7 @@ void Scales::attach(hid_t file, hid_t dataset, const std::string& path,
     scale.is_changed = true;
   }
   std::vector<hvl_t> list;
+  list.reserve(targets.size());
   for (hobj_ref_t& target : targets) {
     list.push_back({1, &target});
   }
