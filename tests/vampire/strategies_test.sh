@@ -26,7 +26,7 @@ run() {
 
 # five WHAT OPTION...: a run by each strategy, each compared with that of one rank.
 five() {
-  local what=$1 file options files
+  local what=$1 file files
   shift
   mkdir "$what"
   run "$what/serial.h5" --strategy serial "$@"
