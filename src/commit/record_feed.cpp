@@ -89,6 +89,11 @@ void RecordFeed::survey() {
   for (std::size_t c = 0; c < catalog_.commits().size(); ++c) {
     const CommitRow& row = catalog_.commits()[c];
     if (row.step != CommitRow::no_step) {
+      if (row.step >= owner_of_step_.size()) {
+        throw Error(Code::damaged, path_ + ": the log of commits names step " +
+                                       std::to_string(row.step) + " of " +
+                                       std::to_string(owner_of_step_.size()) + ": damaged");
+      }
       owner_of_step_[row.step] = c;
     }
     load(c, records);

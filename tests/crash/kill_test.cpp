@@ -120,13 +120,22 @@ class Run {
   bool has_opened() const { return output_.find("opened ") != std::string::npos; }
 
  private:
+  /// Dead, though nobody has fetched its status: in a container without an init to do so.
+  static bool is_zombie(pid_t pid) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+    std::string text;
+    std::getline(file, text);
+    const std::size_t name_end = text.rfind(')');
+    return name_end != std::string::npos && text.compare(name_end, 3, ") Z") == 0;
+  }
+
   /// Is any rank left?
   bool kill_ranks() const {
     bool is_left = false;
     for (int rank = 0; rank < 4; ++rank) {
       pid_t pid = 0;
       std::ifstream(pid_folder_ + "/" + std::to_string(rank)) >> pid;
-      is_left = (pid > 0 && ::kill(pid, SIGKILL) == 0) || is_left;
+      is_left = (pid > 0 && ::kill(pid, SIGKILL) == 0 && !is_zombie(pid)) || is_left;
     }
     return is_left;
   }
