@@ -127,8 +127,8 @@ void Input::adopt(std::span<const std::byte> message) {
   modified_ = in.get<bool>();
   commits_ = in.get_vector<CommitInfo>();
   for (const CommitInfo& commit : commits_) {
-    if (commit.step != CommitRow::no_step) {
-      times_.resize(commit.step + 1, std::nan(""));
+    if (commit.step < steps_) {  // more than that is damage, or no step at all
+      times_.resize(std::max<std::size_t>(times_.size(), commit.step + 1), std::nan(""));
       times_[commit.step] = commit.time;
     }
   }
