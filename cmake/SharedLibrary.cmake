@@ -29,7 +29,8 @@ target_include_directories(sluice PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/i
 # SluiceConfig.cmake.
 target_link_libraries(sluice
   INTERFACE $<BUILD_INTERFACE:MPI::MPI_CXX>
-  PRIVATE MPI::MPI_CXX PkgConfig::XXHASH Threads::Threads ${CMAKE_DL_LIBS} sluice_flags)
+  PRIVATE MPI::MPI_CXX PkgConfig::XXHASH ${SLUICE_COMPRESSORS} Threads::Threads ${CMAKE_DL_LIBS}
+    sluice_flags)
 if(NOT SLUICE_HDF5_FILE)
   target_link_libraries(sluice PRIVATE PkgConfig::HDF5)
 endif()

@@ -1,0 +1,203 @@
+// Which filters there are, and how they are called.
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <mutex>
+
+#include "codec/filter.hpp"
+#include "codec/methods.hpp"
+#include "codec/shuffle.hpp"
+#include "sluice/error.hpp"
+
+namespace sluice::codec {
+
+namespace {
+
+constexpr std::size_t fletcher_bytes = 4;
+
+class Shuffle final : public Worker {
+ public:
+  std::size_t encode(const Parameters& parameters, std::span<const std::byte> in,
+                     std::span<std::byte> out) override {
+    if (out.size() < in.size()) {
+      return 0;
+    }
+    shuffle(in, element(parameters), out.first(in.size()));
+    return in.size();
+  }
+  bool decode(const Parameters& parameters, std::span<const std::byte> in,
+              std::span<std::byte> out) override {
+    if (out.size() != in.size()) {
+      return false;
+    }
+    unshuffle(in, element(parameters), out);
+    return true;
+  }
+
+ private:
+  static std::size_t element(const Parameters& parameters) {
+    return parameters.empty() ? 1 : std::max<std::size_t>(1, parameters[0]);
+  }
+};
+
+class Fletcher final : public Worker {
+ public:
+  std::size_t encode(const Parameters&, std::span<const std::byte> in,
+                     std::span<std::byte> out) override {
+    if (out.size() < in.size() + fletcher_bytes) {
+      return 0;
+    }
+    std::memcpy(out.data(), in.data(), in.size());
+    const std::uint32_t sum = fletcher32(in);
+    for (std::size_t i = 0; i < fletcher_bytes; ++i) {
+      out[in.size() + i] = static_cast<std::byte>(sum >> (8 * i));
+    }
+    return in.size() + fletcher_bytes;
+  }
+  bool decode(const Parameters&, std::span<const std::byte> in, std::span<std::byte> out) override {
+    if (in.size() != out.size() + fletcher_bytes) {
+      return false;
+    }
+    std::uint32_t stored = 0;
+    for (std::size_t i = 0; i < fletcher_bytes; ++i) {
+      stored |= std::to_integer<std::uint32_t>(in[out.size() + i]) << (8 * i);
+    }
+    const std::uint32_t sum = fletcher32(in.first(out.size()));
+    // Big-endian machines of HDF5 before 1.6.3 wrote the bytes of each half in the other order.
+    const std::uint32_t swapped = (sum & 0x00ff00ff) << 8 | (sum >> 8 & 0x00ff00ff);
+    if (stored != sum && stored != swapped) {
+      return false;
+    }
+    std::memcpy(out.data(), in.data(), out.size());
+    return true;
+  }
+};
+
+struct Registry {
+  std::mutex mutex;
+  std::vector<std::shared_ptr<const Method>> methods;
+
+  Registry() {
+    add({"shuffle", shuffle_id, false, 0, 1, 1, 1, [] { return std::make_unique<Shuffle>(); }});
+    add({"fletcher32", fletcher32_id, false, fletcher_bytes, 1, 1, 1,
+         [] { return std::make_unique<Fletcher>(); }});
+    for (auto method : {deflate_method(), zstd_method()}) {
+      if (method) {
+        add(std::move(*method));
+      }
+    }
+  }
+  void add(Method method) {
+    std::erase_if(methods, [&](const auto& known) {
+      return known->id == method.id || known->name == method.name;
+    });
+    methods.push_back(std::make_shared<const Method>(std::move(method)));
+  }
+  template <class Is>
+  std::shared_ptr<const Method> find(Is&& is) {
+    const std::lock_guard lock(mutex);
+    const auto found =
+        std::find_if(methods.begin(), methods.end(), [&](const auto& m) { return is(*m); });
+    return found == methods.end() ? nullptr : *found;
+  }
+};
+
+Registry& registry() {
+  static Registry only;
+  return only;
+}
+
+[[noreturn]] void refuse(const std::string& text) {
+  std::string known;
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  for (const auto& method : all.methods) {
+    if (method->compresses) {
+      known += method->name + ":" + std::to_string(method->lowest_level) + ".." +
+               std::to_string(method->highest_level) + ", ";
+    }
+  }
+  throw Error(Code::invalid_argument,
+              "compress \"" + text + "\" is not known: use one of " + known +
+                  "none, with +noshuffle where bytes shall stay in their order" +
+                  (known.empty() ? " (this build has no compressor)" : ""));
+}
+
+}  // namespace
+
+void add_method(Method method) {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  all.add(std::move(method));
+}
+
+std::shared_ptr<const Method> find_method(std::uint32_t id) {
+  return registry().find([&](const Method& m) { return m.id == id; });
+}
+
+std::shared_ptr<const Method> find_method(const std::string& name) {
+  return registry().find([&](const Method& m) { return m.name == name; });
+}
+
+bool can_decode(const Pipeline& pipeline) {
+  // How many bytes go into a compressor must be known when its output is decoded.
+  bool is_known = true;
+  for (const Filter& filter : pipeline) {
+    const auto method = find_method(filter.id);
+    if (!method || (method->compresses && !is_known)) {
+      return false;
+    }
+    is_known = is_known && !method->compresses;
+  }
+  return pipeline.size() <= 32;  // as many as a mask has bits
+}
+
+Pipeline parse_pipeline(const std::string& text, std::uint32_t element_bytes) {
+  constexpr std::string_view modifier = "+noshuffle";
+  std::string_view rest = text;
+  const bool shuffles = !rest.ends_with(modifier);
+  rest.remove_suffix(shuffles ? 0 : modifier.size());
+  if (shuffles && (rest.empty() || rest == "none")) {
+    return {};
+  }
+  const std::size_t colon = rest.find(':');
+  const auto method = find_method(std::string(rest.substr(0, colon)));
+  if (!method || !method->compresses) {
+    refuse(text);
+  }
+  int level = method->default_level;
+  if (colon != std::string_view::npos) {
+    const std::string_view digits = rest.substr(colon + 1);
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), level);
+    if (error != std::errc{} || end != digits.data() + digits.size() ||
+        level < method->lowest_level || level > method->highest_level) {
+      refuse(text);
+    }
+  }
+  Pipeline pipeline;
+  if (shuffles && element_bytes > 1) {
+    pipeline.push_back({shuffle_id, {element_bytes}});
+  }
+  pipeline.push_back({method->id, {static_cast<std::uint32_t>(level)}});
+  return pipeline;
+}
+
+std::string pipeline_text(const Pipeline& pipeline) {
+  const bool shuffles = pipeline.size() == 2 && pipeline[0].id == shuffle_id;
+  if (pipeline.size() != (shuffles ? 2 : 1)) {
+    return "";
+  }
+  const Filter& last = pipeline.back();
+  const auto method = find_method(last.id);
+  if (!method || !method->compresses) {
+    return "";
+  }
+  const int level =
+      last.parameters.empty() ? method->default_level : static_cast<int>(last.parameters[0]);
+  if (level < method->lowest_level || level > method->highest_level) {
+    return "";
+  }
+  return method->name + ":" + std::to_string(level) + (shuffles ? "" : "+noshuffle");
+}
+
+}  // namespace sluice::codec

@@ -1,0 +1,231 @@
+// Pipelines: every byte comes back, what does not shrink stays as it is, and no input, however
+// damaged, makes a decoder read or write outside its spans.
+#include <cstring>
+#include <gtest/gtest.h>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "codec/filter.hpp"
+#include "sluice/error.hpp"
+
+namespace sluice::codec {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+/// `kind` 0: noise, 1: zeros, 2: a slow ramp of doubles, 3: few values.
+Bytes make_bytes(std::size_t count, int kind, std::mt19937& draw) {
+  Bytes bytes(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const double ramp = 1.0 + 1e-3 * static_cast<double>(i / 8);
+    Bytes eight(8);
+    std::memcpy(eight.data(), &ramp, 8);
+    bytes[i] = kind == 0   ? static_cast<std::byte>(draw())
+               : kind == 1 ? std::byte{0}
+               : kind == 2 ? eight[i % 8]
+                           : static_cast<std::byte>(draw() % 3);
+  }
+  return bytes;
+}
+
+std::vector<std::string> options() {
+  std::vector<std::string> all;
+  for (const char* name : {"deflate", "zstd"}) {
+    if (const auto method = find_method(std::string(name))) {
+      for (const int level : {method->lowest_level, method->default_level}) {
+        all.push_back(method->name + ":" + std::to_string(level));
+        all.push_back(all.back() + "+noshuffle");
+      }
+    }
+  }
+  return all;
+}
+
+TEST(Coder, EveryByteComesBack) {
+  ASSERT_FALSE(options().empty()) << "built without libdeflate and libzstd: nothing to test";
+  std::mt19937 draw(1);
+  for (const std::string& option : options()) {
+    for (const std::uint32_t element : {1U, 2U, 4U, 8U, 13U, 16U}) {
+      Coder coder(parse_pipeline(option, element));
+      for (const std::size_t count : {0, 1, 7, 4096, 70001}) {
+        for (int kind = 0; kind < 4; ++kind) {
+          const Bytes dense = make_bytes(count, kind, draw);
+          const Coder::Encoded encoded = coder.encode(dense);
+          const Bytes stored(encoded.bytes.begin(), encoded.bytes.end());
+          EXPECT_LE(stored.size(), dense.size());
+          Bytes back(count, std::byte{0x5a});
+          coder.decode(stored, encoded.mask, back);
+          EXPECT_EQ(back, dense) << option << " " << element << " " << count << " " << kind;
+        }
+      }
+    }
+  }
+}
+
+TEST(Coder, WhatDoesNotShrinkIsLeftOut) {
+  std::mt19937 draw(2);
+  const Bytes noise = make_bytes(10000, 0, draw);
+  for (const std::string& option : options()) {
+    const Pipeline pipeline = parse_pipeline(option, 8);
+    Coder coder(pipeline);
+    const Coder::Encoded encoded = coder.encode(noise);
+    EXPECT_EQ(encoded.mask, (1U << pipeline.size()) - 1) << option;
+    EXPECT_EQ(encoded.bytes.data(), noise.data());
+  }
+}
+
+TEST(Coder, ShufflingHelpsDoubles) {
+  std::mt19937 draw(3);
+  const Bytes ramp = make_bytes(1 << 20, 2, draw);
+  for (const char* name : {"deflate", "zstd"}) {
+    if (find_method(std::string(name))) {
+      Coder shuffled(parse_pipeline(name, 8));
+      Coder plain(parse_pipeline(std::string(name) + "+noshuffle", 8));
+      EXPECT_LT(shuffled.encode(ramp).bytes.size(), plain.encode(ramp).bytes.size()) << name;
+    }
+  }
+}
+
+/// Decodes into the middle of a larger buffer; the edges must stay. True where it was refused.
+bool refuses(Coder& coder, std::span<const std::byte> stored, std::uint32_t mask,
+             std::size_t dense_bytes) {
+  constexpr std::size_t margin = 64;
+  Bytes held(dense_bytes + 2 * margin, std::byte{0x5a});
+  // A copy of its own length, so that a sanitizer sees a read behind its end.
+  const Bytes exact(stored.begin(), stored.end());
+  bool refused = false;
+  try {
+    coder.decode(exact, mask, std::span(held).subspan(margin, dense_bytes));
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), Code::damaged);
+    refused = true;
+  }
+  for (std::size_t i = 0; i < margin; ++i) {
+    EXPECT_EQ(held[i], std::byte{0x5a});
+    EXPECT_EQ(held[held.size() - 1 - i], std::byte{0x5a});
+  }
+  return refused;
+}
+
+TEST(Coder, DamagedInputStaysInsideItsSpans) {
+  std::mt19937 draw(4);
+  for (const std::string& option : options()) {
+    Pipeline pipeline = parse_pipeline(option, 4);
+    pipeline.push_back({fletcher32_id, {}});
+    Pipeline without = pipeline;
+    without.pop_back();
+    for (const Pipeline& one : {pipeline, without}) {
+      Coder coder(one);
+      const Bytes dense = make_bytes(20000, 3, draw);
+      const Coder::Encoded encoded = coder.encode(dense);
+      const Bytes good(encoded.bytes.begin(), encoded.bytes.end());
+      EXPECT_FALSE(refuses(coder, good, 0, dense.size()));
+      // Another size than the index says, in both directions, is an error and no more.
+      EXPECT_TRUE(refuses(coder, good, 0, dense.size() - 1)) << option;
+      EXPECT_TRUE(refuses(coder, good, 0, dense.size() + 1)) << option;
+      EXPECT_TRUE(refuses(coder, {}, 0, dense.size())) << option;
+      for (int i = 0; i < 300; ++i) {
+        Bytes bad = good;
+        const bool cuts = draw() % 3 == 0;
+        if (cuts) {
+          bad.resize(draw() % bad.size());
+        } else {
+          for (unsigned hits = 1 + draw() % 4; hits-- > 0;) {
+            bad[draw() % bad.size()] ^= static_cast<std::byte>(1 + draw() % 255);
+          }
+        }
+        const bool refused = refuses(coder, bad, 0, dense.size());
+        EXPECT_TRUE(refused || !cuts) << option;
+        if (one.back().id == fletcher32_id && bad != good) {
+          EXPECT_TRUE(refused) << option;
+        }
+        refuses(coder, bad, draw() % 8, dense.size());
+      }
+      for (int i = 0; i < 100; ++i) {
+        refuses(coder, make_bytes(draw() % 3000, 0, draw), 0, draw() % 3000);
+      }
+    }
+  }
+}
+
+TEST(Coder, ABombEndsAtTheKnownSize) {
+  const Bytes zeros(8 << 20);
+  for (const std::string& option : options()) {
+    Coder coder(parse_pipeline(option, 1));
+    const Coder::Encoded encoded = coder.encode(zeros);
+    const Bytes bomb(encoded.bytes.begin(), encoded.bytes.end());
+    ASSERT_LT(bomb.size(), zeros.size() / 100);
+    EXPECT_TRUE(refuses(coder, bomb, 0, 1000)) << option;
+  }
+}
+
+TEST(Coder, WrongSizesOfUnfilteredBytesAreRefused) {
+  const Pipeline pipeline{{shuffle_id, {4}}};
+  Coder coder(pipeline);
+  EXPECT_TRUE(refuses(coder, Bytes(10), 1, 12));
+  EXPECT_TRUE(refuses(coder, Bytes(10), 0, 12));
+  EXPECT_FALSE(refuses(coder, Bytes(12), 1, 12));
+}
+
+TEST(Registry, OptionsAndPipelinesAgree) {
+  for (const std::string& option : options()) {
+    const Pipeline pipeline = parse_pipeline(option, 8);
+    EXPECT_EQ(pipeline_text(pipeline), option);
+    EXPECT_TRUE(can_decode(pipeline));
+  }
+  EXPECT_TRUE(parse_pipeline("none", 8).empty());
+  EXPECT_TRUE(parse_pipeline("", 8).empty());
+  EXPECT_EQ(pipeline_text({}), "");
+}
+
+TEST(Registry, UnknownOptionsNameTheKnown) {
+  for (const char* option : {"defleat:6", "deflate:", "deflate:x", "deflate:99", "deflate:0",
+                             "shuffle", "none+noshuffle", "+noshuffle", "deflate:6+more"}) {
+    try {
+      parse_pipeline(option, 8);
+      ADD_FAILURE() << option;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), Code::invalid_argument);
+      EXPECT_NE(std::string(e.what()).find("none"), std::string::npos) << e.what();
+    }
+  }
+}
+
+/// Turns every bit round.
+class Inverter final : public Worker {
+ public:
+  std::size_t encode(const Parameters&, std::span<const std::byte> in,
+                     std::span<std::byte> out) override {
+    for (std::size_t i = 0; i < std::min(in.size(), out.size()); ++i) {
+      out[i] = ~in[i];
+    }
+    return out.size() < in.size() ? 0 : in.size();
+  }
+  bool decode(const Parameters& parameters, std::span<const std::byte> in,
+              std::span<std::byte> out) override {
+    return in.size() == out.size() && encode(parameters, in, out) == in.size();
+  }
+};
+
+TEST(Registry, TakesOthers) {
+  const Pipeline pipeline{{65000, {}}};
+  EXPECT_FALSE(can_decode(pipeline));
+  EXPECT_THROW(Coder{pipeline}, Error);
+  add_method({"invert", 65000, false, 0, 1, 1, 1, [] { return std::make_unique<Inverter>(); }});
+  ASSERT_TRUE(can_decode(pipeline));
+  Coder coder(pipeline);
+  const Bytes dense(100, std::byte{0x0f});
+  const auto encoded = coder.encode(dense);
+  EXPECT_EQ(encoded.bytes[0], std::byte{0xf0});
+}
+
+TEST(Registry, TwoCompressorsCannotBeUndone) {
+  if (!options().empty()) {
+    const Filter one = parse_pipeline(options()[0], 1)[0];
+    EXPECT_FALSE(can_decode({one, one}));
+  }
+}
+
+}  // namespace
+}  // namespace sluice::codec
