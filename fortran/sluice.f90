@@ -95,21 +95,22 @@ module sluice
     !> A variable of file type `type` (sluice_real64, ...) and `shape` (none: a scalar). steps: a
     !> value for every step. partial: elements may be left out and read as `fill`. varying: each
     !> step has its own number of rows (its last dimension), see resize. dimensions: their names.
-    !> chunk: the tile of the file, a number a dimension. Alike on every rank.
+    !> chunk: the tile of the file, a number a dimension. compress: "deflate:6", "zstd:3", "none".
+    !> Alike on every rank.
     module subroutine define_64(self, name, type, shape, steps, partial, fill, unit, description, &
-        dimensions, chunk, varying, stat, errmsg)
+        dimensions, chunk, varying, compress, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       character(len=*), intent(in) :: name
       integer(c_int32_t), intent(in) :: type
       integer(int64), intent(in), optional :: shape(:), chunk(:)
       logical, intent(in), optional :: steps, partial, varying
       real(real64), intent(in), optional :: fill
-      character(len=*), intent(in), optional :: unit, description, dimensions(:)
+      character(len=*), intent(in), optional :: unit, description, dimensions(:), compress
       integer, intent(out), optional :: stat
       character(len=*), intent(inout), optional :: errmsg
     end subroutine
     module subroutine define_32(self, name, type, shape, steps, partial, fill, unit, description, &
-        dimensions, chunk, varying, stat, errmsg)
+        dimensions, chunk, varying, compress, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       character(len=*), intent(in) :: name
       integer(c_int32_t), intent(in) :: type
@@ -117,7 +118,7 @@ module sluice
       integer(int32), intent(in), optional :: chunk(:)
       logical, intent(in), optional :: steps, partial, varying
       real(real64), intent(in), optional :: fill
-      character(len=*), intent(in), optional :: unit, description, dimensions(:)
+      character(len=*), intent(in), optional :: unit, description, dimensions(:), compress
       integer, intent(out), optional :: stat
       character(len=*), intent(inout), optional :: errmsg
     end subroutine

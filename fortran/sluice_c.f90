@@ -14,6 +14,7 @@ module sluice_c
     real(c_double) :: fill
     type(c_ptr) :: unit, description, dimensions, chunk
     integer(c_int32_t) :: varying
+    type(c_ptr) :: compress
   end type variable_options
 
   type, bind(c) :: variable_info

@@ -9,11 +9,12 @@ contains
     integer(c_int64_t), allocatable :: dims(:)
     integer(c_int64_t), allocatable, target :: tile(:)
     character(kind=c_char, len=:), allocatable, target :: unit_text, description_text, names_text
+    character(kind=c_char, len=:), allocatable, target :: compress_text
     type(c_ptr), allocatable, target :: names(:)
     integer(c_int32_t) :: variable
     if (is_missing(self%handle, self%path, stat, errmsg)) return
     options = variable_options(c_sizeof(options), flag(steps), flag(partial), 0.0_c_double, &
-      c_null_ptr, c_null_ptr, c_null_ptr, c_null_ptr, flag(varying))
+      c_null_ptr, c_null_ptr, c_null_ptr, c_null_ptr, flag(varying), c_null_ptr)
     allocate (dims(0))
     if (present(shape)) dims = shape(size(shape):1:-1)
     if (.not. fits(size(dims), name, stat, errmsg, chunk, dimensions)) return
@@ -34,6 +35,10 @@ contains
       tile = chunk(size(chunk):1:-1)
       options%chunk = c_loc(tile)
     end if
+    if (present(compress)) then
+      compress_text = c_text(compress)
+      options%compress = c_loc(compress_text)
+    end if
     call finish(self%handle, c_define(self%handle, c_text(name), type, size(dims), dims, options, &
       variable), stat, errmsg)
   end procedure
@@ -42,7 +47,7 @@ contains
     integer(int64), allocatable :: tile(:)
     if (present(chunk)) tile = int(chunk, int64)
     call define_64(self, name, type, int(shape, int64), steps, partial, fill, unit, description, &
-      dimensions, tile, varying, stat, errmsg)
+      dimensions, tile, varying, compress, stat, errmsg)
   end procedure
 
   module procedure set_attribute

@@ -42,7 +42,8 @@ struct Options {
   std::string form = "stacked";    ///< hdf5: stacked (leading step dimension) | grouped
   std::string parts_dir = {};      ///< where file-per-* puts its parts; empty: beside the file
   std::int64_t after_step = -1;    ///< append: steps after this one are dropped first; -1: none
-  int ranks_per_node = 0;          ///< pretend nodes of so many ranks; 0: the real ones
+  std::string compress = {};  ///< default of variables: "deflate:6" | "zstd:3" | ...; empty: none
+  int ranks_per_node = 0;     ///< pretend nodes of so many ranks; 0: the real ones
 
   // -- how ----------------------------------------------------------------------------------------
   std::string storage = "auto";  ///< direct | posix | mpiio | auto (direct where it is taken)

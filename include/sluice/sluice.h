@@ -203,9 +203,10 @@ typedef struct sluice_variable_options {
   const char* const* dimensions; /* a name for each dimension, without the step; NULL: none */
   const int64_t* chunk; /* tile of the file in elements, a number a dimension; NULL: chosen */
   int32_t varying;      /* 1: each step has its own number of rows, see sluice_resize() */
+  const char* compress; /* "deflate:6", "zstd:3", "none", with "+noshuffle"; NULL: the file's */
 } sluice_variable_options;
 #define SLUICE_VARIABLE_OPTIONS_INIT \
-  { sizeof(sluice_variable_options), 0, 0, 0.0, NULL, NULL, NULL, NULL, 0 }
+  { sizeof(sluice_variable_options), 0, 0, 0.0, NULL, NULL, NULL, NULL, 0, NULL }
 
 /* A variable of file type `type` and a shape of `rank` (0: a scalar) numbers. "/" in the name makes
  * groups. options: NULL for the defaults. Defining the same again gives the same variable; with

@@ -61,6 +61,10 @@ struct VariableOptions {
   /// Each step has its own number of rows (elements of the first dimension): Step::resize. The
   /// shape given to define() is the most. With steps only.
   bool varying = false;
+  /// "deflate:1" to "deflate:12", "zstd:1" to "zstd:19" (readers then need HDF5's zstd plugin),
+  /// "none"; empty: as the file's option `compress` says. Bytes of elements are shuffled before,
+  /// unless it ends in "+noshuffle". Lossless; hdf5 (stacked) and netcdf4 only.
+  std::string compress = {};
 };
 
 /// Which part of a variable, and where it stands in memory.

@@ -82,29 +82,31 @@ class File(Mapping):
     def define(self, name: str, dtype: Any, shape: Any = (), *, steps: bool = False, unit: str = "",
                description: str = "", partial: bool = False, fill: float = 0,
                dimensions: Optional[Sequence[str]] = None, chunk: Optional[Sequence[int]] = None,
-               varying: bool = False) -> Variable:
+               varying: bool = False, compress: str = "") -> Variable:
         """A variable of `dtype` and global `shape` (without the step). Every rank does the same, in
         the same order; nothing is exchanged.
 
         steps: a value for every step. unit, description: attributes `units` and `long_name`.
         partial: elements may be left out; they read as `fill`. dimensions: a name each. chunk: tile
         of the file in elements. varying: each step has its own number of rows, see resize().
+        compress: "deflate:6", "zstd:3", "none", with "+noshuffle"; empty: as the file's option.
         Raises Error BAD_NAME, EXISTS (another type or shape), INVALID_ARGUMENT.
         """
         options = ffi.new("sluice_variable_options*",
                           {"size": ffi.sizeof("sluice_variable_options")})
         extents = as_shape(shape)
-        texts = [ffi.new("char[]", text.encode()) for text in (unit, description)]
+        texts = [ffi.new("char[]", text.encode()) for text in (unit, description, compress)]
         options.steps, options.partial, options.varying = int(steps), int(partial), int(varying)
         options.fill = fill
         options.unit = texts[0] if unit else ffi.NULL
         options.description = texts[1] if description else ffi.NULL
+        options.compress = texts[2] if compress else ffi.NULL
         if dimensions is not None:
             _same_length(name, "dimensions", dimensions, extents)
             names = [ffi.new("char[]", text.encode()) for text in dimensions]
             texts.append(ffi.new("char*[]", names))
             texts.extend(names)
-            options.dimensions = texts[2]
+            options.dimensions = texts[3]
         if chunk is not None:
             _same_length(name, "chunk", chunk, extents)
             texts.append(numbers(chunk))

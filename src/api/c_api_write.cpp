@@ -27,6 +27,7 @@ int sluice_define(sluice_file* file, const char* name, sluice_type type, int ran
     wanted.partial = asked.partial != 0;
     wanted.fill = asked.fill;
     wanted.varying = asked.varying != 0;
+    wanted.compress = asked.compress == nullptr ? "" : asked.compress;
     wanted.unit = asked.unit == nullptr ? "" : asked.unit;
     wanted.description = asked.description == nullptr ? "" : asked.description;
     for (int d = 0; asked.dimensions != nullptr && d < rank; ++d) {

@@ -210,6 +210,7 @@ Variable File::define_raw(const std::string& name, Type type, const Shape& shape
   definition.dimensions = options.dimensions;
   definition.chunk = dims_of(options.chunk);
   definition.varying = options.varying;
+  definition.compress = options.compress;
   commit::Output& output = impl_->output();
   const std::size_t before = output.definitions().size();
   const Variable variable(output.define(definition));

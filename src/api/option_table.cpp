@@ -140,6 +140,7 @@ std::vector<Option> make_table() {
            refuse(text, "number of a step: it must not be negative; -1 drops none");
          }
        }},
+      text_option<&Options::compress>("compress", "of variables: deflate:6 | zstd:3 | none"),
       count_option<&Options::ranks_per_node>("ranks_per_node", "pretend such nodes; 0: real ones"),
       text_option<&Options::storage>("storage", "direct | posix | mpiio | auto"),
       text_option<&Options::hints>("hints", "of MPI-IO: cb_nodes=1,romio_cb_write=enable"),

@@ -28,6 +28,11 @@ PlannerOptions planner_options(const Options& options, storage::Storage& storage
   const std::uint64_t stripe =
       options.stripe_bytes != 0 ? options.stripe_bytes : storage.stripe_bytes(path);
   PlannerOptions planner;
+  if (!codec::parse_pipeline(options.compress, 1).empty()) {
+    // Of chunks with sizes of their own a gap in front of each would be a large part.
+    planner.alignment_bytes = planner.threshold_bytes = 1;
+    return planner;
+  }
   if (stripe > page && stripe % page == 0) {
     planner.alignment_bytes = stripe;
     planner.threshold_bytes = std::min<std::uint64_t>(stripe, 64 << 10);
@@ -164,7 +169,7 @@ std::string FileWriter::adopt(std::span<const std::byte> message) {
   const auto count = in.get<std::size_t>();
   for (std::size_t i = 0; i < count; ++i) {
     model::Definition d = model::Definition::read_from(in);
-    tiles_.push_back({in.get<Dims>(), true, true});
+    tiles_.push_back({in.get<Dims>(), true, true, layout::pipeline_of(d)});
     name_hashes_.push_back(codec::checksum(d.name));
     definitions_.push_back(std::move(d));
   }
@@ -174,9 +179,11 @@ std::string FileWriter::adopt(std::span<const std::byte> message) {
 void FileWriter::define(const model::Definition& definition) {
   definitions_.push_back(definition);
   name_hashes_.push_back(codec::checksum(definition.name));
-  tiles_.push_back(definition.stepped && format_->tiled
-                       ? Tiles{bounded_chunk(definition), !definition.chunk.empty(), false}
-                       : Tiles{definition.shape, true, false});
+  codec::Pipeline pipeline = layout::pipeline_of(definition);
+  const bool is_tiled = format_->tiled && (definition.stepped || !pipeline.empty());
+  tiles_.push_back(is_tiled ? Tiles{bounded_chunk(definition), !definition.chunk.empty(), false}
+                            : Tiles{definition.shape, true, false});
+  tiles_.back().pipeline = std::move(pipeline);
   if (planner_) {
     planner_->define(definition);
   }
@@ -196,22 +203,24 @@ std::uint64_t FileWriter::commit(const FileCommit& commit) {
   bool placed = false;
   try {
     choose_tiles(commit);
-    const std::vector<layout::Portion> portions = cut_blocks(commit);
+    std::vector<layout::Portion> portions = cut_blocks(commit);
     std::uint64_t words = 0;
     if (options_.checksum) {
       for (const layout::Portion& portion : portions) {
         words += exec::record_words(portion.piece.box.start.rank());
       }
     }
+    const std::vector<layout::Portion> to_encode = take_encoded(commit, portions);
     const auto first_word =
         static_cast<std::uint64_t>(transport_.exclusive_sum(static_cast<std::int64_t>(words)));
     std::int64_t all_words = static_cast<std::int64_t>(words);
     transport_.allreduce({&all_words, 1}, exec::Op::sum);
     placed = true;
     const layout::CommitPlan plan = place(commit, static_cast<std::uint64_t>(all_words));
-    const plan::Plan who = make_plan(commit, plan, portions);
+    const exec::EncodedResult encoded = write_encoded(commit, plan, to_encode);
+    const plan::Plan who = make_plan(commit, plan, portions, encoded);
     prefill(plan, who);
-    write(commit, plan, who, portions, first_word);
+    write(commit, plan, who, portions, first_word, encoded.words);
     publish(commit.synced);
     for (std::size_t v = 0; v < tiles_.size(); ++v) {
       tiles_[v].made = tiles_[v].made || commit.is_last || commit.touched[v];
@@ -274,8 +283,14 @@ void FileWriter::choose_tiles(const FileCommit& commit) {
       all.boundary_gcd[d] = static_cast<std::uint64_t>(gcds[at]);
       all.largest_count[d] = static_cast<std::uint64_t>(largest[at]);
     }
-    tiles_[v].tile = layout::choose_tile(definitions_[v].shape, definitions_[v].type.bytes, all);
-    if (definitions_[v].varying) {
+    const bool encodes = !tiles_[v].pipeline.empty();
+    const std::uint32_t element_bytes = definitions_[v].type.bytes;
+    tiles_[v].tile = encodes
+                         ? layout::choose_encoded_tile(definitions_[v].shape, element_bytes, all)
+                         : layout::choose_tile(definitions_[v].shape, element_bytes, all);
+    if (encodes) {
+      layout::limit_rows(tiles_[v].tile, element_bytes, options_.budget_bytes / 4);
+    } else if (definitions_[v].varying) {
       // A step takes the space of whole tiles, so one with few rows should need few.
       layout::limit_rows(tiles_[v].tile, definitions_[v].type.bytes, layout::portion_bytes);
     }
@@ -317,11 +332,18 @@ layout::CommitPlan FileWriter::place(const FileCommit& commit, std::uint64_t wor
         request.touched.push_back({v, tile_of(commit, v), shape_of(commit, v)});
       }
     }
-    if (commit.is_last) {
+    // Encoded variables that this commit touches are made with its tiles, so first.
+    const bool encodes = has_encoded(commit);
+    if (commit.is_last && !encodes) {
       planner_->make_all();
     }
     const layout::CommitPlan plan = planner_->plan_commit(request);
-    update_ = planner_->seal();
+    if (commit.is_last && encodes) {
+      planner_->make_all();
+    }
+    if (!encodes) {
+      update_ = planner_->seal();
+    }
     if (plan.space.length != 0) {
       publisher_->file().preallocate(plan.space.offset, plan.space.length);
     }
@@ -332,7 +354,7 @@ layout::CommitPlan FileWriter::place(const FileCommit& commit, std::uint64_t wor
 
 void FileWriter::write(const FileCommit& commit, const layout::CommitPlan& placed,
                        const plan::Plan& who, std::span<const layout::Portion> portions,
-                       std::uint64_t first_word) {
+                       std::uint64_t first_word, std::span<const std::uint64_t> earlier_words) {
   std::exception_ptr failure;
   try {
     exec::Work work;
@@ -342,6 +364,7 @@ void FileWriter::write(const FileCommit& commit, const layout::CommitPlan& place
     work.portions = portions;
     work.commit = &placed;
     work.first_word = first_word;
+    work.earlier_words = earlier_words;
     work.file = file_;
     exec::carry_out(transport_, who, work, buffers_);
     if (publisher_) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "commit/publisher.hpp"
+#include "exec/encoded_write.hpp"
 #include "exec/executor.hpp"
 #include "exec/transport.hpp"
 #include "layout/chunking.hpp"
@@ -79,6 +80,7 @@ class FileWriter {
     model::Dims tile;  ///< empty rank where not chosen yet
     bool chosen = false;
     bool made = false;  ///< is the variable in the file?
+    codec::Pipeline pipeline = {};
   };
 
   void open(Opening opening);
@@ -91,17 +93,26 @@ class FileWriter {
   const model::Dims& tile_of(const FileCommit& commit, std::uint32_t variable) const;
   std::vector<layout::Portion> cut_blocks(const FileCommit& commit) const;
   layout::CommitPlan place(const FileCommit& commit, std::uint64_t words);
+  bool has_encoded(const FileCommit& commit) const;
+  /// Takes the portions of encoded variables out of `portions`.
+  std::vector<layout::Portion> take_encoded(const FileCommit& commit,
+                                            std::vector<layout::Portion>& portions) const;
+  exec::EncodedResult write_encoded(const FileCommit& commit, const layout::CommitPlan& placed,
+                                    std::span<const layout::Portion> portions);
+  const std::vector<int>& owners();
   plan::Plan make_plan(const FileCommit& commit, const layout::CommitPlan& placed,
-                       std::span<const layout::Portion> portions);
+                       std::span<const layout::Portion> portions,
+                       const exec::EncodedResult& encoded);
   void explain(const FileCommit& commit, const layout::CommitPlan& placed, const plan::Plan& plan,
-               const plan::Input& input) const;
+               const plan::Input& input, const exec::EncodedResult& encoded) const;
   void prefill(const layout::CommitPlan& plan, const plan::Plan& who);
   void fill_tiles(const layout::Placement& placement, const model::Definition& definition,
                   const plan::Plan& who);
   void fill_own_tiles(const layout::Placement& placement, const model::Definition& definition,
                       const plan::TileMap& map);
   void write(const FileCommit& commit, const layout::CommitPlan& placed, const plan::Plan& who,
-             std::span<const layout::Portion> portions, std::uint64_t first_word);
+             std::span<const layout::Portion> portions, std::uint64_t first_word,
+             std::span<const std::uint64_t> earlier_words);
   void sync_own();
   void publish(bool synced);
   void give_up();
@@ -117,6 +128,7 @@ class FileWriter {
   plan::Topology topology_;
   std::uint64_t writers_ = 1;       ///< ranks that have the file open for data
   std::uint64_t writer_index_ = 0;  ///< of this rank among them
+  std::vector<int> owners_;         ///< these ranks; asked for when something is to be encoded
 
   std::vector<model::Definition> definitions_;
   std::vector<std::uint64_t> name_hashes_;

@@ -31,7 +31,8 @@ layout::Extent space_of(const layout::CommitPlan& placed) {
 }  // namespace
 
 plan::Plan FileWriter::make_plan(const FileCommit& commit, const layout::CommitPlan& placed,
-                                 std::span<const layout::Portion> portions) {
+                                 std::span<const layout::Portion> portions,
+                                 const exec::EncodedResult& encoded) {
   std::vector<std::uint64_t> sizes;
   sizes.reserve(portions.size());
   std::int64_t bytes_and_runs[] = {0, 0};
@@ -54,13 +55,14 @@ plan::Plan FileWriter::make_plan(const FileCommit& commit, const layout::CommitP
   }
   plan::Plan plan = strategy_.plan(input);
   if (commit.explain != nullptr) {
-    explain(commit, placed, plan, input);
+    explain(commit, placed, plan, input, encoded);
   }
   return plan;
 }
 
 void FileWriter::explain(const FileCommit& commit, const layout::CommitPlan& placed,
-                         const plan::Plan& plan, const plan::Input& input) const {
+                         const plan::Plan& plan, const plan::Input& input,
+                         const exec::EncodedResult& encoded) const {
   plan::Totals totals = plan::totals_of(
       plan, input, [&](const layout::Portion& portion) -> auto& {
         const std::uint32_t variable = commit.blocks[portion.block].variable;
@@ -68,6 +70,8 @@ void FileWriter::explain(const FileCommit& commit, const layout::CommitPlan& pla
             placed.placements.begin(), placed.placements.end(),
             [&](const auto& placement) { return placement.variable() == variable; });
       });
+  totals.moved_bytes += encoded.moved_bytes;
+  totals.written_bytes += encoded.written_bytes;
   totals.files = transport_.rank() == 0 ? 1 : 0;
   totals.writers = file_ != nullptr ? 1 : 0;
   (*commit.explain)(totals);

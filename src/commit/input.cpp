@@ -103,6 +103,11 @@ std::vector<std::byte> Input::describe() {
     stored.definition.write_to(out);
     out.put(stored.big_endian);
     out.put(stored.placeable);
+    out.put(stored.filters.size());
+    for (const codec::Filter& filter : stored.filters) {
+      out.put(filter.id);
+      out.put(filter.parameters);
+    }
     // The row counts of a set are in its parts.
     out.put(catalog_->set() == nullptr ? catalog_->rows_by_step(v) : std::vector<std::uint64_t>{});
   }
@@ -137,6 +142,11 @@ void Input::adopt(std::span<const std::byte> message) {
     variable.definition = model::Definition::read_from(in);
     variable.big_endian = in.get<bool>();
     variable.placeable = in.get<bool>();
+    variable.filters.resize(in.get<std::size_t>());
+    for (codec::Filter& filter : variable.filters) {
+      filter.id = in.get<std::uint32_t>();
+      filter.parameters = in.get_vector<std::uint32_t>();
+    }
     variable.rows = in.get_vector<std::uint64_t>();
     catalog_index_.push_back(static_cast<std::uint32_t>(catalog_index_.size()));
   }

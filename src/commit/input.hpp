@@ -26,6 +26,7 @@ struct InputVariable {
   model::Definition definition;
   bool big_endian = false;
   bool placeable = false;
+  codec::Pipeline filters;  ///< of compressed variables that every rank can decode
   std::vector<std::uint64_t> rows;  ///< varying: of every step; empty otherwise
 };
 
@@ -123,6 +124,9 @@ class Input {
   void fill_absent(const Located& located, const model::Box& box, const model::Memory& memory,
                    bool allow_overflow) const;
   [[noreturn]] void refuse_damaged(const Located& located, const Record& record) const;
+  /// Collective. Of a compressed variable: every tile is decoded by one rank.
+  void get_encoded(std::uint32_t variable, std::uint64_t step, const model::Box& region,
+                   const model::Box& box, const model::Memory& memory, bool allow_overflow);
   void get_through_root(std::uint32_t variable, std::uint64_t step, const model::Box& box,
                         const model::Memory& memory, bool allow_overflow);
   std::vector<Record> records_of(std::uint32_t variable, std::uint64_t step);
@@ -149,6 +153,16 @@ class Input {
   bool common_opened_ = false;
   exec::ReadBuffers buffers_;
   std::optional<Located> located_;
+  struct LocatedEncoded {
+    std::uint32_t variable = 0;
+    std::uint64_t step = 0;
+    model::Box region;
+    layout::EncodedTiles tiles;
+    std::vector<Record> records;
+  };
+  const LocatedEncoded& locate_encoded(std::uint32_t variable, std::uint64_t step,
+                                       const model::Box& region);
+  std::optional<LocatedEncoded> located_encoded_;
   std::unique_ptr<PartsInput> parts_;  ///< of the index of a set of parts
   std::vector<std::optional<std::uint32_t>> numbers_in_set_;
   // rank 0

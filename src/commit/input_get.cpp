@@ -98,6 +98,10 @@ void Input::get_checked(std::uint32_t variable, std::uint64_t step, const Box& b
     exec::agree(transport_, failure);
     return;
   }
+  if (!variables_[variable].filters.empty()) {
+    get_encoded(variable, step, *region, box, memory, allow_overflow);
+    return;
+  }
   if (!variables_[variable].placeable) {
     get_through_root(variable, step, box, memory, allow_overflow);
     return;

@@ -97,10 +97,11 @@ void check_definition(const model::Definition& d) {
                 "define " + d.name + ": varying needs steps and at least one dimension");
   }
   if (!d.chunk.empty()) {
-    if (d.chunk.rank() != d.shape.rank() || !d.stepped || d.chunk.volume() == 0) {
+    if (d.chunk.rank() != d.shape.rank() || (!d.stepped && !layout::is_encoded(d)) ||
+        d.chunk.volume() == 0) {
       throw Error(Code::invalid_argument, "define " + d.name + ": chunk " + d.chunk.text() +
                                               " does not fit shape " + d.shape.text() +
-                                              " (stepped variables only, no zeros)");
+                                              " (stepped or compressed variables only, no zeros)");
     }
     if (model::checked_product(d.chunk.volume(), d.type.bytes, "chunk") >= (4ULL << 30)) {
       throw Error(Code::invalid_argument, "define " + d.name + ": chunks must be below 4 GiB");
@@ -147,6 +148,9 @@ std::optional<std::uint32_t> Output::find_same(const model::Definition& definiti
     throw Error(Code::exists,
                 "define " + definition.name + ": is there already with another type or shape");
   }
+  if (same->compress.empty()) {
+    same->compress = definition.compress;  // which an index does not keep
+  }
   if (is_nameless_) {
     is_nameless_ = false;
     same->name = definition.name;  // what the format does not keep, the caller says
@@ -156,7 +160,12 @@ std::optional<std::uint32_t> Output::find_same(const model::Definition& definiti
   return static_cast<std::uint32_t>(same - definitions_.begin());
 }
 
-std::uint32_t Output::add(const model::Definition& definition) {
+std::uint32_t Output::add(const model::Definition& asked) {
+  model::Definition definition = asked;
+  if (definition.compress.empty() && !options_.compress.empty() &&
+      definition.bytes_per_step() >= layout::worth_encoding_bytes) {
+    definition.compress = options_.compress;
+  }
   check_definition(definition);
   if (const auto index = find_same(definition)) {
     return *index;

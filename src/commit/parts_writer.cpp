@@ -191,6 +191,7 @@ PartsWriter::Dataset PartsWriter::choose(const Definition& definition, Known& kn
   own.type = definition.type;
   own.shape = shape;
   own.stepped = definition.stepped;
+  own.compress = definition.compress;
   const bool moves = definition.stepped && !known.datasets.empty();
   if (moves && shape.rank() > 0) {
     own.shape[0] += shape[0] / 4;  // the next decomposition will be another one

@@ -246,6 +246,11 @@ void RecordFeed::take(std::uint32_t variable, RecordUnit& unit) {
     if (stored.placeable) {
       unit.placement = catalog_.locate(variable, definition.stepped ? unit.step : 0,
                                        model::whole(shape_of(unit)));
+    } else if (!stored.filters.empty()) {
+      unit.placement = catalog_
+                           .locate_encoded(variable, definition.stepped ? unit.step : 0,
+                                           model::whole(shape_of(unit)))
+                           .placement;
     }
     check_coverage(unit, covered);
   } catch (const Error& e) {
@@ -261,7 +266,9 @@ model::Dims RecordFeed::shape_of(const RecordUnit& unit) const {
 }
 
 bool RecordFeed::holds_data(const RecordUnit& unit) const {
-  return !catalog_.variables()[unit.variable].placeable || unit.placement.hull().length != 0;
+  const StoredVariable& stored = catalog_.variables()[unit.variable];
+  const bool has_placement = stored.placeable || !stored.filters.empty();
+  return !has_placement || unit.placement.hull().length != 0;
 }
 
 void RecordFeed::check_coverage(const RecordUnit& unit, std::uint64_t covered) {

@@ -32,7 +32,8 @@ class Packer {
 /// The checksum records of one rank, as words.
 class RecordWords {
  public:
-  explicit RecordWords(const Work& work) : work_(work) {}
+  explicit RecordWords(const Work& work)
+      : work_(work), words_(work.earlier_words.begin(), work.earlier_words.end()) {}
 
   bool wanted() const { return work_.commit->checksums.has_value(); }
   void add(const layout::Portion& portion, std::uint64_t checksum);

@@ -24,8 +24,9 @@ struct Work {
   std::span<const model::Block> blocks;
   std::span<const layout::Portion> portions;  ///< of the blocks; placements need not be known
   const layout::CommitPlan* commit = nullptr;
-  std::uint64_t first_word = 0;   ///< where this rank's checksum words begin in the commit's
-  storage::File* file = nullptr;  ///< open on writers only
+  std::uint64_t first_word = 0;  ///< where this rank's checksum words begin in the commit's
+  std::span<const std::uint64_t> earlier_words = {};  ///< records that stand before the portions'
+  storage::File* file = nullptr;                      ///< open on writers only
 };
 
 /// Memory that lives as long as the file: first touches cost more than writes.

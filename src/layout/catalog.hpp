@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "layout/encoded_tiles.hpp"
 #include "layout/part_set.hpp"
 #include "layout/placement.hpp"
 #include "model/definition.hpp"
@@ -52,6 +53,8 @@ struct StoredVariable {
   /// Can every rank read it by Placement? Otherwise (compressed, compact, virtual, external,
   /// Fortran order) only through Catalog::read.
   bool placeable = false;
+  /// Otherwise: can every rank read and decode it by EncodedTiles? Empty: no.
+  codec::Pipeline filters;
   model::Dims tile;  ///< chunk without the step dimension; the shape for contiguous data
   /// How it is kept, in words: "contiguous", "chunked", "chunked, deflate", "compact", "virtual",
   /// ...
@@ -86,8 +89,12 @@ class Catalog {
   /// that overlap `region` are looked up, the others are absent in the answer.
   virtual Placement locate(std::uint32_t variable, std::uint64_t step,
                            const model::Box& region) = 0;
-  /// Reads a box through the format's library (one rank, converted to dense little-endian file
-  /// type). The part of a varying variable that the step does not have is left as it is in `out`.
+  /// The same of a variable with filters. Error damaged where the index cannot be right.
+  virtual EncodedTiles locate_encoded(std::uint32_t variable, std::uint64_t step,
+                                      const model::Box& region);
+  /// Reads a box through the format's library, or decodes it (one rank, converted to dense
+  /// little-endian file type). The part of a varying variable that the step does not have is left
+  /// as it is in `out`.
   virtual void read(std::uint32_t variable, std::uint64_t step, const model::Box& box,
                     std::span<std::byte> out) = 0;
   /// Rows of every step of a varying variable; empty for others.

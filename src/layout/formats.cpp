@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "codec/filter.hpp"
 #include "layout/hdf5/catalog.hpp"
 #include "layout/hdf5/planner.hpp"
 #include "layout/netcdf4/rules.hpp"
@@ -31,6 +32,7 @@ constexpr std::array<Format, 4> all{{
      .varying = true,
      .length_variable = true,
      .complex = true,
+     .compress = true,
      .index = true,
      .instead = ""},
     {.name = "hdf5-grouped",
@@ -47,6 +49,7 @@ constexpr std::array<Format, 4> all{{
      .varying = true,
      .length_variable = false,
      .complex = true,
+     .compress = false,
      .index = false,
      .instead = "use form stacked"},
     {.name = "netcdf4",
@@ -63,6 +66,7 @@ constexpr std::array<Format, 4> all{{
      .varying = true,
      .length_variable = true,
      .complex = false,
+     .compress = true,
      .index = false,
      .instead = "use format hdf5"},
     {.name = "npy",
@@ -79,6 +83,7 @@ constexpr std::array<Format, 4> all{{
      .varying = false,
      .length_variable = false,
      .complex = true,
+     .compress = false,
      .index = false,
      .instead = "use format hdf5 or netcdf4"},
 }};
@@ -224,6 +229,9 @@ void check_definition(const Format& format, const model::Definition& definition,
   }
   if (!definition.chunk.empty() && !format.tiled) {
     refuse(format, what + ", chunk " + definition.chunk.text(), "keeps each step in one piece");
+  }
+  if (!codec::parse_pipeline(definition.compress, 1).empty() && !format.compress) {
+    refuse(format, what + ", compress " + definition.compress, "holds no compressed data");
   }
   if (definition.varying && !format.varying) {
     refuse(format, what, "has the same shape in every step");

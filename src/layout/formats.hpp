@@ -32,8 +32,9 @@ struct Format {
   bool varying;    ///< steps with fewer rows than the definition says
   /// A varying variable has its lengths in a companion `<name>_length`.
   bool length_variable;
-  bool complex;  ///< complex numbers
-  bool index;    ///< an index can make one dataset of the files of file-per-process and -node
+  bool complex;   ///< complex numbers
+  bool compress;  ///< tiles that went through filters
+  bool index;     ///< an index can make one dataset of the files of file-per-process and -node
   const char* instead;  ///< the remedy, where something is not supported
 };
 

@@ -2,6 +2,10 @@
 
 namespace sluice::layout {
 
+std::vector<std::uint64_t> Planner::place_encoded(std::span<const EncodedTile>) {
+  throw Error(Code::internal, std::string(format()) + ": holds no encoded tiles");
+}
+
 std::vector<std::byte> CommitPlan::to_bytes() const {
   model::ByteWriter out;
   out.put(step);

@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "layout/encoding.hpp"
 #include "layout/placement.hpp"
 #include "model/definition.hpp"
 
@@ -89,10 +90,13 @@ class Planner {
   /// Adds to the list of variables; made in the file when first touched.
   virtual void define(const model::Definition& definition) = 0;
   virtual void set_attribute(const model::Attribute& attribute) = 0;
+  /// Variables that are encoded get no placement.
   virtual CommitPlan plan_commit(const CommitRequest& request) = 0;
   /// Forgets the steps from number `steps` on; no step may have been planned since the last commit.
   /// The next seal() has it. Space that they used is not given out again before it is in the file.
   virtual void drop_steps(std::uint64_t steps, std::int64_t modified_ns) = 0;
+  /// Where tiles of encoded variables go, between plan_commit() and seal(); each once a commit.
+  virtual std::vector<std::uint64_t> place_encoded(std::span<const EncodedTile> tiles);
   /// Makes the variables that no commit touched (before the last seal of a file).
   virtual void make_all() = 0;
   /// The metadata of everything since the last commit.

@@ -16,6 +16,7 @@ void Definition::write_to(ByteWriter& out) const {
   }
   out.put(chunk);
   out.put(varying);
+  out.put(compress);
 }
 
 Definition Definition::read_from(ByteReader& in) {
@@ -33,6 +34,7 @@ Definition Definition::read_from(ByteReader& in) {
   }
   d.chunk = in.get<Dims>();
   d.varying = in.get<bool>();
+  d.compress = in.get_string();
   return d;
 }
 

@@ -24,6 +24,7 @@ struct Definition {
   Dims chunk;                           ///< asked for by the caller; empty: the layout chooses
   /// Each step says how many rows (elements of the first dimension) it has; shape[0] is the most.
   bool varying = false;
+  std::string compress = {};  ///< "deflate:6", "zstd:3+noshuffle", ...; "" or "none": not
 
   std::uint64_t bytes_per_step() const {
     return checked_product(shape.volume(), type.bytes, "variable size in bytes");

@@ -46,6 +46,7 @@ TEST(OptionTable, EveryValueSurvivesBeingText) {
   odd.tile_bytes = (1 << 20) + 1;
   odd.stripe_bytes = 4 << 20;
   odd.parts_dir = "/some where";
+  odd.compress = "zstd:3";
   odd.ranks_per_node = 2;
   odd.storage = "posix";
   odd.hints = "cb_nodes=1";

@@ -96,8 +96,28 @@ std::string filter_name(H5Z_filter_t id) {
     case H5Z_FILTER_SCALEOFFSET:
       return "scaleoffset";
     default:
-      return "filter " + std::to_string(id);
+      const auto method = codec::find_method(static_cast<std::uint32_t>(id));
+      return method ? method->name : "filter " + std::to_string(id);
   }
+}
+
+/// Those of a dataset, where all of them can be undone here.
+codec::Pipeline filters_of(hid_t list) {
+  codec::Pipeline filters;
+  for (int i = 0; i < H5Pget_nfilters(list); ++i) {
+    unsigned flags = 0;
+    unsigned config = 0;
+    std::array<unsigned, 32> values{};
+    std::size_t count = values.size();
+    const H5Z_filter_t id = H5Pget_filter2(list, static_cast<unsigned>(i), &flags, &count,
+                                           values.data(), 0, nullptr, &config);
+    if (id < 0) {
+      return {};
+    }
+    const auto used = static_cast<std::ptrdiff_t>(std::min(count, values.size()));
+    filters.push_back({static_cast<std::uint32_t>(id), {values.begin(), values.begin() + used}});
+  }
+  return codec::can_decode(filters) ? filters : codec::Pipeline{};
 }
 
 std::string storage_text(hid_t list) {
@@ -396,6 +416,10 @@ void Catalog::add_dataset(const std::string& path, const std::string& name) {
                                  is_stacked ? extents.dims.without_front() : extents.dims);
   variable.definition.stepped = is_stacked || is_prototype;
   variable.tile = is_stacked ? chunk.without_front() : chunk;
+  if (layout == H5D_CHUNKED && is_whole && H5Pget_external_count(list.get()) == 0) {
+    variable.filters = filters_of(list.get());
+    variable.definition.compress = codec::pipeline_text(variable.filters);
+  }
   const bool plain = H5Pget_nfilters(list.get()) == 0 && H5Pget_external_count(list.get()) == 0;
   variable.placeable = plain && is_whole && (layout == H5D_CHUNKED || layout == H5D_CONTIGUOUS);
   variable.storage = storage_text(list.get());

@@ -39,6 +39,8 @@ class Catalog final : public layout::Catalog {
   std::uint64_t checksum_chunks() const noexcept { return checksum_chunks_; }
 
   Placement locate(std::uint32_t variable, std::uint64_t step, const model::Box& region) override;
+  EncodedTiles locate_encoded(std::uint32_t variable, std::uint64_t step,
+                              const model::Box& region) override;
   void read(std::uint32_t variable, std::uint64_t step, const model::Box& box,
             std::span<std::byte> out) override;
   std::vector<std::uint64_t> rows_by_step(std::uint32_t variable) override;
@@ -64,6 +66,8 @@ class Catalog final : public layout::Catalog {
   /// The dataset with a step of a variable; -1 where the step has none.
   hid_t dataset(std::uint32_t variable, std::uint64_t step);
   Placement locate_chunks(std::uint32_t variable, std::uint64_t step, const model::Box& region);
+  void read_encoded(std::uint32_t variable, std::uint64_t step, const model::Box& box,
+                    std::span<std::byte> out);
   std::string object_of(const std::string& owner) const;
   struct Objects {
     std::vector<std::string> datasets;
@@ -84,6 +88,13 @@ class Catalog final : public layout::Catalog {
   std::uint64_t checksum_chunks_ = 0;
   std::set<std::uint32_t> characters_;
   std::map<std::uint32_t, Open> open_datasets_;  ///< the last one of each variable
+  struct Decoded {
+    std::uint32_t variable = 0;
+    std::uint64_t step = 0;
+    std::uint64_t tile = absent;
+    std::vector<std::byte> dense;
+  };
+  Decoded decoded_;  ///< the last tile: boxes come in portions of tiles
 };
 
 }  // namespace sluice::layout::hdf5

@@ -98,6 +98,10 @@ void Catalog::read(std::uint32_t variable, std::uint64_t step, const Box& box,
   if (box.empty() || found < 0) {
     return;
   }
+  if (!stored.filters.empty()) {
+    read_encoded(variable, step, box, out);
+    return;
+  }
   if (stored.storage == "virtual") {
     throw Error(Code::unsupported, state_.file->path() + ": " + definition.name +
                                        ": is virtual, made of other files by another program than "

@@ -89,6 +89,11 @@ void Hdf5Planner::load_known() {
              : catalog->netcdf() ? Profile::netcdf4
                                  : Profile::stacked;
   for (const StoredVariable& stored : catalog->variables()) {
+    if (stored.storage.rfind("chunked, ", 0) == 0 && stored.definition.compress.empty()) {
+      throw Error(Code::unsupported, file_.path() + ": " + stored.definition.name + " is " +
+                                         stored.storage +
+                                         ": this build cannot write that: write a new file");
+    }
     definitions_.push_back(stored.definition);
     Made made;
     made.exists = made.committed = true;

@@ -42,6 +42,7 @@ class Hdf5Planner final : public Planner {
   void set_attribute(const model::Attribute& attribute) override;
   CommitPlan plan_commit(const CommitRequest& request) override;
   void drop_steps(std::uint64_t steps, std::int64_t modified_ns) override;
+  std::vector<std::uint64_t> place_encoded(std::span<const EncodedTile> tiles) override;
   void make_all() override;
   MetadataUpdate seal() override;
   void committed() override;
@@ -66,8 +67,14 @@ class Hdf5Planner final : public Planner {
 
   hid_t dataset(std::uint32_t variable);
   void make(std::uint32_t variable, const model::Dims& tile, bool places_now = true);
+  void make_touched(const CommitRequest& request);
   void make_fixed(std::uint32_t variable, hid_t list, bool places_now);
+  void make_encoded_fixed(std::uint32_t variable, hid_t list);
   void make_stepped(std::uint32_t variable, hid_t list);
+  void set_filters(std::uint32_t variable, hid_t list) const;
+  /// The tile of a variable that no commit touched.
+  model::Dims untouched_tile(const model::Definition& definition) const;
+  void prepare_encoded(const Touched& touched);
   Handle creation_list(const model::Definition& definition) const;
   /// Attributes that say how a variable is to be read.
   void mark(hid_t dataset, const model::Definition& definition) const;
@@ -98,7 +105,7 @@ class Hdf5Planner final : public Planner {
   bool is_variable(const std::string& name) const;
   /// Enters the chunk that begins at element `at` and returns its address.
   std::uint64_t note_chunk(hid_t dataset, const hsize_t* at, std::uint64_t chunk_bytes,
-                           const std::string& name);
+                           const std::string& name, std::uint32_t mask = 0);
 
   storage::File& file_;
   PlannerOptions options_;
@@ -108,6 +115,7 @@ class Hdf5Planner final : public Planner {
   Handle creation_order_;  ///< group creation list that tracks and indexes creation order
   bool on_disk_ = false;   ///< has anything been committed?
   std::uint64_t steps_ = 0;
+  std::uint64_t planned_step_ = 0;  ///< that of the commit being planned
   std::uint64_t rows_ = 0;
   std::uint64_t checksum_chunks_ = 0;
   std::uint64_t checksum_chunk_words_ = 0;

@@ -9,25 +9,33 @@ namespace sluice::layout::hdf5 {
 
 using model::Dims;
 
-CommitPlan Hdf5Planner::plan_commit(const CommitRequest& request) {
-  const QuietErrors quiet;
-  CommitPlan plan;
-  plan.step = steps_;
-  const bool is_grouped = profile_ == Profile::grouped;
+void Hdf5Planner::make_touched(const CommitRequest& request) {
   for (const Touched& touched : request.touched) {
     if (!made_[touched.variable].exists) {
       make(touched.variable, touched.tile);
     }
   }
+}
+
+CommitPlan Hdf5Planner::plan_commit(const CommitRequest& request) {
+  const QuietErrors quiet;
+  CommitPlan plan;
+  plan.step = planned_step_ = steps_;
+  const bool is_grouped = profile_ == Profile::grouped;
+  make_touched(request);
   if (is_grouped && request.is_step) {
     make_step_group(steps_, request.time);
     apply_attributes();  // the datasets of this step inherit them
   }
   for (const Touched& touched : request.touched) {
-    const bool is_stepped = definitions_[touched.variable].stepped;
-    plan.placements.push_back(!is_stepped  ? place_fixed(touched.variable)
-                              : is_grouped ? place_group(touched, steps_)
-                                           : place_step(touched, steps_));
+    const model::Definition& definition = definitions_[touched.variable];
+    if (is_encoded(definition)) {
+      prepare_encoded(touched);
+    } else {
+      plan.placements.push_back(!definition.stepped ? place_fixed(touched.variable)
+                                : is_grouped        ? place_group(touched, steps_)
+                                                    : place_step(touched, steps_));
+    }
   }
   CommitRow row;
   row.time = request.time;
@@ -116,9 +124,9 @@ std::uint64_t Hdf5Planner::place_contiguous(hid_t dataset, const model::Definiti
 }
 
 std::uint64_t Hdf5Planner::note_chunk(hid_t dataset, const hsize_t* at, std::uint64_t chunk_bytes,
-                                      const std::string& name) {
+                                      const std::string& name, std::uint32_t mask) {
   const void* placeholder = state_.placeholder.reserve(chunk_bytes);
-  if (H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, at, chunk_bytes, placeholder) < 0) {
+  if (H5Dwrite_chunk(dataset, H5P_DEFAULT, mask, at, chunk_bytes, placeholder) < 0) {
     const std::string why = state_.failure.empty() ? last_error() : state_.failure;
     state_.failure.clear();
     throw Error(Code::internal, name + ": placing a chunk: " + why);
@@ -156,7 +164,8 @@ Placement Hdf5Planner::place_step(const Touched& touched, std::uint64_t step) {
 }
 
 Placement Hdf5Planner::place_checksums(std::uint64_t words, CommitRow& row) {
-  constexpr std::uint64_t page_words = 4096 / 8;
+  // Where nothing is aligned the file is to be small.
+  const std::uint64_t page_words = (options_.alignment_bytes == 1 ? 2048 : 4096) / 8;
   constexpr std::uint64_t most_words = (1 << 20) / 8;
   if (checksum_chunk_words_ == 0) {
     const std::uint64_t pages = (words + page_words - 1) / page_words;

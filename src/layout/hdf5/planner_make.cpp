@@ -189,6 +189,10 @@ void Hdf5Planner::make_fixed(std::uint32_t variable, hid_t list, bool places_now
   const model::Definition& definition = definitions_[variable];
   const Handle type = type_in_file(definition.type);
   const Handle space = dataspace(dims_in_file(definition, definition.shape));
+  if (is_encoded(definition)) {
+    make_encoded_fixed(variable, list);
+    return;
+  }
   check(H5Pset_layout(list, H5D_CONTIGUOUS), definition.name);
   check(H5Pset_alloc_time(list, places_now ? H5D_ALLOC_TIME_EARLY : H5D_ALLOC_TIME_LATE),
         definition.name);
@@ -219,6 +223,7 @@ void Hdf5Planner::make_stepped(std::uint32_t variable, hid_t list) {
   }
   const Handle space = own(H5Screate_simple(rank, extent.data(), limit.data()), definition.name);
   check(H5Pset_chunk(list, rank, chunk.data()), definition.name);
+  set_filters(variable, list);
   made_[variable].dataset = own(H5Dcreate2(hdf5_.get(), definition.name.c_str(), type.get(),
                                            space.get(), H5P_DEFAULT, list, H5P_DEFAULT),
                                 definition.name);
@@ -228,9 +233,7 @@ void Hdf5Planner::make_all() {
   const QuietErrors quiet;
   for (std::uint32_t v = 0; v < definitions_.size(); ++v) {
     if (!made_[v].exists) {
-      const Dims& shape = definitions_[v].shape;
-      make(v, choose_tile(shape, definitions_[v].type.bytes, Decomposition(shape.rank())),
-           !definitions_[v].partial);
+      make(v, untouched_tile(definitions_[v]), !definitions_[v].partial);
     }
     if (definitions_[v].stepped && profile_ != Profile::grouped) {
       extend(v, steps_);

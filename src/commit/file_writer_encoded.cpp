@@ -1,0 +1,75 @@
+// Compressed variables of a commit: who owns their tiles, and the way to their places.
+#include <algorithm>
+
+#include "commit/file_writer.hpp"
+#include "exec/agree.hpp"
+#include "exec/encode_pool.hpp"
+
+namespace sluice::commit {
+
+bool FileWriter::has_encoded(const FileCommit& commit) const {
+  for (std::size_t v = 0; v < tiles_.size(); ++v) {
+    if (commit.touched[v] && !tiles_[v].pipeline.empty()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::vector<layout::Portion> FileWriter::take_encoded(
+    const FileCommit& commit, std::vector<layout::Portion>& portions) const {
+  const auto first =
+      std::stable_partition(portions.begin(), portions.end(), [&](const layout::Portion& portion) {
+        return tiles_[commit.blocks[portion.block].variable].pipeline.empty();
+      });
+  std::vector<layout::Portion> encoded(first, portions.end());
+  portions.erase(first, portions.end());
+  return encoded;
+}
+
+const std::vector<int>& FileWriter::owners() {
+  if (owners_.empty()) {
+    const std::byte writes{static_cast<unsigned char>(file_ != nullptr ? 1 : 0)};
+    const auto all = transport_.allgather({&writes, 1});
+    for (std::size_t rank = 0; rank < all.size(); ++rank) {
+      if (all[rank].at(0) != std::byte{0}) {
+        owners_.push_back(static_cast<int>(rank));
+      }
+    }
+  }
+  return owners_;
+}
+
+exec::EncodedResult FileWriter::write_encoded(const FileCommit& commit,
+                                              const layout::CommitPlan& placed,
+                                              std::span<const layout::Portion> portions) {
+  if (!has_encoded(commit)) {
+    return {};
+  }
+  exec::EncodedWork work;
+  work.definitions = definitions_;
+  work.name_hashes = name_hashes_;
+  work.blocks = commit.blocks;
+  work.portions = portions;
+  for (std::uint32_t v = 0; v < tiles_.size(); ++v) {
+    if (commit.touched[v] && !tiles_[v].pipeline.empty()) {
+      work.variables.push_back({v, definitions_[v].shape, tiles_[v].tile, tiles_[v].pipeline});
+    }
+  }
+  work.owners = owners();
+  work.budget_bytes = options_.budget_bytes;
+  work.checksums = placed.checksums.has_value();
+  work.file = file_;
+  work.threads = storage_.in_background() ? exec::idle_cores(transport_) : 1;
+  work.place = [&](std::span<const layout::EncodedTile> tiles) {
+    return planner_->place_encoded(tiles);
+  };
+  exec::EncodedResult result = exec::write_encoded(transport_, work);
+  exec::on_root(transport_, 0, [&] {
+    update_ = planner_->seal();
+    return std::vector<std::byte>{};
+  });
+  return result;
+}
+
+}  // namespace sluice::commit

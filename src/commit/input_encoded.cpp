@@ -1,0 +1,92 @@
+// Getting selections of compressed variables.
+#include <algorithm>
+#include <numeric>
+
+#include "codec/checksum.hpp"
+#include "commit/input.hpp"
+#include "exec/agree.hpp"
+#include "exec/encode_pool.hpp"
+#include "exec/encoded_read.hpp"
+#include "model/convert.hpp"
+
+namespace sluice::commit {
+
+using model::Box;
+
+const Input::LocatedEncoded& Input::locate_encoded(std::uint32_t variable, std::uint64_t step,
+                                                   const Box& region) {
+  const bool is_known = located_encoded_ && located_encoded_->variable == variable &&
+                        located_encoded_->step == step &&
+                        model::contains(located_encoded_->region, region);
+  if (is_known) {
+    return *located_encoded_;
+  }
+  const auto message = exec::on_root(transport_, 0, [&] {
+    std::vector<Record> records;
+    if (ours_ && options_.checksum) {
+      records = records_of(variable, step);
+    }
+    model::ByteWriter out;
+    catalog_->locate_encoded(catalog_index_[variable], step, region).write_to(out);
+    write_records(records, out);
+    return out.take();
+  });
+  model::ByteReader in(message);
+  LocatedEncoded located{variable, step, region, layout::EncodedTiles::read_from(in), {}};
+  located.records = read_records(in);
+  located_encoded_ = std::move(located);
+  return *located_encoded_;
+}
+
+void Input::get_encoded(std::uint32_t variable, std::uint64_t step, const Box& region,
+                        const Box& box, const model::Memory& memory, bool allow_overflow) {
+  const InputVariable& stored = variables_[variable];
+  const model::Definition& d = stored.definition;
+  const LocatedEncoded& located = locate_encoded(variable, step, region);
+  const layout::Placement& placement = located.tiles.placement;
+  // Records lie in one tile each, as their portions did; others (of a file that was repacked by
+  // another program) are looked at by `sluice verify`.
+  std::multimap<std::uint64_t, const Record*> by_tile;
+  for (const Record& record : located.records) {
+    const auto pieces = layout::cut(placement, record.box);
+    if (pieces.size() == 1) {
+      by_tile.emplace(pieces[0].tile_index, &record);
+    }
+  }
+  const Located where{variable, step, region, placement, {}};
+  exec::EncodedReading reading;
+  reading.tiles = &located.tiles;
+  reading.pipeline = stored.filters;
+  reading.name = path_ + ": " + d.name + (d.stepped ? ", step " + std::to_string(step) : "");
+  if (options_.readers > 0) {
+    reading.readers = readers();
+  } else {
+    reading.readers.resize(static_cast<std::size_t>(transport_.size()));
+    std::iota(reading.readers.begin(), reading.readers.end(), 0);
+  }
+  reading.budget_bytes = options_.budget_bytes;
+  reading.threads = storage_.in_background() ? exec::idle_cores(transport_) : 1;
+  reading.file = [&]() -> storage::File& { return file(); };
+  reading.inspect = [&](std::uint64_t tile, std::span<const std::byte> dense) {
+    const Box whole{placement.tile_box(tile).start, placement.tile()};
+    std::vector<std::byte> held;
+    const auto [first, last] = by_tile.equal_range(tile);
+    for (auto it = first; it != last; ++it) {
+      const Box& part = it->second->box;
+      held.resize(part.volume() * d.type.bytes);
+      model::copy_box(dense.data(), whole, held.data(), part, part, d.type.bytes);
+      if (codec::checksum(std::span<const std::byte>(held)) != it->second->checksum) {
+        refuse_damaged(where, *it->second);
+      }
+    }
+  };
+  exec::read_encoded(transport_, reading, box, [&](const Box& part, std::span<std::byte> bytes) {
+    if (stored.big_endian) {
+      model::swap_bytes(bytes, d.type);
+    }
+    model::unpack(bytes, d.type, box, part, memory, allow_overflow);
+  });
+  fill_absent(where, box, memory, allow_overflow);
+}
+
+}  // namespace sluice::commit

@@ -1,0 +1,45 @@
+#include "exec/encode_pool.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace sluice::exec {
+
+std::size_t idle_cores(const Transport& transport) {
+  const std::size_t nodes = static_cast<std::size_t>(std::max(1, transport.nodes()));
+  const std::size_t ranks = (static_cast<std::size_t>(transport.size()) + nodes - 1) / nodes;
+  return std::max<std::size_t>(1, std::thread::hardware_concurrency() / ranks);
+}
+
+void for_each_in_threads(std::size_t items, std::size_t threads,
+                         const std::function<void(std::size_t, std::size_t)>& work) {
+  std::atomic<std::size_t> next{0};
+  std::mutex mutex;
+  std::exception_ptr failure;
+  auto run = [&](std::size_t thread) {
+    try {
+      for (std::size_t item = next++; item < items; item = next++) {
+        work(thread, item);
+      }
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      failure = failure ? failure : std::current_exception();
+      next = items;
+    }
+  };
+  std::vector<std::jthread> others;
+  for (std::size_t thread = 1; thread < std::min(threads, items); ++thread) {
+    others.emplace_back(run, thread);
+  }
+  run(0);
+  others.clear();  // joins
+  if (failure) {
+    std::rethrow_exception(failure);
+  }
+}
+
+}  // namespace sluice::exec

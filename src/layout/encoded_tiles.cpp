@@ -1,0 +1,62 @@
+#include "layout/encoded_tiles.hpp"
+
+#include "sluice/error.hpp"
+
+namespace sluice::layout {
+
+void EncodedTiles::write_to(model::ByteWriter& out) const {
+  placement.write_to(out);
+  out.put(sizes);
+  out.put(masks);
+}
+
+EncodedTiles EncodedTiles::read_from(model::ByteReader& in) {
+  EncodedTiles tiles{Placement::read_from(in)};
+  tiles.sizes = in.get_vector<std::uint64_t>();
+  tiles.masks = in.get_vector<std::uint32_t>();
+  return tiles;
+}
+
+TileDecoder::TileDecoder(const codec::Pipeline& pipeline, std::string name,
+                         std::uint64_t most_bytes)
+    : coder_(pipeline), name_(std::move(name)), most_bytes_(most_bytes) {}
+
+void TileDecoder::require_small(const EncodedTiles& tiles) const {
+  if (tiles.placement.tile_bytes() > most_bytes_) {
+    throw Error(Code::over_budget, name_ + ": a chunk has " +
+                                       std::to_string(tiles.placement.tile_bytes()) +
+                                       " bytes once it is decoded, and memory for one may have " +
+                                       std::to_string(most_bytes_) +
+                                       ": raise the budget, if the file is to be trusted");
+  }
+}
+
+void TileDecoder::read(storage::File& file, const EncodedTiles& tiles, std::uint64_t tile,
+                       std::span<std::byte> dense) {
+  require_small(tiles);
+  const std::uint64_t size = tiles.sizes.at(tile);
+  const std::string what =
+      name_ + ", chunk at " + tiles.placement.tile_box(tile).start.text() + ": ";
+  const std::uint64_t length = file.size();
+  const std::uint64_t address = tiles.placement.address(tile);
+  if (size > length || address > length - size) {
+    throw Error(Code::damaged, what + "its " + std::to_string(size) + " bytes at " +
+                                   std::to_string(address) + " lie beyond the end of the file");
+  }
+  // Encoding never makes a tile much longer; an index that says so is wrong.
+  if (size > 2 * dense.size() + 4096) {
+    throw Error(Code::damaged, what + "the index says " + std::to_string(size) +
+                                   " bytes for a tile of " + std::to_string(dense.size()));
+  }
+  stored_.resize(size);
+  if (file.read(address, stored_) != size) {
+    throw Error(Code::truncated, what + "the file ends inside");
+  }
+  try {
+    coder_.decode(stored_, tiles.masks.at(tile), dense);
+  } catch (const Error& e) {
+    throw Error(e.code(), what + e.what());
+  }
+}
+
+}  // namespace sluice::layout

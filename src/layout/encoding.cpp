@@ -1,0 +1,53 @@
+#include "layout/encoding.hpp"
+
+#include <algorithm>
+
+namespace sluice::layout {
+
+using model::Dims;
+
+codec::Pipeline pipeline_of(const model::Definition& definition) {
+  const bool is_coordinate = definition.shape.rank() == 1 && definition.dimensions.size() == 1 &&
+                             definition.dimensions[0] == definition.name;
+  if (definition.compress.empty() || definition.shape.volume() == 0 ||
+      definition.shape.rank() == 0 || is_coordinate) {
+    return {};
+  }
+  // The bytes of text have no places of their own.
+  const bool is_text = definition.type.kind == Kind::string;
+  return codec::parse_pipeline(definition.compress, is_text ? 1 : definition.type.bytes);
+}
+
+Dims choose_encoded_tile(const Dims& shape, std::uint64_t element_bytes,
+                         const Decomposition& decomposition) {
+  constexpr std::uint64_t most_bytes = 4ULL << 20;
+  constexpr std::uint64_t least_bytes = 256ULL << 10;
+  Dims tile = Dims::filled(shape.rank(), 1);
+  std::uint64_t row_bytes = element_bytes;  // of all dimensions behind d
+  int d = shape.rank() - 1;
+  for (; d > 0 && row_bytes * std::max<std::uint64_t>(1, shape[d]) <= most_bytes; --d) {
+    tile[d] = std::max<std::uint64_t>(1, shape[d]);
+    row_bytes *= tile[d];
+  }
+  if (d < 0) {
+    return tile;
+  }
+  const std::uint64_t rows = std::max<std::uint64_t>(1, shape[d]);
+  const std::uint64_t most = std::clamp<std::uint64_t>(most_bytes / row_bytes, 1, rows);
+  const std::uint64_t common = decomposition.boundary_gcd[d];
+  for (std::uint64_t parts = 1; common != 0 && parts <= common; ++parts) {
+    const std::uint64_t part = common / parts;
+    if (part * row_bytes < least_bytes) {
+      break;
+    }
+    if (common % parts == 0 && part <= most) {
+      tile[d] = part;
+      return tile;
+    }
+  }
+  const std::uint64_t pieces = (rows + most - 1) / most;
+  tile[d] = (rows + pieces - 1) / pieces;
+  return tile;
+}
+
+}  // namespace sluice::layout

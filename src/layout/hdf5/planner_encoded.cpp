@@ -1,0 +1,82 @@
+// Compressed variables: filters, and the places of tiles whose sizes came from their owners.
+#include <algorithm>
+#include <array>
+
+#include "layout/hdf5/planner.hpp"
+#include "layout/hdf5/types.hpp"
+
+namespace sluice::layout::hdf5 {
+
+using model::Dims;
+
+void Hdf5Planner::set_filters(std::uint32_t variable, hid_t list) const {
+  constexpr std::uint32_t highest_deflate = 9;  // that HDF5 takes; any reader undoes more
+  const std::string& name = definitions_[variable].name;
+  for (const codec::Filter& filter : pipeline_of(definitions_[variable])) {
+    if (filter.id == codec::shuffle_id) {
+      check(H5Pset_shuffle(list), name);
+    } else if (filter.id == codec::deflate_id) {
+      check(H5Pset_deflate(list, std::min(filter.parameters[0], highest_deflate)), name);
+    } else {
+      // Optional: this libhdf5 need not have it, as it never encodes.
+      check(H5Pset_filter(list, static_cast<H5Z_filter_t>(filter.id), H5Z_FLAG_OPTIONAL,
+                          filter.parameters.size(), filter.parameters.data()),
+            name);
+    }
+  }
+}
+
+void Hdf5Planner::make_encoded_fixed(std::uint32_t variable, hid_t list) {
+  const model::Definition& definition = definitions_[variable];
+  const Handle type = type_in_file(definition.type);
+  const Handle space = dataspace(dims_in_file(definition, definition.shape));
+  const Dims tile = dims_in_file(definition, made_[variable].tile);
+  std::array<hsize_t, model::max_rank> chunk{};
+  std::copy(tile.begin(), tile.end(), chunk.begin());
+  check(H5Pset_chunk(list, tile.rank(), chunk.data()), definition.name);
+  set_filters(variable, list);
+  made_[variable].dataset = own(H5Dcreate2(hdf5_.get(), definition.name.c_str(), type.get(),
+                                           space.get(), H5P_DEFAULT, list, H5P_DEFAULT),
+                                definition.name);
+}
+
+Dims Hdf5Planner::untouched_tile(const model::Definition& definition) const {
+  const Decomposition none(definition.shape.rank());
+  return is_encoded(definition) ? choose_encoded_tile(definition.shape, definition.type.bytes, none)
+                                : choose_tile(definition.shape, definition.type.bytes, none);
+}
+
+void Hdf5Planner::prepare_encoded(const Touched& touched) {
+  const std::uint32_t variable = touched.variable;
+  const model::Definition& definition = definitions_[variable];
+  if (touched.tile != made_[variable].tile) {
+    throw Error(Code::internal, definition.name + ": tiles of " + touched.tile.text() +
+                                    ", but chunks of " + made_[variable].tile.text());
+  }
+  if (definition.stepped) {
+    extend(variable, planned_step_ + 1);
+  } else if (H5Dget_storage_size(dataset(variable)) != 0) {
+    throw Error(Code::unsupported,
+                definition.name +
+                    ": was written by an earlier commit, and committed data is never overwritten "
+                    "in place: define it with steps");
+  }
+}
+
+std::vector<std::uint64_t> Hdf5Planner::place_encoded(std::span<const EncodedTile> tiles) {
+  const QuietErrors quiet;
+  std::vector<std::uint64_t> addresses;
+  addresses.reserve(tiles.size());
+  for (const EncodedTile& encoded : tiles) {
+    const model::Definition& definition = definitions_.at(encoded.variable);
+    const Dims start =
+        tile_box(definition.shape, made_.at(encoded.variable).tile, encoded.tile).start;
+    std::array<hsize_t, model::max_rank> at{planned_step_};
+    std::copy(start.begin(), start.end(), at.begin() + (definition.stepped ? 1 : 0));
+    addresses.push_back(note_chunk(dataset(encoded.variable), at.data(), encoded.bytes,
+                                   definition.name, encoded.mask));
+  }
+  return addresses;
+}
+
+}  // namespace sluice::layout::hdf5

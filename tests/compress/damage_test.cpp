@@ -1,0 +1,142 @@
+// Damaged compressed files: errors that name the variable and the chunk, the same on every rank,
+// and never wrong values.
+#include <algorithm>
+#include <gtest/gtest.h>
+
+#include "api/file_impl.hpp"
+#include "codec/filter.hpp"
+#include "layout/formats.hpp"
+#include "layout/local_files.hpp"
+
+namespace sluice::test {
+namespace {
+
+const Shape shape = {64, 256};
+
+class Damage : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!codec::find_method(codec::deflate_id)) {
+      GTEST_SKIP() << "built without libdeflate";
+    }
+    files_.run(2, [&](exec::Transport& transport) {
+      Options options;
+      options.checksum = false;
+      File out = files_.open(transport, "f.h5", Mode::write, options);
+      const Variable v = out.define<std::int32_t>(
+          "v", shape, {.steps = true, .chunk = {16, 256}, .compress = "deflate:6"});
+      Giver<std::int32_t> giver;
+      Step step = out.begin_step();
+      Array<std::int32_t> values(64 * 256);
+      for (std::uint64_t i = 0; i < values.size(); ++i) {
+        values[i] = static_cast<std::int32_t>(i / 10);
+      }
+      if (transport.rank() == 0) {
+        step.put(v, values.data());
+      }
+      step.end();
+      out.close();
+    });
+    const auto file = files_.storage()->open("f.h5", storage::Access::read);
+    const auto catalog = layout::open_catalog(layout::format_named("hdf5"), *file);
+    for (std::uint32_t v = 0; v < catalog->variables().size(); ++v) {
+      if (catalog->variables()[v].definition.name == "v") {
+        tiles_ = catalog->locate_encoded(v, 0, whole_box(shape));
+      }
+    }
+    ASSERT_EQ(tiles_.sizes.size(), 4u);
+    bytes_ = files_.storage()->contents("f.h5");
+  }
+
+  /// What reading everything with 3 ranks meets.
+  Error reading(const Options& options = {}) {
+    files_.storage()->put("f.h5", bytes_);
+    return files_.caught(3, [&](exec::Transport& transport) {
+      File in = files_.open(transport, "f.h5", Mode::read, options);
+      Array<std::int32_t> got(64 * 256);
+      in.get<std::int32_t>(in.find("v"), got.data(), {}, 0);
+    });
+  }
+
+  LocalFiles files_;
+  layout::EncodedTiles tiles_;
+  std::vector<std::byte> bytes_;
+};
+
+TEST_F(Damage, IsNoneAtFirst) { EXPECT_EQ(reading().code(), Code::ok); }
+
+TEST_F(Damage, OfAChunkNamesIt) {
+  for (std::uint64_t i = 0; i < tiles_.sizes[2]; ++i) {
+    bytes_[tiles_.placement.address(2) + i] = std::byte{0x5a};
+  }
+  expect_error(reading(), Code::damaged, {"v, step 0", "chunk at (32, 0)", "deflate"});
+}
+
+/// Puts 8 bytes wherever the file has `from`, near nothing else: in the chunk index.
+int replace(std::vector<std::byte>& bytes, std::uint64_t from, std::uint64_t to, int width) {
+  std::vector<std::byte> before;
+  for (int i = 0; i < width; ++i) {
+    before.push_back(static_cast<std::byte>(from >> (8 * i)));
+  }
+  int count = 0;
+  auto at = bytes.begin();
+  while ((at = std::search(at, bytes.end(), before.begin(), before.end())) != bytes.end()) {
+    for (int i = 0; i < width; ++i, ++at) {
+      *at = static_cast<std::byte>(to >> (8 * i));
+    }
+    ++count;
+  }
+  return count;
+}
+
+TEST_F(Damage, OfTheIndexIsFound) {
+  // Addresses of the chunks stand in the index, which has a checksum of its own.
+  ASSERT_GE(replace(bytes_, tiles_.placement.address(1), bytes_.size() * 2, 8), 1);
+  const Error error = reading();
+  EXPECT_TRUE(error.code() == Code::damaged || error.code() == Code::format) << error.what();
+  EXPECT_NE(std::string(error.what()).find("v"), std::string::npos);
+}
+
+TEST_F(Damage, OfSizesIsFoundByWhoeverTrustsTheIndex) {
+  const auto file = files_.storage()->open("f.h5", storage::Access::read);
+  const codec::Pipeline pipeline = codec::parse_pipeline("deflate:6", 4);
+  std::vector<std::byte> dense(tiles_.placement.tile_bytes());
+  auto message_for = [&](std::uint64_t size) {
+    layout::EncodedTiles bad = tiles_;
+    bad.sizes[1] = size;
+    try {
+      layout::TileDecoder(pipeline, "f.h5: v", 1 << 30).read(*file, bad, 1, dense);
+      return std::string();
+    } catch (const Error& e) {
+      return std::string(code_name(e.code())) + " " + e.what();
+    }
+  };
+  EXPECT_EQ(message_for(tiles_.sizes[1]), "");
+  for (const std::uint64_t size : {std::uint64_t{0}, tiles_.sizes[1] / 2, std::uint64_t{1} << 62,
+                                   ~std::uint64_t{0}, bytes_.size()}) {
+    const std::string message = message_for(size);
+    EXPECT_NE(message.find("damaged"), std::string::npos) << size << ": " << message;
+    EXPECT_NE(message.find("v, chunk at (16, 0)"), std::string::npos) << message;
+  }
+}
+
+TEST_F(Damage, ABombIsNotUnpacked) {
+  // A valid stream of far more bytes than the chunk has.
+  codec::Coder coder(codec::parse_pipeline("deflate:6", 1));
+  const std::vector<std::byte> zeros(8 << 20);
+  const auto bomb = coder.encode(zeros).bytes;
+  const std::uint64_t size = tiles_.sizes[3];
+  ASSERT_GT(size, 100u);
+  std::copy_n(bomb.begin(), std::min<std::size_t>(bomb.size(), size),
+              bytes_.begin() + static_cast<std::ptrdiff_t>(tiles_.placement.address(3)));
+  expect_error(reading(), Code::damaged, {"v, step 0", "chunk at (48, 0)"});
+}
+
+TEST_F(Damage, LargeChunksNeedABudget) {
+  Options options;
+  options.budget_bytes = 16 << 10;
+  expect_error(reading(options), Code::over_budget, {"v, step 0", "16384 bytes"});
+}
+
+}  // namespace
+}  // namespace sluice::test
