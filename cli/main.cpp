@@ -26,6 +26,7 @@ const char* const examples = R"help(Examples:
   sluice recover spins.h5                finish what a crash interrupted
   sluice merge spins.h5 whole.h5         one file of many parts
   sluice watch spins.h5                  steps as a run writes them
+  sluice convert a.h5 a.nc               another format; --compress deflate:6
   mpirun -n 8 sluice verify spins.h5     the same with 8 processes (diff too)
   sluice VERB --help                     a verb's options, with examples
 
@@ -66,6 +67,7 @@ int run_command(int argc, char** argv, const Context& context) {
   add_collect(app, run);
   add_merge(app, run);
   add_watch(app, run);
+  add_convert(app, run);
   app.require_subcommand(0, 1);
   app.allow_extras();  // said below, in better words
   try {
@@ -77,8 +79,8 @@ int run_command(int argc, char** argv, const Context& context) {
   }
   if (!run) {
     const std::string verbs =
-        "the verbs are ls, dump, diff, verify, recover, collect, merge and watch (see: sluice "
-        "--help)";
+        "the verbs are ls, dump, diff, verify, recover, collect, merge, convert and watch (see: "
+        "sluice --help)";
     throw Error(Code::invalid_argument, app.remaining_size() == 0
                                             ? "no verb: " + verbs
                                             : "no verb " + app.remaining()[0] + ": " + verbs);

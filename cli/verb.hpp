@@ -36,5 +36,6 @@ void add_recover(CLI::App& app, Run& run);
 void add_collect(CLI::App& app, Run& run);
 void add_merge(CLI::App& app, Run& run);
 void add_watch(CLI::App& app, Run& run);
+void add_convert(CLI::App& app, Run& run);
 
 }  // namespace sluice::cli

@@ -1,0 +1,117 @@
+"""sluice convert: the same values, attributes and times in another file, smaller."""
+
+import json
+import os
+import random
+import unittest
+
+import h5py
+import netCDF4
+import numpy
+
+from command import BAD_INPUT, DIFFERS, FINE, address, copy, flip, new_path, path, sluice
+
+
+def new(ending):
+    return new_path().replace(".h5", ending)
+
+
+def attributes(item):
+    return {name: numpy.asarray(value).tolist() for name, value in item.attrs.items()
+            if name not in ("DIMENSION_LIST", "REFERENCE_LIST")}
+
+
+class Convert(unittest.TestCase):
+    def converted(self, source, *options, ending=".h5", ranks=0):
+        target = new(ending)
+        result = sluice("convert", source, target, *options, ranks=ranks)
+        self.assertEqual(result.returncode, FINE, result.stderr)
+        return target
+
+    def test_what_sluice_wrote_stays_equal(self):
+        for name in ("spins.h5", "types.h5", "grid.h5"):
+            for ranks in (0, 3):
+                target = self.converted(name, "--compress", "deflate:6", ranks=ranks)
+                result = sluice("diff", name, target)
+                self.assertEqual(result.returncode, FINE, result.stdout + result.stderr)
+                self.assertEqual(sluice("verify", target).returncode, FINE)
+                back = self.converted(target, "--compress", "none")
+                self.assertEqual(sluice("diff", name, back).returncode, FINE)
+
+    def test_times_and_attributes_stay(self):
+        target = self.converted("spins.h5", "--compress", "deflate:9")
+        with h5py.File(path("spins.h5")) as before, h5py.File(target) as after:
+            self.assertTrue(numpy.array_equal(before["time"][:], after["time"][:]))
+            self.assertEqual(attributes(before), attributes(after))
+            self.assertEqual(attributes(before["spins"]), attributes(after["spins"]))
+
+    def test_of_other_programs(self):
+        source = new_path()
+        data = (numpy.arange(200000) // 17).reshape(400, 500).astype(">f4")
+        with h5py.File(source, "w") as file:
+            made = file.create_dataset("deep/x", data=data)
+            made.attrs["units"] = "m"
+            file.create_dataset("scalar", data=3.5)
+            file.attrs["title"] = "theirs"
+        target = self.converted(source, "--compress", "deflate:9", ending=".nc", ranks=2)
+        with netCDF4.Dataset(target) as file:
+            self.assertTrue(numpy.array_equal(file["deep/x"][:], data))
+            self.assertTrue(file["deep/x"].filters()["zlib"])
+            self.assertEqual(file["deep/x"].units, "m")
+            self.assertEqual(file.title, "theirs")
+            self.assertEqual(float(file["scalar"][...]), 3.5)
+        self.assertLess(os.path.getsize(target), os.path.getsize(source) / 10)
+
+    def test_damage_is_not_carried_on(self):
+        source = copy("spins.h5")
+        flip(source, address(source, "spins", (1, 3, 0)))
+        result = sluice("convert", source, new(".h5"))
+        self.assertEqual(result.returncode, DIFFERS)
+        self.assertIn("spins", result.stderr)
+
+    def test_voxels(self):
+        chance = random.Random(3)
+        grid = numpy.zeros((9, 30, 20), "u1")
+        grid[2:7, 5:25, 4:16] = 1
+        grid[3:5, 8:20, 6:12] = 2
+        source = new(".model")
+        cells = numpy.argwhere(grid)
+        with open(source, "w") as file:
+            file.write(f"\n{len(cells)}\n")
+            for number, (z, y, x) in enumerate(cells):
+                file.write(f"{number + 1} {grid[z, y, x]} {x + 1} {y + 1} {z + 1}\n")
+        for ranks in (0, chance.randrange(2, 4)):
+            target = self.converted(source, "--compress", "deflate:9", "--grid", "20,30,9",
+                                    ending=".nc", ranks=ranks)
+            with netCDF4.Dataset(target) as file:
+                self.assertTrue(numpy.array_equal(file["material"][:], grid))
+                self.assertEqual(file["material"].dimensions, ("z", "y", "x"))
+
+    def test_the_real_model_shrinks(self):
+        folder = os.environ.get("SLUICE_DATA", os.path.join(
+            os.environ["SLUICE_SOURCE_DIR"], "..", "shared", "data"))
+        source = os.path.join(folder, "voxfe", "o-test.voxfe.model")
+        if not os.path.exists(source):
+            self.skipTest(f"no {source}: set SLUICE_DATA")
+        target = self.converted(source, "--compress", "deflate:9", ending=".nc")
+        rows = numpy.loadtxt(source, skiprows=2, dtype=int)
+        with netCDF4.Dataset(target) as file:
+            grid = file["material"][:]
+        self.assertTrue((grid[rows[:, 4] - 1, rows[:, 3] - 1, rows[:, 2] - 1] == rows[:, 1]).all())
+        self.assertEqual(int((grid != 0).sum()), len(rows))
+        self.assertGreater(os.path.getsize(source) / os.path.getsize(target), 100)
+
+    def test_bad_words(self):
+        for arguments in (["spins.h5", new(".h5"), "--compress", "defleat:3"],
+                          ["nothing.h5", new(".h5")], ["spins.h5", path("grid.h5")],
+                          ["spins.h5", new(".h5"), "--format", "zip"]):
+            result = sluice("convert", *arguments)
+            self.assertEqual(result.returncode, BAD_INPUT, arguments)
+            self.assertEqual(len(result.stderr.strip().splitlines()), 1, result.stderr)
+        answer = json.loads(sluice("convert", "spins.h5", new(".h5"), "--json").stdout)
+        with h5py.File(path("spins.h5")) as file:
+            self.assertEqual(answer["steps"], file["spins"].shape[0])
+
+
+if __name__ == "__main__":
+    unittest.main()
