@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 
 #include "codec/filter.hpp"
 #include "layout/hdf5/catalog.hpp"
 #include "layout/hdf5/planner.hpp"
+#include "layout/hdf5/signature.hpp"
 #include "layout/netcdf4/rules.hpp"
 #include "layout/npy/catalog.hpp"
 #include "layout/npy/planner.hpp"
@@ -108,22 +108,6 @@ const Format* find(const std::string& option, const std::string& form) {
   return found == all.end() ? nullptr : &*found;
 }
 
-constexpr std::array<unsigned char, 8> hdf5_signature{0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
-
-/// HDF5's signature may stand at 0, 512, 1024, ... behind a user block; more than that is not
-/// looked for where all that is wanted is a verdict.
-bool may_be_hdf5(storage::File& file) {
-  const std::uint64_t size = file.size();
-  for (std::uint64_t at = 0; at + hdf5_signature.size() <= size; at = at == 0 ? 512 : at * 2) {
-    std::array<std::byte, hdf5_signature.size()> bytes{};
-    if (file.read(at, bytes) == bytes.size() &&
-        std::memcmp(bytes.data(), hdf5_signature.data(), hdf5_signature.size()) == 0) {
-      return true;
-    }
-  }
-  return false;
-}
-
 std::string option_names() {
   std::string names = "auto";
   for (const Format& format : all) {
@@ -175,7 +159,7 @@ const Format& format_in(storage::File& file, const std::string& wanted) {
   const Format* found = nullptr;
   if (npy::is_npy(file)) {
     found = find("npy", "stacked");
-  } else if (may_be_hdf5(file)) {
+  } else if (hdf5::has_signature(file)) {
     found = &all[0];  // which of its forms it is, its catalog tells
   } else {
     throw Error(Code::format, file.path() +
@@ -194,13 +178,7 @@ const Format& format_in(storage::File& file, const std::string& wanted) {
 }
 
 bool begins_as_known(storage::File& file) {
-  constexpr auto newest_superblock = std::byte{3};
-  std::array<std::byte, hdf5_signature.size() + 1> head{};
-  const bool is_hdf5 =
-      file.read(0, head) == head.size() &&
-      std::memcmp(head.data(), hdf5_signature.data(), hdf5_signature.size()) == 0 &&
-      head.back() <= newest_superblock;
-  return is_hdf5 || npy::is_npy(file);
+  return hdf5::begins_with_superblock(file) || npy::is_npy(file);
 }
 
 void check_form(const Format& format, const Options& options, const std::string& path) {

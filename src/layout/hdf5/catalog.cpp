@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "layout/hdf5/index.hpp"
+#include "layout/hdf5/signature.hpp"
 #include "layout/hdf5/types.hpp"
 #include "layout/netcdf4/scales.hpp"
 
@@ -24,22 +24,6 @@ std::string joined(const std::string& above, const std::string& below) {
     path += '/';
   }
   return path.append(below);
-}
-
-/// Files below this are not worth a number in the message.
-constexpr std::array<unsigned char, 8> signature{0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
-
-/// HDF5 allows the signature at 0, 512, 1024, ... (behind a user block).
-bool has_signature(storage::File& file) {
-  const std::uint64_t size = file.size();
-  for (std::uint64_t at = 0; at + signature.size() <= size; at = at == 0 ? 512 : at * 2) {
-    std::array<std::byte, signature.size()> bytes{};
-    if (file.read(at, bytes) == bytes.size() &&
-        std::memcmp(bytes.data(), signature.data(), signature.size()) == 0) {
-      return true;
-    }
-  }
-  return false;
 }
 
 /// A longer last dimension of characters is no text's.
