@@ -20,16 +20,7 @@ constexpr std::size_t worth_a_thread_bytes = 256 << 10;
 FileSink::FileSink(storage::File& file, WriteBehind& writer)
     : file_(file), writer_(writer), alignment_(std::max<std::size_t>(1, file.alignment())) {}
 
-FileSink::~FileSink() {
-  if (staging_ != nullptr) {
-    writer_.put_back(staging_);
-  }
-  try {
-    writer_.drain();
-  } catch (...) {
-    // finish() was not reached, so another failure is on its way already
-  }
-}
+FileSink::~FileSink() { writer_.abandon(staging_); }
 
 void FileSink::write(std::uint64_t offset, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {

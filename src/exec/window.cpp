@@ -17,16 +17,7 @@ std::uint64_t bytes_in(const layout::RunList& runs, const Stretches& window) {
 Window::Window(storage::File& file, WriteBehind& writer, std::uint64_t bytes)
     : file_(file), writer_(writer), came_(bytes) {}
 
-Window::~Window() {
-  if (staging_ != nullptr) {
-    writer_.put_back(staging_);
-  }
-  try {
-    writer_.drain();
-  } catch (...) {
-    // finish() was not reached, so another failure is on its way already
-  }
-}
+Window::~Window() { writer_.abandon(staging_); }
 
 void Window::begin(const Stretches& stretches, std::uint64_t own) {
   stretches_ = stretches;

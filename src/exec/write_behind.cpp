@@ -91,6 +91,17 @@ void WriteBehind::drain() {
   }
 }
 
+void WriteBehind::abandon(Staging* staging) noexcept {
+  if (staging != nullptr) {
+    put_back(staging);
+  }
+  try {
+    drain();
+  } catch (...) {
+    // one failure is enough
+  }
+}
+
 void WriteBehind::run() {
   std::unique_lock lock(mutex_);
   while (true) {

@@ -54,6 +54,9 @@ class WriteBehind {
   void write_through(storage::File& file, std::uint64_t offset, std::span<const std::byte> bytes);
   /// Returns when everything submitted is written; throws the first failure and forgets it.
   void drain();
+  /// For who ends without finish(), because another failure is on its way: gives `staging` (may be
+  /// null) back and waits for what was submitted; its failure is swallowed.
+  void abandon(Staging* staging) noexcept;
   std::size_t buffer_bytes() const noexcept { return buffer_bytes_; }
   /// Memory of all buffers that were ever taken.
   std::size_t bytes() const noexcept { return owned_.size() * buffer_bytes_; }
