@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "commit/by_rename.hpp"
 #include "commit/parts_files.hpp"
 #include "commit/parts_index.hpp"
 #include "exec/agree.hpp"
@@ -155,25 +156,12 @@ void Collector::move(std::size_t part) {
                                   "choose another folder");
   }
   storage_.make_folder(storage::folder_of(target));
-  const std::string building = target + ".sluice-new";
-  if (storage_.exists(building)) {
-    storage_.remove(building);  // of an attempt that died
-  }
-  try {
+  write_by_rename(storage_, target, [&](storage::File& to) {
     const auto from = storage_.open(sources_[part], storage::Access::read);
-    const auto to = storage_.open(building, storage::Access::create);
-    copy(*from, *to);
-    to->set_modified_ns(from->modified_ns());
-    to->sync();
-    storage_.rename(building, target);
-  } catch (...) {
-    try {
-      storage_.remove(building);
-    } catch (const Error&) {
-      // the next attempt replaces it
-    }
-    throw;
-  }
+    copy(*from, to);
+    to.set_modified_ns(from->modified_ns());
+    to.sync();
+  });
   storage_.sync_directory(target);
   storage_.sync_directory(storage::folder_of(target));
 }

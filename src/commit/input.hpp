@@ -26,7 +26,7 @@ struct InputVariable {
   model::Definition definition;
   bool big_endian = false;
   bool placeable = false;
-  codec::Pipeline filters;  ///< of compressed variables that every rank can decode
+  codec::Pipeline filters;          ///< of compressed variables that every rank can decode
   std::vector<std::uint64_t> rows;  ///< varying: of every step; empty otherwise
 };
 

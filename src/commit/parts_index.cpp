@@ -4,6 +4,7 @@
 #include <chrono>
 #include <set>
 
+#include "commit/by_rename.hpp"
 #include "commit/journal.hpp"
 #include "commit/parts_files.hpp"
 #include "layout/hdf5/catalog.hpp"
@@ -294,31 +295,18 @@ void PartsIndex::enter(PartSet& set, const PartNews& news, std::uint64_t step,
 
 void PartsIndex::write(const PartSet& set, const std::vector<model::Definition>& definitions,
                        const std::vector<CommitRow>& commits, bool synced) {
-  const std::string building = path_ + ".sluice-new";
-  if (storage_.exists(building)) {
-    storage_.remove(building);
-  }
-  try {
-    const auto file = storage_.open(building, storage::Access::create);
-    layout::hdf5::write_index(*file, {definitions, &set, attributes_, commits, &scalars_});
+  write_by_rename(storage_, path_, [&](storage::File& file) {
+    layout::hdf5::write_index(file, {definitions, &set, attributes_, commits, &scalars_});
     if (!commits.empty()) {
-      file->set_modified_ns(commits.back().modified_ns);
+      file.set_modified_ns(commits.back().modified_ns);
     }
     if (synced) {
-      file->sync();
+      file.sync();
     }
     if (storage_.exists(journal_path(path_))) {
       storage_.remove(journal_path(path_));  // of a plain file that is about to be replaced
     }
-    storage_.rename(building, path_);
-  } catch (...) {
-    try {
-      storage_.remove(building);
-    } catch (const Error&) {
-      // the next commit replaces it
-    }
-    throw;
-  }
+  });
   if (synced) {
     try {
       storage_.sync_directory(path_);

@@ -1,5 +1,6 @@
 #include "commit/publisher.hpp"
 
+#include "commit/by_rename.hpp"
 #include "commit/recovery.hpp"
 #include "sluice/error.hpp"
 
@@ -15,10 +16,7 @@ std::unique_ptr<Publisher> Publisher::build(storage::Storage& storage, const std
   } catch (const Error&) {
     // a file that cannot be recovered may be replaced all the same
   }
-  const std::string building = path + ".sluice-new";
-  if (storage.exists(building)) {
-    storage.remove(building);  // left behind by a run that died before its first commit
-  }
+  const std::string building = fresh_building_path(storage, path);
   publisher->file_ = std::make_unique<RenewableFile>(storage, building, storage::Access::create);
   publisher->building_ = building;
   return publisher;
