@@ -198,6 +198,29 @@ void fail(const std::string& what, const std::string& path) {
   throw std::runtime_error(what + ": " + path + ": " + std::strerror(errno));
 }
 
+void check_mpi(int status, const char* call, const std::string& path) {
+  if (status == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING];
+  int length = 0;
+  MPI_Error_string(status, text, &length);
+  throw std::runtime_error(std::string(call) + ": " + path + ": " + text);
+}
+
+void sync_file(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) fail("open", path);
+  if (fsync(descriptor) != 0) fail("fsync", path);
+  close(descriptor);
+}
+
+void settle_file(const std::string& path) {
+  sync_file(path);
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) fail("open", path);
+  posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED);
+  close(descriptor);
+}
+
 int serve(int argc, char** argv, const Contestants& contestants) {
   if (argc == 2 && std::strcmp(argv[1], "--list") == 0) {
     for (const auto& [name, run] : contestants) std::puts(name.c_str());

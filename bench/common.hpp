@@ -103,6 +103,14 @@ void start_afresh(const World& world, const std::string& path);
 /// Throws std::runtime_error `what: path: errno in words`.
 [[noreturn]] void fail(const std::string& what, const std::string& path);
 
+/// Throws where an MPI call failed.
+void check_mpi(int status, const char* call, const std::string& path);
+
+/// fsync of a file by its path. Local.
+void sync_file(const std::string& path);
+/// The file is on the disk, and its pages leave the cache. Local.
+void settle_file(const std::string& path);
+
 using Run = std::function<Values(World&, const Job&)>;
 using Contestants = std::map<std::string, Run>;
 

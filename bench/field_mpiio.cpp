@@ -7,14 +7,6 @@
 namespace sluice::bench {
 namespace {
 
-void check(int status, const char* call) {
-  if (status == MPI_SUCCESS) return;
-  char text[MPI_MAX_ERROR_STRING];
-  int length = 0;
-  MPI_Error_string(status, text, &length);
-  throw std::runtime_error(std::string(call) + ": " + text);
-}
-
 /// `hints`: "key=value,key=value"; what the implementation does not know, it ignores.
 MPI_Info info_of(const std::string& hints) {
   if (hints.empty()) return MPI_INFO_NULL;
@@ -40,8 +32,9 @@ Values write_field(World& world, const Job& job) {
 
   Stopwatch watch(world.comm());
   MPI_File file;
-  check(MPI_File_open(world.comm(), path.c_str(), MPI_MODE_CREATE | MPI_MODE_WRONLY, info, &file),
-        "MPI_File_open");
+  check_mpi(
+      MPI_File_open(world.comm(), path.c_str(), MPI_MODE_CREATE | MPI_MODE_WRONLY, info, &file),
+      "MPI_File_open", path);
   std::array<int, 3> shape{};
   std::array<int, 3> start{};
   std::array<int, 3> count{};
@@ -54,15 +47,15 @@ Values write_field(World& world, const Job& job) {
   MPI_Type_create_subarray(3, shape.data(), count.data(), start.data(), MPI_ORDER_C, MPI_DOUBLE,
                            &box);
   MPI_Type_commit(&box);
-  check(MPI_File_set_view(file, 0, MPI_DOUBLE, box, "native", info), "MPI_File_set_view");
+  check_mpi(MPI_File_set_view(file, 0, MPI_DOUBLE, box, "native", info), "MPI_File_set_view", path);
   watch.mark("create_s");
-  check(MPI_File_write_at_all(file, 0, data.data(), static_cast<int>(part.elements()), MPI_DOUBLE,
-                              MPI_STATUS_IGNORE),
-        "MPI_File_write_at_all");
+  check_mpi(MPI_File_write_at_all(file, 0, data.data(), static_cast<int>(part.elements()),
+                                  MPI_DOUBLE, MPI_STATUS_IGNORE),
+            "MPI_File_write_at_all", path);
   watch.mark("write_s");
-  check(MPI_File_sync(file), "MPI_File_sync");
+  check_mpi(MPI_File_sync(file), "MPI_File_sync", path);
   watch.mark("sync_s");
-  check(MPI_File_close(&file), "MPI_File_close");
+  check_mpi(MPI_File_close(&file), "MPI_File_close", path);
   watch.mark("close_s");
   Values values = watch.finish();
 

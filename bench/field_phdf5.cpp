@@ -1,31 +1,16 @@
 // Parallel HDF5 as a peer of the strategies: contiguous, or in chunks of one rank's box each.
-#include <fcntl.h>
-#include <unistd.h>
 
 #include "contestants.hpp"
 #include "hdf5_field.hpp"
+#include "phdf5.hpp"
 
 namespace sluice::bench {
 namespace {
 
-constexpr hsize_t alignment_bytes = 4 << 20;
-constexpr hsize_t alignment_threshold_bytes = 64 << 10;
 using Extent = std::array<hsize_t, 3>;
 
 Extent extent_of(const std::array<std::uint64_t, 3>& values) {
   return {values[0], values[1], values[2]};
-}
-
-hid_t create_file(const World& world, const std::string& path) {
-  const hid_t access = checked(H5Pcreate(H5P_FILE_ACCESS), "H5Pcreate");
-  checked(H5Pset_fapl_mpio(access, world.comm(), MPI_INFO_NULL), "H5Pset_fapl_mpio");
-  checked(H5Pset_alignment(access, alignment_threshold_bytes, alignment_bytes), "H5Pset_alignment");
-  checked(H5Pset_coll_metadata_write(access, true), "H5Pset_coll_metadata_write");
-  checked(H5Pset_all_coll_metadata_ops(access, true), "H5Pset_all_coll_metadata_ops");
-  const hid_t file =
-      checked(H5Fcreate(path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access), "H5Fcreate");
-  H5Pclose(access);
-  return file;
 }
 
 hid_t create_field(hid_t file, const Part& part, bool chunked) {
@@ -70,16 +55,12 @@ Values write_field(World& world, const Job& job, H5FD_mpio_xfer_t transfer_mode)
   start_afresh(world, path);
 
   Stopwatch watch(world.comm());
-  const hid_t file = create_file(world, path);
+  const hid_t file = create_parallel_file(world, path);
   const hid_t field = create_field(file, part, chunked);
   watch.mark("create_s");
   write_part(field, part, data, transfer_mode);
   watch.mark("write_s");
-  checked(H5Fflush(file, H5F_SCOPE_GLOBAL), "H5Fflush");
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) fail("open", path);
-  if (fsync(descriptor) != 0) fail("fsync", path);
-  close(descriptor);
+  flush_and_sync(file, path);
   watch.mark("sync_s");
   H5Dclose(field);
   checked(H5Fclose(file), "H5Fclose");

@@ -2,11 +2,9 @@
 #pragma once
 
 #include <array>
-#include <fcntl.h>
 #include <hdf5.h>
 #include <stdexcept>
 #include <string>
-#include <unistd.h>
 
 #include "common.hpp"
 
@@ -23,12 +21,7 @@ T checked(T result, const char* call) {
 /// the pattern, read back from the disk rather than from the page cache.
 inline void verify_hdf5(const World& world, const std::string& path, const char* name,
                         std::uint64_t elements) {
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) fail("open", path);
-  if (fsync(descriptor) != 0) fail("fsync", path);
-  posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED);
-  close(descriptor);
-
+  settle_file(path);
   const hid_t file = checked(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "H5Fopen");
   const hid_t dataset = checked(H5Dopen2(file, name, H5P_DEFAULT), "H5Dopen2");
   const hid_t space = checked(H5Dget_space(dataset), "H5Dget_space");

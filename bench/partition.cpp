@@ -73,14 +73,6 @@ void verify_rows(const World& world, const std::string& pattern, std::uint64_t m
   }
 }
 
-void settle_file(const std::string& path) {
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) fail("open", path);
-  if (fsync(descriptor) != 0) fail("fsync", path);
-  posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED);
-  close(descriptor);
-}
-
 void verify_field_posix(const World& world, const std::string& path, const std::string& pattern,
                         std::uint64_t mib, std::uint64_t offset, bool big_endian) {
   settle_file(path);

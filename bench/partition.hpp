@@ -38,7 +38,4 @@ void verify_rows(const World& world, const std::string& pattern, std::uint64_t m
 void verify_field_posix(const World& world, const std::string& path, const std::string& pattern,
                         std::uint64_t mib, std::uint64_t offset, bool big_endian);
 
-/// The file is on the disk, and its pages leave the cache.
-void settle_file(const std::string& path);
-
 }  // namespace sluice::bench

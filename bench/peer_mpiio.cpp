@@ -8,14 +8,6 @@
 namespace sluice::bench {
 namespace {
 
-void check(int status, const char* call, const std::string& path) {
-  if (status == MPI_SUCCESS) return;
-  char text[MPI_MAX_ERROR_STRING];
-  int length = 0;
-  MPI_Error_string(status, text, &length);
-  throw std::runtime_error(std::string(call) + ": " + path + ": " + text);
-}
-
 Values write_mpiio(World& world, const Job& job) {
   const std::string path = job.text("path");
   const std::uint64_t elements = job.number("mib") * (1 << 20) / sizeof(double);
@@ -27,18 +19,18 @@ Values write_mpiio(World& world, const Job& job) {
 
   Stopwatch watch(world.comm());
   MPI_File file;
-  check(MPI_File_open(world.comm(), path.c_str(), MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL,
-                      &file),
-        "MPI_File_open", path);
+  check_mpi(MPI_File_open(world.comm(), path.c_str(), MPI_MODE_CREATE | MPI_MODE_WRONLY,
+                          MPI_INFO_NULL, &file),
+            "MPI_File_open", path);
   watch.mark("create_s");
   const auto offset = static_cast<MPI_Offset>(data.size_bytes()) * world.rank();
-  check(MPI_File_write_at_all(file, offset, data.data(), static_cast<int>(elements), MPI_DOUBLE,
-                              MPI_STATUS_IGNORE),
-        "MPI_File_write_at_all", path);
+  check_mpi(MPI_File_write_at_all(file, offset, data.data(), static_cast<int>(elements), MPI_DOUBLE,
+                                  MPI_STATUS_IGNORE),
+            "MPI_File_write_at_all", path);
   watch.mark("write_s");
-  check(MPI_File_sync(file), "MPI_File_sync", path);
+  check_mpi(MPI_File_sync(file), "MPI_File_sync", path);
   watch.mark("sync_s");
-  check(MPI_File_close(&file), "MPI_File_close", path);
+  check_mpi(MPI_File_close(&file), "MPI_File_close", path);
   watch.mark("close_s");
   Values values = watch.finish();
 

@@ -1,32 +1,16 @@
 // Parallel HDF5 as a peer, tuned as its users are told to: early allocation, no fill values, large
 // aligned chunks, collective metadata.
 #include <array>
-#include <fcntl.h>
 #include <hdf5.h>
 #include <stdexcept>
-#include <unistd.h>
 
 #include "contestants.hpp"
-#include "hdf5_check.hpp"
+#include "phdf5.hpp"
 
 namespace sluice::bench {
 namespace {
 
-constexpr hsize_t alignment_bytes = 4 << 20;
-constexpr hsize_t alignment_threshold_bytes = 64 << 10;
 constexpr const char* dataset_name = "field";
-
-hid_t create_file(const World& world, const std::string& path) {
-  const hid_t access = checked(H5Pcreate(H5P_FILE_ACCESS), "H5Pcreate");
-  checked(H5Pset_fapl_mpio(access, world.comm(), MPI_INFO_NULL), "H5Pset_fapl_mpio");
-  checked(H5Pset_alignment(access, alignment_threshold_bytes, alignment_bytes), "H5Pset_alignment");
-  checked(H5Pset_coll_metadata_write(access, true), "H5Pset_coll_metadata_write");
-  checked(H5Pset_all_coll_metadata_ops(access, true), "H5Pset_all_coll_metadata_ops");
-  const hid_t file =
-      checked(H5Fcreate(path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access), "H5Fcreate");
-  H5Pclose(access);
-  return file;
-}
 
 // A stepped variable has an unlimited leading dimension and one chunk a rank and step; a fixed one
 // is contiguous.
@@ -72,15 +56,6 @@ void write_part(hid_t dataset, bool stepped, hsize_t step, hsize_t start,
   H5Sclose(space);
 }
 
-// H5Fflush alone does not promise more than a flush of libhdf5's own caches.
-void sync_file(hid_t file, const std::string& path) {
-  checked(H5Fflush(file, H5F_SCOPE_GLOBAL), "H5Fflush");
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) fail("open", path);
-  if (fsync(descriptor) != 0) fail("fsync", path);
-  close(descriptor);
-}
-
 Values write_phdf5(World& world, const Job& job, H5FD_mpio_xfer_t transfer_mode) {
   const std::string path = job.text("path");
   const bool stepped = job.text("form", "stepped") == "stepped";
@@ -91,12 +66,12 @@ Values write_phdf5(World& world, const Job& job, H5FD_mpio_xfer_t transfer_mode)
   start_afresh(world, path);
 
   Stopwatch watch(world.comm());
-  const hid_t file = create_file(world, path);
+  const hid_t file = create_parallel_file(world, path);
   const hid_t dataset = create_dataset(file, dataset_name, stepped, 1, elements, elements * ranks);
   watch.mark("create_s");
   write_part(dataset, stepped, 0, elements * rank, data, transfer_mode);
   watch.mark("write_s");
-  sync_file(file, path);
+  flush_and_sync(file, path);
   watch.mark("sync_s");
   H5Dclose(dataset);
   checked(H5Fclose(file), "H5Fclose");
@@ -117,7 +92,7 @@ Values step_phdf5(World& world, const Job& job) {
   const hsize_t total = data.size() * static_cast<hsize_t>(world.ranks());
   start_afresh(world, path);
 
-  const hid_t file = create_file(world, path);
+  const hid_t file = create_parallel_file(world, path);
   std::vector<hid_t> datasets;
   for (std::uint64_t v = 0; v < variables; ++v) {
     datasets.push_back(
@@ -132,7 +107,7 @@ Values step_phdf5(World& world, const Job& job) {
         write_part(dataset, true, s, data.size() * rank, data, H5FD_MPIO_COLLECTIVE);
       }
       // Without this the step is not in the file before the close, which Sluice's is.
-      if (durable) sync_file(file, path);
+      if (durable) flush_and_sync(file, path);
     });
   }
   for (const hid_t dataset : datasets) H5Dclose(dataset);

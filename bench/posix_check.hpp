@@ -11,10 +11,9 @@ namespace sluice::bench {
 
 /// Compares samples with the pattern, read back from the disk rather than from the page cache.
 inline void verify_posix(const World& world, const std::string& path, std::uint64_t elements) {
+  settle_file(path);
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) fail("open", path);
-  if (fsync(descriptor) != 0) fail("fsync", path);
-  posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED);
   verify(world, elements, [&](int writer, std::uint64_t first, std::uint64_t count, double* out) {
     const std::uint64_t element = static_cast<std::uint64_t>(writer) * elements + first;
     const std::size_t bytes = count * sizeof(double);
