@@ -10,27 +10,13 @@
 #include "sluice/error.hpp"
 #include "storage/scratch.hpp"
 #include "storage/storage.hpp"
+#include "support/errors.hpp"
 
 namespace sluice::settings {
 namespace {
 
-template <class Work>
-Error thrown_by(Work&& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error;
-  }
-  return {Code::ok, ""};
-}
-
-void expect_error(const Error& error, Code code, const std::vector<std::string>& parts) {
-  EXPECT_STREQ(code_name(error.code()), code_name(code)) << error.what();
-  for (const std::string& part : parts) {
-    EXPECT_NE(std::string(error.what()).find(part), std::string::npos)
-        << "no \"" << part << "\" in: " << error.what();
-  }
-}
+using test::expect_error;
+using test::thrown_by;
 
 TEST(OptionTable, EveryValueSurvivesBeingText) {
   Options odd;

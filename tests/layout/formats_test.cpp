@@ -14,16 +14,6 @@ Options options_of(const std::string& format, const std::string& form = "stacked
   return options;
 }
 
-template <class Work>
-Error thrown_by(Work&& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error;
-  }
-  return {Code::ok, ""};
-}
-
 TEST(Formats, ByTheEndingOfThePath) {
   const std::vector<std::pair<std::string, std::string>> expected{
       {"a.h5", "hdf5"},         {"a", "hdf5"},          {"a.dat", "hdf5"}, {"a.nc", "netcdf4"},

@@ -6,6 +6,7 @@
 #include "api/file_impl.hpp"
 #include "exec/local_transport.hpp"
 #include "storage/memory.hpp"
+#include "support/errors.hpp"
 #include "support/values.hpp"
 
 namespace sluice::test {
@@ -42,14 +43,5 @@ class LocalFiles {
   std::shared_ptr<storage::MemoryStorage> storage_ = storage::make_memory();
   std::uint64_t seed_ = 0;
 };
-
-/// Is the error of `code`, and does its text hold each of `parts`?
-inline void expect_error(const Error& error, Code code, const std::vector<std::string>& parts) {
-  EXPECT_STREQ(code_name(error.code()), code_name(code)) << error.what();
-  for (const std::string& part : parts) {
-    EXPECT_NE(std::string(error.what()).find(part), std::string::npos)
-        << "no \"" << part << "\" in: " << error.what();
-  }
-}
 
 }  // namespace sluice::test

@@ -137,17 +137,7 @@ TEST(Merge, OnlyOfASetAndNotOverAFile) {
 TEST(Merge, ADamagedPartIsNotPassedOn) {
   const auto storage = storage::make_memory();
   write_set(2, storage, "out.h5", SetKind{}.options(), {.slabs = true});
-  const double value = value_at<double>(101, 40);
-  const auto file = storage->open("out.h5.parts/000001.h5", storage::Access::read_write);
-  std::vector<std::byte> bytes(file->size());
-  bytes.resize(file->read(0, bytes));
-  const auto pattern = std::as_bytes(std::span(&value, 1));
-  const auto at = std::search(bytes.begin(), bytes.end(), pattern.begin(), pattern.end());
-  ASSERT_NE(at, bytes.end());
-  const std::byte flipped = *at ^ std::byte{1};
-  const std::int64_t stamp = file->modified_ns();
-  file->write(static_cast<std::uint64_t>(at - bytes.begin()), {&flipped, 1});
-  file->set_modified_ns(stamp);
+  flip_bit_of(*storage, "out.h5.parts/000001.h5", value_at<double>(101, 40));
   const auto errors = errors_on_ranks(3, [&](exec::Transport& transport) {
     commit::merge(transport, *storage, "out.h5", "plain.h5", plain());
   });

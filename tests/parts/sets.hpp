@@ -1,11 +1,13 @@
 // What the tests of sets of parts share: writing and reading them on virtual ranks.
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <gtest/gtest.h>
 #include <memory>
 #include <sluice/sluice.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -148,6 +150,21 @@ inline void expect_set(int ranks, std::shared_ptr<storage::Storage> storage,
     steps.expect(in, transport);
     in.close();
   });
+}
+
+/// Changes a bit of the first place of a file where `value` stands, and leaves the file's time as
+/// it was, so that only a checksum can tell.
+inline void flip_bit_of(storage::Storage& storage, const std::string& path, double value) {
+  const auto file = storage.open(path, storage::Access::read_write);
+  std::vector<std::byte> bytes(file->size());
+  bytes.resize(file->read(0, bytes));
+  const auto pattern = std::as_bytes(std::span(&value, 1));
+  const auto at = std::search(bytes.begin(), bytes.end(), pattern.begin(), pattern.end());
+  ASSERT_NE(at, bytes.end());
+  const std::byte flipped = *at ^ std::byte{1};
+  const std::int64_t stamp = file->modified_ns();
+  file->write(static_cast<std::uint64_t>(at - bytes.begin()), {&flipped, 1});
+  file->set_modified_ns(stamp);
 }
 
 }  // namespace sluice::test

@@ -108,17 +108,7 @@ TEST_F(Trust, AnIndexThatLeavesItsPartsBehindIsNamed) {
 
 TEST_F(Trust, AChangedByteInAPartIsFoundWhereItIsRead) {
   // Step 2, row 15 (in part 1: row 5), column 3.
-  const double value = value_at<double>(102, 15 * 5 + 3);
-  const auto file = storage_->open(part(1), storage::Access::read_write);
-  std::vector<std::byte> bytes(file->size());
-  bytes.resize(file->read(0, bytes));
-  const auto pattern = std::as_bytes(std::span(&value, 1));
-  const auto at = std::search(bytes.begin(), bytes.end(), pattern.begin(), pattern.end());
-  ASSERT_NE(at, bytes.end());
-  const std::byte flipped = *at ^ std::byte{1};
-  const std::int64_t stamp = file->modified_ns();
-  file->write(static_cast<std::uint64_t>(at - bytes.begin()), {&flipped, 1});
-  file->set_modified_ns(stamp);
+  flip_bit_of(*storage_, part(1), value_at<double>(102, 15 * 5 + 3));
   on_ranks(2, [&](exec::Transport& transport) {
     File in = open_file(transport, storage_, scratch_ / "out.h5", Mode::read, {});
     expect_values<double>(in, "v", 101, steps_.shape, whole_box(steps_.shape), 1);

@@ -82,21 +82,6 @@ class LocalWorld final : public World {
   std::unique_ptr<storage::Scratch> scratch_;
 };
 
-class CellTest : public testing::Test {
- public:
-  CellTest(std::string behaviour, BehaviourBody body, Cell cell)
-      : behaviour_(std::move(behaviour)), body_(body), cell_(std::move(cell)) {}
-  void TestBody() override {
-    LocalWorld world(cell_);
-    run_behaviour(world, behaviour_, body_);
-  }
-
- private:
-  std::string behaviour_;
-  BehaviourBody body_;
-  Cell cell_;
-};
-
 const std::vector<Cell>& cells() {
   static const std::vector<Cell> all = [] {
     std::vector<Cell> made;
@@ -196,13 +181,8 @@ TEST(cells, what_is_declared_unsupported_is_refused) {
 bool register_behaviour(const char* group, const char* name, const char* file, int line,
                         BehaviourBody body) {
   static const auto* matrix = testing::AddGlobalTestEnvironment(new Matrix);
-  for (const Cell& cell : cells()) {
-    const std::string full = std::string(name) + "/" + cell.name();
-    testing::RegisterTest(group, full.c_str(), nullptr, cell.name().c_str(), file, line,
-                          [=, behaviour = std::string(group) + "." + name]() -> testing::Test* {
-                            return new CellTest(behaviour, body, cell);
-                          });
-  }
+  register_in_cells(group, name, file, line, body, cells(),
+                    [](const Cell& cell) { return std::make_unique<LocalWorld>(cell); });
   return matrix != nullptr;
 }
 

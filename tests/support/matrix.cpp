@@ -16,7 +16,35 @@ struct Count {
   int ran = 0;
 };
 
+class CellTest final : public testing::Test {
+ public:
+  CellTest(std::string behaviour, BehaviourBody body, Cell cell, MakeWorld make_world)
+      : behaviour_(std::move(behaviour)),
+        body_(body),
+        cell_(std::move(cell)),
+        make_world_(std::move(make_world)) {}
+  void TestBody() override { run_behaviour(*make_world_(cell_), behaviour_, body_); }
+
+ private:
+  std::string behaviour_;
+  BehaviourBody body_;
+  Cell cell_;
+  MakeWorld make_world_;
+};
+
 }  // namespace
+
+void register_in_cells(const char* group, const char* name, const char* file, int line,
+                       BehaviourBody body, const std::vector<Cell>& cells,
+                       const MakeWorld& make_world) {
+  for (const Cell& cell : cells) {
+    const std::string full = std::string(name) + "/" + cell.name();
+    testing::RegisterTest(group, full.c_str(), nullptr, cell.name().c_str(), file, line,
+                          [=, behaviour = std::string(group) + "." + name]() -> testing::Test* {
+                            return new CellTest(behaviour, body, cell, make_world);
+                          });
+  }
+}
 
 void print_matrix(const std::vector<std::string>& names) {
   std::map<std::string, Count> counts;

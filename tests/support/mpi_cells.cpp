@@ -115,21 +115,6 @@ class MpiWorld final : public World {
   std::string folder_;
 };
 
-class CellTest : public testing::Test {
- public:
-  CellTest(std::string behaviour, BehaviourBody body, Cell cell)
-      : behaviour_(std::move(behaviour)), body_(body), cell_(std::move(cell)) {}
-  void TestBody() override {
-    MpiWorld world(cell_);
-    run_behaviour(world, behaviour_, body_);
-  }
-
- private:
-  std::string behaviour_;
-  BehaviourBody body_;
-  Cell cell_;
-};
-
 const std::vector<Cell>& cells() {
   static const std::vector<Cell> all{
       {"serial", "posix", 0},
@@ -170,13 +155,8 @@ class Matrix : public testing::Environment {
 bool register_behaviour(const char* group, const char* name, const char* file, int line,
                         BehaviourBody body) {
   static const auto* matrix = testing::AddGlobalTestEnvironment(new Matrix);
-  for (const Cell& cell : cells()) {
-    const std::string full = std::string(name) + "/" + cell.name();
-    testing::RegisterTest(group, full.c_str(), nullptr, cell.name().c_str(), file, line,
-                          [=, behaviour = std::string(group) + "." + name]() -> testing::Test* {
-                            return new CellTest(behaviour, body, cell);
-                          });
-  }
+  register_in_cells(group, name, file, line, body, cells(),
+                    [](const Cell& cell) { return std::make_unique<MpiWorld>(cell); });
   return matrix != nullptr;
 }
 
