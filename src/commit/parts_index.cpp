@@ -89,8 +89,8 @@ std::int64_t now_ns() {
 }  // namespace
 
 PartsIndex::PartsIndex(storage::Storage& storage, const std::string& path,
-                       const std::string& strategy, Opening opening)
-    : storage_(storage), path_(path), lease_(storage.lease(path)) {
+                       const std::string& strategy, Opening opening, layout::hdf5::Profile profile)
+    : storage_(storage), path_(path), lease_(storage.lease(path)), profile_(profile) {
   if (opening == Opening::append) {
     load();
     set_.strategy = strategy;
@@ -125,6 +125,7 @@ void PartsIndex::load() {
                                   "append with strategy shared or serial");
   }
   set_ = *catalog->set();
+  profile_ = catalog->netcdf() ? layout::hdf5::Profile::netcdf4 : layout::hdf5::Profile::stacked;
   commits_ = catalog->commits();
   steps_ = catalog->steps();
   std::set<std::string> strangers;
@@ -296,7 +297,7 @@ void PartsIndex::enter(PartSet& set, const PartNews& news, std::uint64_t step,
 void PartsIndex::write(const PartSet& set, const std::vector<model::Definition>& definitions,
                        const std::vector<CommitRow>& commits, bool synced) {
   write_by_rename(storage_, path_, [&](storage::File& file) {
-    layout::hdf5::write_index(file, {definitions, &set, attributes_, commits, &scalars_});
+    layout::hdf5::write_index(file, {definitions, &set, attributes_, commits, &scalars_, profile_});
     if (!commits.empty()) {
       file.set_modified_ns(commits.back().modified_ns);
     }

@@ -24,12 +24,14 @@ namespace sluice::commit {
 
 class PartsIndex {
  public:
-  /// A new set, or one that is there. Error exists, locked; on append format where `path` is no
+  /// A new set, whose index is written as `profile` says (stacked, or netcdf4), or one that is
+  /// there, which goes on as it began. Error exists, locked; on append format where `path` is no
   /// index, changed_outside where it holds what another program added (rewriting would lose it).
   PartsIndex(storage::Storage& storage, const std::string& path, const std::string& strategy,
-             Opening opening);
+             Opening opening, layout::hdf5::Profile profile = layout::hdf5::Profile::stacked);
 
   const layout::PartSet& set() const noexcept { return set_; }
+  layout::hdf5::Profile profile() const noexcept { return profile_; }
   /// The variables of the set, in its order.
   const std::vector<model::Definition>& definitions() const noexcept { return definitions_; }
   std::uint64_t steps() const noexcept { return steps_; }
@@ -70,6 +72,7 @@ class PartsIndex {
   storage::Storage& storage_;
   std::string path_;
   std::unique_ptr<storage::Lease> lease_;
+  layout::hdf5::Profile profile_;
   layout::PartSet set_;
   std::vector<model::Definition> definitions_;
   std::vector<model::Attribute> attributes_;

@@ -18,21 +18,34 @@ namespace {
 /// first rank writing all: docs/strategies.md.
 constexpr const char* strategy_within = "shared";
 
-Options options_within(const Options& options) {
+Options options_within(const Options& options, const layout::Format& format) {
   Options within = options;
+  within.format = format.option;
   within.strategy = strategy_within;
   within.writers = 0;
   return within;
 }
 
+using layout::hdf5::Profile;
+
 /// Error unsupported where no index can make one dataset of files of that format.
-const layout::Format& format_of_parts(const std::string& path, const Options& options) {
+Profile profile_of(const std::string& path, const Options& options) {
   const layout::Format& format = layout::format_of(path, options);
   if (!format.index) {
     throw Error(Code::unsupported, path + ": strategy " + options.strategy + ": format " +
                                        format.name +
                                        " has no index over several files: use format hdf5, or a "
                                        "strategy that writes one file");
+  }
+  return std::string(format.name) == "netcdf4" ? Profile::netcdf4 : Profile::stacked;
+}
+
+/// A set goes on in the format in which it began.
+const layout::Format& format_as(Profile profile, const std::string& path, const Options& options) {
+  const layout::Format& format = layout::format_named(profile_name(profile));
+  if (options.format != "auto" && options.format != format.option) {
+    throw Error(Code::format, path + ": is of format " + format.option + ", not " + options.format +
+                                  ": use format auto");
   }
   return format;
 }
@@ -42,15 +55,16 @@ const layout::Format& format_of_parts(const std::string& path, const Options& op
 PartsOutput::PartsOutput(exec::Transport& transport, storage::Storage& storage,
                          const std::string& path, Opening opening, const Options& options)
     : Output(transport, storage, path, options), alone_(storage::make_alone(storage)) {
-  const layout::Format& format = format_of_parts(path, options);
+  const Profile asked = profile_of(path, options);
   const plan::Topology topology =
       plan::pretend({transport.rank(), transport.size(), transport.node(), transport.nodes()},
                     options.ranks_per_node);
   const plan::Group group = plan::group_of(options.strategy, options.writers, topology);
   const std::string folder = parts_folder(path, options.parts_dir);
   const auto message = exec::on_root(transport, 0, [&] {
-    index_ = std::make_unique<PartsIndex>(storage, path, options.strategy, opening);
+    index_ = std::make_unique<PartsIndex>(storage, path, options.strategy, opening, asked);
     model::ByteWriter out;
+    out.put(index_->profile());
     out.put(index_->steps());
     out.put(index_->has_time());
     out.put(index_->first_number(folder, group.count));
@@ -62,6 +76,7 @@ PartsOutput::PartsOutput(exec::Transport& transport, storage::Storage& storage,
     return out.take();
   });
   model::ByteReader in(message);
+  const layout::Format& format = format_as(in.get<Profile>(), path, options);
   auto steps = in.get<std::uint64_t>();
   has_time_ = in.get<bool>();
   const auto first_number = in.get<std::uint64_t>();
@@ -83,7 +98,7 @@ PartsOutput::PartsOutput(exec::Transport& transport, storage::Storage& storage,
   leaders_ = transport.split(group_->rank() == 0 ? 0 : -1);
   const std::uint64_t number = first_number + static_cast<std::uint64_t>(group.number);
   part_ = std::make_unique<PartsWriter>(*group_, *alone_, part_file(folder, number, path), set.id,
-                                        options_within(options));
+                                        options_within(options, format));
 }
 
 std::uint64_t PartsOutput::drop_later_steps(std::uint64_t steps, const Options& options) {

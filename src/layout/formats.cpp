@@ -67,7 +67,7 @@ constexpr std::array<Format, 4> all{{
      .length_variable = true,
      .complex = false,
      .compress = true,
-     .index = false,
+     .index = true,
      .instead = "use format hdf5"},
     {.name = "npy",
      .option = "npy",

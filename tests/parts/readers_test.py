@@ -78,6 +78,29 @@ class Readers(unittest.TestCase):
                                              **extra) as data:
                         np.testing.assert_array_equal(data["v"].values, expected())
 
+    def test_a_netcdf_set_has_its_dimensions_and_coordinates(self):
+        values = np.arange(44.0).reshape(11, 4) + 1000 * np.arange(3.0).reshape(3, 1, 1)
+        for kind in ("process", "listed"):
+            path = os.path.join(self.folder, kind + ".nc")
+            with self.subTest(kind), netCDF4.Dataset(path) as file:
+                self.assertEqual(file["v"].dimensions, ("time", "cell", "level"))
+                self.assertTrue(file.dimensions["time"].isunlimited())
+                self.assertEqual(file["v"].units, "K")
+                np.testing.assert_array_equal(file["v"][...], values)
+                np.testing.assert_array_equal(file["names"][...], ["r10", "r11", "r12", "r13"])
+                self.assertEqual(file["scalar"][...], 42)
+            with self.subTest(kind), xarray.open_dataset(path) as data:
+                np.testing.assert_array_equal(data["v"].values, values)
+                np.testing.assert_array_equal(data["level"].values, [0, 10, 20, 30])
+                np.testing.assert_array_equal(data["flags"].values, [False, True, False, True])
+                np.testing.assert_array_equal(data["v"].sel(level=20, time=0.5).values,
+                                              values[2, :, 2])
+            with self.subTest(kind):
+                subprocess.run(["ncdump", "-h", path], check=True, capture_output=True)
+                for part in sorted(os.listdir(path + ".parts")):
+                    subprocess.run(["ncdump", os.path.join(path + ".parts", part)], check=True,
+                                   capture_output=True)
+
     def test_h5dump(self):
         for kind in KINDS:
             with self.subTest(kind):

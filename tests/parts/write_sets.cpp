@@ -95,6 +95,35 @@ void write_run(const std::string& path, const Options& options, bool in_turn) {
   });
 }
 
+/// As netCDF has it: named dimensions, a coordinate, text, a flag; single rows dealt in turn where
+/// `in_turn`.
+void write_netcdf(const std::string& path, const Options& options, bool in_turn) {
+  const Shape shape{11, 4};
+  make(4, path, Mode::write, options, [&](File& file, int rank, int ranks) {
+    const auto v = file.define<double>(
+        "v", shape, {.steps = true, .unit = "K", .dimensions = {"cell", "level"}});
+    const auto level = file.define<float>("level", {4}, {.unit = "m", .dimensions = {"level"}});
+    const auto names = file.define_raw("names", sluice::string_type(3), {4}, {});
+    const auto flags = file.define<bool>("flags", {4});
+    const auto scalar = file.define<std::int32_t>("scalar", {});
+    const float height = 10.0F * static_cast<float>(rank);
+    const bool flag = rank % 2 == 1;
+    const std::int32_t answer = 42;
+    const auto r = static_cast<std::uint64_t>(rank);
+    file.put(level, &height, {.start = {r}, .count = {1}});
+    file.put(flags, &flag, {.start = {r}, .count = {1}});
+    const std::string text = "r" + std::to_string(10 + rank);
+    file.put_raw(names, text.data(), sluice::string_type(3), {.start = {r}, .count = {1}});
+    if (rank == 3) {
+      file.put(scalar, &answer);
+    }
+    file.flush();
+    for (std::uint64_t s = 0; s < 3; ++s) {
+      put_step(file, v, shape, s, rank, ranks, in_turn);
+    }
+  });
+}
+
 /// An index as a run of so many parts and steps writes it. Opening needs no parts.
 void write_large_index(const std::string& path, std::uint32_t parts, std::uint64_t steps) {
   namespace layout = sluice::layout;
@@ -138,6 +167,8 @@ int main(int argc, char** argv) {
   write_run(folder + "/process.h5", options_of("file-per-process", 0), false);
   write_run(folder + "/node.h5", options_of("file-per-node", 2), false);
   write_run(folder + "/listed.h5", options_of("file-per-node", 2), true);
+  write_netcdf(folder + "/process.nc", options_of("file-per-process", 0), false);
+  write_netcdf(folder + "/listed.nc", options_of("file-per-node", 2), true);
   write_large_index(folder + "/large.h5", 1024, 100);
   return 0;
 }

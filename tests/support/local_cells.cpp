@@ -112,6 +112,11 @@ const std::vector<Cell>& cells() {
       for (const char* strategy : {"serial", "shared", "collective", "auto"}) {
         made.push_back({strategy, "memory", 4, layout});
       }
+      for (const char* strategy : {"file-per-process", "file-per-node"}) {
+        if (find_unsupported_cell(layout, strategy) == nullptr) {
+          made.push_back({strategy, "memory", 4, layout});
+        }
+      }
       for (const int ranks : {1, 3, 8}) {
         made.push_back({"shared", "memory", ranks, layout});
       }

@@ -47,9 +47,10 @@ std::span<const Unsupported> unsupported() {
 std::span<const UnsupportedCell> unsupported_cells() {
   static constexpr const char* no_index = "no index makes one dataset of several such files";
   static const std::vector<UnsupportedCell> all{
-      {"hdf5-grouped", "file-per-process", no_index}, {"hdf5-grouped", "file-per-node", no_index},
-      {"netcdf4", "file-per-process", no_index},      {"netcdf4", "file-per-node", no_index},
-      {"npy", "file-per-process", no_index},          {"npy", "file-per-node", no_index},
+      {"hdf5-grouped", "file-per-process", no_index},
+      {"hdf5-grouped", "file-per-node", no_index},
+      {"npy", "file-per-process", no_index},
+      {"npy", "file-per-node", no_index},
   };
   return all;
 }

@@ -9,6 +9,7 @@
 #include "layout/hdf5/driver.hpp"
 #include "layout/hdf5/fill.hpp"
 #include "layout/hdf5/types.hpp"
+#include "layout/netcdf4/scales.hpp"
 
 namespace sluice::layout::hdf5 {
 
@@ -22,6 +23,14 @@ Extent8 extent_of(const Dims& dims) {
   Extent8 extent{};
   std::copy(dims.begin(), dims.end(), extent.begin());
   return extent;
+}
+
+/// `start`, from the beginning of the dimensions that only `count` has (characters of text).
+Dims with_rank_of(const Dims& count, Dims start) {
+  while (start.rank() < count.rank()) {
+    start.push_back(0);
+  }
+  return start;
 }
 
 /// A dataspace of `extent` with the box from `start` selected.
@@ -59,9 +68,15 @@ class IndexWriter {
     for (std::uint32_t v = 0; v < index_.definitions.size(); ++v) {
       make_variable(v);
     }
+    for (const model::Definition& definition : index_.definitions) {
+      if (is_netcdf()) {
+        attach_dimensions(definition);  // when all coordinate variables are there
+      }
+    }
     for (const model::Attribute& attribute : index_.attributes) {
       write(attribute);
     }
+    scales_.seal(hdf5_.get());
     order_.reset();
     check(H5Fclose(hdf5_.release()), file_.path());
     if (!state_.failure.empty()) {
@@ -73,6 +88,8 @@ class IndexWriter {
   }
 
  private:
+  bool is_netcdf() const { return index_.profile == Profile::netcdf4; }
+
   void open() {
     const Handle access = access_list(state_);
     const Handle creation = own(H5Pcreate(H5P_FILE_CREATE), "file creation list");
@@ -94,22 +111,21 @@ class IndexWriter {
     }
   }
 
-  Handle make(const std::string& name, hid_t type, const Dims& dims, hid_t list) {
+  Handle make(const std::string& name, hid_t type, hid_t space, hid_t list) {
     make_groups(name);
     check(H5Pset_obj_track_times(list, false), name);
     check(H5Pset_attr_creation_order(list, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED), name);
-    const Handle space = dataspace(dims);
-    return own(
-        H5Dcreate2(hdf5_.get(), name.c_str(), type, space.get(), H5P_DEFAULT, list, H5P_DEFAULT),
-        name);
+    return own(H5Dcreate2(hdf5_.get(), name.c_str(), type, space, H5P_DEFAULT, list, H5P_DEFAULT),
+               name);
   }
 
-  void make_filled(const std::string& name, hid_t type, const Dims& dims, const void* data) {
+  Handle make_filled(const std::string& name, hid_t type, const Dims& dims, const void* data) {
     const Handle list = own(H5Pcreate(H5P_DATASET_CREATE), name);
-    const Handle dataset = make(name, type, dims, list.get());
+    Handle dataset = make(name, type, dataspace(dims).get(), list.get());
     if (dims.volume() != 0) {
       check(H5Dwrite(dataset.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data), name);
     }
+    return dataset;
   }
 
   void write_log() {
@@ -119,6 +135,10 @@ class IndexWriter {
     write_attribute(group.get(), "format_minor", std::int32_t{format_minor});
     write_attribute(group.get(), "written_by", std::string("Sluice"));
     write_attribute(group.get(), set_id_name, std::bit_cast<std::int64_t>(index_.set->id));
+    if (is_netcdf()) {
+      write_attribute(group.get(), layout_attribute, std::string(profile_name(index_.profile)));
+      netcdf4::write_properties(hdf5_.get());
+    }
     std::vector<std::uint64_t> rows;
     for (const CommitRow& row : index_.commits) {
       const auto words = row.pack();
@@ -141,33 +161,76 @@ class IndexWriter {
     }
     const bool taken = std::any_of(index_.definitions.begin(), index_.definitions.end(),
                                    [](const model::Definition& d) { return d.name == time_name; });
-    if (any && !taken) {
+    if (taken) {
+      return;
+    }
+    const bool has_steps =
+        !times.empty() || std::any_of(index_.definitions.begin(), index_.definitions.end(),
+                                      [](const model::Definition& d) { return d.stepped; });
+    if (is_netcdf() && has_steps) {
+      make_unlimited_times(times);
+    } else if (any) {
       make_filled(time_name, H5T_IEEE_F64LE, {times.size()}, times.data());
     }
   }
 
+  /// netCDF's unlimited dimension is that of its coordinate variable.
+  void make_unlimited_times(const std::vector<double>& times) {
+    const hsize_t chunk = 512;
+    const hsize_t extent = times.size();
+    const hsize_t limit = H5S_UNLIMITED;
+    const Handle list = own(H5Pcreate(H5P_DATASET_CREATE), time_name);
+    check(H5Pset_chunk(list.get(), 1, &chunk), time_name);
+    const Handle space = own(H5Screate_simple(1, &extent, &limit), time_name);
+    const Handle dataset = make(time_name, H5T_IEEE_F64LE, space.get(), list.get());
+    if (!times.empty()) {
+      check(H5Dwrite(dataset.get(), H5T_IEEE_F64LE, H5S_ALL, H5S_ALL, H5P_DEFAULT, times.data()),
+            time_name);
+    }
+    netcdf4::write_attribute(dataset.get(), "units", std::string("1"));
+    scales_.make_coordinate(dataset.get(), time_name);
+  }
+
+  void attach_dimensions(const model::Definition& definition) {
+    const Handle dataset =
+        own(H5Dopen2(hdf5_.get(), definition.name.c_str(), H5P_DEFAULT), definition.name);
+    if (netcdf4::is_coordinate(definition)) {
+      return;
+    }
+    std::vector<std::string> names;
+    for (const netcdf4::Use& use : netcdf4::uses_of(definition)) {
+      if (!scales_.has(use.name)) {
+        scales_.make_plain(hdf5_.get(), use.name, use);
+      }
+      names.push_back(use.name);
+    }
+    scales_.attach(hdf5_.get(), dataset.get(), definition.name, names);
+  }
+
   void make_variable(std::uint32_t variable) {
     const model::Definition& definition = index_.definitions[variable];
-    const Handle type = file_type(definition.type);
+    const Handle type = type_in_file(index_.profile, definition.type);
     const auto scalar = index_.scalars->find(variable);
     if (scalar != index_.scalars->end()) {
-      make_filled(definition.name, type.get(), {}, scalar->second.data());
+      const Handle dataset =
+          make_filled(definition.name, type.get(), dims_in_file(index_.profile, definition, {}),
+                      scalar->second.data());
+      mark(index_.profile, dataset.get(), definition);
       return;
     }
     const Handle list = own(H5Pcreate(H5P_DATASET_CREATE), definition.name);
     if (definition.partial) {
       set_fill(list.get(), definition, type.get());
     }
-    const Dims dims = definition.stepped ? definition.shape.with_front(steps_) : definition.shape;
+    const Dims shape = dims_in_file(index_.profile, definition, definition.shape);
+    const Dims dims = definition.stepped ? shape.with_front(steps_) : shape;
     if (!dims.empty()) {
       map(variable, dims, list.get());
     }
-    const Handle dataset = make(definition.name, type.get(), dims, list.get());
-    if (definition.partial) {
-      write_fill_attribute(dataset.get(), definition);
-    }
-    if (definition.varying) {
-      write_attribute(dataset.get(), varying_attribute, definition.name + length_suffix);
+    const Handle dataset = make(definition.name, type.get(), dataspace(dims).get(), list.get());
+    mark(index_.profile, dataset.get(), definition);
+    if (is_netcdf() && netcdf4::is_coordinate(definition)) {
+      scales_.make_coordinate(dataset.get(), definition.name);
     }
   }
 
@@ -183,6 +246,10 @@ class IndexWriter {
       Dims size = mapping.listed ? Dims{box.volume()} : box.count;
       Dims to = box.start;
       Dims count = box.count;
+      size = dims_in_file(index_.profile, definition, size);
+      count = dims_in_file(index_.profile, definition, count);
+      from = with_rank_of(size, from);
+      to = with_rank_of(count, to);
       if (definition.stepped) {
         from = from.with_front(mapping.first_row);
         size = size.with_front(mapping.steps);
@@ -210,7 +277,7 @@ class IndexWriter {
     }
     const std::string owner = attribute.owner.empty() ? "/" : attribute.owner;
     const Handle object = own(H5Oopen(hdf5_.get(), owner.c_str(), H5P_DEFAULT), owner);
-    write_attribute(object.get(), attribute.name, attribute.value);
+    write_attribute_of(index_.profile, object.get(), attribute.name, attribute.value);
   }
 
   storage::File& file_;
@@ -219,6 +286,7 @@ class IndexWriter {
   DriverState state_;
   Handle hdf5_;
   Handle order_;
+  netcdf4::Scales scales_;
 };
 
 }  // namespace

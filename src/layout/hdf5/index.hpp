@@ -1,5 +1,6 @@
 // The index of a set of parts: a small HDF5 file whose datasets are virtual, so that any program
-// sees the parts as one file; and what a part says of itself.
+// sees the parts as one file; and what a part says of itself. With dimension scales an index is a
+// netCDF-4 file too.
 //
 // Invariants: an index is written whole, into an empty file, and never changed: a further step is a
 // further index. It holds no elements but those of scalars (HDF5 has no virtual ones), which it
@@ -14,6 +15,7 @@
 
 #include "layout/hdf5/handle.hpp"
 #include "layout/hdf5/log.hpp"
+#include "layout/hdf5/profile.hpp"
 #include "layout/part_set.hpp"
 #include "storage/storage.hpp"
 
@@ -32,6 +34,7 @@ struct Index {
   std::span<const model::Attribute> attributes;
   std::span<const CommitRow> commits;
   const std::map<std::uint32_t, std::vector<std::byte>>* scalars = nullptr;  ///< of fixed scalars
+  Profile profile = Profile::stacked;  ///< or netcdf4: with the scales of its dimensions
 };
 
 /// Writes the index into `file`, which must be empty. One rank. Not synced.

@@ -11,17 +11,11 @@
 
 #include "layout/hdf5/driver.hpp"
 #include "layout/hdf5/log.hpp"
+#include "layout/hdf5/profile.hpp"
 #include "layout/layout.hpp"
 #include "layout/netcdf4/scales.hpp"
 
 namespace sluice::layout::hdf5 {
-
-/// How the objects of a file are arranged.
-enum class Profile : std::uint8_t {
-  stacked,  ///< a stepped variable is one dataset with the steps in front
-  grouped,  ///< a stepped variable is one dataset a step, in a group a step
-  netcdf4,  ///< stacked, with the dimension scales that make it a netCDF-4 file
-};
 
 class Hdf5Planner final : public Planner {
  public:
@@ -76,14 +70,6 @@ class Hdf5Planner final : public Planner {
   model::Dims untouched_tile(const model::Definition& definition) const;
   void prepare_encoded(const Touched& touched);
   Handle creation_list(const model::Definition& definition) const;
-  /// Attributes that say how a variable is to be read.
-  void mark(hid_t dataset, const model::Definition& definition) const;
-  /// netCDF knows neither enumerations nor compounds of a file's own.
-  Handle type_in_file(const Type& type) const;
-  /// The dimensions of a dataset: `shape`, and netCDF's for the characters of text.
-  model::Dims dims_in_file(const model::Definition& definition, model::Dims shape) const;
-  void write_attribute_of(hid_t owner, const std::string& name,
-                          const model::AttributeValue& value) const;
   /// Tells netCDF the dimensions of a variable that was just made.
   void attach_dimensions(std::uint32_t variable);
   void make_scale(const netcdf4::Use& use);

@@ -78,7 +78,7 @@ CommitPlan Hdf5Planner::plan_commit(const CommitRequest& request) {
 void Hdf5Planner::extend(std::uint32_t variable, std::uint64_t steps) {
   std::array<hsize_t, model::max_rank> extent{};
   extent[0] = steps;
-  const Dims shape = dims_in_file(definitions_[variable], definitions_[variable].shape);
+  const Dims shape = dims_in_file(profile_, definitions_[variable], definitions_[variable].shape);
   for (int d = 0; d < shape.rank(); ++d) {
     extent[static_cast<std::size_t>(d) + 1] = shape[d];
   }
@@ -113,7 +113,7 @@ std::uint64_t Hdf5Planner::place_contiguous(hid_t dataset, const model::Definiti
   }
   // A coordinate variable that was made for its dimension's sake: a write makes libhdf5 allocate.
   const std::uint64_t bytes = definition.bytes_per_step();
-  const Handle type = type_in_file(definition.type);
+  const Handle type = type_in_file(profile_, definition.type);
   const void* placeholder = state_.placeholder.reserve(bytes);
   if (H5Dwrite(dataset, type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, placeholder) < 0) {
     const std::string why = state_.failure.empty() ? last_error() : state_.failure;

@@ -28,9 +28,9 @@ void Hdf5Planner::set_filters(std::uint32_t variable, hid_t list) const {
 
 void Hdf5Planner::make_encoded_fixed(std::uint32_t variable, hid_t list) {
   const model::Definition& definition = definitions_[variable];
-  const Handle type = type_in_file(definition.type);
-  const Handle space = dataspace(dims_in_file(definition, definition.shape));
-  const Dims tile = dims_in_file(definition, made_[variable].tile);
+  const Handle type = type_in_file(profile_, definition.type);
+  const Handle space = dataspace(dims_in_file(profile_, definition, definition.shape));
+  const Dims tile = dims_in_file(profile_, definition, made_[variable].tile);
   std::array<hsize_t, model::max_rank> chunk{};
   std::copy(tile.begin(), tile.end(), chunk.begin());
   check(H5Pset_chunk(list, tile.rank(), chunk.data()), definition.name);

@@ -104,32 +104,6 @@ hid_t Hdf5Planner::dataset(std::uint32_t variable) {
   return made.dataset.get();
 }
 
-Handle Hdf5Planner::type_in_file(const Type& type) const {
-  if (profile_ == Profile::netcdf4 && type.kind == Kind::boolean) {
-    return own(H5Tcopy(H5T_STD_I8LE), "number type");
-  }
-  if (profile_ == Profile::netcdf4 && type.kind == Kind::string) {
-    return own(H5Tcopy(H5T_C_S1), "character type");
-  }
-  return file_type(type);
-}
-
-Dims Hdf5Planner::dims_in_file(const model::Definition& definition, Dims shape) const {
-  if (profile_ == Profile::netcdf4 && definition.type.kind == Kind::string) {
-    shape.push_back(definition.type.bytes);
-  }
-  return shape;
-}
-
-void Hdf5Planner::write_attribute_of(hid_t owner, const std::string& name,
-                                     const model::AttributeValue& value) const {
-  if (profile_ == Profile::netcdf4) {
-    netcdf4::write_attribute(owner, name, value);
-  } else {
-    write_attribute(owner, name, value);
-  }
-}
-
 void Hdf5Planner::make(std::uint32_t variable, const Dims& tile, bool places_now) {
   const model::Definition definition = definitions_[variable];
   made_[variable].tile = tile;
@@ -151,13 +125,8 @@ void Hdf5Planner::make(std::uint32_t variable, const Dims& tile, bool places_now
   } else {
     make_fixed(variable, list.get(), places_now);
   }
-  mark(dataset(variable), definition);
+  mark(profile_, dataset(variable), definition);
   if (profile_ == Profile::netcdf4) {
-    if (definition.type.kind == Kind::boolean) {
-      netcdf4::write_attribute(dataset(variable), flag_attribute, std::string(flag_type));
-    } else if (definition.type.kind == Kind::string) {
-      netcdf4::write_attribute(dataset(variable), text_attribute, std::string(text_encoding));
-    }
     attach_dimensions(variable);
   }
 }
@@ -168,27 +137,15 @@ Handle Hdf5Planner::creation_list(const model::Definition& definition) const {
   check(H5Pset_attr_creation_order(list.get(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED),
         definition.name);
   if (definition.partial) {
-    set_fill(list.get(), definition, type_in_file(definition.type).get());
+    set_fill(list.get(), definition, type_in_file(profile_, definition.type).get());
   }
   return list;
 }
 
-void Hdf5Planner::mark(hid_t dataset, const model::Definition& definition) const {
-  if (definition.partial) {
-    write_fill_attribute(dataset, definition);
-  }
-  if (definition.varying) {
-    write_attribute_of(dataset, varying_attribute,
-                       profile_ == Profile::grouped
-                           ? std::string("as the dataset of each step says")
-                           : definition.name + length_suffix);
-  }
-}
-
 void Hdf5Planner::make_fixed(std::uint32_t variable, hid_t list, bool places_now) {
   const model::Definition& definition = definitions_[variable];
-  const Handle type = type_in_file(definition.type);
-  const Handle space = dataspace(dims_in_file(definition, definition.shape));
+  const Handle type = type_in_file(profile_, definition.type);
+  const Handle space = dataspace(dims_in_file(profile_, definition, definition.shape));
   if (is_encoded(definition)) {
     make_encoded_fixed(variable, list);
     return;
@@ -207,9 +164,9 @@ void Hdf5Planner::make_fixed(std::uint32_t variable, hid_t list, bool places_now
 
 void Hdf5Planner::make_stepped(std::uint32_t variable, hid_t list) {
   const model::Definition& definition = definitions_[variable];
-  const Handle type = type_in_file(definition.type);
-  const Dims shape = dims_in_file(definition, definition.shape);
-  const Dims tile = dims_in_file(definition, made_[variable].tile);
+  const Handle type = type_in_file(profile_, definition.type);
+  const Dims shape = dims_in_file(profile_, definition, definition.shape);
+  const Dims tile = dims_in_file(profile_, definition, made_[variable].tile);
   const int rank = shape.rank() + 1;
   std::array<hsize_t, model::max_rank> extent{};
   std::array<hsize_t, model::max_rank> limit{};
@@ -280,7 +237,7 @@ bool Hdf5Planner::apply(const model::Attribute& attribute) {
   const hid_t object = H5Oopen(hdf5_.get(), path.c_str(), H5P_DEFAULT);
   checked(object, path);
   const Handle holder(object);
-  write_attribute_of(object, attribute.name, attribute.value);
+  write_attribute_of(profile_, object, attribute.name, attribute.value);
   return true;
 }
 

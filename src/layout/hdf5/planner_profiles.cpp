@@ -16,11 +16,7 @@ std::string step_group(std::uint64_t step) {
   return step_group_prefix + number;
 }
 
-const char* Hdf5Planner::format() const {
-  return profile_ == Profile::grouped   ? layout_grouped
-         : profile_ == Profile::netcdf4 ? layout_netcdf4
-                                        : layout_stacked;
-}
+const char* Hdf5Planner::format() const { return profile_name(profile_); }
 
 // -- grouped --------------------------------------------------------------------------------------
 
@@ -29,13 +25,13 @@ void Hdf5Planner::make_prototype(std::uint32_t variable) {
   const std::string path = prototype_path(definition.name);
   make_groups(path);
   const Handle list = creation_list(definition);
-  const Handle type = type_in_file(definition.type);
+  const Handle type = type_in_file(profile_, definition.type);
   const Handle space = dataspace(definition.shape);
   check(H5Pset_alloc_time(list.get(), H5D_ALLOC_TIME_LATE), path);
   const Handle dataset = own(H5Dcreate2(hdf5_.get(), path.c_str(), type.get(), space.get(),
                                         H5P_DEFAULT, list.get(), H5P_DEFAULT),
                              path);
-  mark(dataset.get(), definition);
+  mark(profile_, dataset.get(), definition);
 }
 
 void Hdf5Planner::make_step_group(std::uint64_t step, double time) {
@@ -55,7 +51,7 @@ Placement Hdf5Planner::place_group(const Touched& touched, std::uint64_t step) {
   const std::string path = step_group(step) + "/" + definition.name;
   make_groups(path);
   const Handle list = creation_list(definition);
-  const Handle type = type_in_file(definition.type);
+  const Handle type = type_in_file(profile_, definition.type);
   const Handle space = dataspace(definition.shape);
   check(H5Pset_alloc_time(list.get(), H5D_ALLOC_TIME_EARLY), path);
   check(H5Pset_fill_time(list.get(), H5D_FILL_TIME_NEVER), path);
@@ -63,7 +59,7 @@ Placement Hdf5Planner::place_group(const Touched& touched, std::uint64_t step) {
                                         H5P_DEFAULT, list.get(), H5P_DEFAULT),
                              path);
   definition.varying = false;  // the dataset says itself how many rows it has
-  mark(dataset.get(), definition);
+  mark(profile_, dataset.get(), definition);
   for (const model::Attribute& attribute : inherited_) {
     if (attribute.owner == definition.name) {
       write_attribute(dataset.get(), attribute.name, attribute.value);
