@@ -119,15 +119,24 @@ std::optional<Journal> read_journal(storage::Storage& storage, const std::string
 
 namespace {
 
+/// The first place from `at` on where the two differ; their size where there is none. Whole blocks
+/// first: of a node of an index some bytes change, and thousands stay.
+std::size_t first_difference(std::span<const std::byte> a, std::span<const std::byte> b,
+                             std::size_t at) {
+  constexpr std::size_t block_bytes = 256;
+  while (at + block_bytes <= a.size() && std::memcmp(&a[at], &b[at], block_bytes) == 0) {
+    at += block_bytes;
+  }
+  const auto from = static_cast<std::ptrdiff_t>(at);
+  const auto found = std::mismatch(a.begin() + from, a.end(), b.begin() + from).first;
+  return static_cast<std::size_t>(found - a.begin());
+}
+
 /// Adds the parts of one run that differ, joined over short gaps.
 void add_differing(std::uint64_t offset, std::span<const std::byte> before,
                    std::span<const std::byte> after, std::vector<JournalRun>& runs) {
-  std::size_t at = 0;
-  while (at < before.size()) {
-    if (before[at] == after[at]) {
-      ++at;
-      continue;
-    }
+  for (std::size_t at = first_difference(before, after, 0); at < before.size();
+       at = first_difference(before, after, at)) {
     std::size_t end = at + 1;
     for (std::size_t next = end; next < before.size() && next - end < shortest_gap_bytes; ++next) {
       if (before[next] != after[next]) {
