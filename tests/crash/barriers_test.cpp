@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <functional>
 #include <gtest/gtest.h>
+#include <mutex>
 #include <set>
 #include <thread>
 
@@ -24,27 +25,146 @@ namespace {
 using storage::Call;
 using storage::Record;
 
-/// The syncs between two acknowledgements; those that the ranks make at once count as one.
-std::vector<std::string> barriers(const Recording& recording, std::size_t commit) {
-  std::vector<std::string> names;
+using Names = std::vector<std::string>;
+
+struct Sync {
+  int rank = 0;
+  std::string name;
+};
+
+std::string name_of(Call call, const std::string& path) {
+  return call == Call::sync_directory        ? "folder"
+         : path.ends_with(".sluice-journal") ? "journal"
+                                             : "file";
+}
+
+/// In order; those that the ranks make at once count as one.
+Names barriers(const std::vector<Sync>& syncs) {
+  Names names;
   std::set<int> ranks;  // of the last one
+  for (const auto& [rank, name] : syncs) {
+    if (names.empty() || names.back() != name || ranks.contains(rank)) {
+      names.push_back(name);
+      ranks.clear();
+    }
+    ranks.insert(rank);
+  }
+  return names;
+}
+
+/// Between two acknowledgements.
+Names barriers(const Recording& recording, std::size_t commit) {
+  std::vector<Sync> syncs;
   const auto& records = recording.log->records();
   const std::size_t first = commit == 0 ? 0 : recording.acks[commit - 1];
   for (std::size_t r = first; r < recording.acks[commit]; ++r) {
     const Record& record = records[r];
-    if (record.call != Call::sync && record.call != Call::sync_directory) {
-      continue;
+    if (record.call == Call::sync || record.call == Call::sync_directory) {
+      syncs.push_back({record.rank, name_of(record.call, record.path)});
     }
-    const std::string name = record.call == Call::sync_directory        ? "folder"
-                             : record.path.ends_with(".sluice-journal") ? "journal"
-                                                                        : "file";
-    if (names.empty() || names.back() != name || ranks.contains(record.rank)) {
-      names.push_back(name);
-      ranks.clear();
-    }
-    ranks.insert(record.rank);
   }
+  return barriers(syncs);
+}
+
+/// Of the thread that waits in Step::end(): where its syncs are noted.
+thread_local std::vector<Sync>* waited_for = nullptr;
+std::mutex waited_for_mutex;
+
+class WatchedFile final : public storage::File {
+ public:
+  WatchedFile(std::unique_ptr<File> inner, int rank) : inner_(std::move(inner)), rank_(rank) {}
+  void write(std::uint64_t offset, std::span<const std::byte> bytes) override {
+    inner_->write(offset, bytes);
+  }
+  std::size_t read(std::uint64_t offset, std::span<std::byte> bytes) override {
+    return inner_->read(offset, bytes);
+  }
+  void preallocate(std::uint64_t offset, std::uint64_t length) override {
+    inner_->preallocate(offset, length);
+  }
+  void sync() override {
+    note({rank_, name_of(Call::sync, path())});
+    inner_->sync();
+  }
+  std::uint64_t size() override { return inner_->size(); }
+  void resize(std::uint64_t bytes) override { inner_->resize(bytes); }
+  void set_modified_ns(std::int64_t ns) override { inner_->set_modified_ns(ns); }
+  std::int64_t modified_ns() override { return inner_->modified_ns(); }
+  const std::string& path() const override { return inner_->path(); }
+
+  static void note(const Sync& sync) {
+    if (waited_for != nullptr) {
+      const std::lock_guard lock(waited_for_mutex);
+      waited_for->push_back(sync);
+    }
+  }
+
+ private:
+  const std::unique_ptr<File> inner_;
+  const int rank_;
+};
+
+/// As a real one, it takes what a thread of the library writes while the caller's goes on.
+class BackgroundStorage final : public storage::RecordingStorage {
+ public:
+  BackgroundStorage(std::shared_ptr<Storage> inner, std::shared_ptr<storage::Log> log, int rank)
+      : RecordingStorage(std::move(inner), std::move(log), rank), rank_(rank) {}
+  std::unique_ptr<storage::File> open(const std::string& path, storage::Access access) override {
+    return std::make_unique<WatchedFile>(RecordingStorage::open(path, access), rank_);
+  }
+  void sync_directory(const std::string& path) override {
+    WatchedFile::note({rank_, name_of(Call::sync_directory, path)});
+    RecordingStorage::sync_directory(path);
+  }
+  bool in_background() const override { return true; }
+
+ private:
+  const int rank_;
+};
+
+/// Those for which Step::end() waits, step by step, where the simulation computes between its
+/// steps; `all`: those of the whole run, by the log.
+std::vector<Names> barriers_waited_for(const Row& row, std::size_t steps, std::uint64_t& all) {
+  const auto disk = storage::make_memory();
+  const auto log = std::make_shared<storage::Log>();
+  std::vector<std::vector<Sync>> found(steps);
+  exec::run_local(crash_ranks, 1, [&](exec::Transport& transport) {
+    const int rank = transport.rank();
+    const auto storage = std::make_shared<BackgroundStorage>(disk, log, rank);
+    File out(detail::open_on(transport, storage, crash_path, Mode::write, row.options()));
+    const Variable v = out.define<double>("density", {4 * 8192}, {.steps = true});
+    const std::vector<double> own(8192, 1.5);
+    for (std::size_t i = 0; i < steps; ++i) {
+      Step step = out.begin_step();
+      step.put<double>(v, own.data(),
+                       {.start = {8192 * static_cast<std::uint64_t>(rank)}, .count = {8192}});
+      waited_for = &found[i];
+      const Ticket ticket = step.end();
+      waited_for = nullptr;
+      EXPECT_TRUE(ticket.durable());
+    }
+    out.close();
+  });
+  std::vector<Names> names;
+  for (const std::vector<Sync>& syncs : found) names.push_back(barriers(syncs));
+  all = log->totals().syncs;
   return names;
+}
+
+/// 4 x 64 KiB: data and journal; the rest is done by a thread, and is done.
+TEST(Barriers, OnTheCriticalPathOfASmallStep) {
+  for (const Row& row : rows()) {
+    std::uint64_t three = 0;
+    std::uint64_t four = 0;
+    barriers_waited_for(row, 3, three);
+    const std::vector<Names> steps = barriers_waited_for(row, 4, four);
+    EXPECT_EQ(steps[0], (Names{"file", "file", "folder", "folder"})) << row.title();
+    EXPECT_EQ(steps[1], (Names{"file", "journal", "folder"})) << row.title();
+    EXPECT_EQ(steps[2], (Names{"file", "journal"})) << row.title();
+    EXPECT_EQ(steps[3], (Names{"file", "journal"})) << row.title();
+    const std::uint64_t writers = row.strategy == "serial" ? 1 : row.strategy == "shared" ? 4 : 2;
+    EXPECT_GE(four - three, writers + 4) << row.title() << ": journal, guard, runs, superblock";
+  }
 }
 
 TEST(Barriers, OfADurableStep) {
@@ -52,7 +172,6 @@ TEST(Barriers, OfADurableStep) {
                                      [](const auto& s) { return s.name == "fresh"; });
   for (const Row& row : rows()) {
     const Recording recording = record(*scenario, row, 5);
-    using Names = std::vector<std::string>;
     // file: data and metadata under the temporary name; folder: no old journal comes back; folder:
     // the name.
     EXPECT_EQ(barriers(recording, 0), (Names{"file", "file", "folder", "folder"}));

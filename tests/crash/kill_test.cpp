@@ -2,8 +2,8 @@
 // that rank 0 announced is there afterwards; recovery brings the file back within a second; the
 // next run goes on.
 //
-// SLUICE_CRASH_TRIALS: how many (50; 1,000 with SLUICE_LONG=1). SLUICE_MPIEXEC and SLUICE_VICTIM
-// are set by CMake.
+// SLUICE_CRASH_TRIALS: how many (50; 1,000 with SLUICE_LONG=1). SLUICE_CRASH_SEED: of what moments
+// and calls (90210). SLUICE_MPIEXEC and SLUICE_VICTIM are set by CMake.
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -253,11 +253,15 @@ class Killing {
 TEST(Kills, LoseNoAcknowledgedStep) {
   const char* wanted = std::getenv("SLUICE_CRASH_TRIALS");
   const int kills = wanted != nullptr ? std::atoi(wanted) : is_long() ? 1000 : 50;
-  constexpr std::uint64_t seed = 90210;
+  const char* wanted_seed = std::getenv("SLUICE_CRASH_SEED");
+  const std::uint64_t seed =
+      wanted_seed != nullptr ? std::strtoull(wanted_seed, nullptr, 10) : 90210;
   ASSERT_NE(std::getenv("SLUICE_VICTIM"), nullptr);
   ASSERT_NE(std::getenv("SLUICE_MPIEXEC"), nullptr);
-  const std::vector<const char*> strategies{"serial", "shared", "collective", "file-per-process"};
-  const int kills_each = (kills + 3) / static_cast<int>(strategies.size());
+  const std::vector<const char*> strategies{"serial", "shared", "collective", "file-per-process",
+                                            "file-per-node"};
+  const int count = static_cast<int>(strategies.size());
+  const int kills_each = (kills + count - 1) / count;
   for (const char* strategy : strategies) {
     Killing killing(strategy, seed);
     for (int i = 0; i < kills_each && !HasFailure(); ++i) {

@@ -24,6 +24,9 @@ PARTS = {
 }
 ROW = re.compile(
     r"^T1 (\S+) .*? (\d+) disks .*? (\d+) second crashes .*?(\d+) violations", re.MULTILINE)
+KILLS = re.compile(
+    r"^T2 \S+ \S+ seed \d+: (\d+) kills .*?, (\d+) steps acknowledged, (\d+) lost, "
+    r".*? (\d+) replayed, slowest recovery ([\d.]+) s$", re.MULTILINE)
 LIMITS = """## What this does not prove
 
 - The disk of the crash images is a model (`tests/crash/disk.hpp`): writes land whole, in 512-byte
@@ -60,6 +63,14 @@ def totals(logs):
                f"{violations} violations")
 
 
+def sum_of_kills(logs):
+    rows = [row for log in logs for row in KILLS.findall(log)]
+    kills, steps, lost, replayed = (sum(int(row[i]) for row in rows) for i in range(4))
+    slowest_s = max(float(row[4]) for row in rows)
+    return (f"{kills} kills, {steps} steps acknowledged, {lost} lost, {replayed} replayed, "
+            f"slowest recovery {slowest_s:.3f} s")
+
+
 def main(paths):
     logs = []
     for path in paths:
@@ -77,6 +88,8 @@ def main(paths):
         found = lines_of(logs, pattern)
         if name == "T1" and found:
             print("".join(f"- {line}\n" for line in totals(logs)))
+        if name == "T2" and found:
+            print(f"- {sum_of_kills(logs)}\n")
         print("```\n" + "\n".join(found) + "\n```\n" if found else "Not run.\n")
     print(LIMITS, end="")
 
