@@ -43,7 +43,10 @@ struct Options {
   std::string parts_dir = {};      ///< where file-per-* puts its parts; empty: beside the file
   std::int64_t after_step = -1;    ///< append: steps after this one are dropped first; -1: none
   std::string compress = {};  ///< default of variables: "deflate:6" | "zstd:3" | ...; empty: none
-  int ranks_per_node = 0;     ///< pretend nodes of so many ranks; 0: the real ones
+  std::uint64_t keep = 0;     ///< only the last so many steps stay; 0: all
+  std::uint64_t split_steps = 0;  ///< a new part after so many steps; 0: not by steps
+  std::uint64_t split_bytes = 0;  ///< a new part once one has so many bytes; 0: not by bytes
+  int ranks_per_node = 0;         ///< pretend nodes of so many ranks; 0: the real ones
 
   // -- how ----------------------------------------------------------------------------------------
   std::string storage = "auto";  ///< direct | posix | mpiio | auto (direct where it is taken)

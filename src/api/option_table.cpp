@@ -63,6 +63,24 @@ std::uint64_t bytes(const std::string& text) {
   return product;
 }
 
+/// "100 steps", or a number of bytes with its unit.
+void read_split(Options& options, const std::string& text) {
+  const std::string bare = trimmed(text);
+  const std::size_t letters = bare.find_first_not_of("0123456789");
+  const std::string unit = letters == std::string::npos ? "" : trimmed(bare.substr(letters));
+  const bool is_steps = unit == "steps" || unit == "step";
+  if (bare != "0" && !is_steps && (unit.empty() || letters == 0)) {
+    refuse(text, "size of a part: say 100 steps, or 4 GiB; 0: one file");
+  }
+  options.split_steps = is_steps ? number<std::uint64_t>(bare.substr(0, letters), "number") : 0;
+  options.split_bytes = is_steps ? 0 : bytes(bare);
+}
+
+std::string split_text(const Options& options) {
+  return options.split_steps != 0 ? std::to_string(options.split_steps) + " steps"
+                                  : bytes_text(options.split_bytes);
+}
+
 bool boolean(const std::string& text) {
   const std::string bare = trimmed(text);
   for (const char* yes : {"true", "1", "yes", "on"}) {
@@ -112,6 +130,13 @@ Option count_option(const char* name, const char* help) {
           }};
 }
 template <auto field>
+Option steps_option(const char* name, const char* help) {
+  return {name, help, [](const Options& o) { return std::to_string(o.*field); },
+          [](Options& o, const std::string& text) {
+            o.*field = number<std::uint64_t>(text, "number of steps: say 0 (all), 1, 2, ...");
+          }};
+}
+template <auto field>
 Option bytes_option(const char* name, const char* help) {
   return {name, help, [](const Options& o) { return bytes_text(o.*field); },
           [](Options& o, const std::string& text) { o.*field = bytes(text); }};
@@ -141,6 +166,8 @@ std::vector<Option> make_table() {
          }
        }},
       text_option<&Options::compress>("compress", "of variables: deflate:6 | zstd:3 | none"),
+      steps_option<&Options::keep>("keep", "only the last so many steps stay; 0: all"),
+      {"split", "a new part after 100 steps, or 4 GiB, say; 0: none", split_text, read_split},
       count_option<&Options::ranks_per_node>("ranks_per_node", "pretend such nodes; 0: real ones"),
       text_option<&Options::storage>("storage", "direct | posix | mpiio | auto"),
       text_option<&Options::hints>("hints", "of MPI-IO: cb_nodes=1,romio_cb_write=enable"),

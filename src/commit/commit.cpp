@@ -45,7 +45,7 @@ Receipt Output::commit(bool is_step, bool is_last) {
     Receipt receipt{carry_out(file), durable};
     failed_together_ = false;
     has_news_ = false;
-    steps_ += is_step ? 1 : 0;
+    steps_ = is_step ? receipt.step + 1 : steps_;  // fewer than before where it keeps the last ones
     forget_step();
     return receipt;
   } catch (...) {

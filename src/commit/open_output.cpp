@@ -8,14 +8,11 @@ namespace sluice::commit {
 
 namespace {
 
-/// Collective. With strategy auto a set of parts goes on as it began.
-std::string strategy_for(exec::Transport& transport, storage::Storage& storage,
-                         const std::string& path, Opening opening, const Options& options) {
-  if (opening != Opening::append || options.strategy != "auto") {
-    return options.strategy;
-  }
+/// Collective. How the set of parts that is there was written; "" where it is none.
+std::string strategy_of_set(exec::Transport& transport, storage::Storage& storage,
+                            const std::string& path) {
   const auto message = exec::on_root(transport, 0, [&] {
-    std::string strategy = options.strategy;
+    std::string strategy;
     try {
       const auto file = storage.open(path, storage::Access::read);
       const auto catalog = layout::open_catalog(layout::format_in(*file, "auto"), *file);
@@ -36,8 +33,15 @@ std::unique_ptr<Output> open_output(exec::Transport& transport, storage::Storage
                                     const std::string& path, Opening opening,
                                     const Options& options) {
   Options chosen = options;
-  chosen.strategy = strategy_for(transport, storage, path, opening, options);
-  if (plan::writes_parts(chosen.strategy)) {
+  bool has_parts = options.keep != 0 || options.split_steps != 0 || options.split_bytes != 0;
+  if (opening == Opening::append) {
+    const std::string strategy = strategy_of_set(transport, storage, path);
+    if (!strategy.empty() && options.strategy == "auto") {
+      chosen.strategy = strategy;  // goes on as it began
+    }
+    has_parts = has_parts || (!strategy.empty() && !plan::writes_parts(strategy));
+  }
+  if (has_parts || plan::writes_parts(chosen.strategy)) {
     return std::make_unique<PartsOutput>(transport, storage, path, opening, chosen);
   }
   return std::make_unique<SingleOutput>(transport, storage, path, opening, chosen);

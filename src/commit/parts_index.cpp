@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <set>
 
 #include "commit/by_rename.hpp"
@@ -122,7 +123,8 @@ void PartsIndex::load() {
   if (catalog->set() == nullptr) {
     throw Error(Code::format, path_ +
                                   ": is one plain file, not the index of a set of parts: "
-                                  "append with strategy shared or serial");
+                                  "append with strategy shared or serial, without keep "
+                                  "and split");
   }
   set_ = *catalog->set();
   profile_ = catalog->netcdf() ? layout::hdf5::Profile::netcdf4 : layout::hdf5::Profile::stacked;
@@ -213,7 +215,8 @@ void PartsIndex::set_attribute(const model::Attribute& attribute) {
 }
 
 std::uint64_t PartsIndex::commit(const std::vector<model::Definition>& definitions,
-                                 const FileCommit& commit, const std::vector<PartNews>& news) {
+                                 const FileCommit& commit, const std::vector<PartNews>& news,
+                                 std::uint64_t keep) {
   PartSet set = set_;
   std::map<Key, Last> last = last_;
   for (std::size_t v = set.variables.size(); v < definitions.size(); ++v) {
@@ -234,6 +237,16 @@ std::uint64_t PartsIndex::commit(const std::vector<model::Definition>& definitio
   row.time = commit.time;
   row.modified_ns = now_ns();
   commits.push_back(row);
+  std::uint64_t steps = steps_ + (commit.is_step ? 1 : 0);
+  std::vector<std::string> dropped;
+  if (keep != 0 && steps > keep) {
+    drop_first(set, commits, last, steps - keep);
+    steps = keep;
+    std::set<std::uint64_t> active;
+    std::transform(news.begin(), news.end(), std::inserter(active, active.end()),
+                   [](const PartNews& one) { return one.part.id; });
+    dropped = drop_parts(set, last, active);
+  }
   std::swap(scalars, scalars_);
   try {
     write(set, definitions, commits, commit.synced);
@@ -245,10 +258,11 @@ std::uint64_t PartsIndex::commit(const std::vector<model::Definition>& definitio
   last_ = std::move(last);
   commits_ = std::move(commits);
   definitions_ = definitions;
-  remove_replaced();
-  const std::uint64_t step = steps_;
-  steps_ += commit.is_step ? 1 : 0;
-  return step;
+  remove_all(replaced_);
+  older_.insert(older_.end(), dropped_.begin(), dropped_.end());
+  dropped_ = std::move(dropped);
+  steps_ = steps;
+  return steps - (commit.is_step ? 1 : 0);
 }
 
 void PartsIndex::enter(PartSet& set, const PartNews& news, std::uint64_t step,
@@ -264,23 +278,24 @@ void PartsIndex::enter(PartSet& set, const PartNews& news, std::uint64_t step,
     *known = part;
   }
   for (const std::uint32_t variable : news.same) {
-    for (std::uint32_t& m : last[{number, variable}].mappings) {
-      Mapping& mapping = set.mappings[m];
-      if (mapping.first_step + mapping.steps == step &&
-          mapping.first_row + mapping.steps == news.row) {
-        ++mapping.steps;
-        continue;
+    for (Place& place : last[{number, variable}].places) {
+      if (place.number != no_number) {
+        Mapping& mapping = set.mappings[place.number];
+        if (mapping.first_step + mapping.steps == step &&
+            mapping.first_row + mapping.steps == news.row) {
+          ++mapping.steps;
+          continue;
+        }
       }
-      Mapping next = mapping;
-      next.first_step = step;
-      next.steps = 1;
-      next.first_row = news.row;
-      m = static_cast<std::uint32_t>(set.mappings.size());
-      set.mappings.push_back(next);
+      place.mapping.first_step = step;
+      place.mapping.steps = 1;
+      place.mapping.first_row = news.row;
+      place.number = static_cast<std::uint32_t>(set.mappings.size());
+      set.mappings.push_back(place.mapping);
     }
   }
   for (const Mapping& mapping : news.mappings) {
-    last[{number, mapping.variable}].mappings.clear();
+    last[{number, mapping.variable}].places.clear();
   }
   for (Mapping mapping : news.mappings) {
     const bool stepped = set.variables[mapping.variable].stepped;
@@ -288,8 +303,8 @@ void PartsIndex::enter(PartSet& set, const PartNews& news, std::uint64_t step,
     mapping.dataset = set.dataset_number(news.datasets[mapping.dataset]);
     mapping.first_step = stepped ? step : 0;
     mapping.first_row = stepped ? news.row : 0;
-    last[{number, mapping.variable}].mappings.push_back(
-        static_cast<std::uint32_t>(set.mappings.size()));
+    last[{number, mapping.variable}].places.push_back(
+        {mapping, static_cast<std::uint32_t>(set.mappings.size())});
     set.mappings.push_back(mapping);
   }
 }
@@ -318,15 +333,15 @@ void PartsIndex::write(const PartSet& set, const std::vector<model::Definition>&
   }
 }
 
-void PartsIndex::remove_replaced() noexcept {
-  for (const std::string& path : replaced_) {
+void PartsIndex::remove_all(std::vector<std::string>& paths) noexcept {
+  for (const std::string& path : paths) {
     try {
       storage_.remove(path);
     } catch (const std::exception&) {
       // on another node, or gone already
     }
   }
-  replaced_.clear();
+  paths.clear();
 }
 
 void PartsIndex::sync() {

@@ -12,6 +12,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,12 +41,22 @@ class PartsIndex {
   bool poisoned() const noexcept { return poisoned_; }
   /// The lowest number from which `count` parts in `folder` have paths that are not in use.
   std::uint64_t first_number(const std::string& folder, int count) const;
+  /// A number above those of all parts that are in use, wherever they are.
+  std::uint64_t next_number() const;
+  /// Removes the parts of this set in `folder` that a run which died had dropped: those right below
+  /// the lowest number that is in use. What cannot be removed stays.
+  void remove_orphans(const std::string& folder) noexcept;
 
   void set_attribute(const model::Attribute& attribute);
   /// Enters what the groups wrote and makes it visible. `definitions`: of the whole, those of
-  /// before first. Returns the number of the step. On an Error nothing has changed.
+  /// before first. Returns the number of the step. On an Error nothing has changed. `keep`: only
+  /// the last so many steps stay, and are numbered anew; 0: all.
   std::uint64_t commit(const std::vector<model::Definition>& definitions, const FileCommit& commit,
-                       const std::vector<PartNews>& news);
+                       const std::vector<PartNews>& news, std::uint64_t keep = 0);
+  /// Removes the files of the parts that earlier commits dropped; with `all` those of the last one
+  /// too, the index before which a reader may still have open. Only where no index that mentions
+  /// them can come back.
+  void remove_dropped(bool all) noexcept;
   /// Writes the index again without the steps from number `steps` on. The parts stay as they are.
   void drop_steps(std::uint64_t steps, bool synced);
   /// The index is on stable storage, and so is its name.
@@ -56,10 +67,15 @@ class PartsIndex {
 
  private:
   /// Where the boxes of a variable in a part are since the last commit that wrote it.
-  struct Last {
-    std::vector<std::uint32_t> mappings;
+  struct Place {
+    layout::Mapping mapping;   ///< as the last commit had it
+    std::uint32_t number = 0;  ///< among those of the set, or no_number
   };
-  using Key = std::pair<std::uint32_t, std::uint32_t>;  ///< part, variable
+  struct Last {
+    std::vector<Place> places;
+  };
+  static constexpr std::uint32_t no_number = 0xffffffff;  ///< its steps were dropped
+  using Key = std::pair<std::uint32_t, std::uint32_t>;    ///< part, variable
 
   void load();
   void note_replaced();
@@ -67,7 +83,12 @@ class PartsIndex {
              std::map<Key, Last>& last) const;
   void write(const layout::PartSet& set, const std::vector<model::Definition>& definitions,
              const std::vector<layout::CommitRow>& commits, bool synced);
-  void remove_replaced() noexcept;
+  void remove_all(std::vector<std::string>& paths) noexcept;
+  static void drop_first(layout::PartSet& set, std::vector<layout::CommitRow>& commits,
+                         std::map<Key, Last>& last, std::uint64_t steps);
+  /// The paths of the parts that went: those without a mapping, but for `active` ones (ids).
+  std::vector<std::string> drop_parts(layout::PartSet& set, std::map<Key, Last>& last,
+                                      const std::set<std::uint64_t>& active) const;
 
   storage::Storage& storage_;
   std::string path_;
@@ -81,6 +102,8 @@ class PartsIndex {
   std::map<Key, Last> last_;
   std::uint64_t steps_ = 0;
   std::vector<std::string> replaced_;  ///< parts of the set that this one replaces, as paths
+  std::vector<std::string> dropped_;   ///< parts that the last commit dropped, as paths
+  std::vector<std::string> older_;     ///< those that commits before it did
   bool has_time_ = false;
   bool poisoned_ = false;
 };

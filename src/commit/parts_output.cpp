@@ -21,8 +21,10 @@ constexpr const char* strategy_within = "shared";
 Options options_within(const Options& options, const layout::Format& format) {
   Options within = options;
   within.format = format.option;
-  within.strategy = strategy_within;
-  within.writers = 0;
+  if (plan::writes_parts(options.strategy)) {
+    within.strategy = strategy_within;
+    within.writers = 0;
+  }
   return within;
 }
 
@@ -32,10 +34,12 @@ using layout::hdf5::Profile;
 Profile profile_of(const std::string& path, const Options& options) {
   const layout::Format& format = layout::format_of(path, options);
   if (!format.index) {
-    throw Error(Code::unsupported, path + ": strategy " + options.strategy + ": format " +
-                                       format.name +
-                                       " has no index over several files: use format hdf5, or a "
-                                       "strategy that writes one file");
+    const bool is_strategy = plan::writes_parts(options.strategy);
+    throw Error(Code::unsupported,
+                path + ": " + (is_strategy ? "strategy " + options.strategy : "keep and split") +
+                    ": format " + format.name + " has no index over several files: use format " +
+                    "hdf5, or " +
+                    (is_strategy ? "a strategy that writes one file" : "neither of them"));
   }
   return std::string(format.name) == "netcdf4" ? Profile::netcdf4 : Profile::stacked;
 }
@@ -59,15 +63,21 @@ PartsOutput::PartsOutput(exec::Transport& transport, storage::Storage& storage,
   const plan::Topology topology =
       plan::pretend({transport.rank(), transport.size(), transport.node(), transport.nodes()},
                     options.ranks_per_node);
-  const plan::Group group = plan::group_of(options.strategy, options.writers, topology);
-  const std::string folder = parts_folder(path, options.parts_dir);
+  const plan::Group group = plan::writes_parts(options.strategy)
+                                ? plan::group_of(options.strategy, options.writers, topology)
+                                : plan::Group{0, 1};
+  folder_ = parts_folder(path, options.parts_dir);
+  const bool goes_on = options.keep != 0 || options.split_steps != 0 || options.split_bytes != 0;
   const auto message = exec::on_root(transport, 0, [&] {
     index_ = std::make_unique<PartsIndex>(storage, path, options.strategy, opening, asked);
     model::ByteWriter out;
     out.put(index_->profile());
     out.put(index_->steps());
     out.put(index_->has_time());
-    out.put(index_->first_number(folder, group.count));
+    out.put(goes_on ? index_->next_number() : index_->first_number(folder_, group.count));
+    if (options.keep != 0) {
+      index_->remove_orphans(folder_);
+    }
     out.put(index_->definitions().size());
     for (const model::Definition& d : index_->definitions()) {
       d.write_to(out);
@@ -96,9 +106,56 @@ PartsOutput::PartsOutput(exec::Transport& transport, storage::Storage& storage,
   adopt(known, steps, opening != Opening::append, format);
   group_ = transport.split(group.number);
   leaders_ = transport.split(group_->rank() == 0 ? 0 : -1);
-  const std::uint64_t number = first_number + static_cast<std::uint64_t>(group.number);
-  part_ = std::make_unique<PartsWriter>(*group_, *alone_, part_file(folder, number, path), set.id,
-                                        options_within(options, format));
+  number_ = first_number + static_cast<std::uint64_t>(group.number);
+  groups_ = static_cast<std::uint64_t>(group.count);
+  set_id_ = set.id;
+  make_part();
+}
+
+void PartsOutput::make_part() {
+  part_ = std::make_unique<PartsWriter>(*group_, *alone_, part_file(folder_, number_, path()),
+                                        set_id_, options_within(options(), format()));
+  part_steps_ = 0;
+  part_bytes_ = 0;
+  part_has_fixed_ = false;
+}
+
+bool PartsOutput::is_full() const {
+  const Options& o = options();
+  if (part_steps_ == 0) {
+    return o.keep != 0 && part_has_fixed_;  // what stays apart from what goes
+  }
+  const bool each = o.keep != 0 && o.split_steps == 0 && o.split_bytes == 0;
+  return each || (o.split_steps != 0 && part_steps_ >= o.split_steps) ||
+         (o.split_bytes != 0 && part_bytes_ >= o.split_bytes);
+}
+
+void PartsOutput::turn_over() {
+  const bool synced_late = options().durability == Durability::close;
+  std::exception_ptr failure;
+  try {
+    if (synced_late) {
+      part_->sync_all();
+    }
+    part_->close();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  try {
+    exec::agree(transport(), failure);
+    if (synced_late) {
+      exec::on_root(transport(), 0, [&] {
+        index_->sync();
+        index_->remove_dropped(false);
+        return std::vector<std::byte>{};
+      });
+    }
+  } catch (...) {
+    broken_ = true;  // some parts are closed, others are not
+    throw;
+  }
+  number_ += groups_;
+  make_part();
 }
 
 std::uint64_t PartsOutput::drop_later_steps(std::uint64_t steps, const Options& options) {
@@ -141,6 +198,9 @@ void PartsOutput::check_fixed(const FileCommit& commit) const {
 
 std::uint64_t PartsOutput::carry_out(const FileCommit& commit) {
   check_fixed(commit);
+  if (commit.is_step && is_full()) {
+    turn_over();
+  }
   if (commit.explain != nullptr) {
     plan::Totals totals;
     totals.files = (group_->rank() == 0 ? 1 : 0) + (transport().rank() == 0 ? 1 : 0);  // the index
@@ -173,7 +233,9 @@ std::uint64_t PartsOutput::carry_out(const FileCommit& commit) {
     broken_ = broken_ || poisoned != 0;
     for (std::size_t v = 0; v < commit.touched.size(); ++v) {
       is_written_[v] = is_written_[v] || commit.touched[v];
+      part_has_fixed_ = part_has_fixed_ || (commit.touched[v] && !definitions()[v].stepped);
     }
+    part_steps_ += commit.is_step ? 1 : 0;
     return step;
   } catch (...) {
     give_up();
@@ -190,10 +252,21 @@ std::uint64_t PartsOutput::publish(const FileCommit& commit, const PartNews& new
   }
   const auto message = exec::on_root(transport(), 0, [&] {
     model::ByteWriter out;
-    out.put(index_->commit(definitions(), commit, all));
+    out.put(index_->commit(definitions(), commit, all, options().keep));
+    if (options().durability != Durability::close) {
+      index_->remove_dropped(false);
+    }
+    std::uint64_t largest = 0;
+    for (const PartNews& one : all) {
+      largest = std::max(largest, one.part.bytes);
+    }
+    out.put(largest);
     return out.take();
   });
-  return model::ByteReader(message).get<std::uint64_t>();
+  model::ByteReader in(message);
+  const auto step = in.get<std::uint64_t>();
+  part_bytes_ = std::max(part_bytes_, in.get<std::uint64_t>());
+  return step;
 }
 
 void PartsOutput::give_up() noexcept {
@@ -224,6 +297,9 @@ void PartsOutput::sync_all() {
 
 void PartsOutput::finish() {
   part_->close();
+  if (index_) {
+    index_->remove_dropped(true);
+  }
   index_.reset();  // and with it the lease
 }
 

@@ -14,6 +14,11 @@
 // - a part or an index of which it is not known what a crash would leave: the set is broken, and
 //   every later call fails. Opening it again goes by the index that is there.
 // A set that is replaced by a run of Mode::write stays whole until the first commit of that run.
+//
+// With `split` every group goes on in a new part after so many steps or bytes; other strategies
+// than file-per-* then have one group of all ranks. With `keep` the index forgets the first steps
+// in the commit that adds one too many, and the files of parts that nothing refers to any more are
+// removed after the next one. A part is closed before its successor is made.
 #pragma once
 
 #include "commit/output.hpp"
@@ -39,6 +44,9 @@ class PartsOutput final : public Output {
 
   std::uint64_t drop_later_steps(std::uint64_t steps, const Options& options);
   void check_fixed(const FileCommit& commit) const;
+  void make_part();
+  bool is_full() const;
+  void turn_over();
   std::uint64_t publish(const FileCommit& commit, const PartNews& news);
   void give_up() noexcept;
 
@@ -47,6 +55,13 @@ class PartsOutput final : public Output {
   std::unique_ptr<exec::Transport> leaders_;  ///< the first ranks of the groups; elsewhere nullptr
   std::unique_ptr<PartsIndex> index_;         ///< rank 0
   std::unique_ptr<PartsWriter> part_;
+  std::string folder_;        ///< of the parts
+  std::uint64_t number_ = 0;  ///< of this group's part
+  std::uint64_t groups_ = 1;  ///< how many there are
+  std::uint64_t set_id_ = 0;
+  std::uint64_t part_steps_ = 0;  ///< in the present parts
+  std::uint64_t part_bytes_ = 0;  ///< of the largest of them
+  bool part_has_fixed_ = false;   ///< does one of them hold a fixed variable?
   std::vector<bool> is_written_;  ///< by variable: a fixed one that is committed
   bool has_time_ = false;         ///< of an appended set
   bool broken_ = false;

@@ -26,7 +26,9 @@ PartNews PartsWriter::commit(const std::vector<Definition>& definitions, const F
   known_.resize(definitions.size());
   std::vector<Written> written = agree(definitions, commit);
   if (written.empty()) {
-    return {};
+    PartNews news;
+    news.part.id = part_id_;
+    return news;
   }
   if (!file_) {
     make_file();

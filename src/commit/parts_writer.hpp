@@ -30,7 +30,7 @@ namespace sluice::commit {
 /// `wrote` counts.
 struct PartNews {
   bool wrote = false;
-  layout::Part part;                ///< path as the group opens it
+  layout::Part part;                ///< path as the group opens it; id 0: it has none yet
   std::uint64_t row = 0;            ///< of the part's stepped datasets
   std::vector<std::uint32_t> same;  ///< variables whose boxes are where they were in the row before
   /// The others' boxes. Part and first_step are the index's to set; `dataset` counts in `datasets`.

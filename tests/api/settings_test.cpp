@@ -42,6 +42,8 @@ TEST(OptionTable, EveryValueSurvivesBeingText) {
   odd.checksum = false;
   odd.timeout_s = 0.1;
   odd.after_step = 7;
+  odd.keep = 3;
+  odd.split_steps = 100;
   odd.on_error = OnError::skip_step;
   const Options defaults;
   for (const Option& option : option_table()) {
@@ -68,6 +70,28 @@ TEST(OptionTable, BytesMayHaveUnits) {
     expect_error(thrown_by([&] { budget.set(options, wrong); }), Code::invalid_argument,
                  {"number of bytes"});
   }
+}
+
+TEST(OptionTable, PartsAreSplitByStepsOrBytes) {
+  const Option& split = *find_option("split");
+  Options options;
+  split.set(options, "12 steps");
+  EXPECT_EQ(options.split_steps, 12u);
+  split.set(options, "3 GiB");
+  EXPECT_EQ(options.split_steps, 0u);
+  EXPECT_EQ(options.split_bytes, 3ULL << 30);
+  EXPECT_EQ(split.get(options), "3 GiB");
+  split.set(options, "1 step");
+  EXPECT_EQ(options.split_bytes, 0u);
+  EXPECT_EQ(split.get(options), "1 steps");
+  split.set(options, "0");
+  EXPECT_EQ(options.split_steps + options.split_bytes, 0u);
+  for (const char* wrong : {"", "100", "steps", "-1 steps", "1.5 steps", "4 MB", "many"}) {
+    EXPECT_EQ(thrown_by([&] { split.set(options, wrong); }).code(), Code::invalid_argument)
+        << wrong;
+  }
+  EXPECT_EQ(thrown_by([&] { find_option("keep")->set(options, "-1"); }).code(),
+            Code::invalid_argument);
 }
 
 TEST(OptionTable, WrongValuesAreNamed) {

@@ -14,7 +14,7 @@ import netCDF4
 import numpy as np
 import xarray
 
-KINDS = ["process", "node", "listed"]
+KINDS = ["process", "node", "listed", "split", "kept"]
 
 
 def expected():

@@ -169,6 +169,12 @@ int main(int argc, char** argv) {
   write_run(folder + "/listed.h5", options_of("file-per-node", 2), true);
   write_netcdf(folder + "/process.nc", options_of("file-per-process", 0), false);
   write_netcdf(folder + "/listed.nc", options_of("file-per-node", 2), true);
+  Options split = options_of("shared", 0);
+  split.split_steps = 2;
+  write_run(folder + "/split.h5", split, false);
+  Options kept = options_of("collective", 2);
+  kept.keep = 5;  // as many as there are in the end, each in a part of its own
+  write_run(folder + "/kept.h5", kept, true);
   write_large_index(folder + "/large.h5", 1024, 100);
   return 0;
 }

@@ -290,9 +290,10 @@ TEST(Writing, VariablesThatComeLaterAndFixedOnesAndScalars) {
 
 TEST(Writing, OnlyFormatsWithAnIndex) {
   const auto storage = storage::make_memory();
-  for (const char* format : {"netcdf4", "npy"}) {
+  for (const auto& [format, form] : {std::pair("npy", "stacked"), std::pair("hdf5", "grouped")}) {
     Options options = SetKind{}.options();
     options.format = format;
+    options.form = form;
     options.durability = Durability::automatic;
     expect_everywhere(errors_on_ranks(2,
                                       [&](exec::Transport& transport) {
