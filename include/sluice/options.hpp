@@ -29,10 +29,11 @@ enum class OnError : std::uint8_t {
 struct Options {
   // -- what is written, and by whom ---------------------------------------------------------------
   std::string format = "auto";    ///< hdf5 | netcdf4 | npy | auto (by the file name's ending)
-  std::string strategy = "auto";  ///< serial | shared | collective | file-per-process |
-                                  ///< file-per-node | auto
-  int writers = 0;       ///< ranks (collective) or groups (file-per-node) that write; 0: the nodes
-  int first_writer = 0;  ///< rank of the first writer
+  std::string strategy = "auto";  ///< serial | shared | collective | forward |
+                                  ///< file-per-process | file-per-node | auto
+  int writers =
+      0;  ///< ranks (collective, forward) or groups (file-per-node) that write; 0: the nodes
+  int first_writer = 0;               ///< rank of the first writer
   int writer_spacing = 0;             ///< ranks from one writer to the next; 0: spread evenly
   std::string writer_map = "spaced";  ///< spaced | node | a list of ranks "0,4,8"
   int readers = 0;                    ///< ranks that read from disk; 0: all

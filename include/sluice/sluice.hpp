@@ -35,6 +35,9 @@ namespace sluice {
 namespace detail {
 class FileImpl;
 }
+namespace commit {
+class Fate;
+}
 
 enum class Mode : std::uint8_t {
   read,
@@ -102,24 +105,30 @@ struct VariableInfo {
   bool varying = false;
 };
 
-/// The receipt of a step. Copies share one state.
+/// The receipt of a step. Copies share one state. With strategy forward the step may still be on
+/// its way when its end() returns; then a ticket is asked by the thread that uses the file.
 class Ticket {
  public:
   Ticket() = default;
   Ticket(std::uint64_t step, bool durable, bool skipped = false)
       : step_(step), durable_(durable), skipped_(skipped) {}
+  Ticket(std::uint64_t step, std::shared_ptr<commit::Fate> fate)
+      : step_(step), fate_(std::move(fate)) {}
   std::uint64_t step() const noexcept { return step_; }
   /// Does the step survive kill -9, a node's loss, a power cut?
-  bool durable() const noexcept { return durable_; }
+  bool durable() const;
   /// Was it left out (OnError::skip_step)? The file is as before, the next step gets its number.
   bool skipped() const noexcept { return skipped_; }
-  /// Returns when durable() will not change any more. Local.
-  void wait() const noexcept {}
+  /// Returns when durable() will not change any more; throws the Error of a step that failed on its
+  /// way. Local; between nodes the other ranks must call into the library meanwhile (File::poll).
+  /// Error timeout after Options::timeout_s.
+  void wait() const;
 
  private:
   std::uint64_t step_ = 0;
   bool durable_ = false;
   bool skipped_ = false;
+  std::shared_ptr<commit::Fate> fate_;
 };
 
 /// One step under way. Destroying it without end() abandons the step: on this rank while an
@@ -165,7 +174,9 @@ class Step {
   void resize(Variable variable, std::uint64_t rows);
 
   /// Writes and commits the step. Collective. On failure every rank throws the same Error, and
-  /// the file holds the steps before this one.
+  /// the file holds the steps before this one. With strategy forward it returns when the caller's
+  /// buffers are free; what the step meets later is thrown by its ticket's wait(), and on every
+  /// rank by the next collective call, after which the file holds the steps before the failed one.
   Ticket end();
 
  private:
@@ -220,6 +231,9 @@ class File {
                     const void* data, Type type);
   /// Commits what was put outside steps. Collective.
   Ticket flush();
+  /// Strategy forward: moves on what is on its way between nodes, without waiting. Within a node it
+  /// moves by itself. Local, cheap; nothing for other strategies.
+  void poll();
   /// Commits, and closes. Collective. A second close is Error wrong_state.
   void close();
 

@@ -85,6 +85,9 @@ void put_row_list(FileImpl& file, Variable variable, const std::uint64_t* ids, s
 }
 
 Ticket ticket_of(const commit::Receipt& receipt) {
+  if (receipt.fate) {
+    return {receipt.step, receipt.fate};
+  }
   return {receipt.step, receipt.durable, !receipt.skipped.empty()};
 }
 
@@ -97,6 +100,16 @@ void report_skipped(FileImpl& file, const commit::Receipt& receipt) {
 }
 
 }  // namespace
+
+// -- Ticket ---------------------------------------------------------------------------------------
+
+bool Ticket::durable() const { return fate_ ? fate_->durable() : durable_; }
+
+void Ticket::wait() const {
+  if (fate_) {
+    fate_->wait();
+  }
+}
 
 // -- Step -----------------------------------------------------------------------------------------
 
@@ -249,6 +262,7 @@ void File::put_rows_raw(Variable variable, const std::uint64_t* ids, std::uint64
   put_row_list(*impl_, variable, ids, rows, data, type);
 }
 
+void File::poll() { impl_->output().poll(); }
 Ticket File::flush() { return ticket_of(impl_->output().flush()); }
 
 void File::close() { impl_->close(); }

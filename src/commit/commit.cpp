@@ -16,6 +16,9 @@ Receipt Output::commit(bool is_step, bool is_last) {
   const bool durable = options_.durability == Durability::step ||
                        (is_last && options_.durability == Durability::close);
   try {
+    if (is_last) {
+      wait_for_all();
+    }
     put_lengths(is_step);
     small_puts_.finish(blocks_);
     std::vector<Touch> touched = agree_on_touched(is_step, is_last);
@@ -43,6 +46,7 @@ Receipt Output::commit(bool is_step, bool is_last) {
       file.explain = &explain;
     }
     Receipt receipt{carry_out(file), durable};
+    receipt.fate = last_fate();
     failed_together_ = false;
     has_news_ = false;
     steps_ = is_step ? receipt.step + 1 : steps_;  // fewer than before where it keeps the last ones
@@ -50,8 +54,30 @@ Receipt Output::commit(bool is_step, bool is_last) {
     return receipt;
   } catch (...) {
     failed_together_ = true;
+    steps_ = steps_left();
     forget_step();
     throw;
+  }
+}
+
+/// Collective. After the last commit: is everything there?
+void Output::agree_on_the_way() {
+  wait_for_all();
+  try {
+    exec::agree(transport_, failure_on_way());
+  } catch (const Error&) {
+    recover_here();
+    throw;
+  }
+}
+
+/// Collective. The commits that failed on their way are forgotten.
+void Output::recover_here() {
+  recover();
+  steps_ = steps_left();
+  has_news_ = true;
+  if (broken()) {
+    require_open();  // says what to do
   }
 }
 
@@ -128,8 +154,21 @@ std::vector<Output::Touch> Output::agree_on_touched(bool is_step, bool is_last) 
   const std::int64_t kind = is_step ? 2 : is_last ? 1 : 0;
   const auto digest = std::bit_cast<std::int64_t>(step_digest());
   const auto count = static_cast<std::int64_t>(definitions_.size());
-  std::int64_t head[] = {kind, ~kind, count, ~count, digest, ~digest};
-  exec::agree(transport_, failure_, head);
+  const std::exception_ptr on_way = failure_on_way();
+  // Where every caller was told by a ticket, the next commit simply goes on.
+  const bool is_news = on_way && !failure_was_heard();
+  std::int64_t head[] = {kind, ~kind, count, ~count, digest, ~digest, on_way ? 1 : 0};
+  try {
+    exec::agree(transport_, is_news ? on_way : failure_, head);
+  } catch (const Error&) {
+    if (head[6] != 0) {
+      recover_here();
+    }
+    throw;
+  }
+  if (head[6] != 0) {
+    recover_here();
+  }
   if (head[0] != ~head[1] || head[2] != ~head[3] || head[4] != ~head[5]) {
     throw Error(Code::divergent,
                 path_ + ": the ranks disagree: " +

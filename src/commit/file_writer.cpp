@@ -47,6 +47,16 @@ void cut(storage::File& file, std::uint64_t end) {
   }
 }
 
+exec::Pace pace_of(const plan::Strategy& strategy, const exec::Transport& transport,
+                   const storage::Storage& storage) {
+  if (!strategy.in_background) {
+    return storage.in_background() ? exec::Pace::in_thread : exec::Pace::at_once;
+  }
+  // Virtual ranks take turns, in one order that a test can repeat.
+  return storage.in_background() && transport.runs_at_once() ? exec::Pace::in_thread
+                                                             : exec::Pace::when_asked;
+}
+
 Dims bounded_chunk(const model::Definition& d) {
   Dims chunk = d.chunk;
   for (int i = 0; i < chunk.rank(); ++i) {
@@ -67,13 +77,17 @@ FileWriter::FileWriter(exec::Transport& transport, storage::Storage& storage,
       choice_(choose_writers(transport, storage, path, options)),
       topology_(topology_of(transport, choice_)),
       buffers_{{strategy_.in_windows ? plan::window_bytes(choice_) : layout::portion_bytes,
-                staging_buffers, storage.in_background()},
+                strategy_.in_background ? plan::windows_held(choice_) : staging_buffers,
+                pace_of(strategy_, transport, storage)},
                {}} {
+  if (strategy_.in_background && storage.ranks_together() != 0) {
+    throw Error(Code::unsupported,
+                path +
+                    ": strategy forward writes in the background, which storage mpiio cannot: "
+                    "use storage direct or posix, or strategy collective");
+  }
   open(opening);
-}
-
-FileWriter::~FileWriter() {
-  planner_.reset();  // reads through the publisher's file
+  open_pipeline();
 }
 
 void FileWriter::open(Opening opening) {
@@ -103,7 +117,7 @@ void FileWriter::open(Opening opening) {
     if (together) {
       own_file_ = std::make_unique<RenewableFile>(
           storage_, storage_.open_together(present_path, storage::Access::read_write, writes));
-    } else if (writes && !publisher_) {
+    } else if (writes && (!publisher_ || strategy_.in_background)) {
       own_file_ =
           std::make_unique<RenewableFile>(storage_, present_path, storage::Access::read_write);
     }
@@ -126,11 +140,11 @@ std::unique_ptr<layout::Planner> FileWriter::plan_file(bool fresh) {
     const layout::Format& format = layout::format_of(path_, options_);
     layout::durability_of(format, options_.durability);
     publisher_ = Publisher::build(storage_, path_);
-    return layout::make_planner(format, publisher_->file(), layout::Start::fresh, settings);
+    return layout::make_planner(format, file_to_plan(), layout::Start::fresh, settings);
   }
   publisher_ = Publisher::reopen(storage_, path_);
   const layout::Format& format = layout::format_in(publisher_->file(), options_.format);
-  auto planner = layout::make_planner(format, publisher_->file(), layout::Start::append, settings);
+  auto planner = layout::make_planner(format, file_to_plan(), layout::Start::append, settings);
   const layout::Format& found = layout::format_named(planner->format());
   layout::check_form(found, options_, path_);
   layout::durability_of(found, options_.durability);
@@ -139,6 +153,14 @@ std::unique_ptr<layout::Planner> FileWriter::plan_file(bool fresh) {
     drop_later_steps(*planner);
   }
   return planner;
+}
+
+storage::File& FileWriter::file_to_plan() {
+  if (!strategy_.in_background) {
+    return publisher_->file();
+  }
+  planner_file_ = storage_.open(publisher_->present_path(), storage::Access::read_write);
+  return *planner_file_;
 }
 
 void FileWriter::drop_later_steps(layout::Planner& planner) {
@@ -217,11 +239,17 @@ std::uint64_t FileWriter::commit(const FileCommit& commit) {
     transport_.allreduce({&all_words, 1}, exec::Op::sum);
     placed = true;
     const layout::CommitPlan plan = place(commit, static_cast<std::uint64_t>(all_words));
+    if (pipeline_ && has_encoded(commit)) {
+      wait_for_all();  // encoded tiles are written from here, not behind what is on its way
+    }
     const exec::EncodedResult encoded = write_encoded(commit, plan, to_encode);
     const plan::Plan who = make_plan(commit, plan, portions, encoded);
+    if (pipeline_) {
+      begin_background(who);
+    }
     prefill(plan, who);
     write(commit, plan, who, portions, first_word, encoded.words);
-    publish(commit.synced);
+    pipeline_ ? publish_in_background(commit) : publish(commit.synced);
     for (std::size_t v = 0; v < tiles_.size(); ++v) {
       tiles_[v].made = tiles_[v].made || commit.is_last || commit.touched[v];
     }
@@ -321,7 +349,9 @@ std::vector<layout::Portion> FileWriter::cut_blocks(const FileCommit& commit) co
 
 layout::CommitPlan FileWriter::place(const FileCommit& commit, std::uint64_t words) {
   const auto bytes = exec::on_root(transport_, 0, [&] {
-    publisher_->settle();
+    if (!pipeline_) {
+      publisher_->settle();
+    }
     layout::CommitRequest request;
     request.is_step = commit.is_step;
     request.time = commit.time;
@@ -345,7 +375,8 @@ layout::CommitPlan FileWriter::place(const FileCommit& commit, std::uint64_t wor
       update_ = planner_->seal();
     }
     if (plan.space.length != 0) {
-      publisher_->file().preallocate(plan.space.offset, plan.space.length);
+      storage::File& file = planner_file_ ? *planner_file_ : publisher_->file();
+      file.preallocate(plan.space.offset, plan.space.length);
     }
     return plan.to_bytes();
   });
@@ -367,16 +398,16 @@ void FileWriter::write(const FileCommit& commit, const layout::CommitPlan& place
     work.earlier_words = earlier_words;
     work.file = file_;
     exec::carry_out(transport_, who, work, buffers_);
-    if (publisher_) {
+    if (publisher_ && !pipeline_) {
       publisher_->write_fresh(update_);
     }
-    if (commit.synced) {
+    if (commit.synced && !pipeline_) {
       sync_own();
     }
   } catch (...) {
     failure = std::current_exception();
   }
-  exec::agree(transport_, failure);
+  pipeline_ ? agree_in_background(failure, commit.synced) : exec::agree(transport_, failure);
 }
 
 void FileWriter::sync_own() {
@@ -399,6 +430,11 @@ void FileWriter::publish(bool synced) {
 void FileWriter::give_up() {
   // Every rank comes here together: the error was agreed on.
   try {
+    if (pipeline_) {
+      pipeline_->wait_for_all();
+      absorb();
+      forget_failed();
+    }
     const auto message = exec::on_root(transport_, 0, [&] {
       publisher_->settle();
       publisher_->file().renew(publisher_->present_path());
@@ -410,6 +446,9 @@ void FileWriter::give_up() {
       return out.take();
     });
     renew_own(model::ByteReader(message).get_string());
+    if (pipeline_) {
+      pipeline_->restart();
+    }
   } catch (const Error&) {
     poisoned_ = true;
   }
@@ -432,8 +471,10 @@ void FileWriter::renew_own(const std::string& present_path) {
 }
 
 void FileWriter::close() {
+  end_pipeline();
   exec::on_root(transport_, 0, [&] {
     planner_.reset();
+    planner_file_.reset();
     publisher_->close();
     return std::vector<std::byte>{};
   });

@@ -7,14 +7,18 @@
 // last commit is poisoned and must not be written any more.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "commit/fate.hpp"
+#include "commit/pipeline.hpp"
 #include "commit/publisher.hpp"
 #include "exec/encoded_write.hpp"
 #include "exec/executor.hpp"
+#include "exec/ring.hpp"
 #include "exec/transport.hpp"
 #include "layout/chunking.hpp"
 #include "layout/formats.hpp"
@@ -72,8 +76,26 @@ class FileWriter {
   std::uint64_t commit(const FileCommit& commit);
   /// Everything written so far is on stable storage.
   void sync_all();
-  /// A clean end; local. Nothing may be called afterwards.
+  /// A clean end, once nothing is on its way. Nothing may be called afterwards.
   void close();
+
+  // -- commits on their way: strategies that write in the background; local
+  // ------------------------
+  /// Of the last commit, where it was on its way when commit() returned; else nullptr.
+  std::shared_ptr<Fate> last_fate() const { return fate_; }
+  /// Moves on what can be moved without waiting.
+  void poll();
+  /// Until commit `number` is there, or has failed.
+  void wait(std::uint64_t number);
+  /// Until nothing is on its way.
+  void wait_for_all();
+  /// What the first commit met that failed on its way, if this rank knows of one. Then every rank
+  /// has to come to recover() before the next commit.
+  std::exception_ptr failure_on_way();
+  /// Has a ticket told the caller of it?
+  bool failure_was_heard() const { return *heard_; }
+  /// Collective. Forgets the commits that failed on their way, and those after them.
+  void recover();
 
  private:
   struct Tiles {
@@ -87,6 +109,7 @@ class FileWriter {
   /// Returns the path under which the file is now.
   std::string adopt(std::span<const std::byte> message);
   std::unique_ptr<layout::Planner> plan_file(bool fresh);
+  storage::File& file_to_plan();
   void drop_later_steps(layout::Planner& planner);
   void choose_tiles(const FileCommit& commit);
   const model::Dims& shape_of(const FileCommit& commit, std::uint32_t variable) const;
@@ -116,6 +139,16 @@ class FileWriter {
   void sync_own();
   void publish(bool synced);
   void give_up();
+  // file_writer_background.cpp
+  void open_pipeline();
+  void end_pipeline() noexcept;
+  void share_ring(const plan::Plan& who);
+  void begin_background(const plan::Plan& who);
+  void agree_in_background(std::exception_ptr failure, bool synced);
+  void publish_in_background(const FileCommit& commit);
+  void prefill_in_background(const layout::CommitPlan& placed, const plan::Plan& who);
+  void absorb();
+  void forget_failed();
   void renew_own(const std::string& present_path);
 
   exec::Transport& transport_;
@@ -143,6 +176,20 @@ class FileWriter {
   std::unique_ptr<RenewableFile> own_file_;
   storage::File* file_ = nullptr;  ///< for data, on writers: the publisher's or own_file_
   exec::Buffers buffers_;
+
+  /// A commit on its way, and what there was before it.
+  struct OnWay {
+    std::shared_ptr<Fate> fate;
+    std::uint64_t steps = 0;
+    std::vector<bool> made;
+  };
+  std::unique_ptr<storage::File> planner_file_;  ///< rank 0: the pipeline uses the publisher's
+  std::unique_ptr<Pipeline> pipeline_;           ///< in the background only; before buffers_ ends
+  bool ring_is_refused_ = false;
+  std::uint64_t number_ = 0;  ///< of the commit under way
+  std::deque<OnWay> on_way_;
+  std::shared_ptr<Fate> fate_;
+  std::shared_ptr<bool> heard_ = std::make_shared<bool>(false);
 };
 
 }  // namespace sluice::commit

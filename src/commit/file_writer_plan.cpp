@@ -78,6 +78,10 @@ void FileWriter::explain(const FileCommit& commit, const layout::CommitPlan& pla
 }
 
 void FileWriter::prefill(const layout::CommitPlan& plan, const plan::Plan& who) {
+  if (pipeline_) {
+    prefill_in_background(plan, who);
+    return;
+  }
   bool any = false;
   std::exception_ptr failure;
   for (const layout::Placement& placement : plan.placements) {
@@ -103,7 +107,7 @@ void FileWriter::fill_tiles(const layout::Placement& placement, const model::Def
                             const plan::Plan& who) {
   constexpr std::uint64_t piece_bytes = layout::portion_bytes;
   std::vector<std::byte> filled;
-  if (who.flow == plan::Flow::rounds) {
+  if (who.flow == plan::Flow::rounds || who.flow == plan::Flow::background) {
     fill_own_tiles(placement, definition, who.tiles);
     return;
   }

@@ -387,6 +387,7 @@ void Output::close() {
   }
   exec::for_file(path_, [&] {
     commit(false, true);
+    agree_on_the_way();
     finish();
   });
   closed_ = true;

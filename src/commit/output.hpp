@@ -31,6 +31,8 @@ struct Receipt {
   std::uint64_t step = 0;
   bool durable = false;
   std::string skipped = {};  ///< why the step was left out; empty: it was not
+  /// Where the commit is still on its way: what becomes of it; `durable` has no meaning then.
+  std::shared_ptr<Fate> fate = {};
 };
 
 class Output {
@@ -74,6 +76,8 @@ class Output {
   bool failed_together() const noexcept { return failed_together_; }
 
   // -- collective ---------------------------------------------------------------------------------
+  /// Where commits go on in the background: moves on what can be moved without waiting. Local.
+  void poll() { move_on(); }
   Receipt end_step();
   Receipt flush();
   void close();
@@ -106,6 +110,21 @@ class Output {
   /// Collective, after the last commit.
   virtual void finish() = 0;
 
+  // -- commits on their way, where the class below has such
+  // -----------------------------------------
+  virtual void move_on() {}
+  /// Local: until nothing is on its way.
+  virtual void wait_for_all() {}
+  /// What a commit met on its way, if this rank knows of one; then all ranks come to recover().
+  virtual std::exception_ptr failure_on_way() { return nullptr; }
+  /// Has the caller been told of that?
+  virtual bool failure_was_heard() const { return false; }
+  /// Collective.
+  virtual void recover() {}
+  virtual std::shared_ptr<Fate> last_fate() const { return nullptr; }
+  /// Steps that are there or on their way, after a failure.
+  virtual std::uint64_t steps_left() const { return steps_; }
+
  private:
   struct Touch {
     bool blocks = false;
@@ -125,6 +144,8 @@ class Output {
   void local(Work&& work);
 
   Receipt commit(bool is_step, bool is_last);
+  void agree_on_the_way();
+  void recover_here();
   Receipt commit_or_skip();
   bool has_work(const std::vector<Touch>& touched, bool is_step, bool is_last) const;
   std::vector<Touch> agree_on_touched(bool is_step, bool is_last);

@@ -24,6 +24,13 @@ class SingleOutput final : public Output {
   std::uint64_t carry_out(const FileCommit& commit) override { return file_.commit(commit); }
   void sync_all() override { file_.sync_all(); }
   void finish() override { file_.close(); }
+  void move_on() override { file_.poll(); }
+  void wait_for_all() override { file_.wait_for_all(); }
+  std::exception_ptr failure_on_way() override { return file_.failure_on_way(); }
+  bool failure_was_heard() const override { return file_.failure_was_heard(); }
+  void recover() override { file_.recover(); }
+  std::shared_ptr<Fate> last_fate() const override { return file_.last_fate(); }
+  std::uint64_t steps_left() const override { return file_.steps(); }
 
   FileWriter file_;
 };

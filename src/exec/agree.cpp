@@ -55,6 +55,7 @@ void agree(Transport& transport, const std::exception_ptr& failure, std::span<st
   // The lowest failing rank wins a maximum over (size - rank).
   values.push_back(failure ? transport.size() - transport.rank() : 0);
   transport.allreduce(values, Op::max);
+  std::copy(values.begin(), values.end() - 1, extra.begin());
   if (values.back() != 0) {
     const int root = transport.size() - static_cast<int>(values.back());
     std::vector<std::byte> message;
@@ -64,7 +65,6 @@ void agree(Transport& transport, const std::exception_ptr& failure, std::span<st
     transport.broadcast(message, root);
     detail::throw_message(message, root);
   }
-  std::copy(values.begin(), values.end() - 1, extra.begin());
 }
 
 }  // namespace sluice::exec

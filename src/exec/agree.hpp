@@ -12,7 +12,7 @@ namespace sluice::exec {
 
 /// Collective. `failure` is what this rank met (null: nothing). Returns on every rank or throws the
 /// same Error on every rank: that of the lowest rank that failed, prefixed by its number.
-/// `extra` is reduced by maximum along with it, at no further cost.
+/// `extra` is reduced by maximum along with it, at no further cost; also where it throws.
 void agree(Transport& transport, const std::exception_ptr& failure,
            std::span<std::int64_t> extra = {});
 

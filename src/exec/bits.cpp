@@ -26,9 +26,11 @@ void Bits::set(std::uint64_t at, std::uint64_t length) {
   words_[last] |= tail;
 }
 
-std::uint64_t Bits::find(bool wanted, std::uint64_t at, std::uint64_t end) const {
+std::uint64_t find_bit(const std::uint64_t* words, bool wanted, std::uint64_t at,
+                       std::uint64_t end) {
+  constexpr std::uint64_t word_bits = 64;
   while (at < end) {
-    const std::uint64_t word = wanted ? words_[at / word_bits] : ~words_[at / word_bits];
+    const std::uint64_t word = wanted ? words[at / word_bits] : ~words[at / word_bits];
     const std::uint64_t rest = word >> (at % word_bits);
     if (rest != 0) {
       return std::min(end, at + static_cast<std::uint64_t>(std::countr_zero(rest)));

@@ -6,6 +6,10 @@
 
 namespace sluice::exec {
 
+/// First position from `at` on whose bit is `wanted`; `end` where there is none before it.
+std::uint64_t find_bit(const std::uint64_t* words, bool wanted, std::uint64_t at,
+                       std::uint64_t end);
+
 class Bits {
  public:
   explicit Bits(std::uint64_t size = 0) : words_((size + word_bits - 1) / word_bits), size_(size) {}
@@ -13,8 +17,10 @@ class Bits {
   void clear();
   /// Sets [at, at + length); length 0 sets nothing.
   void set(std::uint64_t at, std::uint64_t length);
-  /// First position from `at` on whose bit is `wanted`; `end` where there is none before it.
-  std::uint64_t find(bool wanted, std::uint64_t at, std::uint64_t end) const;
+  /// As find_bit.
+  std::uint64_t find(bool wanted, std::uint64_t at, std::uint64_t end) const {
+    return find_bit(words_.data(), wanted, at, end);
+  }
 
  private:
   static constexpr std::uint64_t word_bits = 64;

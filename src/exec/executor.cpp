@@ -1,11 +1,13 @@
 #include "exec/executor.hpp"
 
 #include "exec/flows.hpp"
+#include "exec/ring.hpp"
 
 namespace sluice::exec {
 
 std::uint64_t Buffers::bytes() const {
-  std::uint64_t sum = writer.bytes() + scratch.size() + sent.size() + received.size();
+  std::uint64_t sum =
+      (ring ? ring->bytes() : 0) + writer.bytes() + scratch.size() + sent.size() + received.size();
   for (const std::vector<std::byte>& buffer : packed) {
     sum += buffer.size();
   }
@@ -21,6 +23,9 @@ std::uint64_t carry_out(Transport& transport, const plan::Plan& plan, const Work
       return write_in_turn(transport, plan, work, buffers);
     case plan::Flow::rounds:
       return write_in_rounds(transport, plan, work, buffers);
+    case plan::Flow::background:
+      return buffers.ring ? write_through_ring(plan, work, buffers)
+                          : write_in_rounds(transport, plan, work, buffers);
   }
   throw Error(Code::internal, "a plan without a flow");
 }

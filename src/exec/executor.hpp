@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -16,6 +17,8 @@ namespace sluice::exec {
 /// A checksum record: which box of which variable, and the XXH3 of its dense file bytes. As words:
 /// name hash; rank of the box; start; count; checksum.
 inline std::uint64_t record_words(int rank) { return 3 + 2 * static_cast<std::uint64_t>(rank); }
+
+class Ring;
 
 /// What one rank brings to a commit.
 struct Work {
@@ -37,6 +40,7 @@ struct Buffers {
   std::vector<std::byte> sent = {};
   std::vector<std::byte> received = {};
   std::vector<std::vector<std::byte>> packed = {};
+  std::shared_ptr<Ring> ring = {};  ///< of the node, where windows are written in the background
 
   /// All staging that was ever used.
   std::uint64_t bytes() const;

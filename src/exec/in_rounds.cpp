@@ -7,10 +7,11 @@ namespace sluice::exec {
 
 std::uint64_t write_in_rounds(Transport& transport, const plan::Plan& plan, const Work& work,
                               Buffers& buffers) {
+  const bool in_background = plan.flow == plan::Flow::background;
   std::optional<Window> window;
   const bool owns_tiles = plan.tiles.index_of(transport.rank()) >= 0;
   if (work.file != nullptr && (owns_tiles || work.file->works_together())) {
-    window.emplace(*work.file, buffers.writer, plan.window_bytes);
+    window.emplace(*work.file, buffers.writer, plan.window_bytes, in_background);
   }
   std::vector<const layout::Placement*> placements;
   for (const layout::Placement& placement : work.commit->placements) {
@@ -35,7 +36,7 @@ std::uint64_t write_in_rounds(Transport& transport, const plan::Plan& plan, cons
   if (!window) {
     return 0;
   }
-  window->finish();
+  in_background ? window->leave() : window->finish();
   return window->bytes_written();
 }
 

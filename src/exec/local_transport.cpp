@@ -30,6 +30,8 @@ class LocalRank final : public Transport {
     return 1 + *std::max_element(begin(group_->nodes), end(group_->nodes));
   }
 
+  bool runs_at_once() const override { return false; }
+
   void barrier() override;
   void allreduce(std::span<std::int64_t> values, Op op) override;
   std::int64_t exclusive_sum(std::int64_t value) override;

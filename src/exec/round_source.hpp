@@ -15,6 +15,7 @@
 #include "codec/checksum.hpp"
 #include "exec/emitter.hpp"
 #include "layout/runs.hpp"
+#include "plan/tile_map.hpp"
 
 namespace sluice::exec {
 
@@ -38,6 +39,11 @@ class RoundSource {
  protected:
   std::vector<RoundItem> items_;
 };
+
+/// By writer: the items (ascending) that have bytes in `range` of its own space.
+std::vector<std::vector<std::size_t>> items_by_writer(const std::vector<RoundItem>& items,
+                                                      const plan::TileMap& tiles,
+                                                      const plan::OwnRange& range);
 
 /// The portions of a rank.
 class PortionSource final : public RoundSource {

@@ -61,33 +61,14 @@ bool Rounds::batch(std::uint64_t first, std::uint64_t last) {
 }
 
 void Rounds::announce(const plan::OwnRange& range) {
-  for (std::vector<std::size_t>& items : leaving_) {
-    items.clear();
-  }
+  leaving_ = items_by_writer(source_->items(), tiles_, range);
   targets_.clear();
-  for (std::size_t i = 0; i < source_->items().size(); ++i) {
-    const layout::RunList& runs = source_->items()[i].runs;
-    std::uint64_t at = tiles_.next_within(runs.begin(), range);
-    while (at < runs.end()) {
-      const std::uint64_t byte = runs.next_byte(at);
-      if (byte != at) {
-        at = tiles_.next_within(byte, range);
-        continue;
-      }
-      const plan::Stretch here = tiles_.stretch_at(at);
-      std::vector<std::size_t>& items = leaving_[here.writer];
-      if (items.empty()) {
-        targets_.push_back(here.writer);
-      }
-      if (items.empty() || items.back() != i) {
-        items.push_back(i);
-      }
-      const std::uint64_t length = std::min(here.length, range.last - here.own);
-      at = tiles_.next_within(at + length, range);
+  for (std::uint32_t w = 0; w < leaving_.size(); ++w) {
+    if (!leaving_[w].empty()) {
+      targets_.push_back(w);
     }
   }
   // Each begins with the writer beside it, so that not all send to the same one.
-  std::sort(targets_.begin(), targets_.end());
   std::rotate(targets_.begin(),
               std::partition_point(
                   targets_.begin(), targets_.end(),

@@ -43,6 +43,9 @@ class Transport {
   /// Node number of this rank, 0 .. nodes-1, numbered by their lowest rank.
   virtual int node() const = 0;
   virtual int nodes() const = 0;
+  /// Do the ranks run at the same time? Not those of the local transport, which take turns: a rank
+  /// of them must not wait for another but in a call of the transport.
+  virtual bool runs_at_once() const { return true; }
 
   // -- collectives ------------------------------------------------------------------------------
   virtual void barrier() = 0;

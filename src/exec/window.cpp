@@ -14,10 +14,17 @@ std::uint64_t bytes_in(const layout::RunList& runs, const Stretches& window) {
   return bytes;
 }
 
-Window::Window(storage::File& file, WriteBehind& writer, std::uint64_t bytes)
-    : file_(file), writer_(writer), came_(bytes) {}
+Window::Window(storage::File& file, WriteBehind& writer, std::uint64_t bytes,
+               bool is_left_to_writer)
+    : file_(file), writer_(writer), came_(bytes), is_left_to_writer_(is_left_to_writer) {}
 
-Window::~Window() { writer_.abandon(staging_); }
+Window::~Window() {
+  if (!is_left_to_writer_) {
+    writer_.abandon(staging_);
+  } else if (staging_ != nullptr) {
+    writer_.put_back(staging_);
+  }
+}
 
 void Window::begin(const Stretches& stretches, std::uint64_t own) {
   stretches_ = stretches;
@@ -74,6 +81,15 @@ void Window::finish() {
     writer_.drain();
   } catch (...) {
     failure_ = failure_ ? failure_ : std::current_exception();
+  }
+  if (failure_) {
+    std::rethrow_exception(std::exchange(failure_, nullptr));
+  }
+}
+
+void Window::leave() {
+  if (staging_ != nullptr) {
+    writer_.put_back(std::exchange(staging_, nullptr));
   }
   if (failure_) {
     std::rethrow_exception(std::exchange(failure_, nullptr));

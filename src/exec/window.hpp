@@ -42,8 +42,10 @@ std::uint64_t bytes_in(const layout::RunList& runs, const Stretches& window);
 
 class Window {
  public:
-  /// `bytes`: the longest window. file and writer must outlive it.
-  Window(storage::File& file, WriteBehind& writer, std::uint64_t bytes);
+  /// `bytes`: the longest window. file and writer must outlive it. `is_left_to_writer`: ended by
+  /// leave(), never by finish().
+  Window(storage::File& file, WriteBehind& writer, std::uint64_t bytes,
+         bool is_left_to_writer = false);
   ~Window();
   Window(const Window&) = delete;
   Window& operator=(const Window&) = delete;
@@ -61,6 +63,9 @@ class Window {
   void end();
   /// Everything is written, or the first failure is thrown.
   void finish();
+  /// Everything is on its way; a failure of this window is thrown, those of the writing come to the
+  /// next task of the writer.
+  void leave();
   bool failed() const noexcept { return failure_ != nullptr; }
   std::uint64_t bytes_written() const noexcept { return bytes_written_; }
 
@@ -74,6 +79,7 @@ class Window {
   std::uint64_t own_ = 0;
   Bits came_;
   std::uint64_t bytes_written_ = 0;
+  bool is_left_to_writer_;
   std::exception_ptr failure_;
 };
 

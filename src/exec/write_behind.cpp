@@ -1,6 +1,9 @@
 #include "exec/write_behind.hpp"
 
+#include <chrono>
 #include <cstdlib>
+#include <ctime>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <utility>
 
@@ -22,8 +25,8 @@ Staging::Staging(std::size_t bytes) : size_(bytes) {
 
 void Staging::Free::operator()(std::byte* at) const noexcept { std::free(at); }
 
-WriteBehind::WriteBehind(std::size_t buffer_bytes, std::size_t buffers, bool in_background)
-    : buffer_bytes_(buffer_bytes), most_buffers_(buffers), in_background_(in_background) {}
+WriteBehind::WriteBehind(std::size_t buffer_bytes, std::size_t buffers, Pace pace)
+    : buffer_bytes_(buffer_bytes), most_buffers_(buffers), pace_(pace) {}
 
 WriteBehind::~WriteBehind() {
   {
@@ -42,7 +45,12 @@ Staging* WriteBehind::take() {
     owned_.push_back(std::make_unique<Staging>(buffer_bytes_));
     return owned_.back().get();
   }
+  const auto before = std::chrono::steady_clock::now();
+  while (pace_ == Pace::when_asked && free_.empty() && !queue_.empty()) {
+    carry_out_front(lock);
+  }
   changed_.wait(lock, [&] { return !free_.empty(); });
+  waited_s_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count();
   Staging* staging = free_.back();
   free_.pop_back();
   return staging;
@@ -60,21 +68,53 @@ void WriteBehind::submit(storage::File& file, Staging* staging, std::uint64_t ba
 
 void WriteBehind::submit(storage::File& file, Staging* staging,
                          std::vector<storage::WritePiece> pieces) {
-  if (!in_background_) {
-    put_back(staging);
-    for (const storage::WritePiece& piece : pieces) {
-      file.write(piece.offset, piece.bytes);
+  Job job;
+  job.staging = staging;
+  job.work = [&file, kept = std::move(pieces)](bool has_failed) {
+    for (std::size_t i = 0; i < kept.size() && !has_failed; ++i) {
+      file.write(kept[i].offset, kept[i].bytes);
     }
+  };
+  enqueue(std::move(job));
+}
+
+void WriteBehind::submit(std::function<void(bool has_failed)> work) {
+  Job job;
+  job.work = std::move(work);
+  enqueue(std::move(job));
+}
+
+void WriteBehind::submit_task(Task task) {
+  Job job;
+  job.task = std::move(task);
+  enqueue(std::move(job));
+}
+
+void WriteBehind::enqueue(Job job) {
+  if (pace_ == Pace::at_once) {
+    if (job.staging != nullptr) {
+      put_back(job.staging);
+    }
+    job.task ? job.task(nullptr) : job.work(false);
     return;
   }
-  if (!thread_.joinable()) {
+  if (pace_ == Pace::in_thread && !thread_.joinable()) {
     thread_ = std::thread([this] { run(); });
   }
   {
     const std::lock_guard lock(mutex_);
-    queue_.push_back({&file, staging, std::move(pieces)});
+    queue_.push_back(std::move(job));
   }
   changed_.notify_all();
+}
+
+bool WriteBehind::pump() {
+  std::unique_lock lock(mutex_);
+  if (pace_ != Pace::when_asked || queue_.empty()) {
+    return false;
+  }
+  carry_out_front(lock);
+  return true;
 }
 
 void WriteBehind::write_through(storage::File& file, std::uint64_t offset,
@@ -85,6 +125,9 @@ void WriteBehind::write_through(storage::File& file, std::uint64_t offset,
 
 void WriteBehind::drain() {
   std::unique_lock lock(mutex_);
+  while (pace_ == Pace::when_asked && !queue_.empty()) {
+    carry_out_front(lock);
+  }
   changed_.wait(lock, [&] { return queue_.empty() && !busy_; });
   if (failure_) {
     std::rethrow_exception(std::exchange(failure_, nullptr));
@@ -102,6 +145,15 @@ void WriteBehind::abandon(Staging* staging) noexcept {
   }
 }
 
+double WriteBehind::thread_s() {
+  clockid_t clock{};
+  timespec used{};
+  const bool is_known = thread_.joinable() &&
+                        pthread_getcpuclockid(thread_.native_handle(), &clock) == 0 &&
+                        clock_gettime(clock, &used) == 0;
+  return is_known ? static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec) : 0;
+}
+
 void WriteBehind::run() {
   std::unique_lock lock(mutex_);
   while (true) {
@@ -109,25 +161,33 @@ void WriteBehind::run() {
     if (queue_.empty()) {
       return;
     }
-    const Job job = std::move(queue_.front());
-    queue_.pop_front();
-    busy_ = true;
-    const bool skip = failure_ != nullptr;
-    lock.unlock();
-    std::exception_ptr failure;
-    try {
-      for (std::size_t i = 0; i < job.pieces.size() && !skip; ++i) {
-        job.file->write(job.pieces[i].offset, job.pieces[i].bytes);
-      }
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    lock.lock();
-    failure_ = failure_ ? failure_ : failure;
-    free_.push_back(job.staging);
-    busy_ = false;
-    changed_.notify_all();
+    carry_out_front(lock);
   }
+}
+
+void WriteBehind::carry_out_front(std::unique_lock<std::mutex>& lock) {
+  Job job = std::move(queue_.front());
+  queue_.pop_front();
+  busy_ = true;
+  const std::exception_ptr earlier = job.task ? std::exchange(failure_, nullptr) : failure_;
+  lock.unlock();
+  std::exception_ptr failure;
+  try {
+    if (job.task) {
+      job.task(earlier);
+    } else {
+      job.work(earlier != nullptr);
+    }
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  lock.lock();
+  failure_ = failure_ ? failure_ : failure;
+  if (job.staging != nullptr) {
+    free_.push_back(job.staging);
+  }
+  busy_ = false;
+  changed_.notify_all();
 }
 
 }  // namespace sluice::exec

@@ -1,15 +1,16 @@
 // Writes staged bytes while the next ones are packed: a few buffers and one thread.
 //
 // Invariants: the thread makes storage calls only, never MPI; at most `buffers` writes are under
-// way or filling (the bound of the queue); writes are carried out in the order of submit(); after a
-// failure nothing more is written, and drain() throws it. The thread starts with the first submit,
-// so that steps which fit one buffer never have one.
+// way or filling (the bound of the queue); writes and tasks are carried out in the order in which
+// they were given; after a failure nothing more is written until a task or drain() has heard of it.
+// The thread starts with the first submit, so that steps which fit one buffer never have one.
 #pragma once
 
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -34,10 +35,20 @@ class Staging {
   std::size_t size_;
 };
 
+/// Who carries out what was submitted.
+enum class Pace : std::uint8_t {
+  at_once,     ///< submit() itself (storages made for tests)
+  in_thread,   ///< a thread
+  when_asked,  ///< pump(), and whoever waits: as late as can be, but in one thread
+};
+
 class WriteBehind {
  public:
-  /// With `in_background` false every submit writes at once (storages made for tests).
-  WriteBehind(std::size_t buffer_bytes, std::size_t buffers, bool in_background);
+  /// Comes after everything that was submitted before it. `earlier`: the first failure since the
+  /// last task, which nobody else will hear of. Must not throw.
+  using Task = std::function<void(const std::exception_ptr& earlier)>;
+
+  WriteBehind(std::size_t buffer_bytes, std::size_t buffers, Pace pace);
   ~WriteBehind();
   WriteBehind(const WriteBehind&) = delete;
   WriteBehind& operator=(const WriteBehind&) = delete;
@@ -50,6 +61,12 @@ class WriteBehind {
               std::size_t to);
   /// The same for several pieces of the buffer, ascending in the file.
   void submit(storage::File& file, Staging* staging, std::vector<storage::WritePiece> pieces);
+  /// Any other work; what it throws counts as a failed write. It comes after a failure too, and is
+  /// told so.
+  void submit(std::function<void(bool has_failed)> work);
+  void submit_task(Task task);
+  /// when_asked: carries out the oldest; false where there is none.
+  bool pump();
   /// Writes from here, after what was submitted; for bytes that need no staging.
   void write_through(storage::File& file, std::uint64_t offset, std::span<const std::byte> bytes);
   /// Returns when everything submitted is written; throws the first failure and forgets it.
@@ -60,18 +77,24 @@ class WriteBehind {
   std::size_t buffer_bytes() const noexcept { return buffer_bytes_; }
   /// Memory of all buffers that were ever taken.
   std::size_t bytes() const noexcept { return owned_.size() * buffer_bytes_; }
+  /// Seconds for which take() has waited, all in all.
+  double waited_s() const noexcept { return waited_s_; }
+  /// Processor time of the thread so far, in seconds.
+  double thread_s();
 
  private:
   struct Job {
-    storage::File* file;
-    Staging* staging;
-    std::vector<storage::WritePiece> pieces;
+    Staging* staging = nullptr;
+    std::function<void(bool has_failed)> work;
+    Task task;
   };
+  void enqueue(Job job);
   void run();
+  void carry_out_front(std::unique_lock<std::mutex>& lock);
 
   std::size_t buffer_bytes_;
   std::size_t most_buffers_;
-  bool in_background_;
+  Pace pace_;
   std::vector<std::unique_ptr<Staging>> owned_;
   std::vector<Staging*> free_;
   std::mutex mutex_;
@@ -80,6 +103,7 @@ class WriteBehind {
   bool busy_ = false;
   bool stop_ = false;
   std::exception_ptr failure_;
+  double waited_s_ = 0;
   std::thread thread_;
 };
 

@@ -101,9 +101,12 @@ class Planner {
   virtual void make_all() = 0;
   /// The metadata of everything since the last commit.
   virtual MetadataUpdate seal() = 0;
-  /// The update of seal() is in the file.
+  /// The update of the last seal() is on its way to the file: the next commit is planned on top of
+  /// it, and its space is not given out again.
+  virtual void planned() = 0;
+  /// The oldest update that was planned() is in the file; where none was, the last seal()'s is.
   virtual void committed() = 0;
-  /// Forgets everything since the last commit.
+  /// Forgets everything that is not committed().
   virtual void abandon() = 0;
 };
 

@@ -17,10 +17,11 @@ bool chosen(const Topology& topology, const WriterChoice& choice) {
   return std::binary_search(ranks.begin(), ranks.end(), topology.rank);
 }
 
-constexpr std::array<Strategy, 4> strategies{{
+constexpr std::array<Strategy, 5> strategies{{
     {"serial", only_first, plan_serial},
     {"shared", everybody, plan_shared},
     {"collective", chosen, plan_collective, false, true},
+    {"forward", chosen, plan_forward, false, true, true},
     {"auto", everybody, plan_auto, true, true},
 }};
 
@@ -57,7 +58,7 @@ std::string Plan::text() const {
             std::to_string(transfer.portions.size()) + " portions, " +
             std::to_string(transfer.bytes) + " bytes\n";
   }
-  if (flow == Flow::rounds) {
+  if (flow == Flow::rounds || flow == Flow::background) {
     text += "  " + tiles.text() + ", windows of " + std::to_string(window_bytes) + " bytes\n";
   }
   return text;

@@ -32,9 +32,10 @@ struct Transfer {
 
 /// How bytes flow to a writer that is not their owner.
 enum class Flow : std::uint8_t {
-  own,      ///< every rank writes its own portions; nothing is sent
-  in_turn,  ///< the feeders send one after the other, each through a bounded buffer
-  rounds,   ///< window by window of every writer's own space, all ranks send to all writers
+  own,         ///< every rank writes its own portions; nothing is sent
+  in_turn,     ///< the feeders send one after the other, each through a bounded buffer
+  rounds,      ///< window by window of every writer's own space, all ranks send to all writers
+  background,  ///< the same windows, written after the ranks have gone on
 };
 
 struct Plan {
@@ -42,9 +43,10 @@ struct Plan {
   Flow flow = Flow::own;
   std::vector<Transfer> transfers;  ///< of this rank; at most one a writer
   std::vector<int> feeders;         ///< ranks whose bytes this rank writes, in order; not itself
-  TileMap tiles;                    ///< rounds: who owns which byte
-  std::uint64_t window_bytes = 0;   ///< rounds: what a writer assembles in one round
-  std::uint64_t packed_bytes = 0;   ///< rounds: what a rank may keep packed for later windows
+  TileMap tiles;                    ///< rounds, background: who owns which byte
+  std::uint64_t window_bytes = 0;   ///< rounds, background: what a writer assembles in one round
+  std::uint64_t packed_bytes = 0;   ///< the same: what a rank may keep packed for later windows
+  std::uint64_t writer_bytes = 0;   ///< background: the most that one writer can get
   std::uint64_t buffer_bytes = 0;   ///< largest staging that carrying it out needs on this rank
 
   /// One line a transfer, for debugging and SLUICE_EXPLAIN.
@@ -87,11 +89,14 @@ struct Strategy {
   bool looks_at_runs = false;  ///< Input::mean_run_bytes
   /// Staging buffers of a writer: a window of the exchange, or layout::portion_bytes.
   bool in_windows = false;
+  bool in_background = false;  ///< ends of steps do not wait for the writing
 };
 
 Plan plan_serial(const Input& input);
 Plan plan_shared(const Input& input);
 Plan plan_collective(const Input& input);
+/// As collective, but written in the background.
+Plan plan_forward(const Input& input);
 /// Shared where runs are long, else collective.
 Plan plan_auto(const Input& input);
 
@@ -103,6 +108,8 @@ TileMap tile_map(const Topology& topology, const WriterChoice& choice, const lay
 /// What a writer assembles in one round: by the budget, so that three windows being written, one
 /// being received and one being sent stay inside it.
 std::uint64_t window_bytes(const WriterChoice& choice);
+/// Windows of a writer that may wait for being written, where that happens in the background.
+std::uint64_t windows_held(const WriterChoice& choice);
 
 /// The strategy of that name. Error invalid_argument lists the names.
 const Strategy& strategy(const std::string& name);

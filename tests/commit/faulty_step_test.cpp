@@ -193,7 +193,7 @@ TEST_P(Faulty, AFullDiskFailsEveryStepUntilThereIsSpace) {
   expect_golden(ground);
 }
 
-INSTANTIATE_TEST_SUITE_P(Strategies, Faulty, testing::Values("serial", "shared"),
+INSTANTIATE_TEST_SUITE_P(Strategies, Faulty, testing::Values("serial", "shared", "forward"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

@@ -69,6 +69,7 @@ class Recorded {
         Step step = out.begin_step();
         giver.put(step, v, s, shape, slab(shape, transport.rank(), 3));
         const Ticket ticket = step.end();
+        ticket.wait();
         transport.barrier();
         if (transport.rank() == 0) {
           visit(log_->records(), ticket);
@@ -155,7 +156,7 @@ TEST_P(Order, DataIsStableBeforeAnythingBelowTheFrontierChanges) {
   EXPECT_GE(changes, 6u);  // the guard and the superblock of each step but the first
 }
 
-INSTANTIATE_TEST_SUITE_P(Strategies, Order, testing::Values("serial", "shared"),
+INSTANTIATE_TEST_SUITE_P(Strategies, Order, testing::Values("serial", "shared", "forward"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

@@ -162,7 +162,8 @@ TEST_P(Restart, LeavesNoFileOfPlainToolsBroken) {
 INSTANTIATE_TEST_SUITE_P(
     Formats, Restart,
     testing::Values(Case{"serial", "serial"}, Case{"shared", "shared"},
-                    Case{"collective", "collective"}, Case{"netcdf4", "shared", "netcdf4"},
+                    Case{"collective", "collective"}, Case{"forward", "forward"},
+                    Case{"netcdf4", "shared", "netcdf4"},
                     Case{"grouped", "shared", "hdf5", "grouped"}, Case{"npy", "shared", "npy"},
                     Case{"per_process", "file-per-process"}, Case{"per_node", "file-per-node"}),
     [](const auto& info) { return std::string(info.param.name); });

@@ -11,11 +11,11 @@ namespace {
 
 const Shape shape = {8, 4};
 
-void put_step(File& out, Variable v, const Rank& rank, std::uint64_t key) {
+Ticket put_step(File& out, Variable v, const Rank& rank, std::uint64_t key) {
   Giver<double> giver;
   Step step = out.begin_step();
   giver.put(step, v, key, shape, slab(shape, rank.rank(), rank.ranks()));
-  step.end();
+  return step.end();
 }
 
 void write_file(World& world, const std::string& path, Mode mode, std::uint64_t key,
@@ -62,7 +62,7 @@ SLUICE_BEHAVIOUR(files, write_replaces_the_old_one_at_the_first_commit) {
     const Variable v = out.define<double>("v", shape, {.steps = true});
     rank.transport().barrier();
     EXPECT_TRUE(world.bytes_of(path) == old);
-    put_step(out, v, rank, 50);
+    put_step(out, v, rank, 50).wait();
     rank.transport().barrier();
     EXPECT_EQ(rank.open(path, Mode::read).steps(), 1u);
     put_step(out, v, rank, 51);

@@ -33,8 +33,8 @@ struct Case {
   storage::MemoryOptions storage;
 };
 
-constexpr std::array<const char*, 6> strategies{"serial", "shared",           "collective",
-                                                "auto",   "file-per-process", "file-per-node"};
+constexpr std::array<const char*, 7> strategies{
+    "serial", "shared", "collective", "auto", "forward", "file-per-process", "file-per-node"};
 
 void draw_strategy(Random& random, Case& c) {
   Options& options = c.options;
@@ -42,7 +42,8 @@ void draw_strategy(Random& random, Case& c) {
   const auto ranks = static_cast<std::uint64_t>(c.writers);
   if (options.strategy == "file-per-node") {
     options.writers = static_cast<int>(pick(random, 0, ranks));
-  } else if (options.strategy == "collective" || options.strategy == "auto") {
+  } else if (options.strategy == "collective" || options.strategy == "forward" ||
+             options.strategy == "auto") {
     const std::uint64_t writers = pick(random, 0, ranks);
     options.writers = static_cast<int>(writers);
     if (writers != 0) {

@@ -63,7 +63,7 @@ TEST_P(ManyRanks, WhatIsWrittenIsRead) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Strategies, ManyRanks,
-                         testing::Values("serial", "shared", "collective", "auto",
+                         testing::Values("serial", "shared", "collective", "forward", "auto",
                                          "file-per-process", "file-per-node"),
                          [](const auto& info) {
                            std::string name = info.param;

@@ -11,12 +11,12 @@ namespace {
 
 const Shape shape = {10, 3};
 
-void put_step(File& out, Variable v, const Rank& rank, std::uint64_t key,
-              const StepOptions& options = {}) {
+Ticket put_step(File& out, Variable v, const Rank& rank, std::uint64_t key,
+                const StepOptions& options = {}) {
   Giver<float> giver;
   Step step = out.begin_step(options);
   giver.put(step, v, key, shape, slab(shape, rank.rank(), rank.ranks()));
-  step.end();
+  return step.end();
 }
 
 SLUICE_BEHAVIOUR(steps, many) {
@@ -189,7 +189,7 @@ SLUICE_BEHAVIOUR(steps, readers_see_each_step_as_soon_as_it_is_there) {
     File out = rank.open(path, Mode::write);
     const Variable v = out.define<float>("v", shape, {.steps = true});
     for (std::uint64_t s = 0; s < 4; ++s) {
-      put_step(out, v, rank, s);
+      put_step(out, v, rank, s).wait();
       rank.transport().barrier();
       File in = rank.open(path, Mode::read);
       EXPECT_EQ(in.steps(), s + 1);

@@ -174,11 +174,18 @@ TEST(Barriers, OfADurableStep) {
     const Recording recording = record(*scenario, row, 5);
     // file: data and metadata under the temporary name; folder: no old journal comes back; folder:
     // the name.
-    EXPECT_EQ(barriers(recording, 0), (Names{"file", "file", "folder", "folder"}));
+    // In the background rank 0 syncs its data, and the metadata when all data is there.
+    const std::size_t more = row.strategy == "forward" ? 1 : 0;
+    const auto with_more = [&](Names names) {
+      names.insert(names.begin(), more, "file");
+      return names;
+    };
+    EXPECT_EQ(barriers(recording, 0), with_more({"file", "file", "folder", "folder"}));
     // Data; journal, with its name the first time: durable. Guard, runs, superblock: by a thread
     // where the storage allows one.
-    EXPECT_EQ(barriers(recording, 1), (Names{"file", "journal", "folder", "file", "file", "file"}));
-    EXPECT_EQ(barriers(recording, 2), (Names{"file", "journal", "file", "file", "file"}));
+    EXPECT_EQ(barriers(recording, 1),
+              with_more({"file", "journal", "folder", "file", "file", "file"}));
+    EXPECT_EQ(barriers(recording, 2), with_more({"file", "journal", "file", "file", "file"}));
   }
 }
 

@@ -65,7 +65,7 @@ void write_steps(exec::Transport& transport, const std::shared_ptr<storage::Stor
       Step step = out->begin_step({.time = static_cast<double>(k)});
       giver.put(step, v, 100 + k, shape, slab(shape, transport.rank(), transport.size()));
       giver.put(step, late, 200 + k, {4}, slab({4}, transport.rank(), transport.size()));
-      step.end();
+      step.end().wait();
     });
   }
   attempt(outcomes, [&] { out->close(); });

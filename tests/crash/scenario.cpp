@@ -10,8 +10,13 @@
 namespace sluice::test {
 
 const std::vector<Row>& rows() {
-  static const std::vector<Row> all{
-      {"serial"}, {"shared"}, {"collective"}, {"shared", "netcdf4"}, {"shared", "hdf5", "grouped"}};
+  static const std::vector<Row> all{{"serial"},
+                                    {"shared"},
+                                    {"collective"},
+                                    {"shared", "netcdf4"},
+                                    {"shared", "hdf5", "grouped"},
+                                    {"forward"},
+                                    {"forward", "netcdf4"}};
   return all;
 }
 
@@ -22,7 +27,7 @@ Options Row::options() const {
   options.strategy = strategy;
   options.format = format;
   options.form = form;
-  if (strategy == "collective") {
+  if (strategy == "collective" || strategy == "forward") {
     options.writers = 2;
     options.tile_bytes = 4096;
   }
@@ -86,7 +91,7 @@ void write_steps(Writer& w, File& out, Variable v, const Shape& shape, std::uint
   for (std::uint64_t k = first; k < first + count; ++k) {
     Step step = out.begin_step({.time = 0.5 * static_cast<double>(k)});
     w.put(step, v, 100 + k, shape);
-    step.end();
+    step.end().wait();
     w.committed();
   }
 }
@@ -144,7 +149,7 @@ void late_variable(Writer& w) {
     Step step = out.begin_step();
     w.put(step, early, 100 + k, small);
     w.put(step, late, 200 + k, {9, 3});
-    step.end();
+    step.end().wait();
     w.committed();
   }
   close(w, out);
@@ -156,7 +161,7 @@ void fixed(Writer& w) {
   const Variable x = out.define<double>("grid/x", {40});
   const Variable y = out.define<double>("grid/y", {40}, {.unit = "m"});
   w.put(out, x, 1, {40});
-  out.flush();
+  out.flush().wait();
   w.committed();
   const Variable v = out.define<double>("density", small, {.steps = true});
   write_steps(w, out, v, small, 0, 2);
@@ -188,7 +193,7 @@ void many_variables(Writer& w) {
     for (std::uint64_t i = 0; i < all.size(); ++i) {
       w.put(step, all[i], 10 * k + i, {5 + i});
     }
-    step.end();
+    step.end().wait();
     w.committed();
   }
   close(w, out);
@@ -203,7 +208,7 @@ void partial(Writer& w) {
     const std::vector<double> own(4, static_cast<double>(k));
     Step step = out.begin_step();
     step.put<double>(v, own.data(), {.start = {8 * std::uint64_t(w.rank())}, .count = {4}});
-    step.end();
+    step.end().wait();
     w.committed();
   }
   close(w, out);

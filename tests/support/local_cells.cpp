@@ -98,6 +98,12 @@ const std::vector<Cell>& cells() {
     }
     made.push_back({"collective", "posix", 4});
     made.push_back({"collective", "direct", 4});
+    // On virtual ranks: windows by messages, commits by messages; the node's memory is tested under
+    // mpirun.
+    for (const int ranks : {1, 3, 4, 8}) {
+      made.push_back({"forward", "memory", ranks});
+    }
+    made.push_back({"forward", "direct", 4});
     made.push_back({"auto", "memory", 4});
     // Sets of parts: what they add is files, so all ranks in memory and one number on a disk.
     for (const char* strategy : {"file-per-process", "file-per-node"}) {
@@ -109,7 +115,7 @@ const std::vector<Cell>& cells() {
     // A layout is planned on one rank and written like any other: every strategy on memory, and
     // more ranks and a disk for one of them.
     for (const char* layout : {"hdf5-grouped", "netcdf4", "npy"}) {
-      for (const char* strategy : {"serial", "shared", "collective", "auto"}) {
+      for (const char* strategy : {"serial", "shared", "collective", "forward", "auto"}) {
         made.push_back({strategy, "memory", 4, layout});
       }
       for (const char* strategy : {"file-per-process", "file-per-node"}) {
@@ -139,8 +145,8 @@ class Matrix : public testing::Environment {
 };
 
 const std::vector<std::string>& strategies() {
-  static const std::vector<std::string> all{"serial",           "shared",        "collective",
-                                            "file-per-process", "file-per-node", "auto"};
+  static const std::vector<std::string> all{
+      "serial", "shared", "collective", "forward", "file-per-process", "file-per-node", "auto"};
   return all;
 }
 

@@ -127,10 +127,15 @@ const std::vector<Cell>& cells() {
       {"collective", "mpiio", 0},
       {"file-per-process", "posix", 0},
       {"file-per-node", "posix", 0},
+      {"forward", "posix", 0},
+      {"forward", "direct", 0},
       {"auto", "direct", 0},
       {"shared", "posix", 0, "hdf5-grouped"},
       {"collective", "mpiio", 0, "netcdf4"},
       {"shared", "posix", 0, "npy"},
+      {"forward", "direct", 0, "hdf5-grouped"},
+      {"forward", "direct", 0, "netcdf4"},
+      {"forward", "direct", 0, "npy"},
   };
   return all;
 }

@@ -16,7 +16,7 @@ Options Rank::options() const {
   if (strategy_ == "file-per-node") {
     options.writers = std::min(2, ranks());
   }
-  if (strategy_ == "collective") {
+  if (strategy_ == "collective" || strategy_ == "forward") {
     options.tile_bytes = 1000;  // small, and no multiple of anything: many tiles, ragged ones
   }
   return options;

@@ -21,7 +21,7 @@
 namespace sluice::test {
 
 struct Cell {
-  std::string strategy;  ///< serial | shared | collective | file-per-process | file-per-node | auto
+  std::string strategy;  ///< a name of docs/strategies.md
   std::string storage;   ///< memory | posix | direct | mpiio
   int ranks = 1;         ///< 0: as many as mpirun started
   std::string layout = "hdf5";  ///< name of a format: layout::formats()

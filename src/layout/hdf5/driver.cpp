@@ -149,6 +149,9 @@ herr_t read_bytes(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, size_t size,
     state.failure = e.what();
     return -1;
   }
+  for (const Overlay& earlier : state.under_way) {
+    earlier.read_over(address, bytes);
+  }
   state.overlay.read_over(address, bytes);
   return 0;
 }

@@ -8,11 +8,13 @@
 // - Raw space handed out never lies below the frontier (the end of what any committed state may
 //   use) and never intersects the overlay: both are checked at every note, always.
 // - The end of allocation never falls below the frontier.
-// - Reads into the placeholder are noted and not carried out; all others see storage + overlay.
+// - Reads into the placeholder are noted and not carried out; all others see storage + what is
+//   under way + overlay.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 
@@ -46,6 +48,7 @@ struct DriverState {
   storage::File* file = nullptr;
   bool writable = false;
   Overlay overlay;
+  std::deque<Overlay> under_way;  ///< of earlier commits that are not in the storage yet, in order
   Placeholder placeholder;
   std::optional<Extent> noted;  ///< the last raw extent that was dropped
   std::uint64_t frontier = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "layout/hdf5/catalog.hpp"
 #include "layout/hdf5/types.hpp"
@@ -71,7 +72,7 @@ void Hdf5Planner::open_existing() {
         "creation order");
   hdf5_ = own(H5Fopen(file_.path().c_str(), H5F_ACC_RDWR, access.get()), file_.path());
   on_disk_ = true;
-  state_.frontier = state_.end_of_allocation;
+  state_.frontier = committed_.frontier = state_.end_of_allocation;
   if (profile_ == Profile::netcdf4) {
     scales_.load(hdf5_.get());
   }
@@ -110,8 +111,7 @@ void Hdf5Planner::load_known() {
   has_time_ = catalog->has_time();
   checksum_chunk_words_ = catalog->checksum_chunk_words();
   checksum_chunks_ = catalog->checksum_chunks();
-  committed_ = {steps_,           rows_, checksum_chunks_, checksum_chunk_words_, has_time_,
-                inherited_.size()};
+  committed_ = counters();
 }
 
 void Hdf5Planner::define(const model::Definition& definition) {
@@ -154,28 +154,54 @@ MetadataUpdate Hdf5Planner::seal() {
   return update;
 }
 
-void Hdf5Planner::committed() {
+Hdf5Planner::Counters Hdf5Planner::counters() const {
+  return {
+      steps_,         rows_, checksum_chunks_, checksum_chunk_words_, has_time_, inherited_.size(),
+      state_.frontier};
+}
+
+void Hdf5Planner::planned() {
   state_.frontier = std::max(state_.frontier, state_.end_of_allocation);
   state_.end_of_file = std::max(state_.end_of_file, state_.end_of_allocation);
-  state_.overlay.clear();
-  for (Made& made : made_) {
-    made.committed = made.exists;
+  state_.under_way.push_back(std::exchange(state_.overlay, {}));
+  UnderWay commit;
+  commit.counters = counters();
+  for (const Made& made : made_) {
+    commit.made.push_back(made.exists);
   }
-  applied_.clear();
-  committed_ = {steps_,           rows_, checksum_chunks_, checksum_chunk_words_, has_time_,
-                inherited_.size()};
+  commit.applied = std::exchange(applied_, {});
+  under_way_.push_back(std::move(commit));
+}
+
+void Hdf5Planner::committed() {
+  if (under_way_.empty()) {
+    planned();
+  }
+  const UnderWay& commit = under_way_.front();
+  for (std::size_t v = 0; v < commit.made.size(); ++v) {
+    made_[v].committed = commit.made[v];
+  }
+  committed_ = commit.counters;
+  under_way_.pop_front();
+  state_.under_way.pop_front();
   on_disk_ = true;
 }
 
 void Hdf5Planner::abandon() {
   close();
   state_.overlay.clear();
+  state_.under_way.clear();
   state_.noted.reset();
   state_.failure.clear();
+  state_.frontier = committed_.frontier;
   for (Made& made : made_) {
     made.exists = made.committed;
   }
-  pending_.insert(pending_.begin(), applied_.begin(), applied_.end());
+  under_way_.push_back({{}, {}, std::move(applied_)});
+  for (auto commit = under_way_.rbegin(); commit != under_way_.rend(); ++commit) {
+    pending_.insert(pending_.begin(), commit->applied.begin(), commit->applied.end());
+  }
+  under_way_.clear();
   applied_.clear();
   steps_ = committed_.steps;
   rows_ = committed_.rows;

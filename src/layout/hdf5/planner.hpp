@@ -5,6 +5,7 @@
 // carries the mark "open for write".
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -39,6 +40,7 @@ class Hdf5Planner final : public Planner {
   std::vector<std::uint64_t> place_encoded(std::span<const EncodedTile> tiles) override;
   void make_all() override;
   MetadataUpdate seal() override;
+  void planned() override;
   void committed() override;
   void abandon() override;
 
@@ -106,11 +108,20 @@ class Hdf5Planner final : public Planner {
   std::uint64_t checksum_chunks_ = 0;
   std::uint64_t checksum_chunk_words_ = 0;
   bool has_time_ = false;
+  /// What a commit leaves, and abandon() comes back to.
   struct Counters {
     std::uint64_t steps, rows, checksum_chunks, checksum_chunk_words;
     bool has_time;
     std::size_t inherited;
+    std::uint64_t frontier;
   } committed_{};
+  struct UnderWay {
+    Counters counters{};
+    std::vector<bool> made;                 ///< by variable
+    std::vector<model::Attribute> applied;  ///< by this commit
+  };
+  Counters counters() const;
+  std::deque<UnderWay> under_way_;  ///< one for each of state_.under_way
   std::vector<model::Definition> definitions_;
   std::vector<Made> made_;
   std::vector<model::Attribute> pending_;

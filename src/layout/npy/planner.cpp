@@ -43,9 +43,9 @@ std::unique_ptr<NpyPlanner> NpyPlanner::append(storage::File& file, const std::s
     definition.shape.push_back(header.extents[d]);
   }
   planner->definitions_.push_back(definition);
-  planner->steps_ = planner->committed_steps_ = header.extents[0];
+  planner->steps_ = header.extents[0];
   planner->has_header_ = true;
-  planner->committed_end_ = planner->end();
+  planner->committed_ = {planner->steps_, false, true, planner->end()};
   return planner;
 }
 
@@ -91,7 +91,7 @@ CommitPlan NpyPlanner::plan_commit(const CommitRequest& request) {
     plan.placements.push_back(place(steps_));
     ++steps_;
   } else if (!request.touched.empty() || must_fill_) {
-    if (committed_placed_) {
+    if (under_way_.empty() ? committed_.placed : under_way_.back().placed) {
       throw Error(Code::unsupported,
                   definitions_[0].name +
                       ": was written by an earlier commit, and committed data is never overwritten "
@@ -120,7 +120,7 @@ MetadataUpdate NpyPlanner::seal() {
                 file_.path() + ": format npy: a file without a variable: define one, or use hdf5");
   }
   const Header header = header_of(definitions_[0], steps_);
-  update.end = std::max(end(), committed_end_);
+  update.end = std::max(end(), committed_end());
   const std::vector<std::byte> text = header_text(header);
   if (!has_header_) {
     update.root.push_back({0, text});
@@ -132,16 +132,24 @@ MetadataUpdate NpyPlanner::seal() {
   return update;
 }
 
-void NpyPlanner::committed() {
-  committed_steps_ = steps_;
-  committed_placed_ = is_placed_;
-  committed_end_ = end();
+void NpyPlanner::planned() {
   has_header_ = true;
+  under_way_.push_back({steps_, is_placed_, true, end()});
+}
+
+void NpyPlanner::committed() {
+  if (under_way_.empty()) {
+    planned();
+  }
+  committed_ = under_way_.front();
+  under_way_.pop_front();
 }
 
 void NpyPlanner::abandon() {
-  steps_ = committed_steps_;
-  is_placed_ = committed_placed_;
+  under_way_.clear();
+  steps_ = committed_.steps;
+  is_placed_ = committed_.placed;
+  has_header_ = committed_.has_header;
   must_fill_ = false;
 }
 

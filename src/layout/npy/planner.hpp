@@ -4,6 +4,7 @@
 // commit writes data beyond the committed end and then the number of steps, nothing else.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -23,13 +24,16 @@ class NpyPlanner final : public Planner {
   const std::vector<model::Definition>& known() const override { return definitions_; }
   const model::Dims& tile(std::uint32_t) const override { return definitions_.at(0).shape; }
   std::uint64_t steps() const override { return steps_; }
-  std::uint64_t committed_end() const override { return committed_end_; }
+  std::uint64_t committed_end() const override {
+    return under_way_.empty() ? committed_.end : under_way_.back().end;
+  }
   void define(const model::Definition& definition) override;
   void set_attribute(const model::Attribute& attribute) override;
   CommitPlan plan_commit(const CommitRequest& request) override;
   void drop_steps(std::uint64_t steps, std::int64_t modified_ns) override;
   void make_all() override;
   MetadataUpdate seal() override;
+  void planned() override;
   void committed() override;
   void abandon() override;
 
@@ -44,9 +48,14 @@ class NpyPlanner final : public Planner {
   bool is_placed_ = false;  ///< a fixed array: its data has been planned
   bool must_fill_ = false;  ///< a fixed array that nobody put: the next commit fills it
   bool has_header_ = false;
-  std::uint64_t committed_steps_ = 0;
-  bool committed_placed_ = false;
-  std::uint64_t committed_end_ = 0;
+  /// What a commit leaves, and abandon() comes back to.
+  struct Counters {
+    std::uint64_t steps = 0;
+    bool placed = false;
+    bool has_header = false;
+    std::uint64_t end = 0;
+  } committed_;
+  std::deque<Counters> under_way_;
 };
 
 }  // namespace sluice::layout::npy

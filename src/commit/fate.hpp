@@ -1,0 +1,40 @@
+// What becomes of a commit that is on its way when its call returns.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <utility>
+
+namespace sluice::commit {
+
+class FileWriter;
+
+/// Shared by the file and the tickets of the commit; used by one thread of a rank.
+class Fate {
+ public:
+  /// `heard` becomes true when a caller gets to know of a failure.
+  Fate(FileWriter* file, std::uint64_t number, bool synced, std::shared_ptr<bool> heard)
+      : file_(file), number_(number), synced_(synced), heard_(std::move(heard)) {}
+
+  /// Is the commit there for good? Looks anew.
+  bool durable();
+  /// Returns when the commit is there; throws its failure.
+  void wait();
+
+  std::uint64_t number() const noexcept { return number_; }
+  /// Nothing changes any more. `failure`: nullptr where the commit is there.
+  void settle(const std::exception_ptr& failure) noexcept {
+    file_ = nullptr;
+    failure_ = failure;
+  }
+
+ private:
+  FileWriter* file_;  ///< nullptr: settled
+  std::uint64_t number_;
+  bool synced_;
+  std::shared_ptr<bool> heard_;
+  std::exception_ptr failure_;
+};
+
+}  // namespace sluice::commit

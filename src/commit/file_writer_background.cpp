@@ -1,0 +1,220 @@
+// Commits that go on after commit() has returned: begun, handed over, absorbed when they are there.
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "commit/file_writer.hpp"
+#include "exec/agree.hpp"
+
+namespace sluice::commit {
+
+namespace {
+
+/// Few windows make a writer and its feeders wait for each other.
+constexpr std::uint64_t fewest_slots = 3;
+/// Small steps have small windows, so that little memory is touched for them.
+constexpr std::uint64_t windows_of_step = 8;
+constexpr std::uint64_t smallest_window_bytes = 64ULL << 10;
+
+}  // namespace
+
+bool Fate::durable() {
+  if (file_ != nullptr) {
+    file_->poll();
+  }
+  return file_ == nullptr && !failure_ && synced_;
+}
+
+void Fate::wait() {
+  if (file_ != nullptr) {
+    file_->wait(number_);
+  }
+  if (failure_) {
+    *heard_ = true;
+    std::rethrow_exception(failure_);
+  }
+}
+
+FileWriter::~FileWriter() {
+  if (buffers_.ring) {
+    buffers_.ring->stop();
+  }
+  for (const OnWay& commit : on_way_) {
+    commit.fate->settle(std::make_exception_ptr(
+        Error(Code::wrong_state, path_ + ": the file ended before the commit was there")));
+  }
+  end_pipeline();
+  planner_.reset();  // reads through the publisher's file
+}
+
+/// The writer's thread speaks to the board until its last job is done.
+void FileWriter::end_pipeline() noexcept {
+  try {
+    buffers_.writer.drain();
+  } catch (...) {
+    // Heard by the last task of a commit, or of no commit at all.
+  }
+  pipeline_.reset();
+}
+
+void FileWriter::open_pipeline() {
+  if (!strategy_.in_background) {
+    return;
+  }
+  const std::vector<int> writers = plan::writer_ranks(topology_, choice_);
+  const bool has_thread = storage_.in_background() && transport_.runs_at_once();
+  std::unique_ptr<exec::Board> board;
+  if (has_thread && transport_.nodes() == 1) {
+    board = exec::make_node_board(transport_, writers);
+  }
+  ring_is_refused_ = board == nullptr;
+  if (!board) {
+    board = exec::make_message_board(transport_, writers);
+  }
+  const Pipeline::Ground ground{transport_, buffers_.writer, publisher_.get(), has_thread,
+                                options_.timeout_s};
+  pipeline_ = std::make_unique<Pipeline>(ground, std::move(board));
+}
+
+/// Collective: the staging of the node, as much as two commits of this size need and the budget
+/// allows. The same decision on every rank.
+void FileWriter::share_ring(const plan::Plan& who) {
+  const std::uint64_t part = std::bit_ceil(who.writer_bytes / windows_of_step + 1);
+  const std::uint64_t window = std::min(who.window_bytes, std::max(smallest_window_bytes, part));
+  const std::uint64_t writers = who.tiles.writers().size();
+  const auto ranks = static_cast<std::uint64_t>(transport_.size());
+  const std::uint64_t budget = choice_.budget_bytes - choice_.budget_bytes / 4;
+  const std::uint64_t most = std::max(fewest_slots, ranks * budget / writers / window);
+  const std::uint64_t wanted = 2 * (who.writer_bytes / window + 2);
+  const std::uint64_t slots = std::clamp(wanted, fewest_slots, most);
+  const auto* const ring = buffers_.ring.get();
+  if (ring_is_refused_ ||
+      (ring != nullptr && ring->slots() * ring->window_bytes() >= slots * window)) {
+    return;
+  }
+  pipeline_->wait_for_all();
+  buffers_.ring.reset();
+  for (std::uint64_t tried = slots; !buffers_.ring && tried >= fewest_slots; tried /= 2) {
+    buffers_.ring = exec::Ring::share(transport_, writers, window, tried, options_.timeout_s);
+  }
+  ring_is_refused_ = buffers_.ring == nullptr;
+}
+
+void FileWriter::begin_background(const plan::Plan& who) {
+  if (pipeline_->begun() >= Pipeline::commits_max) {
+    pipeline_->wait(pipeline_->begun() - Pipeline::commits_max + 1);
+  }
+  share_ring(who);
+  number_ = pipeline_->begin();
+}
+
+void FileWriter::prefill_in_background(const layout::CommitPlan& placed, const plan::Plan& who) {
+  if (file_ == nullptr) {
+    return;
+  }
+  for (const layout::Placement& placement : placed.placements) {
+    const model::Definition& definition = definitions_[placement.variable()];
+    if (definition.partial && definition.fill != 0) {
+      // Copies: definitions may be added meanwhile.
+      buffers_.writer.submit([this, placement, definition, tiles = who.tiles](bool has_failed) {
+        if (!has_failed) {
+          fill_own_tiles(placement, definition, tiles);
+        }
+      });
+    }
+  }
+}
+
+void FileWriter::agree_in_background(std::exception_ptr failure, bool synced) {
+  if (file_ != nullptr) {
+    pipeline_->arrive(number_, *file_, synced);
+  }
+  try {
+    exec::agree(transport_, failure);
+  } catch (...) {
+    if (publisher_) {
+      pipeline_->doom(number_, std::current_exception());
+    }
+    throw;
+  }
+}
+
+void FileWriter::publish_in_background(const FileCommit& commit) {
+  if (publisher_) {
+    planner_->planned();
+    pipeline_->push(number_, std::exchange(update_, {}), commit.synced, modified_ns_);
+  }
+  OnWay now;
+  now.fate = fate_ = std::make_shared<Fate>(this, number_, commit.synced, heard_);
+  now.steps = steps_;
+  for (const Tiles& tiles : tiles_) {
+    now.made.push_back(tiles.made);
+  }
+  on_way_.push_back(std::move(now));
+}
+
+void FileWriter::absorb() {
+  const std::uint64_t settled = pipeline_->settled();
+  const exec::Mark failed = pipeline_->failed();
+  while (!on_way_.empty() && on_way_.front().fate->number() <= settled &&
+         (failed.number == 0 || on_way_.front().fate->number() < failed.number)) {
+    on_way_.front().fate->settle(nullptr);
+    if (planner_) {
+      planner_->committed();
+    }
+    on_way_.pop_front();
+  }
+  for (const OnWay& commit : on_way_) {
+    if (failed.number != 0 && commit.fate->number() <= settled) {
+      commit.fate->settle(failed.failure());
+    }
+  }
+}
+
+/// Everything is settled: what is left on its way has failed.
+void FileWriter::forget_failed() {
+  if (on_way_.empty()) {
+    return;
+  }
+  steps_ = on_way_.front().steps;
+  for (std::size_t v = 0; v < tiles_.size(); ++v) {
+    tiles_[v].made = v < on_way_.front().made.size() && on_way_.front().made[v];
+  }
+  on_way_.clear();
+}
+
+void FileWriter::poll() {
+  if (pipeline_) {
+    pipeline_->poll();
+    absorb();
+  }
+}
+
+void FileWriter::wait(std::uint64_t number) {
+  if (pipeline_) {
+    pipeline_->wait(number);
+    absorb();
+  }
+}
+
+void FileWriter::wait_for_all() {
+  if (pipeline_) {
+    pipeline_->wait_for_all();
+    absorb();
+  }
+}
+
+std::exception_ptr FileWriter::failure_on_way() {
+  if (!pipeline_) {
+    return nullptr;
+  }
+  poll();
+  return pipeline_->failed().failure();
+}
+
+void FileWriter::recover() {
+  give_up();
+  *heard_ = false;
+}
+
+}  // namespace sluice::commit

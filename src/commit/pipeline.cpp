@@ -1,0 +1,205 @@
+#include "commit/pipeline.hpp"
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "exec/local_transport.hpp"
+
+namespace sluice::commit {
+
+namespace {
+
+/// Whoever waits looks again so often, whatever it hears.
+constexpr double look_again_s = 1;
+/// Messages of other ranks come only to those who ask.
+constexpr double ask_again_s = 100e-6;
+
+double now_s() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(now).count();
+}
+
+std::string names_of(const std::vector<int>& ranks) {
+  std::string text;
+  for (const int rank : ranks) {
+    text += (text.empty() ? "" : ", ") + std::to_string(rank);
+  }
+  return text;
+}
+
+}  // namespace
+
+Pipeline::Pipeline(const Ground& ground, std::unique_ptr<exec::Board> board)
+    : ground_(ground), board_(std::move(board)) {}
+
+Pipeline::~Pipeline() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  board_->nudge();
+  if (thread_.joinable()) {
+    thread_.join();
+  }
+}
+
+std::uint64_t Pipeline::begin() {
+  board_->begin(++begun_);
+  return begun_;
+}
+
+void Pipeline::arrive(std::uint64_t number, storage::File& file, bool sync) {
+  ground_.writer.submit_task(
+      [board = board_.get(), number, &file, sync](const std::exception_ptr& earlier) {
+        std::exception_ptr failure = earlier;
+        try {
+          if (sync && !failure) {
+            file.sync();
+          }
+        } catch (...) {
+          failure = std::current_exception();
+        }
+        board->arrive(number, failure);
+      });
+}
+
+void Pipeline::push(std::uint64_t number, layout::MetadataUpdate update, bool synced,
+                    std::int64_t modified_ns) {
+  enqueue({number, std::move(update), synced, modified_ns, nullptr});
+}
+
+void Pipeline::doom(std::uint64_t number, const std::exception_ptr& failure) {
+  enqueue({number, {}, false, 0, failure});
+}
+
+void Pipeline::enqueue(Commit commit) {
+  {
+    const std::lock_guard lock(mutex_);
+    commits_.push_back(std::make_shared<const Commit>(std::move(commit)));
+    if (ground_.has_thread && !thread_.joinable()) {
+      thread_ = std::thread([this] { run(); });
+    }
+  }
+  board_->nudge();
+}
+
+bool Pipeline::advance() {
+  std::shared_ptr<const Commit> commit;
+  {
+    const std::lock_guard lock(mutex_);
+    if (commits_.empty()) {
+      return false;
+    }
+    commit = commits_.front();
+  }
+  const auto gathered = board_->gathered(commit->number);
+  if (!gathered) {
+    return false;
+  }
+  std::exception_ptr failure = board_->failed().failure();
+  failure = failure ? failure : *gathered;
+  failure = failure ? failure : commit->failure;
+  if (!failure) {
+    try {
+      publish(*commit);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    commits_.pop_front();
+  }
+  board_->settle(commit->number, failure);
+  return true;
+}
+
+void Pipeline::publish(const Commit& commit) {
+  Publisher& publisher = *ground_.publisher;
+  publisher.settle();
+  publisher.write_fresh(commit.update);
+  if (commit.synced) {
+    publisher.file().sync();
+  }
+  publisher.publish(commit.update, commit.synced, commit.modified_ns);
+  try {
+    publisher.settle();  // whoever plans on reads the file
+  } catch (const Error&) {
+    // The commit is there. The next one hears of it.
+  }
+}
+
+void Pipeline::run() {
+  while (true) {
+    const std::uint32_t heard = board_->heard();
+    {
+      const std::lock_guard lock(mutex_);
+      if (stop_) {
+        return;
+      }
+    }
+    if (!advance()) {
+      board_->wait(heard, look_again_s);
+    }
+  }
+}
+
+void Pipeline::poll() {
+  if (!ground_.has_thread) {
+    ground_.writer.pump();
+    advance();
+  }
+  board_->poll();
+}
+
+void Pipeline::wait(std::uint64_t number) {
+  const double start = now_s();
+  while (true) {
+    const std::uint32_t heard = board_->heard();
+    poll();
+    if (board_->settled() >= number) {
+      return;
+    }
+    const double waited = now_s() - start;
+    if (ground_.timeout_s > 0 && waited > ground_.timeout_s) {
+      const std::vector<int> missing = board_->missing(number);
+      throw Error(Code::timeout,
+                  "rank " + std::to_string(ground_.transport.rank()) + ": waited " +
+                      std::to_string(waited) + " s for commit " + std::to_string(number) +
+                      (missing.empty() ? std::string(" to be published")
+                                       : "; not arrived: writers on ranks " + names_of(missing)),
+                  ground_.transport.rank());
+    }
+    if (ground_.transport.runs_at_once()) {
+      board_->wait(heard, board_->is_local() ? look_again_s : ask_again_s);
+    } else {
+      exec::LocalTransport::pause();
+    }
+  }
+}
+
+void Pipeline::wait_for_all() {
+  wait(begun_);
+  const double start = now_s();
+  while (!board_->is_quiet()) {
+    board_->poll();
+    if (ground_.timeout_s > 0 && now_s() - start > ground_.timeout_s) {
+      throw Error(Code::timeout,
+                  "rank " + std::to_string(ground_.transport.rank()) +
+                      ": the others took no news of commits",
+                  ground_.transport.rank());
+    }
+    if (!ground_.transport.runs_at_once()) {
+      exec::LocalTransport::pause();
+    }
+  }
+}
+
+void Pipeline::restart() {
+  ground_.transport.barrier();
+  board_->forgive();
+  ground_.transport.barrier();
+}
+
+}  // namespace sluice::commit

@@ -1,0 +1,45 @@
+#include "exec/node_memory.hpp"
+
+#include <exception>
+
+#include "exec/agree.hpp"
+#include "model/bytes.hpp"
+
+namespace sluice::exec {
+
+std::unique_ptr<storage::SharedMemory> share_on_node(Transport& transport, std::uint64_t bytes,
+                                                     std::string* why) {
+  using storage::SharedMemory;
+  std::unique_ptr<SharedMemory> memory;
+  const auto refused = [&](const Error& e) {
+    if (e.code() == Code::timeout || e.code() == Code::mpi) {
+      throw e;
+    }
+    if (why != nullptr) {
+      *why = e.what();
+    }
+    return nullptr;
+  };
+  try {
+    const auto message = on_root(transport, 0, [&] {
+      memory = SharedMemory::make(bytes);
+      model::ByteWriter out;
+      out.put(memory->key());
+      return out.take();
+    });
+    std::exception_ptr failure;
+    try {
+      if (!memory) {
+        memory = SharedMemory::attach(model::ByteReader(message).get<SharedMemory::Key>());
+      }
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    agree(transport, failure);
+  } catch (const Error& e) {
+    return refused(e);
+  }
+  return memory;
+}
+
+}  // namespace sluice::exec

@@ -1,0 +1,301 @@
+#include "exec/ring.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <string>
+
+#include "exec/bits.hpp"
+#include "exec/node_memory.hpp"
+#include "exec/stream_copy.hpp"
+#include "exec/window.hpp"
+
+namespace sluice::exec {
+
+namespace {
+
+/// A waiter looks again so often, whatever it hears.
+constexpr double look_again_s = 1;
+/// Passes gather what they bring for so many windows at once.
+constexpr std::uint64_t windows_in_batch = 8;
+/// What stays in the cache of a core between its checksum and its copy.
+constexpr std::uint64_t slice_bytes = 128 << 10;
+constexpr std::uint64_t page_bytes = 4096;
+constexpr std::uint64_t word_bits = 64;
+
+std::uint64_t pages(std::uint64_t bytes) {
+  return (bytes + page_bytes - 1) / page_bytes * page_bytes;
+}
+
+double now_s() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(now).count();
+}
+
+void set_shared(std::uint64_t* words, std::uint64_t at, std::uint64_t length) {
+  const std::uint64_t end = at + length;
+  const std::uint64_t first = at / word_bits;
+  const std::uint64_t last = (end - 1) / word_bits;
+  const std::uint64_t head = ~std::uint64_t{0} << (at % word_bits);
+  const std::uint64_t tail = ~std::uint64_t{0} >> ((word_bits - end % word_bits) % word_bits);
+  const auto set = [&](std::uint64_t word, std::uint64_t mask) {
+    std::atomic_ref(words[word]).fetch_or(mask, std::memory_order_relaxed);
+  };
+  if (first == last) {
+    set(first, head & tail);
+    return;
+  }
+  set(first, head);
+  for (std::uint64_t word = first + 1; word < last; ++word) {
+    std::atomic_ref(words[word]).store(~std::uint64_t{0}, std::memory_order_relaxed);
+  }
+  set(last, tail);
+}
+
+}  // namespace
+
+struct alignas(64) Ring::Writer {
+  std::atomic<std::uint64_t> written;  ///< windows up to this number
+  Bell came;                           ///< a rank has passed a window
+  Bell went;                           ///< a window was written
+};
+
+namespace {
+
+struct alignas(64) Passed {
+  std::atomic<std::uint64_t> windows;
+};
+
+}  // namespace
+
+std::unique_ptr<Ring> Ring::share(Transport& transport, std::size_t writers,
+                                  std::uint64_t window_bytes, std::uint64_t slots,
+                                  double timeout_s) {
+  const auto ranks = static_cast<std::size_t>(transport.size());
+  const std::uint64_t head = pages(writers * sizeof(Writer) + ranks * writers * sizeof(Passed));
+  const std::uint64_t slot = pages(window_bytes) + pages(window_bytes / 8 + 8);
+  auto memory = share_on_node(transport, head + writers * slots * slot);
+  if (!memory) {
+    return nullptr;
+  }
+  return std::unique_ptr<Ring>(new Ring(std::move(memory),
+                                        static_cast<std::size_t>(transport.rank()), ranks, writers,
+                                        window_bytes, slots, timeout_s));
+}
+
+Ring::Ring(std::unique_ptr<storage::SharedMemory> memory, std::size_t rank, std::size_t ranks,
+           std::size_t writers, std::uint64_t window_bytes, std::uint64_t slots, double timeout_s)
+    : memory_(std::move(memory)),
+      rank_(rank),
+      ranks_(ranks),
+      writers_(writers),
+      window_bytes_(window_bytes),
+      slots_(slots),
+      timeout_s_(timeout_s) {}
+
+Ring::~Ring() = default;
+
+Ring::Writer& Ring::writer(std::size_t w) const {
+  return std::launder(reinterpret_cast<Writer*>(memory_->data()))[w];
+}
+
+std::atomic<std::uint64_t>& Ring::passed(std::size_t rank, std::size_t w) const {
+  auto* first =
+      std::launder(reinterpret_cast<Passed*>(memory_->data() + writers_ * sizeof(Writer)));
+  return first[rank * writers_ + w].windows;
+}
+
+std::uint64_t Ring::passed_by_all(std::size_t w) const {
+  std::uint64_t least = passed(0, w).load(std::memory_order_acquire);
+  for (std::size_t rank = 1; rank < ranks_; ++rank) {
+    least = std::min(least, passed(rank, w).load(std::memory_order_acquire));
+  }
+  return least;
+}
+
+std::byte* Ring::slot(std::size_t w, std::uint64_t number) const {
+  const std::uint64_t head = pages(writers_ * sizeof(Writer) + ranks_ * writers_ * sizeof(Passed));
+  return memory_->data() + head + (w * slots_ + number % slots_) * pages(window_bytes_);
+}
+
+std::uint64_t* Ring::bits(std::size_t w, std::uint64_t number) const {
+  std::byte* first = slot(0, 0) + writers_ * slots_ * pages(window_bytes_);
+  return reinterpret_cast<std::uint64_t*>(first + (w * slots_ + number % slots_) *
+                                                      pages(window_bytes_ / 8 + 8));
+}
+
+Pass Ring::pass(const plan::TileMap& tiles, const plan::OwnRange& range, std::uint64_t granule) {
+  Pass pass;
+  pass.first_window = range.first / window_bytes_;
+  pass.last_window = std::max(pass.first_window, (range.last + window_bytes_ - 1) / window_bytes_);
+  pass.number = next_;
+  pass.granule = granule;
+  pass.tiles = tiles;
+  next_ += pass.last_window - pass.first_window;
+  return pass;
+}
+
+void Ring::advance(std::uint64_t number) {
+  for (std::size_t w = 0; w < writers_; ++w) {
+    passed(rank_, w).store(number, std::memory_order_release);
+    writer(w).came.ring();
+  }
+}
+
+void Ring::put(const Pass& pass, RoundSource& source) {
+  std::exception_ptr failure;
+  for (std::uint64_t first = pass.first_window; first < pass.last_window && !failure;
+       first += windows_in_batch) {
+    const std::uint64_t last = std::min(pass.last_window, first + windows_in_batch);
+    try {
+      const auto leaving = items_by_writer(source.items(), pass.tiles,
+                                           {first * window_bytes_, last * window_bytes_});
+      for (std::uint64_t window = first; window < last; ++window) {
+        for (std::size_t i = 0; i < writers_; ++i) {
+          // Each begins with another writer, so that not all wait for the same one.
+          const std::size_t w = (i + rank_) % writers_;
+          put_window(pass, window, w, source, leaving[w]);
+        }
+        advance(pass.number + (window - pass.first_window) + 1);
+      }
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  }
+  advance(pass.number + (pass.last_window - pass.first_window));
+  if (failure) {
+    std::rethrow_exception(failure);
+  }
+}
+
+void Ring::put_nothing(const Pass& pass) {
+  advance(pass.number + (pass.last_window - pass.first_window));
+}
+
+void Ring::put_window(const Pass& pass, std::uint64_t window, std::size_t w, RoundSource& source,
+                      const std::vector<std::size_t>& items) {
+  if (items.empty()) {
+    return;
+  }
+  Stretches stretches;
+  pass.tiles.for_each_stretch(static_cast<std::uint32_t>(w),
+                              {window * window_bytes_, (window + 1) * window_bytes_},
+                              [&](const plan::Stretch& here) { stretches.push_back(here); });
+  bool has_slot = false;
+  for (const std::size_t i : items) {
+    const RoundItem& item = source.items()[i];
+    for_each_part(item.runs, stretches,
+                  [&](const plan::Stretch& stretch, std::uint64_t from, std::uint64_t to) {
+                    if (!has_slot) {
+                      wait_for_slot(w, pass.number + (window - pass.first_window));
+                      has_slot = true;
+                    }
+                    for (std::uint64_t at = from; at < to; at += slice_bytes) {
+                      const std::uint64_t end = std::min(to, at + slice_bytes);
+                      const auto bytes = source.bytes(i, at, end).bytes;
+                      copy(pass, stretch, item, bytes, at, window, w);
+                    }
+                  });
+  }
+}
+
+void Ring::copy(const Pass& pass, const plan::Stretch& stretch, const RoundItem& item,
+                std::span<const std::byte> bytes, std::uint64_t from, std::uint64_t window,
+                std::size_t w) {
+  const std::uint64_t number = pass.number + (window - pass.first_window);
+  std::byte* const memory = slot(w, number);
+  std::uint64_t* const came = bits(w, number);
+  const std::uint64_t first = item.runs.offset_of_packed(from);
+  const std::uint64_t last = item.runs.offset_of_packed(from + bytes.size() - 1) + 1;
+  item.runs.for_each_within(
+      first, last, [&](std::uint64_t offset, std::uint64_t packed, std::uint64_t length) {
+        const std::uint64_t at = stretch.own + (offset - stretch.offset) - window * window_bytes_;
+        stream_copy(memory + at, bytes.data() + (packed - from), length);
+        set_shared(came, at / pass.granule, length / pass.granule);
+      });
+}
+
+void Ring::wait_for_slot(std::size_t w, std::uint64_t number) {
+  if (number < writer(w).written.load(std::memory_order_acquire) + slots_) {
+    return;
+  }
+  const double start = now_s();
+  while (true) {
+    const std::uint32_t heard = writer(w).went.heard();
+    if (number < writer(w).written.load(std::memory_order_acquire) + slots_) {
+      break;
+    }
+    const double waited = now_s() - start;
+    if (timeout_s_ > 0 && waited > timeout_s_) {
+      throw Error(Code::timeout, "writer " + std::to_string(w) + " of the node took no bytes for " +
+                                     std::to_string(timeout_s_) + " s");
+    }
+    writer(w).went.wait(heard, look_again_s);
+  }
+  waited_s_ += now_s() - start;
+}
+
+void Ring::wait_for_ranks(std::size_t w, std::uint64_t number) {
+  while (true) {
+    const std::uint32_t heard = writer(w).came.heard();
+    if (passed_by_all(w) > number) {
+      return;
+    }
+    if (stopped_.load()) {
+      throw Error(Code::timeout, "the ranks did not bring everything");
+    }
+    writer(w).came.wait(heard, look_again_s);
+  }
+}
+
+void Ring::take(const Pass& pass, storage::File* file) {
+  const auto w = static_cast<std::size_t>(pass.tiles.index_of(static_cast<int>(rank_)));
+  std::exception_ptr failure;
+  for (std::uint64_t window = pass.first_window; window < pass.last_window; ++window) {
+    const std::uint64_t number = pass.number + (window - pass.first_window);
+    wait_for_ranks(w, number);
+    try {
+      if (file != nullptr && !failure) {
+        write_window(pass, window, w, *file);
+      }
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    std::memset(bits(w, number), 0, window_bytes_ / pass.granule / 8 + 8);
+    writer(w).written.store(number + 1, std::memory_order_release);
+    writer(w).went.ring();
+  }
+  if (failure) {
+    std::rethrow_exception(failure);
+  }
+}
+
+void Ring::write_window(const Pass& pass, std::uint64_t window, std::size_t w,
+                        storage::File& file) {
+  const std::uint64_t number = pass.number + (window - pass.first_window);
+  const std::uint64_t* const came = bits(w, number);
+  const std::byte* const memory = slot(w, number);
+  const std::uint64_t own = window * window_bytes_;
+  pass.tiles.for_each_stretch(
+      static_cast<std::uint32_t>(w), {own, own + window_bytes_}, [&](const plan::Stretch& here) {
+        const std::uint64_t first = (here.own - own) / pass.granule;
+        const std::uint64_t last = first + here.length / pass.granule;
+        for (std::uint64_t from = find_bit(came, true, first, last); from < last;) {
+          const std::uint64_t to = find_bit(came, false, from, last);
+          file.write(here.offset + (from - first) * pass.granule,
+                     {memory + from * pass.granule, (to - from) * pass.granule});
+          from = find_bit(came, true, to, last);
+        }
+      });
+}
+
+void Ring::stop() noexcept {
+  stopped_.store(true);
+  for (std::size_t w = 0; w < writers_; ++w) {
+    writer(w).came.ring();
+  }
+}
+
+}  // namespace sluice::exec

@@ -1,0 +1,34 @@
+// As collective, but the writers hold their windows and write them while all ranks go on.
+#include <algorithm>
+
+#include "plan/plan.hpp"
+
+namespace sluice::plan {
+
+namespace {
+
+/// One being filled, one being written, one that keeps a slow write from stopping the packing.
+constexpr std::uint64_t fewest_windows = 3;
+
+}  // namespace
+
+std::uint64_t windows_held(const WriterChoice& choice) {
+  // A quarter of the budget is for what is packed ahead, a window each for sending and receiving.
+  const std::uint64_t window = window_bytes(choice);
+  const std::uint64_t room = choice.budget_bytes - choice.budget_bytes / 4;
+  return std::max(fewest_windows, std::max<std::uint64_t>(room / window, 2) - 2);
+}
+
+Plan plan_forward(const Input& input) {
+  Plan plan = plan_collective(input);
+  plan.strategy = "forward";
+  plan.flow = Flow::background;
+  plan.writer_bytes = std::min(plan.tiles.own_bytes(), input.space.length);
+  if (plan.tiles.index_of(input.topology.rank) >= 0) {
+    const std::uint64_t most = (plan.tiles.own_bytes() + plan.window_bytes - 1) / plan.window_bytes;
+    plan.buffer_bytes += plan.window_bytes * std::min(most, windows_held(input.choice));
+  }
+  return plan;
+}
+
+}  // namespace sluice::plan

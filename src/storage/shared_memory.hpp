@@ -1,0 +1,47 @@
+// Memory that the processes of one node share.
+//
+// Invariants: its space is reserved when it is made, so that a full memory file system is an error
+// then and never a signal later; every page is touched once, at the start; it has no name in any
+// folder, so nothing is left behind by a process that dies.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace sluice::storage {
+
+class SharedMemory {
+ public:
+  /// How other processes of the node find it.
+  struct Key {
+    std::int64_t process = 0;
+    std::int64_t descriptor = -1;
+    std::uint64_t nonce = 0;
+    std::uint64_t bytes = 0;
+  };
+
+  /// Zeroed. Error no_space where there is no room.
+  static std::unique_ptr<SharedMemory> make(std::uint64_t bytes);
+  /// The same memory. The maker must still have it. Error io where it cannot be reached.
+  static std::unique_ptr<SharedMemory> attach(const Key& key);
+  ~SharedMemory();
+  SharedMemory(const SharedMemory&) = delete;
+  SharedMemory& operator=(const SharedMemory&) = delete;
+
+  const Key& key() const noexcept { return key_; }
+  /// Aligned to pages.
+  std::byte* data() const noexcept { return data_; }
+  std::uint64_t bytes() const noexcept { return key_.bytes; }
+
+ private:
+  SharedMemory(int descriptor, std::uint64_t bytes);
+  void map(std::uint64_t mapped_bytes);
+
+  int descriptor_;
+  Key key_;
+  std::byte* mapping_ = nullptr;
+  std::byte* data_ = nullptr;
+};
+
+}  // namespace sluice::storage
