@@ -139,8 +139,9 @@ std::vector<Names> barriers_waited_for(const Row& row, std::size_t steps, std::u
       step.put<double>(v, own.data(),
                        {.start = {8192 * static_cast<std::uint64_t>(rank)}, .count = {8192}});
       waited_for = &found[i];
-      const Ticket ticket = step.end();
+      Ticket ticket = step.end();
       waited_for = nullptr;
+      ticket.wait();
       EXPECT_TRUE(ticket.durable());
     }
     out.close();
@@ -158,6 +159,10 @@ TEST(Barriers, OnTheCriticalPathOfASmallStep) {
     std::uint64_t four = 0;
     barriers_waited_for(row, 3, three);
     const std::vector<Names> steps = barriers_waited_for(row, 4, four);
+    if (row.strategy == "forward") {
+      for (const Names& names : steps) EXPECT_EQ(names, Names{}) << row.title();
+      continue;  // durable in the background
+    }
     EXPECT_EQ(steps[0], (Names{"file", "file", "folder", "folder"})) << row.title();
     EXPECT_EQ(steps[1], (Names{"file", "journal", "folder"})) << row.title();
     EXPECT_EQ(steps[2], (Names{"file", "journal"})) << row.title();
