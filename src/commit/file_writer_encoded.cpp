@@ -60,6 +60,7 @@ exec::EncodedResult FileWriter::write_encoded(const FileCommit& commit,
   work.budget_bytes = options_.budget_bytes;
   work.checksums = placed.checksums.has_value();
   work.file = file_;
+  work.writer = &buffers_.writer;
   work.threads = storage_.in_background() ? exec::idle_cores(transport_) : 1;
   work.place = [&](std::span<const layout::EncodedTile> tiles) {
     return planner_->place_encoded(tiles);

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "codec/checksum.hpp"
 #include "exec/agree.hpp"
 #include "exec/emitter.hpp"
 #include "exec/encode_pool.hpp"
+#include "exec/sink.hpp"
 #include "model/bytes.hpp"
 #include "model/convert.hpp"
 #include "model/fill.hpp"
@@ -22,6 +24,9 @@ namespace {
 constexpr int tag = 301;
 /// Of the budget: tiles dense, as they arrive, encoded; what is sent.
 constexpr std::uint64_t shares_of_budget = 4;
+/// Where an owner has enough for them; more would cost more in messages than they hide.
+constexpr std::uint64_t rounds_wanted = 4;
+constexpr std::uint64_t worth_a_round_bytes = 4ULL << 20;
 
 /// A part of a tile that a rank has.
 struct Part {
@@ -55,8 +60,14 @@ class Encoding {
     for (const EncodedVariable& v : work.variables) {
       largest_ = std::max(largest_, v.tile.volume() * element(v.variable));
     }
-    per_round_ = std::max<std::uint64_t>(
-        1, work.budget_bytes / shares_of_budget / std::max<std::uint64_t>(1, largest_));
+    largest_ = std::max<std::uint64_t>(1, largest_);
+    per_round_ = std::max<std::uint64_t>(1, work.budget_bytes / shares_of_budget / largest_);
+    // What a round wrote behind goes to the disk while the next one is encoded.
+    const std::uint64_t quarter = (owners_.most() + rounds_wanted - 1) / rounds_wanted;
+    per_round_ = std::min(per_round_, std::max(quarter, worth_a_round_bytes / largest_ + 1));
+    if (own_ >= 0) {
+      sink_.emplace(*work.file, *work.writer);
+    }
   }
 
   EncodedResult run() {
@@ -66,6 +77,7 @@ class Encoding {
     for (std::uint64_t first = 0; first < most; first += per_round_) {
       round(first, std::min(most, first + per_round_));
     }
+    finish_writing();
     finish_words();
     return std::move(result_);
   }
@@ -79,7 +91,7 @@ class Encoding {
   };
   struct Encoded {
     EncodedTile head;
-    std::vector<std::byte> bytes;
+    std::span<const std::byte> bytes;  ///< in the place of the dense ones
   };
   struct Arrival {
     std::span<const Part> parts;
@@ -339,8 +351,12 @@ class Encoding {
         coder = coders_[thread].emplace(tile.variable, codec::Coder(v.pipeline)).first;
       }
       const auto encoded = coder->second.encode(tile.bytes);
-      encoded_[i].bytes.assign(encoded.bytes.begin(), encoded.bytes.end());
-      encoded_[i].head = {v.variable, encoded.mask, tile.tile, encoded.bytes.size()};
+      encoded_[i] = {{v.variable, encoded.mask, tile.tile, encoded.bytes.size()}, encoded.bytes};
+      if (encoded.bytes.data() != tile.bytes.data()) {
+        // Never longer, and memory that is warm: nothing else is needed for what is encoded.
+        std::copy(encoded.bytes.begin(), encoded.bytes.end(), tile.bytes.begin());
+        encoded_[i].bytes = tile.bytes.first(encoded.bytes.size());
+      }
     });
   }
 
@@ -375,18 +391,28 @@ class Encoding {
     return {all.begin() + first, all.begin() + static_cast<std::ptrdiff_t>(ends[rank])};
   }
 
+  /// A failure is kept for the end: the rounds go on for the others' sake.
   void write(const std::vector<std::uint64_t>& addresses) {
-    std::exception_ptr failure;
     try {
-      for (std::size_t i = 0; i < encoded_.size(); ++i) {
-        work_.file->write(addresses[i], encoded_[i].bytes);
+      for (std::size_t i = 0; i < encoded_.size() && !write_failure_; ++i) {
+        sink_->write(addresses[i], encoded_[i].bytes);
         result_.written_bytes += encoded_[i].bytes.size();
       }
     } catch (...) {
-      failure = std::current_exception();
+      write_failure_ = std::current_exception();
     }
     encoded_.clear();
-    agree(transport_, failure);
+  }
+
+  void finish_writing() {
+    try {
+      if (sink_ && !write_failure_) {
+        sink_->finish();
+      }
+    } catch (...) {
+      write_failure_ = std::current_exception();
+    }
+    agree(transport_, write_failure_);
   }
 
   void finish_words() {
@@ -414,6 +440,8 @@ class Encoding {
   std::vector<std::pair<int, std::vector<Part>>> arriving_;
   std::vector<std::uint64_t> sums_;  ///< one a portion
   EncodedResult result_;
+  std::optional<FileSink> sink_;  ///< on owners
+  std::exception_ptr write_failure_;
 
   // of the round under way
   std::vector<Dense> tiles_;

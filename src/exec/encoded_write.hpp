@@ -2,12 +2,13 @@
 // encode, one rank finds a place for every tile by its size, owners write.
 //
 // In round r every owner has the tiles at positions [r n, (r + 1) n) of its own; n is such that a
-// round fits the budget, so that one round, and with it one exchange of sizes, is the rule.
+// round fits the budget and that there are a few, so that one round is written while the next is
+// encoded; steps of some MiB have one, and with it one exchange of sizes.
 //
 // Invariants: in every round all receives are posted before anything is sent; a rank holds of one
 // round the tiles that it owns, dense and encoded, what arrives for them (more than that only where
 // blocks overlap), and a bounded buffer of what it sends; what one rank meets is thrown on all, at
-// the end of the round.
+// the end of the round; what a write met, at the end of all.
 #pragma once
 
 #include <cstdint>
@@ -39,6 +40,7 @@ struct EncodedWork {
   std::uint64_t budget_bytes = 0;
   bool checksums = false;
   storage::File* file = nullptr;  ///< on owners
+  WriteBehind* writer = nullptr;  ///< idle
   std::size_t threads = 1;
   /// On rank 0: the places of tiles; called once a round.
   std::function<std::vector<std::uint64_t>(std::span<const layout::EncodedTile>)> place;
