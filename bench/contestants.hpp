@@ -40,6 +40,10 @@ void add_field_pnetcdf(Contestants& contestants);
 /// strategies/sluice; strategy, storage, tiles, durability, writers, tile, budget, checksum as in
 /// sluice.toml; form: stepped or fixed.
 void add_field_sluice(Contestants& contestants);
+/// compress/phdf5; keys mib, chunk_mib and level: answers with close_s, sync_s and file_bytes.
+void add_compress_phdf5(Contestants& contestants);
+/// compress/sluice (strategy, durable), compress/encoding, compress/h5py: the same.
+void add_compress(Contestants& contestants);
 /// read/sluice (readers, checksum) and read/bare: answer with open_s and read_s.
 void add_field_read(Contestants& contestants);
 /// index/h5py and index/libhdf5 (parts): answer with open_s and read_s.

@@ -6,6 +6,7 @@ int main(int argc, char** argv) {
   sluice::bench::add_sluice(contestants);
   sluice::bench::add_field_sluice(contestants);
   sluice::bench::add_field_read(contestants);
+  sluice::bench::add_compress(contestants);
   sluice::bench::add_index(contestants);
   return sluice::bench::serve(argc, argv, contestants);
 }

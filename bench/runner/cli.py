@@ -8,6 +8,7 @@ import signal
 import sys
 
 from . import (
+    compress,
     durability,
     history,
     host,
@@ -23,7 +24,8 @@ from .cases import at_least
 from .program import ProgramError
 
 CASES = {
-    case.NAME: case for case in (write, step, strategies, read, index, durability, history)
+    case.NAME: case
+    for case in (write, step, strategies, read, compress, index, durability, history)
 }
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 RESULTS = os.path.join(REPOSITORY, "build", "bench")  # also the build folder of ./dev bench
