@@ -1,0 +1,30 @@
+// How displacements go out: as text by one rank after the other, or as netCDF by all at once.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "mesh.hpp"
+
+namespace parabmu {
+
+struct Results {
+  const Mesh& mesh;
+  const std::vector<double>& displacements;  ///< 3 an own node, more is ignored
+  std::array<double, 3> voxel_size{};
+  std::string materials_file;  ///< as the script names it
+};
+
+/// Lines `id x y z dx dy dz` after a head of three; every rank writes at the place that the rank
+/// below has passed on. Collective.
+void print_text(MPI_Comm comm, const std::string& path, const Results& results);
+
+/// Variables node_id, x, y, z, displacement; `path` with .xdmf added describes them to ParaView.
+/// Collective.
+void print_parallel(MPI_Comm comm, const std::string& path, const Results& results);
+
+/// Writes the description of `file` (nodes as points, with vectors) beside it. Local.
+void write_xdmf(const std::string& file, std::uint64_t nodes);
+
+}  // namespace parabmu
