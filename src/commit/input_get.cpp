@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "codec/checksum.hpp"
 #include "commit/input.hpp"
 #include "exec/agree.hpp"
 #include "exec/rows.hpp"
@@ -29,6 +30,18 @@ std::exception_ptr naming_call(const std::string& call) {
   } catch (...) {
     return std::current_exception();
   }
+}
+
+/// Where a part of `box` belongs, if it is one run of the caller's memory and of the file's type,
+/// so that it can be read there at once; empty otherwise.
+std::span<std::byte> place_of(const Type& type, const Box& box, const Box& part,
+                              const model::Memory& memory) {
+  const model::ConstMemory as_it_is{memory.data, memory.type, memory.shape, memory.start};
+  if (!model::is_dense(as_it_is, box, part, type)) {
+    return {};
+  }
+  const std::ptrdiff_t at = model::address_of(as_it_is, box, part) - memory.data;
+  return {memory.data + at, part.volume() * type.bytes};
 }
 
 }  // namespace
@@ -134,6 +147,10 @@ void Input::get_placed(const Located& located, const Box& box, const model::Memo
   if (covered < box.volume()) {
     for (const layout::Piece& piece : layout::cut(located.placement, box)) {
       for (const Box& part : layout::split(piece.box, d.type.bytes, layout::portion_bytes)) {
+        if (const auto place = place_of(d.type, box, part, memory); !place.empty()) {
+          read_located(located, part, place);
+          continue;
+        }
         bytes.resize(part.volume() * d.type.bytes);
         read_located(located, part, bytes);
         model::unpack(bytes, d.type, box, part, memory, allow_overflow);
@@ -146,10 +163,19 @@ void Input::get_placed(const Located& located, const Box& box, const model::Memo
     if (!part) {
       continue;
     }
+    const bool is_whole = *part == record.box;
+    const auto place = is_whole ? place_of(d.type, box, *part, memory) : std::span<std::byte>{};
+    if (!place.empty()) {
+      read_located(located, record.box, place);
+      if (codec::checksum(std::span<const std::byte>(place)) != record.checksum) {
+        refuse_damaged(located, record);
+      }
+      continue;
+    }
     if (!read_record(located, record, bytes)) {
       refuse_damaged(located, record);
     }
-    if (*part == record.box) {
+    if (is_whole) {
       model::unpack(bytes, d.type, box, *part, memory, allow_overflow);
       continue;
     }
