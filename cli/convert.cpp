@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "commit/output.hpp"
+#include "convert_records.hpp"
 #include "dialect/voxfe/model.hpp"
 #include "help.hpp"
 #include "progress.hpp"
@@ -81,7 +82,30 @@ commit::Converted convert_voxels(const Context& context, const ConvertVerb& verb
   return {1, 0, d.bytes_per_step()};
 }
 
+/// Wave functions of MFDn: without sizes of files, for one side is a folder.
+int convert_records(const Context& context, const ConvertVerb& verb, bool is_to_folder) {
+  Options options;
+  options.strategy = "shared";
+  options.format = is_to_folder ? "auto" : verb.format;
+  options.compress = verb.compress;
+  const commit::Converted done = is_to_folder
+                                     ? convert_to_records(context, verb.file, verb.to)
+                                     : convert_from_records(context, verb.file, verb.to, options);
+  if (context.is_root() && verb.json) {
+    const Json json{{"file", verb.to}, {"variables", done.variables}, {"bytes", done.bytes}};
+    fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+  } else if (context.is_root()) {
+    fmt::print("{}: {} of {}\n", printable(verb.to), count_text(done.variables, "wave function"),
+               bytes_text(done.bytes));
+  }
+  return fine;
+}
+
 int convert(const Context& context, const ConvertVerb& verb) {
+  const bool is_to_folder = verb.format == "mfdn";
+  if (is_to_folder || is_record_folder(context, verb.file)) {
+    return convert_records(context, verb, is_to_folder);
+  }
   const auto began = std::chrono::steady_clock::now();
   Options options;
   options.strategy = "shared";  // who has read it writes it
@@ -130,7 +154,9 @@ void add_convert(CLI::App& app, Run& run) {
                "Writes all variables, attributes, times and fill values of FILE into the new file\n"
                "TO, every checksum checked on the way. Without --compress each variable stays as\n"
                "it is. FILE may be any that sluice reads; one that ends in .model is a VOX-FE\n"
-               "model (text), which becomes a grid of bytes, `material` (z, y, x).\n"
+               "model (text), which becomes a grid of bytes, `material` (z, y, x). A folder of\n"
+               "MFDn's files mfdn_smwf001, ... (a Fortran record a state) becomes its tree of\n"
+               "vectors, and --format mfdn makes such a folder of it again.\n"
                "Memory: a step, shared out among the processes.\n"
                "Exit code: 0 done, 1 FILE is damaged, 2 bad input, 3 changed outside Sluice.\n",
                R"help(
@@ -138,12 +164,15 @@ Examples:
   sluice convert spins.h5 small.h5 --compress deflate:9
   mpirun -n 8 sluice convert spins.h5 spins.nc --compress zstd:3
   sluice convert small.h5 plain.h5 --compress none
-  sluice convert bone.model bone.nc --compress deflate:9)help");
+  sluice convert bone.model bone.nc --compress deflate:9
+  sluice convert run7/ states.h5                          mfdn_smwf001, ...
+  sluice convert states.h5 again/ --format mfdn)help");
   command->add_option("FILE", verb->file, "what to convert")->required();
   command->add_option("TO", verb->to, "the file to make; must not exist")->required();
   command->add_option("--compress", verb->compress,
                       "none, deflate:1 to deflate:12, zstd:1 to zstd:19; with +noshuffle");
-  command->add_option("--format", verb->format, "hdf5, netcdf4, npy, or auto: by TO's ending");
+  command->add_option("--format", verb->format,
+                      "hdf5, netcdf4, npy, mfdn, or auto: by TO's ending");
   command->add_option("--grid", verb->grid, "X,Y,Z of a VOX-FE model; else as large as needed");
   command->add_flag("--json", verb->json, "for programs");
   command->callback([&run, verb, command] {

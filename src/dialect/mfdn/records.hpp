@@ -1,0 +1,73 @@
+// MFDn's wave functions as its public version writes them: a file for each diagonal rank,
+// mfdn_smwf001 and so on, Fortran unformatted, one float32 record a state.
+//
+// A record is its length, its bytes, its length again; lengths are int32 of the machine. gfortran
+// cuts longer records in subrecords: a length is negative in front where another subrecord follows,
+// and behind where one came before.
+//
+// Invariants: what a file says of its lengths is checked against itself and the file's end before
+// anything is read by it; a file is written in order, and is whole after finish().
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "storage/storage.hpp"
+
+namespace sluice::dialect::mfdn {
+
+/// The longest that gfortran writes in one.
+constexpr std::uint64_t most_subrecord_bytes = 2147483639;
+
+/// One record: where its bytes are, without the lengths.
+struct Record {
+  struct Segment {
+    std::uint64_t offset = 0;
+    std::uint64_t bytes = 0;
+  };
+  std::vector<Segment> segments;
+  std::uint64_t bytes() const noexcept;
+};
+
+/// FOLDER/mfdn_smwfNNN, NNN from 1.
+std::string record_path(const std::string& folder, std::uint64_t number);
+
+/// How many files there are in a row from 1 on; 0 where `folder` is no such folder.
+std::uint64_t count_files(storage::Storage& storage, const std::string& folder);
+
+/// The records of a file. Error format, with the place, where lengths do not fit.
+std::vector<Record> find_records(storage::File& file);
+
+/// Reads `bytes` of a record from its byte `first` on. Error truncated where the file ends before.
+void read_record(storage::File& file, const Record& record, std::uint64_t first,
+                 std::span<std::byte> bytes);
+
+/// Makes a new file. Error exists where it is there.
+class RecordWriter {
+ public:
+  RecordWriter(storage::Storage& storage, const std::string& path,
+               std::uint64_t most_bytes = most_subrecord_bytes);
+
+  /// Begins a record of so many bytes, all of which must be appended before the next one.
+  void begin(std::uint64_t bytes);
+  void append(std::span<const std::byte> bytes);
+  /// Syncs. Error wrong_state in the middle of a record.
+  void finish();
+
+ private:
+  void put_length(std::int64_t length);
+  void begin_segment();
+
+  std::unique_ptr<storage::File> file_;
+  std::uint64_t most_bytes_;
+  std::uint64_t at_ = 0;
+  std::uint64_t left_ = 0;          ///< of the record
+  std::uint64_t segment_left_ = 0;  ///< of the subrecord
+  std::uint64_t segment_ = 0;       ///< bytes of the subrecord
+  bool is_first_ = true;            ///< subrecord of its record
+};
+
+}  // namespace sluice::dialect::mfdn
