@@ -31,6 +31,8 @@ void add_sluice(Contestants& contestants);
 /// strategies/phdf5-collective, -independent; keys pattern and mib as for all of this case
 /// (partition.hpp), and form: contiguous, or chunked by the ranks' boxes.
 void add_field_phdf5(Contestants& contestants);
+/// mfdn/phdf5-write, mfdn/phdf5-read; keys and answers as in mfdn_main.cpp.
+void add_mfdn_phdf5(Contestants& contestants);
 /// strategies/mpiio; hints: of MPI-IO.
 void add_field_mpiio(Contestants& contestants);
 /// strategies/netcdf4.

@@ -11,6 +11,7 @@ int main(int argc, char** argv) {
   sluice::bench::add_phdf5(contestants);
   sluice::bench::add_field_phdf5(contestants);
   sluice::bench::add_compress_phdf5(contestants);
+  sluice::bench::add_mfdn_phdf5(contestants);
 #endif
 #ifdef SLUICE_BENCH_NETCDF4
   sluice::bench::add_field_netcdf4(contestants);

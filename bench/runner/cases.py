@@ -12,6 +12,7 @@ value(metric, contestant, values, options)
 remarks(result, options)  lines under the table: goals met or not, what was unusual
 SHOWS_RATIOS              False where a table of every ratio would be too long; optional
 STRATEGIES                Sluice's, unless told; optional
+RANKS                     how many, unless told; optional
 plot(case, document, folder, stem, repository)
                           instead of report.plot; optional
 """

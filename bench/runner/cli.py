@@ -14,6 +14,7 @@ from . import (
     host,
     index,
     measure,
+    mfdn,
     read,
     report,
     step,
@@ -25,7 +26,7 @@ from .program import ProgramError
 
 CASES = {
     case.NAME: case
-    for case in (write, step, strategies, read, compress, index, durability, history)
+    for case in (write, step, strategies, read, compress, index, durability, history, mfdn)
 }
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 RESULTS = os.path.join(REPOSITORY, "build", "bench")  # also the build folder of ./dev bench
@@ -49,7 +50,9 @@ def _parser():
     for case in CASES.values():
         sub = cases.add_parser(case.NAME, help=case.HELP, description=case.HELP)
         case.add_arguments(sub)
-        sub.add_argument("--ranks", type=at_least(1), default=4, help="(%(default)s)")
+        sub.add_argument(
+            "--ranks", type=at_least(1), default=getattr(case, "RANKS", 4), help="(%(default)s)"
+        )
         sub.add_argument(
             "--rounds", type=at_least(1), default=case.ROUNDS, help="(%(default)s)"
         )

@@ -104,6 +104,24 @@ class Run(unittest.TestCase):
             self.assertGreaterEqual(min(growth), 2 * 4 * 512 * 8)
         self.assertEqual(len([r for r in document["remarks"] if "no growth" in r]), 2)
 
+    def test_mfdn(self):
+        program = os.path.join(os.environ["SLUICE_BUILD_DIR"], "bench", "bench_mfdn")
+        if not os.path.exists(program):
+            self.skipTest("no Fortran in this build")
+        document = self.measured(
+            "mfdn", "--mib", "1,2", "--pieces-mib", "1", "--rounds", "1", "--warm-up", "0"
+        )
+        rows = document["result"]["contestants"]
+        groups = {row["group"] for row in rows}
+        self.assertEqual(len(groups), 5)
+        for row in rows:
+            for found in row["metrics"]["cost"]:
+                self.assertAlmostEqual(found, 2 * row["metrics"]["time"][0])
+        remarks = "\n".join(document["remarks"])
+        self.assertRegex(remarks, r"goal: 1 MiB: cost of writing, .* \(<= 1\.1\)")
+        self.assertRegex(remarks, r"goal: 2 MiB: cost of writing, .* \(<= 0\.6\)")
+        self.assertRegex(remarks, r"goal: in pieces: .* \(>= 3\)")
+
     def test_table(self):
         done = self.run_bench("write", "--mib", "1", "--rounds", "1", "--only", PEERS)
         self.assertEqual(done.returncode, 0, done.stderr)
