@@ -192,6 +192,7 @@ SHOWN = {
     "write": (ROOT, "file per process + join", "phdf5 collective", "phdf5 independent", OURS),
     "read": (ROOT, "file per process", "phdf5 collective", "phdf5 independent", OURS),
 }
+COLOURS = ("tab:red", "tab:gray", "tab:olive", "tab:green", "tab:blue")
 
 
 def plot(case, document, folder, stem, repository):
@@ -203,7 +204,7 @@ def plot(case, document, folder, stem, repository):
     rows = document["result"]["contestants"]
     figure, axes = pyplot.subplots(1, 2, figsize=(11, 4.5), sharey=True)
     for axis, (what, names) in zip(axes, SHOWN.items()):
-        for name in names:
+        for name, colour in zip(names, COLOURS):
             found = sorted(
                 (row["parameters"]["mib"], row["summary"]["cost"])
                 for row in rows
@@ -212,9 +213,11 @@ def plot(case, document, folder, stem, repository):
             if not found:
                 continue
             sizes = [mib for mib, _ in found]
-            style = {"color": "tab:blue", "linewidth": 2.5} if name == OURS else {"linewidth": 1.2}
-            axis.plot(sizes, [s["median"] for _, s in found], marker="o", label=name, **style)
+            width = 2.5 if name in (ROOT, OURS) else 1.2
+            costs = [s["median"] for _, s in found]
+            axis.plot(sizes, costs, marker="o", label=name, color=colour, linewidth=width)
         axis.set_xscale("log", base=2)
+        axis.set_xticks(document["options"]["mib"], [str(m) for m in document["options"]["mib"]])
         axis.set_yscale("log")
         axis.set_xlabel("size of the wave functions (MiB)")
         axis.set_title(f"{what}: {document['options']['ranks']} diagonal ranks")

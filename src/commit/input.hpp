@@ -1,8 +1,7 @@
 // A file being read: any selection of any variable and step, on any number of ranks.
 //
 // Invariants: only rank 0 looks at the file's metadata; every rank reads its own bytes; what has
-// checksum records is checked before a call returns, partial reads too (where one fails, the
-// caller's memory may hold anything); reading changes nothing.
+// checksum records is checked before it is handed out, partial reads too; reading changes nothing.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 // Getting selections: checked where the file has checksums, through rank 0 where libhdf5 must
-// decode.
+// decode. Where a get fails, the caller's memory may hold anything.
 #include <algorithm>
 #include <limits>
 
