@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "storage/calls.hpp"
+
 namespace sluice::test {
 
 using storage::Call;
@@ -89,7 +91,7 @@ bool CrashDisks::enter(std::size_t index) {
     return false;
   }
   if (record.call == Call::sync_directory) {
-    sync_folder();
+    sync_folder(record.path);
     return false;
   }
   if (!is_name_change(record.call) && !is_data_change(record.call)) {
@@ -146,10 +148,11 @@ void change_names(std::map<std::string, std::uint64_t>& names, const Record& rec
 
 }  // namespace
 
-void CrashDisks::sync_folder() {
+void CrashDisks::sync_folder(const std::string& path) {
+  const std::string folder = storage::folder_of(path);
   std::erase_if(pending_, [&](const Op& op) {
     const Record& made = records_[op.record];
-    if (!is_name_change(made.call)) {
+    if (!is_name_change(made.call) || storage::folder_of(made.path) != folder) {
       return false;
     }
     change_names(names_, made, false);

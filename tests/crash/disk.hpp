@@ -3,7 +3,7 @@
 // The model: what is written to a file (bytes, growth, cuts, reserved space) is volatile until that
 // file is synced, and until then each call may have reached the disk or not, in any combination,
 // whole, in some of its 512-byte sectors, or as growth alone with garbage in it. A name made,
-// renamed or removed is volatile until the folder is synced; each such change may be there or not,
+// renamed or removed is volatile until its folder is synced; each such change may be there or not,
 // whatever became of the others; a rename may leave both names.
 //
 // Invariants: a disk is determined by the log, the place of the crash and the choice; choices above
@@ -68,7 +68,7 @@ class CrashDisks {
 
   bool enter(std::size_t record);
   void sync(const storage::Record& record);
-  void sync_folder();
+  void sync_folder(const std::string& path);
   bool visit_place(std::size_t place, bool has_new,
                    const std::function<bool(const CrashDisk&)>& visit);
   std::vector<Choice> choices(bool has_new);

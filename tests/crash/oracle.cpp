@@ -5,6 +5,7 @@
 #include "api/file_impl.hpp"
 #include "codec/checksum.hpp"
 #include "commit/input.hpp"
+#include "commit/parts_files.hpp"
 #include "commit/recovery.hpp"
 #include "commit/verify.hpp"
 #include "exec/local_transport.hpp"
@@ -127,7 +128,7 @@ class Examiner {
     if (std::count(paths.begin(), paths.end(), crash_path) == 0) {
       return;  // the reader says whether that is right
     }
-    const auto found = plain_snapshot(storage.contents(crash_path));
+    const auto found = plain_view(storage);
     if (!found) {
       ++findings_.counts.plain_refused;
       return;
@@ -149,7 +150,7 @@ class Examiner {
     Golden found;
     bool is_there = storage->exists(crash_path);
     if (is_there) {
-      found.plain = plain_snapshot(storage->contents(crash_path));
+      found.plain = plain_view(*storage);
       try {
         found.sluice = sluice_snapshot(storage, crash_path);
       } catch (const Error& e) {
@@ -195,7 +196,7 @@ class Examiner {
     }
     commit::Recovery recovery;
     try {
-      recovery = commit::recover(*outer, crash_path, false);
+      recovery = recover_all(outer);
     } catch (const Error& e) {
       throw Violation(std::string("recovery fails: ") + e.what());
     }
@@ -212,12 +213,29 @@ class Examiner {
     }
   }
 
+  /// As `sluice recover` does: the file, and the parts that it names.
+  static commit::Recovery recover_all(const std::shared_ptr<storage::Storage>& storage) {
+    commit::Recovery recovery = commit::recover(*storage, crash_path, false);
+    exec::run_local(1, 1, [&](exec::Transport& transport) {
+      const commit::Input in(transport, *storage, crash_path, {.checksum = false});
+      if (in.set() == nullptr) {
+        return;
+      }
+      for (const layout::Part& part : in.set()->parts) {
+        const std::string path = layout::part_path(crash_path, part.path);
+        recovery.changed += storage->exists(commit::journal_path(path)) ? 1 : 0;
+      }
+      commit::check_parts(transport, *storage, crash_path, *in.set(), true);
+    });
+    return recovery;
+  }
+
   void demand_recovered(const std::shared_ptr<storage::MemoryStorage>& storage,
                         const Golden& golden) {
     if (storage->exists(commit::journal_path(crash_path))) {
       throw Violation("recovery left its journal");
     }
-    const auto plain = plain_snapshot(storage->contents(crash_path));
+    const auto plain = plain_view(*storage);
     if (!plain) {
       throw Violation("plain libhdf5 refuses the recovered file");
     }
@@ -258,13 +276,16 @@ class Examiner {
     exec::run_local(2, 3, [&](exec::Transport& transport) {
       const std::unique_ptr<commit::Input> there =
           std::make_unique<commit::Input>(transport, *storage, crash_path, Options{});
-      File out(
-          detail::open_on(transport, storage, crash_path, Mode::append, {.strategy = "shared"}));
+      File out(detail::open_on(transport, storage, crash_path, Mode::append,
+                               {.strategy = there->set() != nullptr ? "auto" : "shared"}));
       std::vector<std::vector<double>> held;
       Step step = out.begin_step();
       for (const commit::InputVariable& known : there->variables()) {
         const model::Definition& d = known.definition;
         const Shape shape(d.shape.begin(), d.shape.end());
+        if (there->set() != nullptr && d.name == layout::time_name) {
+          continue;  // the index keeps it
+        }
         const Variable v = out.define<double>(d.name, shape, {.steps = d.stepped});
         if (d.stepped && transport.rank() == 1) {
           held.emplace_back(d.shape.volume(), 7.0);

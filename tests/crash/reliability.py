@@ -35,8 +35,8 @@ LIMITS = """## What this does not prove
 - The ranks of crash images and faults are virtual ones in one process, with the storage in
   memory. The kills are of real processes on a real file system of one node; the page cache
   outlives them. No test here cuts the power of several nodes.
-- Sets of parts (file-per-process, file-per-node) and npy are under kills, faults of their own
-  tests and full disks, not under crash images.
+- A plain reader of a set of which a part is refused sees fill values in its place: such disks count
+  as refused. npy is under faults of its own tests and full disks, not under crash images.
 - libhdf5 is the one that was built with. Damage inside a global heap, where libhdf5 keeps text
   attributes, has no checksum: text may change unnoticed, and libhdf5 1.10 may walk a damaged heap
   for ever. The times of steps and the rows of the log are not under a checksum either.

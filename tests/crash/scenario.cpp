@@ -1,10 +1,13 @@
 #include "crash/scenario.hpp"
 
+#include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
 
 #include "api/file_impl.hpp"
 #include "commit/journal.hpp"
 #include "exec/local_transport.hpp"
+#include "storage/scratch.hpp"
 #include "support/values.hpp"
 
 namespace sluice::test {
@@ -20,16 +23,37 @@ const std::vector<Row>& rows() {
   return all;
 }
 
-std::string Row::title() const { return (form == "stacked" ? format : form) + " " + strategy; }
+const std::vector<Row>& set_rows() {
+  static const std::vector<Row> all{{"file-per-process"},
+                                    {"file-per-node"},
+                                    {.strategy = "shared", .keep = 2},
+                                    {.strategy = "shared", .split_steps = 2}};
+  return all;
+}
+
+bool Row::is_set() const {
+  return strategy.starts_with("file-per-") || keep != 0 || split_steps != 0;
+}
+
+std::string Row::title() const {
+  if (is_set()) {
+    return "set " + strategy + (keep != 0 ? " keep" : split_steps != 0 ? " split" : "");
+  }
+  return (form == "stacked" ? format : form) + " " + strategy;
+}
 
 Options Row::options() const {
   Options options;
   options.strategy = strategy;
   options.format = format;
   options.form = form;
+  options.keep = keep;
+  options.split_steps = split_steps;
   if (strategy == "collective" || strategy == "forward") {
     options.writers = 2;
     options.tile_bytes = 4096;
+  } else if (strategy == "file-per-node") {
+    options.writers = 2;
   }
   return options;
 }
@@ -62,14 +86,44 @@ void Writer::promise_begins() {
 
 void Writer::expect(const std::string& name, std::uint64_t key, const Shape& shape,
                     std::uint64_t step) {
+  if (options_.keep != 0) {
+    return;  // the numbers of steps are others
+  }
   File in(detail::open_on(transport_, recording_.disk, crash_path, Mode::read, {}));
   expect_values<double>(in, name, key, shape, slab(shape, rank(), ranks()), step);
+}
+
+std::optional<Snapshot> plain_view(const storage::MemoryStorage& storage) {
+  std::vector<std::string> parts;
+  for (const std::string& path : storage.paths()) {
+    if (path.find(".parts/") != std::string::npos && path.ends_with(".h5")) {
+      parts.push_back(path);
+    }
+  }
+  if (parts.empty()) {
+    return plain_snapshot(storage.contents(crash_path));
+  }
+  // In memory where there is such a folder: thousands of files are made here.
+  static const storage::Scratch scratch(std::filesystem::exists("/dev/shm")
+                                            ? "/dev/shm"
+                                            : std::filesystem::temp_directory_path().string());
+  const std::string folder = scratch / "view";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder + "/" + crash_path + ".parts");
+  parts.push_back(crash_path);
+  for (const std::string& path : parts) {
+    const auto bytes = storage.contents(path);
+    std::ofstream(folder + "/" + path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()),
+               static_cast<std::streamsize>(bytes.size()));
+  }
+  return plain_set_snapshot(folder + "/" + crash_path);
 }
 
 Golden golden_of(const std::shared_ptr<storage::MemoryStorage>& storage) {
   Golden golden;
   if (storage->exists(crash_path)) {
-    golden.plain = plain_snapshot(storage->contents(crash_path));
+    golden.plain = plain_view(*storage);
     try {
       golden.sluice = sluice_snapshot(storage, crash_path);
     } catch (const Error& e) {
@@ -343,7 +397,8 @@ Recording record(const Scenario& scenario, const Row& row, std::uint64_t seed, c
     Writer writer(transport, wrap ? wrap(storage, rank) : storage, row, recording);
     scenario.body(writer);
   });
-  recording.durable = durable_places(recording);
+  // Only the index makes a step of a set visible, whatever became of the parts.
+  recording.durable = row.is_set() ? recording.acks : durable_places(recording);
   return recording;
 }
 

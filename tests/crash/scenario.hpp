@@ -22,11 +22,17 @@ struct Row {
   std::string strategy;
   std::string format = "hdf5";
   std::string form = "stacked";
+  std::uint64_t keep = 0;
+  std::uint64_t split_steps = 0;
 
   std::string title() const;
   Options options() const;
+  /// An index, and the data in parts.
+  bool is_set() const;
 };
 const std::vector<Row>& rows();
+/// Those whose files are sets of parts.
+const std::vector<Row>& set_rows();
 
 inline const std::string crash_path = "out.h5";
 
@@ -105,5 +111,8 @@ Recording record(const Scenario& scenario, const Row& row, std::uint64_t seed,
 
 /// What a storage holds now, each by its own reader.
 Golden golden_of(const std::shared_ptr<storage::MemoryStorage>& storage);
+/// What plain libhdf5 sees, the parts of a set beside the index too. Nothing where it refuses the
+/// file or any part of it: plain libhdf5 takes a part that it refuses for one that is missing.
+std::optional<Snapshot> plain_view(const storage::MemoryStorage& storage);
 
 }  // namespace sluice::test

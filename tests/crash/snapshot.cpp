@@ -1,6 +1,10 @@
+// As 1.10 has it, with whatever libhdf5 this is built.
+#define H5_USE_110_API
 #include "crash/snapshot.hpp"
 
+#include <filesystem>
 #include <hdf5.h>
+#include <set>
 #include <stdexcept>
 #include <vector>
 
@@ -182,6 +186,58 @@ std::string difference(const Snapshot& expected, const Snapshot& found) {
   return text.substr(0, 400);
 }
 
+namespace {
+
+Snapshot snapshot_of(hid_t file) {
+  Snapshot snapshot;
+  Visit visit{&snapshot, "", ""};
+  if (H5Ovisit(file, H5_INDEX_NAME, H5_ITER_INC, visit_object, &visit) < 0) {
+    require(!visit.problem.empty(), "listing");
+    throw std::runtime_error(visit.problem);
+  }
+  return snapshot;
+}
+
+herr_t visit_sources(hid_t root, const char* name, const H5O_info_t* info, void* data) {
+  if (info->type != H5O_TYPE_DATASET) {
+    return 0;
+  }
+  const Id dataset(H5Dopen2(root, name, H5P_DEFAULT), H5Dclose, name);
+  const Id list(H5Dget_create_plist(dataset.get()), H5Pclose, name);
+  std::size_t count = 0;
+  if (H5Pget_layout(list.get()) != H5D_VIRTUAL || H5Pget_virtual_count(list.get(), &count) < 0) {
+    return 0;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    char source[256] = {};
+    H5Pget_virtual_filename(list.get(), i, source, sizeof source);
+    static_cast<std::set<std::string>*>(data)->insert(source);
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::optional<Snapshot> plain_set_snapshot(const std::string& path) {
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  if (file < 0) {
+    return std::nullopt;
+  }
+  const Id closed(file, H5Fclose, "opening");
+  std::set<std::string> sources;
+  require(H5Ovisit(file, H5_INDEX_NAME, H5_ITER_INC, visit_sources, &sources) >= 0, "the sources");
+  for (const std::string& source : sources) {
+    const std::string part = std::filesystem::path(path).parent_path() / source;
+    const hid_t opened = H5Fopen(part.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+    if (opened < 0) {
+      return std::nullopt;
+    }
+    H5Fclose(opened);
+  }
+  return snapshot_of(file);
+}
+
 std::optional<Snapshot> plain_snapshot(std::span<const std::byte> bytes) {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   const Id access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "the access list");
@@ -197,13 +253,7 @@ std::optional<Snapshot> plain_snapshot(std::span<const std::byte> bytes) {
     return std::nullopt;
   }
   const Id closed(file, H5Fclose, "opening");
-  Snapshot snapshot;
-  Visit visit{&snapshot, "", ""};
-  if (H5Ovisit(file, H5_INDEX_NAME, H5_ITER_INC, visit_object, &visit) < 0) {
-    require(!visit.problem.empty(), "listing");
-    throw std::runtime_error(visit.problem);
-  }
-  return snapshot;
+  return snapshot_of(file);
 }
 
 Snapshot sluice_snapshot(const std::shared_ptr<storage::Storage>& storage,

@@ -28,6 +28,10 @@ std::string difference(const Snapshot& expected, const Snapshot& found);
 /// that it opened, is an exception: a plain reader would have met it in the middle.
 std::optional<Snapshot> plain_snapshot(std::span<const std::byte> bytes);
 
+/// The same of an index in a real folder, with its parts. Nothing where libhdf5 refuses the file or
+/// one of the parts that it names.
+std::optional<Snapshot> plain_set_snapshot(const std::string& path);
+
 /// By commit::Input on one rank, checksums checked. Throws what the reader throws.
 Snapshot sluice_snapshot(const std::shared_ptr<storage::Storage>& storage, const std::string& path);
 
