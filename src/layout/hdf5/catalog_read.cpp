@@ -29,6 +29,18 @@ Dims extents_of(hid_t dataset, const std::string& name) {
   return dims;
 }
 
+/// Negative where it fails, as libhdf5 has it.
+herr_t read_chunk(hid_t dataset, const hsize_t* at, void* buffer, std::uint64_t bytes) {
+  std::uint32_t mask = 0;
+#if H5_VERSION_GE(2, 0, 0)
+  std::size_t size = bytes;
+  return H5Dread_chunk2(dataset, H5P_DEFAULT, at, &mask, buffer, &size);
+#else
+  static_cast<void>(bytes);
+  return H5Dread_chunk(dataset, H5P_DEFAULT, at, &mask, buffer);
+#endif
+}
+
 }  // namespace
 
 Placement Catalog::locate(std::uint32_t variable, std::uint64_t step, const Box& region) {
@@ -75,8 +87,7 @@ Placement Catalog::locate_chunks(std::uint32_t variable, std::uint64_t step, con
     std::array<hsize_t, model::max_rank> at{step};
     const Dims start = shape_only.tile_box(piece.tile_index).start;
     std::copy(start.begin(), start.end(), at.begin() + lead);
-    std::uint32_t mask = 0;
-    if (H5Dread_chunk(found, H5P_DEFAULT, at.data(), &mask, placeholder) < 0) {
+    if (read_chunk(found, at.data(), placeholder, chunk_bytes) < 0) {
       const std::string why = state_.failure.empty() ? last_error() : state_.failure;
       if (why.find("chunk address") == std::string::npos &&
           why.find("storage is not initialized") == std::string::npos) {
