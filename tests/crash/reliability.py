@@ -23,7 +23,8 @@ PARTS = {
     "T17": ("Planted bugs", r"^T17 \d+ of \d+ caught$"),
 }
 ROW = re.compile(
-    r"^T1 (set file-per-\w+|set shared \w+|\S+) .*? (\d+) disks .*? (\d+) second crashes .*?(\d+) violations", re.MULTILINE)
+    r"^T1 (set file-per-\w+|set shared \w+|\S+) .*? (\d+) disks .*? (\d+) second crashes "
+    r".*?(\d+) violations", re.MULTILINE)
 KILLS = re.compile(
     r"^T2 \S+ \S+ seed \d+: (\d+) kills .*?, (\d+) steps acknowledged, (\d+) lost, "
     r".*? (\d+) replayed, slowest recovery ([\d.]+) s$", re.MULTILINE)
