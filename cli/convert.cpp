@@ -8,9 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "commit/output.hpp"
 #include "convert_records.hpp"
-#include "dialect/voxfe/model.hpp"
+#include "convert_voxfe.hpp"
 #include "help.hpp"
 #include "progress.hpp"
 #include "sluice/error.hpp"
@@ -30,8 +29,14 @@ struct ConvertVerb {
   bool is_compress_given = false;
   std::string format = "auto";
   std::string grid;
+  bool records = false;
+  std::uint64_t budget_mib = 256;
   bool json = false;
 };
+
+bool is_text_name(const std::string& path) {
+  return path.ends_with(".txt") || path.ends_with(".model");
+}
 
 /// "148,148,48" as voxels in x, y, z; zeros where nothing is said.
 dialect::voxfe::Grid grid_of(const std::string& text) {
@@ -49,37 +54,21 @@ dialect::voxfe::Grid grid_of(const std::string& text) {
   return grid;
 }
 
-/// A VOX-FE model as the variable `material` (z, y, x).
-commit::Converted convert_voxels(const Context& context, const ConvertVerb& verb,
-                                 const Options& options) {
-  const auto planes =
-      dialect::voxfe::read_model(context.transport, context.storage, verb.file, grid_of(verb.grid));
-  Options own = options;
-  own.compress = verb.compress;
-  const auto output = commit::open_output(context.transport, context.storage, verb.to,
-                                          commit::Opening::create, own);
-  model::Definition d;
-  d.name = "material";
-  d.type = type_of<std::uint8_t>();
-  d.shape = {planes.grid[2], planes.grid[1], planes.grid[0]};
-  d.dimensions = {"z", "y", "x"};
-  d.compress = verb.compress;
-  const std::uint32_t variable = output->define(d);
-  output->set_attribute({"material", "long_name", std::string("material of a voxel, 0: none")});
-  output->set_attribute({"", "voxels", static_cast<std::int64_t>(planes.voxels)});
-  if (!planes.voxel_size.empty()) {
-    output->set_attribute({"", "voxel_size", planes.voxel_size});
+/// VOX-FE's texts, in both directions; nothing where the file is none of them.
+std::optional<commit::Converted> convert_voxfe(const Context& context, const ConvertVerb& verb,
+                                               const Options& options) {
+  VoxfeWish wish{verb.file, verb.to, verb.compress, grid_of(verb.grid), verb.records, options};
+  if (verb.format == "text" || (verb.format == "auto" && is_text_name(verb.to))) {
+    return voxfe_to_text(context, wish);
   }
-  if (planes.count != 0) {
-    const model::Dims count{planes.count, planes.grid[1], planes.grid[0]};
-    const auto* bytes = reinterpret_cast<const std::byte*>(planes.materials.data());
-    output->put({variable,
-                 {{planes.first, 0, 0}, count},
-                 {bytes, d.type, count, model::Dims::filled(3, 0)},
-                 false});
+  const VoxfeText kind = voxfe_text_of(context.storage, verb.file);
+  if (kind == VoxfeText::none) {
+    return std::nullopt;
   }
-  output->close();
-  return {1, 0, d.bytes_per_step()};
+  if (!verb.is_compress_given) {
+    wish.compress = "deflate:6";
+  }
+  return voxfe_to_file(context, kind, wish);
 }
 
 /// Wave functions of MFDn: without sizes of files, for one side is a folder.
@@ -110,12 +99,13 @@ int convert(const Context& context, const ConvertVerb& verb) {
   Options options;
   options.strategy = "shared";  // who has read it writes it
   options.format = verb.format;
-  const bool has_voxels = verb.file.ends_with(".model");
+  options.budget_bytes = verb.budget_mib << 20;
   commit::Converted done;
   {
     Progress progress("convert " + verb.file, context.is_root());
-    done = has_voxels
-               ? convert_voxels(context, verb, options)
+    const auto voxels = convert_voxfe(context, verb, options);
+    done = voxels
+               ? *voxels
                : commit::convert(
                      context.transport, context.storage, verb.file, verb.to,
                      verb.is_compress_given ? std::optional(verb.compress) : std::nullopt, options,
@@ -153,11 +143,13 @@ void add_convert(CLI::App& app, Run& run) {
       add_verb(app, "convert", "write a file anew: compressed, or in another format",
                "Writes all variables, attributes, times and fill values of FILE into the new file\n"
                "TO, every checksum checked on the way. Without --compress each variable stays as\n"
-               "it is. FILE may be any that sluice reads; one that ends in .model is a VOX-FE\n"
-               "model (text), which becomes a grid of bytes, `material` (z, y, x). A folder of\n"
-               "MFDn's files mfdn_smwf001, ... (a Fortran record a state) becomes its tree of\n"
-               "vectors, and --format mfdn makes such a folder of it again.\n"
-               "Memory: a step, shared out among the processes.\n"
+               "it is. FILE may be any that sluice reads, or a text of VOX-FE: a model becomes a\n"
+               "grid of bytes, `material` (z, y, x), displacements `displacement` (node, 3),\n"
+               "both with a description for ParaView, TO.xdmf. A TO that ends in .txt or .model\n"
+               "is such a text, made of such a file. txt2hdf5 and hdf52txt are short for these.\n"
+               "A folder of MFDn's files mfdn_smwf001, ... (a Fortran record a state) becomes its\n"
+               "tree of vectors, and --format mfdn makes such a folder of it again.\n"
+               "Memory: a step, shared out among the processes; of texts the budget.\n"
                "Exit code: 0 done, 1 FILE is damaged, 2 bad input, 3 changed outside Sluice.\n",
                R"help(
 Examples:
@@ -165,6 +157,7 @@ Examples:
   mpirun -n 8 sluice convert spins.h5 spins.nc --compress zstd:3
   sluice convert small.h5 plain.h5 --compress none
   sluice convert bone.model bone.nc --compress deflate:9
+  sluice convert bone.nc bone.model
   sluice convert run7/ states.h5                          mfdn_smwf001, ...
   sluice convert states.h5 again/ --format mfdn)help");
   command->add_option("FILE", verb->file, "what to convert")->required();
@@ -172,8 +165,10 @@ Examples:
   command->add_option("--compress", verb->compress,
                       "none, deflate:1 to deflate:12, zstd:1 to zstd:19; with +noshuffle");
   command->add_option("--format", verb->format,
-                      "hdf5, netcdf4, npy, mfdn, or auto: by TO's ending");
+                      "hdf5, netcdf4, npy, zarr, text, mfdn, or auto: by TO's ending");
   command->add_option("--grid", verb->grid, "X,Y,Z of a VOX-FE model; else as large as needed");
+  command->add_flag("--records", verb->records, "a VOX-FE model's voxels as records too");
+  command->add_option("--budget-mib", verb->budget_mib, "staging memory of a process (256)");
   command->add_flag("--json", verb->json, "for programs");
   command->callback([&run, verb, command] {
     verb->is_compress_given = command->count("--compress") != 0;

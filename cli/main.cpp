@@ -52,6 +52,19 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
   return text + " (see: sluice" + verb + " --help)";
 }
 
+/// Called by the name of a converter, the command is `sluice convert`.
+std::vector<std::string> words_of(int argc, char** argv) {
+  std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  const std::string called = argc == 0 ? "" : argv[0];
+  const std::string name = called.substr(called.rfind('/') + 1);
+  if (name == "hdf52txt") {
+    words.insert(words.begin(), {"convert", "--format", "text"});
+  } else if (name == "txt2hdf5") {
+    words.insert(words.begin(), "convert");
+  }
+  return words;
+}
+
 int run_command(int argc, char** argv, const Context& context) {
   CLI::App app(about, "sluice");
   app.formatter(make_formatter());
@@ -71,7 +84,9 @@ int run_command(int argc, char** argv, const Context& context) {
   app.require_subcommand(0, 1);
   app.allow_extras();  // said below, in better words
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> words = words_of(argc, argv);
+    std::reverse(words.begin(), words.end());  // as CLI11 wants them
+    app.parse(std::move(words));
   } catch (const CLI::Success& asked) {
     return context.is_root() ? app.exit(asked) : fine;
   } catch (const CLI::ParseError& error) {

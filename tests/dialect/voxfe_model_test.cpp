@@ -26,10 +26,10 @@ Whole read(const std::string& text, int ranks, Grid grid = {}) {
   std::map<std::uint64_t, std::vector<std::uint8_t>> planes;
   Whole whole;
   exec::run_local(ranks, 1, [&](exec::Transport& transport) {
-    const Planes mine = read_model(transport, *memory, "a.model", grid);
-    EXPECT_EQ(mine.materials.size(), mine.count * mine.grid[0] * mine.grid[1]);
-    planes[mine.first].insert(planes[mine.first].end(), mine.materials.begin(),
-                              mine.materials.end());
+    Planes mine = Model(transport, *memory, "a.model", grid).read_planes({});
+    const auto cells = mine.materials();
+    EXPECT_EQ(cells.size(), mine.count * mine.grid[0] * mine.grid[1]);
+    planes[mine.first].insert(planes[mine.first].end(), cells.begin(), cells.end());
     whole.grid = mine.grid;
     whole.voxels = mine.voxels;
     whole.voxel_size = mine.voxel_size;
@@ -90,13 +90,13 @@ TEST(VoxfeModel, WhatIsWrongIsNamed) {
   EXPECT_NE(refusal("", Code::format).find("VOX-FE"), std::string::npos);
   EXPECT_NE(refusal("\n99999999\n1 1 1 1 1\n", Code::format).find("99999999 voxels"),
             std::string::npos);
-  EXPECT_NE(refusal("\n2\n1 1 1 1 1\n2 1 x 1 1\n", Code::format).find("byte 13"),
+  EXPECT_NE(refusal("\n2\n1 1 1 1 1\n2 1 x 1 1\n", Code::format).find("a.model:4:"),
             std::string::npos);
   EXPECT_NE(refusal("\n1\n1 1 1 1 1\n2 1 2 1 1\n", Code::format).find("has 2"), std::string::npos);
   EXPECT_NE(refusal("\n1\n1 300 1 1 1\n", Code::format).find("material 300"), std::string::npos);
   EXPECT_NE(refusal("\n1\n1 1 0 1 1\n", Code::format).find("coordinate"), std::string::npos);
   EXPECT_NE(refusal("\n2\n1 1 1 1 1\n2 2 1 1 1\n", Code::overlap).find("1 1 1"), std::string::npos);
-  EXPECT_NE(refusal("\n1\n1 1 5 1 1\n", Code::out_of_bounds, {4, 4, 4}).find("x 5"),
+  EXPECT_NE(refusal("\n1\n1 1 5 1 1\n", Code::format, {4, 4, 4}).find("a.model:3: the voxel's x 5"),
             std::string::npos);
 }
 

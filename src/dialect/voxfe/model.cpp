@@ -4,8 +4,8 @@
 #include <charconv>
 #include <cstring>
 #include <exception>
-#include <functional>
-#include <string_view>
+#include <limits>
+#include <tuple>
 
 #include "exec/agree.hpp"
 #include "model/bytes.hpp"
@@ -15,9 +15,6 @@ namespace sluice::dialect::voxfe {
 
 namespace {
 
-constexpr std::uint64_t piece_bytes = 4 << 20;
-/// A longer line is none of a model's.
-constexpr std::uint64_t longest_line = 4096;
 constexpr std::uint64_t largest_extent = 1 << 20;
 
 struct Voxel {
@@ -27,26 +24,8 @@ struct Voxel {
   std::uint32_t material = 0;
 };
 
-struct Head {
-  std::uint64_t count = 0;
-  std::uint64_t bytes = 0;  ///< of the head
-  std::uint64_t size = 0;   ///< of the file
-  std::string voxel_size;
-};
-
-[[noreturn]] void refuse(const std::string& path, std::uint64_t at, const std::string& why) {
-  throw Error(Code::format, path + ": byte " + std::to_string(at) + ": " + why);
-}
-
-std::string_view without_blanks(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r");
-  return first == std::string_view::npos
-             ? std::string_view()
-             : text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
-
 /// Whole numbers of a line; false where there is anything else or another number of them.
-bool parse(std::string_view line, std::span<std::uint64_t> numbers) {
+bool parse_whole(std::string_view line, std::span<std::uint64_t> numbers) {
   const char* at = line.data();
   const char* const end = at + line.size();
   for (std::uint64_t& number : numbers) {
@@ -62,193 +41,241 @@ bool parse(std::string_view line, std::span<std::uint64_t> numbers) {
   return without_blanks({at, static_cast<std::size_t>(end - at)}).empty();
 }
 
-Head read_head(storage::File& file) {
-  std::string text(2 * longest_line, '\0');
-  text.resize(file.read(0, std::as_writable_bytes(std::span(text))));
-  const std::size_t first = text.find('\n');
-  const std::size_t second = first == std::string::npos ? first : text.find('\n', first + 1);
-  Head head;
-  const bool is_whole = second != std::string::npos;
-  if (!is_whole ||
-      !parse(std::string_view(text).substr(first + 1, second - first - 1), {&head.count, 1})) {
-    refuse(file.path(), 0,
-           "no VOX-FE model: it begins with a blank line, or the size of a voxel, and a line with "
-           "the number of voxels");
-  }
-  head.voxel_size = without_blanks(std::string_view(text).substr(0, first));
-  head.bytes = second + 1;
-  head.size = file.size();
-  // "1 1 1 1 1" and the end of the line: ten bytes, the last end of line may miss.
-  if (head.count > (head.size - head.bytes + 1) / 10) {
-    refuse(file.path(), first + 1,
-           std::to_string(head.count) + " voxels in a file of " + std::to_string(head.size) +
-               " bytes");
-  }
-  return head;
-}
+}  // namespace
 
-/// Calls visit(line, place) for each line that begins in [begin, end).
-void for_each_line(storage::File& file, std::uint64_t begin, std::uint64_t end, std::uint64_t head,
-                   const std::function<void(std::string_view, std::uint64_t)>& visit) {
-  // From one byte before, so that a line which begins at `begin` is told from one that goes on.
-  std::uint64_t at = begin > head ? begin - 1 : begin;
-  bool skips = begin > head;
-  std::string text;
-  while (at < end) {
-    const std::uint64_t wanted = std::min(piece_bytes, end - at) + longest_line;
-    text.resize(wanted);
-    text.resize(file.read(at, std::as_writable_bytes(std::span(text))));
-    const bool is_last = text.size() < wanted;
-    std::size_t from = 0;
-    if (skips) {
-      const std::size_t stop = text.find('\n');
-      if (stop == std::string::npos) {
-        return;
-      }
-      from = stop + 1;
-      skips = false;
-    }
-    const std::size_t before = from;
-    while (from < text.size() && at + from < end) {
-      std::size_t stop = text.find('\n', from);
-      if (stop == std::string::npos) {
-        if (!is_last) {
-          break;
-        }
-        stop = text.size();
-      }
-      visit(std::string_view(text).substr(from, stop - from), at + from);
-      from = stop + 1;
-    }
-    if (from == before && from < text.size() && at + from < end) {
-      refuse(file.path(), at + from, "a line of more than " + std::to_string(longest_line));
-    }
-    if (is_last || from == 0) {
-      return;
-    }
-    at += from;
-  }
-}
+/// What a rank's own lines are.
+struct Model::Scan {
+  std::array<std::int64_t, 3> largest{};
+  std::int64_t rows = 0;
+  // For the order of all: the cell's number is x + y NX + …, with the largest extents for N.
+  std::int64_t first_element = 0;
+  std::int64_t last_element = 0;
+  std::array<std::uint32_t, 3> first_at{};
+  std::array<std::uint32_t, 3> last_at{};
+  bool in_order = true;
+};
 
-std::vector<Voxel> read_own(exec::Transport& transport, storage::File& file, const Head& head) {
-  const auto rank = static_cast<std::uint64_t>(transport.rank());
-  const auto ranks = static_cast<std::uint64_t>(transport.size());
-  const std::uint64_t body = head.size - head.bytes;
-  std::vector<Voxel> voxels;
-  voxels.reserve(head.count / ranks + 1);
-  for_each_line(file, head.bytes + body * rank / ranks, head.bytes + body * (rank + 1) / ranks,
-                head.bytes, [&](std::string_view line, std::uint64_t place) {
-                  std::array<std::uint64_t, 5> row{};
-                  if (without_blanks(line).empty()) {
-                    return;
-                  }
-                  if (!parse(line, row)) {
-                    refuse(file.path(), place, "no `element material x y z`");
-                  }
-                  if (row[1] < 1 || row[1] > 255) {
-                    refuse(file.path(), place,
-                           "material " + std::to_string(row[1]) + " is not within 1 to 255");
-                  }
-                  for (int i = 2; i < 5; ++i) {
-                    if (row[static_cast<std::size_t>(i)] < 1 ||
-                        row[static_cast<std::size_t>(i)] > largest_extent) {
-                      refuse(file.path(), place, "a coordinate is not within 1 to 1048576");
-                    }
-                  }
-                  voxels.push_back({static_cast<std::uint32_t>(row[2] - 1),
-                                    static_cast<std::uint32_t>(row[3] - 1),
-                                    static_cast<std::uint32_t>(row[4] - 1),
-                                    static_cast<std::uint32_t>(row[1])});
-                });
-  return voxels;
-}
+namespace {
 
-/// The size of the grid and the number of voxels, of all ranks.
-void settle(exec::Transport& transport, const std::string& path, const std::vector<Voxel>& voxels,
-            const Head& head, Grid& grid) {
-  std::int64_t largest[3] = {0, 0, 0};
-  for (const Voxel& v : voxels) {
-    largest[0] = std::max<std::int64_t>(largest[0], v.x + std::int64_t{1});
-    largest[1] = std::max<std::int64_t>(largest[1], v.y + std::int64_t{1});
-    largest[2] = std::max<std::int64_t>(largest[2], v.z + std::int64_t{1});
-  }
-  transport.allreduce(largest, exec::Op::max);
-  auto count = static_cast<std::int64_t>(voxels.size());
-  transport.allreduce({&count, 1}, exec::Op::sum);
-  if (static_cast<std::uint64_t>(count) != head.count) {
-    throw Error(Code::format, path + ": says that it has " + std::to_string(head.count) +
-                                  " voxels, and has " + std::to_string(count));
-  }
-  for (std::size_t i = 0; i < 3; ++i) {
-    const auto needed = static_cast<std::uint64_t>(largest[i]);
-    if (grid[i] != 0 && needed > grid[i]) {
-      throw Error(Code::out_of_bounds,
-                  path + ": has a voxel at " + std::string(1, static_cast<char>('x' + i)) + " " +
-                      std::to_string(needed) + ", outside the grid of " + std::to_string(grid[i]));
-    }
-    grid[i] = std::max(grid[i], needed);
-  }
+/// Does voxel b come after voxel a, by z, y, x?
+bool ascends(const std::array<std::uint32_t, 3>& a, const std::array<std::uint32_t, 3>& b) {
+  return std::tie(a[2], a[1], a[0]) < std::tie(b[2], b[1], b[0]);
 }
 
 }  // namespace
 
-Planes read_model(exec::Transport& transport, storage::Storage& storage, const std::string& path,
-                  Grid grid) {
-  std::unique_ptr<storage::File> file;
-  std::vector<Voxel> voxels;
-  Head head;
+Model::Model(exec::Transport& transport, storage::Storage& storage, const std::string& path,
+             Grid grid)
+    : transport_(transport), path_(path), grid_(grid) {
+  Scan scan;
   std::exception_ptr failure;
   try {
-    file = storage.open(path, storage::Access::read);
-    head = read_head(*file);
-    voxels = read_own(transport, *file, head);
+    open(storage);
+    scan = scan_own(grid);
   } catch (...) {
     failure = std::current_exception();
   }
-  exec::agree(transport, failure);
-  settle(transport, path, voxels, head, grid);
+  exec::agree(transport_, failure);
+  settle(scan);
+}
 
-  const auto ranks = static_cast<std::uint64_t>(transport.size());
-  const auto first_of = [&](std::uint64_t rank) { return grid[2] * rank / ranks; };
-  std::vector<std::vector<Voxel>> leaving(ranks);
-  for (const Voxel& v : voxels) {
-    std::uint64_t rank = std::min(ranks - 1, v.z * ranks / grid[2]);
-    while (v.z < first_of(rank)) --rank;
-    while (v.z >= first_of(rank + 1)) ++rank;
-    leaving[rank].push_back(v);
+void Model::open(storage::Storage& storage) {
+  file_ = storage.open(path_, storage::Access::read);
+  std::string text(2 * longest_line, '\0');
+  text.resize(file_->read(0, std::as_writable_bytes(std::span(text))));
+  const std::size_t first = text.find('\n');
+  const std::size_t second = first == std::string::npos ? first : text.find('\n', first + 1);
+  const bool is_whole = second != std::string::npos;
+  if (!is_whole ||
+      !parse_whole(std::string_view(text).substr(first + 1, second - first - 1), {&voxels_, 1})) {
+    throw Error(Code::format,
+                path_ +
+                    ":2: no VOX-FE model: it begins with a blank line, or the size of a voxel, "
+                    "and a line with the number of voxels");
   }
-  voxels = {};
-  std::vector<exec::Parcel> parcels;
-  for (std::uint64_t rank = 0; rank < ranks; ++rank) {
-    if (!leaving[rank].empty()) {
-      model::ByteWriter out;
-      out.put(leaving[rank]);
-      leaving[rank] = {};
-      parcels.push_back({static_cast<int>(rank), out.take()});
+  voxel_size_ = without_blanks(std::string_view(text).substr(0, first));
+  const std::uint64_t size = file_->size();
+  // "1 1 1 1 1" and the end of the line: ten bytes, the last end of line may miss.
+  if (voxels_ > (size - (second + 1) + 1) / 10) {
+    throw Error(Code::format, path_ + ":2: " + std::to_string(voxels_) + " voxels in a file of " +
+                                  std::to_string(size) + " bytes");
+  }
+  range_ = part_of_rank(second + 1, size, transport_.rank(), transport_.size());
+}
+
+ModelRow Model::parse(std::string_view line, std::uint64_t place) {
+  std::array<std::uint64_t, 5> row{};
+  if (!parse_whole(line, row)) {
+    refuse(*file_, place, "no `element material x y z`");
+  }
+  if (row[0] > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+    refuse(*file_, place, "the element's number is too large");
+  }
+  if (row[1] < 1 || row[1] > 255) {
+    refuse(*file_, place, "material " + std::to_string(row[1]) + " is not within 1 to 255");
+  }
+  ModelRow result{row[0], static_cast<std::uint8_t>(row[1]), {}};
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (row[2 + i] < 1 || row[2 + i] > largest_extent) {
+      refuse(*file_, place, "a coordinate is not within 1 to 1048576");
+    }
+    result.at[i] = static_cast<std::uint32_t>(row[2 + i]);
+  }
+  return result;
+}
+
+Model::Scan Model::scan_own(const Grid& limits) {
+  Scan scan;
+  Pieces pieces(*file_, range_);
+  while (pieces.next()) {
+    pieces.each_line([&](std::string_view line, std::uint64_t place) {
+      const ModelRow row = parse(line, place);
+      for (std::size_t i = 0; i < 3; ++i) {
+        if (limits[i] != 0 && row.at[i] > limits[i]) {
+          refuse(*file_, place,
+                 "the voxel's " + std::string(1, static_cast<char>('x' + i)) + " " +
+                     std::to_string(row.at[i]) + " is outside the grid of " +
+                     std::to_string(limits[i]));
+        }
+        scan.largest[i] = std::max<std::int64_t>(scan.largest[i], row.at[i]);
+      }
+      const auto element = static_cast<std::int64_t>(row.element);
+      if (scan.rows == 0) {
+        scan.first_element = element;
+        scan.first_at = row.at;
+      } else {
+        scan.in_order =
+            scan.in_order && element == scan.last_element + 1 && ascends(scan.last_at, row.at);
+      }
+      scan.last_element = element;
+      scan.last_at = row.at;
+      ++scan.rows;
+    });
+  }
+  return scan;
+}
+
+void Model::settle(const Scan& scan) {
+  std::array<std::int64_t, 3> largest = scan.largest;
+  transport_.allreduce(largest, exec::Op::max);
+  for (std::size_t i = 0; i < 3; ++i) {
+    grid_[i] = std::max(grid_[i], static_cast<std::uint64_t>(largest[i]));
+  }
+  std::int64_t all = scan.rows;
+  transport_.allreduce({&all, 1}, exec::Op::sum);
+  if (static_cast<std::uint64_t>(all) != voxels_) {
+    throw Error(Code::format, path_ + ":2: says that it has " + std::to_string(voxels_) +
+                                  " voxels, and has " + std::to_string(all));
+  }
+  rows_ = static_cast<std::uint64_t>(scan.rows);
+  first_row_ = static_cast<std::uint64_t>(transport_.exclusive_sum(scan.rows));
+  const auto everybody = transport_.allgather(std::as_bytes(std::span(&scan, 1)));
+  in_order_ = true;
+  std::int64_t last_element = 0;
+  std::array<std::uint32_t, 3> last_at{};
+  for (const auto& bytes : everybody) {
+    Scan other;
+    std::memcpy(&other, bytes.data(), sizeof other);
+    if (other.rows != 0) {
+      in_order_ = in_order_ && other.in_order && other.first_element == last_element + 1 &&
+                  ascends(last_at, other.first_at);
+      last_element = other.last_element;
+      last_at = other.last_at;
     }
   }
-  Planes planes{grid, head.count, first_of(static_cast<std::uint64_t>(transport.rank())),
-                0,    {},         head.voxel_size};
-  planes.count = first_of(static_cast<std::uint64_t>(transport.rank()) + 1) - planes.first;
-  const auto arrived = transport.exchange(std::move(parcels));
+}
+
+Planes Model::read_planes(const SpillPlace& place) {
+  const auto ranks = static_cast<std::uint64_t>(transport_.size());
+  const auto rank = static_cast<std::uint64_t>(transport_.rank());
+  const auto first_of = [&](std::uint64_t r) { return grid_[2] * r / ranks; };
+  Planes planes{grid_, voxels_,    first_of(rank), first_of(rank + 1) - first_of(rank),
+                {},    voxel_size_};
+  std::exception_ptr failure;
   try {
-    planes.materials.resize(planes.count * grid[1] * grid[0]);
-    for (const exec::Parcel& parcel : arrived) {
+    planes.cells =
+        storage::Spill(planes.count * grid_[1] * grid_[0], place.limit_bytes, place.folder);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  exec::agree(transport_, failure);
+  auto rounds = static_cast<std::int64_t>(range_.pieces());
+  transport_.allreduce({&rounds, 1}, exec::Op::max);
+  Pieces pieces(*file_, range_);
+  const auto cells = planes.materials();
+  for (std::int64_t round = 0; round < rounds; ++round) {
+    std::vector<std::vector<Voxel>> leaving(ranks);
+    try {
+      pieces.next();
+      pieces.each_line([&](std::string_view line, std::uint64_t at) {
+        const ModelRow row = parse(line, at);
+        const std::uint64_t z = row.at[2] - 1;
+        std::uint64_t owner = std::min(ranks - 1, z * ranks / grid_[2]);
+        while (z < first_of(owner)) --owner;
+        while (z >= first_of(owner + 1)) ++owner;
+        leaving[owner].push_back({row.at[0] - 1, row.at[1] - 1, row.at[2] - 1, row.material});
+      });
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    std::vector<exec::Parcel> parcels;
+    for (std::uint64_t r = 0; r < ranks; ++r) {
+      if (!leaving[r].empty()) {
+        model::ByteWriter out;
+        out.put(leaving[r]);
+        leaving[r] = {};
+        parcels.push_back({static_cast<int>(r), out.take()});
+      }
+    }
+    for (const exec::Parcel& parcel : transport_.exchange(std::move(parcels))) {
       for (const Voxel& v : model::ByteReader(parcel.bytes).get_vector<Voxel>()) {
-        std::uint8_t& cell =
-            planes.materials[((v.z - planes.first) * grid[1] + v.y) * grid[0] + v.x];
-        if (cell != 0) {
-          throw Error(Code::overlap, path + ": two voxels at " + std::to_string(v.x + 1) + " " +
-                                         std::to_string(v.y + 1) + " " + std::to_string(v.z + 1));
+        std::uint8_t& cell = cells[((v.z - planes.first) * grid_[1] + v.y) * grid_[0] + v.x];
+        if (cell != 0 && !failure) {
+          failure = std::make_exception_ptr(
+              Error(Code::overlap, path_ + ": two voxels at " + std::to_string(v.x + 1) + " " +
+                                       std::to_string(v.y + 1) + " " + std::to_string(v.z + 1)));
         }
         cell = static_cast<std::uint8_t>(v.material);
       }
     }
-  } catch (...) {
-    failure = std::current_exception();
   }
-  exec::agree(transport, failure);
+  exec::agree(transport_, failure);
+  planes.cells.let_go();
   return planes;
+}
+
+void Model::read_columns(const ModelColumns& columns) {
+  Pieces pieces(*file_, range_);
+  std::size_t at = 0;
+  while (pieces.next()) {
+    pieces.each_line([&](std::string_view line, std::uint64_t place) {
+      const ModelRow row = parse(line, place);
+      if (at == rows_) {
+        throw Error(Code::changed_outside, path_ + ": has more lines than a moment ago");
+      }
+      columns.element[at] = static_cast<std::int64_t>(row.element);
+      columns.material[at] = row.material;
+      for (std::size_t i = 0; i < 3; ++i) {
+        columns.at[i][at] = static_cast<std::int32_t>(row.at[i]);
+      }
+      ++at;
+    });
+  }
+}
+
+void append_row(std::string& text, const ModelRow& row) {
+  char buffer[128];
+  char* at = buffer;
+  const auto put = [&](std::uint64_t value, char after) {
+    at = std::to_chars(at, at + 20, value).ptr;  // as long as any such number
+    *at++ = after;
+  };
+  put(row.element, ' ');
+  put(row.material, ' ');
+  put(row.at[0], ' ');
+  put(row.at[1], ' ');
+  put(row.at[2], '\n');
+  text.append(buffer, at);
 }
 
 }  // namespace sluice::dialect::voxfe

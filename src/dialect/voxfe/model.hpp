@@ -3,17 +3,22 @@
 // The text: a line that is blank or holds the size of a voxel, a line with the number of voxels,
 // and a line `element material x y z` for each, coordinates counted from 1, usually by ascending z.
 //
-// Invariants: every rank reads and parses its own range of bytes, in pieces of a bounded size; what
-// the text says of itself (count, coordinates, materials) is checked, and errors name the line's
-// place in the file; ranks hold whole planes, in order.
+// Invariants: every rank reads and parses its own range of bytes, in pieces of a bounded size, once
+// to find out what there is and once to take it; what the text says of itself (count, coordinates,
+// materials) is checked, and errors name the line; ranks hold whole planes, in order, beyond a
+// limit on disk.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "dialect/voxfe/lines.hpp"
 #include "exec/transport.hpp"
+#include "storage/spill.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::dialect::voxfe {
@@ -21,19 +26,81 @@ namespace sluice::dialect::voxfe {
 /// Voxels in x, y, z.
 using Grid = std::array<std::uint64_t, 3>;
 
-/// The planes [first, first + count) of z, `materials[(z - first) * y * x + ...]`, 0: empty.
+/// A line of the text: coordinates from 1.
+struct ModelRow {
+  std::uint64_t element = 0;
+  std::uint8_t material = 0;
+  std::array<std::uint32_t, 3> at{};
+};
+
+/// The planes [first, first + count) of z, `materials()[(z - first) * y * x + ...]`, 0: empty.
 struct Planes {
   Grid grid{};
   std::uint64_t voxels = 0;  ///< of the whole model
   std::uint64_t first = 0;
   std::uint64_t count = 0;
-  std::vector<std::uint8_t> materials;
+  storage::Spill cells;
   std::string voxel_size;  ///< the first line, "" where it is blank
+
+  std::span<std::uint8_t> materials() {
+    return {reinterpret_cast<std::uint8_t*>(cells.bytes().data()), cells.bytes().size()};
+  }
 };
 
-/// Collective. `grid` of zeros: as large as the largest coordinates. Errors format (with the
-/// place), out_of_bounds (a voxel outside `grid`), overlap (two voxels at one place).
-Planes read_model(exec::Transport& transport, storage::Storage& storage, const std::string& path,
-                  Grid grid = {});
+/// The columns of a rank's own lines, in the text's order.
+struct ModelColumns {
+  std::span<std::int64_t> element;
+  std::span<std::uint8_t> material;
+  std::array<std::span<std::int32_t>, 3> at;
+};
+
+/// Where what does not fit into memory goes.
+struct SpillPlace {
+  std::uint64_t limit_bytes = 256ULL << 20;
+  std::string folder = {};
+};
+
+class Model {
+ public:
+  /// Collective: goes through the whole text. `grid` of zeros: as large as the largest coordinates.
+  /// Error format (with the line). transport and storage must outlive it.
+  Model(exec::Transport& transport, storage::Storage& storage, const std::string& path,
+        Grid grid = {});
+
+  const Grid& grid() const noexcept { return grid_; }
+  std::uint64_t voxels() const noexcept { return voxels_; }
+  /// This rank's lines: [first_row, first_row + rows) of all.
+  std::uint64_t first_row() const noexcept { return first_row_; }
+  std::uint64_t rows() const noexcept { return rows_; }
+  /// Are elements numbered 1, 2, … and voxels in the order of z, y, x? Then the grid says all.
+  bool in_order() const noexcept { return in_order_; }
+  const std::string& voxel_size() const noexcept { return voxel_size_; }
+
+  /// Collective. Error overlap: two voxels at one place.
+  Planes read_planes(const SpillPlace& place);
+  /// Local. The spans have rows() entries.
+  void read_columns(const ModelColumns& columns);
+
+ private:
+  struct Scan;
+  void open(storage::Storage& storage);
+  Scan scan_own(const Grid& limits);
+  void settle(const Scan& scan);
+  ModelRow parse(std::string_view line, std::uint64_t place);
+
+  exec::Transport& transport_;
+  std::string path_;
+  std::unique_ptr<storage::File> file_;
+  ByteRange range_;
+  Grid grid_;
+  std::uint64_t voxels_ = 0;
+  std::uint64_t first_row_ = 0;
+  std::uint64_t rows_ = 0;
+  bool in_order_ = false;
+  std::string voxel_size_;
+};
+
+/// `element material x y z` and the line's end, appended.
+void append_row(std::string& text, const ModelRow& row);
 
 }  // namespace sluice::dialect::voxfe

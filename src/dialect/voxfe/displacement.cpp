@@ -1,0 +1,153 @@
+#include "dialect/voxfe/displacement.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <exception>
+
+#include "exec/agree.hpp"
+#include "sluice/error.hpp"
+
+namespace sluice::dialect::voxfe {
+
+namespace {
+
+constexpr std::string_view first_word = "nNodes:";
+
+/// The next number of a line; false where there is none.
+template <class T>
+bool take(std::string_view& line, T& number) {
+  line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+  const auto result = std::from_chars(line.data(), line.data() + line.size(), number);
+  if (result.ec != std::errc{}) {
+    return false;
+  }
+  line.remove_prefix(static_cast<std::size_t>(result.ptr - line.data()));
+  return true;
+}
+
+/// Cuts off the line `key value`, and gives the value; false where it begins otherwise.
+bool take_line(std::string_view& text, std::string_view key, std::string_view& value) {
+  const std::size_t stop = text.find('\n');
+  if (!text.starts_with(key) || stop == std::string_view::npos) {
+    return false;
+  }
+  value = without_blanks(text.substr(key.size(), stop - key.size()));
+  text.remove_prefix(stop + 1);
+  return true;
+}
+
+}  // namespace
+
+bool begins_displacements(std::string_view text) { return text.starts_with(first_word); }
+
+Displacements::Displacements(exec::Transport& transport, storage::Storage& storage,
+                             const std::string& path)
+    : path_(path) {
+  std::exception_ptr failure;
+  try {
+    open(storage, transport);
+    Pieces pieces(*file_, range_);
+    while (pieces.next()) {
+      pieces.each_line([&](std::string_view line, std::uint64_t place) {
+        parse(line, place);
+        ++rows_;
+      });
+    }
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  exec::agree(transport, failure);
+  auto all = static_cast<std::int64_t>(rows_);
+  transport.allreduce({&all, 1}, exec::Op::sum);
+  if (static_cast<std::uint64_t>(all) != head_.nodes) {
+    throw Error(Code::format, path_ + ":1: says that it has " + std::to_string(head_.nodes) +
+                                  " nodes, and has " + std::to_string(all));
+  }
+  first_row_ =
+      static_cast<std::uint64_t>(transport.exclusive_sum(static_cast<std::int64_t>(rows_)));
+}
+
+void Displacements::open(storage::Storage& storage, exec::Transport& transport) {
+  file_ = storage.open(path_, storage::Access::read);
+  std::string text(4 * longest_line, '\0');
+  text.resize(file_->read(0, std::as_writable_bytes(std::span(text))));
+  std::string_view rest = text;
+  std::string_view value;
+  if (!take_line(rest, first_word, value) || !take(value, head_.nodes) || !value.empty()) {
+    throw Error(Code::format, path_ + ":1: not `nNodes: N`");
+  }
+  constexpr std::uint64_t largest_extent = (1 << 20) + 1;
+  bool fits = take_line(rest, "Nodes:", value);
+  for (std::uint64_t& extent : head_.grid) {
+    fits = fits && take(value, extent) && extent >= 1 && extent <= largest_extent;
+  }
+  if (!fits || !value.empty()) {
+    throw Error(Code::format, path_ + ":2: not `Nodes: NX NY NZ`");
+  }
+  if (!take_line(rest, "Materials:", value)) {
+    throw Error(Code::format, path_ + ":3: not `Materials: FILE`");
+  }
+  head_.materials = value;
+  range_ =
+      part_of_rank(text.size() - rest.size(), file_->size(), transport.rank(), transport.size());
+}
+
+DisplacementRow Displacements::parse(std::string_view line, std::uint64_t place) {
+  DisplacementRow row;
+  Grid at{};
+  std::string_view rest = line;
+  bool fits = take(rest, row.id);
+  for (std::uint64_t& coordinate : at) {
+    fits = fits && take(rest, coordinate);
+  }
+  for (double& value : row.value) {
+    fits = fits && take(rest, value) && std::isfinite(value);
+  }
+  if (!fits || !without_blanks(rest).empty()) {
+    refuse(*file_, place, "no `id x y z dx dy dz`");
+  }
+  const Grid& n = head_.grid;
+  if (at[0] >= n[0] || at[1] >= n[1] || at[2] >= n[2] ||
+      row.id != at[0] + n[0] * (at[1] + n[1] * at[2])) {
+    refuse(*file_, place, "the node's number does not belong to its place");
+  }
+  return row;
+}
+
+void Displacements::read_columns(const DisplacementColumns& columns) {
+  Pieces pieces(*file_, range_);
+  std::size_t at = 0;
+  while (pieces.next()) {
+    pieces.each_line([&](std::string_view line, std::uint64_t place) {
+      const DisplacementRow row = parse(line, place);
+      if (at == rows_) {
+        throw Error(Code::changed_outside, path_ + ": has more lines than a moment ago");
+      }
+      columns.id[at] = static_cast<std::int64_t>(row.id);
+      std::copy(row.value.begin(), row.value.end(),
+                columns.value.begin() + static_cast<std::ptrdiff_t>(3 * at));
+      ++at;
+    });
+  }
+}
+
+std::string head_text(const DisplacementHead& head) {
+  return std::string(first_word) + " " + std::to_string(head.nodes) +
+         "\nNodes: " + std::to_string(head.grid[0]) + "  " + std::to_string(head.grid[1]) + "  " +
+         std::to_string(head.grid[2]) + "\nMaterials: " + head.materials + "\n";
+}
+
+void append_row(std::string& text, const DisplacementRow& row, const Grid& grid) {
+  char buffer[192];
+  const int length = std::snprintf(buffer, sizeof buffer, "%llu %llu %llu %llu %.9le %.9le %.9le\n",
+                                   static_cast<unsigned long long>(row.id),
+                                   static_cast<unsigned long long>(row.id % grid[0]),
+                                   static_cast<unsigned long long>(row.id / grid[0] % grid[1]),
+                                   static_cast<unsigned long long>(row.id / (grid[0] * grid[1])),
+                                   row.value[0], row.value[1], row.value[2]);
+  text.append(buffer, static_cast<std::size_t>(length));
+}
+
+}  // namespace sluice::dialect::voxfe

@@ -1,0 +1,80 @@
+// A text file that the ranks read together: each the lines that begin in its own range of bytes.
+//
+// Invariants: what is in memory is one piece of a bounded size; every line belongs to one rank;
+// whatever is wrong is refused with the number of its line, which is counted only then.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "storage/storage.hpp"
+
+namespace sluice::dialect::voxfe {
+
+inline constexpr std::uint64_t piece_bytes = 4 << 20;
+/// A longer line is none of these formats'.
+inline constexpr std::uint64_t longest_line = 4096;
+
+/// The bytes [begin, end) of one rank, of a file whose lines begin at `head`.
+struct ByteRange {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  std::uint64_t head = 0;
+
+  /// How many pieces it has, at most.
+  std::uint64_t pieces() const { return (end - begin) / piece_bytes + 1; }
+};
+
+/// The part of rank `rank` of a body that goes from `head` to `size`.
+ByteRange part_of_rank(std::uint64_t head, std::uint64_t size, int rank, int ranks);
+
+/// Throws Error format: `path:line: why`, for the line that begins at `place`.
+[[noreturn]] void refuse(storage::File& file, std::uint64_t place, const std::string& why);
+
+std::string_view without_blanks(std::string_view text);
+
+/// Goes through a range, a piece of whole lines after the other.
+class Pieces {
+ public:
+  Pieces(storage::File& file, const ByteRange& range) : file_(file), range_(range) { begin(); }
+
+  /// Reads the next piece: false where there is none.
+  bool next();
+  /// The lines of the piece, each with its end but for the last one of a file.
+  std::string_view text() const { return lines_; }
+  /// Where the piece begins in the file.
+  std::uint64_t place() const { return place_; }
+
+  /// Calls visit(line without its end, place) for each line of the piece that is not blank.
+  template <class Visit>
+  void each_line(const Visit& visit) const {
+    std::uint64_t place = place_;
+    std::string_view rest = lines_;
+    while (!rest.empty()) {
+      const std::size_t stop = std::min(rest.find('\n'), rest.size() - 1);
+      std::string_view line = rest.substr(0, stop + 1);
+      while (!line.empty() && (line.back() == '\n' || line.back() == '\r' || line.back() == ' ')) {
+        line.remove_suffix(1);
+      }
+      if (!line.empty()) {
+        visit(line, place);
+      }
+      rest.remove_prefix(stop + 1);
+      place += stop + 1;
+    }
+  }
+
+ private:
+  void begin();
+
+  storage::File& file_;
+  ByteRange range_;
+  std::uint64_t at_ = 0;
+  std::uint64_t place_ = 0;
+  std::string buffer_;
+  std::string_view lines_;
+};
+
+}  // namespace sluice::dialect::voxfe
