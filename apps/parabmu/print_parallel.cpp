@@ -1,9 +1,9 @@
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <memory>
 
+#include "dialect/voxfe/xdmf.hpp"
 #include "results.hpp"
 #include "sluice/sluice.hpp"
 
@@ -39,6 +39,16 @@ Places places_of(const Results& results) {
   return places;
 }
 
+void write_xdmf(const std::string& file, std::uint64_t nodes) {
+  const std::string path = file + ".xdmf";
+  const std::string text = sluice::dialect::voxfe::nodes_xdmf(file, nodes);
+  const std::unique_ptr<std::FILE, Closer> out(std::fopen(path.c_str(), "w"));
+  if (!out || std::fwrite(text.data(), 1, text.size(), out.get()) != text.size() ||
+      std::fflush(out.get()) != 0) {
+    throw Error(Code::io, path + ": " + std::strerror(errno));
+  }
+}
+
 void describe(sluice::File& file, const Results& results) {
   const Mesh& mesh = results.mesh;
   file.set_attribute("", "Conventions", std::string("CF-1.8"));
@@ -54,32 +64,6 @@ void describe(sluice::File& file, const Results& results) {
 }
 
 }  // namespace
-
-void write_xdmf(const std::string& file, std::uint64_t nodes) {
-  const std::string path = file + ".xdmf";
-  const std::string name = file.substr(file.rfind('/') + 1);
-  const std::string count = std::to_string(nodes);
-  const auto item = [&](const char* variable, const std::string& dimensions, const char* bytes) {
-    return "        <DataItem Format=\"HDF\" NumberType=\"Float\" Precision=\"" +
-           std::string(bytes) + "\" Dimensions=\"" + dimensions + "\">" + name + ":/" + variable +
-           "</DataItem>\n";
-  };
-  const std::string text =
-      "<?xml version=\"1.0\" ?>\n<Xdmf Version=\"2.0\">\n  <Domain>\n"
-      "    <Grid Name=\"nodes\" GridType=\"Uniform\">\n"
-      "      <Topology TopologyType=\"Polyvertex\" NumberOfElements=\"" +
-      count + "\" NodesPerElement=\"1\"/>\n      <Geometry GeometryType=\"X_Y_Z\">\n" +
-      item("x", count, "4") + item("y", count, "4") + item("z", count, "4") +
-      "      </Geometry>\n"
-      "      <Attribute Name=\"displacement\" AttributeType=\"Vector\" Center=\"Node\">\n" +
-      item("displacement", count + " 3", "8") +
-      "      </Attribute>\n    </Grid>\n  </Domain>\n</Xdmf>\n";
-  const std::unique_ptr<std::FILE, Closer> out(std::fopen(path.c_str(), "w"));
-  if (!out || std::fwrite(text.data(), 1, text.size(), out.get()) != text.size() ||
-      std::fflush(out.get()) != 0) {
-    throw Error(Code::io, path + ": " + std::strerror(errno));
-  }
-}
 
 void print_parallel(MPI_Comm comm, const std::string& path, const Results& results) {
   const Mesh& mesh = results.mesh;

@@ -24,7 +24,4 @@ void print_text(MPI_Comm comm, const std::string& path, const Results& results);
 /// Collective.
 void print_parallel(MPI_Comm comm, const std::string& path, const Results& results);
 
-/// Writes the description of `file` (nodes as points, with vectors) beside it. Local.
-void write_xdmf(const std::string& file, std::uint64_t nodes);
-
 }  // namespace parabmu
