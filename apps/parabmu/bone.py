@@ -22,7 +22,7 @@ def plane(z, planes, scale):
     x = (numpy.arange(width) - (width - 1) / 2) / (width / 2)
     y = (numpy.arange(height) - (height - 1) / 2) / (height / 2)
     radius = numpy.sqrt(x[None, :] ** 2 + y[:, None] ** 2) / swell
-    wall = 0.64 + 0.14 * along**2
+    wall = 0.57 + 0.14 * along**2
     cells = ((radius < 1) & (radius > wall)).astype(numpy.uint8)
     if along > 0.88:
         wave = 2 * numpy.pi / (24 * scale)
