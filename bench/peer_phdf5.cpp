@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "contestants.hpp"
+#include "overlap.hpp"
 #include "phdf5.hpp"
 
 namespace sluice::bench {
@@ -116,7 +117,53 @@ Values step_phdf5(World& world, const Job& job) {
   return times.finish();
 }
 
+/// Steps in one file, each written and synced before the call returns.
+class Phdf5Output final : public Background {
+ public:
+  Phdf5Output(World& world, const std::string& path, std::uint64_t elements)
+      : world_(world), path_(path), total_(elements * static_cast<hsize_t>(world.ranks())) {
+    file_ = create_file(world, path);
+    dataset_ = create_dataset(file_, dataset_name, true, 0, elements, total_);
+  }
+  void begin(std::span<const double> data) override {
+    const std::array<hsize_t, 2> extent{steps_ + 1, total_};
+    checked(H5Dset_extent(dataset_, extent.data()), "H5Dset_extent");
+    write_part(dataset_, true, steps_++, data.size() * static_cast<hsize_t>(world_.rank()), data,
+               H5FD_MPIO_COLLECTIVE);
+    sync_file(file_, path_);
+  }
+  bool is_durable() override { return true; }
+  void finish() override {}
+  void close() {
+    H5Dclose(dataset_);
+    checked(H5Fclose(file_), "H5Fclose");
+  }
+
+ private:
+  World& world_;
+  std::string path_;
+  hsize_t total_;
+  hsize_t steps_ = 0;
+  hid_t file_ = H5I_INVALID_HID;
+  hid_t dataset_ = H5I_INVALID_HID;
+};
+
+Values overlap_phdf5(World& world, const Job& job) {
+  const std::string path = job.text("path");
+  const std::uint64_t elements = job.number("mib") * (1 << 20) / sizeof(double);
+  start_afresh(world, path);
+  Phdf5Output output(world, path, elements);
+  Values values = run_overlap(world, job, output);
+  output.close();
+  if (job.number("verify")) verify_hdf5(world, path, dataset_name, elements);
+  return values;
+}
+
 }  // namespace
+
+void add_overlap_phdf5(Contestants& contestants) {
+  contestants["overlap/phdf5-collective"] = overlap_phdf5;
+}
 
 void add_phdf5(Contestants& contestants) {
   contestants["write/phdf5-collective"] = [](World& world, const Job& job) {

@@ -1,5 +1,6 @@
 // bench_sluice: Sluice's side of the benchmarks.
 #include "contestants.hpp"
+#include "overlap.hpp"
 
 int main(int argc, char** argv) {
   sluice::bench::Contestants contestants;
@@ -8,5 +9,6 @@ int main(int argc, char** argv) {
   sluice::bench::add_field_read(contestants);
   sluice::bench::add_compress(contestants);
   sluice::bench::add_index(contestants);
+  sluice::bench::add_overlap_sluice(contestants);
   return sluice::bench::serve(argc, argv, contestants);
 }

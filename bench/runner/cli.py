@@ -15,6 +15,7 @@ from . import (
     index,
     measure,
     mfdn,
+    overlap,
     read,
     report,
     step,
@@ -26,7 +27,9 @@ from .program import ProgramError
 
 CASES = {
     case.NAME: case
-    for case in (write, step, strategies, read, compress, index, durability, history, mfdn)
+    for case in (
+        write, step, strategies, read, compress, index, durability, history, mfdn, overlap
+    )
 }
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 RESULTS = os.path.join(REPOSITORY, "build", "bench")  # also the build folder of ./dev bench

@@ -20,8 +20,8 @@ namespace {
 constexpr double look_again_s = 1;
 /// Passes gather what they bring for so many windows at once.
 constexpr std::uint64_t windows_in_batch = 8;
-/// What stays in the cache of a core between its checksum and its copy.
-constexpr std::uint64_t slice_bytes = 128 << 10;
+/// What stays in the nearest cache of a core between its checksum and its copy.
+constexpr std::uint64_t slice_bytes = 16 << 10;
 constexpr std::uint64_t page_bytes = 4096;
 constexpr std::uint64_t word_bits = 64;
 
@@ -138,6 +138,7 @@ Pass Ring::pass(const plan::TileMap& tiles, const plan::OwnRange& range, std::ui
 }
 
 void Ring::advance(std::uint64_t number) {
+  stream_fence();
   for (std::size_t w = 0; w < writers_; ++w) {
     passed(rank_, w).store(number, std::memory_order_release);
     writer(w).came.ring();

@@ -33,10 +33,15 @@ void stream_copy(std::byte* to, const std::byte* from, std::size_t bytes) noexce
       _mm_stream_si128(target + 2, c);
       _mm_stream_si128(target + 3, d);
     }
-    _mm_sfence();
   }
 #endif
   std::memcpy(to, from, bytes);
+}
+
+void stream_fence() noexcept {
+#ifdef __SSE2__
+  _mm_sfence();
+#endif
 }
 
 }  // namespace sluice::exec

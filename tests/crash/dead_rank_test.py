@@ -24,7 +24,7 @@ RANKS = 4
 ROWS = 200
 TIMEOUT_S = 2
 MOST_S = 30
-STRATEGIES = ("shared", "serial", "collective", "file-per-process")
+STRATEGIES = ("shared", "serial", "collective", "forward", "file-per-process")
 
 
 def value(step, row):

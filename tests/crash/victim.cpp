@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <fstream>
 #include <mpi.h>
 #include <string>
@@ -131,6 +132,7 @@ int run(char** arguments) {
   }
   Options options;
   options.strategy = arguments[2];
+  options.timeout_s = deadline_s;
   std::vector<std::byte> there(1);
   if (rank == 0) {
     there[0] = std::byte{storage->exists(path)};
@@ -152,6 +154,7 @@ int run(char** arguments) {
   const std::uint64_t first = victim_rows * static_cast<std::uint64_t>(rank) / ranks;
   const std::uint64_t count = victim_rows * static_cast<std::uint64_t>(rank + 1) / ranks - first;
   const std::uint64_t most_steps = step_number + 400;
+  std::deque<Ticket> under_way;  // more than one with strategy forward
   for (; step_number < most_steps; ++step_number) {
     std::vector<double> own(count);
     for (std::uint64_t i = 0; i < count; ++i) {
@@ -159,9 +162,9 @@ int run(char** arguments) {
     }
     Step step = out.begin_step({.time = static_cast<double>(step_number)});
     step.put<double>(v, own.data(), {.start = {first}, .count = {count}});
-    const Ticket ticket = step.end();
-    if (rank == 0 && ticket.durable()) {
-      std::printf("step %lu\n", static_cast<unsigned long>(ticket.step()));
+    under_way.push_back(step.end());
+    for (; rank == 0 && !under_way.empty() && under_way.front().durable(); under_way.pop_front()) {
+      std::printf("step %lu\n", static_cast<unsigned long>(under_way.front().step()));
       std::fflush(stdout);
     }
   }

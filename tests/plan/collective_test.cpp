@@ -139,7 +139,7 @@ TEST(collective, random_decompositions_equal_serial) {
     Random random(static_cast<std::uint64_t>(seed) + 77);
     const int ranks = static_cast<int>(pick(random, 1, 9));
     const Recipe recipe = random_recipe(random(), ranks);
-    Options options = quick_options("collective");
+    Options options = quick_options(seed % 2 == 0 ? "collective" : "forward");
     options.writers = static_cast<int>(pick(random, 0, static_cast<std::uint64_t>(ranks)));
     options.tiles = pick(random, 0, 1) == 0 ? "long" : "cyclic";
     options.tile_bytes =
@@ -184,12 +184,12 @@ void write_columns(exec::Transport& transport, std::shared_ptr<storage::Storage>
   out.close();
 }
 
-TEST(collective, only_writers_open_and_each_tile_has_one) {
+void expect_one_writer_a_tile(const std::string& strategy) {
   for (const std::string tiles : {"long", "cyclic"}) {
     constexpr std::uint64_t tile = 4096;
     const auto log = std::make_shared<storage::Log>();
     const auto memory = storage::make_memory();
-    Options options = quick_options("collective");
+    Options options = quick_options(strategy);
     options.writers = 3;
     options.first_writer = 1;
     options.writer_spacing = 2;
@@ -225,6 +225,12 @@ TEST(collective, only_writers_open_and_each_tile_has_one) {
     }
   }
 }
+
+TEST(collective, only_writers_open_and_each_tile_has_one) {
+  expect_one_writer_a_tile("collective");
+}
+
+TEST(forward, only_writers_open_and_each_tile_has_one) { expect_one_writer_a_tile("forward"); }
 
 TEST(collective, staging_stays_inside_the_budget) {
   // 60 KiB through windows of 4 KiB: a writer that gathered more than its window would show.

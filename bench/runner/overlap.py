@@ -1,0 +1,106 @@
+"""Case overlap: output while the ranks compute as long as the output takes alone."""
+
+from .cases import Contestant, Metric, at_least
+
+NAME = "overlap"
+HELP = "output in the background while the ranks compute, beside parallel HDF5 and MPI-IO"
+ROUNDS = 1  # of many pairs each
+SHOWS_RATIOS = False
+METRICS = {
+    "visible": Metric("ms", 1, False),
+    "of a copy": Metric("x", 2, False),
+    "left": Metric("ms", 1, False),
+    "overlap": Metric("%", 1, True),
+    "durable": Metric("%", 0, True),
+    "cpu": Metric("ms/GB", 0, False),
+    "slowed": Metric("%", 1, False),
+}
+GOALS = (
+    ("of a copy", lambda found: found <= 1.3, "visible <= 1.3 of a copy"),
+    ("overlap", lambda found: found >= 95, "overlap >= 95 %"),
+    ("durable", lambda found: found >= 100, "all durable when computing ends"),
+    ("cpu", lambda found: found <= 60, "processor time of the threads <= 60 ms per GB"),
+)
+GOALS_OF = "sluice-forward"
+POLLS = 10
+
+
+def add_arguments(parser):
+    parser.add_argument(
+        "--mib", type=at_least(1), default=64, help="doubles a rank and step (%(default)s)"
+    )
+    parser.add_argument("--pairs", type=at_least(2), default=15, help="(%(default)s)")
+
+
+def contestants(options):
+    common = {"mib": options.mib, "pairs": options.pairs}
+    ours = common | {"strategy": "forward", "storage": "direct"} | options.set
+    ours.setdefault("budget_mib", 4 * options.mib)
+    found = []
+    for name, more in (
+        ("sluice-forward", {}),
+        ("sluice-forward-no-checksum", {"checksum": 0}),
+        ("sluice-forward-posix", {"storage": "posix"}),
+        ("sluice-forward-2-nodes", {"ranks_per_node": max(1, options.ranks // 2), "polls": POLLS}),
+        ("sluice-shared", {"strategy": "shared"}),
+    ):
+        found.append(
+            Contestant(name, "bench_sluice", "overlap/sluice", ours | more, "Sluice", True)
+        )
+    for name in ("phdf5-collective", "mpiio-iwrite"):
+        more = {"polls": POLLS} if name == "mpiio-iwrite" else {}
+        found.append(Contestant(name, "bench_peers", f"overlap/{name}", common | more, "peers"))
+    return found
+
+
+def file_bytes(options):
+    steps = options.pairs + 4
+    return steps * options.ranks * options.mib << 20
+
+
+def caption(options):
+    return (
+        f"{options.ranks} ranks, steps of {options.mib} MiB a rank, {options.pairs} pairs: the "
+        "ranks compute as long as a step takes alone until it is durable, without output and "
+        "beside it. Visible: what the end of a step takes, and that as a multiple of one copy of "
+        "the same bytes. Left: what there is to wait for until the step is durable when computing "
+        "has ended; overlap: the rest, as a part of what the step takes alone. Durable: steps that "
+        "were when computing ended. Cpu: of all threads but the ranks' own. Slowed: computing "
+        f"beside output. With 2 pretend nodes, and MPI-IO, the ranks poll {POLLS} times a step."
+    )
+
+
+def value(metric, contestant, values, options):
+    del options
+    if metric == "visible":
+        return values["visible_s"] * 1e3
+    if metric == "of a copy":
+        return values["visible_s"] / values["copy_s"]
+    if metric == "left":
+        return values["left_s"] * 1e3
+    if metric == "overlap":
+        # What a blocking call takes is visible, not hidden.
+        hidden_s = values["alone_s"] - values["left_s"]
+        if contestant.name in ("phdf5-collective", "sluice-shared"):
+            hidden_s -= values["visible_s"]
+        return max(0.0, 100 * hidden_s / values["alone_s"])
+    if metric == "durable":
+        return 100 * values["durable_share"] if contestant.name != "mpiio-iwrite" else None
+    if metric == "cpu":
+        return values["cpu_ms_per_gb"]
+    return values["slow_percent"]
+
+
+def remarks(result, options):
+    del options
+    for row in result["contestants"]:
+        for values in row["samples"]:
+            yield (
+                f"{row['name']}: alone {values['alone_s'] * 1e3:.0f} ms a step; computing slowed "
+                f"by {values['slow_percent']:.1f} % "
+                f"({values['slow_low_percent']:.1f} .. {values['slow_high_percent']:.1f})"
+            )
+        if row["name"] == GOALS_OF:
+            for metric, is_met, words in GOALS:
+                median = row["summary"][metric]["median"]
+                yield f"goal: {words}: {median:.2f}, {'met' if is_met(median) else 'not met'}"

@@ -1,0 +1,296 @@
+// Strategy forward on real ranks: steps that become durable while everybody computes, failures and
+// delays on the way, small budgets, pretend nodes.
+#include <atomic>
+#include <chrono>
+#include <gtest/gtest.h>
+#include <mpi.h>
+#include <thread>
+
+#include "api/file_impl.hpp"
+#include "exec/mpi_transport.hpp"
+#include "storage/scratch.hpp"
+#include "support/values.hpp"
+
+namespace sluice::test {
+namespace {
+
+using storage::Access;
+
+const Shape shape = {64, 1000};
+
+/// A disk on which a write fails or takes its time, at the Nth of a rank.
+class Trouble final : public storage::Storage {
+ public:
+  struct Plan {
+    std::uint64_t fails_at = 0;  ///< number of the write, from 1; 0: none
+    std::uint64_t slow_at = 0;
+    double slow_s = 0;
+  };
+  explicit Trouble(const Plan& plan) : plan_(plan) {}
+
+  std::unique_ptr<storage::File> open(const std::string& path, Access access) override;
+  bool exists(const std::string& path) override { return disk_->exists(path); }
+  void rename(const std::string& from, const std::string& to) override { disk_->rename(from, to); }
+  void remove(const std::string& path) override { disk_->remove(path); }
+  void sync_directory(const std::string& path) override { disk_->sync_directory(path); }
+  std::unique_ptr<storage::Lease> lease(const std::string& path) override {
+    return disk_->lease(path);
+  }
+  bool in_background() const override { return true; }
+  const char* name() const override { return "trouble"; }
+
+  void before_write() {
+    const std::uint64_t number = ++writes_;
+    if (number == plan_.slow_at) {
+      std::this_thread::sleep_for(std::chrono::duration<double>(plan_.slow_s));
+    }
+    if (number == plan_.fails_at) {
+      throw Error(Code::io, "write failed: Input/output error");
+    }
+  }
+
+ private:
+  const Plan plan_;
+  const std::shared_ptr<storage::Storage> disk_ = storage::make_posix();
+  std::atomic<std::uint64_t> writes_ = 0;
+};
+
+class TroubleFile final : public storage::File {
+ public:
+  TroubleFile(std::unique_ptr<storage::File> inner, Trouble& owner)
+      : inner_(std::move(inner)), owner_(owner) {}
+  void write(std::uint64_t offset, std::span<const std::byte> bytes) override {
+    if (bytes.size() >= 4096) {
+      owner_.before_write();  // data, no metadata
+    }
+    inner_->write(offset, bytes);
+  }
+  std::size_t read(std::uint64_t offset, std::span<std::byte> bytes) override {
+    return inner_->read(offset, bytes);
+  }
+  void preallocate(std::uint64_t offset, std::uint64_t length) override {
+    inner_->preallocate(offset, length);
+  }
+  void sync() override { inner_->sync(); }
+  std::uint64_t size() override { return inner_->size(); }
+  void resize(std::uint64_t bytes) override { inner_->resize(bytes); }
+  void set_modified_ns(std::int64_t ns) override { inner_->set_modified_ns(ns); }
+  std::int64_t modified_ns() override { return inner_->modified_ns(); }
+  const std::string& path() const override { return inner_->path(); }
+
+ private:
+  const std::unique_ptr<storage::File> inner_;
+  Trouble& owner_;
+};
+
+std::unique_ptr<storage::File> Trouble::open(const std::string& path, Access access) {
+  return std::make_unique<TroubleFile>(disk_->open(path, access), *this);
+}
+
+/// A folder that all ranks know.
+class Forward : public testing::Test {
+ protected:
+  explicit Forward() { connect(0, 60); }
+  ~Forward() override { all_->barrier(); }
+
+  void connect(int ranks_per_node, double timeout_s) {
+    exec::MpiOptions mpi;
+    mpi.timeout_s = timeout_s;
+    mpi.ranks_per_node = ranks_per_node;
+    all_ = exec::make_mpi(MPI_COMM_WORLD, mpi);
+    options_.strategy = "forward";
+    options_.timeout_s = timeout_s;
+    options_.tile_bytes = 4096;
+    if (folder_.empty()) {
+      std::vector<std::byte> name;
+      if (rank() == 0) {
+        scratch_ = std::make_unique<storage::Scratch>();
+        name = storage::bytes_of(scratch_->folder());
+      }
+      all_->broadcast(name, 0);
+      folder_ = storage::text_of(name);
+    }
+  }
+  int rank() const { return all_->rank(); }
+  int size() const { return all_->size(); }
+  std::string path() const { return folder_ + "/f.h5"; }
+  File open(Mode mode, const std::shared_ptr<storage::Storage>& disk = storage::make_posix()) {
+    return File(detail::open_on(*all_, disk, path(), mode, options_));
+  }
+  Ticket put_step(File& out, Variable v, std::uint64_t key) {
+    Giver<double> giver;
+    Step step = out.begin_step();
+    giver.put(step, v, key, shape, slab(shape, rank(), size()));
+    return step.end();  // the giver's memory ends here
+  }
+  void expect_steps(const std::vector<std::uint64_t>& keys) {
+    all_->barrier();
+    File in = open(Mode::read);
+    ASSERT_EQ(in.steps(), keys.size());
+    for (std::uint64_t s = 0; s < keys.size(); ++s) {
+      expect_values<double>(in, "v", keys[s], shape, whole_box(shape), s);
+    }
+  }
+
+  Options options_;
+  std::unique_ptr<exec::Transport> all_;
+  std::unique_ptr<storage::Scratch> scratch_;
+  std::string folder_;
+};
+
+const VariableOptions in_steps{.steps = true};
+
+TEST_F(Forward, IsDurableWithoutAnotherCall) {
+  File out = open(Mode::write);
+  const Variable v = out.define<double>("v", shape, in_steps);
+  for (std::uint64_t s = 0; s < 3; ++s) {
+    put_step(out, v, s);
+  }
+  // Nobody calls the library; another reader sees the steps all the same.
+  std::uint64_t seen = 0;
+  const auto alone = exec::make_mpi(MPI_COMM_SELF, 60);
+  for (int look = 0; look < 500 && seen < 3; ++look) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    try {
+      File in(detail::open_on(*alone, storage::make_posix(), path(), Mode::read));
+      seen = in.steps();
+    } catch (const Error&) {
+      // it has no name yet, or is just being changed
+    }
+  }
+  EXPECT_EQ(seen, 3u);
+  out.close();
+  expect_steps({0, 1, 2});
+}
+
+TEST_F(Forward, TicketsSayWhatBecameOfAStep) {
+  File out = open(Mode::write);
+  const Variable v = out.define<double>("v", shape, in_steps);
+  const Ticket first = put_step(out, v, 1);
+  const Ticket second = put_step(out, v, 2);
+  second.wait();
+  EXPECT_TRUE(first.durable());
+  EXPECT_TRUE(second.durable());
+  EXPECT_EQ(second.step(), 1u);
+  const Ticket third = put_step(out, v, 3);
+  out.close();
+  EXPECT_TRUE(third.durable()) << "asked after the close";
+  expect_steps({1, 2, 3});
+}
+
+TEST_F(Forward, AFailureOnTheWayIsHeardByAllAndTheNextStepGoesOn) {
+  // The writer with the highest rank cannot write its second window.
+  const bool is_last = rank() == size() - 1;
+  const auto disk = std::make_shared<Trouble>(Trouble::Plan{is_last ? 2u : 0u, 0, 0});
+  options_.writers = size();
+  File out = open(Mode::write, disk);
+  const Variable v = out.define<double>("v", shape, in_steps);
+  std::vector<std::uint64_t> there;
+  std::string met;
+  for (std::uint64_t key = 0; key < 5; ++key) {
+    try {
+      put_step(out, v, key).wait();
+      there.push_back(key);
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), Code::io);
+      EXPECT_TRUE(met.empty()) << met << "\n" << e.what();
+      met = e.what();
+    }
+  }
+  EXPECT_NE(met.find("rank " + std::to_string(size() - 1)), std::string::npos) << met;
+  EXPECT_EQ(there.size(), 4u);
+  out.close();
+  expect_steps(there);
+}
+
+TEST_F(Forward, WhoDoesNotAskHearsOfAFailureByTheNextCall) {
+  const auto disk = std::make_shared<Trouble>(Trouble::Plan{rank() == 0 ? 1u : 0u, 0, 0});
+  File out = open(Mode::write, disk);
+  const Variable v = out.define<double>("v", shape, in_steps);
+  put_step(out, v, 0);
+  EXPECT_THROW(out.close(), Error);
+}
+
+TEST_F(Forward, ASmallBudgetHoldsBackAndLosesNothing) {
+  options_.budget_bytes = 64 << 10;  // a step has 512,000 bytes
+  File out = open(Mode::write);
+  const Variable v = out.define<double>("v", shape, in_steps);
+  std::vector<std::uint64_t> keys;
+  for (std::uint64_t s = 0; s < 8; ++s) {
+    put_step(out, v, keys.emplace_back(s));
+  }
+  out.close();
+  expect_steps(keys);
+}
+
+TEST_F(Forward, BetweenNodesItMovesOnByPolls) {
+  connect(2, 60);
+  options_.writers = std::min(2, size());
+  File out = open(Mode::write);
+  const Variable v = out.define<double>("v", shape, in_steps);
+  std::vector<std::uint64_t> keys;
+  for (std::uint64_t s = 0; s < 4; ++s) {
+    const Ticket ticket = put_step(out, v, keys.emplace_back(s));
+    for (int tries = 0; tries < 5000 && !ticket.durable(); ++tries) {
+      out.poll();
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    EXPECT_TRUE(ticket.durable());
+  }
+  out.close();
+  expect_steps(keys);
+}
+
+TEST_F(Forward, ALateRankHoldsNobodyForever) {
+  File out = open(Mode::write);
+  const Variable v = out.define<double>("v", shape, in_steps);
+  if (rank() == size() - 1) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  }
+  put_step(out, v, 0);
+  put_step(out, v, 1);
+  out.close();
+  expect_steps({0, 1});
+}
+
+TEST_F(Forward, AWriterThatHangsIsNamed) {
+  // Its thread is in a write that takes longer than anybody is ready to wait.
+  connect(0, 1);
+  const int hanging = size() - 1;
+  options_.writers = size();
+  const auto disk = std::make_shared<Trouble>(Trouble::Plan{0, rank() == hanging ? 1u : 0u, 4});
+  {
+    File out = open(Mode::write, disk);
+    const Variable v = out.define<double>("v", shape, in_steps);
+    const Ticket ticket = put_step(out, v, 0);
+    try {
+      ticket.wait();
+      ADD_FAILURE() << "it was there";
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), Code::timeout);
+      EXPECT_NE(std::string(e.what()).find("writers on ranks " + std::to_string(hanging)),
+                std::string::npos)
+          << e.what();
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(3500));
+    ticket.wait();
+    out.close();
+  }
+  connect(0, 60);
+  expect_steps({0});
+}
+
+TEST_F(Forward, MpiioIsRefusedInWords) {
+  try {
+    Options options = options_;
+    options.storage = "mpiio";
+    File out(MPI_COMM_WORLD, path(), Mode::write, options);
+    ADD_FAILURE() << "it was taken";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), Code::unsupported);
+    EXPECT_NE(std::string(e.what()).find("mpiio"), std::string::npos) << e.what();
+  }
+}
+
+}  // namespace
+}  // namespace sluice::test
