@@ -1,5 +1,5 @@
 // MPI-IO in the case overlap: the write that MPI offers to go on in the background.
-#include <stdexcept>
+#include <string>
 
 #include "overlap.hpp"
 #include "posix_check.hpp"
@@ -7,38 +7,35 @@
 namespace sluice::bench {
 namespace {
 
-void check(int status, const char* call) {
-  if (status != MPI_SUCCESS) throw std::runtime_error(std::string(call) + " failed");
-}
-
 class MpiOutput final : public Background {
  public:
-  MpiOutput(World& world, const std::string& path) : world_(world) {
-    check(MPI_File_open(world.comm(), path.c_str(), MPI_MODE_CREATE | MPI_MODE_WRONLY,
-                        MPI_INFO_NULL, &file_),
-          "MPI_File_open");
+  MpiOutput(World& world, const std::string& path) : world_(world), path_(path) {
+    check_mpi(MPI_File_open(world.comm(), path.c_str(), MPI_MODE_CREATE | MPI_MODE_WRONLY,
+                            MPI_INFO_NULL, &file_),
+              "MPI_File_open", path_);
   }
 
   void begin(std::span<const double> data) override {
     const auto bytes = static_cast<MPI_Offset>(data.size_bytes());
     const MPI_Offset offset = (steps_++ * world_.ranks() + world_.rank()) * bytes;
-    check(MPI_File_iwrite_at_all(file_, offset, data.data(), static_cast<int>(data.size()),
-                                 MPI_DOUBLE, &request_),
-          "MPI_File_iwrite_at_all");
+    check_mpi(MPI_File_iwrite_at_all(file_, offset, data.data(), static_cast<int>(data.size()),
+                                     MPI_DOUBLE, &request_),
+              "MPI_File_iwrite_at_all", path_);
   }
   void progress() override {
     int is_done = 0;
     if (request_ != MPI_REQUEST_NULL)
-      check(MPI_Test(&request_, &is_done, MPI_STATUS_IGNORE), "MPI_Test");
+      check_mpi(MPI_Test(&request_, &is_done, MPI_STATUS_IGNORE), "MPI_Test", path_);
   }
   void finish() override {
-    check(MPI_Wait(&request_, MPI_STATUS_IGNORE), "MPI_Wait");
-    check(MPI_File_sync(file_), "MPI_File_sync");
+    check_mpi(MPI_Wait(&request_, MPI_STATUS_IGNORE), "MPI_Wait", path_);
+    check_mpi(MPI_File_sync(file_), "MPI_File_sync", path_);
   }
-  void close() { check(MPI_File_close(&file_), "MPI_File_close"); }
+  void close() { check_mpi(MPI_File_close(&file_), "MPI_File_close", path_); }
 
  private:
   World& world_;
+  std::string path_;
   MPI_File file_ = MPI_FILE_NULL;
   MPI_Request request_ = MPI_REQUEST_NULL;
   MPI_Offset steps_ = 0;

@@ -122,7 +122,7 @@ class Phdf5Output final : public Background {
  public:
   Phdf5Output(World& world, const std::string& path, std::uint64_t elements)
       : world_(world), path_(path), total_(elements * static_cast<hsize_t>(world.ranks())) {
-    file_ = create_file(world, path);
+    file_ = create_parallel_file(world, path);
     dataset_ = create_dataset(file_, dataset_name, true, 0, elements, total_);
   }
   void begin(std::span<const double> data) override {
@@ -130,7 +130,7 @@ class Phdf5Output final : public Background {
     checked(H5Dset_extent(dataset_, extent.data()), "H5Dset_extent");
     write_part(dataset_, true, steps_++, data.size() * static_cast<hsize_t>(world_.rank()), data,
                H5FD_MPIO_COLLECTIVE);
-    sync_file(file_, path_);
+    flush_and_sync(file_, path_);
   }
   bool is_durable() override { return true; }
   void finish() override {}
