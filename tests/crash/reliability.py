@@ -38,7 +38,8 @@ LIMITS = """## What this does not prove
   outlives them. No test here cuts the power of several nodes.
 - A plain reader of a set of which a part is refused sees fill values in its place: such disks count
   as refused. npy is under faults of its own tests and full disks, not under crash images.
-- libhdf5 is the one that was built with. Damage inside a global heap, where libhdf5 keeps text
+- libhdf5 is the one that was built with; `tests/current_hdf5.sh` repeats images, faults and
+  planted bugs with a current one. Damage inside a global heap, where libhdf5 keeps text
   attributes, has no checksum: text may change unnoticed, and libhdf5 1.10 may walk a damaged heap
   for ever. The times of steps and the rows of the log are not under a checksum either.
 """
