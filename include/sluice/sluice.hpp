@@ -234,6 +234,11 @@ class File {
   /// Strategy forward: moves on what is on its way between nodes, without waiting. Within a node it
   /// moves by itself. Local, cheap; nothing for other strategies.
   void poll();
+  /// Waits until every step that has ended is there for good, at most so many seconds; true if all
+  /// are. For a job that is about to be killed: what is not there then is lost, nothing else.
+  /// Local; between nodes every rank calls it. Throws what a step met on its way. Not in a signal
+  /// handler.
+  bool drain(double seconds);
   /// Commits, and closes. Collective. A second close is Error wrong_state.
   void close();
 

@@ -263,6 +263,7 @@ void File::put_rows_raw(Variable variable, const std::uint64_t* ids, std::uint64
 }
 
 void File::poll() { impl_->output().poll(); }
+bool File::drain(double seconds) { return impl_->output().drain(seconds); }
 Ticket File::flush() { return ticket_of(impl_->output().flush()); }
 
 void File::close() { impl_->close(); }

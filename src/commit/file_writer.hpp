@@ -89,6 +89,8 @@ class FileWriter {
   void wait(std::uint64_t number);
   /// Until nothing is on its way.
   void wait_for_all();
+  /// The same, at most so many seconds; true where nothing is left. Throws what a commit met.
+  bool wait_at_most(double seconds);
   /// What the first commit met that failed on its way, if this rank knows of one. Then every rank
   /// has to come to recover() before the next commit.
   std::exception_ptr failure_on_way();

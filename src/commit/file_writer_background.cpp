@@ -74,6 +74,9 @@ void FileWriter::open_pipeline() {
   const Pipeline::Ground ground{transport_, buffers_.writer, publisher_.get(), has_thread,
                                 options_.timeout_s};
   pipeline_ = std::make_unique<Pipeline>(ground, std::move(board));
+  if (has_thread && file_ != nullptr) {
+    buffers_.writer.submit([](bool) { exec::unbind_thread(); });
+  }
 }
 
 /// Collective: the staging of the node, as much as two commits of this size need and the budget
@@ -202,6 +205,19 @@ void FileWriter::wait_for_all() {
     pipeline_->wait_for_all();
     absorb();
   }
+}
+
+bool FileWriter::wait_at_most(double seconds) {
+  if (!pipeline_) {
+    return true;
+  }
+  const bool all = pipeline_->wait_at_most(pipeline_->begun(), seconds);
+  absorb();
+  if (const std::exception_ptr failure = pipeline_->failed().failure()) {
+    *heard_ = true;
+    std::rethrow_exception(failure);
+  }
+  return all;
 }
 
 std::exception_ptr FileWriter::failure_on_way() {

@@ -78,6 +78,9 @@ class Output {
   // -- collective ---------------------------------------------------------------------------------
   /// Where commits go on in the background: moves on what can be moved without waiting. Local.
   void poll() { move_on(); }
+  /// Waits for what is on its way, at most so many seconds; true if all is there. Throws what a
+  /// commit met. Local.
+  bool drain(double seconds) { return wait_at_most(seconds); }
   Receipt end_step();
   Receipt flush();
   void close();
@@ -113,6 +116,8 @@ class Output {
   // -- commits on their way, where the class below has such
   // -----------------------------------------
   virtual void move_on() {}
+  /// Local: true where nothing is left on its way.
+  virtual bool wait_at_most(double) { return true; }
   /// Local: until nothing is on its way.
   virtual void wait_for_all() {}
   /// What a commit met on its way, if this rank knows of one; then all ranks come to recover().

@@ -1,6 +1,8 @@
 #include "commit/pipeline.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -131,6 +133,7 @@ void Pipeline::publish(const Commit& commit) {
 }
 
 void Pipeline::run() {
+  exec::unbind_thread();
   while (true) {
     const std::uint32_t heard = board_->heard();
     {
@@ -154,25 +157,34 @@ void Pipeline::poll() {
 }
 
 void Pipeline::wait(std::uint64_t number) {
+  const double forever = std::numeric_limits<double>::infinity();
+  const double limit_s = ground_.timeout_s > 0 ? ground_.timeout_s : forever;
+  if (wait_at_most(number, limit_s)) {
+    return;
+  }
+  const std::vector<int> missing = board_->missing(number);
+  throw Error(Code::timeout,
+              "rank " + std::to_string(ground_.transport.rank()) + ": waited " +
+                  std::to_string(limit_s) + " s for commit " + std::to_string(number) +
+                  (missing.empty() ? std::string(" to be published")
+                                   : "; not arrived: writers on ranks " + names_of(missing)),
+              ground_.transport.rank());
+}
+
+bool Pipeline::wait_at_most(std::uint64_t number, double seconds) {
   const double start = now_s();
   while (true) {
     const std::uint32_t heard = board_->heard();
     poll();
     if (board_->settled() >= number) {
-      return;
+      return true;
     }
-    const double waited = now_s() - start;
-    if (ground_.timeout_s > 0 && waited > ground_.timeout_s) {
-      const std::vector<int> missing = board_->missing(number);
-      throw Error(Code::timeout,
-                  "rank " + std::to_string(ground_.transport.rank()) + ": waited " +
-                      std::to_string(waited) + " s for commit " + std::to_string(number) +
-                      (missing.empty() ? std::string(" to be published")
-                                       : "; not arrived: writers on ranks " + names_of(missing)),
-                  ground_.transport.rank());
+    const double left_s = seconds - (now_s() - start);
+    if (left_s <= 0) {
+      return false;
     }
     if (ground_.transport.runs_at_once()) {
-      board_->wait(heard, board_->is_local() ? look_again_s : ask_again_s);
+      board_->wait(heard, std::min(left_s, board_->is_local() ? look_again_s : ask_again_s));
     } else {
       exec::LocalTransport::pause();
     }

@@ -61,6 +61,8 @@ class Pipeline {
   void poll();
   /// Until commit `number` is settled; Error timeout names the writers that are missing.
   void wait(std::uint64_t number);
+  /// At most so many seconds; is it settled then?
+  bool wait_at_most(std::uint64_t number, double seconds);
   /// Until everything is settled and told.
   void wait_for_all();
   /// Collective, after wait_for_all() on every rank: forgets a failure.

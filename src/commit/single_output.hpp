@@ -25,6 +25,7 @@ class SingleOutput final : public Output {
   void sync_all() override { file_.sync_all(); }
   void finish() override { file_.close(); }
   void move_on() override { file_.poll(); }
+  bool wait_at_most(double seconds) override { return file_.wait_at_most(seconds); }
   void wait_for_all() override { file_.wait_for_all(); }
   std::exception_ptr failure_on_way() override { return file_.failure_on_way(); }
   bool failure_was_heard() const override { return file_.failure_was_heard(); }

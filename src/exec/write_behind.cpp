@@ -2,8 +2,10 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <utility>
 
@@ -24,6 +26,12 @@ Staging::Staging(std::size_t bytes) : size_(bytes) {
 }
 
 void Staging::Free::operator()(std::byte* at) const noexcept { std::free(at); }
+
+void unbind_thread() noexcept {
+  cpu_set_t all;
+  std::memset(&all, 0xff, sizeof all);
+  pthread_setaffinity_np(pthread_self(), sizeof all, &all);
+}
 
 WriteBehind::WriteBehind(std::size_t buffer_bytes, std::size_t buffers, Pace pace)
     : buffer_bytes_(buffer_bytes), most_buffers_(buffers), pace_(pace) {}

@@ -35,6 +35,10 @@ class Staging {
   std::size_t size_;
 };
 
+/// Lets the calling thread run on every core that the process may have at all: the rank's own, to
+/// which mpirun may have bound it, is busy computing. A wish: where it is refused, nothing changes.
+void unbind_thread() noexcept;
+
 /// Who carries out what was submitted.
 enum class Pace : std::uint8_t {
   at_once,     ///< submit() itself (storages made for tests)

@@ -280,6 +280,21 @@ TEST_F(Forward, AWriterThatHangsIsNamed) {
   expect_steps({0});
 }
 
+TEST_F(Forward, DrainWaitsAsLongAsItIsTold) {
+  const auto disk = std::make_shared<Trouble>(Trouble::Plan{0, rank() == 0 ? 1u : 0u, 1.5});
+  File out = open(Mode::write, disk);
+  const Variable v = out.define<double>("v", shape, in_steps);
+  put_step(out, v, 0);
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_FALSE(out.drain(0.2));
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(1200));
+  EXPECT_TRUE(out.drain(30));
+  put_step(out, v, 1);
+  EXPECT_TRUE(out.drain(30));
+  out.close();
+  expect_steps({0, 1});
+}
+
 TEST_F(Forward, MpiioIsRefusedInWords) {
   try {
     Options options = options_;
