@@ -6,7 +6,7 @@ import math
 import os
 import warnings
 from collections.abc import Mapping
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Union
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -18,12 +18,49 @@ from ._variable import Variable
 Name = Union[str, Variable]
 
 
-class Ticket(NamedTuple):
-    """The receipt of a commit."""
+class Ticket:
+    """The receipt of a commit. With strategy "forward" the commit may still be on its way: `durable`
+    looks anew each time, and wait() waits. Compares as (step, durable, skipped)."""
 
-    step: int  #: its number
-    durable: bool  #: does it survive kill -9, a node's loss and a power cut?
-    skipped: bool = False  #: was it left out (on_error="skip_step")?
+    def __init__(self, handle: Any):
+        self._handle = ffi.gc(handle, lib.sluice_ticket_free)
+
+    @property
+    def step(self) -> int:
+        """Its number."""
+        return int(self._ask(lib.sluice_ticket_step, "int64_t*"))
+
+    @property
+    def durable(self) -> bool:
+        """Does it survive kill -9, a node's loss and a power cut?"""
+        return bool(self._ask(lib.sluice_ticket_durable, "int32_t*"))
+
+    @property
+    def skipped(self) -> bool:
+        """Was it left out (on_error="skip_step")?"""
+        return bool(self._ask(lib.sluice_ticket_skipped, "int32_t*"))
+
+    def wait(self) -> None:
+        """Returns when `durable` will not change any more; raises the Error of a commit that failed
+        on its way."""
+        check(lib.sluice_ticket_wait(self._handle))
+
+    def _ask(self, function: Any, kind: str) -> Any:
+        place = ffi.new(kind)
+        check(function(self._handle, place))
+        return place[0]
+
+    def _values(self) -> Tuple[int, bool, bool]:
+        return (self.step, self.durable, self.skipped)
+
+    def __eq__(self, other: Any) -> bool:
+        return self._values() == (other._values() if isinstance(other, Ticket) else other)
+
+    def __hash__(self) -> int:
+        return hash(self.step)
+
+    def __repr__(self) -> str:
+        return "Ticket(step={}, durable={}, skipped={})".format(*self._values())
 
 
 def open(path: Union[str, "os.PathLike[str]"], mode: str = "r", comm: Any = None,
@@ -332,15 +369,7 @@ class File(Mapping):
             self._call(function, place)
         finally:
             self._kept.clear()
-        step = ffi.new("int64_t*")
-        durable, skipped = ffi.new("int32_t*"), ffi.new("int32_t*")
-        try:
-            check(lib.sluice_ticket_step(place[0], step))
-            check(lib.sluice_ticket_durable(place[0], durable))
-            check(lib.sluice_ticket_skipped(place[0], skipped))
-        finally:
-            lib.sluice_ticket_free(place[0])
-        return Ticket(int(step[0]), durable[0] != 0, skipped[0] != 0)
+        return Ticket(place[0])
 
     def _is_known(self, variable: Name) -> bool:
         if isinstance(variable, Variable) or variable in self._variables:
