@@ -3,6 +3,7 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <span>
 
 #include "model.hpp"
 #include "sluice/sluice.hpp"
@@ -36,8 +37,16 @@ Distribution equal_planes(std::uint64_t planes, int ranks) {
 
 void check_cells(const std::string& path, const Voxels& voxels, const Materials& materials) {
   std::array<bool, 256> met{};
-  for (const std::uint8_t cell : voxels.materials) {
-    met[cell] = true;
+  // Voxels of one material lie side by side: a word like the last one has nothing new.
+  std::uint64_t last = 0;
+  const std::size_t bytes = voxels.materials.size();
+  for (std::size_t at = 0; at < bytes; at += sizeof last) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, voxels.materials.data() + at, std::min(sizeof word, bytes - at));
+    for (std::size_t i = 0; word != last && i < sizeof word; ++i) {
+      met[word >> (8 * i) & 0xFF] = true;
+    }
+    last = word;
   }
   for (std::size_t id = 1; id < met.size(); ++id) {
     if (met[id] && !materials[id]) {
@@ -83,9 +92,8 @@ Voxels load_grid(MPI_Comm comm, sluice::File& file, const std::string& path, con
   }
   read_planes(file, variable, rank, voxels);
   const std::uint64_t halo = (voxels.planes.begin(rank) - voxels.first) * voxels.plane_size();
-  const bool is_empty = voxels.planes.empty(rank);
-  std::vector<std::uint8_t> own(voxels.materials.begin() + (is_empty ? 0 : halo),
-                                voxels.materials.end());
+  std::span<const std::uint8_t> own = voxels.materials;
+  own = own.subspan(voxels.count == 0 ? 0 : halo);
   counts = count_planes(comm, grid, voxels.planes.begin(rank), own);
   voxels.total = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
   if (balance && !is_counted) {

@@ -31,7 +31,7 @@ Distribution balanced(const std::vector<std::uint64_t>& per_plane, int ranks) {
 }
 
 std::vector<std::uint64_t> count_planes(MPI_Comm comm, const Grid& grid, std::uint64_t first,
-                                        const std::vector<std::uint8_t>& own) {
+                                        std::span<const std::uint8_t> own) {
   const std::uint64_t size = grid[0] * grid[1];
   std::vector<std::uint64_t> counts(grid[2]);
   for (std::uint64_t at = 0; at * size < own.size(); ++at) {

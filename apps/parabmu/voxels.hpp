@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <mpi.h>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -51,7 +52,7 @@ struct Voxels {
 /// Voxels in each plane of a rank's own [first, first + n), summed over all ranks: one entry a
 /// plane.
 std::vector<std::uint64_t> count_planes(MPI_Comm comm, const Grid& grid, std::uint64_t first,
-                                        const std::vector<std::uint8_t>& own);
+                                        std::span<const std::uint8_t> own);
 
 /// Takes own planes (no halo) to a rank of `voxels`, then fetches the halo plane from the rank
 /// below. Collective.
