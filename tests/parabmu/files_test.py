@@ -75,8 +75,11 @@ class Inverses(unittest.TestCase):
         bone.write(os.path.join(folder, "bone.model"), planes=12, scale=0.3)
         converted(self, folder, "bone.model", "bone.nc", "--records", ranks=3)
         subprocess.run(["nccopy", "bone.nc", "copy.nc"], cwd=folder, check=True, timeout=60)
-        converted(self, folder, "copy.nc", "copy.model")
-        self.assertEqual(case.read(folder, "copy.model"), case.read(folder, "bone.model"))
+        with netCDF4.Dataset(os.path.join(folder, "bone.nc")) as before, \
+                netCDF4.Dataset(os.path.join(folder, "copy.nc")) as after:
+            self.assertEqual(list(before.variables), list(after.variables))
+            for name, variable in before.variables.items():
+                self.assertTrue(numpy.array_equal(variable[:], after[name][:]), name)
 
 
 @unittest.skipUnless(case.HAS_DATA, case.NO_DATA)
