@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import subprocess
 import unittest
 
 import h5py
@@ -44,6 +45,16 @@ class Convert(unittest.TestCase):
             self.assertTrue(numpy.array_equal(before["time"][:], after["time"][:]))
             self.assertEqual(attributes(before), attributes(after))
             self.assertEqual(attributes(before["spins"]), attributes(after["spins"]))
+
+    def test_what_nccopy_made_of_a_file_is_read(self):
+        source = self.converted("spins.h5", ending=".nc")
+        for options in ((), ("-d9",)):
+            target = new(".nc")
+            subprocess.run(["nccopy", *options, source, target], check=True, timeout=60)
+            result = sluice("diff", source, target)
+            self.assertEqual(result.returncode, FINE, result.stdout + result.stderr)
+            result = sluice("verify", target)
+            self.assertEqual(result.returncode, FINE, result.stdout + result.stderr)
 
     def test_of_other_programs(self):
         source = new_path()

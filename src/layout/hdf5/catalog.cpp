@@ -195,6 +195,19 @@ void Catalog::require_ours() const {
   }
 }
 
+namespace {
+
+/// netCDF's programs copy a number as a list of one.
+std::optional<std::int32_t> only_number(const model::AttributeValue& value) {
+  if (const auto* number = std::get_if<std::int32_t>(&value)) {
+    return *number;
+  }
+  const auto* list = std::get_if<std::vector<std::int32_t>>(&value);
+  return list != nullptr && list->size() == 1 ? std::optional((*list)[0]) : std::nullopt;
+}
+
+}  // namespace
+
 void Catalog::load_log() {
   const QuietErrors quiet;
   if (H5Lexists(hdf5_.get(), group_name, H5P_DEFAULT) <= 0 ||
@@ -203,8 +216,8 @@ void Catalog::load_log() {
   }
   const Handle group = own(H5Gopen2(hdf5_.get(), group_name, H5P_DEFAULT), group_name);
   const auto major = read_attribute(group.get(), "format_major");
-  const auto* number = major ? std::get_if<std::int32_t>(&*major) : nullptr;
-  if (number == nullptr) {
+  const auto number = major ? only_number(*major) : std::nullopt;
+  if (!number) {
     throw Error(Code::format, state_.file->path() + ": /sluice has no format version");
   }
   if (*number > format_major) {
