@@ -19,8 +19,8 @@ Name = Union[str, Variable]
 
 
 class Ticket:
-    """The receipt of a commit. With strategy "forward" the commit may still be on its way: `durable`
-    looks anew each time, and wait() waits. Compares as (step, durable, skipped)."""
+    """The receipt of a commit. With strategy "forward" the commit may still be on its way:
+    `durable` looks anew each time, and wait() waits. Compares as (step, durable, skipped)."""
 
     def __init__(self, handle: Any):
         self._handle = ffi.gc(handle, lib.sluice_ticket_free)

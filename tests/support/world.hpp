@@ -21,9 +21,9 @@
 namespace sluice::test {
 
 struct Cell {
-  std::string strategy;  ///< a name of docs/strategies.md
-  std::string storage;   ///< memory | posix | direct | mpiio
-  int ranks = 1;         ///< 0: as many as mpirun started
+  std::string strategy;         ///< a name of docs/strategies.md
+  std::string storage;          ///< memory | posix | direct | mpiio
+  int ranks = 1;                ///< 0: as many as mpirun started
   std::string layout = "hdf5";  ///< name of a format: layout::formats()
   /// Without a minus, which means something in the filters of tests.
   std::string name() const;
