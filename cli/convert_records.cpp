@@ -159,17 +159,12 @@ commit::Converted convert_from_records(const Context& context, const std::string
                                        const std::string& to, const Options& options) {
   std::int64_t parts = 0;
   OwnFiles own;
-  std::exception_ptr failure;
   if (context.is_root()) {
     parts = static_cast<std::int64_t>(dialect::mfdn::count_files(context.storage, folder));
   }
   context.transport.allreduce({&parts, 1}, exec::Op::max);
-  try {
-    own = open_own(context, folder, static_cast<std::uint64_t>(parts));
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  exec::agree(context.transport, failure);
+  exec::together(context.transport,
+                 [&] { own = open_own(context, folder, static_cast<std::uint64_t>(parts)); });
   Lengths lengths;
   lengths.of_parts = agree_on_lengths(context, own, folder, static_cast<std::uint64_t>(parts));
   lengths.states = static_cast<std::uint64_t>(lengths.of_parts.back());
@@ -231,18 +226,6 @@ std::vector<std::uint32_t> find_vectors(const commit::Input& input) {
   return vectors;
 }
 
-/// Collective. Runs `work`; all fail where one does.
-template <class Work>
-void together(const Context& context, Work&& work) {
-  std::exception_ptr failure;
-  try {
-    work();
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  exec::agree(context.transport, failure);
-}
-
 }  // namespace
 
 commit::Converted convert_to_records(const Context& context, const std::string& from,
@@ -250,7 +233,7 @@ commit::Converted convert_to_records(const Context& context, const std::string& 
   commit::Input input(context.transport, context.storage, from, {});
   const std::vector<std::int64_t> lengths = read_lengths(input);
   const std::vector<std::uint32_t> vectors = find_vectors(input);
-  together(context, [&] {
+  exec::together(context.transport, [&] {
     if (context.is_root()) {
       context.storage.make_folder(folder);
     }
@@ -261,13 +244,14 @@ commit::Converted convert_to_records(const Context& context, const std::string& 
   for (std::uint64_t round = 0; round < lengths.size();
        round += static_cast<std::uint64_t>(context.transport.size())) {
     Turn turn;
-    together(context, [&] { turn = begin_turn(context, folder, lengths, round + rank); });
+    exec::together(context.transport,
+                   [&] { turn = begin_turn(context, folder, lengths, round + rank); });
     held.resize(turn.count);
     for (const std::uint32_t vector : vectors) {
       input.get(vector, 0, {{turn.first}, {turn.count}},
                 {reinterpret_cast<std::byte*>(held.data()), type_of<float>(), {turn.count}, {0}},
                 false);
-      together(context, [&] {
+      exec::together(context.transport, [&] {
         if (turn.writer) {
           turn.writer->begin(turn.count * element_bytes);
           turn.writer->append(std::as_bytes(std::span(held)));
@@ -275,7 +259,7 @@ commit::Converted convert_to_records(const Context& context, const std::string& 
       });
       bytes += static_cast<std::int64_t>(turn.count * element_bytes);
     }
-    together(context, [&] {
+    exec::together(context.transport, [&] {
       if (turn.writer) {
         turn.writer->finish();
       }

@@ -21,18 +21,6 @@ std::string folder_of(const std::string& path) {
   return slash == std::string::npos ? "" : path.substr(0, slash + 1);
 }
 
-/// Runs what may fail on one rank alone, so that all fail.
-template <class Work>
-void together(const Context& context, const Work& work) {
-  std::exception_ptr failure;
-  try {
-    work();
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  exec::agree(context.transport, failure);
-}
-
 /// What is put stays in memory (or on disk) until the file is closed.
 class Maker {
  public:
@@ -90,7 +78,7 @@ class Maker {
 };
 
 void write_beside(const Context& context, const std::string& path, const std::string& text) {
-  together(context, [&] {
+  exec::together(context.transport, [&] {
     if (!context.is_root()) {
       return;
     }
@@ -160,7 +148,7 @@ commit::Converted model_to_file(const Context& context, const VoxfeWish& wish) {
   const bool has_records = wish.records || !model.in_order();
   Columns columns(has_records ? model.rows() : 0, wish);
   voxfe::ModelColumns rows;
-  together(context, [&] {
+  exec::together(context.transport, [&] {
     rows = {
         columns.add<std::int64_t>(),
         columns.add<std::uint8_t>(),
@@ -207,7 +195,7 @@ commit::Converted displacements_to_file(const Context& context, const VoxfeWish&
   std::span<std::int64_t> id;
   std::span<double> value;
   std::array<std::span<float>, 3> at;
-  together(context, [&] {
+  exec::together(context.transport, [&] {
     id = columns.add<std::int64_t>();
     value = columns.add<double>(3);
     for (auto& column : at) {

@@ -74,17 +74,13 @@ Collected Collector::run() {
   if (done.moved == 0) {
     return done;
   }
-  std::exception_ptr failure;
-  try {
+  exec::together(transport_, [&] {
     for (std::size_t p = 0; p < set_.parts.size(); ++p) {
       if (!is_home(p) && movers_[p] == transport_.rank()) {
         move(p);
       }
     }
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  exec::agree(transport_, failure);
+  });
   exec::on_root(transport_, 0, [&] {
     index_->move_parts(targets_, true);
     return std::vector<std::byte>{};

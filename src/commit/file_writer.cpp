@@ -109,8 +109,7 @@ void FileWriter::open(Opening opening) {
     return known.take();
   });
   const std::string present_path = adopt(message);
-  std::exception_ptr failure;
-  try {
+  exec::together(transport_, [&] {
     const bool writes = strategy_.writes(topology_, choice_);
     // Not so for a group of the ranks: each of them has another file.
     const bool together = storage_.ranks_together() == transport_.size();
@@ -124,10 +123,7 @@ void FileWriter::open(Opening opening) {
     if (writes) {
       file_ = own_file_ ? own_file_.get() : &publisher_->file();
     }
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  exec::agree(transport_, failure);
+  });
   std::int64_t writers = file_ != nullptr ? 1 : 0;
   writer_index_ = static_cast<std::uint64_t>(transport_.exclusive_sum(writers));
   transport_.allreduce({&writers, 1}, exec::Op::sum);
@@ -266,16 +262,12 @@ std::uint64_t FileWriter::commit(const FileCommit& commit) {
 }
 
 void FileWriter::sync_all() {
-  std::exception_ptr failure;
-  try {
+  exec::together(transport_, [&] {
     sync_own();
     if (publisher_) {
       publisher_->sync_names();
     }
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  exec::agree(transport_, failure);
+  });
 }
 
 void FileWriter::choose_tiles(const FileCommit& commit) {
@@ -386,8 +378,7 @@ layout::CommitPlan FileWriter::place(const FileCommit& commit, std::uint64_t wor
 void FileWriter::write(const FileCommit& commit, const layout::CommitPlan& placed,
                        const plan::Plan& who, std::span<const layout::Portion> portions,
                        std::uint64_t first_word, std::span<const std::uint64_t> earlier_words) {
-  std::exception_ptr failure;
-  try {
+  const auto failure = exec::failure_of([&] {
     exec::Work work;
     work.definitions = definitions_;
     work.name_hashes = name_hashes_;
@@ -404,9 +395,7 @@ void FileWriter::write(const FileCommit& commit, const layout::CommitPlan& place
     if (commit.synced && !pipeline_) {
       sync_own();
     }
-  } catch (...) {
-    failure = std::current_exception();
-  }
+  });
   pipeline_ ? agree_in_background(failure, commit.synced) : exec::agree(transport_, failure);
 }
 
@@ -456,18 +445,14 @@ void FileWriter::give_up() {
 
 void FileWriter::renew_own(const std::string& present_path) {
   const bool lost = own_file_ && own_file_->sync_failed();
-  std::exception_ptr failure;
-  try {
+  exec::together(transport_, [&] {
     if (lost) {
       if (storage_.ranks_together() == transport_.size()) {
         throw Error(Code::io, path_ + ": what a failed sync left is not known");
       }
       own_file_->renew(present_path);
     }
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  exec::agree(transport_, failure);
+  });
 }
 
 void FileWriter::close() {

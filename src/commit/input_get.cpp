@@ -77,8 +77,7 @@ std::optional<Box> Input::common_region(std::uint32_t variable, std::uint64_t st
 
 void Input::get(std::uint32_t variable, std::uint64_t step, const Box& box,
                 const model::Memory& memory, bool allow_overflow) {
-  std::exception_ptr failure;
-  try {
+  const auto failure = exec::failure_of([&] {
     check_request(variable, step, box);
     const model::Definition& d = variables_[variable].definition;
     if (!model::convertible(d.type, memory.type)) {
@@ -89,9 +88,7 @@ void Input::get(std::uint32_t variable, std::uint64_t step, const Box& box,
     if (memory.data == nullptr && !box.empty()) {
       throw Error(Code::invalid_argument, path_ + ": get " + d.name + ": null pointer");
     }
-  } catch (...) {
-    failure = std::current_exception();
-  }
+  });
   exec::for_file(path_, [&] { get_checked(variable, step, box, memory, allow_overflow, failure); });
 }
 
@@ -103,12 +100,8 @@ void Input::get_checked(std::uint32_t variable, std::uint64_t step, const Box& b
     return;
   }
   if (number_in_set(variable)) {
-    try {
-      get_from_parts(variable, step, box, memory, allow_overflow);
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    exec::agree(transport_, failure);
+    exec::together(transport_,
+                   [&] { get_from_parts(variable, step, box, memory, allow_overflow); });
     return;
   }
   if (!variables_[variable].filters.empty()) {
@@ -234,12 +227,7 @@ void Input::get_through_root(std::uint32_t variable, std::uint64_t step, const B
 
 void Input::get_rows(std::uint32_t variable, std::uint64_t step, std::span<const std::uint64_t> ids,
                      std::byte* data, const Type& type) {
-  std::exception_ptr failure;
-  try {
-    check_rows(variable, step, ids, data, type);
-  } catch (...) {
-    failure = std::current_exception();
-  }
+  const auto failure = exec::failure_of([&] { check_rows(variable, step, ids, data, type); });
   exec::for_file(path_, [&] { get_checked_rows(variable, step, ids, data, type, failure); });
 }
 

@@ -103,8 +103,7 @@ storage::File* Input::open_together() {
   const std::vector<int> who = readers();
   const bool is_reader = std::binary_search(who.begin(), who.end(), transport_.rank());
   storage::File* opened = nullptr;
-  std::exception_ptr failure;
-  try {
+  exec::together(transport_, [&] {
     if (storage_.ranks_together() == transport_.size()) {
       if (!common_opened_) {
         common_opened_ = true;
@@ -117,10 +116,7 @@ storage::File* Input::open_together() {
     } else if (is_reader) {
       opened = &file();
     }
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  exec::agree(transport_, failure);
+  });
   return opened;
 }
 

@@ -81,8 +81,7 @@ void check_part(storage::Storage& storage, const std::string& index_path, const 
 
 void check_parts(exec::Transport& transport, storage::Storage& storage,
                  const std::string& index_path, const PartSet& set, bool recovers) {
-  std::exception_ptr failure;
-  try {
+  exec::together(transport, [&] {
     const auto ranks = static_cast<std::size_t>(transport.size());
     for (auto p = static_cast<std::size_t>(transport.rank()); p < set.parts.size(); p += ranks) {
       const std::string path = layout::part_path(index_path, set.parts[p].path);
@@ -91,10 +90,7 @@ void check_parts(exec::Transport& transport, storage::Storage& storage,
       }
       check_part(storage, index_path, set, p);
     }
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  exec::agree(transport, failure);
+  });
 }
 
 }  // namespace sluice::commit

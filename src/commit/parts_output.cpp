@@ -132,17 +132,13 @@ bool PartsOutput::is_full() const {
 
 void PartsOutput::turn_over() {
   const bool synced_late = options().durability == Durability::close;
-  std::exception_ptr failure;
   try {
-    if (synced_late) {
-      part_->sync_all();
-    }
-    part_->close();
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  try {
-    exec::agree(transport(), failure);
+    exec::together(transport(), [&] {
+      if (synced_late) {
+        part_->sync_all();
+      }
+      part_->close();
+    });
     if (synced_late) {
       exec::on_root(transport(), 0, [&] {
         index_->sync();
@@ -211,17 +207,12 @@ std::uint64_t PartsOutput::carry_out(const FileCommit& commit) {
     totals.buffer_bytes = 2 * layout::portion_bytes;
     (*commit.explain)(totals);
   }
-  std::exception_ptr failure;
   PartNews news;
   plan::Totals totals;
   const plan::Explain note = [&](const plan::Totals& own) { totals = own; };
   FileCommit within = commit;
   within.explain = commit.explain != nullptr ? &note : nullptr;
-  try {
-    news = part_->commit(definitions(), within);
-  } catch (...) {
-    failure = std::current_exception();
-  }
+  const auto failure = exec::failure_of([&] { news = part_->commit(definitions(), within); });
   try {
     std::int64_t poisoned = part_->poisoned() ? 1 : 0;
     exec::agree(transport(), failure, {&poisoned, 1});
@@ -282,13 +273,7 @@ void PartsOutput::give_up() noexcept {
 }
 
 void PartsOutput::sync_all() {
-  std::exception_ptr failure;
-  try {
-    part_->sync_all();
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  exec::agree(transport(), failure);
+  exec::together(transport(), [&] { part_->sync_all(); });
   exec::on_root(transport(), 0, [&] {
     index_->sync();
     return std::vector<std::byte>{};

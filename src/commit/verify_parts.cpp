@@ -38,8 +38,7 @@ class PartsVerifier {
   Verdict run() {
     check_times();
     check_scalars();
-    std::exception_ptr failure;
-    try {
+    exec::together(transport_, [&] {
       for (std::size_t p = 0; p < set_.parts.size(); ++p) {
         if (is_shared_ && p % static_cast<std::size_t>(transport_.size()) !=
                               static_cast<std::size_t>(transport_.rank())) {
@@ -47,10 +46,7 @@ class PartsVerifier {
         }
         check_part(p);
       }
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    exec::agree(transport_, failure);
+    });
     return together();
   }
 

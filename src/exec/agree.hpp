@@ -16,6 +16,24 @@ namespace sluice::exec {
 void agree(Transport& transport, const std::exception_ptr& failure,
            std::span<std::int64_t> extra = {});
 
+/// What `work` throws; null where it does not.
+template <class Work>
+std::exception_ptr failure_of(Work&& work) {
+  try {
+    work();
+  } catch (...) {
+    return std::current_exception();
+  }
+  return nullptr;
+}
+
+/// Collective. Runs `work`, which must not send or receive by `transport`, and agrees on its
+/// outcome: where it throws on any rank, every rank throws the error of the lowest such rank.
+template <class Work>
+void together(Transport& transport, Work&& work) {
+  agree(transport, failure_of(work));
+}
+
 /// Collective. Runs `work` on `root` only; its bytes, or its error, reach every rank.
 template <class Work>
 std::vector<std::byte> on_root(Transport& transport, int root, Work&& work);

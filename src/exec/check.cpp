@@ -63,17 +63,6 @@ void check_blocks(std::span<const VariableShape> variables, std::span<const OwnB
   }
 }
 
-/// The exception of `work`, null without one.
-template <class Work>
-std::exception_ptr failure_of(Work work) {
-  try {
-    work();
-  } catch (...) {
-    return std::current_exception();
-  }
-  return nullptr;
-}
-
 /// A 64-bit number as two that can be summed over 2^31 blocks.
 void add_halves(std::int64_t* halves, std::uint64_t value) {
   halves[0] += static_cast<std::int64_t>(value >> 32);

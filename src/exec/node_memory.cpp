@@ -27,15 +27,11 @@ std::unique_ptr<storage::SharedMemory> share_on_node(Transport& transport, std::
       out.put(memory->key());
       return out.take();
     });
-    std::exception_ptr failure;
-    try {
+    together(transport, [&] {
       if (!memory) {
         memory = SharedMemory::attach(model::ByteReader(message).get<SharedMemory::Key>());
       }
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    agree(transport, failure);
+    });
   } catch (const Error& e) {
     return refused(e);
   }

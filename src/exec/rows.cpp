@@ -149,9 +149,8 @@ OwnedRows scatter_rows(Transport& transport, const model::Definition& definition
   owned.box = model::whole(definition.shape);
   owned.box.start[0] = range.first;
   owned.box.count[0] = range.count;
-  std::exception_ptr failure;
   Sorter sorter(transport.size());
-  try {
+  together(transport, [&] {
     const std::uint64_t bytes = owned.box.volume() * definition.type.bytes;
     if (bytes > budget_bytes) {
       throw Error(Code::over_budget, "put_rows " + definition.name + ": this rank's share of " +
@@ -166,17 +165,9 @@ OwnedRows scatter_rows(Transport& transport, const model::Definition& definition
     for (const Rows& call : rows) {
       sort_rows(definition, call, transport.size(), sorter);
     }
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  agree(transport, failure);
+  });
   const std::vector<Parcel> parcels = transport.exchange(sorter.take());
-  try {
-    place_rows(definition, parcels, owned);
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  agree(transport, failure);
+  together(transport, [&] { place_rows(definition, parcels, owned); });
   return owned;
 }
 
@@ -222,12 +213,11 @@ std::vector<std::byte> fetch_rows(
     Transport& transport, const std::string& name, std::uint64_t rows, std::size_t row_bytes,
     std::span<const std::uint64_t> ids,
     const std::function<void(std::uint64_t, std::uint64_t, std::span<std::byte>)>& read) {
-  std::exception_ptr failure;
   std::vector<std::size_t> order(ids.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(), [&](auto a, auto b) { return ids[a] < ids[b]; });
   Sorter questions(transport.size());
-  try {
+  together(transport, [&] {
     if (!order.empty() && ids[order.back()] >= rows) {
       throw Error(Code::out_of_bounds, "get_rows " + name + ": row " +
                                            std::to_string(ids[order.back()]) + " of " +
@@ -236,19 +226,13 @@ std::vector<std::byte> fetch_rows(
     for (const std::size_t i : order) {
       append_id(questions.to(owner_of_row(ids[i], rows, transport.size())), ids[i]);
     }
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  agree(transport, failure);
+  });
   std::vector<Parcel> parcels = transport.exchange(questions.take());
-  try {
+  together(transport, [&] {
     for (Parcel& parcel : parcels) {
       parcel.bytes = answer(ids_in(parcel), row_bytes, read);
     }
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  agree(transport, failure);
+  });
   const std::vector<Parcel> answers = transport.exchange(std::move(parcels));
   // Owners ascend with the rows, so the answers in order of owner are the rows in ascending order.
   std::vector<std::byte> out(ids.size() * row_bytes);

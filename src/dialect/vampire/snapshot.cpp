@@ -5,8 +5,8 @@
 #include <span>
 #include <type_traits>
 
-#include "dialect/vampire/agree.hpp"
 #include "dialect/vampire/files.hpp"
+#include "exec/agree.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::dialect::vampire {
@@ -205,7 +205,7 @@ Frame Snapshot::frame(std::uint32_t index) {
 
 Coordinates Snapshot::read_coordinates(std::uint64_t first, std::uint64_t count) {
   Coordinates atoms;
-  agree(*transport_, [&] {
+  exec::together(*transport_, [&] {
     check_range(first, count, atoms_);
     if (!coordinates_.text) {
       read_binary_coordinates(*storage_, coordinates_, first, count, atoms);
@@ -216,7 +216,7 @@ Coordinates Snapshot::read_coordinates(std::uint64_t first, std::uint64_t count)
   }
   const std::vector<double> rows =
       read_text_rows(*transport_, *storage_, coordinates_, 5, first, count);
-  agree(*transport_, [&] {
+  exec::together(*transport_, [&] {
     for (std::uint64_t i = 0; i < count; ++i) {
       const double* row = rows.data() + 5 * i;
       atoms.material.push_back(to_int32(row[0], first + i, "type"));
@@ -230,7 +230,7 @@ Coordinates Snapshot::read_coordinates(std::uint64_t first, std::uint64_t count)
 std::vector<double> Snapshot::read_spins(const Frame& frame, std::uint64_t first,
                                          std::uint64_t count) {
   std::vector<double> spins;
-  agree(*transport_, [&] {
+  exec::together(*transport_, [&] {
     check_range(first, count, atoms_);
     if (!frame.data.text) {
       read_binary_spins(*storage_, frame.data, first, count, spins);

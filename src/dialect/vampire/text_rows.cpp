@@ -11,8 +11,8 @@
 #include <span>
 #include <string_view>
 
-#include "dialect/vampire/agree.hpp"
 #include "dialect/vampire/files.hpp"
+#include "exec/agree.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::dialect::vampire {
@@ -203,8 +203,9 @@ std::vector<double> read_text_rows(exec::Transport& transport, storage::Storage&
                                    const FileSet& set, int columns, std::uint64_t first,
                                    std::uint64_t count) {
   Parsed parsed;
-  agree(transport,
-        [&] { parsed = parse_share(storage, set, columns, transport.rank(), transport.size()); });
+  exec::together(transport, [&] {
+    parsed = parse_share(storage, set, columns, transport.rank(), transport.size());
+  });
   check_counts(transport, set, parsed);
   const std::uint64_t mine_first = transport.exclusive_sum(parsed.rows);
   const Range wish{first, count};

@@ -45,8 +45,7 @@ bool begins_displacements(std::string_view text) { return text.starts_with(first
 Displacements::Displacements(exec::Transport& transport, storage::Storage& storage,
                              const std::string& path)
     : path_(path) {
-  std::exception_ptr failure;
-  try {
+  exec::together(transport, [&] {
     open(storage, transport);
     Pieces pieces(*file_, range_);
     while (pieces.next()) {
@@ -55,10 +54,7 @@ Displacements::Displacements(exec::Transport& transport, storage::Storage& stora
         ++rows_;
       });
     }
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  exec::agree(transport, failure);
+  });
   auto all = static_cast<std::int64_t>(rows_);
   transport.allreduce({&all, 1}, exec::Op::sum);
   if (static_cast<std::uint64_t>(all) != head_.nodes) {

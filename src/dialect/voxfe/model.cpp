@@ -68,14 +68,10 @@ Model::Model(exec::Transport& transport, storage::Storage& storage, const std::s
              Grid grid)
     : transport_(transport), path_(path), grid_(grid) {
   Scan scan;
-  std::exception_ptr failure;
-  try {
+  exec::together(transport_, [&] {
     open(storage);
     scan = scan_own(grid);
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  exec::agree(transport_, failure);
+  });
   settle(scan);
 }
 
@@ -191,18 +187,15 @@ Planes Model::read_planes(const SpillPlace& place) {
   const auto first_of = [&](std::uint64_t r) { return grid_[2] * r / ranks; };
   Planes planes{grid_, voxels_,    first_of(rank), first_of(rank + 1) - first_of(rank),
                 {},    voxel_size_};
-  std::exception_ptr failure;
-  try {
+  exec::together(transport_, [&] {
     planes.cells =
         storage::Spill(planes.count * grid_[1] * grid_[0], place.limit_bytes, place.folder);
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  exec::agree(transport_, failure);
+  });
   auto rounds = static_cast<std::int64_t>(range_.pieces());
   transport_.allreduce({&rounds, 1}, exec::Op::max);
   Pieces pieces(*file_, range_);
   const auto cells = planes.materials();
+  std::exception_ptr failure;
   for (std::int64_t round = 0; round < rounds; ++round) {
     std::vector<std::vector<Voxel>> leaving(ranks);
     try {
