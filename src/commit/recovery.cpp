@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "sluice/error.hpp"
+#include "storage/forwarding.hpp"
 
 namespace sluice::commit {
 
@@ -150,13 +151,13 @@ Recovery recover_unattended(storage::Storage& storage, const std::string& path, 
 
 namespace {
 
-class JournalledFile final : public storage::File {
+class JournalledFile final : public storage::ForwardingFile {
  public:
   JournalledFile(std::unique_ptr<storage::File> file, Journal journal)
-      : file_(std::move(file)), journal_(std::move(journal)) {}
+      : ForwardingFile(std::move(file)), journal_(std::move(journal)) {}
 
   std::size_t read(std::uint64_t offset, std::span<std::byte> bytes) override {
-    const std::size_t got = file_->read(offset, bytes);
+    const std::size_t got = inner().read(offset, bytes);
     if (offset == 0 && got != 0 && bytes[0] == spoiled_byte) {
       bytes[0] = signature_byte;
     }
@@ -170,9 +171,6 @@ class JournalledFile final : public storage::File {
     }
     return got;
   }
-  std::uint64_t size() override { return file_->size(); }
-  std::int64_t modified_ns() override { return file_->modified_ns(); }
-  const std::string& path() const override { return file_->path(); }
 
   void write(std::uint64_t, std::span<const std::byte>) override { refuse(); }
   void preallocate(std::uint64_t, std::uint64_t) override { refuse(); }
@@ -182,10 +180,9 @@ class JournalledFile final : public storage::File {
 
  private:
   [[noreturn]] void refuse() const {
-    throw Error(Code::internal, file_->path() + ": a reader must not change the file");
+    throw Error(Code::internal, path() + ": a reader must not change the file");
   }
 
-  std::unique_ptr<storage::File> file_;
   Journal journal_;
 };
 

@@ -4,6 +4,8 @@
 #include <numeric>
 #include <utility>
 
+#include "storage/forwarding.hpp"
+
 namespace sluice::storage {
 
 void Faults::add(Rule rule) {
@@ -56,52 +58,49 @@ std::optional<Rule> Faults::meet(Call call, const std::string& path, const std::
 
 namespace {
 
-class FaultyFile final : public File {
+class FaultyFile final : public ForwardingFile {
  public:
-  FaultyFile(std::unique_ptr<File> inner, std::shared_ptr<Faults> faults)
-      : inner_(std::move(inner)), faults_(std::move(faults)) {}
+  FaultyFile(std::unique_ptr<File> file, std::shared_ptr<Faults> faults)
+      : ForwardingFile(std::move(file)), faults_(std::move(faults)) {}
 
   void write(std::uint64_t offset, std::span<const std::byte> bytes) override {
     if (const auto rule = faults_->meet(Call::write, path())) {
       const auto landed = std::min<std::uint64_t>(rule->landed_bytes, bytes.size());
-      inner_->write(offset, bytes.first(static_cast<std::size_t>(landed)));
+      inner().write(offset, bytes.first(static_cast<std::size_t>(landed)));
       throw system_error(path(), describe(Call::write, bytes.size(), offset), rule->error_number);
     }
-    inner_->write(offset, bytes);
+    inner().write(offset, bytes);
   }
   std::size_t read(std::uint64_t offset, std::span<std::byte> bytes) override {
     pass(Call::read, bytes.size(), offset);
-    return inner_->read(offset, bytes);
+    return inner().read(offset, bytes);
   }
   void preallocate(std::uint64_t offset, std::uint64_t length) override {
     pass(Call::preallocate, length, offset);
-    inner_->preallocate(offset, length);
+    inner().preallocate(offset, length);
   }
   void sync() override {
     const auto rule = faults_->meet(Call::sync, path());
     if (rule && sync_errno_ == 0) sync_errno_ = rule->error_number;
     if (sync_errno_ != 0) throw system_error(path(), describe(Call::sync), sync_errno_);
-    inner_->sync();
+    inner().sync();
   }
   std::uint64_t size() override {
     pass(Call::size);
-    return inner_->size();
+    return inner().size();
   }
   void resize(std::uint64_t bytes) override {
     pass(Call::resize, bytes);
-    inner_->resize(bytes);
+    inner().resize(bytes);
   }
   void set_modified_ns(std::int64_t ns) override {
     pass(Call::set_modified);
-    inner_->set_modified_ns(ns);
+    inner().set_modified_ns(ns);
   }
   std::int64_t modified_ns() override {
     pass(Call::modified);
-    return inner_->modified_ns();
+    return inner().modified_ns();
   }
-  std::size_t alignment() const override { return inner_->alignment(); }
-  void drop_cache() override { inner_->drop_cache(); }
-  const std::string& path() const override { return inner_->path(); }
 
  private:
   void pass(Call call, std::uint64_t bytes = 0, std::uint64_t offset = 0) {
@@ -110,7 +109,6 @@ class FaultyFile final : public File {
     }
   }
 
-  const std::unique_ptr<File> inner_;
   const std::shared_ptr<Faults> faults_;
   int sync_errno_ = 0;
 };

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "storage/forwarding.hpp"
+
 namespace sluice::storage {
 
 namespace {
@@ -58,15 +60,14 @@ void Log::clear() {
   }
 }
 
-class RecordingFile final : public File {
+class RecordingFile final : public ForwardingFile {
  public:
-  RecordingFile(std::unique_ptr<File> inner, std::shared_ptr<Log> log, int rank,
-                std::uint64_t inode)
-      : inner_(std::move(inner)),
+  RecordingFile(std::unique_ptr<File> file, std::shared_ptr<Log> log, int rank, std::uint64_t inode)
+      : ForwardingFile(std::move(file)),
         log_(std::move(log)),
         rank_(rank),
         inode_(inode),
-        name_(normal_path(inner_->path())) {}
+        name_(normal_path(path())) {}
   RecordingFile(const RecordingFile&) = delete;
   RecordingFile& operator=(const RecordingFile&) = delete;
   ~RecordingFile() override {
@@ -86,10 +87,10 @@ class RecordingFile final : public File {
     counters().bytes_written += bytes.size();
     Record record = make(Call::write, offset, bytes.size());
     record.bytes.assign(bytes.begin(), bytes.end());
-    carry_out(log_->records_, std::move(record), [&] { inner_->write(offset, bytes); });
+    carry_out(log_->records_, std::move(record), [&] { inner().write(offset, bytes); });
   }
   std::size_t read(std::uint64_t offset, std::span<std::byte> bytes) override {
-    const std::size_t count = inner_->read(offset, bytes);
+    const std::size_t count = inner().read(offset, bytes);
     const std::lock_guard lock(log_->mutex_);
     ++counters().reads;
     counters().bytes_read += count;
@@ -99,28 +100,23 @@ class RecordingFile final : public File {
     const std::lock_guard lock(log_->mutex_);
     ++counters().preallocations;
     carry_out(log_->records_, make(Call::preallocate, offset, length),
-              [&] { inner_->preallocate(offset, length); });
+              [&] { inner().preallocate(offset, length); });
   }
   void sync() override {
     const std::lock_guard lock(log_->mutex_);
     ++counters().syncs;
-    carry_out(log_->records_, make(Call::sync, 0, 0), [&] { inner_->sync(); });
+    carry_out(log_->records_, make(Call::sync, 0, 0), [&] { inner().sync(); });
   }
-  std::uint64_t size() override { return inner_->size(); }
   void resize(std::uint64_t bytes) override {
     const std::lock_guard lock(log_->mutex_);
-    carry_out(log_->records_, make(Call::resize, 0, bytes), [&] { inner_->resize(bytes); });
+    carry_out(log_->records_, make(Call::resize, 0, bytes), [&] { inner().resize(bytes); });
   }
   void set_modified_ns(std::int64_t ns) override {
     const std::lock_guard lock(log_->mutex_);
     Record record = make(Call::set_modified, 0, 0);
     record.modified_ns = ns;
-    carry_out(log_->records_, std::move(record), [&] { inner_->set_modified_ns(ns); });
+    carry_out(log_->records_, std::move(record), [&] { inner().set_modified_ns(ns); });
   }
-  std::int64_t modified_ns() override { return inner_->modified_ns(); }
-  std::size_t alignment() const override { return inner_->alignment(); }
-  void drop_cache() override { inner_->drop_cache(); }
-  const std::string& path() const override { return inner_->path(); }
 
  private:
   Counters& counters() { return log_->counters_[name_]; }
@@ -136,7 +132,6 @@ class RecordingFile final : public File {
     return record;
   }
 
-  const std::unique_ptr<File> inner_;
   const std::shared_ptr<Log> log_;
   const int rank_;
   const std::uint64_t inode_;

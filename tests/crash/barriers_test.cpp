@@ -16,6 +16,7 @@
 #include "api/file_impl.hpp"
 #include "crash/scenario.hpp"
 #include "exec/local_transport.hpp"
+#include "storage/forwarding.hpp"
 #include "storage/scratch.hpp"
 #include "support/world.hpp"
 
@@ -70,27 +71,14 @@ Names barriers(const Recording& recording, std::size_t commit) {
 thread_local std::vector<Sync>* waited_for = nullptr;
 std::mutex waited_for_mutex;
 
-class WatchedFile final : public storage::File {
+class WatchedFile final : public storage::ForwardingFile {
  public:
-  WatchedFile(std::unique_ptr<File> inner, int rank) : inner_(std::move(inner)), rank_(rank) {}
-  void write(std::uint64_t offset, std::span<const std::byte> bytes) override {
-    inner_->write(offset, bytes);
-  }
-  std::size_t read(std::uint64_t offset, std::span<std::byte> bytes) override {
-    return inner_->read(offset, bytes);
-  }
-  void preallocate(std::uint64_t offset, std::uint64_t length) override {
-    inner_->preallocate(offset, length);
-  }
+  WatchedFile(std::unique_ptr<File> file, int rank)
+      : ForwardingFile(std::move(file)), rank_(rank) {}
   void sync() override {
     note({rank_, name_of(Call::sync, path())});
-    inner_->sync();
+    inner().sync();
   }
-  std::uint64_t size() override { return inner_->size(); }
-  void resize(std::uint64_t bytes) override { inner_->resize(bytes); }
-  void set_modified_ns(std::int64_t ns) override { inner_->set_modified_ns(ns); }
-  std::int64_t modified_ns() override { return inner_->modified_ns(); }
-  const std::string& path() const override { return inner_->path(); }
 
   static void note(const Sync& sync) {
     if (waited_for != nullptr) {
@@ -100,7 +88,6 @@ class WatchedFile final : public storage::File {
   }
 
  private:
-  const std::unique_ptr<File> inner_;
   const int rank_;
 };
 

@@ -5,6 +5,7 @@
 
 #include "codec/checksum.hpp"
 #include "commit/journal.hpp"
+#include "storage/forwarding.hpp"
 
 namespace sluice::test {
 
@@ -65,15 +66,15 @@ constexpr std::uint64_t superblock_bytes = 48;
 
 bool ends_with(const std::string& text, const char* end) { return text.ends_with(end); }
 
-class BuggyFile final : public File {
+class BuggyFile final : public storage::ForwardingFile {
  public:
-  BuggyFile(std::unique_ptr<File> inner, std::shared_ptr<Storage> storage,
+  BuggyFile(std::unique_ptr<File> file, std::shared_ptr<Storage> storage,
             std::shared_ptr<BugState> state, int rank)
-      : inner_(std::move(inner)),
+      : ForwardingFile(std::move(file)),
         storage_(std::move(storage)),
         state_(std::move(state)),
         rank_(rank),
-        is_journal_(ends_with(inner_->path(), ".sluice-journal")) {}
+        is_journal_(ends_with(path(), ".sluice-journal")) {}
 
   void write(std::uint64_t offset, std::span<const std::byte> bytes) override {
     if (is_journal_) {
@@ -109,14 +110,14 @@ class BuggyFile final : public File {
       write_data(offset, bytes);
       return;
     }
-    inner_->write(offset, bytes);
+    inner().write(offset, bytes);
   }
 
   void sync() override {
     BugState& s = *state_;
     if (is_journal_) {
       if (!is(Bug::no_journal_sync) && !is(Bug::no_journal) && !is(Bug::journal_after_apply)) {
-        inner_->sync();
+        inner().sync();
       }
       return;
     }
@@ -126,7 +127,7 @@ class BuggyFile final : public File {
     } else if (stage == Stage::root && rank_ == 0) {
       s.stage = Stage::data;
     }
-    const bool is_building = ends_with(inner_->path(), ".sluice-new");
+    const bool is_building = ends_with(inner().path(), ".sluice-new");
     const bool skipped =
         is(Bug::recovery_no_sync) || (stage == Stage::data && is(Bug::no_data_sync)) ||
         (stage == Stage::data && rank_ == 2 && is(Bug::one_writer_unsynced)) ||
@@ -134,18 +135,18 @@ class BuggyFile final : public File {
         (stage == Stage::applying && (is(Bug::no_apply_sync) || is(Bug::root_before_apply))) ||
         (is_building && stage == Stage::data && is(Bug::no_sync_before_rename));
     if (!skipped) {
-      inner_->sync();
+      inner().sync();
     }
     if (is(Bug::fresh_after_sync) && stage == Stage::data) {
       for (const auto& [offset, bytes] : s.late) {
-        inner_->write(offset, bytes);
+        inner().write(offset, bytes);
       }
       s.late.clear();
     }
   }
 
   std::size_t read(std::uint64_t offset, std::span<std::byte> bytes) override {
-    const std::size_t got = inner_->read(offset, bytes);
+    const std::size_t got = inner().read(offset, bytes);
     if (is_journal_ && is(Bug::recovery_trusts)) {
       repair_checksums(bytes.first(got));
     }
@@ -154,20 +155,15 @@ class BuggyFile final : public File {
     }
     return got;
   }
-  std::uint64_t size() override { return inner_->size(); }
   void preallocate(std::uint64_t offset, std::uint64_t length) override {
     state_->largest_seen = offset;
-    inner_->preallocate(offset, length);
+    inner().preallocate(offset, length);
   }
-  void resize(std::uint64_t bytes) override { inner_->resize(bytes); }
-  void set_modified_ns(std::int64_t ns) override { inner_->set_modified_ns(ns); }
-  std::int64_t modified_ns() override { return inner_->modified_ns(); }
-  const std::string& path() const override { return inner_->path(); }
 
  private:
   bool is(Bug bug) const { return state_->bug == bug; }
   std::string named_path() const {
-    const std::string& path = inner_->path();
+    const std::string& path = inner().path();
     return ends_with(path, ".sluice-new") ? path.substr(0, path.size() - 11) : path;
   }
 
@@ -177,18 +173,18 @@ class BuggyFile final : public File {
       state_->late.emplace_back(offset, std::vector(bytes.begin(), bytes.end()));
       return;
     }
-    inner_->write(offset, bytes);
+    inner().write(offset, bytes);
     if (is(Bug::below_frontier) && is_later_commit && offset == state_->largest_seen) {
       // What a planner without its check would do: the place of the step before once more.
-      inner_->write(offset - 8192, bytes);
+      inner().write(offset - 8192, bytes);
     }
   }
 
   void write_root(std::span<const std::byte> bytes) {
-    inner_->write(0, bytes);
+    inner().write(0, bytes);
     if (is(Bug::root_before_apply)) {
       for (const auto& [offset, run] : std::exchange(state_->late, {})) {
-        inner_->write(offset, run);
+        inner().write(offset, run);
       }
     }
     if (is(Bug::apply_short)) {
@@ -216,10 +212,10 @@ class BuggyFile final : public File {
       } else {
         std::erase_if(journal.runs, [](const auto& run) { return run.offset < superblock_bytes; });
       }
-      inner_->write(0, journal.to_bytes());
+      inner().write(0, journal.to_bytes());
       return;
     }
-    inner_->write(0, bytes);
+    inner().write(0, bytes);
   }
 
   /// As if nobody looked at them.
@@ -241,7 +237,6 @@ class BuggyFile final : public File {
     std::memcpy(&bytes[56], &header, sizeof header);
   }
 
-  const std::unique_ptr<File> inner_;
   const std::shared_ptr<Storage> storage_;
   const std::shared_ptr<BugState> state_;
   const int rank_;

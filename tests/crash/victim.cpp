@@ -21,7 +21,7 @@
 #include "commit/input.hpp"
 #include "crash/victim_values.hpp"
 #include "exec/mpi_transport.hpp"
-#include "storage/storage.hpp"
+#include "storage/forwarding.hpp"
 
 namespace sluice::test {
 namespace {
@@ -83,32 +83,24 @@ class KillingStorage final : public storage::Storage {
   std::atomic<long> calls_ = 0;
 };
 
-class KillingFile final : public storage::File {
+class KillingFile final : public storage::ForwardingFile {
  public:
-  KillingFile(std::unique_ptr<storage::File> inner, KillingStorage& owner)
-      : inner_(std::move(inner)), owner_(owner) {}
+  KillingFile(std::unique_ptr<storage::File> file, KillingStorage& owner)
+      : ForwardingFile(std::move(file)), owner_(owner) {}
   void write(std::uint64_t offset, std::span<const std::byte> bytes) override {
-    owner_.pass([&] { inner_->write(offset, bytes); });
-  }
-  std::size_t read(std::uint64_t offset, std::span<std::byte> bytes) override {
-    return inner_->read(offset, bytes);
+    owner_.pass([&] { inner().write(offset, bytes); });
   }
   void preallocate(std::uint64_t offset, std::uint64_t length) override {
-    owner_.pass([&] { inner_->preallocate(offset, length); });
+    owner_.pass([&] { inner().preallocate(offset, length); });
   }
   void sync() override {
-    owner_.pass([&] { inner_->sync(); });
+    owner_.pass([&] { inner().sync(); });
   }
-  std::uint64_t size() override { return inner_->size(); }
   void resize(std::uint64_t bytes) override {
-    owner_.pass([&] { inner_->resize(bytes); });
+    owner_.pass([&] { inner().resize(bytes); });
   }
-  void set_modified_ns(std::int64_t ns) override { inner_->set_modified_ns(ns); }
-  std::int64_t modified_ns() override { return inner_->modified_ns(); }
-  const std::string& path() const override { return inner_->path(); }
 
  private:
-  const std::unique_ptr<storage::File> inner_;
   KillingStorage& owner_;
 };
 

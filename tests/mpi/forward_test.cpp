@@ -8,6 +8,7 @@
 
 #include "api/file_impl.hpp"
 #include "exec/mpi_transport.hpp"
+#include "storage/forwarding.hpp"
 #include "storage/scratch.hpp"
 #include "support/values.hpp"
 
@@ -55,31 +56,18 @@ class Trouble final : public storage::Storage {
   std::atomic<std::uint64_t> writes_ = 0;
 };
 
-class TroubleFile final : public storage::File {
+class TroubleFile final : public storage::ForwardingFile {
  public:
-  TroubleFile(std::unique_ptr<storage::File> inner, Trouble& owner)
-      : inner_(std::move(inner)), owner_(owner) {}
+  TroubleFile(std::unique_ptr<storage::File> file, Trouble& owner)
+      : ForwardingFile(std::move(file)), owner_(owner) {}
   void write(std::uint64_t offset, std::span<const std::byte> bytes) override {
     if (bytes.size() >= 4096) {
       owner_.before_write();  // data, no metadata
     }
-    inner_->write(offset, bytes);
+    inner().write(offset, bytes);
   }
-  std::size_t read(std::uint64_t offset, std::span<std::byte> bytes) override {
-    return inner_->read(offset, bytes);
-  }
-  void preallocate(std::uint64_t offset, std::uint64_t length) override {
-    inner_->preallocate(offset, length);
-  }
-  void sync() override { inner_->sync(); }
-  std::uint64_t size() override { return inner_->size(); }
-  void resize(std::uint64_t bytes) override { inner_->resize(bytes); }
-  void set_modified_ns(std::int64_t ns) override { inner_->set_modified_ns(ns); }
-  std::int64_t modified_ns() override { return inner_->modified_ns(); }
-  const std::string& path() const override { return inner_->path(); }
 
  private:
-  const std::unique_ptr<storage::File> inner_;
   Trouble& owner_;
 };
 

@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "storage/storage.hpp"
+#include "storage/forwarding.hpp"
 
 namespace sluice::test {
 
@@ -36,7 +36,7 @@ class BoundedStorage : public storage::Storage {
   const char* name() const override { return "bounded"; }
 
  private:
-  class BoundedFile final : public storage::File {
+  class BoundedFile final : public storage::ForwardingFile {
    public:
     BoundedFile(BoundedStorage& storage, std::string path, storage::Access access)
         : storage_(storage), path_(std::move(path)), access_(access) {
@@ -66,23 +66,12 @@ class BoundedStorage : public storage::Storage {
       path_ = path_ == from ? to : path_;
     }
 
-    void write(std::uint64_t offset, std::span<const std::byte> bytes) override {
-      real().write(offset, bytes);
-    }
-    std::size_t read(std::uint64_t offset, std::span<std::byte> bytes) override {
-      return real().read(offset, bytes);
-    }
-    void preallocate(std::uint64_t offset, std::uint64_t length) override {
-      real().preallocate(offset, length);
-    }
-    void sync() override { real().sync(); }
-    std::uint64_t size() override { return real().size(); }
-    void resize(std::uint64_t bytes) override { real().resize(bytes); }
-    void set_modified_ns(std::int64_t ns) override { real().set_modified_ns(ns); }
-    std::int64_t modified_ns() override { return real().modified_ns(); }
     const std::string& path() const override { return path_; }
 
    private:
+    /// Opening it changes no more than who is open.
+    storage::File& inner() const override { return const_cast<BoundedFile*>(this)->real(); }
+
     BoundedStorage& storage_;
     std::string path_;
     storage::Access access_;

@@ -1,0 +1,48 @@
+// A file that hands every call on to another one: what wrappers are made of.
+//
+// Invariant: what is written or read together goes through write() and read() of this object, piece
+// by piece, so that a wrapper which watches or changes them misses nothing.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "storage/storage.hpp"
+
+namespace sluice::storage {
+
+class ForwardingFile : public File {
+ public:
+  explicit ForwardingFile(std::unique_ptr<File> inner) : inner_(std::move(inner)) {}
+
+  void write(std::uint64_t offset, std::span<const std::byte> bytes) override {
+    inner().write(offset, bytes);
+  }
+  std::size_t read(std::uint64_t offset, std::span<std::byte> bytes) override {
+    return inner().read(offset, bytes);
+  }
+  void preallocate(std::uint64_t offset, std::uint64_t length) override {
+    inner().preallocate(offset, length);
+  }
+  void sync() override { inner().sync(); }
+  std::uint64_t size() override { return inner().size(); }
+  void resize(std::uint64_t bytes) override { inner().resize(bytes); }
+  void set_modified_ns(std::int64_t ns) override { inner().set_modified_ns(ns); }
+  std::int64_t modified_ns() override { return inner().modified_ns(); }
+  std::size_t alignment() const override { return inner().alignment(); }
+  void drop_cache() override { inner().drop_cache(); }
+  const std::string& path() const override { return inner().path(); }
+
+ protected:
+  /// For one that opens its file when it is wanted: it overrides inner().
+  ForwardingFile() = default;
+  virtual File& inner() const { return *inner_; }
+  /// From now on calls go to another file.
+  void hand_on_to(std::unique_ptr<File> file) { inner_ = std::move(file); }
+
+ private:
+  std::unique_ptr<File> inner_;
+};
+
+}  // namespace sluice::storage
