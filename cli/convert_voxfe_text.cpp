@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "commit/by_rename.hpp"
 #include "commit/input.hpp"
 #include "convert_voxfe.hpp"
 #include "dialect/voxfe/displacement.hpp"
@@ -81,13 +82,9 @@ class Source {
   commit::Input input_;
 };
 
-void write_text(const Context& context, const std::string& path, const std::string& head,
-                const Produce& produce) {
-  exec::Transport& transport = context.transport;
-  std::uint64_t bytes = context.is_root() ? head.size() : 0;
-  produce([&](const std::string& text) { bytes += text.size(); });
-  auto at = static_cast<std::uint64_t>(transport.exclusive_sum(static_cast<std::int64_t>(bytes)));
-  const std::string building = path + ".part";
+/// Every rank its text into the file `building`, from `at` on. Collective.
+void fill_text(const Context& context, const std::string& building, std::uint64_t at,
+               const Produce& produce) {
   std::unique_ptr<storage::File> file;
   std::exception_ptr failure;
   const auto attempt = [&](const auto& work) {
@@ -97,38 +94,46 @@ void write_text(const Context& context, const std::string& path, const std::stri
       failure = std::current_exception();
     }
   };
-  attempt([&] {
-    if (context.is_root()) {
-      if (context.storage.exists(path)) {
-        throw Error(Code::exists, path + ": exists already: choose another name");
-      }
-      if (context.storage.exists(building)) {
-        context.storage.remove(building);
-      }
-      file = context.storage.open(building, storage::Access::create);
-      file->write(0, std::as_bytes(std::span(head)));
-      at += head.size();
-    }
-  });
-  exec::agree(transport, failure);
-  attempt([&] {
-    if (!context.is_root()) {
-      file = context.storage.open(building, storage::Access::read_write);
-    }
-  });
+  attempt([&] { file = context.storage.open(building, storage::Access::read_write); });
   produce([&](const std::string& text) {
     attempt([&] {
       file->write(at, std::as_bytes(std::span(text)));
       at += text.size();
     });
   });
-  exec::agree(transport, failure);
-  attempt([&] {
-    if (context.is_root()) {
-      context.storage.rename(building, path);
+  exec::agree(context.transport, failure);
+}
+
+void write_text(const Context& context, const std::string& path, const std::string& head,
+                const Produce& produce) {
+  exec::Transport& transport = context.transport;
+  const std::string building = commit::building_path(path);
+  exec::on_root(transport, 0, [&] {
+    if (context.storage.exists(path)) {
+      throw Error(Code::exists, path + ": exists already: choose another name");
     }
+    context.storage
+        .open(commit::fresh_building_path(context.storage, path), storage::Access::create)
+        ->write(0, std::as_bytes(std::span(head)));
+    return std::vector<std::byte>{};
   });
-  exec::agree(transport, failure);
+  std::uint64_t bytes = 0;
+  produce([&](const std::string& text) { bytes += text.size(); });
+  const std::uint64_t at =
+      head.size() +
+      static_cast<std::uint64_t>(transport.exclusive_sum(static_cast<std::int64_t>(bytes)));
+  try {
+    fill_text(context, building, at, produce);
+    exec::on_root(transport, 0, [&] {
+      context.storage.rename(building, path);
+      return std::vector<std::byte>{};
+    });
+  } catch (...) {
+    if (context.is_root()) {
+      commit::forget_building(context.storage, path);
+    }
+    throw;
+  }
 }
 
 commit::Converted records_to_text(const Context& context, Source& in, const std::string& to,

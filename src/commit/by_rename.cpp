@@ -4,12 +4,22 @@
 
 namespace sluice::commit {
 
+std::string building_path(const std::string& path) { return path + ".sluice-new"; }
+
 std::string fresh_building_path(storage::Storage& storage, const std::string& path) {
-  const std::string building = path + ".sluice-new";
+  const std::string building = building_path(path);
   if (storage.exists(building)) {
     storage.remove(building);
   }
   return building;
+}
+
+void forget_building(storage::Storage& storage, const std::string& path) noexcept {
+  try {
+    storage.remove(building_path(path));
+  } catch (const Error&) {
+    return;
+  }
 }
 
 void write_by_rename(storage::Storage& storage, const std::string& path,
@@ -20,11 +30,7 @@ void write_by_rename(storage::Storage& storage, const std::string& path,
     fill(*file);
     storage.rename(building, path);
   } catch (...) {
-    try {
-      storage.remove(building);
-    } catch (const Error&) {
-      // the next attempt replaces it
-    }
+    forget_building(storage, path);
     throw;
   }
 }

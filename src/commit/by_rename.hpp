@@ -15,7 +15,11 @@ namespace sluice::commit {
 void write_by_rename(storage::Storage& storage, const std::string& path,
                      const std::function<void(storage::File&)>& fill);
 
-/// Where the file for `path` is built until it has its name; one that a dead run left is removed.
+/// Where the file for `path` is built until it has its name.
+std::string building_path(const std::string& path);
+/// The same; one that a dead run left there is removed.
 std::string fresh_building_path(storage::Storage& storage, const std::string& path);
+/// Removes it where it can: the next attempt replaces what is left.
+void forget_building(storage::Storage& storage, const std::string& path) noexcept;
 
 }  // namespace sluice::commit

@@ -1,7 +1,6 @@
 #include "dialect/voxfe/displacement.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <exception>
@@ -14,18 +13,6 @@ namespace sluice::dialect::voxfe {
 namespace {
 
 constexpr std::string_view first_word = "nNodes:";
-
-/// The next number of a line; false where there is none.
-template <class T>
-bool take(std::string_view& line, T& number) {
-  line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
-  const auto result = std::from_chars(line.data(), line.data() + line.size(), number);
-  if (result.ec != std::errc{}) {
-    return false;
-  }
-  line.remove_prefix(static_cast<std::size_t>(result.ptr - line.data()));
-  return true;
-}
 
 /// Cuts off the line `key value`, and gives the value; false where it begins otherwise.
 bool take_line(std::string_view& text, std::string_view key, std::string_view& value) {
@@ -71,13 +58,13 @@ void Displacements::open(storage::Storage& storage, exec::Transport& transport) 
   text.resize(file_->read(0, std::as_writable_bytes(std::span(text))));
   std::string_view rest = text;
   std::string_view value;
-  if (!take_line(rest, first_word, value) || !take(value, head_.nodes) || !value.empty()) {
+  if (!take_line(rest, first_word, value) || !take_number(value, head_.nodes) || !value.empty()) {
     throw Error(Code::format, path_ + ":1: not `nNodes: N`");
   }
   constexpr std::uint64_t largest_extent = (1 << 20) + 1;
   bool fits = take_line(rest, "Nodes:", value);
   for (std::uint64_t& extent : head_.grid) {
-    fits = fits && take(value, extent) && extent >= 1 && extent <= largest_extent;
+    fits = fits && take_number(value, extent) && extent >= 1 && extent <= largest_extent;
   }
   if (!fits || !value.empty()) {
     throw Error(Code::format, path_ + ":2: not `Nodes: NX NY NZ`");
@@ -94,12 +81,12 @@ DisplacementRow Displacements::parse(std::string_view line, std::uint64_t place)
   DisplacementRow row;
   Grid at{};
   std::string_view rest = line;
-  bool fits = take(rest, row.id);
+  bool fits = take_number(rest, row.id);
   for (std::uint64_t& coordinate : at) {
-    fits = fits && take(rest, coordinate);
+    fits = fits && take_number(rest, coordinate);
   }
   for (double& value : row.value) {
-    fits = fits && take(rest, value) && std::isfinite(value);
+    fits = fits && take_number(rest, value) && std::isfinite(value);
   }
   if (!fits || !without_blanks(rest).empty()) {
     refuse(*file_, place, "no `id x y z dx dy dz`");

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -34,6 +35,18 @@ ByteRange part_of_rank(std::uint64_t head, std::uint64_t size, int rank, int ran
 [[noreturn]] void refuse(storage::File& file, std::uint64_t place, const std::string& why);
 
 std::string_view without_blanks(std::string_view text);
+
+/// Cuts the next number off a line, with the blanks before it; false where there is none.
+template <class T>
+bool take_number(std::string_view& line, T& number) {
+  line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+  const auto result = std::from_chars(line.data(), line.data() + line.size(), number);
+  if (result.ec != std::errc{}) {
+    return false;
+  }
+  line.remove_prefix(static_cast<std::size_t>(result.ptr - line.data()));
+  return true;
+}
 
 /// Goes through a range, a piece of whole lines after the other.
 class Pieces {

@@ -26,19 +26,12 @@ struct Voxel {
 
 /// Whole numbers of a line; false where there is anything else or another number of them.
 bool parse_whole(std::string_view line, std::span<std::uint64_t> numbers) {
-  const char* at = line.data();
-  const char* const end = at + line.size();
   for (std::uint64_t& number : numbers) {
-    while (at != end && (*at == ' ' || *at == '\t')) {
-      ++at;
-    }
-    const auto result = std::from_chars(at, end, number);
-    if (result.ec != std::errc{}) {
+    if (!take_number(line, number)) {
       return false;
     }
-    at = result.ptr;
   }
-  return without_blanks({at, static_cast<std::size_t>(end - at)}).empty();
+  return without_blanks(line).empty();
 }
 
 }  // namespace
