@@ -27,7 +27,7 @@ for ranks in 2 3 4; do
   compare "$ranks ranks" "${mpiexec[@]}" -n "$ranks" "$own"
 done
 
-sources=("$root/tests/vampire/digest.cpp" "$root/src/model/error.cpp")
+sources=("$root/tests/vampire/digest.cpp" "$root/src/model/error.cpp" "$root/apps/common/comm.cpp")
 for part in cell_index comm decomposition halo integrator lattice measure neighbours noise; do
   sources+=("$root/apps/vampire/$part.cpp")
 done
@@ -37,7 +37,7 @@ for compiler in g++ clang++; do
   # march=native offers fused multiply-adds where the processor has them: none may be used.
   OMPI_CXX=$compiler MPICH_CXX=$compiler mpicxx -std=c++20 -O3 -march=native \
     -ffp-contract=off -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX -I"$root/include" \
-    -I"$root/apps/vampire" "${sources[@]}" -o "$scratch/digest"
+    -I"$root/apps" -I"$root/apps/vampire" "${sources[@]}" -o "$scratch/digest"
   compare "$compiler -O3 for this processor, 3 ranks" "${mpiexec[@]}" -n 3 "$scratch/digest"
   built=$((built + 1))
 done

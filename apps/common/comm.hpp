@@ -1,0 +1,30 @@
+// What every code here needs of MPI: one outcome for all ranks, parcels for every rank.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <mpi.h>
+#include <vector>
+
+#include "sluice/error.hpp"
+
+namespace app {
+
+using sluice::Code;
+using sluice::Error;
+
+/// A message's largest piece: counts of MPI are 32-bit.
+inline constexpr std::size_t piece_bytes = 1ULL << 30;
+
+int rank_of(MPI_Comm comm);
+int size_of(MPI_Comm comm);
+
+/// Runs `body`, which must not communicate; where it threw on any rank, every rank throws the error
+/// of the lowest such rank. Collective.
+void agree(MPI_Comm comm, const std::function<void()>& body);
+
+/// Bytes for every rank in, bytes from every rank out (index: rank). Collective.
+std::vector<std::vector<std::byte>> all_to_all(MPI_Comm comm,
+                                               const std::vector<std::vector<std::byte>>& out);
+
+}  // namespace app
