@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fcntl.h>
 #include <span>
+#include <unistd.h>
 #include <vector>
 
 #include "hdf5_check.hpp"
