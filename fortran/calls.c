@@ -48,6 +48,9 @@ static const char* const no_room =
     "is "
     "until end_step with in_place=.true.";
 
+static const char* const not_deferred =
+    "deferred: the data has gaps, or is of a type that files keep in another way: get it at once";
+
 /* -- names ------------------------------------------------------------------------------------- */
 
 static int trimmed(const char* text, int length) {
@@ -156,10 +159,10 @@ int sluice_fortran_put(sluice_file* file, struct name_cache* cache, const char* 
 
 int sluice_fortran_get(sluice_file* file, struct name_cache* cache, const char* name, int length,
                        const CFI_cdesc_t* data, int starts, const int64_t* start, int64_t step,
-                       int32_t allow_overflow);
+                       int32_t allow_overflow, int32_t deferred);
 int sluice_fortran_get(sluice_file* file, struct name_cache* cache, const char* name, int length,
                        const CFI_cdesc_t* data, int starts, const int64_t* start, int64_t step,
-                       int32_t allow_overflow) {
+                       int32_t allow_overflow, int32_t deferred) {
   struct array a;
   int64_t first[most_dimensions];
   sluice_variable variable = no_variable;
@@ -171,6 +174,16 @@ int sluice_fortran_get(sluice_file* file, struct name_cache* cache, const char* 
     refused = refusal(SLUICE_ERROR_TYPE_MISMATCH, "get", name, length, no_type);
   }
   selection.allow_overflow = allow_overflow;
+  if (deferred) {
+    const bool is_straight = is_as_stored(&a) && (a.rank == 0 || is_dense(&a));
+    if (refused == SLUICE_OK && !is_straight) {
+      refused = refusal(SLUICE_ERROR_UNSUPPORTED, "get", name, length, not_deferred);
+    }
+    /* Told of no variable where it is refused, so that perform_gets fails on every rank. */
+    const int code = sluice_defer_get(file, refused == SLUICE_OK ? variable : no_variable, a.type,
+                                      a.base, rank, &selection, step);
+    return refused != SLUICE_OK ? refused : code;
+  }
   char* packed = NULL;
   if (is_as_stored(&a)) {
     selection.stride_bytes = a.rank == 0 || is_dense(&a) ? NULL : a.stride_bytes;

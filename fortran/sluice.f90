@@ -30,8 +30,8 @@
 ! is declared class(*), but is a character variable all the same: gfortran mistakes its length where
 ! the data is text.)
 !
-! Collective: open, end_step, abandon_step, flush, close, get, get_rows, refresh. The others are
-! local; define, set_attribute and resize must be called alike on every rank.
+! Collective: open, end_step, abandon_step, flush, close, get, perform_gets, get_rows, refresh. The
+! others are local; define, set_attribute and resize must be called alike on every rank.
 module sluice
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int32, int64, real64
@@ -73,6 +73,7 @@ module sluice
     generic, public :: put_rows => put_rows_32, put_rows_64
     procedure, public :: flush => flush_file
     generic, public :: get => get_32, get_64
+    procedure, public :: perform_gets
     generic, public :: get_rows => get_rows_32, get_rows_64
     procedure, public :: refresh
     procedure, public :: steps => step_count
@@ -223,26 +224,37 @@ module sluice
   ! -- reading: sluice_read.f90 --
   interface
     !> A part of one step (without: the newest) into `data`, whose shape is the part's, converted to
-    !> its type. Each rank its own part, none (a size of 0) too. Collective.
-    module subroutine get_64(self, name, data, start, step, allow_overflow, stat, errmsg)
+    !> its type. Each rank its own part, none (a size of 0) too. Collective. deferred: it is only
+    !> noted, locally, for perform_gets; `data` (without gaps, no copy that the compiler makes) holds
+    !> nothing before, and must stay where it is until then.
+    module subroutine get_64(self, name, data, start, step, allow_overflow, deferred, stat, &
+        errmsg)
       class(sluice_file), intent(inout) :: self
       character(len=*), intent(in) :: name
       type(*), dimension(..), intent(inout) :: data
       integer(int64), intent(in), optional :: start(:)
       integer, intent(in), optional :: step
-      logical, intent(in), optional :: allow_overflow
+      logical, intent(in), optional :: allow_overflow, deferred
       integer, intent(out), optional :: stat
       class(*), intent(inout), optional :: errmsg
     end subroutine
-    module subroutine get_32(self, name, data, start, step, allow_overflow, stat, errmsg)
+    module subroutine get_32(self, name, data, start, step, allow_overflow, deferred, stat, &
+        errmsg)
       class(sluice_file), intent(inout) :: self
       character(len=*), intent(in) :: name
       type(*), dimension(..), intent(inout) :: data
       integer(int32), intent(in) :: start(:)
       integer, intent(in), optional :: step
-      logical, intent(in), optional :: allow_overflow
+      logical, intent(in), optional :: allow_overflow, deferred
       integer, intent(out), optional :: stat
       class(*), intent(inout), optional :: errmsg
+    end subroutine
+    !> Reads all that was deferred, on every rank the same variables and steps in the same order. The
+    !> ranks wait for each other as often as in one get. Collective.
+    module subroutine perform_gets(self, stat, errmsg)
+      class(sluice_file), intent(inout) :: self
+      integer, intent(out), optional :: stat
+      character(len=*), intent(inout), optional :: errmsg
     end subroutine
     !> Rows by global index, repeats allowed: data(..., i) is row ids(i). Collective.
     module subroutine get_rows_64(self, name, ids, data, step, stat, errmsg)

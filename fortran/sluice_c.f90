@@ -165,6 +165,10 @@ module sluice_c
       integer(c_int64_t), value :: step
       real(c_double), intent(out) :: time
     end function
+    integer(c_int) function c_perform_gets(file) bind(c, name="sluice_perform_gets")
+      import
+      type(c_ptr), value :: file
+    end function
     integer(c_int) function c_refresh(file) bind(c, name="sluice_refresh")
       import
       type(c_ptr), value :: file
@@ -228,7 +232,7 @@ module sluice_c
       integer(c_int32_t), value :: allow_overflow, in_place
     end function
     integer(c_int) function c_get(file, cache, name, length, data, starts, start, step, &
-        allow_overflow) bind(c, name="sluice_fortran_get")
+        allow_overflow, deferred) bind(c, name="sluice_fortran_get")
       import
       type(c_ptr), value :: file
       type(name_cache), intent(inout) :: cache
@@ -237,7 +241,7 @@ module sluice_c
       type(*), dimension(..), intent(inout) :: data
       integer(c_int64_t), intent(in) :: start(*)
       integer(c_int64_t), value :: step
-      integer(c_int32_t), value :: allow_overflow
+      integer(c_int32_t), value :: allow_overflow, deferred
     end function
     integer(c_int) function c_put_rows(file, cache, name, length, data, rows, ids, in_place) &
         bind(c, name="sluice_fortran_put_rows")

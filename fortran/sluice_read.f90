@@ -7,14 +7,17 @@ contains
   module procedure get_64
     integer(c_int) :: code
     integer(c_int64_t), parameter :: none(1) = 0
-    integer(c_int32_t) :: overflow
+    integer(c_int32_t) :: overflow, later
     overflow = 0
     if (present(allow_overflow)) overflow = merge(1, 0, allow_overflow)
+    later = 0
+    if (present(deferred)) later = merge(1, 0, deferred)
     if (present(start)) then
       code = c_get(self%handle, self%cache, name, len(name), data, size(start), start, &
-        c_step(step), overflow)
+        c_step(step), overflow, later)
     else
-      code = c_get(self%handle, self%cache, name, len(name), data, -1, none, c_step(step), overflow)
+      code = c_get(self%handle, self%cache, name, len(name), data, -1, none, c_step(step), &
+        overflow, later)
     end if
     call report(self%handle, self%path, code, stat, errmsg)
   end procedure
@@ -24,7 +27,12 @@ contains
     integer :: dimensions
     dimensions = min(size(start), most_dimensions)
     wide(:dimensions) = start(:dimensions)
-    call get_64(self, name, data, wide(:dimensions), step, allow_overflow, stat, errmsg)
+    call get_64(self, name, data, wide(:dimensions), step, allow_overflow, deferred, stat, errmsg)
+  end procedure
+
+  module procedure perform_gets
+    if (is_missing(self%handle, self%path, stat, errmsg)) return
+    call finish(self%handle, c_perform_gets(self%handle), stat, errmsg)
   end procedure
 
   module procedure get_rows_64

@@ -7,7 +7,8 @@
 !   /GRP02/...            and so on
 !   /BASIS, /STRUCTURE    see description.f90
 !
-! Invariant: everything is reserved by create(); close() commits the vectors that were written.
+! Invariant: everything is reserved by create(); close() commits the vectors that were written, and
+! reads those that were asked for, all at once.
 module sluice_store
   use, intrinsic :: ieee_arithmetic, only: ieee_value, ieee_quiet_nan
   use, intrinsic :: iso_fortran_env, only: int64, real32, real64
@@ -23,6 +24,7 @@ module sluice_store
   type, extends(wave_store) :: hdf5_store
     type(sluice_file) :: file
     character(len=16) :: storage = "" !< of Sluice; empty: its choice
+    logical :: reads = .false.        !< open for reading
   contains
     procedure :: create => create_file
     procedure :: open => open_file
@@ -102,6 +104,7 @@ contains
   subroutine open_file(self)
     class(hdf5_store), intent(inout) :: self
     call self%file%open(self%path, "r", self%comm, options=sluice_options(self))
+    self%reads = .true.
   end subroutine
 
   subroutine write_vector(self, number, vector)
@@ -124,16 +127,18 @@ contains
     real(real32), intent(out), target, contiguous :: vector(:)
     real(real32), pointer, contiguous :: pieces(:, :, :)
     if (self%piece == 0) then
-      call self%file%get(vector_name(number), vector, start=[self%first + 1])
+      call self%file%get(vector_name(number), vector, start=[self%first + 1], deferred=.true.)
     else
       pieces(1:self%piece, 1:1, 1:self%elements / self%piece) => vector
       call self%file%get(vector_name(number), pieces, &
-        start=[1_int64, self%rank + 1_int64, 1_int64])
+        start=[1_int64, self%rank + 1_int64, 1_int64], deferred=.true.)
     end if
   end subroutine
 
   subroutine close_file(self)
     class(hdf5_store), intent(inout) :: self
+    if (self%reads) call self%file%perform_gets()
+    self%reads = .false.
     call self%file%close()
   end subroutine
 end module sluice_store

@@ -36,6 +36,7 @@ module stores
     procedure(make_or_close), deferred :: open
     !> `vector` must stay as it is until close.
     procedure(write_one), deferred :: write
+    !> `vector` must stay where it is until close, and may hold nothing before.
     procedure(read_one), deferred :: read
     procedure(make_or_close), deferred :: close
   end type wave_store

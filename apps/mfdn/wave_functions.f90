@@ -49,7 +49,7 @@ contains
     call store%write(number, vector)
   end subroutine
 
-  !> The same part back. Collective over the diagonal ranks.
+  !> The same part back, when the store is closed. Collective over the diagonal ranks.
   subroutine read_wave_function(store, number, vector)
     class(wave_store), intent(inout) :: store
     integer, intent(in) :: number

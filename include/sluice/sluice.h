@@ -352,6 +352,17 @@ SLUICE_API int sluice_get(sluice_file* file, sluice_variable variable, sluice_ty
 SLUICE_API int sluice_get_selection(sluice_file* file, sluice_variable variable, sluice_type type,
                                     void* data, int rank, const sluice_selection* selection,
                                     int64_t step);
+/* Notes a get for sluice_perform_gets(): `data` must live until then, and holds nothing before. As
+ * sluice_get_selection(), without stride_bytes. What is wrong with it makes sluice_perform_gets()
+ * fail on every rank. Local. */
+SLUICE_API int sluice_defer_get(sluice_file* file, sluice_variable variable, sluice_type type,
+                                void* data, int rank, const sluice_selection* selection,
+                                int64_t step);
+/* Reads all that was deferred. The ranks wait for each other as often as in one sluice_get(), so
+ * several variables come faster than one after the other. Every rank has deferred the same
+ * variables and steps in the same order (SLUICE_ERROR_DIVERGENT), each its own parts. Collective.
+ */
+SLUICE_API int sluice_perform_gets(sluice_file* file);
 /* Rows by global index, each rank its own, repeats allowed. Collective. */
 SLUICE_API int sluice_get_rows(sluice_file* file, sluice_variable variable, sluice_type type,
                                void* data, int64_t rows, const int64_t* ids, int64_t step);

@@ -275,6 +275,19 @@ class File {
   }
   void get_raw(Variable variable, void* data, Type type, const Selection& selection,
                std::uint64_t step);
+  /// Notes a get() for perform_gets(): `data` stays the caller's, must live until then, and holds
+  /// nothing before. Throws what is wrong with it; perform_gets() then fails on every rank. Local.
+  template <class T>
+  void defer_get(Variable variable, T* data, const Selection& selection = {},
+                 std::uint64_t step = 0) {
+    defer_get_raw(variable, data, type_of<T>(), selection, step);
+  }
+  void defer_get_raw(Variable variable, void* data, Type type, const Selection& selection,
+                     std::uint64_t step);
+  /// Reads all that was deferred. The ranks wait for each other as often as in one get(), so
+  /// several variables come faster than one after the other. Every rank has deferred the same
+  /// variables and steps in the same order (Error divergent), each its own selections. Collective.
+  void perform_gets();
   /// Reads rows by global index, each rank its own ids, repeats allowed. Collective.
   template <class T>
   void get_rows(Variable variable, const std::uint64_t* ids, std::uint64_t rows, T* data,

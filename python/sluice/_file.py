@@ -100,6 +100,7 @@ class File(Mapping):
     def __init__(self, path: Union[str, "os.PathLike[str]"], mode: str = "r", comm: Any = None,
                  **options: Any):
         self._handle = ffi.NULL
+        self._deferred: List[np.ndarray] = []
         self._kept: List[Any] = []  # memory that the library reads until the next commit
         self._variables: Dict[str, Variable] = {}
         self._in_step = False
@@ -281,6 +282,14 @@ class File(Mapping):
         for variable in self._variables.values():
             variable._learn()
         return self.steps
+
+    def perform_gets(self) -> None:
+        """Reads what Variable.get(deferred=True) noted, every rank the same variables and steps in
+        the same order (else Error DIVERGENT). The ranks wait for each other as often as in one get,
+        so several variables come faster than one after the other. Collective."""
+        arrays, self._deferred = self._deferred, []
+        self._call(lib.sluice_perform_gets)
+        del arrays  # until now the library wrote to them
 
     def to_xarray(self) -> Any:
         """The file as an xarray.Dataset, read when values are asked for (then collective). Steps

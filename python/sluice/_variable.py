@@ -65,12 +65,15 @@ class Variable:
 
     def get(self, step: int = -1, start: Optional[Sequence[int]] = None,
             count: Optional[Sequence[int]] = None, *, dtype: Any = None,
-            out: Optional[np.ndarray] = None, allow_overflow: bool = False) -> np.ndarray:
+            out: Optional[np.ndarray] = None, allow_overflow: bool = False,
+            deferred: bool = False) -> np.ndarray:
         """A box of one step (-1: the newest; ignored without steps), converted to `dtype`.
         Collective, each rank its own box.
 
         start: first element, default zeros. count: elements, default up to the end of the shape.
         out: where to put it, an array of shape `count`; its dtype then counts. Returns the array.
+        deferred: the box is only noted, locally; File.perform_gets() reads all that are, and fills
+        the arrays.
         Raises Error OUT_OF_BOUNDS, TYPE_MISMATCH, OVERFLOW (a value does not fit, unless
         allow_overflow), DAMAGED (a checksum does not match).
         """
@@ -95,8 +98,11 @@ class Variable:
             raise Error(Code.INVALID_ARGUMENT,
                         f"get {self.name}: start {tuple(start)} and count {tuple(count)} differ "
                         "in length")
-        self._file._call(lib.sluice_get_selection, self._index, type_of(out.dtype), address(out),
-                         len(start), selection, step)
+        get = lib.sluice_defer_get if deferred else lib.sluice_get_selection
+        self._file._call(get, self._index, type_of(out.dtype), address(out), len(start), selection,
+                         step)
+        if deferred:
+            self._file._deferred.append(out)
         return out
 
     def get_rows(self, ids: Any, step: int = -1, *, dtype: Any = None) -> np.ndarray:

@@ -8,6 +8,7 @@
 
 using sluice::Code;
 using sluice::Error;
+using sluice::commit::GetRequest;
 using sluice::commit::Input;
 using sluice::model::Box;
 using sluice::model::Dims;
@@ -136,14 +137,8 @@ int sluice_is_reading(sluice_file* file, int32_t* reading) {
 
 namespace {
 
-struct Request {
-  Box box;
-  sluice::model::Memory memory;
-  bool allow_overflow = false;
-};
-
-Request request_of(const Input& input, std::uint32_t variable, const sluice::Type& type, void* data,
-                   int rank, const sluice_selection& selection, std::uint64_t step) {
+GetRequest request_of(const Input& input, std::uint32_t variable, const sluice::Type& type,
+                      void* data, int rank, const sluice_selection& selection, std::uint64_t step) {
   const std::string what =
       input.path() + ": get " +
       (variable < input.variables().size() ? input.variables()[variable].definition.name : "");
@@ -156,9 +151,8 @@ Request request_of(const Input& input, std::uint32_t variable, const sluice::Typ
                                               shape.text());
     }
   }
-  Request request;
+  GetRequest request{variable, step, {}, {}, selection.allow_overflow != 0};
   request.box = selected_box(shape.rank(), selection, shape, [&] { return std::string(what); });
-  request.allow_overflow = selection.allow_overflow != 0;
   request.memory = {static_cast<std::byte*>(data), type, request.box.count,
                     Dims::filled(shape.rank(), 0)};
   if (selection.memory_shape != nullptr) {
@@ -187,7 +181,7 @@ void get_selected(sluice_file& f, sluice_variable variable, sluice_type type, vo
   const auto index = static_cast<std::uint32_t>(variable);
   const std::uint64_t number = step_of(input, step);
   const sluice::Type element = loose_type(type);
-  Request request;
+  GetRequest request;
   std::vector<std::byte> dense;
   const std::int64_t* stride_bytes = nullptr;
   try {
@@ -211,7 +205,7 @@ void get_selected(sluice_file& f, sluice_variable variable, sluice_type type, vo
     }
     throw;
   }
-  input.get(index, number, request.box, request.memory, request.allow_overflow);
+  input.get(request);
   if (stride_bytes != nullptr && !dense.empty()) {
     scatter_strided(dense.data(), request.box.count, element.bytes, static_cast<std::byte*>(data),
                     stride_bytes);
@@ -234,6 +228,31 @@ int sluice_get_selection(sluice_file* file, sluice_variable variable, sluice_typ
                          int rank, const sluice_selection* selection, int64_t step) {
   return call(
       file, [&](sluice_file& f) { get_selected(f, variable, type, data, rank, selection, step); });
+}
+
+int sluice_defer_get(sluice_file* file, sluice_variable variable, sluice_type type, void* data,
+                     int rank, const sluice_selection* selection, int64_t step) {
+  return call(file, [&](sluice_file& f) {
+    Input& input = f.impl->input();
+    try {
+      const sluice_selection none = SLUICE_SELECTION_INIT;
+      const sluice_selection asked = sized(selection, none);
+      if (asked.stride_bytes != nullptr) {
+        throw Error(Code::unsupported,
+                    "defer_get: stride_bytes: elements that lie apart are got at once only");
+      }
+      input.defer(request_of(input, static_cast<std::uint32_t>(variable),
+                             type_of_code(type, "defer_get"), data, rank, asked,
+                             step_of(input, step)));
+    } catch (...) {
+      input.fail_deferred(std::current_exception());
+      throw;
+    }
+  });
+}
+
+int sluice_perform_gets(sluice_file* file) {
+  return call(file, [](sluice_file& f) { f.file->perform_gets(); });
 }
 
 int sluice_get_rows(sluice_file* file, sluice_variable variable, sluice_type type, void* data,

@@ -361,16 +361,38 @@ Value File::attribute(const std::string& owner, const std::string& name) const {
   return found->value;
 }
 
-void File::get_raw(Variable variable, void* data, Type type, const Selection& selection,
-                   std::uint64_t step) {
-  commit::Input& input = impl_->input();
+namespace {
+
+commit::GetRequest request_of(const commit::Input& input, Variable variable, void* data, Type type,
+                              const Selection& selection, std::uint64_t step) {
   Box box;
   if (variable.index() < input.variables().size()) {
     box = box_of(selection, input.shape_or_most(variable.index(), step));
   }
-  input.get(variable.index(), step, box, memory_of<model::Memory>(data, type, selection, box),
-            selection.allow_overflow);
+  return {variable.index(), step, box, memory_of<model::Memory>(data, type, selection, box),
+          selection.allow_overflow};
 }
+
+}  // namespace
+
+void File::get_raw(Variable variable, void* data, Type type, const Selection& selection,
+                   std::uint64_t step) {
+  commit::Input& input = impl_->input();
+  input.get(request_of(input, variable, data, type, selection, step));
+}
+
+void File::defer_get_raw(Variable variable, void* data, Type type, const Selection& selection,
+                         std::uint64_t step) {
+  commit::Input& input = impl_->input();
+  try {
+    input.defer(request_of(input, variable, data, type, selection, step));
+  } catch (...) {
+    input.fail_deferred(std::current_exception());
+    throw;
+  }
+}
+
+void File::perform_gets() { impl_->input().get_deferred(); }
 
 void File::get_rows_raw(Variable variable, const std::uint64_t* ids, std::uint64_t rows, void* data,
                         Type type, std::uint64_t step) {

@@ -229,6 +229,8 @@ void Input::keep_order_of(const Input& old) {
       take(v);
     }
   }
+  deferred_ = old.deferred_;
+  deferred_failure_ = old.deferred_failure_;
   variables_ = std::move(ordered);
   catalog_index_ = std::move(indices);
 }
@@ -280,37 +282,57 @@ std::vector<Record> Input::records_of(std::uint32_t variable, std::uint64_t step
 }
 
 const Input::Located& Input::locate(std::uint32_t variable, std::uint64_t step, const Box& region) {
-  const bool is_known = located_ && located_->variable == variable && located_->step == step &&
-                        model::contains(located_->region, region);
+  const Wanted wanted{variable, step, region};
+  return locate_all({&wanted, 1}).front();
+}
+
+std::span<const Input::Located> Input::locate_all(std::span<const Wanted> wanted) {
+  const auto answers = [](const Located& known, const Wanted& w) {
+    return known.variable == w.variable && known.step == w.step &&
+           model::contains(known.region, w.region);
+  };
+  const bool is_known =
+      located_.size() >= wanted.size() &&
+      std::equal(wanted.begin(), wanted.end(), located_.begin(),
+                 [&](const Wanted& w, const Located& k) { return answers(k, w); });
   if (is_known) {
-    return *located_;
+    return std::span(located_).first(wanted.size());
   }
   const auto message = exec::on_root(transport_, 0, [&] {
-    std::vector<Record> records;
-    if (ours_ && options_.checksum) {
-      records = records_of(variable, step);
-    }
-    // A checked read takes whole records, so their tiles are needed too.
-    Box wider = region;
-    for (const Record& record : records) {
-      if (model::intersect(record.box, region)) {
-        for (int d = 0; d < region.start.rank(); ++d) {
-          const std::uint64_t end = std::max(wider.end(d), record.box.end(d));
-          wider.start[d] = std::min(wider.start[d], record.box.start[d]);
-          wider.count[d] = end - wider.start[d];
-        }
-      }
-    }
     model::ByteWriter out;
-    catalog_->locate(catalog_index_[variable], step, wider).write_to(out);
-    write_records(records, out);
+    for (const Wanted& w : wanted) {
+      describe_place(w, out);
+    }
     return out.take();
   });
   model::ByteReader in(message);
-  Located located{variable, step, region, layout::Placement::read_from(in), {}};
-  located.records = read_records(in);
+  std::vector<Located> located;
+  for (const Wanted& w : wanted) {
+    located.push_back({w.variable, w.step, w.region, layout::Placement::read_from(in), {}});
+    located.back().records = read_records(in);
+  }
   located_ = std::move(located);
-  return *located_;
+  return located_;
+}
+
+void Input::describe_place(const Wanted& wanted, model::ByteWriter& out) {
+  std::vector<Record> records;
+  if (ours_ && options_.checksum) {
+    records = records_of(wanted.variable, wanted.step);
+  }
+  // A checked read takes whole records, so their tiles are needed too.
+  Box wider = wanted.region;
+  for (const Record& record : records) {
+    if (model::intersect(record.box, wanted.region)) {
+      for (int d = 0; d < wider.start.rank(); ++d) {
+        const std::uint64_t end = std::max(wider.end(d), record.box.end(d));
+        wider.start[d] = std::min(wider.start[d], record.box.start[d]);
+        wider.count[d] = end - wider.start[d];
+      }
+    }
+  }
+  catalog_->locate(catalog_index_[wanted.variable], wanted.step, wider).write_to(out);
+  write_records(records, out);
 }
 
 void Input::read_located(const Located& located, const Box& box, std::span<std::byte> out) {

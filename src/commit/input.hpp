@@ -30,6 +30,15 @@ struct InputVariable {
   std::vector<std::uint64_t> rows;  ///< varying: of every step; empty otherwise
 };
 
+/// What a rank wants of a variable (of one step), and where.
+struct GetRequest {
+  std::uint32_t variable = 0;
+  std::uint64_t step = 0;
+  model::Box box;  ///< in coordinates of the variable, without the step
+  model::Memory memory;
+  bool allow_overflow = false;
+};
+
 /// A commit of the file, as far as verifying needs it.
 struct CommitInfo {
   std::uint64_t step = 0;  ///< CommitRow::no_step outside steps
@@ -70,9 +79,20 @@ class Input {
   void get_from_parts(std::uint32_t variable, std::uint64_t step, const model::Box& box,
                       const model::Memory& memory, bool allow_overflow);
 
-  /// Collective; each rank its own box (in coordinates of the variable, without the step).
+  /// Collective; each rank its own box.
+  void get(const GetRequest& request);
   void get(std::uint32_t variable, std::uint64_t step, const model::Box& box,
-           const model::Memory& memory, bool allow_overflow);
+           const model::Memory& memory, bool allow_overflow) {
+    get({variable, step, box, memory, allow_overflow});
+  }
+  /// Local. Notes a request for get_deferred(). What is wrong with it is thrown.
+  void defer(const GetRequest& request);
+  /// Local. Makes the next get_deferred() fail on every rank: a request could not be noted.
+  void fail_deferred(const std::exception_ptr& failure);
+  /// Collective. Gets what was deferred since the last time, with little more agreement than one
+  /// get() needs: the same variables and steps in the same order on every rank (Error divergent),
+  /// the boxes are each rank's own. Where it fails, nothing stays noted.
+  void get_deferred();
   /// Collective; each rank its own ids. Rows into dense memory of `type`.
   void get_rows(std::uint32_t variable, std::uint64_t step, std::span<const std::uint64_t> ids,
                 std::byte* data, const Type& type);
@@ -86,6 +106,14 @@ class Input {
     std::vector<Record> records;
   };
   const Located& locate(std::uint32_t variable, std::uint64_t step, const model::Box& region);
+  /// A variable of one step, and the region of it that the ranks want.
+  struct Wanted {
+    std::uint32_t variable = 0;
+    std::uint64_t step = 0;
+    model::Box region;
+  };
+  /// Collective. The same for several, in their order; valid until the next call of either.
+  std::span<const Located> locate_all(std::span<const Wanted> wanted);
 
   /// Local. Dense little-endian file bytes of a box of a located variable, not checked.
   void read_located(const Located& located, const model::Box& box, std::span<std::byte> out);
@@ -95,11 +123,23 @@ class Input {
  private:
   void adopt(std::span<const std::byte> message);
   std::vector<std::byte> describe();
+  void check(const GetRequest& request) const;
   void check_request(std::uint32_t variable, std::uint64_t step, const model::Box& box) const;
-  std::optional<model::Box> common_region(std::uint32_t variable, std::uint64_t step,
-                                          const model::Box& box, const std::exception_ptr& failure);
-  void get_checked(std::uint32_t variable, std::uint64_t step, const model::Box& box,
-                   const model::Memory& memory, bool allow_overflow, std::exception_ptr failure);
+  /// The hull of all ranks' boxes of each request; nothing where nobody wants anything.
+  std::vector<std::optional<model::Box>> common_regions(std::span<const GetRequest> requests,
+                                                        const std::exception_ptr& failure);
+  void agree_on_count(std::size_t requests, const std::exception_ptr& failure);
+  void get_checked(std::span<const GetRequest> requests, const std::exception_ptr& failure);
+  /// Those of which the ranks know addresses.
+  void get_by_address(std::span<const GetRequest> requests,
+                      std::span<const std::optional<model::Box>> regions);
+  /// The others: of sets, compressed ones, those that only libhdf5 can read.
+  void get_by_reader(const GetRequest& request, const model::Box& region);
+  bool has_addresses(std::uint32_t variable) const;
+  /// Of rank 0: what locate_all() tells of one.
+  void describe_place(const Wanted& wanted, model::ByteWriter& out);
+  /// The exception under way; what does not convert says which value it is, not of which variable.
+  static std::exception_ptr naming_call(const std::string& call);
   void check_rows(std::uint32_t variable, std::uint64_t step, std::span<const std::uint64_t> ids,
                   const std::byte* data, const Type& type) const;
   void get_checked_rows(std::uint32_t variable, std::uint64_t step,
@@ -107,9 +147,15 @@ class Input {
                         std::exception_ptr failure);
   void get_placed(const Located& located, const model::Box& box, const model::Memory& memory,
                   bool allow_overflow);
-  /// Collective: do the ranks read better together, with the records as `checked`?
-  bool reads_together(const Located& located, const model::Box& region, const model::Box& box,
-                      const std::vector<exec::CheckedPiece>& checked);
+  /// A selection of a located variable; `checked`: its records, see checked_pieces().
+  struct Reading {
+    const Located* located = nullptr;
+    const GetRequest* request = nullptr;
+    model::Box region;
+    std::optional<std::vector<exec::CheckedPiece>> checked;
+  };
+  /// Collective: which of them do the ranks read better together?
+  std::vector<bool> read_together(std::span<const Reading> readings);
   /// Collective. The file on readers, nullptr elsewhere.
   storage::File* open_together();
   /// Collective. In two phases: every byte is read once.
@@ -152,7 +198,9 @@ class Input {
   std::unique_ptr<storage::File> common_file_;  ///< opened together by the readers, if so
   bool common_opened_ = false;
   exec::ReadBuffers buffers_;
-  std::optional<Located> located_;
+  std::vector<Located> located_;  ///< the last ones
+  std::vector<GetRequest> deferred_;
+  std::exception_ptr deferred_failure_;  ///< the first
   struct LocatedEncoded {
     std::uint32_t variable = 0;
     std::uint64_t step = 0;

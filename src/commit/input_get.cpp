@@ -1,7 +1,6 @@
-// Getting selections: checked where the file has checksums, through rank 0 where libhdf5 must
-// decode. Where a get fails, the caller's memory may hold anything.
+// Getting selections by address, checked where the file has checksums; through rank 0 where libhdf5
+// must decode; and rows. Where a get fails, the caller's memory may hold anything.
 #include <algorithm>
-#include <limits>
 
 #include "codec/checksum.hpp"
 #include "commit/input.hpp"
@@ -18,20 +17,6 @@ using model::Dims;
 
 namespace {
 
-/// The exception under way; what does not convert says which value it is, not of which variable.
-std::exception_ptr naming_call(const std::string& call) {
-  try {
-    throw;
-  } catch (const Error& e) {
-    if (e.code() != Code::overflow) {
-      return std::current_exception();
-    }
-    return std::make_exception_ptr(Error(e.code(), call + ": " + e.what()));
-  } catch (...) {
-    return std::current_exception();
-  }
-}
-
 /// Where a part of `box` belongs, if it is one run of the caller's memory and of the file's type,
 /// so that it can be read there at once; empty otherwise.
 std::span<std::byte> place_of(const Type& type, const Box& box, const Box& part,
@@ -46,86 +31,17 @@ std::span<std::byte> place_of(const Type& type, const Box& box, const Box& part,
 
 }  // namespace
 
-std::optional<Box> Input::common_region(std::uint32_t variable, std::uint64_t step, const Box& box,
-                                        const std::exception_ptr& failure) {
-  // One reduction: the hull of all boxes, and whether all ranks ask for the same variable and step.
-  std::vector<std::int64_t> values{
-      static_cast<std::int64_t>(variable), ~static_cast<std::int64_t>(variable),
-      static_cast<std::int64_t>(step), ~static_cast<std::int64_t>(step)};
-  values.resize(4 + 2 * model::max_rank, std::numeric_limits<std::int64_t>::min());
-  if (!failure && !box.empty()) {
-    for (int d = 0; d < box.start.rank(); ++d) {
-      values[4 + 2 * static_cast<std::size_t>(d)] = ~static_cast<std::int64_t>(box.start[d]);
-      values[5 + 2 * static_cast<std::size_t>(d)] = static_cast<std::int64_t>(box.end(d));
-    }
-  }
-  exec::agree(transport_, failure, values);
-  if (values[0] != ~values[1] || values[2] != ~values[3]) {
-    throw Error(Code::divergent, path_ + ": get: the ranks ask for different variables or steps");
-  }
-  Box region{Dims::filled(box.start.rank(), 0), Dims::filled(box.start.rank(), 0)};
-  for (int d = 0; d < box.start.rank(); ++d) {
-    const std::int64_t end = values[5 + 2 * static_cast<std::size_t>(d)];
-    if (end == std::numeric_limits<std::int64_t>::min()) {
-      return std::nullopt;  // nobody wants anything
-    }
-    region.start[d] = static_cast<std::uint64_t>(~values[4 + 2 * static_cast<std::size_t>(d)]);
-    region.count[d] = static_cast<std::uint64_t>(end) - region.start[d];
-  }
-  return region;
-}
-
-void Input::get(std::uint32_t variable, std::uint64_t step, const Box& box,
-                const model::Memory& memory, bool allow_overflow) {
-  const auto failure = exec::failure_of([&] {
-    check_request(variable, step, box);
-    const model::Definition& d = variables_[variable].definition;
-    if (!model::convertible(d.type, memory.type)) {
-      throw Error(Code::type_mismatch, path_ + ": get " + d.name + ": " + type_name(d.type) +
-                                           " cannot be read as " + type_name(memory.type));
-    }
-    model::check_block(memory.shape, {memory.start, box.count}, "get " + d.name + " (memory)");
-    if (memory.data == nullptr && !box.empty()) {
-      throw Error(Code::invalid_argument, path_ + ": get " + d.name + ": null pointer");
-    }
-  });
-  exec::for_file(path_, [&] { get_checked(variable, step, box, memory, allow_overflow, failure); });
-}
-
-void Input::get_checked(std::uint32_t variable, std::uint64_t step, const Box& box,
-                        const model::Memory& memory, bool allow_overflow,
-                        std::exception_ptr failure) {
-  const auto region = common_region(variable, step, box, failure);
-  if (!region) {
-    return;
-  }
-  if (number_in_set(variable)) {
-    exec::together(transport_,
-                   [&] { get_from_parts(variable, step, box, memory, allow_overflow); });
-    return;
-  }
-  if (!variables_[variable].filters.empty()) {
-    get_encoded(variable, step, *region, box, memory, allow_overflow);
-    return;
-  }
-  if (!variables_[variable].placeable) {
-    get_through_root(variable, step, box, memory, allow_overflow);
-    return;
-  }
-  const Located& located = locate(variable, step, *region);
-  const auto checked = checked_pieces(located, *region);
-  const bool is_together = checked && reads_together(located, *region, box, *checked);
-  storage::File* const source = is_together ? open_together() : nullptr;
+std::exception_ptr Input::naming_call(const std::string& call) {
   try {
-    if (is_together) {
-      get_together(source, located, *region, box, memory, allow_overflow, *checked);
-    } else if (!box.empty()) {
-      get_placed(located, box, memory, allow_overflow);
+    throw;
+  } catch (const Error& e) {
+    if (e.code() != Code::overflow) {
+      return std::current_exception();
     }
+    return std::make_exception_ptr(Error(e.code(), call + ": " + e.what()));
   } catch (...) {
-    failure = naming_call("get " + variables_[variable].definition.name);
+    return std::current_exception();
   }
-  exec::agree(transport_, failure);
 }
 
 void Input::get_placed(const Located& located, const Box& box, const model::Memory& memory,
@@ -264,7 +180,7 @@ void Input::get_checked_rows(std::uint32_t variable, std::uint64_t step,
   const model::Definition& d = known ? variables_[variable].definition : none;
   const Dims shape = known ? shape_or_most(variable, step) : d.shape;
   const Box all = model::whole(shape);
-  common_region(variable, step, all, failure);
+  common_regions({{{variable, step, all, {}, false}}}, failure);
   const bool in_parts = number_in_set(variable).has_value();
   const Located* located = in_parts ? nullptr : &locate(variable, step, all);
   const std::size_t row_bytes = shape.without_front().volume() * d.type.bytes;

@@ -46,41 +46,72 @@ std::optional<std::vector<exec::CheckedPiece>> Input::checked_pieces(const Locat
   return checked;
 }
 
-bool Input::reads_together(const Located& located, const Box& region, const Box& box,
-                           const std::vector<exec::CheckedPiece>& checked) {
-  const std::uint64_t element = variables_[located.variable].definition.type.bytes;
-  std::int64_t wanted = 0;
+namespace {
+
+/// What decides whether to meet, summed over all ranks.
+struct Demand {
+  std::int64_t wanted_bytes = 0;
   std::int64_t runs = 0;
-  std::int64_t from_disk = 0;
+  std::int64_t bytes_from_disk = 0;
+};
+
+Demand demand_of(const layout::Placement& placement, const Box& box,
+                 std::span<const exec::CheckedPiece> checked) {
+  Demand demand;
   std::uint64_t covered = 0;
   for (const exec::CheckedPiece& record : checked) {
     if (const auto part = model::intersect(record.piece.box, box)) {
       covered += part->volume();
-      from_disk +=
-          static_cast<std::int64_t>(exec::bytes_from_disk(located.placement, record.piece));
+      demand.bytes_from_disk +=
+          static_cast<std::int64_t>(exec::bytes_from_disk(placement, record.piece));
     }
   }
-  for (const layout::Piece& piece : layout::cut(located.placement, box)) {
-    if (located.placement.address(piece.tile_index) == layout::absent) {
+  for (const layout::Piece& piece : layout::cut(placement, box)) {
+    if (placement.address(piece.tile_index) == layout::absent) {
       continue;
     }
-    const layout::RunList list(located.placement, piece);
-    wanted += static_cast<std::int64_t>(list.bytes());
-    runs += static_cast<std::int64_t>(list.count());
+    const layout::RunList list(placement, piece);
+    demand.wanted_bytes += static_cast<std::int64_t>(list.bytes());
+    demand.runs += static_cast<std::int64_t>(list.count());
     if (covered < box.volume()) {
-      from_disk += static_cast<std::int64_t>(exec::bytes_from_disk(located.placement, piece));
+      demand.bytes_from_disk += static_cast<std::int64_t>(exec::bytes_from_disk(placement, piece));
     }
   }
-  std::int64_t sums[] = {wanted, runs, from_disk};
-  transport_.allreduce(sums, exec::Op::sum);
-  const auto [all_wanted, all_runs, all_from_disk] = sums;
-  if (options_.readers > 0 && options_.readers < transport_.size()) {
-    return all_wanted > 0;
+  return demand;
+}
+
+/// Is it worth meeting, for a region of so many bytes?
+bool is_better_together(const Demand& all, std::uint64_t region_bytes) {
+  const auto distinct = std::min(all.wanted_bytes, static_cast<std::int64_t>(region_bytes));
+  const bool is_short = all.runs > 0 && all.wanted_bytes / all.runs < short_run_bytes;
+  const bool is_repeated = all.bytes_from_disk > distinct + distinct / 4;
+  return all.wanted_bytes >= worth_meeting_bytes && (is_short || is_repeated);
+}
+
+}  // namespace
+
+std::vector<bool> Input::read_together(std::span<const Reading> readings) {
+  std::vector<std::int64_t> sums;
+  for (const Reading& reading : readings) {
+    const Demand mine = reading.checked ? demand_of(reading.located->placement,
+                                                    reading.request->box, *reading.checked)
+                                        : Demand{};
+    sums.insert(sums.end(), {mine.wanted_bytes, mine.runs, mine.bytes_from_disk});
   }
-  const auto distinct = std::min(all_wanted, static_cast<std::int64_t>(region.volume() * element));
-  const bool is_short = all_runs > 0 && all_wanted / all_runs < short_run_bytes;
-  const bool is_repeated = all_from_disk > distinct + distinct / 4;
-  return all_wanted >= worth_meeting_bytes && (is_short || is_repeated);
+  if (!sums.empty()) {
+    transport_.allreduce(sums, exec::Op::sum);
+  }
+  const bool has_fewer_readers = options_.readers > 0 && options_.readers < transport_.size();
+  std::vector<bool> is_together;
+  for (std::size_t i = 0; i < readings.size(); ++i) {
+    const Demand all{sums[3 * i], sums[3 * i + 1], sums[3 * i + 2]};
+    const std::uint64_t element = variables_[readings[i].located->variable].definition.type.bytes;
+    const bool is_worth = has_fewer_readers
+                              ? all.wanted_bytes > 0
+                              : is_better_together(all, readings[i].region.volume() * element);
+    is_together.push_back(readings[i].checked.has_value() && is_worth);
+  }
+  return is_together;
 }
 
 std::vector<int> Input::readers() const {

@@ -180,6 +180,26 @@ static void check_reading(void) {
   const int64_t ids[1] = {is_wrong ? -1 : 0};
   CHECK(sluice_get_rows(in, x, SLUICE_FLOAT64, data, 1, ids, 0) == SLUICE_ERROR_OUT_OF_BOUNDS);
   OK(sluice_get(in, x, SLUICE_FLOAT64, data, 2, start, count, SLUICE_LAST_STEP));
+
+  /* The same later, with others; and what one rank defers wrongly fails on all. */
+  sluice_selection part = SLUICE_SELECTION_INIT;
+  double later[6] = {0}, all[1] = {0};
+  part.start = start;
+  part.count = count;
+  OK(sluice_defer_get(in, x, SLUICE_FLOAT64, later, 2, &part, SLUICE_LAST_STEP));
+  CHECK(later[0] == 0);
+  OK(sluice_perform_gets(in));
+  CHECK(memcmp(later, data, sizeof data) == 0);
+  part.stride_bytes = far;
+  FAILS(sluice_defer_get(in, x, SLUICE_FLOAT64, later, 2, &part, 0), SLUICE_ERROR_UNSUPPORTED,
+        "stride_bytes");
+  FAILS(sluice_perform_gets(in), SLUICE_ERROR_UNSUPPORTED, "stride_bytes");
+  part.stride_bytes = NULL;
+  part.start = is_wrong ? far : start;
+  const int deferred = sluice_defer_get(in, x, SLUICE_FLOAT64, is_wrong ? all : later, 2, &part, 0);
+  CHECK(deferred == (is_wrong ? SLUICE_ERROR_OUT_OF_BOUNDS : SLUICE_OK));
+  FAILS(sluice_perform_gets(in), SLUICE_ERROR_OUT_OF_BOUNDS, "outside");
+  OK(sluice_perform_gets(in));
   OK(sluice_close(in));
   sluice_free(in);
 }

@@ -115,6 +115,47 @@ SLUICE_BEHAVIOUR(divergence, of_paths_modes_and_options) {
   });
 }
 
+SLUICE_BEHAVIOUR(divergence, of_what_was_deferred) {
+  const std::string path = world.path("deferred.h5");
+  world.run([&](Rank& rank) {
+    File out = rank.open(path, Mode::write);
+    const Variable v = out.define<double>("v", shape, {.steps = true});
+    for (int s = 0; s < 2; ++s) {
+      Step step = out.begin_step();
+      if (rank.rank() == 0) {
+        step.put(v, zeros);
+      }
+      step.end();
+    }
+    out.close();
+  });
+  double got[4];
+  const auto other_step = [&](Rank& rank) {
+    File in = rank.open(path, Mode::read);
+    in.defer_get(in.find("v"), got, {}, rank.rank() == 0 ? 0 : 1);
+    in.perform_gets();
+  };
+  const auto other_number = [&](Rank& rank) {
+    File in = rank.open(path, Mode::read);
+    in.defer_get(in.find("v"), got, {}, 0);
+    if (rank.rank() == 0) {
+      in.defer_get(in.find("v"), got, {}, 1);
+    }
+    in.perform_gets();
+  };
+  const auto other_call = [&](Rank& rank) {
+    File in = rank.open(path, Mode::read);
+    if (rank.rank() == 0) {
+      in.get(in.find("v"), got);
+    } else {
+      in.perform_gets();
+    }
+  };
+  expect_divergent(world, other_step);
+  expect_divergent(world, other_number);
+  expect_divergent(world, other_call);
+}
+
 SLUICE_BEHAVIOUR(divergence, of_a_strategy_that_is_not_known) {
   const auto caught = world.run_catching([&](Rank& rank) {
     Options options = rank.options();

@@ -1,4 +1,6 @@
 // Selections of any kind, on other numbers of ranks than wrote.
+#include <deque>
+
 #include "support/files.hpp"
 #include "support/values.hpp"
 #include "support/world.hpp"
@@ -75,6 +77,55 @@ SLUICE_BEHAVIOUR(reading, everybody_the_same_single_element) {
       expect_values<double>(in, "w", 10 + s, shape, {{12, 8, 5}, {1, 1, 1}}, s);
     }
   });
+}
+
+/// Defers random selections of v and w, more than are agreed on at once, and checks them.
+void get_deferred(World& world, Rank& rank, const std::string& path, const std::string& name) {
+  File in = rank.open(world.path_of(path, name), Mode::read);
+  const Variable variable = in.find(name);
+  Random random(static_cast<std::uint64_t>(rank.rank() + 7));
+  std::deque<std::pair<model::Box, Array<double>>> wanted;
+  for (std::uint64_t i = 0; i < 70; ++i) {
+    const model::Box box = random_box(random, whole_box(shape), true);
+    wanted.emplace_back(box, Array<double>(box.volume()));
+    in.defer_get<double>(variable, wanted.back().second.data(), selection_of(box), i % 3);
+  }
+  in.perform_gets();
+  for (std::uint64_t i = 0; i < wanted.size(); ++i) {
+    const auto& [box, got] = wanted[i];
+    Array<double> one(box.volume());
+    in.get<double>(variable, one.data(), selection_of(box), i % 3);
+    EXPECT_TRUE(std::equal(got.data(), got.data() + box.volume(), one.data())) << name << " " << i;
+  }
+  in.perform_gets();  // nothing is noted any more
+}
+
+SLUICE_BEHAVIOUR(reading, deferred_selections_are_what_get_brings) {
+  const std::string path = world.path("deferred.h5");
+  write_file(world, path);
+  for (const int readers : {1, world.other_ranks(), world.ranks()}) {
+    world.run(
+        [&](Rank& rank) {
+          get_deferred(world, rank, path, "v");
+          get_deferred(world, rank, path, "w");
+        },
+        readers);
+  }
+}
+
+SLUICE_BEHAVIOUR(reading, a_deferred_get_that_one_rank_asks_wrongly_fails_on_all) {
+  const std::string path = world.path("deferred_wrong.h5");
+  write_file(world, path);
+  expect_same_error(world.run_catching([&](Rank& rank) {
+    File in = rank.open(world.path_of(path, "v"), Mode::read);
+    float got[702];
+    in.defer_get(in.find("v"), got);
+    if (rank.is(1)) {
+      EXPECT_THROW(in.defer_get(in.find("v"), got, {}, 3), Error);
+    }
+    in.perform_gets();
+  }),
+                    Code::out_of_bounds, {"v", "step 3 of 3", path});
 }
 
 SLUICE_BEHAVIOUR(reading, a_step_that_is_not_there) {

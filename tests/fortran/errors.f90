@@ -246,6 +246,10 @@ contains
       call in%get_rows("x", [1, 2], x, stat=code, errmsg=message)
       if (code == 0) call expect(-1, "failed on every rank")
     end if
+    call in%get("x", x(1:3:2, :), start=[1, first], deferred=.true., stat=code, errmsg=message)
+    if (code == 0 .or. index(message, "gaps") == 0) call expect(-1, "gaps refused")
+    call in%perform_gets(stat=code, errmsg=message)
+    if (code == 0) call expect(-1, "failed on every rank")
     x = 0
     call in%get("x", x, start=[1, first])
     if (any(x /= reshape([1, 2, 3, 4, 5, 6], [3, 2]))) error stop "the step is not right"

@@ -177,6 +177,14 @@ contains
     call fill(expected, 4)
     call require(all(x == expected), "positions of the newest step")
     wide = -1
+    x = 0
+    call in%get("positions", x, start=[1, first], step=2, deferred=.true.)
+    call in%get("energy", energy, step=3, deferred=.true.)
+    call require(all(x == 0), "nothing before perform_gets")
+    call in%perform_gets()
+    call fill(expected, 2)
+    call require(all(x == expected), "positions, deferred")
+    call require(energy == 3.75_real64, "a scalar, deferred")
     call in%get("velocities", wide(1:6:2, :), start=[1, first], step=3)
     call fill(expected, 3)
     call require(all(wide(1:6:2, :) == real(expected(3:1:-1, :), real32)), "velocities, strided")

@@ -95,6 +95,19 @@ def test_get_converts_and_fills_arrays_of_the_caller(path):
         assert x.get_rows([], step=0).shape == (0, 4, 3)
 
 
+def test_deferred_gets_are_filled_together(path):
+    with sluice.open(path) as f:
+        x = f["x"].get(2, (1, 0, 0), (3, 4, 3), deferred=True)
+        y = f["y"].get(dtype="f4", deferred=True)
+        f.perform_gets()
+        np.testing.assert_array_equal(x, f["x"][2, 1:4])
+        np.testing.assert_array_equal(y, np.arange(6, dtype="f4"))
+        with pytest.raises(sluice.Error, match="step 9 of 5"):
+            f["x"].get(9, deferred=True)
+        with pytest.raises(sluice.Error, match="step 9 of 5"):
+            f.perform_gets()
+
+
 def test_a_file_that_h5py_made(tmp_path):
     path = tmp_path / "foreign.h5"
     values = np.arange(24, dtype=">i4").reshape(4, 6)
