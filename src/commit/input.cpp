@@ -90,11 +90,16 @@ std::vector<std::byte> Input::describe() {
   out.put(layout::format_named(catalog_->format()).names);
   out.put(catalog_->steps());
   const auto& commits = catalog_->commits();
+  if (options_.checksum) {
+    catalog_->require_intact_log(path_,
+                                 "sluice verify says what else is; with checksum = false it can be "
+                                 "read unchecked");
+  }
   out.put(!commits.empty() && commits.back().modified_ns != root_file_->modified_ns());
   std::vector<CommitInfo> infos;
   infos.reserve(commits.size());
   for (const CommitRow& row : commits) {
-    infos.push_back({row.step, row.time});
+    infos.push_back({row.step, row.time, row.is_intact ? 1U : 0U});
   }
   out.put(infos);
   out.put(catalog_->variables().size());

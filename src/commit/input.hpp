@@ -43,6 +43,7 @@ struct GetRequest {
 struct CommitInfo {
   std::uint64_t step = 0;  ///< CommitRow::no_step outside steps
   double time = 0;
+  std::uint64_t is_intact = 1;  ///< 0: its row does not match its checksum
 };
 
 class Input {

@@ -128,6 +128,8 @@ void PartsIndex::load() {
   }
   set_ = *catalog->set();
   profile_ = catalog->netcdf() ? layout::hdf5::Profile::netcdf4 : layout::hdf5::Profile::stacked;
+  // The next commit writes all rows anew.
+  catalog->require_intact_log(path_, "restore the index from a copy");
   commits_ = catalog->commits();
   steps_ = catalog->steps();
   std::set<std::string> strangers;

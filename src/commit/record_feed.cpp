@@ -21,6 +21,11 @@ void Findings::add(Finding finding) {
   }
 }
 
+Finding damaged_row(std::uint64_t order, std::size_t row) {
+  return {order, "sluice/commits", Finding::no_step, "",
+          "row " + std::to_string(row) + " of the log of commits does not match its checksum"};
+}
+
 void RecordUnit::write_to(model::ByteWriter& out) const {
   out.put(variable);
   out.put(step);
@@ -88,6 +93,9 @@ void RecordFeed::survey() {
   Records records;
   for (std::size_t c = 0; c < catalog_.commits().size(); ++c) {
     const CommitRow& row = catalog_.commits()[c];
+    if (!row.is_intact) {
+      findings_.add(damaged_row(order_++, c));
+    }
     if (row.step != CommitRow::no_step) {
       if (row.step >= owner_of_step_.size()) {
         throw Error(Code::damaged, path_ + ": the log of commits names step " +

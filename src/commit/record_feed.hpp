@@ -30,6 +30,9 @@ class Findings {
   std::uint64_t count_ = 0;
 };
 
+/// That a row of the log of commits does not match its checksum.
+Finding damaged_row(std::uint64_t order, std::size_t row);
+
 /// The records of one variable in one commit, and where its elements are.
 struct RecordUnit {
   std::uint32_t variable = 0;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "commit/record_feed.hpp"
 #include "exec/agree.hpp"
 #include "exec/solo_transport.hpp"
 #include "layout/catalog.hpp"
@@ -36,6 +37,7 @@ class PartsVerifier {
   }
 
   Verdict run() {
+    check_log();
     check_times();
     check_scalars();
     exec::together(transport_, [&] {
@@ -51,6 +53,7 @@ class PartsVerifier {
   }
 
  private:
+  void check_log();
   void check_times();
   void check_scalars();
   bool is_mapped(std::uint32_t variable) const;
@@ -71,6 +74,17 @@ class PartsVerifier {
   Verdict mine_;
   bool modified_ = false;
 };
+
+/// Each part has a log of its own, and the index one over all.
+void PartsVerifier::check_log() {
+  const auto& commits = input_.commits();
+  for (std::size_t c = 0; c < commits.size() && transport_.rank() == 0; ++c) {
+    if (commits[c].is_intact == 0) {
+      mine_.findings.push_back(damaged_row(0, c));
+      ++mine_.finding_count;
+    }
+  }
+}
 
 /// Times and scalars are the only values of the index itself. The times stand in its log too.
 void PartsVerifier::check_times() {

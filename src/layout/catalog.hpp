@@ -5,7 +5,6 @@
 #pragma once
 
 #include <array>
-#include <bit>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -26,7 +25,8 @@ inline constexpr const char* time_name = "time";
 /// The companion of a varying variable `x`, where the format has one, is `x_length`.
 inline constexpr const char* length_suffix = "_length";
 
-/// What is kept of one commit: one row of 8 words of 64 bits.
+/// What is kept of one commit: one row of 8 words of 64 bits, the last of them a checksum of those
+/// before. In a row of an older Sluice that word is 0, and nothing can be said of it.
 struct CommitRow {
   static constexpr std::uint64_t no_step = std::numeric_limits<std::uint64_t>::max();
   static constexpr std::size_t words = 8;
@@ -36,15 +36,10 @@ struct CommitRow {
   std::uint64_t first_word = 0;  ///< of this commit's checksum words
   std::uint64_t word_count = 0;
   std::int64_t modified_ns = 0;  ///< mtime that the file was given
+  bool is_intact = true;         ///< unpacked: did it match its checksum?
 
-  std::array<std::uint64_t, words> pack() const {
-    return {step, std::bit_cast<std::uint64_t>(time), first_word, word_count,
-            static_cast<std::uint64_t>(modified_ns)};
-  }
-  static CommitRow unpack(const std::uint64_t* row) {
-    return {row[0], std::bit_cast<double>(row[1]), row[2], row[3],
-            static_cast<std::int64_t>(row[4])};
-  }
+  std::array<std::uint64_t, words> pack() const;
+  static CommitRow unpack(std::span<const std::uint64_t, words> row);
 };
 
 struct StoredVariable {
@@ -81,6 +76,8 @@ class Catalog {
   bool ours() const noexcept { return ours_; }
   std::uint64_t steps() const noexcept { return steps_; }
   const std::vector<CommitRow>& commits() const noexcept { return commits_; }
+  /// Error damaged where a row of the log does not match its checksum. `remedy` ends its text.
+  void require_intact_log(const std::string& path, const std::string& remedy) const;
   bool has_time() const noexcept { return has_time_; }
   /// Of the index of a set of parts: the set; nullptr for ordinary files.
   const PartSet* set() const noexcept { return set_ ? &*set_ : nullptr; }

@@ -2,52 +2,24 @@
 // nothing is read outside the bytes (sanitizers), and no allocation is larger than the file allows.
 //
 // Seeds are fixed. SLUICE_LONG=1: a hundred times as many mutants. SLUICE_FUZZ_SEED: others.
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <gtest/gtest.h>
-#include <new>
 #include <string>
 
-#include "api/file_impl.hpp"
 #include "api/settings.hpp"
 #include "commit/journal.hpp"
 #include "commit/verify.hpp"
 #include "crash/snapshot.hpp"
 #include "dialect/vampire/meta.hpp"
-#include "exec/local_transport.hpp"
-#include "fuzz/mutate.hpp"
+#include "fuzz/harness.hpp"
 #include "layout/npy/header.hpp"
 #include "layout/part_set.hpp"
-#include "storage/memory.hpp"
-#include "support/values.hpp"
 #include "support/world.hpp"
-
-namespace {
-
-std::atomic<std::size_t> largest_bytes{0};
-
-}  // namespace
-
-[[gnu::noinline]] void* operator new(std::size_t bytes) {
-  std::size_t seen = largest_bytes.load(std::memory_order_relaxed);
-  while (bytes > seen && !largest_bytes.compare_exchange_weak(seen, bytes)) {
-  }
-  if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) {
-    return memory;
-  }
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace sluice::test {
 namespace {
-
-/// A reader may hold its own buffers and some copies of what is there, not what a header claims.
-constexpr std::size_t own_bytes = 48 << 20;
-constexpr std::size_t copies = 64;
 
 std::uint64_t base_seed() {
   const char* text = std::getenv("SLUICE_FUZZ_SEED");
@@ -83,11 +55,6 @@ void fuzz(const char* name, const std::vector<FuzzBytes>& samples, int mutants,
 std::string text_of(const FuzzBytes& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
-FuzzBytes bytes_of(const std::string& text) {
-  const auto bytes = std::as_bytes(std::span(text));
-  return {bytes.begin(), bytes.end()};
-}
-
 TEST(Fuzz, Journal) {
   commit::Journal journal;
   journal.commit = 3;
@@ -174,51 +141,6 @@ TEST(Fuzz, Settings) {
   });
 }
 
-std::vector<FuzzBytes> hdf5_files() {
-  std::vector<FuzzBytes> files;
-  for (const auto& [format, form] : {std::pair{"hdf5", "stacked"}, std::pair{"netcdf4", "stacked"},
-                                     std::pair{"hdf5", "grouped"}}) {
-    const auto storage = storage::make_memory();
-    exec::run_local(2, 1, [&](exec::Transport& transport) {
-      Options options;
-      options.strategy = "shared";
-      options.format = format;
-      options.form = form;
-      File out(detail::open_on(transport, storage, "out.h5", Mode::write, options));
-      const Variable v = out.define<double>("density", {6, 4}, {.steps = true, .unit = "1"});
-      const Variable x = out.define<float>("grid/x", {6});
-      out.set_attribute("", "title", std::string("a title"));
-      Giver<float> once;
-      once.put(out, x, 5, {6}, slab({6}, transport.rank(), 2));
-      for (std::uint64_t s = 0; s < 3; ++s) {
-        Giver<double> giver;
-        Step step = out.begin_step({.time = 1});
-        giver.put(step, v, s, {6, 4}, slab({6, 4}, transport.rank(), 2));
-        step.end();
-      }
-      out.close();
-    });
-    files.push_back(storage->contents("out.h5"));
-  }
-  return files;
-}
-
-/// libhdf5 1.10 walks a damaged global heap (where text attributes are) for ever: the one thing of
-/// a file that has no checksum of its own and is not tried. RELIABILITY.md says so.
-FuzzBytes with_heaps_of(const FuzzBytes& sample, FuzzBytes bytes) {
-  constexpr std::size_t heap_bytes = 4096;
-  const FuzzBytes signature = bytes_of("GCOL");
-  for (auto at = sample.begin();; ++at) {
-    at = std::search(at, sample.end(), signature.begin(), signature.end());
-    if (at == sample.end()) {
-      return bytes;
-    }
-    const auto offset = static_cast<std::size_t>(at - sample.begin());
-    const std::size_t length = std::min(heap_bytes, bytes.size() - offset);
-    std::copy_n(at, length, bytes.begin() + static_cast<std::ptrdiff_t>(offset));
-  }
-}
-
 TEST(Fuzz, Hdf5Files) {
   const std::vector<FuzzBytes> samples = hdf5_files();
   std::size_t turn = 0;
@@ -234,42 +156,6 @@ TEST(Fuzz, Hdf5Files) {
         });
       },
       true);
-}
-
-/// T6: no flipped bit of a variable's values goes unnoticed.
-TEST(Fuzz, FlippedBitsOfValues) {
-  const FuzzBytes whole = hdf5_files()[0];
-  std::size_t flips = 0;
-  for (std::uint64_t s = 0; s < 3; ++s) {
-    const auto first = value_at<double>(s, 0);
-    const auto* raw = reinterpret_cast<const std::byte*>(&first);
-    const auto at = std::search(whole.begin(), whole.end(), raw, raw + 8);
-    ASSERT_NE(at, whole.end());
-    const auto offset = static_cast<std::size_t>(at - whole.begin());
-    for (std::size_t bit = 0; bit < 3 * 4 * 8 * 8; ++bit) {  // the first rank's half of the step
-      FuzzBytes bytes = whole;
-      bytes[offset + bit / 8] ^= std::byte(1U << bit % 8);
-      const auto storage = storage::make_memory();
-      storage->put("out.h5", bytes);
-      EXPECT_THROW(sluice_snapshot(storage, "out.h5"), Error) << "step " << s << ", bit " << bit;
-      ++flips;
-    }
-  }
-  std::printf("T6 %zu flipped bits of values, each detected\n", flips);
-}
-
-/// T7: no cut file is taken for a whole one.
-TEST(Fuzz, TruncatedAtEveryLength) {
-  const FuzzBytes whole = hdf5_files()[0];
-  const std::size_t stride = is_long() ? 1 : 37;
-  std::size_t cuts = 0;
-  for (std::size_t length = 0; length < whole.size(); length += stride) {
-    const auto storage = storage::make_memory();
-    storage->put("out.h5", std::span(whole).first(length));
-    EXPECT_THROW(sluice_snapshot(storage, "out.h5"), Error) << length << " bytes";
-    ++cuts;
-  }
-  std::printf("T7 %zu lengths of %zu bytes, each refused\n", cuts, whole.size());
 }
 
 }  // namespace

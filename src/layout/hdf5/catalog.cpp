@@ -250,7 +250,7 @@ void Catalog::load_log() {
           commits_name);
   }
   for (std::size_t at = 0; at < words.size(); at += CommitRow::words) {
-    commits_.push_back(CommitRow::unpack(&words[at]));
+    commits_.push_back(CommitRow::unpack(std::span(words).subspan(at).first<CommitRow::words>()));
     if (commits_.back().step != CommitRow::no_step) {
       // Steps come one after the other; a number from a damaged row would be taken as a size.
       if (commits_.back().step > steps_) {

@@ -363,7 +363,7 @@ PartIdentity read_identity(storage::File& file, std::uint64_t commit) {
     check(H5Dread(commits.get(), H5T_NATIVE_UINT64, memory.get(), space.get(), H5P_DEFAULT,
                   row.data()),
           file.path());
-    identity.stamp_ns = CommitRow::unpack(row.data()).modified_ns;
+    identity.stamp_ns = CommitRow::unpack(row).modified_ns;
   }
   return identity;
 }

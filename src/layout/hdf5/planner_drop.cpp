@@ -44,7 +44,7 @@ void Hdf5Planner::keep_rows_below(std::uint64_t steps) {
         commits_name);
   std::vector<std::uint64_t> kept;
   for (std::size_t at = 0; at < words.size(); at += CommitRow::words) {
-    const CommitRow row = CommitRow::unpack(&words[at]);
+    const CommitRow row = CommitRow::unpack(std::span(words).subspan(at).first<CommitRow::words>());
     if (row.step == CommitRow::no_step || row.step < steps) {
       kept.insert(kept.end(), words.begin() + static_cast<std::ptrdiff_t>(at),
                   words.begin() + static_cast<std::ptrdiff_t>(at + CommitRow::words));

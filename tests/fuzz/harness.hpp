@@ -1,0 +1,100 @@
+// What the tests of hostile and damaged files share: samples, and how much memory a reader took at
+// once. One source file of a program includes it: it replaces operator new.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "api/file_impl.hpp"
+#include "exec/local_transport.hpp"
+#include "fuzz/mutate.hpp"
+#include "storage/memory.hpp"
+#include "support/values.hpp"
+
+namespace sluice::test {
+
+/// The largest allocation since it was set to 0.
+inline std::atomic<std::size_t> largest_bytes{0};
+
+}  // namespace sluice::test
+
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
+  auto& largest = sluice::test::largest_bytes;
+  std::size_t seen = largest.load(std::memory_order_relaxed);
+  while (bytes > seen && !largest.compare_exchange_weak(seen, bytes)) {
+  }
+  if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) {
+    return memory;
+  }
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace sluice::test {
+
+/// A reader may hold its own buffers and some copies of what is there, not what a header claims.
+inline constexpr std::size_t own_bytes = 48 << 20;
+inline constexpr std::size_t copies = 64;
+
+inline FuzzBytes bytes_of(const std::string& text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+/// A file of each HDF5 format, of three steps; `past`: how each was one step before.
+inline std::vector<FuzzBytes> hdf5_files(std::vector<FuzzBytes>* past = nullptr) {
+  std::vector<FuzzBytes> files;
+  for (const auto& [format, form] : {std::pair{"hdf5", "stacked"}, std::pair{"netcdf4", "stacked"},
+                                     std::pair{"hdf5", "grouped"}}) {
+    const auto storage = storage::make_memory();
+    exec::run_local(2, 1, [&](exec::Transport& transport) {
+      Options options;
+      options.strategy = "shared";
+      options.format = format;
+      options.form = form;
+      File out(detail::open_on(transport, storage, "out.h5", Mode::write, options));
+      const Variable v = out.define<double>("density", {6, 4}, {.steps = true, .unit = "1"});
+      const Variable x = out.define<float>("grid/x", {6});
+      out.set_attribute("", "title", std::string("a title"));
+      Giver<float> once;
+      once.put(out, x, 5, {6}, slab({6}, transport.rank(), 2));
+      for (std::uint64_t s = 0; s < 3; ++s) {
+        Giver<double> giver;
+        Step step = out.begin_step({.time = 1});
+        giver.put(step, v, s, {6, 4}, slab({6, 4}, transport.rank(), 2));
+        step.end().wait();
+        if (s == 1 && past != nullptr && transport.rank() == 0) {
+          past->push_back(storage->contents("out.h5"));
+        }
+        transport.barrier();
+      }
+      out.close();
+    });
+    files.push_back(storage->contents("out.h5"));
+  }
+  return files;
+}
+
+/// libhdf5 1.10 walks a damaged global heap (where text attributes are) for ever: the one thing of
+/// a file that has no checksum of its own and is not tried. RELIABILITY.md says so.
+inline FuzzBytes with_heaps_of(const FuzzBytes& sample, FuzzBytes bytes) {
+  constexpr std::size_t heap_bytes = 4096;
+  const FuzzBytes signature = bytes_of("GCOL");
+  for (auto at = sample.begin();; ++at) {
+    at = std::search(at, sample.end(), signature.begin(), signature.end());
+    if (at == sample.end()) {
+      return bytes;
+    }
+    const auto offset = static_cast<std::size_t>(at - sample.begin());
+    const std::size_t length = std::min(heap_bytes, bytes.size() - offset);
+    std::copy_n(at, length, bytes.begin() + static_cast<std::ptrdiff_t>(offset));
+  }
+}
+
+}  // namespace sluice::test
