@@ -37,6 +37,13 @@ class RenewableFile final : public storage::ForwardingFile {
       throw;
     }
   }
+  bool works_together() const override { return inner().works_together(); }
+  void write_together(std::span<const storage::WritePiece> pieces) override {
+    inner().write_together(pieces);
+  }
+  void read_together(std::span<const storage::ReadPiece> pieces) override {
+    inner().read_together(pieces);
+  }
 
  private:
   storage::Storage& storage_;
