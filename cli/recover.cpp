@@ -56,6 +56,11 @@ std::string outcome_text(const std::string& path, const Outcome& outcome) {
                        count_text(outcome.parts, "part"), outcome.would ? "would be" : "were",
                        last);
   }
+  if (recovery.there < recovery.counted) {
+    return fmt::format("{}: {} whose values a crash took {} counted no more; {}\n", printable(path),
+                       count_text(recovery.counted - recovery.there, "step"),
+                       outcome.would ? "would be" : "are", last);
+  }
   if (recovery.found == Recovery::Found::nothing) {
     return fmt::format("{}: nothing to recover; {}\n", printable(path), last);
   }
@@ -75,8 +80,9 @@ std::string outcome_text(const std::string& path, const Outcome& outcome) {
 
 Json outcome_json(const std::string& path, const Outcome& outcome) {
   const Recovery& recovery = outcome.recovery;
-  const bool is_done =
-      (recovery.found != Recovery::Found::nothing || outcome.parts != 0) && !outcome.would;
+  const bool is_done = (recovery.found != Recovery::Found::nothing || outcome.parts != 0 ||
+                        recovery.there < recovery.counted) &&
+                       !outcome.would;
   return {{"file", path},
           {"found", found_name(recovery.found)},
           {"changes", recovery.runs},
@@ -84,6 +90,7 @@ Json outcome_json(const std::string& path, const Outcome& outcome) {
           {"refused_by_plain_tools", recovery.guarded},
           {"recovered", is_done},
           {"parts_with_journals", outcome.parts},
+          {"steps_without_values", recovery.counted - recovery.there},
           {"steps", outcome.steps}};
 }
 
@@ -110,10 +117,15 @@ void recover_parts(const Context& context, const std::string& path, const layout
 Outcome recover_one(const Context& context, const std::string& path, bool dry_run) {
   Outcome outcome;
   outcome.would = dry_run;
-  exec::on_root(context.transport, 0, [&] {
+  const auto message = exec::on_root(context.transport, 0, [&] {
     outcome.recovery = commit::recover_unattended(context.storage, path, dry_run);
-    return std::vector<std::byte>{};
+    return std::vector<std::byte>{
+        std::byte{dry_run && outcome.recovery.there < outcome.recovery.counted}};
   });
+  if (message[0] != std::byte{0}) {
+    outcome.steps = outcome.recovery.there;  // a reader refuses the file as it is
+    return outcome;
+  }
   Options options;
   options.checksum = false;
   const commit::Input input(context.transport, context.storage, path, options);

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <thread>
 
+#include "layout/formats.hpp"
 #include "sluice/error.hpp"
 #include "storage/forwarding.hpp"
 
@@ -112,10 +113,26 @@ void apply_journal(storage::File& file, const Journal& journal, bool synced) {
   sync();
 }
 
+namespace {
+
+/// npy with durability close: a power cut may leave a count of steps whose values never came.
+Recovery recover_count(storage::Storage& storage, const std::string& path, bool dry_run) {
+  const auto count = layout::count_steps(*storage.open(path, storage::Access::read));
+  Recovery result;
+  result.counted = count.counted;
+  result.there = count.there;
+  if (count.there < count.counted && !dry_run) {
+    layout::set_step_count(*storage.open(path, storage::Access::read_write), count.there);
+  }
+  return result;
+}
+
+}  // namespace
+
 Recovery recover(storage::Storage& storage, const std::string& path, bool dry_run) {
   const std::string name = journal_path(path);
   if (!storage.exists(name)) {
-    return {};
+    return storage.exists(path) ? recover_count(storage, path, dry_run) : Recovery{};
   }
   const std::optional<Journal> journal = read_journal(storage, path);
   Recovery result;

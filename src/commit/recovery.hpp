@@ -19,9 +19,13 @@ struct Recovery {
   std::uint64_t runs = 0;     ///< of a complete journal
   std::uint64_t changed = 0;  ///< runs that did not hold their new bytes yet
   bool guarded = false;       ///< plain tools refused the file
+  /// Steps that a file without a journal (npy) counted, and those of them that it holds.
+  std::uint64_t counted = 0;
+  std::uint64_t there = 0;
 };
 
-/// Brings the file at `path` to its last durable commit and removes the journal; with `dry_run`
+/// Brings the file at `path` to its last durable commit and removes the journal; a file without one
+/// that counts more steps than it holds counts fewer afterwards. With `dry_run`
 /// only says what it would do. One rank, which holds the lease. Error changed_outside where the
 /// file holds neither the old nor the new bytes; nothing is changed then.
 Recovery recover(storage::Storage& storage, const std::string& path, bool dry_run);

@@ -181,6 +181,16 @@ bool begins_as_known(storage::File& file) {
   return hdf5::begins_with_superblock(file) || npy::is_npy(file);
 }
 
+StepCount count_steps(storage::File& file) {
+  if (!npy::is_npy(file)) {
+    return {};
+  }
+  const npy::StepCount count = npy::count_steps(file);
+  return {count.counted, count.there};
+}
+
+void set_step_count(storage::File& file, std::uint64_t steps) { npy::set_step_count(file, steps); }
+
 void check_form(const Format& format, const Options& options, const std::string& path) {
   if (options.form != "stacked" && options.form != format.form) {
     throw Error(Code::unsupported, path + ": form " + options.form +

@@ -54,6 +54,15 @@ const Format& format_in(storage::File& file, const std::string& wanted);
 /// Does `file` begin as one of a known format, in a version that should be readable? If it cannot
 /// be opened all the same, it is damaged.
 bool begins_as_known(storage::File& file);
+/// A format whose count of steps stands in place may count some that a crash left without values.
+struct StepCount {
+  std::uint64_t counted = 0;
+  std::uint64_t there = 0;
+};
+/// 0 of either for a format where that cannot be.
+StepCount count_steps(storage::File& file);
+/// Counts `steps` from now on, durably.
+void set_step_count(storage::File& file, std::uint64_t steps);
 /// Error unsupported where `options` ask for another form than the file has that is appended to.
 void check_form(const Format& format, const Options& options, const std::string& path);
 /// Durability as the format has it. Error unsupported where more was asked for explicitly.

@@ -72,6 +72,13 @@ void CrashDisks::visit(const std::function<bool(const CrashDisk&)>& visit, std::
   }
 }
 
+void CrashDisks::visit_whole(const std::function<void(const CrashDisk&)>& visit) {
+  for (std::size_t r = 0; r < records_.size(); ++r) {
+    enter(r);
+  }
+  visit(build(records_.size(), Choice(pending_.size(), Landed::whole), 0));
+}
+
 /// True where the record is one more volatile call.
 bool CrashDisks::enter(std::size_t index) {
   const Record& record = records_[index];

@@ -198,7 +198,10 @@ void read_descriptor(const storage::File& file, const std::string& text, Header&
 
 bool is_npy(storage::File& file) { return read_text(file, 0, magic.size()) == magic; }
 
-Header read_header(storage::File& file) {
+namespace {
+
+/// Whatever the length of the file.
+Header parse_header(storage::File& file) {
   const std::string start = read_text(file, 0, 12);
   if (start.size() < 10 || start.compare(0, magic.size(), magic) != 0) {
     refuse(file, Code::format, "not a numpy array (no magic string)");
@@ -248,6 +251,48 @@ Header read_header(storage::File& file) {
   if (!seen[0] || !seen[1] || !seen[2]) {
     refuse(file, Code::format, "its header lacks the type, the order or the shape");
   }
+  return header;
+}
+
+/// As Sluice writes it: Error as parse_header(), nothing where it is another program's.
+std::optional<Header> own_header(storage::File& file) {
+  Header header = parse_header(file);
+  std::vector<std::byte> text(header_bytes);
+  text.resize(file.read(0, text));
+  return header.growing && text == header_text(header) ? std::optional(std::move(header))
+                                                       : std::nullopt;
+}
+
+}  // namespace
+
+StepCount count_steps(storage::File& file) {
+  const auto header = own_header(file);
+  if (!header) {
+    return {};
+  }
+  std::uint64_t step_bytes = header->type.bytes;
+  for (std::size_t d = 1; d < header->extents.size(); ++d) {
+    step_bytes = model::checked_product(step_bytes, header->extents[d], "array size");
+  }
+  const std::uint64_t counted = header->extents[0];
+  const std::uint64_t bytes = file.size() - std::min(file.size(), header_bytes);
+  return {counted, step_bytes == 0 ? counted : std::min(counted, bytes / step_bytes)};
+}
+
+void set_step_count(storage::File& file, std::uint64_t steps) {
+  auto header = own_header(file);
+  if (!header) {
+    throw Error(Code::internal, file.path() + ": not an array of steps of Sluice");
+  }
+  header->extents[0] = steps;
+  const std::uint64_t at = field_offset(*header);
+  const std::vector<std::byte> text = header_text(*header);
+  file.write(at, std::span(text).subspan(at, field_width));
+  file.sync();
+}
+
+Header read_header(storage::File& file) {
+  Header header = parse_header(file);
   std::uint64_t bytes = header.type.bytes;
   for (const std::uint64_t extent : header.extents) {
     bytes = model::checked_product(bytes, extent, "array size");
