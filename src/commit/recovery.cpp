@@ -99,7 +99,11 @@ void apply_journal(storage::File& file, const Journal& journal, bool synced) {
   std::vector<std::byte> superblock(superblock_bytes);
   file.read(0, superblock);
   superblock[0] = signature_byte;
-  for (const JournalRun& run : journal.runs) {
+  // From the end of the file to its front: what a structure points to was made after it and lies
+  // behind it. So a plain reader that had opened the file before the guard meets no array that is
+  // longer than the index of its chunks, where it would read fill values as data.
+  for (auto next = journal.runs.rbegin(); next != journal.runs.rend(); ++next) {
+    const JournalRun& run = *next;
     // A run never straddles: the planner cuts at the end of the superblock.
     if (run.offset < superblock_bytes) {
       std::copy(run.after.begin(), run.after.end(),
