@@ -5,6 +5,7 @@
 // walk of the chunk index, in files that Sluice wrote and in any other.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -66,6 +67,11 @@ class Catalog final : public layout::Catalog {
   /// The dataset with a step of a variable; -1 where the step has none.
   hid_t dataset(std::uint32_t variable, std::uint64_t step);
   Placement locate_chunks(std::uint32_t variable, std::uint64_t step, const model::Box& region);
+  /// Calls visit(tile, extent, mask) for the chunks of a step that overlap the region and are in
+  /// the file; `most_bytes`: that one can have.
+  void visit_chunks(std::uint32_t variable, std::uint64_t step, const model::Box& region,
+                    std::uint64_t most_bytes,
+                    const std::function<void(std::uint64_t, const Extent&, std::uint32_t)>& visit);
   void read_encoded(std::uint32_t variable, std::uint64_t step, const model::Box& box,
                     std::span<std::byte> out);
   std::string object_of(const std::string& owner) const;

@@ -30,8 +30,8 @@ Dims extents_of(hid_t dataset, const std::string& name) {
 }
 
 /// Negative where it fails, as libhdf5 has it.
-herr_t read_chunk(hid_t dataset, const hsize_t* at, void* buffer, std::uint64_t bytes) {
-  std::uint32_t mask = 0;
+herr_t read_chunk(hid_t dataset, const hsize_t* at, std::uint32_t& mask, void* buffer,
+                  std::uint64_t bytes) {
 #if H5_VERSION_GE(2, 0, 0)
   std::size_t size = bytes;
   return H5Dread_chunk2(dataset, H5P_DEFAULT, at, &mask, buffer, &size);
@@ -69,35 +69,59 @@ Placement Catalog::locate(std::uint32_t variable, std::uint64_t step, const Box&
 }
 
 Placement Catalog::locate_chunks(std::uint32_t variable, std::uint64_t step, const Box& region) {
+  // Edge chunks are full-size in the file, so the placement needs only the grid.
   const StoredVariable& stored = variables_.at(variable);
   const model::Definition& definition = stored.definition;
-  const hid_t found = dataset(variable, step);
   const Dims grid = grid_of(definition.shape, stored.tile);
   const std::uint64_t count = definition.shape.volume() == 0 ? 0 : grid.volume();
   std::vector<std::uint64_t> addresses(count, absent);
-  // Edge chunks are full-size in the file, so the placement needs only the grid.
   const std::uint64_t chunk_bytes = stored.tile.volume() * definition.type.bytes;
-  void* placeholder = state_.placeholder.reserve(chunk_bytes);
-  Placement shape_only(variable, definition.type.bytes, definition.shape, stored.tile, addresses);
+  visit_chunks(variable, step, region, chunk_bytes,
+               [&](std::uint64_t tile, const Extent& extent, std::uint32_t) {
+                 if (extent.length != chunk_bytes) {
+                   throw Error(Code::damaged, definition.name + ": the index says " +
+                                                  std::to_string(extent.length) +
+                                                  " bytes for a chunk of " +
+                                                  std::to_string(chunk_bytes));
+                 }
+                 addresses[tile] = extent.offset;
+               });
+  return {variable, definition.type.bytes, definition.shape, stored.tile, addresses};
+}
+
+void Catalog::visit_chunks(
+    std::uint32_t variable, std::uint64_t step, const Box& region, std::uint64_t most_bytes,
+    const std::function<void(std::uint64_t, const Extent&, std::uint32_t)>& visit) {
+  const StoredVariable& stored = variables_.at(variable);
+  const model::Definition& definition = stored.definition;
+  const hid_t found = dataset(variable, step);
   const std::size_t lead = definition.stepped ? 1 : 0;
-  if (definition.stepped && step >= extents_of(found, definition.name)[0]) {
-    return shape_only;  // netCDF programs extend only the variables that they write
+  if (definition.stepped && found >= 0 && step >= extents_of(found, definition.name)[0]) {
+    return;  // netCDF programs extend only the variables that they write
   }
-  for (const Piece& piece : cut(shape_only, region)) {
+  // Only the address and the size of a chunk are noted: nothing is read into it.
+  void* placeholder = state_.placeholder.reserve(most_bytes);
+  for (const Piece& piece : cut(definition.shape, stored.tile, region)) {
+    const Dims start = tile_box(definition.shape, stored.tile, piece.tile_index).start;
     std::array<hsize_t, model::max_rank> at{step};
-    const Dims start = shape_only.tile_box(piece.tile_index).start;
     std::copy(start.begin(), start.end(), at.begin() + lead);
-    if (read_chunk(found, at.data(), placeholder, chunk_bytes) < 0) {
+    const std::string what = definition.name + ", chunk at " + start.text() + ": ";
+    std::uint32_t mask = 0;
+    state_.noted.reset();
+    if (read_chunk(found, at.data(), mask, placeholder, most_bytes) < 0) {
       const std::string why = state_.failure.empty() ? last_error() : state_.failure;
       if (why.find("chunk address") == std::string::npos &&
           why.find("storage is not initialized") == std::string::npos) {
-        throw Error(Code::damaged, definition.name + ": chunk index: " + why);
+        throw Error(Code::damaged, what + "chunk index: " + why);
       }
       continue;  // not allocated: reads as the fill value
     }
-    addresses[piece.tile_index] = state_.take_noted(chunk_bytes, definition.name).offset;
+    if (!state_.noted) {
+      throw Error(Code::damaged, what + "the index says that it has no bytes");
+    }
+    visit(piece.tile_index, *state_.noted, mask);
+    state_.noted.reset();
   }
-  return {variable, definition.type.bytes, definition.shape, stored.tile, addresses};
 }
 
 void Catalog::read(std::uint32_t variable, std::uint64_t step, const Box& box,
