@@ -1,12 +1,12 @@
 #include "commit/pipeline.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <string>
 #include <utility>
 
 #include "exec/local_transport.hpp"
+#include "model/clock.hpp"
 
 namespace sluice::commit {
 
@@ -16,11 +16,6 @@ namespace {
 constexpr double look_again_s = 1;
 /// Messages of other ranks come only to those who ask.
 constexpr double ask_again_s = 100e-6;
-
-double now_s() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration<double>(now).count();
-}
 
 std::string names_of(const std::vector<int>& ranks) {
   std::string text;
@@ -172,14 +167,14 @@ void Pipeline::wait(std::uint64_t number) {
 }
 
 bool Pipeline::wait_at_most(std::uint64_t number, double seconds) {
-  const double start = now_s();
+  const double start = model::now_s();
   while (true) {
     const std::uint32_t heard = board_->heard();
     poll();
     if (board_->settled() >= number) {
       return true;
     }
-    const double left_s = seconds - (now_s() - start);
+    const double left_s = seconds - (model::now_s() - start);
     if (left_s <= 0) {
       return false;
     }
@@ -193,10 +188,10 @@ bool Pipeline::wait_at_most(std::uint64_t number, double seconds) {
 
 void Pipeline::wait_for_all() {
   wait(begun_);
-  const double start = now_s();
+  const double start = model::now_s();
   while (!board_->is_quiet()) {
     board_->poll();
-    if (ground_.timeout_s > 0 && now_s() - start > ground_.timeout_s) {
+    if (ground_.timeout_s > 0 && model::now_s() - start > ground_.timeout_s) {
       throw Error(Code::timeout,
                   "rank " + std::to_string(ground_.transport.rank()) +
                       ": the others took no news of commits",

@@ -10,6 +10,7 @@
 
 #include "exec/mpi_collectives.hpp"
 #include "exec/mpi_core.hpp"
+#include "model/clock.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::exec {
@@ -18,10 +19,6 @@ namespace {
 
 constexpr double unwind_s = 1.0;  // what a send gets to finish while an exception unwinds
 
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 class MpiPending final : public Pending {
  public:
   MpiPending(std::shared_ptr<MpiCore> core, Verb verb, int tag)
@@ -29,8 +26,8 @@ class MpiPending final : public Pending {
 
   ~MpiPending() override {
     // Reached with requests under way only while an exception unwinds: the buffer is about to go.
-    const double end = now_s() + unwind_s;
-    while (batch.pending() && !core_->failed() && now_s() < end) {
+    const double end = model::now_s() + unwind_s;
+    while (batch.pending() && !core_->failed() && model::now_s() < end) {
       try {
         if (verb_ == Verb::receive || core_->test(batch)) {
           break;
@@ -214,14 +211,14 @@ MPI_Comm duplicate(MPI_Comm comm, double timeout_s) {
   int rank = 0;
   MPI_Comm_rank(comm, &rank);
   int result = MPI_Comm_idup(comm, &opening->comm, &opening->request);
-  const double start = now_s();
+  const double start = model::now_s();
   int done = 0;
   while (result == MPI_SUCCESS) {
     result = MPI_Test(&opening->request, &done, MPI_STATUS_IGNORE);
     if (done != 0) {
       return opening->comm;
     }
-    if (timeout_s > 0 && now_s() - start > timeout_s) {
+    if (timeout_s > 0 && model::now_s() - start > timeout_s) {
       static_cast<void>(opening.release());  // MPI may still write to it
       throw Error(Code::timeout,
                   "sluice: rank " + std::to_string(rank) + " waited " + std::to_string(timeout_s) +

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "exec/mpi_core.hpp"
+#include "model/clock.hpp"
 
 namespace sluice::exec {
 
@@ -29,10 +30,6 @@ constexpr int pause_max_us = 50;
 constexpr int max_notices = 1024;         // heard in one go
 constexpr std::size_t max_outbox = 4096;  // notices under way; more are not sent
 constexpr std::size_t max_text_bytes = 480;
-
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 }  // namespace
 
@@ -79,7 +76,7 @@ void MpiCore::wait(const Waiting& waiting) {
 }
 
 void MpiCore::wait_out(const Waiting& waiting) {
-  const double started = now_s();
+  const double started = model::now_s();
   const double limit =
       options_.timeout_s > 0 ? started + options_.timeout_s : std::numeric_limits<double>::max();
   const double yield_until =
@@ -87,7 +84,7 @@ void MpiCore::wait_out(const Waiting& waiting) {
   double next_listen = started + listen_every_s;
   int pause_us = pause_min_us;
   while (!waiting.done()) {
-    const double now = now_s();
+    const double now = model::now_s();
     if (now >= limit) {
       expire(waiting, started);
       return;
@@ -108,9 +105,9 @@ void MpiCore::wait_out(const Waiting& waiting) {
 void MpiCore::expire(const Waiting& waiting, double started_s) {
   reports_.clear();
   asked_.clear();
-  const double waited = now_s() - started_s;
-  const double end = now_s() + options_.grace_s;
-  while (now_s() < end) {
+  const double waited = model::now_s() - started_s;
+  const double end = model::now_s() + options_.grace_s;
+  while (model::now_s() < end) {
     ask_around(place(waiting.peers));
     // Who was only late may still come: then nothing has happened.
     if (waiting.done()) {

@@ -7,19 +7,9 @@
 
 namespace sluice::exec {
 
-std::unique_ptr<storage::SharedMemory> share_on_node(Transport& transport, std::uint64_t bytes,
-                                                     std::string* why) {
+std::unique_ptr<storage::SharedMemory> share_on_node(Transport& transport, std::uint64_t bytes) {
   using storage::SharedMemory;
   std::unique_ptr<SharedMemory> memory;
-  const auto refused = [&](const Error& e) {
-    if (e.code() == Code::timeout || e.code() == Code::mpi) {
-      throw e;
-    }
-    if (why != nullptr) {
-      *why = e.what();
-    }
-    return nullptr;
-  };
   try {
     const auto message = on_root(transport, 0, [&] {
       memory = SharedMemory::make(bytes);
@@ -33,7 +23,10 @@ std::unique_ptr<storage::SharedMemory> share_on_node(Transport& transport, std::
       }
     });
   } catch (const Error& e) {
-    return refused(e);
+    if (e.code() == Code::timeout || e.code() == Code::mpi) {
+      throw;
+    }
+    return nullptr;
   }
   return memory;
 }

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 
 #include "exec/transport.hpp"
 #include "storage/shared_memory.hpp"
@@ -11,8 +10,7 @@
 namespace sluice::exec {
 
 /// Collective over all ranks, which must be of one node. Zeroed. nullptr on every rank where there
-/// is no room for it, or one of them cannot reach it; `why`, if given, then says it in words.
-std::unique_ptr<storage::SharedMemory> share_on_node(Transport& transport, std::uint64_t bytes,
-                                                     std::string* why = nullptr);
+/// is no room for it, or one of them cannot reach it.
+std::unique_ptr<storage::SharedMemory> share_on_node(Transport& transport, std::uint64_t bytes);
 
 }  // namespace sluice::exec

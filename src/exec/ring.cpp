@@ -1,7 +1,6 @@
 #include "exec/ring.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -11,6 +10,7 @@
 #include "exec/node_memory.hpp"
 #include "exec/stream_copy.hpp"
 #include "exec/window.hpp"
+#include "model/clock.hpp"
 
 namespace sluice::exec {
 
@@ -27,11 +27,6 @@ constexpr std::uint64_t word_bits = 64;
 
 std::uint64_t pages(std::uint64_t bytes) {
   return (bytes + page_bytes - 1) / page_bytes * page_bytes;
-}
-
-double now_s() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration<double>(now).count();
 }
 
 void set_shared(std::uint64_t* words, std::uint64_t at, std::uint64_t length) {
@@ -222,20 +217,19 @@ void Ring::wait_for_slot(std::size_t w, std::uint64_t number) {
   if (number < writer(w).written.load(std::memory_order_acquire) + slots_) {
     return;
   }
-  const double start = now_s();
+  const double start = model::now_s();
   while (true) {
     const std::uint32_t heard = writer(w).went.heard();
     if (number < writer(w).written.load(std::memory_order_acquire) + slots_) {
       break;
     }
-    const double waited = now_s() - start;
+    const double waited = model::now_s() - start;
     if (timeout_s_ > 0 && waited > timeout_s_) {
       throw Error(Code::timeout, "writer " + std::to_string(w) + " of the node took no bytes for " +
                                      std::to_string(timeout_s_) + " s");
     }
     writer(w).went.wait(heard, look_again_s);
   }
-  waited_s_ += now_s() - start;
 }
 
 void Ring::wait_for_ranks(std::size_t w, std::uint64_t number) {

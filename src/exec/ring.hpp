@@ -60,8 +60,6 @@ class Ring {
   /// take() returns at once from here on, by throwing.
   void stop() noexcept;
 
-  /// Seconds for which put() has waited for slots.
-  double waited_s() const noexcept { return waited_s_; }
   std::uint64_t bytes() const noexcept { return memory_->bytes(); }
 
  private:
@@ -91,7 +89,6 @@ class Ring {
   const std::uint64_t slots_;
   const double timeout_s_;
   std::uint64_t next_ = 0;  ///< number of the next pass's first window
-  double waited_s_ = 0;
   std::atomic<bool> stopped_{false};
 };
 

@@ -1,9 +1,7 @@
 #include "exec/write_behind.hpp"
 
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -53,12 +51,10 @@ Staging* WriteBehind::take() {
     owned_.push_back(std::make_unique<Staging>(buffer_bytes_));
     return owned_.back().get();
   }
-  const auto before = std::chrono::steady_clock::now();
   while (pace_ == Pace::when_asked && free_.empty() && !queue_.empty()) {
     carry_out_front(lock);
   }
   changed_.wait(lock, [&] { return !free_.empty(); });
-  waited_s_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count();
   Staging* staging = free_.back();
   free_.pop_back();
   return staging;
@@ -151,15 +147,6 @@ void WriteBehind::abandon(Staging* staging) noexcept {
   } catch (...) {
     // one failure is enough
   }
-}
-
-double WriteBehind::thread_s() {
-  clockid_t clock{};
-  timespec used{};
-  const bool is_known = thread_.joinable() &&
-                        pthread_getcpuclockid(thread_.native_handle(), &clock) == 0 &&
-                        clock_gettime(clock, &used) == 0;
-  return is_known ? static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec) : 0;
 }
 
 void WriteBehind::run() {

@@ -81,10 +81,6 @@ class WriteBehind {
   std::size_t buffer_bytes() const noexcept { return buffer_bytes_; }
   /// Memory of all buffers that were ever taken.
   std::size_t bytes() const noexcept { return owned_.size() * buffer_bytes_; }
-  /// Seconds for which take() has waited, all in all.
-  double waited_s() const noexcept { return waited_s_; }
-  /// Processor time of the thread so far, in seconds.
-  double thread_s();
 
  private:
   struct Job {
@@ -107,7 +103,6 @@ class WriteBehind {
   bool busy_ = false;
   bool stop_ = false;
   std::exception_ptr failure_;
-  double waited_s_ = 0;
   std::thread thread_;
 };
 
