@@ -171,6 +171,7 @@ std::uint32_t Output::add(const model::Definition& asked) {
     return *index;
   }
   layout::check_definition(*format_, definition, definitions_);
+  layout::settle_tile(*format_, definition);
   check_path(definition.name, definitions_);
   model::ByteWriter digest;
   digest.put(description_digest_);

@@ -5,9 +5,13 @@
 #include <cmath>
 
 #include "codec/filter.hpp"
+#include "layout/dcd/catalog.hpp"
+#include "layout/dcd/planner.hpp"
+#include "layout/dcd/rules.hpp"
 #include "layout/hdf5/catalog.hpp"
 #include "layout/hdf5/planner.hpp"
 #include "layout/hdf5/signature.hpp"
+#include "layout/namdbin/namdbin.hpp"
 #include "layout/netcdf4/rules.hpp"
 #include "layout/npy/catalog.hpp"
 #include "layout/npy/planner.hpp"
@@ -17,7 +21,7 @@ namespace sluice::layout {
 
 namespace {
 
-constexpr std::array<Format, 4> all{{
+constexpr std::array<Format, 6> all{{
     {.name = "hdf5",
      .option = "hdf5",
      .form = "stacked",
@@ -34,6 +38,7 @@ constexpr std::array<Format, 4> all{{
      .complex = true,
      .compress = true,
      .index = true,
+     .has_grammar = false,
      .instead = ""},
     {.name = "hdf5-grouped",
      .option = "hdf5",
@@ -51,6 +56,7 @@ constexpr std::array<Format, 4> all{{
      .complex = true,
      .compress = false,
      .index = false,
+     .has_grammar = false,
      .instead = "use form stacked"},
     {.name = "netcdf4",
      .option = "netcdf4",
@@ -68,6 +74,7 @@ constexpr std::array<Format, 4> all{{
      .complex = false,
      .compress = true,
      .index = true,
+     .has_grammar = false,
      .instead = "use format hdf5"},
     {.name = "npy",
      .option = "npy",
@@ -85,6 +92,43 @@ constexpr std::array<Format, 4> all{{
      .complex = true,
      .compress = false,
      .index = false,
+     .has_grammar = false,
+     .instead = "use format hdf5 or netcdf4"},
+    {.name = "dcd",
+     .option = "dcd",
+     .form = "stacked",
+     .endings = ".dcd",
+     .best = Durability::close,
+     .many = true,
+     .names = true,
+     .attributes = true,
+     .times = false,
+     .checksums = false,
+     .tiled = true,
+     .varying = false,
+     .length_variable = false,
+     .complex = false,
+     .compress = false,
+     .index = false,
+     .has_grammar = true,
+     .instead = "use format hdf5 or netcdf4"},
+    {.name = "namdbin",
+     .option = "namdbin",
+     .form = "stacked",
+     .endings = ".coor .vel",
+     .best = Durability::close,
+     .many = false,
+     .names = false,
+     .attributes = false,
+     .times = false,
+     .checksums = false,
+     .tiled = false,
+     .varying = false,
+     .length_variable = false,
+     .complex = false,
+     .compress = false,
+     .index = false,
+     .has_grammar = true,
      .instead = "use format hdf5 or netcdf4"},
 }};
 
@@ -161,6 +205,10 @@ const Format& format_in(storage::File& file, const std::string& wanted) {
     found = find("npy", "stacked");
   } else if (hdf5::has_signature(file)) {
     found = &all[0];  // which of its forms it is, its catalog tells
+  } else if (dcd::is_dcd(file)) {
+    found = find("dcd", "stacked");
+  } else if (namdbin::shape_in(file)) {
+    found = find("namdbin", "stacked");
   } else {
     throw Error(Code::format, file.path() +
                                   ": not an HDF5 file (no signature), and no other format that is "
@@ -178,7 +226,7 @@ const Format& format_in(storage::File& file, const std::string& wanted) {
 }
 
 bool begins_as_known(storage::File& file) {
-  return hdf5::begins_with_superblock(file) || npy::is_npy(file);
+  return hdf5::begins_with_superblock(file) || npy::is_npy(file) || dcd::is_dcd(file);
 }
 
 StepCount count_steps(storage::File& file) {
@@ -215,7 +263,7 @@ void check_definition(const Format& format, const model::Definition& definition,
   if (!format.many && !others.empty()) {
     refuse(format, what, "holds one variable, and there is " + others[0].name + " already");
   }
-  if (!definition.chunk.empty() && !format.tiled) {
+  if (!definition.chunk.empty() && (!format.tiled || format.has_grammar)) {
     refuse(format, what + ", chunk " + definition.chunk.text(), "keeps each step in one piece");
   }
   if (!codec::parse_pipeline(definition.compress, 1).empty() && !format.compress) {
@@ -223,6 +271,12 @@ void check_definition(const Format& format, const model::Definition& definition,
   }
   if (definition.varying && !format.varying) {
     refuse(format, what, "has the same shape in every step");
+  }
+  const std::string why = std::strcmp(format.name, "dcd") == 0       ? dcd::refusal(definition)
+                          : std::strcmp(format.name, "namdbin") == 0 ? namdbin::refusal(definition)
+                                                                     : "";
+  if (!why.empty()) {
+    refuse(format, what, why);
   }
   if (std::strcmp(format.name, "hdf5-grouped") == 0 && definition.name.rfind("step_", 0) == 0) {
     throw Error(Code::bad_name, what +
@@ -234,6 +288,12 @@ void check_definition(const Format& format, const model::Definition& definition,
   }
 }
 
+void settle_tile(const Format& format, model::Definition& definition) {
+  if (std::strcmp(format.name, "dcd") == 0) {
+    definition.chunk = dcd::tile_of(definition);
+  }
+}
+
 void check_attribute(const Format& format, const model::Attribute& attribute) {
   if (!format.attributes) {
     refuse(format, "attribute " + attribute.name,
@@ -241,6 +301,11 @@ void check_attribute(const Format& format, const model::Attribute& attribute) {
   }
   if (std::strcmp(format.name, "netcdf4") == 0) {
     netcdf4::check_attribute(attribute);
+  }
+  const std::string why =
+      std::strcmp(format.name, "dcd") == 0 ? dcd::refusal(attribute) : std::string();
+  if (!why.empty()) {
+    refuse(format, "attribute " + attribute.name, why);
   }
 }
 
@@ -255,7 +320,18 @@ std::unique_ptr<Planner> make_planner(const Format& format, storage::File& file,
   const std::string name = format.name;
   if (name == "npy") {
     return start == Start::fresh ? npy::NpyPlanner::create(file)
-                                 : npy::NpyPlanner::append(file, npy::name_in(file.path()));
+                                 : npy::NpyPlanner::append(file, model::stem_of(file.path()));
+  }
+  if (name == "dcd") {
+    return start == Start::fresh ? dcd::DcdPlanner::create(file) : dcd::DcdPlanner::append(file);
+  }
+  if (name == "namdbin") {
+    if (start == Start::append) {
+      throw Error(
+          Code::unsupported,
+          file.path() + ": format namdbin: holds one array, which is whole: write a new file");
+    }
+    return namdbin::NamdbinPlanner::create(file);
   }
   if (start == Start::append) {
     return hdf5::Hdf5Planner::append(file, options);
@@ -269,6 +345,12 @@ std::unique_ptr<Planner> make_planner(const Format& format, storage::File& file,
 std::unique_ptr<Catalog> open_catalog(const Format& format, storage::File& file) {
   if (std::strcmp(format.name, "npy") == 0) {
     return npy::NpyCatalog::open(file);
+  }
+  if (std::strcmp(format.name, "dcd") == 0) {
+    return dcd::DcdCatalog::open(file);
+  }
+  if (std::strcmp(format.name, "namdbin") == 0) {
+    return namdbin::NamdbinCatalog::open(file);
   }
   return hdf5::Catalog::open(file);
 }

@@ -32,9 +32,10 @@ struct Format {
   bool varying;    ///< steps with fewer rows than the definition says
   /// A varying variable has its lengths in a companion `<name>_length`.
   bool length_variable;
-  bool complex;   ///< complex numbers
-  bool compress;  ///< tiles that went through filters
-  bool index;     ///< an index can make one dataset of the files of file-per-process and -node
+  bool complex;      ///< complex numbers
+  bool compress;     ///< tiles that went through filters
+  bool index;        ///< an index can make one dataset of the files of file-per-process and -node
+  bool has_grammar;  ///< holds what its codes agreed on, not any variables: its page says which
   const char* instead;  ///< the remedy, where something is not supported
 };
 
@@ -72,6 +73,8 @@ Durability durability_of(const Format& format, Durability asked);
 /// `others` are the definitions of the file so far.
 void check_definition(const Format& format, const model::Definition& definition,
                       const std::vector<model::Definition>& others);
+/// Sets the tile of a variable where the format fixes it; after check_definition().
+void settle_tile(const Format& format, model::Definition& definition);
 void check_attribute(const Format& format, const model::Attribute& attribute);
 void check_time(const Format& format, double time);
 

@@ -103,4 +103,14 @@ void check_name(std::string_view name) {
   check_component(name, rest);
 }
 
+std::string stem_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
+  const std::size_t dot = name.rfind('.');
+  if (dot != std::string::npos && dot != 0) {
+    name.resize(dot);
+  }
+  return name;
+}
+
 }  // namespace sluice::model

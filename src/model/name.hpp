@@ -18,6 +18,9 @@ void check_name(std::string_view name);
 /// Is `text` UTF-8 without overlong forms, surrogates and code points above U+10FFFF?
 bool is_utf8(std::string_view text) noexcept;
 
+/// The name of the file at `path` without its ending.
+std::string stem_of(const std::string& path);
+
 /// `text` in double quotes for messages: at most `max_bytes` of it, everything but printable ASCII
 /// and valid UTF-8 escaped as \xNN.
 std::string quoted(std::string_view text, std::size_t max_bytes = 64);

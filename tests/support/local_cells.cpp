@@ -168,6 +168,9 @@ TEST(cells, every_strategy_is_known_here) {
 TEST(cells, every_strategy_and_layout_is_there_or_declared) {
   for (const std::string& strategy : strategies()) {
     for (const layout::Format& format : layout::formats()) {
+      if (format.has_grammar) {
+        continue;  // holds no variables of any type: layout/trajectories runs every strategy
+      }
       const bool is_there = std::any_of(cells().begin(), cells().end(), [&](const Cell& cell) {
         return cell.strategy == strategy && cell.layout == format.name;
       });

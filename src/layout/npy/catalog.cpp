@@ -4,21 +4,12 @@
 #include <vector>
 
 #include "model/convert.hpp"
+#include "model/name.hpp"
 
 namespace sluice::layout::npy {
 
 using model::Box;
 using model::Dims;
-
-std::string name_in(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
-  const std::size_t dot = name.rfind('.');
-  if (dot != std::string::npos && dot != 0) {
-    name.resize(dot);
-  }
-  return name;
-}
 
 std::unique_ptr<NpyCatalog> NpyCatalog::open(storage::File& file) {
   return std::unique_ptr<NpyCatalog>(new NpyCatalog(file, read_header(file)));
@@ -27,7 +18,7 @@ std::unique_ptr<NpyCatalog> NpyCatalog::open(storage::File& file) {
 NpyCatalog::NpyCatalog(storage::File& file, const Header& header) : file_(file), header_(header) {
   StoredVariable variable;
   model::Definition& definition = variable.definition;
-  definition.name = name_in(file.path());
+  definition.name = model::stem_of(file.path());
   definition.type = header.type;
   definition.stepped = header.growing;
   const std::size_t lead = header.growing ? 1 : 0;

@@ -9,9 +9,6 @@
 
 namespace sluice::layout::npy {
 
-/// The name of the array in the file at `path`: the file's name without its ending.
-std::string name_in(const std::string& path);
-
 class NpyCatalog final : public Catalog {
  public:
   /// Reads the header of `file`, which must outlive the catalog.

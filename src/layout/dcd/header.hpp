@@ -1,0 +1,81 @@
+// The header of a DCD trajectory, and where its frames are: everything in such a file is found by
+// arithmetic. Written: little-endian, record markers of 4 or 8 bytes; read: every variant that is
+// known (big-endian, 8-byte markers, with and without cell, fixed atoms, a fourth dimension).
+//
+// Invariants: nothing that a header claims becomes memory before it was compared with the file's
+// length; NFILE and NSTEP lie within one sector and are all that a commit changes in place.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "storage/storage.hpp"
+
+namespace sluice::layout::dcd {
+
+/// Words of the control record, as CHARMM numbers them from 0.
+enum Word : std::size_t {
+  frames = 0,
+  first_step = 1,
+  interval = 2,
+  last_step = 3,
+  fixed_atoms = 8,
+  timestep = 9,  ///< a float32; before CHARMM 22 a float64 in two words
+  has_cell = 10,
+  has_fourth = 11,
+  version = 19,  ///< 0: before CHARMM 22
+};
+inline constexpr std::size_t control_words = 20;
+inline constexpr std::uint64_t title_bytes = 80;
+inline constexpr std::uint64_t cell_bytes = 48;
+/// NFILE, ISTART, NSAVC, NSTEP: what a commit writes.
+inline constexpr std::uint64_t counts_bytes = 16;
+
+struct Header {
+  std::array<std::int32_t, control_words> control{};
+  std::vector<std::string> titles;  ///< of title_bytes each, as they stand in the file
+  std::uint64_t atoms = 0;
+  std::uint64_t marker_bytes = 4;
+  bool big_endian = false;
+  std::vector<std::uint32_t> free_atoms;  ///< of files with fixed atoms: the others, from 0
+  std::uint64_t bytes = 0;                ///< of the header; the first frame begins there
+
+  bool cell() const { return control[version] != 0 && control[has_cell] != 0; }
+  bool fourth() const { return control[version] != 0 && control[has_fourth] != 0; }
+  double timestep_value() const;
+  /// Atoms of a frame.
+  std::uint64_t atoms_in(std::uint64_t frame) const {
+    return frame == 0 || free_atoms.empty() ? atoms : free_atoms.size();
+  }
+  std::uint64_t record_bytes(std::uint64_t content) const { return 2 * marker_bytes + content; }
+  std::uint64_t frame_bytes(std::uint64_t frame) const;
+  /// Where a frame begins.
+  std::uint64_t frame_offset(std::uint64_t frame) const;
+  /// Where the numbers of a frame's cell begin, and of dimension d (0: x, 3: the fourth).
+  std::uint64_t cell_offset(std::uint64_t frame) const {
+    return frame_offset(frame) + marker_bytes;
+  }
+  std::uint64_t axis_offset(std::uint64_t frame, int d) const;
+  /// Where NFILE stands.
+  std::uint64_t counts_offset() const { return marker_bytes + 4; }
+};
+
+/// The control record that programs write today: one frame a step, no cell.
+std::array<std::int32_t, control_words> usual_control();
+
+/// Does `file` begin as a trajectory does?
+bool is_dcd(storage::File& file);
+/// Error format where it is none, truncated where the header is cut off. The number of frames in
+/// `control` is what the file's length has room for, where the header says more, or nothing.
+Header read_header(storage::File& file);
+/// The bytes of a little-endian header without fixed atoms.
+std::vector<std::byte> header_bytes(const Header& header);
+/// A record marker, little-endian.
+void put_marker(std::vector<std::byte>& out, std::uint64_t marker_bytes, std::uint64_t content);
+/// The words NFILE, ISTART, NSAVC, NSTEP.
+std::vector<std::byte> counts_of(const Header& header);
+
+}  // namespace sluice::layout::dcd

@@ -1,0 +1,232 @@
+#include "layout/dcd/planner.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "layout/dcd/rules.hpp"
+#include "sluice/error.hpp"
+
+namespace sluice::layout::dcd {
+
+using model::Definition;
+
+namespace {
+
+std::string padded(std::string title) {
+  title.resize(title_bytes, ' ');
+  return title;
+}
+
+[[noreturn]] void refuse(const storage::File& file, const std::string& why) {
+  throw Error(Code::unsupported, file.path() + ": format dcd: " + why);
+}
+
+}  // namespace
+
+DcdPlanner::DcdPlanner(storage::File& file) : file_(file) {
+  header_.control = usual_control();
+  header_.titles = {padded("REMARKS CREATED BY SLUICE"), padded("REMARKS")};
+}
+
+std::unique_ptr<DcdPlanner> DcdPlanner::create(storage::File& file) {
+  return std::unique_ptr<DcdPlanner>(new DcdPlanner(file));
+}
+
+std::unique_ptr<DcdPlanner> DcdPlanner::append(storage::File& file) {
+  auto planner = create(file);
+  Header& header = planner->header_ = read_header(file);
+  if (header.big_endian || !header.free_atoms.empty() || header.fourth() ||
+      header.control[version] == 0) {
+    refuse(file,
+           "frames are appended to little-endian trajectories of today's kind, without fixed "
+           "atoms and a fourth dimension: write a new file");
+  }
+  Definition positions;
+  positions.name = positions_name;
+  positions.type = type_of<float>();
+  positions.stepped = true;
+  positions.shape = {header.atoms, 3};
+  planner->add(positions);
+  if (header.cell()) {
+    Definition cell = positions;
+    cell.name = cell_name;
+    cell.type = type_of<double>();
+    cell.shape = {6};
+    planner->add(cell);
+  }
+  planner->steps_ = static_cast<std::uint64_t>(header.control[frames]);
+  planner->step_before_ =
+      header.control[last_step] - std::int64_t{header.control[frames]} * header.control[interval];
+  planner->committed_ =
+      planner->last_ = {planner->steps_, true, header.frame_offset(planner->steps_)};
+  return planner;
+}
+
+void DcdPlanner::add(const Definition& definition) {
+  definitions_.push_back(definition);
+  definitions_.back().chunk = tile_of(definition);
+  tiles_.push_back(definitions_.back().chunk);
+}
+
+void DcdPlanner::define(const Definition& definition) {
+  if (last_.has_header) {
+    refuse(file_, "define " + definition.name + ": comes after the header is written: define " +
+                      "everything before the first step");
+  }
+  add(definition);
+}
+
+void DcdPlanner::set_attribute(const model::Attribute& attribute) {
+  if (last_.has_header) {
+    refuse(file_, "attribute " + attribute.name + ": comes after the header is written: set it " +
+                      "before the first step");
+  }
+  const auto& value = attribute.value;
+  if (attribute.name == "title") {
+    const auto* text = std::get_if<std::string>(&value);
+    header_.titles.clear();
+    for (const std::string& line :
+         text != nullptr ? std::vector{*text} : std::get<std::vector<std::string>>(value)) {
+      header_.titles.push_back(padded(line));
+    }
+  } else if (attribute.name == "first_step") {
+    header_.control[first_step] = std::get<std::int32_t>(value);
+  } else if (attribute.name == "step_interval") {
+    header_.control[interval] = std::get<std::int32_t>(value);
+  } else if (attribute.name == "timestep") {
+    const auto* narrow = std::get_if<float>(&value);
+    const float step = narrow != nullptr ? *narrow : static_cast<float>(std::get<double>(value));
+    header_.control[timestep] = std::bit_cast<std::int32_t>(step);
+  } else if (attribute.name == "marker_bytes") {
+    header_.marker_bytes = static_cast<std::uint64_t>(std::get<std::int32_t>(value));
+  } else {
+    const auto& words = std::get<std::vector<std::int32_t>>(value);
+    std::copy_n(words.begin(), control_words, header_.control.begin());
+    step_before_ = header_.control[last_step] -
+                   std::int64_t{header_.control[frames]} * header_.control[interval];
+    header_.titles.assign((words.size() - control_words) / (title_bytes / 4),
+                          std::string(title_bytes, ' '));
+    for (std::size_t i = 0; i < header_.titles.size(); ++i) {
+      std::memcpy(header_.titles[i].data(), &words[control_words + i * title_bytes / 4],
+                  title_bytes);
+    }
+  }
+}
+
+/// What the definitions say; everything behind the header follows from it.
+void DcdPlanner::finish_header() {
+  const auto find = [&](const char* name) {
+    return std::find_if(definitions_.begin(), definitions_.end(),
+                        [&](const Definition& d) { return d.name == name; });
+  };
+  const auto positions = find(positions_name);
+  if (positions == definitions_.end()) {
+    refuse(file_, "a trajectory without positions: define them, or use hdf5");
+  }
+  header_.atoms = positions->shape[0];
+  header_.control[has_cell] = find(cell_name) != definitions_.end() ? 1 : 0;
+  header_.control[fixed_atoms] = 0;
+  header_.control[has_fourth] = 0;
+  if (header_.control[version] == 0) {
+    header_.control[version] = 24;
+  }
+  header_.bytes = header_bytes(header_).size();
+}
+
+Placement DcdPlanner::place(std::uint32_t variable, std::uint64_t frame) const {
+  const Definition& definition = definitions_[variable];
+  std::vector<std::uint64_t> addresses;
+  if (definition.shape.volume() != 0) {
+    if (definition.name == cell_name) {
+      addresses = {header_.cell_offset(frame)};
+    } else {
+      for (int d = 0; d < 3; ++d) {
+        addresses.push_back(header_.axis_offset(frame, d));
+      }
+    }
+  }
+  return {variable, definition.type.bytes, definition.shape, tiles_[variable], addresses};
+}
+
+CommitPlan DcdPlanner::plan_commit(const CommitRequest& request) {
+  CommitPlan plan;
+  plan.step = steps_;
+  if (!last_.has_header) {
+    finish_header();
+  }
+  if (!request.is_step) {
+    return plan;
+  }
+  // Also what nobody put: a frame has no gaps, so it is filled.
+  for (std::uint32_t v = 0; v < definitions_.size(); ++v) {
+    plan.placements.push_back(place(v, steps_));
+  }
+  plan.space = {header_.frame_offset(steps_), header_.frame_bytes(steps_)};
+  ++steps_;
+  return plan;
+}
+
+void DcdPlanner::drop_steps(std::uint64_t steps, std::int64_t) { steps_ = std::min(steps, steps_); }
+
+/// The record markers of a frame.
+void DcdPlanner::put_markers(std::uint64_t frame, MetadataUpdate& update) const {
+  std::vector<std::byte> bytes;
+  std::uint64_t at = header_.frame_offset(frame);
+  const auto record = [&](std::uint64_t content) {
+    put_marker(bytes, header_.marker_bytes, content);
+    update.fresh.push_back({at, bytes});
+    at += bytes.size() + content;
+    bytes.clear();
+    put_marker(bytes, header_.marker_bytes, content);
+  };
+  if (header_.cell()) {
+    record(cell_bytes);
+  }
+  for (int d = 0; d < 3; ++d) {
+    record(4 * header_.atoms);
+  }
+  update.fresh.push_back({at, bytes});
+}
+
+MetadataUpdate DcdPlanner::seal() {
+  MetadataUpdate update;
+  if (!last_.has_header) {
+    finish_header();
+  }
+  for (std::uint64_t frame = last_.steps; frame < steps_; ++frame) {
+    put_markers(frame, update);
+  }
+  header_.control[frames] = static_cast<std::int32_t>(steps_);
+  header_.control[last_step] = static_cast<std::int32_t>(
+      step_before_ + static_cast<std::int64_t>(steps_) * header_.control[interval]);
+  update.end = std::max(header_.frame_offset(steps_), committed_end());
+  if (!last_.has_header) {
+    update.root.push_back({0, header_bytes(header_)});
+  } else {
+    update.root.push_back({header_.counts_offset(), counts_of(header_)});
+    update.is_atomic = true;
+  }
+  return update;
+}
+
+void DcdPlanner::planned() {
+  last_ = {steps_, true, header_.frame_offset(steps_)};
+  under_way_.push_back(last_);
+}
+
+void DcdPlanner::committed() {
+  if (under_way_.empty()) {
+    planned();
+  }
+  committed_ = under_way_.front();
+  under_way_.pop_front();
+}
+
+void DcdPlanner::abandon() {
+  under_way_.clear();
+  last_ = committed_;
+  steps_ = committed_.steps;
+}
+
+}  // namespace sluice::layout::dcd

@@ -1,0 +1,65 @@
+// The planner of DCD trajectories: positions and cells, frame by frame, all of it fixed arithmetic.
+//
+// Invariants: the header is written by the first commit and then stands; a commit writes frames
+// beyond the committed end, with their record markers, and then the numbers of frames and steps,
+// nothing else.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "layout/dcd/header.hpp"
+#include "layout/layout.hpp"
+
+namespace sluice::layout::dcd {
+
+class DcdPlanner final : public Planner {
+ public:
+  /// Plans a new file in the empty `file`, which must outlive the planner.
+  static std::unique_ptr<DcdPlanner> create(storage::File& file);
+  /// Plans further frames. Error unsupported for variants that are only read.
+  static std::unique_ptr<DcdPlanner> append(storage::File& file);
+
+  const char* format() const override { return "dcd"; }
+  const std::vector<model::Definition>& known() const override { return definitions_; }
+  const model::Dims& tile(std::uint32_t variable) const override { return tiles_.at(variable); }
+  std::uint64_t steps() const override { return steps_; }
+  std::uint64_t committed_end() const override {
+    return under_way_.empty() ? committed_.end : under_way_.back().end;
+  }
+  void define(const model::Definition& definition) override;
+  void set_attribute(const model::Attribute& attribute) override;
+  CommitPlan plan_commit(const CommitRequest& request) override;
+  void drop_steps(std::uint64_t steps, std::int64_t modified_ns) override;
+  void make_all() override {}
+  MetadataUpdate seal() override;
+  void planned() override;
+  void committed() override;
+  void abandon() override;
+
+ private:
+  explicit DcdPlanner(storage::File& file);
+  void add(const model::Definition& definition);
+  void finish_header();
+  void put_markers(std::uint64_t frame, MetadataUpdate& update) const;
+  Placement place(std::uint32_t variable, std::uint64_t frame) const;
+
+  storage::File& file_;
+  Header header_;
+  std::int64_t step_before_ = 0;  ///< what NSTEP would be without frames
+  std::vector<model::Definition> definitions_;
+  std::vector<model::Dims> tiles_;
+  std::uint64_t steps_ = 0;
+  /// What a commit leaves, and abandon() comes back to.
+  struct Counters {
+    std::uint64_t steps = 0;
+    bool has_header = false;
+    std::uint64_t end = 0;
+  };
+  Counters last_;  ///< planned or committed
+  Counters committed_;
+  std::deque<Counters> under_way_;
+};
+
+}  // namespace sluice::layout::dcd

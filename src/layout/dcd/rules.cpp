@@ -1,0 +1,84 @@
+#include "layout/dcd/rules.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "layout/dcd/header.hpp"
+
+namespace sluice::layout::dcd {
+
+std::string refusal(const model::Definition& definition) {
+  const bool is_positions = definition.name == positions_name;
+  if (!is_positions && definition.name != cell_name) {
+    return "holds positions (float32, {atoms, 3}) and cell (float64, {6}) only";
+  }
+  const model::Dims& shape = definition.shape;
+  const bool fits =
+      is_positions ? definition.type == type_of<float>() && shape.rank() == 2 && shape[1] == 3
+                   : definition.type == type_of<double>() && shape.rank() == 1 && shape[0] == 6;
+  if (!fits) {
+    return is_positions ? "holds positions as float32 of shape {atoms, 3}"
+                        : "holds the cell as float64 of shape {6}";
+  }
+  if (!definition.stepped) {
+    return "holds steps only: define it with steps";
+  }
+  if (shape[0] == 0) {
+    return "holds at least one atom";
+  }
+  if (is_positions &&
+      shape[0] > static_cast<std::uint64_t>(std::numeric_limits<std::int32_t>::max()) / 4) {
+    return "counts the bytes of a dimension in 32 bits: at most 536870911 atoms";
+  }
+  return "";
+}
+
+std::string refusal(const model::Attribute& attribute) {
+  const auto is = [&](const char* name) {
+    return attribute.owner.empty() && attribute.name == name;
+  };
+  const auto& value = attribute.value;
+  if (is("title")) {
+    const auto* list = std::get_if<std::vector<std::string>>(&value);
+    const auto* text = std::get_if<std::string>(&value);
+    const auto fits = [](const std::string& line) { return line.size() <= title_bytes; };
+    bool all = list != nullptr || text != nullptr;
+    for (std::size_t i = 0; list != nullptr && i < list->size(); ++i) {
+      all = all && fits((*list)[i]);
+    }
+    return all && (text == nullptr || fits(*text)) ? "" : "has titles of 80 characters at most";
+  }
+  if (is("first_step") || is("step_interval")) {
+    return std::holds_alternative<std::int32_t>(value) ? "" : "keeps that as int32";
+  }
+  if (is("timestep")) {
+    return std::holds_alternative<float>(value) || std::holds_alternative<double>(value)
+               ? ""
+               : "keeps that as float32";
+  }
+  if (is("dcd_header")) {
+    const auto* words = std::get_if<std::vector<std::int32_t>>(&value);
+    const bool fits = words != nullptr && words->size() >= control_words &&
+                      (words->size() - control_words) % (title_bytes / 4) == 0;
+    return fits ? "" : "takes 20 words of 32 bits there, and 20 more a title";
+  }
+  if (is("marker_bytes")) {
+    const auto* bytes = std::get_if<std::int32_t>(&value);
+    return bytes != nullptr && (*bytes == 4 || *bytes == 8) ? "" : "has markers of 4 or 8 bytes";
+  }
+  return "holds the attributes title, first_step, step_interval, timestep, marker_bytes and "
+         "dcd_header of the file only (no units and descriptions)";
+}
+
+model::Dims tile_of(const model::Definition& definition) {
+  model::Dims tile = definition.shape;
+  if (!tile.empty()) {
+    tile[0] = std::max<std::uint64_t>(1, tile[0]);
+  }
+  if (tile.rank() == 2) {
+    tile[1] = 1;
+  }
+  return tile;
+}
+
+}  // namespace sluice::layout::dcd

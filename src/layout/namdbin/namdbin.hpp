@@ -1,0 +1,81 @@
+// NAMD's binary coordinates and velocities: an int32 number of atoms, and as many times three
+// float64. One fixed array, everything at a known place; it has no magic, so a file is one if its
+// length fits its number. Either byte order is read, little-endian is written.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "layout/catalog.hpp"
+#include "layout/layout.hpp"
+#include "storage/storage.hpp"
+
+namespace sluice::layout::namdbin {
+
+inline constexpr std::uint64_t header_bytes = 4;
+inline constexpr std::uint64_t atom_bytes = 24;
+
+struct Shape {
+  std::uint64_t atoms = 0;
+  bool big_endian = false;
+};
+/// Nothing where the length of `file` fits in neither byte order.
+std::optional<Shape> shape_in(storage::File& file);
+
+/// Why it cannot be held; "" where it can.
+std::string refusal(const model::Definition& definition);
+
+class NamdbinPlanner final : public Planner {
+ public:
+  /// Plans a new file in the empty `file`, which must outlive the planner. (There is nothing to
+  /// append: the one array is whole once it is written.)
+  static std::unique_ptr<NamdbinPlanner> create(storage::File& file);
+
+  const char* format() const override { return "namdbin"; }
+  const std::vector<model::Definition>& known() const override { return definitions_; }
+  const model::Dims& tile(std::uint32_t) const override { return definitions_.at(0).shape; }
+  std::uint64_t steps() const override { return 0; }
+  std::uint64_t committed_end() const override { return is_committed_ ? end() : 0; }
+  void define(const model::Definition& definition) override;
+  void set_attribute(const model::Attribute& attribute) override;
+  CommitPlan plan_commit(const CommitRequest& request) override;
+  void drop_steps(std::uint64_t, std::int64_t) override {}
+  void make_all() override;
+  MetadataUpdate seal() override;
+  void planned() override;
+  void committed() override { is_committed_ = true; }
+  void abandon() override;
+
+ private:
+  explicit NamdbinPlanner(storage::File& file) : file_(file) {}
+  std::uint64_t end() const;
+
+  storage::File& file_;
+  std::vector<model::Definition> definitions_;  ///< none or one
+  bool is_placed_ = false;
+  bool must_fill_ = false;  ///< nobody put it: the last commit fills it
+  bool is_committed_ = false;
+};
+
+class NamdbinCatalog final : public Catalog {
+ public:
+  /// Error format where the length does not fit. The array is called after the file, and answers to
+  /// every name.
+  static std::unique_ptr<NamdbinCatalog> open(storage::File& file);
+
+  const char* format() const override { return "namdbin"; }
+  Placement locate(std::uint32_t variable, std::uint64_t step, const model::Box& region) override;
+  void read(std::uint32_t variable, std::uint64_t step, const model::Box& box,
+            std::span<std::byte> out) override;
+  std::vector<std::uint64_t> rows_by_step(std::uint32_t) override { return {}; }
+  std::vector<std::uint64_t> checksum_words(const CommitRow&) override { return {}; }
+  std::vector<model::Attribute> attributes() override { return {}; }
+
+ private:
+  explicit NamdbinCatalog(const Shape& shape);
+};
+
+}  // namespace sluice::layout::namdbin
