@@ -72,6 +72,8 @@ module sluice
     generic, public :: put => put_32, put_64
     generic, public :: put_rows => put_rows_32, put_rows_64
     procedure, public :: flush => flush_file
+    procedure, public :: poll => poll_file
+    procedure, public :: drain => drain_file
     generic, public :: get => get_32, get_64
     procedure, public :: perform_gets
     generic, public :: get_rows => get_rows_32, get_rows_64
@@ -216,6 +218,20 @@ module sluice
       class(sluice_file), intent(inout) :: self
       logical, intent(out), optional :: durable
       type(sluice_ticket), intent(out), optional :: ticket
+      integer, intent(out), optional :: stat
+      character(len=*), intent(inout), optional :: errmsg
+    end subroutine
+    !> Strategy forward: moves on what is on its way between nodes, without waiting.
+    module subroutine poll_file(self, stat, errmsg)
+      class(sluice_file), intent(inout) :: self
+      integer, intent(out), optional :: stat
+      character(len=*), intent(inout), optional :: errmsg
+    end subroutine
+    !> Waits at most so long until all steps are there for good: `all` says whether. Every rank.
+    module subroutine drain_file(self, seconds, all, stat, errmsg)
+      class(sluice_file), intent(inout) :: self
+      real(real64), intent(in) :: seconds
+      logical, intent(out), optional :: all
       integer, intent(out), optional :: stat
       character(len=*), intent(inout), optional :: errmsg
     end subroutine

@@ -125,6 +125,16 @@ module sluice_c
       type(c_ptr), value :: file
       type(c_ptr), intent(inout) :: ticket
     end function
+    integer(c_int) function c_poll(file) bind(c, name="sluice_poll")
+      import
+      type(c_ptr), value :: file
+    end function
+    integer(c_int) function c_drain(file, seconds, all) bind(c, name="sluice_drain")
+      import
+      type(c_ptr), value :: file
+      real(c_double), value :: seconds
+      integer(c_int32_t), intent(inout) :: all
+    end function
     integer(c_int) function c_abandon_step(file, why) bind(c, name="sluice_abandon_step")
       import
       type(c_ptr), value :: file

@@ -148,6 +148,22 @@ contains
     call finish(self%handle, code, stat, errmsg)
   end procedure
 
+  module procedure poll_file
+    if (is_missing(self%handle, self%path, stat, errmsg)) return
+    call finish(self%handle, c_poll(self%handle), stat, errmsg)
+  end procedure
+
+  module procedure drain_file
+    integer(c_int32_t) :: there
+    integer(c_int) :: code
+    if (present(all)) all = .false.
+    if (is_missing(self%handle, self%path, stat, errmsg)) return
+    there = 0
+    code = c_drain(self%handle, seconds, there)
+    if (present(all)) all = there /= 0
+    call finish(self%handle, code, stat, errmsg)
+  end procedure
+
   ! -- inside --
 
   pure integer(c_int32_t) function flag(value)

@@ -282,6 +282,13 @@ SLUICE_API int sluice_put_rows(sluice_file* file, sluice_variable variable, slui
 /* Commits what was put outside steps. Collective. ticket: as in sluice_end_step(). */
 SLUICE_API int sluice_flush(sluice_file* file, sluice_ticket** ticket);
 
+/* Strategy forward. poll: moves on what is on its way between nodes, without waiting; local, cheap.
+ * drain: waits at most so many seconds until every step that has ended is there for good; *all is 1
+ * where it is. What is not there then is lost if the job is killed, nothing else. Returns what a
+ * step met on its way. Local; between nodes every rank calls it. Neither is for signal handlers. */
+SLUICE_API int sluice_poll(sluice_file* file);
+SLUICE_API int sluice_drain(sluice_file* file, double seconds, int32_t* all);
+
 /* Of a receipt: the step, whether it survives kill -9 and a power cut, and waiting until that will
  * not change any more. Local. A ticket may be asked after its file is closed. */
 SLUICE_API int sluice_ticket_step(const sluice_ticket* ticket, int64_t* step);

@@ -247,6 +247,18 @@ class File(Mapping):
         """Commits what was put outside steps. Collective."""
         return self._commit(lib.sluice_flush)
 
+    def poll(self) -> None:
+        """Strategy "forward": moves on what is on its way between nodes, without waiting. Local."""
+        self._call(lib.sluice_poll)
+
+    def drain(self, seconds: float) -> bool:
+        """Waits at most so long until every step that has ended is there for good; True if all are.
+        For a job that is about to be killed: what is not there then is lost, nothing else. Local;
+        between nodes every rank calls it. Raises what a step met on its way."""
+        place = ffi.new("int32_t*")
+        self._call(lib.sluice_drain, seconds, place)
+        return place[0] != 0
+
     def close(self) -> None:
         """Commits, and closes. Collective. A second close is Error WRONG_STATE."""
         try:
