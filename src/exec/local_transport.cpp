@@ -41,6 +41,7 @@ class LocalRank final : public Transport {
   std::vector<Parcel> exchange(std::vector<Parcel> parcels) override;
   std::unique_ptr<Pending> start_send(int to, int tag, std::span<const std::byte> bytes) override;
   std::unique_ptr<Pending> start_receive(int from, int tag, std::span<std::byte> into) override;
+  std::optional<Arriving> start_receive_any(int tag) override;
   std::unique_ptr<Transport> split(int color) override;
 
  private:
@@ -389,6 +390,29 @@ std::unique_ptr<Pending> LocalRank::start_receive(int from, int tag, std::span<s
   return std::make_unique<LocalPending>(
       group_, member_, Place{Verb::receive, group_->calls[at(member_)], tag, {from}}, message,
       channel);
+}
+
+std::optional<Arriving> LocalRank::start_receive_any(int tag) {
+  world().scheduler().pause(world_rank());
+  check_peer(Verb::receive, 0, tag);
+  std::vector<int> senders;
+  for (const auto& [key, channel] : group_->channels) {
+    const auto [from, to, its_tag] = key;
+    if (to == member_ && its_tag == tag && !channel.sends.empty()) {
+      senders.push_back(from);
+    }
+  }
+  if (senders.empty()) {
+    group_->world.polled(group_, member_,
+                         Place{Verb::receive, group_->calls[at(member_)], tag, {}});
+    return std::nullopt;
+  }
+  Arriving arriving;
+  arriving.rank = senders[world().scheduler().draw() % senders.size()];
+  const std::tuple<int, int, int> channel{arriving.rank, member_, tag};
+  arriving.bytes.resize(group_->channels[channel].sends.front()->from.size());
+  arriving.pending = start_receive(arriving.rank, tag, arriving.bytes);
+  return arriving;
 }
 
 }  // namespace

@@ -148,6 +148,29 @@ void MpiCore::post_receive(Batch& batch, int from, int tag, std::span<std::byte>
   } while (!into.empty());
 }
 
+bool MpiCore::take_any(int tag, MPI_Message& message, int& from, std::vector<std::byte>& into) {
+  int flag = 0;
+  MPI_Status status;
+  check(MPI_Improbe(MPI_ANY_SOURCE, tag, comm_, &flag, &message, &status));
+  if (flag == 0) {
+    return false;
+  }
+  int bytes = 0;
+  check(MPI_Get_count(&status, MPI_BYTE, &bytes));
+  from = status.MPI_SOURCE;
+  into.resize(static_cast<std::size_t>(bytes));
+  return true;
+}
+
+void MpiCore::post_taken(Batch& batch, int from, MPI_Message message, std::span<std::byte> into) {
+  const int count = static_cast<int>(into.size());
+  MPI_Request& request = batch.requests.emplace_back(MPI_REQUEST_NULL);
+  batch.items.push_back({from, true, count, true});
+  check(MPI_Imrecv(into.data(), count, MPI_BYTE, &message, &request));
+  batch.done_ = false;
+  batch.total_bytes += into.size();
+}
+
 bool MpiCore::test(Batch& batch) {
   if (batch.done_) {
     return true;

@@ -107,6 +107,12 @@ class MpiCore {
   /// Posts a receive. Not `exact`: the message may be shorter than `into` (and is not split).
   void post_receive(Batch& batch, int from, int tag, std::span<std::byte> into, bool exact = true);
 
+  /// Takes the next message of `tag` out of those that came, if there is one: who sent it, and room
+  /// for it.
+  bool take_any(int tag, MPI_Message& message, int& from, std::vector<std::byte>& into);
+  /// Posts the receive of what take_any() found.
+  void post_taken(Batch& batch, int from, MPI_Message message, std::span<std::byte> into);
+
   /// All done? Makes progress; throws what MPI reports.
   bool test(Batch& batch);
   /// Waits for all of a batch, at most the time limit.

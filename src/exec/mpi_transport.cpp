@@ -103,6 +103,19 @@ class MpiTransport final : public Transport {
     return pending;
   }
 
+  std::optional<Arriving> start_receive_any(int tag) override {
+    Arriving arriving;
+    MPI_Message message = MPI_MESSAGE_NULL;
+    auto pending = begin(Verb::receive, 0, tag);
+    if (!core_->take_any(tag, message, arriving.rank, arriving.bytes)) {
+      core_->listen([] { return std::vector<int>(); });
+      return std::nullopt;
+    }
+    core_->post_taken(pending->batch, arriving.rank, message, arriving.bytes);
+    arriving.pending = std::move(pending);
+    return arriving;
+  }
+
   std::unique_ptr<Transport> split(int color) override;
 
  private:

@@ -101,6 +101,18 @@ class SoloTransport : public Transport {
     require_self(from);
     return std::make_unique<Awaited>(boxes_, tag, into);
   }
+  std::optional<Arriving> start_receive_any(int tag) override {
+    Mailbox& box = (*boxes_)[tag];
+    if (box.waiting.empty()) {
+      return std::nullopt;
+    }
+    Arriving arriving;
+    arriving.bytes = std::move(box.waiting.begin()->second);
+    box.waiting.erase(box.waiting.begin());
+    ++box.asked;
+    arriving.pending = std::make_unique<Sent>();
+    return arriving;
+  }
   std::unique_ptr<Transport> split(int color) override {
     return color < 0 ? nullptr : std::make_unique<SoloTransport>();
   }

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,6 +33,14 @@ class Pending {
   virtual bool test() = 0;
   /// Returns when the buffer is free (send) or full (receive).
   virtual void wait() = 0;
+};
+
+/// A message that is coming from a rank nobody waited for; `bytes` is filled when `pending` is
+/// done.
+struct Arriving {
+  int rank = 0;
+  std::vector<std::byte> bytes;
+  std::unique_ptr<Pending> pending;
 };
 
 class Transport {
@@ -68,6 +77,11 @@ class Transport {
                                               std::span<const std::byte> bytes) = 0;
   /// `into` must be exactly as long as what is sent.
   virtual std::unique_ptr<Pending> start_receive(int from, int tag, std::span<std::byte> into) = 0;
+  /// Begins to receive the next message of `tag`, from whichever rank has one under way, of any
+  /// length up to most_message_bytes; nothing where there is none. Makes progress, never waits.
+  /// Those of one rank come in its order. Not for tags that start_receive() uses.
+  virtual std::optional<Arriving> start_receive_any(int tag) = 0;
+  static constexpr std::size_t most_message_bytes = std::size_t{1} << 30;
   void send(int to, int tag, std::span<const std::byte> bytes) {
     start_send(to, tag, bytes)->wait();
   }

@@ -1,0 +1,104 @@
+// Letters between ranks that nobody waits for: every one comes once, those of one rank in order.
+#include "exec/mailbox.hpp"
+
+#include <cstring>
+#include <gtest/gtest.h>
+#include <map>
+
+#include "exec/local_transport.hpp"
+#include "exec/solo_transport.hpp"
+
+namespace sluice::test {
+namespace {
+
+using exec::Mailbox;
+
+std::vector<std::byte> letter(int number, std::size_t bytes) {
+  std::vector<std::byte> text(sizeof number + bytes);
+  std::memcpy(text.data(), &number, sizeof number);
+  return text;
+}
+
+int number_of(std::span<const std::byte> text) {
+  int number = 0;
+  std::memcpy(&number, text.data(), sizeof number);
+  return number;
+}
+
+TEST(Mailbox, every_letter_comes_once_and_in_its_order) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    const int ranks = 1 + static_cast<int>(seed % 5);
+    exec::run_local(ranks, seed, [&](exec::Transport& transport) {
+      Mailbox box(transport);
+      constexpr int each = 20;
+      std::map<int, int> next;  // by sender
+      int heard = 0;
+      const auto handle = [&](int from, std::span<const std::byte> text) {
+        EXPECT_EQ(number_of(text), next[from]++);
+        ++heard;
+      };
+      for (int number = 0; number < each; ++number) {
+        for (int to = 0; to < ranks; ++to) {
+          // Some longer than what a transport sends without the receiver.
+          box.post(to, letter(number, static_cast<std::size_t>(number) * 9000));
+        }
+        box.poll(handle);
+      }
+      while (heard < each * ranks || !box.is_quiet()) {
+        box.poll(handle);
+      }
+      EXPECT_EQ(box.unheard_bytes(), 0);
+      EXPECT_TRUE(box.silent_ranks().empty());
+      // Others may still wait for this rank to hear: the meeting is theirs to end.
+      for (int i = 0; i < 500; ++i) {
+        box.poll(handle);
+      }
+      transport.barrier();
+      box.settle();
+      EXPECT_EQ(heard, each * ranks);
+    });
+  }
+}
+
+TEST(Mailbox, who_does_not_hear_is_known) {
+  exec::run_local(3, 1, [&](exec::Transport& transport) {
+    Mailbox box(transport);
+    const auto handle = [](int, std::span<const std::byte>) {};
+    if (transport.rank() == 0) {
+      box.post(2, letter(1, 100));
+      box.poll(handle);
+      EXPECT_FALSE(box.is_quiet());
+      EXPECT_EQ(box.silent_ranks(), std::vector<int>{2});
+      EXPECT_EQ(box.unheard_bytes(), 100 + sizeof(int));
+    }
+    transport.barrier();
+    for (int i = 0; i < 2000; ++i) {
+      box.poll(handle);
+    }
+    EXPECT_TRUE(box.is_quiet());
+    transport.barrier();
+    box.settle();
+  });
+}
+
+TEST(Mailbox, one_rank_writes_to_itself) {
+  const auto alone = exec::make_solo();
+  Mailbox box(*alone);
+  int heard = 0;
+  const auto handle = [&](int from, std::span<const std::byte> text) {
+    EXPECT_EQ(from, 0);
+    if (++heard < 3) {
+      box.post(0, letter(number_of(text) + 1, 0));  // handled by the next poll
+    }
+  };
+  box.post(0, letter(0, 0));
+  for (int polls = 1; polls <= 3; ++polls) {
+    EXPECT_TRUE(box.poll(handle));
+    EXPECT_EQ(heard, polls);
+  }
+  EXPECT_FALSE(box.poll(handle));
+  EXPECT_TRUE(box.is_quiet());
+}
+
+}  // namespace
+}  // namespace sluice::test
