@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 HEADERS = {
-    "cpp": ("C++", "cpp", ["sluice.hpp", "options.hpp", "types.hpp", "error.hpp"]),
+    "cpp": ("C++", "cpp", ["sluice.hpp", "session.hpp", "options.hpp", "types.hpp", "error.hpp"]),
     "c": ("C", "c", ["sluice.h"]),
 }
 

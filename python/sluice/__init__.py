@@ -15,8 +15,9 @@ the same order. Failures raise `sluice.Error`, whose `code` is one of `sluice.Co
 from ._attributes import Attributes
 from ._file import File, Step, Ticket, open
 from ._library import Code, Error, NotFoundError, mpi_library, version
+from ._sessions import Session, Sessions, open_sessions
 from ._variable import Variable
 
-__all__ = ["Attributes", "Code", "Error", "File", "NotFoundError", "Step", "Ticket", "Variable",
-           "mpi_library", "open", "version"]
+__all__ = ["Attributes", "Code", "Error", "File", "NotFoundError", "Session", "Sessions",
+           "Step", "Ticket", "Variable", "mpi_library", "open", "open_sessions", "version"]
 __version__ = version()

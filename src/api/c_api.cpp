@@ -75,23 +75,6 @@ size_t sluice_type_bytes(sluice_type type) { return loose_type(type).bytes; }
 
 namespace {
 
-Mode mode_of(const char* text) {
-  const std::string mode = text_of(text, "mode");
-  if (mode == "r") {
-    return Mode::read;
-  }
-  if (mode == "w") {
-    return Mode::write;
-  }
-  if (mode == "x") {
-    return Mode::create;
-  }
-  if (mode == "a") {
-    return Mode::append;
-  }
-  throw Error(Code::invalid_argument, "mode \"" + mode + "\": it is one of r, w, x, a");
-}
-
 using Opener = std::unique_ptr<FileImpl> (*)(MPI_Comm, const std::string&, Mode, const Options&);
 
 int open_with(Opener opener, MPI_Comm comm, const char* path, const char* mode, const char* options,

@@ -161,6 +161,23 @@ void read_sized(const void* given, std::size_t given_bytes, void* known, std::si
   std::memcpy(known, given, std::min(given_bytes, known_bytes));
 }
 
+Mode mode_of(const char* text) {
+  const std::string mode = text_of(text, "mode");
+  if (mode == "r") {
+    return Mode::read;
+  }
+  if (mode == "w") {
+    return Mode::write;
+  }
+  if (mode == "x") {
+    return Mode::create;
+  }
+  if (mode == "a") {
+    return Mode::append;
+  }
+  throw Error(Code::invalid_argument, "mode \"" + mode + "\": it is one of r, w, x, a");
+}
+
 }  // namespace sluice::c_api
 
 using sluice::c_api::Failure;

@@ -100,6 +100,9 @@ int call_local(sluice_file* file, Work&& work) noexcept {
 void require(const void* pointer, const char* what);
 std::string text_of(const char* text, const char* what);
 
+/// "r", "w", "x", "a".
+Mode mode_of(const char* text);
+
 /// Error invalid_argument for what is no type.
 Type type_of_code(sluice_type code, const char* what);
 /// The same without an exception: kind 0.

@@ -2,47 +2,16 @@
 
 #include <cstdio>
 
-#include "codec/checksum.hpp"
 #include "commit/latest_good.hpp"
-#include "exec/agree.hpp"
-#include "exec/mpi_transport.hpp"
-#include "model/bytes.hpp"
-#include "storage/mpiio.hpp"
 
 namespace sluice::detail {
-
-FileImpl::Ground FileImpl::ground_on(MPI_Comm comm, const std::string& path,
-                                     const Options& options) {
-  Ground ground;
-  auto connect = [&](const Options& wanted) {
-    exec::MpiOptions mpi;
-    mpi.timeout_s = wanted.timeout_s;
-    mpi.ranks_per_node = wanted.ranks_per_node;
-    ground.transport = exec::make_mpi(comm, mpi);
-  };
-  connect(options);
-  ground.settings = settings::resolve(*ground.transport, path, options);
-  const Options& wanted = ground.settings.options;
-  if (wanted.timeout_s != options.timeout_s || wanted.ranks_per_node != options.ranks_per_node) {
-    connect(wanted);
-  }
-  ground.storage = wanted.storage == "mpiio" ? storage::make_mpiio(comm, wanted.hints)
-                                             : storage::make(wanted.storage);
-  return ground;
-}
 
 FileImpl::FileImpl(MPI_Comm comm, const std::string& path, Mode mode, const Options& options)
     : FileImpl(ground_on(comm, path, options), path, mode) {}
 
 FileImpl::FileImpl(std::unique_ptr<exec::Transport> transport, const std::string& path, Mode mode,
                    const Options& options)
-    : owned_(std::move(transport)), transport_(*owned_), path_(path) {
-  const settings::Settings settings = settings::resolve(transport_, path_, options);
-  storage_ = settings.options.storage == "mpiio"
-                 ? storage::make_mpiio(MPI_COMM_SELF, settings.options.hints)
-                 : storage::make(settings.options.storage);
-  open(mode, settings);
-}
+    : FileImpl(ground_on(std::move(transport), path, options), path, mode) {}
 
 FileImpl::FileImpl(Ground ground, const std::string& path, Mode mode)
     : owned_(std::move(ground.transport)),
@@ -57,27 +26,6 @@ FileImpl::FileImpl(exec::Transport& transport, std::shared_ptr<storage::Storage>
     : transport_(transport), storage_(std::move(storage)), path_(path) {
   open(mode, settings::resolve(transport_, path_, options));
 }
-
-namespace {
-
-/// Collective. Ranks that open different things would wait for each other in vain later.
-void require_same(exec::Transport& transport, const std::string& path, Mode mode,
-                  const settings::Settings& settings) {
-  model::ByteWriter out;
-  out.put(mode);
-  out.put(settings::explain_options(path, settings));
-  const auto digest = static_cast<std::int64_t>(codec::checksum(out.take()));
-  // The maximum of a value and of its complement tells whether all ranks have the same.
-  std::int64_t same[] = {digest, ~digest};
-  exec::agree(transport, nullptr, same);
-  if (same[0] != ~same[1]) {
-    throw Error(Code::divergent, path +
-                                     ": the ranks disagree: they open different paths, in "
-                                     "different modes or with different options");
-  }
-}
-
-}  // namespace
 
 void FileImpl::open(Mode mode, const settings::Settings& settings) {
   require_same(transport_, path_, mode, settings);

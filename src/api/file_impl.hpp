@@ -4,7 +4,7 @@
 #include <memory>
 #include <mpi.h>
 
-#include "api/settings.hpp"
+#include "api/ground.hpp"
 #include "commit/input.hpp"
 #include "commit/output.hpp"
 #include "exec/transport.hpp"
@@ -44,13 +44,6 @@ class FileImpl {
   const Options& options() const noexcept { return options_; }
 
  private:
-  /// What an MPI program's file is opened with.
-  struct Ground {
-    settings::Settings settings;
-    std::unique_ptr<exec::Transport> transport;
-    std::shared_ptr<storage::Storage> storage;
-  };
-  static Ground ground_on(MPI_Comm comm, const std::string& path, const Options& options);
   FileImpl(Ground ground, const std::string& path, Mode mode);
   void open(Mode mode, const settings::Settings& settings);
 

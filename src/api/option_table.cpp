@@ -137,6 +137,11 @@ Option steps_option(const char* name, const char* help) {
           }};
 }
 template <auto field>
+Option flag_option(const char* name, const char* help) {
+  return {name, help, [](const Options& o) { return std::string(o.*field ? "true" : "false"); },
+          [](Options& o, const std::string& text) { o.*field = boolean(text); }};
+}
+template <auto field>
 Option bytes_option(const char* name, const char* help) {
   return {name, help, [](const Options& o) { return bytes_text(o.*field); },
           [](Options& o, const std::string& text) { o.*field = bytes(text); }};
@@ -156,6 +161,7 @@ std::vector<Option> make_table() {
       count_option<&Options::readers>("readers", "ranks that read from disk; 0: all"),
       text_option<&Options::tiles>("tiles", "tile to writer: long | cyclic"),
       bytes_option<&Options::tile_bytes>("tile", "file space with one writer; 0: the stripe"),
+      flag_option<&Options::gather>("gather", "of sessions: whole tiles, not pieces as they come"),
       bytes_option<&Options::stripe_bytes>("stripe", "of the file system; 0: as it says"),
       text_option<&Options::parts_dir>("parts_dir", "where file-per-* puts its parts"),
       {"after_step", "append: steps after this one are dropped first; -1: none",
@@ -188,9 +194,8 @@ std::vector<Option> make_table() {
       {"check", "of overlaps and holes: off | volume | full",
        [](const Options& o) { return std::string(checks[static_cast<std::size_t>(o.check)]); },
        [](Options& o, const std::string& text) { o.check = word<Check>(text, checks); }},
-      {"checksum", "write checksums where the format has a place, check them when reading",
-       [](const Options& o) { return std::string(o.checksum ? "true" : "false"); },
-       [](Options& o, const std::string& text) { o.checksum = boolean(text); }},
+      flag_option<&Options::checksum>(
+          "checksum", "write checksums where the format has a place, check them when reading"),
       {"timeout_s", "limit of one collective wait; 0: none",
        [](const Options& o) { return shortest(o.timeout_s); },
        [](Options& o, const std::string& text) {

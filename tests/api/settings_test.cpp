@@ -30,6 +30,7 @@ TEST(OptionTable, EveryValueSurvivesBeingText) {
   odd.readers = 5;
   odd.tiles = "cyclic";
   odd.tile_bytes = (1 << 20) + 1;
+  odd.gather = false;
   odd.stripe_bytes = 4 << 20;
   odd.parts_dir = "/some where";
   odd.compress = "zstd:3";

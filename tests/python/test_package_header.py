@@ -31,7 +31,7 @@ def test_the_library_has_every_function_of_the_header():
     assert len(names) > 40 and len(set(names)) == len(names)
     for name in names:
         assert getattr(library, name)
-        if name != "sluice_open":  # takes an MPI_Comm
+        if name not in ("sluice_open", "sluice_sessions_open"):  # take an MPI_Comm
             assert getattr(_library.lib, name)
 
 
@@ -42,7 +42,8 @@ def test_the_library_shows_nothing_but_its_interface():
     of_c = {name.split("@")[0] for name in names if re.match(r"sluice_\w+@", name)}
     assert of_c == set(functions())
     allowed = re.compile(r"sluice_\w+@@|SLUICE_[\d.]+$|"
-                         r"(typeinfo (name )?for |vtable for )?sluice::(File|Step|Error)\b|"
+                         r"(typeinfo (name )?for |vtable for )?"
+                         r"sluice::(File|SessionFile|Step|Error)\b|"
                          r"sluice::(code_name|type_of|string_type|type_name|parse_options)\b")
     assert [name for name in names if not allowed.match(name)] == []
 
@@ -57,7 +58,8 @@ def test_codes_and_their_names():
 
 
 def test_structs_are_as_the_compiler_has_them(tmp_path):
-    structs = ["sluice_variable_options", "sluice_selection", "sluice_variable_info"]
+    structs = ["sluice_variable_options", "sluice_selection", "sluice_variable_info",
+               "sluice_session", "sluice_session_options"]
     program = tmp_path / "sizes.c"
     lines = "".join(f'printf("%zu\\n", sizeof({name}));' for name in structs)
     program.write_text("#define SLUICE_NO_MPI_H\n#include <sluice/sluice.h>\n#include <stdio.h>\n"

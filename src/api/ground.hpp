@@ -1,0 +1,33 @@
+// What an open file of any kind stands on: its options as they count, its transport, its storage.
+#pragma once
+
+#include <memory>
+#include <mpi.h>
+#include <string>
+
+#include "api/settings.hpp"
+#include "exec/transport.hpp"
+#include "sluice/sluice.hpp"
+#include "storage/storage.hpp"
+
+namespace sluice::detail {
+
+struct Ground {
+  settings::Settings settings;
+  std::unique_ptr<exec::Transport> transport;
+  std::shared_ptr<storage::Storage> storage;
+};
+
+/// Collective over `comm`, which is duplicated. What the environment and sluice.toml say counts
+/// more than `options`.
+Ground ground_on(MPI_Comm comm, const std::string& path, const Options& options);
+/// The same over a transport of other ranks than MPI's.
+Ground ground_on(std::unique_ptr<exec::Transport> transport, const std::string& path,
+                 const Options& options);
+
+/// Collective. Error divergent where the ranks open different things, for which they would wait in
+/// vain later.
+void require_same(exec::Transport& transport, const std::string& path, Mode mode,
+                  const settings::Settings& settings);
+
+}  // namespace sluice::detail

@@ -1,0 +1,486 @@
+#include "commit/sessions.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "commit/choice.hpp"
+#include "exec/agree.hpp"
+#include "model/clock.hpp"
+#include "sluice/error.hpp"
+
+namespace sluice::commit {
+
+namespace {
+
+/// A waiter looks again so often.
+constexpr auto look_again = std::chrono::microseconds(20);
+constexpr auto ask_the_opener_again = std::chrono::milliseconds(100);
+/// Rank 0 is the one that knows who has not come to a meeting, so it speaks first.
+constexpr double rank_0_first = 1.25;
+
+/// The files that this thread has opened: what one of them waits for may need the others to go on.
+std::vector<Sessions*>& files_of_thread() {
+  thread_local std::vector<Sessions*> files;
+  return files;
+}
+
+std::string names_of(const std::vector<int>& ranks) {
+  std::string text;
+  for (const int rank : ranks) {
+    text += (text.empty() ? " " : ", ") + std::to_string(rank);
+  }
+  return text;
+}
+
+}  // namespace
+
+Sessions::Sessions(exec::Transport& transport, std::shared_ptr<storage::Storage> storage,
+                   const std::string& path, Opening opening, const Options& options)
+    : transport_(transport),
+      storage_(std::move(storage)),
+      path_(path),
+      opening_(opening),
+      options_(options),
+      mailbox_(transport) {
+  if (storage_->ranks_together() != 0) {
+    throw Error(Code::unsupported, path_ + ": sessions do not work with storage " +
+                                       storage_->name() + ": use direct or posix");
+  }
+  Options chosen = options_;
+  if (reads()) {
+    chosen.writers = options_.readers;
+  }
+  const plan::WriterChoice choice = choose_writers(transport_, *storage_, path_, chosen);
+  const plan::Topology topology = topology_of(transport_, choice);
+  tiles_ = plan::SessionTiles(plan::writer_ranks(topology, choice), choice.tile_bytes);
+  piece_bytes_ = session_piece_bytes(tiles_, options_.budget_bytes);
+  open_files();
+  if (file_) {
+    take_role();
+  }
+  files_of_thread().push_back(this);
+}
+
+/// On owners.
+void Sessions::take_role() {
+  const bool has_thread = storage_->in_background() && transport_.runs_at_once();
+  const exec::Pace pace = has_thread ? exec::Pace::in_thread : exec::Pace::when_asked;
+  if (reads()) {
+    reader_ = std::make_unique<SessionReader>(
+        SessionReader::Ground{*file_, tiles_, transport_.rank(), options_.budget_bytes, pace});
+    return;
+  }
+  // Tiles that are too large to hold a few of are written as they come.
+  const bool gathers = options_.gather && tiles_.tile_bytes() <= options_.budget_bytes / 8;
+  const bool syncs =
+      options_.durability == Durability::step || options_.durability == Durability::automatic;
+  writer_ = std::make_unique<SessionWriter>(SessionWriter::Ground{
+      *file_, tiles_, transport_.rank(), gathers, syncs, options_.budget_bytes, pace});
+}
+
+Sessions::~Sessions() {
+  std::erase(files_of_thread(), this);
+  writer_.reset();
+  reader_.reset();
+}
+
+/// Collective: the first owner makes the file, then the others find it.
+void Sessions::open_files() {
+  const bool is_first = transport_.rank() == tiles_.owners().front();
+  const auto open_on = [&](bool opens, auto&& work) {
+    std::exception_ptr failure;
+    try {
+      if (opens) {
+        work();
+      }
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    exec::agree(transport_, failure);
+  };
+  open_on(is_first, [&] {
+    const bool is_new =
+        opening_ == Opening::create || (opening_ == Opening::write && !storage_->exists(path_));
+    const auto there = reads() ? storage::Access::read : storage::Access::read_write;
+    file_ = storage_->open(path_, is_new ? storage::Access::create : there);
+    if (opening_ == Opening::write && !is_new) {
+      file_->resize(0);
+    }
+  });
+  open_on(!is_first && tiles_.is_owner(transport_.rank()), [&] {
+    file_ = storage_->open(path_, reads() ? storage::Access::read : storage::Access::read_write);
+  });
+}
+
+void Sessions::require(bool is_reading, const char* what) const {
+  if (!is_open_) {
+    throw Error(Code::wrong_state, path_ + ": " + what + ": is closed");
+  }
+  if (is_reading != reads()) {
+    throw Error(Code::wrong_state,
+                path_ + ": " + what + ": was opened for " + (reads() ? "reading" : "writing"));
+  }
+}
+
+SessionPart Sessions::start(const plan::ByteRange& range, Handlers handlers) {
+  require(reads(), "session");
+  if (range.offset > (std::uint64_t{1} << 63) - range.bytes || range.bytes >> 63 != 0) {
+    throw Error(Code::out_of_bounds, path_ + ": session: ends beyond the largest file");
+  }
+  const std::lock_guard lock(mutex_);
+  const SessionKey key{transport_.rank(), ++started_, 0};
+  Home& home = homes_[key.number];
+  home.part = {key, range};
+  home.handlers = std::move(handlers);
+  const std::vector<int> owners = tiles_.owners_of(range);
+  home.owners_left.insert(owners.begin(), owners.end());
+  const SessionPart part = home.part;
+  if (reads()) {
+    tell_to_read_ahead(home);
+  } else {
+    home.is_ready = true;
+    if (home.handlers.ready) {
+      calls_.push_back(std::move(home.handlers.ready));
+    }
+  }
+  if (owners.empty()) {
+    reads() || home.handlers.after.empty() ? settle(home) : write_after(home);
+  }
+  return part;
+}
+
+/// The piece that begins at `offset`, as readers cut cells.
+plan::ByteRange Sessions::piece_at(std::uint64_t offset, std::uint64_t end) const {
+  const std::uint64_t in_tile = offset % tiles_.tile_bytes();
+  const std::uint64_t to_cell = piece_bytes_ - in_tile % piece_bytes_;
+  return {offset, std::min({to_cell, tiles_.tile_bytes() - in_tile, end - offset})};
+}
+
+namespace {
+
+void require_inside(const std::string& path, const char* what, const plan::ByteRange& session,
+                    std::uint64_t offset, std::uint64_t bytes) {
+  if (offset < session.offset || offset > session.end() || bytes > session.end() - offset) {
+    throw Error(Code::out_of_bounds,
+                path + ": " + what + ": " + std::to_string(bytes) + " bytes at " +
+                    std::to_string(offset) + " are not inside the session of " +
+                    std::to_string(session.bytes) + " bytes at " + std::to_string(session.offset));
+  }
+}
+
+}  // namespace
+
+void Sessions::write(const SessionPart& part, std::uint64_t offset,
+                     std::span<const std::byte> bytes) {
+  require(false, "write");
+  require_inside(path_, "write", part.range, offset, bytes.size());
+  std::unique_lock lock(mutex_);
+  while (!bytes.empty()) {
+    const plan::ByteRange piece = piece_at(offset, offset + bytes.size());
+    send_piece(lock, part, offset, bytes.first(piece.bytes));
+    bytes = bytes.subspan(piece.bytes);
+    offset += piece.bytes;
+  }
+}
+
+void Sessions::send_piece(std::unique_lock<std::mutex>& lock, const SessionPart& part,
+                          std::uint64_t offset, std::span<const std::byte> bytes) {
+  const int owner = tiles_.owner_of(offset);
+  if (owner == transport_.rank()) {
+    writer_->take(part, owner, offset, bytes);
+    return;
+  }
+  make_room(lock, bytes.size());
+  draft_piece(owner, part, offset, bytes);
+}
+
+/// Under the lock of this file: also the others of the thread, whose locks nobody holds for long.
+bool Sessions::move_all() {
+  bool moved = move_on();
+  for (Sessions* const other : files_of_thread()) {
+    if (other != this && other->is_open_) {
+      const std::lock_guard lock(other->mutex_);
+      moved = other->move_on() || moved;
+    }
+  }
+  return moved;
+}
+
+/// Until so many more bytes may be on their way from here.
+void Sessions::make_room(std::unique_lock<std::mutex>& lock, std::uint64_t bytes) {
+  double moved_s = model::now_s();
+  std::uint64_t before = 0;
+  while (true) {
+    const std::uint64_t held = mailbox_.unheard_bytes() + draft_bytes_;
+    if (held == 0 || held + bytes <= options_.budget_bytes / 2) {
+      return;
+    }
+    if (std::this_thread::get_id() == thread_) {
+      if (!move_all() && transport_.runs_at_once()) {
+        lock.unlock();
+        std::this_thread::sleep_for(look_again);
+        lock.lock();
+      }
+    } else {
+      moved_.wait_for(lock, ask_the_opener_again);
+    }
+    const double now_s = model::now_s();
+    moved_s = held == before ? moved_s : now_s;
+    before = held;
+    if (options_.timeout_s > 0 && now_s - moved_s > options_.timeout_s) {
+      expire("write: room for " + std::to_string(bytes) + " bytes more than the " +
+             std::to_string(held) + " that are on their way to ranks" +
+             names_of(mailbox_.silent_ranks()) +
+             (std::this_thread::get_id() == thread_
+                  ? ""
+                  : ", which the thread that opened the file moves on by poll()"));
+    }
+  }
+}
+
+/// Rank 0 knows who has not come to a meeting that others wait in.
+std::string Sessions::absent_ranks() const {
+  std::vector<int> ranks;
+  for (int rank = 0; !came_.empty() && rank < transport_.size(); ++rank) {
+    if (came_.begin()->second.count(rank) == 0) {
+      ranks.push_back(rank);
+    }
+  }
+  return ranks.empty() ? "" : "; not come: ranks" + names_of(ranks);
+}
+
+void Sessions::expire(const std::string& what) {
+  throw Error(Code::timeout,
+              "rank " + std::to_string(transport_.rank()) + ": " + path_ + ": waited " +
+                  std::to_string(options_.timeout_s) + " s for " + what,
+              transport_.rank());
+}
+
+void Sessions::read(const SessionPart& part, std::uint64_t offset, std::span<std::byte> into,
+                    Done done) {
+  require(true, "read");
+  require_inside(path_, "read", part.range, offset, into.size());
+  const std::lock_guard lock(mutex_);
+  Reading& reading = readings_[++asked_];
+  reading.into = into;
+  reading.offset = offset;
+  const std::uint64_t end = offset + into.size();
+  while (offset < end) {
+    const plan::ByteRange piece = piece_at(offset, end);
+    ask(piece);
+    ++reading.pieces_left;
+    offset = piece.end();
+  }
+  reading.done = std::move(done);
+  if (reading.pieces_left == 0) {
+    if (reading.done) {
+      calls_.push_back([call = std::move(reading.done)] { call(nullptr); });
+    }
+    readings_.erase(asked_);
+  }
+}
+
+void Sessions::end(const SessionPart& part) {
+  require(true, "end of a session");
+  const std::lock_guard lock(mutex_);
+  home_of(part, "end of a session");
+  homes_.erase(part.key.number);
+  tell_to_forget(part);
+}
+
+Sessions::Home& Sessions::home_of(const SessionPart& part, const char* what) {
+  const auto found = homes_.find(part.key.number);
+  if (part.key.home != transport_.rank() || found == homes_.end()) {
+    throw Error(Code::wrong_state,
+                path_ + ": " + what + ": the session is not one that this rank has begun");
+  }
+  return found->second;
+}
+
+void Sessions::run_calls() {
+  if (is_calling_) {
+    return;  // within a callback
+  }
+  is_calling_ = true;
+  while (true) {
+    std::function<void()> call;
+    {
+      const std::lock_guard lock(mutex_);
+      if (calls_.empty()) {
+        break;
+      }
+      call = std::move(calls_.front());
+      calls_.pop_front();
+    }
+    try {
+      call();
+    } catch (...) {
+      is_calling_ = false;
+      throw;
+    }
+  }
+  is_calling_ = false;
+}
+
+/// Moves things on and calls back until `ready()`, which is asked under the lock.
+template <class Ready>
+void Sessions::until(const std::string& what, Ready&& ready) {
+  double moved_s = model::now_s();
+  const double limit_s = options_.timeout_s * (transport_.rank() == 0 ? 1 : rank_0_first);
+  while (true) {
+    bool moved = false;
+    {
+      const std::lock_guard lock(mutex_);
+      moved = move_all();
+      if (ready()) {
+        break;
+      }
+      const double now_s = model::now_s();
+      moved_s = moved ? now_s : moved_s;
+      if (options_.timeout_s > 0 && now_s - moved_s > limit_s) {
+        expire(what + absent_ranks() +
+               (mailbox_.is_quiet() ? std::string()
+                                    : "; not heard by ranks" + names_of(mailbox_.silent_ranks())));
+      }
+    }
+    run_calls();
+    if (!moved && transport_.runs_at_once()) {
+      std::this_thread::sleep_for(look_again);
+    }
+  }
+  run_calls();
+}
+
+void Sessions::poll() {
+  if (!is_open_) {
+    throw Error(Code::wrong_state, path_ + ": poll: is closed");
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    move_on();
+  }
+  run_calls();
+}
+
+void Sessions::wait(const SessionPart& part) {
+  if (part.key.home != transport_.rank()) {
+    throw Error(Code::wrong_state, path_ + ": wait: the session was begun by rank " +
+                                       std::to_string(part.key.home) + ", which waits for it");
+  }
+  std::exception_ptr failure;
+  until("a session of " + std::to_string(part.range.bytes) + " bytes", [&] {
+    const auto found = homes_.find(part.key.number);
+    failure = found == homes_.end() ? nullptr : found->second.failure;
+    return found == homes_.end() || found->second.is_settled;
+  });
+  if (failure) {
+    std::rethrow_exception(failure);
+  }
+}
+
+void Sessions::wait_for_reads() {
+  until("answers to reads", [&] { return readings_.empty(); });
+}
+
+/// Collective, but by letters: what others wait for goes on meanwhile.
+void Sessions::meet(const std::string& what) {
+  until(what + ": its letters to be heard", [&] { return drafts_.empty() && mailbox_.is_quiet(); });
+  std::uint64_t number = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    number = ++meetings_;
+    come(number);
+  }
+  until(what + ": all ranks to come", [&] { return met_ >= number; });
+}
+
+void Sessions::judge(const std::optional<SessionKey>& only) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [number, home] : homes_) {
+    // What is written after all others is its home's own, and on its way.
+    if (!home.is_settled && home.part.key.phase == 0 &&
+        (!only || *only == SessionKey{home.part.key.home, number, 0})) {
+      tell_to_judge(home);
+    }
+  }
+}
+
+/// Everything that came is written, and its homes hear of it.
+void Sessions::drain() {
+  const std::lock_guard lock(mutex_);
+  if (writer_) {
+    writer_->drain();
+    move_writer();
+  }
+}
+
+std::exception_ptr Sessions::failure_of(const std::optional<SessionKey>& only) {
+  const std::lock_guard lock(mutex_);
+  if (!only) {
+    return first_failure_ ? first_failure_ : writer_ ? writer_->stray() : nullptr;
+  }
+  const auto found = homes_.find(only->number);
+  return only->home == transport_.rank() && found != homes_.end() ? found->second.failure : nullptr;
+}
+
+/// Collective: nobody writes any more, to one session or to all.
+void Sessions::finish(std::optional<SessionKey> only) {
+  const std::string what = only ? "the close of a session" : "the close";
+  meet(what);
+  if (!reads()) {
+    judge(only);
+    for (int phase = 0; phase < 2; ++phase) {
+      meet(what);
+      drain();
+      meet(what);
+    }
+  }
+  until(what, [&] { return drafts_.empty() && mailbox_.is_quiet() && readings_.empty(); });
+}
+
+void Sessions::close(const SessionPart& part) {
+  require(false, "close of a session");
+  finish(SessionKey{part.key.home, part.key.number, 0});
+  exec::agree(transport_, failure_of(SessionKey{part.key.home, part.key.number, 0}));
+}
+
+void Sessions::close() {
+  if (!is_open_) {
+    throw Error(Code::wrong_state, path_ + ": is closed already");
+  }
+  std::exception_ptr failure;
+  try {
+    finish(std::nullopt);
+    failure = failure_of(std::nullopt);
+    if (file_ && options_.durability == Durability::close) {
+      file_->sync();
+    }
+  } catch (const Error& e) {
+    if (e.code() == Code::timeout || e.code() == Code::mpi) {
+      is_open_ = false;
+      throw;  // the others are not there to agree
+    }
+    failure = std::current_exception();
+  }
+  is_open_ = false;
+  try {
+    exec::agree(transport_, failure);
+    failure = nullptr;
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  mailbox_.settle();
+  writer_.reset();
+  reader_.reset();
+  file_.reset();
+  if (opening_ != Opening::read && transport_.rank() == 0 &&
+      options_.durability != Durability::none) {
+    storage_->sync_directory(path_);
+  }
+  if (failure) {
+    std::rethrow_exception(failure);
+  }
+}
+
+}  // namespace sluice::commit
