@@ -165,7 +165,7 @@ Examples:
   command->add_option("--compress", verb->compress,
                       "none, deflate:1 to deflate:12, zstd:1 to zstd:19; with +noshuffle");
   command->add_option("--format", verb->format,
-                      "hdf5, netcdf4, npy, text, mfdn, or auto: by TO's ending");
+                      "hdf5, netcdf4, npy, records, text, mfdn, or auto: by TO's ending");
   command->add_option("--grid", verb->grid, "X,Y,Z of a VOX-FE model; else as large as needed");
   command->add_flag("--records", verb->records, "a VOX-FE model's voxels as records too");
   command->add_option("--budget-mib", verb->budget_mib, "staging memory of a process (256)");

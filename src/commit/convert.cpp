@@ -77,11 +77,22 @@ class Converter {
         d.compress = "none";
       }
       const std::uint64_t steps = d.stepped ? input_.steps() : 1;
+      if (d.varying && output_->format().tiled && d.bytes_per_step() > most_step_bytes) {
+        d.shape[0] = most_rows(v);
+      }
       for (std::uint64_t step = 0; step < steps; ++step) {
         total_bytes_ += input_.shape_or_most(v, step).volume() * d.type.bytes;
       }
       planned_.push_back({v, output_->define(d)});
     }
+  }
+
+  std::uint64_t most_rows(std::uint32_t variable) const {
+    std::uint64_t most = 1;
+    for (std::uint64_t step = 0; step < input_.steps(); ++step) {
+      most = std::max(most, input_.shape(variable, step)[0]);
+    }
+    return most;
   }
 
   void put_attributes() {
@@ -163,6 +174,10 @@ class Converter {
     output_->end_step();
     held_.clear();
   }
+
+  /// A log sets no limit to what a step may have; where steps are cut into tiles, there is an
+  /// index of all that might be.
+  static constexpr std::uint64_t most_step_bytes = 1ULL << 40;
 
   exec::Transport& transport_;
   Input input_;

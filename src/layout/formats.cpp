@@ -15,13 +15,15 @@
 #include "layout/netcdf4/rules.hpp"
 #include "layout/npy/catalog.hpp"
 #include "layout/npy/planner.hpp"
+#include "layout/records/catalog.hpp"
+#include "layout/records/planner.hpp"
 #include "model/name.hpp"
 
 namespace sluice::layout {
 
 namespace {
 
-constexpr std::array<Format, 6> all{{
+constexpr std::array<Format, 7> all{{
     {.name = "hdf5",
      .option = "hdf5",
      .form = "stacked",
@@ -130,6 +132,23 @@ constexpr std::array<Format, 6> all{{
      .index = false,
      .has_grammar = true,
      .instead = "use format hdf5 or netcdf4"},
+    {.name = "records",
+     .option = "records",
+     .form = "stacked",
+     .endings = ".rec",
+     .best = Durability::step,
+     .many = true,
+     .names = true,
+     .attributes = true,
+     .times = true,
+     .checksums = true,
+     .tiled = false,
+     .varying = true,
+     .length_variable = false,
+     .complex = true,
+     .compress = false,
+     .index = false,
+     .instead = "use format hdf5"},
 }};
 
 [[noreturn]] void refuse(const Format& format, const std::string& what, const std::string& why) {
@@ -203,6 +222,8 @@ const Format& format_in(storage::File& file, const std::string& wanted) {
   const Format* found = nullptr;
   if (npy::is_npy(file)) {
     found = find("npy", "stacked");
+  } else if (records::is_log(file)) {
+    found = find("records", "stacked");
   } else if (hdf5::has_signature(file)) {
     found = &all[0];  // which of its forms it is, its catalog tells
   } else if (dcd::is_dcd(file)) {
@@ -226,7 +247,8 @@ const Format& format_in(storage::File& file, const std::string& wanted) {
 }
 
 bool begins_as_known(storage::File& file) {
-  return hdf5::begins_with_superblock(file) || npy::is_npy(file) || dcd::is_dcd(file);
+  return hdf5::begins_with_superblock(file) || npy::is_npy(file) || dcd::is_dcd(file) ||
+         records::is_log(file);
 }
 
 StepCount count_steps(storage::File& file) {
@@ -333,6 +355,10 @@ std::unique_ptr<Planner> make_planner(const Format& format, storage::File& file,
     }
     return namdbin::NamdbinPlanner::create(file);
   }
+  if (name == "records") {
+    return start == Start::fresh ? records::RecordsPlanner::create(file, options)
+                                 : records::RecordsPlanner::append(file, options);
+  }
   if (start == Start::append) {
     return hdf5::Hdf5Planner::append(file, options);
   }
@@ -351,6 +377,9 @@ std::unique_ptr<Catalog> open_catalog(const Format& format, storage::File& file)
   }
   if (std::strcmp(format.name, "namdbin") == 0) {
     return namdbin::NamdbinCatalog::open(file);
+  }
+  if (std::strcmp(format.name, "records") == 0) {
+    return records::RecordsCatalog::open(file);
   }
   return hdf5::Catalog::open(file);
 }

@@ -151,6 +151,13 @@ TEST(Barriers, OnTheCriticalPathOfASmallStep) {
       continue;  // durable in the background
     }
     EXPECT_EQ(steps[0], (Names{"file", "file", "folder", "folder"})) << row.title();
+    if (!row.has_journal()) {
+      // Data and entry; then the root, and it is done.
+      for (std::size_t i = 1; i < 4; ++i) {
+        EXPECT_EQ(steps[i], (Names{"file", "file"})) << row.title();
+      }
+      continue;
+    }
     EXPECT_EQ(steps[1], (Names{"file", "journal", "folder"})) << row.title();
     EXPECT_EQ(steps[2], (Names{"file", "journal"})) << row.title();
     EXPECT_EQ(steps[3], (Names{"file", "journal"})) << row.title();
@@ -173,6 +180,11 @@ TEST(Barriers, OfADurableStep) {
       return names;
     };
     EXPECT_EQ(barriers(recording, 0), with_more({"file", "file", "folder", "folder"}));
+    if (!row.has_journal()) {
+      EXPECT_EQ(barriers(recording, 1), with_more({"file", "file"})) << row.title();
+      EXPECT_EQ(barriers(recording, 2), with_more({"file", "file"})) << row.title();
+      continue;
+    }
     // Data; journal, with its name the first time: durable. Guard, runs, superblock: by a thread
     // where the storage allows one.
     EXPECT_EQ(barriers(recording, 1),

@@ -63,6 +63,7 @@ LIMITS = """## What this does not prove
 - A plain reader of a set of which a part is refused sees fill values in its place: such disks count
   as refused. npy is under faults of its own tests and full disks, not under crash images.
 - What two sectors of one file may do in T7 is drawn at random, not enumerated.
+- Of records no other program is a reader: its images are looked at by Sluice alone.
 - libhdf5 is the one that was built with; `tests/current_hdf5.sh` repeats images, faults and
   planted bugs with a current one. Damage inside a global heap, where libhdf5 keeps text
   attributes, has no checksum: text may change unnoticed, and libhdf5 1.10 may walk a damaged heap

@@ -7,6 +7,7 @@
 #include "api/file_impl.hpp"
 #include "commit/journal.hpp"
 #include "exec/local_transport.hpp"
+#include "layout/records/log.hpp"
 #include "storage/scratch.hpp"
 #include "support/values.hpp"
 
@@ -19,7 +20,9 @@ const std::vector<Row>& rows() {
                                     {"shared", "netcdf4"},
                                     {"shared", "hdf5", "grouped"},
                                     {"forward"},
-                                    {"forward", "netcdf4"}};
+                                    {"forward", "netcdf4"},
+                                    {"shared", "records"},
+                                    {"forward", "records"}};
   return all;
 }
 
@@ -93,7 +96,24 @@ void Writer::expect(const std::string& name, std::uint64_t key, const Shape& sha
   expect_values<double>(in, name, key, shape, slab(shape, rank(), ranks()), step);
 }
 
+namespace {
+
+/// No other program reads such a file; what is left to ask is that it is always readable.
+std::optional<Snapshot> log_view(const storage::MemoryStorage& storage) {
+  const auto copy = storage::make_memory();
+  copy->put(crash_path, storage.contents(crash_path));
+  if (!layout::records::is_log(*copy->open(crash_path, storage::Access::read))) {
+    return std::nullopt;
+  }
+  return sluice_snapshot(copy, crash_path);
+}
+
+}  // namespace
+
 std::optional<Snapshot> plain_view(const storage::MemoryStorage& storage) {
+  if (auto of_log = log_view(storage)) {
+    return of_log;
+  }
   std::vector<std::string> parts;
   for (const std::string& path : storage.paths()) {
     if (path.find(".parts/") != std::string::npos && path.ends_with(".h5")) {

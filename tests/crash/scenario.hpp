@@ -29,6 +29,8 @@ struct Row {
   Options options() const;
   /// An index, and the data in parts.
   bool is_set() const;
+  /// Do steps change what is there already? Not those of a log.
+  bool has_journal() const { return format != "records"; }
 };
 const std::vector<Row>& rows();
 /// Those whose files are sets of parts.

@@ -114,7 +114,7 @@ const std::vector<Cell>& cells() {
     }
     // A layout is planned on one rank and written like any other: every strategy on memory, and
     // more ranks and a disk for one of them.
-    for (const char* layout : {"hdf5-grouped", "netcdf4", "npy"}) {
+    for (const char* layout : {"hdf5-grouped", "netcdf4", "npy", "records"}) {
       for (const char* strategy : {"serial", "shared", "collective", "forward", "auto"}) {
         made.push_back({strategy, "memory", 4, layout});
       }

@@ -40,6 +40,11 @@ std::span<const Unsupported> unsupported() {
        "another program cannot add to an array", false},
       {"npy", "strangers.a_file_of_another_program_is_read_not_appended",
        "the file of the test is HDF5", false},
+      {"records", "shapes.chunks_of_the_callers_choice", "each step is one piece"},
+      {"records", "strangers.what_another_program_added_does_not_disturb",
+       "no other program adds to a log", false},
+      {"records", "strangers.a_file_of_another_program_is_read_not_appended",
+       "the file of the test is HDF5", false},
   };
   return all;
 }
@@ -47,11 +52,14 @@ std::span<const Unsupported> unsupported() {
 std::span<const UnsupportedCell> unsupported_cells() {
   static constexpr const char* no_index = "numpy opens one file: no index would open in it";
   static constexpr const char* long_index = "each step would rewrite an index of all steps' groups";
+  static constexpr const char* one_log = "its groups are one log: no index makes one of several";
   static const std::vector<UnsupportedCell> all{
       {"hdf5-grouped", "file-per-process", long_index},
       {"hdf5-grouped", "file-per-node", long_index},
       {"npy", "file-per-process", no_index},
       {"npy", "file-per-node", no_index},
+      {"records", "file-per-process", one_log},
+      {"records", "file-per-node", one_log},
   };
   return all;
 }

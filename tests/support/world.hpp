@@ -88,7 +88,7 @@ class World {
   /// The caller's wish where the layout leaves a choice.
   Shape chunk(const Shape& wish) const { return format().tiled ? wish : Shape{}; }
   /// Are the times of steps a variable of the file?
-  bool has_time_variable() const { return format().times && cell().layout != "hdf5-grouped"; }
+  bool has_time_variable() const { return cell().layout == "hdf5" || cell().layout == "netcdf4"; }
   /// The number of variables of `in`, but for that one.
   std::size_t count_variables(const File& in) const;
   /// Promises that the layout can make.

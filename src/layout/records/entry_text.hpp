@@ -1,0 +1,13 @@
+// An entry as bytes and back; little-endian, whatever is counted has 32 bits.
+#pragma once
+
+#include <string>
+
+#include "layout/records/log.hpp"
+
+namespace sluice::layout::records {
+
+/// Error damaged, naming `path`, where the checksum does not match or the bytes make no sense.
+Entry entry_of(std::span<const std::byte> text, const std::string& path);
+
+}  // namespace sluice::layout::records
