@@ -121,8 +121,10 @@ void start_mpi() {
   }
 }
 
-std::unique_ptr<FileImpl> open_mpi(MPI_Comm comm, const std::string& path, Mode mode,
-                                   const Options& options) {
+}  // namespace
+
+std::unique_ptr<FileImpl> sluice::c_api::open_mpi(MPI_Comm comm, const std::string& path, Mode mode,
+                                                  const Options& options) {
   int started = 0;
   MPI_Initialized(&started);
   if (started != 0 && comm == MPI_COMM_NULL) {
@@ -131,15 +133,13 @@ std::unique_ptr<FileImpl> open_mpi(MPI_Comm comm, const std::string& path, Mode 
   return std::make_unique<FileImpl>(comm, path, mode, options);
 }
 
-std::unique_ptr<FileImpl> open_serial(MPI_Comm, const std::string& path, Mode mode,
-                                      const Options& options) {
+std::unique_ptr<FileImpl> sluice::c_api::open_serial(MPI_Comm, const std::string& path, Mode mode,
+                                                     const Options& options) {
   if (options.storage == "mpiio") {
     start_mpi();
   }
   return std::make_unique<FileImpl>(sluice::exec::make_solo(), path, mode, options);
 }
-
-}  // namespace
 
 extern "C" SLUICE_API int sluice_open(MPI_Comm comm, const char* path, const char* mode,
                                       const char* options, sluice_file** file) {

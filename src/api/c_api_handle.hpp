@@ -100,8 +100,14 @@ int call_local(sluice_file* file, Work&& work) noexcept {
 void require(const void* pointer, const char* what);
 std::string text_of(const char* text, const char* what);
 
-/// "r", "w", "x", "a".
+/// "r", "w", "x" or "a". Error invalid_argument otherwise.
 Mode mode_of(const char* text);
+/// Collective over `comm`; Error invalid_argument for MPI_COMM_NULL.
+std::unique_ptr<detail::FileImpl> open_mpi(MPI_Comm comm, const std::string& path, Mode mode,
+                                           const Options& options);
+/// This process alone; MPI is started where the storage needs it.
+std::unique_ptr<detail::FileImpl> open_serial(MPI_Comm comm, const std::string& path, Mode mode,
+                                              const Options& options);
 
 /// Error invalid_argument for what is no type.
 Type type_of_code(sluice_type code, const char* what);

@@ -148,6 +148,7 @@ constexpr std::array<Format, 7> all{{
      .complex = true,
      .compress = false,
      .index = false,
+     .has_grammar = false,
      .instead = "use format hdf5"},
 }};
 

@@ -1,0 +1,79 @@
+#include "sluice/records.hpp"
+
+#include <cstdio>
+
+#include "api/records_impl.hpp"
+#include "exec/solo_transport.hpp"
+
+namespace sluice {
+
+using detail::FileImpl;
+using detail::RecordsImpl;
+
+namespace {
+
+layout::records::ScalarCode code_of(const Type& type) {
+  const auto kind = static_cast<layout::records::ScalarCode>(type.kind);
+  return type.kind == Kind::string ? kind + 256 * type.bytes : kind;
+}
+
+}  // namespace
+
+Records::Records(MPI_Comm comm, const std::string& path, Mode mode, const Options& options)
+    : impl_(std::make_unique<RecordsImpl>(
+          [&](const Options& wanted) {
+            return std::make_unique<FileImpl>(comm, path, mode, wanted);
+          },
+          mode, 1, options)) {}
+
+Records::Records(const std::string& path, Mode mode, int parts, const Options& options)
+    : impl_(std::make_unique<RecordsImpl>(
+          [&](const Options& wanted) {
+            return std::make_unique<FileImpl>(exec::make_solo(), path, mode, wanted);
+          },
+          mode, parts, options)) {}
+
+Records::Records(std::unique_ptr<RecordsImpl> impl) : impl_(std::move(impl)) {}
+Records::Records(Records&&) noexcept = default;
+
+Records& Records::operator=(Records&& other) noexcept {
+  if (this != &other) {
+    const Records old(std::move(*this));  // closes what this one held
+    impl_ = std::move(other.impl_);
+  }
+  return *this;
+}
+
+Records::~Records() {
+  // While an exception unwinds the File below tells the other ranks.
+  if (!impl_ || !impl_->is_open() || std::uncaught_exceptions() > 0) {
+    return;
+  }
+  try {
+    impl_->close();
+  } catch (const std::exception& e) {
+    if (impl_->rank() == 0) {
+      std::fprintf(stderr, "sluice: closing failed: %s\n", e.what());
+    }
+  }
+}
+
+int Records::parts() const noexcept { return impl_->parts(); }
+std::uint64_t Records::groups() const { return impl_->groups(); }
+
+void Records::write_raw(const void* values, Type type, std::uint64_t count, int part) {
+  impl_->write(part, code_of(type), values, static_cast<std::int64_t>(count));
+}
+
+Ticket Records::commit() { return impl_->commit(); }
+bool Records::fetch() { return impl_->fetch(); }
+void Records::fetch(std::uint64_t group) { impl_->fetch(group); }
+
+void Records::read_raw(void* values, Type type, std::uint64_t count, int part) {
+  impl_->read(part, code_of(type), values, static_cast<std::int64_t>(count));
+}
+
+bool Records::at_end(int part) { return impl_->at_end(part); }
+void Records::close() { impl_->close(); }
+
+}  // namespace sluice

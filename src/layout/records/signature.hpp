@@ -1,0 +1,95 @@
+// The signature of a part: which types its scalars have, in order. Run-length coded twice: equal
+// scalars one after the other are a run, and runs that come again are a repeat, so that a loop over
+// a million particles takes some twenty bytes.
+//
+// Invariants: coder and reader keep the same window of the last runs; a repeat reaches back within
+// it; both take constant memory, whatever the length of the part. docs/formats/records.md has the
+// grammar.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sluice::layout::records {
+
+/// What a scalar is: the numbers of sluice_type in sluice.h, and beyond them kinds that compilers
+/// have and Sluice's arrays have not.
+using ScalarCode = std::uint32_t;
+inline constexpr ScalarCode int128_code = 64;
+inline constexpr ScalarCode float80_code = 65;   ///< x87's 10 bytes, padded to 16
+inline constexpr ScalarCode float128_code = 66;  ///< IEEE binary128
+inline constexpr ScalarCode complex160_code = 67;
+inline constexpr ScalarCode complex256_code = 68;
+
+/// Of one scalar; 0 for what is no code.
+std::uint32_t scalar_bytes(ScalarCode code) noexcept;
+/// "float64", "string[8]"; "type 99" for what is no code.
+std::string scalar_name(ScalarCode code);
+
+/// So many scalars of one type.
+struct Run {
+  ScalarCode code = 0;
+  std::uint64_t count = 0;
+  friend bool operator==(const Run&, const Run&) = default;
+};
+
+/// The last runs. A power of two; longer loop bodies are still right, only not short.
+inline constexpr std::uint64_t window_runs = 1024;
+
+class SignatureCoder {
+ public:
+  /// Takes the run, and returns true, where it goes on with the repeat under way.
+  bool goes_on(const Run& run) noexcept {
+    if (distance_ == 0 || window_[(runs_ - distance_) % window_runs] != run) {
+      return false;
+    }
+    window_[runs_ % window_runs] = run;
+    ++runs_;
+    ++repeated_;
+    return true;
+  }
+  void add(const Run& run) {
+    if (!goes_on(run)) {
+      search(run);
+    }
+  }
+  /// The bytes of what was added; nothing can be added before restart().
+  const std::vector<std::byte>& finish();
+  void restart();
+
+ private:
+  void search(const Run& run);
+  void close_repeat();
+  std::uint64_t matching_before(std::uint64_t distance) const;
+
+  std::array<Run, window_runs> window_{};
+  std::uint64_t runs_ = 0;      ///< in all
+  std::uint64_t distance_ = 0;  ///< of the repeat under way; 0: none
+  std::uint64_t repeated_ = 0;  ///< its length
+  std::vector<std::byte> text_;
+};
+
+class SignatureReader {
+ public:
+  SignatureReader() = default;
+  /// `text` must outlive the reader.
+  explicit SignatureReader(std::span<const std::byte> text) : text_(text) {}
+  /// The next run; false at the end. Error damaged where the bytes make no sense.
+  bool next(Run& run);
+
+ private:
+  std::uint64_t number();
+
+  std::span<const std::byte> text_;
+  std::size_t at_ = 0;
+  std::vector<Run> window_;
+  std::uint64_t runs_ = 0;
+  std::uint64_t distance_ = 0;
+  std::uint64_t left_ = 0;  ///< of the repeat under way
+};
+
+}  // namespace sluice::layout::records
