@@ -16,8 +16,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 HEADERS = {
-    "cpp": ("C++", "cpp", ["sluice.hpp", "session.hpp", "options.hpp", "types.hpp", "error.hpp"]),
-    "c": ("C", "c", ["sluice.h"]),
+    "cpp": ("C++", "cpp", ["sluice.hpp", "records.hpp", "session.hpp", "options.hpp", "types.hpp",
+                           "error.hpp"]),
+    "c": ("C", "c", ["sluice.h", "records.h"]),
 }
 
 
@@ -53,13 +54,17 @@ def header_page(title, language, names):
 
 
 def fortran_page():
-    lines = (ROOT / "fortran/sluice.f90").read_text().splitlines()
+    return "# Fortran\n" + "".join(module_text(name) for name in ("sluice", "fpio"))
+
+
+def module_text(name):
+    lines = (ROOT / f"fortran/{name}.f90").read_text().splitlines()
     head, body = split_head(lines, lambda line: line.startswith("!"))
     # A module whose procedures are in submodules is all interface; another ends its interface here.
     end = next((i for i, line in enumerate(body) if line.strip() == "contains" and
                 not line.startswith("   ")), len(body))
     declarations = "\n".join(body[:end]).strip("\n")
-    return f"# Fortran\n\n{prose(head)}\n\n```fortran\n{declarations}\n```\n"
+    return f"\n## Module {name}\n\n{prose(head)}\n\n```fortran\n{declarations}\n```\n"
 
 
 def command_page(command):

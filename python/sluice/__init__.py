@@ -8,6 +8,9 @@
         f["spins"][-1, 10:20]
         f["spins"].attrs["units"], f.steps, f.times
 
+    with sluice.records("traj.rec") as groups:  # of sluice::Records, or Fortran's module fpio
+        groups[-1]["f1"]
+
 Dimensions are in numpy's order. "Collective" calls are made by every rank of the communicator, in
 the same order. Failures raise `sluice.Error`, whose `code` is one of `sluice.Code`.
 """
@@ -15,9 +18,11 @@ the same order. Failures raise `sluice.Error`, whose `code` is one of `sluice.Co
 from ._attributes import Attributes
 from ._file import File, Step, Ticket, open
 from ._library import Code, Error, NotFoundError, mpi_library, version
+from ._records import Records, records
 from ._sessions import Session, Sessions, open_sessions
 from ._variable import Variable
 
-__all__ = ["Attributes", "Code", "Error", "File", "NotFoundError", "Session", "Sessions",
-           "Step", "Ticket", "Variable", "mpi_library", "open", "open_sessions", "version"]
+__all__ = ["Attributes", "Code", "Error", "File", "NotFoundError", "Records", "Session", "Sessions",
+           "Step", "Ticket", "Variable", "mpi_library", "open", "open_sessions", "records",
+           "version"]
 __version__ = version()

@@ -1,0 +1,166 @@
+/* The calls of the module fpio that take data of any type and rank: a value a call, so the common
+ * ones are short. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#define SLUICE_NO_MPI_H
+#include "descriptor.h"
+#include "sluice/records.h"
+
+/* As fpio.f90 declares it. */
+struct fpio_file {
+  sluice_part* part;
+  sluice_records* records;
+  int32_t parts;
+  int32_t number;
+};
+
+/* In fpio.f90: sets *stat, or stops the program with the message. */
+void sluice_fpio_failed(int code, const char* message, int* stat);
+
+void sluice_fpio_bwrite(struct fpio_file* fp, const CFI_cdesc_t* values, int* stat);
+void sluice_fpio_bread(struct fpio_file* fp, const CFI_cdesc_t* values, int* stat);
+
+/* The type of a scalar that is stored as it is; 0: look closer. */
+static sluice_type quick_type(const CFI_cdesc_t* values) {
+#if defined(CFI_type_kind_shift) && defined(CFI_type_Integer)
+  static const uint8_t types[5][17] = {
+      [CFI_type_Integer] =
+          {[1] = SLUICE_INT8, [2] = SLUICE_INT16, [4] = SLUICE_INT32, [8] = SLUICE_INT64},
+      [CFI_type_Real] = {[4] = SLUICE_FLOAT32, [8] = SLUICE_FLOAT64},
+      [CFI_type_Complex] = {[4] = SLUICE_COMPLEX64, [8] = SLUICE_COMPLEX128}};
+  const unsigned type = (unsigned)values->type & CFI_type_mask;
+  const unsigned kind = (unsigned)values->type >> CFI_type_kind_shift;
+  return type < 5 && kind < 17 ? types[type][kind] : 0;
+#else
+  (void)values;
+  return 0;
+#endif
+}
+
+/* Types that arrays in files have not. Compilers say -1 or -2 for those that they do not have. */
+static sluice_type wide_type(const CFI_cdesc_t* values) {
+  const CFI_type_t type = values->type;
+  const size_t bytes = values->elem_len;
+#ifdef CFI_type_int128_t
+  if (type == CFI_type_int128_t && type > 0 && bytes == 16) return SLUICE_INT128;
+#endif
+#ifdef CFI_type_float128
+  if (type == CFI_type_float128 && type > 0 && bytes == 16) return SLUICE_FLOAT128;
+  if (type == CFI_type_float128_Complex && type > 0 && bytes == 32) return SLUICE_COMPLEX256;
+#endif
+  if (type == CFI_type_long_double && type > 0 && bytes == 16) return SLUICE_FLOAT80;
+  if (type == CFI_type_long_double_Complex && type > 0 && bytes == 32) return SLUICE_COMPLEX160;
+  return 0;
+}
+
+/* The values, and their number; NULL, or why they cannot be taken. */
+static const char* look_at(const CFI_cdesc_t* values, struct array* a, int64_t* count) {
+  read_descriptor(values, a);
+  for (int i = 0; i < a->rank; ++i) {
+    if (a->count[i] < 0) return "the array has no size here: give a section of it";
+  }
+  *count = elements_of(a);
+  if (*count != 0 && a->base == NULL) return "the array is not allocated";
+  if (a->type == 0) a->type = wide_type(values);
+  if (a->is_text && a->element_bytes == 0) *count = 0;
+  if (a->type == 0 && *count != 0) {
+    return "values of this type cannot be stored: integer, real, complex, logical and character "
+           "can";
+  }
+  return NULL;
+}
+
+static void finish(int code, const char* why, const char* call, int* stat) {
+  if (code == SLUICE_OK) {
+    if (stat != NULL) *stat = 0;
+    return;
+  }
+  char message[600];
+  if (why != NULL) {
+    snprintf(message, sizeof message, "%s: %s", call, why);
+  } else {
+    snprintf(message, sizeof message, "%s", sluice_last_error(NULL));
+  }
+  sluice_fpio_failed(code, message, stat);
+}
+
+static const char* const never_opened = "this fpio_file is not open";
+static const char* const no_memory = "no memory for a copy of the array";
+
+static void write_slowly(struct fpio_file* fp, const CFI_cdesc_t* values, int* stat) {
+  struct array a;
+  int64_t count = 0;
+  const char* why = fp->part == NULL ? never_opened : look_at(values, &a, &count);
+  int code = why == never_opened ? SLUICE_ERROR_WRONG_STATE
+             : why != NULL       ? SLUICE_ERROR_INVALID_ARGUMENT
+                                 : SLUICE_OK;
+  if (code == SLUICE_OK && count != 0) {
+    if (is_as_stored(&a) && is_dense(&a)) {
+      code = sluice_part_write(fp->part, a.type, a.base, count);
+    } else {
+      char* packed = new_packed(&a, 0);
+      if (packed == NULL) {
+        why = no_memory;
+        code = SLUICE_ERROR_OVER_BUDGET;
+      } else {
+        pack(&a, packed);
+        code = sluice_part_write(fp->part, a.type, packed, count);
+        free(packed);
+      }
+    }
+  }
+  if (why != NULL && fp->part != NULL) {
+    sluice_part_write(fp->part, 0, "", 1); /* refused: the group must fail, too */
+  }
+  finish(code, why, "file_bwrite", stat);
+}
+
+void sluice_fpio_bwrite(struct fpio_file* fp, const CFI_cdesc_t* values, int* stat) {
+  if (values->rank == 0) {
+    const sluice_type type = quick_type(values);
+    if (type != 0 && fp->part != NULL &&
+        sluice_part_write(fp->part, type, values->base_addr, 1) == SLUICE_OK) {
+      if (stat != NULL) *stat = 0;
+      return;
+    }
+  }
+  write_slowly(fp, values, stat);
+}
+
+static void read_slowly(struct fpio_file* fp, const CFI_cdesc_t* values, int* stat) {
+  struct array a;
+  int64_t count = 0;
+  const char* why = fp->part == NULL ? never_opened : look_at(values, &a, &count);
+  int code = why == never_opened ? SLUICE_ERROR_WRONG_STATE
+             : why != NULL       ? SLUICE_ERROR_INVALID_ARGUMENT
+                                 : SLUICE_OK;
+  if (code == SLUICE_OK && count != 0) {
+    if (is_as_stored(&a) && is_dense(&a)) {
+      code = sluice_part_read(fp->part, a.type, a.base, count);
+    } else {
+      char* packed = new_packed(&a, 0);
+      if (packed == NULL) {
+        why = no_memory;
+        code = SLUICE_ERROR_OVER_BUDGET;
+      } else {
+        code = sluice_part_read(fp->part, a.type, packed, count);
+        if (code == SLUICE_OK) unpack(&a, packed);
+        free(packed);
+      }
+    }
+  }
+  finish(code, why, "file_bread", stat);
+}
+
+void sluice_fpio_bread(struct fpio_file* fp, const CFI_cdesc_t* values, int* stat) {
+  if (values->rank == 0 && fp->part != NULL) {
+    const sluice_type type = quick_type(values);
+    if (type != 0) {
+      const int code = sluice_part_read(fp->part, type, values->base_addr, 1);
+      if (code != SLUICE_OK || stat != NULL) finish(code, NULL, "file_bread", stat);
+      return;
+    }
+  }
+  read_slowly(fp, values, stat);
+}

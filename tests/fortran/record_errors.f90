@@ -1,0 +1,155 @@
+! What a program may do wrong through the module fpio: each is a code and a clear message, none a
+! crash or a hang. Run with one more argument, it reads another type than was written, without stat,
+! and must be stopped with the message.
+program record_errors
+  use, intrinsic :: iso_fortran_env, only: real32, real64, error_unit, output_unit
+  use mpi_f08
+  use fpio
+  implicit none
+  integer, parameter :: invalid = 10, outside = 11, mismatch = 16, state = 19, missing = 20, &
+    there = 21, unsupported = 30
+  integer, parameter :: new = MPI_MODE_WRONLY + MPI_MODE_CREATE
+  integer :: rank, code
+  character(len=512) :: path
+  character(len=600) :: message
+  type(fpio_file) :: fp, parts(3)
+  real(real64) :: x
+  real(real32) :: narrow
+  integer :: number
+  type :: pair
+    integer :: a, b
+  end type
+
+  call MPI_Init()
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank)
+  call get_command_argument(1, path)
+  call check_opening()
+  call check_reading()
+  call check_values()
+  call check_parts()
+  if (rank == 0) write (output_unit, "(a)") "fortran record errors: ok"
+  if (command_argument_count() > 1) then
+    call file_dopen(fp, path, MPI_MODE_RDONLY, MPI_COMM_WORLD)
+    call file_dread(fp)
+    call file_bread(fp, x)
+    write (output_unit, "(a)") "not stopped"
+  end if
+  call MPI_Finalize()
+
+contains
+
+  subroutine expect(wanted, words)
+    integer, intent(in) :: wanted
+    character(len=*), intent(in) :: words
+    if (code == wanted .and. index(message, words) > 0) then
+      code = -1
+      message = ""
+      return
+    end if
+    write (error_unit, "(a,i0,a,i0,a,i0,5a)") "rank ", rank, ": code ", code, ", not ", wanted, &
+      ": '", trim(message), "' should say '", words, "'"
+    error stop 1
+  end subroutine
+
+  subroutine check_opening()
+    call file_dopen(fp, "no/such/file", MPI_MODE_RDONLY, MPI_COMM_WORLD, stat=code, errmsg=message)
+    call expect(missing, "no/such/file")
+    call file_dopen(fp, path, MPI_MODE_RDONLY + MPI_MODE_WRONLY, MPI_COMM_WORLD, stat=code, &
+      errmsg=message)
+    call expect(invalid, "MPI_MODE_WRONLY + MPI_MODE_CREATE")
+    call file_dopen(fp, path, MPI_MODE_WRONLY, MPI_COMM_WORLD, stat=code, errmsg=message)
+    call expect(invalid, "MPI_MODE_RDONLY")
+    call file_dopen(fp, path, new, MPI_COMM_WORLD, "strategy = 'file-per-node'", stat=code, &
+      errmsg=message)
+    call expect(unsupported, "file-per-node")
+    call file_dwrite(fp, stat=code, errmsg=message)
+    call expect(state, "not open")
+    call file_dclose(fp, stat=code, errmsg=message)
+    call expect(state, "not open")
+    call file_bwrite(fp, 1, code)
+    call require(code == state, "file_bwrite to a file that is not open")
+    call file_dopen(fp, path, new, MPI_COMM_WORLD)
+    call file_dopen(fp, path, new, MPI_COMM_WORLD, stat=code, errmsg=message)
+    call expect(state, "open already")
+    call file_bwrite(fp, 17 + rank)
+    call file_bwrite(fp, 2.5_real64)
+    call file_dwrite(fp)
+    call file_dread(fp, stat=code, errmsg=message)
+    call expect(state, "opened for writing")
+    call file_dclose(fp)
+    call file_dopen(fp, path, new + MPI_MODE_EXCL, MPI_COMM_WORLD, stat=code, errmsg=message)
+    call expect(there, "exists")
+  end subroutine
+
+  subroutine require(condition, what)
+    logical, intent(in) :: condition
+    character(len=*), intent(in) :: what
+    if (condition) return
+    write (error_unit, "(a,i0,2a)") "rank ", rank, ": not so: ", what
+    error stop 1
+  end subroutine
+
+  !> Another type than the one written: both are named, and nothing is taken.
+  subroutine check_reading()
+    call file_dopen(fp, path, MPI_MODE_RDONLY, MPI_COMM_WORLD)
+    call file_bread(fp, number, code)
+    message = file_message()
+    call expect(outside, "int32")
+    call file_dread(fp)
+    call file_bread(fp, x, code)
+    message = file_message()
+    call expect(mismatch, "int32, but float64")
+    call file_bread(fp, number)
+    call require(number == 17 + rank, "the integer is still there")
+    call file_bread(fp, narrow, code)
+    message = file_message()
+    call expect(mismatch, "float64, but float32")
+    call file_bread(fp, x)
+    call require(x == 2.5_real64, "the real is still there")
+    call file_dread(fp, 0, stat=code, errmsg=message)
+    call expect(invalid, "counted from 1")
+    call file_dclose(fp)
+  end subroutine
+
+  !> A value that cannot be stored makes the group fail, on every rank, and the file stays.
+  subroutine check_values()
+    type(pair) :: both
+    integer, allocatable :: nothing(:)
+    both = pair(1, 2)
+    call file_dopen(fp, trim(path) // ".values", new, MPI_COMM_WORLD)
+    call file_bwrite(fp, 1)
+    if (rank == 0) then
+      call file_bwrite(fp, both, code)
+      call require(code == invalid, "a derived type is refused")
+    end if
+    call file_dwrite(fp, stat=code, errmsg=message)
+    call require(code /= 0, "the group fails on every rank")
+    allocate (nothing(0))
+    call file_bwrite(fp, nothing)
+    call file_bwrite(fp, 2)
+    call file_dwrite(fp)
+    call file_dclose(fp)
+    call file_dopen(fp, trim(path) // ".values", MPI_MODE_RDONLY, MPI_COMM_WORLD)
+    call file_dread(fp)
+    call file_bread(fp, number)
+    call require(number == 2 .and. file_at_end(fp), "only the good group is there")
+    call file_dclose(fp)
+  end subroutine
+
+  subroutine check_parts()
+    if (rank == 0) then
+      call file_dopen(parts, trim(path) // ".parts", new)
+      call file_dwrite(parts(2), stat=code, errmsg=message)
+      call expect(invalid, "all parts")
+      call file_bwrite(parts(3), 1)
+      call file_dwrite(parts)
+      call file_dclose(parts)
+      call file_dopen(parts(1:2), trim(path) // ".parts", MPI_MODE_RDONLY)
+      call file_dread(parts(1:2))
+      call file_bread(parts(2), number)
+      call require(number == 1 .and. file_at_end(parts(1)), "three parts by two handles")
+      call file_dclose(parts(1:2))
+    end if
+    call MPI_Barrier(MPI_COMM_WORLD)
+  end subroutine
+end program record_errors
