@@ -110,12 +110,6 @@ TEST(VampireSnapshot, TrapAnOldLongerFileIsNotTruncated) {
   expect_read(folder, 2);
 }
 
-TEST(VampireSnapshot, NonMagneticAtomsAreNoted) {
-  Folder folder({});
-  folder.put("non-magnetic-atoms.meta", "");
-  expect_read(folder, 2, 1);
-}
-
 TEST(VampireSnapshot, SharesCoverAllRows) {
   EXPECT_EQ(share(10, 0, 3), (std::array<std::uint64_t, 2>{0, 3}));
   EXPECT_EQ(share(10, 2, 3), (std::array<std::uint64_t, 2>{6, 10}));

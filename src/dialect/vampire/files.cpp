@@ -13,7 +13,7 @@ namespace {
 
 static_assert(sizeof(double) == 8);
 
-constexpr std::uint64_t header_bytes = 8;
+constexpr std::uint64_t count_bytes = 8;
 constexpr std::uint64_t max_meta_bytes = 64ULL << 20;
 
 std::uint64_t row_bytes(Kind kind) { return kind == Kind::spins ? 24 : 32; }
@@ -25,13 +25,15 @@ bool is_digit(std::byte b) { return b >= std::byte{'0'} && b <= std::byte{'9'}; 
 std::string number(std::uint64_t value) { return std::to_string(value); }
 
 /// The count on the first line of a text file.
-std::uint64_t text_count(storage::File& file, Kind kind, std::span<const std::byte> head) {
+std::uint64_t text_count(storage::File& file, Kind kind, std::span<const std::byte> head,
+                         std::uint64_t begins_at = 0) {
   const char* begin = reinterpret_cast<const char*>(head.data());
   const char* end = begin + head.size();
   std::uint64_t rows = 0;
   const auto [stop, status] = std::from_chars(begin, end, rows);
   if (status != std::errc() || (stop != end && *stop != '\n' && *stop != '\r')) {
-    throw Error(Code::format, file.path() + ": line 1: expected the number of rows");
+    throw Error(Code::format, file.path() + ": expected the number of rows on the first line" +
+                                  (begins_at > 0 ? " behind the header" : ""));
   }
   if (rows > file.size() / min_text_row_bytes(kind)) {
     throw Error(Code::truncated, file.path() + ": its first line promises " + number(rows) +
@@ -64,7 +66,7 @@ Measured measure(storage::Storage& storage, const std::string& path, Kind kind) 
   if (found == 0) {
     throw Error(Code::truncated, path + ": the file is empty");
   }
-  if (found < header_bytes || head[7] != std::byte{0}) {
+  if (found < count_bytes || head[7] != std::byte{0}) {
     if (!is_digit(head[0])) {
       throw Error(Code::format, path + ": neither VAMPIRE's text nor its little-endian binary");
     }
@@ -73,9 +75,9 @@ Measured measure(storage::Storage& storage, const std::string& path, Kind kind) 
     return result;
   }
   std::memcpy(&result.rows, head.data(), sizeof result.rows);
-  if ((result.bytes - header_bytes) / row_bytes(kind) < result.rows) {
+  if ((result.bytes - count_bytes) / row_bytes(kind) < result.rows) {
     throw Error(Code::truncated, path + ": truncated: its " + number(result.rows) + " atoms need " +
-                                     number(header_bytes + result.rows * row_bytes(kind)) +
+                                     number(count_bytes + result.rows * row_bytes(kind)) +
                                      " bytes, found " + number(result.bytes));
   }
   return result;
@@ -163,6 +165,36 @@ FileSet resolve(storage::Storage& storage, const Listed& listed, std::uint64_t a
   }
   note_format(listed, set, notes);
   return set;
+}
+
+FileSet resolve_legacy(storage::Storage& storage, const std::string& folder,
+                       const std::vector<std::string>& names, std::uint64_t header_bytes, Kind kind,
+                       std::uint64_t atoms) {
+  FileSet set;
+  set.text = true;
+  set.has_elements = kind == Kind::coordinates;
+  std::uint64_t rows = 0;
+  for (const std::string& name : names) {
+    const auto file = storage.open(folder + "/" + name, storage::Access::read);
+    DataFile data{file->path(), rows, 0, file->size(), set.files.empty() ? header_bytes : 0};
+    std::array<std::byte, 24> head{};
+    const std::size_t found = file->read(data.begin, head);
+    data.rows = text_count(*file, kind, std::span(head).first(found), data.begin);
+    rows += data.rows;
+    set.files.push_back(data);
+  }
+  if (rows != atoms) {
+    throw Error(Code::format, set.files.front().path + ": its header says " + number(atoms) +
+                                  " atoms, the files hold " + number(rows));
+  }
+  return set;
+}
+
+std::string read_header(storage::Storage& storage, const std::string& path) {
+  const auto file = storage.open(path, storage::Access::read);
+  std::string text(std::min(file->size(), max_header_bytes), '\0');
+  text.resize(file->read(0, std::as_writable_bytes(std::span(text))));
+  return text;
 }
 
 std::string read_small(storage::Storage& storage, const std::string& path) {

@@ -35,6 +35,20 @@ struct Listed {
 FileSet resolve(storage::Storage& storage, const Listed& listed, std::uint64_t atoms,
                 std::vector<std::string>& notes);
 
+/// Text files without a meta: the first begins with a header of so many bytes. Local (rank 0).
+FileSet resolve_legacy(storage::Storage& storage, const std::string& folder,
+                       const std::vector<std::string>& names, std::uint64_t header_bytes, Kind kind,
+                       std::uint64_t atoms);
+
+/// Chemical symbols of materials 0, 1, ..., as they stand behind the rows; "" where no atom is of
+/// one. Reads all rows. Collective.
+std::vector<std::string> elements_of(exec::Transport& transport, storage::Storage& storage,
+                                     const FileSet& set);
+
+/// The first bytes of a file, at most max_header_bytes. Local.
+inline constexpr std::uint64_t max_header_bytes = 16ULL << 20;
+std::string read_header(storage::Storage& storage, const std::string& path);
+
 /// The whole of a small file. Error format above 64 MiB. Local.
 std::string read_small(storage::Storage& storage, const std::string& path);
 

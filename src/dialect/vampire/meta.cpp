@@ -1,126 +1,12 @@
 #include "dialect/vampire/meta.hpp"
 
-#include <charconv>
 #include <cmath>
 
+#include "dialect/vampire/meta_lines.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::dialect::vampire {
 namespace {
-
-std::string_view trim(std::string_view text) {
-  constexpr std::string_view blanks = " \t\r";
-  const auto first = text.find_first_not_of(blanks);
-  if (first == std::string_view::npos) {
-    return {};
-  }
-  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
-}
-
-/// A piece of foreign text as it may stand in a message: short, printable.
-std::string quoted(std::string_view text) {
-  std::string out = "'";
-  for (const char c : text.substr(0, 60)) {
-    out += c >= ' ' && c < 127 ? c : '?';
-  }
-  return out + (text.size() > 60 ? "...'" : "'");
-}
-
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    const auto end = text.find(separator);
-    parts.push_back(trim(text.substr(0, end)));
-    if (end == std::string_view::npos) {
-      return parts;
-    }
-    text.remove_prefix(end + 1);
-  }
-}
-
-/// Walks over the lines, skipping those that begin with '#' (rules, titles and the date).
-class Lines {
- public:
-  Lines(std::string_view text, const std::string& path) : rest_(text), path_(path) {}
-
-  [[noreturn]] void fail(const std::string& what, Code code = Code::format) const {
-    throw Error(code, path_ + ": line " + std::to_string(number_) + ": " + what);
-  }
-
-  std::string_view next(const char* wanted) {
-    while (!rest_.empty()) {
-      const auto end = rest_.find('\n');
-      const std::string_view line = trim(rest_.substr(0, end));
-      rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + 1);
-      ++number_;
-      if (!line.empty() && line.front() != '#') {
-        return line;
-      }
-    }
-    throw Error(Code::truncated, path_ + ": the file ends before " + wanted);
-  }
-
-  /// The value on the next line, which must begin with `key`.
-  std::string_view value(const char* key) {
-    const std::string_view line = next((std::string("the line '") + key + "'").c_str());
-    if (!line.starts_with(key)) {
-      fail(std::string("expected '") + key + "', found " + quoted(line));
-    }
-    return trim(line.substr(std::string_view(key).size()));
-  }
-
-  template <class T>
-  T number(std::string_view text) const {
-    T result{};
-    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), result);
-    if (status != std::errc() || end != text.data() + text.size()) {
-      fail("expected a number, found " + quoted(text));
-    }
-    return result;
-  }
-
-  /// A count of things that take at least `bytes_each` bytes of the rest of this file.
-  std::uint64_t count(const char* key, std::uint64_t bytes_each) {
-    const auto result = number<std::uint64_t>(value(key));
-    if (result > rest_.size() / bytes_each + 1) {
-      fail(std::string(key) + " " + std::to_string(result) + ", more than this file has lines");
-    }
-    return result;
-  }
-
-  std::vector<std::string_view> three(const char* key) {
-    std::vector<std::string_view> parts = split(value(key), '\t');
-    if (parts.size() != 3) {
-      fail(std::string("expected three numbers separated by tabs after '") + key + "'");
-    }
-    return parts;
-  }
-
- private:
-  std::string_view rest_;
-  const std::string& path_;
-  std::uint64_t number_ = 0;
-};
-
-std::vector<std::string> file_names(Lines& lines, const char* key) {
-  const std::uint64_t count = lines.count(key, 2);
-  if (count == 0) {
-    lines.fail("it lists no data file");
-  }
-  std::vector<std::string> names;
-  names.reserve(count);
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const std::string_view name = lines.next("the last of the listed data files");
-    const bool plain = name != "." && name != ".." && name.size() <= 255 &&
-                       name.find('/') == std::string_view::npos &&
-                       name.find('\0') == std::string_view::npos;
-    if (!plain) {
-      lines.fail(quoted(name) + " is not the plain name of a file in this folder", Code::bad_name);
-    }
-    names.emplace_back(name);
-  }
-  return names;
-}
 
 Material material(Lines& lines) {
   const auto fields = split(lines.next("the last of the materials"), '\t');
@@ -138,16 +24,29 @@ Material material(Lines& lines) {
   return result;
 }
 
-}  // namespace
-
-CoordinatesMeta parse_coordinates_meta(std::string_view text, const std::string& path) {
-  Lines lines(text, path);
-  CoordinatesMeta meta;
+bool says_text(Lines& lines) {
   const std::string_view format = lines.value("Format:");
   if (format != "text" && format != "binary") {
     lines.fail("expected 'Format: text' or 'Format: binary', found " + quoted(format));
   }
-  meta.text = format == "text";
+  return format == "text";
+}
+
+}  // namespace
+
+NonMagneticMeta parse_non_magnetic_meta(std::string_view text, const std::string& path) {
+  Lines lines(text, path);
+  NonMagneticMeta meta;
+  meta.text = says_text(lines);
+  meta.atoms = lines.number<std::uint64_t>(lines.value("Number of atoms:"));
+  meta.files = file_names(lines, "Number of files:");
+  return meta;
+}
+
+CoordinatesMeta parse_coordinates_meta(std::string_view text, const std::string& path) {
+  Lines lines(text, path);
+  CoordinatesMeta meta;
+  meta.text = says_text(lines);
   meta.atoms = lines.number<std::uint64_t>(lines.value("Number of atoms:"));
   const std::uint64_t materials = lines.count("Number of materials:", 4);
   for (std::uint64_t i = 0; i < materials; ++i) {

@@ -39,8 +39,25 @@ struct SpinsMeta {
   std::vector<std::string> files;
 };
 
+/// What `non-magnetic-atoms.meta` says.
+struct NonMagneticMeta {
+  bool text = false;
+  std::uint64_t atoms = 0;
+  std::vector<std::string> files;
+};
+
 /// `path` is only for messages.
 CoordinatesMeta parse_coordinates_meta(std::string_view text, const std::string& path);
 SpinsMeta parse_spins_meta(std::string_view text, const std::string& path);
+NonMagneticMeta parse_non_magnetic_meta(std::string_view text, const std::string& path);
+
+/// The texts line by line as VAMPIRE's own converter counts them. `date`: as asctime() prints it,
+/// without its line end. Numbers have six significant digits.
+std::string coordinates_meta_text(const CoordinatesMeta& meta, const std::string& date);
+std::string spins_meta_text(const SpinsMeta& meta, const std::string& date);
+std::string non_magnetic_meta_text(const NonMagneticMeta& meta, const std::string& date);
+
+/// `value` as C++ streams print it by default: "%g", whatever the locale.
+void append_number(std::string& out, double value);
 
 }  // namespace sluice::dialect::vampire

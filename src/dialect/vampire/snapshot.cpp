@@ -1,11 +1,13 @@
 #include "dialect/vampire/snapshot.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <span>
 #include <type_traits>
 
 #include "dialect/vampire/files.hpp"
+#include "dialect/vampire/legacy.hpp"
 #include "exec/agree.hpp"
 #include "sluice/error.hpp"
 
@@ -61,9 +63,11 @@ class Archive {
     walk(file.first_row);
     walk(file.rows);
     walk(file.bytes);
+    walk(file.begin);
   }
   void fields(FileSet& set) {
     walk(set.text);
+    walk(set.has_elements);
     walk(set.files);
   }
   void fields(SpinsMeta& meta) {
@@ -103,9 +107,12 @@ void from_root(exec::Transport& transport, Find&& find, Fields&... fields) {
   (in.walk(fields), ...);
 }
 
-std::string spins_stem(std::uint32_t index) {
+constexpr const char* legacy_coordinates = "atoms-coords.cfg";
+
+/// The file by which a snapshot of spins is found.
+std::string frame_name(std::uint32_t index, bool is_legacy) {
   char name[32];
-  std::snprintf(name, sizeof name, "spins-%08u", index);
+  std::snprintf(name, sizeof name, is_legacy ? "atoms-%08u.cfg" : "spins-%08u.meta", index);
   return name;
 }
 
@@ -149,6 +156,47 @@ std::array<std::uint64_t, 2> share(std::uint64_t rows, int rank, int ranks) {
   return {cut(rank), cut(rank + 1)};
 }
 
+void Snapshot::find_modern(storage::Storage& door) {
+  const std::string path = folder_ + "/atoms-coords.meta";
+  const CoordinatesMeta meta = parse_coordinates_meta(coordinates_meta_text(door, folder_), path);
+  const Listed listed{
+      Kind::coordinates, folder_,  "atoms-coords.meta", "atoms-coords.data", meta.files,
+      !meta.text,        meta.text};
+  coordinates_ = resolve(door, listed, meta.atoms, notes_);
+  atoms_ = meta.atoms;
+  materials_ = meta.materials;
+}
+
+void Snapshot::find_legacy(storage::Storage& door) {
+  const std::string path = folder_ + "/" + legacy_coordinates;
+  const LegacyHeader header = parse_legacy_coordinates(read_header(door, path), path);
+  std::vector<std::string> names{legacy_coordinates};
+  names.insert(names.end(), header.others.begin(), header.others.end());
+  coordinates_ =
+      resolve_legacy(door, folder_, names, header.bytes, Kind::coordinates, header.atoms);
+  atoms_ = header.atoms;
+  const std::string first = folder_ + "/" + frame_name(0, true);
+  if (door.exists(first)) {
+    for (const double moment : parse_legacy_spins(read_header(door, first), first).moments_mub) {
+      const auto id = static_cast<std::int32_t>(materials_.size());
+      materials_.push_back({id, moment, "", "material" + std::to_string(id)});
+    }
+  }
+}
+
+void Snapshot::find_non_magnetic(storage::Storage& door) {
+  const std::string path = folder_ + "/non-magnetic-atoms.meta";
+  if (!door.exists(path)) {
+    return;
+  }
+  const NonMagneticMeta meta = parse_non_magnetic_meta(read_small(door, path), path);
+  const Listed listed{
+      Kind::coordinates, folder_,  "non-magnetic-atoms.meta", "non-magnetic-atoms.data", meta.files,
+      !meta.text,        meta.text};
+  non_magnetic_ = resolve(door, listed, meta.atoms, notes_);
+  non_magnetic_atoms_ = meta.atoms;
+}
+
 Snapshot open(exec::Transport& transport, std::shared_ptr<storage::Storage> storage,
               const std::string& folder) {
   Snapshot snapshot(transport, std::move(storage), folder);
@@ -156,28 +204,52 @@ Snapshot open(exec::Transport& transport, std::shared_ptr<storage::Storage> stor
   from_root(
       transport,
       [&] {
-        const std::string path = folder + "/atoms-coords.meta";
-        const CoordinatesMeta meta =
-            parse_coordinates_meta(coordinates_meta_text(door, folder), path);
-        const Listed listed{
-            Kind::coordinates, folder,   "atoms-coords.meta", "atoms-coords.data", meta.files,
-            !meta.text,        meta.text};
-        snapshot.coordinates_ = resolve(door, listed, meta.atoms, snapshot.notes_);
-        snapshot.atoms_ = meta.atoms;
-        snapshot.materials_ = meta.materials;
-        if (door.exists(folder + "/non-magnetic-atoms.meta")) {
-          snapshot.notes_.push_back(folder +
-                                    ": its non-magnetic atoms carry no spin and are left out");
+        const bool is_legacy = !door.exists(folder + "/atoms-coords.meta") &&
+                               door.exists(folder + "/" + legacy_coordinates);
+        if (is_legacy) {
+          snapshot.find_legacy(door);
+        } else {
+          snapshot.find_modern(door);
+          snapshot.find_non_magnetic(door);
         }
         constexpr std::uint32_t names_end = 100'000'000;  // eight digits
         while (snapshot.frames_ < names_end &&
-               door.exists(folder + "/" + spins_stem(snapshot.frames_) + ".meta")) {
+               door.exists(folder + "/" + frame_name(snapshot.frames_, is_legacy))) {
           ++snapshot.frames_;
         }
       },
       snapshot.coordinates_, snapshot.atoms_, snapshot.materials_, snapshot.frames_,
-      snapshot.notes_);
+      snapshot.non_magnetic_, snapshot.non_magnetic_atoms_, snapshot.notes_);
+  if (snapshot.legacy()) {
+    const auto elements = elements_of(transport, door, snapshot.coordinates_);
+    for (std::size_t i = 0; i < std::min(elements.size(), snapshot.materials_.size()); ++i) {
+      snapshot.materials_[i].element = elements[i];
+    }
+  }
   return snapshot;
+}
+
+void Snapshot::resolve_frame(std::uint32_t index, Frame& frame) {
+  const std::string name = frame_name(index, legacy());
+  const std::string path = folder_ + "/" + name;
+  if (legacy()) {
+    LegacyHeader header = parse_legacy_spins(read_header(*storage_, path), path);
+    frame.meta = header.meta;
+    frame.meta.files = {name};
+    frame.meta.files.insert(frame.meta.files.end(), header.others.begin(), header.others.end());
+    if (header.atoms != atoms_) {
+      throw Error(Code::format, path + ": spins of " + std::to_string(header.atoms) +
+                                    " atoms, but there are coordinates of " +
+                                    std::to_string(atoms_));
+    }
+    frame.data =
+        resolve_legacy(*storage_, folder_, frame.meta.files, header.bytes, Kind::spins, atoms_);
+    return;
+  }
+  frame.meta = parse_spins_meta(read_small(*storage_, path), path);
+  const std::string stem = name.substr(0, name.rfind('.'));
+  const Listed listed{Kind::spins, folder_, name, stem + ".data", frame.meta.files, false, false};
+  frame.data = resolve(*storage_, listed, atoms_, frame.notes);
 }
 
 Frame Snapshot::frame(std::uint32_t index) {
@@ -187,35 +259,39 @@ Frame Snapshot::frame(std::uint32_t index) {
       *transport_,
       [&] {
         if (index >= frames_) {
-          throw Error(Code::not_found,
-                      folder_ + ": no snapshot " + std::to_string(index) + ": " +
-                          (frames_ == 0 ? "there is none (spins-00000000.meta is not there)"
-                                        : "they are 0 to " + std::to_string(frames_ - 1)));
+          throw Error(
+              Code::not_found,
+              folder_ + ": no snapshot " + std::to_string(index) + ": " +
+                  (frames_ == 0 ? "there is none (" + frame_name(0, legacy()) + " is not there)"
+                                : "they are 0 to " + std::to_string(frames_ - 1)));
         }
-        const std::string stem = spins_stem(index);
-        const std::string path = folder_ + "/" + stem + ".meta";
-        frame.meta = parse_spins_meta(read_small(*storage_, path), path);
-        const Listed listed{Kind::spins,      folder_, stem + ".meta", stem + ".data",
-                            frame.meta.files, false,   false};
-        frame.data = resolve(*storage_, listed, atoms_, frame.notes);
+        resolve_frame(index, frame);
       },
       frame.meta, frame.data, frame.notes);
   return frame;
 }
 
-Coordinates Snapshot::read_coordinates(std::uint64_t first, std::uint64_t count) {
+std::vector<std::uint64_t> Snapshot::rows_of_file() const {
+  std::vector<std::uint64_t> rows;
+  for (const DataFile& file : coordinates_.files) {
+    rows.push_back(file.rows);
+  }
+  return rows;
+}
+
+Coordinates Snapshot::read_rows(const FileSet& set, std::uint64_t all, std::uint64_t first,
+                                std::uint64_t count) {
   Coordinates atoms;
   exec::together(*transport_, [&] {
-    check_range(first, count, atoms_);
-    if (!coordinates_.text) {
-      read_binary_coordinates(*storage_, coordinates_, first, count, atoms);
+    check_range(first, count, all);
+    if (!set.text) {
+      read_binary_coordinates(*storage_, set, first, count, atoms);
     }
   });
-  if (!coordinates_.text) {
+  if (!set.text) {
     return atoms;
   }
-  const std::vector<double> rows =
-      read_text_rows(*transport_, *storage_, coordinates_, 5, first, count);
+  const std::vector<double> rows = read_text_rows(*transport_, *storage_, set, 5, first, count);
   exec::together(*transport_, [&] {
     for (std::uint64_t i = 0; i < count; ++i) {
       const double* row = rows.data() + 5 * i;
@@ -225,6 +301,14 @@ Coordinates Snapshot::read_coordinates(std::uint64_t first, std::uint64_t count)
     }
   });
   return atoms;
+}
+
+Coordinates Snapshot::read_coordinates(std::uint64_t first, std::uint64_t count) {
+  return read_rows(coordinates_, atoms_, first, count);
+}
+
+Coordinates Snapshot::read_non_magnetic(std::uint64_t first, std::uint64_t count) {
+  return read_rows(non_magnetic_, non_magnetic_atoms_, first, count);
 }
 
 std::vector<double> Snapshot::read_spins(const Frame& frame, std::uint64_t first,

@@ -1,7 +1,8 @@
 // Snapshots of the VAMPIRE code, read in parallel: atoms once, spins for every snapshot.
 //
 // All output modes of VAMPIRE are read, whatever the number of ranks that wrote them: one file a
-// process, one file a node, one file through MPI-IO, as binary or as text. Rows are numbered across
+// process, one file a node, one file through MPI-IO, as binary or as text, and the legacy mode with
+// a .cfg a process. Rows are numbered across
 // the files in the order in which the meta file lists them; that number is an atom's global id.
 // How the traps of the format are met:
 //   * text or binary is seen from the data itself, because the meta of mpi-io mode may be wrong;
@@ -32,11 +33,13 @@ struct DataFile {
   std::uint64_t first_row = 0;
   std::uint64_t rows = 0;
   std::uint64_t bytes = 0;  ///< its size when it was opened
+  std::uint64_t begin = 0;  ///< of the count before the rows: behind a header, where it has one
 };
 
 /// The data files of one kind.
 struct FileSet {
   bool text = false;
+  bool has_elements = false;  ///< a chemical symbol ends each row (legacy coordinates)
   std::vector<DataFile> files;
 };
 
@@ -66,8 +69,16 @@ class Snapshot {
 
   /// Opens snapshot `index`. Collective. Error not_found, truncated, format, bad_name, io.
   Frame frame(std::uint32_t index);
+  /// Rows of each coordinates file, in their order.
+  std::vector<std::uint64_t> rows_of_file() const;
+  bool text() const noexcept { return coordinates_.text; }
+  bool legacy() const noexcept { return coordinates_.has_elements; }
+  /// Atoms without spin, which are numbered for themselves.
+  std::uint64_t non_magnetic_atoms() const noexcept { return non_magnetic_atoms_; }
+
   /// Atoms [first, first + count), each rank its own range. Collective.
   Coordinates read_coordinates(std::uint64_t first, std::uint64_t count);
+  Coordinates read_non_magnetic(std::uint64_t first, std::uint64_t count);
   /// Spins of atoms [first, first + count), three each. Collective. Bit for bit as in the files.
   std::vector<double> read_spins(const Frame& frame, std::uint64_t first, std::uint64_t count);
 
@@ -83,7 +94,16 @@ class Snapshot {
   std::uint64_t atoms_ = 0;
   std::uint32_t frames_ = 0;
   std::vector<Material> materials_;
+  Coordinates read_rows(const FileSet& set, std::uint64_t all, std::uint64_t first,
+                        std::uint64_t count);
+  void find_modern(storage::Storage& door);
+  void find_legacy(storage::Storage& door);
+  void find_non_magnetic(storage::Storage& door);
+  void resolve_frame(std::uint32_t index, Frame& frame);
+
   FileSet coordinates_;
+  FileSet non_magnetic_;
+  std::uint64_t non_magnetic_atoms_ = 0;
   std::vector<std::string> notes_;
 };
 

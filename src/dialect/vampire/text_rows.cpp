@@ -8,7 +8,9 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <span>
+#include <sstream>
 #include <string_view>
 
 #include "dialect/vampire/files.hpp"
@@ -73,8 +75,10 @@ class LineReader {
 
 bool blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
-/// Appends the numbers of a line; false if there are not exactly `columns` finite ones.
-bool parse_row(std::string_view line, int columns, std::vector<double>& values) {
+/// Appends the numbers of a line; false if there are not exactly `columns` finite ones, and behind
+/// them a word where `word` is given.
+bool parse_row(std::string_view line, int columns, std::vector<double>& values,
+               std::string_view* word) {
   const char* at = line.data();
   const char* const end = at + line.size();
   for (int column = 0; column < columns; ++column) {
@@ -92,24 +96,41 @@ bool parse_row(std::string_view line, int columns, std::vector<double>& values) 
     values.push_back(tiny ? 0.0 : value);
     at = stop;
   }
-  while (at != end && blank(*at)) {
-    ++at;
+  const auto skip_blanks = [&] {
+    while (at != end && blank(*at)) {
+      ++at;
+    }
+  };
+  skip_blanks();
+  if (word != nullptr) {
+    const char* const begin = at;
+    while (at != end && !blank(*at)) {
+      ++at;
+    }
+    *word = {begin, at};
+    skip_blanks();
   }
   return at == end;
 }
+
+/// At most so many materials have symbols of their own, and a symbol so many bytes.
+constexpr double max_materials = 65536;
+constexpr std::size_t max_symbol_bytes = 8;
 
 /// The rows of which this rank parsed the lines.
 struct Parsed {
   std::vector<double> values;
   std::vector<std::int64_t> rows_of_file;
   std::int64_t rows = 0;
+  std::map<std::int32_t, std::string> elements;  ///< by material, where the files have them
 };
 
 /// Lines that begin in bytes [begin, end) of one file.
 void parse_part(storage::File& file, std::uint64_t begin, std::uint64_t end, int columns,
-                Parsed& parsed, std::int64_t& rows) {
-  LineReader reader(file, begin == 0 ? 0 : begin - 1);
+                bool is_first, bool has_elements, Parsed& parsed, std::int64_t& rows) {
+  LineReader reader(file, is_first ? begin : begin - 1);
   std::string_view line;
+  std::string_view element;
   // The header, or the rest of a line that began before this part.
   if (!reader.next(line)) {
     return;
@@ -118,12 +139,19 @@ void parse_part(storage::File& file, std::uint64_t begin, std::uint64_t end, int
     if (std::all_of(line.begin(), line.end(), blank)) {
       continue;
     }
-    if (!parse_row(line, columns, parsed.values)) {
+    if (!parse_row(line, columns, parsed.values, has_elements ? &element : nullptr)) {
       throw Error(Code::format, file.path() + ": the line at offset " +
                                     std::to_string(reader.start()) + " is not " +
                                     std::to_string(columns) + " numbers");
     }
     ++rows;
+    if (has_elements) {
+      const double material = parsed.values.end()[-columns];
+      if (material >= 0 && material < max_materials) {
+        parsed.elements.try_emplace(static_cast<std::int32_t>(material),
+                                    element.substr(0, max_symbol_bytes));
+      }
+    }
   }
 }
 
@@ -131,7 +159,7 @@ Parsed parse_share(storage::Storage& storage, const FileSet& set, int columns, i
                    int ranks) {
   std::uint64_t total = 0;
   for (const DataFile& data : set.files) {
-    total += data.bytes;
+    total += data.bytes - data.begin;
   }
   const auto [first, last] = share(total, rank, ranks);
   Parsed parsed;
@@ -140,14 +168,16 @@ Parsed parse_share(storage::Storage& storage, const FileSet& set, int columns, i
   for (std::size_t i = 0; i < set.files.size(); ++i) {
     const DataFile& data = set.files[i];
     const std::uint64_t begin = std::max(first, file_begin);
-    const std::uint64_t end = std::min(last, file_begin + data.bytes);
+    const std::uint64_t bytes = data.bytes - data.begin;
+    const std::uint64_t end = std::min(last, file_begin + bytes);
     if (begin < end) {
       const auto file = storage.open(data.path, storage::Access::read);
-      parse_part(*file, begin - file_begin, end - file_begin, columns, parsed,
-                 parsed.rows_of_file[i]);
+      const std::uint64_t skipped = data.begin - file_begin;  // wraps, and wraps back
+      parse_part(*file, begin + skipped, end + skipped, columns, begin == file_begin,
+                 set.has_elements, parsed, parsed.rows_of_file[i]);
       parsed.rows += parsed.rows_of_file[i];
     }
-    file_begin += data.bytes;
+    file_begin += bytes;
   }
   return parsed;
 }
@@ -198,6 +228,30 @@ std::vector<exec::Parcel> parcels_for(const std::vector<std::vector<std::byte>>&
 }
 
 }  // namespace
+
+std::vector<std::string> elements_of(exec::Transport& transport, storage::Storage& storage,
+                                     const FileSet& set) {
+  constexpr int columns = 5;
+  Parsed parsed;
+  exec::together(transport, [&] {
+    parsed = parse_share(storage, set, columns, transport.rank(), transport.size());
+  });
+  std::string mine;
+  for (const auto& [material, element] : parsed.elements) {
+    mine += std::to_string(material) + " " + element + "\n";
+  }
+  std::vector<std::string> elements;
+  for (const auto& bytes : transport.allgather(std::as_bytes(std::span(mine)))) {
+    std::istringstream words(
+        std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+    std::size_t material = 0;
+    for (std::string element; words >> material >> element;) {
+      elements.resize(std::max(elements.size(), material + 1));
+      elements[material] = element;
+    }
+  }
+  return elements;
+}
 
 std::vector<double> read_text_rows(exec::Transport& transport, storage::Storage& storage,
                                    const FileSet& set, int columns, std::uint64_t first,

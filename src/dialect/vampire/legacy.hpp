@@ -1,0 +1,30 @@
+// Legacy mode: a text file of each rank, the first one with a header.
+//
+// Invariants as in meta.hpp: nothing is believed that the file does not hold.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dialect/vampire/meta.hpp"
+
+namespace sluice::dialect::vampire {
+
+/// The header of the first file of a set.
+struct LegacyHeader {
+  std::uint64_t atoms = 0;
+  std::vector<std::string> others;  ///< files of the other ranks
+  std::uint64_t bytes = 0;          ///< of the header; the count and the rows follow
+  // of spins
+  std::array<double, 3> box_angstrom{};
+  SpinsMeta meta;                   ///< without its files; field_t along z: only its size is kept
+  std::vector<double> moments_mub;  ///< of material 0, 1, ...
+};
+
+LegacyHeader parse_legacy_coordinates(std::string_view text, const std::string& path);
+LegacyHeader parse_legacy_spins(std::string_view text, const std::string& path);
+
+}  // namespace sluice::dialect::vampire

@@ -1,0 +1,154 @@
+#include "dialect/vampire/row_files.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <map>
+#include <memory>
+
+#include "exec/agree.hpp"
+
+namespace sluice::dialect::vampire {
+namespace {
+
+constexpr int tag = 71;
+
+class Stopwatch {
+ public:
+  explicit Stopwatch(double& seconds) : seconds_(seconds) {}
+  ~Stopwatch() {
+    const auto now = std::chrono::steady_clock::now();
+    seconds_ += std::chrono::duration<double>(now - began_).count();
+  }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+ private:
+  double& seconds_;
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+};
+
+/// The files into which this rank writes, each opened once.
+class Writing {
+ public:
+  Writing(storage::Storage& storage, const RowFiles& files) : storage_(storage), files_(files) {}
+
+  void make(std::size_t file) {
+    const std::string path = files_.path(file);
+    if (storage_.exists(path)) {
+      storage_.remove(path);
+    }
+    auto made = storage_.open(path, storage::Access::create);
+    if (const std::uint64_t bytes = files_.bytes(file); bytes > 0) {
+      made->preallocate(0, bytes);
+    }
+    const std::string head = files_.head(file);
+    write(*made, 0, std::as_bytes(std::span(head)));
+    open_.emplace(file, std::move(made));
+  }
+  void write(const Extent& extent) {
+    auto found = open_.find(extent.file);
+    if (found == open_.end()) {
+      found = open_
+                  .emplace(extent.file,
+                           storage_.open(files_.path(extent.file), storage::Access::read_write))
+                  .first;
+    }
+    write(*found->second, extent.offset, extent.bytes);
+  }
+  void sync() {
+    const Stopwatch watch(seconds_.sync);
+    for (const auto& [number, file] : open_) {
+      file->sync();
+    }
+  }
+  const RowSeconds& seconds() const { return seconds_; }
+
+ private:
+  void write(storage::File& file, std::uint64_t offset, std::span<const std::byte> bytes) {
+    const Stopwatch watch(seconds_.write);
+    file.write(offset, bytes);
+  }
+
+  storage::Storage& storage_;
+  const RowFiles& files_;
+  std::map<std::size_t, std::unique_ptr<storage::File>> open_;
+  RowSeconds seconds_;
+};
+
+/// Where the next piece goes, and how long it is; a length of 0 ends a rank's pieces.
+using Head = std::array<std::uint64_t, 3>;
+
+void send_pieces(exec::Transport& transport, int to, std::span<const Extent> extents) {
+  const auto announce = [&](const Head& head) {
+    transport.send(to, tag, std::as_bytes(std::span(head)));
+  };
+  for (const Extent& extent : extents) {
+    for (std::size_t at = 0; at < extent.bytes.size(); at += gather_bytes) {
+      const auto piece = extent.bytes.subspan(at, std::min(gather_bytes, extent.bytes.size() - at));
+      announce({extent.file, extent.offset + at, piece.size()});
+      transport.send(to, tag, piece);
+    }
+  }
+  announce({});
+}
+
+/// Takes all pieces of a rank, also after a failure, so that nobody waits for ever.
+void receive_pieces(exec::Transport& transport, int from, Writing& writing,
+                    std::vector<std::byte>& buffer, std::exception_ptr& failure) {
+  for (;;) {
+    Head head{};
+    transport.receive(from, tag, std::as_writable_bytes(std::span(head)));
+    if (head[2] == 0) {
+      return;
+    }
+    buffer.resize(std::max<std::size_t>(buffer.size(), head[2]));
+    const auto piece = std::span(buffer).first(head[2]);
+    transport.receive(from, tag, piece);
+    if (!failure) {
+      try {
+        writing.write({head[0], head[1], piece});
+      } catch (...) {
+        failure = std::current_exception();
+      }
+    }
+  }
+}
+
+}  // namespace
+
+RowSeconds write_row_files(exec::Transport& transport, storage::Storage& storage,
+                           const RowFiles& files, std::span<const Extent> extents) {
+  const int rank = transport.rank();
+  Writing writing(storage, files);
+  exec::together(transport, [&] {
+    for (std::size_t file = 0; file < files.files; ++file) {
+      if (files.maker(file) == rank) {
+        writing.make(file);
+      }
+    }
+  });
+  std::exception_ptr failure;
+  if (files.writer != rank) {
+    send_pieces(transport, files.writer, extents);
+  } else {
+    std::vector<std::byte> buffer;
+    for (int member = files.first_member; member < rank; ++member) {
+      receive_pieces(transport, member, writing, buffer, failure);
+    }
+    try {
+      for (const Extent& extent : extents) {
+        writing.write(extent);
+      }
+      if (files.durable && !failure) {
+        writing.sync();
+      }
+    } catch (...) {
+      failure = failure ? failure : std::current_exception();
+    }
+  }
+  exec::agree(transport, failure);
+  return writing.seconds();
+}
+
+}  // namespace sluice::dialect::vampire
