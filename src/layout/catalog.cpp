@@ -25,9 +25,10 @@ std::array<std::uint64_t, CommitRow::words> CommitRow::pack() const {
 }
 
 CommitRow CommitRow::unpack(std::span<const std::uint64_t, words> row) {
-  const bool is_intact = row.back() == 0 || row.back() == checksum_of(row);
-  return {row[0], std::bit_cast<double>(row[1]),     row[2],
-          row[3], static_cast<std::int64_t>(row[4]), is_intact};
+  const auto modified_ns = static_cast<std::int64_t>(row[4]);
+  // A row that was never written is zero all over; every commit has a time of modification.
+  const bool is_intact = row.back() == 0 ? modified_ns != 0 : row.back() == checksum_of(row);
+  return {row[0], std::bit_cast<double>(row[1]), row[2], row[3], modified_ns, is_intact};
 }
 
 void Catalog::require_intact_log(const std::string& path, const std::string& remedy) const {
