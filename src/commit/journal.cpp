@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 
 #include "codec/checksum.hpp"
 
@@ -51,7 +52,9 @@ std::optional<std::vector<JournalRun>> parse_runs(std::span<const std::byte> pay
     std::memcpy(place.data(), payload.data(), sizeof place);
     payload = payload.subspan(sizeof place);
     const auto [offset, length] = place;
-    if (length > payload.size() / 2 || offset < last_end) {
+    const bool is_sound = length != 0 && length <= payload.size() / 2 && offset >= last_end &&
+                          offset <= std::numeric_limits<std::uint64_t>::max() - length;
+    if (!is_sound) {
       return std::nullopt;
     }
     const auto before = payload.first(length);
