@@ -249,6 +249,15 @@ TEST(Split, ASetGoesOnWithoutTheOption) {
   expect_steps(storage, 0, 8);
 }
 
+TEST(Keep, InNetcdf4) {
+  const auto storage = storage::make_memory();
+  Options options = options_of("shared", 2, 0);
+  options.format = "netcdf4";
+  write_set(ranks, storage, "out.h5", options, {.steps = 5, .slabs = true});
+  EXPECT_EQ(count_parts(*storage), 2u);
+  expect_steps(storage, 3, 5);
+}
+
 TEST(Split, WhatHasNoIndexIsRefused) {
   const auto storage = storage::make_memory();
   Options options = options_of("shared", 0, 2);
@@ -259,6 +268,14 @@ TEST(Split, WhatHasNoIndexIsRefused) {
                         open_file(transport, storage, "out.npy", Mode::write, options).close();
                       }),
       Code::unsupported, {"out.npy", "keep and split", "no index"});
+  Options grouped = options_of("shared", 2, 0);
+  grouped.form = "grouped";
+  expect_everywhere(
+      errors_on_ranks(2,
+                      [&](exec::Transport& transport) {
+                        open_file(transport, storage, "out.h5", Mode::write, grouped).close();
+                      }),
+      Code::unsupported, {"out.h5", "keep and split", "no index"});
   // Steps are not split off a file that is one.
   write_set(2, storage, "out.h5", options_of("shared", 0, 0), {.steps = 1, .slabs = true});
   expect_everywhere(errors_on_ranks(2,
