@@ -349,6 +349,9 @@ TEST(Namdbin, TheSameBytesByEveryStrategy) {
     expect_read(files, "a.coor");
   }
   LocalFiles files;
+  files.put_text("zeros", std::string(4, '\0'));
+  expect_error(files.caught(1, [&](exec::Transport& t) { files.open(t, "zeros", Mode::read); }),
+               Code::format, {"zeros", "no other format"});
   files.put_text("big", swapped.text);
   expect_read(files, "big");
   expect_error(files.caught(1,

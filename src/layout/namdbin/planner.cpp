@@ -14,6 +14,9 @@ std::string refusal(const Definition& definition) {
       shape[1] != 3) {
     return "holds one float64 array of shape {atoms, 3} without steps";
   }
+  if (shape[0] == 0) {
+    return "holds at least one atom";
+  }
   if (shape[0] > static_cast<std::uint64_t>(std::numeric_limits<std::int32_t>::max())) {
     return "counts atoms in 32 bits: at most 2147483647";
   }
