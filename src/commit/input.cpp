@@ -276,7 +276,8 @@ std::vector<Record> Input::records_of(std::uint32_t variable, std::uint64_t step
     std::vector<Record> records;
     const auto [first, last] = cached_records_.equal_range(hash);
     for (auto it = first; it != last; ++it) {
-      model::check_block(d.shape, it->second.box, path_ + ": checksum record of " + d.name);
+      model::check_block(shape_or_most(variable, step), it->second.box,
+                         path_ + ": checksum record of " + d.name);
       records.push_back(it->second);
     }
     if (!records.empty()) {
