@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "convert_records.hpp"
+#include "convert_spins.hpp"
 #include "convert_voxfe.hpp"
 #include "help.hpp"
 #include "progress.hpp"
@@ -32,6 +33,7 @@ struct ConvertVerb {
   bool records = false;
   std::uint64_t budget_mib = 256;
   bool json = false;
+  SpinWish spins;
 };
 
 bool is_text_name(const std::string& path) {
@@ -71,6 +73,34 @@ std::optional<commit::Converted> convert_voxfe(const Context& context, const Con
   return voxfe_to_file(context, kind, wish);
 }
 
+/// Does a file hold spins, so that --format text does not mean VOX-FE's? Collective.
+bool holds_spins(const Context& context, const ConvertVerb& verb) {
+  if (verb.format != "text" && !is_text_name(verb.to)) {
+    return true;  // no other format means two things
+  }
+  try {
+    return open_spins(context, verb.file) != nullptr;
+  } catch (const Error&) {
+    return false;  // VOX-FE's own reader says what is wrong
+  }
+}
+
+/// Spins of atoms; nothing where it is none of theirs. Collective.
+std::optional<commit::Converted> try_spins(const Context& context, const ConvertVerb& verb,
+                                           const Options& options) {
+  SpinWish wish = verb.spins;
+  wish.from = verb.file;
+  wish.to = verb.to;
+  wish.options = options;
+  wish.options.compress = verb.compress;
+  wish.format = spin_format(verb.format, verb.to);
+  const bool is_folder = is_vampire_folder(context, verb.file);
+  if (!is_folder && (wish.format.empty() || !holds_spins(context, verb))) {
+    return std::nullopt;
+  }
+  return convert_spins(context, wish);
+}
+
 /// Wave functions of MFDn: without sizes of files, for one side is a folder.
 int convert_records(const Context& context, const ConvertVerb& verb, bool is_to_folder) {
   Options options;
@@ -90,16 +120,36 @@ int convert_records(const Context& context, const ConvertVerb& verb, bool is_to_
   return fine;
 }
 
+int report_spins(const Context& context, const ConvertVerb& verb, const commit::Converted& done,
+                 double seconds) {
+  if (context.is_root() && verb.json) {
+    const Json json{
+        {"file", verb.to}, {"steps", done.steps}, {"bytes", done.bytes}, {"seconds", seconds}};
+    fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+  } else if (context.is_root()) {
+    const std::string rate = rate_text(done.bytes, seconds);
+    fmt::print("{}: {} of {} in {}{}\n", printable(verb.to), count_text(done.steps, "frame"),
+               bytes_text(done.bytes), seconds_text(seconds), rate.empty() ? "" : ", " + rate);
+  }
+  return fine;
+}
+
 int convert(const Context& context, const ConvertVerb& verb) {
   const bool is_to_folder = verb.format == "mfdn";
   if (is_to_folder || is_record_folder(context, verb.file)) {
     return convert_records(context, verb, is_to_folder);
   }
   const auto began = std::chrono::steady_clock::now();
+  const auto seconds_since = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  };
   Options options;
   options.strategy = "shared";  // who has read it writes it
   options.format = verb.format;
   options.budget_bytes = verb.budget_mib << 20;
+  if (const auto spins = try_spins(context, verb, options)) {
+    return report_spins(context, verb, *spins, seconds_since());
+  }
   commit::Converted done;
   {
     Progress progress("convert " + verb.file, context.is_root());
@@ -111,8 +161,7 @@ int convert(const Context& context, const ConvertVerb& verb) {
                      verb.is_compress_given ? std::optional(verb.compress) : std::nullopt, options,
                      [&](std::uint64_t bytes, std::uint64_t all) { progress.update(bytes, all); });
   }
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  const double seconds = seconds_since();
   if (!context.is_root()) {
     return fine;
   }
@@ -141,14 +190,17 @@ void add_convert(CLI::App& app, Run& run) {
   const auto verb = std::make_shared<ConvertVerb>();
   CLI::App* command =
       add_verb(app, "convert", "write a file anew: compressed, or in another format",
-               "Writes all variables, attributes, times and fill values of FILE into the new file\n"
+               "Writes all variables, attributes, times and fill values of FILE into a new file\n"
                "TO, every checksum checked on the way. Without --compress each variable stays as\n"
                "it is. FILE may be any that sluice reads, or a text of VOX-FE: a model becomes a\n"
                "grid of bytes, `material` (z, y, x), displacements `displacement` (node, 3),\n"
                "both with a description for ParaView, TO.xdmf. A TO that ends in .txt or .model\n"
                "is such a text, made of such a file. txt2hdf5 and hdf52txt are short for these.\n"
-               "A folder of MFDn's files mfdn_smwf001, ... (a Fortran record a state) becomes its\n"
-               "tree of vectors, and --format mfdn makes such a folder of it again.\n"
+               "A folder of MFDn's files mfdn_smwf001, ... (a Fortran record a state) becomes\n"
+               "its tree of vectors, and --format mfdn makes such a folder of it again.\n"
+               "A folder of VAMPIRE's (any output mode) becomes a file of spins, or text, xyz\n"
+               "and vtu by TO's ending (of several frames: TO with its number each); --format\n"
+               "vampire makes such a folder of spins, with the files it had, or by --mode.\n"
                "Memory: a step, shared out among the processes; of texts the budget.\n"
                "Exit code: 0 done, 1 FILE is damaged, 2 bad input, 3 changed outside Sluice.\n",
                R"help(
@@ -159,17 +211,21 @@ Examples:
   sluice convert bone.model bone.nc --compress deflate:9
   sluice convert bone.nc bone.model
   sluice convert run7/ states.h5                          mfdn_smwf001, ...
-  sluice convert states.h5 again/ --format mfdn)help");
+  sluice convert states.h5 again/ --format mfdn
+  sluice convert run8/ spins.h5                           atoms-coords.meta, ...
+  sluice convert run8/ spins.vtu --frames 0:10 --where 'sz < 0'
+  sluice convert spins.h5 again/ --format vampire --mode file-per-node --files 4)help");
   command->add_option("FILE", verb->file, "what to convert")->required();
   command->add_option("TO", verb->to, "the file to make; must not exist")->required();
   command->add_option("--compress", verb->compress,
-                      "none, deflate:1 to deflate:12, zstd:1 to zstd:19; with +noshuffle");
+                      "none, deflate:1 to :12, zstd:1 to :19; +noshuffle");
   command->add_option("--format", verb->format,
-                      "hdf5, netcdf4, npy, records, text, mfdn, or auto: by TO's ending");
+                      "hdf5 netcdf4 npy records text mfdn vampire xyz vtu; auto: by TO");
   command->add_option("--grid", verb->grid, "X,Y,Z of a VOX-FE model; else as large as needed");
   command->add_flag("--records", verb->records, "a VOX-FE model's voxels as records too");
   command->add_option("--budget-mib", verb->budget_mib, "staging memory of a process (256)");
   command->add_flag("--json", verb->json, "for programs");
+  add_spin_wish(*command, verb->spins);
   command->callback([&run, verb, command] {
     verb->is_compress_given = command->count("--compress") != 0;
     run = [verb](const Context& context) { return convert(context, *verb); };

@@ -27,6 +27,7 @@ const char* const examples = R"help(Examples:
   sluice merge spins.h5 whole.h5         one file of many parts
   sluice watch spins.h5                  steps as a run writes them
   sluice convert a.h5 a.nc               another format; --compress deflate:6
+  sluice render spins.h5 spins.png       a picture of atoms and their spins
   mpirun -n 8 sluice verify spins.h5     the same with 8 processes (diff too)
   sluice VERB --help                     a verb's options, with examples
 
@@ -81,6 +82,7 @@ int run_command(int argc, char** argv, const Context& context) {
   add_merge(app, run);
   add_watch(app, run);
   add_convert(app, run);
+  add_render(app, run);
   app.require_subcommand(0, 1);
   app.allow_extras();  // said below, in better words
   try {
@@ -94,7 +96,8 @@ int run_command(int argc, char** argv, const Context& context) {
   }
   if (!run) {
     const std::string verbs =
-        "the verbs are ls, dump, diff, verify, recover, collect, merge, convert and watch (see: "
+        "the verbs are ls, dump, diff, verify, recover, collect, merge, convert, render and watch "
+        "(see: "
         "sluice --help)";
     throw Error(Code::invalid_argument, app.remaining_size() == 0
                                             ? "no verb: " + verbs

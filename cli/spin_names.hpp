@@ -1,0 +1,23 @@
+// The names of a file of spins: those that the demo of VAMPIRE's kind writes too.
+#pragma once
+
+namespace sluice::cli::names {
+
+inline constexpr const char* coordinates = "coordinates";      ///< (atom, 3) f64, Angstrom
+inline constexpr const char* material = "material";            ///< (atom) i32
+inline constexpr const char* category = "category";            ///< (atom) i32
+inline constexpr const char* spins = "spins";                  ///< (step, atom, 3) f64
+inline constexpr const char* field = "field_t";                ///< (step, 3) f64, tesla
+inline constexpr const char* temperature = "temperature_k";    ///< (step, 1) f64, kelvin
+inline constexpr const char* magnetisation = "magnetisation";  ///< (step, 3) f64, a unit vector
+inline constexpr const char* nm_coordinates = "non_magnetic/coordinates";
+inline constexpr const char* nm_material = "non_magnetic/material";
+inline constexpr const char* nm_category = "non_magnetic/category";
+// attributes
+inline constexpr const char* moments = "moment_mub";            ///< Bohr magnetons, by material
+inline constexpr const char* elements = "element";              ///< chemical symbols, by material
+inline constexpr const char* material_names = "material_name";  ///< by material
+inline constexpr const char* rows = "vampire_rows_of_file";
+inline constexpr const char* text = "vampire_text";
+
+}  // namespace sluice::cli::names

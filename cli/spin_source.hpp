@@ -1,0 +1,53 @@
+// Atoms and their spins, whatever holds them: a folder of VAMPIRE's in any mode, or a file with
+// the variables `coordinates` (atom, 3), `material` (atom) and, for every step, `spins` (atom, 3).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dialect/vampire/snapshot.hpp"
+#include "dialect/vampire/write.hpp"
+#include "verb.hpp"
+
+namespace sluice::cli {
+
+namespace vampire = dialect::vampire;
+
+class SpinSource {
+ public:
+  virtual ~SpinSource() = default;
+
+  std::uint64_t atoms = 0;
+  std::uint32_t frames = 0;
+  std::vector<vampire::Material> materials;
+  std::uint64_t non_magnetic_atoms = 0;
+  /// How VAMPIRE had split it over files; empty where it never had.
+  std::vector<std::uint64_t> rows_of_file;
+  bool was_text = false;
+  std::vector<std::string> notes;
+
+  /// Atoms [first, first + count), each rank its own range. Collective.
+  virtual vampire::Coordinates coordinates(std::uint64_t first, std::uint64_t count) = 0;
+  virtual vampire::Coordinates non_magnetic(std::uint64_t first, std::uint64_t count) = 0;
+  /// Three an atom. Collective.
+  virtual std::vector<double> spins(std::uint32_t frame, std::uint64_t first,
+                                    std::uint64_t count) = 0;
+  /// Time, field, temperature; the direction of the magnetisation where it is known ("" else).
+  /// Collective.
+  virtual vampire::SpinsMeta meta(std::uint32_t frame) = 0;
+};
+
+/// Collective. nullptr where `path` holds no spins of atoms.
+std::unique_ptr<SpinSource> open_spins(const Context& context, const std::string& path);
+
+/// Collective. Is it a folder of VAMPIRE's?
+bool is_vampire_folder(const Context& context, const std::string& path);
+
+/// A handle on the storage of the command, which outlives it.
+inline std::shared_ptr<storage::Storage> borrowed(storage::Storage& storage) {
+  return {std::shared_ptr<void>(), &storage};
+}
+
+}  // namespace sluice::cli

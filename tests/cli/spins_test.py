@@ -1,0 +1,282 @@
+"""sluice convert and sluice render on spins: VAMPIRE's folders in every mode, real and made up.
+
+The oracles: what VAMPIRE's own converter made of the real run, VTK's reader, h5py, numpy, and a
+picture read back by matplotlib.
+"""
+
+import os
+import shutil
+import struct
+import subprocess
+import unittest
+
+import h5py
+import matplotlib.image
+import numpy
+
+from command import BAD_INPUT, FINE, new_path, path, said, sluice
+
+DATA = os.path.join(os.environ.get("SLUICE_DATA", os.path.join(
+    os.environ["SLUICE_SOURCE_DIR"], "..", "shared", "data")), "vampire")
+MODES = ("fpp-binary", "mpiio-binary", "fpnode2-text")
+EDGE = 6
+
+
+def new(ending=""):
+    return new_path().replace(".h5", ending)
+
+
+def made_folder():
+    """A cube of 216 atoms in two layers of materials: down below the middle, up above it."""
+    folder = new()
+    os.mkdir(folder)
+    places = numpy.array([[x, y, z] for x in range(EDGE) for y in range(EDGE)
+                          for z in range(EDGE)], float) * 3 - 5
+    material = (places[:, 0] > 2).astype("<i4")
+    count = struct.pack("<Q", len(places))
+    with open(os.path.join(folder, "atoms-coords.data"), "wb") as file:
+        file.write(count + material.tobytes() + (material * 0).tobytes() + places.tobytes())
+    with open(os.path.join(folder, "atoms-coords.meta"), "w") as file:
+        file.write(f"#\n#\n#\n# Date\n#\nFormat: binary\n#\nNumber of atoms: {len(places)}\n#\n"
+                   "Number of materials: 2\n0\t1.72\tAg \tCo\n1\t2.2\tFe\tIron\n#\n"
+                   "Number of coord files: 1\natoms-coords.data\n")
+    spins = numpy.zeros_like(places)
+    spins[:, 2] = numpy.where(places[:, 2] < 2, -1, 1)
+    for frame in range(3):
+        with open(os.path.join(folder, f"spins-{frame:08}.data"), "wb") as file:
+            file.write(count + spins.tobytes())
+        with open(os.path.join(folder, f"spins-{frame:08}.meta"), "w") as file:
+            file.write(f"#\n#\n#\n# Date\n#\nTime: {frame + 1}e-14\nField: 0\t0\t1.5\n"
+                       "Temperature: 300\nMagnetisation: 0\t0\t1\n#\nNumber of spin files: 1\n"
+                       f"spins-{frame:08}.data\n#\n")
+    return folder, places, material, spins
+
+
+class Spins(unittest.TestCase):
+    def run_well(self, *arguments, ranks=0):
+        result = sluice(*arguments, ranks=ranks)
+        self.assertEqual(result.returncode, FINE, result.stderr)
+        return result
+
+    def rows(self, folder, *options, ranks=0):
+        target = new(".txt")
+        self.run_well("convert", folder, target, "--frames", 0, *options, ranks=ranks)
+        return numpy.loadtxt(target, ndmin=2)
+
+
+class Real(Spins):
+    """Three output modes of one real run, and what VAMPIRE's vdc made of it."""
+
+    def setUp(self):
+        if not os.path.exists(DATA):
+            self.skipTest(f"no {DATA}: set SLUICE_DATA")
+
+    def folder(self, mode):
+        return os.path.join(DATA, mode)
+
+    def test_text_and_xyz_are_what_vdc_prints(self):
+        expected = numpy.loadtxt(os.path.join(DATA, "vdc-expected", "spins-00000000.txt"))
+        with open(os.path.join(DATA, "vdc-expected", "crystal.xyz")) as file:
+            crystal = file.read().split()
+        for mode, ranks in zip(MODES, (0, 3, 2)):
+            rows = self.rows(self.folder(mode), ranks=ranks)
+            self.assertEqual(rows.shape, expected.shape)
+            # The converter adds in another order: the last of six digits may differ by one.
+            self.assertLess(abs(rows[:, :3] - expected[:, :3]).max(), 1e-4)
+            self.assertTrue(numpy.array_equal(rows[:, 3:], expected[:, 3:]), mode)
+            target = new(".xyz")
+            self.run_well("convert", self.folder(mode), target, ranks=ranks)
+            with open(target) as file:
+                self.assertEqual(file.read().split(), crystal, mode)
+
+    def test_vtu_has_three_numbers_a_spin(self):
+        from vtkmodules.util.numpy_support import vtk_to_numpy
+        from vtkmodules.vtkIOXML import vtkXMLUnstructuredGridReader
+
+        target = new(".vtu")
+        self.run_well("convert", self.folder("fpp-binary"), target, "--frames", 0, ranks=2)
+        reader = vtkXMLUnstructuredGridReader()
+        reader.SetFileName(target)
+        reader.Update()
+        grid = reader.GetOutput()
+        self.assertEqual(grid.GetNumberOfCells(), 10648)
+        spins = vtk_to_numpy(grid.GetPointData().GetArray("spin"))
+        expected = numpy.loadtxt(os.path.join(DATA, "vdc-expected", "spins-00000000.txt"))
+        self.assertEqual(spins.shape, (10648, 3))
+        self.assertTrue(numpy.array_equal(spins, expected[:, 3:]))
+        moments = vtk_to_numpy(grid.GetPointData().GetArray("moment"))
+        self.assertTrue((moments == 1.72).all())
+
+    def test_through_hdf5_back_to_identical_data_files(self):
+        for mode, ranks in zip(MODES, (3, 0, 4)):
+            middle, back = new(".h5"), new()
+            self.run_well("convert", self.folder(mode), middle, ranks=ranks)
+            self.run_well("convert", middle, back, "--format", "vampire", ranks=5 - ranks)
+            for name in os.listdir(self.folder(mode)):
+                if name == "input":
+                    continue
+                with open(os.path.join(self.folder(mode), name), "rb") as file:
+                    original = file.read()
+                with open(os.path.join(back, name), "rb") as file:
+                    copied = file.read()
+                if name.endswith(".meta"):  # the date differs, and blanks behind a symbol
+                    original, copied = ([line.split() for line in text.decode().splitlines()
+                                         if not line.startswith("# Date")]
+                                        for text in (original, copied))
+                self.assertEqual(original, copied, f"{mode}/{name}")
+            self.assertEqual(len(os.listdir(back)), len(os.listdir(self.folder(mode))) - 1)
+            with h5py.File(middle) as file:
+                self.assertEqual(file["spins"].shape, (3, 10648, 3))
+                self.assertTrue(numpy.allclose(file["time"][:], [0.01, 0.02, 0.03]))
+            self.assertEqual(sluice("verify", middle).returncode, FINE)
+
+    def test_a_mode_becomes_another(self):
+        source = self.folder("fpp-binary")
+        for mode, files, ranks in (("mpi-io", 1, 3), ("file-per-node", 2, 4),
+                                   ("file-per-process", 3, 3), ("legacy", 2, 2)):
+            target, back = new(), new()
+            self.run_well("convert", source, target, "--format", "vampire", "--mode", mode,
+                          "--files", files, ranks=ranks)
+            found = [n for n in os.listdir(target) if n.startswith(
+                "atoms-coords") and not n.endswith(".meta")]
+            self.assertEqual(len(found), files, mode)
+            if mode == "legacy":
+                self.assertTrue(numpy.array_equal(self.rows(target), self.rows(source)))
+                continue
+            self.run_well("convert", target, back, "--format", "vampire", "--mode", "mpi-io")
+            for name in ("atoms-coords.data", "spins-00000002.data"):
+                with open(os.path.join(back, name), "rb") as one, open(
+                        os.path.join(self.folder("mpiio-binary"), name), "rb") as other:
+                    self.assertEqual(one.read(), other.read(), mode)
+
+
+class Made(Spins):
+    def test_regions_and_conditions(self):
+        folder, places, material, spins = made_folder()
+        middle, size = places.mean(axis=0), numpy.ptp(places, axis=0)
+        fraction = (places - places.min(axis=0)) / size
+        box = ((fraction >= [0.4, 0, 0.5]) & (fraction <= [1, 0.61, 1])).all(axis=1)
+        sphere = (((places - middle) / (size * 0.7 / 2)) ** 2).sum(axis=1) <= 1
+        cylinder = ((((places - middle) / (size * 0.9 / 2)) ** 2)[:, :2].sum(axis=1) <= 1) & (
+            fraction[:, 2] <= 0.41)
+        down = spins[:, 2] < 0
+        chosen = {
+            ("--box", "0.4,1,0,0.61,0.5,1"): box,
+            ("--void-box", "0.4,1,0,0.61,0.5,1"): ~box,
+            ("--sphere", "0.7,0.7,0.7"): sphere,
+            ("--cylinder", "0.9,0.9,0,0.41"): cylinder,
+            ("--sphere", "0.7,0.7,0.7", "--cylinder", "0.9,0.9,0,0.41"): sphere | cylinder,
+            ("--sphere", "0.7,0.7,0.7", "--cylinder", "0.9,0.9,0,0.41", "--intersect"):
+                sphere & cylinder,
+            ("--where", "sz < 0 and material == 1"): down & (material == 1),
+            ("--where", "not (sz < 0) or x*2 - 1 >= -2.5 && moment != 2.2"):
+                ~down | ((places[:, 0] * 2 - 1 >= -2.5) & (material == 0)),
+            ("--without", "0"): material == 1,
+            ("--every", "7"): numpy.arange(len(places)) % 7 == 0,
+            ("--box", "0,0.5,0,1,0,1", "--where", "sz > 0", "--every", "2"):
+                (fraction[:, 0] <= 0.5) & ~down & (numpy.arange(len(places)) % 2 == 0),
+        }
+        for ranks, (options, mask) in zip([0, 3, 2] * 4, chosen.items()):
+            rows = self.rows(folder, *options, ranks=ranks)
+            self.assertEqual(len(rows), mask.sum(), options)
+            moved = places[mask] - (places[mask].max(axis=0) + places[mask].min(axis=0)) / 2
+            self.assertTrue(numpy.allclose(rows[:, :3], moved), options)
+            self.assertTrue(numpy.array_equal(rows[:, 3:], spins[mask]), options)
+
+    def test_names_of_vdc(self):
+        folder, places, material, spins = made_folder()
+        words = new(".in")
+        with open(words, "w") as file:
+            file.write("# what vdc reads\nslice-sphere = 0.7,0.7,0.7\nslice = 0,1,0,1,0,0.21\n"
+                       "remove-materials = 2\nafm = 1\ncolourmap = bwr // a map\n"
+                       "frame-start = 1\nframe-final = 2\nvector-z = {0,0,1}\n3d\n")
+        target = new(".txt")
+        self.run_well("convert", folder, target, "--vdc-input", words)
+        rows = numpy.loadtxt(target)
+        middle, size = places.mean(axis=0), numpy.ptp(places, axis=0)
+        mask = ((((places - middle) / (size * 0.7 / 2)) ** 2).sum(axis=1) <= 1) | (
+            places[:, 2] <= places[:, 2].min() + 0.21 * size[2])
+        mask &= material == 0
+        self.assertTrue(numpy.array_equal(rows[:, 3:], -spins[mask] + 0.0))
+        with open(words, "a") as file:
+            file.write("slices = 0,1,0,1,0,1\n")
+        result = sluice("convert", folder, new(".txt"), "--vdc-input", words)
+        self.assertEqual(result.returncode, BAD_INPUT)
+        self.assertIn(":11: slices", result.stderr)
+
+    def test_frames_of_a_film(self):
+        folder = made_folder()[0]
+        target = new(".txt")
+        self.run_well("convert", folder, target, "--frames", "1:")
+        names = [target.replace(".txt", f"-{frame:08}.txt") for frame in (1, 2)]
+        self.assertTrue(all(os.path.exists(name) for name in names))
+        self.assertFalse(os.path.exists(target))
+
+    def test_wrong_words_are_one_line(self):
+        folder = made_folder()[0]
+        for options in (("--where", "sz <"), ("--where", "spin > 0"), ("--where", "(sz < 0"),
+                        ("--box", "0,1"), ("--sphere", "a,b,c"), ("--frames", "7"),
+                        ("--mode", "files", "--format", "vampire"), ("--frames", "x"),
+                        ("--mode", "mpi-io", "--files", "2", "--format", "vampire"),
+                        ("--mode", "legacy", "--files", "3", "--format", "vampire"),
+                        ("--every", "2", "--format", "vampire")):
+            for ranks in (0, 2):
+                result = sluice("convert", folder, new("" if "vampire" in options else ".txt"),
+                                *options, ranks=ranks)
+                self.assertEqual(result.returncode, BAD_INPUT, options)
+                self.assertEqual(len(said(result)), 1, result.stderr)
+        result = sluice("convert", "grid.h5", new(".xyz"))
+        self.assertEqual(result.returncode, BAD_INPUT)
+
+    def test_a_picture_shows_the_domains_and_a_legend(self):
+        folder = made_folder()[0]
+        pictures = []
+        for ranks in (0, 3):
+            target = new(".png")
+            self.run_well("render", folder, target, "--colours", "bwr", "--camera", "0,-1,0",
+                          "--size", 600, 400, ranks=ranks)
+            pictures.append(matplotlib.image.imread(target)[:, :, :3])
+        self.assertEqual(pictures[0].shape, (400, 600, 3))
+        self.assertTrue(numpy.array_equal(*pictures), "the ranks drew another picture")
+        picture = pictures[0]
+        red = (picture[:, :, 0] > 0.3) & (picture[:, :, 2] < 0.25)
+        blue = (picture[:, :, 2] > 0.3) & (picture[:, :, 0] < 0.25)
+        sample, legend = slice(0, 600 - 120), slice(600 - 120, 600)
+        rows_of = [numpy.nonzero(mask[:, sample].any(axis=1))[0] for mask in (red, blue)]
+        self.assertLessEqual(rows_of[0].max(), rows_of[1].min(), "up is above down")
+        self.assertTrue(red[:, legend].any() and blue[:, legend].any(), "no legend")
+        # Not clipped: paper on all sides of the sample.
+        self.assertTrue((picture[:8, sample] == 1).all() and (picture[-8:, sample] == 1).all())
+        self.assertTrue((picture[:, :8] == 1).all())
+
+    def test_a_film_of_pictures(self):
+        folder = made_folder()[0]
+        target = new(".png")
+        self.run_well("render", folder, target, "--frames", "0:3", "--size", 300, 200)
+        for frame in range(3):
+            image = matplotlib.image.imread(target.replace(".png", f"-{frame:08}.png"))
+            self.assertEqual(image.shape[:2], (200, 300))
+        result = sluice("render", folder, target.replace(".png", ".gif"))
+        self.assertEqual(result.returncode, BAD_INPUT)
+
+    def test_a_scene_for_povray(self):
+        folder, places, _, _ = made_folder()
+        target = new(".pov")
+        self.run_well("render", folder, target, "--povray", "--frames", "0:2", ranks=2)
+        with open(target.replace(".pov", "-00000001.inc")) as file:
+            atoms = file.read().splitlines()
+        self.assertEqual(len(atoms), len(places))
+        found = numpy.array([line[5:-1].split(",")[:3] for line in atoms], float)
+        self.assertTrue(numpy.array_equal(found, places))
+        if shutil.which("povray") is None:
+            self.skipTest("the scene is written, but there is no povray to render it")
+        picture = target.replace(".pov", ".png")
+        subprocess.run(["povray", f"+I{os.path.basename(target)}", f"+O{os.path.basename(picture)}",
+                        "+W200", "+H150", "-D", "+A"], cwd=os.path.dirname(path(target)),
+                       check=True, timeout=100, capture_output=True)
+        image = matplotlib.image.imread(picture)[:, :, :3]
+        self.assertGreater((image < 0.9).any(axis=2).mean(), 0.1)
+
+
+if __name__ == "__main__":
+    unittest.main()
