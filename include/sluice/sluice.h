@@ -160,6 +160,23 @@ SLUICE_API const char* sluice_last_error(const sluice_file* file);
 SLUICE_API int sluice_last_error_code(const sluice_file* file);
 SLUICE_API int sluice_last_error_rank(const sluice_file* file);
 
+/* -- input files --------------------------------------------------------------------------------
+ *
+ * A text or other small file that every rank needs: one rank opens and reads it, all get it.
+ * Collective over comm, every rank with the same path.
+ * text:  on success all bytes and a NUL behind them, for sluice_free_text(); on failure NULL, and
+ *        the message is sluice_last_error(NULL).
+ * bytes: their number without that NUL (the file may hold others); may be NULL. */
+
+#ifndef SLUICE_NO_MPI_H
+SLUICE_API int sluice_read_text(MPI_Comm comm, const char* path, char** text, int64_t* bytes);
+#endif
+/* The same for the integer handle of Fortran. */
+SLUICE_API int sluice_read_text_f(int comm, const char* path, char** text, int64_t* bytes);
+/* For this process alone, without MPI. */
+SLUICE_API int sluice_read_text_serial(const char* path, char** text, int64_t* bytes);
+SLUICE_API void sluice_free_text(char* text);
+
 /* -- opening and closing ------------------------------------------------------------------------
  *
  * mode:    "r" reads; "w" writes under a temporary name and replaces an old file at the first

@@ -168,5 +168,23 @@ def fortran_handle(comm: Any) -> int:
     return int(comm.py2f())
 
 
+def read_on_root(path: Any, comm: Any = None) -> bytes:
+    """All bytes of a file that every rank needs, such as an input file: one rank opens and reads
+    it, however many there are. Collective over `comm` (an mpi4py communicator, or None: this
+    process alone). Raises Error NOT_FOUND, PERMISSION, ... on every rank alike.
+    """
+    text = ffi.new("char **")
+    size = ffi.new("int64_t *")
+    name = os.fsencode(path)
+    if comm is None:
+        check(lib.sluice_read_text_serial(name, text, size))
+    else:
+        check(lib.sluice_read_text_f(fortran_handle(comm), name, text, size))
+    try:
+        return bytes(ffi.buffer(text[0], size[0]))
+    finally:
+        lib.sluice_free_text(text[0])
+
+
 def _one_line(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip()

@@ -24,7 +24,7 @@ struct LocalOptions {
   std::size_t trace_max = std::size_t{1} << 20;  ///< at most so many of them
 };
 
-/// Runs `body` on `ranks` (1 .. 4096) virtual ranks, each on a thread of its own, and returns when
+/// Runs `body` on `ranks` (1 .. 8192) virtual ranks, each on a thread of its own, and returns when
 /// all have returned. Each gets a transport of all ranks, valid during its call.
 /// An exception that leaves a body ends that rank; ranks that wait for it get Error timeout, which
 /// names it. Afterwards the first exception by rank is rethrown, one that is not a timeout first.

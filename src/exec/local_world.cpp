@@ -7,7 +7,7 @@ namespace sluice::exec {
 
 namespace {
 
-constexpr int max_ranks = 4096;
+constexpr int max_ranks = 8192;
 constexpr std::int64_t idle_polls_per_rank =
     1000;  // without progress, before polling counts as idle
 

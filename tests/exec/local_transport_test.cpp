@@ -379,7 +379,7 @@ TEST(Divergent, a_bad_argument_is_told_to_all) {
 TEST(Divergent, refuses_impossible_runs) {
   const auto nothing = [](Transport&) {};
   EXPECT_THROW(run_local(0, 1, nothing), Error);
-  EXPECT_THROW(run_local(5000, 1, nothing), Error);
+  EXPECT_THROW(run_local(8193, 1, nothing), Error);
 }
 
 // -- memory

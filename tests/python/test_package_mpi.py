@@ -137,3 +137,17 @@ def test_parts_of_the_communicator_and_serial_files_beside(folder):
 def test_the_library_is_of_the_same_mpi():
     assert sluice.mpi_library().split()[0] == MPI.Get_library_version().split()[0]
     assert os.environ.get("SLUICE_LIBRARY")
+
+
+def test_an_input_file_is_read_for_all(folder):
+    path = folder / "input"
+    content = b"sim:time-step = 1\n\x00 and more\n"
+    if RANK == 0:
+        path.write_bytes(content)
+    COMM.Barrier()
+    assert sluice.read_on_root(path, COMM) == content
+    assert sluice.read_on_root(str(path)) == content
+    with pytest.raises(sluice.Error) as caught:
+        sluice.read_on_root(folder / "nothing", COMM)
+    assert caught.value.code == Code.NOT_FOUND
+    assert "nothing" in str(caught.value)
