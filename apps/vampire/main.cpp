@@ -11,6 +11,7 @@
 #include "measure.hpp"
 #include "options.hpp"
 #include "output.hpp"
+#include "sluice/text.hpp"
 #include "start.hpp"
 
 namespace vampire {
@@ -49,15 +50,20 @@ class Run {
 
   void simulate() {
     const double began_s = MPI_Wtime();
-    Output output(comm_, sample_, options_);
-    report(0, output);
-    for (std::uint32_t step = 1; step <= options_.steps; ++step) {
+    const auto output = open_output(comm_, sample_, options_);
+    for (std::uint32_t step = 1; step <= options_.equilibration; ++step) {
       integrator_.step(step);
-      if (step % options_.every == 0) {
-        report(step, output);
+    }
+    if (options_.writes_start) {
+      report(0, *output);
+    }
+    for (std::uint32_t step = 1; step <= options_.steps; ++step) {
+      integrator_.step(options_.equilibration + step);
+      if (options_.only_last ? step == options_.steps : step % options_.every == 0) {
+        report(step, *output);
       }
     }
-    const OutputCost cost = output.close();
+    const OutputCost cost = output->close();
     const double run_s = reduce(comm_, MPI_Wtime() - began_s, MPI_MAX);
     if (talks_) {
       const double megabytes = static_cast<double>(cost.bytes) / 1e6;
@@ -89,7 +95,7 @@ class Run {
                   now.magnetisation.x, now.magnetisation.y, now.magnetisation.z, now.energy_mev);
       std::fflush(stdout);
     }
-    output.write(time_ps, integrator_.spins());
+    output.write(time_ps, integrator_.spins(), now.magnetisation);
   }
 
   MPI_Comm comm_;
@@ -100,12 +106,18 @@ class Run {
 };
 
 void run(MPI_Comm comm, int argc, char** argv) {
-  const Parsed parsed = parse(argc, argv);
+  const Parsed parsed = parse(
+      argc, argv, [comm](const std::string& path) { return sluice::read_on_root(comm, path); });
   if (!parsed.help.empty()) {
     if (rank_of(comm) == 0) {
       std::printf("%s", parsed.help.c_str());
     }
     return;
+  }
+  for (const std::string& note : parsed.notes) {
+    if (rank_of(comm) == 0) {
+      std::printf("note: %s\n", note.c_str());
+    }
   }
   Run it(comm, parsed.options);
   it.introduce();

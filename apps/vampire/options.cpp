@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "comm.hpp"
+#include "input_file.hpp"
 
 namespace vampire {
 namespace {
@@ -115,12 +116,22 @@ void add_physics(CLI::App& app, Physics& p, std::vector<double>& axis, std::vect
   group.add("--seed", "N", p.seed, "seed of the random numbers");
 }
 
-void add_run(CLI::App& app, Options& o) {
+void add_run(CLI::App& app, Options& o, std::string& input) {
   Group group(app, "The run");
+  group.bare("--input", "FILE", input, "VAMPIRE's input file; options here go before it");
   group.add("--steps", "N", o.steps, "time steps");
   group.add("--every", "N", o.every, "steps between two outputs")
       ->check(CLI::Range(1U, 4294967295U).description(""));
-  group.add("--output", "FILE", o.output, "HDF5 file of coordinates and spins");
+  group.add("--output", "FILE", o.output,
+            "HDF5 file of coordinates and spins; with --mode a folder");
+  group
+      .bare("--mode", "NAME", o.mode,
+            "VAMPIRE's own files: file-per-process, mpi-io, file-per-node (--writers) or legacy")
+      ->check(
+          CLI::IsMember({"file-per-process", "mpi-io", "file-per-node", "legacy"}).description(""));
+  app.add_flag("--text", o.text, "VAMPIRE's files as text")->group("The run");
+  group.add("--every-atom", "K", o.atoms_every, "with --mode: one atom of K, by its number")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 62).description(""));
   group.add("--strategy", "NAME", o.strategy,
             "who writes: serial, shared, collective, file-per-process, file-per-node or auto");
   group
@@ -156,6 +167,28 @@ void check(Options& o, const std::vector<double>& axis, const std::vector<double
   p.axis = normalised({axis[0], axis[1], axis[2]});
   require(finite(p.axis.x) && finite(p.axis.y) && finite(p.axis.z), "--axis must not be zero");
   periodic_axes(o.periodic);
+  const std::array<double, 3> zeros{0, 0, 0};
+  const std::array<double, 3> ones{1, 1, 1};
+  require(!o.mode.empty() || (o.atoms_every == 1 && o.output_low == zeros && o.output_high == ones),
+          "a part of the atoms is written in VAMPIRE's own formats only: give --mode");
+  for (std::size_t a = 0; a < 3; ++a) {
+    require(o.output_low[a] <= o.output_high[a], "the part of the box to be written is empty");
+  }
+}
+
+/// What `--input` names, before anything else is parsed; "" where it is not there.
+std::string input_of(int argc, char** argv) {
+  const std::string option = "--input";
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == option && i + 1 < argc) {
+      return argv[i + 1];
+    }
+    if (word.starts_with(option + "=")) {
+      return word.substr(option.size() + 1);
+    }
+  }
+  return "";
 }
 
 }  // namespace
@@ -174,19 +207,25 @@ std::array<bool, 3> periodic_axes(const std::string& text) {
   return axes;
 }
 
-Parsed parse(int argc, char** argv) {
+Parsed parse(int argc, char** argv, const ReadText& read) {
   Parsed parsed;
   Options& options = parsed.options;
   options.physics.exchange_mev = 30;
-  std::vector<double> axis{0, 0, 1};
-  std::vector<double> field{0, 0, 0};
+  std::string input = input_of(argc, argv);
+  if (!input.empty()) {
+    options.output = ".";
+    parsed.notes = apply_input(input, read, options);
+  }
+  const Physics& physics = options.physics;
+  std::vector<double> axis{physics.axis.x, physics.axis.y, physics.axis.z};
+  std::vector<double> field{physics.field_t.x, physics.field_t.y, physics.field_t.z};
   CLI::App app(about, "vampire");
   app.footer(examples);
   app.formatter(std::make_shared<Formatter>());
   app.get_formatter()->column_width(28);
   add_sample(app, options);
   add_physics(app, options.physics, axis, field);
-  add_run(app, options);
+  add_run(app, options, input);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
@@ -194,6 +233,9 @@ Parsed parse(int argc, char** argv) {
     return parsed;
   } catch (const CLI::ParseError& error) {
     throw Error(Code::invalid_argument, std::string(error.what()) + " (see vampire --help)");
+  }
+  if (!input.empty() && (options.output.ends_with(".h5") || options.output.ends_with(".nc"))) {
+    options.mode.clear();  // the same run through Sluice
   }
   check(options, axis, field);
   return parsed;

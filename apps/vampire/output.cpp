@@ -1,10 +1,18 @@
 #include "output.hpp"
 
 #include "comm.hpp"
+#include "snapshots.hpp"
 
 namespace vampire {
 
-Output::Output(MPI_Comm comm, const Sample& sample, const Options& options)
+std::unique_ptr<Output> open_output(MPI_Comm comm, const Sample& sample, const Options& options) {
+  if (options.mode.empty()) {
+    return std::make_unique<FileOutput>(comm, sample, options);
+  }
+  return std::make_unique<SnapshotOutput>(comm, sample, options);
+}
+
+FileOutput::FileOutput(MPI_Comm comm, const Sample& sample, const Options& options)
     : comm_(comm),
       began_s_(MPI_Wtime()),
       id_(sample.atoms.id),
@@ -33,7 +41,7 @@ Output::Output(MPI_Comm comm, const Sample& sample, const Options& options)
 }
 
 /// Everything needed to run this again.
-void Output::describe(const Sample& sample, const Options& options) {
+void FileOutput::describe(const Sample& sample, const Options& options) {
   const Physics& physics = options.physics;
   const auto list = [](const Vec3& v) { return std::vector<double>{v.x, v.y, v.z}; };
   const auto set = [this](const char* name, const sluice::Value& value) {
@@ -58,7 +66,8 @@ void Output::describe(const Sample& sample, const Options& options) {
 }
 
 template <class Target, class T>
-void Output::put(Target& target, sluice::Variable variable, const T* data, std::uint64_t columns) {
+void FileOutput::put(Target& target, sluice::Variable variable, const T* data,
+                     std::uint64_t columns) {
   if (!contiguous_) {
     target.put_rows(variable, id_.data(), id_.size(), data);
     return;
@@ -71,7 +80,7 @@ void Output::put(Target& target, sluice::Variable variable, const T* data, std::
   target.put(variable, data, mine);
 }
 
-void Output::write(double time_ps, const Vec3* spins) {
+void FileOutput::write(double time_ps, const Vec3* spins, const Vec3&) {
   const double began_s = MPI_Wtime();
   sluice::Step step = file_.begin_step({.time = time_ps});
   put(step, spins_, &spins->x, 3);
@@ -81,7 +90,7 @@ void Output::write(double time_ps, const Vec3* spins) {
   cost_.seconds += MPI_Wtime() - began_s;
 }
 
-OutputCost Output::close() {
+OutputCost FileOutput::close() {
   const double began_s = MPI_Wtime();
   file_.close();
   cost_.seconds = reduce(comm_, cost_.seconds + (MPI_Wtime() - began_s), MPI_MAX);

@@ -1,4 +1,4 @@
-// What a run leaves behind: one HDF5 file, written by all ranks through Sluice.
+// What a run leaves behind: by default one HDF5 file, written by all ranks through Sluice.
 //
 //   /coordinates (N, 3) f64 Angstrom, /material (N) i32: once;  /spins (steps, N, 3) f64: every
 //   step.
@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <mpi.h>
 #include <vector>
 
@@ -24,13 +25,23 @@ struct OutputCost {
 
 class Output {
  public:
-  /// Opens the file and writes what does not change. Collective.
-  Output(MPI_Comm comm, const Sample& sample, const Options& options);
-
+  virtual ~Output() = default;
   /// Stores the spins of this rank's atoms, in the order of sample.atoms. Collective.
-  void write(double time_ps, const Vec3* spins);
+  virtual void write(double time_ps, const Vec3* spins, const Vec3& magnetisation) = 0;
   /// Collective.
-  OutputCost close();
+  virtual OutputCost close() = 0;
+};
+
+/// As the options say. Collective.
+std::unique_ptr<Output> open_output(MPI_Comm comm, const Sample& sample, const Options& options);
+
+class FileOutput : public Output {
+ public:
+  /// Opens the file and writes what does not change. Collective.
+  FileOutput(MPI_Comm comm, const Sample& sample, const Options& options);
+
+  void write(double time_ps, const Vec3* spins, const Vec3& magnetisation) override;
+  OutputCost close() override;
 
  private:
   void describe(const Sample& sample, const Options& options);

@@ -68,12 +68,12 @@ TEST_F(OutputTest, EveryStepIsStoredBitForBit) {
       const Sample sample = make_sample(MPI_COMM_WORLD, options_);
       Integrator integrator(MPI_COMM_WORLD, sample, options_.physics);
       std::vector<std::vector<Vec3>> kept;
-      Output output(MPI_COMM_WORLD, sample, options_);
+      FileOutput output(MPI_COMM_WORLD, sample, options_);
       for (std::uint32_t step = 0; step <= 3; ++step) {
         if (step > 0) {
           integrator.step(step);
         }
-        output.write(0.25 * step, integrator.spins());
+        output.write(0.25 * step, integrator.spins(), {});
         kept.emplace_back(integrator.spins(), integrator.spins() + sample.atoms.size());
       }
       const OutputCost cost = output.close();
@@ -102,8 +102,8 @@ TEST_F(OutputTest, TheFirstStepIsTheSnapshotsOwnBytes) {
     options_.start_from = data_folder() + "/" + mode;
     const Sample sample = make_sample(MPI_COMM_WORLD, options_);
     Integrator integrator(MPI_COMM_WORLD, sample, options_.physics);
-    Output output(MPI_COMM_WORLD, sample, options_);
-    output.write(0, integrator.spins());
+    FileOutput output(MPI_COMM_WORLD, sample, options_);
+    output.write(0, integrator.spins(), {});
     output.close();
 
     sluice::File file(MPI_COMM_WORLD, options_.output, sluice::Mode::read);
