@@ -64,12 +64,8 @@ module sluice
     procedure, public :: close => close_file
     procedure, public :: is_open
     generic, public :: define => define_32, define_64
-    procedure, public :: set_attribute
-    procedure, public :: set_text
-    procedure, public :: begin_step
-    procedure, public :: end_step
-    procedure, public :: abandon_step
-    procedure, public :: resize
+    procedure, public :: set_attribute, set_text
+    procedure, public :: begin_step, end_step, abandon_step, resize
     generic, public :: put => put_32, put_64
     generic, public :: put_rows => put_rows_32, put_rows_64
     procedure, public :: flush => flush_file
@@ -88,10 +84,7 @@ module sluice
     procedure, public :: shape => shape_of
     procedure, public :: has_attribute
     procedure, public :: attributes => attribute_count
-    procedure, public :: attribute_name
-    procedure, public :: attribute_size
-    procedure, public :: get_attribute
-    procedure, public :: get_text
+    procedure, public :: attribute_name, attribute_size, get_attribute, get_text
   end type sluice_file
 
   ! -- writing: sluice_write.f90 --
@@ -242,10 +235,9 @@ module sluice
   interface
     !> A part of one step (without: the newest) into `data`, whose shape is the part's, converted to
     !> its type. Each rank its own part, none (a size of 0) too. Collective. deferred: it is only
-    !> noted, locally, for perform_gets; `data` (without gaps, no copy that the compiler makes) holds
+    !> noted, locally, for perform_gets; `data` (no gaps, no copy that the compiler makes) holds
     !> nothing before, and must stay where it is until then.
-    module subroutine get_64(self, name, data, start, step, allow_overflow, deferred, stat, &
-        errmsg)
+    module subroutine get_64(self, name, data, start, step, allow_overflow, deferred, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       character(len=*), intent(in) :: name
       type(*), dimension(..), intent(inout) :: data
@@ -255,8 +247,7 @@ module sluice
       integer, intent(out), optional :: stat
       class(*), intent(inout), optional :: errmsg
     end subroutine
-    module subroutine get_32(self, name, data, start, step, allow_overflow, deferred, stat, &
-        errmsg)
+    module subroutine get_32(self, name, data, start, step, allow_overflow, deferred, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       character(len=*), intent(in) :: name
       type(*), dimension(..), intent(inout) :: data
@@ -266,7 +257,7 @@ module sluice
       integer, intent(out), optional :: stat
       class(*), intent(inout), optional :: errmsg
     end subroutine
-    !> Reads all that was deferred, on every rank the same variables and steps in the same order. The
+    !> Reads all that was deferred, every rank the same variables and steps in the same order. The
     !> ranks wait for each other as often as in one get. Collective.
     module subroutine perform_gets(self, stat, errmsg)
       class(sluice_file), intent(inout) :: self
