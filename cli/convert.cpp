@@ -220,7 +220,7 @@ Examples:
   command->add_option("--compress", verb->compress,
                       "none, deflate:1 to :12, zstd:1 to :19; +noshuffle");
   command->add_option("--format", verb->format,
-                      "hdf5 netcdf4 npy records text mfdn vampire xyz vtu; auto: by TO");
+                      "hdf5 netcdf4 npy records text mfdn vampire xyz vtu auto");
   command->add_option("--grid", verb->grid, "X,Y,Z of a VOX-FE model; else as large as needed");
   command->add_flag("--records", verb->records, "a VOX-FE model's voxels as records too");
   command->add_option("--budget-mib", verb->budget_mib, "staging memory of a process (256)");

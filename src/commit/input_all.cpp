@@ -25,6 +25,12 @@ constexpr std::size_t batch = 64;
 constexpr std::size_t numbers_of_one = 4 + 2 * model::max_rank;
 constexpr std::int64_t nothing = std::numeric_limits<std::int64_t>::min();
 
+[[noreturn]] void refuse_divergent(const std::string& path) {
+  throw Error(Code::divergent, path +
+                                   ": get: the ranks ask for different variables or steps, or have "
+                                   "deferred different ones");
+}
+
 /// Beside their complements, so that a maximum shows whether all ranks say the same.
 void put_both(std::span<std::int64_t> numbers, std::int64_t value) {
   numbers[0] = value;
@@ -103,8 +109,7 @@ void Input::agree_on_count(std::size_t requests, const std::exception_ptr& failu
   put_both(std::span(numbers).first(2), -1 - static_cast<std::int64_t>(requests));
   exec::agree(transport_, failure, numbers);
   if (!all_said_the_same(numbers)) {
-    throw Error(Code::divergent,
-                path_ + ": perform_gets: the ranks have deferred different numbers of gets");
+    refuse_divergent(path_);
   }
 }
 
@@ -125,7 +130,7 @@ std::vector<std::optional<Box>> Input::common_regions(std::span<const GetRequest
   std::vector<std::optional<Box>> regions;
   for (std::size_t i = 0; i < requests.size(); ++i) {
     if (!all_said_the_same(numbers(i)) || !all_said_the_same(numbers(i).subspan(2))) {
-      throw Error(Code::divergent, path_ + ": get: the ranks ask for different variables or steps");
+      refuse_divergent(path_);
     }
     regions.push_back(hull_of(numbers(i).subspan(4), requests[i].box.start.rank()));
   }

@@ -153,10 +153,26 @@ void RecordFeed::add_uncovered(const std::string& what) {
   }
 }
 
+bool RecordFeed::is_written(std::uint32_t variable) {
+  const StoredVariable& stored = catalog_.variables()[variable];
+  if (!stored.placeable || !stored.filters.empty()) {
+    return true;  // only the places of plain tiles tell
+  }
+  const std::uint64_t steps = stored.definition.stepped ? catalog_.steps() : 1;
+  for (std::uint64_t step = 0; step < steps; ++step) {
+    const model::Box all = model::whole(stored.definition.shape);
+    if (catalog_.locate(variable, step, all).hull().length != 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 void RecordFeed::list_uncovered() {
   for (std::uint32_t v = 0; v < has_records_.size(); ++v) {
     const Definition& definition = catalog_.variables()[v].definition;
-    if (!has_records_[v] && definition.shape.volume() != 0) {
+    const bool is_there = definition.partial || is_written(v);
+    if (!has_records_[v] && definition.shape.volume() != 0 && is_there) {
       add_uncovered(definition.name);
     }
   }

@@ -64,6 +64,8 @@ class RecordFeed {
   bool load(std::size_t commit, Records& records);
   void survey();
   void check_times();
+  /// Does the file hold data of it? What was only defined so far holds none.
+  bool is_written(std::uint32_t variable);
   void list_uncovered();
   void add_uncovered(const std::string& what);
   bool is_current(std::uint32_t variable, std::size_t commit) const;

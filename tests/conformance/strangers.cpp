@@ -66,8 +66,9 @@ void add_dataset(hid_t file, const char* name, const std::vector<hsize_t>& dims,
 }
 
 void expect_opening_fails(World& world, const std::string& path, Code code,
-                          const std::vector<std::string>& parts) {
-  for (const Mode mode : {Mode::read, Mode::append}) {
+                          const std::vector<std::string>& parts,
+                          const std::vector<Mode>& modes = {Mode::read, Mode::append}) {
+  for (const Mode mode : modes) {
     expect_same_error(world.run_catching([&](Rank& rank) { rank.open(path, mode); }), code, parts);
   }
 }
@@ -91,7 +92,11 @@ SLUICE_BEHAVIOUR(strangers, a_file_cut_short_is_refused) {
     const std::vector<std::byte> cut(whole.begin(),
                                      whole.begin() + static_cast<std::ptrdiff_t>(left));
     world.put_bytes(path, cut);
-    expect_opening_fails(world, path, Code::truncated, {path, "truncated"});
+    // An npy file that lacks values of its last steps is mended by what appends to it.
+    const bool is_mended = world.cell().layout == "npy";
+    const std::vector<Mode> modes =
+        is_mended ? std::vector{Mode::read} : std::vector{Mode::read, Mode::append};
+    expect_opening_fails(world, path, Code::truncated, {path, "truncated"}, modes);
     EXPECT_TRUE(world.bytes_of(path) == cut);
   }
 }

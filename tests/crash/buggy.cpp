@@ -37,7 +37,7 @@ const std::vector<Planted>& planted_bugs() {
       {Bug::below_frontier, "raw data over committed bytes"},
       {Bug::recovery_no_sync, "recovery does not sync", true},
       {Bug::recovery_no_guard, "recovery without a guard", true},
-      {Bug::recovery_trusts, "recovery trusts a torn journal", true, "append"},
+      {Bug::recovery_trusts, "recovery trusts a torn journal", true, "restart"},
       {Bug::recovery_drops, "recovery drops a complete journal", true},
   };
   return all;
