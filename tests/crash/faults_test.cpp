@@ -197,6 +197,9 @@ TEST(Faults, EveryStorageCallMayFail) {
           if (!is_long() && (number == ENOSPC) != (nth % 2 == 0 && part == 0)) {
             continue;  // one errno a call: twice EIO, or once ENOSPC
           }
+          if (part != 0 && !row.has_journal()) {
+            continue;  // half of a root that changes in place is damage: docs/durability.md
+          }
           const Trial trial = run(row, seed, {nth, number, part});
           const std::string what = row.title() + ", call " + std::to_string(nth) + " of " +
                                    std::to_string(calls) + " fails with errno " +
