@@ -148,10 +148,7 @@ extern "C" SLUICE_API int sluice_open(MPI_Comm comm, const char* path, const cha
 
 int sluice_open_f(int comm, const char* path, const char* mode, const char* options,
                   sluice_file** file) {
-  int started = 0;
-  MPI_Initialized(&started);
-  return open_with(open_mpi, started != 0 ? MPI_Comm_f2c(comm) : MPI_COMM_NULL, path, mode, options,
-                   file);
+  return open_with(open_mpi, comm_of_fortran(comm), path, mode, options, file);
 }
 
 int sluice_open_serial(const char* path, const char* mode, const char* options,

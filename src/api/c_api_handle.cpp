@@ -161,6 +161,12 @@ void read_sized(const void* given, std::size_t given_bytes, void* known, std::si
   std::memcpy(known, given, std::min(given_bytes, known_bytes));
 }
 
+MPI_Comm comm_of_fortran(int comm) {
+  int started = 0;
+  MPI_Initialized(&started);
+  return started != 0 ? MPI_Comm_f2c(comm) : MPI_COMM_NULL;
+}
+
 Mode mode_of(const char* text) {
   const std::string mode = text_of(text, "mode");
   if (mode == "r") {

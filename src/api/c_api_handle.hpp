@@ -60,6 +60,21 @@ struct sluice_ticket {
 
 namespace sluice::c_api {
 
+/// Runs `work()` for what is no sluice_file; what it throws becomes the code, and is kept for the
+/// thread.
+template <class Work>
+int guarded(Work&& work) noexcept {
+  try {
+    work();
+    return SLUICE_OK;
+  } catch (...) {
+    return keep(nullptr);
+  }
+}
+
+/// Fortran's handle of a communicator; MPI_COMM_NULL before MPI is started.
+MPI_Comm comm_of_fortran(int comm);
+
 sluice_file* take_handle();
 void give_back(sluice_file* file) noexcept;
 

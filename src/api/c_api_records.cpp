@@ -31,16 +31,6 @@ namespace {
 
 constexpr std::int64_t most_quick = 1 << 30;  ///< values of which no product overflows
 
-template <class Work>
-int guarded(Work&& work) noexcept {
-  try {
-    work();
-    return SLUICE_OK;
-  } catch (...) {
-    return keep(nullptr);
-  }
-}
-
 using Open = std::unique_ptr<FileImpl> (*)(MPI_Comm, const std::string&, Mode, const Options&);
 
 int open_records(Open open, MPI_Comm comm, const char* path, const char* mode, const char* options,
@@ -87,10 +77,7 @@ extern "C" SLUICE_API int sluice_records_open(MPI_Comm comm, const char* path, c
 
 int sluice_records_open_f(int comm, const char* path, const char* mode, const char* options,
                           sluice_records** records) {
-  int started = 0;
-  MPI_Initialized(&started);
-  return open_records(open_mpi, started != 0 ? MPI_Comm_f2c(comm) : MPI_COMM_NULL, path, mode,
-                      options, 1, records);
+  return open_records(open_mpi, comm_of_fortran(comm), path, mode, options, 1, records);
 }
 
 int sluice_records_open_parts(const char* path, const char* mode, const char* options, int parts,

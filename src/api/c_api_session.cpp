@@ -19,16 +19,13 @@ struct sluice_sessions {
 
 namespace {
 
-/// What `work` throws becomes the code, and is kept for the thread.
+/// The same as guarded(), of a handle.
 template <class Work>
-int guarded(const void* file, Work&& work) noexcept {
-  try {
-    require(file, "the handle");
+int guarded_on(const void* handle, Work&& work) noexcept {
+  return guarded([&] {
+    require(handle, "the handle");
     work();
-    return SLUICE_OK;
-  } catch (...) {
-    return keep(nullptr);
-  }
+  });
 }
 
 std::uint64_t count_of(std::int64_t number, const char* what) {
@@ -58,7 +55,7 @@ std::function<void(const Error*)> call_of(sluice_done done, void* user) {
 template <class MakeGround>
 int open_on(MakeGround&& make_ground, const char* path, const char* mode, const char* options,
             sluice_sessions** file) noexcept {
-  return guarded(static_cast<const void*>(file), [&] {
+  return guarded_on(static_cast<const void*>(file), [&] {
     *file = nullptr;
     const std::string name = text_of(path, "path");
     const Mode meant = mode_of(mode);
@@ -85,9 +82,7 @@ extern "C" SLUICE_API int sluice_sessions_open(MPI_Comm comm, const char* path, 
 
 int sluice_sessions_open_f(int comm, const char* path, const char* mode, const char* options,
                            sluice_sessions** file) {
-  int started = 0;
-  MPI_Initialized(&started);
-  return open_on_mpi(started != 0 ? MPI_Comm_f2c(comm) : MPI_COMM_NULL, path, mode, options, file);
+  return open_on_mpi(comm_of_fortran(comm), path, mode, options, file);
 }
 
 int sluice_sessions_open_serial(const char* path, const char* mode, const char* options,
@@ -100,7 +95,7 @@ int sluice_sessions_open_serial(const char* path, const char* mode, const char* 
 
 int sluice_session_start(sluice_sessions* file, int64_t offset, int64_t bytes,
                          const sluice_session_options* options, sluice_session* session) {
-  return guarded(file, [&] {
+  return guarded_on(file, [&] {
     require(session, "the place for the session");
     const auto wanted = sized<sluice_session_options>(options, SLUICE_SESSION_OPTIONS_INIT);
     sluice::SessionHandlers handlers;
@@ -122,7 +117,7 @@ int sluice_session_start(sluice_sessions* file, int64_t offset, int64_t bytes,
 
 int sluice_session_write(sluice_sessions* file, const sluice_session* session, const void* data,
                          int64_t bytes, int64_t offset) {
-  return guarded(file, [&] {
+  return guarded_on(file, [&] {
     if (bytes != 0) {
       require(data, "the data");
     }
@@ -133,7 +128,7 @@ int sluice_session_write(sluice_sessions* file, const sluice_session* session, c
 
 int sluice_session_read(sluice_sessions* file, const sluice_session* session, void* data,
                         int64_t bytes, int64_t offset, sluice_done done, void* user) {
-  return guarded(file, [&] {
+  return guarded_on(file, [&] {
     if (bytes != 0) {
       require(data, "the place for the data");
     }
@@ -143,27 +138,27 @@ int sluice_session_read(sluice_sessions* file, const sluice_session* session, vo
 }
 
 int sluice_session_end(sluice_sessions* file, const sluice_session* session) {
-  return guarded(file, [&] { file->file.end(session_of(session)); });
+  return guarded_on(file, [&] { file->file.end(session_of(session)); });
 }
 
 int sluice_session_wait(sluice_sessions* file, const sluice_session* session) {
-  return guarded(file, [&] { file->file.wait(session_of(session)); });
+  return guarded_on(file, [&] { file->file.wait(session_of(session)); });
 }
 
 int sluice_session_close(sluice_sessions* file, const sluice_session* session) {
-  return guarded(file, [&] { file->file.close(session_of(session)); });
+  return guarded_on(file, [&] { file->file.close(session_of(session)); });
 }
 
 int sluice_sessions_poll(sluice_sessions* file) {
-  return guarded(file, [&] { file->file.poll(); });
+  return guarded_on(file, [&] { file->file.poll(); });
 }
 
 int sluice_sessions_wait_for_reads(sluice_sessions* file) {
-  return guarded(file, [&] { file->file.wait_for_reads(); });
+  return guarded_on(file, [&] { file->file.wait_for_reads(); });
 }
 
 int sluice_sessions_close(sluice_sessions* file) {
-  return guarded(file, [&] { file->file.close(); });
+  return guarded_on(file, [&] { file->file.close(); });
 }
 
 void sluice_sessions_free(sluice_sessions* file) { delete file; }

@@ -40,7 +40,7 @@ char* copy_of(const std::string& bytes) {
 
 template <class Read>
 int read_text(const char* path, char** text, std::int64_t* bytes, Read&& read) noexcept {
-  try {
+  return sluice::c_api::guarded([&] {
     sluice::c_api::require(path, "path");
     sluice::c_api::require(text, "text");
     *text = nullptr;
@@ -49,10 +49,7 @@ int read_text(const char* path, char** text, std::int64_t* bytes, Read&& read) n
     if (bytes != nullptr) {
       *bytes = static_cast<std::int64_t>(found.size());
     }
-    return SLUICE_OK;
-  } catch (...) {
-    return sluice::c_api::keep(nullptr);
-  }
+  });
 }
 
 }  // namespace
@@ -64,9 +61,7 @@ extern "C" SLUICE_API int sluice_read_text(MPI_Comm comm, const char* path, char
 }
 
 int sluice_read_text_f(int comm, const char* path, char** text, int64_t* bytes) {
-  int started = 0;
-  MPI_Initialized(&started);
-  return sluice_read_text(started != 0 ? MPI_Comm_f2c(comm) : MPI_COMM_NULL, path, text, bytes);
+  return sluice_read_text(sluice::c_api::comm_of_fortran(comm), path, text, bytes);
 }
 
 int sluice_read_text_serial(const char* path, char** text, int64_t* bytes) {

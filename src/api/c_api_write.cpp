@@ -278,16 +278,12 @@ int sluice_flush(sluice_file* file, sluice_ticket** ticket) {
 }
 
 int sluice_poll(sluice_file* file) {
-  return call(file, [](sluice_file& f) {
-    f.impl->output();
-    f.file->poll();
-  });
+  return call(file, [](sluice_file& f) { f.file->poll(); });
 }
 
 int sluice_drain(sluice_file* file, double seconds, int32_t* all) {
   return call(file, [&](sluice_file& f) {
     require(all, "the place for the answer");
-    f.impl->output();
     *all = f.file->drain(seconds) ? 1 : 0;
   });
 }
