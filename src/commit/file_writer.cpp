@@ -1,11 +1,11 @@
 #include "commit/file_writer.hpp"
 
 #include <algorithm>
-#include <chrono>
 
 #include "codec/checksum.hpp"
 #include "commit/choice.hpp"
 #include "exec/agree.hpp"
+#include "model/clock.hpp"
 
 namespace sluice::commit {
 
@@ -16,11 +16,6 @@ namespace {
 
 /// One is filled while another is written; the third keeps a slow write from stopping the packing.
 constexpr std::size_t staging_buffers = 3;
-
-std::int64_t now_ns() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
-}
 
 PlannerOptions planner_options(const Options& options, storage::Storage& storage,
                                const std::string& path) {
@@ -165,7 +160,7 @@ void FileWriter::drop_later_steps(layout::Planner& planner) {
     return;
   }
   const bool synced = options_.durability != Durability::none;
-  const std::int64_t stamp_ns = now_ns();
+  const std::int64_t stamp_ns = model::wall_clock_ns();
   planner.drop_steps(kept, stamp_ns);
   const layout::MetadataUpdate update = planner.seal();
   publisher_->write_fresh(update);
@@ -348,7 +343,7 @@ layout::CommitPlan FileWriter::place(const FileCommit& commit, std::uint64_t wor
     request.is_step = commit.is_step;
     request.time = commit.time;
     request.checksum_words = words;
-    request.modified_ns = modified_ns_ = now_ns();
+    request.modified_ns = modified_ns_ = model::wall_clock_ns();
     for (std::uint32_t v = 0; v < definitions_.size(); ++v) {
       if (commit.touched[v]) {
         request.touched.push_back({v, tile_of(commit, v), shape_of(commit, v)});

@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t fewest_slots = 3;
 /// Small steps have small windows, so that little memory is touched for them.
 constexpr std::uint64_t windows_of_step = 8;
-constexpr std::uint64_t smallest_window_bytes = 64ULL << 10;
+constexpr std::uint64_t smallest_slot_window_bytes = 64ULL << 10;
 
 }  // namespace
 
@@ -83,7 +83,8 @@ void FileWriter::open_pipeline() {
 /// allows. The same decision on every rank.
 void FileWriter::share_ring(const plan::Plan& who) {
   const std::uint64_t part = std::bit_ceil(who.writer_bytes / windows_of_step + 1);
-  const std::uint64_t window = std::min(who.window_bytes, std::max(smallest_window_bytes, part));
+  const std::uint64_t window =
+      std::min(who.window_bytes, std::max(smallest_slot_window_bytes, part));
   const std::uint64_t writers = who.tiles.writers().size();
   const auto ranks = static_cast<std::uint64_t>(transport_.size());
   const std::uint64_t budget = choice_.budget_bytes - choice_.budget_bytes / 4;

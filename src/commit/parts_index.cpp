@@ -1,7 +1,6 @@
 #include "commit/parts_index.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <iterator>
 #include <set>
 
@@ -10,6 +9,7 @@
 #include "commit/parts_files.hpp"
 #include "layout/hdf5/catalog.hpp"
 #include "model/bytes.hpp"
+#include "model/clock.hpp"
 #include "storage/calls.hpp"
 
 namespace sluice::commit {
@@ -79,15 +79,6 @@ PartNews PartNews::from_bytes(std::span<const std::byte> bytes) {
   }
   return news;
 }
-
-namespace {
-
-std::int64_t now_ns() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
-}
-
-}  // namespace
 
 PartsIndex::PartsIndex(storage::Storage& storage, const std::string& path,
                        const std::string& strategy, Opening opening, layout::hdf5::Profile profile)
@@ -237,7 +228,7 @@ std::uint64_t PartsIndex::commit(const std::vector<model::Definition>& definitio
   CommitRow row;
   row.step = commit.is_step ? steps_ : CommitRow::no_step;
   row.time = commit.time;
-  row.modified_ns = now_ns();
+  row.modified_ns = model::wall_clock_ns();
   commits.push_back(row);
   std::uint64_t steps = steps_ + (commit.is_step ? 1 : 0);
   std::vector<std::string> dropped;
@@ -365,7 +356,7 @@ void PartsIndex::drop_steps(std::uint64_t steps, bool synced) {
     return row.step != CommitRow::no_step && row.step >= steps;
   });
   CommitRow row;
-  row.modified_ns = now_ns();
+  row.modified_ns = model::wall_clock_ns();
   commits.push_back(row);
   write(set, definitions_, commits, synced);
   set_ = std::move(set);

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "exec/agree.hpp"
 #include "exec/local_transport.hpp"
 #include "model/clock.hpp"
 
@@ -16,14 +17,6 @@ namespace {
 constexpr double look_again_s = 1;
 /// Messages of other ranks come only to those who ask.
 constexpr double ask_again_s = 100e-6;
-
-std::string names_of(const std::vector<int>& ranks) {
-  std::string text;
-  for (const int rank : ranks) {
-    text += (text.empty() ? "" : ", ") + std::to_string(rank);
-  }
-  return text;
-}
 
 }  // namespace
 
@@ -162,7 +155,7 @@ void Pipeline::wait(std::uint64_t number) {
               "rank " + std::to_string(ground_.transport.rank()) + ": waited " +
                   std::to_string(limit_s) + " s for commit " + std::to_string(number) +
                   (missing.empty() ? std::string(" to be published")
-                                   : "; not arrived: writers on ranks " + names_of(missing)),
+                                   : "; not arrived: writers on ranks " + exec::rank_list(missing)),
               ground_.transport.rank());
 }
 

@@ -25,14 +25,6 @@ std::vector<Sessions*>& files_of_thread() {
   return files;
 }
 
-std::string names_of(const std::vector<int>& ranks) {
-  std::string text;
-  for (const int rank : ranks) {
-    text += (text.empty() ? " " : ", ") + std::to_string(rank);
-  }
-  return text;
-}
-
 }  // namespace
 
 Sessions::Sessions(exec::Transport& transport, std::shared_ptr<storage::Storage> storage,
@@ -230,8 +222,8 @@ void Sessions::make_room(std::unique_lock<std::mutex>& lock, std::uint64_t bytes
     before = held;
     if (options_.timeout_s > 0 && now_s - moved_s > options_.timeout_s) {
       expire("write: room for " + std::to_string(bytes) + " bytes more than the " +
-             std::to_string(held) + " that are on their way to ranks" +
-             names_of(mailbox_.silent_ranks()) +
+             std::to_string(held) + " that are on their way to ranks " +
+             exec::rank_list(mailbox_.silent_ranks()) +
              (std::this_thread::get_id() == thread_
                   ? ""
                   : ", which the thread that opened the file moves on by poll()"));
@@ -247,7 +239,7 @@ std::string Sessions::absent_ranks() const {
       ranks.push_back(rank);
     }
   }
-  return ranks.empty() ? "" : "; not come: ranks" + names_of(ranks);
+  return ranks.empty() ? "" : "; not come: ranks " + exec::rank_list(ranks);
 }
 
 void Sessions::expire(const std::string& what) {
@@ -340,8 +332,9 @@ void Sessions::until(const std::string& what, Ready&& ready) {
       moved_s = moved ? now_s : moved_s;
       if (options_.timeout_s > 0 && now_s - moved_s > limit_s) {
         expire(what + absent_ranks() +
-               (mailbox_.is_quiet() ? std::string()
-                                    : "; not heard by ranks" + names_of(mailbox_.silent_ranks())));
+               (mailbox_.is_quiet()
+                    ? std::string()
+                    : "; not heard by ranks " + exec::rank_list(mailbox_.silent_ranks())));
       }
     }
     run_calls();

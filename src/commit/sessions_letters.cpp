@@ -11,7 +11,7 @@ namespace sluice::commit {
 
 namespace {
 
-enum class Kind : std::uint8_t {
+enum class Letter : std::uint8_t {
   pieces,   ///< any rank to an owner: bytes of sessions
   outcome,  ///< owner to home: its share is there, or what went wrong
   judge,    ///< home to owner: no more will come
@@ -54,14 +54,14 @@ std::exception_ptr get_failure(model::ByteReader& in, int rank) {
   return code == Code::ok ? nullptr : std::make_exception_ptr(Error(code, in.get_string(), rank));
 }
 
-model::ByteWriter letter(Kind kind) {
+model::ByteWriter letter(Letter kind) {
   model::ByteWriter out;
   out.put(kind);
   return out;
 }
 
 template <class Value>
-std::vector<std::byte> letter_with(Kind kind, const Value& value) {
+std::vector<std::byte> letter_with(Letter kind, const Value& value) {
   model::ByteWriter out = letter(kind);
   out.put(value);
   return out.take();
@@ -79,7 +79,7 @@ void Sessions::draft_piece(int to, const SessionPart& part, std::uint64_t offset
   }
   const std::size_t before = draft.size();
   if (draft.empty()) {
-    draft.push_back(static_cast<std::byte>(Kind::pieces));
+    draft.push_back(static_cast<std::byte>(Letter::pieces));
   }
   const PieceHead head{part, offset, bytes.size()};
   const auto* first = reinterpret_cast<const std::byte*>(&head);
@@ -114,7 +114,7 @@ bool Sessions::move_writer() {
   }
   bool moved = writer_->pump();
   for (const SessionWriter::Outcome& outcome : writer_->outcomes()) {
-    model::ByteWriter out = letter(Kind::outcome);
+    model::ByteWriter out = letter(Letter::outcome);
     out.put(outcome.key);
     put_failure(out, outcome.failure);
     mailbox_.post(outcome.key.home, out.take());
@@ -130,7 +130,7 @@ bool Sessions::move_reader() {
   bool moved = reader_->pump();
   const SessionReader::News news = reader_->news();
   for (const SessionReader::Answer& answer : news.answers) {
-    model::ByteWriter out = letter(Kind::answer);
+    model::ByteWriter out = letter(Letter::answer);
     out.put(answer.question.number);
     out.put(answer.question.range);
     put_failure(out, answer.failure);
@@ -141,7 +141,7 @@ bool Sessions::move_reader() {
     moved = true;
   }
   for (const SessionKey& key : news.ready) {
-    mailbox_.post(key.home, letter_with(Kind::ready, key));
+    mailbox_.post(key.home, letter_with(Letter::ready, key));
     moved = true;
   }
   return moved;
@@ -149,30 +149,30 @@ bool Sessions::move_reader() {
 
 void Sessions::handle(int from, std::span<const std::byte> text) {
   model::ByteReader in(text);
-  switch (in.get<Kind>()) {
-    case Kind::pieces:
+  switch (in.get<Letter>()) {
+    case Letter::pieces:
       handle_pieces(from, text.subspan(1));
       break;
-    case Kind::outcome: {
+    case Letter::outcome: {
       const auto key = in.get<SessionKey>();
       note_outcome(key, from, get_failure(in, from));
       break;
     }
-    case Kind::ready: {
+    case Letter::ready: {
       const auto key = in.get<SessionKey>();
       note_outcome(key, from, nullptr);
       break;
     }
-    case Kind::judge:
+    case Letter::judge:
       writer_->judge(in.get<SessionPart>());
       break;
-    case Kind::ahead:
+    case Letter::ahead:
       reader_->read_ahead(in.get<SessionPart>());
       break;
-    case Kind::forget:
+    case Letter::forget:
       reader_->forget(in.get<SessionKey>());
       break;
-    case Kind::ask: {
+    case Letter::ask: {
       SessionReader::Question question;
       question.from = from;
       question.number = in.get<std::uint64_t>();
@@ -180,13 +180,13 @@ void Sessions::handle(int from, std::span<const std::byte> text) {
       reader_->ask(question);
       break;
     }
-    case Kind::answer:
+    case Letter::answer:
       handle_answer(text);
       break;
-    case Kind::come:
+    case Letter::come:
       handle_meeting(from, in.get<std::uint64_t>());
       break;
-    case Kind::met:
+    case Letter::met:
       met_ = in.get<std::uint64_t>();
       break;
   }
@@ -207,7 +207,7 @@ void Sessions::handle_pieces(int from, std::span<const std::byte> text) {
 
 void Sessions::handle_answer(std::span<const std::byte> text) {
   model::ByteReader in(text);
-  in.get<Kind>();
+  in.get<Letter>();
   const auto number = in.get<std::uint64_t>();
   const auto range = in.get<plan::ByteRange>();
   const auto found = readings_.find(number);
@@ -232,7 +232,7 @@ void Sessions::handle_meeting(int from, std::uint64_t number) {
   if (came_[number].size() == static_cast<std::size_t>(transport_.size())) {
     came_.erase(number);
     for (int rank = 0; rank < transport_.size(); ++rank) {
-      mailbox_.post(rank, letter_with(Kind::met, number));
+      mailbox_.post(rank, letter_with(Letter::met, number));
     }
   }
 }
@@ -292,30 +292,30 @@ void Sessions::settle(Home& home) {
 
 void Sessions::tell_to_judge(const Home& home) {
   for (const int owner : home.owners_left) {
-    mailbox_.post(owner, letter_with(Kind::judge, home.part));
+    mailbox_.post(owner, letter_with(Letter::judge, home.part));
   }
 }
 
 void Sessions::tell_to_read_ahead(const Home& home) {
   for (const int owner : home.owners_left) {
-    mailbox_.post(owner, letter_with(Kind::ahead, home.part));
+    mailbox_.post(owner, letter_with(Letter::ahead, home.part));
   }
 }
 
 void Sessions::tell_to_forget(const SessionPart& part) {
   for (const int owner : tiles_.owners_of(part.range)) {
-    mailbox_.post(owner, letter_with(Kind::forget, part.key));
+    mailbox_.post(owner, letter_with(Letter::forget, part.key));
   }
 }
 
 /// For a piece of the read that came last.
 void Sessions::ask(const plan::ByteRange& piece) {
-  model::ByteWriter out = letter(Kind::ask);
+  model::ByteWriter out = letter(Letter::ask);
   out.put(asked_);
   out.put(piece);
   mailbox_.post(tiles_.owner_of(piece.offset), out.take());
 }
 
-void Sessions::come(std::uint64_t meeting) { mailbox_.post(0, letter_with(Kind::come, meeting)); }
+void Sessions::come(std::uint64_t meeting) { mailbox_.post(0, letter_with(Letter::come, meeting)); }
 
 }  // namespace sluice::commit

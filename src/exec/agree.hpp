@@ -4,6 +4,7 @@
 #include <exception>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "exec/transport.hpp"
 #include "sluice/error.hpp"
@@ -37,6 +38,9 @@ void together(Transport& transport, Work&& work) {
 /// Collective. Runs `work` on `root` only; its bytes, or its error, reach every rank.
 template <class Work>
 std::vector<std::byte> on_root(Transport& transport, int root, Work&& work);
+
+/// "0, 3, 5", for a message.
+std::string rank_list(const std::vector<int>& ranks);
 
 // -- implementation -------------------------------------------------------------------------------
 

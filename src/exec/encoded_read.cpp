@@ -16,9 +16,9 @@ using model::Box;
 
 namespace {
 
-constexpr int tag = 302;
+constexpr int chunk_request_tag = 302;
 /// Of the budget: tiles decoded, what is received, what is sent, the coders' own.
-constexpr std::uint64_t shares_of_budget = 4;
+constexpr std::uint64_t read_shares_of_budget = 4;
 
 class Decoding {
  public:
@@ -31,7 +31,7 @@ class Decoding {
         placement_(reading.tiles->placement),
         mine_(mine),
         deliver_(deliver),
-        share_(reading.budget_bytes / shares_of_budget),
+        share_(reading.budget_bytes / read_shares_of_budget),
         readers_(reading.readers) {}
 
   void run() {
@@ -168,7 +168,8 @@ class Decoding {
     for (std::size_t reader = 0; reader < readers_.size(); ++reader) {
       if (lengths[reader] != 0) {
         const auto into = std::span(received_).subspan(at, lengths[reader]);
-        arrivals.push_back({reader, into, transport_.start_receive(readers_[reader], tag, into)});
+        arrivals.push_back(
+            {reader, into, transport_.start_receive(readers_[reader], chunk_request_tag, into)});
         at += lengths[reader];
       }
     }
@@ -186,7 +187,8 @@ class Decoding {
       const std::uint64_t tile_bytes = placement_.tile_bytes();
       if (decoders_.empty()) {
         for (std::size_t i = 0; i < reading_.threads; ++i) {
-          decoders_.emplace_back(reading_.pipeline, reading_.name, share_ * shares_of_budget / 2);
+          decoders_.emplace_back(reading_.pipeline, reading_.name,
+                                 share_ * read_shares_of_budget / 2);
         }
         decoders_.front().require_small(*reading_.tiles);
       }
@@ -229,7 +231,7 @@ class Decoding {
                     }
                   });
     if (rank != transport_.rank()) {
-      sends_.push_back(transport_.start_send(rank, tag, out));
+      sends_.push_back(transport_.start_send(rank, chunk_request_tag, out));
       sent_from_ += bytes;
     }
   }

@@ -21,9 +21,9 @@ using model::Box;
 
 namespace {
 
-constexpr int tag = 301;
+constexpr int chunk_write_tag = 301;
 /// Of the budget: tiles dense, as they arrive, encoded; what is sent.
-constexpr std::uint64_t shares_of_budget = 4;
+constexpr std::uint64_t write_shares_of_budget = 4;
 /// Where an owner has enough for them; more would cost more in messages than they hide.
 constexpr std::uint64_t rounds_wanted = 4;
 constexpr std::uint64_t worth_a_round_bytes = 4ULL << 20;
@@ -61,7 +61,7 @@ class Encoding {
       largest_ = std::max(largest_, v.tile.volume() * element(v.variable));
     }
     largest_ = std::max<std::uint64_t>(1, largest_);
-    per_round_ = std::max<std::uint64_t>(1, work.budget_bytes / shares_of_budget / largest_);
+    per_round_ = std::max<std::uint64_t>(1, work.budget_bytes / write_shares_of_budget / largest_);
     // What a round wrote behind goes to the disk while the next one is encoded.
     const std::uint64_t quarter = (owners_.most() + rounds_wanted - 1) / rounds_wanted;
     per_round_ = std::min(per_round_, std::max(quarter, worth_a_round_bytes / largest_ + 1));
@@ -188,7 +188,7 @@ class Encoding {
         failure = std::current_exception();
         continue;  // of own parts: nobody waits for them
       }
-      sends_.push_back(transport_.start_send(owners_.owners()[owner], tag,
+      sends_.push_back(transport_.start_send(owners_.owners()[owner], chunk_write_tag,
                                              std::span(sent_).subspan(sent_from_, packed_)));
       sent_from_ += packed_;
     }
@@ -256,7 +256,7 @@ class Encoding {
       const auto now = in_round(parts, first, last);
       if (!now.empty()) {
         const auto into = std::span(received_).subspan(at, bytes_of(now));
-        arrivals.push_back({now, into, transport_.start_receive(rank, tag, into)});
+        arrivals.push_back({now, into, transport_.start_receive(rank, chunk_write_tag, into)});
         at += into.size();
       }
     }
@@ -266,7 +266,7 @@ class Encoding {
   /// Into sent_ at sent_from_, packed_ bytes. A failure is noted; what is sent then means nothing.
   void pack(std::span<const Part> parts, std::exception_ptr& failure) {
     packed_ = bytes_of(parts);
-    const std::uint64_t share = work_.budget_bytes / shares_of_budget;
+    const std::uint64_t share = work_.budget_bytes / write_shares_of_budget;
     if (sent_.size() < sent_from_ + packed_) {
       wait_for_sends();
       if (sent_.size() < packed_) {

@@ -21,7 +21,7 @@ constexpr double look_again_s = 1;
 /// Passes gather what they bring for so many windows at once.
 constexpr std::uint64_t windows_in_batch = 8;
 /// What stays in the nearest cache of a core between its checksum and its copy.
-constexpr std::uint64_t slice_bytes = 16 << 10;
+constexpr std::uint64_t ring_slice_bytes = 16 << 10;
 constexpr std::uint64_t page_bytes = 4096;
 constexpr std::uint64_t word_bits = 64;
 
@@ -188,8 +188,8 @@ void Ring::put_window(const Pass& pass, std::uint64_t window, std::size_t w, Rou
                       wait_for_slot(w, pass.number + (window - pass.first_window));
                       has_slot = true;
                     }
-                    for (std::uint64_t at = from; at < to; at += slice_bytes) {
-                      const std::uint64_t end = std::min(to, at + slice_bytes);
+                    for (std::uint64_t at = from; at < to; at += ring_slice_bytes) {
+                      const std::uint64_t end = std::min(to, at + ring_slice_bytes);
                       const auto bytes = source.bytes(i, at, end).bytes;
                       copy(pass, stretch, item, bytes, at, window, w);
                     }

@@ -1,13 +1,21 @@
-// Seconds of a clock that only goes on, for limits and for measuring.
+// Seconds of a clock that only goes on, for limits and for measuring; and the time of day, for what
+// is stored.
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 
 namespace sluice::model {
 
 inline double now_s() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   return std::chrono::duration<double>(now).count();
+}
+
+/// Nanoseconds since 1970, UTC.
+inline std::int64_t wall_clock_ns() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
 }
 
 }  // namespace sluice::model

@@ -14,10 +14,11 @@
 
 namespace sluice::storage {
 
-namespace {
+// Named, because what the public FileSystem holds must have linkage.
+namespace in_memory {
 
-constexpr std::size_t page_bytes = 4096;
-using Page = std::array<std::byte, page_bytes>;
+constexpr std::size_t memory_page_bytes = 4096;
+using Page = std::array<std::byte, memory_page_bytes>;
 
 /// Bytes in pages; a missing page is a hole. Copies share pages until one side writes.
 class Content {
@@ -26,10 +27,10 @@ class Content {
 
   void write(std::uint64_t offset, std::span<const std::byte> bytes) {
     for (std::size_t done = 0; done < bytes.size();) {
-      const std::size_t within = (offset + done) % page_bytes;
-      const std::size_t count = std::min(page_bytes - within, bytes.size() - done);
-      std::memcpy(own_page((offset + done) / page_bytes).data() + within, bytes.data() + done,
-                  count);
+      const std::size_t within = (offset + done) % memory_page_bytes;
+      const std::size_t count = std::min(memory_page_bytes - within, bytes.size() - done);
+      std::memcpy(own_page((offset + done) / memory_page_bytes).data() + within,
+                  bytes.data() + done, count);
       done += count;
     }
     if (!bytes.empty()) grow(offset + bytes.size());
@@ -40,9 +41,9 @@ class Content {
     const auto total =
         static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), size_ - offset));
     for (std::size_t done = 0; done < total;) {
-      const std::size_t within = (offset + done) % page_bytes;
-      const std::size_t count = std::min(page_bytes - within, total - done);
-      const auto page = pages_.find((offset + done) / page_bytes);
+      const std::size_t within = (offset + done) % memory_page_bytes;
+      const std::size_t count = std::min(memory_page_bytes - within, total - done);
+      const auto page = pages_.find((offset + done) / memory_page_bytes);
       if (page == pages_.end()) {
         std::memset(bytes.data() + done, 0, count);
       } else {
@@ -57,11 +58,12 @@ class Content {
 
   void resize(std::uint64_t bytes) {
     if (bytes < size_) {
-      pages_.erase(pages_.lower_bound((bytes + page_bytes - 1) / page_bytes), pages_.end());
+      pages_.erase(pages_.lower_bound((bytes + memory_page_bytes - 1) / memory_page_bytes),
+                   pages_.end());
       // What lay behind the cut must not come back when the file grows again.
-      if (const std::size_t within = bytes % page_bytes;
-          within != 0 && pages_.contains(bytes / page_bytes)) {
-        Page& last = own_page(bytes / page_bytes);
+      if (const std::size_t within = bytes % memory_page_bytes;
+          within != 0 && pages_.contains(bytes / memory_page_bytes)) {
+        Page& last = own_page(bytes / memory_page_bytes);
         std::fill(last.begin() + static_cast<std::ptrdiff_t>(within), last.end(), std::byte{0});
       }
     }
@@ -92,7 +94,9 @@ struct Inode {
   std::int64_t modified_ns = 0;
 };
 
-}  // namespace
+}  // namespace in_memory
+
+using in_memory::Inode;
 
 struct MemoryStorage::FileSystem {
   std::mutex mutex;

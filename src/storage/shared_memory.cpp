@@ -15,7 +15,7 @@ namespace sluice::storage {
 namespace {
 
 /// The first page holds the nonce, by which one who attaches knows that it is the right memory.
-constexpr std::uint64_t page_bytes = 4096;
+constexpr std::uint64_t header_bytes = 4096;
 
 [[noreturn]] void fail(Code code, const std::string& what, int number) {
   throw Error(code, what + ": " + std::strerror(number));
@@ -36,7 +36,7 @@ SharedMemory::SharedMemory(int descriptor, std::uint64_t bytes) : descriptor_(de
 
 SharedMemory::~SharedMemory() {
   if (mapping_ != nullptr) {
-    ::munmap(mapping_, page_bytes + key_.bytes);
+    ::munmap(mapping_, header_bytes + key_.bytes);
   }
   ::close(descriptor_);
 }
@@ -49,7 +49,7 @@ void SharedMemory::map(std::uint64_t mapped_bytes) {
          errno);
   }
   mapping_ = static_cast<std::byte*>(at);
-  data_ = mapping_ + page_bytes;
+  data_ = mapping_ + header_bytes;
 }
 
 std::unique_ptr<SharedMemory> SharedMemory::make(std::uint64_t bytes) {
@@ -58,11 +58,11 @@ std::unique_ptr<SharedMemory> SharedMemory::make(std::uint64_t bytes) {
     fail(Code::no_space, "shared memory", errno);
   }
   std::unique_ptr<SharedMemory> memory(new SharedMemory(descriptor, bytes));
-  const int refused = ::posix_fallocate(descriptor, 0, static_cast<off_t>(page_bytes + bytes));
+  const int refused = ::posix_fallocate(descriptor, 0, static_cast<off_t>(header_bytes + bytes));
   if (refused != 0) {
     fail(Code::no_space, std::to_string(bytes) + " bytes of shared memory", refused);
   }
-  memory->map(page_bytes + bytes);
+  memory->map(header_bytes + bytes);
   memory->key_.nonce = draw_nonce();
   std::memcpy(memory->mapping_, &memory->key_.nonce, sizeof memory->key_.nonce);
   return memory;
@@ -78,10 +78,10 @@ std::unique_ptr<SharedMemory> SharedMemory::attach(const Key& key) {
   std::unique_ptr<SharedMemory> memory(new SharedMemory(descriptor, key.bytes));
   // A descriptor of that number in another process of that number: containers have their own.
   const off_t length = ::lseek(descriptor, 0, SEEK_END);
-  if (length != static_cast<off_t>(page_bytes + key.bytes)) {
+  if (length != static_cast<off_t>(header_bytes + key.bytes)) {
     throw Error(Code::io, path + ": is other memory");
   }
-  memory->map(page_bytes + key.bytes);
+  memory->map(header_bytes + key.bytes);
   if (std::memcmp(memory->mapping_, &key.nonce, sizeof key.nonce) != 0) {
     throw Error(Code::io, path + ": is other memory");
   }

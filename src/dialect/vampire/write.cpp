@@ -26,7 +26,7 @@ struct FilePart {
 
 namespace {
 
-constexpr std::uint64_t count_bytes = 8;
+constexpr std::uint64_t binary_count_bytes = 8;
 constexpr std::uint64_t spin_bytes = 24;
 constexpr std::uint64_t coordinates_bytes = 32;
 
@@ -264,7 +264,7 @@ WriteCost SnapshotWriter::write_rows(const Rows& rows) {
   };
   files.head = [&](std::size_t file) { return head(rows, file); };
   files.bytes = [&](std::size_t file) {
-    return options_.text ? 0 : count_bytes + rows_of_file_[file] * rows.bytes_per_row;
+    return options_.text ? 0 : binary_count_bytes + rows_of_file_[file] * rows.bytes_per_row;
   };
   const int group = group_of(rank, ranks, groups);
   files.writer = is_gathered ? last_of(group) : rank;
@@ -315,10 +315,11 @@ WriteCost SnapshotWriter::write_atoms(const std::string& stem, const Coordinates
     const auto bytes = [&](const auto& list, std::uint64_t width) {
       return std::as_bytes(std::span(list).subspan(part.own_row * width, part.rows * width));
     };
-    out.push_back({part.file, count_bytes + 4 * part.row_in_file, bytes(atoms.material, 1)});
+    out.push_back({part.file, binary_count_bytes + 4 * part.row_in_file, bytes(atoms.material, 1)});
     out.push_back(
-        {part.file, count_bytes + 4 * all + 4 * part.row_in_file, bytes(atoms.category, 1)});
-    out.push_back({part.file, count_bytes + 8 * all + 24 * part.row_in_file, bytes(atoms.xyz, 3)});
+        {part.file, binary_count_bytes + 4 * all + 4 * part.row_in_file, bytes(atoms.category, 1)});
+    out.push_back(
+        {part.file, binary_count_bytes + 8 * all + 24 * part.row_in_file, bytes(atoms.xyz, 3)});
   };
   return write_rows(rows);
 }
@@ -357,7 +358,7 @@ WriteCost SnapshotWriter::write_spins(std::uint32_t index, SpinsMeta meta,
     }
   };
   rows.add_binary = [&](std::vector<Extent>& out, const FilePart& part, std::uint64_t) {
-    out.push_back({part.file, count_bytes + spin_bytes * part.row_in_file,
+    out.push_back({part.file, binary_count_bytes + spin_bytes * part.row_in_file,
                    std::as_bytes(spins.subspan(3 * part.own_row, 3 * part.rows))});
   };
   WriteCost cost = write_rows(rows);
