@@ -81,10 +81,10 @@ install_own() {
 install_other() {
   command -v ccache >/dev/null &&
     options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_C_COMPILER_LAUNCHER=ccache)
-  # Beside this build: ccache then knows every object that does not depend on the MPI.
   local build=$SLUICE_BUILD_DIR-$mpi
   quietly "$place/configure-$mpi.log" cmake -G Ninja -S "$SLUICE_SOURCE_DIR" -B "$build" \
-    -DCMAKE_BUILD_TYPE=Release -DSLUICE_TESTS=OFF -DSLUICE_COMMAND=OFF -DSLUICE_BUILD_APPS=OFF \
+    -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE=-O1 -DSLUICE_UNITY=ON \
+    -DSLUICE_TESTS=OFF -DSLUICE_COMMAND=OFF -DSLUICE_BUILD_APPS=OFF \
     "${options[@]}"
   quietly "$place/build-$mpi.log" cmake --build "$build" -j 2 --target "${targets[@]}"
   install_from "$build" "$prefix"

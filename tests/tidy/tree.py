@@ -113,12 +113,19 @@ def read_tree(root, build=None):
                 files.append(File(path.relative_to(root).as_posix(), text))
     built = None
     if build is not None:
-        commands = json.loads((Path(build) / "compile_commands.json").read_text(encoding="utf-8"))
-        built = {
-            os.path.relpath(os.path.join(c["directory"], c["file"]), root).replace(os.sep, "/")
-            for c in commands
-        }
+        built = {os.path.relpath(p, root).replace(os.sep, "/") for p in compiled_files(build)}
     return Tree(files, built, Path(root))
+
+
+def compiled_files(build):
+    """Absolute paths; what a unity build puts together counts one by one."""
+    commands = json.loads((Path(build) / "compile_commands.json").read_text(encoding="utf-8"))
+    for command in commands:
+        path = Path(command["directory"], command["file"])
+        if path.parent.name == "Unity":
+            yield from re.findall(r'^#include "(.*)"$', path.read_text(encoding="utf-8"), re.M)
+        else:
+            yield str(path)
 
 
 def slug(heading):

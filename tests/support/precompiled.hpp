@@ -1,0 +1,30 @@
+// What most tests include, compiled once for all of them (SLUICE_PRECOMPILE). No file relies on it:
+// each includes what it uses.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <set>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "api/file_impl.hpp"
+#include "commit/verify.hpp"
+#include "exec/local_transport.hpp"
+#include "storage/memory.hpp"
+#include "storage/recording.hpp"
