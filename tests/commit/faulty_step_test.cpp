@@ -194,7 +194,7 @@ TEST_P(Faulty, AFullDiskFailsEveryStepUntilThereIsSpace) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Strategies, Faulty, testing::Values("serial", "shared", "forward"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& named) { return std::string(named.param); });
 
 }  // namespace
 }  // namespace sluice::test

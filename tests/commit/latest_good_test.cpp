@@ -107,8 +107,8 @@ TEST_P(LatestGood, IsTheLastOneThatIsWhole) {
 
 INSTANTIATE_TEST_SUITE_P(Strategies, LatestGood,
                          testing::Values("serial", "shared", "file-per-process"),
-                         [](const auto& info) {
-                           std::string name = info.param;
+                         [](const auto& named) {
+                           std::string name = named.param;
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });

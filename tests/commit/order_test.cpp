@@ -157,7 +157,7 @@ TEST_P(Order, DataIsStableBeforeAnythingBelowTheFrontierChanges) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Strategies, Order, testing::Values("serial", "shared", "forward"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& named) { return std::string(named.param); });
 
 }  // namespace
 }  // namespace sluice::test

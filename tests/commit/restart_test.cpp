@@ -166,7 +166,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"netcdf4", "shared", "netcdf4"},
                     Case{"grouped", "shared", "hdf5", "grouped"}, Case{"npy", "shared", "npy"},
                     Case{"per_process", "file-per-process"}, Case{"per_node", "file-per-node"}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& named) { return std::string(named.param.name); });
 
 }  // namespace
 }  // namespace sluice::test

@@ -4,7 +4,7 @@
 #include "support/values.hpp"
 #include "support/world.hpp"
 
-namespace sluice::test {
+namespace sluice::test::append {
 namespace {
 
 const Shape shape = {12, 5};
@@ -241,4 +241,4 @@ SLUICE_BEHAVIOUR(append, a_missing_file_is_an_error_everywhere) {
 }
 
 }  // namespace
-}  // namespace sluice::test
+}  // namespace sluice::test::append

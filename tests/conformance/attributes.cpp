@@ -4,7 +4,7 @@
 #include "support/values.hpp"
 #include "support/world.hpp"
 
-namespace sluice::test {
+namespace sluice::test::attributes {
 namespace {
 
 const std::vector<std::pair<std::string, Value>>& all_kinds() {
@@ -193,4 +193,4 @@ SLUICE_BEHAVIOUR(attributes, two_hundred_variables) {
 }
 
 }  // namespace
-}  // namespace sluice::test
+}  // namespace sluice::test::attributes

@@ -4,7 +4,7 @@
 #include "support/values.hpp"
 #include "support/world.hpp"
 
-namespace sluice::test {
+namespace sluice::test::conversions {
 namespace {
 
 const Shape shape = {9, 4};
@@ -177,4 +177,4 @@ SLUICE_BEHAVIOUR(conversions, kinds_that_do_not_convert_are_refused) {
 }
 
 }  // namespace
-}  // namespace sluice::test
+}  // namespace sluice::test::conversions

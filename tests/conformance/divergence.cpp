@@ -2,7 +2,7 @@
 #include "support/values.hpp"
 #include "support/world.hpp"
 
-namespace sluice::test {
+namespace sluice::test::divergence {
 namespace {
 
 const Shape shape = {4};
@@ -190,4 +190,4 @@ SLUICE_BEHAVIOUR(divergence, a_file_given_up_by_one_rank_fails_for_all) {
 }
 
 }  // namespace
-}  // namespace sluice::test
+}  // namespace sluice::test::divergence

@@ -5,7 +5,7 @@
 #include "support/values.hpp"
 #include "support/world.hpp"
 
-namespace sluice::test {
+namespace sluice::test::errors {
 namespace {
 
 const Shape shape = {12, 3};
@@ -294,4 +294,4 @@ SLUICE_BEHAVIOUR(errors, ranks_that_get_different_things) {
 }
 
 }  // namespace
-}  // namespace sluice::test
+}  // namespace sluice::test::errors

@@ -6,7 +6,7 @@
 #include "support/values.hpp"
 #include "support/world.hpp"
 
-namespace sluice::test {
+namespace sluice::test::files {
 namespace {
 
 const Shape shape = {8, 4};
@@ -266,4 +266,4 @@ SLUICE_BEHAVIOUR(files, the_destructor_closes) {
 }
 
 }  // namespace
-}  // namespace sluice::test
+}  // namespace sluice::test::files

@@ -3,7 +3,7 @@
 #include "support/values.hpp"
 #include "support/world.hpp"
 
-namespace sluice::test {
+namespace sluice::test::memory {
 namespace {
 
 using model::Box;
@@ -108,4 +108,4 @@ SLUICE_BEHAVIOUR(memory, a_block_outside_its_array_is_refused_everywhere) {
 }
 
 }  // namespace
-}  // namespace sluice::test
+}  // namespace sluice::test::memory

@@ -5,7 +5,7 @@
 #include "support/values.hpp"
 #include "support/world.hpp"
 
-namespace sluice::test {
+namespace sluice::test::partial {
 namespace {
 
 using model::Box;
@@ -243,4 +243,4 @@ SLUICE_BEHAVIOUR(partial, sparse_offsets_beyond_2_and_4_gib) {
 }
 
 }  // namespace
-}  // namespace sluice::test
+}  // namespace sluice::test::partial

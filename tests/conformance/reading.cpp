@@ -5,7 +5,7 @@
 #include "support/values.hpp"
 #include "support/world.hpp"
 
-namespace sluice::test {
+namespace sluice::test::reading {
 namespace {
 
 const Shape shape = {13, 9, 6};
@@ -164,4 +164,4 @@ SLUICE_BEHAVIOUR(reading, null_pointers_are_refused) {
 }
 
 }  // namespace
-}  // namespace sluice::test
+}  // namespace sluice::test::reading

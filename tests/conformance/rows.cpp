@@ -5,7 +5,7 @@
 #include "support/values.hpp"
 #include "support/world.hpp"
 
-namespace sluice::test {
+namespace sluice::test::rows {
 namespace {
 
 /// Rows of a variable, in a random order, dealt to the ranks by `rank_of`.
@@ -238,4 +238,4 @@ SLUICE_BEHAVIOUR(rows, and_blocks_of_one_variable_in_one_step_are_refused) {
 }
 
 }  // namespace
-}  // namespace sluice::test
+}  // namespace sluice::test::rows

@@ -5,7 +5,7 @@
 #include "support/values.hpp"
 #include "support/world.hpp"
 
-namespace sluice::test {
+namespace sluice::test::shapes {
 namespace {
 
 using model::Box;
@@ -262,4 +262,4 @@ SLUICE_BEHAVIOUR(shapes, the_decomposition_changes_at_every_step) {
 }
 
 }  // namespace
-}  // namespace sluice::test
+}  // namespace sluice::test::shapes

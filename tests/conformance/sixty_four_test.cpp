@@ -65,8 +65,8 @@ TEST_P(ManyRanks, WhatIsWrittenIsRead) {
 INSTANTIATE_TEST_SUITE_P(Strategies, ManyRanks,
                          testing::Values("serial", "shared", "collective", "forward", "auto",
                                          "file-per-process", "file-per-node"),
-                         [](const auto& info) {
-                           std::string name = info.param;
+                         [](const auto& named) {
+                           std::string name = named.param;
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });

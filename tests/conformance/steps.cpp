@@ -6,7 +6,7 @@
 #include "support/values.hpp"
 #include "support/world.hpp"
 
-namespace sluice::test {
+namespace sluice::test::steps {
 namespace {
 
 const Shape shape = {10, 3};
@@ -331,4 +331,4 @@ SLUICE_BEHAVIOUR(steps, a_failed_one_leaves_nothing_in_the_holes_of_the_next) {
 }
 
 }  // namespace
-}  // namespace sluice::test
+}  // namespace sluice::test::steps

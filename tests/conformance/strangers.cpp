@@ -5,7 +5,7 @@
 #include "support/values.hpp"
 #include "support/world.hpp"
 
-namespace sluice::test {
+namespace sluice::test::strangers {
 namespace {
 
 const Shape shape = {20, 5};
@@ -195,4 +195,4 @@ SLUICE_BEHAVIOUR(strangers, what_another_program_added_does_not_disturb) {
 }
 
 }  // namespace
-}  // namespace sluice::test
+}  // namespace sluice::test::strangers

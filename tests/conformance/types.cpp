@@ -5,7 +5,7 @@
 #include "support/values.hpp"
 #include "support/world.hpp"
 
-namespace sluice::test {
+namespace sluice::test::types {
 namespace {
 
 const Shape steps_shape = {11, 3};
@@ -191,4 +191,4 @@ SLUICE_BEHAVIOUR(types, all_in_one_file_and_step) {
 }
 
 }  // namespace
-}  // namespace sluice::test
+}  // namespace sluice::test::types

@@ -182,7 +182,7 @@ TEST(two_phase_read, damage_is_found_by_all) {
       File in(detail::open_on(transport, memory, path, Mode::read, options));
       // Rank 2 asks for a neighbour in the same record, the others for what is sound.
       const auto r = static_cast<std::uint64_t>(transport.rank());
-      const model::Box box{{0, r == 2 ? 15 : 0}, {100, r == 2 ? 2u : 10u}};
+      const model::Box box{{0, r == 2 ? 15u : 0u}, {100, r == 2 ? 2u : 10u}};
       Array<double> got(box.volume());
       try {
         in.get<double>(in.find("v"), got.data(), selection_of(box));
