@@ -118,6 +118,11 @@ std::uint64_t Job::number(const std::string& key, std::uint64_t fallback) const 
   return values_.contains(key) ? number(key) : fallback;
 }
 
+std::uint64_t elements_of(const Job& job) {
+  const std::uint64_t elements = job.number("elements", 0);
+  return elements != 0 ? elements : job.number("mib") * (1 << 20) / sizeof(double);
+}
+
 World::World(MPI_Comm comm) : comm_(comm) {
   MPI_Comm_rank(comm, &rank_);
   MPI_Comm_size(comm, &ranks_);
@@ -182,7 +187,7 @@ void verify(const World& world, std::uint64_t elements, const ReadSample& read) 
 
 void start_afresh(const World& world, const std::string& path) {
   if (world.rank() == 0) {
-    if (unlink(path.c_str()) != 0 && errno != ENOENT) fail("unlink", path);
+    std::filesystem::remove_all(path);
     std::filesystem::remove_all(path + ".parts");
     const auto slash = path.rfind('/');
     const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);

@@ -44,6 +44,9 @@ class Job {
   std::map<std::string, std::string> values_;
 };
 
+/// Doubles a rank, as `elements` says, else as many as `mib` MiB hold.
+std::uint64_t elements_of(const Job& job);
+
 /// What a job found: names, with the unit at their end, and figures.
 using Values = std::vector<std::pair<std::string, double>>;
 
@@ -96,8 +99,8 @@ using ReadSample =
 /// (`elements` a rank) with the pattern. Throws std::runtime_error that names the first difference.
 void verify(const World& world, std::uint64_t elements, const ReadSample& read);
 
-/// Rank 0 removes `path` (if it is there, its parts too) and waits until the file system has
-/// settled; then all go on. Not part of any time.
+/// Rank 0 removes `path`, a file or a folder (if it is there, its parts too), and waits until the
+/// file system has settled; then all go on. Not part of any time.
 void start_afresh(const World& world, const std::string& path);
 
 /// Throws std::runtime_error `what: path: errno in words`.

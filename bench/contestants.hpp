@@ -42,6 +42,12 @@ void add_field_pnetcdf(Contestants& contestants);
 /// strategies/sluice; strategy, storage, tiles, durability, writers, tile, budget, checksum as in
 /// sluice.toml; form: stepped or fixed.
 void add_field_sluice(Contestants& contestants);
+/// vampire/lines: text with a flush after every line, a file a rank; keys path and elements (three
+/// an atom); answers as the case `write` does.
+void add_vampire_lines(Contestants& contestants);
+/// vampire/own: a snapshot in VAMPIRE's own files; further keys: mode, nodes, text (0 or 1),
+/// durable (0 or 1).
+void add_vampire(Contestants& contestants);
 /// compress/phdf5; keys mib, chunk_mib and level: answers with close_s, sync_s and file_bytes.
 void add_compress_phdf5(Contestants& contestants);
 /// compress/sluice (strategy, durable), compress/encoding, compress/h5py: the same.

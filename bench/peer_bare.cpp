@@ -54,7 +54,7 @@ int create_and_open(const World& world, const std::string& path, std::uint64_t f
 
 Values write_bare(World& world, const Job& job) {
   const std::string path = job.text("path");
-  const std::uint64_t elements = job.number("mib") * (1 << 20) / sizeof(double);
+  const std::uint64_t elements = elements_of(job);
   const auto data = world.data(elements);
   start_afresh(world, path);
 
@@ -147,6 +147,7 @@ Values step_bytes_sync(World& world, const Job& job) {
 void add_bare(Contestants& contestants) {
   contestants["write/bare"] = write_bare;
   contestants["strategies/bare"] = write_bare;
+  contestants["vampire/bare"] = write_bare;
   contestants["step/bare"] = step_bare;
   contestants["step/bytes-sync"] = step_bytes_sync;
 }

@@ -10,7 +10,7 @@ namespace {
 
 Values write_mpiio(World& world, const Job& job) {
   const std::string path = job.text("path");
-  const std::uint64_t elements = job.number("mib") * (1 << 20) / sizeof(double);
+  const std::uint64_t elements = elements_of(job);
   const auto data = world.data(elements);
   if (elements > static_cast<std::uint64_t>(std::numeric_limits<int>::max())) {
     throw std::runtime_error("mpiio: more elements a rank than an int of MPI counts");
@@ -40,6 +40,9 @@ Values write_mpiio(World& world, const Job& job) {
 
 }  // namespace
 
-void add_mpiio(Contestants& contestants) { contestants["write/mpiio"] = write_mpiio; }
+void add_mpiio(Contestants& contestants) {
+  contestants["write/mpiio"] = write_mpiio;
+  contestants["vampire/mpiio"] = write_mpiio;
+}
 
 }  // namespace sluice::bench

@@ -27,6 +27,7 @@ Options options_of(const Job& job) {
   Options options;
   options.strategy = job.text("strategy", options.strategy);
   options.storage = job.text("storage", options.storage);
+  options.writers = static_cast<int>(job.number("writers", 0));
   options.durability = chosen(
       job, "durability", options.durability,
       {{"none", Durability::none}, {"close", Durability::close}, {"step", Durability::step}});
@@ -40,7 +41,7 @@ Options options_of(const Job& job) {
 
 Values write_sluice(World& world, const Job& job) {
   const std::string path = job.text("path");
-  const std::uint64_t elements = job.number("mib") * (1 << 20) / sizeof(double);
+  const std::uint64_t elements = elements_of(job);
   const auto data = world.data(elements);
   const auto rank = static_cast<std::uint64_t>(world.rank());
   const auto ranks = static_cast<std::uint64_t>(world.ranks());
@@ -157,6 +158,7 @@ Values history_sluice(World& world, const Job& job) {
 
 void add_sluice(Contestants& contestants) {
   contestants["write/sluice"] = write_sluice;
+  contestants["vampire/sluice"] = write_sluice;
   contestants["step/sluice"] = step_sluice;
   contestants["history/sluice"] = history_sluice;
 }

@@ -10,5 +10,6 @@ int main(int argc, char** argv) {
   sluice::bench::add_compress(contestants);
   sluice::bench::add_index(contestants);
   sluice::bench::add_overlap_sluice(contestants);
+  sluice::bench::add_vampire(contestants);
   return sluice::bench::serve(argc, argv, contestants);
 }

@@ -33,10 +33,11 @@ class Contestant:
     ours: bool = False  # Sluice, to be compared with the others
     only: tuple = ()  # metrics in which it is compared; empty: all
     environment: tuple = ()  # (name, value) pairs for its program; one process for each set
+    ranks: int = 0  # of its program; 0: as many as --ranks says
 
     @property
     def process(self):
-        return (self.program, self.environment)
+        return (self.program, self.environment, self.ranks)
 
 
 @dataclass(frozen=True)

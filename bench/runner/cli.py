@@ -20,6 +20,7 @@ from . import (
     report,
     step,
     strategies,
+    vampire,
     write,
 )
 from .cases import at_least
@@ -28,7 +29,8 @@ from .program import ProgramError
 CASES = {
     case.NAME: case
     for case in (
-        write, step, strategies, read, compress, index, durability, history, mfdn, overlap
+        write, step, strategies, read, compress, index, durability, history, mfdn, overlap,
+        vampire,
     )
 }
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

@@ -70,9 +70,10 @@ def rounds(case, contestants, executables, options):
         path = os.path.join(folder, "bench.h5")
         programs = {}
         for process in dict.fromkeys(contestant.process for contestant in contestants):
-            name, environment = process
+            name, environment, ranks = process
             programs[process] = Program(
-                executables[name], options.ranks, options.mpirun, options.timeout, environment
+                executables[name], ranks or options.ranks, options.mpirun, options.timeout,
+                environment,
             )
             stack.callback(programs[process].end)
         stack.callback(progress.clear)

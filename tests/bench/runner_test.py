@@ -122,6 +122,25 @@ class Run(unittest.TestCase):
         self.assertRegex(remarks, r"goal: 2 MiB: cost of writing, .* \(<= 0\.6\)")
         self.assertRegex(remarks, r"goal: in pieces: .* \(>= 3\)")
 
+    def test_vampire(self):
+        document = self.measured(
+            "vampire", "--atoms", "3000,5000", "--writers", "1,2", "--rounds", "1", "--warm-up", "0"
+        )
+        rows = document["result"]["contestants"]
+        self.assertEqual({row["group"] for row in rows}, {"0.003 million atoms",
+                                                          "0.005 million atoms"})
+        for row in rows:
+            writers = int(row["name"].split(" x ")[1])
+            self.assertEqual(row["parameters"]["from"], writers)
+            self.assertEqual(row["parameters"]["atoms"] % 1024, 0)
+        durable = {row["name"] for row in rows if "durable" in row["summary"]}
+        for name in ("bare", "own mpi-io", "own file-per-process", "own file-per-node",
+                     "hdf5 shared", "hdf5 file-per-process", "hdf5 file-per-node"):
+            self.assertLessEqual({f"{name} x 1", f"{name} x 2"}, durable)
+        remarks = "\n".join(document["remarks"])
+        self.assertRegex(remarks, r"goal: 0.005 million atoms: .* of bare, durable: .* \(>= 0\.9\)")
+        self.assertRegex(remarks, r"own mpi-io slower than own file-per-process.* \(<= 1\.1\)")
+
     def test_table(self):
         done = self.run_bench("write", "--mib", "1", "--rounds", "1", "--only", PEERS)
         self.assertEqual(done.returncode, 0, done.stderr)
