@@ -5,13 +5,19 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "exec/agree.hpp"
+#include "exec/sink.hpp"
+#include "storage/forwarding.hpp"
 
 namespace sluice::dialect::vampire {
 namespace {
 
 constexpr int tag = 71;
+/// What is packed or received while another is written.
+constexpr std::size_t piece_bytes = 4 << 20;
+constexpr std::size_t pieces = 3;
 
 class Stopwatch {
  public:
@@ -28,36 +34,68 @@ class Stopwatch {
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 
-/// The files into which this rank writes, each opened once.
+/// Notes how long the calls take.
+class TimedFile final : public storage::ForwardingFile {
+ public:
+  TimedFile(std::unique_ptr<storage::File> inner, RowSeconds& seconds)
+      : ForwardingFile(std::move(inner)), seconds_(seconds) {}
+
+  void write(std::uint64_t offset, std::span<const std::byte> bytes) override {
+    const Stopwatch watch(seconds_.write);
+    inner().write(offset, bytes);
+  }
+  void sync() override {
+    const Stopwatch watch(seconds_.sync);
+    inner().sync();
+  }
+
+ private:
+  RowSeconds& seconds_;
+};
+
+/// The files into which this rank writes, each opened once; large pieces in a thread, while the
+/// next one is received or packed.
 class Writing {
  public:
-  Writing(storage::Storage& storage, const RowFiles& files) : storage_(storage), files_(files) {}
+  Writing(storage::Storage& storage, const RowFiles& files)
+      : storage_(storage),
+        files_(files),
+        writer_(piece_bytes, pieces,
+                storage.in_background() ? exec::Pace::in_thread : exec::Pace::at_once) {}
 
   void make(std::size_t file) {
     const std::string path = files_.path(file);
     if (storage_.exists(path)) {
       storage_.remove(path);
     }
-    auto made = storage_.open(path, storage::Access::create);
+    storage::File& made = add(file, storage_.open(path, storage::Access::create));
     if (const std::uint64_t bytes = files_.bytes(file); bytes > 0) {
-      made->preallocate(0, bytes);
+      made.preallocate(0, bytes);
     }
     const std::string head = files_.head(file);
-    write(*made, 0, std::as_bytes(std::span(head)));
-    open_.emplace(file, std::move(made));
+    made.write(0, std::as_bytes(std::span(head)));
   }
   void write(const Extent& extent) {
-    auto found = open_.find(extent.file);
-    if (found == open_.end()) {
-      found = open_
-                  .emplace(extent.file,
-                           storage_.open(files_.path(extent.file), storage::Access::read_write))
-                  .first;
+    if (!sink_ || sink_file_ != extent.file) {
+      finish();
+      const auto found = open_.find(extent.file);
+      sink_.emplace(found != open_.end()
+                        ? *found->second
+                        : add(extent.file,
+                              storage_.open(files_.path(extent.file), storage::Access::read_write)),
+                    writer_);
+      sink_file_ = extent.file;
     }
-    write(*found->second, extent.offset, extent.bytes);
+    sink_->write(extent.offset, extent.bytes);
+  }
+  /// Everything is written.
+  void finish() {
+    if (sink_) {
+      sink_->finish();
+      sink_.reset();
+    }
   }
   void sync() {
-    const Stopwatch watch(seconds_.sync);
     for (const auto& [number, file] : open_) {
       file->sync();
     }
@@ -65,15 +103,18 @@ class Writing {
   const RowSeconds& seconds() const { return seconds_; }
 
  private:
-  void write(storage::File& file, std::uint64_t offset, std::span<const std::byte> bytes) {
-    const Stopwatch watch(seconds_.write);
-    file.write(offset, bytes);
+  storage::File& add(std::size_t number, std::unique_ptr<storage::File> file) {
+    return *open_.emplace(number, std::make_unique<TimedFile>(std::move(file), seconds_))
+                .first->second;
   }
 
   storage::Storage& storage_;
   const RowFiles& files_;
-  std::map<std::size_t, std::unique_ptr<storage::File>> open_;
   RowSeconds seconds_;
+  exec::WriteBehind writer_;
+  std::map<std::size_t, std::unique_ptr<TimedFile>> open_;
+  std::optional<exec::FileSink> sink_;  ///< of one file at a time: it holds a piece
+  std::size_t sink_file_ = 0;
 };
 
 /// Where the next piece goes, and how long it is; a length of 0 ends a rank's pieces.
@@ -140,6 +181,7 @@ RowSeconds write_row_files(exec::Transport& transport, storage::Storage& storage
       for (const Extent& extent : extents) {
         writing.write(extent);
       }
+      writing.finish();
       if (files.durable && !failure) {
         writing.sync();
       }
