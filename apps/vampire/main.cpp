@@ -23,14 +23,20 @@ class Run {
       : comm_(comm),
         options_(options),
         talks_(rank_of(comm) == 0),
+        began_s_(MPI_Wtime()),
         sample_(make_sample(comm, options)),
-        integrator_(comm, sample_, options.physics) {}
+        sampled_s_(MPI_Wtime()),
+        integrator_(comm, sample_, options.physics),
+        ready_s_(MPI_Wtime()) {}
 
   void introduce() {
     const auto pairs = static_cast<std::int64_t>(integrator_.neighbours().index.size());
     const std::int64_t all = reduce(comm_, pairs, MPI_SUM);
     const std::int64_t ghosts =
         reduce(comm_, static_cast<std::int64_t>(integrator_.halo().ghosts()), MPI_SUM);
+    const double atoms_s = reduce(comm_, sampled_s_ - began_s_, MPI_MAX);
+    const double neighbours_s = reduce(comm_, ready_s_ - sampled_s_, MPI_MAX);
+    set_up_s_ = reduce(comm_, ready_s_ - began_s_, MPI_MAX);
     if (!talks_) {
       return;
     }
@@ -40,10 +46,13 @@ class Run {
     std::printf("%s\n", sample_.described.c_str());
     std::printf(
         "%llu atoms on %d ranks, %.2f neighbours each within %.4g A; %lld spins travel in "
-        "each sub-step\n\n",
+        "each sub-step\n",
         static_cast<unsigned long long>(sample_.total), size_of(comm_),
         static_cast<double>(all) / static_cast<double>(sample_.total), sample_.cutoff,
         static_cast<long long>(ghosts));
+    std::printf(
+        "set-up: %.3f s: atoms, their materials and ranks %.3f s, neighbours and halo %.3f s\n\n",
+        set_up_s_, atoms_s, neighbours_s);
     std::printf("%10s %12s %10s %10s %10s %10s %14s\n", "step", "time (ps)", "|m|", "mx", "my",
                 "mz", "E/atom (meV)");
   }
@@ -52,20 +61,24 @@ class Run {
     const double began_s = MPI_Wtime();
     const auto output = open_output(comm_, sample_, options_);
     for (std::uint32_t step = 1; step <= options_.equilibration; ++step) {
-      integrator_.step(step);
+      advance(step);
     }
     if (options_.writes_start) {
       report(0, *output);
     }
     for (std::uint32_t step = 1; step <= options_.steps; ++step) {
-      integrator_.step(options_.equilibration + step);
+      advance(options_.equilibration + step);
       if (options_.only_last ? step == options_.steps : step % options_.every == 0) {
         report(step, *output);
       }
     }
     const OutputCost cost = output->close();
     const double run_s = reduce(comm_, MPI_Wtime() - began_s, MPI_MAX);
+    const double steps_s = reduce(comm_, steps_s_, MPI_MAX);
     if (talks_) {
+      const double step_s = steps_s / (options_.equilibration + options_.steps);
+      std::printf("\nintegration: a step takes %.6f s; the set-up took as long as %.1f of them",
+                  step_s, set_up_s_ / step_s);
       const double megabytes = static_cast<double>(cost.bytes) / 1e6;
       std::printf(
           "\noutput: %.2f MB in %llu steps to %s cost %.3f s, %.1f %% of the run's %.2f s: "
@@ -83,6 +96,12 @@ class Run {
   }
 
  private:
+  void advance(std::uint32_t number) {
+    const double began_s = MPI_Wtime();
+    integrator_.step(number);
+    steps_s_ += MPI_Wtime() - began_s;
+  }
+
   void report(std::uint32_t step, Output& output) {
     const Measured now = measure(comm_, sample_, integrator_.spins(), integrator_.energies());
     const double time_ps = step * options_.physics.dt_fs * 1e-3;
@@ -101,8 +120,13 @@ class Run {
   MPI_Comm comm_;
   const Options& options_;
   bool talks_;
+  double began_s_;
   Sample sample_;
+  double sampled_s_;
   Integrator integrator_;
+  double ready_s_;
+  double set_up_s_ = 0;  ///< of the slowest rank
+  double steps_s_ = 0;   ///< in steps of the integration, so far
 };
 
 void run(MPI_Comm comm, int argc, char** argv) {

@@ -72,6 +72,27 @@ TEST(Decomposition, EveryAtomHasOneOwner) {
   EXPECT_EQ(std::count(owners.begin(), owners.end(), 1), static_cast<std::int64_t>(sample.total));
 }
 
+TEST(Decomposition, EachRankSetsUpItsShareOfWhatOneRankWould) {
+  for (const char* periodic : {"xyz", "x", "none"}) {
+    const Options options = lattice_options("fcc", 5, 4, 7, "random", periodic);
+    const Sample whole = make_sample(MPI_COMM_SELF, options);
+    const auto all =
+        ids_of(whole, find_neighbours(MPI_COMM_SELF, whole.atoms, whole.box, whole.cutoff));
+    const Sample sample = make_sample(MPI_COMM_WORLD, options);
+    const auto mine =
+        ids_of(sample, find_neighbours(MPI_COMM_WORLD, sample.atoms, sample.box, sample.cutoff));
+    ASSERT_EQ(mine.size(), sample.atoms.size());
+    for (std::size_t i = 0; i < sample.atoms.size(); ++i) {
+      const std::uint64_t id = sample.atoms.id[i];
+      ASSERT_EQ(whole.atoms.id.at(id), id);
+      EXPECT_EQ(sample.atoms.position[i], whole.atoms.position[id]);
+      EXPECT_EQ(sample.atoms.material[i], whole.atoms.material[id]);
+      EXPECT_EQ(sample.atoms.spin[i], whole.atoms.spin[id]);
+      EXPECT_EQ(mine[i], all[id]) << periodic << ", atom " << id;
+    }
+  }
+}
+
 TEST(Decomposition, GridsHaveTheLeastSurface) {
   EXPECT_EQ(grid_of(4, {100, 100, 1}), (std::array{2, 2, 1}));
   EXPECT_EQ(grid_of(8, {10, 10, 10}), (std::array{2, 2, 2}));
