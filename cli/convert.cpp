@@ -198,8 +198,8 @@ void add_convert(CLI::App& app, Run& run) {
                "is such a text, made of such a file. txt2hdf5 and hdf52txt are short for these.\n"
                "A folder of MFDn's files mfdn_smwf001, ... (a Fortran record a state) becomes\n"
                "its tree of vectors, and --format mfdn makes such a folder of it again.\n"
-               "A folder of VAMPIRE's (any output mode) becomes a file of spins, or text, xyz\n"
-               "and vtu by TO's ending (of several frames: TO with its number each); --format\n"
+               "A folder of VAMPIRE's (any output mode) becomes a file of spins, or text, xyz,\n"
+               "vtu, vtkhdf by TO's ending (of several frames: TO with its number each); --format\n"
                "vampire makes such a folder of spins, with the files it had, or by --mode.\n"
                "Memory: a step, shared out among the processes; of texts the budget.\n"
                "Exit code: 0 done, 1 FILE is damaged, 2 bad input, 3 changed outside Sluice.\n",
@@ -220,7 +220,7 @@ Examples:
   command->add_option("--compress", verb->compress,
                       "none, deflate:1 to :12, zstd:1 to :19; +noshuffle");
   command->add_option("--format", verb->format,
-                      "hdf5 netcdf4 npy records text mfdn vampire xyz vtu auto");
+                      "hdf5 netcdf4 npy records text mfdn vampire xyz vtu vtkhdf auto");
   command->add_option("--grid", verb->grid, "X,Y,Z of a VOX-FE model; else as large as needed");
   command->add_flag("--records", verb->records, "a VOX-FE model's voxels as records too");
   command->add_option("--budget-mib", verb->budget_mib, "staging memory of a process (256)");

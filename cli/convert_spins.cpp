@@ -6,20 +6,14 @@
 #include <cstring>
 #include <fmt/format.h>
 
-#include "commit/output.hpp"
 #include "exec/agree.hpp"
 #include "sluice/error.hpp"
+#include "spin_file.hpp"
 #include "spin_names.hpp"
 
 namespace sluice::cli {
 
 namespace {
-
-/// This rank's rows of a kind of atoms.
-struct Share {
-  std::uint64_t first = 0;
-  std::uint64_t count = 0;
-};
 
 Share share_of(const Context& context, std::uint64_t rows) {
   const auto [first, end] =
@@ -59,7 +53,7 @@ void require_whole(const SpinWish& wish) {
   if (!c.box.empty() || !c.void_box.empty() || !c.sphere.empty() || !c.cylinder.empty() ||
       !c.where.empty() || !c.without.empty() || c.every != 1 || !c.vdc_input.empty()) {
     throw Error(Code::invalid_argument,
-                "a part of the atoms goes into text, xyz, vtu or a picture; " + wish.to +
+                "a part of the atoms goes into text, xyz, vtu, vtkhdf or a picture; " + wish.to +
                     " takes all atoms, of the frames that --frames names");
   }
 }
@@ -75,64 +69,6 @@ std::array<std::uint32_t, 2> frames_of(const Context& context, const SpinSource&
   }
   return {choice.first_frame, end};
 }
-
-/// A file of Sluice's with the names of spin_names.hpp.
-class SpinFile {
- public:
-  SpinFile(const Context& context, const SpinWish& wish)
-      : context_(context),
-        output_(commit::open_output(context.transport, context.storage, wish.to,
-                                    commit::Opening::create, wish.options)) {}
-
-  std::uint32_t define(const char* name, const Type& type, const model::Dims& shape,
-                       std::vector<std::string> dimensions, const char* unit, const char* about,
-                       bool is_stepped) {
-    model::Definition d;
-    d.name = name;
-    d.type = type;
-    d.shape = shape;
-    d.stepped = is_stepped;
-    d.dimensions = std::move(dimensions);
-    const std::uint32_t variable = output_->define(d);
-    output_->set_attribute({name, "long_name", std::string(about)});
-    if (*unit != '\0') {
-      output_->set_attribute({name, "units", std::string(unit)});
-    }
-    done_.variables += 1;
-    if (!is_stepped) {
-      done_.bytes += d.bytes_per_step();
-    }
-    return variable;
-  }
-  template <class T>
-  void put(std::uint32_t variable, const Share& rows, std::uint64_t columns, const T* data) {
-    if (rows.count == 0) {
-      return;
-    }
-    model::Dims start{rows.first};
-    model::Dims count{rows.count};
-    if (columns > 1) {
-      start.push_back(0);
-      count.push_back(columns);
-    }
-    output_->put({variable,
-                  {start, count},
-                  {reinterpret_cast<const std::byte*>(data), type_of<T>(), count,
-                   model::Dims::filled(count.rank(), 0)},
-                  false});
-  }
-  void attribute(const char* name, const model::AttributeValue& value) {
-    output_->set_attribute({"", name, value});
-  }
-  commit::Output& output() { return *output_; }
-  commit::Converted& done() { return done_; }
-  bool is_root() const { return context_.is_root(); }
-
- private:
-  const Context& context_;
-  std::unique_ptr<commit::Output> output_;
-  commit::Converted done_;
-};
 
 void describe(SpinFile& file, const SpinSource& source) {
   file.attribute("title", std::string("atomistic spins"));
@@ -178,7 +114,7 @@ commit::Converted to_file(const Context& context, SpinSource& source, const Spin
   const auto [begin, end] = frames_of(context, source, wish);
   const Share rows = share_of(context, source.atoms);
   const vampire::Coordinates atoms = source.coordinates(rows.first, rows.count);
-  SpinFile file(context, wish);
+  SpinFile file(context, wish.to, wish.options);
   describe(file, source);
   put_atoms(file, atoms, source.atoms, rows, {names::coordinates, names::material, names::category},
             "atom");
@@ -311,13 +247,13 @@ void add_spin_wish(CLI::App& command, SpinWish& wish) {
 }
 
 std::string spin_format(const std::string& format, const std::string& to) {
-  for (const char* known : {"vampire", "text", "xyz", "vtu"}) {
+  for (const char* known : {"vampire", "text", "xyz", "vtu", "vtkhdf"}) {
     if (format == known) {
       return known;
     }
   }
   if (format == "auto") {
-    for (const char* ending : {"xyz", "vtu"}) {
+    for (const char* ending : {"xyz", "vtu", "vtkhdf"}) {
       if (to.ends_with(std::string(".") + ending)) {
         return ending;
       }
@@ -357,7 +293,7 @@ commit::Converted convert_spins(const Context& context, const SpinWish& wish) {
     return to_vampire(context, *source, wish);
   }
   return wish.format.empty() ? to_file(context, *source, wish)
-                             : spins_to_text(context, *source, wish);
+                             : spins_by_frame(context, *source, wish);
 }
 
 }  // namespace sluice::cli

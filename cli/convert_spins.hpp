@@ -34,8 +34,8 @@ std::string spin_format(const std::string& format, const std::string& to);
 /// go together.
 commit::Converted convert_spins(const Context& context, const SpinWish& wish);
 
-/// Collective. xyz, text and vtu, a file a frame where there are several.
-commit::Converted spins_to_text(const Context& context, SpinSource& source, const SpinWish& wish);
+/// Collective. xyz, text, vtu and vtkhdf, a file a frame where there are several.
+commit::Converted spins_by_frame(const Context& context, SpinSource& source, const SpinWish& wish);
 
 /// `to` with a frame's number before its ending.
 std::string numbered(const std::string& to, std::uint32_t frame);

@@ -28,6 +28,15 @@ class SpinSource {
   bool was_text = false;
   std::vector<std::string> notes;
 
+  /// In Bohr magnetons; 0 where the material is not known.
+  double moment_of(std::int32_t material) const {
+    for (const vampire::Material& known : materials) {
+      if (known.id == material) {
+        return known.moment_mub;
+      }
+    }
+    return 0;
+  }
   /// Atoms [first, first + count), each rank its own range. Collective.
   virtual vampire::Coordinates coordinates(std::uint64_t first, std::uint64_t count) = 0;
   virtual vampire::Coordinates non_magnetic(std::uint64_t first, std::uint64_t count) = 0;

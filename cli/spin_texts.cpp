@@ -1,9 +1,10 @@
-// Spins as texts: xyz and rows as VAMPIRE's vdc prints them, and VTK's unstructured grids.
+// Spins frame by frame: xyz and rows as VAMPIRE's vdc prints them, and VTK's unstructured grids.
 #include <fmt/format.h>
 
 #include "convert_spins.hpp"
 #include "parallel_text.hpp"
 #include "sluice/error.hpp"
+#include "spin_vtkhdf.hpp"
 
 namespace sluice::cli {
 
@@ -28,25 +29,17 @@ std::string element_of(const SpinSource& source, std::int32_t material) {
   return "X";
 }
 
-double moment_of(const SpinSource& source, std::int32_t material) {
-  for (const vampire::Material& known : source.materials) {
-    if (known.id == material) {
-      return known.moment_mub;
-    }
-  }
-  return 0;
-}
-
 /// One frame into one file.
 class FrameText {
  public:
   FrameText(const Context& context, const SpinSource& source, const ChosenAtoms& atoms,
-            const Extent3& extent, const std::string& path)
-      : source_(source), atoms_(atoms), extent_(extent), file_(context, path) {
-    auto all = static_cast<std::int64_t>(atoms.size());
-    context.transport.allreduce({&all, 1}, exec::Op::sum);
-    all_ = static_cast<std::uint64_t>(all);
-  }
+            const Extent3& extent, std::uint64_t first, std::uint64_t all, const std::string& path)
+      : source_(source),
+        atoms_(atoms),
+        extent_(extent),
+        file_(context, path),
+        all_(all),
+        first_(first) {}
 
   /// Symbols and places as they are, as molecule viewers read them.
   std::uint64_t xyz() {
@@ -80,7 +73,7 @@ class FrameText {
       append_row(out, atoms_.spin.data() + 3 * i, 3, ' ');
     });
     array("Float64", "moment", [&](std::string& out, std::size_t i) {
-      vampire::append_number(out, moment_of(source_, atoms_.material[i]));
+      vampire::append_number(out, source_.moment_of(atoms_.material[i]));
     });
     array("Int32", "ID",
           [&](std::string& out, std::size_t i) { out += std::to_string(atoms_.material[i]); });
@@ -94,8 +87,6 @@ class FrameText {
     file_.append_once("</Cells>\n</Piece>\n</UnstructuredGrid>\n</VTKFile>\n");
     return file_.close();
   }
-  /// Of this rank's first atom among the chosen ones.
-  void set_first(std::uint64_t first) { first_ = first; }
 
  private:
   template <class Row>
@@ -126,8 +117,8 @@ class FrameText {
   const ChosenAtoms& atoms_;
   const Extent3& extent_;
   ParallelText file_;
-  std::uint64_t all_ = 0;
-  std::uint64_t first_ = 0;
+  std::uint64_t all_;
+  std::uint64_t first_;  ///< of this rank's atoms among the chosen ones
 };
 
 std::uint64_t write_frame(FrameText& file, const std::string& format) {
@@ -139,7 +130,7 @@ std::uint64_t write_frame(FrameText& file, const std::string& format) {
 
 }  // namespace
 
-commit::Converted spins_to_text(const Context& context, SpinSource& source, const SpinWish& wish) {
+commit::Converted spins_by_frame(const Context& context, SpinSource& source, const SpinWish& wish) {
   SpinChooser chooser(context, source, choice_of(context, wish.choice));
   commit::Converted done{1, 0, 0};
   // The places are the same in every frame: of xyz the first one is enough.
@@ -149,10 +140,18 @@ commit::Converted spins_to_text(const Context& context, SpinSource& source, cons
     const ChosenAtoms atoms = chooser.frame(frame);
     const Extent3 extent = chooser.extent(atoms.xyz);
     const bool is_only = end == chooser.first_frame() + 1;
-    FrameText file(context, source, atoms, extent, is_only ? wish.to : numbered(wish.to, frame));
-    file.set_first(static_cast<std::uint64_t>(
-        context.transport.exclusive_sum(static_cast<std::int64_t>(atoms.size()))));
-    done.bytes += write_frame(file, wish.format);
+    const std::string path = is_only ? wish.to : numbered(wish.to, frame);
+    auto count = static_cast<std::int64_t>(atoms.size());
+    const auto first = static_cast<std::uint64_t>(context.transport.exclusive_sum(count));
+    context.transport.allreduce({&count, 1}, exec::Op::sum);
+    const auto all = static_cast<std::uint64_t>(count);
+    if (wish.format == "vtkhdf") {
+      done.bytes += write_vtkhdf(context, source, atoms, extent, first, all,
+                                 source.meta(frame).time_s * 1e12, path);
+    } else {
+      FrameText file(context, source, atoms, extent, first, all, path);
+      done.bytes += write_frame(file, wish.format);
+    }
     done.steps += 1;
   }
   return done;

@@ -138,6 +138,16 @@ void write_attribute(hid_t owner, const std::string& name, const AttributeValue&
   std::visit([&](const auto& v) { write_one(owner, name, v); }, value);
 }
 
+void write_fixed_text(hid_t owner, const std::string& name, const std::string& text) {
+  const bool is_ascii = std::all_of(text.begin(), text.end(),
+                                    [](char c) { return static_cast<unsigned char>(c) < 128; });
+  const Handle type = own(H5Tcopy(H5T_C_S1), "string type");
+  check(H5Tset_size(type.get(), std::max<std::size_t>(1, text.size())), "string type");
+  check(H5Tset_cset(type.get(), is_ascii ? H5T_CSET_ASCII : H5T_CSET_UTF8), "string type");
+  check(H5Tset_strpad(type.get(), H5T_STR_NULLPAD), "string type");
+  write_values(owner, name, type.get(), {}, text.c_str());
+}
+
 std::optional<AttributeValue> read_attribute(hid_t owner, const std::string& name) {
   const QuietErrors quiet;
   if (H5Aexists(owner, name.c_str()) <= 0) {

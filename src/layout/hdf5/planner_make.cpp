@@ -36,6 +36,9 @@ Handle make_growing(hid_t file, const char* name, hid_t type, const Dims& dims, 
   return own(H5Dcreate2(file, name, type, space.get(), H5P_DEFAULT, list.get(), H5P_DEFAULT), name);
 }
 
+/// VTK's own group: its readers before 9.3 take text of a fixed length alone.
+constexpr const char* vtk_group = "VTKHDF";
+
 /// Rows of one 4 KiB chunk: a commit rewrites at most that much in place.
 constexpr std::uint64_t rows_per_chunk = 4096 / (CommitRow::words * 8);
 constexpr std::uint64_t times_per_chunk = 4096 / 8;
@@ -237,7 +240,12 @@ bool Hdf5Planner::apply(const model::Attribute& attribute) {
   const hid_t object = H5Oopen(hdf5_.get(), path.c_str(), H5P_DEFAULT);
   checked(object, path);
   const Handle holder(object);
-  write_attribute_of(profile_, object, attribute.name, attribute.value);
+  const auto* text = std::get_if<std::string>(&attribute.value);
+  if (text != nullptr && attribute.owner == vtk_group) {
+    write_fixed_text(object, attribute.name, *text);
+  } else {
+    write_attribute_of(profile_, object, attribute.name, attribute.value);
+  }
   return true;
 }
 

@@ -22,6 +22,8 @@ std::optional<StoredType> stored_type(hid_t type);
 /// Makes, or replaces, an attribute of the object `owner`. Strings are UTF-8, variable-length, so
 /// that h5py, netCDF4 and xarray give them as text.
 void write_attribute(hid_t owner, const std::string& name, const model::AttributeValue& value);
+/// Text of a fixed length, in ASCII where it is: for readers that take no other.
+void write_fixed_text(hid_t owner, const std::string& name, const std::string& text);
 /// Nothing where there is none, or none that an AttributeValue can hold.
 std::optional<model::AttributeValue> read_attribute(hid_t owner, const std::string& name);
 
