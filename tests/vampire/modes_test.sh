@@ -5,15 +5,8 @@
 #   modes_test.sh VAMPIRE SLUICE MPIEXEC...
 set -euo pipefail
 
-vampire=$1
-sluice=$2
-shift 2
-mpiexec=("$@")
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch"
-
-fail() { echo "FAILED: $*" >&2; exit 1; }
+# shellcheck source=tests/vampire/test_lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/test_lib.sh"
 
 # simulate RANKS OPTION...
 simulate() {

@@ -5,17 +5,8 @@
 #   strategies_test.sh VAMPIRE SLUICE MPIEXEC...
 set -euo pipefail
 
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-vampire=$1
-sluice=$2
-shift 2
-mpiexec=("$@")
-data=${SLUICE_DATA:-$root/../shared/data}/vampire
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch"
-
-fail() { echo "FAILED: $*" >&2; exit 1; }
+# shellcheck source=tests/vampire/test_lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/test_lib.sh"
 
 # run FILE OPTION...: on four ranks.
 run() {
