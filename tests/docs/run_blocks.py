@@ -10,6 +10,7 @@ order in one folder. A comment on the lines before a block says what is special 
     <!-- run: no (reason) -->     it is not run: a fragment, or it would install things
     <!-- needs: simulation -->    the README's program, compiled, and the spins.h5 that it wrote;
                                   further names: copies of spins.h5
+    <!-- program: povray -->      left out where that program is not installed
 
 Blocks without a language are output or file formats, and are not run; any other language is an
 error.
@@ -52,7 +53,8 @@ class Runner:
         self.package = f"sluice-{mpi}"
         self.environment = {
             **os.environ, "SLUICE_CONFIG": "", "HDF5_USE_FILE_LOCKING": "FALSE",
-            "PATH": f"{prefix}/bin:{os.environ['PATH']}",
+            # Installed, and of what is not installed the simulation of the tutorial.
+            "PATH": f"{prefix}/bin:{prefix.parents[1]}/apps/vampire:{os.environ['PATH']}",
             "PKG_CONFIG_PATH": f"{prefix}/lib/pkgconfig", "PYTHONPATH": str(root / "python"),
             "SLUICE_LIBRARY": f"{prefix}/lib/lib{self.package}.so",
         }
@@ -135,6 +137,10 @@ def run_page(runner, page, folder):
         if remarks.get("run", "").startswith("no"):
             if not re.fullmatch(r"no \(.+\)", remarks["run"]):
                 failures.append(f"{name}:{line}: 'run: no' without a reason")
+            left += 1
+            continue
+        if "program" in remarks and shutil.which(remarks["program"]) is None:
+            print(f"{name}:{line}: left out: there is no {remarks['program']}")
             left += 1
             continue
         if language == "fortran" and not runner.has_fortran():
