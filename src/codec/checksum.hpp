@@ -1,4 +1,4 @@
-// The one checksum of the library: XXH3, 64 bits.
+// The checksum of the library, XXH3 of 64 bits, and those of formats.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,10 @@ namespace sluice::codec {
 std::uint64_t checksum(std::span<const std::byte> bytes);
 std::uint64_t checksum(std::string_view text);
 
-/// The same over bytes that come in pieces.
+/// CRC-32C (Castagnoli), as Zarr has it.
+std::uint32_t crc32c(std::span<const std::byte> bytes);
+
+/// checksum() over bytes that come in pieces.
 class Checksum {
  public:
   Checksum();

@@ -12,6 +12,20 @@ namespace {
 
 constexpr int default_deflate_level = 6;
 
+struct Free {
+  void operator()(libdeflate_compressor* c) const { libdeflate_free_compressor(c); }
+  void operator()(libdeflate_decompressor* d) const { libdeflate_free_decompressor(d); }
+};
+using Decompressor = std::unique_ptr<libdeflate_decompressor, Free>;
+
+Decompressor make_decompressor() {
+  Decompressor made(libdeflate_alloc_decompressor());
+  if (!made) {
+    throw std::bad_alloc();
+  }
+  return made;
+}
+
 class Deflate final : public Worker {
  public:
   std::size_t encode(const Parameters& parameters, std::span<const std::byte> in,
@@ -32,10 +46,7 @@ class Deflate final : public Worker {
 
   bool decode(const Parameters&, std::span<const std::byte> in, std::span<std::byte> out) override {
     if (!decompressor_) {
-      decompressor_.reset(libdeflate_alloc_decompressor());
-      if (!decompressor_) {
-        throw std::bad_alloc();
-      }
+      decompressor_ = make_decompressor();
     }
     // Without a place for the size the library insists on exactly out.size() bytes.
     return libdeflate_zlib_decompress(decompressor_.get(), in.data(), in.size(), out.data(),
@@ -43,13 +54,27 @@ class Deflate final : public Worker {
   }
 
  private:
-  struct Free {
-    void operator()(libdeflate_compressor* c) const { libdeflate_free_compressor(c); }
-    void operator()(libdeflate_decompressor* d) const { libdeflate_free_decompressor(d); }
-  };
   std::unique_ptr<libdeflate_compressor, Free> compressor_;
-  std::unique_ptr<libdeflate_decompressor, Free> decompressor_;
+  Decompressor decompressor_;
   int level_ = 0;
+};
+
+/// What other programs wrote.
+class Gzip final : public Worker {
+ public:
+  std::size_t encode(const Parameters&, std::span<const std::byte>, std::span<std::byte>) override {
+    return 0;
+  }
+  bool decode(const Parameters&, std::span<const std::byte> in, std::span<std::byte> out) override {
+    if (!decompressor_) {
+      decompressor_ = make_decompressor();
+    }
+    return libdeflate_gzip_decompress(decompressor_.get(), in.data(), in.size(), out.data(),
+                                      out.size(), nullptr) == LIBDEFLATE_SUCCESS;
+  }
+
+ private:
+  Decompressor decompressor_;
 };
 
 }  // namespace
@@ -60,12 +85,17 @@ std::optional<Method> deflate_method() {
                 }};
 }
 
+std::optional<Method> gzip_method() {
+  return Method{"gzip", gzip_id, false, 0, 1, 1, 1, [] { return std::make_unique<Gzip>(); }};
+}
+
 }  // namespace sluice::codec
 
 #else
 
 namespace sluice::codec {
 std::optional<Method> deflate_method() { return std::nullopt; }
+std::optional<Method> gzip_method() { return std::nullopt; }
 }  // namespace sluice::codec
 
 #endif

@@ -24,6 +24,9 @@ inline constexpr std::uint32_t deflate_id = 1;
 inline constexpr std::uint32_t shuffle_id = 2;
 inline constexpr std::uint32_t fletcher32_id = 3;
 inline constexpr std::uint32_t zstd_id = 32015;
+/// From the range for private use: HDF5 knows Blosc by other parameters, and gzip files not at all.
+inline constexpr std::uint32_t blosc_id = 510;
+inline constexpr std::uint32_t gzip_id = 511;
 
 using Parameters = std::vector<std::uint32_t>;
 
@@ -52,7 +55,8 @@ class Worker {
 struct Method {
   std::string name;
   std::uint32_t id = 0;
-  /// Does it make bytes fewer? If not, it adds `added_bytes` to however many there are.
+  /// Can it fail to make bytes fewer, and is then left out? If not, it adds at most `added_bytes`
+  /// to however many there are.
   bool compresses = false;
   std::uint32_t added_bytes = 0;
   int lowest_level = 1;  ///< of compressors, as in "deflate:6"

@@ -7,8 +7,12 @@
 
 namespace sluice::codec {
 
+/// Blosc's chunks, with zlib and zstd inside where the build has them.
+Method blosc_method();
 /// zlib streams, by libdeflate. Nothing where the build has none.
 std::optional<Method> deflate_method();
+/// gzip files; only read.
+std::optional<Method> gzip_method();
 /// zstd frames. Nothing where the build has none.
 std::optional<Method> zstd_method();
 

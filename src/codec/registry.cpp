@@ -81,7 +81,8 @@ struct Registry {
     add({"shuffle", shuffle_id, false, 0, 1, 1, 1, [] { return std::make_unique<Shuffle>(); }});
     add({"fletcher32", fletcher32_id, false, fletcher_bytes, 1, 1, 1,
          [] { return std::make_unique<Fletcher>(); }});
-    for (auto method : {deflate_method(), zstd_method()}) {
+    add(blosc_method());
+    for (auto method : {deflate_method(), zstd_method(), gzip_method()}) {
       if (method) {
         add(std::move(*method));
       }

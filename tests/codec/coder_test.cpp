@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "codec/checksum.hpp"
 #include "codec/filter.hpp"
 #include "sluice/error.hpp"
 
@@ -40,6 +41,49 @@ std::vector<std::string> options() {
     }
   }
   return all;
+}
+
+TEST(Coder, BloscKeepsWhatDoesNotShrink) {
+  std::mt19937 draw(2);
+  for (const std::uint32_t filter : {deflate_id, zstd_id}) {
+    if (!find_method(filter)) {
+      continue;
+    }
+    for (const std::uint32_t element : {1U, 4U, 16U}) {
+      Coder coder({{blosc_id, {element, 1, filter, 1}}});
+      for (const std::size_t count : {0, 1, 9, 4096, 70001}) {
+        for (int kind = 0; kind < 4; ++kind) {
+          const Bytes dense = make_bytes(count, kind, draw);
+          const Coder::Encoded encoded = coder.encode(dense);
+          EXPECT_EQ(encoded.mask, 0u);
+          EXPECT_LE(encoded.bytes.size(), count + 16);
+          if (count > 1000 && kind != 0) {
+            EXPECT_LT(encoded.bytes.size(), count / 2);
+          }
+          Bytes stored(encoded.bytes.begin(), encoded.bytes.end());
+          Bytes back(count, std::byte{0x5a});
+          coder.decode(stored, 0, back);
+          EXPECT_EQ(back, dense) << element << " " << count << " " << kind;
+          // Whatever is changed or cut off: an error, or other bytes, within the spans.
+          for (int n = 0; n < 20; ++n) {
+            Bytes bad = stored;
+            bad[draw() % bad.size()] = static_cast<std::byte>(draw());
+            bad.resize(draw() % 3 == 0 ? draw() % bad.size() : bad.size());
+            try {
+              coder.decode(bad, 0, back);
+            } catch (const Error& error) {
+              EXPECT_EQ(error.code(), Code::damaged);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Checksum, Crc32cIsTheOneOfTheStandards) {
+  const std::string digits = "123456789";  // the check value of every catalogue of CRCs
+  EXPECT_EQ(crc32c(std::as_bytes(std::span(digits))), 0xe3069283U);
 }
 
 TEST(Coder, EveryByteComesBack) {
