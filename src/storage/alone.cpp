@@ -14,6 +14,7 @@ class AloneStorage final : public Storage {
   bool exists(const std::string& path) override { return inner_.exists(path); }
   void rename(const std::string& from, const std::string& to) override { inner_.rename(from, to); }
   void remove(const std::string& path) override { inner_.remove(path); }
+  void remove_folder(const std::string& path) override { inner_.remove_folder(path); }
   void make_folder(const std::string& path) override { inner_.make_folder(path); }
   void sync_directory(const std::string& path) override { inner_.sync_directory(path); }
   std::unique_ptr<Lease> lease(const std::string& path) override { return inner_.lease(path); }

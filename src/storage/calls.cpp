@@ -75,6 +75,10 @@ const char* call_name(Call call) noexcept {
       return "remove";
     case Call::sync_directory:
       return "sync_directory";
+    case Call::make_folder:
+      return "make_folder";
+    case Call::remove_folder:
+      return "remove_folder";
   }
   return "unknown";
 }
@@ -100,6 +104,10 @@ std::string describe(Call call, std::uint64_t bytes, std::uint64_t offset) {
       return "looking it up";
     case Call::sync_directory:
       return "sync of its folder";
+    case Call::make_folder:
+      return "making the folder";
+    case Call::remove_folder:
+      return "removing the folder";
     default:
       return call_name(call);
   }

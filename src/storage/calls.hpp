@@ -25,8 +25,10 @@ enum class Call : std::uint8_t {
   rename,
   remove,
   sync_directory,
+  make_folder,
+  remove_folder,
 };
-inline constexpr int call_count = 14;
+inline constexpr int call_count = 16;
 
 /// Lower-case name, e.g. "sync_directory".
 const char* call_name(Call call) noexcept;

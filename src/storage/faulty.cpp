@@ -147,6 +147,16 @@ void FaultyStorage::remove(const std::string& path) {
   inner_->remove(path);
 }
 
+void FaultyStorage::remove_folder(const std::string& path) {
+  pass(*faults_, Call::remove_folder, path);
+  inner_->remove_folder(path);
+}
+
+void FaultyStorage::make_folder(const std::string& path) {
+  pass(*faults_, Call::make_folder, path);
+  inner_->make_folder(path);
+}
+
 void FaultyStorage::sync_directory(const std::string& path) {
   pass(*faults_, Call::sync_directory, path);
   inner_->sync_directory(path);

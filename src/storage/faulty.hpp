@@ -65,7 +65,8 @@ class FaultyStorage : public Storage {
   bool exists(const std::string& path) override;
   void rename(const std::string& from, const std::string& to) override;
   void remove(const std::string& path) override;
-  void make_folder(const std::string& path) override { inner_->make_folder(path); }
+  void remove_folder(const std::string& path) override;
+  void make_folder(const std::string& path) override;
   void sync_directory(const std::string& path) override;
   std::unique_ptr<Lease> lease(const std::string& path) override { return inner_->lease(path); }
   std::uint64_t stripe_bytes(const std::string& path) override {

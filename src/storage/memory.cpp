@@ -261,6 +261,12 @@ void MemoryStorage::remove(const std::string& path) {
   throw system_error(path, describe(Call::remove), problem);
 }
 
+void MemoryStorage::remove_folder(const std::string& path) {
+  const std::string inside = normal_path(path) + "/";
+  const std::lock_guard lock(system_->mutex);
+  std::erase_if(system_->names, [&](const auto& entry) { return entry.first.starts_with(inside); });
+}
+
 void MemoryStorage::sync_directory(const std::string&) {}
 
 std::unique_ptr<Lease> MemoryStorage::lease(const std::string& path) {

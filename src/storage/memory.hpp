@@ -32,6 +32,7 @@ class MemoryStorage : public Storage {
   bool exists(const std::string& path) override;
   void rename(const std::string& from, const std::string& to) override;
   void remove(const std::string& path) override;
+  void remove_folder(const std::string& path) override;
   void sync_directory(const std::string& path) override;
   std::unique_ptr<Lease> lease(const std::string& path) override;
   std::uint64_t stripe_bytes(const std::string& path) override;

@@ -339,6 +339,7 @@ class MpiioStorage final : public Storage {
   bool exists(const std::string& path) override { return posix_->exists(path); }
   void rename(const std::string& from, const std::string& to) override { posix_->rename(from, to); }
   void remove(const std::string& path) override { posix_->remove(path); }
+  void remove_folder(const std::string& path) override { posix_->remove_folder(path); }
   void make_folder(const std::string& path) override { posix_->make_folder(path); }
   void sync_directory(const std::string& path) override { posix_->sync_directory(path); }
   std::unique_ptr<Lease> lease(const std::string& path) override { return posix_->lease(path); }

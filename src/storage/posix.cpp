@@ -203,10 +203,16 @@ void PosixStorage::remove(const std::string& path) {
   if (result != 0) throw system_error(path, describe(Call::remove), errno);
 }
 
+void PosixStorage::remove_folder(const std::string& path) {
+  std::error_code problem;
+  std::filesystem::remove_all(path, problem);
+  if (problem) throw system_error(path, describe(Call::remove_folder), problem.value());
+}
+
 void PosixStorage::make_folder(const std::string& path) {
   std::error_code problem;
   std::filesystem::create_directories(path, problem);
-  if (problem) throw system_error(path, "making the folder", problem.value());
+  if (problem) throw system_error(path, describe(Call::make_folder), problem.value());
 }
 
 void PosixStorage::sync_directory(const std::string& path) {

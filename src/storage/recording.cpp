@@ -227,6 +227,37 @@ void RecordingStorage::remove(const std::string& path) {
   log_->inodes_.erase(name);
 }
 
+void RecordingStorage::remove_folder(const std::string& path) {
+  Record record;
+  record.call = Call::remove_folder;
+  record.rank = rank_;
+  record.path = normal_path(path);
+  const std::string inside = record.path + "/";
+  const std::lock_guard lock(log_->mutex_);
+  carry_out(log_->records_, std::move(record), [&] { inner_->remove_folder(path); });
+  std::erase_if(log_->inodes_, [&](const auto& known) { return known.first.starts_with(inside); });
+}
+
+void RecordingStorage::make_folder(const std::string& path) {
+  const std::string name = normal_path(path);
+  std::vector<Record> made;
+  const std::lock_guard lock(log_->mutex_);
+  for (std::size_t end = 0; end != std::string::npos;) {
+    end = name.find('/', end + 1);
+    Record record;
+    record.call = Call::make_folder;
+    record.rank = rank_;
+    record.path = name.substr(0, end);
+    if (!inner_->exists(record.path)) {
+      made.push_back(std::move(record));
+    }
+  }
+  inner_->make_folder(path);
+  for (Record& record : made) {
+    log_->records_.push_back(std::move(record));
+  }
+}
+
 void RecordingStorage::sync_directory(const std::string& path) {
   Record record;
   record.call = Call::sync_directory;

@@ -27,7 +27,7 @@ struct Record {
   Call call = Call::write;
   bool failed = false;
   int rank = 0;             ///< label of the virtual rank that made the call
-  std::uint64_t inode = 0;  ///< which file, from 1; 0 for sync_directory
+  std::uint64_t inode = 0;  ///< which file, from 1; 0 for calls on folders
   /// As the file was opened (calls on a File), or as given (create, open, rename, remove,
   /// sync_directory); normal_path() in either case.
   std::string path;
@@ -96,7 +96,9 @@ class RecordingStorage : public Storage {
   bool exists(const std::string& path) override { return inner_->exists(path); }
   void rename(const std::string& from, const std::string& to) override;
   void remove(const std::string& path) override;
-  void make_folder(const std::string& path) override { inner_->make_folder(path); }
+  void remove_folder(const std::string& path) override;
+  /// One record for every folder that was not there.
+  void make_folder(const std::string& path) override;
   void sync_directory(const std::string& path) override;
   /// Not recorded: it leaves nothing that matters after a crash.
   std::unique_ptr<Lease> lease(const std::string& path) override { return inner_->lease(path); }

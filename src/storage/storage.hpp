@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,6 +30,15 @@ struct WritePiece {
 struct ReadPiece {
   std::uint64_t offset = 0;
   std::span<std::byte> bytes;
+};
+
+/// A range of the addresses of a store that lies in one of its objects, from the object's start.
+struct Segment {
+  std::uint64_t address = 0;
+  std::uint64_t length = 0;      ///< 0: there must be no such object
+  std::uint64_t file_bytes = 0;  ///< the object's size before anything is written
+  std::string name;              ///< below the store's folder
+  bool is_folder = false;        ///< all objects in this folder, of which there must be none
 };
 
 class File {
@@ -55,6 +65,15 @@ class File {
   /// Tells the operating system to forget cached pages of this file (for cold benchmarks).
   virtual void drop_cache() {}
   virtual const std::string& path() const = 0;
+
+  // -- of a store: a folder of objects with one range of addresses (store.hpp) --------------------
+  /// Ties addresses to objects; what is tied already stays as it is. Any thread.
+  virtual void map(std::span<const Segment> segments) { (void)segments; }
+  /// The size of an object; nothing where there is no such object.
+  virtual std::optional<std::uint64_t> object_bytes(const std::string& name) {
+    (void)name;
+    return std::nullopt;
+  }
 
   // -- of a file that several ranks opened together (Storage::open_together) ----------------------
   /// Must all ranks that opened it write at the same time for the best speed? Then write_together
@@ -95,6 +114,8 @@ class Storage {
   /// Makes a folder and those above it; one that is there is left. Nothing where the storage has
   /// no folders.
   virtual void make_folder(const std::string& path) { (void)path; }
+  /// Removes a folder with everything in it.
+  virtual void remove_folder(const std::string& path) = 0;
   /// Makes creations, renames and removals in the folder of `path` durable.
   virtual void sync_directory(const std::string& path) = 0;
   /// The sole right to change `path`, kept in a record beside it. Error locked, naming the holder,

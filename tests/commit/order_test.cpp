@@ -36,6 +36,8 @@ struct Volatile {
         break;
       case Call::create:
       case Call::rename:
+      case Call::make_folder:
+      case Call::remove_folder:
         names = true;
         break;
       case Call::remove:

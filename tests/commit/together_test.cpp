@@ -42,6 +42,7 @@ class TogetherStorage final : public storage::Storage {
   bool exists(const std::string& path) override { return disk_->exists(path); }
   void rename(const std::string& from, const std::string& to) override { disk_->rename(from, to); }
   void remove(const std::string& path) override { disk_->remove(path); }
+  void remove_folder(const std::string& path) override { disk_->remove_folder(path); }
   void sync_directory(const std::string& path) override { disk_->sync_directory(path); }
   std::unique_ptr<storage::Lease> lease(const std::string& path) override {
     return disk_->lease(path);

@@ -267,6 +267,8 @@ class BuggyStorage final : public Storage {
       inner_->remove(path);
     }
   }
+  void remove_folder(const std::string& path) override { inner_->remove_folder(path); }
+  void make_folder(const std::string& path) override { inner_->make_folder(path); }
   void sync_directory(const std::string& path) override {
     const bool is_journal_there = inner_->exists(commit::journal_path("out.h5"));
     const bool skipped = (state_->bug == Bug::no_journal_name_sync && is_journal_there) ||

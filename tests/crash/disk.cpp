@@ -15,9 +15,12 @@ namespace {
 constexpr std::uint64_t sector_bytes = 512;
 /// Numbers of files that the log has not met yet.
 constexpr std::uint64_t unmet = std::uint64_t{1} << 40;
+/// In the place of a file's number: the name is a folder's.
+constexpr std::uint64_t folder = 0;
 
 bool is_name_change(Call call) {
-  return call == Call::create || call == Call::rename || call == Call::remove;
+  return call == Call::create || call == Call::rename || call == Call::remove ||
+         call == Call::make_folder || call == Call::remove_folder;
 }
 bool is_data_change(Call call) {
   return call == Call::write || call == Call::resize || call == Call::preallocate;
@@ -52,6 +55,9 @@ CrashDisks::CrashDisks(const Files& base, const std::vector<Record>& records, Re
     const std::uint64_t number = unmet + names_.size();
     names_[path] = number;
     contents_[number] = bytes;
+    for (std::string at = storage::folder_of(path); at != "."; at = storage::folder_of(at)) {
+      names_[at] = folder;
+    }
   }
 }
 
@@ -139,30 +145,88 @@ void CrashDisks::sync(const Record& record) {
 
 namespace {
 
-void change_names(std::map<std::string, std::uint64_t>& names, const Record& record,
-                  bool keep_both) {
-  if (record.call == Call::create) {
-    names[record.path] = record.inode;
-  } else if (record.call == Call::remove) {
-    names.erase(record.path);
-  } else {
-    if (!keep_both) {
-      names.erase(record.path);
-    }
-    names[record.to] = record.inode;
+using Names = std::map<std::string, std::uint64_t>;
+
+/// What is in a folder: the range of names that begin so.
+std::pair<Names::iterator, Names::iterator> inside(Names& names, const std::string& path) {
+  return {names.lower_bound(path + "/"), names.lower_bound(path + "0")};  // 0 follows the slash
+}
+
+void rename_folder(Names& names, const std::string& path, const std::string& to) {
+  Names moved;
+  const auto [first, last] = inside(names, path);
+  for (auto at = first; at != last; ++at) {
+    moved[to + at->first.substr(path.size())] = at->second;
   }
+  names.erase(first, last);
+  names.erase(path);
+  names[to] = folder;
+  names.merge(moved);
+}
+
+/// In part: every other name, by `salt`, and the folder stays.
+void remove_folder(Names& names, const std::string& path, bool in_part, std::uint64_t salt) {
+  const auto [first, last] = inside(names, path);
+  if (!in_part) {
+    names.erase(first, last);
+    names.erase(path);
+    return;
+  }
+  std::mt19937_64 coin(salt);
+  for (auto at = first; at != last;) {
+    const bool is_lost = at->second != folder && coin() % 2 != 0;
+    at = is_lost ? names.erase(at) : std::next(at);
+  }
+}
+
+void change_names(Names& names, const Record& record, bool in_part, std::uint64_t salt) {
+  switch (record.call) {
+    case Call::create:
+      names[record.path] = record.inode;
+      return;
+    case Call::make_folder:
+      names.emplace(record.path, folder);
+      return;
+    case Call::remove:
+      names.erase(record.path);
+      return;
+    case Call::remove_folder:
+      remove_folder(names, record.path, in_part, salt);
+      return;
+    default:
+      break;
+  }
+  const auto found = names.find(record.path);
+  if (found != names.end() && found->second == folder) {
+    rename_folder(names, record.path, record.to);
+    return;
+  }
+  if (!in_part) {
+    names.erase(record.path);
+  }
+  names[record.to] = record.inode;
+}
+
+/// Is every folder on the way to a file there?
+bool can_be_reached(const Names& names, const std::string& path) {
+  for (std::string at = storage::folder_of(path); at != "."; at = storage::folder_of(at)) {
+    if (!names.contains(at)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace
 
 void CrashDisks::sync_folder(const std::string& path) {
-  const std::string folder = storage::folder_of(path);
+  const std::string synced = storage::folder_of(path);
   std::erase_if(pending_, [&](const Op& op) {
     const Record& made = records_[op.record];
-    if (!is_name_change(made.call) || storage::folder_of(made.path) != folder) {
+    if (!is_name_change(made.call) || storage::folder_of(made.path) != synced) {
       return false;
     }
-    change_names(names_, made, false);
+    change_names(names_, made, false, 0);
     return true;
   });
 }
@@ -295,7 +359,11 @@ CrashDisk CrashDisks::build(std::size_t place, const Choice& choice, std::uint64
       continue;
     }
     if (is_name_change(record.call)) {
-      change_names(names, record, choice[i] != Landed::whole);
+      const bool is_file = contents_.contains(record.inode);
+      if (record.call == Call::rename && !is_file && !names.contains(record.path)) {
+        continue;  // a folder whose making did not land
+      }
+      change_names(names, record, choice[i] != Landed::whole, salt);
       continue;
     }
     std::shared_ptr<Bytes>& content = changed[record.inode];
@@ -305,6 +373,9 @@ CrashDisk CrashDisks::build(std::size_t place, const Choice& choice, std::uint64
     apply(*content, record, choice[i], pending_[i].durable ? 0 : salt);
   }
   for (const auto& [name, inode] : names) {
+    if (inode == folder || !can_be_reached(names, name)) {
+      continue;
+    }
     const auto found = changed.find(inode);
     disk.files[name] = found != changed.end() ? found->second : contents_.at(inode);
   }

@@ -4,7 +4,9 @@
 // file is synced, and until then each call may have reached the disk or not, in any combination,
 // whole, in some of its 512-byte sectors, or as growth alone with garbage in it. A name made,
 // renamed or removed is volatile until its folder is synced; each such change may be there or not,
-// whatever became of the others; a rename may leave both names.
+// whatever became of the others; a rename may leave both names. A folder is a name too: what is in
+// one that did not land is lost. One takes a new name at one stroke, with all that is in it; one
+// that is removed may have lost some of it.
 //
 // Invariants: a disk is determined by the log, the place of the crash and the choice; choices above
 // the limit are drawn from the seed, so that a run can be repeated.
@@ -84,7 +86,7 @@ class CrashDisks {
   Reach reach_;
   DiskLimits limits_;
   std::mt19937_64 random_;
-  std::map<std::string, std::uint64_t> names_;                      // durable
+  std::map<std::string, std::uint64_t> names_;                      // durable, folders too
   std::map<std::uint64_t, std::shared_ptr<const Bytes>> contents_;  // durable
   std::vector<Op> pending_;
 };

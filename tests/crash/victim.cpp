@@ -58,6 +58,9 @@ class KillingStorage final : public storage::Storage {
   void remove(const std::string& path) override {
     pass([&] { inner_->remove(path); });
   }
+  void remove_folder(const std::string& path) override {
+    pass([&] { inner_->remove_folder(path); });
+  }
   void make_folder(const std::string& path) override {
     pass([&] { inner_->make_folder(path); });
   }

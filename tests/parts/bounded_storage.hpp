@@ -29,6 +29,7 @@ class BoundedStorage : public storage::Storage {
     }
   }
   void remove(const std::string& path) override { inner_->remove(path); }
+  void remove_folder(const std::string& path) override { inner_->remove_folder(path); }
   void make_folder(const std::string& path) override { inner_->make_folder(path); }
   void sync_directory(const std::string& path) override { inner_->sync_directory(path); }
   /// None: a lease is an open file, too.

@@ -136,6 +136,7 @@ class Void final : public storage::Storage {
   bool exists(const std::string&) override { return true; }
   void rename(const std::string&, const std::string&) override {}
   void remove(const std::string&) override {}
+  void remove_folder(const std::string&) override {}
   void sync_directory(const std::string&) override {}
   std::unique_ptr<storage::Lease> lease(const std::string&) override { return nullptr; }
   const char* name() const override { return "void"; }
@@ -434,6 +435,7 @@ TEST(Sessions, a_file_that_cannot_be_opened_fails_alike_on_every_rank) {
     bool exists(const std::string&) override { return true; }
     void rename(const std::string&, const std::string&) override {}
     void remove(const std::string&) override {}
+    void remove_folder(const std::string&) override {}
     void sync_directory(const std::string&) override {}
     std::unique_ptr<storage::Lease> lease(const std::string&) override { return nullptr; }
     const char* name() const override { return "broken"; }

@@ -84,6 +84,8 @@ TEST_F(Faulty, EveryKindOfCallCanFailWithEveryErrno) {
         storage_.rename("b", "c");
         storage_.sync_directory("c");
         storage_.remove("c");
+        storage_.make_folder("d");
+        storage_.remove_folder("d");
       });
       EXPECT_EQ(error.code(), expected) << call_name(call) << " errno " << problem;
       EXPECT_EQ(faults_->fired(), fired + 1) << call_name(call);

@@ -1,0 +1,347 @@
+#include "storage/store.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <list>
+#include <map>
+#include <mutex>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "storage/calls.hpp"
+
+namespace sluice::storage {
+
+namespace {
+
+constexpr std::size_t open_objects_max = 64;
+/// Closed ones that are remembered, to be synced if it is asked for; more are synced at once.
+constexpr std::size_t closed_objects_max = 4096;
+
+std::string manifest_path(const std::string& path) { return path + "/" + manifest_name; }
+
+class Store final : public File {
+ public:
+  Store(Storage& storage, std::string path, Access access)
+      : storage_(storage),
+        path_(std::move(path)),
+        access_(access),
+        has_manifest_(storage.exists(manifest_path(path_))) {
+    probe_ = storage_.open(manifest_path(path_) + (has_manifest_ ? "" : new_ending), access_);
+    if (has_manifest_) {
+      manifest_.resize(probe_->size());
+      manifest_.resize(probe_->read(0, manifest_));
+    }
+  }
+
+  void map(std::span<const Segment> segments) override {
+    const std::lock_guard lock(mutex_);
+    for (const Segment& segment : segments) {
+      if (segment.length != 0) {
+        segments_.try_emplace(segment.address, segment);
+      }
+    }
+  }
+  std::optional<std::uint64_t> object_bytes(const std::string& name) override {
+    if (has_manifest_ && name == manifest_name) {
+      return manifest_.size();
+    }
+    const std::string object = path_ + "/" + name;
+    if (!storage_.exists(object)) {
+      return std::nullopt;
+    }
+    return storage_.open(object, Access::read)->size();
+  }
+
+  void write(std::uint64_t offset, std::span<const std::byte> bytes) override {
+    while (!bytes.empty()) {
+      const Segment segment = segment_at(offset, Call::write, bytes.size());
+      const std::uint64_t within = offset - segment.address;
+      const std::size_t piece = std::min<std::uint64_t>(bytes.size(), segment.length - within);
+      const auto object = open_object(segment, true);
+      object->write(within, bytes.first(piece));
+      offset += piece;
+      bytes = bytes.subspan(piece);
+    }
+  }
+  std::size_t read(std::uint64_t offset, std::span<std::byte> bytes) override {
+    std::size_t done = 0;
+    if (offset < manifest_.size()) {
+      done = std::min<std::uint64_t>(bytes.size(), manifest_.size() - offset);
+      std::memcpy(bytes.data(), manifest_.data() + offset, done);
+      return done;
+    }
+    while (done < bytes.size()) {
+      if (done == 0 && segments_end() <= offset) {
+        return 0;
+      }
+      const Segment segment = segment_at(offset + done, Call::read, bytes.size());
+      const std::uint64_t within = offset + done - segment.address;
+      const std::size_t piece =
+          std::min<std::uint64_t>(bytes.size() - done, segment.length - within);
+      const std::size_t got = open_object(segment, false)->read(within, bytes.subspan(done, piece));
+      done += got;
+      if (got < piece) {
+        break;
+      }
+    }
+    return done;
+  }
+  void preallocate(std::uint64_t offset, std::uint64_t length) override {
+    std::vector<Segment> met;
+    {
+      const std::lock_guard lock(mutex_);
+      for (auto it = segments_.lower_bound(offset);
+           it != segments_.end() && it->first < offset + length; ++it) {
+        met.push_back(it->second);
+      }
+    }
+    for (const Segment& segment : met) {
+      open_object(segment, true)->preallocate(0, segment.file_bytes);
+    }
+  }
+  void sync() override {
+    std::vector<std::shared_ptr<File>> dirty;
+    std::set<std::string> closed;
+    {
+      const std::lock_guard lock(mutex_);
+      for (Open& open : open_) {
+        if (std::exchange(open.is_dirty, false)) {
+          dirty.push_back(open.file);
+        }
+      }
+      if (sync_failure_) {
+        std::rethrow_exception(sync_failure_);
+      }
+      closed.swap(closed_dirty_);
+    }
+    for_good([&] {
+      for (const auto& file : dirty) {
+        file->sync();
+      }
+      for (const std::string& name : closed) {
+        const std::string object = path_ + "/" + name;
+        if (storage_.exists(object)) {  // else of a step that never came to be
+          storage_.open(object, access_)->sync();
+        }
+      }
+    });
+  }
+  std::uint64_t size() override {
+    return std::max<std::uint64_t>(manifest_.size(), segments_end());
+  }
+  void resize(std::uint64_t) override {}  // objects have sizes, the store has none
+  void set_modified_ns(std::int64_t ns) override { probe_->set_modified_ns(ns); }
+  std::int64_t modified_ns() override { return probe_->modified_ns(); }
+  std::size_t alignment() const override { return probe_->alignment(); }
+  void drop_cache() override {
+    const std::lock_guard lock(mutex_);
+    for (const Open& open : open_) {
+      open.file->drop_cache();
+    }
+  }
+  const std::string& path() const override { return path_; }
+
+ private:
+  struct Open {
+    std::uint64_t address = 0;
+    std::string name;
+    std::shared_ptr<File> file;
+    bool is_dirty = false;
+  };
+
+  std::uint64_t segments_end() {
+    const std::lock_guard lock(mutex_);
+    return segments_.empty() ? 0 : segments_.rbegin()->first + segments_.rbegin()->second.length;
+  }
+
+  Segment segment_at(std::uint64_t offset, Call call, std::uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    auto after = segments_.upper_bound(offset);
+    if (after != segments_.begin()) {
+      const Segment& segment = std::prev(after)->second;
+      if (offset - segment.address < segment.length) {
+        return segment;
+      }
+    }
+    throw Error(Code::internal,
+                path_ + ": " + describe(call, bytes, offset) + ": no object has this address");
+  }
+
+  /// A sync that failed has failed for good: whoever goes on needs another Store.
+  template <class Sync>
+  void for_good(Sync&& sync) {
+    try {
+      sync();
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      sync_failure_ = sync_failure_ ? sync_failure_ : std::current_exception();
+      throw;
+    }
+  }
+
+  std::shared_ptr<File> open_object(const Segment& segment, bool writes) {
+    std::shared_ptr<File> closing;
+    std::shared_ptr<File> file;
+    {
+      const std::lock_guard lock(mutex_);
+      auto found = std::find_if(open_.begin(), open_.end(),
+                                [&](const Open& open) { return open.address == segment.address; });
+      if (found == open_.end()) {
+        open_.push_front(
+            {segment.address, segment.name, storage_.open(path_ + "/" + segment.name, access_)});
+        if (open_.size() > open_objects_max) {
+          const Open& last = open_.back();
+          if (last.is_dirty && closed_dirty_.size() < closed_objects_max) {
+            closed_dirty_.insert(last.name);
+          } else if (last.is_dirty) {
+            closing = last.file;
+          }
+          open_.pop_back();
+        }
+      } else {
+        open_.splice(open_.begin(), open_, found);
+      }
+      open_.front().is_dirty = open_.front().is_dirty || writes;
+      file = open_.front().file;
+    }
+    if (closing) {
+      for_good([&] { closing->sync(); });
+    }
+    return file;
+  }
+
+  Storage& storage_;
+  const std::string path_;
+  const Access access_;
+  const bool has_manifest_;
+  std::unique_ptr<File> probe_;
+  std::vector<std::byte> manifest_;
+  std::mutex mutex_;
+  std::map<std::uint64_t, Segment> segments_;
+  std::list<Open> open_;  ///< the last used first
+  std::set<std::string> closed_dirty_;
+  std::exception_ptr sync_failure_;
+};
+
+}  // namespace
+
+bool is_store(Storage& storage, const std::string& path) {
+  return storage.exists(manifest_path(path)) || storage.exists(manifest_path(path) + new_ending);
+}
+
+namespace {
+
+/// Removes a folder so that no crash leaves a part of it under its name.
+void remove_whole(Storage& storage, const std::string& path) {
+  const std::string gone = path + gone_ending;
+  if (storage.exists(gone)) {
+    storage.remove_folder(gone);
+  }
+  if (storage.exists(path)) {
+    storage.rename(path, gone);
+    storage.sync_directory(path);
+    storage.remove_folder(gone);
+  }
+}
+
+}  // namespace
+
+void begin_store(Storage& storage, const std::string& path) {
+  restore_store(storage, path);
+  if (storage.exists(manifest_path(path))) {
+    storage.rename(path, path + old_ending);
+    storage.sync_directory(path);
+  } else if (is_store(storage, path)) {
+    remove_whole(storage, path);  // of a run that ended before its first commit
+  } else if (storage.exists(path)) {
+    throw Error(Code::exists, path +
+                                  ": is there already, and is no store: remove it, or choose "
+                                  "another name");
+  }
+  // The name comes with the mark that says what it is, so that no crash leaves a bare folder.
+  const std::string begun = path + begun_ending;
+  if (storage.exists(begun)) {
+    storage.remove_folder(begun);
+  }
+  storage.make_folder(begun);
+  storage.open(manifest_path(begun) + new_ending, Access::create);
+  storage.sync_directory(manifest_path(begun));
+  storage.rename(begun, path);
+  storage.sync_directory(path);
+}
+
+bool is_put_aside(Storage& storage, const std::string& path) {
+  // Nothing else that has the name meanwhile is in the way: it is never removed for this.
+  return storage.exists(manifest_path(path + old_ending)) && !storage.exists(manifest_path(path)) &&
+         (is_store(storage, path) || !storage.exists(path));
+}
+
+void restore_store(Storage& storage, const std::string& path) {
+  if (!is_put_aside(storage, path)) {
+    if (storage.exists(manifest_path(path))) {
+      forget_replaced(storage, path);  // of a run that ended behind its first commit
+    }
+    return;
+  }
+  remove_whole(storage, path);
+  storage.rename(path + old_ending, path);
+  storage.sync_directory(path);
+}
+
+void give_up_store(Storage& storage, const std::string& path) {
+  remove_whole(storage, path);
+  restore_store(storage, path);
+}
+
+void forget_replaced(Storage& storage, const std::string& path) {
+  if (storage.exists(path + old_ending)) {
+    remove_whole(storage, path + old_ending);
+  }
+}
+
+std::unique_ptr<File> open_data(Storage& storage, const std::string& path, Access access) {
+  if (access == Access::read && is_put_aside(storage, path)) {
+    throw Error(Code::format, path +
+                                  ": a run ended here before its first commit, and put the store "
+                                  "that was there aside: bring it back with `sluice recover " +
+                                  path + "`");
+  }
+  if (access != Access::create && is_store(storage, path)) {
+    return std::make_unique<Store>(storage, path, access);
+  }
+  return storage.open(path, access);
+}
+
+void make_objects(Storage& storage, const std::string& path, std::span<const Segment> segments) {
+  std::set<std::string> folders;
+  for (const Segment& segment : segments) {
+    const std::string object = path + "/" + segment.name;
+    const std::string folder = folder_of(object);
+    if (segment.length != 0 && folders.insert(folder).second) {
+      storage.make_folder(folder);
+    }
+    if (segment.is_folder) {
+      if (storage.exists(object)) {
+        storage.remove_folder(object);
+        storage.sync_directory(object);
+      }
+      continue;
+    }
+    if (storage.exists(object)) {
+      storage.remove(object);  // of a step that never came to be
+      if (segment.length == 0) {
+        storage.sync_directory(object);  // else a crash may bring it back into a step that has none
+      }
+    }
+    if (segment.length != 0) {
+      const auto file = storage.open(object, Access::create);
+      if (segment.file_bytes != 0) {
+        file->resize(segment.file_bytes);
+      }
+    }
+  }
+}
+
+}  // namespace sluice::storage
