@@ -14,6 +14,7 @@
 #include "help.hpp"
 #include "progress.hpp"
 #include "sluice/error.hpp"
+#include "stored.hpp"
 #include "text.hpp"
 #include "verb.hpp"
 
@@ -165,8 +166,8 @@ int convert(const Context& context, const ConvertVerb& verb) {
   if (!context.is_root()) {
     return fine;
   }
-  const std::uint64_t before = context.storage.open(verb.file, storage::Access::read)->size();
-  const std::uint64_t after = context.storage.open(verb.to, storage::Access::read)->size();
+  const std::uint64_t before = bytes_on_disk(context.storage, verb.file);
+  const std::uint64_t after = bytes_on_disk(context.storage, verb.to);
   if (verb.json) {
     const Json json{{"file", verb.to},     {"variables", done.variables}, {"steps", done.steps},
                     {"bytes", done.bytes}, {"bytes_before", before},      {"bytes_after", after},
@@ -220,7 +221,7 @@ Examples:
   command->add_option("--compress", verb->compress,
                       "none, deflate:1 to :12, zstd:1 to :19; +noshuffle");
   command->add_option("--format", verb->format,
-                      "hdf5 netcdf4 npy records text mfdn vampire xyz vtu vtkhdf auto");
+                      "hdf5 netcdf4 npy zarr records text mfdn vampire xyz vtu vtkhdf");
   command->add_option("--grid", verb->grid, "X,Y,Z of a VOX-FE model; else as large as needed");
   command->add_flag("--records", verb->records, "a VOX-FE model's voxels as records too");
   command->add_option("--budget-mib", verb->budget_mib, "staging memory of a process (256)");

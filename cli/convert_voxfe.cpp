@@ -9,6 +9,7 @@
 #include "dialect/voxfe/xdmf.hpp"
 #include "exec/agree.hpp"
 #include "sluice/error.hpp"
+#include "storage/store.hpp"
 
 namespace sluice::cli {
 
@@ -234,6 +235,9 @@ commit::Converted displacements_to_file(const Context& context, const VoxfeWish&
 }  // namespace
 
 VoxfeText voxfe_text_of(storage::Storage& storage, const std::string& path) {
+  if (storage::is_store(storage, path)) {
+    return VoxfeText::none;
+  }
   std::string text(512, '\0');
   text.resize(
       storage.open(path, storage::Access::read)->read(0, std::as_writable_bytes(std::span(text))));

@@ -219,7 +219,7 @@ int ls(const Context& context, const LsOptions& options) {
   contents.path = options.file;
   contents.stored = open_stored(context.storage, options.file);
   contents.catalog = contents.stored.catalog.get();
-  contents.bytes = contents.stored.file->size();
+  contents.bytes = bytes_on_disk(context.storage, options.file);
   contents.attributes = contents.catalog->attributes();
   contents.variables = contents.catalog->variables();
   std::sort(contents.variables.begin(), contents.variables.end(),

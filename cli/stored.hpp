@@ -1,6 +1,7 @@
 // The catalog of a file, as ls and diff look at it: on one rank, without reading data.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -25,5 +26,8 @@ struct Stored {
 
 /// Error format where it is not a file that Sluice reads, not_found, truncated, ...
 Stored open_stored(storage::Storage& storage, const std::string& path);
+
+/// Of a file, or of everything in a store.
+std::uint64_t bytes_on_disk(storage::Storage& storage, const std::string& path);
 
 }  // namespace sluice::cli

@@ -26,7 +26,7 @@ class Sluice(CMakePackage):
     depends_on("tomlplusplus")
     depends_on("cli11", type="build", when="+command")
     depends_on("fmt", when="+command")
-    depends_on("nlohmann-json", type="build", when="+command")
+    depends_on("nlohmann-json", type="build")
 
     extends("python", when="+python")
     depends_on("python@3.9:", type=("build", "run"), when="+python")

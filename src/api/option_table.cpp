@@ -150,8 +150,8 @@ Option bytes_option(const char* name, const char* help) {
 std::vector<Option> make_table() {
   return {
       text_option<&Options::format>("format",
-                                    "hdf5 | netcdf4 | npy | dcd | namdbin | records | auto: by the "
-                                    "ending"),
+                                    "hdf5 | netcdf4 | npy | zarr | dcd | namdbin | records | "
+                                    "auto: by the ending"),
       text_option<&Options::form>("form", "of hdf5: stacked | grouped (a group a step)"),
       text_option<&Options::strategy>("strategy", "who writes what"),
       count_option<&Options::writers>("writers", "ranks, or groups of them, that write; 0: nodes"),

@@ -126,17 +126,20 @@ void FileWriter::open(Opening opening) {
 }
 
 std::unique_ptr<layout::Planner> FileWriter::plan_file(bool fresh) {
-  const PlannerOptions settings = planner_options(options_, storage_, path_);
+  PlannerOptions settings = planner_options(options_, storage_, path_);
+  settings.writers = plan::count_writers(strategy_, topology_, choice_);
   if (fresh) {
     const layout::Format& format = layout::format_of(path_, options_);
     layout::durability_of(format, options_.durability);
-    publisher_ = Publisher::build(storage_, path_);
+    refuse_together(format);
+    publisher_ = Publisher::build(storage_, path_, format.store);
     return layout::make_planner(format, file_to_plan(), layout::Start::fresh, settings);
   }
   publisher_ = Publisher::reopen(storage_, path_);
   const layout::Format& format = layout::format_in(publisher_->file(), options_.format);
   auto planner = layout::make_planner(format, file_to_plan(), layout::Start::append, settings);
   const layout::Format& found = layout::format_named(planner->format());
+  refuse_together(found);
   layout::check_form(found, options_, path_);
   layout::durability_of(found, options_.durability);
   cut(publisher_->file(), planner->committed_end());  // of a step that never came to be
@@ -150,7 +153,8 @@ storage::File& FileWriter::file_to_plan() {
   if (!strategy_.in_background) {
     return publisher_->file();
   }
-  planner_file_ = storage_.open(publisher_->present_path(), storage::Access::read_write);
+  planner_file_ =
+      storage::open_data(storage_, publisher_->present_path(), storage::Access::read_write);
   return *planner_file_;
 }
 
@@ -182,7 +186,7 @@ std::string FileWriter::adopt(std::span<const std::byte> message) {
   const auto count = in.get<std::size_t>();
   for (std::size_t i = 0; i < count; ++i) {
     model::Definition d = model::Definition::read_from(in);
-    tiles_.push_back({in.get<Dims>(), true, true, layout::pipeline_of(d)});
+    tiles_.push_back({in.get<Dims>(), true, true, layout::pipeline_in(*format_, d)});
     name_hashes_.push_back(codec::checksum(d.name));
     definitions_.push_back(std::move(d));
   }
@@ -192,8 +196,9 @@ std::string FileWriter::adopt(std::span<const std::byte> message) {
 void FileWriter::define(const model::Definition& definition) {
   definitions_.push_back(definition);
   name_hashes_.push_back(codec::checksum(definition.name));
-  codec::Pipeline pipeline = layout::pipeline_of(definition);
-  const bool is_tiled = format_->tiled && (definition.stepped || !pipeline.empty());
+  codec::Pipeline pipeline = layout::pipeline_in(*format_, definition);
+  const bool is_tiled =
+      format_->tiled && (definition.stepped || !pipeline.empty() || format_->most_tile_bytes != 0);
   tiles_.push_back(is_tiled ? Tiles{bounded_chunk(definition), !definition.chunk.empty(), false}
                             : Tiles{definition.shape, true, false});
   tiles_.back().pipeline = std::move(pipeline);
@@ -298,6 +303,9 @@ void FileWriter::choose_tiles(const FileCommit& commit) {
       all.boundary_gcd[d] = static_cast<std::uint64_t>(gcds[at]);
       all.largest_count[d] = static_cast<std::uint64_t>(largest[at]);
     }
+    if (!definitions_[v].stepped && tiles_[v].pipeline.empty()) {
+      all = layout::Decomposition(all.boundary_gcd.rank());  // in rows, however it is put
+    }
     const bool encodes = !tiles_[v].pipeline.empty();
     const std::uint32_t element_bytes = definitions_[v].type.bytes;
     tiles_[v].tile = encodes
@@ -305,9 +313,10 @@ void FileWriter::choose_tiles(const FileCommit& commit) {
                          : layout::choose_tile(definitions_[v].shape, element_bytes, all);
     if (encodes) {
       layout::limit_rows(tiles_[v].tile, element_bytes, options_.budget_bytes / 4);
-    } else if (definitions_[v].varying) {
-      // A step takes the space of whole tiles, so one with few rows should need few.
-      layout::limit_rows(tiles_[v].tile, definitions_[v].type.bytes, layout::portion_bytes);
+    } else if (definitions_[v].varying) {  // whole tiles are written, so few rows need few
+      layout::limit_rows(tiles_[v].tile, element_bytes, layout::portion_bytes);
+    } else if (format_->most_tile_bytes != 0) {
+      layout::limit_rows(tiles_[v].tile, element_bytes, format_->most_tile_bytes);
     }
     tiles_[v].chosen = true;
   }
@@ -361,13 +370,19 @@ layout::CommitPlan FileWriter::place(const FileCommit& commit, std::uint64_t wor
     if (!encodes) {
       update_ = planner_->seal();
     }
+    storage::make_objects(storage_, path_, plan.objects);
     if (plan.space.length != 0) {
       storage::File& file = planner_file_ ? *planner_file_ : publisher_->file();
+      file.map(plan.objects);
       file.preallocate(plan.space.offset, plan.space.length);
     }
     return plan.to_bytes();
   });
-  return layout::CommitPlan::from_bytes(bytes);
+  layout::CommitPlan plan = layout::CommitPlan::from_bytes(bytes);
+  if (file_ != nullptr) {
+    file_->map(plan.objects);
+  }
+  return plan;
 }
 
 void FileWriter::write(const FileCommit& commit, const layout::CommitPlan& placed,

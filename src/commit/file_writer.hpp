@@ -112,6 +112,7 @@ class FileWriter {
   std::string adopt(std::span<const std::byte> message);
   std::unique_ptr<layout::Planner> plan_file(bool fresh);
   storage::File& file_to_plan();
+  void refuse_together(const layout::Format& format) const;
   void drop_later_steps(layout::Planner& planner);
   void choose_tiles(const FileCommit& commit);
   const model::Dims& shape_of(const FileCommit& commit, std::uint32_t variable) const;

@@ -1,4 +1,4 @@
-// Who writes what of a commit, and the fill values under what is written.
+// Who writes what of a commit, the fill values under what is written, and what cannot be written.
 #include <algorithm>
 
 #include "commit/file_writer.hpp"
@@ -29,6 +29,14 @@ layout::Extent space_of(const layout::CommitPlan& placed) {
 }
 
 }  // namespace
+
+void FileWriter::refuse_together(const layout::Format& format) const {
+  if (format.store && storage_.ranks_together() != 0) {
+    throw Error(Code::unsupported, path_ + ": format " + format.name +
+                                       " is many files, and storage mpiio opens one with all "
+                                       "ranks: use storage direct or posix");
+  }
+}
 
 plan::Plan FileWriter::make_plan(const FileCommit& commit, const layout::CommitPlan& placed,
                                  std::span<const layout::Portion> portions,

@@ -247,6 +247,13 @@ storage::File& Input::file() {
   return *file_;
 }
 
+/// What the addresses mean, where the file is a store.
+void Input::map_objects(const layout::Placement& placement) {
+  if (!placement.objects().empty()) {
+    file().map(placement.objects());
+  }
+}
+
 void Input::check_request(std::uint32_t variable, std::uint64_t step, const Box& box) const {
   if (variable >= variables_.size()) {
     throw Error(Code::invalid_argument, path_ + ": get: no such variable");
@@ -343,6 +350,7 @@ void Input::describe_place(const Wanted& wanted, model::ByteWriter& out) {
 
 void Input::read_located(const Located& located, const Box& box, std::span<std::byte> out) {
   const InputVariable& variable = variables_[located.variable];
+  map_objects(located.placement);
   std::vector<std::byte> element(variable.definition.type.bytes);
   model::fill(element, variable.definition.type, variable.definition.fill);
   if (variable.big_endian) {

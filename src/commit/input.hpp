@@ -120,6 +120,10 @@ class Input {
   void read_located(const Located& located, const model::Box& box, std::span<std::byte> out);
   /// Local. Reads the box of a record and compares: false where it does not match.
   bool read_record(const Located& located, const Record& record, std::vector<std::byte>& out);
+  /// The same of a compressed variable; `last` keeps a tile between calls.
+  bool read_encoded_record(const Located& located, const layout::EncodedTiles& tiles,
+                           const Record& record, layout::LastTile& last,
+                           std::vector<std::byte>& out);
 
  private:
   void adopt(std::span<const std::byte> message);
@@ -157,8 +161,8 @@ class Input {
   };
   /// Collective: which of them do the ranks read better together?
   std::vector<bool> read_together(std::span<const Reading> readings);
-  /// Collective. The file on readers, nullptr elsewhere.
-  storage::File* open_together();
+  /// Collective. The file on readers, ready for `placement`; nullptr elsewhere.
+  storage::File* open_together(const layout::Placement& placement);
   /// Collective. In two phases: every byte is read once.
   void get_together(storage::File* source, const Located& located, const model::Box& region,
                     const model::Box& box, const model::Memory& memory, bool allow_overflow,
@@ -178,6 +182,7 @@ class Input {
                         const model::Memory& memory, bool allow_overflow);
   std::vector<Record> records_of(std::uint32_t variable, std::uint64_t step);
   storage::File& file();
+  void map_objects(const layout::Placement& placement);
   void open_parts(std::span<const std::uint64_t> words);
   std::vector<std::uint64_t> row_counts(std::uint32_t variable);
 

@@ -188,7 +188,7 @@ void Input::get_by_address(std::span<const GetRequest> requests,
       continue;
     }
     const GetRequest& request = *readings[i].request;
-    storage::File* const source = open_together();
+    storage::File* const source = open_together(readings[i].located->placement);
     try {
       get_together(source, *readings[i].located, readings[i].region, request.box, request.memory,
                    request.allow_overflow, *readings[i].checked);

@@ -38,6 +38,22 @@ const Input::LocatedEncoded& Input::locate_encoded(std::uint32_t variable, std::
   return *located_encoded_;
 }
 
+bool Input::read_encoded_record(const Located& located, const layout::EncodedTiles& tiles,
+                                const Record& record, layout::LastTile& last,
+                                std::vector<std::byte>& out) {
+  const InputVariable& variable = variables_[located.variable];
+  layout::StoredVariable stored;
+  stored.definition = variable.definition;
+  stored.big_endian = variable.big_endian;
+  stored.filters = variable.filters;
+  stored.tile = tiles.placement.tile();
+  map_objects(tiles.placement);
+  out.resize(record.box.volume() * variable.definition.type.bytes);
+  layout::read_encoded(file(), stored, tiles, {located.variable, located.step}, record.box, out,
+                       last);
+  return codec::checksum(std::span<const std::byte>(out)) == record.checksum;
+}
+
 void Input::get_encoded(std::uint32_t variable, std::uint64_t step, const Box& region,
                         const Box& box, const model::Memory& memory, bool allow_overflow) {
   const InputVariable& stored = variables_[variable];
@@ -66,7 +82,10 @@ void Input::get_encoded(std::uint32_t variable, std::uint64_t step, const Box& r
   }
   reading.budget_bytes = options_.budget_bytes;
   reading.threads = storage_.in_background() ? exec::idle_cores(transport_) : 1;
-  reading.file = [&]() -> storage::File& { return file(); };
+  reading.file = [&]() -> storage::File& {
+    map_objects(placement);
+    return file();
+  };
   reading.inspect = [&](std::uint64_t tile, std::span<const std::byte> dense) {
     const Box whole{placement.tile_box(tile).start, placement.tile()};
     std::vector<std::byte> held;

@@ -130,12 +130,12 @@ std::vector<int> Input::readers() const {
   return plan::writer_ranks(topology, choice);
 }
 
-storage::File* Input::open_together() {
+storage::File* Input::open_together(const layout::Placement& placement) {
   const std::vector<int> who = readers();
   const bool is_reader = std::binary_search(who.begin(), who.end(), transport_.rank());
   storage::File* opened = nullptr;
   exec::together(transport_, [&] {
-    if (storage_.ranks_together() == transport_.size()) {
+    if (storage_.ranks_together() == transport_.size() && placement.objects().empty()) {
       if (!common_opened_) {
         common_opened_ = true;
         common_file_ = storage_.open_together(path_, storage::Access::read, is_reader);
@@ -145,6 +145,7 @@ storage::File* Input::open_together() {
       }
       opened = common_file_.get();
     } else if (is_reader) {
+      map_objects(placement);
       opened = &file();
     }
   });

@@ -3,6 +3,7 @@
 #include "exec/agree.hpp"
 #include "layout/formats.hpp"
 #include "plan/groups.hpp"
+#include "storage/store.hpp"
 
 namespace sluice::commit {
 
@@ -14,7 +15,7 @@ std::string strategy_of_set(exec::Transport& transport, storage::Storage& storag
   const auto message = exec::on_root(transport, 0, [&] {
     std::string strategy;
     try {
-      const auto file = storage.open(path, storage::Access::read);
+      const auto file = storage::open_data(storage, path, storage::Access::read);
       const auto catalog = layout::open_catalog(layout::format_in(*file, "auto"), *file);
       strategy = catalog->set() != nullptr ? catalog->set()->strategy : strategy;
     } catch (const Error&) {

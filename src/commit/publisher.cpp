@@ -1,5 +1,7 @@
 #include "commit/publisher.hpp"
 
+#include <utility>
+
 #include "commit/by_rename.hpp"
 #include "commit/recovery.hpp"
 #include "sluice/error.hpp"
@@ -9,8 +11,15 @@ namespace sluice::commit {
 Publisher::Publisher(storage::Storage& storage, const std::string& path)
     : storage_(storage), path_(path), lease_(storage.lease(path)) {}
 
-std::unique_ptr<Publisher> Publisher::build(storage::Storage& storage, const std::string& path) {
+std::unique_ptr<Publisher> Publisher::build(storage::Storage& storage, const std::string& path,
+                                            bool is_store) {
   std::unique_ptr<Publisher> publisher(new Publisher(storage, path));
+  if (is_store) {
+    storage::begin_store(storage, path);
+    publisher->is_store_ = publisher->is_new_store_ = true;
+    publisher->file_ = std::make_unique<RenewableFile>(storage, path, storage::Access::read_write);
+    return publisher;
+  }
   try {
     recover(storage, path, false);  // the old file stays whole until the new one replaces it
   } catch (const Error&) {
@@ -25,6 +34,7 @@ std::unique_ptr<Publisher> Publisher::build(storage::Storage& storage, const std
 std::unique_ptr<Publisher> Publisher::reopen(storage::Storage& storage, const std::string& path) {
   std::unique_ptr<Publisher> publisher(new Publisher(storage, path));
   recover(storage, path, false);
+  publisher->is_store_ = storage::is_store(storage, path);
   publisher->file_ = std::make_unique<RenewableFile>(storage, path, storage::Access::read_write);
   return publisher;
 }
@@ -32,6 +42,14 @@ std::unique_ptr<Publisher> Publisher::reopen(storage::Storage& storage, const st
 Publisher::~Publisher() {
   if (applying_.valid()) {
     applying_.wait();
+  }
+  if (file_ && is_new_store_) {
+    try {
+      file_.reset();
+      storage::give_up_store(storage_, path_);
+    } catch (const std::exception&) {
+      // the next run does it
+    }
   }
   if (file_ && !building_.empty()) {
     try {
@@ -44,10 +62,11 @@ Publisher::~Publisher() {
 }
 
 void Publisher::write_fresh(const layout::MetadataUpdate& update) {
+  file_->map(update.objects);
   for (const layout::MetadataRun& run : update.fresh) {
     file_->write(run.offset, run.bytes);
   }
-  if (file_->size() < update.end) {
+  if (!is_store_ && file_->size() < update.end) {
     file_->resize(update.end);
   }
 }
@@ -66,6 +85,10 @@ void Publisher::publish(const layout::MetadataUpdate& update, bool synced,
                         std::int64_t modified_ns) {
   ++commits_;
   is_durable_ = is_durable_ || synced;
+  if (is_store_) {
+    publish_to_store(update, synced, modified_ns);
+    return;
+  }
   if (!building_.empty()) {
     name_file(update, synced, modified_ns);
     return;
@@ -93,6 +116,18 @@ void Publisher::publish(const layout::MetadataUpdate& update, bool synced,
         std::async(std::launch::async, [this, kept = std::move(journal)] { apply(kept, true); });
   } else {
     apply(journal, synced);
+  }
+}
+
+void Publisher::publish_to_store(const layout::MetadataUpdate& update, bool synced,
+                                 std::int64_t modified_ns) {
+  poisoned_ = !publish_store(storage_, path_, update, synced, modified_ns, unsynced_, poisoned_);
+  if (std::exchange(is_new_store_, false)) {
+    try {
+      storage::forget_replaced(storage_, path_);
+    } catch (const std::exception&) {
+      // the next opening for writing does it
+    }
   }
 }
 
@@ -167,6 +202,7 @@ void Publisher::write_journal(const std::vector<std::byte>& bytes, bool synced) 
 
 void Publisher::sync_names() {
   is_durable_ = true;
+  unsynced_.sync(storage_);
   if (names_changed_) {
     storage_.sync_directory(path_);
     names_changed_ = false;
@@ -194,6 +230,9 @@ void Publisher::close() {
       // Else a crash may bring it back beside a file that another program has changed meanwhile.
       storage_.sync_directory(path_);
     }
+  }
+  if (is_store_ && is_durable_) {
+    unsynced_.sync(storage_);  // the documents of the last commit
   }
   file_.reset();
   lease_.reset();

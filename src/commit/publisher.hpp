@@ -13,6 +13,7 @@
 
 #include "commit/journal.hpp"
 #include "commit/renewable_file.hpp"
+#include "commit/store_commit.hpp"
 #include "layout/layout.hpp"
 #include "storage/storage.hpp"
 
@@ -21,8 +22,10 @@ namespace sluice::commit {
 class Publisher {
  public:
   /// A new file, built beside `path`; replaces what is there at the first commit. Holds the lease
-  /// of `path`: Error locked where another process writes it.
-  static std::unique_ptr<Publisher> build(storage::Storage& storage, const std::string& path);
+  /// of `path`: Error locked where another process writes it. A store is built in its place, and is
+  /// none before its first commit.
+  static std::unique_ptr<Publisher> build(storage::Storage& storage, const std::string& path,
+                                          bool is_store);
   /// A file that is there; what a crash left undone is done first.
   static std::unique_ptr<Publisher> reopen(storage::Storage& storage, const std::string& path);
   /// Removes a file that was never committed.
@@ -52,6 +55,8 @@ class Publisher {
  private:
   Publisher(storage::Storage& storage, const std::string& path);
   void change(const layout::MetadataUpdate& update, bool synced, std::int64_t modified_ns);
+  void publish_to_store(const layout::MetadataUpdate& update, bool synced,
+                        std::int64_t modified_ns);
   void name_file(const layout::MetadataUpdate& update, bool synced, std::int64_t modified_ns);
   void write_journal(const std::vector<std::byte>& bytes, bool synced);
   void invalidate_journal();
@@ -64,6 +69,9 @@ class Publisher {
   std::unique_ptr<RenewableFile> file_;
   std::unique_ptr<storage::File> journal_;
   std::uint64_t commits_ = 0;
+  bool is_store_ = false;
+  bool is_new_store_ = false;  ///< without a commit
+  Unsynced unsynced_;
   bool names_changed_ = false;  ///< since the folder was synced
   bool is_durable_ = false;     ///< was anything ever synced?
   bool poisoned_ = false;       ///< after settle()

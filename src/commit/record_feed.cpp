@@ -30,7 +30,7 @@ void RecordUnit::write_to(model::ByteWriter& out) const {
   out.put(variable);
   out.put(step);
   out.put(first_order);
-  placement.write_to(out);
+  tiles.write_to(out);
   write_records(records, out);
 }
 
@@ -39,7 +39,7 @@ RecordUnit RecordUnit::read_from(model::ByteReader& in) {
   unit.variable = in.get<std::uint32_t>();
   unit.step = in.get<std::uint64_t>();
   unit.first_order = in.get<std::uint64_t>();
-  unit.placement = layout::Placement::read_from(in);
+  unit.tiles = layout::EncodedTiles::read_from(in);
   unit.records = read_records(in);
   return unit;
 }
@@ -268,13 +268,11 @@ void RecordFeed::take(std::uint32_t variable, RecordUnit& unit) {
   }
   try {
     if (stored.placeable) {
-      unit.placement = catalog_.locate(variable, definition.stepped ? unit.step : 0,
-                                       model::whole(shape_of(unit)));
+      unit.tiles.placement = catalog_.locate(variable, definition.stepped ? unit.step : 0,
+                                             model::whole(shape_of(unit)));
     } else if (!stored.filters.empty()) {
-      unit.placement = catalog_
-                           .locate_encoded(variable, definition.stepped ? unit.step : 0,
-                                           model::whole(shape_of(unit)))
-                           .placement;
+      unit.tiles = catalog_.locate_encoded(variable, definition.stepped ? unit.step : 0,
+                                           model::whole(shape_of(unit)));
     }
     check_coverage(unit, covered);
   } catch (const Error& e) {
@@ -292,7 +290,7 @@ model::Dims RecordFeed::shape_of(const RecordUnit& unit) const {
 bool RecordFeed::holds_data(const RecordUnit& unit) const {
   const StoredVariable& stored = catalog_.variables()[unit.variable];
   const bool has_placement = stored.placeable || !stored.filters.empty();
-  return !has_placement || unit.placement.hull().length != 0;
+  return !has_placement || unit.tiles.placement.hull().length != 0;
 }
 
 void RecordFeed::check_coverage(const RecordUnit& unit, std::uint64_t covered) {

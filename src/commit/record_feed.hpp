@@ -38,7 +38,8 @@ struct RecordUnit {
   std::uint32_t variable = 0;
   std::uint64_t step = 0;         ///< Finding::no_step for fixed variables
   std::uint64_t first_order = 0;  ///< of the first record; the others follow
-  layout::Placement placement;    ///< empty for variables that only libhdf5 can decode
+  layout::EncodedTiles tiles;     ///< without sizes where nothing is encoded; empty for variables
+                                  ///< that only libhdf5 can decode
   std::vector<Record> records;
 
   void write_to(model::ByteWriter& out) const;

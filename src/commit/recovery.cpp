@@ -6,6 +6,7 @@
 #include <cstring>
 #include <thread>
 
+#include "commit/store_commit.hpp"
 #include "layout/formats.hpp"
 #include "sluice/error.hpp"
 #include "storage/forwarding.hpp"
@@ -134,6 +135,18 @@ Recovery recover_count(storage::Storage& storage, const std::string& path, bool 
 }  // namespace
 
 Recovery recover(storage::Storage& storage, const std::string& path, bool dry_run) {
+  const bool is_put_aside = storage::is_put_aside(storage, path);
+  if (is_put_aside && dry_run) {
+    return {Recovery::Found::complete, 0, 1, 1, false};
+  }
+  if (is_put_aside || storage::is_store(storage, path)) {
+    if (!dry_run) {
+      storage::restore_store(storage, path);
+    }
+    const std::uint64_t changed = recover_store(storage, path, dry_run) + (is_put_aside ? 1 : 0);
+    return {changed != 0 ? Recovery::Found::complete : Recovery::Found::nothing, 0, changed,
+            changed, false};
+  }
   const std::string name = journal_path(path);
   if (!storage.exists(name)) {
     return storage.exists(path) ? recover_count(storage, path, dry_run) : Recovery{};
@@ -161,10 +174,12 @@ Recovery recover(storage::Storage& storage, const std::string& path, bool dry_ru
 
 Recovery recover_unattended(storage::Storage& storage, const std::string& path, bool dry_run) {
   // Opened before the lease is taken, which makes a file beside it.
-  const auto file = storage.open(path, storage::Access::read);
+  const auto file = storage::is_put_aside(storage, path)
+                        ? nullptr
+                        : storage::open_data(storage, path, storage::Access::read);
   const auto lease = dry_run ? nullptr : storage.lease(path);
   Recovery result = recover(storage, path, dry_run);
-  if (result.found == Recovery::Found::nothing && is_guarded(*file)) {
+  if (result.found == Recovery::Found::nothing && file && is_guarded(*file)) {
     throw_lost(path);
   }
   return result;
@@ -244,7 +259,7 @@ std::vector<std::byte> journal_bytes(storage::Storage& storage, const std::strin
 void try_committed(storage::Storage& storage, const std::string& path,
                    const std::function<void(storage::File&)>& load, Moment& moment,
                    std::unique_ptr<storage::File>& file) {
-  file = storage.open(path, storage::Access::read);
+  file = storage::open_data(storage, path, storage::Access::read);
   if (auto journal = parse_journal(moment.journal)) {
     examine(*file, *journal);
     file = with_journal(std::move(file), std::move(*journal));
@@ -299,7 +314,7 @@ Committed open_committed(storage::Storage& storage, const std::string& path,
 
 std::unique_ptr<storage::File> open_beside(storage::Storage& storage, const std::string& path,
                                            std::span<const std::byte> journal) {
-  auto file = storage.open(path, storage::Access::read);
+  auto file = storage::open_data(storage, path, storage::Access::read);
   if (auto parsed = parse_journal(journal)) {
     return with_journal(std::move(file), std::move(*parsed));
   }

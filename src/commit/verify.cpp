@@ -12,6 +12,7 @@
 #include "exec/agree.hpp"
 #include "layout/catalog.hpp"
 #include "layout/formats.hpp"
+#include "storage/store.hpp"
 
 namespace sluice::commit {
 
@@ -86,10 +87,9 @@ class Verifier {
 
  private:
   void check(const RecordUnit& unit);
-  bool is_mine(std::uint64_t bytes, bool placeable);
-  void check_record(const Input::Located& located, std::uint64_t order, const Record& record,
-                    std::uint64_t step);
-  bool matches(const Input::Located& located, const Record& record);
+  bool is_mine(std::uint64_t bytes, bool anybody_can);
+  void check_record(const Input::Located& located, const RecordUnit& unit, std::size_t number);
+  bool matches(const Input::Located& located, const RecordUnit& unit, const Record& record);
 
   exec::Transport& transport_;
   Input& input_;
@@ -103,6 +103,7 @@ class Verifier {
   std::uint64_t bytes_ = 0;
   std::uint64_t records_ = 0;
   std::vector<std::byte> buffer_;
+  layout::LastTile last_tile_;
   // rank 0
   std::unique_ptr<storage::File> file_;
   std::unique_ptr<layout::Catalog> catalog_;
@@ -112,8 +113,8 @@ class Verifier {
 /// Ranks take turns, a turn being at least so many bytes: small records stay together.
 constexpr std::uint64_t least_turn_bytes = 1 << 20;
 
-bool Verifier::is_mine(std::uint64_t bytes, bool placeable) {
-  if (!placeable) {
+bool Verifier::is_mine(std::uint64_t bytes, bool anybody_can) {
+  if (!anybody_can) {
     return transport_.rank() == 0;  // only libhdf5 can decode it
   }
   const bool mine = turn_ % static_cast<std::uint64_t>(transport_.size()) ==
@@ -130,13 +131,13 @@ void Verifier::check(const RecordUnit& unit) {
   const InputVariable& variable = input_.variables().at(unit.variable);
   const std::uint64_t step = unit.step == Finding::no_step ? 0 : unit.step;
   const Input::Located located{
-      unit.variable, step, model::whole(variable.definition.shape), unit.placement, {}};
+      unit.variable, step, model::whole(variable.definition.shape), unit.tiles.placement, {}};
   for (std::size_t i = 0; i < unit.records.size(); ++i) {
     const Record& record = unit.records[i];
     const std::uint64_t bytes = record.box.volume() * variable.definition.type.bytes;
     handed_out_bytes_ += bytes;
-    if (is_mine(bytes, variable.placeable)) {
-      check_record(located, unit.first_order + i, record, unit.step);
+    if (is_mine(bytes, variable.placeable || !variable.filters.empty())) {
+      check_record(located, unit, i);
       bytes_ += bytes;
       ++records_;
       if (progress_) {
@@ -146,11 +147,14 @@ void Verifier::check(const RecordUnit& unit) {
   }
 }
 
-void Verifier::check_record(const Input::Located& located, std::uint64_t order,
-                            const Record& record, std::uint64_t step) {
+void Verifier::check_record(const Input::Located& located, const RecordUnit& unit,
+                            std::size_t number) {
+  const Record& record = unit.records[number];
+  const std::uint64_t order = unit.first_order + number;
+  const std::uint64_t step = unit.step;
   const std::string& name = input_.variables()[located.variable].definition.name;
   try {
-    if (!matches(located, record)) {
+    if (!matches(located, unit, record)) {
       findings_.add({order, name, step, record.box.text(), "does not match its checksum"});
     }
   } catch (const Error& e) {
@@ -165,10 +169,14 @@ void Verifier::check_record(const Input::Located& located, std::uint64_t order,
   }
 }
 
-bool Verifier::matches(const Input::Located& located, const Record& record) {
+bool Verifier::matches(const Input::Located& located, const RecordUnit& unit,
+                       const Record& record) {
   const InputVariable& variable = input_.variables()[located.variable];
   if (variable.placeable) {
     return input_.read_record(located, record, buffer_);
+  }
+  if (!variable.filters.empty()) {
+    return input_.read_encoded_record(located, unit.tiles, record, last_tile_, buffer_);
   }
   buffer_.resize(record.box.volume() * variable.definition.type.bytes);
   catalog_->read(located.variable, located.step, record.box, buffer_);
@@ -233,7 +241,7 @@ Verdict judge_unreadable(exec::Transport& transport, storage::Storage& storage,
   if (error.code() == Code::format) {
     const auto message = exec::on_root(transport, 0, [&] {
       model::ByteWriter out;
-      const auto file = storage.open(path, storage::Access::read);
+      const auto file = storage::open_data(storage, path, storage::Access::read);
       out.put(layout::begins_as_known(*file));
       return out.take();
     });

@@ -58,7 +58,11 @@ class Encoding {
     plain_.definitions = work.definitions;
     plain_.blocks = work.blocks;
     for (const EncodedVariable& v : work.variables) {
-      largest_ = std::max(largest_, v.tile.volume() * element(v.variable));
+      std::uint64_t bytes = v.tile.volume() * element(v.variable);
+      for (const codec::Filter& filter : v.pipeline) {
+        bytes += codec::find_method(filter.id)->added_bytes;  // of what does not shrink
+      }
+      largest_ = std::max(largest_, bytes);
     }
     largest_ = std::max<std::uint64_t>(1, largest_);
     per_round_ = std::max<std::uint64_t>(1, work.budget_bytes / write_shares_of_budget / largest_);
@@ -353,9 +357,10 @@ class Encoding {
       const auto encoded = coder->second.encode(tile.bytes);
       encoded_[i] = {{v.variable, encoded.mask, tile.tile, encoded.bytes.size()}, encoded.bytes};
       if (encoded.bytes.data() != tile.bytes.data()) {
-        // Never longer, and memory that is warm: nothing else is needed for what is encoded.
-        std::copy(encoded.bytes.begin(), encoded.bytes.end(), tile.bytes.begin());
-        encoded_[i].bytes = tile.bytes.first(encoded.bytes.size());
+        // Room enough, and memory that is warm: nothing else is needed for what is encoded.
+        const std::span<std::byte> place(tile.bytes.data(), largest_);
+        std::copy(encoded.bytes.begin(), encoded.bytes.end(), place.begin());
+        encoded_[i].bytes = place.first(encoded.bytes.size());
       }
     });
   }
@@ -434,7 +439,7 @@ class Encoding {
   const int own_;  ///< index of this rank among the owners, -1
   Work plain_;     ///< for the packer
   Packer packer_;
-  std::uint64_t largest_ = 0;  ///< bytes of the largest tile
+  std::uint64_t largest_ = 0;  ///< bytes of the largest tile, dense or encoded
   std::uint64_t per_round_ = 1;
   std::map<std::uint32_t, std::vector<Part>> leaving_;  ///< by owner
   std::vector<std::pair<int, std::vector<Part>>> arriving_;

@@ -1,8 +1,18 @@
 #include "layout/encoded_tiles.hpp"
 
+#include "layout/catalog.hpp"
+#include "model/convert.hpp"
+#include "model/fill.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::layout {
+
+namespace {
+
+/// Memory for one tile where nobody gave a budget.
+constexpr std::uint64_t most_tile_bytes = 1ULL << 30;
+
+}  // namespace
 
 void EncodedTiles::write_to(model::ByteWriter& out) const {
   placement.write_to(out);
@@ -56,6 +66,32 @@ void TileDecoder::read(storage::File& file, const EncodedTiles& tiles, std::uint
     coder_.decode(stored_, tiles.masks.at(tile), dense);
   } catch (const Error& e) {
     throw Error(e.code(), what + e.what());
+  }
+}
+
+void read_encoded(storage::File& file, const StoredVariable& stored, const EncodedTiles& tiles,
+                  const Which& which, const model::Box& box, std::span<std::byte> out,
+                  LastTile& last) {
+  const model::Definition& d = stored.definition;
+  TileDecoder decoder(stored.filters, d.name, most_tile_bytes);
+  decoder.require_small(tiles);
+  for (const Piece& piece : cut(tiles.placement, box)) {
+    if (last.tile != piece.tile_index || last.which != which) {
+      last.tile = absent;
+      last.dense.resize(tiles.placement.tile_bytes());
+      if (tiles.placement.address(piece.tile_index) == absent) {
+        model::fill(last.dense, d.type, d.fill);
+      } else {
+        decoder.read(file, tiles, piece.tile_index, last.dense);
+        if (stored.big_endian) {
+          model::swap_bytes(last.dense, d.type);
+        }
+      }
+      last.which = which;
+      last.tile = piece.tile_index;
+    }
+    const model::Box whole{tiles.placement.tile_box(piece.tile_index).start, stored.tile};
+    model::copy_box(last.dense.data(), whole, out.data(), box, piece.box, d.type.bytes);
   }
 }
 

@@ -15,6 +15,8 @@
 
 namespace sluice::layout {
 
+struct StoredVariable;
+
 /// `placement` has the addresses; sizes and masks are one a tile.
 struct EncodedTiles {
   Placement placement;
@@ -43,5 +45,25 @@ class TileDecoder {
   std::uint64_t most_bytes_;
   std::vector<std::byte> stored_;
 };
+
+/// A step of a variable.
+struct Which {
+  std::uint32_t variable = 0;
+  std::uint64_t step = 0;
+  friend bool operator==(const Which&, const Which&) = default;
+};
+
+/// The tile that was decoded last: boxes come in portions of tiles.
+struct LastTile {
+  Which which;
+  std::uint64_t tile = absent;
+  std::vector<std::byte> dense;
+};
+
+/// Reads a box on one rank into dense little-endian elements. `tiles` are of the same step, and
+/// have all that the box needs. Error damaged.
+void read_encoded(storage::File& file, const StoredVariable& stored, const EncodedTiles& tiles,
+                  const Which& which, const model::Box& box, std::span<std::byte> out,
+                  LastTile& last);
 
 }  // namespace sluice::layout

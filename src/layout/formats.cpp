@@ -17,13 +17,15 @@
 #include "layout/npy/planner.hpp"
 #include "layout/records/catalog.hpp"
 #include "layout/records/planner.hpp"
+#include "layout/zarr/catalog.hpp"
+#include "layout/zarr/planner.hpp"
 #include "model/name.hpp"
 
 namespace sluice::layout {
 
 namespace {
 
-constexpr std::array<Format, 7> all{{
+constexpr std::array<Format, 8> all{{
     {.name = "hdf5",
      .option = "hdf5",
      .form = "stacked",
@@ -40,6 +42,8 @@ constexpr std::array<Format, 7> all{{
      .complex = true,
      .compress = true,
      .index = true,
+     .store = false,
+     .most_tile_bytes = 0,
      .has_grammar = false,
      .instead = ""},
     {.name = "hdf5-grouped",
@@ -58,6 +62,8 @@ constexpr std::array<Format, 7> all{{
      .complex = true,
      .compress = false,
      .index = false,
+     .store = false,
+     .most_tile_bytes = 0,
      .has_grammar = false,
      .instead = "use form stacked"},
     {.name = "netcdf4",
@@ -76,6 +82,8 @@ constexpr std::array<Format, 7> all{{
      .complex = false,
      .compress = true,
      .index = true,
+     .store = false,
+     .most_tile_bytes = 0,
      .has_grammar = false,
      .instead = "use format hdf5"},
     {.name = "npy",
@@ -94,6 +102,28 @@ constexpr std::array<Format, 7> all{{
      .complex = true,
      .compress = false,
      .index = false,
+     .store = false,
+     .most_tile_bytes = 0,
+     .has_grammar = false,
+     .instead = "use format hdf5 or netcdf4"},
+    {.name = "zarr",
+     .option = "zarr",
+     .form = "stacked",
+     .endings = ".zarr",
+     .best = Durability::step,
+     .many = true,
+     .names = true,
+     .attributes = true,
+     .times = true,
+     .checksums = true,
+     .tiled = true,
+     .varying = false,
+     .length_variable = false,
+     .complex = true,
+     .compress = true,
+     .index = false,
+     .store = true,
+     .most_tile_bytes = 16ULL << 20,
      .has_grammar = false,
      .instead = "use format hdf5 or netcdf4"},
     {.name = "dcd",
@@ -112,6 +142,8 @@ constexpr std::array<Format, 7> all{{
      .complex = false,
      .compress = false,
      .index = false,
+     .store = false,
+     .most_tile_bytes = 0,
      .has_grammar = true,
      .instead = "use format hdf5 or netcdf4"},
     {.name = "namdbin",
@@ -130,6 +162,8 @@ constexpr std::array<Format, 7> all{{
      .complex = false,
      .compress = false,
      .index = false,
+     .store = false,
+     .most_tile_bytes = 0,
      .has_grammar = true,
      .instead = "use format hdf5 or netcdf4"},
     {.name = "records",
@@ -148,6 +182,8 @@ constexpr std::array<Format, 7> all{{
      .complex = true,
      .compress = false,
      .index = false,
+     .store = false,
+     .most_tile_bytes = 0,
      .has_grammar = false,
      .instead = "use format hdf5"},
 }};
@@ -221,7 +257,9 @@ const Format& format_named(const std::string& name) {
 
 const Format& format_in(storage::File& file, const std::string& wanted) {
   const Format* found = nullptr;
-  if (npy::is_npy(file)) {
+  if (zarr::is_zarr(file)) {
+    found = find("zarr", "stacked");
+  } else if (npy::is_npy(file)) {
     found = find("npy", "stacked");
   } else if (records::is_log(file)) {
     found = find("records", "stacked");
@@ -248,8 +286,8 @@ const Format& format_in(storage::File& file, const std::string& wanted) {
 }
 
 bool begins_as_known(storage::File& file) {
-  return hdf5::begins_with_superblock(file) || npy::is_npy(file) || dcd::is_dcd(file) ||
-         records::is_log(file);
+  return hdf5::begins_with_superblock(file) || npy::is_npy(file) || zarr::is_zarr(file) ||
+         dcd::is_dcd(file) || records::is_log(file);
 }
 
 StepCount count_steps(storage::File& file) {
@@ -269,6 +307,12 @@ void check_form(const Format& format, const Options& options, const std::string&
                                        ": append in that form, or write a new file");
   }
 }
+
+codec::Pipeline pipeline_in(const Format& format, const model::Definition& definition) {
+  return format.store ? zarr::pipeline_in_zarr(pipeline_of(definition)) : pipeline_of(definition);
+}
+
+std::vector<Document> stale_documents(storage::File& file) { return zarr::stale_documents(file); }
 
 Durability durability_of(const Format& format, Durability asked) {
   if (asked == Durability::automatic) {
@@ -309,6 +353,12 @@ void check_definition(const Format& format, const model::Definition& definition,
   if (std::strcmp(format.name, "netcdf4") == 0) {
     netcdf4::check_definition(definition, others);
   }
+  if (format.store && definition.type.kind == Kind::string) {
+    refuse(format, what, "holds no text in variables, only in attributes");
+  }
+  if (format.store && (definition.name + "/").rfind("sluice/", 0) == 0) {
+    throw Error(Code::bad_name, what + ": format zarr keeps the group sluice: choose another name");
+  }
 }
 
 void settle_tile(const Format& format, model::Definition& definition) {
@@ -329,6 +379,9 @@ void check_attribute(const Format& format, const model::Attribute& attribute) {
       std::strcmp(format.name, "dcd") == 0 ? dcd::refusal(attribute) : std::string();
   if (!why.empty()) {
     refuse(format, "attribute " + attribute.name, why);
+  }
+  if (format.store && attribute.owner.empty() && attribute.name == "sluice") {
+    throw Error(Code::bad_name, "attribute sluice: format zarr keeps this name: choose another");
   }
 }
 
@@ -360,6 +413,10 @@ std::unique_ptr<Planner> make_planner(const Format& format, storage::File& file,
     return start == Start::fresh ? records::RecordsPlanner::create(file, options)
                                  : records::RecordsPlanner::append(file, options);
   }
+  if (name == "zarr") {
+    return start == Start::fresh ? zarr::ZarrPlanner::create(file, options)
+                                 : zarr::ZarrPlanner::append(file, options);
+  }
   if (start == Start::append) {
     return hdf5::Hdf5Planner::append(file, options);
   }
@@ -381,6 +438,9 @@ std::unique_ptr<Catalog> open_catalog(const Format& format, storage::File& file)
   }
   if (std::strcmp(format.name, "records") == 0) {
     return records::RecordsCatalog::open(file);
+  }
+  if (format.store) {
+    return zarr::ZarrCatalog::open(file);
   }
   return hdf5::Catalog::open(file);
 }

@@ -32,10 +32,14 @@ struct Format {
   bool varying;    ///< steps with fewer rows than the definition says
   /// A varying variable has its lengths in a companion `<name>_length`.
   bool length_variable;
-  bool complex;      ///< complex numbers
-  bool compress;     ///< tiles that went through filters
-  bool index;        ///< an index can make one dataset of the files of file-per-process and -node
-  bool has_grammar;  ///< holds what its codes agreed on, not any variables: its page says which
+  bool complex;   ///< complex numbers
+  bool compress;  ///< tiles that went through filters
+  bool index;     ///< an index can make one dataset of the files of file-per-process and -node
+  bool store;     ///< a folder of objects, not a file
+  /// Readers take whole tiles, so they are not larger, and fixed variables have them too; 0: as the
+  /// library likes.
+  std::uint64_t most_tile_bytes;
+  bool has_grammar;     ///< holds what its codes agreed on, not any variables: its page says which
   const char* instead;  ///< the remedy, where something is not supported
 };
 
@@ -66,6 +70,10 @@ StepCount count_steps(storage::File& file);
 void set_step_count(storage::File& file, std::uint64_t steps);
 /// Error unsupported where `options` ask for another form than the file has that is appended to.
 void check_form(const Format& format, const Options& options, const std::string& path);
+/// The filters of a variable as the format has them.
+codec::Pipeline pipeline_in(const Format& format, const model::Definition& definition);
+/// Files of a store that do not say what its root does; a crash may leave some.
+std::vector<Document> stale_documents(storage::File& file);
 /// Durability as the format has it. Error unsupported where more was asked for explicitly.
 Durability durability_of(const Format& format, Durability asked);
 

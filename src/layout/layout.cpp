@@ -10,6 +10,7 @@ std::vector<std::byte> CommitPlan::to_bytes() const {
   model::ByteWriter out;
   out.put(step);
   out.put(space);
+  write_segments(objects, out);
   out.put(placements.size());
   for (const Placement& placement : placements) {
     placement.write_to(out);
@@ -26,6 +27,7 @@ CommitPlan CommitPlan::from_bytes(std::span<const std::byte> bytes) {
   CommitPlan plan;
   plan.step = in.get<std::uint64_t>();
   plan.space = in.get<Extent>();
+  plan.objects = read_segments(in);
   const auto count = in.get<std::size_t>();
   for (std::size_t i = 0; i < count; ++i) {
     plan.placements.push_back(Placement::read_from(in));

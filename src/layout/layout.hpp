@@ -17,6 +17,7 @@
 #include "layout/encoding.hpp"
 #include "layout/placement.hpp"
 #include "model/definition.hpp"
+#include "storage/storage.hpp"
 
 namespace sluice::layout {
 
@@ -45,6 +46,7 @@ struct CommitPlan {
   std::vector<Placement> placements;
   std::optional<Placement> checksums;
   Extent space;  ///< hull of all raw data: preallocated before anything is written
+  std::vector<storage::Segment> objects;  ///< of a store: what the addresses of this commit mean
 
   std::vector<std::byte> to_bytes() const;
   static CommitPlan from_bytes(std::span<const std::byte> bytes);
@@ -55,6 +57,11 @@ struct MetadataRun {
   std::uint64_t offset = 0;
   std::vector<std::byte> bytes;
 };
+/// A small file of a store that is replaced as a whole.
+struct Document {
+  std::string name;  ///< below the store's folder
+  std::vector<std::byte> bytes;
+};
 struct MetadataUpdate {
   std::vector<MetadataRun> fresh;     ///< beyond the frontier: no reader sees it yet
   std::vector<MetadataRun> in_place;  ///< changes what readers see, but for the root
@@ -63,6 +70,12 @@ struct MetadataUpdate {
   /// A few bytes within one sector of the disk, which it writes whole or not at all: they change
   /// from one state of the file to the next without a journal.
   bool is_atomic = false;
+
+  // Of a store: `objects` have the data and what is fresh; the manifest makes them visible.
+  std::vector<storage::Segment> objects;
+  std::vector<Document> before;     ///< right for readers of either state
+  std::vector<std::byte> manifest;  ///< empty: this is no store
+  std::vector<Document> after;      ///< follow from the manifest
 };
 
 /// What a planner is told of the file system and the caller's wishes.
@@ -71,6 +84,7 @@ struct PlannerOptions {
   /// format leaves the choice.
   std::uint64_t alignment_bytes = 4096;
   std::uint64_t threshold_bytes = 4096;
+  std::uint64_t writers = 1;  ///< ranks that write
 };
 
 class Planner {

@@ -72,6 +72,7 @@ void Placement::write_to(model::ByteWriter& out) const {
   out.put(base_);
   out.put(stride_);
   out.put(table_);
+  write_segments(objects_, out);
 }
 
 Placement Placement::read_from(model::ByteReader& in) {
@@ -83,8 +84,32 @@ Placement Placement::read_from(model::ByteReader& in) {
   p.base_ = in.get<std::uint64_t>();
   p.stride_ = in.get<std::uint64_t>();
   p.table_ = in.get_vector<std::uint64_t>();
+  p.objects_ = read_segments(in);
   p.grid_ = grid_of(p.shape_, p.tile_);
   return p;
+}
+
+void write_segments(const std::vector<storage::Segment>& segments, model::ByteWriter& out) {
+  out.put(segments.size());
+  for (const storage::Segment& segment : segments) {
+    out.put(segment.address);
+    out.put(segment.length);
+    out.put(segment.file_bytes);
+    out.put(segment.name);
+    out.put(segment.is_folder);
+  }
+}
+
+std::vector<storage::Segment> read_segments(model::ByteReader& in) {
+  std::vector<storage::Segment> segments(in.get<std::size_t>());
+  for (storage::Segment& segment : segments) {
+    segment.address = in.get<std::uint64_t>();
+    segment.length = in.get<std::uint64_t>();
+    segment.file_bytes = in.get<std::uint64_t>();
+    segment.name = in.get_string();
+    segment.is_folder = in.get<bool>();
+  }
+  return segments;
 }
 
 std::vector<Piece> cut(const Dims& shape, const Dims& tile, const Box& box) {

@@ -13,6 +13,7 @@
 
 #include "model/box.hpp"
 #include "model/bytes.hpp"
+#include "storage/storage.hpp"
 
 namespace sluice::layout {
 
@@ -52,6 +53,10 @@ class Placement {
   /// From the first byte to the end of the last tile that is there; empty where none is.
   Extent hull() const;
 
+  /// Of what is read from a store: the objects in which the addresses lie.
+  const std::vector<storage::Segment>& objects() const noexcept { return objects_; }
+  void set_objects(std::vector<storage::Segment> objects) { objects_ = std::move(objects); }
+
   void write_to(model::ByteWriter& out) const;
   static Placement read_from(model::ByteReader& in);
 
@@ -64,7 +69,11 @@ class Placement {
   std::uint64_t base_ = 0;
   std::uint64_t stride_ = 0;
   std::vector<std::uint64_t> table_;
+  std::vector<storage::Segment> objects_;
 };
+
+void write_segments(const std::vector<storage::Segment>& segments, model::ByteWriter& out);
+std::vector<storage::Segment> read_segments(model::ByteReader& in);
 
 /// The grid of tiles that covers `shape`.
 model::Dims grid_of(const model::Dims& shape, const model::Dims& tile);

@@ -40,6 +40,15 @@ const Strategy& strategy(const std::string& name) {
               "strategy \"" + name + "\" is not known: use one of " + known);
 }
 
+std::uint64_t count_writers(const Strategy& strategy, Topology topology,
+                            const WriterChoice& choice) {
+  if (strategy.in_windows) {
+    return writer_ranks(topology, choice).size();
+  }
+  topology.rank = topology.ranks - 1;  // either rank 0 alone, or all of them
+  return strategy.writes(topology, choice) ? static_cast<std::uint64_t>(topology.ranks) : 1;
+}
+
 Transfer everything_to(int writer, const Input& input) {
   Transfer transfer;
   transfer.writer = writer;

@@ -103,6 +103,9 @@ Plan plan_auto(const Input& input);
 /// The ranks that write by a choice, ascending. Error invalid_argument names the option that does
 /// not fit.
 std::vector<int> writer_ranks(const Topology& topology, const WriterChoice& choice);
+/// How many ranks write.
+std::uint64_t count_writers(const Strategy& strategy, Topology topology,
+                            const WriterChoice& choice);
 /// Who owns which byte of `space` by a choice.
 TileMap tile_map(const Topology& topology, const WriterChoice& choice, const layout::Extent& space);
 /// What a writer assembles in one round: by the budget, so that three windows being written, one

@@ -1,5 +1,7 @@
-"""Compressed files of every strategy as h5py, netCDF4 and xarray see them, and theirs as Sluice
-does."""
+"""Compressed files of every type and strategy as h5py, netCDF4, zarr-python, tensorstore and xarray
+see them, and theirs as Sluice does.
+
+SLUICE_LONG=1: with every codec, and the strategy that is chosen."""
 
 import os
 import subprocess
@@ -8,13 +10,16 @@ import h5py
 import netCDF4
 import numpy
 import pytest
+import tensorstore
 import xarray
+import zarr
 
 PROGRAM = os.environ["SLUICE_WRITE_COMPRESSED"]
 SHAPE = (61, 40)
 STEPS = 3
 TYPES = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32",
-         "float64"]
+         "float64", "bool"]
+COMPLEX = ["complex64", "complex128"]
 
 try:
     import hdf5plugin  # noqa: F401  (h5py reads zstd with it)
@@ -25,7 +30,8 @@ except ImportError:
 
 def expected(name, step):
     index = numpy.arange(numpy.prod(SHAPE)).reshape(SHAPE)
-    return ((index // 50 + step) % 100).astype(name)
+    value = (index // 50 + step) % 100
+    return (value - 1j * value if name in COMPLEX else value).astype(name)
 
 
 @pytest.fixture(scope="module")
@@ -43,21 +49,22 @@ def readable(folder, ending):
     return names
 
 
-def check(get):
-    for name in TYPES:
+def check(get, types=TYPES, dtype_of=numpy.dtype):
+    for name in types:
         assert numpy.array_equal(get(name), expected(name, 0)), name
-        assert get(name).dtype == numpy.dtype(name)
+        assert get(name).dtype == dtype_of(name)
         for step in range(STEPS):
             assert numpy.array_equal(get(name + "_steps")[step], expected(name, step)), name
 
 
 def test_h5py_reads_every_strategy(folder):
     paths = readable(folder, ".h5") + readable(folder, ".nc")
-    assert len(paths) >= 16
+    assert len(paths) >= 24
     for path in paths:
+        is_netcdf = path.suffix == ".nc"
         with h5py.File(path) as file:
-            check(lambda name: file[name][:])
-            if "file-per" not in path.name:
+            check(lambda name: file[name][:], TYPES[:-1] if is_netcdf else TYPES + COMPLEX)
+            if "file-per" not in path.name and "none" not in path.name:
                 dataset = file["float64_steps"]
                 assert dataset.compression == ("gzip" if "deflate" in path.name else "unknown") or (
                     "zstd" in path.name)
@@ -67,18 +74,89 @@ def test_h5py_reads_every_strategy(folder):
 
 def test_netcdf4_reads_every_strategy(folder):
     paths = [p for p in readable(folder, ".nc") if "zstd" not in p.name]
-    assert len(paths) == 6
+    assert len(paths) >= 12
     for path in paths:
         with netCDF4.Dataset(path) as file:
-            assert file["float64"].filters()["zlib"]
-            check(lambda name: numpy.asarray(file[name][:]))
+            assert file["float64"].filters()["zlib"] == ("none" not in path.name)
+            # netCDF has no booleans: they are bytes there.
+            check(lambda name: numpy.asarray(file[name][:]),
+                  dtype_of=lambda name: numpy.dtype("int8" if name == "bool" else name))
 
 
 def test_xarray_reads_them(folder):
     for path in readable(folder, "collective.nc"):
         if "zstd" not in path.name:
             with xarray.open_dataset(path) as dataset:
-                check(lambda name: dataset[name].values)
+                check(lambda name: dataset[name].values, TYPES[:-1])
+
+
+def stores(folder):
+    paths = sorted(folder.glob("*.zarr"))
+    assert len(paths) >= 12
+    return paths
+
+
+def test_zarr_reads_every_strategy(folder):
+    for path in stores(folder):
+        group = zarr.open_group(path, mode="r")
+        assert group.attrs["title"] == "compressed"
+        check(lambda name: group[name][...], TYPES + COMPLEX)
+        assert list(group["time"][:]) == [0, 0.5, 1]
+        # Without the consolidated metadata: every array has its own document.
+        alone = zarr.open_array(path / "float64_steps", mode="r")
+        assert numpy.array_equal(alone[2, 5:50:3], expected("float64", 2)[5:50:3])
+
+
+def test_tensorstore_reads_every_strategy(folder):
+    for path in stores(folder):
+        def get(name):
+            spec = {"driver": "zarr3",
+                    "kvstore": {"driver": "file", "path": f"{path}/{name}/"}}
+            return tensorstore.open(spec, read=True).result().read().result()
+        check(get, TYPES + COMPLEX)
+
+
+def test_xarray_opens_stores(folder):
+    for path in stores(folder):
+        with xarray.open_zarr(path) as dataset:
+            check(lambda name: dataset[name].values, TYPES + COMPLEX)
+            assert dataset["float64_steps"].dims == ("time", "dim_61", "dim_40")
+            assert list(dataset["time"].values) == [0, 0.5, 1]
+
+
+def test_stores_are_compressed_and_sharded(folder):
+    group = zarr.open_group(folder / "deflate_6-shared.zarr", mode="r")
+    array = group["float64_steps"]
+    assert array.shards == (1, 18, 40) and array.chunks == (1, 9, 40)
+    assert array.nbytes_stored() < array.nbytes / 4
+    codec = array.compressors[0].to_dict()
+    assert codec["name"] == "blosc" and codec["configuration"]["cname"] == "zlib"
+    assert codec["configuration"]["shuffle"] == "shuffle"
+    objects = (folder / "none-shared.zarr" / "int8_steps").glob("c*")
+    assert sorted(p.name for p in objects) == [
+        f"c.{step}.{shard}.0" for step in range(STEPS) for shard in range(4)]
+
+
+@pytest.mark.parametrize("compressors", [None, "zstd", "gzip", "blosc", "lz4"])
+@pytest.mark.parametrize("shards", [None, (20, 30)])
+@pytest.mark.parametrize("dtype", ["<i4", ">f8", ">u2"])
+def test_sluice_reads_zarrs(tmp_path, compressors, shards, dtype):
+    made = {"zstd": zarr.codecs.ZstdCodec(), "gzip": zarr.codecs.GzipCodec(),
+            "blosc": zarr.codecs.BloscCodec(cname="zlib", typesize=4, shuffle="shuffle"),
+            "lz4": zarr.codecs.BloscCodec(cname="lz4", typesize=4, shuffle="shuffle"),
+            None: None}[compressors]
+    data = (numpy.arange(4000) // 30 % 100).reshape(80, 50).astype(dtype)
+    group = zarr.open_group(tmp_path / "theirs.zarr", mode="w", zarr_format=3)
+    array = group.create_array("g/x", shape=data.shape, dtype=data.dtype, chunks=(10, 15),
+                               shards=shards, compressors=made)
+    array[:] = data
+    zarr.consolidate_metadata(tmp_path / "theirs.zarr")
+    if compressors == "lz4":
+        done = subprocess.run([PROGRAM, "-", "read", str(tmp_path / "theirs.zarr"), "g/x"],
+                              capture_output=True, text=True)
+        assert done.returncode == 1 and "no variable g/x" in done.stderr
+        return
+    assert sum_of(tmp_path / "theirs.zarr", "g/x") == weighed(data)
 
 
 def sum_of(path, name="x"):

@@ -2,8 +2,11 @@
 // first argument, or reads a file that another program wrote: `write_compressed FOLDER read FILE
 // VARIABLE` prints the sum of its elements, read by 3 virtual ranks.
 //
-// Element i of variable <type> in step s is (i / 50 + s) mod 100.
+// Element i of variable <type> in step s is n = (i / 50 + s) mod 100; of complex ones n - n i.
+#include <complex>
 #include <cstdio>
+#include <cstdlib>
+#include <deque>
 #include <filesystem>
 
 #include "api/file_impl.hpp"
@@ -23,13 +26,23 @@ void put_type(File& out, std::deque<std::vector<std::byte>>& held, Step* step, i
               const std::string& name, std::uint64_t s, const std::string& codec) {
   const bool is_stepped = step != nullptr;
   const std::string full = name + (is_stepped ? "_steps" : "");
-  const Variable v =
-      out.define<T>(full, shape, {.steps = is_stepped, .chunk = {9, 40}, .compress = codec});
+  VariableOptions options{.steps = is_stepped, .compress = codec};
+  if (is_stepped || codec != "none") {
+    options.chunk = {9, 40};
+  }
+  const Variable v = out.define<T>(full, shape, options);
   const model::Box box = slab(shape, rank, ranks);
   held.emplace_back(box.volume() * sizeof(T));
   auto* values = reinterpret_cast<T*>(held.back().data());
   for_each_element(dims_of(shape), box, [&](std::uint64_t index, std::uint64_t k) {
-    values[k] = static_cast<T>((index / 50 + s) % 100);
+    const std::uint64_t value = (index / 50 + s) % 100;
+    if constexpr (std::is_same_v<T, std::complex<float>> ||
+                  std::is_same_v<T, std::complex<double>>) {
+      const auto part = static_cast<typename T::value_type>(value);
+      values[k] = {part, -part};
+    } else {
+      values[k] = static_cast<T>(value);
+    }
   });
   if (is_stepped) {
     step->put(v, values, selection_of(box));
@@ -39,7 +52,12 @@ void put_type(File& out, std::deque<std::vector<std::byte>>& held, Step* step, i
 }
 
 void put_all(File& out, std::deque<std::vector<std::byte>>& held, Step* step, int rank,
-             std::uint64_t s, const std::string& codec) {
+             std::uint64_t s, const std::string& codec, bool has_complex) {
+  put_type<bool>(out, held, step, rank, "bool", s, codec);
+  if (has_complex) {
+    put_type<std::complex<float>>(out, held, step, rank, "complex64", s, codec);
+    put_type<std::complex<double>>(out, held, step, rank, "complex128", s, codec);
+  }
   put_type<std::int8_t>(out, held, step, rank, "int8", s, codec);
   put_type<std::uint8_t>(out, held, step, rank, "uint8", s, codec);
   put_type<std::int16_t>(out, held, step, rank, "int16", s, codec);
@@ -60,10 +78,12 @@ void write(exec::Transport& transport, const std::string& path, const std::strin
   options.durability = Durability::none;
   File out(detail::open_on(transport, storage::make_posix(), path, Mode::write, options));
   std::deque<std::vector<std::byte>> held;
-  put_all(out, held, nullptr, transport.rank(), 0, codec);
+  const bool has_complex = !path.ends_with(".nc");
+  out.set_attribute("", "title", std::string("compressed"));
+  put_all(out, held, nullptr, transport.rank(), 0, codec, has_complex);
   for (std::uint64_t s = 0; s < steps; ++s) {
     Step step = out.begin_step({.time = 0.5 * static_cast<double>(s)});
-    put_all(out, held, &step, transport.rank(), s, codec);
+    put_all(out, held, &step, transport.rank(), s, codec, has_complex);
     step.end();
   }
   out.close();
@@ -71,19 +91,25 @@ void write(exec::Transport& transport, const std::string& path, const std::strin
 
 void write_all(const std::string& folder) {
   std::filesystem::create_directories(folder);
-  for (const char* codec : {"deflate:6", "deflate:1+noshuffle", "zstd:3"}) {
-    const std::string method(codec, 4);
-    if (method == "zstd" && !codec::find_method(codec::zstd_id)) {
+  std::vector<std::string> codecs{"deflate:6", "deflate:1+noshuffle", "zstd:3", "none"};
+  std::vector<std::string> strategies{"serial",  "shared",           "collective",
+                                      "forward", "file-per-process", "file-per-node"};
+  const char* is_long = std::getenv("SLUICE_LONG");
+  if (is_long != nullptr && std::string(is_long) == "1") {
+    codecs.insert(codecs.end(), {"deflate:12", "zstd:1+noshuffle", "zstd:19"});
+    strategies.emplace_back("auto");
+  }
+  for (const std::string& codec : codecs) {
+    if (codec.starts_with("zstd") && !codec::find_method(codec::zstd_id)) {
       continue;
     }
-    for (const char* strategy :
-         {"serial", "shared", "collective", "file-per-process", "file-per-node"}) {
-      for (const char* ending : {".h5", ".nc"}) {
-        const bool has_parts = std::string(strategy).rfind("file-per", 0) == 0;
-        if (has_parts && std::string(ending) == ".nc") {
+    for (const std::string& strategy : strategies) {
+      for (const char* ending : {".h5", ".nc", ".zarr"}) {
+        const bool has_parts = strategy.starts_with("file-per");
+        if (has_parts && std::string(ending) != ".h5") {
           continue;  // an index is plain HDF5
         }
-        std::string name = std::string(codec) + "-" + strategy + ending;
+        std::string name = codec + "-" + strategy + ending;
         std::replace(name.begin(), name.end(), ':', '_');
         exec::run_local(ranks, 1, [&](exec::Transport& transport) {
           write(transport, folder + "/" + name, strategy, codec);

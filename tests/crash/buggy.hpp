@@ -50,6 +50,7 @@ struct Planted {
   std::string name;
   bool in_recovery = false;        ///< else in the run
   std::string scenario = "fresh";  ///< where it shows
+  std::string format = "hdf5";
 };
 const std::vector<Planted>& planted_bugs();
 

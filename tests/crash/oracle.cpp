@@ -8,7 +8,9 @@
 #include "commit/parts_files.hpp"
 #include "commit/recovery.hpp"
 #include "commit/verify.hpp"
+#include "crash/plain_store.hpp"
 #include "exec/local_transport.hpp"
+#include "storage/store.hpp"
 
 namespace sluice::test {
 
@@ -118,14 +120,41 @@ class Examiner {
 
   void demand_all(const Files& files, const Demand& demand, bool may_crash_again) {
     const auto storage = storage_of(files);
+    if (storage::is_put_aside(*storage, crash_path)) {
+      demand_put_back(storage, demand, may_crash_again);
+      return;
+    }
     demand_plain(*storage, demand);
     const std::size_t state = demand_reader(storage, demand);
     demand_recovery(storage, demand, state, may_crash_again);
   }
 
-  void demand_plain(const storage::MemoryStorage& storage, const Demand& demand) {
-    const auto paths = storage.paths();
-    if (std::count(paths.begin(), paths.end(), crash_path) == 0) {
+  /// A store that was to be replaced: nothing opens before it is put back.
+  void demand_put_back(const std::shared_ptr<storage::MemoryStorage>& storage, const Demand& demand,
+                       bool may_crash_again) {
+    try {
+      sluice_snapshot(storage, crash_path);
+      throw Violation("the Sluice reader opens a store that was put aside");
+    } catch (const Error& e) {
+      if (std::string(e.what()).find("sluice recover") == std::string::npos) {
+        throw Violation(std::string("a store that was put aside: ") + e.what());
+      }
+    }
+    Recording second;
+    second.base = files_of(*storage);
+    second.disk = storage;
+    commit::recover(*std::make_shared<storage::RecordingStorage>(storage, second.log), crash_path,
+                    false);
+    demand_plain(*storage, demand);
+    const std::size_t state = demand_reader(storage, demand);
+    demand_recovered(storage, recording_.golden[state]);
+    if (may_crash_again && findings_.counts.replayed++ % options_.second_crash_every == 0) {
+      crash_again(second, demand, state);
+    }
+  }
+
+  void demand_plain(storage::MemoryStorage& storage, const Demand& demand) {
+    if (!is_there(storage)) {
       return;  // the reader says whether that is right
     }
     const auto found = plain_view(storage);
@@ -148,8 +177,8 @@ class Examiner {
   std::size_t demand_reader(const std::shared_ptr<storage::MemoryStorage>& storage,
                             const Demand& demand) {
     Golden found;
-    bool is_there = storage->exists(crash_path);
-    if (is_there) {
+    const bool has_file = is_there(*storage);
+    if (has_file) {
       found.plain = plain_view(*storage);
       try {
         found.sluice = sluice_snapshot(storage, crash_path);
@@ -164,8 +193,8 @@ class Examiner {
       // Where Sluice refuses, plain libhdf5 says which state it is.
       const bool is_this = found.sluice
                                ? golden.sluice == found.sluice || golden.unspoilt == found.sluice
-                               : !golden.sluice && (!is_there || golden.plain == found.plain);
-      if (golden.plain.has_value() == is_there && is_this) {
+                               : !golden.sluice && (!has_file || golden.plain == found.plain);
+      if (golden.plain.has_value() == has_file && is_this) {
         return i;
       }
     }
@@ -174,7 +203,7 @@ class Examiner {
       const auto& expected = recording_.golden[i].sluice;
       text +=
           (i == demand.first ? " not state " : " nor state ") + std::to_string(i) + ":" +
-          (is_there ? difference(expected.value_or(Snapshot{}), found.sluice.value_or(Snapshot{}))
+          (has_file ? difference(expected.value_or(Snapshot{}), found.sluice.value_or(Snapshot{}))
                     : " there is no file");
     }
     throw Violation(text);
@@ -183,6 +212,9 @@ class Examiner {
   void demand_recovery(const std::shared_ptr<storage::MemoryStorage>& storage, const Demand& demand,
                        std::size_t state, bool may_crash_again) {
     const Golden& golden = recording_.golden[state];
+    if (!golden.sluice && storage::is_store(*storage, crash_path)) {
+      storage::begin_store(*storage, crash_path);  // what is left is not in the way of the next
+    }
     if (!golden.sluice) {
       return;  // no file, or one that recovery refuses as the reader did
     }
@@ -234,6 +266,12 @@ class Examiner {
                         const Golden& golden) {
     if (storage->exists(commit::journal_path(crash_path))) {
       throw Violation("recovery left its journal");
+    }
+    if (is_store_there(*storage, crash_path)) {
+      const std::string stale = stale_document(*storage, crash_path);
+      if (!stale.empty()) {
+        throw Violation("recovery left " + stale + " as it was");
+      }
     }
     const auto plain = plain_view(*storage);
     if (!plain) {

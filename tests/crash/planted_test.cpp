@@ -45,7 +45,7 @@ std::string violation_of(const Planted& planted) {
     }
     Findings findings;
     try {
-      const Recording recording = record(*scenario, {"shared"}, seed, wrap);
+      const Recording recording = record(*scenario, {"shared", planted.format}, seed, wrap);
       findings = examine(recording, reach, options(planted));
     } catch (const std::exception& e) {
       return std::string("the run itself: ") + e.what();
@@ -75,6 +75,7 @@ TEST(PlantedBugs, TheSameImagesWithoutABugHoldNothingWrong) {
   EXPECT_EQ(violation_of({Bug::none, "none"}), "");
   EXPECT_EQ(violation_of({Bug::none, "none", false, "strange_journal"}), "");
   EXPECT_EQ(violation_of({Bug::none, "none", true}), "");
+  EXPECT_EQ(violation_of({Bug::none, "none", false, "fresh", "zarr"}), "");
 }
 
 }  // namespace

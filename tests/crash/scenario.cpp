@@ -6,9 +6,11 @@
 
 #include "api/file_impl.hpp"
 #include "commit/journal.hpp"
+#include "crash/plain_store.hpp"
 #include "exec/local_transport.hpp"
 #include "layout/records/log.hpp"
 #include "storage/scratch.hpp"
+#include "storage/store.hpp"
 #include "support/values.hpp"
 
 namespace sluice::test {
@@ -22,7 +24,10 @@ const std::vector<Row>& rows() {
                                     {"forward"},
                                     {"forward", "netcdf4"},
                                     {"shared", "records"},
-                                    {"forward", "records"}};
+                                    {"forward", "records"},
+                                    {"shared", "zarr"},
+                                    {"collective", "zarr"},
+                                    {"forward", "zarr"}};
   return all;
 }
 
@@ -111,6 +116,9 @@ std::optional<Snapshot> log_view(const storage::MemoryStorage& storage) {
 }  // namespace
 
 std::optional<Snapshot> plain_view(const storage::MemoryStorage& storage) {
+  if (auto of_store = plain_store_snapshot(storage, crash_path)) {
+    return of_store;
+  }
   if (auto of_log = log_view(storage)) {
     return of_log;
   }
@@ -140,9 +148,14 @@ std::optional<Snapshot> plain_view(const storage::MemoryStorage& storage) {
   return plain_set_snapshot(folder + "/" + crash_path);
 }
 
+bool is_there(storage::MemoryStorage& storage) {
+  return storage::is_store(storage, crash_path) ? is_store_there(storage, crash_path)
+                                                : storage.exists(crash_path);
+}
+
 Golden golden_of(const std::shared_ptr<storage::MemoryStorage>& storage) {
   Golden golden;
-  if (storage->exists(crash_path)) {
+  if (is_there(*storage)) {
     golden.plain = plain_view(*storage);
     try {
       golden.sluice = sluice_snapshot(storage, crash_path);

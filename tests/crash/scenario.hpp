@@ -29,6 +29,7 @@ struct Row {
   Options options() const;
   /// An index, and the data in parts.
   bool is_set() const;
+  bool is_store() const { return format == "zarr"; }
   /// Do steps change what is there already? Not those of a log.
   bool has_journal() const { return format != "records"; }
 };
@@ -111,6 +112,8 @@ inline constexpr int crash_ranks = 4;
 Recording record(const Scenario& scenario, const Row& row, std::uint64_t seed,
                  const Wrap& wrap = {});
 
+/// Is there a file, or a store with a commit?
+bool is_there(storage::MemoryStorage& storage);
 /// What a storage holds now, each by its own reader.
 Golden golden_of(const std::shared_ptr<storage::MemoryStorage>& storage);
 /// What plain libhdf5 sees, the parts of a set beside the index too. Nothing where it refuses the

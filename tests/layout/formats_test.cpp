@@ -2,6 +2,7 @@
 #include "layout/formats.hpp"
 
 #include "layout/local_files.hpp"
+#include "storage/store.hpp"
 
 namespace sluice::test {
 namespace {
@@ -38,10 +39,11 @@ TEST(Formats, ByTheOption) {
   EXPECT_STREQ(layout::format_of("a.h5", options_of("netcdf4")).name, "netcdf4");
   EXPECT_STREQ(layout::format_of("a.h5", options_of("auto", "grouped")).name, "hdf5-grouped");
   expect_error(thrown_by([] { layout::format_of("a", options_of("hdf6")); }),
-               Code::invalid_argument, {"hdf6", "auto, hdf5, netcdf4, npy, dcd, namdbin, records"});
+               Code::invalid_argument,
+               {"hdf6", "auto, hdf5, netcdf4, npy, zarr, dcd, namdbin, records"});
   expect_error(thrown_by([] { layout::format_of("a", options_of("hdf5", "heaped")); }),
                Code::invalid_argument, {"heaped", "stacked", "grouped"});
-  for (const char* format : {"netcdf4", "npy", "records"}) {
+  for (const char* format : {"netcdf4", "npy", "zarr", "records"}) {
     expect_error(thrown_by([&] { layout::format_of("a", options_of(format, "grouped")); }),
                  Code::unsupported, {format, "grouped", "hdf5"});
   }
@@ -159,7 +161,7 @@ TEST(Formats, AFileIsWhatItsFirstBytesSay) {
       const std::int32_t values[] = {1, 2, 3, 4};
       out.put(v, values);
       out.close();
-      const auto file = files.storage()->open(path, storage::Access::read);
+      const auto file = storage::open_data(*files.storage(), path, storage::Access::read);
       const layout::Format& found = layout::format_in(*file, "auto");
       const bool is_hdf5 = std::string(format.option) == "netcdf4";  // of another form
       EXPECT_STREQ(found.option, is_hdf5 ? "hdf5" : format.option);

@@ -122,7 +122,7 @@ const std::vector<Cell>& cells() {
     made.push_back({"auto", "memory", 4});
     // A layout is planned on one rank and written like any other: every strategy on memory, and
     // more ranks and a disk for one of them.
-    for (const char* layout : {"hdf5-grouped", "netcdf4", "npy", "records"}) {
+    for (const char* layout : {"hdf5-grouped", "netcdf4", "npy", "zarr", "records"}) {
       for (const std::string& strategy : strategies()) {
         if (find_unsupported_cell(layout, strategy) == nullptr) {
           made.push_back({strategy, "memory", 4, layout});

@@ -136,6 +136,8 @@ const std::vector<Cell>& cells() {
       {"forward", "direct", 0, "hdf5-grouped"},
       {"forward", "direct", 0, "netcdf4"},
       {"forward", "direct", 0, "npy"},
+      {"collective", "posix", 0, "zarr"},
+      {"forward", "direct", 0, "zarr"},
   };
   return all;
 }

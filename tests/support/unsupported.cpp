@@ -40,6 +40,21 @@ std::span<const Unsupported> unsupported() {
        "another program cannot add to an array", false},
       {"npy", "strangers.a_file_of_another_program_is_read_not_appended",
        "the file of the test is HDF5", false},
+      {"zarr", "types.strings", "holds no text in variables"},
+      {"zarr", "files.write_replaces_the_old_one_at_the_first_commit",
+       "a store is put aside when another is begun", false},
+      {"zarr", "files.a_stale_temporary_is_replaced", "a store is put aside when another is begun",
+       false},
+      {"zarr", "files.a_change_by_another_program_is_told_from_damage",
+       "a changed chunk leaves the root document as it was", false},
+      {"zarr", "files.aligned_to_stripes", "every step is a file of its own", false},
+      {"zarr", "append.what_a_dead_run_left_behind_the_end_does_not_matter",
+       "nothing can be appended to a folder", false},
+      {"zarr", "strangers.what_another_program_added_does_not_disturb",
+       "the file of the test is HDF5", false},
+      {"zarr", "strangers.a_file_of_another_program_is_read_not_appended",
+       "the file of the test is HDF5", false},
+      {"zarr", "strangers.a_newer_major_version_is_refused", "the file of the test is HDF5", false},
       {"records", "shapes.chunks_of_the_callers_choice", "each step is one piece"},
       {"records", "strangers.what_another_program_added_does_not_disturb",
        "no other program adds to a log", false},
@@ -54,12 +69,15 @@ std::span<const Unsupported> unsupported() {
 std::span<const UnsupportedCell> unsupported_cells() {
   static constexpr const char* no_index = "numpy opens one file: no index would open in it";
   static constexpr const char* long_index = "each step would rewrite an index of all steps' groups";
+  static constexpr const char* many_files = "a store is many files by itself";
   static constexpr const char* one_log = "its groups are one log: no index makes one of several";
   static const std::vector<UnsupportedCell> all{
       {"hdf5-grouped", "file-per-process", long_index},
       {"hdf5-grouped", "file-per-node", long_index},
       {"npy", "file-per-process", no_index},
       {"npy", "file-per-node", no_index},
+      {"zarr", "file-per-process", many_files},
+      {"zarr", "file-per-node", many_files},
       {"records", "file-per-process", one_log},
       {"records", "file-per-node", one_log},
   };

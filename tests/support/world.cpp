@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "commit/parts_files.hpp"
+#include "storage/store.hpp"
 
 namespace sluice::test {
 
@@ -63,8 +64,29 @@ int World::other_ranks() const {
   }
 }
 
+namespace {
+
+/// Of a store: the one file that says what the others are.
+std::string main_file(storage::Storage& storage, const std::string& path) {
+  return storage::is_store(storage, path) ? path + "/" + storage::manifest_name : path;
+}
+
+}  // namespace
+
 std::vector<std::string> World::data_files(const std::string& path) {
   std::vector<std::string> files;
+  if (format().store) {
+    for (int step = 0; step < 4; ++step) {
+      for (int shard = 0; shard < 8; ++shard) {
+        const std::string name =
+            path + "/v/c." + std::to_string(step) + "." + std::to_string(shard) + ".0";
+        if (exists(name)) {
+          files.push_back(name);
+        }
+      }
+    }
+    return files;
+  }
   if (!has_parts()) {
     return {path};
   }
@@ -76,7 +98,7 @@ std::vector<std::string> World::data_files(const std::string& path) {
 }
 
 std::vector<std::byte> World::bytes_of(const std::string& path) {
-  const auto file = storage().open(path, storage::Access::read);
+  const auto file = storage().open(main_file(storage(), path), storage::Access::read);
   std::vector<std::byte> bytes(file->size());
   bytes.resize(file->read(0, bytes));
   return bytes;
@@ -84,10 +106,11 @@ std::vector<std::byte> World::bytes_of(const std::string& path) {
 
 void World::put_bytes(const std::string& path, const std::vector<std::byte>& bytes) {
   once([&] {
-    if (exists(path)) {
-      storage().remove(path);
+    const std::string file = main_file(storage(), path);
+    if (exists(file)) {
+      storage().remove(file);
     }
-    storage().open(path, storage::Access::create)->write(0, bytes);
+    storage().open(file, storage::Access::create)->write(0, bytes);
   });
 }
 

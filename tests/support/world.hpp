@@ -104,7 +104,8 @@ class World {
   virtual std::string path(const std::string& name) const = 0;
 
   bool exists(const std::string& path) { return storage().exists(path); }
-  /// The files that hold the data of what was written as `path`: itself, or its parts.
+  /// The files that hold the data of what was written as `path`: itself, its parts, or the objects
+  /// of the variable v in a store.
   std::vector<std::string> data_files(const std::string& path);
   std::vector<std::byte> bytes_of(const std::string& path);
   void put_bytes(const std::string& path, const std::vector<std::byte>& bytes);

@@ -72,8 +72,6 @@ class Catalog final : public layout::Catalog {
   void visit_chunks(std::uint32_t variable, std::uint64_t step, const model::Box& region,
                     std::uint64_t most_bytes,
                     const std::function<void(std::uint64_t, const Extent&, std::uint32_t)>& visit);
-  void read_encoded(std::uint32_t variable, std::uint64_t step, const model::Box& box,
-                    std::span<std::byte> out);
   std::string object_of(const std::string& owner) const;
   struct Objects {
     std::vector<std::string> datasets;
@@ -94,13 +92,7 @@ class Catalog final : public layout::Catalog {
   std::uint64_t checksum_chunks_ = 0;
   std::set<std::uint32_t> characters_;
   std::map<std::uint32_t, Open> open_datasets_;  ///< the last one of each variable
-  struct Decoded {
-    std::uint32_t variable = 0;
-    std::uint64_t step = 0;
-    std::uint64_t tile = absent;
-    std::vector<std::byte> dense;
-  };
-  Decoded decoded_;  ///< the last tile: boxes come in portions of tiles
+  LastTile last_tile_;
 };
 
 }  // namespace sluice::layout::hdf5

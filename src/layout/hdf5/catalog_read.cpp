@@ -134,7 +134,8 @@ void Catalog::read(std::uint32_t variable, std::uint64_t step, const Box& box,
     return;
   }
   if (!stored.filters.empty()) {
-    read_encoded(variable, step, box, out);
+    layout::read_encoded(*state_.file, stored, locate_encoded(variable, step, box),
+                         {variable, step}, box, out, last_tile_);
     return;
   }
   if (stored.storage == "virtual") {

@@ -1,0 +1,253 @@
+#include "layout/zarr/catalog.hpp"
+
+#include <algorithm>
+
+#include "model/convert.hpp"
+#include "model/fill.hpp"
+
+namespace sluice::layout::zarr {
+
+using model::Box;
+using model::Dims;
+
+namespace {
+
+/// Objects of an array that are remembered.
+constexpr std::size_t most_objects = 1024;
+
+std::string storage_text(const Array& array) {
+  std::string text = array.sharded ? "shards" : "chunks";
+  for (const codec::Filter& filter : array.filters) {
+    const bool is_blosc = filter.id == codec::blosc_id && filter.parameters.size() == 4;
+    const auto method = codec::find_method(is_blosc ? filter.parameters[2] : filter.id);
+    text += is_blosc && filter.parameters[1] != 0 ? ", shuffle" : "";
+    text += ", " + (method ? method->name : std::string("compressed"));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::unique_ptr<ZarrCatalog> ZarrCatalog::open(storage::File& file) {
+  std::unique_ptr<ZarrCatalog> catalog(new ZarrCatalog(file));
+  catalog->load();
+  return catalog;
+}
+
+void ZarrCatalog::load() {
+  manifest_ = read_manifest(file_);
+  ours_ = manifest_.ours;
+  steps_ = manifest_.steps;
+  has_time_ = manifest_.has_time;
+  unreadable_ = manifest_.unreadable;
+  for (const Stored& stored : manifest_.arrays) {
+    const Array& array = stored.array;
+    StoredVariable variable;
+    variable.definition = stored.definition;
+    variable.big_endian = array.big_endian;
+    variable.placeable = array.filters.empty();
+    variable.filters = array.filters;
+    for (int d = stored.definition.stepped ? 1 : 0; d < array.inner.rank(); ++d) {
+      variable.tile.push_back(array.inner[d]);
+    }
+    variable.storage = storage_text(array);
+    if (stored.definition.stepped && array.inner[0] != 1) {
+      throw Error(Code::damaged,
+                  file_.path() + ": " + stored.definition.name + ": chunks of more than one step");
+    }
+    variables_.push_back(std::move(variable));
+  }
+  if (!ours_) {
+    return;
+  }
+  const auto rows = read_rows(file_, manifest_);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const bool is_dropped =
+        std::any_of(manifest_.drops.begin(), manifest_.drops.end(), [&](const Drop& drop) {
+          return i < drop.rows && rows[i].step != CommitRow::no_step && rows[i].step >= drop.steps;
+        });
+    if (!is_dropped) {
+      commits_.push_back(rows[i]);
+    }
+  }
+}
+
+ZarrCatalog::Object& ZarrCatalog::object_at(std::uint32_t variable, const Dims& chunk_at) {
+  if (known_variable_ != variable || objects_.size() > most_objects) {
+    objects_.clear();
+    known_variable_ = variable;
+  }
+  const Stored& stored = manifest_.arrays.at(variable);
+  // The one array of a store that is no group lies in the store's own folder.
+
+  const bool is_root = manifest_.is_array;
+  const std::string name =
+      (is_root ? "" : stored.definition.name + "/") + stored.array.object_name(chunk_at);
+  const auto [at, is_new] = objects_.try_emplace(name);
+  Object& object = at->second;
+  if (is_new) {
+    object.segment.name = name;
+    object.segment.length = object.segment.file_bytes = file_.object_bytes(name).value_or(0);
+    object.segment.address = new_addresses(object.segment.length);
+
+    file_.map({&object.segment, 1});
+  }
+  return object;
+}
+
+void ZarrCatalog::read_index(std::uint32_t variable, const Array& array, Object& object) {
+  const std::string what =
+      manifest_.arrays[variable].definition.name + ", shard " + object.segment.name + ": ";
+  const std::uint64_t bytes = index_bytes(array.inner_count());
+  if (object.segment.length < bytes) {
+    throw Error(Code::truncated, what + "has " + std::to_string(object.segment.length) +
+                                     " bytes, its index alone " + std::to_string(bytes));
+  }
+  std::vector<std::byte> text(bytes);
+  const std::uint64_t offset = array.index_first ? 0 : object.segment.length - bytes;
+  if (file_.read(object.segment.address + offset, text) != bytes) {
+    throw Error(Code::truncated, what + "ends inside its index");
+  }
+  object.index = decode_index(text, what);
+  object.has_index = true;
+}
+
+std::optional<ZarrCatalog::Found> ZarrCatalog::find(std::uint32_t variable, const Dims& element) {
+  const Array& array = manifest_.arrays.at(variable).array;
+  Dims chunk_at;
+  std::uint64_t position = 0;
+  for (int d = 0; d < element.rank(); ++d) {
+    chunk_at.push_back(element[d] / array.chunk[d]);
+    const std::uint64_t within = element[d] % array.chunk[d] / array.inner[d];
+    position = position * (array.chunk[d] / array.inner[d]) + within;
+  }
+  Object& object = object_at(variable, chunk_at);
+  if (object.segment.length == 0) {
+    return std::nullopt;
+  }
+  if (!array.sharded) {
+    return Found{&object, {0, object.segment.length}};
+  }
+  if (!object.has_index) {
+    read_index(variable, array, object);
+  }
+  const IndexEntry& entry = object.index[position];
+  if (entry.offset == absent && entry.bytes == absent) {
+    return std::nullopt;
+  }
+  if (entry.bytes > object.segment.length || entry.offset > object.segment.length - entry.bytes) {
+    throw Error(Code::damaged, manifest_.arrays[variable].definition.name + ", chunk at " +
+                                   element.text() + ": the index of " + object.segment.name +
+                                   " says " + std::to_string(entry.bytes) + " bytes at " +
+                                   std::to_string(entry.offset) + ", and it has " +
+                                   std::to_string(object.segment.length));
+  }
+  return Found{&object, {entry.offset, entry.bytes}};
+}
+
+EncodedTiles ZarrCatalog::look_up(std::uint32_t variable, std::uint64_t step, const Box& region) {
+  const StoredVariable& stored = variables_.at(variable);
+  const model::Definition& d = stored.definition;
+  const Dims& whole = manifest_.arrays[variable].array.shape;
+  const std::uint64_t count = d.shape.volume() == 0 ? 0 : grid_of(d.shape, stored.tile).volume();
+  std::vector<std::uint64_t> addresses(count, absent);
+  EncodedTiles tiles;
+  tiles.sizes.resize(count, 0);
+  tiles.masks.resize(count, 0);
+  std::map<std::uint64_t, storage::Segment> used;
+  const bool is_there = !d.stepped || step < whole[0];
+  for (const Piece& piece : cut(d.shape, stored.tile, region)) {
+    const Dims start = tile_box(d.shape, stored.tile, piece.tile_index).start;
+    const auto found =
+        is_there ? find(variable, d.stepped ? start.with_front(step) : start) : std::nullopt;
+    if (found) {
+      addresses[piece.tile_index] = found->object->segment.address + found->extent.offset;
+      tiles.sizes[piece.tile_index] = found->extent.length;
+      used.emplace(found->object->segment.address, found->object->segment);
+    }
+  }
+  tiles.placement = Placement(variable, d.type.bytes, d.shape, stored.tile, addresses);
+  std::vector<storage::Segment> objects;
+  for (const auto& [address, segment] : used) {
+    objects.push_back(segment);
+  }
+  tiles.placement.set_objects(std::move(objects));
+  return tiles;
+}
+
+Placement ZarrCatalog::locate(std::uint32_t variable, std::uint64_t step, const Box& region) {
+  EncodedTiles tiles = look_up(variable, step, region);
+  const std::uint64_t wanted = tiles.placement.tile_bytes();
+  for (std::uint64_t tile = 0; tile < tiles.sizes.size(); ++tile) {
+    if (tiles.placement.address(tile) != absent && tiles.sizes[tile] != wanted) {
+      throw Error(tiles.sizes[tile] < wanted ? Code::truncated : Code::damaged,
+                  variables_[variable].definition.name + ", chunk at " +
+                      tiles.placement.tile_box(tile).start.text() + ": has " +
+                      std::to_string(tiles.sizes[tile]) + " bytes, not " + std::to_string(wanted));
+    }
+  }
+  return std::move(tiles.placement);
+}
+
+EncodedTiles ZarrCatalog::locate_encoded(std::uint32_t variable, std::uint64_t step,
+                                         const Box& region) {
+  return look_up(variable, step, region);
+}
+
+void ZarrCatalog::read(std::uint32_t variable, std::uint64_t step, const Box& box,
+                       std::span<std::byte> out) {
+  if (box.empty()) {
+    return;
+  }
+  const StoredVariable& stored = variables_.at(variable);
+  if (!stored.filters.empty()) {
+    read_encoded(file_, stored, locate_encoded(variable, step, box), {variable, step}, box, out,
+                 last_tile_);
+    return;
+  }
+  const Placement placement = locate(variable, step, box);
+  const model::Definition& d = stored.definition;
+  std::vector<std::byte> filled;
+  for (const Piece& piece : cut(placement, box)) {
+    if (placement.address(piece.tile_index) == absent) {
+      filled.resize(piece.box.volume() * d.type.bytes);
+      model::fill(filled, d.type, d.fill);
+      if (stored.big_endian) {
+        model::swap_bytes(filled, d.type);
+      }
+      model::copy_box(filled.data(), piece.box, out.data(), box, piece.box, d.type.bytes);
+      continue;
+    }
+    for_each_run(placement, piece, box, [&](std::uint64_t at, std::uint64_t to, std::uint64_t n) {
+      if (file_.read(at, out.subspan(to, n)) != n) {
+        throw Error(Code::truncated, d.name + ": an object ends inside its data");
+      }
+    });
+  }
+  if (stored.big_endian) {
+    model::swap_bytes(out, d.type);
+  }
+}
+
+std::vector<std::uint64_t> ZarrCatalog::checksum_words(const CommitRow& commit) {
+  const std::uint64_t each = manifest_.checksum_chunk_words;
+  const std::uint64_t held = model::checked_product(manifest_.checksum_chunks, each, "checksums");
+  if (commit.word_count > held || commit.first_word > held - commit.word_count) {
+    throw Error(Code::damaged,
+                file_.path() + ": " + commits_name + " points outside " + checksums_name);
+  }
+  std::vector<std::uint64_t> words;
+  for (std::uint64_t at = commit.first_word; at < commit.first_word + commit.word_count;) {
+    const std::uint64_t chunk = at / each;
+    const std::uint64_t skip = at % each;
+    const std::uint64_t count = std::min(each - skip, commit.first_word + commit.word_count - at);
+    const std::string name = std::string(checksums_name) + "/c." + std::to_string(chunk);
+    const auto bytes = read_object(file_, name, new_addresses(each * 8), each * 8);
+    const auto* first = reinterpret_cast<const std::uint64_t*>(bytes.data()) + skip;
+    words.insert(words.end(), first, first + count);
+    at += count;
+  }
+  return words;
+}
+
+}  // namespace sluice::layout::zarr

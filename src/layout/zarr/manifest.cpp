@@ -1,0 +1,412 @@
+#include "layout/zarr/manifest.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "codec/checksum.hpp"
+#include "layout/netcdf4/rules.hpp"
+#include "model/name.hpp"
+#include "sluice/error.hpp"
+
+namespace sluice::layout::zarr {
+
+using model::Definition;
+using model::Dims;
+
+namespace {
+
+constexpr int version = 1;
+constexpr std::size_t crc_bytes = 4;
+/// A root document is text: more than this is something else.
+constexpr std::uint64_t most_document_bytes = 1ULL << 30;
+
+std::string in_folder(const std::string& node) {
+  return node.empty() ? document_name : node + "/" + document_name;
+}
+
+Json attributes_json(const Manifest& manifest, const std::string& owner) {
+  Json json = Json::object();
+  for (const model::Attribute& attribute : manifest.attributes) {
+    if (attribute.owner == owner) {
+      json[attribute.name] = json_of(attribute.value);
+    }
+  }
+  return json;
+}
+
+Json own_json(const Manifest& manifest) {
+  Json variables = Json::array();
+  for (const Stored& stored : manifest.arrays) {
+    const Definition& d = stored.definition;
+    variables.push_back({{"name", d.name},
+                         {"steps", d.stepped},
+                         {"partial", d.partial},
+                         {"compress", d.compress},
+                         {"dimensions", d.dimensions}});
+  }
+  Json kinds = Json::array();
+  for (const model::Attribute& attribute : manifest.attributes) {
+    kinds.push_back({attribute.owner, attribute.name, attribute.value.index()});
+  }
+  Json drops = Json::array();
+  for (const Drop& drop : manifest.drops) {
+    drops.push_back({drop.rows, drop.steps});
+  }
+  return {{"version", version},
+          {"drops", std::move(drops)},
+          {"steps", manifest.steps},
+          {"commits", manifest.rows},
+          {"checksum_chunk_words", manifest.checksum_chunk_words},
+          {"checksum_chunks", manifest.checksum_chunks},
+          {"has_time", manifest.has_time},
+          {"variables", std::move(variables)},
+          {"attribute_kinds", std::move(kinds)}};
+}
+
+Array plain_array(const Type& type, const Dims& shape, const Dims& chunk) {
+  Array array;
+  array.type = type;
+  array.shape = shape;
+  array.chunk = array.inner = chunk;
+  return array;
+}
+
+/// Every group on the way to a node.
+void add_groups(const Manifest& manifest, const std::string& name, Json& nodes) {
+  for (std::size_t at = name.find('/'); at != std::string::npos; at = name.find('/', at + 1)) {
+    const std::string group = name.substr(0, at);
+    if (!nodes.contains(group)) {
+      nodes[group] = group_document(attributes_json(manifest, group));
+    }
+  }
+}
+
+Json nodes_of(const Manifest& manifest) {
+  Json nodes = Json::object();
+  for (const Stored& stored : manifest.arrays) {
+    const std::string& name = stored.definition.name;
+    add_groups(manifest, name, nodes);
+    nodes[name] = array_document(stored.array, attributes_json(manifest, name));
+  }
+  for (const model::Attribute& attribute : manifest.attributes) {
+    if (!attribute.owner.empty() && !nodes.contains(attribute.owner)) {
+      add_groups(manifest, attribute.owner + "/", nodes);  // a group without variables
+    }
+  }
+  if (manifest.has_time) {
+    nodes[time_name] =
+        array_document(time_array(manifest.steps), attributes_json(manifest, time_name));
+  }
+  nodes[own_name] = group_document(Json::object());
+  nodes[commits_name] = array_document(commits_array(manifest.rows), Json::object());
+  if (manifest.checksum_chunk_words != 0) {
+    const std::uint64_t words = manifest.checksum_chunk_words;
+    nodes[checksums_name] = array_document(
+        [&] {
+          Array array =
+              plain_array(type_of(Kind::u64), {words * manifest.checksum_chunks}, {words});
+          array.dimensions = {"word"};
+          return array;
+        }(),
+        Json::object());
+  }
+  return nodes;
+}
+
+}  // namespace
+
+Array time_array(std::uint64_t steps) {
+  Array array = plain_array(type_of(Kind::f64), {steps}, {rows_per_object});
+  array.fill = std::nan("");
+  array.dimensions = {netcdf4::step_dimension};
+  return array;
+}
+
+Array commits_array(std::uint64_t rows) {
+  Array array = plain_array(type_of(Kind::u64), {rows, CommitRow::words},
+                            {rows_per_object, CommitRow::words});
+  array.dimensions = {"commit", "word"};
+  return array;
+}
+
+Documents documents_of(const Manifest& manifest) {
+  const Json nodes = nodes_of(manifest);
+  Documents documents;
+  for (const auto& [name, document] : nodes.items()) {
+    documents[in_folder(name)] = document.dump(1);
+  }
+  Json attributes = attributes_json(manifest, "");
+  attributes[own_name] = own_json(manifest);
+  Json root = group_document(attributes);
+  root["consolidated_metadata"] = {
+      {"kind", "inline"}, {"must_understand", false}, {"metadata", nodes}};
+  documents[document_name] = root.dump(1);
+  return documents;
+}
+
+namespace {
+
+struct Told {
+  bool stepped = false;
+  bool partial = false;
+  std::string compress;
+  std::vector<std::string> dimensions;
+};
+
+/// What Sluice says of itself in the root's attribute.
+void take_own(const Json& own, Manifest& manifest, std::map<std::string, Told>& told,
+              std::vector<std::string>& order,
+              std::map<std::pair<std::string, std::string>, std::size_t>& kinds) {
+  manifest.ours = true;
+  manifest.steps = own.at("steps").get<std::uint64_t>();
+  manifest.rows = own.at("commits").get<std::uint64_t>();
+  manifest.checksum_chunk_words = own.at("checksum_chunk_words").get<std::uint64_t>();
+  manifest.checksum_chunks = own.at("checksum_chunks").get<std::uint64_t>();
+  manifest.has_time = own.at("has_time").get<bool>();
+  for (const Json& drop : own.at("drops")) {
+    manifest.drops.push_back({drop.at(0).get<std::uint64_t>(), drop.at(1).get<std::uint64_t>()});
+  }
+  for (const Json& variable : own.at("variables")) {
+    const auto name = variable.at("name").get<std::string>();
+    order.push_back(name);
+    told[name] = {variable.at("steps").get<bool>(), variable.at("partial").get<bool>(),
+                  variable.at("compress").get<std::string>(),
+                  variable.at("dimensions").get<std::vector<std::string>>()};
+  }
+  for (const Json& kind : own.at("attribute_kinds")) {
+    kinds[{kind.at(0).get<std::string>(), kind.at(1).get<std::string>()}] =
+        kind.at(2).get<std::size_t>();
+  }
+}
+
+/// The option that gives what another program chose.
+std::string compress_of(const codec::Pipeline& filters) {
+  if (filters.size() != 1 || filters[0].id != codec::blosc_id) {
+    return codec::pipeline_text(filters);
+  }
+  const auto& p = filters[0].parameters;
+  codec::Pipeline pipeline;
+  if (p.at(1) != 0 && p.at(0) > 1) {
+    pipeline.push_back({codec::shuffle_id, {p.at(0)}});
+  }
+  pipeline.push_back({p.at(2), {p.at(3)}});
+  return codec::pipeline_text(pipeline);
+}
+
+Definition definition_of(const std::string& name, const Array& array, const Told* told) {
+  Definition d;
+  d.name = name;
+  d.type = array.type;
+  d.fill = array.fill;
+  d.stepped = told != nullptr && told->stepped && array.shape.rank() > 0;
+  d.partial = told != nullptr && told->partial;
+  d.compress = told != nullptr ? told->compress : compress_of(array.filters);
+  for (int i = d.stepped ? 1 : 0; i < array.shape.rank(); ++i) {
+    d.shape.push_back(array.shape[i]);
+  }
+  if (told != nullptr) {
+    d.dimensions = told->dimensions;
+  } else if (array.dimensions.size() == static_cast<std::size_t>(d.shape.rank())) {
+    d.dimensions = array.dimensions;
+  }
+  return d;
+}
+
+void take_attributes(const Json& node, const std::string& owner,
+                     const std::map<std::pair<std::string, std::string>, std::size_t>& kinds,
+                     Manifest& manifest) {
+  const Json attributes = node.value("attributes", Json::object());
+  for (const auto& [name, value] : attributes.items()) {
+    if (owner.empty() && name == own_name && manifest.ours) {
+      continue;
+    }
+    const auto known = kinds.find({owner, name});
+    const auto held =
+        value_of(value, known != kinds.end() ? std::optional(known->second) : std::nullopt);
+    if (held) {
+      manifest.attributes.push_back({owner, name, *held});
+    }
+  }
+}
+
+bool is_own(const Manifest& manifest, const std::string& name) {
+  return manifest.ours && (name == own_name || name.rfind(std::string(own_name) + "/", 0) == 0);
+}
+
+Manifest manifest_of(const Json& root, const std::string& path) {
+  Manifest manifest;
+  std::map<std::string, Told> told;
+  std::vector<std::string> order;
+  std::map<std::pair<std::string, std::string>, std::size_t> kinds;
+  const Json attributes = root.value("attributes", Json::object());
+  const std::string kind = root.value("node_type", "");
+  const bool is_group = kind == "group";
+  if (!is_group && kind != "array") {
+    throw Error(Code::damaged, path + ": " + document_name + ": neither a group nor an array");
+  }
+  if (is_group && attributes.contains(own_name) && attributes[own_name].is_object() &&
+      attributes[own_name].contains("version")) {
+    if (attributes[own_name]["version"].get<int>() > version) {
+      throw Error(Code::version, path + ": a later version of Sluice wrote this store: update");
+    }
+    take_own(attributes[own_name], manifest, told, order, kinds);
+  }
+  Json nodes = Json::object();
+  if (is_group) {
+    const Json consolidated = root.value("consolidated_metadata", Json());
+    if (!consolidated.is_object()) {
+      throw Error(Code::unsupported, path +
+                                         ": a Zarr group without consolidated metadata: let "
+                                         "zarr.consolidate_metadata() of zarr-python add them");
+    }
+    nodes = consolidated.at("metadata");
+    take_attributes(root, "", kinds, manifest);
+  } else {
+    manifest.is_array = true;
+    nodes[model::stem_of(path)] = root;
+  }
+  for (const auto& [name, node] : nodes.items()) {
+    if (is_own(manifest, name)) {
+      continue;
+    }
+    take_attributes(node, name, kinds, manifest);
+    if (node.value("node_type", "") != "array") {
+      continue;
+    }
+    std::string why;
+    const auto array = array_in(node, path + ": " + name, why);
+    if (!array) {
+      manifest.unreadable.push_back({name, why});
+      continue;
+    }
+    const auto known = told.find(name);
+    manifest.arrays.push_back(
+        {definition_of(name, *array, known != told.end() ? &known->second : nullptr), *array});
+  }
+  std::stable_sort(manifest.arrays.begin(), manifest.arrays.end(),
+                   [&](const Stored& a, const Stored& b) {
+                     const auto place = [&](const Stored& s) {
+                       return std::find(order.begin(), order.end(), s.definition.name);
+                     };
+                     return place(a) < place(b);
+                   });
+  return manifest;
+}
+
+}  // namespace
+
+namespace {
+
+std::vector<std::byte> root_text(storage::File& file) {
+  std::vector<std::byte> text(file.object_bytes(document_name).value_or(0));
+  text.resize(file.read(0, text));
+  return text;
+}
+
+}  // namespace
+
+Manifest read_manifest(storage::File& file) {
+  const std::uint64_t bytes = file.object_bytes(document_name).value_or(0);
+  if (bytes == 0 || bytes > most_document_bytes) {
+    throw Error(Code::format,
+                file.path() + ": no root document of a Zarr store (" + document_name + ")");
+  }
+  const Json root = parse(root_text(file), file.path());
+  try {
+    if (root.value("zarr_format", 0) != 3) {
+      throw Error(Code::version, file.path() + ": not version 3 of Zarr");
+    }
+    return manifest_of(root, file.path());
+  } catch (const Json::exception& e) {
+    throw Error(Code::damaged, file.path() + ": " + document_name + ": " + e.what());
+  }
+}
+
+std::vector<std::byte> read_object(storage::File& file, const std::string& name,
+                                   std::uint64_t address, std::uint64_t bytes) {
+  const std::uint64_t there = file.object_bytes(name).value_or(0);
+  if (there < bytes) {
+    throw Error(Code::truncated, file.path() + "/" + name + ": has " + std::to_string(there) +
+                                     " bytes, and should have " + std::to_string(bytes));
+  }
+  const storage::Segment segment{address, there, there, name};
+  file.map({&segment, 1});
+  std::vector<std::byte> read(bytes);
+  read.resize(file.read(address, read));
+  return read;
+}
+
+std::uint64_t new_addresses(std::uint64_t bytes) {
+  static std::atomic<std::uint64_t> next = 1ULL << 60;
+  return next.fetch_add(bytes);
+}
+
+std::vector<CommitRow> read_rows(storage::File& file, const Manifest& manifest) {
+  constexpr std::uint64_t object_bytes = rows_per_object * CommitRow::words * 8;
+  std::vector<CommitRow> rows;
+  for (std::uint64_t first = 0; first < manifest.rows; first += rows_per_object) {
+    const std::string name =
+        std::string(commits_name) + "/c." + std::to_string(first / rows_per_object) + ".0";
+    const auto bytes = read_object(file, name, new_addresses(object_bytes), object_bytes);
+    const std::uint64_t count = std::min(rows_per_object, manifest.rows - first);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      std::array<std::uint64_t, CommitRow::words> row{};
+      std::memcpy(row.data(), bytes.data() + i * sizeof(row), sizeof(row));
+      rows.push_back(CommitRow::unpack(row));
+    }
+  }
+  return rows;
+}
+
+std::vector<Document> stale_documents(storage::File& file) {
+  std::vector<Document> stale;
+  if (!is_zarr(file) || !read_manifest(file).ours) {
+    return stale;
+  }
+  const Json root = parse(root_text(file), file.path());
+  for (const auto& [node, document] : root.at("consolidated_metadata").at("metadata").items()) {
+    const std::string name = in_folder(node);
+    const std::string text = document.dump(1);
+    const std::uint64_t there = file.object_bytes(name).value_or(0);
+    const auto now = there == text.size() ? read_object(file, name, new_addresses(there), there)
+                                          : std::vector<std::byte>{};
+    const auto wanted = std::as_bytes(std::span(text));
+    if (!std::equal(now.begin(), now.end(), wanted.begin(), wanted.end())) {
+      stale.push_back({name, {wanted.begin(), wanted.end()}});
+    }
+  }
+  return stale;
+}
+
+bool is_zarr(storage::File& file) {
+  std::byte first{};
+  return file.object_bytes(document_name).value_or(0) != 0 && file.read(0, {&first, 1}) == 1 &&
+         first == std::byte{'{'};
+}
+
+std::uint64_t index_bytes(std::uint64_t entries) {
+  return model::checked_product(entries, sizeof(IndexEntry), "index of a shard") + crc_bytes;
+}
+
+std::vector<std::byte> encode_index(const std::vector<IndexEntry>& entries) {
+  std::vector<std::byte> bytes(index_bytes(entries.size()));
+  std::memcpy(bytes.data(), entries.data(), bytes.size() - crc_bytes);
+  const std::uint32_t sum = codec::crc32c(std::span(bytes).first(bytes.size() - crc_bytes));
+  std::memcpy(bytes.data() + bytes.size() - crc_bytes, &sum, crc_bytes);
+  return bytes;
+}
+
+std::vector<IndexEntry> decode_index(std::span<const std::byte> bytes, const std::string& what) {
+  std::uint32_t sum = 0;
+  const auto body = bytes.first(bytes.size() - crc_bytes);
+  std::memcpy(&sum, bytes.data() + body.size(), crc_bytes);
+  if (sum != codec::crc32c(body)) {
+    throw Error(Code::damaged, what + "the index does not match its checksum");
+  }
+  std::vector<IndexEntry> entries(body.size() / sizeof(IndexEntry));
+  std::memcpy(entries.data(), body.data(), body.size());
+  return entries;
+}
+
+}  // namespace sluice::layout::zarr

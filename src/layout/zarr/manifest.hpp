@@ -1,0 +1,88 @@
+// The root document of a store that Sluice writes: all metadata of the store in one file, so that
+// one rename is a commit. Its consolidated metadata are what zarr-python and xarray read; what only
+// Sluice needs is in the attribute "sluice".
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "layout/catalog.hpp"
+#include "layout/layout.hpp"
+#include "layout/zarr/metadata.hpp"
+#include "storage/storage.hpp"
+
+namespace sluice::layout::zarr {
+
+/// The group, and the attribute of the root, that are Sluice's own.
+inline constexpr const char* own_name = "sluice";
+inline constexpr const char* commits_name = "sluice/commits";
+inline constexpr const char* checksums_name = "sluice/checksums";
+/// Rows of an array that is written anew with every commit, in one object.
+inline constexpr std::uint64_t rows_per_object = 256;
+
+/// An array, and what its document does not say of the variable that it is.
+struct Stored {
+  model::Definition definition;
+  Array array;
+};
+
+/// Of the first `rows` commits those of step `steps` and later count no more.
+struct Drop {
+  std::uint64_t rows = 0;
+  std::uint64_t steps = 0;
+};
+
+struct Manifest {
+  bool ours = false;
+  bool is_array = false;  ///< the root is an array, no group
+  std::uint64_t steps = 0;
+  std::uint64_t rows = 0;  ///< commits
+  std::uint64_t checksum_chunk_words = 0;
+  std::uint64_t checksum_chunks = 0;
+  bool has_time = false;
+  std::vector<Drop> drops;
+  std::vector<Stored> arrays;  ///< without Sluice's own
+  std::vector<model::Attribute> attributes;
+  std::vector<UnreadableDataset> unreadable;
+};
+
+/// A document of the store: its name below the store's folder, and its text.
+using Documents = std::map<std::string, std::string>;
+
+/// All documents that `manifest` makes, the root's among them.
+Documents documents_of(const Manifest& manifest);
+/// Reads the root document of the store `file`. Error damaged, or unsupported where the store has
+/// no consolidated metadata.
+Manifest read_manifest(storage::File& file);
+/// Documents of a store that are not as its root says; none where Sluice did not write it.
+std::vector<Document> stale_documents(storage::File& file);
+
+/// The array of the times, of so many steps.
+Array time_array(std::uint64_t steps);
+Array commits_array(std::uint64_t rows);
+
+/// The bytes of an object, tied to `address` and what follows. Error damaged where it is not there
+/// or shorter than `bytes`.
+std::vector<std::byte> read_object(storage::File& file, const std::string& name,
+                                   std::uint64_t address, std::uint64_t bytes);
+/// All commits that there were, also those that were dropped.
+std::vector<CommitRow> read_rows(storage::File& file, const Manifest& manifest);
+/// Where so many addresses begin that nobody else in this process has: one File may be shared by
+/// readers that do not know of each other. Below them all a planner has its own.
+std::uint64_t new_addresses(std::uint64_t bytes);
+
+/// Does the file begin as a root document?
+bool is_zarr(storage::File& file);
+
+/// An index of a shard: offset and size of every inner chunk.
+struct IndexEntry {
+  std::uint64_t offset = absent;
+  std::uint64_t bytes = absent;
+};
+std::uint64_t index_bytes(std::uint64_t entries);
+std::vector<std::byte> encode_index(const std::vector<IndexEntry>& entries);
+/// Error damaged, beginning with `what`, where the checksum is not right.
+std::vector<IndexEntry> decode_index(std::span<const std::byte> bytes, const std::string& what);
+
+}  // namespace sluice::layout::zarr

@@ -1,0 +1,422 @@
+#include "layout/zarr/metadata.hpp"
+
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "sluice/error.hpp"
+
+namespace sluice::layout::zarr {
+
+using model::Dims;
+
+namespace {
+
+constexpr std::array<std::pair<Kind, const char*>, 13> types{{{Kind::i8, "int8"},
+                                                              {Kind::i16, "int16"},
+                                                              {Kind::i32, "int32"},
+                                                              {Kind::i64, "int64"},
+                                                              {Kind::u8, "uint8"},
+                                                              {Kind::u16, "uint16"},
+                                                              {Kind::u32, "uint32"},
+                                                              {Kind::u64, "uint64"},
+                                                              {Kind::f32, "float32"},
+                                                              {Kind::f64, "float64"},
+                                                              {Kind::c64, "complex64"},
+                                                              {Kind::c128, "complex128"},
+                                                              {Kind::boolean, "bool"}}};
+
+std::string name_of(const Type& type) {
+  for (const auto& [kind, name] : types) {
+    if (kind == type.kind) {
+      return name;
+    }
+  }
+  throw Error(Code::internal, "type " + type_name(type) + " in a Zarr store");
+}
+
+bool is_floating(const Type& type) {
+  return type.kind == Kind::f32 || type.kind == Kind::f64 || type.kind == Kind::c64 ||
+         type.kind == Kind::c128;
+}
+
+Json float_json(double value) {
+  if (std::isnan(value)) {
+    return "NaN";
+  }
+  if (std::isinf(value)) {
+    return value > 0 ? "Infinity" : "-Infinity";
+  }
+  return value;
+}
+
+double float_of(const Json& json) {
+  if (json.is_number()) {
+    return json.get<double>();
+  }
+  const std::string text = json.is_string() ? json.get<std::string>() : "";
+  if (text == "Infinity" || text == "-Infinity") {
+    return text[0] == '-' ? -INFINITY : INFINITY;
+  }
+  return text == "NaN" ? std::nan("") : 0;
+}
+
+Json fill_json(const Array& array) {
+  switch (array.type.kind) {
+    case Kind::c64:
+    case Kind::c128:
+      return Json::array({float_json(array.fill), 0.0});
+    case Kind::boolean:
+      return array.fill != 0;
+    case Kind::u8:
+    case Kind::u16:
+    case Kind::u32:
+    case Kind::u64:
+      return static_cast<std::uint64_t>(array.fill);
+    default:
+      return is_floating(array.type) ? float_json(array.fill)
+                                     : Json(static_cast<std::int64_t>(array.fill));
+  }
+}
+
+double fill_of(const Json& json, const Type& type) {
+  if (json.is_array()) {
+    return json.empty() ? 0 : float_of(json[0]);
+  }
+  if (type.kind == Kind::boolean) {
+    return json.is_boolean() && json.get<bool>() ? 1 : 0;
+  }
+  return float_of(json);
+}
+
+Json dims_json(const Dims& dims) {
+  Json json = Json::array();
+  for (const std::uint64_t n : dims) {
+    json.push_back(n);
+  }
+  return json;
+}
+
+[[noreturn]] void refuse(const std::string& name, const std::string& why) {
+  throw Error(Code::damaged, name + ": " + document_name + ": " + why);
+}
+
+Dims dims_of(const Json& json, const std::string& name) {
+  if (!json.is_array() || json.size() > static_cast<std::size_t>(model::max_rank)) {
+    refuse(name, "a shape that is none, or has too many dimensions");
+  }
+  Dims dims;
+  for (const Json& n : json) {
+    if (!n.is_number_unsigned()) {
+      refuse(name, "a shape with something else than numbers");
+    }
+    dims.push_back(n.get<std::uint64_t>());
+  }
+  return dims;
+}
+
+Json bytes_codec() { return {{"name", "bytes"}, {"configuration", {{"endian", "little"}}}}; }
+
+Json chain(const Array& array) {
+  Json codecs = Json::array({bytes_codec()});
+  for (const codec::Filter& filter : array.filters) {
+    const auto& p = filter.parameters;
+    // Its levels end at 9; the header of every chunk says what is inside.
+    const std::uint32_t level = std::min<std::uint32_t>(9, p.at(3));
+    codecs.push_back({{"name", "blosc"},
+                      {"configuration",
+                       {{"typesize", p.at(0)},
+                        {"cname", p.at(2) == codec::zstd_id ? "zstd" : "zlib"},
+                        {"clevel", level},
+                        {"shuffle", p.at(1) != 0 ? "shuffle" : "noshuffle"},
+                        {"blocksize", 0}}}});
+  }
+  return codecs;
+}
+
+/// What a chain of codecs is; `why` where it is nothing that can be read here.
+void take_chain(const Json& codecs, Array& array, std::string& why) {
+  bool has_bytes = false;
+  for (const Json& entry : codecs) {
+    const Json configuration = entry.value("configuration", Json::object());
+    const std::string name = entry.value("name", "");
+    if (name == "bytes") {
+      has_bytes = true;
+      array.big_endian = configuration.value("endian", "little") == "big";
+    } else if (name == "zstd" && codec::find_method(codec::zstd_id)) {
+      array.filters.push_back({codec::zstd_id, {}});
+    } else if (name == "gzip" && codec::find_method(codec::gzip_id)) {
+      array.filters.push_back({codec::gzip_id, {}});
+    } else if (name == "blosc" && configuration.value("shuffle", "") != "bitshuffle" &&
+               (configuration.value("cname", "") == "zlib" ||
+                configuration.value("cname", "") == "zstd")) {
+      const bool is_zstd = configuration.value("cname", "") == "zstd";
+      array.filters.push_back(
+          {codec::blosc_id,
+           {configuration.value("typesize", 1U),
+            configuration.value("shuffle", "") == "shuffle" ? 1U : 0U,
+            is_zstd ? codec::zstd_id : codec::deflate_id, configuration.value("clevel", 1U)}});
+    } else {
+      why = "codec " + name;
+    }
+  }
+  if (!has_bytes || array.filters.size() > 1) {
+    why = why.empty() ? "an unusual chain of codecs" : why;
+  }
+}
+
+bool is_plain_index(const Json& codecs) {
+  return codecs.is_array() && codecs.size() == 2 && codecs[0].value("name", "") == "bytes" &&
+         codecs[0].value("configuration", Json::object()).value("endian", "little") == "little" &&
+         codecs[1].value("name", "") == "crc32c";
+}
+
+void take_codecs(const Json& codecs, Array& array, const std::string& name, std::string& why) {
+  array.inner = array.chunk;
+  const bool is_shard =
+      codecs.is_array() && codecs.size() == 1 && codecs[0].value("name", "") == "sharding_indexed";
+  if (!is_shard) {
+    take_chain(codecs, array, why);
+    return;
+  }
+  const Json configuration = codecs[0].value("configuration", Json::object());
+  array.sharded = true;
+  array.inner = dims_of(configuration.value("chunk_shape", Json()), name);
+  array.index_first = configuration.value("index_location", "end") == "start";
+  if (!is_plain_index(configuration.value("index_codecs", Json()))) {
+    why = "an index of shards in another form";
+  }
+  if (array.inner.rank() != array.chunk.rank()) {
+    refuse(name, "inner chunks with another number of dimensions");
+  }
+  for (int d = 0; d < array.inner.rank(); ++d) {
+    if (array.inner[d] == 0 || array.chunk[d] % array.inner[d] != 0) {
+      refuse(name, "a shard that is not made of whole inner chunks");
+    }
+  }
+  take_chain(configuration.value("codecs", Json::array()), array, why);
+}
+
+}  // namespace
+
+std::uint64_t Array::inner_count() const {
+  std::uint64_t count = 1;
+  for (int d = 0; d < inner.rank(); ++d) {
+    count = model::checked_product(count, chunk[d] / inner[d], "chunks of a shard");
+  }
+  return count;
+}
+
+std::string Array::object_name(const Dims& chunk_at) const {
+  std::string name = prefixed ? "c" : "";
+  for (const std::uint64_t at : chunk_at) {
+    name += (name.empty() ? "" : std::string(1, separator)) + std::to_string(at);
+  }
+  return name.empty() ? "0" : name;
+}
+
+codec::Pipeline pipeline_in_zarr(const codec::Pipeline& pipeline) {
+  if (pipeline.empty()) {
+    return {};
+  }
+  const bool shuffles = pipeline[0].id == codec::shuffle_id;
+  const codec::Filter& last = pipeline.back();
+  return {{codec::blosc_id,
+           {shuffles ? pipeline[0].parameters.at(0) : 1U, shuffles ? 1U : 0U, last.id,
+            last.parameters.empty() ? 1U : last.parameters[0]}}};
+}
+
+Json array_document(const Array& array, const Json& attributes) {
+  Json codecs = chain(array);
+  if (array.sharded) {
+    codecs = Json::array(
+        {{{"name", "sharding_indexed"},
+          {"configuration",
+           {{"chunk_shape", dims_json(array.inner)},
+            {"codecs", std::move(codecs)},
+            {"index_codecs", Json::array({bytes_codec(), Json::object({{"name", "crc32c"}})})},
+            {"index_location", array.index_first ? "start" : "end"}}}}});
+  }
+  Json names = Json::array();
+  for (const std::string& name : array.dimensions) {
+    names.push_back(name);
+  }
+  return {
+      {"zarr_format", 3},
+      {"node_type", "array"},
+      {"shape", dims_json(array.shape)},
+      {"data_type", name_of(array.type)},
+      {"chunk_grid",
+       {{"name", "regular"}, {"configuration", {{"chunk_shape", dims_json(array.chunk)}}}}},
+      {"chunk_key_encoding",
+       {{"name", "default"}, {"configuration", {{"separator", std::string(1, array.separator)}}}}},
+      {"fill_value", fill_json(array)},
+      {"codecs", std::move(codecs)},
+      {"attributes", attributes},
+      {"dimension_names", std::move(names)},
+      {"storage_transformers", Json::array()}};
+}
+
+Json group_document(const Json& attributes) {
+  return {{"zarr_format", 3}, {"node_type", "group"}, {"attributes", attributes}};
+}
+
+std::optional<Array> array_in(const Json& document, const std::string& name, std::string& why) {
+  Array array;
+  try {
+    array.shape = dims_of(document.at("shape"), name);
+    const Json grid = document.at("chunk_grid");
+    if (grid.value("name", "") != "regular" || !document.at("data_type").is_string()) {
+      why = "an array of another kind";
+      return std::nullopt;
+    }
+    array.chunk = dims_of(grid.at("configuration").at("chunk_shape"), name);
+    if (array.chunk.rank() != array.shape.rank()) {
+      refuse(name, "chunks with another number of dimensions than the array");
+    }
+    for (const std::uint64_t n : array.chunk) {
+      if (n == 0) {
+        refuse(name, "chunks without elements");
+      }
+    }
+    const std::string type = document.at("data_type").get<std::string>();
+    bool is_known = false;
+    for (const auto& [kind, known] : types) {
+      if (type == known) {
+        array.type = type_of(kind);
+        is_known = true;
+      }
+    }
+    if (!is_known) {
+      why = "data type " + type;
+      return std::nullopt;
+    }
+    const Json keys = document.at("chunk_key_encoding");
+    array.prefixed = keys.value("name", "") == "default";
+    array.separator = keys.value("configuration", Json::object())
+                          .value("separator", array.prefixed ? "/" : ".")
+                          .at(0);
+    array.fill = fill_of(document.at("fill_value"), array.type);
+    take_codecs(document.at("codecs"), array, name, why);
+    for (const Json& one : document.value("dimension_names", Json::array())) {
+      array.dimensions.push_back(one.is_string() ? one.get<std::string>() : "");
+    }
+    model::checked_product(array.shape.volume(), array.type.bytes, "array");
+    model::checked_product(array.chunk.volume(), array.type.bytes, "chunk");
+    array.inner_count();
+  } catch (const Json::exception& e) {
+    refuse(name, e.what());
+  } catch (const std::out_of_range&) {
+    refuse(name, "a separator without a character");
+  }
+  return why.empty() ? std::optional(array) : std::nullopt;
+}
+
+Json json_of(const model::AttributeValue& value) {
+  return std::visit(
+      [](const auto& held) -> Json {
+        using T = std::decay_t<decltype(held)>;
+        if constexpr (std::is_floating_point_v<T>) {
+          return float_json(held);
+        } else if constexpr (std::is_same_v<T, std::vector<float>> ||
+                             std::is_same_v<T, std::vector<double>>) {
+          Json list = Json::array();
+          for (const auto one : held) {
+            list.push_back(float_json(one));
+          }
+          return list;
+        } else {
+          return held;
+        }
+      },
+      value);
+}
+
+namespace {
+
+template <class T>
+model::AttributeValue vector_of(const Json& json) {
+  std::vector<T> values;
+  for (const Json& one : json) {
+    if constexpr (std::is_floating_point_v<T>) {
+      values.push_back(static_cast<T>(float_of(one)));
+    } else {
+      values.push_back(one.get<T>());
+    }
+  }
+  return values;
+}
+
+template <class Is>
+bool all_are(const Json& json, Is&& is) {
+  return std::all_of(json.begin(), json.end(), [&](const Json& one) { return is(one); });
+}
+
+}  // namespace
+
+std::optional<model::AttributeValue> value_of(const Json& json, std::optional<std::size_t> kind) {
+  if (kind) {
+    switch (*kind) {
+      case 1:
+        return json.get<std::int32_t>();
+      case 3:
+        return static_cast<float>(float_of(json));
+      case 4:
+        return float_of(json);
+      case 6:
+        return vector_of<std::int32_t>(json);
+      case 7:
+        return vector_of<std::int64_t>(json);
+      case 8:
+        return vector_of<float>(json);
+      case 9:
+        return vector_of<double>(json);
+      case 10:
+        return vector_of<std::string>(json);
+      default:
+        break;
+    }
+  }
+  if (json.is_boolean()) {
+    return json.get<bool>();
+  }
+  if (json.is_number_integer()) {
+    return json.get<std::int64_t>();
+  }
+  if (json.is_number()) {
+    return json.get<double>();
+  }
+  if (json.is_string()) {
+    return json.get<std::string>();
+  }
+  if (!json.is_array() || json.empty()) {
+    return std::nullopt;
+  }
+  if (all_are(json, [](const Json& one) { return one.is_number_integer(); })) {
+    return vector_of<std::int64_t>(json);
+  }
+  if (all_are(json, [](const Json& one) { return one.is_number(); })) {
+    return vector_of<double>(json);
+  }
+  if (all_are(json, [](const Json& one) { return one.is_string(); })) {
+    return vector_of<std::string>(json);
+  }
+  return std::nullopt;
+}
+
+Json parse(std::span<const std::byte> bytes, const std::string& path) {
+  const auto* text = reinterpret_cast<const char*>(bytes.data());
+  try {
+    Json json = Json::parse(text, text + bytes.size());
+    if (!json.is_object()) {
+      throw Error(Code::damaged, path + ": " + document_name + ": is not an object");
+    }
+    return json;
+  } catch (const Json::parse_error& e) {
+    const bool is_cut = e.byte > bytes.size();
+    throw Error(is_cut ? Code::truncated : Code::damaged,
+                path + ": " + document_name + ": " + (is_cut ? "truncated: " : "") + e.what());
+  }
+}
+
+}  // namespace sluice::layout::zarr

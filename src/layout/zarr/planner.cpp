@@ -1,0 +1,309 @@
+#include "layout/zarr/planner.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "layout/netcdf4/rules.hpp"
+
+namespace sluice::layout::zarr {
+
+using model::Definition;
+using model::Dims;
+
+namespace {
+
+/// Beyond any manifest, whose bytes have the addresses from 0 on.
+constexpr std::uint64_t first_address = 1ULL << 40;
+constexpr std::uint64_t page_bytes = 4096;
+constexpr std::uint64_t fewest_checksum_words = 512;
+constexpr std::uint64_t most_checksum_words = (1 << 20) / 8;
+
+std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+/// No dimension 0: a chunk has elements, also where the array has none.
+Dims at_least_one(Dims dims) {
+  for (int d = 0; d < dims.rank(); ++d) {
+    dims[d] = std::max<std::uint64_t>(1, dims[d]);
+  }
+  return dims;
+}
+
+}  // namespace
+
+ZarrPlanner::ZarrPlanner(storage::File& file, const PlannerOptions& options)
+    : file_(file), options_(options), next_address_(first_address) {
+  options_.alignment_bytes = round_up(options.alignment_bytes, page_bytes);
+}
+
+std::unique_ptr<ZarrPlanner> ZarrPlanner::create(storage::File& file,
+                                                 const PlannerOptions& options) {
+  return std::unique_ptr<ZarrPlanner>(new ZarrPlanner(file, options));
+}
+
+std::uint64_t ZarrPlanner::take(std::uint64_t bytes) {
+  const std::uint64_t address = round_up(next_address_, options_.alignment_bytes);
+  next_address_ = address + std::max<std::uint64_t>(1, bytes);
+  return address;
+}
+
+void ZarrPlanner::define(const Definition& definition) {
+  definitions_.push_back(definition);
+  made_.push_back({});
+}
+
+void ZarrPlanner::set_attribute(const model::Attribute& attribute) {
+  const auto known = std::find_if(attributes_.begin(), attributes_.end(), [&](const auto& a) {
+    return a.owner == attribute.owner && a.name == attribute.name;
+  });
+  if (known != attributes_.end()) {
+    known->value = attribute.value;
+  } else {
+    attributes_.push_back(attribute);
+  }
+}
+
+std::uint64_t ZarrPlanner::tiles_of(std::uint32_t variable) const {
+  const Dims& shape = definitions_[variable].shape;
+  return shape.volume() == 0 ? 0 : grid_of(shape, made_[variable].tile).volume();
+}
+
+std::uint64_t ZarrPlanner::tiles_in_shard(std::uint32_t variable) const {
+  const Made& made = made_[variable];
+  const Dims grid = grid_of(definitions_[variable].shape, made.tile);
+  return made.shard_rows == 0 ? 1 : made.shard_rows * (grid.volume() / grid[0]);
+}
+
+std::uint64_t ZarrPlanner::shards_of(std::uint32_t variable) const {
+  const std::uint64_t tiles = tiles_of(variable);
+  return tiles == 0 ? 0 : (tiles - 1) / tiles_in_shard(variable) + 1;
+}
+
+void ZarrPlanner::make(std::uint32_t variable, const Dims& tile) {
+  Made& made = made_[variable];
+  if (made.exists) {
+    return;
+  }
+  made.tile = at_least_one(tile);
+  made.exists = true;
+  made.shard_rows = 0;
+  folders_to_clear_.insert(definitions_[variable].name);
+  if (tiles_of(variable) > 1) {
+    const std::uint64_t rows = grid_of(definitions_[variable].shape, made.tile)[0];
+    const std::uint64_t shards = std::max<std::uint64_t>(1, std::min(rows, options_.writers));
+    made.shard_rows = (rows + shards - 1) / shards;
+  }
+}
+
+Array ZarrPlanner::array_of(std::uint32_t variable) const {
+  const Definition& d = definitions_[variable];
+  const Made& made = made_[variable];
+  Array array;
+  array.type = d.type;
+  array.fill = d.partial ? d.fill : 0;
+  array.filters = pipeline_in_zarr(pipeline_of(d));
+  array.sharded = made.shard_rows != 0;
+  array.index_first = true;
+  Dims chunk = made.tile;
+  if (array.sharded) {
+    const Dims grid = grid_of(d.shape, made.tile);
+    for (int i = 0; i < chunk.rank(); ++i) {
+      chunk[i] *= i == 0 ? made.shard_rows : grid[i];
+    }
+  }
+  array.shape = d.stepped ? d.shape.with_front(state_.steps) : d.shape;
+  array.chunk = d.stepped ? chunk.with_front(1) : chunk;
+  array.inner = d.stepped ? made.tile.with_front(1) : made.tile;
+  for (const netcdf4::Use& use : netcdf4::uses_of(d)) {
+    array.dimensions.push_back(use.name);
+  }
+  return array;
+}
+
+std::string ZarrPlanner::object_of(std::uint32_t variable, std::uint64_t shard,
+                                   std::uint64_t step) const {
+  const Definition& d = definitions_[variable];
+  Dims at = Dims::filled(d.shape.rank(), 0);
+  if (!at.empty()) {
+    at[0] = shard;
+  }
+  return d.name + "/" + array_of(variable).object_name(d.stepped ? at.with_front(step) : at);
+}
+
+ZarrPlanner::Planned ZarrPlanner::plan_shards(std::uint32_t variable, std::uint64_t step) {
+  const Definition& d = definitions_[variable];
+  const Made& made = made_[variable];
+  const codec::Pipeline filters = pipeline_in_zarr(pipeline_of(d));
+  Planned planned{variable, !filters.empty(), {}};
+  const std::uint64_t tile_bytes = made.tile.volume() * d.type.bytes;
+  // A filter adds a few bytes to what does not shrink.
+  const std::uint64_t added =
+      planned.encoded ? codec::find_method(filters.back().id)->added_bytes : 0;
+  const std::uint64_t per_shard = tiles_in_shard(variable);
+  const std::uint64_t tiles = tiles_of(variable);
+  for (std::uint64_t first = 0; first < tiles; first += per_shard) {
+    Shard shard;
+    shard.first_tile = first;
+    const std::uint64_t count = std::min(per_shard, tiles - first);
+    if (made.shard_rows != 0) {
+      shard.index.resize(per_shard);
+      // Uncompressed chunks begin on a page; of compressed ones the gap would be a large part.
+      shard.next = round_up(index_bytes(per_shard), planned.encoded ? 1 : page_bytes);
+    }
+    shard.segment.name = object_of(variable, first / per_shard, step);
+    shard.segment.length = shard.next + count * (tile_bytes + added);
+    shard.segment.file_bytes = planned.encoded ? 0 : shard.segment.length;
+    shard.segment.address = take(shard.segment.length);
+    for (std::uint64_t i = 0; i < count && !planned.encoded && made.shard_rows != 0; ++i) {
+      shard.index[i] = {shard.next + i * tile_bytes, tile_bytes};
+    }
+    objects_.push_back(shard.segment);
+    planned.shards.push_back(std::move(shard));
+  }
+  return planned;
+}
+
+Placement ZarrPlanner::place(const Planned& planned) const {
+  const Definition& d = definitions_[planned.variable];
+  const Made& made = made_[planned.variable];
+  const std::uint64_t tile_bytes = made.tile.volume() * d.type.bytes;
+  const std::uint64_t tiles = tiles_of(planned.variable);
+  const std::uint64_t per_shard = tiles_in_shard(planned.variable);
+  std::vector<std::uint64_t> addresses;
+  for (std::uint64_t tile = 0; tile < tiles; ++tile) {
+    const Shard& shard = planned.shards[tile / per_shard];
+    addresses.push_back(shard.segment.address + shard.next + tile % per_shard * tile_bytes);
+  }
+  return {planned.variable, d.type.bytes, d.shape, made.tile, addresses};
+}
+
+Placement ZarrPlanner::place_checksums(std::uint64_t words, CommitRow& row) {
+  if (state_.checksum_chunk_words == 0) {
+    state_.checksum_chunk_words = std::clamp(round_up(words, fewest_checksum_words),
+                                             fewest_checksum_words, most_checksum_words);
+  }
+  const std::uint64_t each = state_.checksum_chunk_words;
+  const std::uint64_t chunks = (words + each - 1) / each;
+  row.first_word = state_.checksum_chunks * each;
+  row.word_count = words;
+  std::vector<std::uint64_t> addresses;
+  for (std::uint64_t i = 0; i < chunks; ++i, ++state_.checksum_chunks) {
+    storage::Segment segment;
+    segment.name = std::string(checksums_name) + "/c." + std::to_string(state_.checksum_chunks);
+    segment.length = segment.file_bytes = each * 8;
+    segment.address = take(segment.length);
+    addresses.push_back(segment.address);
+    objects_.push_back(std::move(segment));
+  }
+  return {checksum_variable, 8, {chunks * each}, {each}, addresses};
+}
+
+void ZarrPlanner::forget_untouched(std::uint64_t step,
+                                   std::vector<storage::Segment>& objects) const {
+  for (std::uint32_t v = 0; v < definitions_.size(); ++v) {
+    const bool is_touched = std::any_of(planned_.begin(), planned_.end(),
+                                        [&](const Planned& p) { return p.variable == v; });
+    if (is_touched || !definitions_[v].stepped || !made_[v].exists) {
+      continue;
+    }
+    for (std::uint64_t shard = 0; shard < shards_of(v); ++shard) {
+      objects.push_back({0, 0, 0, object_of(v, shard, step), false});
+    }
+  }
+}
+
+CommitPlan ZarrPlanner::plan_commit(const CommitRequest& request) {
+  CommitPlan plan;
+  const std::uint64_t step = plan.step = state_.steps;
+  objects_.clear();
+  planned_.clear();
+  for (const Touched& touched : request.touched) {
+    const std::uint32_t v = touched.variable;
+    make(v, touched.tile);
+    if (!definitions_[v].stepped && made_[v].has_data) {
+      throw Error(Code::unsupported,
+                  definitions_[v].name +
+                      ": was written by an earlier commit, and committed data is never overwritten "
+                      "in place: define it with steps");
+    }
+    made_[v].has_data = true;
+    planned_.push_back(plan_shards(v, step));
+    if (!planned_.back().encoded) {
+      plan.placements.push_back(place(planned_.back()));
+    }
+  }
+  CommitRow row;
+  row.time = request.time;
+  row.modified_ns = request.modified_ns;
+  if (request.is_step) {
+    row.step = step;
+    ++state_.steps;
+    const bool is_name_free = std::none_of(definitions_.begin(), definitions_.end(),
+                                           [](const auto& d) { return d.name == time_name; });
+    state_.has_time = state_.has_time || (is_name_free && !std::isnan(request.time));
+    forget_untouched(step, plan.objects);
+  }
+  if (request.checksum_words != 0) {
+    plan.checksums = place_checksums(request.checksum_words, row);
+  }
+  first_new_row_ = std::min(first_new_row_, rows_.size());
+  rows_.push_back(row);
+  state_.rows = rows_.size();
+  for (const std::string& folder : folders_to_clear_) {
+    plan.objects.insert(plan.objects.begin(), storage::Segment{0, 0, 0, folder, true});
+  }
+  folders_to_clear_.clear();
+  plan.objects.insert(plan.objects.end(), objects_.begin(), objects_.end());
+  std::uint64_t first = absent;
+  std::uint64_t end = 0;
+  auto include = [&](const Placement& placement) {
+    const Extent hull = placement.hull();
+    first = hull.length != 0 ? std::min(first, hull.offset) : first;
+    end = std::max(end, hull.offset + hull.length);
+  };
+  for (const Placement& placement : plan.placements) {
+    if (!definitions_[placement.variable()].partial) {
+      include(placement);  // the holes of partial variables shall cost no space
+    }
+  }
+  if (plan.checksums) {
+    include(*plan.checksums);
+  }
+  plan.space = first == absent ? Extent{} : Extent{first, end - first};
+  return plan;
+}
+
+std::vector<std::uint64_t> ZarrPlanner::place_encoded(std::span<const EncodedTile> tiles) {
+  std::vector<std::uint64_t> addresses;
+  addresses.reserve(tiles.size());
+  for (const EncodedTile& tile : tiles) {
+    const auto planned = std::find_if(planned_.begin(), planned_.end(), [&](const Planned& p) {
+      return p.variable == tile.variable;
+    });
+    const std::uint64_t per_shard = tiles_in_shard(tile.variable);
+    Shard& shard = planned->shards.at(tile.tile / per_shard);
+    if (tile.mask != 0 || shard.next + tile.bytes > shard.segment.length) {
+      throw Error(Code::internal, definitions_[tile.variable].name + ": a tile of " +
+                                      std::to_string(tile.bytes) + " bytes has no place");
+    }
+    if (!shard.index.empty()) {
+      shard.index[tile.tile % per_shard] = {shard.next, tile.bytes};
+    }
+    addresses.push_back(shard.segment.address + shard.next);
+    shard.next += tile.bytes;
+  }
+  return addresses;
+}
+
+void ZarrPlanner::make_all() {
+  for (std::uint32_t v = 0; v < definitions_.size(); ++v) {
+    const Definition& d = definitions_[v];
+    const Decomposition none(d.shape.rank());
+    Dims tile = is_encoded(d) ? choose_encoded_tile(d.shape, d.type.bytes, none)
+                              : choose_tile(d.shape, d.type.bytes, none);
+    make(v, d.chunk.empty() ? tile : d.chunk);
+  }
+}
+
+}  // namespace sluice::layout::zarr

@@ -1,0 +1,112 @@
+// The planner of Zarr stores: which object a chunk goes into, and where in it.
+//
+// A step of a variable is one object, or as many shards as ranks write, along the slowest
+// dimension; the index of a shard stands in front, so that the place of every chunk is known
+// beforehand.
+//
+// Invariants: an address is never given out twice in the life of a planner, so that no rank takes
+// an old object for a new one; a commit writes objects of its own only, and the manifest makes them
+// visible; the objects of a step that never came to be are removed before the next one of its
+// number, which may leave them out.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "layout/layout.hpp"
+#include "layout/zarr/manifest.hpp"
+
+namespace sluice::layout::zarr {
+
+class ZarrPlanner final : public Planner {
+ public:
+  /// Plans a new store in `file`, which has no manifest yet and must outlive the planner.
+  static std::unique_ptr<ZarrPlanner> create(storage::File& file, const PlannerOptions& options);
+  /// Plans further steps of a store that Sluice wrote. Error unsupported for others.
+  static std::unique_ptr<ZarrPlanner> append(storage::File& file, const PlannerOptions& options);
+
+  const char* format() const override { return "zarr"; }
+  const std::vector<model::Definition>& known() const override { return definitions_; }
+  const model::Dims& tile(std::uint32_t variable) const override { return made_.at(variable).tile; }
+  std::uint64_t steps() const override { return state_.steps; }
+  std::uint64_t committed_end() const override { return file_.size(); }
+  void define(const model::Definition& definition) override;
+  void set_attribute(const model::Attribute& attribute) override;
+  CommitPlan plan_commit(const CommitRequest& request) override;
+  void drop_steps(std::uint64_t steps, std::int64_t modified_ns) override;
+  std::vector<std::uint64_t> place_encoded(std::span<const EncodedTile> tiles) override;
+  void make_all() override;
+  MetadataUpdate seal() override;
+  void planned() override;
+  void committed() override;
+  void abandon() override;
+
+ private:
+  struct Made {
+    model::Dims tile;
+    std::uint64_t shard_rows = 0;  ///< of tiles; 0: the only tile is an object of its own
+    bool exists = false;
+    bool has_data = false;  ///< fixed: it cannot be written again
+  };
+  /// What a commit changes, and abandon() brings back.
+  struct State {
+    std::uint64_t steps = 0;
+    std::uint64_t checksum_chunk_words = 0;
+    std::uint64_t checksum_chunks = 0;
+    std::size_t rows = 0;
+    std::size_t drops = 0;
+    bool has_time = false;
+    std::vector<bool> exists;
+    std::vector<bool> has_data;
+  };
+  /// An object of the commit under way.
+  struct Shard {
+    storage::Segment segment;
+    std::uint64_t first_tile = 0;
+    std::uint64_t next = 0;  ///< of encoded ones: where the next tile goes
+    std::vector<IndexEntry> index;
+  };
+  struct Planned {
+    std::uint32_t variable = 0;
+    bool encoded = false;
+    std::vector<Shard> shards;
+  };
+
+  ZarrPlanner(storage::File& file, const PlannerOptions& options);
+  void load();
+  State state() const;
+  std::uint64_t take(std::uint64_t bytes);
+  void make(std::uint32_t variable, const model::Dims& tile);
+  Array array_of(std::uint32_t variable) const;
+  std::uint64_t tiles_of(std::uint32_t variable) const;
+  std::uint64_t tiles_in_shard(std::uint32_t variable) const;
+  std::uint64_t shards_of(std::uint32_t variable) const;
+  std::string object_of(std::uint32_t variable, std::uint64_t shard, std::uint64_t step) const;
+  Planned plan_shards(std::uint32_t variable, std::uint64_t step);
+  Placement place(const Planned& planned) const;
+  Placement place_checksums(std::uint64_t words, CommitRow& row);
+  void forget_untouched(std::uint64_t step, std::vector<storage::Segment>& objects) const;
+  Manifest manifest() const;
+  std::vector<Document> row_documents() const;
+
+  storage::File& file_;
+  PlannerOptions options_;
+  std::uint64_t next_address_ = 0;
+  std::vector<model::Definition> definitions_;
+  std::vector<Made> made_;
+  std::vector<model::Attribute> attributes_;
+  State state_;      ///< with the commit under way
+  State committed_;  ///< in the store
+  std::deque<State> under_way_;
+  std::vector<CommitRow> rows_;  ///< only ever added to: what is dropped is said in drops_
+  std::vector<Drop> drops_;
+  std::size_t first_new_row_ = 0;  ///< rows that no document has yet
+  std::vector<Planned> planned_;
+  std::vector<storage::Segment> objects_;  ///< of the commit under way
+  std::set<std::string> folders_to_clear_;
+  Documents written_;  ///< as they are in the store, or on their way
+};
+
+}  // namespace sluice::layout::zarr

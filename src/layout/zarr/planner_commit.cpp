@@ -1,0 +1,212 @@
+// What a commit of a store makes visible, and how it is taken back.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "layout/zarr/planner.hpp"
+
+namespace sluice::layout::zarr {
+
+using model::Definition;
+
+namespace {
+
+std::vector<std::byte> bytes_of(const std::string& text) {
+  const auto* data = reinterpret_cast<const std::byte*>(text.data());
+  return {data, data + text.size()};
+}
+
+template <class T>
+void put(std::vector<std::byte>& out, std::uint64_t at, const T& value) {
+  std::memcpy(out.data() + at, &value, sizeof(T));
+}
+
+}  // namespace
+
+std::unique_ptr<ZarrPlanner> ZarrPlanner::append(storage::File& file,
+                                                 const PlannerOptions& options) {
+  auto planner = create(file, options);
+  planner->load();
+  return planner;
+}
+
+void ZarrPlanner::load() {
+  const Manifest manifest = read_manifest(file_);
+  if (!manifest.ours) {
+    throw Error(Code::unsupported,
+                file_.path() +
+                    ": format zarr: steps can be appended only to a store that Sluice wrote: write "
+                    "a new one");
+  }
+  rows_ = read_rows(file_, manifest);
+  first_new_row_ = rows_.size();
+  drops_ = manifest.drops;
+  attributes_ = manifest.attributes;
+  state_.steps = manifest.steps;
+  state_.checksum_chunk_words = manifest.checksum_chunk_words;
+  state_.checksum_chunks = manifest.checksum_chunks;
+  state_.has_time = manifest.has_time;
+  for (const Stored& stored : manifest.arrays) {
+    const Definition& d = stored.definition;
+    define(d);
+    Made& made = made_.back();
+    const int lead = d.stepped ? 1 : 0;
+    for (int i = lead; i < stored.array.inner.rank(); ++i) {
+      made.tile.push_back(stored.array.inner[i]);
+    }
+    if (stored.array.sharded) {
+      made.shard_rows = stored.array.chunk[lead] / stored.array.inner[lead];
+    }
+    made.exists = true;
+    const auto v = static_cast<std::uint32_t>(made_.size() - 1);
+    for (std::uint64_t shard = 0; shard < shards_of(v) && !d.stepped; ++shard) {
+      made.has_data = made.has_data || file_.object_bytes(object_of(v, shard, 0)).has_value();
+    }
+  }
+  committed_ = state();
+}
+
+ZarrPlanner::State ZarrPlanner::state() const {
+  State now = state_;
+  now.rows = rows_.size();
+  now.drops = drops_.size();
+  now.exists.clear();
+  now.has_data.clear();
+  for (const Made& made : made_) {
+    now.exists.push_back(made.exists);
+    now.has_data.push_back(made.has_data);
+  }
+  return now;
+}
+
+void ZarrPlanner::drop_steps(std::uint64_t steps, std::int64_t modified_ns) {
+  drops_.push_back({rows_.size(), steps});
+  state_.steps = steps;
+  CommitRow row;
+  row.modified_ns = modified_ns;
+  rows_.push_back(row);
+}
+
+Manifest ZarrPlanner::manifest() const {
+  Manifest manifest;
+  manifest.ours = true;
+  manifest.steps = state_.steps;
+  manifest.rows = rows_.size();
+  manifest.drops = drops_;
+  manifest.checksum_chunk_words = state_.checksum_chunk_words;
+  manifest.checksum_chunks = state_.checksum_chunks;
+  manifest.has_time = state_.has_time;
+  std::vector<std::string> later;
+  for (std::uint32_t v = 0; v < definitions_.size(); ++v) {
+    if (state_.has_time && definitions_[v].name == time_name) {
+      continue;  // of an earlier run, known so that nobody puts it
+    }
+    if (made_[v].exists) {
+      manifest.arrays.push_back({definitions_[v], array_of(v)});
+    } else {
+      later.push_back(definitions_[v].name);
+    }
+  }
+  // An attribute of a variable comes with it.
+  for (const model::Attribute& attribute : attributes_) {
+    if (std::find(later.begin(), later.end(), attribute.owner) == later.end()) {
+      manifest.attributes.push_back(attribute);
+    }
+  }
+  return manifest;
+}
+
+/// The objects of the commits and the times that have new rows, whole.
+std::vector<Document> ZarrPlanner::row_documents() const {
+  std::vector<Document> documents;
+  const std::size_t first = first_new_row_ / rows_per_object * rows_per_object;
+  for (std::size_t begin = first; begin < rows_.size(); begin += rows_per_object) {
+    constexpr std::size_t row_bytes = CommitRow::words * 8;
+    std::vector<std::byte> bytes(rows_per_object * row_bytes);
+    for (std::size_t i = begin; i < std::min(rows_.size(), begin + rows_per_object); ++i) {
+      put(bytes, (i - begin) * row_bytes, rows_[i].pack());
+    }
+    documents.push_back(
+        {std::string(commits_name) + "/c." + std::to_string(begin / rows_per_object) + ".0",
+         std::move(bytes)});
+  }
+  if (!state_.has_time) {
+    return documents;
+  }
+  // Steps that are being dropped keep theirs: the root that counts them is still there.
+  std::vector<double> times(state_.steps, std::nan(""));
+  std::uint64_t first_new = state_.steps;
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    if (rows_[i].step == CommitRow::no_step) {
+      continue;
+    }
+    times.resize(std::max<std::size_t>(times.size(), rows_[i].step + 1), std::nan(""));
+    times[rows_[i].step] = rows_[i].time;
+    first_new = i >= first_new_row_ ? std::min(first_new, rows_[i].step) : first_new;
+  }
+  // With the first time come the steps before, which have none.
+  first_new = written_.count(std::string(time_name) + "/" + document_name) == 0 ? 0 : first_new;
+  for (std::uint64_t begin = first_new / rows_per_object * rows_per_object; begin < state_.steps;
+       begin += rows_per_object) {
+    std::vector<std::byte> bytes(rows_per_object * sizeof(double));
+    for (std::uint64_t i = 0; i < rows_per_object; ++i) {
+      put(bytes, i * sizeof(double), begin + i < times.size() ? times[begin + i] : std::nan(""));
+    }
+    documents.push_back({std::string(time_name) + "/c." + std::to_string(begin / rows_per_object),
+                         std::move(bytes)});
+  }
+  return documents;
+}
+
+MetadataUpdate ZarrPlanner::seal() {
+  MetadataUpdate update;
+  update.objects = objects_;
+  for (const Planned& planned : planned_) {
+    for (const Shard& shard : planned.shards) {
+      if (!shard.index.empty()) {
+        update.fresh.push_back({shard.segment.address, encode_index(shard.index)});
+      }
+    }
+  }
+  update.before = row_documents();
+  for (const auto& [name, text] : documents_of(manifest())) {
+    if (name == document_name) {
+      update.manifest = bytes_of(text);
+      continue;
+    }
+    std::string& written = written_[name];
+    if (written != text) {
+      written = text;
+      update.after.push_back({name, bytes_of(text)});
+    }
+  }
+  return update;
+}
+
+void ZarrPlanner::planned() {
+  under_way_.push_back(state());
+  first_new_row_ = rows_.size();
+}
+
+void ZarrPlanner::committed() {
+  if (under_way_.empty()) {
+    planned();
+  }
+  committed_ = under_way_.front();
+  under_way_.pop_front();
+}
+
+void ZarrPlanner::abandon() {
+  under_way_.clear();
+  state_ = committed_;
+  rows_.resize(committed_.rows);
+  drops_.resize(committed_.drops);
+  first_new_row_ = std::min(first_new_row_, rows_.size());
+  written_.clear();  // all of them come again with the next commit
+  for (std::size_t v = 0; v < made_.size(); ++v) {
+    made_[v].exists = v < committed_.exists.size() && committed_.exists[v];
+    made_[v].has_data = v < committed_.has_data.size() && committed_.has_data[v];
+  }
+}
+
+}  // namespace sluice::layout::zarr
