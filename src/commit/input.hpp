@@ -19,6 +19,10 @@
 #include "sluice/options.hpp"
 #include "storage/storage.hpp"
 
+namespace sluice::exec {
+struct RowSource;
+}
+
 namespace sluice::commit {
 
 /// What every rank knows of a stored variable.
@@ -175,6 +179,22 @@ class Input {
   void fill_absent(const Located& located, const model::Box& box, const model::Memory& memory,
                    bool allow_overflow) const;
   [[noreturn]] void refuse_damaged(const Located& located, const Record& record) const;
+  struct LocatedEncoded {
+    std::uint32_t variable = 0;
+    std::uint64_t step = 0;
+    model::Box region;
+    layout::EncodedTiles tiles;
+    std::vector<Record> records;
+  };
+  const LocatedEncoded& locate_encoded(std::uint32_t variable, std::uint64_t step,
+                                       const model::Box& region);
+  /// Compares the records that lie in a decoded tile; Error damaged. `located` must outlive it.
+  using TileCheck = std::function<void(std::uint64_t tile, std::span<const std::byte> dense)>;
+  TileCheck checks_of(const LocatedEncoded& located) const;
+  /// The file, the variable and the step, for messages.
+  std::string name_of(std::uint32_t variable, std::uint64_t step) const;
+  /// Tells how rows of a compressed variable are read; `located` must outlive it.
+  void read_encoded_rows(const LocatedEncoded& located, exec::RowSource& source);
   /// Collective. Of a compressed variable: every tile is decoded by one rank.
   void get_encoded(std::uint32_t variable, std::uint64_t step, const model::Box& region,
                    const model::Box& box, const model::Memory& memory, bool allow_overflow);
@@ -207,15 +227,6 @@ class Input {
   std::vector<Located> located_;  ///< the last ones
   std::vector<GetRequest> deferred_;
   std::exception_ptr deferred_failure_;  ///< the first
-  struct LocatedEncoded {
-    std::uint32_t variable = 0;
-    std::uint64_t step = 0;
-    model::Box region;
-    layout::EncodedTiles tiles;
-    std::vector<Record> records;
-  };
-  const LocatedEncoded& locate_encoded(std::uint32_t variable, std::uint64_t step,
-                                       const model::Box& region);
   std::optional<LocatedEncoded> located_encoded_;
   std::unique_ptr<PartsInput> parts_;  ///< of the index of a set of parts
   std::vector<std::optional<std::uint32_t>> numbers_in_set_;

@@ -54,11 +54,12 @@ bool Input::read_encoded_record(const Located& located, const layout::EncodedTil
   return codec::checksum(std::span<const std::byte>(out)) == record.checksum;
 }
 
-void Input::get_encoded(std::uint32_t variable, std::uint64_t step, const Box& region,
-                        const Box& box, const model::Memory& memory, bool allow_overflow) {
-  const InputVariable& stored = variables_[variable];
-  const model::Definition& d = stored.definition;
-  const LocatedEncoded& located = locate_encoded(variable, step, region);
+std::string Input::name_of(std::uint32_t variable, std::uint64_t step) const {
+  const model::Definition& d = variables_[variable].definition;
+  return path_ + ": " + d.name + (d.stepped ? ", step " + std::to_string(step) : "");
+}
+
+Input::TileCheck Input::checks_of(const LocatedEncoded& located) const {
   const layout::Placement& placement = located.tiles.placement;
   // Records lie in one tile each, as their portions did; others (of a file that was repacked by
   // another program) are looked at by `sluice verify`.
@@ -69,11 +70,34 @@ void Input::get_encoded(std::uint32_t variable, std::uint64_t step, const Box& r
       by_tile.emplace(pieces[0].tile_index, &record);
     }
   }
-  const Located where{variable, step, region, placement, {}};
+  return [this, &located, by_tile = std::move(by_tile)](std::uint64_t tile,
+                                                        std::span<const std::byte> dense) {
+    const layout::Placement& tiles = located.tiles.placement;
+    const Type& type = variables_[located.variable].definition.type;
+    const Box whole{tiles.tile_box(tile).start, tiles.tile()};
+    std::vector<std::byte> held;
+    const auto [first, last] = by_tile.equal_range(tile);
+    for (auto it = first; it != last; ++it) {
+      const Box& part = it->second->box;
+      held.resize(part.volume() * type.bytes);
+      model::copy_box(dense.data(), whole, held.data(), part, part, type.bytes);
+      if (codec::checksum(std::span<const std::byte>(held)) != it->second->checksum) {
+        refuse_damaged({located.variable, located.step, located.region, tiles, {}}, *it->second);
+      }
+    }
+  };
+}
+
+void Input::get_encoded(std::uint32_t variable, std::uint64_t step, const Box& region,
+                        const Box& box, const model::Memory& memory, bool allow_overflow) {
+  const InputVariable& stored = variables_[variable];
+  const model::Definition& d = stored.definition;
+  const LocatedEncoded& located = locate_encoded(variable, step, region);
+  const layout::Placement& placement = located.tiles.placement;
   exec::EncodedReading reading;
   reading.tiles = &located.tiles;
   reading.pipeline = stored.filters;
-  reading.name = path_ + ": " + d.name + (d.stepped ? ", step " + std::to_string(step) : "");
+  reading.name = name_of(variable, step);
   if (options_.readers > 0) {
     reading.readers = readers();
   } else {
@@ -86,26 +110,14 @@ void Input::get_encoded(std::uint32_t variable, std::uint64_t step, const Box& r
     map_objects(placement);
     return file();
   };
-  reading.inspect = [&](std::uint64_t tile, std::span<const std::byte> dense) {
-    const Box whole{placement.tile_box(tile).start, placement.tile()};
-    std::vector<std::byte> held;
-    const auto [first, last] = by_tile.equal_range(tile);
-    for (auto it = first; it != last; ++it) {
-      const Box& part = it->second->box;
-      held.resize(part.volume() * d.type.bytes);
-      model::copy_box(dense.data(), whole, held.data(), part, part, d.type.bytes);
-      if (codec::checksum(std::span<const std::byte>(held)) != it->second->checksum) {
-        refuse_damaged(where, *it->second);
-      }
-    }
-  };
+  reading.inspect = checks_of(located);
   exec::read_encoded(transport_, reading, box, [&](const Box& part, std::span<std::byte> bytes) {
     if (stored.big_endian) {
       model::swap_bytes(bytes, d.type);
     }
     model::unpack(bytes, d.type, box, part, memory, allow_overflow);
   });
-  fill_absent(where, box, memory, allow_overflow);
+  fill_absent({variable, step, region, placement, {}}, box, memory, allow_overflow);
 }
 
 }  // namespace sluice::commit

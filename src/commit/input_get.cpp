@@ -1,11 +1,10 @@
 // Getting selections by address, checked where the file has checksums; through rank 0 where libhdf5
-// must decode; and rows. Where a get fails, the caller's memory may hold anything.
+// must decode. Where a get fails, the caller's memory may hold anything.
 #include <algorithm>
 
 #include "codec/checksum.hpp"
 #include "commit/input.hpp"
 #include "exec/agree.hpp"
-#include "exec/rows.hpp"
 #include "layout/portion.hpp"
 #include "model/convert.hpp"
 #include "model/coverage.hpp"
@@ -137,76 +136,6 @@ void Input::get_through_root(std::uint32_t variable, std::uint64_t step, const B
         failure = std::current_exception();
       }
     }
-  }
-  exec::agree(transport_, failure);
-}
-
-void Input::get_rows(std::uint32_t variable, std::uint64_t step, std::span<const std::uint64_t> ids,
-                     std::byte* data, const Type& type) {
-  const auto failure = exec::failure_of([&] { check_rows(variable, step, ids, data, type); });
-  exec::for_file(path_, [&] { get_checked_rows(variable, step, ids, data, type, failure); });
-}
-
-void Input::check_rows(std::uint32_t variable, std::uint64_t step,
-                       std::span<const std::uint64_t> ids, const std::byte* data,
-                       const Type& type) const {
-  if (variable >= variables_.size()) {
-    throw Error(Code::invalid_argument, path_ + ": get_rows: no such variable");
-  }
-  const model::Definition& d = variables_[variable].definition;
-  if (d.shape.empty() || !variables_[variable].placeable) {
-    throw Error(Code::unsupported, path_ + ": get_rows " + d.name +
-                                       ": needs a variable with rows that is stored "
-                                       "uncompressed: use get");
-  }
-  if (d.stepped && step >= steps_) {
-    throw Error(Code::out_of_bounds, path_ + ": get_rows " + d.name + ": step " +
-                                         std::to_string(step) + " of " + std::to_string(steps_));
-  }
-  if (!model::convertible(d.type, type)) {
-    throw Error(Code::type_mismatch, path_ + ": get_rows " + d.name + ": " + type_name(d.type) +
-                                         " cannot be read as " + type_name(type));
-  }
-  if (!ids.empty() && (ids.data() == nullptr || data == nullptr)) {
-    throw Error(Code::invalid_argument, path_ + ": get_rows " + d.name + ": null pointer");
-  }
-}
-
-void Input::get_checked_rows(std::uint32_t variable, std::uint64_t step,
-                             std::span<const std::uint64_t> ids, std::byte* data, const Type& type,
-                             std::exception_ptr failure) {
-  const bool known = variable < variables_.size();
-  const model::Definition none;
-  const model::Definition& d = known ? variables_[variable].definition : none;
-  const Dims shape = known ? shape_or_most(variable, step) : d.shape;
-  const Box all = model::whole(shape);
-  common_regions({{{variable, step, all, {}, false}}}, failure);
-  const bool in_parts = number_in_set(variable).has_value();
-  const Located* located = in_parts ? nullptr : &locate(variable, step, all);
-  const std::size_t row_bytes = shape.without_front().volume() * d.type.bytes;
-  auto read = [&](std::uint64_t first, std::uint64_t count, std::span<std::byte> out) {
-    Box rows = all;
-    rows.start[0] = first;
-    rows.count[0] = count;
-    const model::Memory memory{out.data(), d.type, rows.count, Dims::filled(rows.start.rank(), 0)};
-    if (in_parts) {
-      get_from_parts(variable, step, rows, memory, false);
-    } else {
-      get_placed(*located, rows, memory, false);
-    }
-  };
-  const std::vector<std::byte> bytes =
-      exec::fetch_rows(transport_, d.name, shape[0], row_bytes, ids, read);
-  Box mine = all;
-  mine.start = Dims::filled(all.start.rank(), 0);
-  mine.count[0] = ids.size();
-  const model::Memory memory{data, type, mine.count, mine.start};
-  try {
-    if (!mine.empty()) {
-      model::unpack(bytes, d.type, mine, mine, memory, false);
-    }
-  } catch (...) {
-    failure = naming_call("get_rows " + d.name);
   }
   exec::agree(transport_, failure);
 }

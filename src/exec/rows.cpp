@@ -4,6 +4,8 @@
 #include <cstring>
 #include <exception>
 #include <numeric>
+#include <optional>
+#include <utility>
 
 #include "exec/agree.hpp"
 #include "model/convert.hpp"
@@ -173,32 +175,6 @@ OwnedRows scatter_rows(Transport& transport, const model::Definition& definition
 
 namespace {
 
-/// Reads the rows that one rank asked for: ascending ids, near ones in one go.
-std::vector<std::byte> answer(
-    std::span<const std::uint64_t> ids, std::size_t row_bytes,
-    const std::function<void(std::uint64_t, std::uint64_t, std::span<std::byte>)>& read) {
-  constexpr std::uint64_t window_bytes = 4U << 20;
-  const std::uint64_t window =
-      std::max<std::uint64_t>(1, window_bytes / std::max<std::size_t>(1, row_bytes));
-  std::vector<std::byte> out(ids.size() * row_bytes);
-  std::vector<std::byte> rows;
-  std::size_t at = 0;
-  while (at < ids.size()) {
-    std::size_t end = at;
-    while (end < ids.size() && ids[end] - ids[at] < window) {
-      ++end;
-    }
-    const std::uint64_t count = ids[end - 1] - ids[at] + 1;
-    rows.resize(count * row_bytes);
-    read(ids[at], count, rows);
-    for (std::size_t i = at; i < end && row_bytes != 0; ++i) {
-      std::memcpy(&out[i * row_bytes], &rows[(ids[i] - ids[at]) * row_bytes], row_bytes);
-    }
-    at = end;
-  }
-  return out;
-}
-
 std::vector<std::uint64_t> ids_in(const Parcel& parcel) {
   std::vector<std::uint64_t> ids(parcel.bytes.size() / sizeof(std::uint64_t));
   if (!ids.empty()) {
@@ -207,39 +183,100 @@ std::vector<std::uint64_t> ids_in(const Parcel& parcel) {
   return ids;
 }
 
+/// Answers what all ranks asked of this one: ascending ids, near ones in one go.
+class Answers {
+ public:
+  Answers(const RowSource& source, std::vector<Parcel>& parcels)
+      : source_(source), parcels_(parcels) {
+    for (const Parcel& parcel : parcels) {
+      asked_.push_back(ids_in(parcel));
+    }
+    next_.resize(asked_.size(), 0);
+  }
+
+  void give() {
+    for (std::size_t i = 0; i < asked_.size(); ++i) {
+      parcels_[i].bytes.resize(asked_[i].size() * source_.row_bytes);
+    }
+    constexpr std::uint64_t window_bytes = 4U << 20;
+    const std::uint64_t together = source_.rows_together;
+    const std::uint64_t window = std::max<std::uint64_t>(
+        together, window_bytes / std::max<std::size_t>(1, source_.row_bytes) / together * together);
+    while (const auto first = smallest()) {
+      answer(*first, *first / together * together + window);
+    }
+  }
+
+ private:
+  std::optional<std::uint64_t> smallest() const {
+    std::optional<std::uint64_t> least;
+    for (std::size_t i = 0; i < asked_.size(); ++i) {
+      if (next_[i] < asked_[i].size()) {
+        least = std::min(least.value_or(asked_[i][next_[i]]), asked_[i][next_[i]]);
+      }
+    }
+    return least;
+  }
+
+  /// What was asked of the rows [first, end).
+  void answer(std::uint64_t first, std::uint64_t end) {
+    std::vector<std::size_t> stops;
+    std::uint64_t last = first;
+    for (std::size_t i = 0; i < asked_.size(); ++i) {
+      const auto stop = std::lower_bound(asked_[i].begin() + static_cast<std::ptrdiff_t>(next_[i]),
+                                         asked_[i].end(), end);
+      stops.push_back(static_cast<std::size_t>(stop - asked_[i].begin()));
+      last = stops[i] > next_[i] ? std::max(last, asked_[i][stops[i] - 1]) : last;
+    }
+    const std::size_t row_bytes = source_.row_bytes;
+    rows_.resize((last - first + 1) * row_bytes);
+    source_.read(first, last - first + 1, rows_);
+    for (std::size_t i = 0; i < asked_.size(); ++i) {
+      for (std::size_t at = std::exchange(next_[i], stops[i]); at < stops[i] && row_bytes != 0;
+           ++at) {
+        std::memcpy(&parcels_[i].bytes[at * row_bytes], &rows_[(asked_[i][at] - first) * row_bytes],
+                    row_bytes);
+      }
+    }
+  }
+
+  const RowSource& source_;
+  std::vector<Parcel>& parcels_;
+  std::vector<std::vector<std::uint64_t>> asked_;
+  std::vector<std::size_t> next_;  ///< of each: what is not answered yet
+  std::vector<std::byte> rows_;
+};
+
 }  // namespace
 
-std::vector<std::byte> fetch_rows(
-    Transport& transport, const std::string& name, std::uint64_t rows, std::size_t row_bytes,
-    std::span<const std::uint64_t> ids,
-    const std::function<void(std::uint64_t, std::uint64_t, std::span<std::byte>)>& read) {
+std::vector<std::byte> fetch_rows(Transport& transport, const RowSource& source,
+                                  std::span<const std::uint64_t> ids) {
   std::vector<std::size_t> order(ids.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(), [&](auto a, auto b) { return ids[a] < ids[b]; });
   Sorter questions(transport.size());
   together(transport, [&] {
-    if (!order.empty() && ids[order.back()] >= rows) {
-      throw Error(Code::out_of_bounds, "get_rows " + name + ": row " +
+    if (!order.empty() && ids[order.back()] >= source.rows) {
+      throw Error(Code::out_of_bounds, "get_rows " + source.name + ": row " +
                                            std::to_string(ids[order.back()]) + " of " +
-                                           std::to_string(rows));
+                                           std::to_string(source.rows));
     }
+    const std::uint64_t runs = (source.rows + source.rows_together - 1) / source.rows_together;
     for (const std::size_t i : order) {
-      append_id(questions.to(owner_of_row(ids[i], rows, transport.size())), ids[i]);
+      const std::uint64_t run = ids[i] / source.rows_together;
+      append_id(questions.to(owner_of_row(run, runs, transport.size())), ids[i]);
     }
   });
   std::vector<Parcel> parcels = transport.exchange(questions.take());
-  together(transport, [&] {
-    for (Parcel& parcel : parcels) {
-      parcel.bytes = answer(ids_in(parcel), row_bytes, read);
-    }
-  });
+  together(transport, [&] { Answers(source, parcels).give(); });
   const std::vector<Parcel> answers = transport.exchange(std::move(parcels));
   // Owners ascend with the rows, so the answers in order of owner are the rows in ascending order.
-  std::vector<std::byte> out(ids.size() * row_bytes);
+  std::vector<std::byte> out(ids.size() * source.row_bytes);
   std::size_t next = 0;
   for (const Parcel& parcel : answers) {
-    for (std::size_t at = 0; row_bytes != 0 && at < parcel.bytes.size(); at += row_bytes) {
-      std::memcpy(&out[order[next++] * row_bytes], &parcel.bytes[at], row_bytes);
+    for (std::size_t at = 0; source.row_bytes != 0 && at < parcel.bytes.size();
+         at += source.row_bytes) {
+      std::memcpy(&out[order[next++] * source.row_bytes], &parcel.bytes[at], source.row_bytes);
     }
   }
   return out;

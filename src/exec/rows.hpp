@@ -43,12 +43,21 @@ struct OwnedRows {
 OwnedRows scatter_rows(Transport& transport, const model::Definition& definition,
                        std::span<const Rows> rows, std::uint64_t budget_bytes);
 
-/// The reverse: rows by index to whoever asks.
-/// Collective. `read(first, count, out)` reads dense rows that this rank owns; the answer holds the
-/// file bytes of each of `ids` in order. Errors out_of_bounds and those of read, agreed.
-std::vector<std::byte> fetch_rows(
-    Transport& transport, const std::string& name, std::uint64_t rows, std::size_t row_bytes,
-    std::span<const std::uint64_t> ids,
-    const std::function<void(std::uint64_t, std::uint64_t, std::span<std::byte>)>& read);
+/// Where rows come from that are asked for by index.
+struct RowSource {
+  std::string name;  ///< of the variable, in messages
+  std::uint64_t rows = 0;
+  std::size_t row_bytes = 0;
+  /// So many rows, from a multiple of this on, are read by one rank and in one go.
+  std::uint64_t rows_together = 1;
+  /// `read(first, count, out)` reads dense rows, on the rank that owns them.
+  std::function<void(std::uint64_t, std::uint64_t, std::span<std::byte>)> read;
+};
+
+/// The reverse: rows by index to whoever asks. Every row is read once, however many ask for it.
+/// Collective. The answer holds the file bytes of each of `ids` in order. Errors out_of_bounds and
+/// those of read, agreed.
+std::vector<std::byte> fetch_rows(Transport& transport, const RowSource& source,
+                                  std::span<const std::uint64_t> ids);
 
 }  // namespace sluice::exec

@@ -2,12 +2,14 @@
 // codec, strategy and format; random decompositions under small budgets.
 #include <cstdlib>
 #include <gtest/gtest.h>
+#include <numeric>
 
 #include "api/file_impl.hpp"
 #include "codec/filter.hpp"
 #include "commit/verify.hpp"
 #include "exec/local_transport.hpp"
 #include "layout/local_files.hpp"
+#include "storage/recording.hpp"
 #include "support/world.hpp"
 
 namespace sluice::test {
@@ -57,6 +59,26 @@ void expect_dull(File& in, const std::string& name, std::uint64_t key, const Sha
   }
 }
 
+/// Every rank some rows, out of order and more than once.
+template <class T>
+void expect_dull_rows(File& in, const std::string& name, std::uint64_t key, const Shape& shape,
+                      int rank, std::uint64_t step) {
+  std::vector<std::uint64_t> ids;
+  for (std::uint64_t i = 0; i < 9; ++i) {
+    ids.push_back((7 * i + 11 * static_cast<std::uint64_t>(rank)) % shape[0]);
+  }
+  ids.push_back(ids[2]);
+  Array<T> got(ids.size() * shape[1]);
+  in.get_rows<T>(in.find(name), ids.data(), ids.size(), got.data(), step);
+  for (std::uint64_t i = 0; i < ids.size(); ++i) {
+    const Array<T> expected = dull_values<T>(key, shape, {{ids[i], 0}, {1, shape[1]}});
+    for (std::uint64_t k = 0; k < shape[1]; ++k) {
+      ASSERT_TRUE(same_bits(got[i * shape[1] + k], expected[k]))
+          << name << " step " << step << " row " << ids[i] << " element " << k;
+    }
+  }
+}
+
 /// Fixed and stepped variables of one type, noise and dull values, a partial one.
 template <class T>
 void every_way(const std::string& path, const Options& options, const std::string& codec) {
@@ -92,11 +114,17 @@ void every_way(const std::string& path, const Options& options, const std::strin
     File in = files.open(transport, path, Mode::read, options);
     const Box mine = slab(shape, 2 - transport.rank(), transport.size());
     expect_dull<T>(in, "fixed", 1, shape, whole_box(shape), 0);
+    expect_dull_rows<T>(in, "fixed", 1, shape, transport.rank(), 0);
     for (std::uint64_t step = 0; step < 3; ++step) {
       expect_dull<T>(in, "g/stepped", 10 + step, shape, mine, step);
+      expect_dull_rows<T>(in, "g/stepped", 10 + step, shape, transport.rank(), step);
     }
     expect_values<T>(in, "partial", 77, shape, {{10, 3}, {4, 9}}, 1);
     Array<T> rest(1);
+    Array<T> row(shape[1]);
+    const std::uint64_t empty_row = 30;
+    in.get_rows<T>(in.find("partial"), &empty_row, 1, row.data(), 1);
+    EXPECT_TRUE(same_bits(row[69], T{}));
     for (const std::uint64_t step : {0, 1, 2}) {
       in.get<T>(in.find("partial"), rest.data(), {.start = {30, 0}, .count = {1, 1}}, step);
       EXPECT_TRUE(same_bits(rest[0], T{}));
@@ -147,6 +175,41 @@ TEST(RoundTrip, Float64) { every_strategy<double>(); }
 TEST(RoundTrip, Boolean) { every_strategy<bool>(); }
 TEST(RoundTrip, Complex64) { every_strategy<std::complex<float>>(); }
 TEST(RoundTrip, Complex128) { every_strategy<std::complex<double>>(); }
+
+TEST(RoundTrip, RowsDecodeEveryChunkOnce) {
+  const Shape shape = {64, 32};
+  for (const std::string path : {"f.h5", "f.zarr"}) {
+    for (const std::uint64_t chunk_rows : {1, 5, 64}) {
+      LocalFiles files;
+      const auto log = std::make_shared<storage::Log>();
+      files.run(4, [&](exec::Transport& transport) {
+        File out = files.open(transport, path, Mode::write, quick("shared"));
+        const Variable v =
+            out.define<double>("v", shape, {.chunk = {chunk_rows, 32}, .compress = codecs().at(0)});
+        const Box mine = slab(shape, transport.rank(), transport.size());
+        out.put(v, dull_values<double>(1, shape, mine).data(), selection_of(mine));
+        out.close();
+      });
+      std::uint64_t stored = 0;
+      for (const std::string& name : files.storage()->paths()) {
+        stored += files.storage()->contents(name).size();
+      }
+      const auto recording = std::make_shared<storage::RecordingStorage>(files.storage(), log);
+      files.run(3, [&](exec::Transport& transport) {
+        File in(detail::open_on(transport, recording, path, Mode::read, {}));
+        transport.barrier();
+        const std::uint64_t before = log->totals().bytes_read;
+        transport.barrier();
+        std::vector<std::uint64_t> ids(64);
+        std::iota(ids.rbegin(), ids.rend(), 0);
+        Array<double> got(64 * 32);
+        in.get_rows<double>(in.find("v"), ids.data(), ids.size(), got.data());
+        EXPECT_LT(log->totals().bytes_read - before, stored * 3 / 2) << path << " " << chunk_rows;
+        EXPECT_EQ(got[63 * 32], dull_values<double>(1, shape, {{0, 0}, {1, 1}})[0]);
+      });
+    }
+  }
+}
 
 TEST(RoundTrip, Text) {
   for (const char* path : {"f.h5", "f.nc"}) {
