@@ -6,6 +6,7 @@
 #define SLUICE_NO_MPI_H
 #include "descriptor.h"
 #include "sluice/records.h"
+#include "sluice/records_inline.h"
 
 /* As fpio.f90 declares it. */
 struct fpio_file {
@@ -21,21 +22,38 @@ void sluice_fpio_failed(int code, const char* message, int* stat);
 void sluice_fpio_bwrite(struct fpio_file* fp, const CFI_cdesc_t* values, int* stat);
 void sluice_fpio_bread(struct fpio_file* fp, const CFI_cdesc_t* values, int* stat);
 
-/* The type of a scalar that is stored as it is; 0: look closer. */
-static sluice_type quick_type(const CFI_cdesc_t* values) {
-#if defined(CFI_type_kind_shift) && defined(CFI_type_Integer)
-  static const uint8_t types[5][17] = {
-      [CFI_type_Integer] =
-          {[1] = SLUICE_INT8, [2] = SLUICE_INT16, [4] = SLUICE_INT32, [8] = SLUICE_INT64},
-      [CFI_type_Real] = {[4] = SLUICE_FLOAT32, [8] = SLUICE_FLOAT64},
-      [CFI_type_Complex] = {[4] = SLUICE_COMPLEX64, [8] = SLUICE_COMPLEX128}};
-  const unsigned type = (unsigned)values->type & CFI_type_mask;
-  const unsigned kind = (unsigned)values->type >> CFI_type_kind_shift;
-  return type < 5 && kind < 17 ? types[type][kind] : 0;
-#else
-  (void)values;
-  return 0;
-#endif
+/* One scalar that is stored as it is, of the types that loops over particles are made of; 0: look
+ * closer. */
+static inline int write_quickly(sluice_part* part, const CFI_cdesc_t* values) {
+  const void* const value = values->base_addr;
+  switch (values->type) {
+    case CFI_type_double:
+      return sluice_part_write_inline(part, SLUICE_FLOAT64, value, 8);
+    case CFI_type_int32_t:
+      return sluice_part_write_inline(part, SLUICE_INT32, value, 4);
+    case CFI_type_float:
+      return sluice_part_write_inline(part, SLUICE_FLOAT32, value, 4);
+    case CFI_type_int64_t:
+      return sluice_part_write_inline(part, SLUICE_INT64, value, 8);
+    default:
+      return 0;
+  }
+}
+
+static inline int read_quickly(sluice_part* part, const CFI_cdesc_t* values) {
+  void* const value = values->base_addr;
+  switch (values->type) {
+    case CFI_type_double:
+      return sluice_part_read_inline(part, SLUICE_FLOAT64, value, 8);
+    case CFI_type_int32_t:
+      return sluice_part_read_inline(part, SLUICE_INT32, value, 4);
+    case CFI_type_float:
+      return sluice_part_read_inline(part, SLUICE_FLOAT32, value, 4);
+    case CFI_type_int64_t:
+      return sluice_part_read_inline(part, SLUICE_INT64, value, 8);
+    default:
+      return 0;
+  }
 }
 
 /* Types that arrays in files have not. Compilers say -1 or -2 for those that they do not have. */
@@ -117,13 +135,10 @@ static void write_slowly(struct fpio_file* fp, const CFI_cdesc_t* values, int* s
 }
 
 void sluice_fpio_bwrite(struct fpio_file* fp, const CFI_cdesc_t* values, int* stat) {
-  if (values->rank == 0) {
-    const sluice_type type = quick_type(values);
-    if (type != 0 && fp->part != NULL &&
-        sluice_part_write(fp->part, type, values->base_addr, 1) == SLUICE_OK) {
-      if (stat != NULL) *stat = 0;
-      return;
-    }
+  if (values->rank == 0 && fp->part != NULL && values->base_addr != NULL &&
+      write_quickly(fp->part, values)) {
+    if (stat != NULL) *stat = 0;
+    return;
   }
   write_slowly(fp, values, stat);
 }
@@ -154,13 +169,10 @@ static void read_slowly(struct fpio_file* fp, const CFI_cdesc_t* values, int* st
 }
 
 void sluice_fpio_bread(struct fpio_file* fp, const CFI_cdesc_t* values, int* stat) {
-  if (values->rank == 0 && fp->part != NULL) {
-    const sluice_type type = quick_type(values);
-    if (type != 0) {
-      const int code = sluice_part_read(fp->part, type, values->base_addr, 1);
-      if (code != SLUICE_OK || stat != NULL) finish(code, NULL, "file_bread", stat);
-      return;
-    }
+  if (values->rank == 0 && fp->part != NULL && values->base_addr != NULL &&
+      read_quickly(fp->part, values)) {
+    if (stat != NULL) *stat = 0;
+    return;
   }
   read_slowly(fp, values, stat);
 }

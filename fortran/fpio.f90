@@ -39,7 +39,7 @@ module fpio
   implicit none
   private
   public :: fpio_file, file_dopen, file_bwrite, file_dwrite, file_dread, file_bread, file_dclose
-  public :: file_groups, file_at_end, file_message
+  public :: file_groups, file_at_end, file_message, file_set_text
   public :: MPI_MODE_RDONLY, MPI_MODE_WRONLY, MPI_MODE_CREATE, MPI_MODE_EXCL, MPI_MODE_APPEND
 
   !> An open file, or one of the parts of one.
@@ -67,6 +67,11 @@ module fpio
   !> Brings the next record group (or number `group`, counted from 1) into memory. Collective.
   interface file_dread
     module procedure dread_one, dread_parts
+  end interface
+  !> file_set_text(fp, name, text): says something about the file, such as by sluice_template how
+  !> `sluice convert` makes lines of its records. Alike on every rank, before a file_dwrite.
+  interface file_set_text
+    module procedure set_text_one, set_text_parts
   end interface
   !> What was written since the last file_dwrite is dropped. Collective.
   interface file_dclose
@@ -112,6 +117,11 @@ module fpio
       import
       type(c_ptr), value :: records
       integer(c_int64_t), intent(out) :: groups
+    end function
+    integer(c_int) function c_set_text(records, name, text) bind(c, name="sluice_records_set_text")
+      import
+      type(c_ptr), value :: records
+      character(kind=c_char), intent(in) :: name(*), text(*)
     end function
     integer(c_int) function c_commit(records, durable) bind(c, name="sluice_records_commit")
       import
@@ -280,6 +290,25 @@ contains
     end do
     is_unusable = .false.
   end function
+
+  subroutine set_text_one(fp, name, text, stat, errmsg)
+    type(fpio_file), intent(in) :: fp
+    character(len=*), intent(in) :: name, text
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    call set_text_parts([fp], name, text, stat, errmsg)
+  end subroutine
+
+  subroutine set_text_parts(fp, name, text, stat, errmsg)
+    type(fpio_file), intent(in) :: fp(:)
+    character(len=*), intent(in) :: name, text
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    integer(c_int) :: code
+    if (is_unusable(fp, "file_set_text", stat, errmsg)) return
+    code = c_set_text(fp(1)%records, c_text(name), c_text(text))
+    if (code /= 0) call fail(code, f_text(c_last_error(c_null_ptr)), stat, errmsg)
+  end subroutine
 
   subroutine dwrite_one(fp, durable, stat, errmsg)
     type(fpio_file), intent(in) :: fp

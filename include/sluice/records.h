@@ -55,6 +55,10 @@ SLUICE_API sluice_part* sluice_records_part(sluice_records* records, int part);
 /* Record groups that are in the file. */
 SLUICE_API int sluice_records_groups(sluice_records* records, int64_t* groups);
 
+/* A text about the file, alike on every rank; it is there after the next commit. `name` is none
+ * that begins with sluice_, but sluice_template: docs/formats/records.md. */
+SLUICE_API int sluice_records_set_text(sluice_records* records, const char* name, const char* text);
+
 /* Copies `count` dense values into memory; no I/O. Local, and made for a call a value. */
 SLUICE_API int sluice_part_write(sluice_part* part, sluice_type type, const void* values,
                                  int64_t count);

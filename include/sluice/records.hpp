@@ -61,6 +61,9 @@ class Records {
   std::uint64_t groups() const;
 
   // -- writing ------------------------------------------------------------------------------------
+  /// A text about the file, as File::set_attribute: alike on every rank, there after the next
+  /// commit.
+  void set_text(const std::string& name, const std::string& text);
   /// Copies values into memory. Local, without I/O. Error over_budget where there is no memory.
   template <class T>
   requires(!std::is_array_v<T> && !std::is_pointer_v<T>) void write(const T& value, int part = 0) {

@@ -3,6 +3,7 @@
 #include "api/records_impl.hpp"
 #include "api/settings.hpp"
 #include "sluice/records.h"
+#include "sluice/records_inline.h"
 
 using sluice::Code;
 using sluice::Error;
@@ -15,6 +16,7 @@ using sluice::layout::records::ScalarCode;
 using namespace sluice::c_api;  // NOLINT: C functions belong to no namespace
 
 struct sluice_part {
+  sluice_part_front front{};
   RecordsImpl::Stream* stream = nullptr;
   RecordsImpl* impl = nullptr;  ///< nullptr once it is closed
   int number = 0;
@@ -28,6 +30,25 @@ struct sluice_records {
 };
 
 namespace {
+
+// What records_inline.h does is done to these.
+using layout_place = sluice::layout::records::Place;
+using layout_repeat = sluice::layout::records::Repeat;
+using layout_run = sluice::layout::records::Run;
+static_assert(sizeof(layout_place) == sizeof(sluice_part_place) &&
+              offsetof(layout_place, end) == offsetof(sluice_part_place, end) &&
+              offsetof(layout_place, run) == offsetof(sluice_part_place, run) &&
+              offsetof(layout_place, repeat) == offsetof(sluice_part_place, repeat));
+static_assert(sizeof(layout_repeat) == sizeof(sluice_part_repeat) &&
+              offsetof(layout_repeat, distance) == offsetof(sluice_part_repeat, distance) &&
+              offsetof(layout_repeat, length) == offsetof(sluice_part_repeat, length) &&
+              offsetof(layout_repeat, window) == offsetof(sluice_part_repeat, window));
+static_assert(sizeof(layout_run) == sizeof(sluice_part_run) &&
+              offsetof(layout_run, count) == offsetof(sluice_part_run, count));
+
+sluice_part_place* place_of(layout_place& place) {
+  return reinterpret_cast<sluice_part_place*>(&place);
+}
 
 constexpr std::int64_t most_quick = 1 << 30;  ///< values of which no product overflows
 
@@ -47,8 +68,16 @@ int open_records(Open open, MPI_Comm comm, const char* path, const char* mode, c
         parsed);
     made->parts.resize(static_cast<std::size_t>(parts));
     for (int i = 0; i < parts; ++i) {
-      made->parts[static_cast<std::size_t>(i)] = {&made->impl->stream(i), made->impl.get(), i,
-                                                  !made->impl->reads(), made->impl->reads()};
+      RecordsImpl::Stream& stream = made->impl->stream(i);
+      const bool reads = made->impl->reads();
+      made->parts[static_cast<std::size_t>(i)] = {
+          {reads ? nullptr : place_of(stream.writer.place()),
+           reads ? place_of(stream.reader.place()) : nullptr},
+          &stream,
+          made->impl.get(),
+          i,
+          !reads,
+          reads};
     }
     *records = made.release();
   });
@@ -99,6 +128,10 @@ int sluice_records_groups(sluice_records* records, int64_t* groups) {
     require(groups, "the place for the number of groups");
     *groups = static_cast<std::int64_t>(impl_of(records).groups());
   });
+}
+
+int sluice_records_set_text(sluice_records* records, const char* name, const char* text) {
+  return guarded([&] { impl_of(records).set_text(text_of(name, "name"), text_of(text, "text")); });
 }
 
 int sluice_part_write(sluice_part* part, sluice_type type, const void* values, int64_t count) {
@@ -162,6 +195,7 @@ int sluice_records_close(sluice_records* records) {
   return guarded([&] {
     RecordsImpl& impl = impl_of(records);
     for (sluice_part& part : records->parts) {
+      part.front = {};
       part.is_for_writing = part.is_for_reading = false;
     }
     impl.close();

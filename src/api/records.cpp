@@ -61,6 +61,10 @@ Records::~Records() {
 int Records::parts() const noexcept { return impl_->parts(); }
 std::uint64_t Records::groups() const { return impl_->groups(); }
 
+void Records::set_text(const std::string& name, const std::string& text) {
+  impl_->set_text(name, text);
+}
+
 void Records::write_raw(const void* values, Type type, std::uint64_t count, int part) {
   impl_->write(part, code_of(type), values, static_cast<std::int64_t>(count));
 }

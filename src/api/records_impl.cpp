@@ -120,6 +120,14 @@ std::size_t RecordsImpl::bytes_of(const char* call, ScalarCode code, const void*
 
 // -- writing --------------------------------------------------------------------------------------
 
+void RecordsImpl::set_text(const std::string& name, const std::string& text) {
+  require(true);
+  if (name == mark_name) {
+    throw Error(Code::invalid_argument, path() + ": set_text: " + name + " is the library's");
+  }
+  file_->set_attribute("", name, text);
+}
+
 void RecordsImpl::write(int part, ScalarCode code, const void* data, std::int64_t count) {
   try {
     require(true);
@@ -292,7 +300,7 @@ void RecordsImpl::hand_out(std::uint64_t group, std::uint64_t first_part, std::u
   const std::uint64_t readers =
       streams * static_cast<std::uint64_t>(file_impl_->transport().size());
   const std::uint64_t reader = streams * static_cast<std::uint64_t>(rank());
-  const std::byte* at = bytes_.get();
+  std::byte* at = bytes_.get();
   for (std::uint64_t i = 0; i < streams; ++i) {
     const std::uint64_t from = (reader + i) * parts / readers;
     const std::uint64_t to = (reader + i + 1) * parts / readers;

@@ -25,6 +25,7 @@ class RecordsImpl {
 
   int parts() const noexcept { return static_cast<int>(streams_.size()); }
   std::uint64_t groups() const;
+  void set_text(const std::string& name, const std::string& text);
   /// What is refused here makes the next commit fail on every rank.
   void write(int part, layout::records::ScalarCode code, const void* data, std::int64_t count);
   void read(int part, layout::records::ScalarCode code, void* data, std::int64_t count);

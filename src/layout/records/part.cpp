@@ -13,8 +13,8 @@ void PartWriter::Free::operator()(std::byte* memory) const noexcept { std::free(
 
 bool PartWriter::grow(std::size_t bytes) noexcept {
   constexpr std::size_t least_bytes = 64 << 10;
-  const auto used = static_cast<std::size_t>(at_ - memory_.get());
-  const auto room = static_cast<std::size_t>(end_ - memory_.get());
+  const auto used = static_cast<std::size_t>(place_.at - memory_.get());
+  const auto room = static_cast<std::size_t>(place_.end - memory_.get());
   std::size_t wanted = 0;
   if (__builtin_add_overflow(used, bytes, &wanted)) {
     return false;
@@ -26,14 +26,14 @@ bool PartWriter::grow(std::size_t bytes) noexcept {
   }
   static_cast<void>(memory_.release());
   memory_.reset(larger);
-  at_ = larger + used;
-  end_ = larger + wanted;
+  place_.at = larger + used;
+  place_.end = larger + wanted;
   return true;
 }
 
 bool PartWriter::close_run() noexcept {
   try {
-    coder_.add(run_);
+    coder_.add(place_.run);
     return true;
   } catch (const std::bad_alloc&) {
     return false;
@@ -41,22 +41,22 @@ bool PartWriter::close_run() noexcept {
 }
 
 std::span<const std::byte> PartWriter::signature() {
-  if (run_.count != 0) {
-    coder_.add(run_);
-    run_ = {};
+  if (place_.run.count != 0) {
+    coder_.add(place_.run);
+    place_.run = {};
   }
   return coder_.finish();
 }
 
 void PartWriter::restart() {
-  at_ = memory_.get();
-  run_ = {};
+  place_.at = memory_.get();
+  place_.run = {};
   coder_.restart();
 }
 
 // -- reading --------------------------------------------------------------------------------------
 
-void PartReader::add(std::span<const std::byte> signature, std::span<const std::byte> payload,
+void PartReader::add(std::span<const std::byte> signature, std::span<std::byte> payload,
                      std::string name) {
   parts_.push_back({signature, payload, std::move(name)});
 }
@@ -64,24 +64,25 @@ void PartReader::add(std::span<const std::byte> signature, std::span<const std::
 void PartReader::clear() {
   parts_.clear();
   next_part_ = 0;
-  run_ = {};
+  place_.run = {};
   signature_ = {};
-  at_ = end_ = nullptr;
+  place_.at = place_.end = nullptr;
 }
 
 /// Goes to the next run where none is left of this one; false at the end of all parts.
 bool PartReader::advance() {
-  while (run_.count == 0) {
-    if (signature_.next(run_)) {
-      const std::uint64_t room = static_cast<std::uint64_t>(end_ - at_) / scalar_bytes(run_.code);
-      if (run_.count > room) {
+  while (place_.run.count == 0) {
+    if (signature_.next(place_.run)) {
+      const std::uint64_t room =
+          static_cast<std::uint64_t>(place_.end - place_.at) / scalar_bytes(place_.run.code);
+      if (place_.run.count > room) {
         throw Error(Code::damaged,
                     parts_[next_part_ - 1].name + ": the signature promises more than there is");
       }
       continue;
     }
-    run_ = {};
-    if (at_ != end_) {
+    place_.run = {};
+    if (place_.at != place_.end) {
       throw Error(Code::damaged,
                   parts_[next_part_ - 1].name + ": the signature promises less than there is");
     }
@@ -90,8 +91,8 @@ bool PartReader::advance() {
     }
     const Part& part = parts_[next_part_++];
     signature_ = SignatureReader(part.signature);
-    at_ = part.payload.data();
-    end_ = at_ + part.payload.size();
+    place_.at = part.payload.data();
+    place_.end = place_.at + part.payload.size();
   }
   return true;
 }
@@ -99,12 +100,12 @@ bool PartReader::advance() {
 bool PartReader::at_end() { return !advance(); }
 
 void PartReader::refuse(ScalarCode code) const {
-  if (run_.count == 0) {
+  if (place_.run.count == 0) {
     throw Error(Code::out_of_bounds, "the record group has no further " + scalar_name(code) +
                                          ": everything of it has been read");
   }
   throw Error(Code::type_mismatch, parts_[next_part_ - 1].name + ": the next value is " +
-                                       scalar_name(run_.code) + ", but " + scalar_name(code) +
+                                       scalar_name(place_.run.code) + ", but " + scalar_name(code) +
                                        " is asked for: read what was written, in the same order");
 }
 
@@ -112,14 +113,14 @@ void PartReader::read_across(ScalarCode code, void* data, std::uint64_t count) {
   const std::uint64_t size = scalar_bytes(code);
   auto* out = static_cast<std::byte*>(data);
   while (count != 0) {
-    if (!advance() || run_.code != code) {
+    if (!advance() || place_.run.code != code) {
       refuse(code);
     }
-    const std::uint64_t now = std::min(count, run_.count);
-    std::memcpy(out, at_, now * size);
+    const std::uint64_t now = std::min(count, place_.run.count);
+    std::memcpy(out, place_.at, now * size);
     out += now * size;
-    at_ += now * size;
-    run_.count -= now;
+    place_.at += now * size;
+    place_.run.count -= now;
     count -= now;
   }
 }

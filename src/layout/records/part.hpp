@@ -14,39 +14,43 @@
 
 namespace sluice::layout::records {
 
+/// Where the next scalar goes or is. As in sluice/records_inline.h.
+struct Place {
+  std::byte* at = nullptr;
+  std::byte* end = nullptr;
+  Run run;  ///< under way; while reading: what is left of it
+  Repeat* repeat = nullptr;
+};
+
 class PartWriter {
  public:
   /// Copies `count` scalars of `code`, whose size is `bytes` together. False where there is no
   /// memory for them.
   bool write(ScalarCode code, const void* data, std::uint64_t count, std::size_t bytes) noexcept {
-    if (bytes > static_cast<std::size_t>(end_ - at_) && !grow(bytes)) {
+    if (bytes > static_cast<std::size_t>(place_.end - place_.at) && !grow(bytes)) {
       return false;
     }
-    if (code != run_.code) {
-      if (run_.count != 0 && !coder_.goes_on(run_) && !close_run()) {
+    if (code != place_.run.code) {
+      if (place_.run.count != 0 && !coder_.repeat().goes_on(place_.run) && !close_run()) {
         return false;
       }
-      run_ = {code, 0};
+      place_.run = {code, 0};
     }
-    run_.count += count;
-    switch (bytes) {
-      case 4:
-        std::memcpy(at_, data, 4);
-        break;
-      case 8:
-        std::memcpy(at_, data, 8);
-        break;
-      default:
-        std::memcpy(at_, data, bytes);
-    }
-    at_ += bytes;
+    place_.run.count += count;
+    std::memcpy(place_.at, data, bytes);
+    place_.at += bytes;
     return true;
+  }
+  /// For writing without a call; as long as this object stays where it is.
+  Place& place() noexcept {
+    place_.repeat = &coder_.repeat();
+    return place_;
   }
 
   /// Of what was written; nothing can be written before restart().
   std::span<const std::byte> signature();
   std::span<const std::byte> payload() const noexcept {
-    return {memory_.get(), static_cast<std::size_t>(at_ - memory_.get())};
+    return {memory_.get(), static_cast<std::size_t>(place_.at - memory_.get())};
   }
   /// Forgets what was written; the memory is kept.
   void restart();
@@ -58,9 +62,7 @@ class PartWriter {
   struct Free {
     void operator()(std::byte* memory) const noexcept;
   };
-  std::byte* at_ = nullptr;
-  std::byte* end_ = nullptr;
-  Run run_;
+  Place place_;
   std::unique_ptr<std::byte, Free> memory_;
   SignatureCoder coder_;
 };
@@ -69,8 +71,7 @@ class PartWriter {
 class PartReader {
  public:
   /// Appends a part; its bytes must stay. `name` is for messages: "group 3, part 5".
-  void add(std::span<const std::byte> signature, std::span<const std::byte> payload,
-           std::string name);
+  void add(std::span<const std::byte> signature, std::span<std::byte> payload, std::string name);
   void clear();
 
   /// Copies the next `count` scalars, of `bytes` together. Error type_mismatch, naming both types,
@@ -83,42 +84,33 @@ class PartReader {
   }
   /// The same where all of them lie in one run; otherwise false, and nothing happened.
   bool read_within(ScalarCode code, void* data, std::uint64_t count, std::size_t bytes) noexcept {
-    if (code == run_.code && count <= run_.count) {
-      run_.count -= count;
-      switch (bytes) {
-        case 4:
-          std::memcpy(data, at_, 4);
-          break;
-        case 8:
-          std::memcpy(data, at_, 8);
-          break;
-        default:
-          std::memcpy(data, at_, bytes);
-      }
-      at_ += bytes;
+    if (code == place_.run.code && count <= place_.run.count) {
+      place_.run.count -= count;
+      std::memcpy(data, place_.at, bytes);
+      place_.at += bytes;
       return true;
     }
     return false;
   }
+  /// For reading without a call; as long as this object stays where it is.
+  Place& place() noexcept { return place_; }
   /// Is nothing left?
   bool at_end();
 
  private:
   struct Part {
     std::span<const std::byte> signature;
-    std::span<const std::byte> payload;
+    std::span<std::byte> payload;
     std::string name;
   };
   void read_across(ScalarCode code, void* data, std::uint64_t count);
   bool advance();
   [[noreturn]] void refuse(ScalarCode code) const;
 
-  const std::byte* at_ = nullptr;
-  Run run_;  ///< what is left of the run under way: all of it lies in the payload
+  Place place_;  ///< all of the run under way lies in the payload
   SignatureReader signature_;
   std::deque<Part> parts_;
   std::size_t next_part_ = 0;
-  const std::byte* end_ = nullptr;
 };
 
 }  // namespace sluice::layout::records

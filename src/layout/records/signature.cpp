@@ -52,9 +52,9 @@ std::string scalar_name(ScalarCode code) {
 
 std::uint64_t SignatureCoder::matching_before(std::uint64_t distance) const {
   std::uint64_t same = 0;
-  while (same < most_compared && distance + same < std::min(runs_, window_runs) &&
-         window_[(runs_ - 1 - same) % window_runs] ==
-             window_[(runs_ - 1 - same - distance) % window_runs]) {
+  while (same < most_compared && distance + same < std::min(repeat_.runs, window_runs) &&
+         repeat_.window[(repeat_.runs - 1 - same) % window_runs] ==
+             repeat_.window[(repeat_.runs - 1 - same - distance) % window_runs]) {
     ++same;
   }
   return same;
@@ -67,9 +67,9 @@ void SignatureCoder::search(const Run& run) {
   std::uint64_t best = 0;
   std::uint64_t most_same = 0;
   int candidates = 0;
-  const std::uint64_t reach = std::min(runs_, window_runs - 1);
+  const std::uint64_t reach = std::min(repeat_.runs, window_runs - 1);
   for (std::uint64_t d = 1; d <= reach && candidates < most_candidates; ++d) {
-    if (window_[(runs_ - d) % window_runs] != run) {
+    if (repeat_.window[(repeat_.runs - d) % window_runs] != run) {
       continue;
     }
     ++candidates;
@@ -80,24 +80,24 @@ void SignatureCoder::search(const Run& run) {
     }
   }
   if (best != 0) {
-    distance_ = best;
-    repeated_ = 1;
+    repeat_.distance = best;
+    repeat_.length = 1;
   } else {
     put_number(text_, 0);
     put_number(text_, run.code);
     put_number(text_, run.count);
   }
-  window_[runs_ % window_runs] = run;
-  ++runs_;
+  repeat_.window[repeat_.runs % window_runs] = run;
+  ++repeat_.runs;
 }
 
 void SignatureCoder::close_repeat() {
-  if (distance_ != 0) {
-    put_number(text_, distance_);
-    put_number(text_, repeated_);
+  if (repeat_.distance != 0) {
+    put_number(text_, repeat_.distance);
+    put_number(text_, repeat_.length);
   }
-  distance_ = 0;
-  repeated_ = 0;
+  repeat_.distance = 0;
+  repeat_.length = 0;
 }
 
 const std::vector<std::byte>& SignatureCoder::finish() {
@@ -107,9 +107,9 @@ const std::vector<std::byte>& SignatureCoder::finish() {
 
 void SignatureCoder::restart() {
   text_.clear();
-  runs_ = 0;
-  distance_ = 0;
-  repeated_ = 0;
+  repeat_.runs = 0;
+  repeat_.distance = 0;
+  repeat_.length = 0;
 }
 
 // -- reading --------------------------------------------------------------------------------------

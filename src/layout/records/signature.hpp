@@ -40,20 +40,31 @@ struct Run {
 /// The last runs. A power of two; longer loop bodies are still right, only not short.
 inline constexpr std::uint64_t window_runs = 1024;
 
-class SignatureCoder {
- public:
-  /// Takes the run, and returns true, where it goes on with the repeat under way.
+/// The repeat under way: the runs that begin `distance` runs ago, once more. As in
+/// sluice/records_inline.h.
+struct Repeat {
+  std::uint64_t runs = 0;      ///< in all
+  std::uint64_t distance = 0;  ///< 0: none
+  std::uint64_t length = 0;
+  std::array<Run, window_runs> window{};
+
+  /// Takes the run, and returns true, where it goes on with the repeat.
   bool goes_on(const Run& run) noexcept {
-    if (distance_ == 0 || window_[(runs_ - distance_) % window_runs] != run) {
+    if (distance == 0 || window[(runs - distance) % window_runs] != run) {
       return false;
     }
-    window_[runs_ % window_runs] = run;
-    ++runs_;
-    ++repeated_;
+    window[runs % window_runs] = run;
+    ++runs;
+    ++length;
     return true;
   }
+};
+
+class SignatureCoder {
+ public:
+  Repeat& repeat() noexcept { return repeat_; }
   void add(const Run& run) {
-    if (!goes_on(run)) {
+    if (!repeat_.goes_on(run)) {
       search(run);
     }
   }
@@ -66,10 +77,7 @@ class SignatureCoder {
   void close_repeat();
   std::uint64_t matching_before(std::uint64_t distance) const;
 
-  std::array<Run, window_runs> window_{};
-  std::uint64_t runs_ = 0;      ///< in all
-  std::uint64_t distance_ = 0;  ///< of the repeat under way; 0: none
-  std::uint64_t repeated_ = 0;  ///< its length
+  Repeat repeat_;
   std::vector<std::byte> text_;
 };
 
