@@ -200,8 +200,10 @@ void add_convert(CLI::App& app, Run& run) {
                "A folder of MFDn's files mfdn_smwf001, ... (a Fortran record a state) becomes\n"
                "its tree of vectors, and --format mfdn makes such a folder of it again.\n"
                "A folder of VAMPIRE's (any output mode) becomes a file of spins, or text, xyz,\n"
-               "vtu, vtkhdf by TO's ending (of several frames: TO with its number each); --format\n"
-               "vampire makes such a folder of spins, with the files it had, or by --mode.\n"
+               "vtu, vtkhdf by TO's ending (of several frames: TO with its number each);\n"
+               "--format vampire makes such a folder of spins, with the files it had, or by\n"
+               "--mode.\n"
+               "Formats: hdf5 netcdf4 npy zarr records text mfdn vampire xyz vtu vtkhdf.\n"
                "Memory: a step, shared out among the processes; of texts the budget.\n"
                "Exit code: 0 done, 1 FILE is damaged, 2 bad input, 3 changed outside Sluice.\n",
                R"help(
@@ -220,8 +222,7 @@ Examples:
   command->add_option("TO", verb->to, "the file to make; must not exist")->required();
   command->add_option("--compress", verb->compress,
                       "none, deflate:1 to :12, zstd:1 to :19; +noshuffle");
-  command->add_option("--format", verb->format,
-                      "hdf5 netcdf4 npy zarr records text mfdn vampire xyz vtu vtkhdf");
+  command->add_option("--format", verb->format, "of TO, where its ending does not say it");
   command->add_option("--grid", verb->grid, "X,Y,Z of a VOX-FE model; else as large as needed");
   command->add_flag("--records", verb->records, "a VOX-FE model's voxels as records too");
   command->add_option("--budget-mib", verb->budget_mib, "staging memory of a process (256)");

@@ -1,8 +1,9 @@
 // Bytes of rows into the files of one snapshot: who makes a file, who writes into it.
 //
 // Invariants: a file has one maker, which replaces what an older run left; nobody else opens it
-// before all files are made; a writer that gathers holds one piece of at most gather_bytes; what
-// one rank meets is thrown on every rank, after all messages have been received.
+// before all files are made; a writer holds three pieces of 4 MiB, which a thread writes while the
+// next is packed, and where it gathers one more of at most gather_bytes; what one rank meets is
+// thrown on every rank, after all messages have been received.
 #pragma once
 
 #include <cstddef>
