@@ -13,6 +13,7 @@
 #include "storage/faulty.hpp"
 #include "storage/memory.hpp"
 #include "support/values.hpp"
+#include "support/world.hpp"
 
 namespace sluice::test {
 namespace {
@@ -141,10 +142,15 @@ TEST_P(Faulty, ARunGoesOnAfterAnyCallHasFailed) {
   int reported = 0;
   int runs = 0;
   const int problems[] = {EIO, ENOSPC};
+  // The sanitizers make it many times slower, and look at the same code each time.
+  const auto fifths = static_cast<std::uint64_t>(case_count(5, 1, 5));
   for (int kind = 0; kind < storage::call_count; ++kind) {
     const Call call = static_cast<Call>(kind);
     const std::uint64_t calls = clean.faults->calls(call);
     for (std::uint64_t nth = 1; nth <= calls; ++nth) {
+      if (nth % 5 >= fifths) {
+        continue;
+      }
       SCOPED_TRACE(std::string(storage::call_name(call)) + " number " + std::to_string(nth));
       storage::Rule rule;
       rule.call = call;
@@ -156,7 +162,7 @@ TEST_P(Faulty, ARunGoesOnAfterAnyCallHasFailed) {
       ASSERT_FALSE(testing::Test::HasFailure()) << "with this call failing";
     }
   }
-  EXPECT_GT(runs, 60);
+  EXPECT_GT(runs, 12 * static_cast<int>(fifths));
   EXPECT_GT(reported, runs / 2);  // the others are swallowed where that is right
   std::printf("%s: %d runs with a fault, %d met an error\n", strategy.c_str(), runs, reported);
 }
