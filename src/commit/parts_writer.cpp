@@ -104,7 +104,12 @@ std::vector<PartsWriter::Written> PartsWriter::agree(const std::vector<Definitio
 
 void PartsWriter::make_file() {
   exec::on_root(group_, 0, [&] {
-    storage_.make_folder(storage::folder_of(path_));
+    const std::string folder = storage::folder_of(path_);
+    storage_.make_folder(folder);
+    if (options_.durability != Durability::none) {
+      // Else a crash may take the folder from an index that stands.
+      storage_.sync_directory(folder);
+    }
     return std::vector<std::byte>{};
   });
   file_ = std::make_unique<FileWriter>(group_, storage_, path_, Opening::write, options_);
