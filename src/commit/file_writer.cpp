@@ -132,7 +132,8 @@ std::unique_ptr<layout::Planner> FileWriter::plan_file(bool fresh) {
     const layout::Format& format = layout::format_of(path_, options_);
     layout::durability_of(format, options_.durability);
     refuse_together(format);
-    publisher_ = Publisher::build(storage_, path_, format.store);
+    publisher_ =
+        Publisher::build(storage_, path_, format.store, options_.durability != Durability::none);
     return layout::make_planner(format, file_to_plan(), layout::Start::fresh, settings);
   }
   publisher_ = Publisher::reopen(storage_, path_);

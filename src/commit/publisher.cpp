@@ -12,10 +12,10 @@ Publisher::Publisher(storage::Storage& storage, const std::string& path)
     : storage_(storage), path_(path), lease_(storage.lease(path)) {}
 
 std::unique_ptr<Publisher> Publisher::build(storage::Storage& storage, const std::string& path,
-                                            bool is_store) {
+                                            bool is_store, bool synced) {
   std::unique_ptr<Publisher> publisher(new Publisher(storage, path));
   if (is_store) {
-    storage::begin_store(storage, path);
+    storage::begin_store(storage, path, synced);
     publisher->is_store_ = publisher->is_new_store_ = true;
     publisher->file_ = std::make_unique<RenewableFile>(storage, path, storage::Access::read_write);
     return publisher;
@@ -124,7 +124,7 @@ void Publisher::publish_to_store(const layout::MetadataUpdate& update, bool sync
   poisoned_ = !publish_store(storage_, path_, update, synced, modified_ns, unsynced_, poisoned_);
   if (std::exchange(is_new_store_, false)) {
     try {
-      storage::forget_replaced(storage_, path_);
+      storage::forget_replaced(storage_, path_, synced);
     } catch (const std::exception&) {
       // the next opening for writing does it
     }

@@ -25,7 +25,7 @@ class Publisher {
   /// of `path`: Error locked where another process writes it. A store is built in its place, and is
   /// none before its first commit.
   static std::unique_ptr<Publisher> build(storage::Storage& storage, const std::string& path,
-                                          bool is_store);
+                                          bool is_store, bool synced);
   /// A file that is there; what a crash left undone is done first.
   static std::unique_ptr<Publisher> reopen(storage::Storage& storage, const std::string& path);
   /// Removes a file that was never committed.

@@ -233,28 +233,34 @@ bool is_store(Storage& storage, const std::string& path) {
 
 namespace {
 
-/// Removes a folder so that no crash leaves a part of it under its name.
-void remove_whole(Storage& storage, const std::string& path) {
+void sync_name(Storage& storage, const std::string& path, bool synced) {
+  if (synced) {
+    storage.sync_directory(path);
+  }
+}
+
+/// Removes a folder; if `synced`, no crash leaves a part of it under its name.
+void remove_whole(Storage& storage, const std::string& path, bool synced) {
   const std::string gone = path + gone_ending;
   if (storage.exists(gone)) {
     storage.remove_folder(gone);
   }
   if (storage.exists(path)) {
     storage.rename(path, gone);
-    storage.sync_directory(path);
+    sync_name(storage, path, synced);
     storage.remove_folder(gone);
   }
 }
 
 }  // namespace
 
-void begin_store(Storage& storage, const std::string& path) {
+void begin_store(Storage& storage, const std::string& path, bool synced) {
   restore_store(storage, path);
   if (storage.exists(manifest_path(path))) {
     storage.rename(path, path + old_ending);
-    storage.sync_directory(path);
+    sync_name(storage, path, synced);
   } else if (is_store(storage, path)) {
-    remove_whole(storage, path);  // of a run that ended before its first commit
+    remove_whole(storage, path, synced);  // of a run that ended before its first commit
   } else if (storage.exists(path)) {
     throw Error(Code::exists, path +
                                   ": is there already, and is no store: remove it, or choose "
@@ -267,9 +273,9 @@ void begin_store(Storage& storage, const std::string& path) {
   }
   storage.make_folder(begun);
   storage.open(manifest_path(begun) + new_ending, Access::create);
-  storage.sync_directory(manifest_path(begun));
+  sync_name(storage, manifest_path(begun), synced);
   storage.rename(begun, path);
-  storage.sync_directory(path);
+  sync_name(storage, path, synced);
 }
 
 bool is_put_aside(Storage& storage, const std::string& path) {
@@ -281,23 +287,23 @@ bool is_put_aside(Storage& storage, const std::string& path) {
 void restore_store(Storage& storage, const std::string& path) {
   if (!is_put_aside(storage, path)) {
     if (storage.exists(manifest_path(path))) {
-      forget_replaced(storage, path);  // of a run that ended behind its first commit
+      forget_replaced(storage, path, true);  // of a run that ended behind its first commit
     }
     return;
   }
-  remove_whole(storage, path);
+  remove_whole(storage, path, true);
   storage.rename(path + old_ending, path);
   storage.sync_directory(path);
 }
 
 void give_up_store(Storage& storage, const std::string& path) {
-  remove_whole(storage, path);
+  remove_whole(storage, path, true);
   restore_store(storage, path);
 }
 
-void forget_replaced(Storage& storage, const std::string& path) {
+void forget_replaced(Storage& storage, const std::string& path, bool synced) {
   if (storage.exists(path + old_ending)) {
-    remove_whole(storage, path + old_ending);
+    remove_whole(storage, path + old_ending, synced);
   }
 }
 

@@ -29,8 +29,8 @@ inline constexpr const char* gone_ending = ".sluice-gone";
 bool is_store(Storage& storage, const std::string& path);
 /// Makes the folder of a store that has no manifest yet. A store that is there is put aside: until
 /// forget_replaced() it stands beside, and restore_store() brings it back. Error exists where there
-/// is something else.
-void begin_store(Storage& storage, const std::string& path);
+/// is something else. With `synced` no crash leaves less than the one or the other.
+void begin_store(Storage& storage, const std::string& path, bool synced);
 /// Was a store put aside by a run that ended before its first commit?
 bool is_put_aside(Storage& storage, const std::string& path);
 /// Puts such a store back, if there is one.
@@ -38,7 +38,7 @@ void restore_store(Storage& storage, const std::string& path);
 /// Removes a store that has no commit, and puts back what was put aside for it.
 void give_up_store(Storage& storage, const std::string& path);
 /// The new store has its first commit: the one put aside is removed.
-void forget_replaced(Storage& storage, const std::string& path);
+void forget_replaced(Storage& storage, const std::string& path, bool synced);
 /// The file at `path`, or the store. `storage` must outlive a store.
 std::unique_ptr<File> open_data(Storage& storage, const std::string& path, Access access);
 /// Makes the objects anew, empty, and their folders; one rank.

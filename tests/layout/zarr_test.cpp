@@ -187,18 +187,18 @@ TEST_F(Zarr, ObjectsOfAStepThatNeverCameDoNotShineThrough) {
 
 TEST_F(Zarr, AStoreIsPutBackWhereTheNextOneDiesBeforeItsFirstCommit) {
   write(Mode::write, 5, 1);
-  storage::begin_store(*files_.storage(), path);
+  storage::begin_store(*files_.storage(), path, true);
   EXPECT_EQ(reading().code(), Code::format);
   commit::recover_unattended(*files_.storage(), path, false);
   EXPECT_EQ(value("g/v", 0), 5);
   // Also where not even the folder of the next one was there.
-  storage::begin_store(*files_.storage(), path);
+  storage::begin_store(*files_.storage(), path, true);
   files_.storage()->remove_folder(path);
   expect_error(reading(), Code::format, {path, "sluice recover"});
   EXPECT_EQ(commit::recover_unattended(*files_.storage(), path, true).changed, 1u);
   EXPECT_EQ(commit::recover_unattended(*files_.storage(), path, false).changed, 1u);
   EXPECT_EQ(value("g/v", 0), 5);
-  storage::begin_store(*files_.storage(), path);
+  storage::begin_store(*files_.storage(), path, true);
   write(Mode::append, 8, 1);
   EXPECT_EQ(value("g/v", 0), 5);
   EXPECT_EQ(value("g/v", 1), 8);
