@@ -1,0 +1,139 @@
+! Velocity Verlet, with the density renewed every so many steps; collisions with a heat bath
+! (Andersen) at the same steps, where wanted.
+module integrator
+  use, intrinsic :: iso_fortran_env, only: real64
+  use bonded, only: bonded_terms, make_bonded
+  use mesh, only: field_mesh, make_mesh
+  use mpi_f08
+  use noise, only: normal, uniform
+  use parameters
+  use particles, only: particle_part
+  implicit none
+  private
+  public :: simulation, make_simulation
+
+  type :: simulation
+    type(run_parameters) :: run
+    type(model_parameters) :: model
+    type(MPI_Comm) :: comm
+    type(particle_part) :: part
+    type(field_mesh) :: mesh
+    type(bonded_terms) :: terms
+    real(real64), allocatable :: force(:, :) !< kJ/mol/nm, (3, particle)
+    integer :: step = 0
+  contains
+    procedure :: advance
+    procedure :: kinetic_kj_mol
+    procedure :: momentum
+    procedure :: field_share_kj_mol
+  end type simulation
+
+contains
+
+  !> Collective over comm. The momentum of all particles is made zero.
+  function make_simulation(run, model, part, comm) result(self)
+    type(run_parameters), intent(in) :: run
+    type(model_parameters), intent(in) :: model
+    type(particle_part), intent(in) :: part
+    type(MPI_Comm), intent(in) :: comm
+    type(simulation) :: self
+    self%run = run
+    self%model = model
+    self%comm = comm
+    self%part = part
+    self%mesh = make_mesh(model, part, comm)
+    self%terms = make_bonded(model, part)
+    allocate (self%force(3, part%particles))
+    call stop_drift(self)
+    call self%mesh%update(self%part, comm)
+    call find_forces(self)
+  end function
+
+  !> Takes the mean velocity away. Collective.
+  subroutine stop_drift(self)
+    class(simulation), intent(inout) :: self
+    real(real64) :: sums(4), all(4)
+    integer :: p
+    sums(:3) = self%momentum()
+    sums(4) = sum(self%model%mass_g_mol(self%part%type))
+    call MPI_Allreduce(sums, all, 4, MPI_DOUBLE_PRECISION, MPI_SUM, self%comm)
+    do p = 1, self%part%particles
+      self%part%v_nm_ps(:, p) = self%part%v_nm_ps(:, p) - all(:3) / all(4)
+    end do
+  end subroutine
+
+  subroutine find_forces(self)
+    class(simulation), intent(inout) :: self
+    self%force = 0
+    call self%terms%add_forces(self%model, self%part, self%force)
+    call self%mesh%add_forces(self%part, self%force)
+  end subroutine
+
+  subroutine kick(self)
+    class(simulation), intent(inout) :: self
+    integer :: p
+    do p = 1, self%part%particles
+      self%part%v_nm_ps(:, p) = self%part%v_nm_ps(:, p) + self%run%time_step_ps / 2 / &
+        self%model%mass_g_mol(self%part%type(p)) * self%force(:, p)
+    end do
+  end subroutine
+
+  !> One step. Collective where the density is renewed.
+  subroutine advance(self)
+    class(simulation), intent(inout) :: self
+    logical :: renews
+    self%step = self%step + 1
+    renews = mod(self%step, self%run%density_every) == 0
+    call kick(self)
+    self%part%x_nm = self%part%x_nm + self%run%time_step_ps * self%part%v_nm_ps
+    if (renews) call self%mesh%update(self%part, self%comm)
+    call find_forces(self)
+    call kick(self)
+    if (renews .and. self%run%thermostat_ps > 0) call collide(self)
+  end subroutine
+
+  !> Some particles get velocities of the bath's temperature.
+  subroutine collide(self)
+    class(simulation), intent(inout) :: self
+    real(real64) :: chance, width
+    integer :: p
+    chance = 1 - exp(-self%run%density_every * self%run%time_step_ps / self%run%thermostat_ps)
+    do p = 1, self%part%particles
+      associate (id => self%part%id(p), seed => self%run%seed)
+        if (uniform(seed, self%step, id, 10) >= chance) cycle
+        width = sqrt(boltzmann_kj_mol_k * self%run%temperature_k / &
+          self%model%mass_g_mol(self%part%type(p)))
+        self%part%v_nm_ps(:, p) = width * normal(seed, self%step, id, 11)
+      end associate
+    end do
+  end subroutine
+
+  !> Of this rank's particles.
+  pure real(real64) function kinetic_kj_mol(self)
+    class(simulation), intent(in) :: self
+    integer :: p
+    kinetic_kj_mol = 0
+    do p = 1, self%part%particles
+      kinetic_kj_mol = kinetic_kj_mol + self%model%mass_g_mol(self%part%type(p)) / 2 * &
+        sum(self%part%v_nm_ps(:, p)**2)
+    end do
+  end function
+
+  !> The field's energy is everybody's: each rank has as much of it as of the volume of particles.
+  pure real(real64) function field_share_kj_mol(self)
+    class(simulation), intent(in) :: self
+    field_share_kj_mol = self%mesh%energy_kj_mol * self%part%particles / &
+      (self%mesh%rho0_nm3 * product(self%part%box_nm))
+  end function
+
+  !> Of this rank's particles, g/mol nm/ps.
+  pure function momentum(self)
+    class(simulation), intent(in) :: self
+    real(real64) :: momentum(3)
+    integer :: p
+    momentum = 0
+    do p = 1, self%part%particles
+      momentum = momentum + self%model%mass_g_mol(self%part%type(p)) * self%part%v_nm_ps(:, p)
+    end do
+  end function
+end module integrator

@@ -1,0 +1,107 @@
+! occam: a hybrid particle-field simulation.
+!
+!   mpirun -n 4 occam params.nml [KEY=VALUE of &run...]
+program occam
+  use, intrinsic :: iso_fortran_env, only: error_unit, int64, real64
+  use init_file
+  use integrator
+  use mpi_f08
+  use output
+  use parameters
+  use particles
+  implicit none
+  type(run_parameters) :: run
+  type(model_parameters) :: model
+  type(simulation) :: state
+  type(run_output) :: out
+  character(len=256) :: path
+  integer :: rank, ranks
+  integer(int64) :: began, ended, rate
+  real(real64) :: seconds(2), slowest(2)
+
+  call MPI_Init()
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank)
+  call MPI_Comm_size(MPI_COMM_WORLD, ranks)
+  if (command_argument_count() == 0) then
+    if (rank == 0) write (error_unit, "(a)") "occam PARAMS [KEY=VALUE of &run...]: see params.nml"
+    error stop 2
+  end if
+  call get_command_argument(1, path)
+  call read_parameters(trim(path), run, model)
+  state = make_simulation(run, model, read_input(), MPI_COMM_WORLD)
+  call report(.true.)
+  call MPI_Barrier(MPI_COMM_WORLD)
+  call system_clock(began, rate)
+  out = open_output(run%output, run%folder, run%options, MPI_COMM_WORLD)
+  call out%print_step(state)
+  do while (state%step < run%steps)
+    call state%advance()
+    if (mod(state%step, run%print_every) == 0) then
+      call out%print_step(state)
+      call report(.false.)
+    end if
+    if (run%conf_every > 0) then
+      if (mod(state%step, run%conf_every) == 0 .and. state%step < run%steps) then
+        call out%print_conf(state)
+      end if
+    end if
+  end do
+  if (run%conf_every >= 0) call out%print_conf(state)
+  call out%close()
+  call system_clock(ended)
+  seconds = [real(ended - began, real64) / rate, out%seconds]
+  call MPI_Reduce(seconds, slowest, 2, MPI_DOUBLE_PRECISION, MPI_MAX, 0, MPI_COMM_WORLD)
+  if (rank == 0) print "(a,f0.4,a,f0.4,a)", "run: ", slowest(1), " s, of them output ", &
+    slowest(2), " s"
+  call MPI_Finalize()
+
+contains
+
+  !> A file of records, or a folder with a file of text a rank.
+  function read_input() result(part)
+    type(particle_part) :: part
+    character(len=300) :: text_path
+    logical :: is_text
+    write (text_path, "(2a,i0,a)") trim(run%input), "/", rank + 1, ".fort"
+    inquire (file=trim(run%input) // "/1.fort", exist=is_text)
+    if (is_text) then
+      part = read_part_text(trim(text_path))
+    else
+      part = read_part(trim(run%input), MPI_COMM_WORLD)
+    end if
+    call check_part(part)
+  end function
+
+  !> Every rank needs the box; types must be of the model.
+  subroutine check_part(part)
+    type(particle_part), intent(inout) :: part
+    call MPI_Allreduce(MPI_IN_PLACE, part%box_nm, 3, MPI_DOUBLE_PRECISION, MPI_MAX, MPI_COMM_WORLD)
+    if (any(part%box_nm <= 0)) then
+      if (rank == 0) write (error_unit, "(3a)") "occam: ", trim(run%input), ": has no particles"
+      error stop 2
+    end if
+    if (any(part%type < 1 .or. part%type > model%types)) then
+      write (error_unit, "(3a)") "occam: ", trim(run%input), ": a type that &model has not"
+      error stop 2
+    end if
+  end subroutine
+
+  !> Energies of all particles, kJ/mol. Collective.
+  subroutine report(is_first)
+    logical, intent(in) :: is_first
+    real(real64) :: sums(7), all(7), temperature_k
+    sums = [state%kinetic_kj_mol(), state%terms%bond_kj_mol, state%terms%angle_kj_mol, &
+      state%momentum(), real(state%part%particles, real64)]
+    call MPI_Reduce(sums, all, 7, MPI_DOUBLE_PRECISION, MPI_SUM, 0, MPI_COMM_WORLD)
+    if (rank /= 0) return
+    temperature_k = 2 * all(1) / (3 * boltzmann_kj_mol_k * all(7))
+    if (is_first) then
+      print "(a,i0,a,i0,a,3(1x,i0))", "occam: ", nint(all(7)), " particles on ", ranks, &
+        " ranks, mesh", state%mesh%n
+      print "(a10,6a16,a12)", "step", "kinetic", "bonds", "angles", "field", "total", "T/K", &
+        "momentum"
+    end if
+    print "(i10,6f16.4,es12.2)", state%step, all(1:3), state%mesh%energy_kj_mol, &
+      sum(all(1:3)) + state%mesh%energy_kj_mol, temperature_k, norm2(all(4:6))
+  end subroutine
+end program occam
