@@ -8,11 +8,13 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "convert_lines.hpp"
 #include "convert_records.hpp"
 #include "convert_spins.hpp"
 #include "convert_voxfe.hpp"
 #include "help.hpp"
 #include "progress.hpp"
+#include "record_lines.hpp"
 #include "sluice/error.hpp"
 #include "stored.hpp"
 #include "text.hpp"
@@ -135,6 +137,41 @@ int report_spins(const Context& context, const ConvertVerb& verb, const commit::
   return fine;
 }
 
+/// Records and the texts that a program may write instead; nothing where neither side is one.
+/// Collective.
+std::optional<commit::Converted> try_lines(const Context& context, const ConvertVerb& verb,
+                                           const Options& options) {
+  if (verb.file.ends_with(".template")) {
+    return convert_from_lines(context, verb.file, verb.to);
+  }
+  if (verb.format == "lines") {
+    return convert_to_lines(context, verb.file, verb.to);
+  }
+  if (verb.format == "h5md") {
+    Options as_hdf5 = options;
+    as_hdf5.format = "hdf5";
+    as_hdf5.compress = verb.compress;
+    return convert_to_h5md(context, verb.file, verb.to, as_hdf5);
+  }
+  return std::nullopt;
+}
+
+int report_lines(const Context& context, const ConvertVerb& verb, const commit::Converted& done) {
+  if (context.is_root() && verb.json) {
+    const Json json{{"file", verb.to},
+                    {"variables", done.variables},
+                    {"steps", done.steps},
+                    {"bytes", done.bytes}};
+    fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+  } else if (context.is_root()) {
+    const std::string parts =
+        verb.format == "h5md" ? "" : " of " + count_text(done.variables, "part");
+    fmt::print("{}: {}{}, {}\n", printable(verb.to), count_text(done.steps, "record group"), parts,
+               bytes_text(done.bytes));
+  }
+  return fine;
+}
+
 int convert(const Context& context, const ConvertVerb& verb) {
   const bool is_to_folder = verb.format == "mfdn";
   if (is_to_folder || is_record_folder(context, verb.file)) {
@@ -148,6 +185,9 @@ int convert(const Context& context, const ConvertVerb& verb) {
   options.strategy = "shared";  // who has read it writes it
   options.format = verb.format;
   options.budget_bytes = verb.budget_mib << 20;
+  if (const auto lines = try_lines(context, verb, options)) {
+    return report_lines(context, verb, *lines);
+  }
   if (const auto spins = try_spins(context, verb, options)) {
     return report_spins(context, verb, *spins, seconds_since());
   }
@@ -203,7 +243,12 @@ void add_convert(CLI::App& app, Run& run) {
                "vtu, vtkhdf by TO's ending (of several frames: TO with its number each);\n"
                "--format vampire makes such a folder of spins, with the files it had, or by\n"
                "--mode.\n"
-               "Formats: hdf5 netcdf4 npy zarr records text mfdn vampire xyz vtu vtkhdf.\n"
+               "Records with a template (attribute sluice_template) become the texts that it\n"
+               "describes, a file a part, with --format lines; TO is a folder. FOLDER/x.template\n"
+               "makes records of the texts beside it. --format h5md: a trajectory of records in\n"
+               "the order of its particles.\n"
+               "Formats: hdf5 netcdf4 npy zarr records text lines h5md mfdn vampire xyz vtu\n"
+               "vtkhdf.\n"
                "Memory: a step, shared out among the processes; of texts the budget.\n"
                "Exit code: 0 done, 1 FILE is damaged, 2 bad input, 3 changed outside Sluice.\n",
                R"help(
@@ -215,6 +260,9 @@ Examples:
   sluice convert bone.nc bone.model
   sluice convert run7/ states.h5                          mfdn_smwf001, ...
   sluice convert states.h5 again/ --format mfdn
+  sluice convert traj again/ --format lines               1.traj, 2.traj, ...
+  sluice convert again/traj.template traj2
+  sluice convert traj traj.h5 --format h5md
   sluice convert run8/ spins.h5                           atoms-coords.meta, ...
   sluice convert run8/ spins.vtu --frames 0:10 --where 'sz < 0'
   sluice convert spins.h5 again/ --format vampire --mode file-per-node --files 4)help");

@@ -10,6 +10,7 @@
 #include "help.hpp"
 #include "session.hpp"
 #include "sluice/error.hpp"
+#include "stats.hpp"
 
 namespace sluice::cli {
 
@@ -83,6 +84,7 @@ int run_command(int argc, char** argv, const Context& context) {
   add_watch(app, run);
   add_convert(app, run);
   add_render(app, run);
+  add_stats(app, run);
   app.require_subcommand(0, 1);
   app.allow_extras();  // said below, in better words
   try {
@@ -96,9 +98,8 @@ int run_command(int argc, char** argv, const Context& context) {
   }
   if (!run) {
     const std::string verbs =
-        "the verbs are ls, dump, diff, verify, recover, collect, merge, convert, render and watch "
-        "(see: "
-        "sluice --help)";
+        "the verbs are ls, dump, diff, verify, recover, collect, merge, convert, render, stats and "
+        "watch (see: sluice --help)";
     throw Error(Code::invalid_argument, app.remaining_size() == 0
                                             ? "no verb: " + verbs
                                             : "no verb " + app.remaining()[0] + ": " + verbs);
