@@ -77,6 +77,23 @@ void match_steps(Side& a, Side& b) {
   match(b, a);
 }
 
+/// Steps of a varying variable that have other extents; what both have is compared all the same.
+void compare_extents(const Side& a, const Side& b, std::uint64_t steps, VariableResult& result) {
+  std::uint64_t others = 0;
+  std::uint64_t first = 0;
+  for (std::uint64_t step = steps; step-- > 0;) {
+    if (!(a.shape(step) == b.shape(step))) {
+      ++others;
+      first = step;
+    }
+  }
+  if (others != 0) {
+    const std::string more = others == 1 ? "" : fmt::format(" (and of {} more)", others - 1);
+    result.structure.push_back(against(fmt::format("shape of step {}{}", first, more),
+                                       shape_text(a.shape(first)), shape_text(b.shape(first))));
+  }
+}
+
 class Diff {
  public:
   Diff(const Context& context, const DiffOptions& options, Input& a, Input& b)
@@ -94,6 +111,7 @@ class Diff {
 
   Task make_task(const std::string& name);
   void compare_structure(Task& task) const;
+  static std::uint64_t bytes_of(const Task& task);
   std::vector<model::Attribute> attributes_of(const Input& input) const;
 
   const Context& context_;
@@ -144,6 +162,25 @@ void Diff::compare_structure(Task& task) const {
     is_comparable = false;
   }
   task.steps = is_comparable ? std::min(a.steps(), b.steps()) : 0;
+  if (a.is_varying() || b.is_varying()) {
+    compare_extents(a, b, task.steps, result);
+  }
+}
+
+/// Of each of the two.
+std::uint64_t Diff::bytes_of(const Task& task) {
+  const auto bytes_of_step = [&task](std::uint64_t step) {
+    const auto common = common_box(*task.a, *task.b, step);
+    return common ? common->volume() * task.a->type().bytes : 0;
+  };
+  if (!task.a->is_varying() && !task.b->is_varying()) {
+    return task.steps * bytes_of_step(0);
+  }
+  std::uint64_t bytes = 0;
+  for (std::uint64_t step = 0; step < task.steps; ++step) {
+    bytes += bytes_of_step(step);
+  }
+  return bytes;
 }
 
 std::vector<model::Attribute> Diff::attributes_of(const Input& input) const {
@@ -170,9 +207,8 @@ DiffReport Diff::run() {
   std::vector<Task> tasks;
   for (const std::string& name : names_of(a_, b_, options_.variables)) {
     tasks.push_back(make_task(name));
-    if (tasks.back().a) {
-      const Side& side = *tasks.back().a;
-      total_bytes_ += tasks.back().steps * side.shape().volume() * side.type().bytes;
+    if (tasks.back().steps != 0) {
+      total_bytes_ += bytes_of(tasks.back());
     }
   }
   const auto advance = [this](std::uint64_t bytes) {

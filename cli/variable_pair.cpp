@@ -15,6 +15,10 @@ Side::Side(commit::Input& input, std::uint32_t variable)
 
 Dims Side::shape() const { return leads_ ? definition_.shape.without_front() : definition_.shape; }
 
+Dims Side::shape(std::uint64_t step) const {
+  return is_varying() ? input_.shape_or_most(variable_, step) : shape();
+}
+
 std::uint64_t Side::steps() const {
   return definition_.stepped ? input_.steps() : leads_ ? definition_.shape[0] : 1;
 }
@@ -26,8 +30,8 @@ bool Side::is_in_parts() const { return input_.number_in_set(variable_).has_valu
 void Side::seek(std::uint64_t step) {
   step_ = step;
   if (is_local() && !is_in_parts()) {
-    located_ =
-        &input_.locate(variable_, definition_.stepped ? step : 0, model::whole(definition_.shape));
+    const Dims all = is_varying() ? shape(step) : definition_.shape;
+    located_ = &input_.locate(variable_, definition_.stepped ? step : 0, model::whole(all));
   }
 }
 
@@ -50,8 +54,7 @@ void Side::read(const Box& part, std::vector<std::byte>& out) {
   }
 }
 
-std::vector<Box> Side::parts() const {
-  const Box all = model::whole(shape());
+std::vector<Box> Side::parts(const Box& all) const {
   if (!is_local() || is_in_parts() || leads_) {
     return layout::split(all, definition_.type.bytes, layout::portion_bytes);
   }
@@ -83,6 +86,10 @@ void read_part(Side& side, const Box& part, std::vector<std::byte>& out,
 
 }  // namespace
 
+std::optional<Box> common_box(const Side& a, const Side& b, std::uint64_t step) {
+  return model::intersect(model::whole(a.shape(step)), model::whole(b.shape(step)));
+}
+
 Differences compare_sides(exec::Transport& transport, Side& a, Side& b, std::uint64_t steps,
                           const Tolerance& tolerance, const Advance& advance) {
   Differences found;
@@ -91,11 +98,15 @@ Differences compare_sides(exec::Transport& transport, Side& a, Side& b, std::uin
   const auto ranks = static_cast<std::size_t>(transport.size());
   const auto rank = static_cast<std::size_t>(transport.rank());
   const Dims none = Dims::filled(a.shape().rank(), 0);
-  for (std::uint64_t step = 0; step < steps && a.shape().volume() != 0; ++step) {
+  for (std::uint64_t step = 0; step < steps; ++step) {
+    const std::optional<Box> common = common_box(a, b, step);
+    if (!common) {
+      continue;
+    }
     a.seek(step);
     b.seek(step);
     std::exception_ptr failure;
-    const std::vector<Box> parts = a.parts();
+    const std::vector<Box> parts = a.parts(*common);
     for (std::size_t first = 0; first < parts.size(); first += ranks) {
       const bool is_mine = first + rank < parts.size();
       // (A scalar has no empty part: all ranks read it, one compares it.)

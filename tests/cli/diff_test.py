@@ -158,6 +158,17 @@ class Diff(unittest.TestCase):
         self.assertEqual(found["structure"], ["steps: 4 against 3"])
         self.assertEqual((found["elements"], found["differing"]), (270, 0))
 
+    def test_steps_of_their_own_extent(self):
+        report = differ("varying.h5", copy("varying.h5"))
+        self.assertEqual((report["code"], report["equal"]), (FINE, True))
+        self.assertEqual(report["variables"]["particles"]["elements"], 2 * (0 + 5 + 10 + 15))
+        for ranks in (0, 3):
+            report = differ("varying.h5", "longer.h5", "--variables", "particles", ranks=ranks)
+            found = report["variables"]["particles"]
+            self.assertEqual(report["code"], DIFFERS)
+            self.assertEqual(found["structure"], ["shape of step 2: 10 x 2 against 13 x 2"])
+            self.assertEqual((found["elements"], found["differing"]), (60, 0))
+
     def test_what_cannot_be_compared_is_said(self):
         paths = two(numpy.zeros(2), numpy.zeros(2))
         with h5py.File(paths[0], "r+") as file:

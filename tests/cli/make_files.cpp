@@ -181,6 +181,28 @@ void make_unchecked(const std::string& path) {
        {.checksum = false});
 }
 
+/// varying: particles, of which every step has other numbers, far fewer than there may be; step 2
+/// has `more` of them.
+void make_varying(const std::string& path, std::uint64_t more) {
+  make(path, [&](File& file, int rank) {
+    const auto particles =
+        file.define<double>("particles", {1ULL << 40, 2}, {.steps = true, .varying = true});
+    for (std::uint64_t s = 0; s < steps; ++s) {
+      const std::uint64_t count = 5 * s + (s == 2 ? more : 0);
+      std::vector<double> values(2 * count);
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        values[i] = static_cast<double>(i + s);
+      }
+      auto step = file.begin_step();
+      step.resize(particles, count);
+      if (rank == 0) {
+        step.put(particles, values.data(), {.start = {0, 0}, .count = {count, 2}});
+      }
+      step.end();
+    }
+  });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -195,5 +217,7 @@ int main(int argc, char** argv) {
   make_grid(folder + "/grid.h5");
   make_partial(folder + "/partial.h5");
   make_unchecked(folder + "/unchecked.h5");
+  make_varying(folder + "/varying.h5", 0);
+  make_varying(folder + "/longer.h5", 3);
   return 0;
 }
