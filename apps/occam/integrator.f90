@@ -18,6 +18,7 @@ module integrator
     type(MPI_Comm) :: comm
     type(particle_part) :: part
     type(field_mesh) :: mesh
+    real(real64) :: all_particles = 0  !< of all ranks
     type(bonded_terms) :: terms
     real(real64), allocatable :: force(:, :) !< kJ/mol/nm, (3, particle)
     integer :: step = 0
@@ -44,6 +45,8 @@ contains
     self%mesh = make_mesh(model, part, comm)
     self%terms = make_bonded(model, part)
     allocate (self%force(3, part%particles))
+    call MPI_Allreduce(real(part%particles, real64), self%all_particles, 1, MPI_DOUBLE_PRECISION, &
+      MPI_SUM, comm)
     call stop_drift(self)
     call self%mesh%update(self%part, comm)
     call find_forces(self)
@@ -119,11 +122,11 @@ contains
     end do
   end function
 
-  !> The field's energy is everybody's: each rank has as much of it as of the volume of particles.
+  !> The field's energy is everybody's: each rank has as much of it as of the particles.
   pure real(real64) function field_share_kj_mol(self)
     class(simulation), intent(in) :: self
     field_share_kj_mol = self%mesh%energy_kj_mol * self%part%particles / &
-      (self%mesh%rho0_nm3 * product(self%part%box_nm))
+      self%all_particles
   end function
 
   !> Of this rank's particles, g/mol nm/ps.
