@@ -10,6 +10,7 @@
 
 #include "exec/agree.hpp"
 #include "help.hpp"
+#include "model/bytes.hpp"
 #include "record_lines.hpp"
 #include "sluice/error.hpp"
 #include "table.hpp"
@@ -36,14 +37,53 @@ constexpr int most_bins = 10000;
 /// Molecules of so many particles and more count together.
 constexpr std::size_t longest_chain = 1024;
 
-/// Sums of one group over the parts of a rank. Sums of reals travel as bytes to all ranks.
+/// Molecules of one length.
+struct Chains {
+  std::int64_t molecules = 0;
+  double gyration = 0;  ///< the sum of Rg squared
+};
+
+/// Sums of reals, which are added up part by part in the parts' order, whoever reads them: the same
+/// digits on any number of ranks.
+struct PartSums {
+  std::map<std::string, double> totals;  ///< of files with one line a part
+  std::map<std::size_t, Chains> chains;  ///< by length
+
+  void write_to(model::ByteWriter& out) const;
+  /// Adds what a part of the same file wrote.
+  void add(model::ByteReader& in);
+};
+
+void PartSums::write_to(model::ByteWriter& out) const {
+  for (const auto& [name, value] : totals) {
+    out.put(value);
+  }
+  out.put(chains.size());
+  for (const auto& [length, sums] : chains) {
+    out.put(length);
+    out.put(sums);
+  }
+}
+
+void PartSums::add(model::ByteReader& in) {
+  for (auto& [name, value] : totals) {
+    value += in.get<double>();
+  }
+  for (auto left = in.get<std::size_t>(); left != 0; --left) {
+    Chains& mine = chains[in.get<std::size_t>()];
+    const auto theirs = in.get<Chains>();
+    mine.molecules += theirs.molecules;
+    mine.gyration += theirs.gyration;
+  }
+}
+
+/// Of one group: what this rank read of it; after share(), on rank 0, of all.
 struct Sums {
   double step = 0;
   double time_ps = 0;
   std::array<double, 3> box_nm{};
-  std::map<std::string, double> totals;  ///< of files with one line a part: its reals
-  std::vector<double> profile;           ///< by type and bin: particles
-  std::vector<double> chains;            ///< by length: molecules, then sums of Rg squared
+  std::vector<std::int64_t> profile;  ///< by type and bin: particles
+  PartSums parts;
 };
 
 /// A molecule whose particles are being read, about its first one.
@@ -90,8 +130,8 @@ class Reader {
       const Line& line = lines.layout().lines[0];
       take_totals(line, std::vector<Scalar>(line.types.size()));
     }
+    none_ = sums_.parts;
     sums_.profile.resize(static_cast<std::size_t>(most_types * bins_));
-    sums_.chains.resize(2 * (longest_chain + 1));
   }
   void take(const Line& line, const std::vector<Scalar>& values) {
     take_head(line, values);
@@ -105,7 +145,13 @@ class Reader {
       take_particle(line, values, at);
     }
   }
-  Sums& sums() noexcept { return sums_; }
+  void end_part() {
+    sums_.parts.write_to(told_);
+    sums_.parts = none_;
+    chain_ = {};
+  }
+  /// Collective. The sums of all parts, complete on rank 0. Ends the reading.
+  Sums share(exec::Transport& transport);
 
  private:
   void take_head(const Line& line, const std::vector<Scalar>& values) {
@@ -130,7 +176,7 @@ class Reader {
         const std::string name =
             field.count == 1 ? field.name : fmt::format("{}[{}]", field.name, i);
         if (is_sum) {
-          sums_.totals[name] += value.real + static_cast<double>(value.integer);
+          sums_.parts.totals[name] += value.real + static_cast<double>(value.integer);
         }
       }
     }
@@ -150,9 +196,9 @@ class Reader {
     }
     chain_.add(x.data());
     if (chain_.particles == chain_.wanted) {
-      const std::size_t length = std::min(chain_.wanted, longest_chain);
-      sums_.chains[2 * length] += 1;
-      sums_.chains[2 * length + 1] += chain_.gyration();
+      Chains& alike = sums_.parts.chains[std::min(chain_.wanted, longest_chain)];
+      ++alike.molecules;
+      alike.gyration += chain_.gyration();
       chain_.begin(0);
     }
   }
@@ -162,46 +208,33 @@ class Reader {
   bool is_totals_ = false;
   Chain chain_;
   Sums sums_;
+  PartSums none_;           ///< its names, all 0
+  model::ByteWriter told_;  ///< of the parts that ended
 };
 
-/// Collective. The sums of all ranks, on every rank.
-void share(exec::Transport& transport, Sums& sums) {
-  const auto add = [&](double& value) {
-    // In units of 1e-6: integers add up to the same in every order.
-    auto scaled = static_cast<std::int64_t>(std::llround(value * 1e6));
-    transport.allreduce({&scaled, 1}, exec::Op::sum);
-    value = static_cast<double>(scaled) / 1e6;
-  };
-  std::array<double*, 5> heads = {&sums.step, &sums.time_ps, &sums.box_nm[0], &sums.box_nm[1],
-                                  &sums.box_nm[2]};
+Sums Reader::share(exec::Transport& transport) {
+  std::array<double*, 5> heads = {&sums_.step, &sums_.time_ps, &sums_.box_nm[0], &sums_.box_nm[1],
+                                  &sums_.box_nm[2]};
   for (double* head : heads) {
     auto bits = std::bit_cast<std::int64_t>(*head);  // not negative: ordered as integers are
     transport.allreduce({&bits, 1}, exec::Op::max);
     *head = std::bit_cast<double>(bits);
   }
-  for (auto& [name, value] : sums.totals) {
-    add(value);
+  transport.allreduce(sums_.profile, exec::Op::sum);
+  for (const auto& told : transport.gather(told_.take(), 0)) {
+    model::ByteReader in(told);
+    while (!in.at_end()) {
+      sums_.parts.add(in);
+    }
   }
-  std::vector<std::int64_t> all;
-  for (const double value : sums.profile) {
-    all.push_back(std::llround(value));
-  }
-  for (const double value : sums.chains) {
-    all.push_back(std::llround(value * 1e6));
-  }
-  transport.allreduce(all, exec::Op::sum);
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const std::size_t profile = sums.profile.size();
-    (i < profile ? sums.profile[i] : sums.chains[i - profile]) =
-        static_cast<double>(all[i]) / (i < profile ? 1 : 1e6);
-  }
+  return std::move(sums_);
 }
 
 Json describe(const StatsVerb& verb, const Sums& sums) {
   Json json{{"step", sums.step}, {"time_ps", sums.time_ps}};
-  if (!sums.totals.empty()) {
+  if (!sums.parts.totals.empty()) {
     Json totals;
-    for (const auto& [name, value] : sums.totals) {
+    for (const auto& [name, value] : sums.parts.totals) {
       totals[name] = value;
     }
     json["totals"] = std::move(totals);
@@ -210,11 +243,11 @@ Json describe(const StatsVerb& verb, const Sums& sums) {
   Json profiles = Json::object();
   for (int type = 0; type < most_types; ++type) {
     Json profile;
-    double particles = 0;
+    std::int64_t particles = 0;
     for (int bin = 0; bin < verb.bins; ++bin) {
-      const double count = sums.profile[static_cast<std::size_t>(type * verb.bins + bin)];
+      const std::int64_t count = sums.profile[static_cast<std::size_t>(type * verb.bins + bin)];
       particles += count;
-      profile.push_back(count / slice);
+      profile.push_back(static_cast<double>(count) / slice);
     }
     if (particles > 0) {
       profiles[std::to_string(type + 1)] = std::move(profile);
@@ -224,11 +257,12 @@ Json describe(const StatsVerb& verb, const Sums& sums) {
     json["density_nm3"] = std::move(profiles);
   }
   Json chains = Json::array();
-  for (std::size_t length = 2; length <= longest_chain; ++length) {
-    if (const double molecules = sums.chains[2 * length]; molecules > 0) {
+  for (const auto& [length, alike] : sums.parts.chains) {
+    if (length >= 2) {
+      const double mean = alike.gyration / static_cast<double>(alike.molecules);
       chains.push_back({{"particles", length},
-                        {"molecules", molecules},
-                        {"gyration_nm", std::sqrt(sums.chains[2 * length + 1] / molecules)}});
+                        {"molecules", alike.molecules},
+                        {"gyration_nm", std::sqrt(mean)}});
     }
   }
   if (!chains.empty()) {
@@ -262,7 +296,7 @@ void print_group(const StatsVerb& verb, const Json& group, std::uint64_t number)
     Table table({">particles", ">molecules", ">radius of gyration in nm"});
     for (const auto& chain : group["chains"]) {
       table.add({fmt::format("{}", chain["particles"].get<int>()),
-                 fmt::format("{:.0f}", chain["molecules"].get<double>()),
+                 fmt::format("{}", chain["molecules"].get<std::int64_t>()),
                  fmt::format("{:.4f}", chain["gyration_nm"].get<double>())});
     }
     fmt::print("{}", table.text(2));
@@ -283,13 +317,14 @@ int stats(const Context& context, const StatsVerb& verb) {
         lines.read(i, [&](const Line& line, const std::vector<Scalar>& values) {
           reader.take(line, values);
         });
+        reader.end_part();
       }
     });
-    share(context.transport, reader.sums());
+    const Sums sums = reader.share(context.transport);
     if (!context.is_root()) {
       continue;
     }
-    Json group = describe(verb, reader.sums());
+    Json group = describe(verb, sums);
     if (verb.json) {
       all.push_back(std::move(group));
     } else {
