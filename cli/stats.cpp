@@ -341,14 +341,14 @@ int stats(const Context& context, const StatsVerb& verb) {
 
 void add_stats(CLI::App& app, Run& run) {
   const auto verb = std::make_shared<StatsVerb>();
-  CLI::App* command = add_verb(
-      app, "stats", "observables of a file of records with particles",
-      "For every record group of FILE, whose template (docs/formats/records.md) names the\n"
-      "values: density profiles by type (position_nm, box_nm), radii of gyration by\n"
-      "length (lines that belong to one with `molecule`), and of files with one line a\n"
-      "part the sums over all parts, such as energies. Memory: a group, shared out.\n"
-      "Exit code: 0 done, 1 FILE is damaged, 2 bad input.\n",
-      R"help(
+  CLI::App* command =
+      add_verb(app, "stats", "observables of a file of records with particles",
+               "For every record group of FILE, whose template (docs/formats/records.md) names\n"
+               "the values: density profiles by type (position_nm, box_nm), radii of gyration by\n"
+               "length (lines that belong to one with `molecule`), and of files with one line a\n"
+               "part the sums over all parts, such as energies. Memory: a group, shared out.\n"
+               "Exit code: 0 done, 1 FILE is damaged, 2 bad input.\n",
+               R"help(
 Examples:
   sluice stats energies
   sluice stats traj --bins 20 --axis x --json
