@@ -18,7 +18,7 @@ std::string trimmed(std::string_view text) {
   return std::string(text.substr(first, text.find_last_not_of(" \t\r\"") - first + 1));
 }
 
-struct Line {
+struct VdcLine {
   std::string place;  ///< "file:3"
   std::string name;
   std::string value;
@@ -71,9 +71,9 @@ struct Line {
   }
 };
 
-using Setter = void (*)(const Line& line, SpinChoice& choice);
+using Setter = void (*)(const VdcLine& line, SpinChoice& choice);
 
-void add_slice(Slice::Shape shape, const Line& line, SpinChoice& choice, std::size_t count) {
+void add_slice(Slice::Shape shape, const VdcLine& line, SpinChoice& choice, std::size_t count) {
   choice.slices.push_back({shape, line.numbers(count)});
 }
 
@@ -94,30 +94,31 @@ const std::map<std::string, std::string> other_names{{"start-frame", "frame-star
                                                      {"3D", "3d"}};
 
 const std::map<std::string, Setter> setters{
-    {"frame-start", [](const Line& l, SpinChoice& c) { c.first_frame = l.frame(); }},
-    {"frame-final", [](const Line& l, SpinChoice& c) { c.end_frame = l.frame(); }},
-    {"remove-materials", [](const Line& l, SpinChoice& c) { c.removed_materials = l.materials(); }},
-    {"afm", [](const Line& l, SpinChoice& c) { c.reversed_materials = l.materials(); }},
-    {"slice", [](const Line& l, SpinChoice& c) { add_slice(Slice::Shape::box, l, c, 6); }},
+    {"frame-start", [](const VdcLine& l, SpinChoice& c) { c.first_frame = l.frame(); }},
+    {"frame-final", [](const VdcLine& l, SpinChoice& c) { c.end_frame = l.frame(); }},
+    {"remove-materials",
+     [](const VdcLine& l, SpinChoice& c) { c.removed_materials = l.materials(); }},
+    {"afm", [](const VdcLine& l, SpinChoice& c) { c.reversed_materials = l.materials(); }},
+    {"slice", [](const VdcLine& l, SpinChoice& c) { add_slice(Slice::Shape::box, l, c, 6); }},
     {"slice-void",
-     [](const Line& l, SpinChoice& c) { add_slice(Slice::Shape::void_box, l, c, 6); }},
+     [](const VdcLine& l, SpinChoice& c) { add_slice(Slice::Shape::void_box, l, c, 6); }},
     {"slice-sphere",
-     [](const Line& l, SpinChoice& c) { add_slice(Slice::Shape::sphere, l, c, 3); }},
+     [](const VdcLine& l, SpinChoice& c) { add_slice(Slice::Shape::sphere, l, c, 3); }},
     {"slice-cylinder",
-     [](const Line& l, SpinChoice& c) { add_slice(Slice::Shape::cylinder, l, c, 4); }},
-    {"vector-x", [](const Line& l, SpinChoice& c) { c.view.vector_x = l.numbers(3); }},
-    {"vector-z", [](const Line& l, SpinChoice& c) { c.view.vector_z = l.numbers(3); }},
-    {"colourmap", [](const Line& l, SpinChoice& c) { c.view.colour_map = l.value; }},
-    {"custom-colourmap", [](const Line& l, SpinChoice& c) { c.view.colour_map = l.value; }},
-    {"3d", [](const Line& l, SpinChoice& c) { c.view.is_3d = l.value != "false"; }},
-    {"camera-position", [](const Line& l, SpinChoice& c) { c.view.camera = l.numbers(3); }},
-    {"camera-look-at", [](const Line& l, SpinChoice& c) { c.view.look_at = l.numbers(3); }},
-    {"camera-zoom", [](const Line& l, SpinChoice& c) { c.view.zoom = l.numbers(1)[0]; }},
-    {"background-colour", [](const Line& l, SpinChoice& c) { c.view.background = l.value; }},
-    {"atom-sizes", [](const Line& l, SpinChoice& c) { c.view.atom_sizes = l.list(); }},
-    {"arrow-sizes", [](const Line& l, SpinChoice& c) { c.view.arrow_sizes = l.list(); }}};
+     [](const VdcLine& l, SpinChoice& c) { add_slice(Slice::Shape::cylinder, l, c, 4); }},
+    {"vector-x", [](const VdcLine& l, SpinChoice& c) { c.view.vector_x = l.numbers(3); }},
+    {"vector-z", [](const VdcLine& l, SpinChoice& c) { c.view.vector_z = l.numbers(3); }},
+    {"colourmap", [](const VdcLine& l, SpinChoice& c) { c.view.colour_map = l.value; }},
+    {"custom-colourmap", [](const VdcLine& l, SpinChoice& c) { c.view.colour_map = l.value; }},
+    {"3d", [](const VdcLine& l, SpinChoice& c) { c.view.is_3d = l.value != "false"; }},
+    {"camera-position", [](const VdcLine& l, SpinChoice& c) { c.view.camera = l.numbers(3); }},
+    {"camera-look-at", [](const VdcLine& l, SpinChoice& c) { c.view.look_at = l.numbers(3); }},
+    {"camera-zoom", [](const VdcLine& l, SpinChoice& c) { c.view.zoom = l.numbers(1)[0]; }},
+    {"background-colour", [](const VdcLine& l, SpinChoice& c) { c.view.background = l.value; }},
+    {"atom-sizes", [](const VdcLine& l, SpinChoice& c) { c.view.atom_sizes = l.list(); }},
+    {"arrow-sizes", [](const VdcLine& l, SpinChoice& c) { c.view.arrow_sizes = l.list(); }}};
 
-void apply(Line line, SpinChoice& choice) {
+void apply(VdcLine line, SpinChoice& choice) {
   if (const auto other = other_names.find(line.name); other != other_names.end()) {
     line.name = other->second;
   }
@@ -149,7 +150,7 @@ void apply_vdc_input(const std::string& text, const std::string& path, SpinChoic
       continue;
     }
     const std::size_t equals = line.find('=');
-    Line parsed{path + ":" + std::to_string(number), trimmed(line.substr(0, equals)), ""};
+    VdcLine parsed{path + ":" + std::to_string(number), trimmed(line.substr(0, equals)), ""};
     if (equals != std::string::npos) {
       parsed.value = trimmed(line.substr(equals + 1));
     } else if (parsed.name != "3d") {
