@@ -83,7 +83,7 @@ install_other() {
     options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_C_COMPILER_LAUNCHER=ccache)
   local build=$SLUICE_BUILD_DIR-$mpi
   quietly "$place/configure-$mpi.log" cmake -G Ninja -S "$SLUICE_SOURCE_DIR" -B "$build" \
-    -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE=-O1 -DSLUICE_UNITY=ON \
+    -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE=-O0 -DSLUICE_UNITY=ON \
     -DSLUICE_TESTS=OFF -DSLUICE_COMMAND=OFF -DSLUICE_BUILD_APPS=OFF \
     "${options[@]}"
   quietly "$place/build-$mpi.log" cmake --build "$build" -j 2 --target "${targets[@]}"

@@ -213,7 +213,8 @@ class Examiner {
                        std::size_t state, bool may_crash_again) {
     const Golden& golden = recording_.golden[state];
     if (!golden.sluice && storage::is_store(*storage, crash_path)) {
-      storage::begin_store(*storage, crash_path, true);  // what is left is not in the way of the next
+      // What is left is not in the way of the next.
+      storage::begin_store(*storage, crash_path, true);
     }
     if (!golden.sluice) {
       return;  // no file, or one that recovery refuses as the reader did
