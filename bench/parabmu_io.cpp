@@ -78,16 +78,20 @@ void measure(MPI_Comm comm, char** argv) {
   const std::vector<double> displacements = field(mesh);
   const Results results{mesh, displacements, {0.1, 0.1, 0.1}, "materials.txt"};
   const double text_out_s = timed(comm, [&] { print_text(comm, "out.txt", results); });
-  const double nc_out_s = timed(comm, [&] { print_parallel(comm, "out.nc", results); });
+  const double nc_out_s = timed(comm, [&] { print_parallel(comm, "out.nc", results, "none"); });
+  const double deflate_out_s =
+      timed(comm, [&] { print_parallel(comm, "deflated.nc", results, "deflate:1"); });
   if (rank_of(comm) == 0) {
     std::printf(
         "{\"voxels\": %llu, \"nodes\": %llu, \"text_in_s\": %.6f, \"nc_in_s\": %.6f, "
-        "\"text_out_s\": %.6f, \"nc_out_s\": %.6f, \"text_bytes\": %llu, "
-        "\"nc_bytes\": %llu}\n",
+        "\"text_out_s\": %.6f, \"nc_out_s\": %.6f, "
+        "\"deflate_out_s\": %.6f, \"text_bytes\": %llu, \"nc_bytes\": %llu, "
+        "\"deflate_bytes\": %llu}\n",
         static_cast<unsigned long long>(voxels.total), static_cast<unsigned long long>(mesh.total),
-        text_in_s, nc_in_s, text_out_s, nc_out_s,
+        text_in_s, nc_in_s, text_out_s, nc_out_s, deflate_out_s,
         static_cast<unsigned long long>(std::filesystem::file_size("out.txt")),
-        static_cast<unsigned long long>(std::filesystem::file_size("out.nc")));
+        static_cast<unsigned long long>(std::filesystem::file_size("out.nc")),
+        static_cast<unsigned long long>(std::filesystem::file_size("deflated.nc")));
     std::fflush(stdout);
   }
 }

@@ -65,7 +65,8 @@ void describe(sluice::File& file, const Results& results) {
 
 }  // namespace
 
-void print_parallel(MPI_Comm comm, const std::string& path, const Results& results) {
+void print_parallel(MPI_Comm comm, const std::string& path, const Results& results,
+                    const std::string& codec) {
   const Mesh& mesh = results.mesh;
   const Places places = places_of(results);
   sluice::Options options;
@@ -84,8 +85,9 @@ void print_parallel(MPI_Comm comm, const std::string& path, const Results& resul
         name, shape,
         {.unit = "mm", .description = name + " of the node at rest", .dimensions = {"node"}});
   }
-  const auto displacement = file.define<double>("displacement", {mesh.total, 3},
-                                                {.unit = "mm", .dimensions = {"node", "axis"}});
+  const auto displacement = file.define<double>(
+      "displacement", {mesh.total, 3},
+      {.unit = "mm", .dimensions = {"node", "axis"}, .compress = codec});
   describe(file, results);
   const sluice::Selection mine{.start = {mesh.offset}, .count = {mesh.owned}};
   file.put(id, places.ids.data(), mine);

@@ -21,7 +21,9 @@ struct Results {
 void print_text(MPI_Comm comm, const std::string& path, const Results& results);
 
 /// Variables node_id, x, y, z, displacement; `path` with .xdmf added describes them to ParaView.
-/// Collective.
-void print_parallel(MPI_Comm comm, const std::string& path, const Results& results);
+/// `codec` ("deflate:1", "none") is that of the displacements: their 53 bits are mostly noise, of
+/// which no codec saves much. The others are always deflated. Collective.
+void print_parallel(MPI_Comm comm, const std::string& path, const Results& results,
+                    const std::string& codec);
 
 }  // namespace parabmu

@@ -24,6 +24,7 @@ constexpr Known known[] = {
     {"MAX_ITER", "", 1, 1, "N: most iterations"},
     {"TOLERANCE", "", 1, 1, "T: of the residual's norm over that of the first"},
     {"BALANCE", "", 1, 1, "on|off: share out planes by their voxels after a parallel read (on)"},
+    {"COMPRESS", "", 1, 1, "CODEC of displacements of PARPRINT_X: none (default), deflate:1 to 12"},
     {"LOAD_MCTSCAN", "LOAD_MODEL", 4, 4, "X Y Z FILE: one rank reads the model's text"},
     {"LOAD_MCTSCANPAR", "LOAD_MODELPAR", 4, 4, "X Y Z FILE: all ranks read the model's netCDF"},
     {"SELECTION_OF_NODES", "", 0, 0, "begins the constraints anew"},

@@ -79,6 +79,8 @@ void Simulation::carry_out(const Command& command) {
   } else if (name == "COMPUTE_SED") {
     need_solution();
     time("energy", [&] { compute_energy(); });
+  } else if (name == "COMPRESS") {
+    codec_ = command.arguments[0];
   } else if (name == "PRINT_X" || name == "PARPRINT_X") {
     print(command);
   } else {
@@ -249,7 +251,7 @@ void Simulation::print(const Command& command) {
     if (command.name == "PRINT_X") {
       print_text(comm_, path, results);
     } else {
-      print_parallel(comm_, path, results);
+      print_parallel(comm_, path, results, codec_);
     }
   });
   say("output: " + std::to_string(mesh_->total) + " nodes in " + path);

@@ -53,6 +53,7 @@ class Simulation {
   std::optional<std::array<double, 3>> voxel_size_;
   SolverOptions solver_;
   bool balance_ = true;
+  std::string codec_ = "none";
   std::optional<Voxels> voxels_;
   std::optional<Mesh> mesh_;
   Constraints constraints_;
