@@ -10,7 +10,6 @@
 #include "help.hpp"
 #include "session.hpp"
 #include "sluice/error.hpp"
-#include "stats.hpp"
 
 namespace sluice::cli {
 

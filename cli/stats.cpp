@@ -1,5 +1,4 @@
 // stats: what a file of records with particles says as a whole. On all ranks.
-#include "stats.hpp"
 
 #include <array>
 #include <bit>

@@ -198,13 +198,7 @@ std::uint64_t PartsIndex::first_number(const std::string& folder, int count) con
 }
 
 void PartsIndex::set_attribute(const model::Attribute& attribute) {
-  for (model::Attribute& old : attributes_) {
-    if (old.owner == attribute.owner && old.name == attribute.name) {
-      old.value = attribute.value;
-      return;
-    }
-  }
-  attributes_.push_back(attribute);
+  model::set_attribute(attributes_, attribute);
 }
 
 std::uint64_t PartsIndex::commit(const std::vector<model::Definition>& definitions,

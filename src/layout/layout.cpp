@@ -6,6 +6,27 @@ std::vector<std::uint64_t> Planner::place_encoded(std::span<const EncodedTile>) 
   throw Error(Code::internal, std::string(format()) + ": holds no encoded tiles");
 }
 
+void CommitPlan::set_space(std::span<const model::Definition> definitions) {
+  std::uint64_t first = absent;
+  std::uint64_t end = 0;
+  auto include = [&](const Placement& placement) {
+    const Extent hull = placement.hull();
+    if (hull.length != 0) {
+      first = std::min(first, hull.offset);
+      end = std::max(end, hull.offset + hull.length);
+    }
+  };
+  for (const Placement& placement : placements) {
+    if (!definitions[placement.variable()].partial) {
+      include(placement);
+    }
+  }
+  if (checksums) {
+    include(*checksums);
+  }
+  space = first == absent ? Extent{} : Extent{first, end - first};
+}
+
 std::vector<std::byte> CommitPlan::to_bytes() const {
   model::ByteWriter out;
   out.put(step);

@@ -48,6 +48,9 @@ struct CommitPlan {
   Extent space;  ///< hull of all raw data: preallocated before anything is written
   std::vector<storage::Segment> objects;  ///< of a store: what the addresses of this commit mean
 
+  /// Makes `space` of what is placed. The holes of partial variables shall cost no space.
+  void set_space(std::span<const model::Definition> definitions);
+
   std::vector<std::byte> to_bytes() const;
   static CommitPlan from_bytes(std::span<const std::byte> bytes);
 };

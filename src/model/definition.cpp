@@ -1,5 +1,7 @@
 #include "model/definition.hpp"
 
+#include <algorithm>
+
 namespace sluice::model {
 
 void Definition::write_to(ByteWriter& out) const {
@@ -36,6 +38,17 @@ Definition Definition::read_from(ByteReader& in) {
   d.varying = in.get<bool>();
   d.compress = in.get_string();
   return d;
+}
+
+void set_attribute(std::vector<Attribute>& attributes, const Attribute& attribute) {
+  const auto known = std::find_if(attributes.begin(), attributes.end(), [&](const Attribute& a) {
+    return a.owner == attribute.owner && a.name == attribute.name;
+  });
+  if (known != attributes.end()) {
+    known->value = attribute.value;
+  } else {
+    attributes.push_back(attribute);
+  }
 }
 
 }  // namespace sluice::model

@@ -52,4 +52,7 @@ struct Attribute {
   friend bool operator==(const Attribute&, const Attribute&) = default;
 };
 
+/// Gives the attribute its new value if it is among them, else appends it.
+void set_attribute(std::vector<Attribute>& attributes, const Attribute& attribute);
+
 }  // namespace sluice::model

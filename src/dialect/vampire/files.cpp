@@ -13,10 +13,8 @@ namespace {
 
 static_assert(sizeof(double) == 8);
 
-constexpr std::uint64_t count_bytes = 8;
 constexpr std::uint64_t max_meta_bytes = 64ULL << 20;
 
-std::uint64_t row_bytes(Kind kind) { return kind == Kind::spins ? 24 : 32; }
 /// The shortest row of text there can be, with its line end.
 std::uint64_t min_text_row_bytes(Kind kind) { return kind == Kind::spins ? 6 : 10; }
 

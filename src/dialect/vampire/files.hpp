@@ -19,6 +19,10 @@ enum class Kind : std::uint8_t {
   coordinates,  ///< text: type category x y z; binary: int32[n], int32[n], double[3n]
 };
 
+/// A binary file begins with the number of its rows; then each row takes so many bytes.
+inline constexpr std::uint64_t count_bytes = 8;
+constexpr std::uint64_t row_bytes(Kind kind) { return kind == Kind::spins ? 24 : 32; }
+
 /// What a meta file listed, and where.
 struct Listed {
   Kind kind = Kind::spins;

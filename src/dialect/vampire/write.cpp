@@ -10,6 +10,7 @@
 #include <functional>
 #include <numeric>
 
+#include "dialect/vampire/files.hpp"
 #include "dialect/vampire/row_files.hpp"
 #include "exec/agree.hpp"
 #include "sluice/error.hpp"
@@ -25,10 +26,6 @@ struct FilePart {
 };
 
 namespace {
-
-constexpr std::uint64_t binary_count_bytes = 8;
-constexpr std::uint64_t spin_bytes = 24;
-constexpr std::uint64_t coordinates_bytes = 32;
 
 constexpr std::array<const char*, 4> mode_names{"file-per-process", "mpi-io", "file-per-node",
                                                 "legacy"};
@@ -264,7 +261,7 @@ WriteCost SnapshotWriter::write_rows(const Rows& rows) {
   };
   files.head = [&](std::size_t file) { return head(rows, file); };
   files.bytes = [&](std::size_t file) {
-    return options_.text ? 0 : binary_count_bytes + rows_of_file_[file] * rows.bytes_per_row;
+    return options_.text ? 0 : count_bytes + rows_of_file_[file] * rows.bytes_per_row;
   };
   const int group = group_of(rank, ranks, groups);
   files.writer = is_gathered ? last_of(group) : rank;
@@ -299,7 +296,7 @@ WriteCost SnapshotWriter::write_atoms(const std::string& stem, const Coordinates
   rows.stem = stem;
   rows.meta = is_legacy ? "" : stem + ".meta";
   rows.header = is_legacy ? legacy_header(nullptr) : "";
-  rows.bytes_per_row = coordinates_bytes;
+  rows.bytes_per_row = row_bytes(Kind::coordinates);
   rows.append_text = [&](std::string& out, std::uint64_t i) {
     out += std::to_string(atoms.material[i]) + "\t" + std::to_string(atoms.category[i]);
     for (std::uint64_t axis = 0; axis < 3; ++axis) {
@@ -315,11 +312,10 @@ WriteCost SnapshotWriter::write_atoms(const std::string& stem, const Coordinates
     const auto bytes = [&](const auto& list, std::uint64_t width) {
       return std::as_bytes(std::span(list).subspan(part.own_row * width, part.rows * width));
     };
-    out.push_back({part.file, binary_count_bytes + 4 * part.row_in_file, bytes(atoms.material, 1)});
+    out.push_back({part.file, count_bytes + 4 * part.row_in_file, bytes(atoms.material, 1)});
     out.push_back(
-        {part.file, binary_count_bytes + 4 * all + 4 * part.row_in_file, bytes(atoms.category, 1)});
-    out.push_back(
-        {part.file, binary_count_bytes + 8 * all + 24 * part.row_in_file, bytes(atoms.xyz, 3)});
+        {part.file, count_bytes + 4 * all + 4 * part.row_in_file, bytes(atoms.category, 1)});
+    out.push_back({part.file, count_bytes + 8 * all + 24 * part.row_in_file, bytes(atoms.xyz, 3)});
   };
   return write_rows(rows);
 }
@@ -350,7 +346,7 @@ WriteCost SnapshotWriter::write_spins(std::uint32_t index, SpinsMeta meta,
   rows.meta = is_legacy ? "" : rows.stem + ".meta";
   meta.files = names(rows.stem);
   rows.header = is_legacy ? legacy_header(&meta) : "";
-  rows.bytes_per_row = spin_bytes;
+  rows.bytes_per_row = row_bytes(Kind::spins);
   rows.append_text = [&](std::string& out, std::uint64_t i) {
     for (std::uint64_t axis = 0; axis < 3; ++axis) {
       append_number(out, spins[3 * i + axis]);
@@ -358,7 +354,7 @@ WriteCost SnapshotWriter::write_spins(std::uint32_t index, SpinsMeta meta,
     }
   };
   rows.add_binary = [&](std::vector<Extent>& out, const FilePart& part, std::uint64_t) {
-    out.push_back({part.file, binary_count_bytes + spin_bytes * part.row_in_file,
+    out.push_back({part.file, count_bytes + row_bytes(Kind::spins) * part.row_in_file,
                    std::as_bytes(spins.subspan(3 * part.own_row, 3 * part.rows))});
   };
   WriteCost cost = write_rows(rows);

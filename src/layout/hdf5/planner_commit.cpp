@@ -54,24 +54,7 @@ CommitPlan Hdf5Planner::plan_commit(const CommitRequest& request) {
     plan.checksums = place_checksums(request.checksum_words, row);
   }
   append_row(row);
-  std::uint64_t first = absent;
-  std::uint64_t last = 0;
-  auto include = [&](const Placement& placement) {
-    const Extent hull = placement.hull();
-    if (hull.length != 0) {
-      first = std::min(first, hull.offset);
-      last = std::max(last, hull.offset + hull.length);
-    }
-  };
-  for (const Placement& placement : plan.placements) {
-    if (!definitions_[placement.variable()].partial) {
-      include(placement);  // the holes of partial variables shall cost no space
-    }
-  }
-  if (plan.checksums) {
-    include(*plan.checksums);
-  }
-  plan.space = first == absent ? Extent{} : Extent{first, last - first};
+  plan.set_space(definitions_);
   return plan;
 }
 

@@ -58,14 +58,7 @@ void RecordsCatalog::add(const Entry& entry) {
 }
 
 void RecordsCatalog::add(const model::Attribute& attribute) {
-  const auto known = std::find_if(attributes_.begin(), attributes_.end(), [&](const auto& a) {
-    return a.owner == attribute.owner && a.name == attribute.name;
-  });
-  if (known != attributes_.end()) {
-    known->value = attribute.value;
-  } else {
-    attributes_.push_back(attribute);
-  }
+  model::set_attribute(attributes_, attribute);
 }
 
 void RecordsCatalog::check(const Section& section) const {

@@ -87,20 +87,8 @@ CommitPlan RecordsPlanner::plan_commit(const CommitRequest& request) {
   plan.step = state_.steps;
   entry_ = {};
   state_.fixed_is_there.resize(definitions_.size());
-  std::uint64_t first = absent;
-  std::uint64_t last = 0;
-  auto include = [&](const Placement& placement) {
-    const Extent hull = placement.hull();
-    if (hull.length != 0) {
-      first = std::min(first, hull.offset);
-      last = std::max(last, hull.offset + hull.length);
-    }
-  };
   for (const Touched& touched : request.touched) {
     plan.placements.push_back(place(touched));
-    if (!definitions_[touched.variable].partial) {
-      include(plan.placements.back());  // the holes of partial variables shall cost no space
-    }
   }
   entry_.row.time = request.time;
   entry_.row.modified_ns = request.modified_ns;
@@ -110,12 +98,11 @@ CommitPlan RecordsPlanner::plan_commit(const CommitRequest& request) {
     entry_.row.word_count = request.checksum_words;
     plan.checksums = Placement(checksum_variable, word_bytes, words, words,
                                std::vector<std::uint64_t>{entry_.row.first_word});
-    include(*plan.checksums);
   }
   if (request.is_step) {
     entry_.row.step = state_.steps++;
   }
-  plan.space = first == absent ? Extent{} : Extent{first, last - first};
+  plan.set_space(definitions_);
   return plan;
 }
 

@@ -54,14 +54,7 @@ void ZarrPlanner::define(const Definition& definition) {
 }
 
 void ZarrPlanner::set_attribute(const model::Attribute& attribute) {
-  const auto known = std::find_if(attributes_.begin(), attributes_.end(), [&](const auto& a) {
-    return a.owner == attribute.owner && a.name == attribute.name;
-  });
-  if (known != attributes_.end()) {
-    known->value = attribute.value;
-  } else {
-    attributes_.push_back(attribute);
-  }
+  model::set_attribute(attributes_, attribute);
 }
 
 std::uint64_t ZarrPlanner::tiles_of(std::uint32_t variable) const {
@@ -255,22 +248,7 @@ CommitPlan ZarrPlanner::plan_commit(const CommitRequest& request) {
   }
   folders_to_clear_.clear();
   plan.objects.insert(plan.objects.end(), objects_.begin(), objects_.end());
-  std::uint64_t first = absent;
-  std::uint64_t end = 0;
-  auto include = [&](const Placement& placement) {
-    const Extent hull = placement.hull();
-    first = hull.length != 0 ? std::min(first, hull.offset) : first;
-    end = std::max(end, hull.offset + hull.length);
-  };
-  for (const Placement& placement : plan.placements) {
-    if (!definitions_[placement.variable()].partial) {
-      include(placement);  // the holes of partial variables shall cost no space
-    }
-  }
-  if (plan.checksums) {
-    include(*plan.checksums);
-  }
-  plan.space = first == absent ? Extent{} : Extent{first, end - first};
+  plan.set_space(definitions_);
   return plan;
 }
 
