@@ -251,7 +251,17 @@ VoxfeText voxfe_text_of(storage::Storage& storage, const std::string& path) {
   return is_text ? VoxfeText::model : VoxfeText::none;
 }
 
+void refuse_existing(const Context& context, const std::string& path) {
+  exec::on_root(context.transport, 0, [&] {
+    if (context.storage.exists(path)) {
+      throw Error(Code::exists, path + ": exists already: choose another name");
+    }
+    return std::vector<std::byte>{};
+  });
+}
+
 commit::Converted voxfe_to_file(const Context& context, VoxfeText kind, const VoxfeWish& wish) {
+  refuse_existing(context, wish.to);
   return kind == VoxfeText::displacements ? displacements_to_file(context, wish)
                                           : model_to_file(context, wish);
 }

@@ -24,6 +24,9 @@ enum class VoxfeText : std::uint8_t { none, model, displacements };
 /// What a file is, by its first bytes. Local.
 VoxfeText voxfe_text_of(storage::Storage& storage, const std::string& path);
 
+/// Collective. Error exists where the target is there: said before anything long is read.
+void refuse_existing(const Context& context, const std::string& path);
+
 /// Collective. Nothing is written where the text is wrong: Error format, with the line.
 commit::Converted voxfe_to_file(const Context& context, VoxfeText kind, const VoxfeWish& wish);
 /// Collective. The text of a file that voxfe_to_file() or parabmu has made. Error format where it

@@ -108,10 +108,8 @@ void write_text(const Context& context, const std::string& path, const std::stri
                 const Produce& produce) {
   exec::Transport& transport = context.transport;
   const std::string building = commit::building_path(path);
+  refuse_existing(context, path);
   exec::on_root(transport, 0, [&] {
-    if (context.storage.exists(path)) {
-      throw Error(Code::exists, path + ": exists already: choose another name");
-    }
     context.storage
         .open(commit::fresh_building_path(context.storage, path), storage::Access::create)
         ->write(0, std::as_bytes(std::span(head)));
