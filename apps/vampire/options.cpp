@@ -223,6 +223,8 @@ Parsed parse(int argc, char** argv, const ReadText& read) {
   app.footer(examples);
   app.formatter(std::make_shared<Formatter>());
   app.get_formatter()->column_width(28);
+  // A script's own options can be followed by those of its caller.
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   add_sample(app, options);
   add_physics(app, options.physics, axis, field);
   add_run(app, options, input);
