@@ -6,7 +6,7 @@
 #   . apps/common/demo_lib.sh
 #
 # Environment: SLUICE_BUILD_DIR (default build/release), SLUICE_OUT (where the results go; default
-# out/APP).
+# out/APP), SLUICE_LAUNCH (what starts ranks, without its -n; default mpirun).
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 build=${SLUICE_BUILD_DIR:-$root/build/release}
@@ -16,7 +16,9 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
 # Open MPI refuses more ranks than cores unless told; other implementations know no such option.
 launch=(mpirun)
-if mpirun --version 2>/dev/null | grep -q 'Open MPI'; then
+if [ -n "${SLUICE_LAUNCH:-}" ]; then
+  read -r -a launch <<<"$SLUICE_LAUNCH"
+elif mpirun --version 2>/dev/null | grep -q 'Open MPI'; then
   launch=(mpirun --oversubscribe)
 fi
 
