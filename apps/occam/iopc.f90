@@ -115,7 +115,7 @@ contains
       open (newunit=unit, file=trim(folder) // "/" // trim(number) // ".fort", status="replace", &
         action="write", iostat=status)
       if (status /= 0) call refuse(trim(folder) // ": no file can be made there")
-      call write_part_text(unit, part, "(i10,i4,6f12.6,4i10)")
+      call write_part_text(unit, part, init_line)
       close (unit)
       call count_since(began)
     end do

@@ -12,7 +12,7 @@
 module output
   use, intrinsic :: iso_fortran_env, only: error_unit, int64, real32, real64
   use fpio
-  use init_file, only: conf_template, write_part, write_part_text, write_template
+  use init_file, only: conf_line, conf_template, write_part, write_part_text, write_template
   use integrator, only: simulation
   use mpi_f08
   use particles, only: folded
@@ -33,7 +33,6 @@ module output
   character(len=*), parameter :: wvalues_head = "(i12,f16.6,i10)"
   character(len=*), parameter :: wvalues_line = "(i10,f14.6)"
   character(len=*), parameter :: energies_line = "(i12,f16.6,i10,7es25.16e3)"
-  character(len=*), parameter :: conf_line = "(i10,i4,6es25.16e3,4i10)"
   character(len=*), parameter :: traj_template = "files %d.traj" // newline // traj_head // &
     " step:int32 time_ps:float64 box_nm:float64(3) particles:int32" // newline // "*" // &
     traj_line // " id:int32 type:int32 position_nm:float32(3)" // newline
