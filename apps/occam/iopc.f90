@@ -89,7 +89,8 @@ contains
     integer(int64) :: began
     integer :: p
     allocate (fp(parts))
-    call file_dopen(fp, trim(folder) // "/init_bin.dat", MPI_MODE_WRONLY + MPI_MODE_CREATE, options)
+    call file_dopen(fp, trim(folder) // "/init_bin.dat", MPI_MODE_WRONLY + MPI_MODE_CREATE, &
+      toml_lines(options))
     call file_set_text(fp, "sluice_template", init_template)
     do p = 1, parts
       part = part_of(p)

@@ -32,7 +32,7 @@ program occam
   call report(.true.)
   call MPI_Barrier(MPI_COMM_WORLD)
   call system_clock(began, rate)
-  out = open_output(run%output, run%folder, run%options, MPI_COMM_WORLD)
+  out = open_output(run%output, run%folder, toml_lines(run%options), MPI_COMM_WORLD)
   call out%print_step(state)
   do while (state%step < run%steps)
     call state%advance()
