@@ -25,11 +25,12 @@ program iopc
   if (job == "hymd") then
     call read_hymd_settings(trim(toml), run, model, box_nm)
     all = read_hymd_system(trim(hdf5), trim(frame), model, box_nm, seed, run%temperature_k)
-    if (parts > all%molecules) call refuse("more parts than molecules")
   else
-    if (parts > blocks) call refuse("more parts than blocks")
     model = surfactant_model(blocks)
+    ! Parts are whole blocks, each made when it is written; or, of few blocks, whole molecules.
+    if (parts > blocks) all = make_surfactant(blocks, 1, 1, seed, run%temperature_k)
   end if
+  if (allocated(all%molecule) .and. parts > all%molecules) call refuse("more parts than molecules")
   seconds = 0
   if (ascii) then
     call write_text_files()
@@ -68,7 +69,7 @@ contains
   function part_of(number) result(part)
     integer, intent(in) :: number
     type(particle_part) :: part
-    if (job == "hymd") then
+    if (allocated(all%molecule)) then
       part = take_share(all, number, parts)
     else
       part = make_surfactant(blocks, number, parts, seed, run%temperature_k)
