@@ -1,19 +1,21 @@
 ! What a run writes, in the way that is chosen at run time: files of text, four a rank, on the units
-! 21, 201, 401 and 601 and those that follow; or four files of records together. The preprocessor's
-! macro ASCII_FILE makes text the default.
+! 21, 201, 401 and 601 and those that follow; four files of records together; or the trajectory as
+! H5MD. The preprocessor's macro ASCII_FILE makes text the default.
 !
 !   traj      ids, types and positions, every print_every steps
 !   wvalues   the field's potential at every particle, at the same steps
 !   energies  sums over a rank's particles, at the same steps
 !   conf      what a run can go on from
 !
-! Both say the same: `sluice convert` makes one of the other, by the templates that stand here
-! beside the lines of the text.
+! Texts and records say the same: `sluice convert` makes one of the other, by the templates that
+! stand here beside the lines of the text. H5MD: traj.h5 in the place of the first three, and conf
+! as records.
 !
 ! A process writes the part of its rank, or (open_parts) those of many ranks.
 module output
   use, intrinsic :: iso_fortran_env, only: error_unit, int64, real32, real64
   use fpio
+  use h5md, only: h5md_file
   use init_file, only: conf_line, conf_template, write_part, write_part_text, write_template
   use integrator, only: simulation
   use mpi_f08
@@ -54,9 +56,11 @@ module output
     private
     logical :: is_text = .false.
     logical :: is_records = .false.
+    logical :: is_h5md = .false.
     integer :: first = 1                     !< number of this process's first part
     integer, allocatable :: unit(:, :)       !< of text: (part, file)
     type(fpio_file), allocatable :: fp(:, :) !< of records: (part, file)
+    type(h5md_file) :: trajectory
     character(len=:), allocatable :: folder, options
     real(real64), public :: seconds = 0      !< that this process has spent here
   contains
@@ -73,7 +77,7 @@ contains
 
   !> A part a rank. Collective over comm.
   function open_output(way, folder, options, comm) result(self)
-    character(len=*), intent(in) :: way !< records, ascii, none; "": as compiled
+    character(len=*), intent(in) :: way !< records, ascii, h5md, none; "": as compiled
     character(len=*), intent(in) :: folder, options
     type(MPI_Comm), intent(in) :: comm
     type(run_output) :: self
@@ -84,7 +88,7 @@ contains
     call choose(self, way, folder, options, rank + 1, rank + 1)
     if (self%is_text) call open_texts(self)
     do file = 1, files
-      if (.not. self%is_records) cycle
+      if (.not. is_file_of_records(self, file)) cycle
       call file_dopen(self%fp(1, file), path_of(self, file), MPI_MODE_WRONLY + MPI_MODE_CREATE, &
         comm, self%options)
       call file_set_text(self%fp(1, file), "sluice_template", template_of(file))
@@ -103,7 +107,7 @@ contains
     integer :: file
     call system_clock(began)
     call choose(self, way, folder, options, first, last)
-    if (self%is_records .and. first /= 1) then
+    if (self%is_h5md .or. self%is_records .and. first /= 1) then
       call refuse("parts of many ranks: records from the first part on, or ascii")
     end if
     if (self%is_text) call open_texts(self)
@@ -129,12 +133,19 @@ contains
     select case (chosen)
     case ("ascii"); self%is_text = .true.
     case ("records"); self%is_records = .true.
+    case ("h5md"); self%is_h5md = .true.
     case ("none")
-    case default; call refuse("output = '" // chosen // "': records, ascii or none")
+    case default; call refuse("output = '" // chosen // "': records, ascii, h5md or none")
     end select
     allocate (self%unit(last - first + 1, files), source=0)
     allocate (self%fp(last - first + 1, files))
   end subroutine
+
+  pure logical function is_file_of_records(self, file)
+    type(run_output), intent(in) :: self
+    integer, intent(in) :: file
+    is_file_of_records = self%is_records .or. self%is_h5md .and. file == conf
+  end function
 
   pure function path_of(self, file) result(path)
     type(run_output), intent(in) :: self
@@ -181,8 +192,18 @@ contains
   subroutine print_step(self, of)
     class(run_output), intent(inout) :: self
     type(simulation), intent(in) :: of
-    call self%add_step(of, 1)
-    call self%write_step()
+    integer(int64) :: began
+    if (self%is_h5md) then
+      call system_clock(began)
+      if (.not. self%trajectory%is_open()) then
+        call self%trajectory%open(path_of(self, traj) // ".h5", self%options, of)
+      end if
+      call self%trajectory%print_step(of)
+      call count_since(self, began)
+    else
+      call self%add_step(of, 1)
+      call self%write_step()
+    end if
   end subroutine
 
   !> The same of this process's part i, without writing its records. Local.
@@ -317,7 +338,7 @@ contains
     call system_clock(began)
     if (self%is_text) then
       call write_part_text(self%unit(i, conf), of%part, conf_line)
-    else if (self%is_records) then
+    else if (is_file_of_records(self, conf)) then
       call write_part(self%fp(i, conf), of%part)
     end if
     call count_since(self, began)
@@ -327,7 +348,7 @@ contains
   subroutine write_conf(self)
     class(run_output), intent(inout) :: self
     integer(int64) :: began
-    if (.not. self%is_records) return
+    if (.not. is_file_of_records(self, conf)) return
     call system_clock(began)
     call file_dwrite(self%fp(:, conf))
     call count_since(self, began)
@@ -340,11 +361,12 @@ contains
     integer :: file, i
     call system_clock(began)
     do file = 1, files
-      if (self%is_records) call file_dclose(self%fp(:, file))
+      if (is_file_of_records(self, file)) call file_dclose(self%fp(:, file))
       do i = 1, size(self%unit, 1)
         if (self%is_text) close (self%unit(i, file))
       end do
     end do
+    if (self%trajectory%is_open()) call self%trajectory%close()
     call count_since(self, began)
   end subroutine
 
