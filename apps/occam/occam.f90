@@ -37,6 +37,7 @@ program occam
   do while (state%step < run%steps)
     call state%advance()
     if (mod(state%step, run%print_every) == 0) then
+      call MPI_Barrier(MPI_COMM_WORLD) ! what a rank waits for slower ones is no output
       call out%print_step(state)
       call report(.false.)
     end if
@@ -46,6 +47,7 @@ program occam
       end if
     end if
   end do
+  call MPI_Barrier(MPI_COMM_WORLD)
   if (run%conf_every >= 0) call out%print_conf(state)
   call out%close()
   call system_clock(ended)
