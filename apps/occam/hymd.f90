@@ -165,7 +165,7 @@ contains
     part%first(part%molecules + 1) = n + 1
   end function
 
-  !> The last frame.
+  !> The last frame, of a dataset of all frames or of steps, as Sluice has them.
   subroutine read_frame(file, name, x_nm)
     type(sluice_file), intent(inout) :: file
     character(len=*), intent(in) :: name
@@ -174,7 +174,11 @@ contains
     integer(int64), allocatable :: extents(:)
     allocate (extents, source=file%shape(name))
     allocate (frame(3, size(x_nm, 2), 1))
-    call file%get(name, frame, start=[1_int64, 1_int64, extents(3)])
+    if (size(extents) == 2) then
+      call file%get(name, frame(:, :, 1))
+    else
+      call file%get(name, frame, start=[1_int64, 1_int64, extents(3)])
+    end if
     x_nm = six_decimals(real(frame(:, :, 1), real64))
   end subroutine
 

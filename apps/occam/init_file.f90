@@ -7,19 +7,23 @@ module init_file
   use particles
   implicit none
   private
-  public :: write_part, write_part_text, read_part, read_part_text, init_template, conf_template, &
-    write_template
+  public :: write_part, write_part_text, read_part, read_part_text, write_template
+  public :: part_line, molecule_line, init_line, conf_line, init_template, conf_template
+
+  !> Lines of text: of a part, of a molecule, of a particle; of that six decimals for what a
+  !> preprocessor makes, every digit for restarts.
+  character(len=*), parameter :: part_line = "(3f12.6,i10)"
+  character(len=*), parameter :: molecule_line = "(2i10)"
+  character(len=*), parameter :: init_line = "(i10,i4,6f12.6,4i10)"
+  character(len=*), parameter :: conf_line = "(i10,i4,6es25.16e3,4i10)"
 
   character(len=*), parameter :: newline = new_line("a")
-  character(len=*), parameter :: header = "(3f12.6,i10) box_nm:float64(3) molecules:int32" // &
-    newline // "*(2i10) molecule:int32 particles:int32" // newline
+  character(len=*), parameter :: header = part_line // " box_nm:float64(3) molecules:int32" // &
+    newline // "*" // molecule_line // " molecule:int32 particles:int32" // newline
   character(len=*), parameter :: partners = " id:int32 type:int32 position_nm:float64(3) " // &
     "velocity_nm_ps:float64(3) partners:int32(4)" // newline
 
-  !> How `sluice convert` makes the text of the records: six decimals for what a preprocessor
-  !> makes, every digit for restarts.
-  character(len=*), parameter :: init_line = "(i10,i4,6f12.6,4i10)"
-  character(len=*), parameter :: conf_line = "(i10,i4,6es25.16e3,4i10)"
+  !> How `sluice convert` makes the text of the records.
   character(len=*), parameter :: init_template = "files %d.fort" // newline // header // "**" // &
     init_line // partners
   character(len=*), parameter :: conf_template = "files %d.conf" // newline // header // "**" // &
@@ -58,11 +62,11 @@ contains
   subroutine write_part_text(unit, part, line)
     integer, intent(in) :: unit
     type(particle_part), intent(in) :: part
-    character(len=*), intent(in) :: line !< init_line or conf_line of a template
+    character(len=*), intent(in) :: line !< init_line or conf_line
     integer :: m, p
-    write (unit, "(3f12.6,i10)") part%box_nm, part%molecules
+    write (unit, part_line) part%box_nm, part%molecules
     do m = 1, part%molecules
-      write (unit, "(2i10)") part%molecule(m), part%first(m + 1) - part%first(m)
+      write (unit, molecule_line) part%molecule(m), part%first(m + 1) - part%first(m)
       do p = part%first(m), part%first(m + 1) - 1
         write (unit, line) part%id(p), part%type(p), part%x_nm(:, p), part%v_nm_ps(:, p), &
           part%partners(:, p)
@@ -134,15 +138,15 @@ contains
     character(len=200) :: why
     real(real64) :: box_nm(3)
     open (newunit=unit, file=path, status="old", action="read", iostat=status, iomsg=why)
-    if (status == 0) read (unit, "(3f12.6,i10)", iostat=status, iomsg=why) box_nm, molecules
+    if (status == 0) read (unit, part_line, iostat=status, iomsg=why) box_nm, molecules
     if (status == 0) part = make_part(0, 0, box_nm)
     do m = 1, molecules
       if (status /= 0) exit
-      read (unit, "(2i10)", iostat=status, iomsg=why) number, particles
+      read (unit, molecule_line, iostat=status, iomsg=why) number, particles
       if (status /= 0) exit
       call add_molecule(part, number, particles)
       do p = part%first(m), part%particles
-        if (status == 0) read (unit, "(i10,i4,6f12.6,4i10)", iostat=status, iomsg=why) &
+        if (status == 0) read (unit, init_line, iostat=status, iomsg=why) &
           part%id(p), part%type(p), part%x_nm(:, p), part%v_nm_ps(:, p), part%partners(:, p)
       end do
     end do

@@ -10,7 +10,20 @@ module integrator
   use particles, only: particle_part
   implicit none
   private
-  public :: simulation, make_simulation
+  public :: simulation, make_simulation, run_totals
+
+  !> Of all ranks' particles; the energies in kJ/mol.
+  type :: run_totals
+    real(real64) :: kinetic = 0
+    real(real64) :: bonds = 0
+    real(real64) :: angles = 0
+    real(real64) :: field = 0
+    real(real64) :: temperature_k = 0
+    real(real64) :: momentum(3) = 0 !< g/mol nm/ps
+  contains
+    procedure :: potential
+    procedure :: energy
+  end type run_totals
 
   type :: simulation
     type(run_parameters) :: run
@@ -27,6 +40,7 @@ module integrator
     procedure :: kinetic_kj_mol
     procedure :: momentum
     procedure :: field_share_kj_mol
+    procedure :: totals
   end type simulation
 
 contains
@@ -127,6 +141,34 @@ contains
     class(simulation), intent(in) :: self
     field_share_kj_mol = self%mesh%energy_kj_mol * self%part%particles / &
       self%all_particles
+  end function
+
+  !> Of all ranks' particles, on rank 0; on the others zeros. Collective.
+  function totals(self)
+    class(simulation), intent(in) :: self
+    type(run_totals) :: totals
+    real(real64) :: sums(6), all(6)
+    integer :: rank
+    sums = [self%kinetic_kj_mol(), self%terms%bond_kj_mol, self%terms%angle_kj_mol, self%momentum()]
+    call MPI_Reduce(sums, all, size(sums), MPI_DOUBLE_PRECISION, MPI_SUM, 0, self%comm)
+    call MPI_Comm_rank(self%comm, rank)
+    if (rank /= 0) return
+    totals%kinetic = all(1)
+    totals%bonds = all(2)
+    totals%angles = all(3)
+    totals%field = self%mesh%energy_kj_mol
+    totals%temperature_k = 2 * all(1) / (3 * boltzmann_kj_mol_k * self%all_particles)
+    totals%momentum = all(4:)
+  end function
+
+  pure real(real64) function potential(self)
+    class(run_totals), intent(in) :: self
+    potential = self%bonds + self%angles + self%field
+  end function
+
+  pure real(real64) function energy(self)
+    class(run_totals), intent(in) :: self
+    energy = self%kinetic + self%potential()
   end function
 
   !> Of this rank's particles, g/mol nm/ps.

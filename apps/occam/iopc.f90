@@ -25,11 +25,12 @@ program iopc
   if (job == "hymd") then
     call read_hymd_settings(trim(toml), run, model, box_nm)
     all = read_hymd_system(trim(hdf5), trim(frame), model, box_nm, seed, run%temperature_k)
-    if (parts > all%molecules) call refuse("more parts than molecules")
   else
-    if (parts > blocks) call refuse("more parts than blocks")
     model = surfactant_model(blocks)
+    ! Parts are whole blocks, each made when it is written; or, of few blocks, whole molecules.
+    if (parts > blocks) all = make_surfactant(blocks, 1, 1, seed, run%temperature_k)
   end if
+  if (allocated(all%molecule) .and. parts > all%molecules) call refuse("more parts than molecules")
   seconds = 0
   if (ascii) then
     call write_text_files()
@@ -68,7 +69,7 @@ contains
   function part_of(number) result(part)
     integer, intent(in) :: number
     type(particle_part) :: part
-    if (job == "hymd") then
+    if (allocated(all%molecule)) then
       part = take_share(all, number, parts)
     else
       part = make_surfactant(blocks, number, parts, seed, run%temperature_k)
@@ -89,7 +90,8 @@ contains
     integer(int64) :: began
     integer :: p
     allocate (fp(parts))
-    call file_dopen(fp, trim(folder) // "/init_bin.dat", MPI_MODE_WRONLY + MPI_MODE_CREATE, options)
+    call file_dopen(fp, trim(folder) // "/init_bin.dat", MPI_MODE_WRONLY + MPI_MODE_CREATE, &
+      toml_lines(options))
     call file_set_text(fp, "sluice_template", init_template)
     do p = 1, parts
       part = part_of(p)
@@ -115,7 +117,7 @@ contains
       open (newunit=unit, file=trim(folder) // "/" // trim(number) // ".fort", status="replace", &
         action="write", iostat=status)
       if (status /= 0) call refuse(trim(folder) // ": no file can be made there")
-      call write_part_text(unit, part, "(i10,i4,6f12.6,4i10)")
+      call write_part_text(unit, part, init_line)
       close (unit)
       call count_since(began)
     end do

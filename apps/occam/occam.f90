@@ -32,11 +32,12 @@ program occam
   call report(.true.)
   call MPI_Barrier(MPI_COMM_WORLD)
   call system_clock(began, rate)
-  out = open_output(run%output, run%folder, run%options, MPI_COMM_WORLD)
+  out = open_output(run%output, run%folder, toml_lines(run%options), MPI_COMM_WORLD)
   call out%print_step(state)
   do while (state%step < run%steps)
     call state%advance()
     if (mod(state%step, run%print_every) == 0) then
+      call MPI_Barrier(MPI_COMM_WORLD) ! what a rank waits for slower ones is no output
       call out%print_step(state)
       call report(.false.)
     end if
@@ -46,6 +47,7 @@ program occam
       end if
     end if
   end do
+  call MPI_Barrier(MPI_COMM_WORLD)
   if (run%conf_every >= 0) call out%print_conf(state)
   call out%close()
   call system_clock(ended)
@@ -89,19 +91,16 @@ contains
   !> Energies of all particles, kJ/mol. Collective.
   subroutine report(is_first)
     logical, intent(in) :: is_first
-    real(real64) :: sums(7), all(7), temperature_k
-    sums = [state%kinetic_kj_mol(), state%terms%bond_kj_mol, state%terms%angle_kj_mol, &
-      state%momentum(), real(state%part%particles, real64)]
-    call MPI_Reduce(sums, all, 7, MPI_DOUBLE_PRECISION, MPI_SUM, 0, MPI_COMM_WORLD)
+    type(run_totals) :: totals
+    totals = state%totals()
     if (rank /= 0) return
-    temperature_k = 2 * all(1) / (3 * boltzmann_kj_mol_k * all(7))
     if (is_first) then
-      print "(a,i0,a,i0,a,3(1x,i0))", "occam: ", nint(all(7)), " particles on ", ranks, &
-        " ranks, mesh", state%mesh%n
+      print "(a,i0,a,i0,a,3(1x,i0))", "occam: ", nint(state%all_particles), " particles on ", &
+        ranks, " ranks, mesh", state%mesh%n
       print "(a10,6a16,a12)", "step", "kinetic", "bonds", "angles", "field", "total", "T/K", &
         "momentum"
     end if
-    print "(i10,6f16.4,es12.2)", state%step, all(1:3), state%mesh%energy_kj_mol, &
-      sum(all(1:3)) + state%mesh%energy_kj_mol, temperature_k, norm2(all(4:6))
+    print "(i10,6f16.4,es12.2)", state%step, totals%kinetic, totals%bonds, totals%angles, &
+      totals%field, totals%energy(), totals%temperature_k, norm2(totals%momentum)
   end subroutine
 end program occam

@@ -1,24 +1,28 @@
-! What a run writes, both ways: files of text, four a rank, on the units 21, 201, 401 and 601 and
-! those that follow; or four files of records together. Which one is chosen at run time; the
-! preprocessor's macro ASCII_FILE makes text the default.
+! What a run writes, in the way that is chosen at run time: files of text, four a rank, on the units
+! 21, 201, 401 and 601 and those that follow; four files of records together; or the trajectory as
+! H5MD. The preprocessor's macro ASCII_FILE makes text the default.
 !
 !   traj      ids, types and positions, every print_every steps
 !   wvalues   the field's potential at every particle, at the same steps
 !   energies  sums over a rank's particles, at the same steps
 !   conf      what a run can go on from
 !
-! Both say the same: `sluice convert` makes one of the other, by the templates that stand here
-! beside the lines of the text.
+! Texts and records say the same: `sluice convert` makes one of the other, by the templates that
+! stand here beside the lines of the text. H5MD: traj.h5 in the place of the first three, and conf
+! as records.
+!
+! A process writes the part of its rank, or (open_parts) those of many ranks.
 module output
   use, intrinsic :: iso_fortran_env, only: error_unit, int64, real32, real64
   use fpio
-  use init_file, only: conf_template, write_part, write_part_text, write_template
+  use h5md, only: h5md_file
+  use init_file, only: conf_line, conf_template, write_part, write_part_text, write_template
   use integrator, only: simulation
   use mpi_f08
   use particles, only: folded
   implicit none
   private
-  public :: run_output, open_output
+  public :: run_output, open_output, open_parts
 
   integer, parameter :: files = 4
   integer, parameter :: traj = 1, conf = 2, wvalues = 3, energies = 4
@@ -33,7 +37,6 @@ module output
   character(len=*), parameter :: wvalues_head = "(i12,f16.6,i10)"
   character(len=*), parameter :: wvalues_line = "(i10,f14.6)"
   character(len=*), parameter :: energies_line = "(i12,f16.6,i10,7es25.16e3)"
-  character(len=*), parameter :: conf_line = "(i10,i4,6es25.16e3,4i10)"
   character(len=*), parameter :: traj_template = "files %d.traj" // newline // traj_head // &
     " step:int32 time_ps:float64 box_nm:float64(3) particles:int32" // newline // "*" // &
     traj_line // " id:int32 type:int32 position_nm:float32(3)" // newline
@@ -50,41 +53,105 @@ module output
 #endif
 
   type :: run_output
+    private
     logical :: is_text = .false.
-    logical :: is_none = .false.
-    integer :: unit(files) = 0
-    type(fpio_file) :: fp(files)
-    real(real64) :: seconds = 0 !< that this rank has spent here
+    logical :: is_records = .false.
+    logical :: is_h5md = .false.
+    integer :: first = 1                     !< number of this process's first part
+    integer, allocatable :: unit(:, :)       !< of text: (part, file)
+    type(fpio_file), allocatable :: fp(:, :) !< of records: (part, file)
+    type(h5md_file) :: trajectory
+    character(len=:), allocatable :: folder, options
+    real(real64), public :: seconds = 0      !< that this process has spent here
   contains
     procedure :: print_step
     procedure :: print_conf
+    procedure :: add_step
+    procedure :: write_step
+    procedure :: add_conf
+    procedure :: write_conf
     procedure :: close => close_output
   end type run_output
 
 contains
 
-  !> Collective over comm.
+  !> A part a rank. Collective over comm.
   function open_output(way, folder, options, comm) result(self)
-    character(len=*), intent(in) :: way !< records, ascii, none; "": as compiled
+    character(len=*), intent(in) :: way !< records, ascii, h5md, none; "": as compiled
     character(len=*), intent(in) :: folder, options
     type(MPI_Comm), intent(in) :: comm
     type(run_output) :: self
-    character(len=:), allocatable :: chosen
     integer(int64) :: began
+    integer :: rank, file
     call system_clock(began)
+    call MPI_Comm_rank(comm, rank)
+    call choose(self, way, folder, options, rank + 1, rank + 1)
+    if (self%is_text) call open_texts(self)
+    do file = 1, files
+      if (.not. is_file_of_records(self, file)) cycle
+      call file_dopen(self%fp(1, file), path_of(self, file), MPI_MODE_WRONLY + MPI_MODE_CREATE, &
+        comm, self%options)
+      call file_set_text(self%fp(1, file), "sluice_template", template_of(file))
+    end do
+    call count_since(self, began)
+  end function
+
+  !> This process alone, in place of ranks: with records the parts 1 to `last`, which are all of the
+  !> file; with ascii (four open files a part) those from `first` on.
+  function open_parts(way, folder, options, first, last) result(self)
+    character(len=*), intent(in) :: way !< records or ascii
+    character(len=*), intent(in) :: folder, options
+    integer, intent(in) :: first, last
+    type(run_output) :: self
+    integer(int64) :: began
+    integer :: file
+    call system_clock(began)
+    call choose(self, way, folder, options, first, last)
+    if (self%is_h5md .or. self%is_records .and. first /= 1) then
+      call refuse("parts of many ranks: records from the first part on, or ascii")
+    end if
+    if (self%is_text) call open_texts(self)
+    do file = 1, files
+      if (.not. self%is_records) cycle
+      call file_dopen(self%fp(:, file), path_of(self, file), MPI_MODE_WRONLY + MPI_MODE_CREATE, &
+        self%options)
+      call file_set_text(self%fp(:, file), "sluice_template", template_of(file))
+    end do
+    call count_since(self, began)
+  end function
+
+  subroutine choose(self, way, folder, options, first, last)
+    type(run_output), intent(inout) :: self
+    character(len=*), intent(in) :: way, folder, options
+    integer, intent(in) :: first, last
+    character(len=:), allocatable :: chosen
     chosen = trim(way)
     if (chosen == "") chosen = way_as_compiled
-    self%is_text = chosen == "ascii"
-    self%is_none = chosen == "none"
-    if (self%is_text) then
-      call open_text(self, folder, comm)
-    else if (chosen == "records") then
-      call open_records(self, folder, options, comm)
-    else if (.not. self%is_none) then
-      write (error_unit, "(3a)") "occam: output = '", chosen, "': records, ascii or none"
-      error stop 2
-    end if
-    call count_since(self, began)
+    self%folder = trim(folder)
+    self%options = trim(options)
+    self%first = first
+    select case (chosen)
+    case ("ascii"); self%is_text = .true.
+    case ("records"); self%is_records = .true.
+    case ("h5md"); self%is_h5md = .true.
+    case ("none")
+    case default; call refuse("output = '" // chosen // "': records, ascii, h5md or none")
+    end select
+    allocate (self%unit(last - first + 1, files), source=0)
+    allocate (self%fp(last - first + 1, files))
+  end subroutine
+
+  pure logical function is_file_of_records(self, file)
+    type(run_output), intent(in) :: self
+    integer, intent(in) :: file
+    is_file_of_records = self%is_records .or. self%is_h5md .and. file == conf
+  end function
+
+  pure function path_of(self, file) result(path)
+    type(run_output), intent(in) :: self
+    integer, intent(in) :: file
+    character(len=:), allocatable :: path
+    path = self%folder // "/" // trim(names(file))
   end function
 
   pure function template_of(file) result(text)
@@ -98,39 +165,26 @@ contains
     end select
   end function
 
-  subroutine open_text(self, folder, comm)
+  subroutine open_texts(self)
     type(run_output), intent(inout) :: self
-    character(len=*), intent(in) :: folder
-    type(MPI_Comm), intent(in) :: comm
-    character(len=200) :: path
-    integer :: file, rank, status
-    call MPI_Comm_rank(comm, rank)
+    character(len=12) :: number
+    character(len=:), allocatable :: path
+    integer :: file, i, rank, status
     do file = 1, files
-      write (path, "(2a,i0,2a)") trim(folder), "/", rank + 1, ".", trim(names(file))
-      if (rank < most_unit_ranks) then
-        self%unit(file) = first_units(file) + rank
-        open (self%unit(file), file=path, status="replace", action="write", iostat=status)
-      else
-        open (newunit=self%unit(file), file=path, status="replace", action="write", iostat=status)
-      end if
-      if (status /= 0) then
-        write (error_unit, "(3a)") "occam: ", trim(path), ": cannot be made"
-        error stop 2
-      end if
-      if (rank == 0) call write_template(trim(folder) // "/" // trim(names(file)) // ".template", &
-        template_of(file))
-    end do
-  end subroutine
-
-  subroutine open_records(self, folder, options, comm)
-    type(run_output), intent(inout) :: self
-    character(len=*), intent(in) :: folder, options
-    type(MPI_Comm), intent(in) :: comm
-    integer :: file
-    do file = 1, files
-      call file_dopen(self%fp(file), trim(folder) // "/" // trim(names(file)), &
-        MPI_MODE_WRONLY + MPI_MODE_CREATE, comm, options)
-      call file_set_text(self%fp(file), "sluice_template", template_of(file))
+      do i = 1, size(self%unit, 1)
+        rank = self%first + i - 2
+        write (number, "(i0)") rank + 1
+        path = self%folder // "/" // trim(number) // "." // trim(names(file))
+        if (rank < most_unit_ranks) then
+          self%unit(i, file) = first_units(file) + rank
+          open (self%unit(i, file), file=path, status="replace", action="write", iostat=status)
+        else
+          open (newunit=self%unit(i, file), file=path, status="replace", action="write", &
+            iostat=status)
+        end if
+        if (status /= 0) call refuse(path // ": cannot be made")
+        if (rank == 0) call write_template(path_of(self, file) // ".template", template_of(file))
+      end do
     end do
   end subroutine
 
@@ -139,29 +193,57 @@ contains
     class(run_output), intent(inout) :: self
     type(simulation), intent(in) :: of
     integer(int64) :: began
-    if (self%is_none) return
-    call system_clock(began)
-    call print_traj(self, of)
-    call print_wvalues(self, of)
-    call print_energies(self, of)
-    if (.not. self%is_text) then
-      call file_dwrite(self%fp(traj))
-      call file_dwrite(self%fp(wvalues))
-      call file_dwrite(self%fp(energies))
+    if (self%is_h5md) then
+      call system_clock(began)
+      if (.not. self%trajectory%is_open()) then
+        call self%trajectory%open(path_of(self, traj) // ".h5", self%options, of)
+      end if
+      call self%trajectory%print_step(of)
+      call count_since(self, began)
+    else
+      call self%add_step(of, 1)
+      call self%write_step()
     end if
+  end subroutine
+
+  !> The same of this process's part i, without writing its records. Local.
+  subroutine add_step(self, of, i)
+    class(run_output), intent(inout) :: self
+    type(simulation), intent(in) :: of
+    integer, intent(in) :: i
+    integer(int64) :: began
+    if (.not. (self%is_text .or. self%is_records)) return
+    call system_clock(began)
+    call print_traj(self%is_text, of, self%unit(i, traj), self%fp(i, traj))
+    call print_wvalues(self%is_text, of, self%unit(i, wvalues), self%fp(i, wvalues))
+    call print_energies(self%is_text, of, self%unit(i, energies), self%fp(i, energies))
     call count_since(self, began)
   end subroutine
 
-  subroutine print_traj(self, of)
+  !> Collective.
+  subroutine write_step(self)
     class(run_output), intent(inout) :: self
+    integer(int64) :: began
+    if (.not. self%is_records) return
+    call system_clock(began)
+    call file_dwrite(self%fp(:, traj))
+    call file_dwrite(self%fp(:, wvalues))
+    call file_dwrite(self%fp(:, energies))
+    call count_since(self, began)
+  end subroutine
+
+  subroutine print_traj(is_text, of, unit, fp)
+    logical, intent(in) :: is_text
     type(simulation), intent(in) :: of
+    integer, intent(in) :: unit
+    type(fpio_file), intent(inout) :: fp
     real(real32) :: x_nm(3)
     real(real64) :: time_ps
     integer :: p, i
     time_ps = of%step * of%run%time_step_ps
-    associate (part => of%part, fp => self%fp(traj))
-      if (self%is_text) then
-        write (self%unit(traj), traj_head) of%step, time_ps, part%box_nm, part%particles
+    associate (part => of%part)
+      if (is_text) then
+        write (unit, traj_head) of%step, time_ps, part%box_nm, part%particles
       else
         call file_bwrite(fp, of%step)
         call file_bwrite(fp, time_ps)
@@ -172,8 +254,8 @@ contains
       end if
       do p = 1, part%particles
         x_nm = real(folded(part%x_nm(:, p), part%box_nm), real32)
-        if (self%is_text) then
-          write (self%unit(traj), traj_line) part%id(p), part%type(p), x_nm
+        if (is_text) then
+          write (unit, traj_line) part%id(p), part%type(p), x_nm
         else
           call file_bwrite(fp, part%id(p))
           call file_bwrite(fp, part%type(p))
@@ -185,15 +267,17 @@ contains
     end associate
   end subroutine
 
-  subroutine print_wvalues(self, of)
-    class(run_output), intent(inout) :: self
+  subroutine print_wvalues(is_text, of, unit, fp)
+    logical, intent(in) :: is_text
     type(simulation), intent(in) :: of
+    integer, intent(in) :: unit
+    type(fpio_file), intent(inout) :: fp
     real(real64) :: time_ps, w_kj_mol
     integer :: p
     time_ps = of%step * of%run%time_step_ps
-    associate (part => of%part, fp => self%fp(wvalues))
-      if (self%is_text) then
-        write (self%unit(wvalues), wvalues_head) of%step, time_ps, part%particles
+    associate (part => of%part)
+      if (is_text) then
+        write (unit, wvalues_head) of%step, time_ps, part%particles
       else
         call file_bwrite(fp, of%step)
         call file_bwrite(fp, time_ps)
@@ -201,8 +285,8 @@ contains
       end if
       do p = 1, part%particles
         w_kj_mol = of%mesh%potential_at(part%x_nm(:, p), part%type(p))
-        if (self%is_text) then
-          write (self%unit(wvalues), wvalues_line) part%id(p), w_kj_mol
+        if (is_text) then
+          write (unit, wvalues_line) part%id(p), w_kj_mol
         else
           call file_bwrite(fp, part%id(p))
           call file_bwrite(fp, w_kj_mol)
@@ -212,9 +296,11 @@ contains
   end subroutine
 
   !> The field's energy is shared out by particles, so that the parts sum to the whole.
-  subroutine print_energies(self, of)
-    class(run_output), intent(inout) :: self
+  subroutine print_energies(is_text, of, unit, fp)
+    logical, intent(in) :: is_text
     type(simulation), intent(in) :: of
+    integer, intent(in) :: unit
+    type(fpio_file), intent(inout) :: fp
     real(real64) :: values(8)
     integer :: i
     values(1) = of%step * of%run%time_step_ps
@@ -223,15 +309,15 @@ contains
     values(4) = of%terms%angle_kj_mol
     values(5) = of%field_share_kj_mol()
     values(6:) = of%momentum()
-    if (self%is_text) then
-      write (self%unit(energies), energies_line) of%step, values(1), of%part%particles, values(2:)
+    if (is_text) then
+      write (unit, energies_line) of%step, values(1), of%part%particles, values(2:)
       return
     end if
-    call file_bwrite(self%fp(energies), of%step)
-    call file_bwrite(self%fp(energies), values(1))
-    call file_bwrite(self%fp(energies), of%part%particles)
+    call file_bwrite(fp, of%step)
+    call file_bwrite(fp, values(1))
+    call file_bwrite(fp, of%part%particles)
     do i = 2, size(values)
-      call file_bwrite(self%fp(energies), values(i))
+      call file_bwrite(fp, values(i))
     end do
   end subroutine
 
@@ -239,15 +325,32 @@ contains
   subroutine print_conf(self, of)
     class(run_output), intent(inout) :: self
     type(simulation), intent(in) :: of
+    call self%add_conf(of, 1)
+    call self%write_conf()
+  end subroutine
+
+  !> The same of this process's part i, without writing its records. Local.
+  subroutine add_conf(self, of, i)
+    class(run_output), intent(inout) :: self
+    type(simulation), intent(in) :: of
+    integer, intent(in) :: i
     integer(int64) :: began
-    if (self%is_none) return
     call system_clock(began)
     if (self%is_text) then
-      call write_part_text(self%unit(conf), of%part, conf_line)
-    else
-      call write_part(self%fp(conf), of%part)
-      call file_dwrite(self%fp(conf))
+      call write_part_text(self%unit(i, conf), of%part, conf_line)
+    else if (is_file_of_records(self, conf)) then
+      call write_part(self%fp(i, conf), of%part)
     end if
+    call count_since(self, began)
+  end subroutine
+
+  !> Collective.
+  subroutine write_conf(self)
+    class(run_output), intent(inout) :: self
+    integer(int64) :: began
+    if (.not. is_file_of_records(self, conf)) return
+    call system_clock(began)
+    call file_dwrite(self%fp(:, conf))
     call count_since(self, began)
   end subroutine
 
@@ -255,17 +358,22 @@ contains
   subroutine close_output(self)
     class(run_output), intent(inout) :: self
     integer(int64) :: began
-    integer :: file
-    if (self%is_none) return
+    integer :: file, i
     call system_clock(began)
     do file = 1, files
-      if (self%is_text) then
-        close (self%unit(file))
-      else
-        call file_dclose(self%fp(file))
-      end if
+      if (is_file_of_records(self, file)) call file_dclose(self%fp(:, file))
+      do i = 1, size(self%unit, 1)
+        if (self%is_text) close (self%unit(i, file))
+      end do
     end do
+    if (self%trajectory%is_open()) call self%trajectory%close()
     call count_since(self, began)
+  end subroutine
+
+  subroutine refuse(what)
+    character(len=*), intent(in) :: what
+    write (error_unit, "(2a)") "occam: ", what
+    error stop 2
   end subroutine
 
   subroutine count_since(self, began)

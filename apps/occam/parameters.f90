@@ -5,7 +5,7 @@ module parameters
   implicit none
   private
   public :: run_parameters, model_parameters, read_parameters, write_model, write_run, &
-    find_bond, find_angle, most_types, boltzmann_kj_mol_k, chi_matrix
+    find_bond, find_angle, most_types, boltzmann_kj_mol_k, chi_matrix, toml_lines
 
   integer, parameter :: most_types = 16
   integer, parameter :: most_rules = 64
@@ -14,8 +14,8 @@ module parameters
   type :: run_parameters
     character(len=256) :: input = "init_bin.dat" !< or a folder with 1.fort, 2.fort, ...
     character(len=256) :: folder = "."           !< of what is written
-    character(len=16) :: output = ""             !< records, ascii or none; "": as compiled
-    character(len=512) :: options = ""           !< of Sluice, as lines of TOML
+    character(len=16) :: output = ""             !< records, ascii, h5md or none; "": as compiled
+    character(len=512) :: options = ""           !< of Sluice, as lines of TOML that end with ;
     integer :: steps = 1000
     integer :: density_every = 10                !< steps from one density to the next
     integer :: print_every = 100                 !< steps from one output to the next
@@ -177,6 +177,17 @@ contains
     end do
     write (unit, "(a)") "/"
   end subroutine
+
+  !> A namelist's text has no ends of lines, so a ; is one.
+  pure function toml_lines(text) result(lines)
+    character(len=*), intent(in) :: text
+    character(len=len(text)) :: lines
+    integer :: i
+    lines = text
+    do i = 1, len(text)
+      if (lines(i:i) == ";") lines(i:i) = new_line("a")
+    end do
+  end function
 
   pure function chi_matrix(model) result(chi)
     type(model_parameters), intent(in) :: model

@@ -15,6 +15,8 @@ STRATEGIES                Sluice's, unless told; optional
 RANKS                     how many, unless told; optional
 plot(case, document, folder, stem, repository)
                           instead of report.plot; optional
+FOLDERS                   {program: its folder in the build}, where not bench; optional
+Program                   instead of program.Program, with the same members; optional
 """
 
 import argparse

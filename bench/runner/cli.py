@@ -15,6 +15,7 @@ from . import (
     index,
     measure,
     mfdn,
+    occam,
     overlap,
     read,
     report,
@@ -29,8 +30,8 @@ from .program import ProgramError
 CASES = {
     case.NAME: case
     for case in (
-        write, step, strategies, read, compress, index, durability, history, mfdn, overlap,
-        vampire,
+        write, step, strategies, read, compress, index, durability, history, mfdn, occam,
+        overlap, vampire,
     )
 }
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -92,11 +93,12 @@ def _parser():
     return parser
 
 
-def _executables(contestants, build):
+def _executables(case, contestants, build):
     """Paths of the programs that the contestants need."""
     found = {}
     for program in dict.fromkeys(contestant.program for contestant in contestants):
-        path = os.path.join(build, "bench", program)
+        folder = getattr(case, "FOLDERS", {}).get(program, "bench")
+        path = os.path.join(os.path.abspath(build), folder, program)
         if not os.access(path, os.X_OK):
             raise ProgramError(f"{path} is not there: build it with ./dev build bench")
         found[program] = path
@@ -119,8 +121,8 @@ def _prepare(options):
             names = ", ".join(dict.fromkeys(contestant.name for contestant in contestants))
             raise ProgramError(f"no contestant {', '.join(sorted(unknown))}; there are {names}")
         contestants = [c for c in contestants if c.name in options.only]
-    executables = _executables(contestants, options.build)
-    contestants, absent = measure.present(contestants, executables)
+    executables = _executables(case, contestants, options.build)
+    contestants, absent = measure.present(case, contestants, executables)
     if not contestants:
         raise ProgramError(f"nothing to run: {', '.join(absent)} not built")
     measure.check_space(options.on, case.file_bytes(options))

@@ -25,3 +25,10 @@ def ratio(ours, theirs):
         "of_medians": statistics.median(ours) / statistics.median(theirs),
         "pairwise_median": statistics.median(a / b for a, b in zip(ours, theirs, strict=True)),
     }
+
+
+def verdict(what, figure, goal, at_most=False):
+    """One line: is the goal met?"""
+    met = figure <= goal if at_most else figure >= goal
+    sign = "<=" if at_most else ">="
+    return f"goal: {what}: {figure:.2f}, {'met' if met else 'not met'} ({sign} {goal:g})"

@@ -10,7 +10,7 @@ import tempfile
 import time
 
 from . import figures
-from .program import Program, ProgramError, available
+from .program import Program, ProgramError
 
 # What is kept free beside the file under test.
 SPARE_BYTES = 1 << 30
@@ -40,9 +40,13 @@ class Progress:
             sys.stderr.flush()
 
 
-def present(contestants, executables):
+def _kind(case):
+    return getattr(case, "Program", Program)
+
+
+def present(case, contestants, executables):
     """Splits the contestants into those that the programs hold and the names of the others."""
-    held = {program: available(path) for program, path in executables.items()}
+    held = {program: _kind(case).available(path) for program, path in executables.items()}
     here = [c for c in contestants if c.job in held[c.program]]
     absent = sorted({c.name for c in contestants if c not in here})
     return here, absent
@@ -71,7 +75,7 @@ def rounds(case, contestants, executables, options):
         programs = {}
         for process in dict.fromkeys(contestant.process for contestant in contestants):
             name, environment, ranks = process
-            programs[process] = Program(
+            programs[process] = _kind(case)(
                 executables[name], ranks or options.ranks, options.mpirun, options.timeout,
                 environment,
             )

@@ -4,6 +4,7 @@ import os
 
 from . import report
 from .cases import Contestant, Metric, at_least
+from .figures import verdict
 
 NAME = "mfdn"
 HELP = "wave functions by size: root, file per process, MPI-IO, Sluice's strategies, parallel HDF5"
@@ -154,37 +155,31 @@ def _medians(result, group):
     }
 
 
-def _verdict(what, figure, goal, is_at_most):
-    met = figure <= goal if is_at_most else figure >= goal
-    sign = "<=" if is_at_most else ">="
-    return f"goal: {what}: {figure:.2f}, {'met' if met else 'not met'} ({sign} {goal:g})"
-
-
 def remarks(result, options):
     goals = {min(options.mib): GOAL_AT_SMALLEST, max(options.mib): GOAL_AT_LARGEST}
     for mib in options.mib:
         times = _medians(result, _group(mib, "write"))
         if OURS in times and ROOT in times and mib in goals:
-            yield _verdict(f"{mib} MiB: cost of writing, {OURS} to root", times[OURS] / times[ROOT],
-                           goals[mib], True)
+            yield verdict(f"{mib} MiB: cost of writing, {OURS} to root", times[OURS] / times[ROOT],
+                          goals[mib], True)
         peers = [times[name] for name, _ in PEERS if name in times]
         if OURS in times and peers:
             yield f"{mib} MiB: cost of writing, {OURS} to parallel HDF5: " \
                   f"{times[OURS] / min(peers):.2f}"
         if {OURS, "sluice collective"} <= set(times):
-            yield _verdict(f"{mib} MiB, contiguous: rate of sluice independent to collective",
-                           times["sluice collective"] / times[OURS], 1, False)
+            yield verdict(f"{mib} MiB, contiguous: rate of sluice independent to collective",
+                          times["sluice collective"] / times[OURS], 1, False)
     for mib in options.mib:
         times = _medians(result, _group(mib, "read"))
         if {OURS, "bare"} <= set(times):
-            yield _verdict(f"{mib} MiB: rate of reading, {OURS} to bare",
-                           times["bare"] / times[OURS], GOAL_OF_READER, False)
+            yield verdict(f"{mib} MiB: rate of reading, {OURS} to bare",
+                          times["bare"] / times[OURS], GOAL_OF_READER, False)
     times = _medians(result, _pieces_group(options))
     for who in ("sluice", "mpiio", "phdf5"):
         if {f"{who} independent", f"{who} collective"} <= set(times):
             ratio = times[f"{who} independent"] / times[f"{who} collective"]
             what = f"in pieces: rate of {who} collective to independent"
-            yield (_verdict(what, ratio, GOAL_OF_COLLECTIVE, False) if who == "sluice"
+            yield (verdict(what, ratio, GOAL_OF_COLLECTIVE, False) if who == "sluice"
                    else f"{what}: {ratio:.2f}")
 
 

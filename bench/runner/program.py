@@ -13,30 +13,61 @@ class ProgramError(Exception):
     """A program that failed, hung or cannot be started, in one line."""
 
 
-def available(executable):
-    """Names of the contestants that a program was built with."""
+def environment_of(more):
+    """What a program under mpirun is given: what this one has, and the pairs of `more`."""
+    environment = dict(os.environ) | dict(more)
+    if os.geteuid() == 0:  # containers; Open MPI asks for it in so many words
+        environment.setdefault("OMPI_ALLOW_RUN_AS_ROOT", "1")
+        environment.setdefault("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+    return environment
+
+
+def printed_by(command, folder, timeout_s, environment=()):
+    """Carries out a whole command in a folder and returns what it printed."""
+    name = os.path.basename(command[0])
     try:
-        listed = subprocess.run([executable, "--list"], capture_output=True, text=True, timeout=60)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise ProgramError(f"{executable}: {error}") from error
-    if listed.returncode != 0:
-        raise ProgramError(f"{executable} --list: exit code {listed.returncode}")
-    return set(listed.stdout.split())
+        process = subprocess.Popen(
+            command, cwd=folder, env=environment_of(environment), stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, start_new_session=True,
+        )
+    except OSError as error:
+        raise ProgramError(f"{name}: {error.strerror}") from error
+    try:
+        printed, _ = process.communicate(timeout=timeout_s)
+    except subprocess.TimeoutExpired as error:
+        raise ProgramError(f"{' '.join(command)}: not done in {timeout_s:g} s") from error
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    if process.returncode != 0:
+        said = printed.strip().splitlines() or [""]
+        raise ProgramError(f"{' '.join(command)}: code {process.returncode}: {said[-1]}")
+    return printed
 
 
 class Program:
     """The ranks stay from job to job, so that each contestant is as warm as in a simulation that
     runs for long; between jobs they sleep."""
 
+    @staticmethod
+    def available(executable):
+        """Names of the jobs that a program was built with."""
+        try:
+            listed = subprocess.run(
+                [executable, "--list"], capture_output=True, text=True, timeout=60
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise ProgramError(f"{executable}: {error}") from error
+        if listed.returncode != 0:
+            raise ProgramError(f"{executable} --list: exit code {listed.returncode}")
+        return set(listed.stdout.split())
+
     def __init__(self, executable, ranks, mpirun, timeout_s, environment=()):
         self.name = os.path.basename(executable)
         self.timeout_s = timeout_s
         self.pending = b""
         self.failed = False
-        environment = dict(os.environ) | dict(environment)
-        if os.geteuid() == 0:  # containers; Open MPI asks for it in so many words
-            environment.setdefault("OMPI_ALLOW_RUN_AS_ROOT", "1")
-            environment.setdefault("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
         command = [*shlex.split(mpirun), "-n", str(ranks), executable]
         try:
             # A session of its own, so that it can be ended as a whole.
@@ -44,7 +75,7 @@ class Program:
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                env=environment,
+                env=environment_of(environment),
                 start_new_session=True,
             )
         except OSError as error:

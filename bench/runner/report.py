@@ -25,14 +25,17 @@ def _aligned(lines):
 
 
 def _contestant_lines(case, rows):
-    titles = ["", *(cell for name in case.METRICS for cell in ("", name, ""))]
+    """Without the metrics that none of these has."""
+    metrics = {
+        name: metric for name, metric in case.METRICS.items()
+        if any(name in row["summary"] for row in rows)
+    }
+    titles = ["", *(cell for name in metrics for cell in ("", name, ""))]
     units = [
         "contestant",
-        *(cell for m in case.METRICS.values() for cell in ("min", f"median {m.unit}", "max")),
+        *(cell for m in metrics.values() for cell in ("min", f"median {m.unit}", "max")),
     ]
-    yield from _aligned(
-        [titles, units] + [[row["name"], *_cells(row, case.METRICS)] for row in rows]
-    )
+    yield from _aligned([titles, units] + [[row["name"], *_cells(row, metrics)] for row in rows])
 
 
 def _ratio_lines(rows):

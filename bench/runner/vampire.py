@@ -5,6 +5,7 @@ import os
 
 from . import report
 from .cases import Contestant, Metric, at_least
+from .figures import verdict
 
 NAME = "vampire"
 HELP = "a snapshot of spins by mode and writers: VAMPIRE's files, HDF5, text with a flush a line"
@@ -140,12 +141,6 @@ def _medians(result, group, metric="durable"):
     }
 
 
-def _verdict(what, ratio, goal, at_most=False):
-    met = ratio <= goal if at_most else ratio >= goal
-    sign = "<=" if at_most else ">="
-    return f"goal: {what}: {ratio:.2f}, {'met' if met else 'not met'} ({sign} {goal:g})"
-
-
 def _best(medians, names):
     found = {key: rate for key, rate in medians.items() if key[0].startswith(names)}
     key = max(found, key=found.get, default=None)
@@ -162,15 +157,15 @@ def remarks(result, options):
             continue
         _, lines = _best(medians, (LINES,))
         if lines:
-            yield _verdict(f"{group}: {best} of {LINES}, durable", rate / lines, GOAL_OF_LINES)
+            yield verdict(f"{group}: {best} of {LINES}, durable", rate / lines, GOAL_OF_LINES)
         _, bare = _best(medians, ("bare",))
         if bare:
-            yield _verdict(f"{group}: {best} of bare, durable", rate / bare, GOAL_OF_BARE)
+            yield verdict(f"{group}: {best} of bare, durable", rate / bare, GOAL_OF_BARE)
         for shared, apart in zip(SHARED, PER_PROCESS):
             rates = [medians.get((name, options.ranks)) for name in (shared, apart)]
             if None not in rates:
-                yield _verdict(f"{group}: {shared} slower than {apart}, durable",
-                               rates[1] / rates[0], GOAL_OF_SHARED, at_most=True)
+                yield verdict(f"{group}: {shared} slower than {apart}, durable",
+                              rates[1] / rates[0], GOAL_OF_SHARED, at_most=True)
     for row in result["contestants"]:
         if any(values.get("direct") == 0 for values in row["samples"]):
             yield f"{row['name']}: the file system refuses O_DIRECT, so its writes were buffered"

@@ -122,6 +122,30 @@ class Run(unittest.TestCase):
         self.assertRegex(remarks, r"goal: 2 MiB: cost of writing, .* \(<= 0\.6\)")
         self.assertRegex(remarks, r"goal: in pieces: .* \(>= 3\)")
 
+    def test_occam(self):
+        program = os.path.join(os.environ["SLUICE_BUILD_DIR"], "apps", "occam", "occam")
+        if not os.path.exists(program):
+            self.skipTest("no Fortran in this build")
+        document = self.measured(
+            "occam", "--particles", "4000", "--steps", "20", "--every", "10", "--values", "2000",
+            "--rounds", "1", "--warm-up", "0", "--set", "durability=none", "--set", "checksum=false"
+        )
+        rows = {row["name"]: row["summary"] for row in document["result"]["contestants"]
+                if row["group"] == "the whole run"}
+        self.assertEqual(set(rows), {"no output", "text", "sluice shared"})
+        self.assertNotIn("output", rows["no output"])
+        for name in ("text", "sluice shared"):
+            output, run = (rows[name][metric]["median"] for metric in ("output", "run"))
+            self.assertLess(0, output)
+            self.assertLess(output, run)
+            self.assertAlmostEqual(rows[name]["share"]["median"], 100 * output / run)
+        remarks = "\n".join(document["remarks"])
+        self.assertRegex(remarks, r"share of the run, text: \d")
+        self.assertRegex(remarks, r"goal: output's share of the run, sluice shared.*\(<= 1\)")
+        self.assertRegex(remarks, r"goal: preprocessing, text to records: .*\(>= 10\)")
+        self.assertRegex(remarks, r"goal: a value by file_bwrite, ns: .*\(<= 6\)")
+        self.assertRegex(remarks, r"goal: a value, formatted to file_bwrite: .*\(>= 50\)")
+
     def test_vampire(self):
         document = self.measured(
             "vampire", "--atoms", "3000,5000", "--writers", "1,2", "--rounds", "1", "--warm-up", "0"
