@@ -26,6 +26,15 @@ enum class OnError : std::uint8_t {
               ///< goes
 };
 
+/// What is told of an output while it is written. Messages go to stderr of rank 0, or where
+/// set_message_handler() says.
+enum class Log : std::uint8_t {
+  off,        ///< nothing
+  automatic,  ///< steps that are left out; at the close of strategy forward a line of its costs
+  line,       ///< that line with every strategy
+  steps,      ///< the line, and a line of JSON a commit in the file "<path>.log.jsonl"
+};
+
 struct Options {
   // -- what is written, and by whom ---------------------------------------------------------------
   std::string format = "auto";    ///< hdf5 | netcdf4 | npy | auto (by the file name's ending)
@@ -57,6 +66,7 @@ struct Options {
   Durability durability = Durability::automatic;
   OnError on_error = OnError::fail;
   Check check = Check::full;
+  Log log = Log::automatic;
   bool checksum = true;     ///< write checksums, and check them when reading
   double timeout_s = 1800;  ///< limit of one collective wait; 0: none
 };

@@ -221,7 +221,8 @@ void Ring::wait_for_slot(std::size_t w, std::uint64_t number) {
   while (true) {
     const std::uint32_t heard = writer(w).went.heard();
     if (number < writer(w).written.load(std::memory_order_acquire) + slots_) {
-      break;
+      waited_s_ += model::now_s() - start;
+      return;
     }
     const double waited = model::now_s() - start;
     if (timeout_s_ > 0 && waited > timeout_s_) {

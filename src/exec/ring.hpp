@@ -61,6 +61,8 @@ class Ring {
   void stop() noexcept;
 
   std::uint64_t bytes() const noexcept { return memory_->bytes(); }
+  /// Seconds that this rank has waited for slots to put bytes into.
+  double waited_s() const noexcept { return waited_s_; }
 
  private:
   struct Writer;
@@ -89,6 +91,7 @@ class Ring {
   const std::uint64_t slots_;
   const double timeout_s_;
   std::uint64_t next_ = 0;  ///< number of the next pass's first window
+  double waited_s_ = 0;
   std::atomic<bool> stopped_{false};
 };
 

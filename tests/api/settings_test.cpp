@@ -41,6 +41,7 @@ TEST(OptionTable, EveryValueSurvivesBeingText) {
   odd.durability = Durability::close;
   odd.check = Check::volume;
   odd.checksum = false;
+  odd.log = Log::steps;
   odd.timeout_s = 0.1;
   odd.after_step = 7;
   odd.keep = 3;
