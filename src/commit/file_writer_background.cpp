@@ -110,7 +110,8 @@ void FileWriter::share_ring(const plan::Plan& who) {
   waited_s_ += ring != nullptr ? ring->waited_s() : 0;
   buffers_.ring.reset();
   for (std::uint64_t tried = slots; !buffers_.ring && tried >= fewest_slots; tried /= 2) {
-    buffers_.ring = exec::Ring::share(transport_, writers, window, tried, options_.timeout_s);
+    const exec::RingShape shape{0, writers, window, tried};
+    buffers_.ring = exec::Ring::share(transport_, shape, options_.timeout_s);
   }
   ring_is_refused_ = buffers_.ring == nullptr;
 }

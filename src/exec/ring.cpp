@@ -65,29 +65,31 @@ struct alignas(64) Passed {
 
 }  // namespace
 
-std::unique_ptr<Ring> Ring::share(Transport& transport, std::size_t writers,
-                                  std::uint64_t window_bytes, std::uint64_t slots,
-                                  double timeout_s) {
-  const auto ranks = static_cast<std::size_t>(transport.size());
-  const std::uint64_t head = pages(writers * sizeof(Writer) + ranks * writers * sizeof(Passed));
-  const std::uint64_t slot = pages(window_bytes) + pages(window_bytes / 8 + 8);
-  auto memory = share_on_node(transport, head + writers * slots * slot);
+std::uint64_t Ring::memory_bytes(const RingShape& shape) {
+  const std::uint64_t head =
+      pages(shape.writers * sizeof(Writer) + shape.ranks * shape.writers * sizeof(Passed));
+  const std::uint64_t slot = pages(shape.window_bytes) + pages(shape.window_bytes / 8 + 8);
+  return head + shape.writers * shape.slots * slot;
+}
+
+std::unique_ptr<Ring> Ring::share(Transport& transport, RingShape shape, double timeout_s) {
+  shape.ranks = static_cast<std::size_t>(transport.size());
+  std::shared_ptr<storage::SharedMemory> memory = share_on_node(transport, memory_bytes(shape));
   if (!memory) {
     return nullptr;
   }
-  return std::unique_ptr<Ring>(new Ring(std::move(memory),
-                                        static_cast<std::size_t>(transport.rank()), ranks, writers,
-                                        window_bytes, slots, timeout_s));
+  const auto rank = static_cast<std::size_t>(transport.rank());
+  return std::make_unique<Ring>(std::move(memory), shape, rank, timeout_s);
 }
 
-Ring::Ring(std::unique_ptr<storage::SharedMemory> memory, std::size_t rank, std::size_t ranks,
-           std::size_t writers, std::uint64_t window_bytes, std::uint64_t slots, double timeout_s)
+Ring::Ring(std::shared_ptr<storage::SharedMemory> memory, const RingShape& shape, std::size_t rank,
+           double timeout_s)
     : memory_(std::move(memory)),
       rank_(rank),
-      ranks_(ranks),
-      writers_(writers),
-      window_bytes_(window_bytes),
-      slots_(slots),
+      ranks_(shape.ranks),
+      writers_(shape.writers),
+      window_bytes_(shape.window_bytes),
+      slots_(shape.slots),
       timeout_s_(timeout_s) {}
 
 Ring::~Ring() = default;
@@ -226,6 +228,7 @@ void Ring::wait_for_slot(std::size_t w, std::uint64_t number) {
     }
     const double waited = model::now_s() - start;
     if (timeout_s_ > 0 && waited > timeout_s_) {
+      waited_s_ += waited;
       throw Error(Code::timeout, "writer " + std::to_string(w) + " of the node took no bytes for " +
                                      std::to_string(timeout_s_) + " s");
     }

@@ -33,13 +33,24 @@ struct Pass {
   plan::TileMap tiles = {};
 };
 
+/// The same on every rank.
+struct RingShape {
+  std::size_t ranks = 1;
+  std::size_t writers = 1;
+  std::uint64_t window_bytes = 0;
+  std::uint64_t slots = 0;  ///< windows of a writer
+};
+
 class Ring {
  public:
   /// Collective over all ranks, which must be of one node. nullptr on every rank where there is no
-  /// room for `slots` windows a writer, or not everybody can reach them.
-  static std::unique_ptr<Ring> share(Transport& transport, std::size_t writers,
-                                     std::uint64_t window_bytes, std::uint64_t slots,
-                                     double timeout_s);
+  /// room for that, or not everybody can reach it. `shape.ranks` is found out.
+  static std::unique_ptr<Ring> share(Transport& transport, RingShape shape, double timeout_s);
+  /// What share() asks for.
+  static std::uint64_t memory_bytes(const RingShape& shape);
+  /// For one rank, in zeroed memory that all ranks see.
+  Ring(std::shared_ptr<storage::SharedMemory> memory, const RingShape& shape, std::size_t rank,
+       double timeout_s);
   ~Ring();
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
@@ -66,8 +77,6 @@ class Ring {
 
  private:
   struct Writer;
-  Ring(std::unique_ptr<storage::SharedMemory> memory, std::size_t rank, std::size_t ranks,
-       std::size_t writers, std::uint64_t window_bytes, std::uint64_t slots, double timeout_s);
   Writer& writer(std::size_t w) const;
   std::atomic<std::uint64_t>& passed(std::size_t rank, std::size_t w) const;
   std::uint64_t passed_by_all(std::size_t w) const;
@@ -83,7 +92,7 @@ class Ring {
             std::size_t w);
   void write_window(const Pass& pass, std::uint64_t window, std::size_t w, storage::File& file);
 
-  const std::unique_ptr<storage::SharedMemory> memory_;
+  const std::shared_ptr<storage::SharedMemory> memory_;
   const std::size_t rank_;
   const std::size_t ranks_;
   const std::size_t writers_;
