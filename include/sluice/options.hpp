@@ -48,7 +48,9 @@ struct Options {
   int readers = 0;                    ///< ranks that read from disk; 0: all
   std::string tiles = "long";    ///< tile to writer: long (contiguous) | cyclic (tile mod writers)
   std::uint64_t tile_bytes = 0;  ///< unit of file space that has one writer; 0: stripe or 4 MiB
-  bool gather = true;  ///< sessions: bytes wait until their tile is full; else written as they come
+  bool gather = true;  ///< forward, sessions: bytes wait for those beside them; else written as
+                       ///< they come
+  std::uint64_t gather_bytes = 0;  ///< collective, forward: at most so many at once; 0: by budget
   std::uint64_t stripe_bytes = 0;  ///< 0: what the file system says, else 4 KiB pages
   std::string form = "stacked";    ///< hdf5: stacked (leading step dimension) | grouped
   std::string parts_dir = {};      ///< where file-per-* puts its parts; empty: beside the file

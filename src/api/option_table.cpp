@@ -101,6 +101,21 @@ constexpr std::array<const char*, 2> on_errors{"fail", "skip_step"};
 constexpr std::array<const char*, 3> checks{"off", "volume", "full"};
 constexpr std::array<const char*, 4> logs{"off", "auto", "line", "steps"};
 
+/// A yes, a no, or a number of bytes. 0 is a no, 1 a yes.
+void read_gather(Options& options, const std::string& text) {
+  const std::string bare = trimmed(text);
+  const bool is_number = !bare.empty() && bare[0] >= '0' && bare[0] <= '9';
+  const std::uint64_t number_of_bytes = is_number ? bytes(bare) : 0;
+  options.gather = is_number ? number_of_bytes != 0 : boolean(text);
+  options.gather_bytes = number_of_bytes > 1 ? number_of_bytes : 0;
+}
+
+std::string gather_text(const Options& options) {
+  return options.gather_bytes != 0 ? bytes_text(options.gather_bytes)
+         : options.gather          ? "true"
+                                   : "false";
+}
+
 void read_after_step(Options& options, const std::string& text) {
   options.after_step = number<std::int64_t>(text, "number of a step");
   if (options.after_step < -1) {
@@ -170,7 +185,8 @@ std::vector<Option> make_table() {
       count_option<&Options::readers>("readers", "ranks that read from disk; 0: all"),
       text_option<&Options::tiles>("tiles", "tile to writer: long | cyclic"),
       bytes_option<&Options::tile_bytes>("tile", "file space with one writer; 0: the stripe"),
-      flag_option<&Options::gather>("gather", "of sessions: whole tiles, not pieces as they come"),
+      {"gather", "whole tiles: true | 0: pieces as they come (forward, sessions) | bytes at once",
+       gather_text, read_gather},
       bytes_option<&Options::stripe_bytes>("stripe", "of the file system; 0: as it says"),
       text_option<&Options::parts_dir>("parts_dir", "where file-per-* puts its parts"),
       {"after_step", "append: steps after this one are dropped first; -1: none",

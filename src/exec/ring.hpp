@@ -30,6 +30,7 @@ struct Pass {
   std::uint64_t last_window = 0;
   std::uint64_t number = 0;   ///< of the first, counted from the first commit on
   std::uint64_t granule = 1;  ///< all runs begin and end at multiples of it
+  bool gathers = true;        ///< a window is written when it is complete; else what came of it
   plan::TileMap tiles = {};
 };
 
@@ -90,7 +91,13 @@ class Ring {
   void copy(const Pass& pass, const plan::Stretch& stretch, const RoundItem& item,
             std::span<const std::byte> bytes, std::uint64_t from, std::uint64_t window,
             std::size_t w);
-  void write_window(const Pass& pass, std::uint64_t window, std::size_t w, storage::File& file);
+  void mark(const Pass& pass, const plan::Stretch& stretch, const RoundItem& item,
+            std::uint64_t from, std::uint64_t to, std::uint64_t window, std::size_t w);
+  void write_complete(const Pass& pass, std::uint64_t window, std::size_t w, storage::File& file);
+  void write_as_it_comes(const Pass& pass, std::uint64_t window, std::size_t w,
+                         storage::File& file);
+  void write_runs(const Pass& pass, std::uint64_t window, std::size_t w, const std::uint64_t* which,
+                  storage::File& file);
 
   const std::shared_ptr<storage::SharedMemory> memory_;
   const std::size_t rank_;

@@ -45,9 +45,10 @@ struct Plan {
   std::vector<int> feeders;         ///< ranks whose bytes this rank writes, in order; not itself
   TileMap tiles;                    ///< rounds, background: who owns which byte
   std::uint64_t window_bytes = 0;   ///< rounds, background: what a writer assembles in one round
-  std::uint64_t packed_bytes = 0;   ///< the same: what a rank may keep packed for later windows
-  std::uint64_t writer_bytes = 0;   ///< background: the most that one writer can get
-  std::uint64_t buffer_bytes = 0;   ///< largest staging that carrying it out needs on this rank
+  bool gathers = true;  ///< background: windows are written when all is there, not piece by piece
+  std::uint64_t packed_bytes = 0;  ///< the same: what a rank may keep packed for later windows
+  std::uint64_t writer_bytes = 0;  ///< background: the most that one writer can get
+  std::uint64_t buffer_bytes = 0;  ///< largest staging that carrying it out needs on this rank
 
   /// One line a transfer, for debugging and SLUICE_EXPLAIN.
   std::string text() const;
@@ -63,6 +64,8 @@ struct WriterChoice {
   bool cyclic = false;           ///< tile t belongs to writer t mod writers; else contiguous runs
   std::uint64_t tile_bytes = 0;  ///< 0: default_tile_bytes
   std::uint64_t budget_bytes = 256ULL << 20;  ///< staging of one rank
+  bool gathers = true;                        ///< background: windows, not pieces as they come
+  std::uint64_t gather_bytes = 0;             ///< the most of a window; 0: as the budget allows
 };
 
 /// A whole number of stripes of every file system in use, and a write long enough for any disk.

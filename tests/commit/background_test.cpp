@@ -83,6 +83,14 @@ TEST_F(Background, ASmallBudgetHoldsBack) {
   expect_steps(5);
 }
 
+TEST_F(Background, PiecesAreWrittenAsTheyCome) {
+  options_.gather = false;
+  File out = open(Mode::write);
+  write(out, 4, true);
+  out.close();
+  expect_steps(4);
+}
+
 TEST_F(Background, CompressedStepsToo) {
   options_.compress = "deflate:1";
   File out = open(Mode::write);

@@ -58,6 +58,7 @@ struct Node {
   std::uint64_t passes = 3;
   std::uint64_t slots = 3;
   bool cyclic = false;
+  bool gathers = true;
 };
 
 /// Every pass goes to a file of its own: the elements lie from byte 4096 on.
@@ -111,7 +112,8 @@ class RingOf {
     std::vector<std::unique_ptr<storage::File>> files;
     WriteBehind writer(0, 0, Pace::in_thread);
     for (std::uint64_t number = 0; number < node_.passes; ++number) {
-      const Pass pass = ring.pass(tiles, {0, tiles.own_bytes()}, element_bytes);
+      Pass pass = ring.pass(tiles, {0, tiles.own_bytes()}, element_bytes);
+      pass.gathers = node_.gathers;
       if (writes) {
         files.push_back(storage::make_posix()->open(path(number), storage::Access::read_write));
         writer.submit([&ring, pass, file = files.back().get()](bool) { ring.take(pass, file); });
@@ -149,6 +151,23 @@ TEST(ring, brings_every_byte_to_its_place) {
       for (std::uint64_t pass = 0; pass < node.passes; ++pass) {
         ring.expect_written(pass);
       }
+    }
+  }
+}
+
+TEST(ring, writes_the_same_piece_by_piece) {
+  for (const std::uint64_t slots : {1, 5}) {
+    Node node;
+    node.gathers = false;
+    node.slots = slots;
+    RingOf ring(node);
+    ring.run([](std::size_t rank, Blocks&) {
+      if (rank == 2) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the others' are written
+      }
+    });
+    for (std::uint64_t pass = 0; pass < node.passes; ++pass) {
+      ring.expect_written(pass);
     }
   }
 }
