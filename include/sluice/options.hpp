@@ -44,7 +44,7 @@ struct Options {
       0;  ///< ranks (collective, forward) or groups (file-per-node) that write; 0: the nodes
   int first_writer = 0;               ///< rank of the first writer
   int writer_spacing = 0;             ///< ranks from one writer to the next; 0: spread evenly
-  std::string writer_map = "spaced";  ///< spaced | node | a list of ranks "0,4,8"
+  std::string writer_map = "spaced";  ///< spaced | node | a list of ranks "0,4,8" | "costs 3,1,1,2"
   int readers = 0;                    ///< ranks that read from disk; 0: all
   std::string tiles = "long";    ///< tile to writer: long (contiguous) | cyclic (tile mod writers)
   std::uint64_t tile_bytes = 0;  ///< unit of file space that has one writer; 0: stripe or 4 MiB

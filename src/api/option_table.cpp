@@ -101,6 +101,13 @@ constexpr std::array<const char*, 2> on_errors{"fail", "skip_step"};
 constexpr std::array<const char*, 3> checks{"off", "volume", "full"};
 constexpr std::array<const char*, 4> logs{"off", "auto", "line", "steps"};
 
+void read_after_step(Options& options, const std::string& text) {
+  options.after_step = number<std::int64_t>(text, "number of a step");
+  if (options.after_step < -1) {
+    refuse(text, "number of a step: it must not be negative; -1 drops none");
+  }
+}
+
 /// A yes, a no, or a number of bytes. 0 is a no, 1 a yes.
 void read_gather(Options& options, const std::string& text) {
   const std::string bare = trimmed(text);
@@ -114,13 +121,6 @@ std::string gather_text(const Options& options) {
   return options.gather_bytes != 0 ? bytes_text(options.gather_bytes)
          : options.gather          ? "true"
                                    : "false";
-}
-
-void read_after_step(Options& options, const std::string& text) {
-  options.after_step = number<std::int64_t>(text, "number of a step");
-  if (options.after_step < -1) {
-    refuse(text, "number of a step: it must not be negative; -1 drops none");
-  }
 }
 
 template <class Enum, std::size_t count>
@@ -181,7 +181,8 @@ std::vector<Option> make_table() {
       count_option<&Options::first_writer>("first_writer", "rank of the first writer"),
       count_option<&Options::writer_spacing>("writer_spacing",
                                              "ranks from writer to writer; 0: spread evenly"),
-      text_option<&Options::writer_map>("writer_map", "spaced | node | a list of ranks 0,4,8"),
+      text_option<&Options::writer_map>("writer_map",
+                                        "spaced | node | ranks 0,4,8 | costs 3,1,1,2"),
       count_option<&Options::readers>("readers", "ranks that read from disk; 0: all"),
       text_option<&Options::tiles>("tiles", "tile to writer: long | cyclic"),
       bytes_option<&Options::tile_bytes>("tile", "file space with one writer; 0: the stripe"),

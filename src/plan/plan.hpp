@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -106,6 +107,21 @@ Plan plan_auto(const Input& input);
 /// The ranks that write by a choice, ascending. Error invalid_argument names the option that does
 /// not fit.
 std::vector<int> writer_ranks(const Topology& topology, const WriterChoice& choice);
+/// What a byte's way costs, in any unit in which costs add up: hops, microseconds a MiB, ...
+struct Distances {
+  std::function<double(int from, int writer)> between;  ///< two ranks; empty: nothing
+  std::function<double(int writer)> to_storage;         ///< empty: nothing
+};
+
+/// `writers` ranks, ascending, for a machine whose distances are known. The ranks are dealt into so
+/// many groups of consecutive ranks, whose sizes differ by at most one; of each group that rank
+/// writes by which the bytes of the whole group come to storage at the least cost (the lowest of
+/// several). So runs of tiles, dealt to writers in their order (`tiles = long`), stay near the
+/// ranks that fill them where the decomposition follows the order of ranks. A pure function, with
+/// ranks * ranks / writers calls of `between`. Error invalid_argument where writers is not 1 ..
+/// ranks, or a cost is negative or not a number.
+std::vector<int> nearest_writers(int ranks, int writers, const Distances& distances);
+
 /// How many ranks write.
 std::uint64_t count_writers(const Strategy& strategy, Topology topology,
                             const WriterChoice& choice);
