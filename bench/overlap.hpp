@@ -2,11 +2,12 @@
 //
 // Jobs have path, mib (MiB a rank and step), pairs, polls (calls of progress() while computing) and
 // verify. They answer with medians over the pairs, each as on the slowest rank: alone_s (output
-// without computing, until durable), copy_s (one copy of the same bytes into touched memory),
-// visible_s (what a caller waits for at the end of a step), left_s (what is left to wait for when
-// computing has ended), durable_share (of steps that were durable then), cpu_ms_per_gb (of all
-// other threads), and slow_percent, slow_low_percent, slow_high_percent: how much longer computing
-// takes beside output, a mean of pairs and its 95 % interval.
+// without computing, until durable), copy_s (one copy of the same bytes into touched memory, by all
+// ranks at once), visible_s (what a caller waits for at the end of a step), visible_of_copy (the
+// same as a multiple of a copy, pair by pair), left_s (what is left to wait for when computing has
+// ended), durable_share (of steps that were durable then), cpu_ms_per_gb (of all other threads),
+// and slow_percent, slow_low_percent, slow_high_percent: how much longer computing takes beside
+// output, a mean of pairs and its 95 % interval.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +31,8 @@ class Background {
 
 Values run_overlap(World& world, const Job& job, Background& output);
 
-/// overlap/sluice: strategy, storage, writers, ranks_per_node, checksum, budget_mib.
+/// overlap/sluice: strategy, storage, writers, ranks_per_node, checksum, budget_mib, gather (0,
+/// 1 or bytes).
 void add_overlap_sluice(Contestants& contestants);
 /// overlap/mpiio-iwrite: MPI_File_iwrite_at_all, and a sync when it is waited for.
 void add_overlap_mpiio(Contestants& contestants);

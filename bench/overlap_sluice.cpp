@@ -36,6 +36,9 @@ class SluiceOutput final : public Background {
     options.checksum = job.number("checksum", options.checksum) != 0;
     options.budget_bytes = job.number("budget_mib", options.budget_bytes >> 20) << 20;
     options.durability = Durability::step;
+    options.log = Log::off;
+    options.gather = job.number("gather", 1) != 0;
+    options.gather_bytes = job.number("gather", 1) > 1 ? job.number("gather", 1) : 0;
     return options;
   }
 

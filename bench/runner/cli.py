@@ -77,7 +77,7 @@ def _parser():
             action="append",
             default=[],
             metavar="KEY=VALUE",
-            help="an option of Sluice: storage, check, checksum, budget_mib, stripe_kib",
+            help="an option of Sluice: storage, check, checksum, budget_mib, stripe_kib, gather",
         )
         sub.add_argument("--json", action="store_true", help="JSON to stdout instead of a table")
         sub.add_argument(

@@ -75,7 +75,7 @@ def value(metric, contestant, values, options):
     if metric == "visible":
         return values["visible_s"] * 1e3
     if metric == "of a copy":
-        return values["visible_s"] / values["copy_s"]
+        return values["visible_of_copy"]
     if metric == "left":
         return values["left_s"] * 1e3
     if metric == "overlap":

@@ -26,6 +26,15 @@ enum class OnError : std::uint8_t {
               ///< goes
 };
 
+/// What is told of an output while it is written. Messages go to stderr of rank 0, or where
+/// set_message_handler() says.
+enum class Log : std::uint8_t {
+  off,        ///< nothing
+  automatic,  ///< steps that are left out; at the close of strategy forward a line of its costs
+  line,       ///< that line with every strategy
+  steps,      ///< the line, and a line of JSON a commit in the file "<path>.log.jsonl"
+};
+
 struct Options {
   // -- what is written, and by whom ---------------------------------------------------------------
   std::string format = "auto";    ///< hdf5 | netcdf4 | npy | auto (by the file name's ending)
@@ -35,11 +44,13 @@ struct Options {
       0;  ///< ranks (collective, forward) or groups (file-per-node) that write; 0: the nodes
   int first_writer = 0;               ///< rank of the first writer
   int writer_spacing = 0;             ///< ranks from one writer to the next; 0: spread evenly
-  std::string writer_map = "spaced";  ///< spaced | node | a list of ranks "0,4,8"
+  std::string writer_map = "spaced";  ///< spaced | node | a list of ranks "0,4,8" | "costs 3,1,1,2"
   int readers = 0;                    ///< ranks that read from disk; 0: all
   std::string tiles = "long";    ///< tile to writer: long (contiguous) | cyclic (tile mod writers)
   std::uint64_t tile_bytes = 0;  ///< unit of file space that has one writer; 0: stripe or 4 MiB
-  bool gather = true;  ///< sessions: bytes wait until their tile is full; else written as they come
+  bool gather = true;  ///< forward, sessions: bytes wait for those beside them; else written as
+                       ///< they come
+  std::uint64_t gather_bytes = 0;  ///< collective, forward: at most so many at once; 0: by budget
   std::uint64_t stripe_bytes = 0;  ///< 0: what the file system says, else 4 KiB pages
   std::string form = "stacked";    ///< hdf5: stacked (leading step dimension) | grouped
   std::string parts_dir = {};      ///< where file-per-* puts its parts; empty: beside the file
@@ -57,6 +68,7 @@ struct Options {
   Durability durability = Durability::automatic;
   OnError on_error = OnError::fail;
   Check check = Check::full;
+  Log log = Log::automatic;
   bool checksum = true;     ///< write checksums, and check them when reading
   double timeout_s = 1800;  ///< limit of one collective wait; 0: none
 };

@@ -23,7 +23,8 @@
  * freed handle) it is kept for the thread: sluice_last_error(NULL). What one rank meets inside a
  * collective call, every rank returns, with the same message, which names that rank. A failed
  * local call between begin and end of a step makes the whole step fail, on every rank. No call
- * throws, exits, or prints. Outputs are written only by calls that return SLUICE_OK.
+ * throws or exits; what is printed is a matter of the option `log`. Outputs are written only by
+ * calls that return SLUICE_OK.
  *
  * Ownership. A handle belongs to the caller until sluice_free(). Strings and arrays given to the
  * library are copied, except the data of puts: it must stay unchanged until sluice_end_step() (of
@@ -147,6 +148,11 @@ SLUICE_API const char* sluice_version(void);
  * has put another MPI in its place: name and version of the right one). Works before MPI_Init.
  * Communicators of another MPI must not be handed in. */
 SLUICE_API const char* sluice_mpi_library(void);
+/* Where messages go (option `log`, SLUICE_EXPLAIN), each a line without its end: to `handler`;
+ * NULL: to stderr, as at the start. One for the whole process. It is called on rank 0 of a file, by
+ * the thread that uses the file, within calls; `text` is valid during the call. Local. */
+typedef void (*sluice_message_handler)(const char* text, void* user);
+SLUICE_API void sluice_set_message_handler(sluice_message_handler handler, void* user);
 /* "out_of_bounds" for SLUICE_ERROR_OUT_OF_BOUNDS; "unknown" for numbers it does not know. */
 SLUICE_API const char* sluice_code_name(int code);
 /* "float64", "string[16]", as numpy would name it; "unknown". */

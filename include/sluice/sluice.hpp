@@ -17,6 +17,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <limits>
 #include <memory>
@@ -38,6 +39,12 @@ class FileImpl;
 namespace commit {
 class Fate;
 }
+
+/// Where messages go (option `log`, SLUICE_EXPLAIN), each a line without its end: to `handler`, or,
+/// where that is empty, to stderr, as at the start. One for the whole process. It is called on rank
+/// 0 of a file, by the thread that uses the file, within calls and destructors; what it throws is
+/// swallowed, and the message goes to stderr. Local.
+void set_message_handler(std::function<void(const std::string&)> handler);
 
 enum class Mode : std::uint8_t {
   read,

@@ -17,12 +17,13 @@ the same order. Failures raise `sluice.Error`, whose `code` is one of `sluice.Co
 
 from ._attributes import Attributes
 from ._file import File, Step, Ticket, open
-from ._library import Code, Error, NotFoundError, mpi_library, read_on_root, version
+from ._library import (Code, Error, NotFoundError, mpi_library, read_on_root, set_message_handler,
+                       version)
 from ._records import Records, records
 from ._sessions import Session, Sessions, open_sessions
 from ._variable import Variable
 
 __all__ = ["Attributes", "Code", "Error", "File", "NotFoundError", "Records", "Session", "Sessions",
            "Step", "Ticket", "Variable", "mpi_library", "open", "open_sessions", "read_on_root",
-           "records", "version"]
+           "records", "set_message_handler", "version"]
 __version__ = version()

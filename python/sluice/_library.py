@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import enum
 import os
 import re
 import sys
 from pathlib import Path
-from typing import Any, List, Optional
+from typing import Any, Callable, List, Optional
 
 import cffi
 
@@ -126,6 +127,23 @@ lib = _load()
 def text_of(pointer: Any) -> str:
     """A C string as str."""
     return ffi.string(pointer).decode("utf-8", "replace")
+
+
+_handler: Any = ffi.NULL  # the library calls it as long as it is set
+
+
+def set_message_handler(handler: Optional[Callable[[str], None]]) -> None:
+    """Where messages go (option `log`, SLUICE_EXPLAIN), each a line: to `handler`; None: to stderr,
+    as at the start. One for the whole process, called on rank 0 of a file within calls."""
+    global _handler
+    previous = _handler  # kept until the library has let go of it
+    _handler = ffi.NULL if handler is None else ffi.callback(
+        "sluice_message_handler", lambda text, _: handler(text_of(text)))
+    lib.sluice_set_message_handler(_handler, ffi.NULL)
+    del previous
+
+
+atexit.register(set_message_handler, None)
 
 
 def version() -> str:

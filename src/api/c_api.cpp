@@ -55,6 +55,17 @@ const char* sluice_mpi_library(void) {
   return text.c_str();
 }
 
+void sluice_set_message_handler(sluice_message_handler handler, void* user) {
+  guarded([&] {
+    if (handler == nullptr) {
+      sluice::set_message_handler({});
+      return;
+    }
+    sluice::set_message_handler(
+        [handler, user](const std::string& text) { handler(text.c_str(), user); });
+  });
+}
+
 const char* sluice_code_name(int code) { return sluice::code_name(static_cast<Code>(code)); }
 
 const char* sluice_type_name(sluice_type type) {

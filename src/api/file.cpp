@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <cstdio>
 #include <exception>
 
 #include "api/file_impl.hpp"
+#include "api/messages.hpp"
 
 namespace sluice {
 
@@ -93,9 +93,9 @@ Ticket ticket_of(const commit::Receipt& receipt) {
 
 /// Rank 0 says that a step was left out, and why.
 void report_skipped(FileImpl& file, const commit::Receipt& receipt) {
-  if (!receipt.skipped.empty() && file.transport().rank() == 0) {
-    std::fprintf(stderr, "sluice: step %llu is left out: %s\n",
-                 static_cast<unsigned long long>(receipt.step), receipt.skipped.c_str());
+  if (!receipt.skipped.empty() && file.speaks()) {
+    detail::say("sluice: step " + std::to_string(receipt.step) +
+                " is left out: " + receipt.skipped);
   }
 }
 
@@ -205,8 +205,8 @@ File::~File() {
     }
     impl_->close();
   } catch (const std::exception& e) {
-    if (!is_given_up && impl_->transport().rank() == 0) {
-      std::fprintf(stderr, "sluice: closing failed: %s\n", e.what());
+    if (!is_given_up && impl_->speaks()) {
+      detail::say(std::string("sluice: closing failed: ") + e.what());
     }
   }
 }

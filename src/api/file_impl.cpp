@@ -1,7 +1,6 @@
 #include "api/file_impl.hpp"
 
-#include <cstdio>
-
+#include "api/messages.hpp"
 #include "commit/latest_good.hpp"
 
 namespace sluice::detail {
@@ -32,7 +31,9 @@ void FileImpl::open(Mode mode, const settings::Settings& settings) {
   const Options& options = options_ = settings.options;
   const bool explains = settings.explain && transport_.rank() == 0;
   if (explains) {
-    std::fputs(settings::explain_options(path_, settings).c_str(), stderr);
+    std::string text = settings::explain_options(path_, settings);
+    text.pop_back();  // its last newline
+    say(text);
   }
   if (mode == Mode::read) {
     input_ = std::make_unique<commit::Input>(transport_, *storage_, path_, options);
@@ -42,10 +43,14 @@ void FileImpl::open(Mode mode, const settings::Settings& settings) {
                                   : mode == Mode::create ? commit::Opening::create
                                                          : commit::Opening::write;
   output_ = commit::open_output(transport_, *storage_, path_, opening, options);
+  const auto say_of_file = [path = path_](const std::string& text) {
+    say("sluice: " + path + ": " + text);
+  };
   if (settings.explain) {
-    output_->explain([path = path_](const std::string& text) {
-      std::fprintf(stderr, "sluice: %s: %s\n", path.c_str(), text.c_str());
-    });
+    output_->explain(say_of_file);
+  }
+  if (options.log != Log::off) {
+    output_->report(say_of_file);
   }
 }
 

@@ -42,6 +42,8 @@ class FileImpl {
   const std::string& path() const noexcept { return path_; }
   /// As they count: those of the environment and sluice.toml included.
   const Options& options() const noexcept { return options_; }
+  /// Does this rank say what there is to say of the file?
+  bool speaks() const { return options_.log != Log::off && transport_.rank() == 0; }
 
  private:
   FileImpl(Ground ground, const std::string& path, Mode mode);

@@ -99,6 +99,29 @@ bool boolean(const std::string& text) {
 constexpr std::array<const char*, 4> durabilities{"none", "close", "step", "automatic"};
 constexpr std::array<const char*, 2> on_errors{"fail", "skip_step"};
 constexpr std::array<const char*, 3> checks{"off", "volume", "full"};
+constexpr std::array<const char*, 4> logs{"off", "auto", "line", "steps"};
+
+void read_after_step(Options& options, const std::string& text) {
+  options.after_step = number<std::int64_t>(text, "number of a step");
+  if (options.after_step < -1) {
+    refuse(text, "number of a step: it must not be negative; -1 drops none");
+  }
+}
+
+/// A yes, a no, or a number of bytes. 0 is a no, 1 a yes.
+void read_gather(Options& options, const std::string& text) {
+  const std::string bare = trimmed(text);
+  const bool is_number = !bare.empty() && bare[0] >= '0' && bare[0] <= '9';
+  const std::uint64_t number_of_bytes = is_number ? bytes(bare) : 0;
+  options.gather = is_number ? number_of_bytes != 0 : boolean(text);
+  options.gather_bytes = number_of_bytes > 1 ? number_of_bytes : 0;
+}
+
+std::string gather_text(const Options& options) {
+  return options.gather_bytes != 0 ? bytes_text(options.gather_bytes)
+         : options.gather          ? "true"
+                                   : "false";
+}
 
 template <class Enum, std::size_t count>
 Enum word(const std::string& text, const std::array<const char*, count>& words) {
@@ -158,21 +181,17 @@ std::vector<Option> make_table() {
       count_option<&Options::first_writer>("first_writer", "rank of the first writer"),
       count_option<&Options::writer_spacing>("writer_spacing",
                                              "ranks from writer to writer; 0: spread evenly"),
-      text_option<&Options::writer_map>("writer_map", "spaced | node | a list of ranks 0,4,8"),
+      text_option<&Options::writer_map>("writer_map",
+                                        "spaced | node | ranks 0,4,8 | costs 3,1,1,2"),
       count_option<&Options::readers>("readers", "ranks that read from disk; 0: all"),
       text_option<&Options::tiles>("tiles", "tile to writer: long | cyclic"),
       bytes_option<&Options::tile_bytes>("tile", "file space with one writer; 0: the stripe"),
-      flag_option<&Options::gather>("gather", "of sessions: whole tiles, not pieces as they come"),
+      {"gather", "whole tiles: true | 0: pieces as they come (forward, sessions) | bytes at once",
+       gather_text, read_gather},
       bytes_option<&Options::stripe_bytes>("stripe", "of the file system; 0: as it says"),
       text_option<&Options::parts_dir>("parts_dir", "where file-per-* puts its parts"),
       {"after_step", "append: steps after this one are dropped first; -1: none",
-       [](const Options& o) { return std::to_string(o.after_step); },
-       [](Options& o, const std::string& text) {
-         o.after_step = number<std::int64_t>(text, "number of a step");
-         if (o.after_step < -1) {
-           refuse(text, "number of a step: it must not be negative; -1 drops none");
-         }
-       }},
+       [](const Options& o) { return std::to_string(o.after_step); }, read_after_step},
       text_option<&Options::compress>("compress", "of variables: deflate:6 | zstd:3 | none"),
       steps_option<&Options::keep>("keep", "only the last so many steps stay; 0: all"),
       {"split", "a new part after 100 steps, or 4 GiB, say; 0: none", split_text, read_split},
@@ -195,6 +214,9 @@ std::vector<Option> make_table() {
       {"check", "of overlaps and holes: off | volume | full",
        [](const Options& o) { return std::string(checks[static_cast<std::size_t>(o.check)]); },
        [](Options& o, const std::string& text) { o.check = word<Check>(text, checks); }},
+      {"log", "messages: off | auto | line: costs at the close | steps: a log beside the file",
+       [](const Options& o) { return std::string(logs[static_cast<std::size_t>(o.log)]); },
+       [](Options& o, const std::string& text) { o.log = word<Log>(text, logs); }},
       flag_option<&Options::checksum>(
           "checksum", "write checksums where the format has a place, check them when reading"),
       {"timeout_s", "limit of one collective wait; 0: none",

@@ -1,7 +1,6 @@
 #include "sluice/records.hpp"
 
-#include <cstdio>
-
+#include "api/messages.hpp"
 #include "api/records_impl.hpp"
 #include "exec/solo_transport.hpp"
 
@@ -52,8 +51,8 @@ Records::~Records() {
   try {
     impl_->close();
   } catch (const std::exception& e) {
-    if (impl_->rank() == 0) {
-      std::fprintf(stderr, "sluice: closing failed: %s\n", e.what());
+    if (impl_->speaks()) {
+      detail::say(std::string("sluice: closing failed: ") + e.what());
     }
   }
 }

@@ -40,6 +40,7 @@ class RecordsImpl {
   bool reads() const noexcept { return reads_; }
   const std::string& path() const noexcept { return file_impl_->path(); }
   int rank() const noexcept { return file_impl_->transport().rank(); }
+  bool speaks() const { return file_impl_->speaks(); }
 
   struct Stream {
     layout::records::PartWriter writer;

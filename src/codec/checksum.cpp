@@ -2,7 +2,14 @@
 
 #include <array>
 #include <new>
+
+// The widest instructions that the processor has, chosen at run time, where the library offers
+// them: with the narrowest, taking a checksum costs as much as a copy.
+#ifdef SLUICE_HAS_XXH_DISPATCH
+#include <xxh_x86dispatch.h>
+#else
 #include <xxhash.h>
+#endif
 
 namespace sluice::codec {
 

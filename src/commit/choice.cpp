@@ -23,6 +23,8 @@ plan::WriterChoice choose_writers(exec::Transport& transport, storage::Storage& 
     out.put(options.tiles == "cyclic");
     out.put(tile != 0 ? tile : plan::default_tile_bytes);
     out.put(options.budget_bytes);
+    out.put(options.gather);
+    out.put(options.gather_bytes);
     return out.take();
   });
   model::ByteReader in(message);
@@ -34,6 +36,8 @@ plan::WriterChoice choose_writers(exec::Transport& transport, storage::Storage& 
   choice.cyclic = in.get<bool>();
   choice.tile_bytes = in.get<std::uint64_t>();
   choice.budget_bytes = in.get<std::uint64_t>();
+  choice.gathers = in.get<bool>();
+  choice.gather_bytes = in.get<std::uint64_t>();
   return choice;
 }
 

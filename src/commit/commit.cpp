@@ -45,8 +45,11 @@ Receipt Output::commit(bool is_step, bool is_last) {
     if (explain_ && has_data) {
       file.explain = &explain;
     }
+    const double waited_before_s = waited_s();
+    file.monitor = &monitor_;
     Receipt receipt{carry_out(file), durable};
     receipt.fate = last_fate();
+    note_cost(receipt, is_step, waited_s() - waited_before_s);
     failed_together_ = false;
     has_news_ = false;
     steps_ = is_step ? receipt.step + 1 : steps_;  // fewer than before where it keeps the last ones

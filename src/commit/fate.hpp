@@ -23,10 +23,14 @@ class Fate {
   void wait();
 
   std::uint64_t number() const noexcept { return number_; }
-  /// Nothing changes any more. `failure`: nullptr where the commit is there.
-  void settle(const std::exception_ptr& failure) noexcept {
+  bool failed() const noexcept { return failure_ != nullptr; }
+  /// When it was there, or had failed, by model::now_s; 0: it is still on its way.
+  double settled_s();
+  /// Nothing changes any more. `failure`: nullptr where the commit is there. `at_s`: since when.
+  void settle(const std::exception_ptr& failure, double at_s) noexcept {
     file_ = nullptr;
     failure_ = failure;
+    settled_s_ = at_s;
   }
 
  private:
@@ -35,6 +39,7 @@ class Fate {
   bool synced_;
   std::shared_ptr<bool> heard_;
   std::exception_ptr failure_;
+  double settled_s_ = 0;
 };
 
 }  // namespace sluice::commit

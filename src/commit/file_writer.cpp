@@ -220,6 +220,7 @@ bool FileWriter::has_unmade() const {
 
 std::uint64_t FileWriter::commit(const FileCommit& commit) {
   bool placed = false;
+  monitor_ = commit.monitor;
   try {
     choose_tiles(commit);
     std::vector<layout::Portion> portions = cut_blocks(commit);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "commit/fate.hpp"
+#include "commit/monitor.hpp"
 #include "commit/pipeline.hpp"
 #include "commit/publisher.hpp"
 #include "exec/encoded_write.hpp"
@@ -43,6 +44,7 @@ struct FileCommit {
   std::vector<model::Dims> shapes = {};
   std::span<const model::Block> blocks;    ///< this rank's
   const plan::Explain* explain = nullptr;  ///< to be called once the plan is made, if any
+  Monitor* monitor = nullptr;              ///< told of waits for the commit; outlives the writer
 };
 
 class FileWriter {
@@ -87,6 +89,10 @@ class FileWriter {
   void poll();
   /// Until commit `number` is there, or has failed.
   void wait(std::uint64_t number);
+  /// Tells the fates of what is settled; moves nothing.
+  void absorb();
+  /// Seconds that commits have waited for staging memory so far.
+  double waited_s() const;
   /// Until nothing is on its way.
   void wait_for_all();
   /// The same, at most so many seconds; true where nothing is left. Throws what a commit met.
@@ -150,7 +156,6 @@ class FileWriter {
   void agree_in_background(std::exception_ptr failure, bool synced);
   void publish_in_background(const FileCommit& commit);
   void prefill_in_background(const layout::CommitPlan& placed, const plan::Plan& who);
-  void absorb();
   void forget_failed();
   void renew_own(const std::string& present_path);
 
@@ -193,6 +198,8 @@ class FileWriter {
   std::deque<OnWay> on_way_;
   std::shared_ptr<Fate> fate_;
   std::shared_ptr<bool> heard_ = std::make_shared<bool>(false);
+  double waited_s_ = 0;  ///< besides what the buffers know themselves
+  Monitor* monitor_ = nullptr;
 };
 
 }  // namespace sluice::commit

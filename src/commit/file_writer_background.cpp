@@ -5,6 +5,7 @@
 
 #include "commit/file_writer.hpp"
 #include "exec/agree.hpp"
+#include "model/clock.hpp"
 
 namespace sluice::commit {
 
@@ -25,6 +26,13 @@ bool Fate::durable() {
   return file_ == nullptr && !failure_ && synced_;
 }
 
+double Fate::settled_s() {
+  if (file_ != nullptr) {
+    file_->absorb();
+  }
+  return file_ != nullptr ? 0 : settled_s_;
+}
+
 void Fate::wait() {
   if (file_ != nullptr) {
     file_->wait(number_);
@@ -41,7 +49,9 @@ FileWriter::~FileWriter() {
   }
   for (const OnWay& commit : on_way_) {
     commit.fate->settle(std::make_exception_ptr(
-        Error(Code::wrong_state, path_ + ": the file ended before the commit was there")));
+                            Error(Code::wrong_state, path_ + ": the file ended before the commit "
+                                                             "was there")),
+                        model::now_s());
   }
   end_pipeline();
   planner_.reset();  // reads through the publisher's file
@@ -97,16 +107,20 @@ void FileWriter::share_ring(const plan::Plan& who) {
     return;
   }
   pipeline_->wait_for_all();
+  waited_s_ += ring != nullptr ? ring->waited_s() : 0;
   buffers_.ring.reset();
   for (std::uint64_t tried = slots; !buffers_.ring && tried >= fewest_slots; tried /= 2) {
-    buffers_.ring = exec::Ring::share(transport_, writers, window, tried, options_.timeout_s);
+    const exec::RingShape shape{0, writers, window, tried};
+    buffers_.ring = exec::Ring::share(transport_, shape, options_.timeout_s);
   }
   ring_is_refused_ = buffers_.ring == nullptr;
 }
 
 void FileWriter::begin_background(const plan::Plan& who) {
   if (pipeline_->begun() >= Pipeline::commits_max) {
+    const double began_s = model::now_s();
     pipeline_->wait(pipeline_->begun() - Pipeline::commits_max + 1);
+    waited_s_ += model::now_s() - began_s;
   }
   share_ring(who);
   number_ = pipeline_->begin();
@@ -162,7 +176,7 @@ void FileWriter::absorb() {
   const exec::Mark failed = pipeline_->failed();
   while (!on_way_.empty() && on_way_.front().fate->number() <= settled &&
          (failed.number == 0 || on_way_.front().fate->number() < failed.number)) {
-    on_way_.front().fate->settle(nullptr);
+    on_way_.front().fate->settle(nullptr, pipeline_->settled_s(on_way_.front().fate->number()));
     if (planner_) {
       planner_->committed();
     }
@@ -170,7 +184,7 @@ void FileWriter::absorb() {
   }
   for (const OnWay& commit : on_way_) {
     if (failed.number != 0 && commit.fate->number() <= settled) {
-      commit.fate->settle(failed.failure());
+      commit.fate->settle(failed.failure(), pipeline_->settled_s(commit.fate->number()));
     }
   }
 }
@@ -195,10 +209,15 @@ void FileWriter::poll() {
 }
 
 void FileWriter::wait(std::uint64_t number) {
+  const Monitor::Call inside(monitor_);
   if (pipeline_) {
     pipeline_->wait(number);
     absorb();
   }
+}
+
+double FileWriter::waited_s() const {
+  return waited_s_ + buffers_.writer.waited_s() + (buffers_.ring ? buffers_.ring->waited_s() : 0);
 }
 
 void FileWriter::wait_for_all() {

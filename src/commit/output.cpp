@@ -25,6 +25,7 @@ void Output::adopt(const std::vector<model::Definition>& known, std::uint64_t st
   definitions_ = known;
   steps_ = steps;
   has_news_ = is_new;
+  goes_on_ = !is_new;
 }
 
 void Output::require_open() const {
@@ -357,7 +358,12 @@ Receipt Output::end_step() {
   if (!in_step_) {
     throw Error(Code::wrong_state, path_ + ": end: there is no step under way");
   }
-  return exec::for_file(path_, [&] { return commit_or_skip(); });
+  const Receipt receipt = exec::for_file(path_, [&] {
+    const Monitor::Call inside(&monitor_);
+    return commit_or_skip();
+  });
+  log_settled();
+  return receipt;
 }
 
 Receipt Output::commit_or_skip() {
@@ -378,7 +384,12 @@ Receipt Output::flush() {
   if (in_step_) {
     throw Error(Code::wrong_state, path_ + ": flush: end the step first");
   }
-  return exec::for_file(path_, [&] { return commit(false, false); });
+  const Receipt receipt = exec::for_file(path_, [&] {
+    const Monitor::Call inside(&monitor_);
+    return commit(false, false);
+  });
+  log_settled();
+  return receipt;
 }
 
 void Output::close() {
@@ -387,11 +398,13 @@ void Output::close() {
     throw Error(Code::wrong_state, path_ + ": close: end the step first");
   }
   exec::for_file(path_, [&] {
+    const Monitor::Call inside(&monitor_);
     commit(false, true);
     agree_on_the_way();
     finish();
   });
   closed_ = true;
+  exec::for_file(path_, [&] { tell_costs(); });
 }
 
 }  // namespace sluice::commit

@@ -17,7 +17,9 @@
 #include <vector>
 
 #include "commit/file_writer.hpp"
+#include "commit/monitor.hpp"
 #include "commit/small_puts.hpp"
+#include "commit/step_log.hpp"
 #include "exec/rows.hpp"
 #include "exec/transport.hpp"
 #include "model/block.hpp"
@@ -70,6 +72,8 @@ class Output {
   /// `print` (called on rank 0) will get one line about the first commit that has data, before
   /// anything of it is written. On every rank or on none.
   void explain(std::function<void(const std::string&)> print) { explain_ = std::move(print); }
+  /// `print` (called on rank 0) gets what the option `log` asks for. On every rank or on none.
+  void report(std::function<void(const std::string&)> print) { report_ = std::move(print); }
   /// Remembers a failure of this rank: the next commit fails on every rank with it.
   void fail(const std::exception_ptr& failure) noexcept;
   /// Was a commit that failed, on every rank, the last call of all?
@@ -77,10 +81,10 @@ class Output {
 
   // -- collective ---------------------------------------------------------------------------------
   /// Where commits go on in the background: moves on what can be moved without waiting. Local.
-  void poll() { move_on(); }
+  void poll();
   /// Waits for what is on its way, at most so many seconds; true if all is there. Throws what a
   /// commit met. Local.
-  bool drain(double seconds) { return wait_at_most(seconds); }
+  bool drain(double seconds);
   Receipt end_step();
   Receipt flush();
   void close();
@@ -129,6 +133,8 @@ class Output {
   virtual std::shared_ptr<Fate> last_fate() const { return nullptr; }
   /// Steps that are there or on their way, after a failure.
   virtual std::uint64_t steps_left() const { return steps_; }
+  /// Seconds that commits of this rank have waited for staging memory so far.
+  virtual double waited_s() const { return 0; }
 
  private:
   struct Touch {
@@ -143,6 +149,10 @@ class Output {
   model::Definition step_definition(std::uint32_t variable) const;
   void put_lengths(bool is_step);
   void print_totals(const plan::Totals& mine);
+  bool logs_line() const;
+  void note_cost(const Receipt& receipt, bool is_step, double waited_s);
+  void log_settled();
+  void tell_costs();
   void touch_varying(std::vector<Touch>& touched, bool is_step) const;
   void require_open() const;
   template <class Work>
@@ -171,6 +181,7 @@ class Output {
   std::vector<bool> has_rows_;  ///< by variable: something was put, so its rows are settled
   std::vector<std::uint64_t> row_counts_;  ///< by variable: of the step under way, if it is varying
   std::uint64_t description_digest_ = 0;   ///< of all definitions and attributes in order
+  bool goes_on_ = false;                   ///< what it writes stands behind what was there
   bool has_news_ = true;                   ///< is there something to commit even if nobody puts?
 
   bool in_step_ = false;
@@ -182,6 +193,10 @@ class Output {
   std::deque<exec::OwnedRows> owned_rows_;
   std::exception_ptr failure_;
   std::function<void(const std::string&)> explain_;
+  std::function<void(const std::string&)> report_;
+  Monitor monitor_;
+  std::unique_ptr<StepLog> log_;  ///< rank 0, if asked for
+  bool log_has_ended_ = false;    ///< it could not be written
   std::uint64_t checked_signature_ = 0;
   bool failed_together_ = false;
   bool closed_ = false;

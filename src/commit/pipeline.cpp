@@ -100,6 +100,7 @@ bool Pipeline::advance() {
   {
     const std::lock_guard lock(mutex_);
     commits_.pop_front();
+    settled_s_[commit->number % settled_s_.size()] = model::now_s();
   }
   board_->settle(commit->number, failure);
   return true;
@@ -138,6 +139,16 @@ void Pipeline::run() {
       board_->wait(heard, look_again_s);
     }
   }
+}
+
+double Pipeline::settled_s(std::uint64_t number) {
+  if (board_->settled() < number) {
+    return 0;
+  }
+  const double now_s = model::now_s();
+  const std::lock_guard lock(mutex_);
+  const double at_s = settled_s_[number % settled_s_.size()];
+  return ground_.publisher != nullptr && at_s != 0 ? at_s : now_s;
 }
 
 void Pipeline::poll() {

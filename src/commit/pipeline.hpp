@@ -7,6 +7,7 @@
 // commit is on its way. The commits under way are bounded by the staging, and by commits_max.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <exception>
@@ -55,6 +56,9 @@ class Pipeline {
   std::uint64_t begun() const noexcept { return begun_; }
   /// Commits up to this number are settled: committed, or failed.
   std::uint64_t settled() { return board_->settled(); }
+  /// When commit `number`, one of the last commits_max, was settled, by model::now_s; 0: it is on
+  /// its way. To the moment on rank 0, elsewhere when it is asked for.
+  double settled_s(std::uint64_t number);
   /// The first that failed; all later ones did too.
   exec::Mark failed() { return board_->failed(); }
   /// Moves on what can be moved without waiting.
@@ -87,6 +91,7 @@ class Pipeline {
   // rank 0
   std::mutex mutex_;
   std::deque<std::shared_ptr<const Commit>> commits_;
+  std::array<double, 2 * commits_max> settled_s_{};  ///< by number, modulo
   bool stop_ = false;
   std::thread thread_;
 };

@@ -32,6 +32,7 @@ class SingleOutput final : public Output {
   void recover() override { file_.recover(); }
   std::shared_ptr<Fate> last_fate() const override { return file_.last_fate(); }
   std::uint64_t steps_left() const override { return file_.steps(); }
+  double waited_s() const override { return file_.waited_s(); }
 
   FileWriter file_;
 };

@@ -36,7 +36,8 @@ std::uint64_t write_through_ring(const plan::Plan& plan, const Work& work, Buffe
   const std::uint64_t granule = granule_of(work, plan, ring.window_bytes());
   std::exception_ptr failure;
   const auto carry = [&](RoundSource* source, const plan::OwnRange& range) {
-    const Pass pass = ring.pass(plan.tiles, range, granule);
+    Pass pass = ring.pass(plan.tiles, range, granule);
+    pass.gathers = plan.gathers;
     if (work.file != nullptr) {
       buffers.writer.submit([&ring, pass, file = work.file](bool has_failed) {
         ring.take(pass, has_failed ? nullptr : file);

@@ -36,7 +36,7 @@ void set_shared(std::uint64_t* words, std::uint64_t at, std::uint64_t length) {
   const std::uint64_t head = ~std::uint64_t{0} << (at % word_bits);
   const std::uint64_t tail = ~std::uint64_t{0} >> ((word_bits - end % word_bits) % word_bits);
   const auto set = [&](std::uint64_t word, std::uint64_t mask) {
-    std::atomic_ref(words[word]).fetch_or(mask, std::memory_order_relaxed);
+    std::atomic_ref(words[word]).fetch_or(mask, std::memory_order_release);
   };
   if (first == last) {
     set(first, head & tail);
@@ -44,7 +44,7 @@ void set_shared(std::uint64_t* words, std::uint64_t at, std::uint64_t length) {
   }
   set(first, head);
   for (std::uint64_t word = first + 1; word < last; ++word) {
-    std::atomic_ref(words[word]).store(~std::uint64_t{0}, std::memory_order_relaxed);
+    std::atomic_ref(words[word]).store(~std::uint64_t{0}, std::memory_order_release);
   }
   set(last, tail);
 }
@@ -65,29 +65,31 @@ struct alignas(64) Passed {
 
 }  // namespace
 
-std::unique_ptr<Ring> Ring::share(Transport& transport, std::size_t writers,
-                                  std::uint64_t window_bytes, std::uint64_t slots,
-                                  double timeout_s) {
-  const auto ranks = static_cast<std::size_t>(transport.size());
-  const std::uint64_t head = pages(writers * sizeof(Writer) + ranks * writers * sizeof(Passed));
-  const std::uint64_t slot = pages(window_bytes) + pages(window_bytes / 8 + 8);
-  auto memory = share_on_node(transport, head + writers * slots * slot);
+std::uint64_t Ring::memory_bytes(const RingShape& shape) {
+  const std::uint64_t head =
+      pages(shape.writers * sizeof(Writer) + shape.ranks * shape.writers * sizeof(Passed));
+  const std::uint64_t slot = pages(shape.window_bytes) + pages(shape.window_bytes / 8 + 8);
+  return head + shape.writers * shape.slots * slot;
+}
+
+std::unique_ptr<Ring> Ring::share(Transport& transport, RingShape shape, double timeout_s) {
+  shape.ranks = static_cast<std::size_t>(transport.size());
+  std::shared_ptr<storage::SharedMemory> memory = share_on_node(transport, memory_bytes(shape));
   if (!memory) {
     return nullptr;
   }
-  return std::unique_ptr<Ring>(new Ring(std::move(memory),
-                                        static_cast<std::size_t>(transport.rank()), ranks, writers,
-                                        window_bytes, slots, timeout_s));
+  const auto rank = static_cast<std::size_t>(transport.rank());
+  return std::make_unique<Ring>(std::move(memory), shape, rank, timeout_s);
 }
 
-Ring::Ring(std::unique_ptr<storage::SharedMemory> memory, std::size_t rank, std::size_t ranks,
-           std::size_t writers, std::uint64_t window_bytes, std::uint64_t slots, double timeout_s)
+Ring::Ring(std::shared_ptr<storage::SharedMemory> memory, const RingShape& shape, std::size_t rank,
+           double timeout_s)
     : memory_(std::move(memory)),
       rank_(rank),
-      ranks_(ranks),
-      writers_(writers),
-      window_bytes_(window_bytes),
-      slots_(slots),
+      ranks_(shape.ranks),
+      writers_(shape.writers),
+      window_bytes_(shape.window_bytes),
+      slots_(shape.slots),
       timeout_s_(timeout_s) {}
 
 Ring::~Ring() = default;
@@ -193,6 +195,7 @@ void Ring::put_window(const Pass& pass, std::uint64_t window, std::size_t w, Rou
                       const auto bytes = source.bytes(i, at, end).bytes;
                       copy(pass, stretch, item, bytes, at, window, w);
                     }
+                    mark(pass, stretch, item, from, to, window, w);
                   });
   }
 }
@@ -200,17 +203,32 @@ void Ring::put_window(const Pass& pass, std::uint64_t window, std::size_t w, Rou
 void Ring::copy(const Pass& pass, const plan::Stretch& stretch, const RoundItem& item,
                 std::span<const std::byte> bytes, std::uint64_t from, std::uint64_t window,
                 std::size_t w) {
-  const std::uint64_t number = pass.number + (window - pass.first_window);
-  std::byte* const memory = slot(w, number);
-  std::uint64_t* const came = bits(w, number);
+  std::byte* const memory = slot(w, pass.number + (window - pass.first_window));
   const std::uint64_t first = item.runs.offset_of_packed(from);
   const std::uint64_t last = item.runs.offset_of_packed(from + bytes.size() - 1) + 1;
   item.runs.for_each_within(
       first, last, [&](std::uint64_t offset, std::uint64_t packed, std::uint64_t length) {
         const std::uint64_t at = stretch.own + (offset - stretch.offset) - window * window_bytes_;
         stream_copy(memory + at, bytes.data() + (packed - from), length);
+      });
+}
+
+/// Packed bytes [from, to) were copied.
+void Ring::mark(const Pass& pass, const plan::Stretch& stretch, const RoundItem& item,
+                std::uint64_t from, std::uint64_t to, std::uint64_t window, std::size_t w) {
+  std::uint64_t* const came = bits(w, pass.number + (window - pass.first_window));
+  if (!pass.gathers) {
+    stream_fence();  // the writer may look at once
+  }
+  item.runs.for_each_within(
+      item.runs.offset_of_packed(from), item.runs.offset_of_packed(to - 1) + 1,
+      [&](std::uint64_t offset, std::uint64_t, std::uint64_t length) {
+        const std::uint64_t at = stretch.own + (offset - stretch.offset) - window * window_bytes_;
         set_shared(came, at / pass.granule, length / pass.granule);
       });
+  if (!pass.gathers) {
+    writer(w).came.ring();
+  }
 }
 
 void Ring::wait_for_slot(std::size_t w, std::uint64_t number) {
@@ -221,10 +239,12 @@ void Ring::wait_for_slot(std::size_t w, std::uint64_t number) {
   while (true) {
     const std::uint32_t heard = writer(w).went.heard();
     if (number < writer(w).written.load(std::memory_order_acquire) + slots_) {
-      break;
+      waited_s_ += model::now_s() - start;
+      return;
     }
     const double waited = model::now_s() - start;
     if (timeout_s_ > 0 && waited > timeout_s_) {
+      waited_s_ += waited;
       throw Error(Code::timeout, "writer " + std::to_string(w) + " of the node took no bytes for " +
                                      std::to_string(timeout_s_) + " s");
     }
@@ -250,13 +270,21 @@ void Ring::take(const Pass& pass, storage::File* file) {
   std::exception_ptr failure;
   for (std::uint64_t window = pass.first_window; window < pass.last_window; ++window) {
     const std::uint64_t number = pass.number + (window - pass.first_window);
-    wait_for_ranks(w, number);
-    try {
-      if (file != nullptr && !failure) {
-        write_window(pass, window, w, *file);
+    const auto write = [&](auto how) {
+      try {
+        if (file != nullptr && !failure) {
+          (this->*how)(pass, window, w, *file);
+        }
+      } catch (...) {
+        failure = std::current_exception();
       }
-    } catch (...) {
-      failure = std::current_exception();
+    };
+    if (!pass.gathers) {
+      write(&Ring::write_as_it_comes);
+    }
+    wait_for_ranks(w, number);
+    if (pass.gathers) {
+      write(&Ring::write_complete);
     }
     std::memset(bits(w, number), 0, window_bytes_ / pass.granule / 8 + 8);
     writer(w).written.store(number + 1, std::memory_order_release);
@@ -267,21 +295,53 @@ void Ring::take(const Pass& pass, storage::File* file) {
   }
 }
 
-void Ring::write_window(const Pass& pass, std::uint64_t window, std::size_t w,
-                        storage::File& file) {
+void Ring::write_complete(const Pass& pass, std::uint64_t window, std::size_t w,
+                          storage::File& file) {
+  write_runs(pass, window, w, bits(w, pass.number + (window - pass.first_window)), file);
+}
+
+void Ring::write_as_it_comes(const Pass& pass, std::uint64_t window, std::size_t w,
+                             storage::File& file) {
   const std::uint64_t number = pass.number + (window - pass.first_window);
-  const std::uint64_t* const came = bits(w, number);
+  std::uint64_t* const came = bits(w, number);
+  std::vector<std::uint64_t> done(window_bytes_ / pass.granule / word_bits + 1);
+  std::vector<std::uint64_t> fresh(done.size());
+  for (bool is_last = false; !is_last;) {
+    const std::uint32_t heard = writer(w).came.heard();
+    is_last = passed_by_all(w) > number;  // looked at first: then all bits are set
+    bool any = false;
+    for (std::size_t word = 0; word < done.size(); ++word) {
+      const std::uint64_t now = std::atomic_ref(came[word]).load(std::memory_order_acquire);
+      fresh[word] = now & ~done[word];
+      any = any || fresh[word] != 0;
+      done[word] = now;
+    }
+    if (any) {
+      write_runs(pass, window, w, fresh.data(), file);
+    } else if (!is_last) {
+      if (stopped_.load()) {
+        return;  // wait_for_ranks() says so
+      }
+      writer(w).came.wait(heard, look_again_s);
+    }
+  }
+}
+
+/// The granules of the window whose bits are set in `which`.
+void Ring::write_runs(const Pass& pass, std::uint64_t window, std::size_t w,
+                      const std::uint64_t* which, storage::File& file) {
+  const std::uint64_t number = pass.number + (window - pass.first_window);
   const std::byte* const memory = slot(w, number);
   const std::uint64_t own = window * window_bytes_;
   pass.tiles.for_each_stretch(
       static_cast<std::uint32_t>(w), {own, own + window_bytes_}, [&](const plan::Stretch& here) {
         const std::uint64_t first = (here.own - own) / pass.granule;
         const std::uint64_t last = first + here.length / pass.granule;
-        for (std::uint64_t from = find_bit(came, true, first, last); from < last;) {
-          const std::uint64_t to = find_bit(came, false, from, last);
+        for (std::uint64_t from = find_bit(which, true, first, last); from < last;) {
+          const std::uint64_t to = find_bit(which, false, from, last);
           file.write(here.offset + (from - first) * pass.granule,
                      {memory + from * pass.granule, (to - from) * pass.granule});
-          from = find_bit(came, true, to, last);
+          from = find_bit(which, true, to, last);
         }
       });
 }

@@ -30,16 +30,28 @@ struct Pass {
   std::uint64_t last_window = 0;
   std::uint64_t number = 0;   ///< of the first, counted from the first commit on
   std::uint64_t granule = 1;  ///< all runs begin and end at multiples of it
+  bool gathers = true;        ///< a window is written when it is complete; else what came of it
   plan::TileMap tiles = {};
+};
+
+/// The same on every rank.
+struct RingShape {
+  std::size_t ranks = 1;
+  std::size_t writers = 1;
+  std::uint64_t window_bytes = 0;
+  std::uint64_t slots = 0;  ///< windows of a writer
 };
 
 class Ring {
  public:
   /// Collective over all ranks, which must be of one node. nullptr on every rank where there is no
-  /// room for `slots` windows a writer, or not everybody can reach them.
-  static std::unique_ptr<Ring> share(Transport& transport, std::size_t writers,
-                                     std::uint64_t window_bytes, std::uint64_t slots,
-                                     double timeout_s);
+  /// room for that, or not everybody can reach it. `shape.ranks` is found out.
+  static std::unique_ptr<Ring> share(Transport& transport, RingShape shape, double timeout_s);
+  /// What share() asks for.
+  static std::uint64_t memory_bytes(const RingShape& shape);
+  /// For one rank, in zeroed memory that all ranks see.
+  Ring(std::shared_ptr<storage::SharedMemory> memory, const RingShape& shape, std::size_t rank,
+       double timeout_s);
   ~Ring();
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
@@ -61,11 +73,11 @@ class Ring {
   void stop() noexcept;
 
   std::uint64_t bytes() const noexcept { return memory_->bytes(); }
+  /// Seconds that this rank has waited for slots to put bytes into.
+  double waited_s() const noexcept { return waited_s_; }
 
  private:
   struct Writer;
-  Ring(std::unique_ptr<storage::SharedMemory> memory, std::size_t rank, std::size_t ranks,
-       std::size_t writers, std::uint64_t window_bytes, std::uint64_t slots, double timeout_s);
   Writer& writer(std::size_t w) const;
   std::atomic<std::uint64_t>& passed(std::size_t rank, std::size_t w) const;
   std::uint64_t passed_by_all(std::size_t w) const;
@@ -79,9 +91,15 @@ class Ring {
   void copy(const Pass& pass, const plan::Stretch& stretch, const RoundItem& item,
             std::span<const std::byte> bytes, std::uint64_t from, std::uint64_t window,
             std::size_t w);
-  void write_window(const Pass& pass, std::uint64_t window, std::size_t w, storage::File& file);
+  void mark(const Pass& pass, const plan::Stretch& stretch, const RoundItem& item,
+            std::uint64_t from, std::uint64_t to, std::uint64_t window, std::size_t w);
+  void write_complete(const Pass& pass, std::uint64_t window, std::size_t w, storage::File& file);
+  void write_as_it_comes(const Pass& pass, std::uint64_t window, std::size_t w,
+                         storage::File& file);
+  void write_runs(const Pass& pass, std::uint64_t window, std::size_t w, const std::uint64_t* which,
+                  storage::File& file);
 
-  const std::unique_ptr<storage::SharedMemory> memory_;
+  const std::shared_ptr<storage::SharedMemory> memory_;
   const std::size_t rank_;
   const std::size_t ranks_;
   const std::size_t writers_;
@@ -89,6 +107,7 @@ class Ring {
   const std::uint64_t slots_;
   const double timeout_s_;
   std::uint64_t next_ = 0;  ///< number of the next pass's first window
+  double waited_s_ = 0;
   std::atomic<bool> stopped_{false};
 };
 

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <utility>
 
+#include "model/clock.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::exec {
@@ -51,10 +52,12 @@ Staging* WriteBehind::take() {
     owned_.push_back(std::make_unique<Staging>(buffer_bytes_));
     return owned_.back().get();
   }
+  const double began_s = free_.empty() ? model::now_s() : 0;
   while (pace_ == Pace::when_asked && free_.empty() && !queue_.empty()) {
     carry_out_front(lock);
   }
   changed_.wait(lock, [&] { return !free_.empty(); });
+  waited_s_ += began_s != 0 ? model::now_s() - began_s : 0;
   Staging* staging = free_.back();
   free_.pop_back();
   return staging;

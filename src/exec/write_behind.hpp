@@ -79,6 +79,8 @@ class WriteBehind {
   /// null) back and waits for what was submitted; its failure is swallowed.
   void abandon(Staging* staging) noexcept;
   std::size_t buffer_bytes() const noexcept { return buffer_bytes_; }
+  /// Seconds that take() has waited for a buffer so far; asked by who takes.
+  double waited_s() const noexcept { return waited_s_; }
   /// Memory of all buffers that were ever taken.
   std::size_t bytes() const noexcept { return owned_.size() * buffer_bytes_; }
 
@@ -103,6 +105,7 @@ class WriteBehind {
   bool busy_ = false;
   bool stop_ = false;
   std::exception_ptr failure_;
+  double waited_s_ = 0;
   std::thread thread_;
 };
 

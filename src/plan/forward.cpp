@@ -23,6 +23,7 @@ Plan plan_forward(const Input& input) {
   Plan plan = plan_collective(input);
   plan.strategy = "forward";
   plan.flow = Flow::background;
+  plan.gathers = input.choice.gathers;
   plan.writer_bytes = std::min(plan.tiles.own_bytes(), input.space.length);
   if (plan.tiles.index_of(input.topology.rank) >= 0) {
     const std::uint64_t most = (plan.tiles.own_bytes() + plan.window_bytes - 1) / plan.window_bytes;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -45,9 +46,10 @@ struct Plan {
   std::vector<int> feeders;         ///< ranks whose bytes this rank writes, in order; not itself
   TileMap tiles;                    ///< rounds, background: who owns which byte
   std::uint64_t window_bytes = 0;   ///< rounds, background: what a writer assembles in one round
-  std::uint64_t packed_bytes = 0;   ///< the same: what a rank may keep packed for later windows
-  std::uint64_t writer_bytes = 0;   ///< background: the most that one writer can get
-  std::uint64_t buffer_bytes = 0;   ///< largest staging that carrying it out needs on this rank
+  bool gathers = true;  ///< background: windows are written when all is there, not piece by piece
+  std::uint64_t packed_bytes = 0;  ///< the same: what a rank may keep packed for later windows
+  std::uint64_t writer_bytes = 0;  ///< background: the most that one writer can get
+  std::uint64_t buffer_bytes = 0;  ///< largest staging that carrying it out needs on this rank
 
   /// One line a transfer, for debugging and SLUICE_EXPLAIN.
   std::string text() const;
@@ -63,6 +65,8 @@ struct WriterChoice {
   bool cyclic = false;           ///< tile t belongs to writer t mod writers; else contiguous runs
   std::uint64_t tile_bytes = 0;  ///< 0: default_tile_bytes
   std::uint64_t budget_bytes = 256ULL << 20;  ///< staging of one rank
+  bool gathers = true;                        ///< background: windows, not pieces as they come
+  std::uint64_t gather_bytes = 0;             ///< the most of a window; 0: as the budget allows
 };
 
 /// A whole number of stripes of every file system in use, and a write long enough for any disk.
@@ -103,6 +107,21 @@ Plan plan_auto(const Input& input);
 /// The ranks that write by a choice, ascending. Error invalid_argument names the option that does
 /// not fit.
 std::vector<int> writer_ranks(const Topology& topology, const WriterChoice& choice);
+/// What a byte's way costs, in any unit in which costs add up: hops, microseconds a MiB, ...
+struct Distances {
+  std::function<double(int from, int writer)> between;  ///< two ranks; empty: nothing
+  std::function<double(int writer)> to_storage;         ///< empty: nothing
+};
+
+/// `writers` ranks, ascending, for a machine whose distances are known. The ranks are dealt into so
+/// many groups of consecutive ranks, whose sizes differ by at most one; of each group that rank
+/// writes by which the bytes of the whole group come to storage at the least cost (the lowest of
+/// several). So runs of tiles, dealt to writers in their order (`tiles = long`), stay near the
+/// ranks that fill them where the decomposition follows the order of ranks. A pure function, with
+/// ranks * ranks / writers calls of `between`. Error invalid_argument where writers is not 1 ..
+/// ranks, or a cost is negative or not a number.
+std::vector<int> nearest_writers(int ranks, int writers, const Distances& distances);
+
 /// How many ranks write.
 std::uint64_t count_writers(const Strategy& strategy, Topology topology,
                             const WriterChoice& choice);

@@ -34,8 +34,6 @@ Totals totals_of(
   return totals;
 }
 
-namespace {
-
 std::string size_text(std::uint64_t bytes) {
   constexpr std::array<const char*, 5> units{"bytes", "KiB", "MiB", "GiB", "TiB"};
   std::size_t unit = 0;
@@ -47,8 +45,6 @@ std::string size_text(std::uint64_t bytes) {
   std::snprintf(text.data(), text.size(), unit == 0 ? "%.0f %s" : "%.1f %s", value, units[unit]);
   return text.data();
 }
-
-}  // namespace
 
 std::string text_of(const Totals& all, int ranks) {
   return std::to_string(all.files) + (all.files == 1 ? " file, " : " files, ") +

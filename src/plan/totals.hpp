@@ -27,6 +27,9 @@ Totals totals_of(
     const Plan& plan, const Input& input,
     const std::function<const layout::Placement&(const layout::Portion&)>& placement_of);
 
+/// "512 bytes", "1.5 MiB".
+std::string size_text(std::uint64_t bytes);
+
 /// "1 file, 2 of 8 ranks write, 12.0 MiB moved, ..."
 std::string text_of(const Totals& all, int ranks);
 

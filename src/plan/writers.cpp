@@ -1,6 +1,7 @@
 // Which ranks write: the options writers, first_writer, writer_spacing and writer_map.
 #include <algorithm>
 #include <charconv>
+#include <string_view>
 
 #include "plan/plan.hpp"
 
@@ -66,6 +67,44 @@ std::vector<int> one_a_node(const Topology& topology, int writers) {
   return ranks;
 }
 
+constexpr std::string_view costs_prefix = "costs ";
+
+bool lists_costs(const WriterChoice& choice) { return choice.writer_map.starts_with(costs_prefix); }
+
+/// "costs 3,1,1,2": what a byte's way from each rank to storage costs.
+std::vector<double> listed_costs(const Topology& topology, const WriterChoice& choice) {
+  std::vector<double> costs;
+  const char* at = choice.writer_map.data() + costs_prefix.size();
+  const char* end = choice.writer_map.data() + choice.writer_map.size();
+  while (true) {
+    while (at != end && *at == ' ') {
+      ++at;
+    }
+    double cost = 0;
+    const auto [next, problem] = std::from_chars(at, end, cost);
+    if (problem != std::errc() || (next != end && *next != ',')) {
+      refuse("writer_map",
+             "\"" + choice.writer_map + "\" is no list of costs such as \"costs 3,1,1,2\"");
+    }
+    costs.push_back(cost);
+    if (next == end) {
+      break;
+    }
+    at = next + 1;
+  }
+  if (costs.size() != static_cast<std::size_t>(topology.ranks)) {
+    refuse("writer_map", std::to_string(costs.size()) + " costs are listed" + of_ranks(topology));
+  }
+  return costs;
+}
+
+std::vector<int> by_costs(const Topology& topology, const WriterChoice& choice, int writers) {
+  const std::vector<double> costs = listed_costs(topology, choice);
+  Distances distances;
+  distances.to_storage = [&](int rank) { return costs[static_cast<std::size_t>(rank)]; };
+  return nearest_writers(topology.ranks, writers, distances);
+}
+
 std::vector<int> listed(const Topology& topology, const WriterChoice& choice) {
   std::vector<int> ranks;
   const char* at = choice.writer_map.data();
@@ -77,8 +116,10 @@ std::vector<int> listed(const Topology& topology, const WriterChoice& choice) {
     }
     const auto [next, problem] = std::from_chars(at, end, rank);
     if (problem != std::errc() || (next != end && *next != ',')) {
-      refuse("writer_map", "\"" + choice.writer_map +
-                               "\" is neither spaced nor node nor a list of ranks such as \"0,4\"");
+      refuse("writer_map",
+             "\"" + choice.writer_map +
+                 "\" is neither spaced nor node nor a list of ranks such as \"0,4\", nor one of "
+                 "costs such as \"costs 3,1,1,2\"");
     }
     if (rank < 0 || rank >= topology.ranks) {
       refuse("writer_map", "rank " + std::to_string(rank) + " is not one" + of_ranks(topology));
@@ -120,7 +161,7 @@ std::vector<int> writer_ranks(const Topology& topology, const WriterChoice& choi
     refuse(choice.first_writer != 0 ? "first_writer" : "writer_spacing",
            "has no meaning with writer_map = \"" + choice.writer_map + "\"");
   }
-  const bool is_list = !is_spaced && choice.writer_map != "node";
+  const bool is_list = !is_spaced && choice.writer_map != "node" && !lists_costs(choice);
   if (is_list) {
     return listed(topology, choice);
   }
@@ -132,6 +173,9 @@ std::vector<int> writer_ranks(const Topology& topology, const WriterChoice& choi
       const int fitting = (topology.ranks - choice.first_writer - 1) / choice.writer_spacing + 1;
       writers = std::min(writers, fitting);
     }
+  }
+  if (lists_costs(choice)) {
+    return by_costs(topology, choice, writers);
   }
   return is_spaced ? spaced(topology, choice, writers) : one_a_node(topology, writers);
 }

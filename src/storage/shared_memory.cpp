@@ -42,14 +42,28 @@ SharedMemory::~SharedMemory() {
 }
 
 void SharedMemory::map(std::uint64_t mapped_bytes) {
-  void* at = ::mmap(nullptr, mapped_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
-                    descriptor_, 0);
+  void* at = ::mmap(nullptr, mapped_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
   if (at == MAP_FAILED) {
     fail(Code::no_space, "mapping " + std::to_string(mapped_bytes) + " bytes of shared memory",
          errno);
   }
   mapping_ = static_cast<std::byte*>(at);
   data_ = mapping_ + header_bytes;
+  ::madvise(at, mapped_bytes, MADV_HUGEPAGE);  // a hint: where it is refused, small pages do
+}
+
+/// Every page is there, and in this process's tables. Only for memory that is reserved where the
+/// kernel cannot do it by a call.
+void SharedMemory::populate() {
+  const std::uint64_t bytes = header_bytes + key_.bytes;
+#ifdef MADV_POPULATE_WRITE
+  if (::madvise(mapping_, bytes, MADV_POPULATE_WRITE) == 0) {
+    return;
+  }
+#endif
+  for (std::uint64_t at = 0; at < bytes; at += header_bytes) {
+    static_cast<void>(*static_cast<volatile std::byte*>(mapping_ + at));
+  }
 }
 
 std::unique_ptr<SharedMemory> SharedMemory::make(std::uint64_t bytes) {
@@ -58,11 +72,20 @@ std::unique_ptr<SharedMemory> SharedMemory::make(std::uint64_t bytes) {
     fail(Code::no_space, "shared memory", errno);
   }
   std::unique_ptr<SharedMemory> memory(new SharedMemory(descriptor, bytes));
-  const int refused = ::posix_fallocate(descriptor, 0, static_cast<off_t>(header_bytes + bytes));
+  const auto length = static_cast<off_t>(header_bytes + bytes);
+  if (::ftruncate(descriptor, length) != 0) {
+    fail(Code::no_space, std::to_string(bytes) + " bytes of shared memory", errno);
+  }
+  memory->map(header_bytes + bytes);
+#ifdef MADV_POPULATE_WRITE
+  // Before the reservation, which knows small pages only. What fails here fails there, in words.
+  ::madvise(memory->mapping_, header_bytes + bytes, MADV_POPULATE_WRITE);
+#endif
+  const int refused = ::posix_fallocate(descriptor, 0, length);
   if (refused != 0) {
     fail(Code::no_space, std::to_string(bytes) + " bytes of shared memory", refused);
   }
-  memory->map(header_bytes + bytes);
+  memory->populate();
   memory->key_.nonce = draw_nonce();
   std::memcpy(memory->mapping_, &memory->key_.nonce, sizeof memory->key_.nonce);
   return memory;
@@ -82,6 +105,7 @@ std::unique_ptr<SharedMemory> SharedMemory::attach(const Key& key) {
     throw Error(Code::io, path + ": is other memory");
   }
   memory->map(header_bytes + key.bytes);
+  memory->populate();
   if (std::memcmp(memory->mapping_, &key.nonce, sizeof key.nonce) != 0) {
     throw Error(Code::io, path + ": is other memory");
   }

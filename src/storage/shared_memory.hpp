@@ -1,7 +1,8 @@
 // Memory that the processes of one node share.
 //
 // Invariants: its space is reserved when it is made, so that a full memory file system is an error
-// then and never a signal later; every page is touched once, at the start; it has no name in any
+// then and never a signal later; every page is touched once, at the start (a huge one where the
+// kernel gives such: copies into them and direct writes from them cost less); it has no name in any
 // folder, so nothing is left behind by a process that dies.
 #pragma once
 
@@ -37,6 +38,7 @@ class SharedMemory {
  private:
   SharedMemory(int descriptor, std::uint64_t bytes);
   void map(std::uint64_t mapped_bytes);
+  void populate();
 
   int descriptor_;
   Key key_;

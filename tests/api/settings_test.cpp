@@ -41,6 +41,7 @@ TEST(OptionTable, EveryValueSurvivesBeingText) {
   odd.durability = Durability::close;
   odd.check = Check::volume;
   odd.checksum = false;
+  odd.log = Log::steps;
   odd.timeout_s = 0.1;
   odd.after_step = 7;
   odd.keep = 3;
@@ -93,6 +94,30 @@ TEST(OptionTable, PartsAreSplitByStepsOrBytes) {
   }
   EXPECT_EQ(thrown_by([&] { find_option("keep")->set(options, "-1"); }).code(),
             Code::invalid_argument);
+}
+
+TEST(OptionTable, GatheringIsAYesANoOrANumberOfBytes) {
+  const Option& gather = *find_option("gather");
+  Options options;
+  EXPECT_EQ(gather.get(options), "true");
+  for (const char* no : {"0", "false", "off"}) {
+    gather.set(options, no);
+    EXPECT_FALSE(options.gather) << no;
+    EXPECT_EQ(gather.get(options), "false");
+  }
+  gather.set(options, "2 MiB");
+  EXPECT_TRUE(options.gather);
+  EXPECT_EQ(options.gather_bytes, 2ULL << 20);
+  EXPECT_EQ(gather.get(options), "2 MiB");
+  for (const char* yes : {"1", "true"}) {
+    gather.set(options, yes);
+    EXPECT_TRUE(options.gather) << yes;
+    EXPECT_EQ(options.gather_bytes, 0u);
+  }
+  for (const char* wrong : {"", "some", "-1", "2 MB"}) {
+    EXPECT_EQ(thrown_by([&] { gather.set(options, wrong); }).code(), Code::invalid_argument)
+        << wrong;
+  }
 }
 
 TEST(OptionTable, WrongValuesAreNamed) {

@@ -52,6 +52,24 @@ static void check_refresh(void) {
   sluice_free(out);
 }
 
+static void hear(const char* text, void* user) { snprintf(user, 512, "%s", text); }
+
+static void check_messages(void) {
+  char heard[512] = "";
+  sluice_file* out = NULL;
+  const int64_t shape[1] = {1000};
+  sluice_variable v = -1;
+  static double data[1000];
+  sluice_set_message_handler(hear, heard);
+  OK(sluice_open_serial(in_folder("told.h5"), "w", "durability = \"none\"\nlog = \"line\"", &out));
+  OK(sluice_define(out, "v", SLUICE_FLOAT64, 1, shape, NULL, &v));
+  OK(sluice_put(out, v, SLUICE_FLOAT64, data, 1, NULL, NULL));
+  OK(sluice_close(out));
+  sluice_free(out);
+  sluice_set_message_handler(NULL, NULL);
+  CHECK(strstr(heard, "told.h5: 0 steps, 7.8 KiB: visible ") != NULL);
+}
+
 /* A transposed, reversed view of every second element, small and larger than a small put. */
 static void check_strides(int64_t rows, int64_t columns) {
   sluice_file* file = NULL;
@@ -195,6 +213,7 @@ int main(void) {
   check_varying();
   check_threads();
   check_dropping();
+  check_messages();
   int started = 1;
   MPI_Initialized(&started);
   CHECK(started == 0);

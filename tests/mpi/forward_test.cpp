@@ -2,6 +2,7 @@
 // delays on the way, small budgets, pretend nodes.
 #include <atomic>
 #include <chrono>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <mpi.h>
 #include <thread>
@@ -210,6 +211,37 @@ TEST_F(Forward, ASmallBudgetHoldsBackAndLosesNothing) {
   }
   out.close();
   expect_steps(keys);
+}
+
+TEST_F(Forward, GatheredOrNotTheBytesAreTheSame) {
+  // Columns, so that every tile is made of pieces of all ranks; npy, whose bytes hold no time.
+  const auto write = [&](const std::string& strategy, bool gather, std::uint64_t gather_bytes) {
+    options_.strategy = strategy;
+    options_.gather = gather;
+    options_.gather_bytes = gather_bytes;
+    options_.writers = strategy == "serial" ? 0 : std::min(2, size());
+    File out(
+        detail::open_on(*all_, storage::make_posix(), folder_ + "/f.npy", Mode::write, options_));
+    const Variable v = out.define<double>("v", shape, in_steps);
+    for (std::uint64_t s = 0; s < 3; ++s) {
+      Giver<double> giver;
+      Step step = out.begin_step();
+      const auto first = shape[1] * static_cast<std::uint64_t>(rank()) / size();
+      const auto last = shape[1] * static_cast<std::uint64_t>(rank() + 1) / size();
+      giver.put(step, v, s, shape, {{0, first}, {shape[0], last - first}});
+      step.end();
+    }
+    out.close();
+    std::ifstream file(folder_ + "/f.npy", std::ios::binary);
+    std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    all_->barrier();
+    return bytes;
+  };
+  const std::string serial = write("serial", true, 0);
+  EXPECT_GT(serial.size(), 3 * shape[0] * shape[1] * sizeof(double));
+  EXPECT_TRUE(write("forward", true, 0) == serial);
+  EXPECT_TRUE(write("forward", true, 16384) == serial);
+  EXPECT_TRUE(write("forward", false, 0) == serial);
 }
 
 TEST_F(Forward, BetweenNodesItMovesOnByPolls) {

@@ -64,6 +64,63 @@ TEST(writers, default_is_some_on_every_node) {
   EXPECT_EQ(writer_ranks(of(8), choose(0, 0, 7)), (Ranks{0, 7}));
 }
 
+TEST(writers, by_distance) {
+  // Storage is near the ranks 3 and 6 of 8.
+  Distances distances;
+  distances.to_storage = [](int rank) { return rank == 3 || rank == 6 ? 1.0 : 10.0; };
+  EXPECT_EQ(nearest_writers(8, 2, distances), (Ranks{3, 6}));
+  EXPECT_EQ(nearest_writers(8, 1, distances), (Ranks{3})) << "the lowest of equals";
+  EXPECT_EQ(nearest_writers(8, 4, distances), (Ranks{0, 3, 4, 6}));
+  EXPECT_EQ(nearest_writers(8, 8, distances), (Ranks{0, 1, 2, 3, 4, 5, 6, 7}));
+  // On a line of ranks whoever is in the middle of its group is nearest to all of it.
+  distances.between = [](int from, int writer) { return std::abs(from - writer); };
+  distances.to_storage = {};
+  EXPECT_EQ(nearest_writers(9, 3, distances), (Ranks{1, 4, 7}));
+  // Both: the way within the group against the way to storage, which every byte of it takes.
+  distances.to_storage = [](int rank) { return rank % 3 == 2 ? 0.0 : 0.5; };
+  EXPECT_EQ(nearest_writers(9, 3, distances), (Ranks{2, 5, 8}));
+  distances.to_storage = [](int rank) { return rank % 3 == 2 ? 0.0 : 0.2; };
+  EXPECT_EQ(nearest_writers(9, 3, distances), (Ranks{1, 4, 7}));
+  EXPECT_EQ(nearest_writers(7, 3, Distances{}), (Ranks{0, 2, 4}));
+}
+
+TEST(writers, are_the_cheapest_of_all_choices_that_follow_the_ranks) {
+  // Against trying every member of every group.
+  for (std::uint32_t seed = 1; seed <= 50; ++seed) {
+    const int ranks = 5 + static_cast<int>(seed % 7);
+    const int groups = 1 + static_cast<int>(seed % 4);
+    const auto noise = [&](int a, int b) {
+      return static_cast<double>((seed * 2654435761U + a * 40503U + b * 9973U) % 1000);
+    };
+    const Distances distances{noise, [&](int rank) { return noise(rank, rank) / 3; }};
+    const Ranks chosen = nearest_writers(ranks, groups, distances);
+    ASSERT_EQ(chosen.size(), static_cast<std::size_t>(groups));
+    for (int g = 0; g < groups; ++g) {
+      const int first = ranks * g / groups;
+      const int last = ranks * (g + 1) / groups;
+      const auto cost = [&](int writer) {
+        double sum = 0;
+        for (int from = first; from < last; ++from) {
+          sum += distances.to_storage(writer) + (from == writer ? 0 : noise(from, writer));
+        }
+        return sum;
+      };
+      const int mine = chosen[static_cast<std::size_t>(g)];
+      ASSERT_TRUE(first <= mine && mine < last);
+      for (int other = first; other < last; ++other) {
+        EXPECT_LE(cost(mine), cost(other) + 1e-9) << seed;
+      }
+    }
+  }
+}
+
+TEST(writers, by_listed_costs) {
+  EXPECT_EQ(writer_ranks(of(6), by_map("costs 5,1,5,5,5,0.5", 2)), (Ranks{1, 5}));
+  EXPECT_EQ(writer_ranks(of(4), by_map("costs 1, 1, 1, 1", 2)), (Ranks{0, 2}));
+  EXPECT_EQ(writer_ranks(of(8, 2), by_map("costs 9,9,9,1,9,9,9,1")).size(),
+            2u * default_writers_per_node);
+}
+
 void refused(const Topology& topology, const WriterChoice& choice, const std::string& option) {
   try {
     writer_ranks(topology, choice);
@@ -88,6 +145,12 @@ TEST(writers, what_cannot_be_is_refused_by_name) {
   refused(of(4), by_map(""), "writer_map");
   refused(of(4), by_map("0,"), "writer_map");
   refused(of(4), by_map("even"), "writer_map");
+  refused(of(4), by_map("costs 1,2,3"), "writer_map");
+  refused(of(4), by_map("costs 1,2,3,4,5"), "writer_map");
+  refused(of(4), by_map("costs 1,2,3,"), "writer_map");
+  refused(of(4), by_map("costs 1,2,3,x"), "writer_map");
+  refused(of(4), by_map("costs 1,2,3,-4", 2), "writer_map");
+  refused(of(4), by_map("costs 1,2,3,nan", 2), "writer_map");
   refused(of(4), by_map("0,1", 3), "writers");
   WriterChoice mixed = by_map("node", 1);
   mixed.first_writer = 1;

@@ -1,5 +1,7 @@
 """What the package writes is what h5py reads."""
 
+import json
+
 import h5py
 import numpy as np
 import pytest
@@ -169,3 +171,24 @@ def test_arrays_may_change_after_the_step_and_temporaries_live_until_then(tmp_pa
     with h5py.File(path) as f:
         for step in range(4):
             assert (f["x"][step] == step).all() and (f["y"][step] == step + 1).all()
+
+
+def test_messages_come_to_a_handler_and_costs_into_a_log(tmp_path):
+    heard = []
+    sluice.set_message_handler(heard.append)
+    try:
+        with sluice.open(tmp_path / "told.h5", "w", strategy="forward", log="steps") as out:
+            for step in range(3):
+                with out.step(time=0.5 * step):
+                    out.put("x", np.arange(1000.0))
+        with sluice.open(tmp_path / "silent.h5", "w", strategy="forward", log="off") as out:
+            out.put("x", np.arange(10))
+    finally:
+        sluice.set_message_handler(None)
+    assert len(heard) == 1
+    assert heard[0].startswith(f"sluice: {tmp_path / 'told.h5'}: 3 steps, 23.4 KiB: visible ")
+    log = tmp_path / "told.h5.log.jsonl"
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [line["step"] for line in lines] == [0, 1, 2]
+    assert [line["time"] for line in lines] == [0.0, 0.5, 1.0]
+    assert [line["bytes"] for line in lines] == [8000] * 3

@@ -14,6 +14,7 @@ Options Rank::options() const {
   options.strategy = strategy_;
   options.durability = Durability::none;
   options.timeout_s = 20;
+  options.log = Log::off;
   if (strategy_ == "file-per-node") {
     options.writers = std::min(2, ranks());
   }

@@ -13,7 +13,7 @@ namespace {
 
 void* load() {
   int how = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE;  // it has work to do when the program ends
-#if defined(RTLD_DEEPBIND) && !defined(__SANITIZE_ADDRESS__)
+#if defined(RTLD_DEEPBIND) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   // Its own calls stay inside it, though the program may define the same names.
   how |= RTLD_DEEPBIND;
 #endif

@@ -1,0 +1,57 @@
+// Writers by what it costs to reach them, and storage from them.
+#include <algorithm>
+#include <string>
+
+#include "plan/plan.hpp"
+
+namespace sluice::plan {
+
+namespace {
+
+double checked_cost(double cost, int writer) {
+  if (!(cost >= 0)) {
+    throw Error(Code::invalid_argument, "writer_map: rank " + std::to_string(writer) +
+                                            " is at the distance " + std::to_string(cost) +
+                                            ": distances are numbers from 0 on");
+  }
+  return cost;
+}
+
+/// Of the bytes of ranks [first, last), as many from each, by `writer`.
+double cost_of(int first, int last, int writer, const Distances& distances) {
+  double cost = distances.to_storage
+                    ? (last - first) * checked_cost(distances.to_storage(writer), writer)
+                    : 0;
+  for (int from = first; from < last && distances.between; ++from) {
+    cost += from != writer ? checked_cost(distances.between(from, writer), writer) : 0;
+  }
+  return cost;
+}
+
+}  // namespace
+
+std::vector<int> nearest_writers(int ranks, int writers, const Distances& distances) {
+  if (writers < 1 || writers > ranks) {
+    throw Error(Code::invalid_argument,
+                "writers: " + std::to_string(writers) + " of " + std::to_string(ranks) + " ranks");
+  }
+  const auto first_of = [&](int group) {
+    return static_cast<int>(static_cast<std::int64_t>(ranks) * group / writers);
+  };
+  std::vector<int> chosen;
+  for (int group = 0; group < writers; ++group) {
+    const int first = first_of(group);
+    const int last = first_of(group + 1);
+    int best = first;
+    double least = cost_of(first, last, first, distances);
+    for (int writer = first + 1; writer < last; ++writer) {
+      const double cost = cost_of(first, last, writer, distances);
+      best = cost < least ? writer : best;
+      least = std::min(cost, least);
+    }
+    chosen.push_back(best);
+  }
+  return chosen;
+}
+
+}  // namespace sluice::plan

@@ -1,0 +1,119 @@
+// What a Monitor makes of a clock and of commits on their way.
+#include "commit/monitor.hpp"
+
+#include <gtest/gtest.h>
+
+namespace sluice::commit {
+namespace {
+
+double now = 0;
+double clock_of_test() { return now; }
+
+Monitor::Look settled_at(const double& when, bool failed = false) {
+  return [&when, failed] { return Monitor::Outcome{when <= now ? when : 0, failed}; };
+}
+
+CommitCost step_of(std::uint64_t bytes) {
+  CommitCost commit;
+  commit.is_step = true;
+  commit.durable = true;
+  commit.cost.bytes = bytes;
+  return commit;
+}
+
+class MonitorOf : public testing::Test {
+ protected:
+  MonitorOf() { now = 100; }
+  /// A call of `inside_s` that ends a step.
+  void commit(double inside_s, Monitor::Look look, std::uint64_t bytes = 1000) {
+    const Monitor::Call inside(&monitor_);
+    now += inside_s;
+    monitor_.add(step_of(bytes), std::move(look));
+  }
+  void call(double inside_s) {
+    const Monitor::Call inside(&monitor_);
+    now += inside_s;
+  }
+  Monitor monitor_{clock_of_test};
+};
+
+TEST_F(MonitorOf, ABlockingCommitHidesNothing) {
+  commit(2, {});
+  now += 10;
+  commit(3, {});
+  const auto done = monitor_.take_settled();
+  ASSERT_EQ(done.size(), 2u);
+  EXPECT_DOUBLE_EQ(done[0].cost.visible_s, 2);
+  EXPECT_DOUBLE_EQ(done[1].cost.visible_s, 3);
+  EXPECT_DOUBLE_EQ(monitor_.total().visible_s, 5);
+  EXPECT_DOUBLE_EQ(monitor_.total().hidden_s, 0);
+  EXPECT_DOUBLE_EQ(monitor_.total().overlap_percent(), 0);
+  EXPECT_DOUBLE_EQ(monitor_.total().bytes_per_s(), 400);
+  EXPECT_EQ(monitor_.total().bytes, 2000u);
+  EXPECT_EQ(monitor_.steps(), 2u);
+}
+
+TEST_F(MonitorOf, TimeOnTheWayOutsideOfCallsIsHidden) {
+  const double settled_s = 107;  // the call ends at 101
+  commit(1, settled_at(settled_s));
+  EXPECT_TRUE(monitor_.take_settled().empty());
+  now = 104;
+  call(1);  // 104 to 105: visible
+  EXPECT_TRUE(monitor_.take_settled().empty());
+  now = 120;
+  call(0.5);
+  const auto done = monitor_.take_settled();
+  ASSERT_EQ(done.size(), 1u);
+  EXPECT_DOUBLE_EQ(done[0].cost.visible_s, 1);
+  EXPECT_DOUBLE_EQ(done[0].cost.hidden_s, 3 + 2);
+  EXPECT_TRUE(done[0].durable);
+  EXPECT_DOUBLE_EQ(monitor_.total().visible_s, 2.5);
+  EXPECT_DOUBLE_EQ(monitor_.total().hidden_s, 5);
+  EXPECT_DOUBLE_EQ(monitor_.total().overlap_percent(), 100 * 5 / 7.5);
+}
+
+TEST_F(MonitorOf, SharedTimeCountsOnceInTheTotal) {
+  const double first_s = 108;
+  const double second_s = 110;
+  commit(1, settled_at(first_s));   // 100 to 101
+  commit(1, settled_at(second_s));  // to 102
+  now = 115;
+  call(0);
+  const auto done = monitor_.take_settled();
+  ASSERT_EQ(done.size(), 2u);
+  EXPECT_DOUBLE_EQ(done[0].cost.hidden_s, 6);
+  EXPECT_DOUBLE_EQ(done[1].cost.hidden_s, 8);
+  EXPECT_DOUBLE_EQ(monitor_.total().hidden_s, 8);
+}
+
+TEST_F(MonitorOf, CallsNestAndFailuresAreSeen) {
+  const double settled_s = 101;
+  commit(1, settled_at(settled_s, true));
+  {
+    const Monitor::Call outer(&monitor_);
+    call(2);
+    EXPECT_DOUBLE_EQ(monitor_.total().visible_s, 3);
+  }
+  EXPECT_DOUBLE_EQ(monitor_.total().visible_s, 3);
+  const auto done = monitor_.take_settled();
+  ASSERT_EQ(done.size(), 1u);
+  EXPECT_TRUE(done[0].failed);
+  EXPECT_FALSE(done[0].durable);
+}
+
+TEST(Costs, AreALineForPeopleAndOneForPrograms) {
+  CommitCost commit = step_of(1536);
+  commit.step = 7;
+  commit.cost.visible_s = 0.25;
+  commit.cost.hidden_s = 0.75;
+  EXPECT_EQ(line_of(commit),
+            "{\"step\":7,\"time\":null,\"bytes\":1536,\"visible_s\":0.25,\"waiting_s\":0.0,"
+            "\"hidden_s\":0.75,\"overlap_percent\":75.0,\"durable\":true,\"failed\":false}\n");
+  commit.cost.bytes = 3000000;
+  EXPECT_EQ(line_of(commit.cost, 1, true),
+            "1 step, 2.9 MiB: visible 0.250 s (0.000 s of it for room in the budget), hidden "
+            "0.750 s, overlap 75 %, 3 MB/s durable");
+}
+
+}  // namespace
+}  // namespace sluice::commit
