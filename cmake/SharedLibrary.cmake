@@ -48,5 +48,6 @@ add_library(Sluice::sluice ALIAS sluice)
 if(SKBUILD)
   install(TARGETS sluice LIBRARY DESTINATION sluice/lib COMPONENT python NAMELINK_SKIP)
   install(FILES ${CMAKE_SOURCE_DIR}/include/sluice/sluice.h
+    ${CMAKE_SOURCE_DIR}/include/sluice/service.h
     DESTINATION sluice/include COMPONENT python)
 endif()

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 HEADERS = {
     "cpp": ("C++", "cpp", ["sluice.hpp", "records.hpp", "session.hpp", "options.hpp", "types.hpp",
                            "error.hpp"]),
-    "c": ("C", "c", ["sluice.h", "records.h"]),
+    "c": ("C", "c", ["sluice.h", "service.h", "records.h"]),
 }
 
 

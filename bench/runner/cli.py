@@ -15,6 +15,7 @@ from . import (
     index,
     measure,
     mfdn,
+    namd,
     occam,
     overlap,
     read,
@@ -30,8 +31,8 @@ from .program import ProgramError
 CASES = {
     case.NAME: case
     for case in (
-        write, step, strategies, read, compress, index, durability, history, mfdn, occam,
-        overlap, vampire,
+        write, step, strategies, read, compress, index, durability, history, mfdn, namd,
+        occam, overlap, vampire,
     )
 }
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

@@ -14,13 +14,13 @@ from typing import List
 _HERE = Path(__file__).resolve().parent
 
 
-def find_header() -> Path:
-    """The file sluice.h: of this package, else of the source tree that it lies in."""
-    for candidate in (_HERE / "include" / "sluice.h",
-                      _HERE.parents[1] / "include" / "sluice" / "sluice.h"):
+def find_header(name: str = "sluice.h") -> Path:
+    """The header of that name: of this package, else of the source tree that it lies in."""
+    for candidate in (_HERE / "include" / name,
+                      _HERE.parents[1] / "include" / "sluice" / name):
         if candidate.is_file():
             return candidate
-    raise ImportError(f"sluice.h is missing from {_HERE}{os.sep}include: install the package again")
+    raise ImportError(f"{name} is missing from {_HERE}{os.sep}include: install the package again")
 
 
 def declarations(header: str) -> str:

@@ -20,6 +20,7 @@ _MPI_NAMES = ("openmpi", "mpich")
 
 ffi = cffi.FFI()
 ffi.cdef(declarations(find_header().read_text()))
+ffi.cdef(declarations(find_header("service.h").read_text()))
 
 
 class Code(enum.IntEnum):

@@ -168,23 +168,45 @@ void Sessions::write(const SessionPart& part, std::uint64_t offset,
   require(false, "write");
   require_inside(path_, "write", part.range, offset, bytes.size());
   std::unique_lock lock(mutex_);
-  while (!bytes.empty()) {
-    const plan::ByteRange piece = piece_at(offset, offset + bytes.size());
-    send_piece(lock, part, offset, bytes.first(piece.bytes));
-    bytes = bytes.subspan(piece.bytes);
-    offset += piece.bytes;
+  std::uint64_t given = give_some(part, offset, bytes);
+  while (given < bytes.size()) {
+    make_room(lock, piece_at(offset + given, offset + bytes.size()).bytes);
+    given += give_some(part, offset + given, bytes.subspan(given));
   }
 }
 
-void Sessions::send_piece(std::unique_lock<std::mutex>& lock, const SessionPart& part,
-                          std::uint64_t offset, std::span<const std::byte> bytes) {
-  const int owner = tiles_.owner_of(offset);
-  if (owner == transport_.rank()) {
-    writer_->take(part, owner, offset, bytes);
-    return;
+std::uint64_t Sessions::write_some(const SessionPart& part, std::uint64_t offset,
+                                   std::span<const std::byte> bytes) {
+  require(false, "write");
+  require_inside(path_, "write", part.range, offset, bytes.size());
+  const std::lock_guard lock(mutex_);
+  return give_some(part, offset, bytes);
+}
+
+/// To their owners, under the lock, as far as there is room; answers how far.
+std::uint64_t Sessions::give_some(const SessionPart& part, std::uint64_t offset,
+                                  std::span<const std::byte> bytes) {
+  std::uint64_t given = 0;
+  while (given < bytes.size()) {
+    const plan::ByteRange piece = piece_at(offset + given, offset + bytes.size());
+    const std::span<const std::byte> text = bytes.subspan(given, piece.bytes);
+    const int owner = tiles_.owner_of(piece.offset);
+    if (owner == transport_.rank()) {
+      writer_->take(part, owner, piece.offset, text);
+    } else if (has_room(piece.bytes)) {
+      draft_piece(owner, part, piece.offset, text);
+    } else {
+      break;
+    }
+    given += piece.bytes;
   }
-  make_room(lock, bytes.size());
-  draft_piece(owner, part, offset, bytes);
+  return given;
+}
+
+/// May so many more bytes be on their way from here?
+bool Sessions::has_room(std::uint64_t bytes) const {
+  const std::uint64_t held = mailbox_.unheard_bytes() + draft_bytes_;
+  return held == 0 || held + bytes <= options_.budget_bytes / 2;
 }
 
 /// Under the lock of this file: also the others of the thread, whose locks nobody holds for long.
@@ -203,11 +225,8 @@ bool Sessions::move_all() {
 void Sessions::make_room(std::unique_lock<std::mutex>& lock, std::uint64_t bytes) {
   double moved_s = model::now_s();
   std::uint64_t before = 0;
-  while (true) {
+  while (!has_room(bytes)) {
     const std::uint64_t held = mailbox_.unheard_bytes() + draft_bytes_;
-    if (held == 0 || held + bytes <= options_.budget_bytes / 2) {
-      return;
-    }
     if (std::this_thread::get_id() == thread_) {
       if (!move_all() && transport_.runs_at_once()) {
         lock.unlock();

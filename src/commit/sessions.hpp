@@ -65,6 +65,10 @@ class Sessions {
   SessionPart start(const plan::ByteRange& range, Handlers handlers);
   /// Local; copies. Error out_of_bounds outside the session.
   void write(const SessionPart& part, std::uint64_t offset, std::span<const std::byte> bytes);
+  /// The same of as many of the first bytes as the budget has room for; answers how many. Waits for
+  /// the disk at most.
+  std::uint64_t write_some(const SessionPart& part, std::uint64_t offset,
+                           std::span<const std::byte> bytes);
   /// Local. `into` must stay until `done` is called.
   void read(const SessionPart& part, std::uint64_t offset, std::span<std::byte> into, Done done);
   /// Local, on the home: the readers may forget a session that reads.
@@ -103,8 +107,9 @@ class Sessions {
   void require(bool is_reading, const char* what) const;
   Home& home_of(const SessionPart& part, const char* what);
   plan::ByteRange piece_at(std::uint64_t offset, std::uint64_t end) const;
-  void send_piece(std::unique_lock<std::mutex>& lock, const SessionPart& part, std::uint64_t offset,
-                  std::span<const std::byte> bytes);
+  std::uint64_t give_some(const SessionPart& part, std::uint64_t offset,
+                          std::span<const std::byte> bytes);
+  bool has_room(std::uint64_t bytes) const;
   bool move_all();
   void make_room(std::unique_lock<std::mutex>& lock, std::uint64_t bytes);
   [[noreturn]] void expire(const std::string& what);

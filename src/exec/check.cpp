@@ -23,7 +23,7 @@ using model::ByteWriter;
 using model::Dims;
 using model::OwnedBox;
 
-constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t too_many = std::numeric_limits<std::uint64_t>::max();
 
 // -- agreement ------------------------------------------------------------------------------------
 
@@ -48,7 +48,7 @@ std::vector<std::byte> share_first(
 
 struct Total {
   std::uint64_t blocks = 0;
-  std::uint64_t elements = 0;  // or `most`
+  std::uint64_t elements = 0;  // or `too_many`
   Dims mean_count;
 };
 
@@ -72,7 +72,7 @@ void add_halves(std::int64_t* halves, std::uint64_t value) {
 std::uint64_t join_halves(const std::int64_t* halves) {
   const auto low = static_cast<std::uint64_t>(halves[1]);
   const std::uint64_t high = static_cast<std::uint64_t>(halves[0]) + (low >> 32);
-  return high >> 32 != 0 ? most : high << 32 | (low & 0xffffffffU);
+  return high >> 32 != 0 ? too_many : high << 32 | (low & 0xffffffffU);
 }
 
 /// Sums over all ranks, by variable. Throws on every rank where a rank has an invalid block.

@@ -1,0 +1,202 @@
+"""Chares that write through sessions: run under charmrun, with a folder and a name of a scenario
+for each thing that test_charm.py wants to know; writes what it saw to result.json there."""
+
+import json
+import os
+import time
+
+import numpy as np
+from charm4py import Array, Chare, Future, charm, coro
+
+import sluice.charm
+from sluice import Error
+
+PIECE = 3001  # bytes: no multiple of anything
+CHARES = 24
+STEPS = 4
+LATE = 5  # the chare that comes late, and by how much
+LATE_S = 0.5
+
+
+def piece(chare, step):
+    return np.full(PIECE, (37 * chare + 11 * step) % 251, dtype=np.uint8)
+
+
+class Walker(Chare):
+    """Writes its piece of a step, moves to the next PE, goes on with the next step; waits for
+    nobody."""
+
+    def __init__(self, out, sessions, finished):
+        self.out, self.sessions, self.finished = out, sessions, finished
+        self.pes = []
+
+    def go(self, step):
+        me = self.thisIndex[0]
+        if step == 0 and me == LATE and not self.pes:
+            self.pes.append(-1)
+            charm.scheduleCallableAfter(self.thisProxy[me].go, LATE_S, [0])
+            return
+        self.pes.append(charm.myPe())
+        kind = 1 if me == LATE else 0
+        slot = 0 if kind else me - (me > LATE)
+        session = self.sessions[kind][step]
+        self.out.write(session, session.offset + PIECE * slot, piece(me, step))
+        if step + 1 == STEPS:
+            self.finished.send((me, self.pes))
+        else:
+            self.thisProxy[me].go(step + 1)  # wherever it will be
+            self.migrate((charm.myPe() + 1) % charm.numPes())
+
+
+class Writer(Chare):
+    """Writes what it is told to."""
+
+    def write(self, out, session, offset, nbytes, value, told):
+        try:
+            out.write(session, offset, np.full(nbytes, value, dtype=np.uint8))
+            told.send(None)
+        except Error as error:
+            told.send(str(error))
+
+    @coro
+    def write_and_wait(self, out, session, offset, nbytes, value, told):
+        self.write(out, session, offset, nbytes, value, told)
+
+    @coro
+    def read(self, out, session, offset, nbytes, told):
+        into = np.zeros(nbytes, dtype=np.uint8)
+        out.read(session, offset, into)
+        told.send(into)
+
+
+def walk(folder):
+    """Two sessions a step: of the late chare alone, and of all others."""
+    out = sluice.charm.open(os.path.join(folder, "walk.bin"), "w", writers=2, first_writer=1,
+                            writer_spacing=1, tile=8192)
+    order = []
+    count = Future(2 * STEPS)
+
+    def completed(name):
+        def call(failure):
+            order.append((name, None if failure is None else str(failure)))
+            count.send(None)
+        return call
+
+    others = PIECE * (CHARES - 1)
+    sessions = ([], [])
+    for step in range(STEPS):
+        first = step * PIECE * CHARES
+        sessions[0].append(out.start(first, others, completed(f"others {step}")))
+        sessions[1].append(out.start(first + others, PIECE, completed(f"late {step}")))
+    finished = Future(CHARES)
+    walkers = Array(Walker, CHARES, args=[out, sessions, finished])
+    walkers.go(0)
+    pes = dict(finished.get())
+    count.get()
+    out.close()
+    return {"order": order, "pes": {str(chare): pes[chare] for chare in pes}}
+
+
+def _writers():
+    return Array(Writer, charm.numPes(), args=[])
+
+
+def wrong(folder):
+    """Twice the same bytes, by two PEs; a session that lacks some; a file that is not there."""
+    writers = _writers()
+    told = []
+    for name, ranges in (("overlap", ((0, 0, 6000), (2, 5000, 5000))), ("hole", ((1, 0, 9000),))):
+        out = sluice.charm.open(os.path.join(folder, name), "w", writers=1)
+        complete = Future()
+        session = out.start(0, 10000, complete)
+        for pe, offset, nbytes in ranges:
+            written = Future()
+            writers[pe].write(out, session, offset, nbytes, 7, written)
+            written.get()
+        try:
+            out.close()
+            told.append((name, None, None))
+        except Error as error:
+            told.append((name, error.code.name, str(error)))
+        try:
+            complete.get()
+        except Error as error:
+            told.append((name + " complete", None, str(error)))
+    out = sluice.charm.open(os.path.join(folder, "outside"), "w")
+    outside = Future()
+    writers[1].write(out, out.start(0, 10), 5, 6, 7, outside)
+    told.append(("outside", None, outside.get()))
+    try:
+        out.close()
+    except Error as error:
+        told.append(("outside close", error.code.name, str(error)))
+    try:
+        sluice.charm.open(os.path.join(folder, "absent"), "r")
+    except Error as error:
+        told.append(("absent", error.code.name, str(error)))
+    return told
+
+
+def budget(folder):
+    """More than the budget at once: a coroutine waits, another entry method says so."""
+    writers = _writers()
+    name = os.path.join(folder, "budget.bin")
+    out = sluice.charm.open(name, "w", writers=1, budget=1 << 20, tile=1 << 16)
+    nbytes = 5 << 20
+    complete = Future()
+    session = out.start(0, 2 * nbytes + 8, complete, after=(2 * nbytes + 8, b"the end."))
+    first, second, third = Future(), Future(), Future()
+    writers[2].write(out, session, 0, nbytes, 1, first)
+    writers[2].write(out, session, 2 * nbytes, 8, 3, second)
+    told = [first.get(), second.get()]
+    writers[2].write_and_wait(out, session, nbytes, nbytes, 2, third)
+    told.append(third.get())
+    again = Future()
+    writers[1].write(out, session, 2 * nbytes, 8, 3, again)
+    told += [again.get(), complete.get()]
+    empty = Future()
+    out.start(17, 0, empty)
+    told.append(empty.get())
+    out.close()
+    return told
+
+
+def reading(folder):
+    """What walk() wrote, by chares of every PE; beyond its end."""
+    writers = _writers()
+    name = os.path.join(folder, "walk.bin")
+    nbytes = os.path.getsize(name)
+    out = sluice.charm.open(name, "r")
+    ready = Future()
+    session = out.start(0, nbytes + 10, ready=ready)
+    ready.get()
+    share = nbytes // charm.numPes()
+    parts = []
+    for pe in range(charm.numPes()):
+        told = Future()
+        writers[pe].read(out, session, pe * share, share, told)
+        parts.append(told.get())
+    with open(name, "rb") as file:
+        same = np.concatenate(parts).tobytes() == file.read()[: share * charm.numPes()]
+    beyond = None
+    try:
+        out.read(session, nbytes, np.zeros(5, dtype=np.uint8))
+    except Error as error:
+        beyond = error.code.name
+    out.close()
+    return {"same": same, "beyond": beyond}
+
+
+def main(args):
+    folder = args[1]
+    begin_s = time.monotonic()
+    result = {name: globals()[name](folder) for name in args[2:]}
+    result["pes"] = charm.numPes()
+    result["seconds"] = time.monotonic() - begin_s
+    with open(os.path.join(folder, "result.json"), "w") as file:
+        json.dump(result, file)
+    charm.exit()
+
+
+if __name__ == "__main__":
+    charm.start(main, modules=["sluice.charm"])
