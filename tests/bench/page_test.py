@@ -1,0 +1,111 @@
+"""The page that bench/run report makes, of documents made by hand: what is drawn, and that it is
+well formed."""
+
+import html.parser
+import os
+import re
+import sys
+import unittest
+import xml.etree.ElementTree
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "bench"))
+
+from runner import charts, page  # noqa: E402
+
+VOID = {"meta", "img", "br"}
+
+
+class Balanced(html.parser.HTMLParser):
+    """Every element that begins ends, in order."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.faults = [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        pass
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.faults.append(f"</{tag}> at {self.getpos()}")
+
+
+def row(name, median, group="", metric="durable", ours=False, **values):
+    summary = {"min": median * 0.9, "q1": median, "median": median, "q3": median,
+               "max": median * 1.1}
+    return {"name": name, "group": group, "ours": ours, "samples": [values],
+            "summary": {metric: summary}}
+
+
+def document(case, rows, date="2026-01-01T000000Z", **more):
+    return {"case": case, "date": date, "host": {"cores": 2, "cpu": "a & b"}, "options": {},
+            "caption": "1 < 2", "remarks": ["goal: x: 1, not met (>= 2)", "goal: y: 3, met (>= 2)"],
+            "result": {"contestants": rows, "ratios": []}} | more
+
+
+def made(*documents):
+    return page.page([(one, "nowhere.json") for one in documents])
+
+
+class Page(unittest.TestCase):
+    def check(self, text):
+        parser = Balanced(text)
+        self.assertEqual((parser.faults, parser.open), ([], []))
+        for drawing in re.findall(r"<svg.*?</svg>", text, re.DOTALL):
+            xml.etree.ElementTree.fromstring(drawing)
+        self.assertNotRegex(text, r'(src|href)="(?!data:|#)')
+        return text
+
+    def test_bars_goals_and_escapes(self):
+        text = self.check(made(document("write", [row("bare", 100), row("mine", 50, ours=True)])))
+        self.assertIn("width:45.45%", text)  # 50 of 110
+        self.assertIn('class="missed"', text)
+        self.assertIn('class="met"', text)
+        self.assertIn("1 &lt; 2", text)
+        self.assertIn("a &amp; b", text)
+        self.assertNotIn("<svg", text)
+
+    def test_lines_by_writers_and_by_size(self):
+        rows = [row(f"own x {n}", 10 * n, "1 MB") for n in (1, 2, 4)] + [row("other", 5, "1 MB")]
+        text = self.check(made(document("vampire", rows)))
+        self.assertEqual(text.count("<circle"), 3)
+        rows = [row(name, size, f"{size} MB") for name in ("a", "b") for size in (10, 2)]
+        text = self.check(made(document("write", rows)))
+        self.assertEqual(text.count("<circle"), 4)
+        self.assertLess(text.index(">2 MB</text>"), text.index(">10 MB</text>"))
+
+    def test_the_timeline_of_overlap(self):
+        text = self.check(made(document("overlap", [
+            row("mine", 1, metric="visible", alone_s=1.0, visible_s=0.1, left_s=0.4)])))
+        for share in ("10.00%", "50.00%", "40.00%"):
+            self.assertIn(f"width:{share}", text)
+
+    def test_the_newest_run_comes_first_and_others_are_folded(self):
+        new = document("write", [row("bare", 1)], "2026-02-02T000000Z")
+        text = self.check(made(new, document("write", [row("bare", 1)])))
+        self.assertEqual(text.count("<section"), 1)
+        self.assertIn("run of 2026-01-01", text)
+        self.assertNotIn("run of 2026-02-02", text)
+
+    def test_results_of_another_form_are_listed(self):
+        other = {"case": "parabmu", "date": "x", "host": {}, "bone": {"text_in_s": 1.25}}
+        self.assertIn("<td>bone text_in_s</td><td>1.25</td>", self.check(made(other)))
+
+    def test_an_axis_of_several_powers_is_logarithmic(self):
+        text = charts.lines({"a": {1: 1.0, 2: 1000.0}}, [1, 2], "x", "y")
+        self.assertEqual(re.findall(r'text-anchor="end">([\d.e+]+)<', text)[:4],
+                         ["1", "10", "100", "1000"])
+
+    def test_numbers_are_short(self):
+        self.assertEqual([charts.number(x) for x in (0, 1234.5, 12.345, 0.00123)],
+                         ["0", "1,234", "12.3", "0.00123"])
+
+
+if __name__ == "__main__":
+    unittest.main()
