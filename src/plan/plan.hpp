@@ -102,6 +102,8 @@ Plan plan_auto(const Input& input);
 
 /// The ranks that write by a choice, ascending. Error invalid_argument names the option that does
 /// not fit.
+RankList writer_list(const Topology& topology, const WriterChoice& choice);
+/// The same, one by one.
 std::vector<int> writer_ranks(const Topology& topology, const WriterChoice& choice);
 /// How many ranks write.
 std::uint64_t count_writers(const Strategy& strategy, Topology topology,
