@@ -48,6 +48,8 @@ if(TARGET sluice_cli)
     if(NOT EXISTS \"\${link}\")
       file(CREATE_LINK ${command} \"\${link}\" SYMBOLIC)
     endif()" COMPONENT command)
+  install(DIRECTORY ${CMAKE_SOURCE_DIR}/share/machines DESTINATION ${CMAKE_INSTALL_DATADIR}/sluice
+    COMPONENT command FILES_MATCHING PATTERN "*.toml")
 endif()
 
 # -- find_package(Sluice COMPONENTS C CXX Fortran) ------------------------------------------------

@@ -14,11 +14,7 @@ std::uint64_t granule_of(const Work& work, const plan::Plan& plan, std::uint64_t
   constexpr std::uint64_t largest = 4096;
   std::uint64_t all = largest | plan.tiles.tile_bytes() | window_bytes;
   const auto include = [&](const layout::Placement& placement) {
-    all |= placement.element_bytes();
-    for (std::uint64_t tile = 0; tile < placement.tiles(); ++tile) {
-      const std::uint64_t address = placement.address(tile);
-      all |= address != layout::absent ? address : 0;
-    }
+    all |= placement.element_bytes() | placement.address_bits();
   };
   for (const layout::Placement& placement : work.commit->placements) {
     include(placement);

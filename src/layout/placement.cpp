@@ -51,6 +51,10 @@ Box tile_box(const Dims& shape, const Dims& tile, std::uint64_t tile_index) {
 }
 
 Extent Placement::hull() const {
+  if (const std::uint64_t count = tiles(); table_.empty() && count != 0) {
+    const auto [first, last] = std::minmax({address(0), address(count - 1)});
+    return {first, last + tile_bytes() - first};
+  }
   std::uint64_t first = absent;
   std::uint64_t last = 0;
   const std::uint64_t count = tiles();
@@ -62,6 +66,17 @@ Extent Placement::hull() const {
     }
   }
   return first == absent ? Extent{} : Extent{first, last - first};
+}
+
+std::uint64_t Placement::address_bits() const {
+  if (table_.empty()) {
+    return tiles() == 0 ? 0 : base_ | (tiles() > 1 ? stride_ : 0);
+  }
+  std::uint64_t bits = 0;
+  for (const std::uint64_t at : table_) {
+    bits |= at != absent ? at : 0;
+  }
+  return bits;
 }
 
 void Placement::write_to(model::ByteWriter& out) const {

@@ -52,6 +52,8 @@ class Placement {
   }
   /// From the first byte to the end of the last tile that is there; empty where none is.
   Extent hull() const;
+  /// Its lowest bit that is set is the largest power of two which divides every address.
+  std::uint64_t address_bits() const;
 
   /// Of what is read from a store: the objects in which the addresses lie.
   const std::vector<storage::Segment>& objects() const noexcept { return objects_; }

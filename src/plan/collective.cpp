@@ -35,7 +35,7 @@ std::uint64_t window_bytes(const WriterChoice& choice) {
 TileMap tile_map(const Topology& topology, const WriterChoice& choice,
                  const layout::Extent& space) {
   const std::uint64_t tile = choice.tile_bytes != 0 ? choice.tile_bytes : default_tile_bytes;
-  std::vector<int> writers = writer_ranks(topology, choice);
+  RankList writers = writer_list(topology, choice);
   return choice.cyclic ? TileMap::cyclic(std::move(writers), tile, space)
                        : TileMap::runs(std::move(writers), tile, space);
 }

@@ -13,8 +13,7 @@ namespace {
 bool only_first(const Topology& topology, const WriterChoice&) { return topology.rank == 0; }
 bool everybody(const Topology&, const WriterChoice&) { return true; }
 bool chosen(const Topology& topology, const WriterChoice& choice) {
-  const std::vector<int> ranks = writer_ranks(topology, choice);
-  return std::binary_search(ranks.begin(), ranks.end(), topology.rank);
+  return writer_list(topology, choice).index_of(topology.rank) >= 0;
 }
 
 constexpr std::array<Strategy, 5> strategies{{
@@ -43,7 +42,7 @@ const Strategy& strategy(const std::string& name) {
 std::uint64_t count_writers(const Strategy& strategy, Topology topology,
                             const WriterChoice& choice) {
   if (strategy.in_windows) {
-    return writer_ranks(topology, choice).size();
+    return writer_list(topology, choice).size();
   }
   topology.rank = topology.ranks - 1;  // either rank 0 alone, or all of them
   return strategy.writes(topology, choice) ? static_cast<std::uint64_t>(topology.ranks) : 1;

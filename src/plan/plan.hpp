@@ -106,6 +106,8 @@ Plan plan_auto(const Input& input);
 
 /// The ranks that write by a choice, ascending. Error invalid_argument names the option that does
 /// not fit.
+RankList writer_list(const Topology& topology, const WriterChoice& choice);
+/// The same, one by one.
 std::vector<int> writer_ranks(const Topology& topology, const WriterChoice& choice);
 /// What a byte's way costs, in any unit in which costs add up: hops, microseconds a MiB, ...
 struct Distances {

@@ -14,7 +14,7 @@ std::uint64_t tiles_until(const Extent& space, std::uint64_t tile_bytes) {
 
 }  // namespace
 
-TileMap TileMap::cyclic(std::vector<int> writers, std::uint64_t tile_bytes, const Extent& space) {
+TileMap TileMap::cyclic(RankList writers, std::uint64_t tile_bytes, const Extent& space) {
   TileMap map;
   map.writers_ = std::move(writers);
   map.tile_bytes_ = tile_bytes;
@@ -26,7 +26,7 @@ TileMap TileMap::cyclic(std::vector<int> writers, std::uint64_t tile_bytes, cons
   return map;
 }
 
-TileMap TileMap::runs(std::vector<int> writers, std::uint64_t tile_bytes, const Extent& space) {
+TileMap TileMap::runs(RankList writers, std::uint64_t tile_bytes, const Extent& space) {
   TileMap map;
   map.writers_ = std::move(writers);
   map.tile_bytes_ = tile_bytes;
@@ -39,11 +39,6 @@ TileMap TileMap::runs(std::vector<int> writers, std::uint64_t tile_bytes, const 
 std::uint64_t TileMap::first_of(std::uint32_t writer) const noexcept {
   const std::uint64_t n = writers_.size();
   return first_tile_ + tiles_ / n * writer + tiles_ % n * writer / n;
-}
-
-int TileMap::index_of(int rank) const noexcept {
-  const auto found = std::find(writers_.begin(), writers_.end(), rank);
-  return found == writers_.end() ? -1 : static_cast<int>(found - writers_.begin());
 }
 
 Stretch TileMap::stretch_at(std::uint64_t offset) const {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "layout/placement.hpp"
+#include "plan/rank_list.hpp"
 
 namespace sluice::plan {
 
@@ -32,20 +33,18 @@ class TileMap {
  public:
   TileMap() = default;
   /// Tile t (file offset / tile_bytes) belongs to writers[t mod writers].
-  static TileMap cyclic(std::vector<int> writers, std::uint64_t tile_bytes,
-                        const layout::Extent& space);
+  static TileMap cyclic(RankList writers, std::uint64_t tile_bytes, const layout::Extent& space);
   /// Contiguous runs of tiles, one a writer, in the order of `writers`; their lengths differ by at
   /// most one tile.
-  static TileMap runs(std::vector<int> writers, std::uint64_t tile_bytes,
-                      const layout::Extent& space);
+  static TileMap runs(RankList writers, std::uint64_t tile_bytes, const layout::Extent& space);
 
-  const std::vector<int>& writers() const noexcept { return writers_; }
+  const RankList& writers() const noexcept { return writers_; }
   std::uint64_t tile_bytes() const noexcept { return tile_bytes_; }
   bool is_cyclic() const noexcept { return is_cyclic_; }
   /// Rank that owns the byte. Error internal outside the space.
   int writer_of(std::uint64_t offset) const { return writers_[stretch_at(offset).writer]; }
   /// Index of a rank among the writers, -1 where it is none.
-  int index_of(int rank) const noexcept;
+  int index_of(int rank) const noexcept { return writers_.index_of(rank); }
   /// From `offset` to the end of what its owner has in one piece. Error internal outside.
   Stretch stretch_at(std::uint64_t offset) const;
   /// The largest own space of a writer, in bytes.
@@ -69,7 +68,7 @@ class TileMap {
   std::uint64_t next_in_rows(std::uint64_t offset, std::uint64_t end, const OwnRange& range) const;
   Stretch own_stretch(std::uint32_t writer, std::uint64_t own, std::uint64_t last) const noexcept;
 
-  std::vector<int> writers_;
+  RankList writers_;
   std::uint64_t tile_bytes_ = 1;
   bool is_cyclic_ = false;
   std::uint64_t first_tile_ = 0;  ///< cyclic: that of the first row, a multiple of writers

@@ -17,7 +17,7 @@ std::string of_ranks(const Topology& topology) {
   return " of " + std::to_string(topology.ranks) + " ranks";
 }
 
-std::vector<int> spaced(const Topology& topology, const WriterChoice& choice, int writers) {
+RankList spaced(const Topology& topology, const WriterChoice& choice, int writers) {
   const int room = topology.ranks - choice.first_writer;
   if (writers > room) {
     refuse("writers", std::to_string(writers) + " from rank " +
@@ -30,12 +30,7 @@ std::vector<int> spaced(const Topology& topology, const WriterChoice& choice, in
                                  std::to_string(writers) + " writers beyond the last" +
                                  of_ranks(topology));
   }
-  std::vector<int> ranks;
-  ranks.reserve(static_cast<std::size_t>(writers));
-  for (int i = 0; i < writers; ++i) {
-    ranks.push_back(choice.first_writer + i * spacing);
-  }
-  return ranks;
+  return RankList::spaced(choice.first_writer, spacing, writers);
 }
 
 int node_of(const Topology& topology, int rank) {
@@ -146,6 +141,10 @@ std::vector<int> listed(const Topology& topology, const WriterChoice& choice) {
 }  // namespace
 
 std::vector<int> writer_ranks(const Topology& topology, const WriterChoice& choice) {
+  return writer_list(topology, choice).all();
+}
+
+RankList writer_list(const Topology& topology, const WriterChoice& choice) {
   if (choice.writers < 0 || choice.writers > topology.ranks) {
     refuse("writers", std::to_string(choice.writers) + of_ranks(topology));
   }

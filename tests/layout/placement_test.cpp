@@ -2,6 +2,8 @@
 // piece, at the address that row-major arithmetic gives it.
 #include "layout/placement.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <gtest/gtest.h>
 #include <map>
 #include <vector>
@@ -156,6 +158,28 @@ TEST(Placement, RunsAreAsLongAsTheyCanBe) {
   EXPECT_EQ(runs_of({{3, 0, 0}, {5, 4, 6}}), 1u);
   EXPECT_EQ(runs_of({{3, 1, 0}, {5, 2, 6}}), 5u);
   EXPECT_EQ(runs_of({{3, 1, 2}, {5, 2, 1}}), 10u);
+}
+
+TEST(Placement, ItsHullAndAlignmentAreThoseOfItsAddresses) {
+  const std::vector<std::vector<std::uint64_t>> lists{
+      {4096, 8192, 12288}, {12288, 8192, 4096}, {4096}, {64, 4096, 96}, {absent, 4096, 8192}};
+  for (const auto& addresses : lists) {
+    const Dims shape{10 * addresses.size()};
+    const Placement placement(0, 4, shape, Dims{10}, addresses);
+    std::uint64_t first = absent;
+    std::uint64_t last = 0;
+    std::uint64_t bits = 0;
+    for (const std::uint64_t at : addresses) {
+      if (at != absent) {
+        first = std::min(first, at);
+        last = std::max(last, at + 40);
+        bits |= at;
+      }
+    }
+    EXPECT_EQ(placement.hull(), (Extent{first, last - first}));
+    EXPECT_EQ(std::countr_zero(placement.address_bits()), std::countr_zero(bits));
+  }
+  EXPECT_EQ(Placement(0, 4, Dims{0}, Dims{10}, {}).hull(), Extent{});
 }
 
 }  // namespace

@@ -1,0 +1,275 @@
+#include "sim/compile.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "plan/groups.hpp"
+#include "sim/flows.hpp"
+
+namespace sluice::sim {
+
+using layout::Extent;
+
+namespace {
+
+constexpr std::uint64_t page_bytes = 4096;
+/// Of a writer, where it does not write in the background: one is filled, two are written.
+constexpr std::uint64_t windows_behind = 2;
+/// Rank 0, for a chunk to be entered into an index by libhdf5: measured, 2.7 million a second.
+constexpr double place_tile_s = 0.37e-6;
+/// Of a commit: may we, what is touched, where does it go.
+constexpr int meetings_before = 3;
+/// Journal, the change in place, the root.
+constexpr int syncs_to_publish = 3;
+/// What the first rank of a part tells rank 0 of a variable, and what that does with it.
+constexpr std::uint64_t news_bytes = 200;
+constexpr double news_s = 1e-6;
+
+plan::Topology topology_of(const Job& job, int rank) {
+  plan::Topology topology;
+  topology.rank = rank;
+  topology.ranks = job.ranks;
+  topology.nodes = job.nodes;
+  topology.node = static_cast<int>(static_cast<std::int64_t>(rank) * job.nodes / job.ranks);
+  return topology;
+}
+
+class Compiler {
+ public:
+  Compiler(const Job& job, const Choice& choice, const FileSystemFacts& facts);
+  Compiled one_file();
+  Compiled parts();
+
+ private:
+  plan::Plan plan_of(const plan::Strategy& strategy, const plan::Topology& topology,
+                     const Share& share, const Extent& space) const;
+  void begin_all(const Arrangement* arrangement);
+  void add_rounds(const Arrangement& arrangement, const plan::Plan& first);
+  void add_one_by_one(const Arrangement& arrangement, const plan::Strategy& strategy);
+  void add_part(std::uint32_t number, const std::vector<int>& members);
+  void end_one_file(const plan::Plan& plan);
+  void publish();
+  void note(const plan::Plan& plan, const Share& share);
+  FileUse use_of(std::uint32_t file) const {
+    return {file, choice_.is_direct, facts_.stripe_bytes};
+  }
+  bool writes(const plan::Strategy& strategy, int rank) const {
+    return strategy.writes(topology_of(job_, rank), choice_.who);
+  }
+
+  const Job& job_;
+  Choice choice_;
+  FileSystemFacts facts_;
+  Compiled made_;
+};
+
+Compiler::Compiler(const Job& job, const Choice& choice, const FileSystemFacts& facts)
+    : job_(job), choice_(choice), facts_(facts) {
+  facts_.stripe_bytes = std::max(facts.stripe_bytes, page_bytes);
+  if (choice_.who.tile_bytes == 0) {
+    choice_.who.tile_bytes = facts.stripe_bytes;
+  }
+  made_.programs = Programs(job.ranks, job.nodes);
+  made_.programs.held_bytes = windows_behind * layout::portion_bytes;
+}
+
+plan::Plan Compiler::plan_of(const plan::Strategy& strategy, const plan::Topology& topology,
+                             const Share& share, const Extent& space) const {
+  return strategy.plan({topology, share.portions, share.sizes, space, choice_.who, 0});
+}
+
+void Compiler::note(const plan::Plan& plan, const Share& share) {
+  made_.strategy = plan.strategy;
+  made_.data_bytes += share.bytes;
+  made_.largest_buffer_bytes = std::max(made_.largest_buffer_bytes, plan.buffer_bytes);
+}
+
+void Compiler::begin_all(const Arrangement* arrangement) {
+  for (int rank = 0; rank < job_.ranks; ++rank) {
+    Program& program = made_.programs[rank];
+    program.push_back(meet(everybody));
+    program.push_back(begin());
+    for (int i = 0; i < meetings_before && !choice_.is_only_data; ++i) {
+      if (rank == 0 && i + 1 == meetings_before && arrangement != nullptr) {
+        program.push_back(compute(place_tile_s * static_cast<double>(arrangement->tiles())));
+      }
+      program.push_back(meet(everybody));
+    }
+  }
+}
+
+Compiled Compiler::one_file() {
+  const std::uint64_t alignment = std::max(facts_.stripe_bytes, page_bytes);
+  const Arrangement arrangement(job_, alignment, choice_.has_checksums);
+  std::string name = choice_.strategy;
+  if (plan::strategy(name).looks_at_runs) {
+    plan::Input input{topology_of(job_, 0), {}, {}, arrangement.space(), choice_.who, 0};
+    input.mean_run_bytes = arrangement.mean_run_bytes();
+    name = plan::strategy(name).plan(input).strategy;
+  }
+  const plan::Strategy& strategy = plan::strategy(name);
+  const auto ranks = plan::count_writers(strategy, topology_of(job_, 0), choice_.who);
+  made_.writers = ranks;
+  made_.files = 1;
+  made_.other_bytes = arrangement.words_space().length;
+  const bool all_write = ranks == static_cast<std::uint64_t>(job_.ranks);
+  for (int rank = 0; rank < job_.ranks; ++rank) {
+    if (rank == 0 || all_write) {
+      made_.programs[rank].push_back(open(0));
+    }
+  }
+  begin_all(&arrangement);
+  const plan::Plan first =
+      plan_of(strategy, topology_of(job_, 0), arrangement.share(0), arrangement.space());
+  strategy.in_windows ? add_rounds(arrangement, first) : add_one_by_one(arrangement, strategy);
+  end_one_file(first);
+  return std::move(made_);
+}
+
+void Compiler::add_rounds(const Arrangement& arrangement, const plan::Plan& first) {
+  const plan::Strategy& strategy = plan::strategy(first.strategy);
+  const bool in_background = first.flow == plan::Flow::background;
+  const std::uint64_t windows = in_background ? plan::windows_held(choice_.who) : windows_behind;
+  made_.programs.held_bytes = windows * first.window_bytes;
+  RoundsOfAll rounds(first.tiles, first.window_bytes, job_.ranks);
+  for (int rank = 0; rank < job_.ranks; ++rank) {
+    const Share share = arrangement.share(rank);
+    const plan::Plan plan = plan_of(strategy, topology_of(job_, rank), share, arrangement.space());
+    note(plan, share);
+    for (const layout::RunList& runs : share.runs) {
+      rounds.add(rank, runs);
+    }
+  }
+  rounds.emit(made_.programs, use_of(0), {0, first.tiles.own_bytes()}, arrangement.space());
+  if (choice_.has_checksums) {
+    for (int rank = 0; rank < job_.ranks; ++rank) {
+      rounds.add(rank, arrangement.words_of(rank));
+    }
+    rounds.emit(made_.programs, use_of(0), first.tiles.own_range(arrangement.words_space()),
+                arrangement.words_space());
+  }
+}
+
+void Compiler::add_one_by_one(const Arrangement& arrangement, const plan::Strategy& strategy) {
+  for (int rank = 0; rank < job_.ranks; ++rank) {
+    const Share share = arrangement.share(rank);
+    const plan::Plan plan = plan_of(strategy, topology_of(job_, rank), share, arrangement.space());
+    note(plan, share);
+    if (plan.flow == plan::Flow::own) {
+      add_own(made_.programs[rank], use_of(0), share.runs, arrangement.words_of(rank));
+    } else {
+      add_in_turn(made_.programs, use_of(0), plan.transfers.front().writer, rank, share.runs,
+                  arrangement.words_of(rank));
+    }
+  }
+}
+
+void Compiler::end_one_file(const plan::Plan& plan) {
+  const plan::Strategy& strategy = plan::strategy(plan.strategy);
+  for (int rank = 0; rank < job_.ranks; ++rank) {
+    Program& program = made_.programs[rank];
+    if (strategy.in_background) {
+      program.push_back(returned());
+    }
+    if (writes(strategy, rank)) {
+      program.push_back(choice_.is_synced ? sync() : finish());
+    }
+  }
+  publish();
+  for (int rank = 0; rank < job_.ranks && !strategy.in_background; ++rank) {
+    made_.programs[rank].push_back(returned());
+  }
+}
+
+void Compiler::publish() {
+  if (choice_.is_only_data) {
+    return;
+  }
+  for (int rank = 0; rank < job_.ranks; ++rank) {
+    Program& program = made_.programs[rank];
+    program.push_back(meet(everybody));
+    for (int i = 0; i < syncs_to_publish && rank == 0 && choice_.is_synced; ++i) {
+      program.push_back(sync());
+    }
+    program.push_back(meet(everybody));
+  }
+}
+
+Compiled Compiler::parts() {
+  std::vector<std::vector<int>> groups;
+  for (int rank = 0; rank < job_.ranks; ++rank) {
+    const plan::Group group =
+        plan::group_of(choice_.strategy, choice_.who.writers, topology_of(job_, rank));
+    groups.resize(static_cast<std::size_t>(group.count));
+    groups[static_cast<std::size_t>(group.number)].push_back(rank);
+  }
+  for (std::uint32_t g = 0; g < groups.size(); ++g) {
+    for (const int rank : groups[g]) {
+      made_.programs[rank].push_back(open(1 + g));
+    }
+  }
+  begin_all(nullptr);
+  for (std::uint32_t g = 0; g < groups.size(); ++g) {
+    add_part(1 + g, groups[g]);
+  }
+  if (!choice_.is_only_data) {
+    const std::uint64_t news = news_bytes * job_.variables.size();
+    made_.programs[0].push_back(receive(news * (groups.size() - 1)));
+    made_.programs[0].push_back(
+        compute(news_s * static_cast<double>(groups.size() * job_.variables.size())));
+  }
+  publish();
+  for (int rank = 0; rank < job_.ranks; ++rank) {
+    made_.programs[rank].push_back(returned());
+  }
+  made_.strategy = choice_.strategy;
+  made_.files = groups.size() + 1;
+  return std::move(made_);
+}
+
+void Compiler::add_part(std::uint32_t number, const std::vector<int>& members) {
+  const PartArrangement arrangement(job_, members);
+  const plan::Strategy& strategy = plan::strategy(choice_.in_parts);
+  const std::uint32_t group = made_.programs.add_group(static_cast<std::uint32_t>(members.size()));
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    plan::Topology topology;
+    topology.rank = static_cast<int>(i);
+    topology.ranks = static_cast<int>(members.size());
+    const Share share = arrangement.share(i);
+    const plan::Plan plan = plan_of(strategy, topology, share, arrangement.space());
+    note(plan, share);
+    if (plan.flow == plan::Flow::own) {
+      add_own(made_.programs[members[i]], use_of(number), share.runs, {});
+    } else if (plan.flow == plan::Flow::in_turn) {
+      add_in_turn(made_.programs, use_of(number), members[0], members[i], share.runs, {});
+    } else {
+      throw Error(Code::unsupported, "the model writes parts by shared or serial only");
+    }
+  }
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    Program& program = made_.programs[members[i]];
+    if (i == 0 || choice_.in_parts == "shared") {
+      program.push_back(choice_.is_synced ? sync() : finish());
+      ++made_.writers;
+    }
+    if (!choice_.is_only_data) {
+      program.push_back(meet(group));
+    }
+  }
+  if (members[0] != 0 && !choice_.is_only_data) {
+    made_.programs[members[0]].push_back(send(0, news_bytes * job_.variables.size()));
+  }
+}
+
+}  // namespace
+
+Compiled compile(const Job& job, const Choice& choice, const FileSystemFacts& facts) {
+  if (job.ranks < 1 || job.nodes < 1 || job.nodes > job.ranks || job.variables.empty()) {
+    throw Error(Code::invalid_argument,
+                "a job needs ranks, at most as many nodes, and a variable to write");
+  }
+  Compiler compiler(job, choice, facts);
+  return plan::writes_parts(choice.strategy) ? compiler.parts() : compiler.one_file();
+}
+
+}  // namespace sluice::sim

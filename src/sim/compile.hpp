@@ -1,0 +1,47 @@
+// From plans to programs: every rank's plan is made by src/plan as production makes it, and what
+// src/exec would do to carry it out becomes the rank's program on a model machine.
+//
+// What is left out: packing (blocks lie in memory as the file wants them), the bytes of the
+// format's metadata (only their syncs), retries and failures.
+#pragma once
+
+#include <string>
+
+#include "sim/job.hpp"
+#include "sim/program.hpp"
+
+namespace sluice::sim {
+
+/// How a job writes, in the words of the options of the same names.
+struct Choice {
+  std::string strategy = "auto";
+  plan::WriterChoice who = {};  ///< tile_bytes 0: the stripe
+  bool is_direct = false;       ///< storage
+  bool is_synced = true;        ///< durability: step
+  bool has_checksums = true;
+  /// Neither agreement nor publication: what a code sees that times only its calls to write.
+  bool is_only_data = false;
+  std::string in_parts = "shared";  ///< file-per-*: how a part is written by its ranks
+};
+
+/// What of the machine production would ask for.
+struct FileSystemFacts {
+  std::uint64_t stripe_bytes = 0;
+};
+
+/// What the plans of all ranks came to.
+struct Compiled {
+  Programs programs;
+  std::string strategy;  ///< what `auto` chose, else the one that was asked for
+  std::uint64_t writers = 0;
+  std::uint64_t files = 0;
+  std::uint64_t data_bytes = 0;   ///< of all variables
+  std::uint64_t other_bytes = 0;  ///< checksum records
+  std::uint64_t largest_buffer_bytes = 0;
+};
+
+/// One commit of `job`: opens (before its begin), writes, agrees, publishes. The same Errors as in
+/// production for a choice that cannot be.
+Compiled compile(const Job& job, const Choice& choice, const FileSystemFacts& facts);
+
+}  // namespace sluice::sim

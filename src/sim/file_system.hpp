@@ -1,0 +1,160 @@
+// A striped parallel file system as its clients see it: their cache, locks, targets, metadata.
+//
+// A write is cut at stripes. Of each piece the node takes the lock where others may have bytes in
+// that stripe, waits for room in its cache, copies, and drains it behind the caller's back: the
+// process's stream, the node's way out, the target. A piece that covers a whole stripe needs no
+// lock that another node could want, for every byte is written once.
+//
+// Invariants: a stripe of a file has one owner, a node; it changes hands only when the owner has no
+// piece of it on its way; a node has at most `dirty_bytes` on its way to a target (one piece at
+// least), and one request before the target has answered it for the first time; every server takes
+// what comes in the order of time.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/event_queue.hpp"
+#include "sim/machine.hpp"
+#include "sim/nodes.hpp"
+
+namespace sluice::sim {
+
+/// A write or a read under way.
+struct Access {
+  std::uint32_t actor = 0;
+  std::uint32_t node = 0;
+  std::uint32_t file = 0;
+  std::uint32_t requests = 1;  ///< that each piece is made of, at least
+  bool is_direct = false;
+  bool is_scattered = false;
+  bool has_lock = false;
+  bool was_called = false;  ///< by what it waited for: it is its turn
+  std::uint32_t lock = 0xffffffff;
+  std::uint64_t offset = 0;
+  std::uint64_t end = 0;
+};
+
+/// What came of a try to go on with an access.
+struct Progress {
+  enum Kind : std::uint8_t { ended, later, waits } kind = ended;
+  double at_s = 0;  ///< later
+};
+
+struct Stripes {
+  std::uint32_t count = 1;
+  std::uint64_t bytes = 1;
+};
+
+struct Counts {
+  std::uint64_t written_bytes = 0;
+  std::uint64_t read_bytes = 0;
+  std::uint64_t pieces = 0;
+  std::uint64_t handovers = 0;  ///< of locks, from node to node
+  std::uint64_t touches = 0;    ///< of targets by nodes, for the first time
+  std::uint64_t opens = 0;
+};
+
+class FileSystem {
+ public:
+  /// `actors`: processes and threads that may write.
+  FileSystem(const Machine& machine, EventQueue& queue, Nodes& nodes, int node_count,
+             std::size_t actors, const Stripes& stripes, std::uint64_t seed);
+
+  /// When the metadata server has answered.
+  double open(double now_s);
+  /// Begins the next piece of a write. `waits`: the actor is called later.
+  Progress write_on(Access& access, double now_s);
+  /// Asks for the next piece of a read, which is on its way then.
+  Progress read_on(Access& access, double now_s);
+
+  // -- events -------------------------------------------------------------------------------------
+  void piece_streamed(std::uint32_t piece, double now_s);
+  void piece_at_target(std::uint32_t piece, double now_s);
+  void piece_at_node(std::uint32_t piece, double now_s);
+  /// The actor whose piece it was.
+  std::uint32_t piece_done(std::uint32_t piece, double now_s);
+  void target_touched(std::uint32_t slot, double now_s);
+
+  double sync_s() const noexcept { return rpc_s_ + sync_s_; }
+  const Counts& counts() const noexcept { return counts_; }
+  /// How long the busiest target worked.
+  double busiest_s() const;
+
+ private:
+  static constexpr std::uint32_t none = 0xffffffff;
+  struct Lock {
+    std::uint32_t owner = none;
+    std::uint32_t on_way = 0;  ///< pieces of the owner
+    std::uint32_t first = none;
+    std::uint32_t last = none;  ///< actors that wait, linked by next_
+    double free_at_s = 0;
+  };
+  /// A node's dealings with a target.
+  struct Slot {
+    enum State : std::uint8_t { unknown, asked, known } state = unknown;
+    std::uint32_t first = none;
+    std::uint32_t last = none;
+    std::uint64_t dirty_bytes = 0;
+    std::vector<std::uint32_t> held;  ///< pieces that wait for the target's first answer
+  };
+  struct Piece {
+    std::uint32_t actor = 0;
+    std::uint32_t node = 0;
+    std::uint32_t target = 0;
+    std::uint32_t lock = none;
+    std::uint32_t requests = 1;
+    bool is_read = false;
+    bool is_direct = false;
+    std::uint64_t bytes = 0;
+  };
+  struct Target {
+    Server data;
+    Server first_touches;
+    double bytes_per_s = 1;
+  };
+
+  Piece next_piece(const Access& access) const;
+  bool is_shared(const Access& access, const Piece& piece) const;
+  std::optional<Progress> take_lock(Access& access, double now_s);
+  std::uint32_t slot_of(const Piece& piece) const {
+    return piece.node * target_count_ + piece.target;
+  }
+  bool find_room(Access& access, const Piece& piece, Slot& slot);
+  void touch(const Piece& piece, double now_s);
+  void send_off(std::uint32_t piece, double now_s);
+  void wait_in(std::uint32_t& first, std::uint32_t& last, std::uint32_t actor);
+  void call_next(std::uint32_t& first, std::uint32_t& last, double now_s);
+  double target_work_s(const Piece& piece) const;
+
+  EventQueue& queue_;
+  Nodes& nodes_;
+  const Stripes stripes_;
+  const std::uint64_t seed_;
+  const std::uint32_t target_count_;
+  const std::uint64_t dirty_bytes_;
+  const double request_bytes_;
+  const double stream_bytes_per_s_;
+  const double drain_bytes_per_s_;
+  const double link_bytes_per_s_;
+  const double rpc_s_;
+  const double request_s_;
+  const double callback_s_;
+  const double touch_s_;
+  const double open_s_;
+  const double sync_s_;
+
+  Server metadata_;
+  std::vector<Target> targets_;
+  std::vector<Server> streams_;      ///< by actor
+  std::vector<std::uint32_t> next_;  ///< by actor: who waits behind it
+  std::vector<Slot> slots_;
+  std::unordered_map<std::uint64_t, std::uint32_t> lock_numbers_;  ///< by file and stripe
+  std::vector<Lock> locks_;
+  Pool<Piece> pieces_;
+  Counts counts_;
+};
+
+}  // namespace sluice::sim

@@ -1,0 +1,204 @@
+#include "sim/machine.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "sluice/error.hpp"
+
+// A second place that reads TOML, as the first does (api/settings_toml.cpp).
+#ifndef TOML_ENABLE_FORMATTERS
+#define TOML_ENABLE_FORMATTERS 0
+#define TOML_ASSERT(expression) static_cast<void>(0)
+#endif
+#include <toml++/toml.h>
+
+namespace sluice::sim {
+
+namespace {
+
+constexpr std::array<const char*, 5> source_words{"published", "paper", "measured", "fitted",
+                                                  "guess"};
+
+constexpr std::array<ConstantName, 22> names{{
+    {"cores_per_node", &Machine::cores_per_node},
+    {"copy_bytes_per_s", &Machine::copy_bytes_per_s},
+    {"memory_bytes_per_s", &Machine::memory_bytes_per_s},
+    {"link_bytes_per_s", &Machine::link_bytes_per_s},
+    {"latency_s", &Machine::latency_s},
+    {"message_s", &Machine::message_s},
+    {"meeting_s", &Machine::meeting_s},
+    {"stream_bytes_per_s", &Machine::stream_bytes_per_s},
+    {"drain_bytes_per_s", &Machine::drain_bytes_per_s},
+    {"dirty_bytes", &Machine::dirty_bytes},
+    {"request_bytes", &Machine::request_bytes},
+    {"rpc_s", &Machine::rpc_s},
+    {"targets", &Machine::targets},
+    {"target_bytes_per_s", &Machine::target_bytes_per_s},
+    {"request_s", &Machine::request_s},
+    {"stripes", &Machine::stripes},
+    {"stripe_bytes", &Machine::stripe_bytes},
+    {"lock_callback_s", &Machine::lock_callback_s},
+    {"touch_s", &Machine::touch_s},
+    {"opens_per_s", &Machine::opens_per_s},
+    {"sync_s", &Machine::sync_s},
+    {"interference", &Machine::interference},
+}};
+constexpr std::size_t name_count = names.size();
+
+/// What may be 0; everything else is a rate, a size or a count.
+bool may_be_zero(const std::string& name) {
+  return (name.ends_with("_s") && !name.ends_with("per_s")) || name == "interference";
+}
+
+[[noreturn]] void refuse_machine(const std::string& from, const std::string& what) {
+  throw Error(Code::invalid_argument, from + ": " + what);
+}
+
+Constant read_constant(const std::string& key, const toml::node& node, const std::string& from) {
+  const toml::table* table = node.as_table();
+  if (table == nullptr) {
+    refuse_machine(from, key + ": say " + key + " = { value = 1, from = \"guess\" }");
+  }
+  const auto value = (*table)["value"].value<double>();
+  const auto word = (*table)["from"].value<std::string>();
+  if (!value || !word) {
+    refuse_machine(from, key + ": value and from are needed");
+  }
+  const auto found = std::find(source_words.begin(), source_words.end(), *word);
+  if (found == source_words.end()) {
+    refuse_machine(
+        from, key + ": from = \"" + *word + "\": use published, paper, measured, fitted or guess");
+  }
+  return {*value, static_cast<Source>(found - source_words.begin())};
+}
+
+void check_values(const Machine& machine, const std::string& from) {
+  for (const ConstantName& name : constant_names()) {
+    const double value = (machine.*name.place).value;
+    if (!(value > 0) && !(value == 0 && may_be_zero(name.name))) {
+      refuse_machine(from, std::string(name.name) + " must be positive");
+    }
+  }
+  if (machine.interference.value >= 1) {
+    refuse_machine(from, "interference must be below 1");
+  }
+  if (machine.stripes.value > machine.targets.value) {
+    refuse_machine(from, "a file has more stripes than there are targets");
+  }
+  const auto fitted = fitted_constants(machine);
+  if (fitted.size() > most_fitted) {
+    refuse_machine(from, std::to_string(fitted.size()) + " constants are fitted, at most " +
+                             std::to_string(most_fitted) + " may be");
+  }
+}
+
+toml::table parse_machine(const std::string& text, const std::string& from) {
+  try {
+    return toml::parse(text, from);
+  } catch (const toml::parse_error& e) {
+    throw Error(Code::format, from + ", line " + std::to_string(e.source().begin.line) + ": " +
+                                  std::string(e.description()));
+  }
+}
+
+}  // namespace
+
+std::span<const ConstantName> constant_names() { return names; }
+
+const char* source_text(Source source) { return source_words[static_cast<std::size_t>(source)]; }
+
+double Machine::of_code(const std::string& key) const {
+  const auto found = code.find(key);
+  if (found == code.end()) {
+    throw Error(Code::not_found, "machine " + name + " has no constant code." + key);
+  }
+  return found->second.value;
+}
+
+std::vector<std::string> fitted_constants(const Machine& machine) {
+  std::vector<std::string> fitted;
+  for (const ConstantName& name : constant_names()) {
+    if ((machine.*name.place).source == Source::fitted) {
+      fitted.emplace_back(name.name);
+    }
+  }
+  for (const auto& [key, constant] : machine.code) {
+    if (constant.source == Source::fitted) {
+      fitted.push_back("code." + key);
+    }
+  }
+  return fitted;
+}
+
+Constant& constant_of(Machine& machine, const std::string& name) {
+  for (const ConstantName& known : constant_names()) {
+    if (name == known.name) {
+      return machine.*known.place;
+    }
+  }
+  const bool is_of_code = name.starts_with("code.");
+  const auto found = machine.code.find(is_of_code ? name.substr(5) : "");
+  if (found == machine.code.end()) {
+    throw Error(Code::invalid_argument, "no constant of a machine is called " + name);
+  }
+  return found->second;
+}
+
+Machine read_machine(const std::string& text, const std::string& from) {
+  const toml::table root = parse_machine(text, from);
+  Machine machine;
+  std::size_t seen = 0;
+  for (const auto& [key, node] : root) {
+    const std::string name(key.str());
+    if (name == "name" || name == "about") {
+      (name == "name" ? machine.name : machine.about) = node.value_or(std::string());
+      continue;
+    }
+    if (name == "code" && node.is_table()) {
+      for (const auto& [inner, value] : *node.as_table()) {
+        const std::string of_code(inner.str());
+        machine.code[of_code] = read_constant("code." + of_code, value, from);
+      }
+      continue;
+    }
+    const auto all = constant_names();
+    const auto found =
+        std::find_if(all.begin(), all.end(), [&](const auto& known) { return name == known.name; });
+    if (found == all.end()) {
+      refuse_machine(from, "no constant of a machine is called " + name);
+    }
+    machine.*found->place = read_constant(name, node, from);
+    ++seen;
+  }
+  for (const ConstantName& known : constant_names()) {
+    if (seen != name_count && !root.contains(known.name)) {
+      refuse_machine(from, std::string(known.name) + " is missing");
+    }
+  }
+  check_values(machine, from);
+  return machine;
+}
+
+std::vector<std::string> machine_names() {
+  std::vector<std::string> all;
+  for (const MachineText& text : machine_texts()) {
+    all.emplace_back(text.name);
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+Machine machine_named(const std::string& name) {
+  for (const MachineText& text : machine_texts()) {
+    if (name == text.name) {
+      return read_machine(text.text, name + ".toml");
+    }
+  }
+  std::string known;
+  for (const std::string& one : machine_names()) {
+    known += (known.empty() ? "" : ", ") + one;
+  }
+  throw Error(Code::not_found, "no machine is called \"" + name + "\": there are " + known);
+}
+
+}  // namespace sluice::sim

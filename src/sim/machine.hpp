@@ -1,0 +1,100 @@
+// A machine of the model: a table of constants, each with a word on where it comes from.
+//
+// Invariants: every constant of the table has a value and a source; at most most_fitted of a
+// machine were fitted to figures that it is then compared with.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sluice::sim {
+
+enum class Source : std::uint8_t {
+  published,  ///< by the machine's makers or its computing centre
+  paper,      ///< stands in the paper that the machine is compared with
+  measured,   ///< on such a machine, by this project
+  fitted,     ///< chosen so that a figure comes out
+  guess,      ///< common for machines of its kind
+};
+
+struct Constant {
+  double value = 0;
+  Source source = Source::guess;
+};
+
+inline constexpr int most_fitted = 4;
+
+struct Machine {
+  std::string name;
+  std::string about;
+
+  // -- a node -------------------------------------------------------------------------------------
+  Constant cores_per_node;
+  Constant copy_bytes_per_s;    ///< one process into the cache of its node
+  Constant memory_bytes_per_s;  ///< all processes of a node together
+  // -- the network --------------------------------------------------------------------------------
+  Constant link_bytes_per_s;  ///< of a node, each way
+  Constant latency_s;
+  Constant message_s;  ///< what the receiver's node does for a message
+  Constant meeting_s;  ///< a collective call of two ranks; times log2 of the ranks
+  // -- a node's way to the file system ------------------------------------------------------------
+  Constant stream_bytes_per_s;  ///< what one process gets to the servers
+  Constant drain_bytes_per_s;   ///< what a node gets
+  Constant dirty_bytes;         ///< written but still on the node, for one target
+  Constant request_bytes;       ///< what goes to a target at once
+  Constant rpc_s;               ///< round trip to a server
+  // -- the file system ----------------------------------------------------------------------------
+  Constant targets;
+  Constant target_bytes_per_s;
+  Constant request_s;  ///< of a target for a request, whatever its size
+  Constant stripes;    ///< of a file
+  Constant stripe_bytes;
+  Constant lock_callback_s;  ///< to take a stripe from another node
+  Constant touch_s;       ///< of a target, from one node that comes for the first time to the next
+  Constant opens_per_s;   ///< of the metadata server
+  Constant sync_s;        ///< until what has arrived is on stable storage
+  Constant interference;  ///< share of a target that others take: 0 to this, by the seed
+
+  /// What a code does on this machine before its bytes are written ("collate_s_per_byte", say).
+  std::map<std::string, Constant> code;
+
+  /// The constant of a code. Error not_found names it.
+  double of_code(const std::string& key) const;
+};
+
+/// Name and place of a constant, for those who read, list or change all of them.
+struct ConstantName {
+  const char* name;
+  Constant Machine::*place;
+};
+std::span<const ConstantName> constant_names();
+
+/// "published", "paper", ...
+const char* source_text(Source source);
+
+/// The constants of `machine` that were fitted, by name; those of codes as "code.NAME".
+std::vector<std::string> fitted_constants(const Machine& machine);
+/// The constant of that name. Error invalid_argument where there is none.
+Constant& constant_of(Machine& machine, const std::string& name);
+
+/// Reads a machine. `from` names the text in messages. Error format, with the line, where it is no
+/// TOML; Error invalid_argument where a constant is missing, unknown, not positive or without a
+/// source, or where more than most_fitted are fitted.
+Machine read_machine(const std::string& text, const std::string& from);
+
+/// The machines that come with the library, by name ("archer", "jaguar", ...), ascending.
+std::vector<std::string> machine_names();
+/// One of them. Error not_found lists the names.
+Machine machine_named(const std::string& name);
+
+/// As compiled in from share/machines: pairs of name and TOML text.
+struct MachineText {
+  const char* name;
+  const char* text;
+};
+std::span<const MachineText> machine_texts();
+
+}  // namespace sluice::sim

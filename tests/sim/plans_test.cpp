@@ -1,0 +1,153 @@
+// Plans of production on model machines: every byte once, the same again, never faster by more
+// work.
+#include <gtest/gtest.h>
+
+#include "plan/groups.hpp"
+#include "sim/compile.hpp"
+#include "sim/engine.hpp"
+
+namespace sluice::sim {
+namespace {
+
+const std::vector<std::string> strategies{"serial", "shared",          "collective",  "forward",
+                                          "auto",   plan::per_process, plan::per_node};
+
+Job grid_job(Cut cut, int ranks, int nodes, bool is_stepped) {
+  return {ranks, nodes, cut, {{{61, 50, 47}, 8, is_stepped}, {{300, 7}, 4, is_stepped}}};
+}
+
+std::uint64_t bytes_of(const Job& job) {
+  std::uint64_t sum = 0;
+  for (const Variable& variable : job.variables) {
+    sum += variable.shape.volume() * variable.element_bytes;
+  }
+  return sum;
+}
+
+Outcome run(const Machine& machine, const Job& job, const Choice& choice, std::uint64_t seed = 1) {
+  const Compiled compiled =
+      compile(job, choice, {static_cast<std::uint64_t>(machine.stripe_bytes.value)});
+  return run_programs(machine, compiled.programs, seed);
+}
+
+TEST(Plans, EveryByteIsWrittenOnce) {
+  Machine machine = machine_named("archer");
+  machine.stripe_bytes.value = 65536;
+  for (const Cut cut : {Cut::slabs, Cut::pencils, Cut::blocks}) {
+    for (const bool is_stepped : {true, false}) {
+      for (const std::string& strategy : strategies) {
+        for (const bool cyclic : {false, true}) {
+          const Job job = grid_job(cut, 12, 3, is_stepped);
+          Choice choice;
+          choice.strategy = strategy;
+          choice.who.cyclic = cyclic;
+          choice.is_direct = cyclic;
+          const Compiled compiled = compile(job, choice, {65536});
+          const Outcome outcome = run_programs(machine, compiled.programs, 1);
+          EXPECT_EQ(compiled.data_bytes, bytes_of(job)) << strategy;
+          EXPECT_EQ(outcome.counts.written_bytes, compiled.data_bytes + compiled.other_bytes)
+              << strategy << " cut " << static_cast<int>(cut) << (cyclic ? " cyclic" : "");
+          EXPECT_GE(outcome.durable_s, outcome.returned_s - 1e-12) << strategy;
+        }
+      }
+    }
+  }
+}
+
+TEST(Plans, TheSameSeedGivesTheSameToTheLastBit) {
+  Machine machine = machine_named("occam-cluster");
+  const Job job{48, 3, Cut::pencils, {{{256, 256, 64}, 8}}};
+  for (const std::string& strategy : strategies) {
+    Choice choice;
+    choice.strategy = strategy;
+    const Outcome once = run(machine, job, choice);
+    const Outcome again = run(machine, job, choice);
+    EXPECT_EQ(once.durable_s, again.durable_s) << strategy;
+    EXPECT_EQ(once.events, again.events) << strategy;
+    for (std::size_t rank = 0; rank < once.ranks.size(); ++rank) {
+      EXPECT_EQ(once.ranks[rank].returned_s, again.ranks[rank].returned_s) << strategy;
+    }
+  }
+  Choice choice;
+  choice.strategy = plan::per_node;  // many files: where they lie is the seed's
+  EXPECT_NE(run(machine, job, choice, 1).durable_s, run(machine, job, choice, 2).durable_s);
+}
+
+TEST(Plans, MoreBytesTakeLongerAndFasterTargetsDoNot) {
+  for (const std::string& strategy : strategies) {
+    Choice choice;
+    choice.strategy = strategy;
+    double before = 0;
+    for (const std::uint64_t rows : {64, 256, 1024, 4096}) {
+      const Job job{24, 2, Cut::slabs, {{{rows, 4096}, 8}}};
+      const Machine machine = machine_named("archer");
+      const double durable = run(machine, job, choice).durable_s;
+      EXPECT_GT(durable, before) << strategy << " rows " << rows;
+      before = durable;
+      Machine faster = machine;
+      faster.target_bytes_per_s.value *= 4;
+      faster.stream_bytes_per_s.value *= 4;
+      faster.drain_bytes_per_s.value *= 4;
+      EXPECT_LE(run(faster, job, choice).durable_s, durable * 1.001) << strategy;
+    }
+  }
+}
+
+TEST(Plans, ForwardIsBackBeforeItIsDurable) {
+  const Job job{24, 2, Cut::pencils, {{{1024, 512, 16}, 8}}};
+  const Machine machine = machine_named("archer");
+  Choice choice;
+  choice.strategy = "collective";
+  const Outcome collective = run(machine, job, choice);
+  choice.strategy = "forward";
+  const Outcome forward = run(machine, job, choice);
+  EXPECT_LT(forward.returned_s, collective.returned_s / 2);
+  EXPECT_GT(forward.durable_s, forward.returned_s * 2);
+}
+
+TEST(Plans, WritersCountWhereTheTargetsWait) {
+  // A writer's stream is the limit until there are as many as stripes.
+  Machine machine = machine_named("archer");
+  const Job job{96, 4, Cut::slabs, {{{1024, 65536}, 8}}};
+  Choice choice;
+  choice.strategy = "collective";
+  choice.who.cyclic = true;
+  choice.who.writers = 1;
+  const double one = run(machine, job, choice).durable_s;
+  choice.who.writers = 4;
+  const double four = run(machine, job, choice).durable_s;
+  EXPECT_NEAR(one / four, 4, 0.6);
+}
+
+TEST(Plans, AChoiceThatCannotBeIsRefusedAsInProduction) {
+  const Job job{4, 1, Cut::slabs, {{{16}, 8}}};
+  Choice choice;
+  choice.strategy = "collective";
+  choice.who.writers = 5;
+  EXPECT_THROW(compile(job, choice, {}), Error);
+  choice.strategy = "no-such";
+  EXPECT_THROW(compile(job, choice, {}), Error);
+  EXPECT_THROW(compile({0, 1, Cut::slabs, {}}, {}, {}), Error);
+}
+
+TEST(Plans, BlocksCoverTheShapeOnce) {
+  for (const Cut cut : {Cut::slabs, Cut::pencils, Cut::blocks}) {
+    for (const int ranks : {1, 7, 12, 36}) {
+      const model::Dims shape{13, 11, 5};
+      const model::Dims grid = rank_grid(shape, cut, ranks);
+      EXPECT_EQ(grid.volume(), static_cast<std::uint64_t>(ranks));
+      std::uint64_t sum = 0;
+      for (int a = 0; a < ranks; ++a) {
+        const model::Box mine = block_of(shape, grid, a);
+        sum += mine.volume();
+        for (int b = 0; b < a; ++b) {
+          EXPECT_FALSE(model::intersect(mine, block_of(shape, grid, b)));
+        }
+      }
+      EXPECT_EQ(sum, shape.volume());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sluice::sim
