@@ -15,6 +15,7 @@ from . import (
     index,
     measure,
     mfdn,
+    namd,
     overlap,
     read,
     report,
@@ -29,8 +30,8 @@ from .program import ProgramError
 CASES = {
     case.NAME: case
     for case in (
-        write, step, strategies, read, compress, index, durability, history, mfdn, overlap,
-        vampire,
+        write, step, strategies, read, compress, index, durability, history, mfdn, namd,
+        overlap, vampire,
     )
 }
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

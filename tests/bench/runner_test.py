@@ -122,6 +122,23 @@ class Run(unittest.TestCase):
         self.assertRegex(remarks, r"goal: 2 MiB: cost of writing, .* \(<= 0\.6\)")
         self.assertRegex(remarks, r"goal: in pieces: .* \(>= 3\)")
 
+    def test_namd(self):
+        document = self.measured(
+            "namd", "--atoms", "3001", "--patches", "7", "--steps", "2", "--compute-ms", "5",
+            "--writers", "1,2", "--rounds", "1", "--warm-up", "0"
+        )
+        rows = document["result"]["contestants"]
+        self.assertEqual({(row["name"], row["group"]) for row in rows},
+                         {(name, group) for group in ("1 writer", "2 writers")
+                          for name in ("a file a writer", "one at a time", "all at once",
+                                       "forward")})
+        for row in rows:
+            values = row["samples"][0]
+            self.assertGreater(values["total_s"], 2 * 0.005)
+            self.assertLess(values["visible_s"], values["total_s"])
+            self.assertGreater(row["metrics"]["rate"][0], 0)
+        self.assertEqual(len([r for r in document["remarks"] if "best of the others" in r]), 2)
+
     def test_vampire(self):
         document = self.measured(
             "vampire", "--atoms", "3000,5000", "--writers", "1,2", "--rounds", "1", "--warm-up", "0"
