@@ -71,9 +71,9 @@ def caption(options):
         f"ids, {ATOM_BYTES} bytes an atom, {options.steps} steps with {options.compute_ms} ms of "
         "computing before each. Visible: time of the slowest rank in calls of the output, the "
         "close included, by steps. Total: from the first step until everything is on the disk. "
-        "Rate: bytes by total without computing. The first three write NAMD's binary files, a step each, "
-        "by POSIX calls and a sync; forward writes H5MD with checksums, every step durable. All "
-        "positions of the last run of each were read back and compared. 1 MB is 10^6 bytes."
+        "Rate: bytes by total without computing. The first three write NAMD's binary files, a step "
+        "each, by POSIX calls and a sync; forward writes H5MD with checksums, every step durable. "
+        "All positions of the last run of each were read back and compared. 1 MB is 10^6 bytes."
     )
 
 
