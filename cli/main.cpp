@@ -28,6 +28,7 @@ const char* const examples = R"help(Examples:
   sluice watch spins.h5                  steps as a run writes them
   sluice convert a.h5 a.nc               another format; --compress deflate:6
   sluice render spins.h5 spins.png       a picture of atoms and their spins
+  mpirun -n 8 sluice bench --on DIR      measure a file system, and what to set
   mpirun -n 8 sluice verify spins.h5     the same with 8 processes (diff too)
   sluice VERB --help                     a verb's options, with examples
 
@@ -84,6 +85,7 @@ int run_command(int argc, char** argv, const Context& context) {
   add_convert(app, run);
   add_render(app, run);
   add_stats(app, run);
+  add_bench(app, run);
   app.require_subcommand(0, 1);
   app.allow_extras();  // said below, in better words
   try {
@@ -97,8 +99,8 @@ int run_command(int argc, char** argv, const Context& context) {
   }
   if (!run) {
     const std::string verbs =
-        "the verbs are ls, dump, diff, verify, recover, collect, merge, convert, render, stats and "
-        "watch (see: sluice --help)";
+        "the verbs are ls, dump, diff, verify, recover, collect, merge, convert, render, stats, "
+        "bench and watch (see: sluice --help)";
     throw Error(Code::invalid_argument, app.remaining_size() == 0
                                             ? "no verb: " + verbs
                                             : "no verb " + app.remaining()[0] + ": " + verbs);

@@ -39,5 +39,6 @@ void add_watch(CLI::App& app, Run& run);
 void add_convert(CLI::App& app, Run& run);
 void add_render(CLI::App& app, Run& run);
 void add_stats(CLI::App& app, Run& run);
+void add_bench(CLI::App& app, Run& run);
 
 }  // namespace sluice::cli

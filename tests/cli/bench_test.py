@@ -1,0 +1,62 @@
+"""sluice bench: alone and under mpirun, what it says and what it leaves behind."""
+
+import json
+import os
+import re
+import unittest
+
+from command import BAD_INPUT, FINE, FOLDER, said, sluice
+
+BENCH = os.path.join(FOLDER, "bench")
+os.mkdir(BENCH)
+
+
+class Bench(unittest.TestCase):
+    def measured(self, *options, ranks=0):
+        result = sluice("bench", "--on", BENCH, "--mib", 1, *options, ranks=ranks)
+        self.assertEqual((result.returncode, said(result)), (FINE, []))
+        self.assertEqual(os.listdir(BENCH), [])
+        return result.stdout
+
+    def check(self, document, ranks, names):
+        self.assertEqual((document["ranks"], document["bytes"]), (ranks, ranks << 20))
+        found = [(row["strategy"], row["writers"]) for row in document["results"]]
+        self.assertEqual(sorted(found), sorted(names))
+        for row in document["results"]:
+            self.assertEqual(len(row["durable_s"]), document["rounds"])
+            for returned_s, durable_s in zip(row["returned_s"], row["durable_s"]):
+                self.assertTrue(0 < returned_s <= durable_s)
+            rate = (ranks << 20) / 1e6 / sorted(row["durable_s"])[document["rounds"] // 2]
+            self.assertAlmostEqual(row["durable_mb_per_s"], rate, places=6)
+            self.assertGreater(row["read_mb_per_s"], 0)
+        self.assertIn(tuple(document["recommended"].values()), names)
+
+    def test_alone(self):
+        self.check(json.loads(self.measured("--json")), 1, [("auto", 0), ("shared", 0)])
+
+    def test_on_several_ranks(self):
+        every = [("auto", 0), ("shared", 0), ("serial", 0), ("file-per-process", 0)]
+        every += [(name, n) for name in ("collective", "forward") for n in (1, 2, 3)]
+        self.check(json.loads(self.measured("--json", ranks=3)), 3, every)
+
+    def test_the_recommendation_can_be_copied(self):
+        text = self.measured(ranks=2)
+        self.assertRegex(text, r"(?m)^STRATEGY +RETURNS +DURABLE +MB/S +SPREAD +READ MB/S$")
+        name = re.search(r"(?m)^Recommended: (\S+)( x \d+)?\.$", text)
+        self.assertIn("default" if name[1] == "auto" else f'strategy = "{name[1]}"', text)
+        self.assertLessEqual(max(map(len, text.splitlines())), max(80, len(BENCH) + 60))
+
+    def test_a_short_time_is_kept_to(self):
+        found = json.loads(sluice("bench", "--on", BENCH, "--seconds", 1, "--json").stdout)
+        self.assertGreaterEqual(found["rounds"], 1)
+        self.assertEqual(found["bytes"] % (1 << 20), 0)
+        spent_s = sum(sum(row["durable_s"] + row["read_s"]) for row in found["results"])
+        self.assertLess(spent_s, 20)
+
+    def test_a_folder_that_is_not_there(self):
+        result = sluice("bench", "--on", os.path.join(FOLDER, "absent"), ranks=2)
+        self.assertEqual((result.returncode, len(said(result))), (BAD_INPUT, 1))
+
+
+if __name__ == "__main__":
+    unittest.main()
