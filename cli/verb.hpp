@@ -38,5 +38,6 @@ void add_merge(CLI::App& app, Run& run);
 void add_watch(CLI::App& app, Run& run);
 void add_convert(CLI::App& app, Run& run);
 void add_render(CLI::App& app, Run& run);
+void add_plan(CLI::App& app, Run& run);
 
 }  // namespace sluice::cli

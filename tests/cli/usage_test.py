@@ -8,7 +8,7 @@ import unittest
 
 from command import BAD_INPUT, COMMAND, FINE, FOLDER, said, sluice
 
-VERBS = ("ls", "dump", "diff", "verify", "watch", "convert", "render", "stats")
+VERBS = ("ls", "dump", "diff", "verify", "watch", "convert", "render", "stats", "plan")
 
 
 class Usage(unittest.TestCase):
