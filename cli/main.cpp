@@ -29,6 +29,7 @@ const char* const examples = R"help(Examples:
   sluice convert a.h5 a.nc               another format; --compress deflate:6
   sluice render spins.h5 spins.png       a picture of atoms and their spins
   mpirun -n 8 sluice bench --on DIR      measure a file system, and what to set
+  sluice plan --ranks 4096 --shape 1024x1024x1024   which strategy?
   mpirun -n 8 sluice verify spins.h5     the same with 8 processes (diff too)
   sluice VERB --help                     a verb's options, with examples
 
@@ -86,6 +87,7 @@ int run_command(int argc, char** argv, const Context& context) {
   add_render(app, run);
   add_stats(app, run);
   add_bench(app, run);
+  add_plan(app, run);
   app.require_subcommand(0, 1);
   app.allow_extras();  // said below, in better words
   try {
@@ -100,7 +102,7 @@ int run_command(int argc, char** argv, const Context& context) {
   if (!run) {
     const std::string verbs =
         "the verbs are ls, dump, diff, verify, recover, collect, merge, convert, render, stats, "
-        "bench and watch (see: sluice --help)";
+        "bench, plan and watch (see: sluice --help)";
     throw Error(Code::invalid_argument, app.remaining_size() == 0
                                             ? "no verb: " + verbs
                                             : "no verb " + app.remaining()[0] + ": " + verbs);

@@ -31,12 +31,12 @@ bool has_launcher() {
 }
 
 /// What a rank's body came to.
-struct Outcome {
+struct RankEnd {
   int code = fine;
   std::optional<std::string> failure;
 };
 
-Outcome attempt(const Run& body, const Context& context) {
+RankEnd attempt(const Run& body, const Context& context) {
   try {
     return {body(context), std::nullopt};
   } catch (const std::exception& e) {
@@ -50,7 +50,7 @@ void say(const std::string& failure) {
 }
 
 /// Output that could not be written (a full disk behind `> file`) is a failure too.
-void check_output(Outcome& outcome) {
+void check_output(RankEnd& outcome) {
   if ((std::fflush(stdout) != 0 || std::ferror(stdout) != 0) && !outcome.failure) {
     outcome = {bad_input, "writing the output failed: is there space left?"};
   }
@@ -60,7 +60,7 @@ void check_output(Outcome& outcome) {
 constexpr std::chrono::seconds patience{10};
 
 /// All ranks meet at the end. The lowest one that failed speaks, and all get the gravest code.
-int end_together(const Outcome& outcome) {
+int end_together(const RankEnd& outcome) {
   int rank = 0;
   int size = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -90,7 +90,7 @@ int end_together(const Outcome& outcome) {
 }
 
 int run_alone(const Run& body, storage::Storage& storage) {
-  Outcome outcome;
+  RankEnd outcome;
   exec::run_local(1, 0, [&](exec::Transport& transport) {
     outcome = attempt(body, {transport, storage});
   });
@@ -131,7 +131,7 @@ int run_session(int* argc, char*** argv, const Run& body) {
     return run_alone(body, *storage);
   }
   MPI_Init(argc, argv);
-  Outcome outcome;
+  RankEnd outcome;
   try {
     const auto transport = exec::make_mpi(MPI_COMM_WORLD, exec::MpiOptions{});
     outcome = attempt(body, {*transport, *storage});

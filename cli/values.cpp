@@ -72,8 +72,8 @@ std::string csv_text(std::string_view text) {
 }
 
 std::string json_text(std::string_view text) {
-  using Json = nlohmann::json;
-  return Json(std::string(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return nlohmann::json(std::string(text))
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 void append_string(std::string& out, const std::byte* at, std::size_t bytes, Style style) {

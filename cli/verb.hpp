@@ -40,5 +40,6 @@ void add_convert(CLI::App& app, Run& run);
 void add_render(CLI::App& app, Run& run);
 void add_stats(CLI::App& app, Run& run);
 void add_bench(CLI::App& app, Run& run);
+void add_plan(CLI::App& app, Run& run);
 
 }  // namespace sluice::cli

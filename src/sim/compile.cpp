@@ -131,6 +131,11 @@ void Compiler::add_rounds(const Arrangement& arrangement, const plan::Plan& firs
   const bool in_background = first.flow == plan::Flow::background;
   const std::uint64_t windows = in_background ? plan::windows_held(choice_.who) : windows_behind;
   made_.programs.held_bytes = windows * first.window_bytes;
+  const std::uint64_t meetings = first.tiles.own_bytes() / first.window_bytes / rounds_of_meeting;
+  if (meetings * static_cast<std::uint64_t>(job_.ranks) > 2 * most_meetings) {
+    throw Error(Code::unsupported, "so many bytes through " + std::to_string(made_.writers) +
+                                       " writers are too many rounds for the model: use more");
+  }
   RoundsOfAll rounds(first.tiles, first.window_bytes, job_.ranks);
   for (int rank = 0; rank < job_.ranks; ++rank) {
     const Share share = arrangement.share(rank);

@@ -40,8 +40,11 @@ struct Compiled {
   std::uint64_t largest_buffer_bytes = 0;
 };
 
+/// The most calls to meetings of all ranks' programs together.
+inline constexpr std::uint64_t most_meetings = 10'000'000;
+
 /// One commit of `job`: opens (before its begin), writes, agrees, publishes. The same Errors as in
-/// production for a choice that cannot be.
+/// production for a choice that cannot be; Error unsupported for one with more than most_meetings.
 Compiled compile(const Job& job, const Choice& choice, const FileSystemFacts& facts);
 
 }  // namespace sluice::sim

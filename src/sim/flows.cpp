@@ -12,8 +12,6 @@ namespace {
 
 /// A file system takes so many small runs of one client at once.
 constexpr std::uint64_t runs_in_request = 256;
-/// exec's: rounds for which ranks meet once.
-constexpr std::uint32_t rounds_in_batch = 8;
 
 /// Gathers adjacent extents into long writes.
 class Writes {
@@ -194,7 +192,7 @@ void RoundsOfAll::emit_rank(Programs& programs, const FileUse& use, int rank, st
   auto part = parts_[static_cast<std::size_t>(rank)].cbegin();
   const auto end = parts_[static_cast<std::size_t>(rank)].cend();
   for (std::uint32_t window = first; window < last; ++window) {
-    if ((window - first) % rounds_in_batch == 0) {
+    if ((window - first) % rounds_of_meeting == 0) {
       program.push_back(meet(everybody));
     }
     const std::uint32_t round = rounds_before_ + window + 1;

@@ -8,6 +8,9 @@
 
 namespace sluice::sim {
 
+/// exec's: ranks meet once for so many rounds.
+inline constexpr std::uint32_t rounds_of_meeting = 8;
+
 /// A file and how it is written.
 struct FileUse {
   std::uint32_t file = 0;

@@ -1,0 +1,187 @@
+#include "sim/advise.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <set>
+#include <tuple>
+
+#include "plan/groups.hpp"
+#include "sim/flows.hpp"
+
+namespace sluice::sim {
+
+namespace {
+
+/// What is nearly as good as the best is chosen by other merits: one file, sooner durable.
+constexpr double nearly = 1.1;
+
+Prediction predict_once(const Machine& machine, const Described& run, const Compiled& compiled,
+                        const Choice& choice, std::uint64_t seed) {
+  const Outcome outcome = run_programs(machine, compiled.programs, seed);
+  Prediction prediction;
+  prediction.choice = choice;
+  prediction.strategy = compiled.strategy;
+  prediction.writers = compiled.writers;
+  prediction.files = compiled.files;
+  prediction.buffer_bytes = compiled.largest_buffer_bytes;
+  prediction.open_s = outcome.ranks.front().began_s;
+  prediction.durable_s = outcome.durable_s;
+  // A step that is not done when the next one ends holds that one up.
+  prediction.visible_s = std::max(outcome.returned_s, outcome.durable_s - run.period_s);
+  prediction.cost_rank_s = prediction.visible_s * run.job.ranks;
+  prediction.busiest_target_s = outcome.busiest_target_s;
+  prediction.counts = outcome.counts;
+  return prediction;
+}
+
+std::string seconds(double value) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), value < 0.01 ? "%.1e s" : "%.3g s", value);
+  return text.data();
+}
+
+std::string percent(double share) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.2g %%", 100 * share);
+  return text.data();
+}
+
+std::string named(const Prediction& prediction) {
+  const bool counts_writers = plan::writes_parts(prediction.choice.strategy) ||
+                              plan::strategy(prediction.choice.strategy).in_windows;
+  return prediction.strategy +
+         (counts_writers ? " with " + std::to_string(prediction.writers) + " writers" : "");
+}
+
+/// What the time until the bytes are durable mostly is.
+std::string limit_of(const Machine& machine, const Described& run, const Prediction& chosen) {
+  const double of_locks =
+      static_cast<double>(chosen.counts.handovers) * machine.lock_callback_s.value;
+  const double touches =
+      static_cast<double>(chosen.counts.touches) * machine.touch_s.value / machine.targets.value;
+  const auto bytes = static_cast<double>(chosen.counts.written_bytes);
+  const double streams = bytes / static_cast<double>(std::max<std::uint64_t>(1, chosen.writers)) /
+                         machine.stream_bytes_per_s.value;
+  const double drains = bytes / run.job.nodes / machine.drain_bytes_per_s.value;
+  const std::array<std::pair<double, const char*>, 5> shares{{
+      {chosen.busiest_target_s, "the busiest storage target"},
+      {streams, "what one writer gets to the file system"},
+      {drains, "what one node gets to the file system"},
+      {touches, "the targets' first answers to so many nodes"},
+      {of_locks, "locks that go from node to node"},
+  }};
+  const auto most = std::max_element(shares.begin(), shares.end());
+  return most->first < chosen.durable_s / 4 ? "agreement, messages and metadata" : most->second;
+}
+
+std::string why(const Machine& machine, const Described& run, const Advice& advice) {
+  const Prediction& chosen = advice.predictions[advice.chosen];
+  const Prediction* other = nullptr;
+  for (const Prediction& one : advice.predictions) {
+    if (one.strategy != chosen.strategy && (other == nullptr || one.visible_s < other->visible_s)) {
+      other = &one;
+    }
+  }
+  std::string text =
+      named(chosen) + " holds every rank up for " + seconds(chosen.visible_s) + " a step";
+  if (run.period_s > 0) {
+    text += ", " + percent(chosen.visible_s / (run.period_s + chosen.visible_s)) + " of the run";
+  }
+  if (other != nullptr) {
+    text += "; " + named(*other) + " would for " + seconds(other->visible_s) +
+            (other->files > 1 ? " and leave " + std::to_string(other->files) + " files" : "");
+  }
+  text += ". The bytes are durable after " + seconds(chosen.durable_s) +
+          ", and the limit of that is " + limit_of(machine, run, chosen) + ".";
+  return text;
+}
+
+std::size_t pick(const std::vector<Prediction>& all) {
+  double best = all.front().visible_s;
+  for (const Prediction& one : all) {
+    best = std::min(best, one.visible_s);
+  }
+  const double enough = best * nearly;
+  std::size_t chosen = all.size();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].visible_s > enough) {
+      continue;
+    }
+    const auto merit = [&](std::size_t n) {
+      return std::tuple(all[n].files > 1, all[n].durable_s, all[n].writers);
+    };
+    chosen = chosen == all.size() || merit(i) < merit(chosen) ? i : chosen;
+  }
+  return chosen;
+}
+
+}  // namespace
+
+Prediction predict(const Machine& machine, const Described& run, const Choice& choice) {
+  const Compiled compiled =
+      compile(run.job, choice, {static_cast<std::uint64_t>(machine.stripe_bytes.value)});
+  std::vector<Prediction> all;
+  for (const std::uint64_t seed : run.seeds) {
+    all.push_back(predict_once(machine, run, compiled, choice, seed));
+  }
+  const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+  std::nth_element(all.begin(), middle, all.end(), [](const Prediction& a, const Prediction& b) {
+    return a.durable_s < b.durable_s;
+  });
+  return *middle;
+}
+
+std::vector<Choice> candidates(const Machine& machine, const Described& run) {
+  Choice base;
+  base.is_direct = run.is_direct;
+  base.is_synced = run.is_synced;
+  base.who.budget_bytes = run.budget_bytes;
+  std::vector<Choice> all;
+  for (const char* name : {"serial", "shared", plan::per_process, plan::per_node}) {
+    base.strategy = name;
+    all.push_back(base);
+  }
+  const auto stripes = static_cast<int>(machine.stripes.value);
+  // With few writers for many bytes all ranks would have to meet for ever.
+  double bytes = 0;
+  for (const Variable& variable : run.job.variables) {
+    bytes += static_cast<double>(variable.shape.volume() * variable.element_bytes);
+  }
+  const double fewest = bytes * run.job.ranks /
+                        static_cast<double>(rounds_of_meeting * plan::window_bytes(base.who)) /
+                        static_cast<double>(most_meetings);
+  std::set<int> counts;
+  for (const int count : {1, stripes, run.job.nodes, 4 * run.job.nodes, 4 * stripes}) {
+    if (std::min(count, run.job.ranks) > fewest) {
+      counts.insert(std::min(count, run.job.ranks));
+    }
+  }
+  // Where a file has stripes, the writer of a stripe should always be the same.
+  base.who.cyclic = stripes > 1;
+  for (const char* name : {"collective", "forward"}) {
+    base.strategy = name;
+    for (const int count : counts) {
+      base.who.writers = count;
+      all.push_back(base);
+    }
+  }
+  return all;
+}
+
+Advice advise(const Machine& machine, const Described& run,
+              const std::function<void(std::size_t, std::size_t)>& progress) {
+  const std::vector<Choice> all = candidates(machine, run);
+  Advice advice;
+  for (const Choice& choice : all) {
+    if (progress) {
+      progress(advice.predictions.size(), all.size());
+    }
+    advice.predictions.push_back(predict(machine, run, choice));
+  }
+  advice.chosen = pick(advice.predictions);
+  advice.why = why(machine, run, advice);
+  return advice;
+}
+
+}  // namespace sluice::sim

@@ -1,0 +1,54 @@
+// What each strategy would cost a described run on a model machine, and which one to take.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sim/compile.hpp"
+#include "sim/engine.hpp"
+#include "sim/machine.hpp"
+
+namespace sluice::sim {
+
+struct Prediction {
+  Choice choice;
+  std::string strategy;  ///< what auto comes to
+  std::uint64_t writers = 0;
+  std::uint64_t files = 0;
+  std::uint64_t buffer_bytes = 0;  ///< largest staging of a rank
+  double open_s = 0;               ///< once: until every rank has its file open
+  double durable_s = 0;            ///< a step, from its end's call to stable storage
+  double visible_s = 0;    ///< what a step takes from the ranks, with steps `period_s` apart
+  double cost_rank_s = 0;  ///< ranks x visible
+  double busiest_target_s = 0;
+  Counts counts;
+};
+
+/// A run as described to the planner.
+struct Described {
+  Job job;
+  double period_s = 0;  ///< of computing between two steps
+  bool is_direct = false;
+  bool is_synced = true;
+  std::uint64_t budget_bytes = 256ULL << 20;
+  std::vector<std::uint64_t> seeds = {1};  ///< of placements; medians over them
+};
+
+/// Of one choice: the median over the seeds by durable_s.
+Prediction predict(const Machine& machine, const Described& run, const Choice& choice);
+
+/// Every strategy, with several numbers of writers where it has a choice.
+std::vector<Choice> candidates(const Machine& machine, const Described& run);
+
+struct Advice {
+  std::vector<Prediction> predictions;
+  std::size_t chosen = 0;  ///< index into predictions
+  std::string why;         ///< two sentences
+};
+
+/// Predicts all candidates and picks. `progress(done, all)` may be empty.
+Advice advise(const Machine& machine, const Described& run,
+              const std::function<void(std::size_t, std::size_t)>& progress);
+
+}  // namespace sluice::sim

@@ -1,0 +1,101 @@
+"""sluice plan: predictions, the choice, and what it writes."""
+
+import json
+import os
+import unittest
+
+from command import BAD_INPUT, FINE, path, said, sluice
+
+RUN = ("plan", "--ranks", 96, "--shape", "512x512x64", "--machine", "archer", "--storage", "posix",
+       "--seeds", 1)
+
+
+def planned(*more):
+    result = sluice(*RUN, *more, "--json")
+    assert result.returncode == FINE, result.stderr
+    return json.loads(result.stdout)
+
+
+def best(plan, strategy, what="visible_s"):
+    return min(p[what] for p in plan["predictions"] if p["strategy"] == strategy)
+
+
+class Plan(unittest.TestCase):
+    def test_every_strategy_is_predicted(self):
+        plan = planned("--period", 60)
+        names = {p["strategy"] for p in plan["predictions"]}
+        self.assertEqual(names, {"serial", "shared", "collective", "forward", "file-per-process",
+                                 "file-per-node"})
+        data = 512 * 512 * 64 * 8
+        for prediction in plan["predictions"]:
+            self.assertGreaterEqual(prediction["written_bytes"], data)
+            self.assertLess(prediction["written_bytes"], data * 1.01)
+            self.assertGreater(prediction["durable_s"], 0)
+            self.assertAlmostEqual(prediction["cost_rank_s"], 96 * prediction["visible_s"])
+        self.assertEqual((plan["ranks"], plan["nodes"]), (96, 4))
+
+    def test_the_choice_is_nearly_the_best_and_explained(self):
+        plan = planned("--period", 60)
+        chosen = plan["predictions"][plan["chosen"]]
+        least = min(p["visible_s"] for p in plan["predictions"])
+        self.assertLessEqual(chosen["visible_s"], 1.1 * least)
+        self.assertEqual(len([s for s in plan["why"].split(". ") if s]), 2, plan["why"])
+        self.assertIn(chosen["strategy"], plan["why"])
+        # Output in the background is hidden by an hour of computing, and not by none.
+        self.assertLess(best(plan, "forward"), best(plan, "collective"))
+        bare = planned("--period", 0)
+        self.assertAlmostEqual(best(bare, "forward"), best(bare, "forward", "durable_s"))
+
+    def test_the_same_again(self):
+        self.assertEqual(planned("--period", 1), planned("--period", 1))
+
+    def test_writes_what_production_takes(self):
+        target = path("planned.toml")
+        result = sluice(*RUN, "--period", 600, "--write", target)
+        self.assertEqual(result.returncode, FINE, result.stderr)
+        self.assertIn("<- this", result.stdout)
+        with open(target, encoding="utf-8") as file:
+            text = file.read()
+        self.assertIn('strategy = "', text)
+        self.assertIn('storage = "posix"', text)
+        self.assertEqual(sluice(*RUN, "--write", target).returncode, BAD_INPUT)  # it is there
+        with open(target, encoding="utf-8") as file:
+            self.assertEqual(file.read(), text)
+        os.remove(target)
+
+    def test_machines(self):
+        listed = json.loads(sluice("plan", "--machines", "--json").stdout)
+        self.assertIn("jaguar", [machine["name"] for machine in listed])
+        folder = os.path.join(os.environ["SLUICE_SOURCE_DIR"], "share", "machines")
+        with open(os.path.join(folder, "archer.toml"), encoding="utf-8") as file:
+            text = file.read()
+        mine = path("mine.toml")
+        with open(mine, "w", encoding="utf-8") as file:
+            file.write(text.replace("value = 500e6", "value = 50e6"))
+        slower = sluice(*RUN, "--machine", mine, "--json")
+        # CLI11 refuses an option that is given twice.
+        self.assertEqual(slower.returncode, BAD_INPUT)
+        arguments = [mine if a == "archer" else a for a in RUN]
+        slower = json.loads(sluice(*arguments, "--json").stdout)
+        self.assertGreater(best(slower, "shared", "durable_s"),
+                           2 * best(planned(), "shared", "durable_s"))
+
+    def test_wrong_descriptions_are_one_line(self):
+        for arguments, what in ((["--shape", "4x"], "4x"), (["--shape", "0"], "--shape 0"),
+                                (["--shape", "9", "--type", "quad"], "quad"),
+                                (["--shape", "9", "--nodes", 99], "99 nodes"),
+                                (["--shape", "9", "--machine", "eniac"], "eniac"),
+                                ([], "--shape")):
+            result = sluice("plan", "--ranks", 8, *arguments)
+            self.assertEqual((result.returncode, result.stdout), (BAD_INPUT, ""), arguments)
+            self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+            self.assertIn(what, result.stderr)
+
+    def test_one_voice_under_mpirun(self):
+        result = sluice(*RUN, "--json", ranks=2)
+        self.assertEqual((result.returncode, said(result)), (FINE, []))
+        self.assertEqual(json.loads(result.stdout)["ranks"], 96)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,188 @@
+// What a plan costs one rank of 100,000 that writes 16 variables in a regular decomposition: time,
+// memory, and that neither grows with the ranks. And all ranks' plans together, in the model.
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <gtest/gtest.h>
+#include <malloc.h>
+#include <new>
+
+#include "plan/groups.hpp"
+#include "sim/compile.hpp"
+
+namespace {
+
+std::atomic<std::size_t> held_bytes{0};
+std::atomic<std::size_t> most_bytes{0};
+
+void* counted(std::size_t bytes) {
+  void* at = std::malloc(bytes == 0 ? 1 : bytes);
+  if (at == nullptr) {
+    throw std::bad_alloc();
+  }
+  const std::size_t now = held_bytes += malloc_usable_size(at);
+  most_bytes = std::max(most_bytes.load(), now);
+  return at;
+}
+
+void uncounted(void* at) noexcept {
+  if (at != nullptr) {
+    held_bytes -= malloc_usable_size(at);
+    std::free(at);
+  }
+}
+
+}  // namespace
+
+void* operator new(std::size_t bytes) { return counted(bytes); }
+void* operator new[](std::size_t bytes) { return counted(bytes); }
+void operator delete(void* at) noexcept { uncounted(at); }
+void operator delete[](void* at) noexcept { uncounted(at); }
+void operator delete(void* at, std::size_t) noexcept { uncounted(at); }
+void operator delete[](void* at, std::size_t) noexcept { uncounted(at); }
+
+namespace sluice::plan {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t mib = 1 << 20;
+constexpr int variables = 16;
+constexpr int ranks_per_node = 125;
+
+/// Built with sanitizers, or on a machine that does much else, code is slower, not larger.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr double patience = 20;
+#else
+constexpr double patience = 1;
+#endif
+
+double seconds_since(Clock::time_point began) {
+  return std::chrono::duration<double>(Clock::now() - began).count();
+}
+
+/// Each rank has a box of 64 x 64 x 32 doubles (1 MiB) of each variable.
+sim::Job job_of(int ranks) {
+  const auto columns = static_cast<std::uint64_t>(ranks) / 8;
+  sim::Job job{ranks, ranks / ranks_per_node, sim::Cut::pencils, {}};
+  for (int v = 0; v < variables; ++v) {
+    job.variables.push_back({{64 * columns, 512, 32}, 8});
+  }
+  return job;
+}
+
+/// What a rank is told by the planner, and what it brings.
+struct OneRank {
+  Topology topology;
+  std::vector<layout::Placement> placements;
+  std::vector<model::Box> boxes;
+};
+
+OneRank one_rank(int ranks) {
+  const sim::Job job = job_of(ranks);
+  OneRank one;
+  one.topology.rank = ranks / 2 + 1;
+  one.topology.ranks = ranks;
+  one.topology.nodes = job.nodes;
+  one.topology.node = one.topology.rank / ranks_per_node;
+  std::uint64_t at = 4096;
+  for (std::uint32_t v = 0; v < variables; ++v) {
+    const model::Dims& shape = job.variables[v].shape;
+    const model::Dims tile{64, 64, 32};
+    std::vector<std::uint64_t> addresses(layout::grid_of(shape, tile).volume());
+    for (std::uint64_t& address : addresses) {
+      address = std::exchange(at, at + mib);
+    }
+    const layout::Placement whole(v, 8, shape, tile, addresses);
+    model::ByteWriter message;  // as it is broadcast
+    whole.write_to(message);
+    const std::vector<std::byte> bytes = message.take();
+    EXPECT_LT(bytes.size(), 1024U);
+    model::ByteReader in(bytes);
+    one.placements.push_back(layout::Placement::read_from(in));
+    one.boxes.push_back(sim::block_of(
+        shape, model::Dims{static_cast<std::uint64_t>(ranks) / 8, 8, 1}, one.topology.rank));
+  }
+  return one;
+}
+
+/// What commit does on a rank between the planner's answer and the first byte.
+Plan plan_one(const OneRank& one, const std::string& name) {
+  std::vector<layout::Portion> portions;
+  std::vector<std::uint64_t> sizes;
+  std::uint64_t first = layout::absent;
+  std::uint64_t last = 0;
+  for (std::uint32_t v = 0; v < variables; ++v) {
+    const layout::Placement& placement = one.placements[v];
+    layout::append_portions(v, one.boxes[v], placement.shape(), placement.tile(), 8, portions);
+    const layout::Extent hull = placement.hull();
+    first = std::min(first, hull.offset);
+    last = std::max(last, hull.offset + hull.length);
+  }
+  for (const layout::Portion& portion : portions) {
+    sizes.push_back(portion.piece.box.volume() * 8);
+  }
+  Input input{one.topology, portions, sizes, {first, last - first}, {}, mib};
+  return strategy(name).plan(input);
+}
+
+struct Cost {
+  double seconds = 0;
+  std::size_t bytes = 0;
+};
+
+Cost cost_of(const OneRank& one, const std::string& name) {
+  Cost cost{1e9, 0};
+  for (int i = 0; i < 9; ++i) {
+    const std::size_t before = held_bytes;
+    most_bytes = before;
+    const auto began = Clock::now();
+    const Plan plan = plan_one(one, name);
+    cost.seconds = std::min(cost.seconds, seconds_since(began));
+    cost.bytes = most_bytes - before;
+    EXPECT_FALSE(plan.strategy.empty());
+  }
+  return cost;
+}
+
+TEST(scale, one_rank_of_many_pays_for_its_own_portions_only) {
+  const OneRank of_few = one_rank(1'000);
+  const OneRank of_many = one_rank(100'000);
+  for (const char* name : {"shared", "collective", "forward", "auto", "serial"}) {
+    const Cost few = cost_of(of_few, name);
+    const Cost many = cost_of(of_many, name);
+    EXPECT_LE(many.seconds, 1e-3 * patience) << name;
+    EXPECT_LE(many.bytes, mib) << name;
+    EXPECT_EQ(many.bytes, few.bytes) << name << " grows with the ranks";
+    std::printf("%s: %.0f us, %zu bytes\n", name, many.seconds * 1e6, many.bytes);
+  }
+}
+
+TEST(scale, a_group_of_many_is_found_by_arithmetic) {
+  const OneRank of_many = one_rank(100'000);
+  const std::size_t before = held_bytes;
+  most_bytes = before;
+  EXPECT_EQ(group_of(per_node, 0, of_many.topology).count, 800);
+  EXPECT_EQ(group_of(per_process, 0, of_many.topology).count, 100'000);
+  EXPECT_LE(most_bytes - before, 256U);  // the name of the strategy
+}
+
+TEST(scale, all_plans_of_100000_ranks_fit_a_moment) {
+  for (const char* name : {"shared", "forward"}) {
+    const sim::Job job = job_of(100'000);
+    sim::Choice choice;
+    choice.strategy = name;
+    const std::size_t before = held_bytes;
+    most_bytes = before;
+    const auto began = Clock::now();
+    const sim::Compiled compiled = sim::compile(job, choice, {mib});
+    const double seconds = seconds_since(began);
+    EXPECT_EQ(compiled.data_bytes, std::uint64_t{100'000} * variables * mib);
+    EXPECT_LE(seconds, 2 * patience) << name;
+    EXPECT_LE(most_bytes - before, 1024 * mib) << name;
+    std::printf("%s: %.2f s, %zu MiB\n", name, seconds, (most_bytes - before) / mib);
+  }
+}
+
+}  // namespace
+}  // namespace sluice::plan
