@@ -29,12 +29,17 @@ void add_phdf5(Contestants& contestants);
 void add_sluice(Contestants& contestants);
 
 /// strategies/phdf5-collective, -independent; keys pattern and mib as for all of this case
-/// (partition.hpp), and form: contiguous, or chunked by the ranks' boxes.
+/// (partition.hpp), and form: contiguous, or chunked by the ranks' boxes. presize (0 or 1), as for
+/// mpiio: the file has its whole size before anybody writes.
 void add_field_phdf5(Contestants& contestants);
 /// mfdn/phdf5-write, mfdn/phdf5-read; keys and answers as in mfdn_main.cpp.
 void add_mfdn_phdf5(Contestants& contestants);
 /// strategies/mpiio; hints: of MPI-IO.
 void add_field_mpiio(Contestants& contestants);
+/// strategies/posix: every rank writes its runs of a pattern by bare calls, all at once, wherever
+/// they begin. strategies/posix-read: reads them so, from a file that was written so first; answers
+/// with read_s.
+void add_field_posix(Contestants& contestants);
 /// strategies/netcdf4.
 void add_field_netcdf4(Contestants& contestants);
 /// strategies/pnetcdf.

@@ -35,6 +35,11 @@ Values write_field(World& world, const Job& job) {
   check_mpi(
       MPI_File_open(world.comm(), path.c_str(), MPI_MODE_CREATE | MPI_MODE_WRONLY, info, &file),
       "MPI_File_open", path);
+  if (job.number("presize", 0)) {
+    const std::uint64_t elements = part.shape[0] * part.shape[1] * part.shape[2];
+    check_mpi(MPI_File_set_size(file, static_cast<MPI_Offset>(elements * sizeof(double))),
+              "MPI_File_set_size", path);
+  }
   std::array<int, 3> shape{};
   std::array<int, 3> start{};
   std::array<int, 3> count{};

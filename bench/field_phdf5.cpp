@@ -57,6 +57,7 @@ Values write_field(World& world, const Job& job, H5FD_mpio_xfer_t transfer_mode)
   Stopwatch watch(world.comm());
   const hid_t file = create_parallel_file(world, path);
   const hid_t field = create_field(file, part, chunked);
+  if (job.number("presize", 0)) checked(H5Fflush(file, H5F_SCOPE_GLOBAL), "H5Fflush");
   watch.mark("create_s");
   write_part(field, part, data, transfer_mode);
   watch.mark("write_s");

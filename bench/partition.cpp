@@ -48,6 +48,14 @@ Part part_of(const std::string& pattern, int rank, int ranks, std::uint64_t mib)
     const std::array<std::uint64_t, 3> count{mib * (mib_elements / 512), 1, 512};
     return {{count[0], all, count[2]}, {0, r, 0}, count};
   }
+  const std::string ragged = "ragged-";
+  if (pattern.rfind(ragged, 0) == 0) {
+    const std::uint64_t run = std::stoull(pattern.substr(ragged.size()));
+    if (run == 0) throw std::runtime_error("job: runs of no elements: " + pattern);
+    const std::array<std::uint64_t, 3> count{std::max<std::uint64_t>(1, mib * mib_elements / run),
+                                             1, run};
+    return {{count[0], all, count[2]}, {0, r, 0}, count};
+  }
   throw std::runtime_error("job: no pattern " + pattern);
 }
 

@@ -2,7 +2,8 @@
 //
 // contiguous: slabs, every rank's elements are one run of the field. pencils: the ranks divide the
 // second and third dimension, so that runs are 2 KiB and interleave. small: a rank has every
-// ranks-th run of 4 KiB. Element i of a rank's box (row-major) holds pattern(rank, i).
+// ranks-th run of 4 KiB. ragged-<n>: a rank has every ranks-th run of n doubles, which need not end
+// where anything else does. Element i of a rank's box (row-major) holds pattern(rank, i).
 #pragma once
 
 #include <array>

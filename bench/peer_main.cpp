@@ -9,6 +9,7 @@ int main(int argc, char** argv) {
   sluice::bench::add_mpiio(contestants);
   sluice::bench::add_overlap_mpiio(contestants);
   sluice::bench::add_field_mpiio(contestants);
+  sluice::bench::add_field_posix(contestants);
   sluice::bench::add_vampire_lines(contestants);
 #ifdef SLUICE_BENCH_PHDF5
   sluice::bench::add_phdf5(contestants);

@@ -13,6 +13,9 @@ remarks(result, options)  lines under the table: goals met or not, what was unus
 SHOWS_RATIOS              False where a table of every ratio would be too long; optional
 STRATEGIES                Sluice's, unless told; optional
 RANKS                     how many, unless told; optional
+place(options)            a context in which it runs, and which may change options.on; optional
+observe(options)          {name: number} before and after every job: what has been added to each
+                          is one of its values; optional
 plot(case, document, folder, stem, repository)
                           instead of report.plot; optional
 FOLDERS                   {program: its folder in the build}, where not bench; optional

@@ -1,6 +1,7 @@
 """Arguments and exit codes: 0 measured, 1 a contestant failed, 2 it could not begin."""
 
 import argparse
+import contextlib
 import datetime
 import json
 import os
@@ -8,7 +9,9 @@ import signal
 import sys
 
 from . import (
+    auto,
     compress,
+    contended,
     durability,
     history,
     host,
@@ -32,7 +35,7 @@ CASES = {
     case.NAME: case
     for case in (
         write, step, strategies, read, compress, index, durability, history, mfdn, namd,
-        occam, overlap, vampire,
+        occam, overlap, vampire, contended, auto,
     )
 }
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -114,7 +117,9 @@ def _prepare(options):
     options.on = os.path.abspath(options.on or options.results)
     if not os.path.isdir(options.on):
         raise ProgramError(f"{options.on} is not a folder: choose another with --on")
-    case = CASES[options.case]
+
+
+def _contestants(case, options):
     contestants = case.contestants(options)
     if options.only:
         unknown = set(options.only) - {contestant.name for contestant in contestants}
@@ -127,7 +132,7 @@ def _prepare(options):
     if not contestants:
         raise ProgramError(f"nothing to run: {', '.join(absent)} not built")
     measure.check_space(options.on, case.file_bytes(options))
-    return case, contestants, executables, absent
+    return contestants, executables, absent
 
 
 def _load(facts):
@@ -166,11 +171,20 @@ def main(arguments=None):
     """Returns the exit code."""
     signal.signal(signal.SIGTERM, _interrupted)
     options = _parser().parse_args(arguments)
-    try:
-        case, contestants, executables, absent = _prepare(options)
-    except (ProgramError, OSError) as error:
-        print(f"bench: {error}", file=sys.stderr)
-        return 2
+    case = CASES[options.case]
+    with contextlib.ExitStack() as stack:
+        try:
+            _prepare(options)
+            if hasattr(case, "place"):
+                stack.enter_context(case.place(options))
+            prepared = _contestants(case, options)
+        except (ProgramError, OSError) as error:
+            print(f"bench: {error}", file=sys.stderr)
+            return 2
+        return _measure(case, *prepared, options)
+
+
+def _measure(case, contestants, executables, absent, options):
     try:
         document = _document(case, contestants, executables, absent, options)
         stem = f"{case.NAME}-{document['date']}"

@@ -67,6 +67,7 @@ def rounds(case, contestants, executables, options):
     total = options.warm_up + options.rounds
     progress = Progress(total * len(contestants))
     check_space(options.on, case.file_bytes(options))
+    observe = getattr(case, "observe", lambda _: {})
     with contextlib.ExitStack() as stack:
         folder = tempfile.mkdtemp(prefix="sluice-bench-", dir=options.on)
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
@@ -88,9 +89,11 @@ def rounds(case, contestants, executables, options):
             for index, contestant in order if turn % 2 == 0 else reversed(order):
                 progress.next(f"{round_name}: {contestant.group} {contestant.name}")
                 last = {"verify": int(turn == total - 1)}
+                before = observe(options)
                 values = programs[contestant.process].run(
                     contestant.job, {"path": path} | contestant.parameters | last
                 )
+                values |= {name: now - before[name] for name, now in observe(options).items()}
                 if turn >= options.warm_up:
                     samples[index].append(values)
     return samples
@@ -125,8 +128,9 @@ def ratios(case, rows):
     for ours in (row for row in rows if row["ours"]):
         for other in (row for row in rows if not row["ours"] and row["group"] == ours["group"]):
             for metric in case.METRICS:
-                if metric in ours["metrics"] and metric in other["metrics"]:
-                    pair = figures.ratio(ours["metrics"][metric], other["metrics"][metric])
+                theirs = other["metrics"].get(metric, [0])
+                if metric in ours["metrics"] and all(theirs):
+                    pair = figures.ratio(ours["metrics"][metric], theirs)
                     found.append(
                         {
                             "of": ours["name"],

@@ -76,7 +76,7 @@ static inline int sluice_part_write_inline(sluice_part* part, sluice_type type, 
 static inline int sluice_part_read_inline(sluice_part* part, sluice_type type, void* value,
                                           size_t bytes) {
   struct sluice_part_place* const place = ((struct sluice_part_front*)part)->reading;
-  if (place == NULL || place->run.type != type || place->run.count == 0) return 0;
+  if (place == NULL || place->run.type != (uint32_t)type || place->run.count == 0) return 0;
   --place->run.count;
   memcpy(value, place->at, bytes);
   place->at += bytes;

@@ -182,6 +182,57 @@ class Run(unittest.TestCase):
         self.assertRegex(remarks, r"goal: 0.005 million atoms: .* of bare, durable: .* \(>= 0\.9\)")
         self.assertRegex(remarks, r"own mpi-io slower than own file-per-process.* \(<= 1\.1\)")
 
+    def can_mount(self):
+        program = os.path.join(os.environ["SLUICE_BUILD_DIR"], "bench", "contended", "contended")
+        if not os.path.exists(program) or not os.access("/dev/fuse", os.R_OK | os.W_OK):
+            self.skipTest("no libfuse in this build, or no mounts on this machine")
+
+    def test_contended(self):
+        self.can_mount()
+        document = self.measured(
+            "contended", "--ranks", "4", "--mib", "1", "--run", "5003", "--rounds", "1",
+            "--warm-up", "0", "--targets", "2"
+        )
+        rows = {(row["group"], row["name"]): row for row in document["result"]["contestants"]}
+        unaligned = rows["runs of 39 KiB", "posix"]["samples"][0]
+        # 26 runs of each of 4 ranks: all but the first of a stripe change hands.
+        self.assertGreaterEqual(unaligned["hand_overs"], 26 * 4 / 2)
+        for name in ("sluice-forward x 2", "sluice-collective x 2"):
+            whole = rows["runs of 39 KiB", name]["samples"][0]
+            self.assertLess(whole["hand_overs"], unaligned["hand_overs"] / 4)
+        self.assertIn(("by ranks", "sluice-forward x 4"), rows)
+        remarks = "\n".join(document["remarks"])
+        for what in (r"sluice-[\w-]+ x \d of posix: .* \(>= 2\.5\)", r"by writers: .* \(<= 1\.25\)",
+                     r"reading of writing by posix: .* \(>= 2\)"):
+            self.assertRegex(remarks, what)
+
+    def test_auto(self):
+        self.can_mount()
+        document = self.measured(
+            "auto", "--mib", "1", "--rounds", "1", "--warm-up", "0", "--pattern", "small",
+            "--pattern", "ragged-12289"
+        )
+        groups = {row["group"] for row in document["result"]["contestants"]}
+        self.assertEqual(groups, {f"{place}: {pattern}" for place in ("disk", "tmpfs", "contended")
+                                  for pattern in ("small", "ragged-12289")})
+        self.assertRegex(document["remarks"][-1] + document["remarks"][-2], r"of 6 cases")
+
+    def test_report(self):
+        self.assertEqual(self.run_bench("write", "--mib", "1", "--rounds", "1", "--only", PEERS)
+                         .returncode, 0)
+        command = [sys.executable, os.path.join(ROOT, "bench", "run"), "report"]
+        done = subprocess.run([*command, "--results", self.results], capture_output=True,
+                              text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(done.stdout.strip(), encoding="utf-8") as file:
+            text = file.read()
+        self.assertIn('name="viewport"', text)
+        self.assertIn("phdf5-collective", text)
+        self.assertNotRegex(text, r'(src|href)="(?!data:|#)', "it needs no other file")
+        empty = subprocess.run([*command, "--results", self.data], capture_output=True, text=True,
+                               timeout=60)
+        self.assertEqual((empty.returncode, empty.stdout), (2, ""))
+
     def test_table(self):
         done = self.run_bench("write", "--mib", "1", "--rounds", "1", "--only", PEERS)
         self.assertEqual(done.returncode, 0, done.stderr)

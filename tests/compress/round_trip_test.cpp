@@ -366,7 +366,7 @@ TEST(RoundTrip, FormatsWithoutFiltersRefuse) {
 TEST(RoundTrip, RowsByTheirNumbers) {
   const Shape shape = {60, 30};
   for (const char* path : {"f.h5", "f.nc", "f.zarr"}) {
-    for (const std::string& strategy : {"shared", "collective"}) {
+    for (const char* strategy : {"shared", "collective"}) {
       LocalFiles files;
       files.run(3, [&](exec::Transport& transport) {
         File out = files.open(transport, path, Mode::write, quick(strategy));

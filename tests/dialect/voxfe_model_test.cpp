@@ -65,7 +65,8 @@ TEST(VoxfeModel, IsTheSameOnAnyNumberOfRanks) {
       continue;
     }
     expected[i] = static_cast<std::uint8_t>(1 + draw() % 255);
-    body += std::to_string(++voxels) + " " + std::to_string(expected[i]) + " " +
+    ++voxels;
+    body += std::to_string(voxels) + " " + std::to_string(expected[i]) + " " +
             std::to_string(i % grid[0] + 1) + " " + std::to_string(i / grid[0] % grid[1] + 1) +
             " " + std::to_string(i / grid[0] / grid[1] + 1) + (voxels % 7 == 0 ? " \r\n" : "\n");
   }

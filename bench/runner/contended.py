@@ -1,0 +1,242 @@
+"""Case contended: on a mount that behaves like a striped parallel file system.
+
+Its default constants are those of Jaguar's targets (179 MB/s) with a round trip of 0.5 ms and a
+hand-over of 1.5 ms, all four times as slow, so that two cores keep up with 16 processes."""
+
+import contextlib
+import os
+
+from . import mount, report
+from .cases import Contestant, Metric, at_least
+
+NAME = "contended"
+HELP = "on a mount that behaves like a striped parallel file system: locks, writers, reads"
+ROUNDS = 5
+RANKS = 16
+SHOWS_RATIOS = False
+METRICS = {
+    "durable": Metric("MB/s", 0, True),
+    "hand-overs": Metric("", 0, False),
+    "of targets": Metric("%", 0, True),
+}
+DOUBLE_BYTES = 8
+READING = "reading"
+FORWARD = "sluice-forward"
+COLLECTIVE = "sluice-collective"
+POSIX = "posix"
+INDEPENDENT = "phdf5-independent"
+AT_ONCE = (POSIX, INDEPENDENT)
+GOAL_OF_AT_ONCE = 2.5
+GOAL_OF_WRITERS = 1.25
+GOAL_OF_READS = 2.0
+
+
+def add_arguments(parser):
+    parser.add_argument("--mib", type=at_least(1), default=4, help="doubles a rank (%(default)s)")
+    parser.add_argument("--run", type=at_least(1), action="append", metavar="DOUBLES",
+                        help="of one rank, before the next one's; may be repeated "
+                        "(3073, 12289, 77291: 24, 96, 604 KiB)")
+    parser.add_argument("--targets", type=at_least(1), default=4, help="(%(default)s)")
+    parser.add_argument("--stripe-kib", type=at_least(4), default=1024, help="(%(default)s)")
+    parser.add_argument("--bandwidth", default="45MB/s", help="of a target (%(default)s)")
+    parser.add_argument("--latency", default="2ms", help="(%(default)s)")
+    parser.add_argument("--lock", default="6ms", help="its hand-over (%(default)s)")
+    parser.add_argument("--metadata", default="1ms", help="an open's turn (%(default)s)")
+
+
+def runs(options):
+    return options.run or [3073, 12289, 77291]
+
+
+@contextlib.contextmanager
+def place(options):
+    """Measures on a mount, whose data lies in memory, else where --on says."""
+    folder = mount.backing_folder(4 * file_bytes(options), options.on)
+    arguments = ["--targets", str(options.targets), "--stripe", f"{options.stripe_kib}KiB",
+                 "--bandwidth", options.bandwidth, "--latency", options.latency,
+                 "--lock", options.lock, "--metadata", options.metadata]
+    with mount.mounted(options.build, folder, arguments) as path:
+        before = options.on
+        options.on = path
+        yield
+        options.on = before
+
+
+def observe(options):
+    """Counters of the mount whose change over a job belongs to its values."""
+    found = mount.counters(options.on)
+    return {"hand_overs": found["hand_overs"], "opens": found["opens"],
+            "writing": sum(target["written_bytes"] for target in found["targets"])
+            / found["bandwidth_bytes_per_s"]}
+
+
+def _doubling(last, first=1):
+    counts = [first]
+    while counts[-1] < last:
+        counts.append(min(2 * counts[-1], last))
+    return counts
+
+
+def _ours(options, strategy, writers, common):
+    return common | options.set | {
+        "strategy": strategy, "writers": writers, "tile": options.stripe_kib << 10,
+        "durability": "step", "form": "fixed",
+    }
+
+
+def contestants(options):
+    found = []
+
+    def add(name, job, ranks, group, parameters, ours=False):
+        program = "bench_sluice" if ours else "bench_peers"
+        found.append(Contestant(f"{name} x {ranks}" if group == "by ranks" else name, program,
+                                f"strategies/{job}", parameters, group, ours, ranks=ranks))
+
+    ranks, targets = options.ranks, options.targets
+    for run in runs(options):
+        group = _group(run)
+        common = {"mib": options.mib, "pattern": f"ragged-{run}", "presize": 1}
+        for name, job in ((POSIX, "posix"), (INDEPENDENT, "phdf5-independent"),
+                          ("mpiio-collective", "mpiio"), ("phdf5-collective", "phdf5-collective")):
+            add(name, job, ranks, group, common)
+        for strategy in ("forward", "collective"):
+            for writers in _writers(options) if strategy == "forward" else [min(ranks, targets)]:
+                name = f"sluice-{strategy} x {writers}"
+                add(name, "sluice", ranks, group, _ours(options, strategy, writers, common), True)
+        add("sluice-shared", "sluice", ranks, group, _ours(options, "shared", 0, common), True)
+        add(READING, "posix-read", ranks, group, common)
+    run = runs(options)[0]
+    for count in _doubling(ranks, min(2, ranks)):
+        # The same bytes together, however many ranks hold them.
+        common = {"mib": max(1, options.mib * ranks // count), "pattern": f"ragged-{run}",
+                  "presize": 1}
+        add(INDEPENDENT, "phdf5-independent", count, "by ranks", common)
+        writers = min(count, targets)
+        add(FORWARD, "sluice", count, "by ranks", _ours(options, "forward", writers, common), True)
+    return found
+
+
+def _writers(options):
+    return _doubling(options.ranks, min(options.targets, options.ranks))
+
+
+def _group(run):
+    return f"runs of {run * DOUBLE_BYTES / 1024:.0f} KiB"
+
+
+def _bytes(parameters, ranks):
+    run = int(parameters["pattern"].partition("-")[2])
+    rows = max(1, (parameters["mib"] << 20) // DOUBLE_BYTES // run)
+    return rows * run * DOUBLE_BYTES * ranks
+
+
+def file_bytes(options):
+    # A run that does not divide a rank's part, and libhdf5's alignment, take a little more.
+    return 2 * options.ranks * options.mib << 20
+
+
+def caption(options):
+    return (
+        f"{options.ranks} ranks, {options.mib} MiB of doubles each, one file on {options.targets} "
+        f"targets of {options.bandwidth}, stripes of {options.stripe_kib} KiB, latency "
+        f"{options.latency}, a lock's hand-over {options.lock} (bench/contended, every process a "
+        "client; its data in memory). Every rank has every ranks-th run of the file, which ends "
+        "where no stripe does. posix, phdf5-independent: every rank writes its own runs, all at "
+        "once. sluice-forward x N: N ranks write whole stripes, each one range of the file. "
+        "Durable: from a barrier until the last rank has created, written, synced and closed; "
+        "reading: until the last has read. All files have their size before anybody writes (FUSE "
+        "lets one process at a time write "
+        "beyond a file's end). Of targets: the time for which they were writing, as a part of "
+        "all. By ranks: the same bytes from fewer ranks. 1 MB is 10^6 bytes. Samples of every "
+        "contestant's last file were read back and compared."
+    )
+
+
+def _seconds(values):
+    return max(seconds for name, seconds in values.items() if name.endswith("_s"))
+
+
+def value(metric, contestant, values, options):
+    if metric == "durable":
+        return _bytes(contestant.parameters, contestant.ranks) / 1e6 / _seconds(values)
+    if contestant.name == READING:
+        return None  # the file that it reads was written in the same job
+    if metric == "hand-overs":
+        return values["hand_overs"]
+    return 100 * values["writing"] / options.targets / _seconds(values)
+
+
+def _medians(result, group):
+    return {row["name"]: row["summary"]["durable"]["median"]
+            for row in result["contestants"] if row["group"] == group}
+
+
+def _verdict(what, ratio, goal, at_most=False):
+    met = ratio <= goal if at_most else ratio >= goal
+    return (f"goal: {what}: {ratio:.2f}, {'met' if met else 'not met'} "
+            f"({'<=' if at_most else '>='} {goal:g})")
+
+
+def _of_group(group, medians, is_judged):
+    forward = {name: rate for name, rate in medians.items() if name.startswith(f"{FORWARD} x ")}
+    whole_stripes = {name: rate for name, rate in medians.items()
+                     if name.startswith((FORWARD, COLLECTIVE))}
+    best = max(whole_stripes, key=whole_stripes.get, default=None)
+    for name in AT_ONCE:
+        if best is not None and name in medians:
+            ratio, what = medians[best] / medians[name], f"{group}: {best} of {name}"
+            yield _verdict(what, ratio, GOAL_OF_AT_ONCE) if is_judged else f"{what}: {ratio:.2f}"
+    if len(forward) > 1:
+        yield _verdict(f"{group}: forward, best of worst by writers",
+                       max(forward.values()) / min(forward.values()), GOAL_OF_WRITERS, at_most=True)
+    if READING in medians and POSIX in medians:
+        yield _verdict(f"{group}: reading of writing by posix", medians[READING] / medians[POSIX],
+                       GOAL_OF_READS)
+
+
+def remarks(result, options):
+    for run in runs(options):
+        # The goal is one of many runs a stripe; the others show where it no longer matters.
+        is_judged = run == min(runs(options))
+        yield from _of_group(_group(run), _medians(result, _group(run)), is_judged)
+    medians = _medians(result, "by ranks")
+    counts = _doubling(options.ranks, min(2, options.ranks))
+    for name in (INDEPENDENT, FORWARD):
+        rates = [medians[f"{name} x {count}"] for count in counts if f"{name} x {count}" in medians]
+        if rates:
+            yield (f"{name}, {counts[-1]} ranks of its best number: "
+                   f"{rates[-1] / max(rates):.2f}")
+
+
+def plot(case, document, folder, stem, repository):
+    """Bars of the first group, and both lines by ranks; returns the path, or None."""
+    del case
+    pyplot = report.pyplot_of(repository)
+    if pyplot is None:
+        return None
+    rows = document["result"]["contestants"]
+    groups = [g for g in dict.fromkeys(row["group"] for row in rows) if g != "by ranks"]
+    figure, axes = pyplot.subplots(1, len(groups) + 1, squeeze=False,
+                                   figsize=(5 * len(groups) + 5, 4.5))
+    for axis, group in zip(axes[0], groups):
+        shown = [row for row in rows if row["group"] == group]
+        found = [row["summary"]["durable"] for row in shown]
+        axis.barh([row["name"] for row in shown], [s["median"] for s in found],
+                  xerr=[[s["median"] - s["min"] for s in found],
+                        [s["max"] - s["median"] for s in found]],
+                  color=["tab:blue" if row["ours"] else "tab:gray" for row in shown])
+        axis.invert_yaxis()
+        axis.set(xlabel="MB/s durable, median, min to max", title=group)
+    medians = _medians(document["result"], "by ranks")
+    for name, colour in ((INDEPENDENT, "tab:gray"), (FORWARD, "tab:blue")):
+        found = sorted((int(key.rpartition(" x ")[2]), rate) for key, rate in medians.items()
+                       if key.startswith(name))
+        if found:
+            axes[0][-1].plot(*zip(*found), "o-", color=colour, label=name)
+    axes[0][-1].set(xlabel="ranks", ylabel="MB/s durable", ylim=(0, None), title="the same bytes")
+    axes[0][-1].legend()
+    figure.tight_layout()
+    path = os.path.join(folder, f"{stem}.png")
+    figure.savefig(path, dpi=120)
+    pyplot.close(figure)
+    return path
