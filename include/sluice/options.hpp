@@ -10,7 +10,7 @@ enum class Durability : std::uint8_t {
   none,       ///< nothing is synced
   close,      ///< everything is synced once, at close
   step,       ///< every step is synced before its ticket says durable
-  automatic,  ///< the strongest that the format offers: step; npy: close
+  automatic,  ///< the strongest that the format offers: step; dcd, namdbin: close
 };
 
 enum class Check : std::uint8_t {

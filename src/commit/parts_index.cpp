@@ -306,9 +306,7 @@ void PartsIndex::write(const PartSet& set, const std::vector<model::Definition>&
     if (synced) {
       file.sync();
     }
-    if (storage_.exists(journal_path(path_))) {
-      storage_.remove(journal_path(path_));  // of a plain file that is about to be replaced
-    }
+    remove_journal(synced);
   });
   if (synced) {
     try {
@@ -317,6 +315,21 @@ void PartsIndex::write(const PartSet& set, const std::vector<model::Definition>&
       poisoned_ = true;  // old index or new one: a crash would decide
       throw;
     }
+  }
+}
+
+/// Of a plain file that is about to be replaced. It must not come back beside the index, nor one
+/// that an earlier run removed.
+void PartsIndex::remove_journal(bool synced) {
+  if (has_no_journal_) {
+    return;
+  }
+  if (storage_.exists(journal_path(path_))) {
+    storage_.remove(journal_path(path_));
+  }
+  if (synced) {
+    storage_.sync_directory(path_);
+    has_no_journal_ = true;
   }
 }
 

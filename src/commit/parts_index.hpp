@@ -83,6 +83,7 @@ class PartsIndex {
              std::map<Key, Last>& last) const;
   void write(const layout::PartSet& set, const std::vector<model::Definition>& definitions,
              const std::vector<layout::CommitRow>& commits, bool synced);
+  void remove_journal(bool synced);
   void remove_all(std::vector<std::string>& paths) noexcept;
   static void drop_first(layout::PartSet& set, std::vector<layout::CommitRow>& commits,
                          std::map<Key, Last>& last, std::uint64_t steps);
@@ -106,6 +107,7 @@ class PartsIndex {
   std::vector<std::string> older_;     ///< those that commits before it did
   bool has_time_ = false;
   bool poisoned_ = false;
+  bool has_no_journal_ = false;  ///< beside it, and none comes back
 };
 
 }  // namespace sluice::commit

@@ -90,7 +90,7 @@ constexpr std::array<Format, 8> all{{
      .option = "npy",
      .form = "stacked",
      .endings = ".npy",
-     .best = Durability::close,
+     .best = Durability::step,
      .many = false,
      .names = false,
      .attributes = false,

@@ -215,6 +215,71 @@ TEST(Hostile, NumpyHeaders) {
   tally.print("T9 numpy headers");
 }
 
+/// The structure of a store, and the last element of every variable.
+void read_corners(const std::shared_ptr<storage::MemoryStorage>& storage) {
+  exec::run_local(1, 1, [&](exec::Transport& transport) {
+    commit::Input in(transport, *storage, "out.zarr", {});
+    for (std::uint32_t v = 0; v < in.variables().size(); ++v) {
+      const model::Definition& d = in.variables()[v].definition;
+      if (d.shape.volume() == 0 || (d.stepped && in.steps() == 0)) {
+        continue;
+      }
+      model::Box corner = model::whole(d.shape);
+      for (int i = 0; i < d.shape.rank(); ++i) {
+        corner.start[i] = d.shape[i] - 1;
+        corner.count[i] = 1;
+      }
+      std::vector<std::byte> value(d.type.bytes);
+      const model::Dims zeros = model::Dims::filled(d.shape.rank(), 0);
+      in.get(v, d.stepped ? in.steps() - 1 : 0, corner, {value.data(), d.type, corner.count, zeros},
+             false);
+    }
+  });
+}
+
+/// Every number of the root document of a store.
+TEST(Hostile, ZarrDocuments) {
+  const auto whole = storage::make_memory();
+  exec::run_local(2, 1, [&](exec::Transport& transport) {
+    File out(detail::open_on(transport, whole, "out.zarr", Mode::write, {.strategy = "shared"}));
+    const Variable v = out.define<double>("density", {6, 4}, {.steps = true, .chunk = {3, 2}});
+    for (std::uint64_t s = 0; s < 2; ++s) {
+      Giver<double> giver;
+      Step step = out.begin_step({.time = 1});
+      giver.put(step, v, s, {6, 4}, slab({6, 4}, transport.rank(), 2));
+      step.end();
+    }
+    out.close();
+  });
+  EXPECT_NO_THROW(read_corners(whole));
+  const FuzzBytes root = whole->contents("out.zarr/zarr.json");
+  const std::string text(reinterpret_cast<const char*>(root.data()), root.size());
+  Tally tally;
+  bool in_quotes = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    in_quotes = in_quotes != (text[at] == '"');
+    const bool begins = std::isdigit(static_cast<unsigned char>(text[at])) != 0 && !in_quotes;
+    const std::size_t end = begins ? text.find_first_not_of("0123456789.e+-", at) : at;
+    for (const char* value : {"0", "1", "2147483648", "4294967297", "9223372036854775807",
+                              "18446744073709551615", "-1", "1e300"}) {
+      if (!begins) {
+        break;
+      }
+      const auto storage = storage::make_memory();
+      for (const std::string& name : whole->paths()) {
+        storage->put(name, whole->contents(name));
+      }
+      storage->put("out.zarr/zarr.json", bytes_of(text.substr(0, at) + value + text.substr(end)));
+      tally.put(
+          text.size(), [&] { read_corners(storage); },
+          "byte " + std::to_string(at) + " of zarr.json = " + value);
+    }
+    at = begins ? end - 1 : at;
+  }
+  EXPECT_GT(tally.refused, 100U);
+  tally.print("T9 zarr documents");
+}
+
 /// Groups that hold themselves, links that lead to nothing, to themselves, or out of the file.
 TEST(Hostile, Links) {
   const storage::Scratch scratch;
@@ -294,7 +359,7 @@ TEST(Hostile, Names) {
                                  "sluice",
                                  "sluice/commits"};
   std::size_t tried = 0;
-  for (const char* ending : {"out.h5", "out.nc", "out.npy"}) {
+  for (const char* ending : {"out.h5", "out.nc", "out.npy", "out.rec", "out.zarr"}) {
     for (const char* form : {"stacked", "grouped"}) {
       for (const std::string& name : names) {
         const auto storage = storage::make_memory();
@@ -322,6 +387,7 @@ TEST(Hostile, Names) {
     EXPECT_THROW(layout::part_path("folder/out.h5", part), Error) << part;
     ++tried;
   }
+  EXPECT_GE(tried, 100U);
   std::printf("T10 %zu names, each refused\n", tried);
 }
 

@@ -58,12 +58,12 @@ TEST(Formats, EveryRowIsFoundByItsName) {
 
 TEST(Formats, DurabilityIsTheBestUnlessMoreIsAskedFor) {
   const auto& hdf5 = layout::format_named("hdf5");
-  const auto& npy = layout::format_named("npy");
+  const auto& dcd = layout::format_named("dcd");
   EXPECT_EQ(layout::durability_of(hdf5, Durability::automatic), Durability::step);
-  EXPECT_EQ(layout::durability_of(npy, Durability::automatic), Durability::close);
-  EXPECT_EQ(layout::durability_of(npy, Durability::none), Durability::none);
-  expect_error(thrown_by([&] { layout::durability_of(npy, Durability::step); }), Code::unsupported,
-               {"npy", "close", "hdf5"});
+  EXPECT_EQ(layout::durability_of(dcd, Durability::automatic), Durability::close);
+  EXPECT_EQ(layout::durability_of(dcd, Durability::none), Durability::none);
+  expect_error(thrown_by([&] { layout::durability_of(dcd, Durability::step); }), Code::unsupported,
+               {"dcd", "close", "hdf5"});
 }
 
 /// Opens `path` with 3 ranks and calls `work` on each; what it throws must be the same error.
@@ -121,10 +121,6 @@ TEST(Formats, NpyRefusesWhatItHasNoPlaceFor) {
       refused("a.npy", options,
               [](File& out) { out.define<double>("a", {3}, {.steps = true, .varying = true}); }),
       Code::unsupported, {"npy", "same shape"});
-  Options durable = options;
-  durable.durability = Durability::step;
-  expect_error(refused("a.npy", durable, [](File&) {}), Code::unsupported,
-               {"durability step", "npy", "close"});
   expect_error(refused("a.npy", options, [](File&) {}), Code::unsupported,
                {"npy", "without a variable"});
   expect_error(refused("a.npy", options,

@@ -18,7 +18,7 @@ void write_steps(LocalFiles& files, const std::string& path, Mode mode, std::uin
       }
       const Ticket ticket = step.end();
       EXPECT_EQ(ticket.step(), s);
-      EXPECT_FALSE(ticket.durable());
+      EXPECT_TRUE(ticket.durable());
     }
     out.close();
   });

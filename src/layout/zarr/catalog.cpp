@@ -14,6 +14,8 @@ namespace {
 
 /// Objects of an array that are remembered.
 constexpr std::size_t most_objects = 1024;
+/// Of one step: their places are held in memory, whatever a document claims.
+constexpr std::uint64_t most_chunks = 1 << 22;
 
 std::string storage_text(const Array& array) {
   std::string text = array.sharded ? "shards" : "chunks";
@@ -150,6 +152,11 @@ EncodedTiles ZarrCatalog::look_up(std::uint32_t variable, std::uint64_t step, co
   const model::Definition& d = stored.definition;
   const Dims& whole = manifest_.arrays[variable].array.shape;
   const std::uint64_t count = d.shape.volume() == 0 ? 0 : grid_of(d.shape, stored.tile).volume();
+  if (count > most_chunks) {
+    throw Error(Code::over_budget, d.name + ": a step of " + std::to_string(count) +
+                                       " chunks; up to " + std::to_string(most_chunks) +
+                                       " can be read: rewrite it with larger chunks");
+  }
   std::vector<std::uint64_t> addresses(count, absent);
   EncodedTiles tiles;
   tiles.sizes.resize(count, 0);
