@@ -37,7 +37,7 @@ const char* found_name(Recovery::Found found) {
 }
 
 /// What was found and done, and the last good step.
-struct Outcome {
+struct Recovered {
   Recovery recovery;
   std::uint64_t steps = 0;
   std::uint64_t parts = 0;  ///< of a set: those with a journal (rank 0)
@@ -48,7 +48,7 @@ std::string last_step_text(std::uint64_t steps) {
   return steps == 0 ? "no step" : fmt::format("last good step {}", steps - 1);
 }
 
-std::string outcome_text(const std::string& path, const Outcome& outcome) {
+std::string outcome_text(const std::string& path, const Recovered& outcome) {
   const Recovery& recovery = outcome.recovery;
   const std::string last = last_step_text(outcome.steps);
   if (outcome.parts != 0) {
@@ -78,7 +78,7 @@ std::string outcome_text(const std::string& path, const Outcome& outcome) {
                      outcome.would ? "would be" : "were", last);
 }
 
-Json outcome_json(const std::string& path, const Outcome& outcome) {
+Json outcome_json(const std::string& path, const Recovered& outcome) {
   const Recovery& recovery = outcome.recovery;
   const bool is_done = (recovery.found != Recovery::Found::nothing || outcome.parts != 0 ||
                         recovery.there < recovery.counted) &&
@@ -96,7 +96,7 @@ Json outcome_json(const std::string& path, const Outcome& outcome) {
 
 /// The parts of a set have journals of their own. Collective.
 void recover_parts(const Context& context, const std::string& path, const layout::PartSet& set,
-                   Outcome& outcome) {
+                   Recovered& outcome) {
   std::unique_ptr<storage::Lease> lease;
   exec::on_root(context.transport, 0, [&] {
     if (!outcome.would) {
@@ -114,8 +114,8 @@ void recover_parts(const Context& context, const std::string& path, const layout
 }
 
 /// Rank 0 recovers; the steps are counted by the reader, which sees the same before and after.
-Outcome recover_one(const Context& context, const std::string& path, bool dry_run) {
-  Outcome outcome;
+Recovered recover_one(const Context& context, const std::string& path, bool dry_run) {
+  Recovered outcome;
   outcome.would = dry_run;
   const auto message = exec::on_root(context.transport, 0, [&] {
     outcome.recovery = commit::recover_unattended(context.storage, path, dry_run);
@@ -141,7 +141,7 @@ int recover(const Context& context, const RecoverOptions& options) {
   Json all = Json::array();
   for (const std::string& path : options.files) {
     try {
-      const Outcome outcome = recover_one(context, path, options.dry_run);
+      const Recovered outcome = recover_one(context, path, options.dry_run);
       if (options.json) {
         all.push_back(outcome_json(path, outcome));
       } else if (context.is_root()) {
