@@ -67,6 +67,6 @@ grep -E '^--   HDF5 ' "$place/sluice.log"
 mapfile -t targets < <(cd "$root/tests" &&
   find layout -name '*_test.cpp' | sed 's|/|_|; s|_test\.cpp$||' | sort)
 cmake --build "$place/sluice" -j "$jobs" --target "${targets[@]}" crash_images crash_planted \
-  crash_faults
+  crash_faults crash_live_reader
 ctest --test-dir "$place/sluice" --output-on-failure -j "$jobs" \
-  -R '^layout/|^crash/(images|planted|faults)$' "$@"
+  -R '^layout/|^crash/(images_.*|live_reader|planted|faults)$' "$@"

@@ -182,13 +182,11 @@ TEST(Barriers, OnTheCriticalPathOfASmallStep) {
 }
 
 TEST(Barriers, OfADurableStep) {
-  const auto scenario = std::find_if(scenarios().begin(), scenarios().end(),
-                                     [](const auto& s) { return s.name == "fresh"; });
   for (const Row& row : rows()) {
     if (row.is_store()) {
       continue;  // counted above: which object comes when is nobody's concern
     }
-    const Recording recording = record(*scenario, row, 5);
+    const Recording recording = record(scenario_named("fresh"), row, 5);
     // file: data and metadata under the temporary name; folder: no old journal comes back; folder:
     // the name.
     // In the background rank 0 syncs its data, and the metadata when all data is there.

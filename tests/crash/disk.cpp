@@ -78,11 +78,12 @@ void CrashDisks::visit(const std::function<bool(const CrashDisk&)>& visit, std::
   }
 }
 
-void CrashDisks::visit_whole(const std::function<void(const CrashDisk&)>& visit) {
+void CrashDisks::visit_live(const std::function<void(const CrashDisk&)>& visit) {
   for (std::size_t r = 0; r < records_.size(); ++r) {
-    enter(r);
+    if (enter(r)) {
+      visit(build(r + 1, Choice(pending_.size(), Landed::whole), 0));
+    }
   }
-  visit(build(records_.size(), Choice(pending_.size(), Landed::whole), 0));
 }
 
 /// True where the record is one more volatile call.

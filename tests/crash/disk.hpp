@@ -60,8 +60,9 @@ class CrashDisks {
   void visit(const std::function<bool(const CrashDisk&)>& visit, std::size_t first = 0,
              const std::vector<std::size_t>& marks = {});
 
-  /// The one disk on which everything landed, in order.
-  void visit_whole(const std::function<void(const CrashDisk&)>& visit);
+  /// After each record that changes something, what other programs on the same machine see then:
+  /// everything so far.
+  void visit_live(const std::function<void(const CrashDisk&)>& visit);
 
  private:
   enum class Landed : std::uint8_t { no, whole, torn, growth };

@@ -19,6 +19,10 @@ struct OracleCounts {
   std::uint64_t replayed = 0;        ///< recovery had something to do
   std::uint64_t second_crashes = 0;  ///< disks that a crash inside recovery left
   std::uint64_t appended = 0;        ///< disks on which a run went on afterwards
+  std::uint64_t in_flight = 0;       ///< disks while more than one commit was on its way
+
+  /// Disks and second crashes.
+  std::uint64_t images() const { return disks + second_crashes; }
 
   OracleCounts& operator+=(const OracleCounts& other);
 };

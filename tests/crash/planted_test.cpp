@@ -1,6 +1,5 @@
 // T17: the crash images have teeth: every planted bug is caught by them, and the library as it is
 // passes the very same images.
-#include <algorithm>
 #include <cstdio>
 #include <gtest/gtest.h>
 
@@ -34,8 +33,7 @@ OracleOptions options(const Planted& planted) {
 
 /// The first thing that is wrong with a run, or "".
 std::string violation_of(const Planted& planted) {
-  const auto scenario = std::find_if(scenarios().begin(), scenarios().end(),
-                                     [&](const auto& s) { return s.name == planted.scenario; });
+  const Scenario& scenario = scenario_named(planted.scenario);
   for (const Reach reach : {Reach::inode, Reach::rank}) {
     Wrap wrap;
     if (!planted.in_recovery) {
@@ -45,7 +43,7 @@ std::string violation_of(const Planted& planted) {
     }
     Findings findings;
     try {
-      const Recording recording = record(*scenario, {"shared", planted.format}, seed, wrap);
+      const Recording recording = record(scenario, {"shared", planted.format}, seed, wrap);
       findings = examine(recording, reach, options(planted));
     } catch (const std::exception& e) {
       return std::string("the run itself: ") + e.what();

@@ -1,5 +1,7 @@
 #include "crash/scenario.hpp"
 
+#include <algorithm>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -79,11 +81,26 @@ void Writer::put(Target& target, Variable variable, std::uint64_t key, const Sha
   target.template put<double>(variable, held_.back().data(), selection_of(box));
 }
 
+std::optional<Snapshot> Recording::comparable(std::optional<Snapshot> plain) const {
+  if (is_in_flight && plain) {
+    std::erase_if(plain->items, [](const auto& item) { return item.first.starts_with("sluice/"); });
+  }
+  return plain;
+}
+
+// The ranks come here one after another; the first is the first to know.
+void Writer::begins() {
+  if (begun_++ == recording_.begun.size()) {
+    recording_.begun.push_back(recording_.log->records().size());
+  }
+}
+
 void Writer::committed() {
-  // The ranks come here one after another; the first is the first to know.
   if (commits_++ == recording_.acks.size()) {
     recording_.acks.push_back(recording_.log->records().size());
-    recording_.golden.push_back(golden_of(recording_.disk));
+    if (!recording_.is_in_flight) {
+      recording_.golden.push_back(golden_of(recording_.disk));
+    }
   }
 }
 
@@ -212,6 +229,33 @@ void append(Writer& w) {
   close(w, out);
   w.expect("density", 104, {7}, 4);
   w.expect("density", 151, {7}, 1);
+}
+
+constexpr std::uint64_t steps_in_flight = 5;
+
+void five_steps(Writer& w) { write_file(w, Mode::write, small, 0, steps_in_flight); }
+
+/// The same; a step is ended while those before are still on their way.
+void in_flight(Writer& w) {
+  File out = w.open(Mode::write);
+  const Variable v = out.define<double>("density", small, {.steps = true, .unit = "1"});
+  std::deque<Ticket> on_way;
+  for (std::uint64_t k = 0; k < steps_in_flight; ++k) {
+    Step step = out.begin_step({.time = 0.5 * static_cast<double>(k)});
+    w.put(step, v, 100 + k, small);
+    w.begins();
+    on_way.push_back(step.end());
+    for (; on_way.size() > 2 && on_way.front().durable(); on_way.pop_front()) {
+      w.committed();
+    }
+  }
+  for (; !on_way.empty(); on_way.pop_front()) {
+    on_way.front().wait();
+    w.committed();
+  }
+  w.begins();
+  close(w, out);
+  w.expect("density", 100 + steps_in_flight - 1, small, steps_in_flight - 1);
 }
 
 void attributes(Writer& w) {
@@ -376,8 +420,14 @@ const std::vector<Scenario>& scenarios() {
       {"sessions", {}, sessions},
       {"at_close", {}, at_close},
       {"strange_journal", write_old, fresh, put_strange_journal},
+      {"in_flight", {}, in_flight, {}, five_steps},
   };
   return all;
+}
+
+const Scenario& scenario_named(const std::string& name) {
+  return *std::find_if(scenarios().begin(), scenarios().end(),
+                       [&](const Scenario& scenario) { return scenario.name == name; });
 }
 
 namespace {
@@ -421,7 +471,16 @@ Recording record(const Scenario& scenario, const Row& row, std::uint64_t seed, c
   for (const std::string& path : recording.disk->paths()) {
     recording.base[path] = std::make_shared<Bytes>(recording.disk->contents(path));
   }
-  recording.golden.push_back(golden_of(recording.disk));
+  if (scenario.one_by_one) {
+    recording.is_in_flight = true;
+    const Scenario waiting{scenario.name, scenario.before, scenario.one_by_one};
+    recording.golden = record(waiting, row, seed).golden;
+    for (Golden& golden : recording.golden) {
+      golden.plain = recording.comparable(std::move(golden.plain));
+    }
+  } else {
+    recording.golden.push_back(golden_of(recording.disk));
+  }
   recording.golden.front().unspoilt = unspoilt.sluice;
   exec::run_local(crash_ranks, seed, [&](exec::Transport& transport) {
     const int rank = transport.rank();
@@ -431,7 +490,8 @@ Recording record(const Scenario& scenario, const Row& row, std::uint64_t seed, c
     scenario.body(writer);
   });
   // Only the index makes a step of a set visible, whatever became of the parts.
-  recording.durable = row.is_set() ? recording.acks : durable_places(recording);
+  recording.durable =
+      row.is_set() || recording.is_in_flight ? recording.acks : durable_places(recording);
   return recording;
 }
 

@@ -58,6 +58,13 @@ struct Recording {
   /// its name. A thread may do the rest.
   std::vector<std::size_t> durable;
   std::size_t first_place = 0;  ///< crashes before promise nothing (durability::close)
+  /// Several commits are on their way at once: records when each was begun, and `golden` is of a
+  /// run that waited for each. Else empty.
+  std::vector<std::size_t> begun;
+  bool is_in_flight = false;
+
+  /// Without the log of commits, which tells one run from another, where `golden` is of another.
+  std::optional<Snapshot> comparable(std::optional<Snapshot> plain) const;
 };
 
 /// What a scenario's body gets on each rank.
@@ -77,7 +84,10 @@ class Writer {
   /// Puts this rank's slab of `name`, with values that depend on `key`.
   template <class Target>
   void put(Target& target, Variable variable, std::uint64_t key, const Shape& shape);
-  /// After each collective call that committed.
+  /// In front of a collective call whose commit is not waited for.
+  void begins();
+  /// After each collective call that committed; or, where several are on their way, when the next
+  /// of them is known to be durable.
   void committed();
   /// Crashes before here are not looked at.
   void promise_begins();
@@ -89,6 +99,7 @@ class Writer {
   std::shared_ptr<storage::Storage> storage_;
   Recording& recording_;
   Options options_;
+  std::size_t begun_ = 0;
   std::size_t commits_ = 0;
   std::vector<std::vector<double>> held_;
 };
@@ -99,8 +110,11 @@ struct Scenario {
   std::function<void(Writer&)> body;
   /// Changes the storage by hand between `before` and `body`; may be empty.
   std::function<void(storage::MemoryStorage&)> spoil = {};
+  /// The same commits, each waited for, where `body` does not; else empty.
+  std::function<void(Writer&)> one_by_one = {};
 };
 const std::vector<Scenario>& scenarios();
+const Scenario& scenario_named(const std::string& name);
 
 /// Wraps the storage of a rank, e.g. with a bug or with faults.
 using Wrap =
