@@ -1,6 +1,8 @@
 #include "common/comm.hpp"
 
 #include <algorithm>
+#include <cstdio>
+#include <exception>
 #include <limits>
 #include <new>
 #include <optional>
@@ -80,6 +82,22 @@ std::vector<std::vector<std::byte>> all_to_all(MPI_Comm comm,
   }
   MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
   return in;
+}
+
+int run_program(int argc, char** argv, const char* name,
+                const std::function<int(MPI_Comm, int, char**)>& run) {
+  MPI_Init(&argc, &argv);
+  int status = 2;
+  try {
+    status = run(MPI_COMM_WORLD, argc, argv);
+  } catch (const std::exception& error) {
+    if (rank_of(MPI_COMM_WORLD) == 0) {
+      std::fflush(stdout);
+      std::fprintf(stderr, "%s: %s\n", name, error.what());
+    }
+  }
+  MPI_Finalize();
+  return status;
 }
 
 }  // namespace app

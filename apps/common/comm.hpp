@@ -27,4 +27,10 @@ void agree(MPI_Comm comm, const std::function<void()>& body);
 std::vector<std::vector<std::byte>> all_to_all(MPI_Comm comm,
                                                const std::vector<std::vector<std::byte>>& out);
 
+/// The body of main(): MPI around `run`, whose result is the exit code. Where it throws, rank 0
+/// says `name: why` and the code is 2; every rank has the same error, as each part of a run agrees
+/// on it before it throws.
+int run_program(int argc, char** argv, const char* name,
+                const std::function<int(MPI_Comm, int, char**)>& run);
+
 }  // namespace app

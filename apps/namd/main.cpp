@@ -6,6 +6,7 @@
 #include <mpi.h>
 
 #include "api/settings.hpp"
+#include "common/comm.hpp"
 #include "phases.hpp"
 
 namespace namd {
@@ -75,18 +76,4 @@ int run(MPI_Comm comm, int argc, char** argv) {
 }  // namespace
 }  // namespace namd
 
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int status = 0;
-  try {
-    status = namd::run(MPI_COMM_WORLD, argc, argv);
-  } catch (const std::exception& error) {
-    if (namd::rank_of(MPI_COMM_WORLD) == 0) {
-      std::fflush(stdout);
-      std::fprintf(stderr, "namd_io: %s\n", error.what());
-    }
-    status = 2;
-  }
-  MPI_Finalize();
-  return status;
-}
+int main(int argc, char** argv) { return app::run_program(argc, argv, "namd_io", namd::run); }

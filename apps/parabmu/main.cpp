@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <mpi.h>
 
+#include "common/comm.hpp"
 #include "simulation.hpp"
 
 namespace parabmu {
@@ -55,19 +56,4 @@ int run(MPI_Comm comm, int argc, char** argv) {
 }  // namespace
 }  // namespace parabmu
 
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int status = 0;
-  try {
-    status = parabmu::run(MPI_COMM_WORLD, argc, argv);
-  } catch (const std::exception& error) {
-    // Every rank has the same error: each part of the run agrees on it before it throws.
-    if (parabmu::rank_of(MPI_COMM_WORLD) == 0) {
-      std::fflush(stdout);
-      std::fprintf(stderr, "parabmu: %s\n", error.what());
-    }
-    status = 2;
-  }
-  MPI_Finalize();
-  return status;
-}
+int main(int argc, char** argv) { return app::run_program(argc, argv, "parabmu", parabmu::run); }

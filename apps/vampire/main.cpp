@@ -129,14 +129,14 @@ class Run {
   double steps_s_ = 0;   ///< in steps of the integration, so far
 };
 
-void run(MPI_Comm comm, int argc, char** argv) {
+int run(MPI_Comm comm, int argc, char** argv) {
   const Parsed parsed = parse(
       argc, argv, [comm](const std::string& path) { return sluice::read_on_root(comm, path); });
   if (!parsed.help.empty()) {
     if (rank_of(comm) == 0) {
       std::printf("%s", parsed.help.c_str());
     }
-    return;
+    return 0;
   }
   for (const std::string& note : parsed.notes) {
     if (rank_of(comm) == 0) {
@@ -149,24 +149,10 @@ void run(MPI_Comm comm, int argc, char** argv) {
   if (parsed.options.digest) {
     it.show_digest();
   }
+  return 0;
 }
 
 }  // namespace
 }  // namespace vampire
 
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int status = 0;
-  try {
-    vampire::run(MPI_COMM_WORLD, argc, argv);
-  } catch (const std::exception& error) {
-    // Every rank has the same error: each part of the run agrees on it before it throws.
-    if (vampire::rank_of(MPI_COMM_WORLD) == 0) {
-      std::fflush(stdout);
-      std::fprintf(stderr, "vampire: %s\n", error.what());
-    }
-    status = 2;
-  }
-  MPI_Finalize();
-  return status;
-}
+int main(int argc, char** argv) { return app::run_program(argc, argv, "vampire", vampire::run); }
