@@ -8,6 +8,7 @@
 #include "exec/solo_transport.hpp"
 #include "layout/local_files.hpp"
 #include "storage/scratch.hpp"
+#include "support/forwarding_storage.hpp"
 
 namespace sluice::test {
 namespace {
@@ -105,27 +106,15 @@ TEST_F(Messages, StepsAreLoggedBesideTheFile) {
 }
 
 /// A disk on which there is no place for logs.
-class NoLogs final : public storage::Storage {
+class NoLogs final : public ForwardingStorage {
  public:
-  explicit NoLogs(std::shared_ptr<storage::Storage> disk) : disk_(std::move(disk)) {}
+  using ForwardingStorage::ForwardingStorage;
   std::unique_ptr<storage::File> open(const std::string& path, storage::Access access) override {
     if (path.ends_with(".jsonl")) {
       throw Error(Code::permission, path + ": Permission denied");
     }
-    return disk_->open(path, access);
+    return disk().open(path, access);
   }
-  bool exists(const std::string& path) override { return disk_->exists(path); }
-  void rename(const std::string& from, const std::string& to) override { disk_->rename(from, to); }
-  void remove(const std::string& path) override { disk_->remove(path); }
-  void remove_folder(const std::string& path) override { disk_->remove_folder(path); }
-  void sync_directory(const std::string& path) override { disk_->sync_directory(path); }
-  std::unique_ptr<storage::Lease> lease(const std::string& path) override {
-    return disk_->lease(path);
-  }
-  const char* name() const override { return "no logs"; }
-
- private:
-  const std::shared_ptr<storage::Storage> disk_;
 };
 
 TEST_F(Messages, ALogThatCannotBeWrittenIsNoReasonToFail) {

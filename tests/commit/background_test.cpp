@@ -6,6 +6,7 @@
 #include "layout/local_files.hpp"
 #include "storage/forwarding.hpp"
 #include "storage/scratch.hpp"
+#include "support/forwarding_storage.hpp"
 
 namespace sluice::test {
 namespace {
@@ -100,20 +101,10 @@ TEST_F(Background, CompressedStepsToo) {
 }
 
 /// A disk whose file refuses one of its writes.
-class Refusing final : public storage::Storage {
+class Refusing final : public ForwardingStorage {
  public:
-  explicit Refusing(int at) : left_(at) {}
+  explicit Refusing(int at) : ForwardingStorage(storage::make_posix()), left_(at) {}
   std::unique_ptr<storage::File> open(const std::string& path, storage::Access access) override;
-  bool exists(const std::string& path) override { return disk_->exists(path); }
-  void rename(const std::string& from, const std::string& to) override { disk_->rename(from, to); }
-  void remove(const std::string& path) override { disk_->remove(path); }
-  void remove_folder(const std::string& path) override { disk_->remove_folder(path); }
-  void sync_directory(const std::string& path) override { disk_->sync_directory(path); }
-  std::unique_ptr<storage::Lease> lease(const std::string& path) override {
-    return disk_->lease(path);
-  }
-  bool in_background() const override { return true; }
-  const char* name() const override { return "refusing"; }
 
   void count() {
     if (--left_ == 0) {
@@ -123,7 +114,6 @@ class Refusing final : public storage::Storage {
 
  private:
   std::atomic<int> left_;
-  const std::shared_ptr<storage::Storage> disk_ = storage::make_posix();
 };
 
 class RefusingFile final : public storage::ForwardingFile {
@@ -142,7 +132,7 @@ class RefusingFile final : public storage::ForwardingFile {
 };
 
 std::unique_ptr<storage::File> Refusing::open(const std::string& path, storage::Access access) {
-  return std::make_unique<RefusingFile>(disk_->open(path, access), *this);
+  return std::make_unique<RefusingFile>(disk().open(path, access), *this);
 }
 
 TEST_F(Background, AFailureOnTheWayLeavesTheStepsBefore) {

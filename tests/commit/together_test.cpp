@@ -6,6 +6,7 @@
 #include "exec/local_transport.hpp"
 #include "storage/forwarding.hpp"
 #include "storage/memory.hpp"
+#include "support/forwarding_storage.hpp"
 #include "support/values.hpp"
 
 namespace sluice::test {
@@ -28,30 +29,17 @@ class TogetherFile final : public storage::ForwardingFile {
 };
 
 /// What MPI-IO looks like from above, on one rank.
-class TogetherStorage final : public storage::Storage {
+class TogetherStorage final : public ForwardingStorage {
  public:
   TogetherStorage(std::shared_ptr<storage::MemoryStorage> disk, int& calls)
-      : disk_(std::move(disk)), calls_(calls) {}
-  std::unique_ptr<storage::File> open(const std::string& path, storage::Access access) override {
-    return disk_->open(path, access);
-  }
+      : ForwardingStorage(std::move(disk)), calls_(calls) {}
   std::unique_ptr<storage::File> open_together(const std::string& path, storage::Access access,
                                                bool takes_part) override {
-    return takes_part ? std::make_unique<TogetherFile>(disk_->open(path, access), calls_) : nullptr;
-  }
-  bool exists(const std::string& path) override { return disk_->exists(path); }
-  void rename(const std::string& from, const std::string& to) override { disk_->rename(from, to); }
-  void remove(const std::string& path) override { disk_->remove(path); }
-  void remove_folder(const std::string& path) override { disk_->remove_folder(path); }
-  void sync_directory(const std::string& path) override { disk_->sync_directory(path); }
-  std::unique_ptr<storage::Lease> lease(const std::string& path) override {
-    return disk_->lease(path);
+    return takes_part ? std::make_unique<TogetherFile>(disk().open(path, access), calls_) : nullptr;
   }
   int ranks_together() const override { return ranks; }
-  const char* name() const override { return "together"; }
 
  private:
-  std::shared_ptr<storage::MemoryStorage> disk_;
   int& calls_;
 };
 

@@ -11,6 +11,7 @@
 #include "exec/mpi_transport.hpp"
 #include "storage/forwarding.hpp"
 #include "storage/scratch.hpp"
+#include "support/forwarding_storage.hpp"
 #include "support/values.hpp"
 
 namespace sluice::test {
@@ -21,26 +22,16 @@ using storage::Access;
 const Shape shape = {64, 1000};
 
 /// A disk on which a write fails or takes its time, at the Nth of a rank.
-class Trouble final : public storage::Storage {
+class Trouble final : public ForwardingStorage {
  public:
   struct Plan {
     std::uint64_t fails_at = 0;  ///< number of the write, from 1; 0: none
     std::uint64_t slow_at = 0;
     double slow_s = 0;
   };
-  explicit Trouble(const Plan& plan) : plan_(plan) {}
+  explicit Trouble(const Plan& plan) : ForwardingStorage(storage::make_posix()), plan_(plan) {}
 
   std::unique_ptr<storage::File> open(const std::string& path, Access access) override;
-  bool exists(const std::string& path) override { return disk_->exists(path); }
-  void rename(const std::string& from, const std::string& to) override { disk_->rename(from, to); }
-  void remove(const std::string& path) override { disk_->remove(path); }
-  void remove_folder(const std::string& path) override { disk_->remove_folder(path); }
-  void sync_directory(const std::string& path) override { disk_->sync_directory(path); }
-  std::unique_ptr<storage::Lease> lease(const std::string& path) override {
-    return disk_->lease(path);
-  }
-  bool in_background() const override { return true; }
-  const char* name() const override { return "trouble"; }
 
   void before_write() {
     const std::uint64_t number = ++writes_;
@@ -54,7 +45,6 @@ class Trouble final : public storage::Storage {
 
  private:
   const Plan plan_;
-  const std::shared_ptr<storage::Storage> disk_ = storage::make_posix();
   std::atomic<std::uint64_t> writes_ = 0;
 };
 
@@ -74,7 +64,7 @@ class TroubleFile final : public storage::ForwardingFile {
 };
 
 std::unique_ptr<storage::File> Trouble::open(const std::string& path, Access access) {
-  return std::make_unique<TroubleFile>(disk_->open(path, access), *this);
+  return std::make_unique<TroubleFile>(disk().open(path, access), *this);
 }
 
 /// A folder that all ranks know.
