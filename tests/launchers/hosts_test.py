@@ -42,8 +42,8 @@ class Hosts(unittest.TestCase):
 
     def test_conformance(self):
         done = self.hosts.run(
-            0, [*self.hosts.mpirun(), "-n", "4",
-                os.path.join(BUILD, "tests", "conformance_mpi"), "--gtest_filter=*_posix*"], timeout_s=1800)
+            0, [*self.hosts.mpirun(), "-n", "4", os.path.join(BUILD, "tests", "conformance_mpi"),
+                "--gtest_filter=*_posix*"], timeout_s=1800)
         self.assertEqual(done.returncode, 0, done.stdout[-4000:] + done.stderr[-4000:])
 
 
