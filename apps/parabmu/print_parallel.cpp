@@ -85,9 +85,9 @@ void print_parallel(MPI_Comm comm, const std::string& path, const Results& resul
         name, shape,
         {.unit = "mm", .description = name + " of the node at rest", .dimensions = {"node"}});
   }
-  const auto displacement = file.define<double>(
-      "displacement", {mesh.total, 3},
-      {.unit = "mm", .dimensions = {"node", "axis"}, .compress = codec});
+  const auto displacement =
+      file.define<double>("displacement", {mesh.total, 3},
+                          {.unit = "mm", .dimensions = {"node", "axis"}, .compress = codec});
   describe(file, results);
   const sluice::Selection mine{.start = {mesh.offset}, .count = {mesh.owned}};
   file.put(id, places.ids.data(), mine);
