@@ -14,8 +14,7 @@ from sluice import Error
 PIECE = 3001  # bytes: no multiple of anything
 CHARES = 24
 STEPS = 4
-LATE = 5  # the chare that comes late, and by how much
-LATE_S = 0.5
+LATE = 5  # the chare that begins when all others are on disk
 
 
 def piece(chare, step):
@@ -33,8 +32,7 @@ class Walker(Chare):
     def go(self, step):
         me = self.thisIndex[0]
         if step == 0 and me == LATE and not self.pes:
-            self.pes.append(-1)
-            charm.scheduleCallableAfter(self.thisProxy[me].go, LATE_S, [0])
+            self.pes.append(-1)  # called again later
             return
         self.pes.append(charm.myPe())
         kind = 1 if me == LATE else 0
@@ -74,25 +72,27 @@ def walk(folder):
     out = sluice.charm.open(os.path.join(folder, "walk.bin"), "w", writers=2, first_writer=1,
                             writer_spacing=1, tile=8192)
     order = []
-    count = Future(2 * STEPS)
+    complete = {"others": Future(STEPS), "late": Future(STEPS)}
 
-    def completed(name):
+    def completed(who, step):
         def call(failure):
-            order.append((name, None if failure is None else str(failure)))
-            count.send(None)
+            order.append((f"{who} {step}", None if failure is None else str(failure)))
+            complete[who].send(None)
         return call
 
     others = PIECE * (CHARES - 1)
     sessions = ([], [])
     for step in range(STEPS):
         first = step * PIECE * CHARES
-        sessions[0].append(out.start(first, others, completed(f"others {step}")))
-        sessions[1].append(out.start(first + others, PIECE, completed(f"late {step}")))
+        sessions[0].append(out.start(first, others, completed("others", step)))
+        sessions[1].append(out.start(first + others, PIECE, completed("late", step)))
     finished = Future(CHARES)
     walkers = Array(Walker, CHARES, args=[out, sessions, finished])
     walkers.go(0)
+    complete["others"].get()
+    walkers[LATE].go(0)
     pes = dict(finished.get())
-    count.get()
+    complete["late"].get()
     out.close()
     return {"order": order, "pes": {str(chare): pes[chare] for chare in pes}}
 
