@@ -8,6 +8,7 @@ import os
 
 from . import mount, report
 from .cases import Contestant, Metric, at_least
+from .figures import verdict
 
 NAME = "contended"
 HELP = "on a mount that behaves like a striped parallel file system: locks, writers, reads"
@@ -171,34 +172,27 @@ def _medians(result, group):
             for row in result["contestants"] if row["group"] == group}
 
 
-def _verdict(what, ratio, goal, at_most=False):
-    met = ratio <= goal if at_most else ratio >= goal
-    return (f"goal: {what}: {ratio:.2f}, {'met' if met else 'not met'} "
-            f"({'<=' if at_most else '>='} {goal:g})")
-
-
-def _of_group(group, medians, is_judged):
+def _of_group(group, medians):
     forward = {name: rate for name, rate in medians.items() if name.startswith(f"{FORWARD} x ")}
-    whole_stripes = {name: rate for name, rate in medians.items()
-                     if name.startswith((FORWARD, COLLECTIVE))}
-    best = max(whole_stripes, key=whole_stripes.get, default=None)
-    for name in AT_ONCE:
-        if best is not None and name in medians:
-            ratio, what = medians[best] / medians[name], f"{group}: {best} of {name}"
-            yield _verdict(what, ratio, GOAL_OF_AT_ONCE) if is_judged else f"{what}: {ratio:.2f}"
+    collective = {name: rate for name, rate in medians.items() if name.startswith(COLLECTIVE)}
+    for name in (name for name in AT_ONCE if name in medians):
+        for of_ours in (forward, collective):
+            if of_ours:
+                best = max(of_ours, key=of_ours.get)
+                ratio, what = of_ours[best] / medians[name], f"{group}: {best} of {name}"
+                yield (verdict(what, ratio, GOAL_OF_AT_ONCE) if of_ours is forward
+                       else f"{what}: {ratio:.2f}")
     if len(forward) > 1:
-        yield _verdict(f"{group}: forward, best of worst by writers",
+        yield verdict(f"{group}: forward, best of worst by writers",
                        max(forward.values()) / min(forward.values()), GOAL_OF_WRITERS, at_most=True)
     if READING in medians and POSIX in medians:
-        yield _verdict(f"{group}: reading of writing by posix", medians[READING] / medians[POSIX],
+        yield verdict(f"{group}: reading of writing by posix", medians[READING] / medians[POSIX],
                        GOAL_OF_READS)
 
 
 def remarks(result, options):
     for run in runs(options):
-        # The goal is one of many runs a stripe; the others show where it no longer matters.
-        is_judged = run == min(runs(options))
-        yield from _of_group(_group(run), _medians(result, _group(run)), is_judged)
+        yield from _of_group(_group(run), _medians(result, _group(run)))
     medians = _medians(result, "by ranks")
     counts = _doubling(options.ranks, min(2, options.ranks))
     for name in (INDEPENDENT, FORWARD):
