@@ -117,7 +117,7 @@ class CarriedTransport : public Transport {
       for (std::size_t other = 1; other < all.size(); ++other) {
         std::vector<std::int64_t> theirs(values.size());
         require_length(all[other].size(), values.size_bytes(), "allreduce");
-        std::memcpy(theirs.data(), all[other].data(), all[other].size());
+        std::ranges::copy(all[other], std::as_writable_bytes(std::span(theirs)).begin());
         combine(values, theirs.data(), op);
       }
       const auto bytes = std::as_bytes(values);
@@ -125,7 +125,7 @@ class CarriedTransport : public Transport {
     }
     broadcast(result, 0);
     require_length(result.size(), values.size_bytes(), "allreduce");
-    std::memcpy(values.data(), result.data(), result.size());
+    std::ranges::copy(result, std::as_writable_bytes(values).begin());
   }
 
   std::int64_t exclusive_sum(std::int64_t value) override {
@@ -190,7 +190,7 @@ class CarriedTransport : public Transport {
     for (int other = 0; other < size(); ++other) {
       const std::vector<std::byte>& theirs = all[static_cast<std::size_t>(other)];
       std::vector<std::int32_t> ranks(theirs.size() / sizeof(std::int32_t));
-      std::memcpy(ranks.data(), theirs.data(), theirs.size());
+      std::ranges::copy(theirs, std::as_writable_bytes(std::span(ranks)).begin());
       if (std::find(ranks.begin(), ranks.end(), rank_) != ranks.end()) {
         mine.push_back({other, carrier_->await(place(parcel_tag), world(other), "exchange").bytes});
       }

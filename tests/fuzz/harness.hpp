@@ -21,17 +21,23 @@ namespace sluice::test {
 /// The largest allocation since it was set to 0.
 inline std::atomic<std::size_t> largest_bytes{0};
 
+inline void* watched_malloc(std::size_t bytes) noexcept {
+  std::size_t seen = largest_bytes.load(std::memory_order_relaxed);
+  while (bytes > seen && !largest_bytes.compare_exchange_weak(seen, bytes)) {
+  }
+  return std::malloc(bytes == 0 ? 1 : bytes);
+}
+
 }  // namespace sluice::test
 
 [[gnu::noinline]] void* operator new(std::size_t bytes) {
-  auto& largest = sluice::test::largest_bytes;
-  std::size_t seen = largest.load(std::memory_order_relaxed);
-  while (bytes > seen && !largest.compare_exchange_weak(seen, bytes)) {
-  }
-  if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) {
+  if (void* memory = sluice::test::watched_malloc(bytes)) {
     return memory;
   }
   throw std::bad_alloc();
+}
+[[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  return sluice::test::watched_malloc(bytes);
 }
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
