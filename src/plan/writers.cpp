@@ -62,6 +62,28 @@ std::vector<int> one_a_node(const Topology& topology, int writers) {
   return ranks;
 }
 
+/// `take` gets the numbers of "3, 1,2", one after the other; `refuse_text` throws where it is none.
+template <class Number, class Take, class RefuseText>
+void for_each_number(std::string_view text, Take&& take, RefuseText&& refuse_text) {
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (true) {
+    while (at != end && *at == ' ') {
+      ++at;
+    }
+    Number number = 0;
+    const auto [next, problem] = std::from_chars(at, end, number);
+    if (problem != std::errc() || (next != end && *next != ',')) {
+      refuse_text();
+    }
+    take(number);
+    if (next == end) {
+      return;
+    }
+    at = next + 1;
+  }
+}
+
 constexpr std::string_view costs_prefix = "costs ";
 
 bool lists_costs(const WriterChoice& choice) { return choice.writer_map.starts_with(costs_prefix); }
@@ -69,24 +91,13 @@ bool lists_costs(const WriterChoice& choice) { return choice.writer_map.starts_w
 /// "costs 3,1,1,2": what a byte's way from each rank to storage costs.
 std::vector<double> listed_costs(const Topology& topology, const WriterChoice& choice) {
   std::vector<double> costs;
-  const char* at = choice.writer_map.data() + costs_prefix.size();
-  const char* end = choice.writer_map.data() + choice.writer_map.size();
-  while (true) {
-    while (at != end && *at == ' ') {
-      ++at;
-    }
-    double cost = 0;
-    const auto [next, problem] = std::from_chars(at, end, cost);
-    if (problem != std::errc() || (next != end && *next != ',')) {
-      refuse("writer_map",
-             "\"" + choice.writer_map + "\" is no list of costs such as \"costs 3,1,1,2\"");
-    }
-    costs.push_back(cost);
-    if (next == end) {
-      break;
-    }
-    at = next + 1;
-  }
+  for_each_number<double>(
+      std::string_view(choice.writer_map).substr(costs_prefix.size()),
+      [&](double cost) { costs.push_back(cost); },
+      [&] {
+        refuse("writer_map",
+               "\"" + choice.writer_map + "\" is no list of costs such as \"costs 3,1,1,2\"");
+      });
   if (costs.size() != static_cast<std::size_t>(topology.ranks)) {
     refuse("writer_map", std::to_string(costs.size()) + " costs are listed" + of_ranks(topology));
   }
@@ -102,29 +113,20 @@ std::vector<int> by_costs(const Topology& topology, const WriterChoice& choice, 
 
 std::vector<int> listed(const Topology& topology, const WriterChoice& choice) {
   std::vector<int> ranks;
-  const char* at = choice.writer_map.data();
-  const char* end = at + choice.writer_map.size();
-  while (true) {
-    int rank = 0;
-    while (at != end && *at == ' ') {
-      ++at;
-    }
-    const auto [next, problem] = std::from_chars(at, end, rank);
-    if (problem != std::errc() || (next != end && *next != ',')) {
-      refuse("writer_map",
-             "\"" + choice.writer_map +
-                 "\" is neither spaced nor node nor a list of ranks such as \"0,4\", nor one of "
-                 "costs such as \"costs 3,1,1,2\"");
-    }
-    if (rank < 0 || rank >= topology.ranks) {
-      refuse("writer_map", "rank " + std::to_string(rank) + " is not one" + of_ranks(topology));
-    }
-    ranks.push_back(rank);
-    if (next == end) {
-      break;
-    }
-    at = next + 1;
-  }
+  for_each_number<int>(
+      choice.writer_map,
+      [&](int rank) {
+        if (rank < 0 || rank >= topology.ranks) {
+          refuse("writer_map", "rank " + std::to_string(rank) + " is not one" + of_ranks(topology));
+        }
+        ranks.push_back(rank);
+      },
+      [&] {
+        refuse("writer_map",
+               "\"" + choice.writer_map +
+                   "\" is neither spaced nor node nor a list of ranks such as \"0,4\", nor one of "
+                   "costs such as \"costs 3,1,1,2\"");
+      });
   std::sort(ranks.begin(), ranks.end());
   const auto twice = std::adjacent_find(ranks.begin(), ranks.end());
   if (twice != ranks.end()) {
