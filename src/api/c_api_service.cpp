@@ -1,10 +1,9 @@
 // The C interface: sessions of programs whose runtime carries messages.
 #include "api/c_api_handle.hpp"
+#include "api/c_api_session.hpp"
 #include "api/session_service.hpp"
 #include "sluice/service.h"
 
-using sluice::Code;
-using sluice::Error;
 using sluice::Session;
 using sluice::detail::SessionService;
 using namespace sluice::c_api;  // NOLINT: C functions belong to no namespace
@@ -23,20 +22,6 @@ int guarded_service(const sluice_service* service, Work&& work) noexcept {
     require(service, "the service");
     work();
   });
-}
-
-std::uint64_t size_of_service(std::int64_t number, const char* what) {
-  if (number < 0) {
-    throw Error(Code::invalid_argument,
-                std::string(what) + ": " + std::to_string(number) + ": it must not be negative");
-  }
-  return static_cast<std::uint64_t>(number);
-}
-
-Session session_of_service(const sluice_session* session) {
-  require(session, "the session");
-  return {session->home, session->number, size_of_service(session->offset, "offset of the session"),
-          size_of_service(session->bytes, "bytes of the session")};
 }
 
 }  // namespace
@@ -70,7 +55,7 @@ int sluice_service_bring_letter(sluice_service* service, const void* letter, int
   return guarded_service(service, [&] {
     require(letter, "the letter");
     service->service.carrier().bring(
-        {static_cast<const std::byte*>(letter), size_of_service(bytes, "bytes of the letter")});
+        {static_cast<const std::byte*>(letter), count_of(bytes, "bytes of the letter")});
   });
 }
 
@@ -83,11 +68,11 @@ int sluice_service_start(sluice_service* service, int64_t offset, int64_t bytes,
     if (wanted.after_bytes != 0) {
       require(wanted.after, "the bytes after all others");
       const auto* first = static_cast<const std::byte*>(wanted.after);
-      after.assign(first, first + size_of_service(wanted.after_bytes, "after_bytes"));
+      after.assign(first, first + count_of(wanted.after_bytes, "after_bytes"));
     }
-    const Session begun = service->service.start(
-        size_of_service(offset, "offset"), size_of_service(bytes, "bytes"), std::move(after),
-        size_of_service(wanted.after_offset, "after_offset"));
+    const Session begun =
+        service->service.start(count_of(offset, "offset"), count_of(bytes, "bytes"),
+                               std::move(after), count_of(wanted.after_offset, "after_offset"));
     *session = {begun.home, begun.number, offset, bytes};
   });
 }
@@ -101,8 +86,8 @@ int sluice_service_write(sluice_service* service, const sluice_session* session,
       require(data, "the data");
     }
     *taken = static_cast<int64_t>(service->service.write_some(
-        session_of_service(session), size_of_service(offset, "offset"),
-        {static_cast<const std::byte*>(data), size_of_service(bytes, "bytes")}));
+        session_of(session), count_of(offset, "offset"),
+        {static_cast<const std::byte*>(data), count_of(bytes, "bytes")}));
   });
 }
 
@@ -112,8 +97,8 @@ int sluice_service_read(sluice_service* service, const sluice_session* session, 
     if (bytes != 0) {
       require(data, "the place for the data");
     }
-    service->service.read(session_of_service(session), size_of_service(offset, "offset"),
-                          {static_cast<std::byte*>(data), size_of_service(bytes, "bytes")}, number);
+    service->service.read(session_of(session), count_of(offset, "offset"),
+                          {static_cast<std::byte*>(data), count_of(bytes, "bytes")}, number);
   });
 }
 

@@ -1,4 +1,6 @@
 // The C interface: sessions.
+#include "api/c_api_session.hpp"
+
 #include <cstring>
 
 #include "api/c_api_handle.hpp"
@@ -13,20 +15,7 @@ using sluice::SessionFile;
 using sluice::detail::Ground;
 using namespace sluice::c_api;  // NOLINT: C functions belong to no namespace
 
-struct sluice_sessions {
-  SessionFile file;
-};
-
-namespace {
-
-/// The same as guarded(), of a handle.
-template <class Work>
-int guarded_on(const void* handle, Work&& work) noexcept {
-  return guarded([&] {
-    require(handle, "the handle");
-    work();
-  });
-}
+namespace sluice::c_api {
 
 std::uint64_t count_of(std::int64_t number, const char* what) {
   if (number < 0) {
@@ -40,6 +29,23 @@ Session session_of(const sluice_session* session) {
   require(session, "the session");
   return {session->home, session->number, count_of(session->offset, "offset of the session"),
           count_of(session->bytes, "bytes of the session")};
+}
+
+}  // namespace sluice::c_api
+
+struct sluice_sessions {
+  SessionFile file;
+};
+
+namespace {
+
+/// The same as guarded(), of a handle.
+template <class Work>
+int guarded_on(const void* handle, Work&& work) noexcept {
+  return guarded([&] {
+    require(handle, "the handle");
+    work();
+  });
 }
 
 std::function<void(const Error*)> call_of(sluice_done done, void* user) {
