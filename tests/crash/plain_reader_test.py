@@ -19,6 +19,7 @@ VICTIM = os.environ["SLUICE_VICTIM"]
 RANKS = 4
 ROWS = 200
 SECONDS = 60 if os.environ.get("SLUICE_LONG", "0") == "1" else 4
+MORE_STEPS_THAN_FIT = 1_000_000
 # Longer than a journal takes by orders, shorter than what a user would call for ever.
 MOST_REFUSED_S = 2
 
@@ -31,6 +32,7 @@ class Writer:
         self.acknowledged = 0  # steps
         self.run = subprocess.Popen(
             [*MPIEXEC, "-n", str(RANKS), VICTIM, self.path, "shared", "0", "0", folder],
+            env=os.environ | {"SLUICE_VICTIM_STEPS": str(MORE_STEPS_THAN_FIT)},
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.reader = threading.Thread(target=self.listen, daemon=True)
         self.reader.start()

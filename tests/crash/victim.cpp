@@ -3,9 +3,9 @@
 //   victim FILE STRATEGY SEED KILL_CALL PID_FOLDER
 //
 // Values of step k depend on k alone. Rank 0 prints `opened N` and, after each end(), `step K`.
-// SLUICE_VICTIM_TIMEOUT_S: the limit of a collective wait. Every rank leaves its process number in
-// PID_FOLDER. KILL_CALL > 0: the rank SEED % size kills itself at its KILL_CALL-th storage call, in
-// front of it or behind it.
+// SLUICE_VICTIM_TIMEOUT_S: the limit of a collective wait. SLUICE_VICTIM_STEPS: how many to add.
+// Every rank leaves its process number in PID_FOLDER. KILL_CALL > 0: the rank SEED % size kills
+// itself at its KILL_CALL-th storage call, in front of it or behind it.
 #include <atomic>
 #include <csignal>
 #include <cstdio>
@@ -112,12 +112,16 @@ std::unique_ptr<storage::File> KillingStorage::open(const std::string& path,
   return std::make_unique<KillingFile>(pass([&] { return inner_->open(path, access); }), *this);
 }
 
+double told(const char* variable, double otherwise) {
+  const char* text = std::getenv(variable);
+  return text != nullptr ? std::strtod(text, nullptr) : otherwise;
+}
+
 int run(char** arguments) {
   const std::string path = arguments[1];
   const auto seed = std::strtoul(arguments[3], nullptr, 10);
   const long kill_call = std::strtol(arguments[4], nullptr, 10);
-  const char* told = std::getenv("SLUICE_VICTIM_TIMEOUT_S");
-  const double deadline_s = told != nullptr ? std::strtod(told, nullptr) : 30;
+  const double deadline_s = told("SLUICE_VICTIM_TIMEOUT_S", 30);
   const auto transport = exec::make_mpi(MPI_COMM_WORLD, deadline_s);
   const int rank = transport->rank();
   std::ofstream(std::string(arguments[5]) + "/" + std::to_string(rank)) << ::getpid() << std::endl;
@@ -148,7 +152,8 @@ int run(char** arguments) {
   const auto ranks = static_cast<std::uint64_t>(transport->size());
   const std::uint64_t first = victim_rows * static_cast<std::uint64_t>(rank) / ranks;
   const std::uint64_t count = victim_rows * static_cast<std::uint64_t>(rank + 1) / ranks - first;
-  const std::uint64_t most_steps = step_number + 400;
+  const std::uint64_t most_steps =
+      step_number + static_cast<std::uint64_t>(told("SLUICE_VICTIM_STEPS", 400));
   std::deque<Ticket> under_way;  // more than one with strategy forward
   for (; step_number < most_steps; ++step_number) {
     std::vector<double> own(count);
