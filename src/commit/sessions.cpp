@@ -436,9 +436,17 @@ std::exception_ptr Sessions::failure_of(const std::optional<SessionKey>& only) {
   return only->home == transport_.rank() && found != homes_.end() ? found->second.failure : nullptr;
 }
 
-/// Collective: nobody writes any more, to one session or to all.
+bool Sessions::all_homes_settled() const {
+  return std::all_of(homes_.begin(), homes_.end(),
+                     [](const auto& entry) { return entry.second.is_settled; });
+}
+
+/// Collective: nobody writes any more, to one session or to all. A promised `ready` is called.
 void Sessions::finish(std::optional<SessionKey> only) {
   const std::string what = only ? "the close of a session" : "the close";
+  if (reads()) {
+    until(what + ": what is read ahead", [&] { return all_homes_settled(); });
+  }
   meet(what);
   if (!reads()) {
     judge(only);

@@ -117,6 +117,7 @@ class Sessions {
   template <class Ready>
   void until(const std::string& what, Ready&& ready);
   void run_calls();
+  bool all_homes_settled() const;
   void finish(std::optional<SessionKey> only);
   void meet(const std::string& what);
   void judge(const std::optional<SessionKey>& only);
