@@ -105,7 +105,7 @@ void FileWriter::open(Opening opening) {
   });
   const std::string present_path = adopt(message);
   exec::together(transport_, [&] {
-    const bool writes = strategy_.writes(topology_, choice_);
+    const bool writes = strategy_.openers(topology_, choice_).index_of(topology_.rank) >= 0;
     // Not so for a group of the ranks: each of them has another file.
     const bool together = storage_.ranks_together() == transport_.size();
     if (together) {

@@ -131,7 +131,6 @@ class FileWriter {
                                             std::vector<layout::Portion>& portions) const;
   exec::EncodedResult write_encoded(const FileCommit& commit, const layout::CommitPlan& placed,
                                     std::span<const layout::Portion> portions);
-  const std::vector<int>& owners();
   plan::Plan make_plan(const FileCommit& commit, const layout::CommitPlan& placed,
                        std::span<const layout::Portion> portions,
                        const exec::EncodedResult& encoded);
@@ -169,7 +168,6 @@ class FileWriter {
   plan::Topology topology_;
   std::uint64_t writers_ = 1;       ///< ranks that have the file open for data
   std::uint64_t writer_index_ = 0;  ///< of this rank among them
-  std::vector<int> owners_;         ///< these ranks; asked for when something is to be encoded
 
   std::vector<model::Definition> definitions_;
   std::vector<std::uint64_t> name_hashes_;

@@ -27,19 +27,6 @@ std::vector<layout::Portion> FileWriter::take_encoded(
   return encoded;
 }
 
-const std::vector<int>& FileWriter::owners() {
-  if (owners_.empty()) {
-    const std::byte writes{static_cast<unsigned char>(file_ != nullptr ? 1 : 0)};
-    const auto all = transport_.allgather({&writes, 1});
-    for (std::size_t rank = 0; rank < all.size(); ++rank) {
-      if (all[rank].at(0) != std::byte{0}) {
-        owners_.push_back(static_cast<int>(rank));
-      }
-    }
-  }
-  return owners_;
-}
-
 exec::EncodedResult FileWriter::write_encoded(const FileCommit& commit,
                                               const layout::CommitPlan& placed,
                                               std::span<const layout::Portion> portions) {
@@ -56,7 +43,7 @@ exec::EncodedResult FileWriter::write_encoded(const FileCommit& commit,
       work.variables.push_back({v, definitions_[v].shape, tiles_[v].tile, tiles_[v].pipeline});
     }
   }
-  work.owners = owners();
+  work.owners = strategy_.openers(topology_, choice_);
   work.budget_bytes = options_.budget_bytes;
   work.checksums = placed.checksums.has_value();
   work.file = file_;

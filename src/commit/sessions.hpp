@@ -14,6 +14,7 @@
 // files of the thread.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -33,6 +34,9 @@
 #include "sluice/options.hpp"
 
 namespace sluice::commit {
+
+/// One that waits looks again so often.
+inline constexpr auto sessions_look_again = std::chrono::microseconds(20);
 
 class Sessions {
  public:
