@@ -36,7 +36,7 @@ struct EncodedWork {
   std::span<const model::Block> blocks;
   std::span<const layout::Portion> portions;  ///< of this rank, of encoded variables only
   std::vector<EncodedVariable> variables;     ///< as plan::TileOwners numbers them
-  std::vector<int> owners;                    ///< ranks that have the file open
+  plan::RankList owners;                      ///< ranks that have the file open
   std::uint64_t budget_bytes = 0;
   bool checksums = false;
   storage::File* file = nullptr;  ///< on owners

@@ -154,7 +154,10 @@ void Ring::put(const Pass& pass, RoundSource& source) {
         for (std::size_t i = 0; i < writers_; ++i) {
           // Each begins with another writer, so that not all wait for the same one.
           const std::size_t w = (i + rank_) % writers_;
-          put_window(pass, window, w, source, leaving[w]);
+          const auto items = leaving.find(static_cast<std::uint32_t>(w));
+          if (items != leaving.end()) {
+            put_window(pass, window, w, source, items->second);
+          }
         }
         advance(pass.number + (window - pass.first_window) + 1);
       }
@@ -174,9 +177,6 @@ void Ring::put_nothing(const Pass& pass) {
 
 void Ring::put_window(const Pass& pass, std::uint64_t window, std::size_t w, RoundSource& source,
                       const std::vector<std::size_t>& items) {
-  if (items.empty()) {
-    return;
-  }
   Stretches stretches;
   pass.tiles.for_each_stretch(static_cast<std::uint32_t>(w),
                               {window * window_bytes_, (window + 1) * window_bytes_},

@@ -6,10 +6,9 @@ namespace sluice::exec {
 
 using layout::Placement;
 
-std::vector<std::vector<std::size_t>> items_by_writer(const std::vector<RoundItem>& items,
-                                                      const plan::TileMap& tiles,
-                                                      const plan::OwnRange& range) {
-  std::vector<std::vector<std::size_t>> leaving(tiles.writers().size());
+ItemsByWriter items_by_writer(const std::vector<RoundItem>& items, const plan::TileMap& tiles,
+                              const plan::OwnRange& range) {
+  ItemsByWriter leaving;
   for (std::size_t i = 0; i < items.size(); ++i) {
     const layout::RunList& runs = items[i].runs;
     std::uint64_t at = tiles.next_within(runs.begin(), range);

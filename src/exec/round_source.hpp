@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -40,10 +41,11 @@ class RoundSource {
   std::vector<RoundItem> items_;
 };
 
-/// By writer: the items (ascending) that have bytes in `range` of its own space.
-std::vector<std::vector<std::size_t>> items_by_writer(const std::vector<RoundItem>& items,
-                                                      const plan::TileMap& tiles,
-                                                      const plan::OwnRange& range);
+/// Of the writers that get something: the items (ascending) that have bytes in `range` of its own
+/// space.
+using ItemsByWriter = std::map<std::uint32_t, std::vector<std::size_t>>;
+ItemsByWriter items_by_writer(const std::vector<RoundItem>& items, const plan::TileMap& tiles,
+                              const plan::OwnRange& range);
 
 /// The portions of a rank.
 class PortionSource final : public RoundSource {

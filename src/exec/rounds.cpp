@@ -28,8 +28,7 @@ Rounds::Rounds(Transport& transport, const plan::TileMap& tiles, std::uint64_t w
       placements_(std::move(placements)),
       window_(window),
       buffers_(buffers),
-      own_index_(tiles.index_of(transport.rank())),
-      leaving_(tiles.writers().size()) {}
+      own_index_(tiles.index_of(transport.rank())) {}
 
 bool Rounds::run(RoundSource& source, const plan::OwnRange& range) {
   source_ = &source;
@@ -63,10 +62,8 @@ bool Rounds::batch(std::uint64_t first, std::uint64_t last) {
 void Rounds::announce(const plan::OwnRange& range) {
   leaving_ = items_by_writer(source_->items(), tiles_, range);
   targets_.clear();
-  for (std::uint32_t w = 0; w < leaving_.size(); ++w) {
-    if (!leaving_[w].empty()) {
-      targets_.push_back(w);
-    }
+  for (const auto& [writer, items] : leaving_) {
+    targets_.push_back(writer);
   }
   // Each begins with the writer beside it, so that not all send to the same one.
   std::rotate(targets_.begin(),
@@ -77,7 +74,7 @@ void Rounds::announce(const plan::OwnRange& range) {
   std::vector<Parcel> parcels;
   for (const std::uint32_t writer : targets_) {
     if (static_cast<int>(writer) != own_index_) {
-      parcels.push_back({tiles_.writers()[writer], describe(leaving_[writer])});
+      parcels.push_back({tiles_.writers()[writer], describe(leaving_.at(writer))});
     }
   }
   feeds_.clear();
@@ -231,7 +228,8 @@ void Rounds::send_all(std::uint64_t number) {
     if (static_cast<int>(writer) == own_index_) {
       continue;
     }
-    const std::span<const std::byte> bytes = message(leaving_[writer], window_of(writer, number));
+    const std::span<const std::byte> bytes =
+        message(leaving_.at(writer), window_of(writer, number));
     if (!bytes.empty()) {
       sends_.push_back(transport_.start_send(tiles_.writers()[writer], rounds_tag, bytes));
     }
@@ -289,10 +287,12 @@ void Rounds::wait_for_sends() {
 }
 
 void Rounds::place_own(const Stretches& window) {
-  if (own_index_ < 0) {
+  const auto own =
+      own_index_ < 0 ? leaving_.end() : leaving_.find(static_cast<std::uint32_t>(own_index_));
+  if (own == leaving_.end()) {
     return;
   }
-  for (const std::size_t i : leaving_[static_cast<std::size_t>(own_index_)]) {
+  for (const std::size_t i : own->second) {
     const layout::RunList& runs = source_->items()[i].runs;
     for_each_part(runs, window,
                   [&](const plan::Stretch& stretch, std::uint64_t from, std::uint64_t to) {
@@ -322,7 +322,7 @@ void Rounds::round_in_turn(std::uint64_t number) {
     if (rank == transport_.rank()) {
       for (const std::uint32_t writer : targets_) {
         const Stretches theirs = window_of(writer, number);
-        for (const std::size_t i : leaving_[writer]) {
+        for (const std::size_t i : leaving_.at(writer)) {
           if (static_cast<int>(writer) != own_index_) {
             for_each_part(source_->items()[i].runs, theirs,
                           [&](const plan::Stretch&, std::uint64_t from, std::uint64_t to) {

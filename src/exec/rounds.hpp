@@ -78,8 +78,8 @@ class Rounds {
   const int own_index_;  ///< of this rank among the writers, -1
 
   RoundSource* source_ = nullptr;
-  std::vector<std::vector<std::size_t>> leaving_;  ///< items by writer, in this batch
-  std::vector<std::uint32_t> targets_;             ///< writers with leaving items, from here on
+  ItemsByWriter leaving_;               ///< in this batch
+  std::vector<std::uint32_t> targets_;  ///< writers with leaving items, from here on
   std::vector<Feed> feeds_;
   std::vector<std::unique_ptr<Pending>> sends_;
   std::uint64_t sent_bytes_ = 0;  ///< of buffers_.sent that sends_ use

@@ -10,17 +10,16 @@ namespace sluice::plan {
 
 namespace {
 
-bool only_first(const Topology& topology, const WriterChoice&) { return topology.rank == 0; }
-bool everybody(const Topology&, const WriterChoice&) { return true; }
-bool chosen(const Topology& topology, const WriterChoice& choice) {
-  return writer_list(topology, choice).index_of(topology.rank) >= 0;
+RankList only_first(const Topology&, const WriterChoice&) { return RankList::spaced(0, 1, 1); }
+RankList everybody(const Topology& topology, const WriterChoice&) {
+  return RankList::spaced(0, 1, topology.ranks);
 }
 
 constexpr std::array<Strategy, 5> strategies{{
     {"serial", only_first, plan_serial},
     {"shared", everybody, plan_shared},
-    {"collective", chosen, plan_collective, false, true},
-    {"forward", chosen, plan_forward, false, true, true},
+    {"collective", writer_list, plan_collective, false, true},
+    {"forward", writer_list, plan_forward, false, true, true},
     {"auto", everybody, plan_auto, true, true},
 }};
 
@@ -39,13 +38,10 @@ const Strategy& strategy(const std::string& name) {
               "strategy \"" + name + "\" is not known: use one of " + known);
 }
 
-std::uint64_t count_writers(const Strategy& strategy, Topology topology,
+std::uint64_t count_writers(const Strategy& strategy, const Topology& topology,
                             const WriterChoice& choice) {
-  if (strategy.in_windows) {
-    return writer_list(topology, choice).size();
-  }
-  topology.rank = topology.ranks - 1;  // either rank 0 alone, or all of them
-  return strategy.writes(topology, choice) ? static_cast<std::uint64_t>(topology.ranks) : 1;
+  return strategy.in_windows ? writer_list(topology, choice).size()
+                             : strategy.openers(topology, choice).size();
 }
 
 Transfer everything_to(int writer, const Input& input) {

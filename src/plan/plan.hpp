@@ -88,7 +88,7 @@ struct Input {
 /// pure, and throw the same Error on every rank for a choice that cannot be.
 struct Strategy {
   const char* name;
-  bool (*writes)(const Topology&, const WriterChoice&);
+  RankList (*openers)(const Topology&, const WriterChoice&);
   Plan (*plan)(const Input&);
   bool looks_at_runs = false;  ///< Input::mean_run_bytes
   /// Staging buffers of a writer: a window of the exchange, or layout::portion_bytes.
@@ -125,7 +125,7 @@ struct Distances {
 std::vector<int> nearest_writers(int ranks, int writers, const Distances& distances);
 
 /// How many ranks write.
-std::uint64_t count_writers(const Strategy& strategy, Topology topology,
+std::uint64_t count_writers(const Strategy& strategy, const Topology& topology,
                             const WriterChoice& choice);
 /// Who owns which byte of `space` by a choice.
 TileMap tile_map(const Topology& topology, const WriterChoice& choice, const layout::Extent& space);

@@ -8,23 +8,21 @@ std::vector<int> SessionTiles::owners_of(const ByteRange& range) const {
   }
   const std::uint64_t n = owners_.size();
   const std::uint64_t first = tile_of(range.offset);
-  const std::uint64_t tiles = tile_of(range.end() - 1) - first + 1;
+  const std::uint64_t tiles = std::min(n, tile_of(range.end() - 1) - first + 1);
   std::vector<int> ranks;
-  for (std::uint64_t i = 0; i < n; ++i) {
-    if ((i + n - first % n) % n < tiles) {
-      ranks.push_back(owners_[i]);
-    }
+  for (std::uint64_t i = 0; i < tiles; ++i) {
+    ranks.push_back(owners_[(first % n + i) % n]);
   }
   return ranks;
 }
 
 std::uint64_t SessionTiles::share(const ByteRange& range, int rank) const {
-  const auto found = std::find(owners_.begin(), owners_.end(), rank);
-  if (range.bytes == 0 || found == owners_.end()) {
+  const int place = owners_.index_of(rank);
+  if (range.bytes == 0 || place < 0) {
     return 0;
   }
   const std::uint64_t n = owners_.size();
-  const auto index = static_cast<std::uint64_t>(found - owners_.begin());
+  const auto index = static_cast<std::uint64_t>(place);
   const std::uint64_t first = tile_of(range.offset);
   const std::uint64_t last = tile_of(range.end() - 1);
   const std::uint64_t before = (index + n - first % n) % n;

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "plan/rank_list.hpp"
+
 namespace sluice::plan {
 
 /// Bytes of a file.
@@ -24,16 +26,14 @@ class SessionTiles {
  public:
   SessionTiles() = default;
   /// `owners`: ranks, not empty. `tile_bytes` > 0.
-  SessionTiles(std::vector<int> owners, std::uint64_t tile_bytes)
+  SessionTiles(RankList owners, std::uint64_t tile_bytes)
       : owners_(std::move(owners)), tile_bytes_(tile_bytes) {}
 
-  const std::vector<int>& owners() const noexcept { return owners_; }
+  const RankList& owners() const noexcept { return owners_; }
   std::uint64_t tile_bytes() const noexcept { return tile_bytes_; }
   std::uint64_t tile_of(std::uint64_t offset) const noexcept { return offset / tile_bytes_; }
   int owner_of(std::uint64_t offset) const { return owners_[tile_of(offset) % owners_.size()]; }
-  bool is_owner(int rank) const {
-    return std::find(owners_.begin(), owners_.end(), rank) != owners_.end();
-  }
+  bool is_owner(int rank) const { return owners_.index_of(rank) >= 0; }
 
   /// The part of tile `tile` that lies in `range`.
   ByteRange part(std::uint64_t tile, const ByteRange& range) const {
@@ -41,7 +41,7 @@ class SessionTiles {
     const std::uint64_t room = range.end() - first;  // tile ends may lie beyond 64 bits
     return {first, std::min(room, tile_bytes_ - first % tile_bytes_)};
   }
-  /// The owners of at least one byte of `range`, in their order.
+  /// The owners of at least one byte of `range`, in the order of their first tiles in it.
   std::vector<int> owners_of(const ByteRange& range) const;
   /// How many bytes of `range` belong to `rank`.
   std::uint64_t share(const ByteRange& range, int rank) const;
@@ -50,7 +50,7 @@ class SessionTiles {
   void for_each_tile(const ByteRange& range, int rank, Visit&& visit) const;
 
  private:
-  std::vector<int> owners_;
+  RankList owners_;
   std::uint64_t tile_bytes_ = 1;
 };
 
@@ -58,11 +58,11 @@ class SessionTiles {
 
 template <class Visit>
 void SessionTiles::for_each_tile(const ByteRange& range, int rank, Visit&& visit) const {
-  const auto found = std::find(owners_.begin(), owners_.end(), rank);
-  if (range.bytes == 0 || found == owners_.end()) {
+  const int place = owners_.index_of(rank);
+  if (range.bytes == 0 || place < 0) {
     return;
   }
-  const auto index = static_cast<std::uint64_t>(found - owners_.begin());
+  const auto index = static_cast<std::uint64_t>(place);
   const std::uint64_t n = owners_.size();
   const std::uint64_t first = tile_of(range.offset);
   const std::uint64_t last = tile_of(range.end() - 1);

@@ -4,18 +4,13 @@
 
 namespace sluice::plan {
 
-TileOwners::TileOwners(std::vector<int> owners, std::vector<std::uint64_t> tiles)
+TileOwners::TileOwners(RankList owners, std::vector<std::uint64_t> tiles)
     : owners_(std::move(owners)), tiles_(std::move(tiles)) {
   std::uint64_t sum = 0;
   for (const std::uint64_t count : tiles_) {
     before_.push_back(sum);
     sum += count;
   }
-}
-
-int TileOwners::index_of(int rank) const noexcept {
-  const auto found = std::find(owners_.begin(), owners_.end(), rank);
-  return found == owners_.end() ? -1 : static_cast<int>(found - owners_.begin());
 }
 
 std::uint64_t TileOwners::shift(std::uint32_t variable) const {
@@ -60,9 +55,12 @@ std::uint64_t TileOwners::count(std::uint32_t owner) const {
 }
 
 std::uint64_t TileOwners::most() const {
+  // Of a variable all owners have the same, and some consecutive ones, the last before the first,
+  // one more: looked at where such an arc begins, whatever the number of owners.
+  const std::uint64_t count = owners_.size();
   std::uint64_t most = 0;
-  for (std::uint32_t owner = 0; owner < owners_.size(); ++owner) {
-    most = std::max(most, count(owner));
+  for (std::uint32_t v = 0; v < tiles_.size(); ++v) {
+    most = std::max(most, this->count(static_cast<std::uint32_t>(shift(v) % count)));
   }
   return most;
 }

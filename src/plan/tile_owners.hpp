@@ -9,12 +9,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "plan/rank_list.hpp"
+
 namespace sluice::plan {
 
 class TileOwners {
  public:
   /// `owners`: ranks. `tiles`: the number of tiles of each variable.
-  TileOwners(std::vector<int> owners, std::vector<std::uint64_t> tiles);
+  TileOwners(RankList owners, std::vector<std::uint64_t> tiles);
 
   struct Place {
     std::uint32_t owner = 0;  ///< index into owners()
@@ -25,9 +27,9 @@ class TileOwners {
     std::uint64_t tile = 0;
   };
 
-  const std::vector<int>& owners() const noexcept { return owners_; }
+  const RankList& owners() const noexcept { return owners_; }
   /// Index of a rank among the owners, -1 where it is none.
-  int index_of(int rank) const noexcept;
+  int index_of(int rank) const noexcept { return owners_.index_of(rank); }
   Place place_of(std::uint32_t variable, std::uint64_t tile) const;
   /// Tiles of one owner.
   std::uint64_t count(std::uint32_t owner) const;
@@ -44,7 +46,7 @@ class TileOwners {
   Run run(std::uint32_t variable, std::uint32_t owner) const;
   std::uint64_t shift(std::uint32_t variable) const;
 
-  std::vector<int> owners_;
+  RankList owners_;
   std::vector<std::uint64_t> tiles_;
   std::vector<std::uint64_t> before_;  ///< tiles of all variables before each
 };

@@ -54,7 +54,7 @@ class Compiler {
     return {file, choice_.is_direct, facts_.stripe_bytes};
   }
   bool writes(const plan::Strategy& strategy, int rank) const {
-    return strategy.writes(topology_of(job_, rank), choice_.who);
+    return strategy.openers(topology_of(job_, 0), choice_.who).index_of(rank) >= 0;
   }
 
   const Job& job_;

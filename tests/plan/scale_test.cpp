@@ -8,6 +8,8 @@
 #include <new>
 
 #include "plan/groups.hpp"
+#include "plan/session_tiles.hpp"
+#include "plan/tile_owners.hpp"
 #include "sim/compile.hpp"
 
 namespace {
@@ -162,6 +164,19 @@ TEST(scale, a_group_of_many_is_found_by_arithmetic) {
   EXPECT_EQ(group_of(per_node, 0, of_many.topology).count, 800);
   EXPECT_EQ(group_of(per_process, 0, of_many.topology).count, 100'000);
   EXPECT_LE(most_bytes - before, 256U);  // the name of the strategy
+}
+
+TEST(scale, owners_of_tiles_are_found_by_arithmetic) {
+  const OneRank of_many = one_rank(100'000);
+  const std::size_t before = held_bytes;
+  most_bytes = before;
+  const RankList ranks = strategy("shared").openers(of_many.topology, {});
+  const TileOwners encoders(ranks, std::vector<std::uint64_t>(variables, 250'007));
+  EXPECT_EQ(encoders.most(), 3U * variables);
+  EXPECT_EQ(encoders.place_of(3, 250'006).owner, 99'999U);
+  const SessionTiles sessions(writer_list(of_many.topology, {}), mib);
+  EXPECT_EQ(sessions.owners_of({5 * mib, 3 * mib}).size(), 3U);
+  EXPECT_LE(most_bytes - before, 4096U);
 }
 
 TEST(scale, all_plans_of_100000_ranks_fit_a_moment) {
