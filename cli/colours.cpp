@@ -6,27 +6,13 @@
 #include <sstream>
 
 #include "sluice/error.hpp"
+#include "vectors.hpp"
 
 namespace sluice::cli {
 
 namespace {
 
-using Vector = std::array<double, 3>;
-
-double dot(const Vector& a, const double* b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
-
-Vector cross(const Vector& a, const Vector& b) {
-  return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
-}
-
-Vector unit(const Vector& a) {
-  const double length = std::sqrt(dot(a, a.data()));
-  if (!(length > 1e-12) || !std::isfinite(length)) {
-    throw Error(Code::invalid_argument,
-                "vector-x and vector-z must have a direction, and not the same");
-  }
-  return {a[0] / length, a[1] / length, a[2] / length};
-}
+constexpr const char* no_axis = "vector-x and vector-z must have a direction, and not the same";
 
 /// Corners of a map, evenly spaced.
 std::vector<Rgb> corners_of(const std::string& name) {
@@ -75,13 +61,13 @@ SpinColours::SpinColours(const View& view)
     : map_(view.custom_map.empty() ? corners_of(view.colour_map) : view.custom_map),
       is_wheel_(view.is_3d || view.colour_map == "c2" || view.colour_map == "cbwr" ||
                 !view.custom_map.empty()) {
-  z_ = unit({view.vector_z[0], view.vector_z[1], view.vector_z[2]});
+  z_ = unit({view.vector_z[0], view.vector_z[1], view.vector_z[2]}, no_axis);
   Vector x{view.vector_x[0], view.vector_x[1], view.vector_x[2]};
   if (view.vector_x == std::vector<double>{1, 0, 0} && std::abs(z_[0]) > 0.9) {
     x = {0, 0, -1};  // the default does not fit such a z
   }
   const double along = dot(z_, x.data());
-  x_ = unit({x[0] - along * z_[0], x[1] - along * z_[1], x[2] - along * z_[2]});
+  x_ = unit({x[0] - along * z_[0], x[1] - along * z_[1], x[2] - along * z_[2]}, no_axis);
   y_ = cross(z_, x_);
 }
 

@@ -18,16 +18,9 @@ struct Gap {
 };
 
 template <class T>
-T load(const std::byte* at) {
-  T value;
-  std::memcpy(&value, at, sizeof(T));
-  return value;
-}
-
-template <class T>
 Gap number_gap(const std::byte* a, const std::byte* b) {
-  const auto x = static_cast<long double>(load<T>(a));
-  const auto y = static_cast<long double>(load<T>(b));
+  const auto x = static_cast<long double>(model::load<T>(a));
+  const auto y = static_cast<long double>(model::load<T>(b));
   const long double scale = std::max(std::fabs(x), std::fabs(y));
   if (std::isnan(x) || std::isnan(y)) {
     const bool both = std::isnan(x) && std::isnan(y);

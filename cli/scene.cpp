@@ -4,40 +4,26 @@
 #include <cmath>
 #include <numbers>
 
-#include "sluice/error.hpp"
+#include "vectors.hpp"
 
 namespace sluice::cli {
 
 namespace {
-
-using Vector = std::array<double, 3>;
 
 constexpr int margin = 12;
 /// From this radius on atoms are shaded, and carry arrows. Pixels.
 constexpr double shaded_from = 2.0;
 constexpr double arrows_from = 7.0;
 
-double dot(const Vector& a, const double* b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
-
-Vector cross(const Vector& a, const Vector& b) {
-  return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
-}
-
-Vector unit(const Vector& a) {
-  const double length = std::sqrt(dot(a, a.data()));
-  if (!(length > 1e-12) || !std::isfinite(length)) {
-    throw Error(Code::invalid_argument, "the camera must not be in the middle of the sample");
-  }
-  return {a[0] / length, a[1] / length, a[2] / length};
-}
+constexpr const char* no_view = "the camera must not be in the middle of the sample";
 
 /// Flat samples are looked at from above, others from a corner.
 Vector eye_of(const View& view, const Extent3& sample) {
   if (!view.camera.empty()) {
-    return unit({view.camera[0], view.camera[1], view.camera[2]});
+    return unit({view.camera[0], view.camera[1], view.camera[2]}, no_view);
   }
   const bool is_flat = sample.size(2) < 0.25 * std::max(sample.size(0), sample.size(1));
-  return is_flat ? Vector{0, 0, 1} : unit({0.7, -1, 0.8});
+  return is_flat ? Vector{0, 0, 1} : unit({0.7, -1, 0.8}, no_view);
 }
 
 void draw_sphere(Picture& picture, const Camera::Point& at, double radius, double depth_of_radius,
@@ -91,7 +77,7 @@ void draw_arrow(Picture& picture, const Camera::Point& at, double radius, double
 Camera::Camera(const View& view, const Extent3& sample, double radius, int width, int height)
     : eye_(eye_of(view, sample)), width_(width), height_(height) {
   const bool is_from_above = std::abs(eye_[2]) > 0.99;
-  right_ = unit(cross(is_from_above ? Vector{0, 1, 0} : Vector{0, 0, 1}, eye_));
+  right_ = unit(cross(is_from_above ? Vector{0, 1, 0} : Vector{0, 0, 1}, eye_), no_view);
   up_ = cross(eye_, right_);
   double low[3] = {0, 0, 0};
   double high[3] = {0, 0, 0};

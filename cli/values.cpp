@@ -15,13 +15,6 @@ namespace sluice::cli {
 namespace {
 
 template <class T>
-T load(const std::byte* at) {
-  T value;
-  std::memcpy(&value, at, sizeof(T));
-  return value;
-}
-
-template <class T>
 void append_float(std::string& out, T value, Style style) {
   if (!std::isfinite(value)) {
     const bool quotes = style == Style::json;
@@ -42,8 +35,8 @@ void append_float(std::string& out, T value, Style style) {
 
 template <class T>
 void append_complex(std::string& out, const std::byte* at, Style style) {
-  const T real = load<T>(at);
-  const T imaginary = load<T>(at + sizeof(T));
+  const T real = model::load<T>(at);
+  const T imaginary = model::load<T>(at + sizeof(T));
   if (style == Style::json) {
     out += '[';
     append_float(out, real, style);
@@ -92,33 +85,33 @@ void append_string(std::string& out, const std::byte* at, std::size_t bytes, Sty
 void append_value(std::string& out, const std::byte* element, const Type& type, Style style) {
   switch (type.kind) {
     case Kind::i8:
-      out += std::to_string(load<std::int8_t>(element));
+      out += std::to_string(model::load<std::int8_t>(element));
       return;
     case Kind::i16:
-      out += std::to_string(load<std::int16_t>(element));
+      out += std::to_string(model::load<std::int16_t>(element));
       return;
     case Kind::i32:
-      out += std::to_string(load<std::int32_t>(element));
+      out += std::to_string(model::load<std::int32_t>(element));
       return;
     case Kind::i64:
-      out += std::to_string(load<std::int64_t>(element));
+      out += std::to_string(model::load<std::int64_t>(element));
       return;
     case Kind::u8:
-      out += std::to_string(load<std::uint8_t>(element));
+      out += std::to_string(model::load<std::uint8_t>(element));
       return;
     case Kind::u16:
-      out += std::to_string(load<std::uint16_t>(element));
+      out += std::to_string(model::load<std::uint16_t>(element));
       return;
     case Kind::u32:
-      out += std::to_string(load<std::uint32_t>(element));
+      out += std::to_string(model::load<std::uint32_t>(element));
       return;
     case Kind::u64:
-      out += std::to_string(load<std::uint64_t>(element));
+      out += std::to_string(model::load<std::uint64_t>(element));
       return;
     case Kind::f32:
-      return append_float(out, load<float>(element), style);
+      return append_float(out, model::load<float>(element), style);
     case Kind::f64:
-      return append_float(out, load<double>(element), style);
+      return append_float(out, model::load<double>(element), style);
     case Kind::c64:
       return append_complex<float>(out, element, style);
     case Kind::c128:

@@ -13,6 +13,14 @@
 
 namespace sluice::model {
 
+/// The T whose bytes lie at `at`, aligned or not.
+template <class T>
+requires std::is_trivially_copyable_v<T> T load(const std::byte* at) {
+  T value;
+  std::memcpy(&value, at, sizeof(T));
+  return value;
+}
+
 class ByteWriter {
  public:
   /// Not for types with padding where the bytes are to be compared or hashed.

@@ -7,18 +7,12 @@
 #include <type_traits>
 #include <utility>
 
+#include "model/bytes.hpp"
 #include "model/convert.hpp"
 #include "model/kernels.hpp"
 
 namespace sluice::model {
 namespace {
-
-template <class T>
-T load(const std::byte* at) {
-  T value;
-  std::memcpy(&value, at, sizeof(T));  // the caller's memory need not be aligned
-  return value;
-}
 
 /// Can a value of From not fit To?
 template <class From, class To>

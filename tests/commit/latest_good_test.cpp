@@ -8,6 +8,7 @@
 #include "commit/input.hpp"
 #include "exec/local_transport.hpp"
 #include "storage/scratch.hpp"
+#include "support/names.hpp"
 #include "support/values.hpp"
 
 namespace sluice::test {
@@ -107,11 +108,7 @@ TEST_P(LatestGood, IsTheLastOneThatIsWhole) {
 
 INSTANTIATE_TEST_SUITE_P(Strategies, LatestGood,
                          testing::Values("serial", "shared", "file-per-process"),
-                         [](const auto& named) {
-                           std::string name = named.param;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+                         [](const auto& named) { return test_name(named.param); });
 
 }  // namespace
 }  // namespace sluice::test

@@ -6,6 +6,7 @@
 
 #include "exec/mpi_transport.hpp"
 #include "storage/scratch.hpp"
+#include "support/names.hpp"
 #include "support/values.hpp"
 
 namespace sluice::test {
@@ -65,11 +66,7 @@ TEST_P(ManyRanks, WhatIsWrittenIsRead) {
 INSTANTIATE_TEST_SUITE_P(Strategies, ManyRanks,
                          testing::Values("serial", "shared", "collective", "forward", "auto",
                                          "file-per-process", "file-per-node"),
-                         [](const auto& named) {
-                           std::string name = named.param;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+                         [](const auto& named) { return test_name(named.param); });
 
 }  // namespace
 }  // namespace sluice::test

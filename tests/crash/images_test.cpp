@@ -14,6 +14,7 @@
 #include <set>
 
 #include "crash/oracle.hpp"
+#include "support/names.hpp"
 #include "support/world.hpp"
 
 namespace sluice::test {
@@ -163,11 +164,7 @@ TEST_P(CrashImages, HoldTheLastAcknowledgedStepOrTheNext) {
 INSTANTIATE_TEST_SUITE_P(Kinds, CrashImages,
                          testing::Values("hdf5", "netcdf4", "grouped", "records", "zarr",
                                          "file-per-process", "file-per-node", "keep", "split"),
-                         [](const auto& named) {
-                           std::string name = named.param;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+                         [](const auto& named) { return test_name(named.param); });
 
 }  // namespace
 }  // namespace sluice::test

@@ -13,6 +13,7 @@
 #include "api/file_impl.hpp"
 #include "exec/local_transport.hpp"
 #include "fuzz/mutate.hpp"
+#include "layout/part_set.hpp"
 #include "storage/memory.hpp"
 #include "support/values.hpp"
 
@@ -43,6 +44,20 @@ inline void* watched_malloc(std::size_t bytes) noexcept {
 [[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace sluice::test {
+
+/// An index of two parts, with one box of one variable.
+inline layout::PartSet set_of_two() {
+  layout::PartSet set;
+  set.id = 7;
+  set.strategy = "file-per-process";
+  set.variables = {{"density", true}, {"x", false}};
+  set.datasets = {"density", "x"};
+  set.parts = {{"out.h5.parts/000000.h5", 1, 2, 3, 4}, {"out.h5.parts/000001.h5", 2, 2, 3, 4}};
+  layout::Mapping mapping;
+  mapping.box = {{0, 0}, {4, 4}};
+  set.mappings = {mapping};
+  return set;
+}
 
 /// A reader may hold its own buffers and some copies of what is there, not what a header claims.
 inline constexpr std::size_t own_bytes = 48 << 20;

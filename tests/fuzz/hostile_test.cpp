@@ -17,7 +17,6 @@
 #include "fuzz/harness.hpp"
 #include "layout/hdf5/catalog.hpp"
 #include "layout/npy/header.hpp"
-#include "layout/part_set.hpp"
 #include "model/name.hpp"
 #include "storage/scratch.hpp"
 #include "support/errors.hpp"
@@ -70,15 +69,8 @@ std::string place(std::size_t word, std::uint64_t value) {
 }
 
 TEST(Hostile, WordsOfASet) {
-  layout::PartSet set;
-  set.id = 7;
-  set.strategy = "file-per-process";
-  set.variables = {{"density", true}, {"x", false}};
-  set.datasets = {"density", "x"};
-  set.parts = {{"out.h5.parts/000000.h5", 1, 2, 3, 4}, {"out.h5.parts/000001.h5", 2, 2, 3, 4}};
-  layout::Mapping mapping;
-  mapping.box = {{0, 0}, {4, 4}};
-  set.mappings = {mapping, mapping};  // they overlap
+  layout::PartSet set = set_of_two();
+  set.mappings = {set.mappings[0], set.mappings[0]};  // they overlap
   const Words whole = set.words();
   EXPECT_NO_THROW(layout::PartSet::from_words(whole, "out.h5"));
   Tally tally;

@@ -15,7 +15,6 @@
 #include "dialect/vampire/meta.hpp"
 #include "fuzz/harness.hpp"
 #include "layout/npy/header.hpp"
-#include "layout/part_set.hpp"
 #include "support/world.hpp"
 
 namespace sluice::test {
@@ -71,16 +70,7 @@ TEST(Fuzz, Journal) {
 }
 
 TEST(Fuzz, WordsOfAPartSet) {
-  layout::PartSet set;
-  set.id = 7;
-  set.strategy = "file-per-process";
-  set.variables = {{"density", true}, {"x", false}};
-  set.datasets = {"density", "x"};
-  set.parts = {{"out.h5.parts/000000.h5", 1, 2, 3, 4}, {"out.h5.parts/000001.h5", 2, 2, 3, 4}};
-  layout::Mapping mapping;
-  mapping.box = {{0, 0}, {4, 4}};
-  set.mappings = {mapping};
-  const auto words = set.words();
+  const auto words = set_of_two().words();
   const auto raw = std::as_bytes(std::span(words));
   const FuzzBytes whole(raw.begin(), raw.end());
   fuzz("words of a set", {whole}, case_count(20000, 2000, 2000000), [&](const FuzzBytes& bytes) {

@@ -6,6 +6,7 @@
 
 #include "commit/parts_files.hpp"
 #include "storage/store.hpp"
+#include "support/names.hpp"
 
 namespace sluice::test {
 
@@ -25,10 +26,8 @@ Options Rank::options() const {
 }
 
 std::string Cell::name() const {
-  std::string name = strategy + "_" + storage + (ranks == 0 ? "" : "_" + std::to_string(ranks)) +
-                     (layout == "hdf5" ? "" : "_" + layout);
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
+  return test_name(strategy + "_" + storage + (ranks == 0 ? "" : "_" + std::to_string(ranks)) +
+                   (layout == "hdf5" ? "" : "_" + layout));
 }
 
 Options Cell::in_layout(Mode mode, Options options) const {

@@ -25,7 +25,7 @@ struct Cell {
   std::string storage;          ///< memory | posix | direct | mpiio
   int ranks = 1;                ///< 0: as many as mpirun started
   std::string layout = "hdf5";  ///< name of a format: layout::formats()
-  /// Without a minus, which means something in the filters of tests.
+  /// As test_name() makes one.
   std::string name() const;
   /// Options for opening in the cell's layout, unless the behaviour asks for one itself.
   Options in_layout(Mode mode, Options options) const;

@@ -1,0 +1,15 @@
+// Names of tests.
+#pragma once
+
+#include <algorithm>
+#include <string>
+
+namespace sluice::test {
+
+/// Without a minus, which means something in the filters of tests.
+inline std::string test_name(std::string name) {
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+}  // namespace sluice::test
