@@ -203,15 +203,11 @@ void FileWriter::define(const model::Definition& definition) {
   tiles_.push_back(is_tiled ? Tiles{bounded_chunk(definition), !definition.chunk.empty(), false}
                             : Tiles{definition.shape, true, false});
   tiles_.back().pipeline = std::move(pipeline);
-  if (planner_) {
-    planner_->define(definition);
-  }
+  tell_planner([definition](layout::Planner& planner) { planner.define(definition); });
 }
 
 void FileWriter::set_attribute(const model::Attribute& attribute) {
-  if (planner_) {
-    planner_->set_attribute(attribute);
-  }
+  tell_planner([attribute](layout::Planner& planner) { planner.set_attribute(attribute); });
 }
 
 bool FileWriter::has_unmade() const {
@@ -236,23 +232,18 @@ std::uint64_t FileWriter::commit(const FileCommit& commit) {
     std::int64_t all_words = static_cast<std::int64_t>(words);
     transport_.allreduce({&all_words, 1}, exec::Op::sum);
     placed = true;
-    const layout::CommitPlan plan = place(commit, static_cast<std::uint64_t>(all_words));
-    if (pipeline_ && has_encoded(commit)) {
-      wait_for_all();  // encoded tiles are written from here, not behind what is on its way
+    const Staged staged{portions, to_encode, first_word, static_cast<std::uint64_t>(all_words)};
+    std::uint64_t step = steps_;
+    if (const auto behind = plan_behind(commit, staged)) {
+      commit_behind(commit, behind, staged);
+    } else {
+      step = commit_now(commit, staged);
     }
-    const exec::EncodedResult encoded = write_encoded(commit, plan, to_encode);
-    const plan::Plan who = make_plan(commit, plan, portions, encoded);
-    if (pipeline_) {
-      begin_background(who);
-    }
-    prefill(plan, who);
-    write(commit, plan, who, portions, first_word, encoded.words);
-    pipeline_ ? publish_in_background(commit) : publish(commit.synced);
     for (std::size_t v = 0; v < tiles_.size(); ++v) {
       tiles_[v].made = tiles_[v].made || commit.is_last || commit.touched[v];
     }
     steps_ += commit.is_step ? 1 : 0;
-    return plan.step;
+    return step;
   } catch (const Error& e) {
     if (e.code() == Code::timeout || e.code() == Code::mpi) {
       poisoned_ = true;  // the other ranks cannot be asked any more
@@ -261,6 +252,24 @@ std::uint64_t FileWriter::commit(const FileCommit& commit) {
     }
     throw;
   }
+}
+
+/// Places are asked for before anything moves. Returns the number of the step.
+std::uint64_t FileWriter::commit_now(const FileCommit& commit, const Staged& staged) {
+  wait_until_placed();
+  const layout::CommitPlan plan = place(commit, staged.words);
+  if (pipeline_ && has_encoded(commit)) {
+    wait_for_all();  // encoded tiles are written from here, not behind what is on its way
+  }
+  const exec::EncodedResult encoded = write_encoded(commit, plan, staged.encoded);
+  const plan::Plan who = make_plan(commit, plan, staged.plain, encoded);
+  if (pipeline_) {
+    begin_background(who);
+  }
+  prefill(plan, who);
+  write(commit, plan, who, staged.plain, staged.first_word, encoded.words);
+  pipeline_ ? publish_in_background(commit) : publish(commit.synced);
+  return plan.step;
 }
 
 void FileWriter::sync_all() {
@@ -345,48 +354,6 @@ std::vector<layout::Portion> FileWriter::cut_blocks(const FileCommit& commit) co
   return portions;
 }
 
-layout::CommitPlan FileWriter::place(const FileCommit& commit, std::uint64_t words) {
-  const auto bytes = exec::on_root(transport_, 0, [&] {
-    if (!pipeline_) {
-      publisher_->settle();
-    }
-    layout::CommitRequest request;
-    request.is_step = commit.is_step;
-    request.time = commit.time;
-    request.checksum_words = words;
-    request.modified_ns = modified_ns_ = model::wall_clock_ns();
-    for (std::uint32_t v = 0; v < definitions_.size(); ++v) {
-      if (commit.touched[v]) {
-        request.touched.push_back({v, tile_of(commit, v), shape_of(commit, v)});
-      }
-    }
-    // Encoded variables that this commit touches are made with its tiles, so first.
-    const bool encodes = has_encoded(commit);
-    if (commit.is_last && !encodes) {
-      planner_->make_all();
-    }
-    const layout::CommitPlan plan = planner_->plan_commit(request);
-    if (commit.is_last && encodes) {
-      planner_->make_all();
-    }
-    if (!encodes) {
-      update_ = planner_->seal();
-    }
-    storage::make_objects(storage_, path_, plan.objects);
-    if (plan.space.length != 0) {
-      storage::File& file = planner_file_ ? *planner_file_ : publisher_->file();
-      file.map(plan.objects);
-      file.preallocate(plan.space.offset, plan.space.length);
-    }
-    return plan.to_bytes();
-  });
-  layout::CommitPlan plan = layout::CommitPlan::from_bytes(bytes);
-  if (file_ != nullptr) {
-    file_->map(plan.objects);
-  }
-  return plan;
-}
-
 void FileWriter::write(const FileCommit& commit, const layout::CommitPlan& placed,
                        const plan::Plan& who, std::span<const layout::Portion> portions,
                        std::uint64_t first_word, std::span<const std::uint64_t> earlier_words) {
@@ -439,7 +406,11 @@ void FileWriter::give_up() {
     const auto message = exec::on_root(transport_, 0, [&] {
       publisher_->settle();
       publisher_->file().renew(publisher_->present_path());
-      planner_->abandon();
+      {
+        const std::lock_guard lock(planner_mutex_);
+        planner_->abandon();
+        tell_planner_what_waits(layout::absent);
+      }
       // What the failed commit wrote must not shine through where the next one leaves holes.
       publisher_->file().resize(planner_->committed_end());
       model::ByteWriter out;

@@ -7,8 +7,12 @@
 // last commit is poisoned and must not be written any more.
 #pragma once
 
+#include <atomic>
 #include <deque>
+#include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,6 +21,8 @@
 #include "commit/monitor.hpp"
 #include "commit/pipeline.hpp"
 #include "commit/publisher.hpp"
+#include "exec/encode_behind.hpp"
+#include "exec/encoded_rounds.hpp"
 #include "exec/encoded_write.hpp"
 #include "exec/executor.hpp"
 #include "exec/ring.hpp"
@@ -124,8 +130,11 @@ class FileWriter {
   const model::Dims& shape_of(const FileCommit& commit, std::uint32_t variable) const;
   const model::Dims& tile_of(const FileCommit& commit, std::uint32_t variable) const;
   std::vector<layout::Portion> cut_blocks(const FileCommit& commit) const;
+  layout::CommitRequest request_for(const FileCommit& commit, std::uint64_t words);
   layout::CommitPlan place(const FileCommit& commit, std::uint64_t words);
+  void reserve(const layout::CommitPlan& plan);
   bool has_encoded(const FileCommit& commit) const;
+  std::vector<exec::EncodedVariable> encoded_variables(const FileCommit& commit) const;
   /// Takes the portions of encoded variables out of `portions`.
   std::vector<layout::Portion> take_encoded(const FileCommit& commit,
                                             std::vector<layout::Portion>& portions) const;
@@ -139,8 +148,8 @@ class FileWriter {
   void prefill(const layout::CommitPlan& plan, const plan::Plan& who);
   void fill_tiles(const layout::Placement& placement, const model::Definition& definition,
                   const plan::Plan& who);
-  void fill_own_tiles(const layout::Placement& placement, const model::Definition& definition,
-                      const plan::TileMap& map);
+  void fill_own_tiles(storage::File& file, const layout::Placement& placement,
+                      const model::Definition& definition, const plan::TileMap& map) const;
   void write(const FileCommit& commit, const layout::CommitPlan& placed, const plan::Plan& who,
              std::span<const layout::Portion> portions, std::uint64_t first_word,
              std::span<const std::uint64_t> earlier_words);
@@ -151,12 +160,49 @@ class FileWriter {
   void open_pipeline();
   void end_pipeline() noexcept;
   void share_ring(const plan::Plan& who);
+  void wait_for_room();
   void begin_background(const plan::Plan& who);
   void agree_in_background(std::exception_ptr failure, bool synced);
   void publish_in_background(const FileCommit& commit);
   void prefill_in_background(const layout::CommitPlan& placed, const plan::Plan& who);
   void forget_failed();
   void renew_own(const std::string& present_path);
+  // file_writer_behind.cpp
+  /// What a commit that is encoded behind the call needs to know, the same on every rank.
+  struct Behind {
+    exec::EncodedRounds rounds;
+    layout::CommitPlan plain;  ///< stand-ins of what is not encoded
+    plan::Plan who;            ///< of that
+  };
+  /// Those of a commit, all that go into this file together.
+  struct Staged {
+    std::span<const layout::Portion> plain;
+    std::span<const layout::Portion> encoded;
+    std::uint64_t first_word = 0;
+    std::uint64_t words = 0;  ///< of all ranks
+  };
+  std::uint64_t commit_now(const FileCommit& commit, const Staged& staged);
+  void wait_until_placed();
+  std::shared_ptr<const Behind> plan_behind(const FileCommit& commit, const Staged& staged);
+  layout::CommitPlan stand_ins(const FileCommit& commit, std::uint64_t words) const;
+  void commit_behind(const FileCommit& commit, const std::shared_ptr<const Behind>& behind,
+                     const Staged& staged);
+  void begin_placing(const FileCommit& commit, const Behind& behind, const Staged& staged);
+  std::shared_ptr<exec::EncodeBehind> make_encoder(const std::shared_ptr<const Behind>& behind);
+  std::exception_ptr bring_encoded(const FileCommit& commit, const Behind& behind,
+                                   const Staged& staged,
+                                   const std::shared_ptr<exec::EncodeBehind>& encoder,
+                                   std::vector<std::uint64_t>& words);
+  std::exception_ptr bring_plain(const FileCommit& commit, const Behind& behind,
+                                 const Staged& staged,
+                                 const std::shared_ptr<exec::EncodeBehind>& encoder,
+                                 std::span<const std::uint64_t> words);
+  void release_plain(const std::shared_ptr<const Behind>& behind,
+                     const std::shared_ptr<exec::EncodeBehind>& encoder);
+  void end_round(const std::shared_ptr<exec::EncodeBehind>& encoder, bool is_last);
+  bool has_thread() const { return storage_.in_background() && transport_.runs_at_once(); }
+  void tell_planner(std::function<void(layout::Planner&)> what);
+  void tell_planner_what_waits(std::uint64_t number);
 
   exec::Transport& transport_;
   storage::Storage& storage_;
@@ -192,11 +238,19 @@ class FileWriter {
   std::unique_ptr<storage::File> planner_file_;  ///< rank 0: the pipeline uses the publisher's
   std::unique_ptr<Pipeline> pipeline_;           ///< in the background only; before buffers_ ends
   bool ring_is_refused_ = false;
-  std::uint64_t number_ = 0;  ///< of the commit under way
+  bool encodes_behind_ = false;  ///< was there ever a commit that is encoded behind the call?
+  std::uint64_t number_ = 0;     ///< of the commit under way
   std::deque<OnWay> on_way_;
   std::shared_ptr<Fate> fate_;
   std::shared_ptr<bool> heard_ = std::make_shared<bool>(false);
   double waited_s_ = 0;  ///< besides what the buffers know themselves
+
+  // Of commits that are encoded behind the call.
+  std::mutex planner_mutex_;  ///< rank 0: its planner is used by two threads then
+  /// What the planner must be told before it plans commit `first`.
+  std::deque<std::pair<std::uint64_t, std::function<void(layout::Planner&)>>> waiting_to_be_told_;
+  std::uint64_t last_behind_ = 0;            ///< number of the last such commit
+  std::atomic<std::uint64_t> answered_ = 0;  ///< on writers: the last whose places have come
   Monitor* monitor_ = nullptr;
 };
 

@@ -47,6 +47,9 @@ FileWriter::~FileWriter() {
   if (buffers_.ring) {
     buffers_.ring->stop();
   }
+  if (pipeline_) {
+    pipeline_->stop();
+  }
   for (const OnWay& commit : on_way_) {
     commit.fate->settle(std::make_exception_ptr(
                             Error(Code::wrong_state, path_ + ": the file ended before the commit "
@@ -72,19 +75,18 @@ void FileWriter::open_pipeline() {
     return;
   }
   const std::vector<int> writers = plan::writer_ranks(topology_, choice_);
-  const bool has_thread = storage_.in_background() && transport_.runs_at_once();
   std::unique_ptr<exec::Board> board;
-  if (has_thread && transport_.nodes() == 1) {
+  if (has_thread() && transport_.nodes() == 1) {
     board = exec::make_node_board(transport_, writers);
   }
   ring_is_refused_ = board == nullptr;
   if (!board) {
     board = exec::make_message_board(transport_, writers);
   }
-  const Pipeline::Ground ground{transport_, buffers_.writer, publisher_.get(), has_thread,
+  const Pipeline::Ground ground{transport_, buffers_.writer, publisher_.get(), has_thread(),
                                 options_.timeout_s};
   pipeline_ = std::make_unique<Pipeline>(ground, std::move(board));
-  if (has_thread && file_ != nullptr) {
+  if (has_thread() && file_ != nullptr) {
     buffers_.writer.submit([](bool) { exec::unbind_thread(); });
   }
 }
@@ -97,13 +99,17 @@ void FileWriter::share_ring(const plan::Plan& who) {
       std::min(who.window_bytes, std::max(smallest_slot_window_bytes, part));
   const std::uint64_t writers = who.tiles.writers().size();
   const auto ranks = static_cast<std::uint64_t>(transport_.size());
-  const std::uint64_t budget = choice_.budget_bytes - choice_.budget_bytes / 4;
+  // What is encoded behind the call takes a quarter, and what is packed ahead another one.
+  const std::uint64_t budget =
+      encodes_behind_ ? choice_.budget_bytes / 2 : choice_.budget_bytes - choice_.budget_bytes / 4;
   const std::uint64_t most = std::max(fewest_slots, ranks * budget / writers / window);
   const std::uint64_t wanted = 2 * (who.writer_bytes / window + 2);
   const std::uint64_t slots = std::clamp(wanted, fewest_slots, most);
   const auto* const ring = buffers_.ring.get();
-  if (ring_is_refused_ ||
-      (ring != nullptr && ring->slots() * ring->window_bytes() >= slots * window)) {
+  const std::uint64_t present = ring != nullptr ? ring->slots() * ring->window_bytes() : 0;
+  const bool is_too_large = encodes_behind_ && present > std::max(most, slots) * who.window_bytes &&
+                            ring->slots() > fewest_slots;
+  if (ring_is_refused_ || (present >= slots * window && !is_too_large)) {
     return;
   }
   pipeline_->wait_for_all();
@@ -116,12 +122,16 @@ void FileWriter::share_ring(const plan::Plan& who) {
   ring_is_refused_ = buffers_.ring == nullptr;
 }
 
-void FileWriter::begin_background(const plan::Plan& who) {
+void FileWriter::wait_for_room() {
   if (pipeline_->begun() >= Pipeline::commits_max) {
     const double began_s = model::now_s();
     pipeline_->wait(pipeline_->begun() - Pipeline::commits_max + 1);
     waited_s_ += model::now_s() - began_s;
   }
+}
+
+void FileWriter::begin_background(const plan::Plan& who) {
+  wait_for_room();
   share_ring(who);
   number_ = pipeline_->begin();
 }
@@ -136,7 +146,7 @@ void FileWriter::prefill_in_background(const layout::CommitPlan& placed, const p
       // Copies: definitions may be added meanwhile.
       buffers_.writer.submit([this, placement, definition, tiles = who.tiles](bool has_failed) {
         if (!has_failed) {
-          fill_own_tiles(placement, definition, tiles);
+          fill_own_tiles(*file_, placement, definition, tiles);
         }
       });
     }
@@ -159,7 +169,9 @@ void FileWriter::agree_in_background(std::exception_ptr failure, bool synced) {
 
 void FileWriter::publish_in_background(const FileCommit& commit) {
   if (publisher_) {
-    planner_->planned();
+    if (number_ != last_behind_) {
+      planner_->planned();
+    }
     pipeline_->push(number_, std::exchange(update_, {}), commit.synced, modified_ns_);
   }
   OnWay now;
@@ -178,6 +190,7 @@ void FileWriter::absorb() {
          (failed.number == 0 || on_way_.front().fate->number() < failed.number)) {
     on_way_.front().fate->settle(nullptr, pipeline_->settled_s(on_way_.front().fate->number()));
     if (planner_) {
+      const std::lock_guard lock(planner_mutex_);
       planner_->committed();
     }
     on_way_.pop_front();

@@ -27,6 +27,16 @@ std::vector<layout::Portion> FileWriter::take_encoded(
   return encoded;
 }
 
+std::vector<exec::EncodedVariable> FileWriter::encoded_variables(const FileCommit& commit) const {
+  std::vector<exec::EncodedVariable> variables;
+  for (std::uint32_t v = 0; v < tiles_.size(); ++v) {
+    if (commit.touched[v] && !tiles_[v].pipeline.empty()) {
+      variables.push_back({v, definitions_[v].shape, tiles_[v].tile, tiles_[v].pipeline});
+    }
+  }
+  return variables;
+}
+
 exec::EncodedResult FileWriter::write_encoded(const FileCommit& commit,
                                               const layout::CommitPlan& placed,
                                               std::span<const layout::Portion> portions) {
@@ -38,11 +48,7 @@ exec::EncodedResult FileWriter::write_encoded(const FileCommit& commit,
   work.name_hashes = name_hashes_;
   work.blocks = commit.blocks;
   work.portions = portions;
-  for (std::uint32_t v = 0; v < tiles_.size(); ++v) {
-    if (commit.touched[v] && !tiles_[v].pipeline.empty()) {
-      work.variables.push_back({v, definitions_[v].shape, tiles_[v].tile, tiles_[v].pipeline});
-    }
-  }
+  work.variables = encoded_variables(commit);
   work.owners = strategy_.openers(topology_, choice_);
   work.budget_bytes = options_.budget_bytes;
   work.checksums = placed.checksums.has_value();

@@ -1,8 +1,10 @@
-// Who writes what of a commit, the fill values under what is written, and what cannot be written.
+// Places of a commit, who writes what of it, the fill values under what is written, and what cannot
+// be written.
 #include <algorithm>
 
 #include "commit/file_writer.hpp"
 #include "exec/agree.hpp"
+#include "model/clock.hpp"
 #include "model/fill.hpp"
 
 namespace sluice::commit {
@@ -36,6 +38,58 @@ void FileWriter::refuse_together(const layout::Format& format) const {
                                        " is many files, and storage mpiio opens one with all "
                                        "ranks: use storage direct or posix");
   }
+}
+
+layout::CommitRequest FileWriter::request_for(const FileCommit& commit, std::uint64_t words) {
+  layout::CommitRequest request;
+  request.is_step = commit.is_step;
+  request.time = commit.time;
+  request.checksum_words = words;
+  request.modified_ns = modified_ns_ = model::wall_clock_ns();
+  for (std::uint32_t v = 0; v < definitions_.size(); ++v) {
+    if (commit.touched[v]) {
+      request.touched.push_back({v, tile_of(commit, v), shape_of(commit, v)});
+    }
+  }
+  return request;
+}
+
+/// On rank 0: room for what was planned.
+void FileWriter::reserve(const layout::CommitPlan& plan) {
+  storage::make_objects(storage_, path_, plan.objects);
+  if (plan.space.length != 0) {
+    storage::File& file = planner_file_ ? *planner_file_ : publisher_->file();
+    file.map(plan.objects);
+    file.preallocate(plan.space.offset, plan.space.length);
+  }
+}
+
+layout::CommitPlan FileWriter::place(const FileCommit& commit, std::uint64_t words) {
+  const auto bytes = exec::on_root(transport_, 0, [&] {
+    if (!pipeline_) {
+      publisher_->settle();
+    }
+    const std::lock_guard lock(planner_mutex_);
+    // Encoded variables that this commit touches are made with its tiles, so first.
+    const bool encodes = has_encoded(commit);
+    if (commit.is_last && !encodes) {
+      planner_->make_all();
+    }
+    const layout::CommitPlan plan = planner_->plan_commit(request_for(commit, words));
+    if (commit.is_last && encodes) {
+      planner_->make_all();
+    }
+    if (!encodes) {
+      update_ = planner_->seal();
+    }
+    reserve(plan);
+    return plan.to_bytes();
+  });
+  layout::CommitPlan plan = layout::CommitPlan::from_bytes(bytes);
+  if (file_ != nullptr) {
+    file_->map(plan.objects);
+  }
+  return plan;
 }
 
 plan::Plan FileWriter::make_plan(const FileCommit& commit, const layout::CommitPlan& placed,
@@ -116,7 +170,7 @@ void FileWriter::fill_tiles(const layout::Placement& placement, const model::Def
   constexpr std::uint64_t piece_bytes = layout::portion_bytes;
   std::vector<std::byte> filled;
   if (who.flow == plan::Flow::rounds || who.flow == plan::Flow::background) {
-    fill_own_tiles(placement, definition, who.tiles);
+    fill_own_tiles(*file_, placement, definition, who.tiles);
     return;
   }
   std::uint64_t number = 0;  // the writers take turns over the pieces of all tiles
@@ -135,8 +189,9 @@ void FileWriter::fill_tiles(const layout::Placement& placement, const model::Def
   }
 }
 
-void FileWriter::fill_own_tiles(const layout::Placement& placement,
-                                const model::Definition& definition, const plan::TileMap& map) {
+void FileWriter::fill_own_tiles(storage::File& file, const layout::Placement& placement,
+                                const model::Definition& definition,
+                                const plan::TileMap& map) const {
   // By the owners of the bytes, so that no tile is touched by two. Pieces begin where an element
   // does: those at the border of two owners are cut from a longer filled one.
   const std::uint64_t element = placement.element_bytes();
@@ -154,7 +209,7 @@ void FileWriter::fill_own_tiles(const layout::Placement& placement,
         const std::uint64_t before = at % element;
         filled.resize((before + length + element - 1) / element * element);
         model::fill(filled, definition.type, definition.fill);
-        file_->write(begin + at, std::span(filled).subspan(before, length));
+        file.write(begin + at, std::span(filled).subspan(before, length));
       }
       at += length;
     }

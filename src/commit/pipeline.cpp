@@ -28,7 +28,7 @@ Pipeline::~Pipeline() {
     const std::lock_guard lock(mutex_);
     stop_ = true;
   }
-  board_->nudge();
+  board_->stop();
   if (thread_.joinable()) {
     thread_.join();
   }
@@ -56,17 +56,52 @@ void Pipeline::arrive(std::uint64_t number, storage::File& file, bool sync) {
 
 void Pipeline::push(std::uint64_t number, layout::MetadataUpdate update, bool synced,
                     std::int64_t modified_ns) {
-  enqueue({number, std::move(update), synced, modified_ns, nullptr});
+  decide(number, [&](Commit& commit) {
+    if (commit.placing.rounds == 0) {
+      commit.update = std::move(update);
+      commit.modified_ns = modified_ns;
+    }
+    commit.synced = synced;
+  });
 }
 
 void Pipeline::doom(std::uint64_t number, const std::exception_ptr& failure) {
-  enqueue({number, {}, false, 0, failure});
+  decide(number, [&](Commit& commit) { commit.failure = failure; });
+}
+
+void Pipeline::begin_placing(std::uint64_t number, std::int64_t modified_ns, Placing placing) {
+  Commit commit;
+  commit.number = number;
+  commit.modified_ns = modified_ns;
+  commit.placing = std::move(placing);
+  commit.offers.resize(board_->writers());
+  enqueue(std::move(commit));
+}
+
+void Pipeline::decide(std::uint64_t number, const std::function<void(Commit&)>& how) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!commits_.empty() && commits_.back()->number == number) {
+      how(*commits_.back());
+      commits_.back()->is_decided = true;
+      number = 0;
+    }
+  }
+  if (number == 0) {
+    board_->nudge();
+    return;
+  }
+  Commit commit;
+  commit.number = number;
+  how(commit);
+  commit.is_decided = true;
+  enqueue(std::move(commit));
 }
 
 void Pipeline::enqueue(Commit commit) {
   {
     const std::lock_guard lock(mutex_);
-    commits_.push_back(std::make_shared<const Commit>(std::move(commit)));
+    commits_.push_back(std::make_shared<Commit>(std::move(commit)));
     if (ground_.has_thread && !thread_.joinable()) {
       thread_ = std::thread([this] { run(); });
     }
@@ -74,14 +109,19 @@ void Pipeline::enqueue(Commit commit) {
   board_->nudge();
 }
 
-bool Pipeline::advance() {
-  std::shared_ptr<const Commit> commit;
+bool Pipeline::advance() { return place_some() || publish_front(); }
+
+bool Pipeline::publish_front() {
+  std::shared_ptr<Commit> commit;
+  std::exception_ptr doomed;
   {
     const std::lock_guard lock(mutex_);
-    if (commits_.empty()) {
+    if (commits_.empty() || !commits_.front()->is_decided ||
+        commits_.front()->placed < commits_.front()->placing.rounds) {
       return false;
     }
     commit = commits_.front();
+    doomed = commit->failure;
   }
   const auto gathered = board_->gathered(commit->number);
   if (!gathered) {
@@ -89,7 +129,7 @@ bool Pipeline::advance() {
   }
   std::exception_ptr failure = board_->failed().failure();
   failure = failure ? failure : *gathered;
-  failure = failure ? failure : commit->failure;
+  failure = failure ? failure : doomed;
   if (!failure) {
     try {
       publish(*commit);
@@ -135,8 +175,12 @@ void Pipeline::run() {
         return;
       }
     }
-    if (!advance()) {
-      board_->wait(heard, look_again_s);
+    try {
+      if (!advance()) {
+        board_->wait(heard, look_again_s);
+      }
+    } catch (const Error&) {
+      return;  // stopped while a writer took no answer
     }
   }
 }
@@ -159,6 +203,18 @@ void Pipeline::poll() {
   board_->poll();
 }
 
+void Pipeline::wait_until(const std::function<bool()>& done, const std::string& what) {
+  const double forever = std::numeric_limits<double>::infinity();
+  const double limit_s = ground_.timeout_s > 0 ? ground_.timeout_s : forever;
+  if (!wait_for(done, limit_s)) {
+    const int rank = ground_.transport.rank();
+    throw Error(
+        Code::timeout,
+        "rank " + std::to_string(rank) + ": waited " + std::to_string(limit_s) + " s for " + what,
+        rank);
+  }
+}
+
 void Pipeline::wait(std::uint64_t number) {
   const double forever = std::numeric_limits<double>::infinity();
   const double limit_s = ground_.timeout_s > 0 ? ground_.timeout_s : forever;
@@ -175,11 +231,15 @@ void Pipeline::wait(std::uint64_t number) {
 }
 
 bool Pipeline::wait_at_most(std::uint64_t number, double seconds) {
+  return wait_for([&] { return board_->settled() >= number; }, seconds);
+}
+
+bool Pipeline::wait_for(const std::function<bool()>& done, double seconds) {
   const double start = model::now_s();
   while (true) {
     const std::uint32_t heard = board_->heard();
     poll();
-    if (board_->settled() >= number) {
+    if (done()) {
       return true;
     }
     const double left_s = seconds - (model::now_s() - start);
@@ -213,6 +273,10 @@ void Pipeline::wait_for_all() {
 
 void Pipeline::restart() {
   ground_.transport.barrier();
+  {
+    const std::lock_guard lock(mutex_);
+    place_failure_ = nullptr;
+  }
   board_->forgive();
   ground_.transport.barrier();
 }

@@ -4,13 +4,17 @@
 // Invariants: commits are numbered from 1 and announced by begin() on every rank in the same order;
 // for each, every writer arrives once, in order, and rank 0 settles once, in order; nothing here
 // waits for a rank longer than it is told to, and no collective is called. Memory is bounded by the
-// commits that are on their way.
+// commits that are on their way. Writers and rank 0 also write each other letters (sizes of encoded
+// tiles, and their places), each pair in order; there are as many from a writer as to it.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "exec/transport.hpp"
@@ -53,6 +57,26 @@ class Board {
   /// Forgets the failure; between two barriers of all ranks, with all commits settled.
   virtual void forgive() = 0;
 
+  /// Announces so many more letters from each writer to rank 0, and back.
+  virtual void expect_letters(std::uint64_t letters) = 0;
+  /// On a writer, by one thread. May wait until rank 0 takes what was written before; Error timeout
+  /// after stop().
+  virtual void write_root(std::span<const std::byte> letter) = 0;
+  /// On a writer, by the same thread: the next letter of rank 0, if it is there.
+  virtual std::optional<std::vector<std::byte>> from_root() = 0;
+  /// On a writer, by any thread where news need poll(), else by the same one.
+  virtual bool has_from_root() = 0;
+  /// The same on rank 0, for writer number `writer`; by one thread.
+  virtual void write_writer(std::size_t writer, std::span<const std::byte> letter) = 0;
+  virtual std::optional<std::vector<std::byte>> from_writer(std::size_t writer) = 0;
+  virtual std::size_t writers() const = 0;
+  /// Nobody shall wait for letters any more.
+  void stop() {
+    stopped_.store(true);
+    nudge();
+  }
+  bool is_stopped() const { return stopped_.load(); }
+
   /// Moves messages on; by the rank's own thread only.
   virtual void poll() = 0;
   /// Does news come without poll()?
@@ -67,6 +91,9 @@ class Board {
   virtual void wait(std::uint32_t heard, double limit_s) = 0;
   /// Writers that have not arrived at commit `number`, as far as this rank knows.
   virtual std::vector<int> missing(std::uint64_t number) = 0;
+
+ private:
+  std::atomic<bool> stopped_{false};
 };
 
 /// A board in memory of the node. Collective over all ranks, which must be of one node; nullptr on

@@ -35,9 +35,10 @@ class RecordWords {
   explicit RecordWords(const Work& work)
       : work_(work), words_(work.earlier_words.begin(), work.earlier_words.end()) {}
 
-  bool wanted() const { return work_.commit->checksums.has_value(); }
+  bool wanted() const { return work_.wants_records(); }
   void add(const layout::Portion& portion, std::uint64_t checksum);
   std::span<const std::byte> bytes() const { return std::as_bytes(std::span(words_)); }
+  const std::vector<std::uint64_t>& words() const { return words_; }
   /// Where the words lie among those of all ranks.
   model::Box box() const { return {{work_.first_word}, {words_.size()}}; }
 

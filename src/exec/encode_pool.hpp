@@ -2,8 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <map>
+#include <span>
+#include <vector>
 
+#include "codec/filter.hpp"
 #include "exec/transport.hpp"
 
 namespace sluice::exec {
@@ -15,5 +20,31 @@ std::size_t idle_cores(const Transport& transport);
 /// them); `thread` is below `threads`. Throws the first failure once all have ended.
 void for_each_in_threads(std::size_t items, std::size_t threads,
                          const std::function<void(std::size_t, std::size_t)>& work);
+
+/// A tile to be encoded.
+struct RawTile {
+  std::uint32_t variable = 0;  ///< of the file
+  const codec::Pipeline* pipeline = nullptr;
+  std::span<std::byte>
+      room;  ///< begins with the dense bytes; long enough for whatever comes of them
+  std::size_t dense_bytes = 0;
+};
+
+/// What came of it, in the same room.
+struct CookedTile {
+  std::uint32_t mask = 0;  ///< of the filters that were left out
+  std::span<std::byte> bytes;
+};
+
+/// Encodes tiles of the variables of one file. Keeps the coders, whose memory is warm then; used by
+/// one thread at a time.
+class TileEncoder {
+ public:
+  /// One result a tile, in order.
+  std::vector<CookedTile> encode(std::span<const RawTile> tiles, std::size_t threads);
+
+ private:
+  std::vector<std::map<std::uint32_t, codec::Coder>> coders_;  ///< by thread and variable
+};
 
 }  // namespace sluice::exec

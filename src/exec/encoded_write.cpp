@@ -58,11 +58,7 @@ class Encoding {
     plain_.definitions = work.definitions;
     plain_.blocks = work.blocks;
     for (const EncodedVariable& v : work.variables) {
-      std::uint64_t bytes = v.tile.volume() * element(v.variable);
-      for (const codec::Filter& filter : v.pipeline) {
-        bytes += codec::find_method(filter.id)->added_bytes;  // of what does not shrink
-      }
-      largest_ = std::max(largest_, bytes);
+      largest_ = std::max(largest_, most_encoded_bytes(v, element(v.variable)));
     }
     largest_ = std::max<std::uint64_t>(1, largest_);
     per_round_ = std::max<std::uint64_t>(1, work.budget_bytes / write_shares_of_budget / largest_);
@@ -343,26 +339,17 @@ class Encoding {
   }
 
   void encode() {
-    encoded_.resize(tiles_.size());
-    if (coders_.empty()) {
-      coders_.resize(work_.threads);
-    }
-    for_each_in_threads(tiles_.size(), work_.threads, [&](std::size_t thread, std::size_t i) {
-      const Dense& tile = tiles_[i];
+    std::vector<RawTile> raw;
+    raw.reserve(tiles_.size());
+    for (const Dense& tile : tiles_) {
       const EncodedVariable& v = work_.variables[tile.variable];
-      auto coder = coders_[thread].find(tile.variable);
-      if (coder == coders_[thread].end()) {
-        coder = coders_[thread].emplace(tile.variable, codec::Coder(v.pipeline)).first;
-      }
-      const auto encoded = coder->second.encode(tile.bytes);
-      encoded_[i] = {{v.variable, encoded.mask, tile.tile, encoded.bytes.size()}, encoded.bytes};
-      if (encoded.bytes.data() != tile.bytes.data()) {
-        // Room enough, and memory that is warm: nothing else is needed for what is encoded.
-        const std::span<std::byte> place(tile.bytes.data(), largest_);
-        std::copy(encoded.bytes.begin(), encoded.bytes.end(), place.begin());
-        encoded_[i].bytes = place.first(encoded.bytes.size());
-      }
-    });
+      raw.push_back({v.variable, &v.pipeline, {tile.bytes.data(), largest_}, tile.bytes.size()});
+    }
+    const std::vector<CookedTile> cooked = encoder_.encode(raw, work_.threads);
+    for (std::size_t i = 0; i < cooked.size(); ++i) {
+      encoded_.push_back({{raw[i].variable, cooked[i].mask, tiles_[i].tile, cooked[i].bytes.size()},
+                          cooked[i].bytes});
+    }
   }
 
   /// Of this rank's encoded tiles.
@@ -459,10 +446,18 @@ class Encoding {
   std::uint64_t packed_ = 0;
   std::vector<std::unique_ptr<Pending>> sends_;
   std::vector<Encoded> encoded_;
-  std::vector<std::map<std::uint32_t, codec::Coder>> coders_;  ///< by thread and variable
+  TileEncoder encoder_;
 };
 
 }  // namespace
+
+std::uint64_t most_encoded_bytes(const EncodedVariable& variable, std::uint32_t element_bytes) {
+  std::uint64_t bytes = variable.tile.volume() * element_bytes;
+  for (const codec::Filter& filter : variable.pipeline) {
+    bytes += codec::find_method(filter.id)->added_bytes;
+  }
+  return bytes;
+}
 
 EncodedResult write_encoded(Transport& transport, const EncodedWork& work) {
   return Encoding(transport, work).run();

@@ -30,6 +30,9 @@ struct EncodedVariable {
   codec::Pipeline pipeline;
 };
 
+/// Bytes of a tile, dense or encoded, where it does not shrink.
+std::uint64_t most_encoded_bytes(const EncodedVariable& variable, std::uint32_t element_bytes);
+
 struct EncodedWork {
   std::span<const model::Definition> definitions;
   std::span<const std::uint64_t> name_hashes;  ///< one a definition

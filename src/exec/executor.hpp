@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "exec/encode_pool.hpp"
 #include "exec/sink.hpp"
 #include "layout/layout.hpp"
 #include "model/block.hpp"
@@ -20,6 +21,12 @@ inline std::uint64_t record_words(int rank) { return 3 + 2 * static_cast<std::ui
 
 class Ring;
 
+/// Of the thread that writes: where it encodes tiles.
+struct EncodingRoom {
+  std::unique_ptr<Staging> staging;
+  TileEncoder encoder;
+};
+
 /// What one rank brings to a commit.
 struct Work {
   std::span<const model::Definition> definitions;
@@ -30,6 +37,10 @@ struct Work {
   std::uint64_t first_word = 0;  ///< where this rank's checksum words begin in the commit's
   std::span<const std::uint64_t> earlier_words = {};  ///< records that stand before the portions'
   storage::File* file = nullptr;                      ///< open on writers only
+  /// Takes the records of the portions where the commit has no place for any.
+  std::vector<std::uint64_t>* records_out = nullptr;
+
+  bool wants_records() const { return commit->checksums.has_value() || records_out != nullptr; }
 };
 
 /// Memory that lives as long as the file: first touches cost more than writes.
@@ -42,7 +53,10 @@ struct Buffers {
   std::vector<std::vector<std::byte>> packed = {};
   std::shared_ptr<Ring> ring = {};  ///< of the node, where windows are written in the background
 
-  /// All staging that was ever used.
+  /// Of steps that are encoded behind the call.
+  std::shared_ptr<EncodingRoom> encoding = std::make_shared<EncodingRoom>();
+
+  /// All staging that was ever used, but for that.
   std::uint64_t bytes() const;
 };
 

@@ -52,6 +52,9 @@ std::uint64_t write_through_ring(const plan::Plan& plan, const Work& work, Buffe
     failure = std::current_exception();
   }
   carry(portions ? &*portions : nullptr, {0, plan.tiles.own_bytes()});
+  if (!failure) {
+    portions->give_records();
+  }
   if (work.commit->checksums) {
     // The records are known only now, and go the same way.
     std::optional<RecordWords> records;

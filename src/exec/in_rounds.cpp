@@ -24,6 +24,9 @@ std::uint64_t write_in_rounds(Transport& transport, const plan::Plan& plan, cons
                 buffers);
   PortionSource portions(work, plan.packed_bytes, buffers);
   bool is_well = rounds.run(portions, {0, plan.tiles.own_bytes()});
+  if (is_well) {
+    portions.give_records();
+  }
   if (is_well && work.commit->checksums) {
     // The records are known only now, and go the same way.
     const RecordWords records = portions.records();

@@ -5,6 +5,7 @@
 #include <deque>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "exec/board.hpp"
 
@@ -14,6 +15,8 @@ namespace {
 
 constexpr int arrival_tag = 401;
 constexpr int outcome_tag = 402;
+constexpr int place_length_tag = 403;
+constexpr int place_letter_tag = 404;
 
 class MessageBoard final : public Board {
  public:
@@ -22,10 +25,13 @@ class MessageBoard final : public Board {
     if (is_root_) {
       for (const int writer : writers) {
         inboxes_.push_back({writer, arrival_tag});
+        letters_.push_back({writer});
       }
     } else {
       inboxes_.push_back({0, outcome_tag});
+      letters_.push_back({0});
     }
+    is_writer_ = std::find(writers.begin(), writers.end(), transport_.rank()) != writers.end();
   }
 
   void begin(std::uint64_t number) override {
@@ -82,13 +88,52 @@ class MessageBoard final : public Board {
     }
   }
 
+  void expect_letters(std::uint64_t letters) override {
+    const std::lock_guard lock(mutex_);
+    for (Letters& inbox : letters_) {
+      inbox.expected += is_root_ || is_writer_ ? letters : 0;
+    }
+  }
+  void write_root(std::span<const std::byte> letter) override {
+    if (is_root_) {
+      bring(own_letters().came, letter);
+    } else {
+      post(0, letter);
+    }
+  }
+  void write_writer(std::size_t writer, std::span<const std::byte> letter) override {
+    if (letters_[writer].from == transport_.rank()) {
+      bring(to_self_, letter);
+    } else {
+      post(letters_[writer].from, letter);
+    }
+  }
+  bool has_from_root() override {
+    const std::lock_guard lock(mutex_);
+    return !mine().empty();
+  }
+  std::optional<std::vector<std::byte>> from_root() override {
+    const std::lock_guard lock(mutex_);
+    return next_of(mine());
+  }
+  std::optional<std::vector<std::byte>> from_writer(std::size_t writer) override {
+    const std::lock_guard lock(mutex_);
+    return next_of(letters_[writer].came);
+  }
+  std::size_t writers() const override { return letters_.size(); }
+
   void poll() override {
     std::deque<Mark> leaving;
+    std::deque<Post> posts;
     std::uint64_t begun = 0;
     {
       const std::lock_guard lock(mutex_);
       leaving.swap(outbox_);
+      posts.swap(posts_);
       begun = begun_;
+    }
+    for (const Post& letter : posts) {
+      send(letter);
     }
     for (const Mark& mark : leaving) {
       send(mark);
@@ -101,12 +146,17 @@ class MessageBoard final : public Board {
         receive(inbox, begun);
       }
     }
+    for (Letters& inbox : letters_) {
+      if (inbox.from != transport_.rank()) {
+        receive(inbox);
+      }
+    }
   }
 
   bool is_local() const override { return false; }
   bool is_quiet() override {
     const std::lock_guard lock(mutex_);
-    return outbox_.empty() && sends_.empty();
+    return outbox_.empty() && posts_.empty() && sends_.empty();
   }
 
   void nudge() override {
@@ -149,10 +199,51 @@ class MessageBoard final : public Board {
       }
     }
   };
+  using Bytes = std::vector<std::byte>;
   struct Leaving {
-    std::shared_ptr<const Mark> mark;
+    std::shared_ptr<const void> kept;
     std::unique_ptr<Pending> pending;
   };
+  struct Post {
+    int to = 0;
+    std::shared_ptr<const Bytes> letter;
+  };
+  /// Letters of one rank: their lengths come in front.
+  struct Letters {
+    int from = 0;
+    std::uint64_t expected = 0;  ///< under the mutex, as `came`
+    std::deque<Bytes> came = {};
+    std::uint64_t got = 0;
+    std::unique_ptr<std::uint64_t> length = {};
+    std::unique_ptr<Bytes> letter = {};
+    std::unique_ptr<Pending> pending = {};
+  };
+
+  void post(int to, std::span<const std::byte> letter) {
+    auto kept = std::make_shared<const Bytes>(letter.begin(), letter.end());
+    const std::lock_guard lock(mutex_);
+    posts_.push_back({to, std::move(kept)});
+    tell();
+  }
+  void bring(std::deque<Bytes>& into, std::span<const std::byte> letter) {
+    const std::lock_guard lock(mutex_);
+    into.emplace_back(letter.begin(), letter.end());
+    tell();
+  }
+  /// With the mutex: what rank 0 wrote to this rank.
+  std::deque<Bytes>& mine() { return is_root_ ? to_self_ : letters_.front().came; }
+  Letters& own_letters() {
+    return *std::find_if(letters_.begin(), letters_.end(),
+                         [](const Letters& inbox) { return inbox.from == 0; });
+  }
+  static std::optional<Bytes> next_of(std::deque<Bytes>& came) {
+    if (came.empty()) {
+      return std::nullopt;
+    }
+    Bytes letter = std::move(came.front());
+    came.pop_front();
+    return letter;
+  }
 
   /// With the mutex.
   void tell() {
@@ -184,6 +275,41 @@ class MessageBoard final : public Board {
     }
   }
 
+  void send(const Post& post) {
+    const auto length = std::make_shared<const std::uint64_t>(post.letter->size());
+    sends_.push_back({length, transport_.start_send(post.to, place_length_tag,
+                                                    std::as_bytes(std::span(length.get(), 1)))});
+    sends_.push_back({post.letter, transport_.start_send(post.to, place_letter_tag, *post.letter)});
+  }
+
+  void receive(Letters& inbox) {
+    while (true) {
+      if (!inbox.length) {
+        {
+          const std::lock_guard lock(mutex_);
+          if (inbox.got == inbox.expected) {
+            return;
+          }
+        }
+        inbox.length = std::make_unique<std::uint64_t>(0);
+        inbox.pending = transport_.start_receive(
+            inbox.from, place_length_tag, std::as_writable_bytes(std::span(inbox.length.get(), 1)));
+      }
+      if (!inbox.pending->test()) {
+        return;
+      }
+      if (!inbox.letter) {
+        inbox.letter = std::make_unique<Bytes>(*inbox.length);
+        inbox.pending = transport_.start_receive(inbox.from, place_letter_tag, *inbox.letter);
+        continue;
+      }
+      inbox.pending.reset();
+      inbox.length.reset();
+      ++inbox.got;
+      bring(inbox.came, *std::exchange(inbox.letter, nullptr));
+    }
+  }
+
   void receive(Inbox& inbox, std::uint64_t begun) {
     while (inbox.got < begun) {
       if (!inbox.pending) {
@@ -210,8 +336,12 @@ class MessageBoard final : public Board {
   std::deque<Leaving> sends_;  ///< the rank's own thread only
   std::mutex mutex_;
   std::condition_variable news_;
-  std::vector<Inbox> inboxes_;  ///< got and failure under the mutex
+  std::vector<Inbox> inboxes_;    ///< got and failure under the mutex
+  std::vector<Letters> letters_;  ///< on rank 0 one a writer, else what rank 0 writes
+  bool is_writer_ = false;
   std::deque<Mark> outbox_;
+  std::deque<Post> posts_;
+  std::deque<Bytes> to_self_;
   std::uint32_t heard_ = 0;
   std::uint64_t begun_ = 0;
   std::uint64_t settled_ = 0;

@@ -7,11 +7,15 @@
 
 #include "exec/bell.hpp"
 #include "exec/board.hpp"
+#include "exec/letter_stream.hpp"
 #include "exec/node_memory.hpp"
 
 namespace sluice::exec {
 
 namespace {
+
+/// Who waits for a pipe looks again so often, whatever it hears.
+constexpr double look_again_s = 1;
 
 /// Written once by one rank, then announced by `number`.
 struct Slot {
@@ -22,6 +26,8 @@ struct Slot {
 struct alignas(64) WriterState {
   std::atomic<std::uint64_t> arrived;
   Slot failure;
+  LetterPipe to_root;
+  LetterPipe from_root;
 };
 
 struct alignas(64) Head {
@@ -39,6 +45,7 @@ class NodeBoard final : public Board {
     states_ = std::launder(reinterpret_cast<WriterState*>(memory_->data() + sizeof(Head)));
     const auto own = std::find(writers_.begin(), writers_.end(), rank_);
     own_ = own == writers_.end() ? nullptr : states_ + (own - writers_.begin());
+    from_writers_.resize(writers_.size());
   }
 
   static std::uint64_t bytes(std::size_t writers) {
@@ -89,6 +96,25 @@ class NodeBoard final : public Board {
     }
   }
 
+  void expect_letters(std::uint64_t) override {}
+  void write_root(std::span<const std::byte> letter) override { write(own_->to_root, letter); }
+  void write_writer(std::size_t writer, std::span<const std::byte> letter) override {
+    write(states_[writer].from_root, letter);
+  }
+  bool has_from_root() override {
+    take(own_->from_root, from_root_);
+    return from_root_.has_letter();
+  }
+  std::optional<std::vector<std::byte>> from_root() override {
+    take(own_->from_root, from_root_);
+    return from_root_.next();
+  }
+  std::optional<std::vector<std::byte>> from_writer(std::size_t writer) override {
+    take(states_[writer].to_root, from_writers_[writer]);
+    return from_writers_[writer].next();
+  }
+  std::size_t writers() const override { return writers_.size(); }
+
   void poll() override {}
   bool is_local() const override { return true; }
   bool is_quiet() override { return true; }
@@ -107,6 +133,28 @@ class NodeBoard final : public Board {
   }
 
  private:
+  void write(LetterPipe& pipe, std::span<const std::byte> letter) {
+    const std::vector<std::byte> all = sealed(letter);
+    for (std::span<const std::byte> left = all; !left.empty();) {
+      const std::uint32_t heard = head_->news.heard();
+      const std::size_t gone = pipe.put(left);
+      left = left.subspan(gone);
+      if (gone != 0) {
+        head_->news.ring();
+      } else if (is_stopped()) {
+        throw Error(Code::timeout, "nobody took the sizes or places of encoded tiles", rank_);
+      } else {
+        head_->news.wait(heard, look_again_s);
+      }
+    }
+  }
+
+  void take(LetterPipe& pipe, LetterReader& reader) {
+    if (pipe.take(reader.came()) == LetterPipe::stream_bytes) {
+      head_->news.ring();  // there may be more, for which there was no room
+    }
+  }
+
   void note(Slot& slot, std::uint64_t number, const std::exception_ptr& failure) const {
     if (failure && slot.failed_number.load(std::memory_order_acquire) == 0) {
       slot.mark = Mark(number, failure, rank_);
@@ -120,6 +168,8 @@ class NodeBoard final : public Board {
   Head* head_ = nullptr;
   WriterState* states_ = nullptr;
   WriterState* own_ = nullptr;
+  LetterReader from_root_;
+  std::vector<LetterReader> from_writers_;  ///< on rank 0
 };
 
 }  // namespace

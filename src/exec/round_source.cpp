@@ -60,7 +60,7 @@ RoundSource::Bytes PortionSource::bytes(std::size_t item, std::uint64_t from, st
   const layout::Portion& portion = work_.portions[states_[item].portion];
   const auto in_place = packer_.in_place(portion);
   const std::span<const std::byte> all = in_place ? *in_place : packed(item);
-  if (work_.commit->checksums) {
+  if (work_.wants_records()) {
     hash(states_[item], from, to, all);
   }
   return {all.subspan(from, to - from), in_place.has_value()};
@@ -147,6 +147,13 @@ RecordWords PortionSource::records() {
     }
   }
   return records;
+}
+
+void PortionSource::give_records() {
+  if (work_.records_out != nullptr) {
+    const RecordWords mine = records();
+    work_.records_out->insert(work_.records_out->end(), mine.words().begin(), mine.words().end());
+  }
 }
 
 WordSource::WordSource(const Work& work, const RecordWords& records) : records_(records) {

@@ -54,6 +54,8 @@ class PortionSource final : public RoundSource {
   Bytes bytes(std::size_t item, std::uint64_t from, std::uint64_t to) override;
   /// The records of all portions, once every byte was asked for.
   RecordWords records();
+  /// The same to where the work wants them, if it does.
+  void give_records();
 
  private:
   struct State {

@@ -1,5 +1,6 @@
 #include "exec/write_behind.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <pthread.h>
@@ -97,6 +98,18 @@ void WriteBehind::submit_task(Task task) {
   enqueue(std::move(job));
 }
 
+void WriteBehind::submit_task(Task task, std::function<bool()> is_ready) {
+  Job job;
+  job.task = std::move(task);
+  job.is_ready = std::move(is_ready);
+  enqueue(std::move(job));
+}
+
+void WriteBehind::limit_buffers(std::size_t buffers) {
+  const std::lock_guard lock(mutex_);
+  most_buffers_ = std::min(most_buffers_, std::max(owned_.size(), buffers));
+}
+
 void WriteBehind::enqueue(Job job) {
   if (pace_ == Pace::at_once) {
     if (job.staging != nullptr) {
@@ -117,7 +130,8 @@ void WriteBehind::enqueue(Job job) {
 
 bool WriteBehind::pump() {
   std::unique_lock lock(mutex_);
-  if (pace_ != Pace::when_asked || queue_.empty()) {
+  if (pace_ != Pace::when_asked || queue_.empty() ||
+      (queue_.front().is_ready && !queue_.front().is_ready())) {
     return false;
   }
   carry_out_front(lock);

@@ -69,7 +69,11 @@ class WriteBehind {
   /// told so.
   void submit(std::function<void(bool has_failed)> work);
   void submit_task(Task task);
-  /// when_asked: carries out the oldest; false where there is none.
+  /// when_asked: pump() leaves it where it is until `is_ready`.
+  void submit_task(Task task, std::function<bool()> is_ready);
+  /// No more buffers than this from now on, but those that there are.
+  void limit_buffers(std::size_t buffers);
+  /// when_asked: carries out the oldest; false where there is none, or it is not ready.
   bool pump();
   /// Writes from here, after what was submitted; for bytes that need no staging.
   void write_through(storage::File& file, std::uint64_t offset, std::span<const std::byte> bytes);
@@ -89,6 +93,7 @@ class WriteBehind {
     Staging* staging = nullptr;
     std::function<void(bool has_failed)> work;
     Task task;
+    std::function<bool()> is_ready = {};
   };
   void enqueue(Job job);
   void run();

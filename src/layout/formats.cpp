@@ -9,6 +9,7 @@
 #include "layout/dcd/planner.hpp"
 #include "layout/dcd/rules.hpp"
 #include "layout/hdf5/catalog.hpp"
+#include "layout/hdf5/library.hpp"
 #include "layout/hdf5/planner.hpp"
 #include "layout/hdf5/signature.hpp"
 #include "layout/namdbin/namdbin.hpp"
@@ -443,6 +444,10 @@ std::unique_ptr<Catalog> open_catalog(const Format& format, storage::File& file)
     return zarr::ZarrCatalog::open(file);
   }
   return hdf5::Catalog::open(file);
+}
+
+bool plans_beside_threads(const Format& format) {
+  return format.store || hdf5::takes_several_threads();
 }
 
 }  // namespace sluice::layout

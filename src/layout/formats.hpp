@@ -95,4 +95,8 @@ std::unique_ptr<Planner> make_planner(const Format& format, storage::File& file,
 /// Reads the structure of `file`, which must outlive the catalog.
 std::unique_ptr<Catalog> open_catalog(const Format& format, storage::File& file);
 
+/// May a planner of this format be used while other threads of the process use files? Not where
+/// libhdf5 is linked in the ordinary way and was not built for several threads.
+bool plans_beside_threads(const Format& format);
+
 }  // namespace sluice::layout

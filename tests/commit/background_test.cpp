@@ -1,7 +1,13 @@
 // Strategy forward with real threads, on one rank without MPI: the writer's, the one that commits,
 // and those that encode.
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <set>
+#include <thread>
 
+#include "codec/filter.hpp"
 #include "exec/solo_transport.hpp"
 #include "layout/local_files.hpp"
 #include "storage/forwarding.hpp"
@@ -98,6 +104,245 @@ TEST_F(Background, CompressedStepsToo) {
   write(out, 3, true);
   out.close();
   expect_steps(3);
+}
+
+/// Bytes that repeat their first eight become these.
+std::size_t encode_repetition(std::span<const std::byte> in, std::span<std::byte> out) {
+  const std::size_t unit = sizeof(double);
+  const bool repeats = in.size() > unit && std::equal(in.begin() + unit, in.end(), in.begin());
+  if (repeats) {
+    std::copy_n(in.begin(), unit, out.begin());
+  }
+  return repeats ? unit : 0;
+}
+
+bool decode_repetition(std::span<const std::byte> in, std::span<std::byte> out) {
+  for (std::size_t i = 0; i < out.size() && in.size() == sizeof(double); ++i) {
+    out[i] = in[i % in.size()];
+  }
+  return in.size() == sizeof(double);
+}
+
+/// A gate at which encoders wait.
+class Gate {
+ public:
+  static Gate& of_codec() {
+    static Gate gate;
+    return gate;
+  }
+  void close() {
+    const std::lock_guard lock(mutex_);
+    is_open_ = false;
+    threads_.clear();
+  }
+  void open() {
+    const std::lock_guard lock(mutex_);
+    is_open_ = true;
+    changed_.notify_all();
+  }
+  void pass() {
+    std::unique_lock lock(mutex_);
+    threads_.insert(std::this_thread::get_id());
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return is_open_; });
+  }
+  /// Returns once somebody stands there.
+  void wait_for_somebody() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !threads_.empty(); });
+  }
+  std::set<std::thread::id> threads() {
+    const std::lock_guard lock(mutex_);
+    return threads_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_open_ = true;
+  std::set<std::thread::id> threads_;
+};
+
+class Gated final : public codec::Worker {
+ public:
+  std::size_t encode(const codec::Parameters&, std::span<const std::byte> in,
+                     std::span<std::byte> out) override {
+    Gate::of_codec().pass();
+    return encode_repetition(in, out);
+  }
+  bool decode(const codec::Parameters&, std::span<const std::byte> in,
+              std::span<std::byte> out) override {
+    return decode_repetition(in, out);
+  }
+};
+
+class Encoded : public Background {
+ protected:
+  Encoded() {
+    codec::add_method({"gated", 65001, true, 0, 1, 1, 1, [] { return std::make_unique<Gated>(); }});
+    options_.compress = "gated+noshuffle";
+  }
+};
+
+TEST_F(Encoded, ACallReturnsWhileTheEncoderStands) {
+  for (const char* format : {"hdf5", "netcdf4"}) {
+    Gate::of_codec().close();
+    options_.format = format;
+    File out = open(Mode::write);
+    const auto tickets = write(out, 2, true);  // returns only if no call encodes
+    Gate::of_codec().wait_for_somebody();
+    out.set_attribute("", "note", std::string("said while nothing is planned yet"));
+    const auto late = out.define<std::int32_t>("late", {40});
+    EXPECT_FALSE(tickets[0].durable());
+    EXPECT_FALSE(out.drain(0.01));
+    EXPECT_FALSE(Gate::of_codec().threads().contains(std::this_thread::get_id()));
+    Gate::of_codec().open();
+    tickets[1].wait();
+    const std::vector<std::int32_t> numbers(40, 7);
+    out.put(late, numbers.data());
+    out.close();
+    EXPECT_FALSE(Gate::of_codec().threads().contains(std::this_thread::get_id()));
+    File in = open(Mode::read);
+    std::vector<std::int32_t> read(40);
+    in.get(in.find("late"), read.data());
+    EXPECT_EQ(read, numbers);
+    expect_steps(2);
+  }
+}
+
+TEST_F(Encoded, TheBudgetBoundsWhatWaitsForTheEncoder) {
+  constexpr std::uint64_t steps = 20;
+  constexpr std::uint64_t step_bytes = elements * sizeof(double) + elements / 3 * 4;
+  options_.budget_bytes = 8 << 20;
+  Gate::of_codec().close();
+  std::atomic<std::uint64_t> ended = 0;
+  std::thread caller([&] {
+    File out = open(Mode::write);
+    const auto v = out.define<double>("v", {elements}, {.steps = true});
+    const auto w = out.define<std::int32_t>("w", {elements / 3}, {.steps = true});
+    for (std::uint64_t s = 0; s < steps; ++s) {
+      const std::vector<double> data(elements, static_cast<double>(s) + 0.5);
+      const std::vector<std::int32_t> other(elements / 3, static_cast<std::int32_t>(s));
+      Step step = out.begin_step();
+      step.put(v, data.data());
+      step.put(w, other.data());
+      step.end();
+      ++ended;
+    }
+    out.close();
+  });
+  Gate::of_codec().wait_for_somebody();
+  std::uint64_t before = steps + 1;
+  while (before != ended) {  // until it stands still
+    before = ended;
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+  EXPECT_LE(ended * step_bytes, options_.budget_bytes);
+  EXPECT_LT(ended, steps);
+  Gate::of_codec().open();
+  caller.join();
+  expect_steps(steps);
+}
+
+/// Fails at the third tile.
+class Failing final : public codec::Worker {
+ public:
+  static std::atomic<int>& tiles() {
+    static std::atomic<int> count = 0;
+    return count;
+  }
+  std::size_t encode(const codec::Parameters&, std::span<const std::byte> in,
+                     std::span<std::byte> out) override {
+    if (++tiles() == 3) {
+      throw Error(Code::io, "the encoder broke");
+    }
+    return encode_repetition(in, out);
+  }
+  bool decode(const codec::Parameters&, std::span<const std::byte> in,
+              std::span<std::byte> out) override {
+    return decode_repetition(in, out);
+  }
+};
+
+TEST_F(Encoded, AnEncoderThatFailsFailsItsStepAndTheNextOneWorks) {
+  codec::add_method(
+      {"failing", 65002, true, 0, 1, 1, 1, [] { return std::make_unique<Failing>(); }});
+  options_.compress = "failing+noshuffle";
+  Failing::tiles() = 0;
+  File out = open(Mode::write);
+  const auto v = out.define<double>("v", {10000}, {.steps = true, .chunk = {10000}});
+  std::vector<double> there;
+  for (int s = 0; s < 5; ++s) {
+    const std::vector<double> data(10000, s);
+    try {
+      Step step = out.begin_step();
+      step.put(v, data.data());
+      step.end().wait();
+      there.push_back(s);
+    } catch (const Error& e) {
+      EXPECT_EQ(s, 2);
+      EXPECT_NE(std::string(e.what()).find("the encoder broke"), std::string::npos) << e.what();
+    }
+  }
+  out.close();
+  File in = open(Mode::read);
+  ASSERT_EQ(in.steps(), there.size());
+  for (std::size_t s = 0; s < there.size(); ++s) {
+    std::vector<double> data(10000);
+    in.get(in.find("v"), data.data(), {}, s);
+    EXPECT_EQ(data, std::vector<double>(10000, there[s]));
+  }
+}
+
+TEST_F(Encoded, WhatIsNotEncodedGoesToItsPlacesToo) {
+  for (const char* format : {"hdf5", "netcdf4"}) {
+    options_.format = format;
+    options_.compress = "deflate:1";
+    File out = open(Mode::write);
+    const auto v = out.define<double>("v", {elements}, {.steps = true});
+    const auto plain = out.define<double>("plain", {elements}, {.steps = true, .compress = "none"});
+    VariableOptions filled{.steps = true, .partial = true, .compress = "none"};
+    filled.fill = -1;
+    const auto holes = out.define<std::int32_t>("holes", {2000}, filled);
+    const auto rows = out.define<float>(
+        "rows", {1000}, {.steps = true, .chunk = {64}, .varying = true, .compress = "none"});
+    const auto fixed = out.define<std::int64_t>("fixed", {100}, {.compress = "none"});
+    const std::vector<std::int64_t> once(100, 5);
+    out.put(fixed, once.data());
+    for (std::uint64_t s = 0; s < 4; ++s) {
+      const std::vector<double> data(elements, static_cast<double>(s));
+      const std::vector<std::int32_t> few(10, static_cast<std::int32_t>(s));
+      const std::vector<float> some(100 * s, 0.5F);
+      Step step = out.begin_step();
+      step.resize(rows, 100 * s);
+      step.put(v, data.data());
+      step.put(plain, data.data());
+      step.put(holes, few.data(), {.start = {100 * s}, .count = {10}});
+      step.put(rows, some.data(), {.start = {0}, .count = {100 * s}});
+      step.end();
+    }
+    out.close();
+    File in = open(Mode::read);
+    ASSERT_EQ(in.steps(), 4u);
+    std::vector<double> data(elements);
+    std::vector<std::int32_t> hole(2000);
+    for (std::uint64_t s = 0; s < 4; ++s) {
+      const std::vector<double> expected(elements, static_cast<double>(s));
+      in.get(in.find("plain"), data.data(), {}, s);
+      EXPECT_EQ(data, expected);
+      in.get(in.find("v"), data.data(), {}, s);
+      EXPECT_EQ(data, expected);
+      in.get(in.find("holes"), hole.data(), {}, s);
+      EXPECT_EQ(std::count(hole.begin(), hole.end(), -1), 1990);
+      EXPECT_EQ(hole[100 * s + 9], static_cast<std::int32_t>(s));
+      std::vector<float> some(100 * s);
+      in.get(in.find("rows"), some.data(), {.start = {0}, .count = {100 * s}}, s);
+      EXPECT_EQ(some, std::vector<float>(100 * s, 0.5F));
+    }
+    std::vector<std::int64_t> read(100);
+    in.get(in.find("fixed"), read.data());
+    EXPECT_EQ(read, once);
+  }
 }
 
 /// A disk whose file refuses one of its writes.

@@ -60,7 +60,8 @@ void write_steps(exec::Transport& transport, const std::shared_ptr<storage::Stor
       })) {
     return;
   }
-  const Variable v = out->define<double>("density", shape, {.steps = true});
+  const Variable v =
+      out->define<double>("density", shape, {.steps = true, .compress = row.compress});
   const Variable late = out->define<double>("late", {4}, {.steps = true});
   for (std::uint64_t k = 1; k <= attempts; ++k) {
     Giver<double> giver;

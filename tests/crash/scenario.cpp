@@ -29,7 +29,8 @@ const std::vector<Row>& rows() {
                                     {"forward", "records"},
                                     {"shared", "zarr"},
                                     {"collective", "zarr"},
-                                    {"forward", "zarr"}};
+                                    {"forward", "zarr"},
+                                    {.strategy = "forward", .compress = "deflate:1"}};
   return all;
 }
 
@@ -49,7 +50,8 @@ std::string Row::title() const {
   if (is_set()) {
     return "set " + strategy + (keep != 0 ? " keep" : split_steps != 0 ? " split" : "");
   }
-  return (form == "stacked" ? format : form) + " " + strategy;
+  return (form == "stacked" ? format : form) + " " + strategy +
+         (compress.empty() ? "" : " encoded");
 }
 
 Options Row::options() const {
@@ -208,7 +210,7 @@ void close(Writer& w, File& out) {
 void write_file(Writer& w, Mode mode, const Shape& shape, std::uint64_t first,
                 std::uint64_t count) {
   File out = w.open(mode);
-  const Variable v = out.define<double>("density", shape, {.steps = true, .unit = "1"});
+  const Variable v = out.define<double>("density", shape, w.in_steps());
   write_steps(w, out, v, shape, first, count);
   close(w, out);
 }
@@ -224,7 +226,7 @@ void fresh(Writer& w) {
 
 void append(Writer& w) {
   File out = w.open(Mode::append);
-  const Variable v = out.define<double>("density", {7}, {.steps = true, .unit = "1"});
+  const Variable v = out.define<double>("density", {7}, w.in_steps());
   write_steps(w, out, v, {7}, 2, 3);
   close(w, out);
   w.expect("density", 104, {7}, 4);
@@ -238,7 +240,7 @@ void five_steps(Writer& w) { write_file(w, Mode::write, small, 0, steps_in_fligh
 /// The same; a step is ended while those before are still on their way.
 void in_flight(Writer& w) {
   File out = w.open(Mode::write);
-  const Variable v = out.define<double>("density", small, {.steps = true, .unit = "1"});
+  const Variable v = out.define<double>("density", small, w.in_steps());
   std::deque<Ticket> on_way;
   for (std::uint64_t k = 0; k < steps_in_flight; ++k) {
     Step step = out.begin_step({.time = 0.5 * static_cast<double>(k)});
@@ -350,7 +352,7 @@ void long_history(Writer& w) { write_file(w, Mode::write, {4}, 0, 37); }
 
 void append_long(Writer& w) {
   File out = w.open(Mode::append);
-  const Variable v = out.define<double>("density", {4}, {.steps = true, .unit = "1"});
+  const Variable v = out.define<double>("density", {4}, w.in_steps());
   write_steps(w, out, v, {4}, 37, 3);
   close(w, out);
 }
@@ -362,7 +364,7 @@ void restart(Writer& w) {
   w.options().after_step = 0;
   File out = w.open(Mode::append);
   w.committed();
-  const Variable v = out.define<double>("density", {7}, {.steps = true, .unit = "1"});
+  const Variable v = out.define<double>("density", {7}, w.in_steps());
   write_steps(w, out, v, {7}, 1, 2);
   close(w, out);
   w.expect("density", 150, {7}, 0);
@@ -373,12 +375,12 @@ void restart(Writer& w) {
 void sessions(Writer& w) {
   write_file(w, Mode::write, small, 0, 2);
   File more = w.open(Mode::append);
-  const Variable v = more.define<double>("density", small, {.steps = true, .unit = "1"});
+  const Variable v = more.define<double>("density", small, w.in_steps());
   write_steps(w, more, v, small, 2, 1);
   close(w, more);
   write_file(w, Mode::write, {21}, 7, 1);
   File last = w.open(Mode::append);
-  const Variable u = last.define<double>("density", {21}, {.steps = true, .unit = "1"});
+  const Variable u = last.define<double>("density", {21}, w.in_steps());
   write_steps(w, last, u, {21}, 8, 1);
   close(w, last);
 }
@@ -390,7 +392,7 @@ void at_close(Writer& w) {
   // What another writer does afterwards must not matter to what was closed.
   w.options().durability = Durability::step;
   File out = w.open(Mode::append);
-  const Variable v = out.define<double>("density", small, {.steps = true, .unit = "1"});
+  const Variable v = out.define<double>("density", small, w.in_steps());
   write_steps(w, out, v, small, 2, 1);
   close(w, out);
 }

@@ -24,6 +24,7 @@ struct Row {
   std::string form = "stacked";
   std::uint64_t keep = 0;
   std::uint64_t split_steps = 0;
+  std::string compress;  ///< of variables with steps
 
   std::string title() const;
   Options options() const;
@@ -75,11 +76,13 @@ class Writer {
       : transport_(transport),
         storage_(std::move(storage)),
         recording_(recording),
-        options_(row.options()) {}
+        options_(row.options()),
+        compress_(row.compress) {}
 
   int rank() const { return transport_.rank(); }
   int ranks() const { return transport_.size(); }
   Options& options() { return options_; }
+  VariableOptions in_steps() const { return {.steps = true, .unit = "1", .compress = compress_}; }
   File open(Mode mode);
   /// Puts this rank's slab of `name`, with values that depend on `key`.
   template <class Target>
@@ -99,6 +102,7 @@ class Writer {
   std::shared_ptr<storage::Storage> storage_;
   Recording& recording_;
   Options options_;
+  std::string compress_;
   std::size_t begun_ = 0;
   std::size_t commits_ = 0;
   std::vector<std::vector<double>> held_;

@@ -1,5 +1,6 @@
 // Strategy forward on real ranks: steps that become durable while everybody computes, failures and
-// delays on the way, small budgets, pretend nodes.
+// delays on the way, small budgets, pretend nodes; and the same for steps that are encoded behind
+// the call.
 #include <atomic>
 #include <chrono>
 #include <fstream>
@@ -120,9 +121,25 @@ class Forward : public testing::Test {
 
 const VariableOptions in_steps{.steps = true};
 
-TEST_F(Forward, IsDurableWithoutAnotherCall) {
+/// What must be so of compressed steps too.
+class ForwardEncoded : public Forward, public testing::WithParamInterface<const char*> {
+ protected:
+  /// Tiles for every writer.
+  Variable define(File& out) const {
+    const bool encodes = *GetParam() != '\0';
+    return out.define<double>(
+        "v", shape,
+        {.steps = true, .chunk = encodes ? Shape{4, 1000} : Shape{}, .compress = GetParam()});
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Steps, ForwardEncoded, testing::Values("", "deflate:1"),
+                         [](const auto& row) {
+                           return *row.param != '\0' ? "compressed" : "plain";
+                         });
+
+TEST_P(ForwardEncoded, IsDurableWithoutAnotherCall) {
   File out = open(Mode::write);
-  const Variable v = out.define<double>("v", shape, in_steps);
+  const Variable v = define(out);
   for (std::uint64_t s = 0; s < 3; ++s) {
     put_step(out, v, s);
   }
@@ -158,13 +175,13 @@ TEST_F(Forward, TicketsSayWhatBecameOfAStep) {
   expect_steps({1, 2, 3});
 }
 
-TEST_F(Forward, AFailureOnTheWayIsHeardByAllAndTheNextStepGoesOn) {
+TEST_P(ForwardEncoded, AFailureOnTheWayIsHeardByAllAndTheNextStepGoesOn) {
   // The writer with the highest rank cannot write its second window.
   const bool is_last = rank() == size() - 1;
   const auto disk = std::make_shared<Trouble>(Trouble::Plan{is_last ? 2u : 0u, 0, 0});
   options_.writers = size();
   File out = open(Mode::write, disk);
-  const Variable v = out.define<double>("v", shape, in_steps);
+  const Variable v = define(out);
   std::vector<std::uint64_t> there;
   std::string met;
   for (std::uint64_t key = 0; key < 5; ++key) {
@@ -183,18 +200,18 @@ TEST_F(Forward, AFailureOnTheWayIsHeardByAllAndTheNextStepGoesOn) {
   expect_steps(there);
 }
 
-TEST_F(Forward, WhoDoesNotAskHearsOfAFailureByTheNextCall) {
+TEST_P(ForwardEncoded, WhoDoesNotAskHearsOfAFailureByTheNextCall) {
   const auto disk = std::make_shared<Trouble>(Trouble::Plan{rank() == 0 ? 1u : 0u, 0, 0});
   File out = open(Mode::write, disk);
-  const Variable v = out.define<double>("v", shape, in_steps);
+  const Variable v = define(out);
   put_step(out, v, 0);
   EXPECT_THROW(out.close(), Error);
 }
 
-TEST_F(Forward, ASmallBudgetHoldsBackAndLosesNothing) {
+TEST_P(ForwardEncoded, ASmallBudgetHoldsBackAndLosesNothing) {
   options_.budget_bytes = 64 << 10;  // a step has 512,000 bytes
   File out = open(Mode::write);
-  const Variable v = out.define<double>("v", shape, in_steps);
+  const Variable v = define(out);
   std::vector<std::uint64_t> keys;
   for (std::uint64_t s = 0; s < 8; ++s) {
     put_step(out, v, keys.emplace_back(s));
@@ -234,11 +251,11 @@ TEST_F(Forward, GatheredOrNotTheBytesAreTheSame) {
   EXPECT_TRUE(write("forward", false, 0) == serial);
 }
 
-TEST_F(Forward, BetweenNodesItMovesOnByPolls) {
+TEST_P(ForwardEncoded, BetweenNodesItMovesOnByPolls) {
   connect(2, 60);
   options_.writers = std::min(2, size());
   File out = open(Mode::write);
-  const Variable v = out.define<double>("v", shape, in_steps);
+  const Variable v = define(out);
   std::vector<std::uint64_t> keys;
   for (std::uint64_t s = 0; s < 4; ++s) {
     const Ticket ticket = put_step(out, v, keys.emplace_back(s));
@@ -252,9 +269,9 @@ TEST_F(Forward, BetweenNodesItMovesOnByPolls) {
   expect_steps(keys);
 }
 
-TEST_F(Forward, ALateRankHoldsNobodyForever) {
+TEST_P(ForwardEncoded, ALateRankHoldsNobodyForever) {
   File out = open(Mode::write);
-  const Variable v = out.define<double>("v", shape, in_steps);
+  const Variable v = define(out);
   if (rank() == size() - 1) {
     std::this_thread::sleep_for(std::chrono::milliseconds(700));
   }

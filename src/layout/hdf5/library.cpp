@@ -58,3 +58,16 @@ std::recursive_mutex& library_mutex() {
 }  // namespace sluice::layout::hdf5
 
 #endif
+
+namespace sluice::layout::hdf5 {
+
+bool takes_several_threads() {
+#ifdef SLUICE_HDF5_FILE
+  return true;
+#else
+  hbool_t is_safe = 0;
+  return H5is_library_threadsafe(&is_safe) >= 0 && is_safe != 0;
+#endif
+}
+
+}  // namespace sluice::layout::hdf5

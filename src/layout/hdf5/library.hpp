@@ -14,6 +14,13 @@
 
 #include <hdf5.h>
 
+namespace sluice::layout::hdf5 {
+
+/// May several threads call it?
+bool takes_several_threads();
+
+}  // namespace sluice::layout::hdf5
+
 #ifdef SLUICE_HDF5_FILE
 
 #include <algorithm>

@@ -1,0 +1,87 @@
+// Letters from one thread to another through memory that their processes share.
+//
+// Invariants: one writes, one reads; letters come whole and in order; memory is a pipe of
+// stream_bytes, whatever the letter's length: who writes a longer one waits for who reads.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace sluice::exec {
+
+/// Lies in the memory; zeroed memory is an empty one.
+struct LetterPipe {
+  static constexpr std::uint64_t stream_bytes = 16ULL << 10;
+  alignas(64) std::atomic<std::uint64_t> written;
+  alignas(64) std::atomic<std::uint64_t> read;
+  alignas(64) std::byte bytes[stream_bytes];
+
+  /// As much as there is room for; returns how much.
+  std::size_t put(std::span<const std::byte> from) noexcept {
+    const std::uint64_t at = written.load(std::memory_order_relaxed);
+    const std::uint64_t room = stream_bytes - (at - read.load(std::memory_order_acquire));
+    const std::size_t count = std::min<std::uint64_t>(room, from.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      bytes[(at + i) % stream_bytes] = from[i];
+    }
+    written.store(at + count, std::memory_order_release);
+    return count;
+  }
+  /// Appends all that is there; returns how much.
+  std::size_t take(std::vector<std::byte>& into) {
+    const std::uint64_t at = read.load(std::memory_order_relaxed);
+    const std::uint64_t count = written.load(std::memory_order_acquire) - at;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      into.push_back(bytes[(at + i) % stream_bytes]);
+    }
+    read.store(at + count, std::memory_order_release);
+    return count;
+  }
+};
+
+/// What came so far of the next letters.
+class LetterReader {
+ public:
+  std::vector<std::byte>& came() noexcept { return came_; }
+  bool has_letter() const {
+    return came_.size() >= sizeof(std::uint64_t) &&
+           came_.size() - sizeof(std::uint64_t) >= length();
+  }
+  std::optional<std::vector<std::byte>> next() {
+    if (!has_letter()) {
+      return std::nullopt;
+    }
+    const auto first = came_.begin() + sizeof(std::uint64_t);
+    const auto last = first + static_cast<std::ptrdiff_t>(length());
+    std::vector<std::byte> letter(first, last);
+    came_.erase(came_.begin(), last);
+    return letter;
+  }
+
+ private:
+  std::uint64_t length() const {
+    std::uint64_t bytes = 0;
+    std::memcpy(&bytes, came_.data(), sizeof bytes);
+    return bytes;
+  }
+  std::vector<std::byte> came_;
+};
+
+/// A letter with its length in front.
+inline std::vector<std::byte> sealed(std::span<const std::byte> letter) {
+  const std::uint64_t length = letter.size();
+  const auto head = std::as_bytes(std::span(&length, 1));
+  std::vector<std::byte> out;
+  out.reserve(head.size() + letter.size());
+  out.insert(out.end(), head.begin(), head.end());
+  out.insert(out.end(), letter.begin(), letter.end());
+  return out;
+}
+
+}  // namespace sluice::exec
