@@ -218,11 +218,17 @@ contains
     class(field_mesh), intent(in) :: self
     real(real64), intent(in) :: x_nm(3)
     integer, intent(in) :: type
-    real(real64) :: into(3), w(0:1, 3)
-    integer :: at(-1:2, 3), i, j, k
-    call locate(self, x_nm, at, into)
-    w(0, :) = 1 - into
-    w(1, :) = into
+    real(real64) :: scaled, w(0:1, 3)
+    integer :: at(0:1, 3), whole, d, i, j, k
+    do d = 1, 3 ! as in locate, without the outer neighbours
+      scaled = x_nm(d) / self%cell_nm(d)
+      whole = floor(scaled)
+      w(1, d) = scaled - whole
+      w(0, d) = 1 - w(1, d)
+      if (whole < 0 .or. whole >= self%n(d)) whole = modulo(whole, self%n(d))
+      at(0, d) = whole
+      at(1, d) = merge(0, whole + 1, whole + 1 == self%n(d))
+    end do
     value = 0
     do k = 0, 1
       do j = 0, 1

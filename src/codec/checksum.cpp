@@ -6,6 +6,7 @@
 // The widest instructions that the processor has, chosen at run time, where the library offers
 // them: with the narrowest, taking a checksum costs as much as a copy.
 #ifdef SLUICE_HAS_XXH_DISPATCH
+#include <immintrin.h>
 #include <xxh_x86dispatch.h>
 #else
 #include <xxhash.h>
@@ -13,11 +14,35 @@
 
 namespace sluice::codec {
 
+namespace {
+
+#ifdef SLUICE_HAS_XXH_DISPATCH
+__attribute__((target("avx"))) void clear_upper_halves() { _mm256_zeroupper(); }
+
+/// The library's wide variants leave values in the upper halves of the vector registers. A caller
+/// compiled for SSE, as simulations are by default, would compute at half its speed from then on.
+struct RegistersLeftClean {
+  ~RegistersLeftClean() {
+    static const bool has_them = __builtin_cpu_supports("avx") != 0;
+    if (has_them) {
+      clear_upper_halves();
+    }
+  }
+};
+#else
+struct RegistersLeftClean {
+  ~RegistersLeftClean() {}  // NOLINT(modernize-use-equals-default): a variable that is used
+};
+#endif
+
+}  // namespace
+
 std::uint64_t checksum(std::span<const std::byte> bytes) {
+  const RegistersLeftClean clean;
   return XXH3_64bits(bytes.data(), bytes.size());
 }
 
-std::uint64_t checksum(std::string_view text) { return XXH3_64bits(text.data(), text.size()); }
+std::uint64_t checksum(std::string_view text) { return checksum(std::as_bytes(std::span(text))); }
 
 struct Checksum::State {
   XXH3_state_t* xxh = XXH3_createState();
@@ -64,9 +89,13 @@ Checksum::~Checksum() {
 void Checksum::restart() { XXH3_64bits_reset(state_->xxh); }
 
 void Checksum::update(std::span<const std::byte> bytes) {
+  const RegistersLeftClean clean;
   XXH3_64bits_update(state_->xxh, bytes.data(), bytes.size());
 }
 
-std::uint64_t Checksum::value() const { return XXH3_64bits_digest(state_->xxh); }
+std::uint64_t Checksum::value() const {
+  const RegistersLeftClean clean;
+  return XXH3_64bits_digest(state_->xxh);
+}
 
 }  // namespace sluice::codec

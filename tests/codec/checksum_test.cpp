@@ -4,6 +4,8 @@
 #define XXH_VECTOR XXH_SCALAR
 #include "codec/checksum.hpp"
 
+#include <algorithm>
+#include <array>
 #include <gtest/gtest.h>
 #include <random>
 #include <vector>
@@ -43,6 +45,37 @@ TEST(checksum, of_pieces_is_that_of_the_whole) {
     EXPECT_EQ(pieces.value(), XXH3_64bits(data.data(), data.size())) << most;
   }
 }
+
+#if defined(__x86_64__)
+/// Is there anything in the upper halves of ymm0 to ymm15? Only where the processor has them.
+bool has_dirty_registers() {
+  std::array<std::uint64_t, 32> upper;
+  asm volatile(
+      ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n"
+      "vextractf128 $1, %%ymm\\n, 16 * \\n(%0)\n"
+      ".endr"
+      :
+      : "r"(upper.data())
+      : "memory");
+  return std::any_of(upper.begin(), upper.end(), [](auto half) { return half != 0; });
+}
+
+TEST(checksum, leaves_the_vector_registers_clean) {
+  if (__builtin_cpu_supports("avx") == 0) {
+    GTEST_SKIP() << "a processor without them";
+  }
+  for (const std::size_t bytes : {16, 240, 241, 1024, 100003}) {
+    const std::vector<std::byte> data = noise(bytes);
+    Checksum pieces;
+    checksum(data);
+    EXPECT_FALSE(has_dirty_registers()) << bytes;
+    pieces.update(data);
+    EXPECT_FALSE(has_dirty_registers()) << "update, " << bytes;
+    static_cast<void>(pieces.value());
+    EXPECT_FALSE(has_dirty_registers()) << "value, " << bytes;
+  }
+}
+#endif
 
 }  // namespace
 }  // namespace sluice::codec

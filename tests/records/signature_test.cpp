@@ -50,6 +50,27 @@ TEST(Signature, OfALoopTakesConstantSpace) {
   }
 }
 
+TEST(Signature, OfALoopOverMoleculesTakesConstantSpace) {
+  std::vector<Stretch> runs;
+  for (int block = 0; block < 100; ++block) {
+    // Chains of several lengths, then hundreds of single particles: one place of the body looks
+    // like many others, until hundreds of runs back.
+    for (const int length : {10, 10, 10, 10, 20, 20}) {
+      for (int i = 0; i < length; ++i) {
+        runs.push_back({i4, i == 0 ? 8U : 6U});
+        runs.push_back({f8, 6});
+      }
+    }
+    for (int i = 0; i < 320; ++i) {
+      runs.push_back({i4, 8});
+      runs.push_back({f8, 6});
+    }
+  }
+  const auto text = coded(runs);
+  EXPECT_LT(text.size(), 200U);
+  EXPECT_EQ(decoded(text), runs);
+}
+
 TEST(Signature, OfAnythingComesBack) {
   std::mt19937_64 random(3);
   const int cases = case_count(200, 50, 5000);

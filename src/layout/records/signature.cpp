@@ -9,10 +9,11 @@ namespace sluice::layout::records {
 
 namespace {
 
-/// How many earlier places of a run are tried as the start of a repeat.
-constexpr int most_candidates = 48;
 /// Runs compared backwards: enough to tell one place of a loop's body from another.
 constexpr std::uint64_t most_compared = 64;
+/// Runs compared in one search: enough to pass by hundreds of places that differ soon, and for few
+/// that differ late.
+constexpr std::uint64_t most_compared_in_all = 384;
 
 void put_number(std::vector<std::byte>& text, std::uint64_t value) {
   while (value >= 0x80) {
@@ -66,14 +67,15 @@ void SignatureCoder::search(const Run& run) {
   close_repeat();
   std::uint64_t best = 0;
   std::uint64_t most_same = 0;
-  int candidates = 0;
+  std::uint64_t compared = 0;
   const std::uint64_t reach = std::min(repeat_.runs, window_runs - 1);
-  for (std::uint64_t d = 1; d <= reach && candidates < most_candidates; ++d) {
+  for (std::uint64_t d = 1;
+       d <= reach && most_same < most_compared && compared < most_compared_in_all; ++d) {
     if (repeat_.window[(repeat_.runs - d) % window_runs] != run) {
       continue;
     }
-    ++candidates;
     const std::uint64_t same = matching_before(d);
+    compared += same + 1;
     if (best == 0 || same > most_same) {
       best = d;
       most_same = same;
