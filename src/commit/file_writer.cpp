@@ -243,7 +243,7 @@ std::uint64_t FileWriter::commit(const FileCommit& commit) {
     const exec::EncodedResult encoded = write_encoded(commit, plan, to_encode);
     const plan::Plan who = make_plan(commit, plan, portions, encoded);
     if (pipeline_) {
-      begin_background(who);
+      begin_background(who, commit.is_step);
     }
     prefill(plan, who);
     write(commit, plan, who, portions, first_word, encoded.words);

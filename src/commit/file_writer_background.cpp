@@ -89,9 +89,9 @@ void FileWriter::open_pipeline() {
   }
 }
 
-/// Collective: the staging of the node, as much as two commits of this size need and the budget
+/// Collective: the staging of the node, as much as `commits` of this size need and the budget
 /// allows. The same decision on every rank.
-void FileWriter::share_ring(const plan::Plan& who) {
+void FileWriter::share_ring(const plan::Plan& who, std::uint64_t commits) {
   const std::uint64_t part = std::bit_ceil(who.writer_bytes / windows_of_step + 1);
   const std::uint64_t window =
       std::min(who.window_bytes, std::max(smallest_slot_window_bytes, part));
@@ -99,7 +99,7 @@ void FileWriter::share_ring(const plan::Plan& who) {
   const auto ranks = static_cast<std::uint64_t>(transport_.size());
   const std::uint64_t budget = choice_.budget_bytes - choice_.budget_bytes / 4;
   const std::uint64_t most = std::max(fewest_slots, ranks * budget / writers / window);
-  const std::uint64_t wanted = 2 * (who.writer_bytes / window + 2);
+  const std::uint64_t wanted = commits * (who.writer_bytes / window + 2);
   const std::uint64_t slots = std::clamp(wanted, fewest_slots, most);
   const auto* const ring = buffers_.ring.get();
   if (ring_is_refused_ ||
@@ -116,13 +116,14 @@ void FileWriter::share_ring(const plan::Plan& who) {
   ring_is_refused_ = buffers_.ring == nullptr;
 }
 
-void FileWriter::begin_background(const plan::Plan& who) {
+void FileWriter::begin_background(const plan::Plan& who, bool is_step) {
   if (pipeline_->begun() >= Pipeline::commits_max) {
     const double began_s = model::now_s();
     pipeline_->wait(pipeline_->begun() - Pipeline::commits_max + 1);
     waited_s_ += model::now_s() - began_s;
   }
-  share_ring(who);
+  // After a step comes the next one, which should find room while the first is written.
+  share_ring(who, is_step ? 2 : 1);
   number_ = pipeline_->begin();
 }
 
