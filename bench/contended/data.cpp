@@ -97,8 +97,8 @@ void write_file(fuse_req_t request, fuse_ino_t number, const char* bytes, std::s
   };
   if (error == 0) {
     const Client client = process_of(fuse_req_ctx(request)->pid);
-    system_of(request).physics.write(*node_of(request, number).striped, client,
-                                     static_cast<std::uint64_t>(offset), size, store);
+    const Write write{static_cast<std::uint64_t>(offset), size, (info->flags & O_DIRECT) != 0};
+    system_of(request).physics.write(*node_of(request, number).striped, client, write, store);
   }
   if (error != 0) {
     fuse_reply_err(request, error);
@@ -136,9 +136,9 @@ void read_file(fuse_req_t request, fuse_ino_t number, std::size_t size, off_t of
   }
 }
 
-// Nothing is held back here, and what the backing folder does is not the mount's time.
+// What the backing folder does is not the mount's time.
 void sync_file(fuse_req_t request, fuse_ino_t, int, fuse_file_info*) {
-  system_of(request).physics.sync();
+  system_of(request).physics.sync(process_of(fuse_req_ctx(request)->pid));
   fuse_reply_err(request, 0);
 }
 
@@ -158,6 +158,7 @@ std::string statistics_text(const FileSystem& system) {
                                {"bandwidth_bytes_per_s", of.bandwidth_bytes_per_s},
                                {"latency_s", of.latency_s},
                                {"lock_s", of.lock_s},
+                               {"dirty_bytes", of.dirty_bytes},
                                {"metadata_s", of.metadata_s},
                                {"hand_overs", counters.hand_overs},
                                {"opens", counters.opens},

@@ -228,7 +228,7 @@ void close_folder(fuse_req_t request, fuse_ino_t, fuse_file_info* info) {
 }
 
 void sync_folder(fuse_req_t request, fuse_ino_t, int, fuse_file_info*) {
-  system_of(request).physics.sync();
+  system_of(request).physics.sync(unknown_client);
   fuse_reply_err(request, 0);
 }
 

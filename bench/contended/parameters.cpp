@@ -77,6 +77,7 @@ double seconds_of(const std::string& text) { return quantity(text, second_units)
 Parameters parse(int argc, char** argv) {
   Parameters wanted;
   double stripe_bytes = static_cast<double>(wanted.stripe_bytes);
+  double dirty_bytes = static_cast<double>(wanted.dirty_bytes);
   CLI::App app(about, "contended");
   app.set_config("--config", "", "the same as a file of TOML: bandwidth = \"100MB/s\"");
   app.add_option("--targets", wanted.targets, "storage targets (4)")->check(CLI::Range(1, 4096));
@@ -85,6 +86,8 @@ Parameters parse(int argc, char** argv) {
                bandwidth_of, true);
   add_quantity(app, "--latency", wanted.latency_s, "of a request (0.5ms)", seconds_of, false);
   add_quantity(app, "--lock", wanted.lock_s, "of a lock's hand-over (1.5ms)", seconds_of, false);
+  add_quantity(app, "--dirty", dirty_bytes, "of a process, on their way to one target (1MiB)",
+               bytes_of, true);
   add_quantity(app, "--metadata", wanted.metadata_s, "of a create, an open ... (0.25ms)",
                seconds_of, false);
   app.add_option("--threads", wanted.threads, "requests served at one time (64)")
@@ -99,6 +102,7 @@ Parameters parse(int argc, char** argv) {
     std::exit(app.exit(error));
   }
   wanted.stripe_bytes = static_cast<std::uint64_t>(stripe_bytes);
+  wanted.dirty_bytes = static_cast<std::uint64_t>(dirty_bytes);
   if (wanted.stripe_bytes % 4096 != 0) {
     std::exit(app.exit(CLI::ValidationError("--stripe", "must be a multiple of 4096 bytes")));
   }

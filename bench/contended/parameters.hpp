@@ -17,6 +17,7 @@ struct Parameters {
   double bandwidth_bytes_per_s = 100e6;  ///< of one target, for reads and writes together
   double latency_s = 0.5e-3;             ///< of one request to a target, and of a sync
   double lock_s = 1.5e-3;                ///< a stripe's lock goes from one process to another
+  std::uint64_t dirty_bytes = 1 << 20;   ///< of a process, on their way to one target
   double metadata_s = 0.25e-3;           ///< a turn at the metadata server
   unsigned threads = 64;                 ///< requests that are served at one time
   std::string backing;                   ///< the folder that holds the data

@@ -1,5 +1,5 @@
-// The times of a striped parallel file system: servers in which requests wait their turn, and locks
-// that processes hand over. Knows nothing of FUSE or of data.
+// The times of a striped parallel file system: servers in which requests wait their turn, locks
+// that processes hand over, and what processes have on its way. Knows nothing of FUSE or of data.
 //
 // Invariants: a server works through its requests in the order in which they came, without a gap
 // while one waits; its times follow from the parameters alone, so that a late thread is late for
@@ -9,6 +9,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -32,14 +33,17 @@ class Server {
   Duration busy_{};
 };
 
-/// A process; 0: unknown.
+/// A process.
 using Client = std::uint32_t;
+inline constexpr Client unknown_client = 0;
 
 /// The lock of one stripe of one file.
 struct StripeLock {
   Client owner = 0;
   bool is_owned = false;
-  unsigned writes = 0;  ///< of the owner, at work now
+  unsigned writes = 0;           ///< of the owner, at work now
+  std::uint64_t held_bytes = 0;  ///< what the owner has written since it has the lock
+  TimePoint arrived{};           ///< when all of that is at the target
   std::uint64_t next_ticket = 0;
   std::uint64_t serving = 0;
   std::condition_variable changed;
@@ -50,6 +54,13 @@ struct StripeLock {
 struct StripedFile {
   unsigned first_target = 0;
   std::map<std::uint64_t, StripeLock> locks;  ///< by stripe
+};
+
+/// A write, as a process asks for it.
+struct Write {
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+  bool is_direct = false;  ///< the process waits until the bytes are at the targets
 };
 
 struct TargetCounters {
@@ -77,9 +88,9 @@ class Physics {
   /// A new file: its first stripe lies on the target after the first one of the file before.
   std::unique_ptr<StripedFile> make_file();
 
-  /// `client` writes [offset, offset + length) of a file. `work` is done meanwhile, once all locks
-  /// are held.
-  void write(StripedFile& file, Client client, std::uint64_t offset, std::uint64_t length,
+  /// `client` writes to a file. `work` is done once all locks are held. Returns when the bytes are
+  /// at the targets; of a write that is not direct, when the client has room for them.
+  void write(StripedFile& file, Client client, const Write& write,
              const std::function<void()>& work);
   /// The same for a read, which needs no lock.
   void read(StripedFile& file, std::uint64_t offset, std::uint64_t length,
@@ -88,8 +99,8 @@ class Physics {
   void metadata_turn();
   void open();
   void note_create();
-  /// A sync: everything written is at its target already, so one latency.
-  void sync();
+  /// Waits for what the client has on its way, and a latency more.
+  void sync(Client client);
 
   Counters counters() const;
 
@@ -97,20 +108,33 @@ class Physics {
   /// The part of a request in one stripe.
   struct Piece {
     std::uint64_t stripe;
+    unsigned target;
     std::uint64_t bytes;
     StripeLock* lock = nullptr;
     TimePoint done{};
   };
 
-  std::vector<Piece> pieces_of(std::uint64_t offset, std::uint64_t length) const;
-  void acquire(StripeLock& lock, Client client);
+  /// What a client has on its way to a target: when each is there, and how much it is.
+  struct OnWay {
+    std::deque<std::pair<TimePoint, std::uint64_t>> pieces;
+    std::uint64_t bytes = 0;
+  };
+
+  std::vector<Piece> pieces_of(const StripedFile& file, std::uint64_t offset,
+                               std::uint64_t length) const;
+  void acquire(Piece& piece, Client client);
   void release(StripeLock& lock);
-  /// Puts the pieces into their targets' queues.
-  void enter_targets(const StripedFile& file, std::vector<Piece>& pieces, bool is_write);
+  void wait_for_room(const Piece& piece, Client client);
+  /// The time for which a target is busy with a piece of a write.
+  double write_s(const Piece& piece) const;
+  /// Puts a piece into its target's queue.
+  void enter_target(Piece& piece, double service_s, std::uint64_t TargetCounters::*moved);
 
   const Parameters parameters_;
   mutable std::mutex mutex_;
   std::vector<Server> targets_;
+  std::vector<Server> lock_servers_;             ///< of each target
+  std::map<Client, std::vector<OnWay>> on_way_;  ///< by target
   Server metadata_;
   Counters counters_;
   unsigned next_target_ = 0;

@@ -264,7 +264,7 @@ std::uint64_t FileWriter::commit_now(const FileCommit& commit, const Staged& sta
   const exec::EncodedResult encoded = write_encoded(commit, plan, staged.encoded);
   const plan::Plan who = make_plan(commit, plan, staged.plain, encoded);
   if (pipeline_) {
-    begin_background(who);
+    begin_background(who, commit.is_step);
   }
   prefill(plan, who);
   write(commit, plan, who, staged.plain, staged.first_word, encoded.words);

@@ -91,9 +91,9 @@ void FileWriter::open_pipeline() {
   }
 }
 
-/// Collective: the staging of the node, as much as two commits of this size need and the budget
+/// Collective: the staging of the node, as much as `commits` of this size need and the budget
 /// allows. The same decision on every rank.
-void FileWriter::share_ring(const plan::Plan& who) {
+void FileWriter::share_ring(const plan::Plan& who, std::uint64_t commits) {
   const std::uint64_t part = std::bit_ceil(who.writer_bytes / windows_of_step + 1);
   const std::uint64_t window =
       std::min(who.window_bytes, std::max(smallest_slot_window_bytes, part));
@@ -103,7 +103,7 @@ void FileWriter::share_ring(const plan::Plan& who) {
   const std::uint64_t budget =
       encodes_behind_ ? choice_.budget_bytes / 2 : choice_.budget_bytes - choice_.budget_bytes / 4;
   const std::uint64_t most = std::max(fewest_slots, ranks * budget / writers / window);
-  const std::uint64_t wanted = 2 * (who.writer_bytes / window + 2);
+  const std::uint64_t wanted = commits * (who.writer_bytes / window + 2);
   const std::uint64_t slots = std::clamp(wanted, fewest_slots, most);
   const auto* const ring = buffers_.ring.get();
   const std::uint64_t present = ring != nullptr ? ring->slots() * ring->window_bytes() : 0;
@@ -130,9 +130,10 @@ void FileWriter::wait_for_room() {
   }
 }
 
-void FileWriter::begin_background(const plan::Plan& who) {
+void FileWriter::begin_background(const plan::Plan& who, bool is_step) {
   wait_for_room();
-  share_ring(who);
+  // After a step comes the next one, which should find room while the first is written.
+  share_ring(who, is_step ? 2 : 1);
   number_ = pipeline_->begin();
 }
 

@@ -125,7 +125,7 @@ std::shared_ptr<const FileWriter::Behind> FileWriter::plan_behind(const FileComm
   wait_for_room();
   plan::Plan all = who;
   all.writer_bytes += rounds.rounds() * rounds.held_bytes();
-  share_ring(all);
+  share_ring(all, commit.is_step ? 2 : 1);
   if (!buffers_.ring) {
     rounds = rounds_in(share);
     if (rounds.rounds() > 1 || rounds.held_bytes() + who.writer_bytes > share) {

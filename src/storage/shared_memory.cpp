@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <fstream>
 #include <random>
 #include <string>
 #include <sys/mman.h>
@@ -24,6 +25,18 @@ constexpr std::uint64_t header_bytes = 4096;
 std::uint64_t draw_nonce() {
   std::random_device device;
   return (std::uint64_t{device()} << 32 | device()) | 1;
+}
+
+/// Does the kernel give huge pages to shared memory that asks for them? Asked once.
+bool gives_huge_pages() {
+  static const bool gives = [] {
+    std::ifstream file("/sys/kernel/mm/transparent_hugepage/shmem_enabled");
+    std::string words;
+    std::getline(file, words);  // such as "always within_size advise [never] deny force"
+    const auto chosen = [&](const char* word) { return words.find(word) != std::string::npos; };
+    return chosen("[always]") || chosen("[within_size]") || chosen("[advise]") || chosen("[force]");
+  }();
+  return gives;
 }
 
 }  // namespace
@@ -52,18 +65,14 @@ void SharedMemory::map(std::uint64_t mapped_bytes) {
   ::madvise(at, mapped_bytes, MADV_HUGEPAGE);  // a hint: where it is refused, small pages do
 }
 
-/// Every page is there, and in this process's tables. Only for memory that is reserved where the
-/// kernel cannot do it by a call.
-void SharedMemory::populate() {
-  const std::uint64_t bytes = header_bytes + key_.bytes;
-#ifdef MADV_POPULATE_WRITE
-  if (::madvise(mapping_, bytes, MADV_POPULATE_WRITE) == 0) {
+/// Every page is there, and in this process's tables, where those are huge pages.
+void SharedMemory::populate_huge() {
+  if (!gives_huge_pages()) {
     return;
   }
+#ifdef MADV_POPULATE_WRITE
+  ::madvise(mapping_, header_bytes + key_.bytes, MADV_POPULATE_WRITE);
 #endif
-  for (std::uint64_t at = 0; at < bytes; at += header_bytes) {
-    static_cast<void>(*static_cast<volatile std::byte*>(mapping_ + at));
-  }
 }
 
 std::unique_ptr<SharedMemory> SharedMemory::make(std::uint64_t bytes) {
@@ -77,15 +86,12 @@ std::unique_ptr<SharedMemory> SharedMemory::make(std::uint64_t bytes) {
     fail(Code::no_space, std::to_string(bytes) + " bytes of shared memory", errno);
   }
   memory->map(header_bytes + bytes);
-#ifdef MADV_POPULATE_WRITE
   // Before the reservation, which knows small pages only. What fails here fails there, in words.
-  ::madvise(memory->mapping_, header_bytes + bytes, MADV_POPULATE_WRITE);
-#endif
+  memory->populate_huge();
   const int refused = ::posix_fallocate(descriptor, 0, length);
   if (refused != 0) {
     fail(Code::no_space, std::to_string(bytes) + " bytes of shared memory", refused);
   }
-  memory->populate();
   memory->key_.nonce = draw_nonce();
   std::memcpy(memory->mapping_, &memory->key_.nonce, sizeof memory->key_.nonce);
   return memory;
@@ -105,7 +111,7 @@ std::unique_ptr<SharedMemory> SharedMemory::attach(const Key& key) {
     throw Error(Code::io, path + ": is other memory");
   }
   memory->map(header_bytes + key.bytes);
-  memory->populate();
+  memory->populate_huge();
   if (std::memcmp(memory->mapping_, &key.nonce, sizeof key.nonce) != 0) {
     throw Error(Code::io, path + ": is other memory");
   }

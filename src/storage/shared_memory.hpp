@@ -1,9 +1,11 @@
 // Memory that the processes of one node share.
 //
 // Invariants: its space is reserved when it is made, so that a full memory file system is an error
-// then and never a signal later; every page is touched once, at the start (a huge one where the
-// kernel gives such: copies into them and direct writes from them cost less); it has no name in any
-// folder, so nothing is left behind by a process that dies.
+// then and never a signal later; where the kernel gives huge pages (copies into them and direct
+// writes from them cost less) every page is touched once, at the start; small pages each process
+// maps as it comes to them, for most see a part of the memory only, and mapping all of it in every
+// process of a node takes longer than filling it; it has no name in any folder, so nothing is left
+// behind by a process that dies.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +24,7 @@ class SharedMemory {
     std::uint64_t bytes = 0;
   };
 
-  /// Zeroed. Error no_space where there is no room.
+  /// Reads as zeros. Error no_space where there is no room.
   static std::unique_ptr<SharedMemory> make(std::uint64_t bytes);
   /// The same memory. The maker must still have it. Error io where it cannot be reached.
   static std::unique_ptr<SharedMemory> attach(const Key& key);
@@ -38,7 +40,7 @@ class SharedMemory {
  private:
   SharedMemory(int descriptor, std::uint64_t bytes);
   void map(std::uint64_t mapped_bytes);
-  void populate();
+  void populate_huge();
 
   int descriptor_;
   Key key_;

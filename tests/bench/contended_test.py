@@ -26,7 +26,7 @@ SLOW = ("--targets", "4", "--stripe", "1MiB", "--bandwidth", "20MB/s", "--latenc
 # Argument 1: a file; then for every line "offset bytes" writes so many and answers with a line.
 WRITER = """
 import os, sys
-file = os.open(sys.argv[1], os.O_WRONLY)
+file = os.open(sys.argv[1], os.O_WRONLY | os.O_DIRECT)
 for line in sys.stdin:
     offset, count = map(int, line.split())
     os.pwrite(file, bytes(count), offset)
@@ -161,7 +161,7 @@ class Data(Mounted):
 
 class Costs(Mounted):
     def test_one_writer_has_one_target_and_many_in_flight_have_more(self):
-        file = os.open(self.file, os.O_WRONLY)
+        file = os.open(self.file, os.O_WRONLY | os.O_DIRECT)
         self.addCleanup(os.close, file)
         begin = time.monotonic()
         for stripe in range(16):
@@ -185,6 +185,19 @@ class Costs(Mounted):
         self.assertLess(together_s, 0.6 * alone_s)
         self.assertEqual(self.written(), [8 * MIB] * 4)
         self.assertEqual(self.change("hand_overs"), 0, "threads are one process")
+
+    def test_a_sync_waits_for_what_is_on_its_way(self):
+        file = os.open(self.file, os.O_WRONLY)
+        self.addCleanup(os.close, file)
+        begin = time.monotonic()
+        for stripe in range(4):
+            os.pwrite(file, bytes(MIB), stripe * MIB)
+        returned_s = time.monotonic() - begin
+        os.fsync(file)
+        synced_s = time.monotonic() - begin
+        self.assertGreaterEqual(synced_s, MIB / BANDWIDTH)
+        self.assertLess(returned_s, synced_s)
+        self.assertLess(synced_s, 3 * MIB / BANDWIDTH)  # not 4
 
     def test_two_processes_in_one_stripe_pay_hand_overs(self):
         writers = [self.writer() for _ in range(2)]

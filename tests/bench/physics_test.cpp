@@ -68,7 +68,7 @@ TEST(Physics, OneStripeInFlightHasOneTargetsBandwidth) {
   const auto file = physics.make_file();
   const TimePoint begin = Clock::now();
   for (std::uint64_t s = 0; s < 8; ++s) {
-    physics.write(*file, 1, s * stripe, stripe, nothing);
+    physics.write(*file, 1, {s * stripe, stripe, true}, nothing);
   }
   EXPECT_GE(seconds_since(begin), 8 * (stripe / 64e6 + 2e-3));
 }
@@ -79,7 +79,7 @@ TEST(Physics, StripesOfOneRequestAreServedAtTheSameTime) {
   Physics physics(parameters);
   const auto file = physics.make_file();
   const TimePoint begin = Clock::now();
-  physics.write(*file, 1, 0, 4 * stripe, nothing);
+  physics.write(*file, 1, {0, 4 * stripe, true}, nothing);
   EXPECT_GE(seconds_since(begin), stripe / 0.256e6);
   EXPECT_LT(seconds_since(begin), 3 * stripe / 0.256e6);  // not 4
 }
@@ -88,20 +88,88 @@ TEST(Physics, AnotherProcessInAStripeCostsAHandOver) {
   Physics physics(quick());
   const auto file = physics.make_file();
   const auto hand_overs = [&] { return physics.counters().hand_overs; };
-  physics.write(*file, 1, 0, 100, nothing);
-  physics.write(*file, 1, 100, 100, nothing);
-  physics.write(*file, 2, stripe, 100, nothing);
+  physics.write(*file, 1, {0, 100, true}, nothing);
+  physics.write(*file, 1, {100, 100, true}, nothing);
+  physics.write(*file, 2, {stripe, 100, true}, nothing);
   EXPECT_EQ(hand_overs(), 0U);
   const TimePoint begin = Clock::now();
-  physics.write(*file, 2, 200, 100, nothing);
-  physics.write(*file, 1, 300, 100, nothing);
+  physics.write(*file, 2, {200, 100, true}, nothing);
+  physics.write(*file, 1, {300, 100, true}, nothing);
   EXPECT_EQ(hand_overs(), 2U);
   EXPECT_GE(seconds_since(begin), 2 * 0.2e-3);
-  physics.write(*file, 3, stripe - 10, 20, nothing);  // in both stripes
+  physics.write(*file, 3, {stripe - 10, 20, true}, nothing);  // in both stripes
   EXPECT_EQ(hand_overs(), 4U);
   physics.read(*file, 1, 0, nothing);
   physics.read(*file, 0, 2 * stripe, nothing);
   EXPECT_EQ(hand_overs(), 4U);
+}
+
+TEST(Physics, BytesOnTheirWayKeepNobodyButWhoSyncs) {
+  Parameters parameters = quick();
+  parameters.bandwidth_bytes_per_s = 0.64e6;  // 0.1 s a stripe
+  parameters.dirty_bytes = stripe;
+  Physics physics(parameters);
+  const auto file = physics.make_file();
+  const TimePoint begin = Clock::now();
+  physics.write(*file, 1, {0, stripe}, nothing);
+  EXPECT_LT(seconds_since(begin), stripe / 0.64e6);
+  physics.write(*file, 1, {4 * stripe, 100}, nothing);  // no room at that target
+  EXPECT_GE(seconds_since(begin), stripe / 0.64e6);
+  physics.write(*file, 1, {stripe, stripe}, nothing);
+  physics.sync(1);
+  EXPECT_GE(seconds_since(begin), 2 * stripe / 0.64e6);
+}
+
+TEST(Physics, AHandOverWaitsForWhatTheOwnerHasOnItsWay) {
+  Parameters parameters = quick();
+  parameters.bandwidth_bytes_per_s = 0.64e6;
+  Physics physics(parameters);
+  const auto file = physics.make_file();
+  const TimePoint begin = Clock::now();
+  physics.write(*file, 1, {0, stripe}, nothing);
+  EXPECT_LT(seconds_since(begin), stripe / 0.64e6);
+  physics.write(*file, 2, {0, 100}, nothing);
+  EXPECT_GE(seconds_since(begin), stripe / 0.64e6);
+}
+
+TEST(Physics, ATargetsHandOversAreOneAfterTheOther) {
+  Parameters parameters = quick();
+  parameters.lock_s = 50e-3;
+  Physics physics(parameters);
+  const auto file = physics.make_file();
+  const auto hand_over = [&](std::uint64_t spacing) {
+    for (std::uint64_t s = 0; s < 4; ++s) physics.write(*file, 1, {s * spacing, 100}, nothing);
+    physics.sync(1);
+    const TimePoint begin = Clock::now();
+    std::vector<std::thread> threads;
+    for (Client client = 2; client < 6; ++client) {
+      const std::uint64_t at = (client - 2) * spacing;
+      threads.emplace_back([&, client, at] { physics.write(*file, client, {at, 100}, nothing); });
+    }
+    for (std::thread& thread : threads) thread.join();
+    return seconds_since(begin);
+  };
+  EXPECT_GE(hand_over(4 * stripe), 4 * 50e-3);  // stripes of one target
+  const double apart_s = hand_over(stripe);     // stripe 0 goes from client 2 to 1 to 2 again
+  EXPECT_LT(apart_s, 4 * 50e-3);
+}
+
+TEST(Physics, APartOfAStripeKeepsItsTargetTwice) {
+  Physics physics(quick());
+  const auto file = physics.make_file();
+  const auto busy_bytes = [&](std::size_t target) {
+    return physics.counters().targets[target].busy_s * 64e6;
+  };
+  physics.write(*file, 1, {0, stripe / 4}, nothing);
+  EXPECT_NEAR(busy_bytes(0), stripe / 2, 64);
+  physics.write(*file, 1, {stripe / 4, stripe / 2}, nothing);  // most of it, in two writes
+  EXPECT_NEAR(busy_bytes(0), stripe, 64);
+  physics.write(*file, 1, {3 * stripe / 4, stripe / 4}, nothing);  // now all of it
+  EXPECT_NEAR(busy_bytes(0), stripe, 64);
+  physics.write(*file, 2, {0, stripe / 4}, nothing);  // has not the others
+  EXPECT_NEAR(busy_bytes(0), 1.5 * stripe, 64);
+  physics.write(*file, 1, {stripe, stripe}, nothing);
+  EXPECT_NEAR(busy_bytes(1), stripe, 64);
 }
 
 TEST(Physics, ProcessesTakeTurnsInAStripeAndThreadsOfOneDoNot) {
@@ -117,7 +185,7 @@ TEST(Physics, ProcessesTakeTurnsInAStripeAndThreadsOfOneDoNot) {
     for (Client client = 1; client <= 4; ++client) {
       threads.emplace_back([&, client] {
         for (int i = 0; i < 5; ++i) {
-          physics.write(*file, are_processes ? client : 9, 0, 100, [&] {
+          physics.write(*file, are_processes ? client : 9, {0, 100, true}, [&] {
             most = std::max(most.load(), ++inside);
             std::this_thread::sleep_for(std::chrono::milliseconds(5));
             --inside;
@@ -143,7 +211,7 @@ TEST(Physics, CrossingRequestsNeitherHangNorLoseBytes) {
   for (Client client = 1; client <= 8; ++client) {
     threads.emplace_back([&, client] {
       for (std::uint64_t i = 0; i < writes; ++i) {
-        physics.write(*file, client, (i * client) % 5 * stripe + 7, 3 * stripe, nothing);
+        physics.write(*file, client, {(i * client) % 5 * stripe + 7, 3 * stripe, true}, nothing);
       }
     });
   }
