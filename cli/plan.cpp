@@ -164,9 +164,13 @@ void print_json(const PlanVerb& verb, const sim::Machine& machine, const sim::De
     all.push_back(json_of(one));
   }
   const sim::Prediction& chosen = advice.predictions[advice.chosen];
-  const Json json{{"machine", machine.name},      {"ranks", run.job.ranks},
-                  {"nodes", run.job.nodes},       {"predictions", all},
-                  {"chosen", advice.chosen},      {"why", advice.why},
+  const Json json{{"machine", machine.name},
+                  {"ranks", run.job.ranks},
+                  {"nodes", run.job.nodes},
+                  {"predictions", all},
+                  {"chosen", advice.chosen},
+                  {"why", advice.why},
+                  {"auto", json_of(advice.automatic)},
                   {"toml", toml_of(verb, chosen)}};
   fmt::print("{}\n", json.dump(2));
 }
@@ -182,7 +186,11 @@ void print_table(const sim::Machine& machine, const sim::Described& run,
                seconds_text(one.visible_s), seconds_text(one.durable_s),
                fmt::format("{:.3g} rank s", one.cost_rank_s), i == advice.chosen ? "<- this" : ""});
   }
-  fmt::print("{}\n{}\n", table.text(2), advice.why);
+  const sim::Prediction& automatic = advice.automatic;
+  fmt::print("{}\n{}\nstrategy = \"auto\" takes {}{} there: {} visible.\n", table.text(2),
+             advice.why, automatic.strategy,
+             has_writers(automatic) ? fmt::format(" with {} writers", automatic.writers) : "",
+             seconds_text(automatic.visible_s));
 }
 
 int list_machines(bool as_json) {

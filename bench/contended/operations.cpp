@@ -18,6 +18,7 @@ namespace {
 
 /// Nothing changes but through the mount, so what the kernel knows stays true.
 constexpr double cache_s = 3600;
+constexpr const char* striping_name = "user.striping";
 
 fuse_ino_t number_of(Node& node) { return reinterpret_cast<fuse_ino_t>(&node); }
 
@@ -193,6 +194,22 @@ void file_system_status(fuse_req_t request, fuse_ino_t) {
   }
 }
 
+/// One attribute of everything, which tells programs how files are striped.
+void get_attribute(fuse_req_t request, fuse_ino_t, const char* name, std::size_t size) {
+  const Parameters& of = system_of(request).parameters;
+  const std::string text =
+      "size=" + std::to_string(of.stripe_bytes) + " count=" + std::to_string(of.targets);
+  if (std::strcmp(name, striping_name) != 0) {
+    fuse_reply_err(request, ENODATA);
+  } else if (size == 0) {
+    fuse_reply_xattr(request, text.size());
+  } else if (size < text.size()) {
+    fuse_reply_err(request, ERANGE);
+  } else {
+    fuse_reply_buf(request, text.data(), text.size());
+  }
+}
+
 void open_folder(fuse_req_t request, fuse_ino_t number, fuse_file_info* info) {
   const std::string path = node_of(request, number).path();
   DIR* folder = ::opendir(path.c_str());
@@ -256,6 +273,7 @@ fuse_lowlevel_ops make_operations() {
   operations.rmdir = remove_folder;
   operations.rename = rename_file;
   operations.statfs = file_system_status;
+  operations.getxattr = get_attribute;
   operations.opendir = open_folder;
   operations.readdir = read_folder;
   operations.releasedir = close_folder;

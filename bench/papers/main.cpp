@@ -150,7 +150,7 @@ double median_s(const Machine& machine, const sim::Programs& programs,
 }
 
 sim::Compiled plans(const Machine& machine, const sim::Job& job, const sim::Choice& choice) {
-  return sim::compile(job, choice, {static_cast<std::uint64_t>(machine.stripe_bytes.value)});
+  return sim::compile(job, choice, sim::facts_of(machine));
 }
 
 }  // namespace papers

@@ -4,7 +4,7 @@ import contextlib
 import os
 import tempfile
 
-from . import mount, report
+from . import figures, mount, report
 from .cases import Contestant, Metric, at_least
 
 NAME = "auto"
@@ -19,11 +19,16 @@ MOUNT = ("--targets", str(TARGETS), "--bandwidth", "45MB/s", "--latency", "2ms",
          "--metadata", "1ms")
 FIXED = ("serial", "shared", "collective", "forward", "file-per-process")
 AUTO = "auto"
+AGAIN = "auto again"  # the same, to show what the noise is
 GOAL = 0.9
+# On disk and in memory 8 MiB a rank are written before a clock is sure of it.
+LOCAL_FACTOR = 4
 
 
 def add_arguments(parser):
-    parser.add_argument("--mib", type=at_least(1), default=8, help="doubles a rank (%(default)s)")
+    parser.add_argument("--mib", type=at_least(1), default=8,
+                        help="doubles a rank on the contended mount; elsewhere "
+                             f"{LOCAL_FACTOR} times as many (%(default)s)")
     parser.add_argument("--pattern", choices=PATTERNS, action="append",
                         help="only this one; may be repeated")
     parser.add_argument("--place", choices=PLACES, action="append",
@@ -53,41 +58,49 @@ def _fixed(options):
         yield strategy, {"strategy": strategy}
     for strategy in ("collective", "forward"):
         yield f"{strategy} x {writers}", {"strategy": strategy, "writers": writers}
+    yield (f"collective x {writers} cyclic",
+           {"strategy": "collective", "writers": writers, "tiles": "cyclic"})
+
+
+def _mib(name, options):
+    return options.mib if name == "contended" else LOCAL_FACTOR * options.mib
 
 
 def contestants(options):
     found = []
     for name, folder in options.folders.items():
         for pattern in options.pattern or PATTERNS:
-            for strategy, parameters in (*_fixed(options), (AUTO, {"strategy": AUTO})):
+            ours = [(one, {"strategy": AUTO}) for one in (AUTO, AGAIN)]
+            for strategy, parameters in (*_fixed(options), *ours):
                 found.append(Contestant(
                     strategy, "bench_sluice", "strategies/sluice",
-                    {"mib": options.mib, "pattern": pattern, "durability": "step",
+                    {"mib": _mib(name, options), "pattern": pattern, "durability": "step",
                      "path": os.path.join(folder, "bench.h5")} | options.set | parameters,
                     f"{name}: {pattern}", True))
     return found
 
 
 def file_bytes(options):
-    return 2 * options.ranks * options.mib << 20
+    return 2 * options.ranks * LOCAL_FACTOR * options.mib << 20
 
 
 def caption(options):
     return (
-        f"{options.ranks} ranks x about {options.mib} MiB of doubles, one step of a stepped 3-D "
+        f"{options.ranks} ranks x about {_mib('disk', options)} MiB of doubles "
+        f"({_mib('contended', options)} MiB on the contended mount), one step of a stepped 3-D "
         "variable. Durable: from a barrier until the last rank has created, written, synced and "
         f"closed. contended: bench/contended {' '.join(MOUNT)}. "
         "contiguous: slabs. pencils: the ranks divide the last two dimensions. small, ragged-N: "
         "every rank has every ranks-th run of 512 or N doubles. x N: so many writers; else as many "
-        "as nodes. 1 MB is 10^6 bytes. Samples of every contestant's last file were read back and "
-        "compared."
+        "as the strategy takes. auto again: the same once more, for the noise. 1 MB is 10^6 "
+        "bytes. Samples of every contestant's last file were read back and compared."
     )
 
 
 def value(metric, contestant, values, options):
     del metric
     pattern = contestant.parameters["pattern"]
-    bytes_ = options.mib << 20
+    bytes_ = contestant.parameters["mib"] << 20
     if pattern.startswith("ragged-"):
         run_bytes = 8 * int(pattern.partition("-")[2])
         bytes_ = max(1, bytes_ // run_bytes) * run_bytes
@@ -95,22 +108,32 @@ def value(metric, contestant, values, options):
     return options.ranks * bytes_ / 1e6 / seconds
 
 
+def _compared(result):
+    """By group: the best fixed strategy, and auto's part of it and of itself, round by round."""
+    found = {}
+    for group in dict.fromkeys(row["group"] for row in result["contestants"]):
+        rates = {row["name"]: row["metrics"]["durable"] for row in result["contestants"]
+                 if row["group"] == group}
+        fixed = {name: figures.summary(rate)["median"] for name, rate in rates.items()
+                 if name not in (AUTO, AGAIN)}
+        if AUTO in rates and fixed:
+            best = max(fixed, key=fixed.get)
+            ratio = figures.ratio(rates[AUTO], rates[best])["pairwise_median"]
+            noise = (figures.ratio(rates[AGAIN], rates[AUTO])["pairwise_median"]
+                     if AGAIN in rates else float("nan"))
+            found[group] = (best, ratio, noise)
+    return found
+
+
 def remarks(result, options):
     del options
-    missed = 0
-    groups = list(dict.fromkeys(row["group"] for row in result["contestants"]))
-    for group in groups:
-        medians = {row["name"]: row["summary"]["durable"]["median"]
-                   for row in result["contestants"] if row["group"] == group}
-        chosen = medians.pop(AUTO, None)
-        if chosen is None or not medians:
-            continue
-        best = max(medians, key=medians.get)
-        ratio = chosen / medians[best]
-        missed += ratio < GOAL
+    compared = _compared(result)
+    for group, (best, ratio, noise) in compared.items():
         yield (f"goal: {group}: auto of {best}: {ratio:.2f}, "
-               f"{'met' if ratio >= GOAL else 'not met'} (>= {GOAL:g})")
-    yield f"auto is within 10 % of the best in {len(groups) - missed} of {len(groups)} cases"
+               f"{'met' if ratio >= GOAL else 'not met'} (>= {GOAL:g}); "
+               f"again of auto: {noise:.2f}")
+    met = sum(ratio >= GOAL for _, ratio, _ in compared.values())
+    yield f"auto is within 10 % of the best in {met} of {len(compared)} cases"
 
 
 def plot(case, document, folder, stem, repository):
@@ -119,17 +142,16 @@ def plot(case, document, folder, stem, repository):
     pyplot = report.pyplot_of(repository)
     if pyplot is None:
         return None
-    found = {}
-    for row in document["result"]["contestants"]:
-        of_group = found.setdefault(row["group"], {})
-        of_group[row["name"]] = row["summary"]["durable"]["median"]
-    ratios = {group: medians[AUTO] / max(rate for name, rate in medians.items() if name != AUTO)
-              for group, medians in found.items() if AUTO in medians and len(medians) > 1}
+    compared = _compared(document["result"])
+    ratios = [ratio for _, ratio, _ in compared.values()]
     figure, axis = pyplot.subplots(figsize=(8, 1.2 + 0.3 * len(ratios)))
-    axis.barh(list(ratios), list(ratios.values()),
-              color=["tab:blue" if ratio >= GOAL else "tab:red" for ratio in ratios.values()])
+    axis.barh(list(compared), ratios,
+              color=["tab:blue" if ratio >= GOAL else "tab:red" for ratio in ratios])
+    axis.plot([noise for _, _, noise in compared.values()], list(compared), "k|", markersize=12,
+              label="auto again, as a part of auto")
     axis.axvline(GOAL, color="k", linestyle="--")
     axis.invert_yaxis()
+    axis.legend(loc="lower left", bbox_to_anchor=(0, 1))
     axis.set(xlabel="auto's durable bandwidth, as a part of the best fixed strategy's")
     figure.tight_layout()
     path = os.path.join(folder, f"{stem}.png")

@@ -1,9 +1,31 @@
 #include "commit/choice.hpp"
 
+#include <thread>
+
 #include "exec/agree.hpp"
 #include "model/bytes.hpp"
 
 namespace sluice::commit {
+
+namespace {
+
+plan::Reach reach_of(storage::Reach reach) {
+  switch (reach) {
+    case storage::Reach::unknown:
+      return plan::Reach::unknown;
+    case storage::Reach::memory:
+      return plan::Reach::memory;
+    case storage::Reach::node:
+      return plan::Reach::node;
+    case storage::Reach::server:
+      return plan::Reach::server;
+    case storage::Reach::parallel:
+      return plan::Reach::parallel;
+  }
+  return plan::Reach::unknown;
+}
+
+}  // namespace
 
 plan::WriterChoice choose_writers(exec::Transport& transport, storage::Storage& storage,
                                   const std::string& path, const Options& options) {
@@ -39,6 +61,28 @@ plan::WriterChoice choose_writers(exec::Transport& transport, storage::Storage& 
   choice.gathers = in.get<bool>();
   choice.gather_bytes = in.get<std::uint64_t>();
   return choice;
+}
+
+plan::Ground ground_under(exec::Transport& transport, storage::Storage& storage,
+                          const std::string& path, const Options& options) {
+  const auto message = exec::on_root(transport, 0, [&] {
+    const storage::FileSystemFacts facts = storage.file_system(path);
+    model::ByteWriter out;
+    out.put(facts.kind);
+    out.put(facts.reach);
+    out.put(options.stripe_bytes != 0 ? options.stripe_bytes : facts.stripe_bytes);
+    out.put(facts.stripes);
+    out.put(static_cast<int>(std::thread::hardware_concurrency()));
+    return out.take();
+  });
+  model::ByteReader in(message);
+  plan::Facts facts;
+  facts.kind = in.get_string();
+  facts.reach = reach_of(in.get<storage::Reach>());
+  facts.stripe_bytes = in.get<std::uint64_t>();
+  facts.stripes = in.get<std::uint32_t>();
+  facts.cores = in.get<int>();
+  return plan::ground_of(facts);
 }
 
 plan::Topology topology_of(exec::Transport& transport, const plan::WriterChoice& choice) {

@@ -16,6 +16,11 @@ namespace sluice::commit {
 plan::WriterChoice choose_writers(exec::Transport& transport, storage::Storage& storage,
                                   const std::string& path, const Options& options);
 
+/// Collective. What rank 0 finds out of the file system that will hold `path` and of its node; the
+/// same on every rank.
+plan::Ground ground_under(exec::Transport& transport, storage::Storage& storage,
+                          const std::string& path, const Options& options);
+
 /// Collective. The ranks and nodes of a transport, as far as `choice` looks at them.
 plan::Topology topology_of(exec::Transport& transport, const plan::WriterChoice& choice);
 

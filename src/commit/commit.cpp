@@ -50,6 +50,7 @@ Receipt Output::commit(bool is_step, bool is_last) {
     Receipt receipt{carry_out(file), durable};
     receipt.fate = last_fate();
     note_cost(receipt, is_step, waited_s() - waited_before_s);
+    tell_choice();
     failed_together_ = false;
     has_news_ = false;
     steps_ = is_step ? receipt.step + 1 : steps_;  // fewer than before where it keeps the last ones
@@ -97,7 +98,8 @@ void Output::print_totals(const plan::Totals& mine) {
         plan::text_of({static_cast<std::uint64_t>(sums[0]), static_cast<std::uint64_t>(sums[1]),
                        static_cast<std::uint64_t>(sums[2]), static_cast<std::uint64_t>(sums[3]),
                        static_cast<std::uint64_t>(largest)},
-                      transport_.size()));
+                      transport_.size()) +
+        (monitor_.choice().reason.empty() ? "" : "; auto takes " + monitor_.choice().reason));
   }
   explain_ = nullptr;
 }

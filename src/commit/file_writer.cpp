@@ -81,6 +81,9 @@ FileWriter::FileWriter(exec::Transport& transport, storage::Storage& storage,
                     ": strategy forward writes in the background, which storage mpiio cannot: "
                     "use storage direct or posix, or strategy collective");
   }
+  if (strategy_.looks_at_runs) {
+    ground_ = ground_under(transport, storage, path, options);
+  }
   open(opening);
   open_pipeline();
 }
@@ -357,6 +360,7 @@ std::vector<layout::Portion> FileWriter::cut_blocks(const FileCommit& commit) co
 void FileWriter::write(const FileCommit& commit, const layout::CommitPlan& placed,
                        const plan::Plan& who, std::span<const layout::Portion> portions,
                        std::uint64_t first_word, std::span<const std::uint64_t> earlier_words) {
+  const double began_s = model::now_s();
   const auto failure = exec::failure_of([&] {
     exec::Work work;
     work.definitions = definitions_;
@@ -376,6 +380,9 @@ void FileWriter::write(const FileCommit& commit, const layout::CommitPlan& place
     }
   });
   pipeline_ ? agree_in_background(failure, commit.synced) : exec::agree(transport_, failure);
+  if (monitor_ != nullptr && who.predicted_s != 0) {
+    monitor_->compare(who.predicted_s, model::now_s() - began_s);
+  }
 }
 
 void FileWriter::sync_own() {

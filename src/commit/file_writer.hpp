@@ -212,6 +212,7 @@ class FileWriter {
   const plan::Strategy& strategy_;
   plan::WriterChoice choice_;
   plan::Topology topology_;
+  plan::Ground ground_;             ///< asked for where the strategy looks at it
   std::uint64_t writers_ = 1;       ///< ranks that have the file open for data
   std::uint64_t writer_index_ = 0;  ///< of this rank among them
 

@@ -114,8 +114,13 @@ plan::Plan FileWriter::make_plan(const FileCommit& commit, const layout::CommitP
     transport_.allreduce(bytes_and_runs, exec::Op::sum);
     input.mean_run_bytes = static_cast<std::uint64_t>(bytes_and_runs[0] /
                                                       std::max<std::int64_t>(1, bytes_and_runs[1]));
+    input.bytes = static_cast<std::uint64_t>(bytes_and_runs[0]);
+    input.ground = ground_;
   }
   plan::Plan plan = strategy_.plan(input);
+  if (commit.monitor != nullptr && bytes_and_runs[0] != 0 && !plan.reason.empty()) {
+    commit.monitor->choose(plan.reason);
+  }
   if (commit.explain != nullptr) {
     explain(commit, placed, plan, input, encoded);
   }

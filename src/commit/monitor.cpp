@@ -4,10 +4,21 @@
 #include <array>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "plan/totals.hpp"
 
 namespace sluice::commit {
+
+namespace {
+
+/// Of measurement to prediction: to be told unasked, and to come with advice.
+constexpr double far_off = 10;
+constexpr double worth_advice = 3;
+/// Less is not worth a word, whatever was predicted.
+constexpr double worth_telling_s = 1;
+
+}  // namespace
 
 double Cost::overlap_percent() const {
   const double all_s = visible_s + hidden_s;
@@ -83,6 +94,40 @@ Cost Monitor::total() const {
   Cost total = total_;
   total.visible_s += depth_ > 0 ? clock_() - entered_s_ : 0;
   return total;
+}
+
+void Monitor::choose(const std::string& reason) {
+  choice_.is_new = choice_.is_new || reason != choice_.reason;
+  choice_.reason = reason;
+}
+
+void Monitor::compare(double predicted_s, double measured_s) {
+  ++choice_.commits;
+  choice_.predicted_s += predicted_s;
+  choice_.measured_s += measured_s;
+}
+
+std::string Monitor::take_new_reason() {
+  return std::exchange(choice_.is_new, false) ? choice_.reason : std::string();
+}
+
+bool is_far_off(const Choice& choice) {
+  return choice.measured_s > far_off * choice.predicted_s &&
+         choice.measured_s > worth_telling_s + choice.predicted_s;
+}
+
+std::string line_of(const Choice& choice) {
+  std::array<char, 120> text{};
+  std::snprintf(text.data(), text.size(), "auto: %llu %s predicted to take %.2g s, took %.2g s",
+                static_cast<unsigned long long>(choice.commits),
+                choice.commits == 1 ? "commit" : "commits", choice.predicted_s, choice.measured_s);
+  std::string line = text.data();
+  if (choice.measured_s > worth_advice * choice.predicted_s) {
+    line +=
+        ": this file system is slower than was assumed; `sluice bench --on` its folder says "
+        "which strategy is the fastest there";
+  }
+  return line;
 }
 
 std::string line_of(const Cost& total, std::uint64_t steps, bool durable) {

@@ -39,6 +39,15 @@ struct CommitCost {
   Cost cost;            ///< visible_s: of its own call
 };
 
+/// A strategy that was chosen from what was detected, and what came of it.
+struct Choice {
+  std::string reason = {};  ///< of the last one; empty: there was nothing to choose
+  bool is_new = false;      ///< nobody has taken it yet
+  std::uint64_t commits = 0;
+  double predicted_s = 0;
+  double measured_s = 0;
+};
+
 class Monitor {
  public:
   /// What became of a commit: when it was there, or had failed. 0: it is still on its way.
@@ -70,6 +79,14 @@ class Monitor {
   Cost total() const;
   std::uint64_t steps() const noexcept { return steps_; }
 
+  /// The strategy was chosen, for this reason.
+  void choose(const std::string& reason);
+  /// A commit was written by it.
+  void compare(double predicted_s, double measured_s);
+  const Choice& choice() const noexcept { return choice_; }
+  /// Why it was chosen, once for every reason that differs from the one before; else empty.
+  std::string take_new_reason();
+
  private:
   struct OnWay {
     CommitCost commit;
@@ -86,10 +103,16 @@ class Monitor {
   Cost total_;
   std::uint64_t steps_ = 0;
   std::deque<OnWay> on_way_;
+  Choice choice_;
 };
 
 /// The line at a close: "12 steps, 1.5 GiB: visible 0.41 s ...".
 std::string line_of(const Cost& total, std::uint64_t steps, bool durable);
+/// What of a chosen strategy is worth telling at the close: prediction beside measurement, and,
+/// where they are far apart, what to do.
+std::string line_of(const Choice& choice);
+/// Is the measurement so far above the prediction that it should be told unasked?
+bool is_far_off(const Choice& choice);
 /// A line of the log beside the file, in JSON, with its end.
 std::string line_of(const CommitCost& commit);
 

@@ -152,6 +152,9 @@ class Output {
   bool logs_line() const;
   void note_cost(const Receipt& receipt, bool is_step, double waited_s);
   void log_settled();
+  void tell_choice();
+  void tell_comparison();
+  bool is_told() const { return options_.log == Log::line || options_.log == Log::steps; }
   void tell_costs();
   void touch_varying(std::vector<Touch>& touched, bool is_step) const;
   void require_open() const;

@@ -4,8 +4,7 @@
 namespace sluice::commit {
 
 bool Output::logs_line() const {
-  const bool asks = options_.log == Log::line || options_.log == Log::steps;
-  return asks || (options_.log == Log::automatic && options_.strategy == "forward");
+  return is_told() || (options_.log == Log::automatic && options_.strategy == "forward");
 }
 
 void Output::poll() {
@@ -69,9 +68,33 @@ void Output::log_settled() {
   }
 }
 
+/// After a commit: what `auto` chose, where it is asked for.
+void Output::tell_choice() {
+  const std::string reason = monitor_.take_new_reason();
+  if (!reason.empty() && report_ && is_told() && transport_.rank() == 0) {
+    report_("auto takes " + reason);
+  }
+}
+
+/// Collective where `auto` chose: was it as predicted?
+void Output::tell_comparison() {
+  Choice choice = monitor_.choice();
+  if (choice.commits == 0 || !report_) {
+    return;
+  }
+  constexpr double ns_per_s = 1e9;
+  auto longest_ns = static_cast<std::int64_t>(choice.measured_s * ns_per_s);
+  transport_.allreduce({&longest_ns, 1}, exec::Op::max);
+  choice.measured_s = static_cast<double>(longest_ns) / ns_per_s;
+  if (transport_.rank() == 0 && (is_told() || is_far_off(choice))) {
+    report_(line_of(choice));
+  }
+}
+
 /// Collective, when everything is there.
 void Output::tell_costs() {
   log_settled();
+  tell_comparison();
   if (!logs_line() || !report_) {
     return;
   }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "exec/sink.hpp"
+#include "layout/portion.hpp"
 
 namespace sluice::exec {
 
@@ -18,7 +19,10 @@ constexpr std::size_t worth_a_thread_bytes = 256 << 10;
 }  // namespace
 
 FileSink::FileSink(storage::File& file, WriteBehind& writer)
-    : file_(file), writer_(writer), alignment_(std::max<std::size_t>(1, file.alignment())) {}
+    : file_(file),
+      writer_(writer),
+      alignment_(std::max<std::size_t>(1, file.alignment())),
+      room_(std::min<std::size_t>(writer.buffer_bytes(), layout::portion_bytes)) {}
 
 FileSink::~FileSink() { writer_.abandon(staging_); }
 
@@ -38,10 +42,10 @@ void FileSink::write(std::uint64_t offset, std::span<const std::byte> bytes) {
         begin_ = end_ = offset % alignment_;
         base_ = offset - begin_;
       }
-      taken = std::min(bytes.size(), staging_->size() - end_);
+      taken = std::min(bytes.size(), room_ - end_);
       std::memcpy(staging_->data() + end_, bytes.data(), taken);
       end_ += taken;
-      if (end_ == staging_->size()) {
+      if (end_ == room_) {
         flush();
       }
     }

@@ -40,6 +40,7 @@ class FileSink final : public Sink {
   storage::File& file_;
   WriteBehind& writer_;
   std::size_t alignment_;
+  std::size_t room_;  ///< of a buffer: no more than is packed while another one is written
   Staging* staging_ = nullptr;
   std::uint64_t base_ = 0;  ///< file offset of the staging's first byte
   std::size_t begin_ = 0;   ///< held bytes are [begin_, end_) of the staging

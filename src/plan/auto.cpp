@@ -1,19 +1,214 @@
-// The choice for those who leave it: by how the bytes of all ranks lie in the file.
-#include "plan/plan.hpp"
+#include "plan/auto.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdio>
+#include <cstring>
+
+#include "plan/totals.hpp"
 
 namespace sluice::plan {
 
 namespace {
 
-/// From here on every rank writes its own runs as fast as whole tiles are written, and nothing is
-/// sent: measured, docs/collective.md.
-constexpr std::uint64_t long_run_bytes = 256ULL << 10;
+/// Shorter runs are written by the rank itself, one after the other (exec/file_sink).
+constexpr std::uint64_t short_run_bytes = 256ULL << 10;
+/// Bytes that are sent must save this part of the time.
+constexpr double worth_sending = 0.05;
+/// Of rounds with their checksums: who sends how much, and that everything came.
+constexpr double meetings_of_round = 2;
+
+struct Load {
+  double bytes = 0;  ///< of all ranks
+  double run_bytes = 1;
+  double ranks = 1;
+  double nodes = 1;
+};
+
+Load load_of(const Input& input) {
+  Load load;
+  load.bytes = static_cast<double>(input.bytes != 0 ? input.bytes : input.space.length);
+  load.run_bytes = static_cast<double>(std::max<std::uint64_t>(1, input.mean_run_bytes));
+  load.ranks = input.topology.ranks;
+  load.nodes = input.topology.nodes;
+  return load;
+}
+
+/// Do all stripes of a server have one writer, so that no two meet there?
+bool has_own_servers(const Ground& ground, const Way& way) {
+  const auto stripes = static_cast<int>(ground.stripes);
+  const int writers = way.choice.writers;
+  return way.choice.cyclic && way.choice.tile_bytes == ground.stripe_bytes &&
+         (writers % stripes == 0 || stripes % writers == 0);
+}
+
+/// What `writers` get from the servers of one file. Where several come to one server they queue
+/// there, and others stand idle meanwhile: a closed network of equal servers.
+double rate_of_servers(const Ground& ground, double writers, bool is_apart) {
+  const double stripes = ground.stripes;
+  const double service_s =
+      static_cast<double>(ground.stripe_bytes) / (ground.file_bytes_per_s / stripes);
+  const double on_way = writers * ground.in_flight;
+  const double queue = is_apart ? std::max(0.0, on_way / stripes - 1) : (on_way - 1) / stripes;
+  const double turn_s = static_cast<double>(ground.stripe_bytes) / ground.stream_bytes_per_s +
+                        ground.rpc_s + service_s * (1 + queue);
+  const double rate = on_way * static_cast<double>(ground.stripe_bytes) / turn_s;
+  return std::min({rate, ground.file_bytes_per_s, on_way * ground.file_bytes_per_s / stripes});
+}
+
+double write_s(const Ground& ground, const Load& load, double writers, bool is_apart) {
+  double rate =
+      std::min({writers * ground.stream_bytes_per_s,
+                std::min(writers, load.nodes) * ground.drain_bytes_per_s, ground.file_bytes_per_s});
+  if (ground.stripes != 0) {
+    rate = std::min(rate, rate_of_servers(ground, writers, is_apart));
+  }
+  const double writing_nodes = std::min(writers, load.nodes);
+  const double at_a_server =
+      is_apart ? std::min(writing_nodes, std::max(1.0, writers / ground.stripes)) : writing_nodes;
+  return load.bytes / rate + ground.sync_s + at_a_server * ground.touch_s;
+}
+
+/// Every rank its own runs: short ones wait for the disk one by one, and where one ends inside a
+/// stripe its neighbour takes the stripe over, which a server does for one after the other. At the
+/// end all put their checksums into one stripe.
+double shared_s(const Ground& ground, const Load& load) {
+  double seconds = write_s(ground, load, load.ranks, false);
+  const double own_bytes = load.bytes / load.ranks;
+  if (load.run_bytes < static_cast<double>(short_run_bytes) && load.run_bytes < own_bytes) {
+    seconds += own_bytes / load.run_bytes * ground.call_s + own_bytes / ground.short_bytes_per_s;
+  }
+  if (ground.stripes != 0 && load.ranks > 1) {
+    const double hand_overs = load.bytes / load.run_bytes;
+    const double clients = ground.locks_processes ? load.ranks : load.nodes;
+    seconds += hand_overs * ground.lock_s / std::min<double>(load.ranks, ground.stripes) +
+               (clients - 1) * (ground.lock_s + ground.rpc_s);
+  }
+  return seconds;
+}
+
+double collective_s(const Ground& ground, const Load& load, const Way& way) {
+  const double writers = way.choice.writers;
+  const double written_s =
+      write_s(ground, load, writers, ground.stripes != 0 && has_own_servers(ground, way));
+  const double cores = std::min<double>(ground.cores, load.ranks / load.nodes);
+  const double node_rate =
+      std::min(cores * ground.exchange_bytes_per_s, ground.exchange_most_bytes_per_s);
+  double sent_s = load.bytes / load.nodes / node_rate;
+  if (load.nodes > 1) {
+    sent_s += load.bytes / std::min(writers, load.nodes) / ground.link_bytes_per_s;
+  }
+  // While a window is written the next one is brought.
+  const double windows = static_cast<double>(window_bytes(way.choice)) * writers;
+  const double rounds = std::max(1.0, load.bytes / windows);
+  const auto steps = static_cast<double>(std::bit_width(static_cast<unsigned>(load.ranks)));
+  return std::max(written_s, sent_s) + std::min(written_s, sent_s) / rounds +
+         (rounds + 1) * meetings_of_round * ground.meeting_s * steps;
+}
+
+/// Numbers of writers worth a look, ascending.
+std::vector<int> writer_counts(const Input& input) {
+  const Topology& topology = input.topology;
+  const WriterChoice& asked = input.choice;
+  if (asked.writers != 0 || asked.first_writer != 0 || asked.writer_spacing != 0 ||
+      asked.writer_map != "spaced") {
+    return {static_cast<int>(writer_list(topology, asked).size())};
+  }
+  std::vector<int> counts;
+  const auto stripes = static_cast<int>(input.ground.stripes);
+  for (const int count : {1, topology.nodes, default_writers_per_node * topology.nodes, stripes,
+                          2 * stripes, 4 * stripes}) {
+    if (count > 0) {
+      counts.push_back(std::min(count, topology.ranks));
+    }
+  }
+  std::sort(counts.begin(), counts.end());
+  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
+  return counts;
+}
+
+std::string seconds_text(double seconds) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.2g s", seconds);
+  return text.data();
+}
+
+std::string name_of(const Way& way) {
+  if (std::strcmp(way.strategy, "shared") == 0) {
+    return "shared";
+  }
+  return std::string(way.strategy) + " with " + std::to_string(way.choice.writers) +
+         (way.choice.writers == 1 ? " writer" : " writers") +
+         (way.choice.cyclic ? ", each with its own stripes" : "");
+}
+
+std::string place_text(const Ground& ground) {
+  std::string text = ground.kind.empty() ? "a file system of unknown kind" : ground.kind;
+  if (ground.stripes > 1) {
+    text +=
+        " of " + std::to_string(ground.stripes) + " stripes of " + size_text(ground.stripe_bytes);
+  }
+  return text;
+}
+
+std::string reason_of(const Input& input, const Way& best, const Way* next) {
+  std::string text = name_of(best) + ": runs of " + size_text(input.mean_run_bytes) + " of " +
+                     std::to_string(input.topology.ranks) + " ranks on " +
+                     place_text(input.ground) + " take about " + seconds_text(best.seconds);
+  if (next != nullptr) {
+    text += ", by " + name_of(*next) + " " + seconds_text(next->seconds);
+  }
+  return text;
+}
 
 }  // namespace
 
+double seconds_of(const Input& input, const Way& way) {
+  const Load load = load_of(input);
+  return std::strcmp(way.strategy, "shared") == 0 ? shared_s(input.ground, load)
+                                                  : collective_s(input.ground, load, way);
+}
+
+std::vector<Way> ways_of(const Input& input) {
+  std::vector<Way> ways{{"shared", input.choice, 0}};
+  if (input.topology.ranks > 1) {
+    for (const int writers : writer_counts(input)) {
+      Way way{"collective", input.choice, 0};
+      way.choice.writers = writers;
+      // Where a file has stripes, the writer of a stripe should always be the same.
+      way.choice.cyclic = input.choice.cyclic || (input.ground.stripes > 1 && writers > 1);
+      ways.push_back(way);
+    }
+  }
+  for (Way& way : ways) {
+    way.seconds = seconds_of(input, way);
+  }
+  return ways;
+}
+
+Decision decide(const Input& input) {
+  const std::vector<Way> ways = ways_of(input);
+  const auto least = std::min_element(
+      ways.begin(), ways.end(), [](const Way& a, const Way& b) { return a.seconds < b.seconds; });
+  const bool sends = least->seconds < (1 - worth_sending) * ways.front().seconds;
+  const Way& best = sends ? *least : ways.front();
+  const Way* next = nullptr;
+  for (const Way& way : ways) {
+    const bool is_other = std::strcmp(way.strategy, best.strategy) != 0;
+    next = is_other && (next == nullptr || way.seconds < next->seconds) ? &way : next;
+  }
+  return {best, reason_of(input, best, next)};
+}
+
 Plan plan_auto(const Input& input) {
-  const bool is_long = input.topology.ranks == 1 || input.mean_run_bytes >= long_run_bytes;
-  return is_long ? plan_shared(input) : plan_collective(input);
+  Decision decision = decide(input);
+  Input chosen = input;
+  chosen.choice = decision.way.choice;
+  Plan plan = strategy(decision.way.strategy).plan(chosen);
+  plan.reason = std::move(decision.reason);
+  plan.predicted_s = decision.way.seconds;
+  return plan;
 }
 
 }  // namespace sluice::plan

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "layout/portion.hpp"
+#include "plan/ground.hpp"
 #include "plan/tile_map.hpp"
 
 namespace sluice::plan {
@@ -50,6 +51,8 @@ struct Plan {
   std::uint64_t packed_bytes = 0;  ///< the same: what a rank may keep packed for later windows
   std::uint64_t writer_bytes = 0;  ///< background: the most that one writer can get
   std::uint64_t buffer_bytes = 0;  ///< largest staging that carrying it out needs on this rank
+  std::string reason = {};         ///< auto: a sentence that says why
+  double predicted_s = 0;          ///< auto: of the writing; 0: nobody asked
 
   /// One line a transfer, for debugging and SLUICE_EXPLAIN.
   std::string text() const;
@@ -82,6 +85,9 @@ struct Input {
   WriterChoice choice = {};
   /// Mean length of a contiguous run in the file over all ranks; looked at by `auto` only.
   std::uint64_t mean_run_bytes = 0;
+  /// The same: of data, of all ranks together; 0: the length of `space`.
+  std::uint64_t bytes = 0;
+  Ground ground = {};  ///< the same
 };
 
 /// A strategy: its name, which ranks open the file for writing, and the plan it makes. Both are
@@ -90,7 +96,7 @@ struct Strategy {
   const char* name;
   RankList (*openers)(const Topology&, const WriterChoice&);
   Plan (*plan)(const Input&);
-  bool looks_at_runs = false;  ///< Input::mean_run_bytes
+  bool looks_at_runs = false;  ///< Input::mean_run_bytes, bytes and ground
   /// Staging buffers of a writer: a window of the exchange, or layout::portion_bytes.
   bool in_windows = false;
   bool in_background = false;  ///< ends of steps do not wait for the writing
@@ -101,7 +107,7 @@ Plan plan_shared(const Input& input);
 Plan plan_collective(const Input& input);
 /// As collective, but written in the background.
 Plan plan_forward(const Input& input);
-/// Shared where runs are long, else collective.
+/// Shared or collective, whichever takes less by plan/auto.hpp.
 Plan plan_auto(const Input& input);
 
 /// The ranks that write by a choice, ascending. Error invalid_argument names the option that does

@@ -119,8 +119,7 @@ std::size_t pick(const std::vector<Prediction>& all) {
 }  // namespace
 
 Prediction predict(const Machine& machine, const Described& run, const Choice& choice) {
-  const Compiled compiled =
-      compile(run.job, choice, {static_cast<std::uint64_t>(machine.stripe_bytes.value)});
+  const Compiled compiled = compile(run.job, choice, facts_of(machine));
   std::vector<Prediction> all;
   for (const std::uint64_t seed : run.seeds) {
     all.push_back(predict_once(machine, run, compiled, choice, seed));
@@ -180,6 +179,11 @@ Advice advise(const Machine& machine, const Described& run,
     advice.predictions.push_back(predict(machine, run, choice));
   }
   advice.chosen = pick(advice.predictions);
+  Choice left_open;
+  left_open.is_direct = run.is_direct;
+  left_open.is_synced = run.is_synced;
+  left_open.who.budget_bytes = run.budget_bytes;
+  advice.automatic = predict(machine, run, left_open);
   advice.why = why(machine, run, advice);
   return advice;
 }

@@ -44,6 +44,7 @@ std::vector<Choice> candidates(const Machine& machine, const Described& run);
 struct Advice {
   std::vector<Prediction> predictions;
   std::size_t chosen = 0;  ///< index into predictions
+  Prediction automatic;    ///< of what `auto` would take there, which leaves out some ways
   std::string why;         ///< two sentences
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "plan/auto.hpp"
 #include "plan/groups.hpp"
 #include "sim/flows.hpp"
 
@@ -63,6 +64,31 @@ class Compiler {
   Compiled made_;
 };
 
+plan::Ground ground_of(const Machine& machine) {
+  plan::Ground ground;
+  const double targets = machine.stripes.value;
+  ground.kind = machine.name;
+  ground.reach = plan::Reach::parallel;
+  ground.cores = static_cast<int>(machine.cores_per_node.value);
+  ground.exchange_bytes_per_s = machine.copy_bytes_per_s.value;
+  ground.exchange_most_bytes_per_s = machine.memory_bytes_per_s.value;
+  ground.link_bytes_per_s = machine.link_bytes_per_s.value;
+  ground.meeting_s = machine.meeting_s.value;
+  ground.stream_bytes_per_s = machine.stream_bytes_per_s.value;
+  ground.drain_bytes_per_s = machine.drain_bytes_per_s.value;
+  ground.file_bytes_per_s = targets * machine.target_bytes_per_s.value;
+  ground.in_flight = std::max(1.0, machine.dirty_bytes.value / machine.request_bytes.value);
+  ground.call_s = machine.request_s.value;
+  ground.short_bytes_per_s = machine.stream_bytes_per_s.value;
+  ground.sync_s = machine.sync_s.value;
+  ground.stripes = static_cast<std::uint32_t>(targets);
+  ground.stripe_bytes = static_cast<std::uint64_t>(machine.stripe_bytes.value);
+  ground.rpc_s = machine.rpc_s.value;
+  ground.lock_s = machine.lock_callback_s.value;
+  ground.touch_s = machine.touch_s.value;
+  return ground;
+}
+
 Compiler::Compiler(const Job& job, const Choice& choice, const FileSystemFacts& facts)
     : job_(job), choice_(choice), facts_(facts) {
   facts_.stripe_bytes = std::max(facts.stripe_bytes, page_bytes);
@@ -105,7 +131,11 @@ Compiled Compiler::one_file() {
   if (plan::strategy(name).looks_at_runs) {
     plan::Input input{topology_of(job_, 0), {}, {}, arrangement.space(), choice_.who, 0};
     input.mean_run_bytes = arrangement.mean_run_bytes();
-    name = plan::strategy(name).plan(input).strategy;
+    input.bytes = arrangement.bytes();
+    input.ground = facts_.ground;
+    const plan::Way way = plan::decide(input).way;
+    name = way.strategy;
+    choice_.who = way.choice;
   }
   const plan::Strategy& strategy = plan::strategy(name);
   const auto ranks = plan::count_writers(strategy, topology_of(job_, 0), choice_.who);
@@ -267,6 +297,10 @@ void Compiler::add_part(std::uint32_t number, const std::vector<int>& members) {
 }
 
 }  // namespace
+
+FileSystemFacts facts_of(const Machine& machine) {
+  return {static_cast<std::uint64_t>(machine.stripe_bytes.value), ground_of(machine)};
+}
 
 Compiled compile(const Job& job, const Choice& choice, const FileSystemFacts& facts) {
   if (job.ranks < 1 || job.nodes < 1 || job.nodes > job.ranks || job.variables.empty()) {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "sim/job.hpp"
+#include "sim/machine.hpp"
 #include "sim/program.hpp"
 
 namespace sluice::sim {
@@ -27,7 +28,11 @@ struct Choice {
 /// What of the machine production would ask for.
 struct FileSystemFacts {
   std::uint64_t stripe_bytes = 0;
+  plan::Ground ground = {};  ///< looked at by `auto` only
 };
+
+/// What production would find out of a machine of the model.
+FileSystemFacts facts_of(const Machine& machine);
 
 /// What the plans of all ranks came to.
 struct Compiled {

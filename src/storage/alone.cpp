@@ -18,7 +18,7 @@ class AloneStorage final : public Storage {
   void make_folder(const std::string& path) override { inner_.make_folder(path); }
   void sync_directory(const std::string& path) override { inner_.sync_directory(path); }
   std::unique_ptr<Lease> lease(const std::string& path) override { return inner_.lease(path); }
-  std::uint64_t stripe_bytes(const std::string& path) override { return inner_.stripe_bytes(path); }
+  FileSystemFacts file_system(const std::string& path) override { return inner_.file_system(path); }
   bool in_background() const override { return inner_.in_background(); }
   const char* name() const override { return inner_.name(); }
 

@@ -69,8 +69,8 @@ class FaultyStorage : public Storage {
   void make_folder(const std::string& path) override;
   void sync_directory(const std::string& path) override;
   std::unique_ptr<Lease> lease(const std::string& path) override { return inner_->lease(path); }
-  std::uint64_t stripe_bytes(const std::string& path) override {
-    return inner_->stripe_bytes(path);
+  FileSystemFacts file_system(const std::string& path) override {
+    return inner_->file_system(path);
   }
   const char* name() const override { return "faulty"; }
 

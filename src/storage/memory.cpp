@@ -291,7 +291,10 @@ std::unique_ptr<Lease> MemoryStorage::lease(const std::string& path) {
   return std::make_unique<MemoryLease>(system_, name);
 }
 
-std::uint64_t MemoryStorage::stripe_bytes(const std::string&) { return options_.stripe_bytes; }
+FileSystemFacts MemoryStorage::file_system(const std::string&) {
+  const Reach reach = options_.stripes != 0 ? Reach::parallel : Reach::unknown;
+  return {{}, reach, options_.stripe_bytes, options_.stripes};
+}
 
 std::vector<std::string> MemoryStorage::paths() const {
   const std::lock_guard lock(system_->mutex);

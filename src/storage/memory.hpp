@@ -20,7 +20,8 @@ namespace sluice::storage {
 /// What the file system pretends to prefer.
 struct MemoryOptions {
   std::size_t alignment = 1;       ///< what File::alignment() says
-  std::uint64_t stripe_bytes = 0;  ///< what Storage::stripe_bytes() says
+  std::uint64_t stripe_bytes = 0;  ///< what Storage::file_system() says
+  std::uint32_t stripes = 0;       ///< the same; others than 0: of several servers
 };
 
 class MemoryStorage : public Storage {
@@ -35,7 +36,7 @@ class MemoryStorage : public Storage {
   void remove_folder(const std::string& path) override;
   void sync_directory(const std::string& path) override;
   std::unique_ptr<Lease> lease(const std::string& path) override;
-  std::uint64_t stripe_bytes(const std::string& path) override;
+  FileSystemFacts file_system(const std::string& path) override;
   const char* name() const override { return "memory"; }
 
   /// All files, sorted by path.

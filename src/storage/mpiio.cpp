@@ -343,8 +343,8 @@ class MpiioStorage final : public Storage {
   void make_folder(const std::string& path) override { posix_->make_folder(path); }
   void sync_directory(const std::string& path) override { posix_->sync_directory(path); }
   std::unique_ptr<Lease> lease(const std::string& path) override { return posix_->lease(path); }
-  std::uint64_t stripe_bytes(const std::string& path) override {
-    return posix_->stripe_bytes(path);
+  FileSystemFacts file_system(const std::string& path) override {
+    return posix_->file_system(path);
   }
   int ranks_together() const override {
     int ranks = 0;

@@ -9,7 +9,6 @@
 
 #include "storage/calls.hpp"
 #include "storage/posix_file.hpp"
-#include "storage/stripe.hpp"
 
 namespace sluice::storage {
 
@@ -227,8 +226,8 @@ void PosixStorage::sync_directory(const std::string& path) {
   }
 }
 
-std::uint64_t PosixStorage::stripe_bytes(const std::string& path) {
-  return file_system_stripe_bytes(path);
+FileSystemFacts PosixStorage::file_system(const std::string& path) {
+  return file_system_facts(path);
 }
 
 std::shared_ptr<Storage> make_posix(const SystemCalls& calls) {

@@ -62,7 +62,7 @@ class PosixStorage : public Storage {
   void make_folder(const std::string& path) override;
   void sync_directory(const std::string& path) override;
   std::unique_ptr<Lease> lease(const std::string& path) override;
-  std::uint64_t stripe_bytes(const std::string& path) override;
+  FileSystemFacts file_system(const std::string& path) override;
   const char* name() const override { return "posix"; }
 
  protected:

@@ -102,8 +102,8 @@ class RecordingStorage : public Storage {
   void sync_directory(const std::string& path) override;
   /// Not recorded: it leaves nothing that matters after a crash.
   std::unique_ptr<Lease> lease(const std::string& path) override { return inner_->lease(path); }
-  std::uint64_t stripe_bytes(const std::string& path) override {
-    return inner_->stripe_bytes(path);
+  FileSystemFacts file_system(const std::string& path) override {
+    return inner_->file_system(path);
   }
   const char* name() const override { return "recording"; }
 

@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "storage/file_system.hpp"
+
 namespace sluice::storage {
 
 enum class Access : std::uint8_t {
@@ -121,11 +123,13 @@ class Storage {
   /// The sole right to change `path`, kept in a record beside it. Error locked, naming the holder,
   /// where another process (or File) has it. nullptr where the file system has no such locks.
   virtual std::unique_ptr<Lease> lease(const std::string& path) = 0;
-  /// Stripe size of the file system that holds `path`, 0 where it has none.
-  virtual std::uint64_t stripe_bytes(const std::string& path) {
+  /// What is known of the file system that holds `path`.
+  virtual FileSystemFacts file_system(const std::string& path) {
     (void)path;
-    return 0;
+    return {};
   }
+  /// Stripe size of the file system that holds `path`, 0 where it has none.
+  std::uint64_t stripe_bytes(const std::string& path) { return file_system(path).stripe_bytes; }
   /// May a thread of the library write while the caller's goes on? Not where a test wants one
   /// order.
   virtual bool in_background() const { return false; }

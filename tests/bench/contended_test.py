@@ -144,6 +144,12 @@ class Data(Mounted):
         self.assertEqual(os.stat(self.file).st_blksize, MIB)
         self.assertGreater(os.statvfs(self.mount.path).f_bavail, 0)
 
+    def test_the_striping_is_an_attribute(self):
+        for place in (self.file, self.mount.path):
+            self.assertEqual(os.getxattr(place, "user.striping"), b"size=1048576 count=4")
+        with self.assertRaises(OSError):
+            os.getxattr(self.file, "user.other")
+
     def test_locks_between_open_files(self):
         whole = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
         first, second = (os.open(self.file, os.O_RDWR) for _ in range(2))

@@ -101,6 +101,29 @@ TEST_F(MonitorOf, CallsNestAndFailuresAreSeen) {
   EXPECT_FALSE(done[0].durable);
 }
 
+TEST_F(MonitorOf, AChosenStrategyIsToldOnceAReason) {
+  EXPECT_EQ(monitor_.take_new_reason(), "");
+  monitor_.choose("shared");
+  monitor_.choose("shared");
+  EXPECT_EQ(monitor_.take_new_reason(), "shared");
+  monitor_.choose("shared");
+  EXPECT_EQ(monitor_.take_new_reason(), "");
+  monitor_.choose("collective");
+  EXPECT_EQ(monitor_.take_new_reason(), "collective");
+}
+
+TEST_F(MonitorOf, PredictionsStandBesideMeasurements) {
+  monitor_.compare(0.5, 0.4);
+  monitor_.compare(0.5, 0.8);
+  EXPECT_EQ(line_of(monitor_.choice()), "auto: 2 commits predicted to take 1 s, took 1.2 s");
+  EXPECT_FALSE(is_far_off(monitor_.choice()));
+  EXPECT_NE(line_of(Choice{"", false, 1, 0.1, 0.4}).find("sluice bench --on"), std::string::npos);
+  EXPECT_FALSE(is_far_off({"", false, 1, 0.1, 0.4})) << "slow, but not worth a word";
+  EXPECT_FALSE(is_far_off({"", false, 1, 2, 16}));
+  EXPECT_TRUE(is_far_off({"", false, 1, 0.1, 1.2}));
+  EXPECT_FALSE(is_far_off({"", false, 1, 1.2, 0.1})) << "faster than predicted";
+}
+
 TEST(Costs, AreALineForPeopleAndOneForPrograms) {
   CommitCost commit = step_of(1536);
   commit.step = 7;

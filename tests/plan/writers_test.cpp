@@ -183,16 +183,5 @@ TEST(writers, plan_stays_inside_the_budget) {
   }
 }
 
-TEST(writers, auto_looks_at_the_runs) {
-  Input input{of(4), {}, {}, {0, 1 << 20}, choose(2), 8};
-  EXPECT_EQ(strategy("auto").plan(input).strategy, "collective");
-  input.mean_run_bytes = 4 << 20;
-  EXPECT_EQ(strategy("auto").plan(input).strategy, "shared");
-  input.mean_run_bytes = 8;
-  input.topology = of(1);
-  input.choice.writers = 1;
-  EXPECT_EQ(strategy("auto").plan(input).strategy, "shared");
-}
-
 }  // namespace
 }  // namespace sluice::plan

@@ -1,0 +1,37 @@
+// The choice for those who leave it: what each way to write a commit into one file would take on
+// the machine that was detected, by closed formulas, and the least of them.
+//
+// Pure, by sums and products alone, so the same on every rank. Ways that change what a program
+// sees are not among them: several files, and writing in the background.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "plan/plan.hpp"
+
+namespace sluice::plan {
+
+/// A way to write, and what it would take.
+struct Way {
+  const char* strategy = "shared";
+  WriterChoice choice = {};
+  double seconds = 0;  ///< from the first byte sent to the last one stable
+};
+
+/// Seconds of one way. `way.choice.writers` is how many write, where the strategy leaves a choice.
+double seconds_of(const Input& input, const Way& way);
+
+/// The ways that `input.choice` leaves open, with their seconds; the one that sends nothing first.
+std::vector<Way> ways_of(const Input& input);
+
+struct Decision {
+  Way way;
+  std::string reason;  ///< a sentence
+};
+
+/// The way of the least seconds. One that sends bytes must save a twentieth at least.
+Decision decide(const Input& input);
+
+}  // namespace sluice::plan

@@ -1,0 +1,60 @@
+// The machine under a run, as far as it matters to who should write: what `auto` compares by.
+//
+// Invariant: values, the same on every rank; nothing here asks the operating system.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace sluice::plan {
+
+/// What stands between the ranks and the disk.
+enum class Reach : std::uint8_t {
+  unknown,
+  memory,    ///< of this node
+  node,      ///< disks of this node
+  server,    ///< one server, over a network
+  parallel,  ///< several servers at the same time
+};
+
+/// What was detected.
+struct Facts {
+  std::string kind = {};  ///< of file system, for messages: "ext4"
+  Reach reach = Reach::unknown;
+  std::uint64_t stripe_bytes = 0;  ///< 0: not known
+  std::uint32_t stripes = 0;       ///< of a file; 0: not known
+  int cores = 1;                   ///< of a node
+};
+
+/// Rates and times, in bytes and seconds.
+struct Ground {
+  std::string kind = {};
+  Reach reach = Reach::unknown;
+  // -- a node -------------------------------------------------------------------------------------
+  double exchange_bytes_per_s = 1;       ///< of one core: packed, handed over and put in its place
+  double exchange_most_bytes_per_s = 1;  ///< of a node
+  int cores = 1;
+  double link_bytes_per_s = 1;  ///< of a node, each way
+  double meeting_s = 0;         ///< a collective call of two ranks; times log2 of the ranks
+  // -- the way to the file system -----------------------------------------------------------------
+  double stream_bytes_per_s = 1;  ///< what one process gets
+  double drain_bytes_per_s = 1;   ///< what a node gets
+  double file_bytes_per_s = 1;    ///< what all get that write one file
+  double in_flight = 1;           ///< requests of a process that are on their way at a time
+  double call_s = 0;              ///< of a write that is too short to be left to a thread
+  double short_bytes_per_s = 1;   ///< of such writes, besides: they wait for the disk
+  double sync_s = 0;
+  // -- stripes ------------------------------------------------------------------------------------
+  std::uint32_t stripes = 0;  ///< 0: there are none to share or to queue at
+  std::uint64_t stripe_bytes = 0;
+  bool locks_processes = false;  ///< a process is a client of its own; else a node is one
+  double rpc_s = 0;              ///< of a request for a stripe, besides the server's work
+  double lock_s = 0;             ///< a stripe that goes from one writer to another
+  double touch_s = 0;  ///< of a server, from one node that comes for the first time to the next
+};
+
+/// A machine of this kind, by constants that were measured where a development machine has such a
+/// file system (memory, node) and are common ones elsewhere.
+Ground ground_of(const Facts& facts);
+
+}  // namespace sluice::plan

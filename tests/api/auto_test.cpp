@@ -1,0 +1,105 @@
+// Strategy `auto` from detection to the file: taken together by all ranks, told with its reason,
+// compared with what it came to.
+#include <gtest/gtest.h>
+
+#include "layout/local_files.hpp"
+#include "storage/scratch.hpp"
+
+namespace sluice::test {
+namespace {
+
+class AutoOutput : public testing::Test {
+ protected:
+  AutoOutput() {
+    set_message_handler([this](const std::string& text) { heard_.push_back(text); });
+  }
+  ~AutoOutput() override { set_message_handler({}); }
+
+  /// Eight ranks put runs of `run` doubles in turns into a fixed variable of 64 of them, twice, and
+  /// read the whole back.
+  void write_and_read(const std::shared_ptr<storage::Storage>& disk, const std::string& path,
+                      std::uint64_t run, Log log) {
+    constexpr std::uint64_t ranks = 8;
+    constexpr std::uint64_t runs = 64 / ranks;
+    exec::run_local(ranks, 1, [&](exec::Transport& transport) {
+      Options options;
+      options.log = log;
+      options.strategy = "auto";
+      File out(detail::open_on(transport, disk, path, Mode::write, options));
+      const auto rank = static_cast<std::uint64_t>(transport.rank());
+      for (const char* name : {"first", "second"}) {
+        const auto v = out.define<double>(name, {runs, ranks, run});
+        std::vector<double> mine(runs * run);
+        for (std::uint64_t i = 0; i < mine.size(); ++i) {
+          mine[i] = static_cast<double>((i / run * ranks + rank) * run + i % run);
+        }
+        out.put(v, mine.data(), {.start = {0, rank, 0}, .count = {runs, 1, run}});
+        out.flush();
+      }
+      out.close();
+      File in(detail::open_on(transport, disk, path, Mode::read, {}));
+      std::vector<double> all(runs * ranks * run);
+      in.get(in.find("second"), all.data());
+      for (std::uint64_t i = 0; i < all.size(); ++i) {
+        ASSERT_EQ(all[i], static_cast<double>(i));
+      }
+    });
+  }
+  /// Of what was heard, the only message that begins with `text` after the file's name.
+  std::string only(const std::string& path, const std::string& text) {
+    std::string found;
+    int count = 0;
+    for (const std::string& heard : heard_) {
+      if (heard.rfind("sluice: " + path + ": " + text, 0) == 0) {
+        found = heard;
+        ++count;
+      }
+    }
+    EXPECT_EQ(count, 1) << text << ", of " << heard_.size() << " messages";
+    return found;
+  }
+  std::vector<std::string> heard_;
+};
+
+TEST_F(AutoOutput, OnStripesTakesAWriterAServerAndSaysWhy) {
+  write_and_read(storage::make_memory({1, 65536, 4}), "out.h5", 8192, Log::line);
+  const std::string why = only("out.h5", "auto takes ");
+  EXPECT_NE(why.find("collective with "), std::string::npos) << why;
+  EXPECT_NE(why.find("each with its own stripes: runs of 64.0 KiB of 8 ranks"), std::string::npos)
+      << why;
+  EXPECT_NE(why.find("of 4 stripes of 64.0 KiB"), std::string::npos) << why;
+  const std::string compared = only("out.h5", "auto: ");
+  EXPECT_NE(compared.find("2 commits predicted to take "), std::string::npos) << compared;
+  EXPECT_NE(compared.find(", took "), std::string::npos) << compared;
+}
+
+TEST_F(AutoOutput, IsQuietUnlessAsked) {
+  write_and_read(storage::make_memory({1, 65536, 4}), "out.h5", 100, Log::automatic);
+  EXPECT_TRUE(heard_.empty()) << heard_[0];
+}
+
+TEST_F(AutoOutput, KnowsTheFileSystemOfThisFolder) {
+  const storage::Scratch folder;
+  const std::string path = folder / "out.h5";
+  const std::string kind = storage::make_posix()->file_system(path).kind;
+  write_and_read(storage::make_posix(), path, 512, Log::line);
+  const std::string why = only(path, "auto takes ");
+  EXPECT_NE(why.find(kind.empty() ? "a file system of unknown kind" : " on " + kind),
+            std::string::npos)
+      << why;
+}
+
+TEST_F(AutoOutput, OneRankHasNobodyToSendTo) {
+  exec::run_local(1, 1, [&](exec::Transport& transport) {
+    Options options;
+    options.log = Log::line;
+    File out(detail::open_on(transport, storage::make_memory(), "out.h5", Mode::write, options));
+    const std::vector<double> data(1000, 1.5);
+    out.put(out.define<double>("v", {1000}), data.data());
+    out.close();
+  });
+  EXPECT_NE(only("out.h5", "auto takes ").find("auto takes shared: "), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sluice::test

@@ -1,0 +1,142 @@
+// What `auto` takes, by the facts: a pure choice, the same on every rank, explained.
+#include "plan/auto.hpp"
+
+#include <chrono>
+#include <gtest/gtest.h>
+
+namespace sluice::plan {
+namespace {
+
+constexpr std::uint64_t mib = 1 << 20;
+
+Facts on(const char* kind, Reach reach, std::uint32_t stripes = 0, std::uint64_t stripe_bytes = 0) {
+  return {kind, reach, stripe_bytes, stripes, 2};
+}
+const Facts memory = on("tmpfs", Reach::memory);
+const Facts disk = on("ext4", Reach::node);
+
+/// `bytes` of all ranks in runs of `run_bytes`.
+Input input_of(const Facts& facts, int ranks, int nodes, std::uint64_t bytes,
+               std::uint64_t run_bytes) {
+  Input input;
+  input.topology.ranks = ranks;
+  input.topology.nodes = nodes;
+  input.space = {4096, bytes};
+  input.bytes = bytes;
+  input.mean_run_bytes = run_bytes;
+  input.ground = ground_of(facts);
+  input.choice.tile_bytes = facts.stripe_bytes != 0 ? facts.stripe_bytes : default_tile_bytes;
+  return input;
+}
+
+std::string taken(const Input& input) { return decide(input).way.strategy; }
+
+TEST(Auto, InMemoryNothingIsSent) {
+  for (const std::uint64_t run : {std::uint64_t{1024}, std::uint64_t{4096}, 4 * mib}) {
+    EXPECT_EQ(taken(input_of(memory, 4, 1, 32 * mib, run)), "shared") << run;
+  }
+}
+
+TEST(Auto, OnADiskShortRunsAreBroughtTogetherAndLongOnesAreNot) {
+  for (const std::uint64_t run : {512, 4096, 65536}) {
+    EXPECT_EQ(taken(input_of(disk, 4, 1, 32 * mib, run)), "collective") << run;
+  }
+  for (const std::uint64_t run : {mib / 4, mib, 8 * mib}) {
+    EXPECT_EQ(taken(input_of(disk, 4, 1, 32 * mib, run)), "shared") << run;
+  }
+  EXPECT_EQ(taken(input_of(disk, 1, 1, 32 * mib, 512)), "shared") << "one rank, nobody to send to";
+}
+
+TEST(Auto, WhatIsUnknownIsTakenForADisk) {
+  const Facts unknown;
+  EXPECT_EQ(taken(input_of(unknown, 4, 1, 32 * mib, 4096)), "collective");
+  EXPECT_EQ(taken(input_of(unknown, 4, 1, 32 * mib, mib)), "shared");
+}
+
+TEST(Auto, OnStripesEveryServerHasItsWriters) {
+  const Facts striped = on("fuse", Reach::parallel, 4, mib);
+  for (const std::uint64_t run : {std::uint64_t{4096}, std::uint64_t{98312}, 8 * mib}) {
+    const Way way = decide(input_of(striped, 4, 1, 32 * mib, run)).way;
+    EXPECT_STREQ(way.strategy, "collective") << run;
+    EXPECT_EQ(way.choice.writers, 4) << run;
+    EXPECT_TRUE(way.choice.cyclic) << run;
+  }
+  const Way lustre =
+      decide(input_of(on("lustre", Reach::parallel, 8, 4 * mib), 512, 16, 4096 * mib, 300000)).way;
+  EXPECT_STREQ(lustre.strategy, "collective") << "runs end inside stripes: locks";
+  EXPECT_EQ(lustre.choice.writers % 8, 0);
+}
+
+TEST(Auto, WriterSettingsAreKept) {
+  const Facts striped = on("lustre", Reach::parallel, 4, mib);
+  Input input = input_of(striped, 16, 2, 64 * mib, 4096);
+  input.choice.writers = 3;
+  EXPECT_EQ(decide(input).way.choice.writers, 3);
+  input.choice.writers = 0;
+  input.choice.writer_map = "1,5";
+  EXPECT_EQ(decide(input).way.choice.writers, 2);
+  EXPECT_EQ(decide(input).way.choice.writer_map, "1,5");
+}
+
+TEST(Auto, ThePlanIsThatOfTheChoiceAndSaysWhy) {
+  const Input input = input_of(on("lustre", Reach::parallel, 4, mib), 16, 2, 64 * mib, 4096);
+  const Plan plan = strategy("auto").plan(input);
+  EXPECT_EQ(plan.strategy, "collective");
+  EXPECT_TRUE(plan.tiles.is_cyclic());
+  EXPECT_GT(plan.predicted_s, 0);
+  for (const char* part : {"collective with ", "lustre of 4 stripes of 1.0 MiB", "16 ranks",
+                           "runs of 4.0 KiB", "by shared "}) {
+    EXPECT_NE(plan.reason.find(part), std::string::npos) << part << ": " << plan.reason;
+  }
+  EXPECT_EQ(plan.reason.find(". "), std::string::npos) << "one sentence: " << plan.reason;
+}
+
+TEST(Auto, IsTheSameOnEveryRank) {
+  Input input = input_of(on("lustre", Reach::parallel, 48, mib), 960, 40, 3072 * mib, 50000);
+  const Decision first = decide(input);
+  for (int rank = 0; rank < 960; rank += 7) {
+    input.topology.rank = rank;
+    input.topology.node = rank * 40 / 960;
+    const std::vector<layout::Portion> portions(static_cast<std::size_t>(rank % 5));
+    const std::vector<std::uint64_t> sizes(portions.size(), 4096);
+    input.portions = portions;
+    input.portion_sizes = sizes;
+    const Decision here = decide(input);
+    EXPECT_EQ(here.reason, first.reason);
+    EXPECT_EQ(here.way.choice.writers, first.way.choice.writers);
+  }
+}
+
+TEST(Auto, MoreNeverTakesLess) {
+  for (const Facts& facts : {memory, disk, on("nfs", Reach::server),
+                             on("lustre", Reach::parallel, 8, mib), on("gpfs", Reach::parallel)}) {
+    double before = 0;
+    for (std::uint64_t bytes = mib; bytes <= 4096 * mib; bytes *= 2) {
+      const double now = decide(input_of(facts, 64, 4, bytes, 98312)).way.seconds;
+      EXPECT_GT(now, before) << facts.kind << ", " << bytes;
+      before = now;
+    }
+    double longer = 1e9;
+    for (std::uint64_t run = 64; run <= 16 * mib; run *= 2) {
+      const Input input = input_of(facts, 64, 4, 1024 * mib, run);
+      const double now = seconds_of(input, {"shared", input.choice, 0});
+      EXPECT_LE(now, longer) << facts.kind << ", runs of " << run;
+      longer = now;
+    }
+  }
+}
+
+TEST(Auto, CostsLessThanAMillisecond) {
+  const Input input =
+      input_of(on("lustre", Reach::parallel, 64, mib), 100000, 800, 1ULL << 40, 50000);
+  constexpr int times = 100;
+  const auto began = std::chrono::steady_clock::now();
+  for (int i = 0; i < times; ++i) {
+    EXPECT_GT(decide(input).way.seconds, 0);
+  }
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+  EXPECT_LT(took.count() / times, 1e-3);
+}
+
+}  // namespace
+}  // namespace sluice::plan
