@@ -37,6 +37,7 @@ class SluiceOutput final : public Background {
     options.budget_bytes = job.number("budget_mib", options.budget_bytes >> 20) << 20;
     options.durability = Durability::step;
     options.log = Log::off;
+    options.compress = job.text("compress", options.compress);
     options.gather = job.number("gather", 1) != 0;
     options.gather_bytes = job.number("gather", 1) > 1 ? job.number("gather", 1) : 0;
     return options;

@@ -234,7 +234,7 @@ TEST(RoundTrip, Text) {
 TEST(RoundTrip, StepsAreAppendedInTheSameWay) {
   const Shape shape = {50, 20};
   for (const char* path : {"f.h5", "f.nc", "f.zarr"}) {
-    for (const char* strategy : {"shared", "collective"}) {
+    for (const char* strategy : {"shared", "collective", "forward"}) {
       LocalFiles files;
       Options options = quick(strategy);
       options.compress = codecs().at(0);
