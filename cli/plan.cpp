@@ -95,6 +95,7 @@ sim::Described described(const PlanVerb& verb, const sim::Machine& machine) {
   }
   run.job.cut = verb.decomposition == "slabs"     ? sim::Cut::slabs
                 : verb.decomposition == "pencils" ? sim::Cut::pencils
+                : verb.decomposition == "columns" ? sim::Cut::columns
                                                   : sim::Cut::blocks;
   const std::uint32_t bytes = bytes_of_type(verb.type);
   for (int i = 0; i < verb.variables; ++i) {
@@ -251,8 +252,8 @@ void add_plan_options(CLI::App* command, PlanVerb& verb) {
       ->take_all();
   add("--type", verb.type, "TYPE", "of its elements: float64, int32, ...");
   add("--variables", verb.variables, "N", "so many of each shape")->check(count(10'000));
-  add("--decomposition", verb.decomposition, "CUT", "slabs, pencils or blocks")
-      ->check(one_of({"slabs", "pencils", "blocks"}));
+  add("--decomposition", verb.decomposition, "CUT", "slabs, pencils, blocks or columns")
+      ->check(one_of({"slabs", "pencils", "blocks", "columns"}));
   command->add_flag("--fixed", verb.is_fixed, "one array, not one a step");
   add("--period", verb.period_s, "S", "seconds of computing between steps")
       ->check(CLI::NonNegativeNumber.description(""));

@@ -5,10 +5,12 @@ hand-over of 1.5 ms, all four times as slow, so that two cores keep up with 16 p
 
 import contextlib
 import os
+import subprocess
 
 from . import mount, report
 from .cases import Contestant, Metric, at_least
 from .figures import verdict
+from .program import ProgramError
 
 NAME = "contended"
 HELP = "on a mount that behaves like a striped parallel file system: locks, writers, reads"
@@ -21,6 +23,7 @@ METRICS = {
     "of targets": Metric("%", 0, True),
 }
 DOUBLE_BYTES = 8
+REQUEST_BYTES = 1 << 20  # of the kernel to FUSE, at most
 READING = "reading"
 FORWARD = "sluice-forward"
 COLLECTIVE = "sluice-collective"
@@ -81,7 +84,7 @@ def _doubling(last, first=1):
 def _ours(options, strategy, writers, common):
     return common | options.set | {
         "strategy": strategy, "writers": writers, "tile": options.stripe_kib << 10,
-        "durability": "step", "form": "fixed",
+        "tiles": "cyclic", "durability": "step", "form": "fixed",
     }
 
 
@@ -125,10 +128,14 @@ def _group(run):
     return f"runs of {run * DOUBLE_BYTES / 1024:.0f} KiB"
 
 
+def _rows(parameters):
+    run = int(parameters["pattern"].partition("-")[2])
+    return max(1, (parameters["mib"] << 20) // DOUBLE_BYTES // run)
+
+
 def _bytes(parameters, ranks):
     run = int(parameters["pattern"].partition("-")[2])
-    rows = max(1, (parameters["mib"] << 20) // DOUBLE_BYTES // run)
-    return rows * run * DOUBLE_BYTES * ranks
+    return _rows(parameters) * run * DOUBLE_BYTES * ranks
 
 
 def file_bytes(options):
@@ -142,13 +149,14 @@ def caption(options):
         f"targets of {options.bandwidth}, stripes of {options.stripe_kib} KiB, latency "
         f"{options.latency}, a lock's hand-over {options.lock} (bench/contended, every process a "
         "client with room for 1 MiB a target; its data in memory). Every rank has every ranks-th "
-        "run of the file, which ends where no stripe does. posix, phdf5-independent: every rank writes its own runs, all at "
-        "once. sluice-forward x N: N ranks write whole stripes, each one range of the file. "
-        "Durable: from a barrier until the last rank has created, written, synced and closed; "
-        "reading: until the last has read. All files have their size before anybody writes (FUSE "
-        "lets one process at a time write "
-        "beyond a file's end). Of targets: the time for which they were writing, as a part of "
-        "all. By ranks: the same bytes from fewer ranks. 1 MB is 10^6 bytes. Samples of every "
+        "run of the file, which ends where no stripe does. posix, phdf5-independent: every rank "
+        "writes its own runs, all at once. sluice-forward x N: N ranks write whole stripes, "
+        "stripe s the one of number s mod N (tiles = cyclic, as sluice plan advises). Durable: "
+        "from a barrier until the last rank has created, written, synced and closed; reading: "
+        "until the last has read. All files have their size before anybody writes (FUSE lets one "
+        "process at a time write beyond a file's end). Of targets: the time for which they were "
+        "writing, as a part of all. By ranks: the same bytes from fewer ranks. 1 MB is 10^6 bytes. "
+        "Samples of every "
         "contestant's last file were read back and compared."
     )
 
@@ -165,6 +173,54 @@ def value(metric, contestant, values, options):
     if metric == "hand-overs":
         return values["hand_overs"]
     return 100 * values["writing"] / options.targets / _seconds(values)
+
+
+def _predicted(result, options):
+    """Lines that compare with the model machine, whose constants are the mount's."""
+    rows = [row for row in result["contestants"] if row["ours"]]
+    asked, measured = [], []
+    for row in rows:
+        strategy = row["parameters"]["strategy"]
+        ranks = row["ranks"]
+        run = int(row["parameters"]["pattern"].partition("-")[2])
+        asked.append(f"{ranks} {_rows(row['parameters'])} {run} {strategy} "
+                     f"{row['parameters']['writers']}\n")
+        measured.append(_bytes(row["parameters"], ranks) / 1e6
+                        / row["summary"]["durable"]["median"])
+    ratios = []
+    for row, seconds, line in zip(rows, measured, _answers(options, "".join(asked))):
+        predicted_s = float(line.split()[0])
+        ratios.append((row["parameters"]["strategy"], predicted_s / seconds))
+        yield (f"model: {row['group']}: {row['name']}: {predicted_s:.2f} s predicted, "
+               f"{seconds:.2f} s measured: {predicted_s / seconds:.2f}")
+    for strategy in dict.fromkeys(strategy for strategy, _ in ratios):
+        found = [ratio for of, ratio in ratios if of == strategy]
+        yield (f"model: {strategy}: predicted of measured {min(found):.2f} to {max(found):.2f}, "
+               f"in {len(found)} cases")
+
+
+def _answers(options, asked):
+    """What contended_predict says to so many lines."""
+    path = os.path.join(os.path.abspath(options.build), "bench", "contended", "contended_predict")
+    found = mount.counters(options.on)
+    constants = {
+        "targets": options.targets, "stripes": options.targets,
+        "stripe_bytes": found["stripe_bytes"], "dirty_bytes": found["dirty_bytes"],
+        "target_bytes_per_s": found["bandwidth_bytes_per_s"], "rpc_s": found["latency_s"],
+        "lock_callback_s": found["lock_s"], "opens_per_s": 1 / max(found["metadata_s"], 1e-9),
+        # One request in flight.
+        "stream_bytes_per_s": REQUEST_BYTES / (found["latency_s"] + REQUEST_BYTES
+                                               / found["bandwidth_bytes_per_s"]),
+    }
+    command = [path, *(f"{name}={value!r}" for name, value in constants.items())]
+    try:
+        answer = subprocess.run(command, input=asked, capture_output=True, text=True,
+                                timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ProgramError(f"{path}: {error}") from error
+    if answer.returncode != 0:
+        raise ProgramError(answer.stderr.strip())
+    return answer.stdout.splitlines()
 
 
 def _medians(result, group):
@@ -200,6 +256,7 @@ def remarks(result, options):
         if rates:
             yield (f"{name}, {counts[-1]} ranks of its best number: "
                    f"{rates[-1] / max(rates):.2f}")
+    yield from _predicted(result, options)
 
 
 def plot(case, document, folder, stem, repository):

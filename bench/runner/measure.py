@@ -113,6 +113,7 @@ def result(case, contestants, samples, options):
                 "name": contestant.name,
                 "group": contestant.group,
                 "ours": contestant.ours,
+                "ranks": contestant.ranks or options.ranks,
                 "parameters": contestant.parameters,
                 "samples": samples[index],
                 "metrics": metrics,

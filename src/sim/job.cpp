@@ -62,8 +62,15 @@ Dims rank_grid(const Dims& shape, Cut cut, int ranks) {
   if (shape.rank() == 0) {
     throw Error(Code::invalid_argument, "a variable without dimensions cannot be cut among ranks");
   }
-  const int cut_dims = std::min(shape.rank(), static_cast<int>(cut));
   Dims grid = Dims::filled(shape.rank(), 1);
+  if (cut == Cut::columns) {
+    if (shape.rank() < 2) {
+      throw Error(Code::invalid_argument, "columns need a variable of two dimensions at least");
+    }
+    grid[1] = static_cast<std::uint64_t>(ranks);
+    return grid;
+  }
+  const int cut_dims = std::min(shape.rank(), static_cast<int>(cut));
   const std::vector<int> factors = prime_factors(ranks);
   for (auto factor = factors.rbegin(); factor != factors.rend(); ++factor) {
     int longest = 0;

@@ -21,8 +21,9 @@ struct Variable {
   bool is_stepped = true;  ///< else one contiguous array
 };
 
-/// Along how many of the slowest dimensions the shape is cut among the ranks.
-enum class Cut : std::uint8_t { slabs = 1, pencils = 2, blocks = 3 };
+/// Along how many of the slowest dimensions the shape is cut among the ranks; `columns`: along the
+/// second alone, so that every rank has a part of every row.
+enum class Cut : std::uint8_t { slabs = 1, pencils = 2, blocks = 3, columns };
 
 struct Job {
   int ranks = 1;
@@ -32,7 +33,7 @@ struct Job {
 };
 
 /// How many ranks along each dimension: their product is `ranks`, and blocks are as near to cubes
-/// as its factors allow. Error invalid_argument for a shape of no dimension.
+/// as its factors allow. Error invalid_argument for a shape of no dimension, columns of one.
 model::Dims rank_grid(const model::Dims& shape, Cut cut, int ranks);
 /// The box of one rank; empty for some where a dimension is shorter than the ranks along it.
 model::Box block_of(const model::Dims& shape, const model::Dims& grid, int rank);

@@ -33,7 +33,7 @@ Outcome run(const Machine& machine, const Job& job, const Choice& choice, std::u
 TEST(Plans, EveryByteIsWrittenOnce) {
   Machine machine = machine_named("archer");
   machine.stripe_bytes.value = 65536;
-  for (const Cut cut : {Cut::slabs, Cut::pencils, Cut::blocks}) {
+  for (const Cut cut : {Cut::slabs, Cut::pencils, Cut::blocks, Cut::columns}) {
     for (const bool is_stepped : {true, false}) {
       for (const std::string& strategy : strategies) {
         for (const bool cyclic : {false, true}) {
@@ -128,10 +128,11 @@ TEST(Plans, AChoiceThatCannotBeIsRefusedAsInProduction) {
   choice.strategy = "no-such";
   EXPECT_THROW(compile(job, choice, {}), Error);
   EXPECT_THROW(compile({0, 1, Cut::slabs, {}}, {}, {}), Error);
+  EXPECT_THROW(rank_grid({16}, Cut::columns, 4), Error);
 }
 
 TEST(Plans, BlocksCoverTheShapeOnce) {
-  for (const Cut cut : {Cut::slabs, Cut::pencils, Cut::blocks}) {
+  for (const Cut cut : {Cut::slabs, Cut::pencils, Cut::blocks, Cut::columns}) {
     for (const int ranks : {1, 7, 12, 36}) {
       const model::Dims shape{13, 11, 5};
       const model::Dims grid = rank_grid(shape, cut, ranks);
