@@ -141,11 +141,11 @@ void Dump::for_each(std::uint64_t step, const Visit& visit) {
   if (input_.variables()[variable_].placeable) {
     input_.locate(variable_, step, box_);  // once for all portions
   }
-  const std::size_t element_bytes = definition_.type.bytes;
-  for (const Box& part : layout::split(box_, element_bytes, layout::portion_bytes)) {
-    buffer_.resize(part.volume() * element_bytes);
+  const std::size_t stride_bytes = definition_.type.bytes;
+  for (const Box& part : layout::split(box_, stride_bytes, layout::portion_bytes)) {
+    buffer_.resize(part.volume() * stride_bytes);
     read(step, part, {Dims::filled(part.start.rank(), 0), part.count}, buffer_);
-    for (std::size_t at = 0; at < buffer_.size(); at += element_bytes) {
+    for (std::size_t at = 0; at < buffer_.size(); at += stride_bytes) {
       visit(&buffer_[at]);
     }
   }

@@ -24,7 +24,7 @@ struct Row {
   std::string form = "stacked";
   std::uint64_t keep = 0;
   std::uint64_t split_steps = 0;
-  std::string compress;  ///< of variables with steps
+  std::string compress = {};  ///< of variables with steps
 
   std::string title() const;
   Options options() const;
