@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <new>
 #include <span>
 #include <vector>
 
@@ -44,26 +43,13 @@ struct Work {
   bool wants_records() const { return commit->checksums.has_value() || records_out != nullptr; }
 };
 
-/// Leaves what resize() adds as it is: zeros that nobody reads would touch every page.
-template <class T>
-struct LeftUninitialized : std::allocator<T> {
-  template <class U>
-  struct rebind {
-    using other = LeftUninitialized<U>;
-  };
-  template <class U>
-  void construct(U* at) noexcept {
-    ::new (static_cast<void*>(at)) U;
-  }
-};
-
 /// Memory that lives as long as the file: first touches cost more than writes.
 struct Buffers {
   WriteBehind writer;
   std::vector<std::byte> scratch;
   // for rounds
-  std::vector<std::byte, LeftUninitialized<std::byte>> sent = {};
-  std::vector<std::byte, LeftUninitialized<std::byte>> received = {};
+  std::vector<std::byte> sent = {};
+  std::vector<std::byte> received = {};
   std::vector<std::vector<std::byte>> packed = {};
   std::shared_ptr<Ring> ring = {};  ///< of the node, where windows are written in the background
 
