@@ -103,24 +103,29 @@ def plot(case, document, folder, stem, repository):
     if pyplot is None:
         return None
     rows = document["result"]["contestants"]
+    count = len(case.METRICS)
     figure, axes = pyplot.subplots(
-        1, len(case.METRICS), squeeze=False, figsize=(12, 1.5 + 0.3 * len(rows))
+        1, count, squeeze=False, sharey=True, figsize=(4 + 2.2 * count, 1.5 + 0.3 * len(rows))
     )
     for axis, (name, metric) in zip(axes[0], case.METRICS.items()):
-        shown = [row for row in rows if name in row["summary"]]
-        summaries = [row["summary"][name] for row in shown]
+        shown = [(place, row) for place, row in enumerate(rows) if name in row["summary"]]
+        summaries = [row["summary"][name] for _, row in shown]
         whiskers = [
             [s["median"] - s["min"] for s in summaries],
             [s["max"] - s["median"] for s in summaries],
         ]
-        labels = [" ".join(filter(None, (row["name"], row["group"]))) for row in shown]
-        colours = ["tab:blue" if row["ours"] else "tab:gray" for row in shown]
         axis.barh(
-            range(len(shown)), [s["median"] for s in summaries], xerr=whiskers, color=colours
+            [place for place, _ in shown],
+            [s["median"] for s in summaries],
+            xerr=whiskers,
+            color=["tab:blue" if row["ours"] else "tab:gray" for _, row in shown],
         )
-        axis.set_yticks(range(len(shown)), labels, fontsize=7)
-        axis.invert_yaxis()
-        axis.set_xlabel(f"{name} ({metric.unit}), median, min to max")
+        axis.set_xlabel(f"{name} ({metric.unit})" if metric.unit else name)
+        axis.margins(x=0.08)
+    labels = [" ".join(filter(None, (row["name"], row["group"]))) for row in rows]
+    axes[0][0].set_yticks(range(len(rows)), labels, fontsize=7)
+    axes[0][0].invert_yaxis()
+    figure.suptitle(f"{document['case']}: median, min to max", fontsize=9)
     figure.tight_layout()
     path = os.path.join(folder, f"{stem}.png")
     figure.savefig(path, dpi=120)
