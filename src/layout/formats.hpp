@@ -17,30 +17,33 @@
 
 namespace sluice::layout {
 
+/// A row of the table of formats: what it has beyond the defaults.
 struct Format {
-  const char* name;     ///< as in the option `format`; with the form where that makes a difference
-  const char* option;   ///< what the option `format` says
-  const char* form;     ///< what the option `form` says
-  const char* endings;  ///< of file names that mean it, separated by spaces; "" for none
-  Durability best;      ///< the strongest that it offers; also what `automatic` stands for
-  bool many;            ///< more than one variable
-  bool names;           ///< of variables; if not, its one variable answers to every name
-  bool attributes;
-  bool times;      ///< a time for every step
-  bool checksums;  ///< a place for them
-  bool tiled;      ///< steps are cut into tiles of the library's choice; else each step is one
-  bool varying;    ///< steps with fewer rows than the definition says
+  const char* name;    ///< as in the option `format`; with the form where that makes a difference
+  const char* option;  ///< what the option `format` says
+  const char* form = "stacked";  ///< what the option `form` says
+  const char* endings = "";      ///< of file names that mean it, separated by spaces; "" for none
+  /// The strongest that it offers; also what `automatic` stands for.
+  Durability best = Durability::step;
+  bool many = false;   ///< more than one variable
+  bool names = false;  ///< of variables; if not, its one variable answers to every name
+  bool attributes = false;
+  bool times = false;      ///< a time for every step
+  bool checksums = false;  ///< a place for them
+  bool tiled = false;  ///< steps are cut into tiles of the library's choice; else each step is one
+  bool varying = false;  ///< steps with fewer rows than the definition says
   /// A varying variable has its lengths in a companion `<name>_length`.
-  bool length_variable;
-  bool complex;   ///< complex numbers
-  bool compress;  ///< tiles that went through filters
-  bool index;     ///< an index can make one dataset of the files of file-per-process and -node
-  bool store;     ///< a folder of objects, not a file
+  bool length_variable = false;
+  bool complex = false;   ///< complex numbers
+  bool compress = false;  ///< tiles that went through filters
+  bool index = false;  ///< an index can make one dataset of the files of file-per-process and -node
+  bool store = false;  ///< a folder of objects, not a file
   /// Readers take whole tiles, so they are not larger, and fixed variables have them too; 0: as the
   /// library likes.
-  std::uint64_t most_tile_bytes;
-  bool has_grammar;     ///< holds what its codes agreed on, not any variables: its page says which
-  const char* instead;  ///< the remedy, where something is not supported
+  std::uint64_t most_tile_bytes = 0;
+  /// Holds what its codes agreed on, not any variables: its page says which.
+  bool has_grammar = false;
+  const char* instead = "";  ///< the remedy, where something is not supported
 };
 
 /// Every format, in the order in which messages and documents list them.
