@@ -206,8 +206,10 @@ commit::Converted displacements_to_file(const Context& context, const VoxfeWish&
     for (std::size_t i = 0; i < id.size(); ++i) {
       const auto number = static_cast<std::uint64_t>(id[i]);
       at[0][i] = static_cast<float>(number % head.grid[0]);
-      at[1][i] = static_cast<float>(number / head.grid[0] % head.grid[1]);
-      at[2][i] = static_cast<float>(number / (head.grid[0] * head.grid[1]));
+      const std::uint64_t row = number / head.grid[0];
+      const std::uint64_t layer = row / head.grid[1];
+      at[1][i] = static_cast<float>(row % head.grid[1]);
+      at[2][i] = static_cast<float>(layer);
     }
     columns.let_go();
   });

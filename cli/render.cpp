@@ -32,7 +32,7 @@ struct RenderVerb {
 };
 
 std::vector<double> three(const std::string& option, const std::string& text) {
-  const std::vector<double> numbers = numbers_of(option, text);
+  std::vector<double> numbers = numbers_of(option, text);
   if (numbers.size() != 3) {
     throw Error(Code::invalid_argument, option + " " + text + ": expected three numbers");
   }
@@ -65,7 +65,8 @@ void set_view(const Context& context, const RenderVerb& verb, View& view) {
 /// What all frames of a run of render have in common.
 class Renderer {
  public:
-  Renderer(const Context& context, const RenderVerb& verb, SpinSource& source, SpinChoice choice)
+  Renderer(const Context& context, const RenderVerb& verb, SpinSource& source,
+           const SpinChoice& choice)
       : context_(context),
         verb_(verb),
         source_(source),

@@ -130,7 +130,7 @@ class Reader {
       take_totals(line, std::vector<Scalar>(line.types.size()));
     }
     none_ = sums_.parts;
-    sums_.profile.resize(static_cast<std::size_t>(most_types * bins_));
+    sums_.profile.resize(static_cast<std::size_t>(most_types) * static_cast<std::size_t>(bins_));
   }
   void take(const Line& line, const std::vector<Scalar>& values) {
     take_head(line, values);
@@ -244,7 +244,9 @@ Json describe(const StatsVerb& verb, const Sums& sums) {
     Json profile;
     std::int64_t particles = 0;
     for (int bin = 0; bin < verb.bins; ++bin) {
-      const std::int64_t count = sums.profile[static_cast<std::size_t>(type * verb.bins + bin)];
+      const std::int64_t count =
+          sums.profile[static_cast<std::size_t>(type) * static_cast<std::size_t>(verb.bins) +
+                       static_cast<std::size_t>(bin)];
       particles += count;
       profile.push_back(static_cast<double>(count) / slice);
     }

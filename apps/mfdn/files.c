@@ -1,5 +1,5 @@
 /* The few calls of the system that Fortran has no words for. Each returns 0, or errno. */
-#define _GNU_SOURCE
+#define _GNU_SOURCE  // NOLINT(bugprone-reserved-identifier): glibc reads it
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>

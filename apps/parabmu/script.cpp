@@ -105,7 +105,7 @@ std::vector<Command> share_script(MPI_Comm comm, const std::string& path) {
   std::size_t at = 0;
   const auto next = [&] {
     const std::size_t end = text.find('\0', at);
-    const std::string word = text.substr(at, end - at);
+    std::string word = text.substr(at, end - at);
     at = end + 1;
     return word;
   };

@@ -10,7 +10,6 @@ using sluice::Code;
 using sluice::Error;
 using sluice::commit::GetRequest;
 using sluice::commit::Input;
-using sluice::model::Box;
 using sluice::model::Dims;
 using namespace sluice::c_api;  // NOLINT: C functions belong to no namespace
 

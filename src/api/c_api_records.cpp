@@ -32,21 +32,21 @@ struct sluice_records {
 namespace {
 
 // What records_inline.h does is done to these.
-using layout_place = sluice::layout::records::Place;
-using layout_repeat = sluice::layout::records::Repeat;
-using layout_run = sluice::layout::records::Run;
-static_assert(sizeof(layout_place) == sizeof(sluice_part_place) &&
-              offsetof(layout_place, end) == offsetof(sluice_part_place, end) &&
-              offsetof(layout_place, run) == offsetof(sluice_part_place, run) &&
-              offsetof(layout_place, repeat) == offsetof(sluice_part_place, repeat));
-static_assert(sizeof(layout_repeat) == sizeof(sluice_part_repeat) &&
-              offsetof(layout_repeat, distance) == offsetof(sluice_part_repeat, distance) &&
-              offsetof(layout_repeat, length) == offsetof(sluice_part_repeat, length) &&
-              offsetof(layout_repeat, window) == offsetof(sluice_part_repeat, window));
-static_assert(sizeof(layout_run) == sizeof(sluice_part_run) &&
-              offsetof(layout_run, count) == offsetof(sluice_part_run, count));
+using LayoutPlace = sluice::layout::records::Place;
+using LayoutRepeat = sluice::layout::records::Repeat;
+using LayoutRun = sluice::layout::records::Run;
+static_assert(sizeof(LayoutPlace) == sizeof(sluice_part_place) &&
+              offsetof(LayoutPlace, end) == offsetof(sluice_part_place, end) &&
+              offsetof(LayoutPlace, run) == offsetof(sluice_part_place, run) &&
+              offsetof(LayoutPlace, repeat) == offsetof(sluice_part_place, repeat));
+static_assert(sizeof(LayoutRepeat) == sizeof(sluice_part_repeat) &&
+              offsetof(LayoutRepeat, distance) == offsetof(sluice_part_repeat, distance) &&
+              offsetof(LayoutRepeat, length) == offsetof(sluice_part_repeat, length) &&
+              offsetof(LayoutRepeat, window) == offsetof(sluice_part_repeat, window));
+static_assert(sizeof(LayoutRun) == sizeof(sluice_part_run) &&
+              offsetof(LayoutRun, count) == offsetof(sluice_part_run, count));
 
-sluice_part_place* place_of(layout_place& place) {
+sluice_part_place* place_of(LayoutPlace& place) {
   return reinterpret_cast<sluice_part_place*>(&place);
 }
 

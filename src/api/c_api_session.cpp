@@ -7,7 +7,6 @@
 #include "api/session_impl.hpp"
 #include "exec/solo_transport.hpp"
 
-using sluice::Code;
 using sluice::Error;
 using sluice::Mode;
 using sluice::Session;
@@ -66,8 +65,9 @@ int open_on(MakeGround&& make_ground, const char* path, const char* mode, const 
     const std::string name = text_of(path, "path");
     const Mode meant = mode_of(mode);
     Ground ground = make_ground(name, sluice::parse_options(options == nullptr ? "" : options));
-    *file = new sluice_sessions{
-        SessionFile(std::make_unique<sluice::detail::SessionImpl>(std::move(ground), name, meant))};
+    auto made = std::make_unique<sluice_sessions>(sluice_sessions{SessionFile(
+        std::make_unique<sluice::detail::SessionImpl>(std::move(ground), name, meant))});
+    *file = made.release();
   });
 }
 

@@ -25,9 +25,6 @@ std::string read_on_root(MPI_Comm comm, const std::string& path) {
 
 namespace {
 
-using sluice::Code;
-using sluice::Error;
-
 /// A copy that sluice_free_text() gives back, ended by NUL.
 char* copy_of(const std::string& bytes) {
   auto* text = static_cast<char*>(std::malloc(bytes.size() + 1));

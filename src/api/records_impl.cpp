@@ -199,7 +199,7 @@ Ticket RecordsImpl::commit() {
     agree_on(committing);
     Step step = file_->begin_step();
     put_all(step);
-    const Ticket ticket = step.end();
+    Ticket ticket = step.end();
     restart();
     return ticket;
   } catch (...) {

@@ -32,6 +32,7 @@ Coder::Coder(const Pipeline& pipeline) {
 }
 
 Coder::~Coder() = default;
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming): the compiler's own
 Coder::Coder(Coder&&) noexcept = default;
 Coder& Coder::operator=(Coder&&) noexcept = default;
 

@@ -7,7 +7,7 @@ namespace sluice::commit {
 std::string building_path(const std::string& path) { return path + ".sluice-new"; }
 
 std::string fresh_building_path(storage::Storage& storage, const std::string& path) {
-  const std::string building = building_path(path);
+  std::string building = building_path(path);
   if (storage.exists(building)) {
     storage.remove(building);
   }

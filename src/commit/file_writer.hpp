@@ -162,7 +162,7 @@ class FileWriter {
   void share_ring(const plan::Plan& who, std::uint64_t commits);
   void wait_for_room();
   void begin_background(const plan::Plan& who, bool is_step);
-  void agree_in_background(std::exception_ptr failure, bool synced);
+  void agree_in_background(const std::exception_ptr& failure, bool synced);
   void publish_in_background(const FileCommit& commit);
   void prefill_in_background(const layout::CommitPlan& placed, const plan::Plan& who);
   void forget_failed();

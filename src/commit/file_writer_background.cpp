@@ -154,7 +154,7 @@ void FileWriter::prefill_in_background(const layout::CommitPlan& placed, const p
   }
 }
 
-void FileWriter::agree_in_background(std::exception_ptr failure, bool synced) {
+void FileWriter::agree_in_background(const std::exception_ptr& failure, bool synced) {
   if (file_ != nullptr) {
     pipeline_->arrive(number_, *file_, synced);
   }

@@ -12,7 +12,6 @@
 namespace sluice::commit {
 
 using model::Box;
-using model::Dims;
 
 namespace {
 

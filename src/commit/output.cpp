@@ -358,7 +358,7 @@ Receipt Output::end_step() {
   if (!in_step_) {
     throw Error(Code::wrong_state, path_ + ": end: there is no step under way");
   }
-  const Receipt receipt = exec::for_file(path_, [&] {
+  Receipt receipt = exec::for_file(path_, [&] {
     const Monitor::Call inside(&monitor_);
     return commit_or_skip();
   });
@@ -384,7 +384,7 @@ Receipt Output::flush() {
   if (in_step_) {
     throw Error(Code::wrong_state, path_ + ": flush: end the step first");
   }
-  const Receipt receipt = exec::for_file(path_, [&] {
+  Receipt receipt = exec::for_file(path_, [&] {
     const Monitor::Call inside(&monitor_);
     return commit(false, false);
   });

@@ -157,6 +157,7 @@ class CarriedTransport : public Transport {
       return {};
     }
     std::vector<std::vector<std::byte>> all;
+    all.reserve(static_cast<std::size_t>(size()));
     for (int other = 0; other < size(); ++other) {
       all.push_back(other == root ? std::vector<std::byte>(bytes.begin(), bytes.end())
                                   : await(other, "gather"));
@@ -173,6 +174,7 @@ class CarriedTransport : public Transport {
     broadcast(text, 0);
     model::ByteReader in(text);
     std::vector<std::vector<std::byte>> all;
+    all.reserve(static_cast<std::size_t>(size()));
     for (int other = 0; other < size(); ++other) {
       all.push_back(in.get_vector<std::byte>());
     }

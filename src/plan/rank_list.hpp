@@ -13,6 +13,7 @@ namespace sluice::plan {
 class RankList {
  public:
   RankList() = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): a list is a list
   RankList(std::vector<int> ranks) : listed_(std::move(ranks)), count_(listed_.size()) {}
   RankList(std::initializer_list<int> ranks) : RankList(std::vector<int>(ranks)) {}
   /// first, first + spacing, ...; spacing > 0.

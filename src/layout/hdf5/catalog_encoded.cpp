@@ -5,7 +5,6 @@
 namespace sluice::layout::hdf5 {
 
 using model::Box;
-using model::Dims;
 
 EncodedTiles Catalog::locate_encoded(std::uint32_t variable, std::uint64_t step,
                                      const Box& region) {

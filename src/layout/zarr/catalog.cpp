@@ -175,6 +175,7 @@ EncodedTiles ZarrCatalog::look_up(std::uint32_t variable, std::uint64_t step, co
   }
   tiles.placement = Placement(variable, d.type.bytes, d.shape, stored.tile, addresses);
   std::vector<storage::Segment> objects;
+  objects.reserve(used.size());
   for (const auto& [address, segment] : used) {
     objects.push_back(segment);
   }

@@ -265,7 +265,7 @@ std::optional<Array> array_in(const Json& document, const std::string& name, std
   Array array;
   try {
     array.shape = dims_of(document.at("shape"), name);
-    const Json grid = document.at("chunk_grid");
+    const Json& grid = document.at("chunk_grid");
     if (grid.value("name", "") != "regular" || !document.at("data_type").is_string()) {
       why = "an array of another kind";
       return std::nullopt;
@@ -291,7 +291,7 @@ std::optional<Array> array_in(const Json& document, const std::string& name, std
       why = "data type " + type;
       return std::nullopt;
     }
-    const Json keys = document.at("chunk_key_encoding");
+    const Json& keys = document.at("chunk_key_encoding");
     array.prefixed = keys.value("name", "") == "default";
     array.separator = keys.value("configuration", Json::object())
                           .value("separator", array.prefixed ? "/" : ".")
