@@ -7,26 +7,6 @@
 
 namespace sluice::commit {
 
-namespace {
-
-plan::Reach reach_of(storage::Reach reach) {
-  switch (reach) {
-    case storage::Reach::unknown:
-      return plan::Reach::unknown;
-    case storage::Reach::memory:
-      return plan::Reach::memory;
-    case storage::Reach::node:
-      return plan::Reach::node;
-    case storage::Reach::server:
-      return plan::Reach::server;
-    case storage::Reach::parallel:
-      return plan::Reach::parallel;
-  }
-  return plan::Reach::unknown;
-}
-
-}  // namespace
-
 plan::WriterChoice choose_writers(exec::Transport& transport, storage::Storage& storage,
                                   const std::string& path, const Options& options) {
   const auto message = exec::on_root(transport, 0, [&] {
@@ -66,7 +46,7 @@ plan::WriterChoice choose_writers(exec::Transport& transport, storage::Storage& 
 plan::Ground ground_under(exec::Transport& transport, storage::Storage& storage,
                           const std::string& path, const Options& options) {
   const auto message = exec::on_root(transport, 0, [&] {
-    const storage::FileSystemFacts facts = storage.file_system(path);
+    const model::FileSystemFacts facts = storage.file_system(path);
     model::ByteWriter out;
     out.put(facts.kind);
     out.put(facts.reach);
@@ -76,13 +56,12 @@ plan::Ground ground_under(exec::Transport& transport, storage::Storage& storage,
     return out.take();
   });
   model::ByteReader in(message);
-  plan::Facts facts;
+  model::FileSystemFacts facts;
   facts.kind = in.get_string();
-  facts.reach = reach_of(in.get<storage::Reach>());
+  facts.reach = in.get<model::Reach>();
   facts.stripe_bytes = in.get<std::uint64_t>();
   facts.stripes = in.get<std::uint32_t>();
-  facts.cores = in.get<int>();
-  return plan::ground_of(facts);
+  return plan::ground_of(facts, in.get<int>());
 }
 
 plan::Topology topology_of(exec::Transport& transport, const plan::WriterChoice& choice) {

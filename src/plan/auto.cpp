@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <cstdio>
-#include <cstring>
 
 #include "plan/totals.hpp"
 
@@ -135,7 +134,7 @@ std::string seconds_text(double seconds) {
 }
 
 std::string name_of(const Way& way) {
-  if (std::strcmp(way.strategy, "shared") == 0) {
+  if (way.strategy == "shared") {
     return "shared";
   }
   return std::string(way.strategy) + " with " + std::to_string(way.choice.writers) +
@@ -166,8 +165,8 @@ std::string reason_of(const Input& input, const Way& best, const Way* next) {
 
 double seconds_of(const Input& input, const Way& way) {
   const Load load = load_of(input);
-  return std::strcmp(way.strategy, "shared") == 0 ? shared_s(input.ground, load)
-                                                  : collective_s(input.ground, load, way);
+  return way.strategy == "shared" ? shared_s(input.ground, load)
+                                  : collective_s(input.ground, load, way);
 }
 
 std::vector<Way> ways_of(const Input& input) {
@@ -195,7 +194,7 @@ Decision decide(const Input& input) {
   const Way& best = sends ? *least : ways.front();
   const Way* next = nullptr;
   for (const Way& way : ways) {
-    const bool is_other = std::strcmp(way.strategy, best.strategy) != 0;
+    const bool is_other = way.strategy != best.strategy;
     next = is_other && (next == nullptr || way.seconds < next->seconds) ? &way : next;
   }
   return {best, reason_of(input, best, next)};

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "plan/plan.hpp"
@@ -15,7 +16,7 @@ namespace sluice::plan {
 
 /// A way to write, and what it would take.
 struct Way {
-  const char* strategy = "shared";
+  std::string_view strategy = "shared";
   WriterChoice choice = {};
   double seconds = 0;  ///< from the first byte sent to the last one stable
 };

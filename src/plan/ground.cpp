@@ -4,6 +4,9 @@
 
 namespace sluice::plan {
 
+using model::FileSystemFacts;
+using model::Reach;
+
 namespace {
 
 constexpr double mega = 1e6;
@@ -37,7 +40,7 @@ Ground local_ground(bool is_memory) {
 }
 
 /// Over a network: as share/machines/lustre-today.toml has it.
-Ground remote_ground(const Facts& facts) {
+Ground remote_ground(const FileSystemFacts& facts) {
   Ground ground = local_ground(false);
   ground.link_bytes_per_s = 24 * giga;
   ground.stream_bytes_per_s = 2.5 * giga;
@@ -60,12 +63,12 @@ Ground remote_ground(const Facts& facts) {
 
 }  // namespace
 
-Ground ground_of(const Facts& facts) {
+Ground ground_of(const FileSystemFacts& facts, int cores) {
   const bool is_remote = facts.reach == Reach::server || facts.reach == Reach::parallel;
   Ground ground = is_remote ? remote_ground(facts) : local_ground(facts.reach == Reach::memory);
   ground.kind = facts.kind;
   ground.reach = facts.reach;
-  ground.cores = std::max(1, facts.cores);
+  ground.cores = std::max(1, cores);
   return ground;
 }
 

@@ -6,30 +6,14 @@
 #include <cstdint>
 #include <string>
 
+#include "model/file_system.hpp"
+
 namespace sluice::plan {
-
-/// What stands between the ranks and the disk.
-enum class Reach : std::uint8_t {
-  unknown,
-  memory,    ///< of this node
-  node,      ///< disks of this node
-  server,    ///< one server, over a network
-  parallel,  ///< several servers at the same time
-};
-
-/// What was detected.
-struct Facts {
-  std::string kind = {};  ///< of file system, for messages: "ext4"
-  Reach reach = Reach::unknown;
-  std::uint64_t stripe_bytes = 0;  ///< 0: not known
-  std::uint32_t stripes = 0;       ///< of a file; 0: not known
-  int cores = 1;                   ///< of a node
-};
 
 /// Rates and times, in bytes and seconds.
 struct Ground {
   std::string kind = {};
-  Reach reach = Reach::unknown;
+  model::Reach reach = model::Reach::unknown;
   // -- a node -------------------------------------------------------------------------------------
   double exchange_bytes_per_s = 1;       ///< of one core: packed, handed over and put in its place
   double exchange_most_bytes_per_s = 1;  ///< of a node
@@ -53,8 +37,8 @@ struct Ground {
   double touch_s = 0;  ///< of a server, from one node that comes for the first time to the next
 };
 
-/// A machine of this kind, by constants that were measured where a development machine has such a
-/// file system (memory, node) and are common ones elsewhere.
-Ground ground_of(const Facts& facts);
+/// A machine with such a file system and so many cores a node, by constants that were measured
+/// where a development machine has such a file system (memory, node) and are common ones elsewhere.
+Ground ground_of(const model::FileSystemFacts& facts, int cores);
 
 }  // namespace sluice::plan

@@ -25,7 +25,7 @@ constexpr std::array<Strategy, 5> strategies{{
 
 }  // namespace
 
-const Strategy& strategy(const std::string& name) {
+const Strategy& strategy(std::string_view name) {
   std::string known;
   for (const Strategy& candidate : strategies) {
     if (name == candidate.name) {
@@ -35,7 +35,7 @@ const Strategy& strategy(const std::string& name) {
   }
   known += std::string(per_process) + ", " + per_node;  // these plan each part as `shared`
   throw Error(Code::invalid_argument,
-              "strategy \"" + name + "\" is not known: use one of " + known);
+              "strategy \"" + std::string(name) + "\" is not known: use one of " + known);
 }
 
 std::uint64_t count_writers(const Strategy& strategy, const Topology& topology,

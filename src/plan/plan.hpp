@@ -9,6 +9,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "layout/portion.hpp"
@@ -142,7 +143,7 @@ std::uint64_t window_bytes(const WriterChoice& choice);
 std::uint64_t windows_held(const WriterChoice& choice);
 
 /// The strategy of that name. Error invalid_argument lists the names.
-const Strategy& strategy(const std::string& name);
+const Strategy& strategy(std::string_view name);
 
 /// All of `input`'s portions as one transfer to `writer`.
 Transfer everything_to(int writer, const Input& input);

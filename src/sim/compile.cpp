@@ -37,7 +37,7 @@ plan::Topology topology_of(const Job& job, int rank) {
 
 class Compiler {
  public:
-  Compiler(const Job& job, const Choice& choice, const FileSystemFacts& facts);
+  Compiler(const Job& job, const Choice& choice, const MachineFacts& facts);
   Compiled one_file();
   Compiled parts();
 
@@ -60,7 +60,7 @@ class Compiler {
 
   const Job& job_;
   Choice choice_;
-  FileSystemFacts facts_;
+  MachineFacts facts_;
   Compiled made_;
 };
 
@@ -68,7 +68,7 @@ plan::Ground ground_of(const Machine& machine) {
   plan::Ground ground;
   const double targets = machine.stripes.value;
   ground.kind = machine.name;
-  ground.reach = plan::Reach::parallel;
+  ground.reach = model::Reach::parallel;
   ground.cores = static_cast<int>(machine.cores_per_node.value);
   ground.exchange_bytes_per_s = machine.copy_bytes_per_s.value;
   ground.exchange_most_bytes_per_s = machine.memory_bytes_per_s.value;
@@ -89,7 +89,7 @@ plan::Ground ground_of(const Machine& machine) {
   return ground;
 }
 
-Compiler::Compiler(const Job& job, const Choice& choice, const FileSystemFacts& facts)
+Compiler::Compiler(const Job& job, const Choice& choice, const MachineFacts& facts)
     : job_(job), choice_(choice), facts_(facts) {
   facts_.stripe_bytes = std::max(facts.stripe_bytes, page_bytes);
   if (choice_.who.tile_bytes == 0) {
@@ -298,11 +298,11 @@ void Compiler::add_part(std::uint32_t number, const std::vector<int>& members) {
 
 }  // namespace
 
-FileSystemFacts facts_of(const Machine& machine) {
+MachineFacts facts_of(const Machine& machine) {
   return {static_cast<std::uint64_t>(machine.stripe_bytes.value), ground_of(machine)};
 }
 
-Compiled compile(const Job& job, const Choice& choice, const FileSystemFacts& facts) {
+Compiled compile(const Job& job, const Choice& choice, const MachineFacts& facts) {
   if (job.ranks < 1 || job.nodes < 1 || job.nodes > job.ranks || job.variables.empty()) {
     throw Error(Code::invalid_argument,
                 "a job needs ranks, at most as many nodes, and a variable to write");

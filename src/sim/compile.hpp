@@ -26,13 +26,13 @@ struct Choice {
 };
 
 /// What of the machine production would ask for.
-struct FileSystemFacts {
+struct MachineFacts {
   std::uint64_t stripe_bytes = 0;
   plan::Ground ground = {};  ///< looked at by `auto` only
 };
 
 /// What production would find out of a machine of the model.
-FileSystemFacts facts_of(const Machine& machine);
+MachineFacts facts_of(const Machine& machine);
 
 /// What the plans of all ranks came to.
 struct Compiled {
@@ -50,6 +50,6 @@ inline constexpr std::uint64_t most_meetings = 10'000'000;
 
 /// One commit of `job`: opens (before its begin), writes, agrees, publishes. The same Errors as in
 /// production for a choice that cannot be; Error unsupported for one with more than most_meetings.
-Compiled compile(const Job& job, const Choice& choice, const FileSystemFacts& facts);
+Compiled compile(const Job& job, const Choice& choice, const MachineFacts& facts);
 
 }  // namespace sluice::sim

@@ -7,24 +7,12 @@
 #include <string>
 #include <string_view>
 
+#include "model/file_system.hpp"
+
 namespace sluice::storage {
 
-/// What stands between the ranks and the disk.
-enum class Reach : std::uint8_t {
-  unknown,
-  memory,    ///< of this node
-  node,      ///< disks of this node
-  server,    ///< one server, over a network
-  parallel,  ///< several servers at the same time
-};
-
-/// Hints, all of them: nothing is written to find them out.
-struct FileSystemFacts {
-  std::string kind = {};  ///< "ext4", "lustre", ...; empty: unknown
-  Reach reach = Reach::unknown;
-  std::uint64_t stripe_bytes = 0;  ///< 0: it has none, or does not say
-  std::uint32_t stripes = 0;       ///< of a file: servers that hold a part of it; 0: not known
-};
+using model::FileSystemFacts;
+using model::Reach;
 
 /// How a file is dealt to the servers.
 struct Striping {
@@ -36,7 +24,7 @@ struct Striping {
 
 /// Of `path`, or of its folder where it is not there yet. The striping is Lustre's own attribute;
 /// elsewhere the attribute `user.striping`, which anybody may set on a folder; else the preferred
-/// block size where that is at least 1 MiB. Never fails.
+/// block size where that is at least 1 MiB. Writes nothing, never fails.
 FileSystemFacts file_system_facts(const std::string& path);
 
 /// The striping in a `lustre.lov` attribute of a plain layout (version 1 or 3), or of the last

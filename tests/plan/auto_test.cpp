@@ -7,16 +7,21 @@
 namespace sluice::plan {
 namespace {
 
-constexpr std::uint64_t mib = 1 << 20;
+using model::FileSystemFacts;
+using model::Reach;
 
-Facts on(const char* kind, Reach reach, std::uint32_t stripes = 0, std::uint64_t stripe_bytes = 0) {
-  return {kind, reach, stripe_bytes, stripes, 2};
+constexpr std::uint64_t mib = 1 << 20;
+constexpr int cores = 2;
+
+FileSystemFacts on(const char* kind, Reach reach, std::uint32_t stripes = 0,
+                   std::uint64_t stripe_bytes = 0) {
+  return {kind, reach, stripe_bytes, stripes};
 }
-const Facts memory = on("tmpfs", Reach::memory);
-const Facts disk = on("ext4", Reach::node);
+const FileSystemFacts memory = on("tmpfs", Reach::memory);
+const FileSystemFacts disk = on("ext4", Reach::node);
 
 /// `bytes` of all ranks in runs of `run_bytes`.
-Input input_of(const Facts& facts, int ranks, int nodes, std::uint64_t bytes,
+Input input_of(const FileSystemFacts& facts, int ranks, int nodes, std::uint64_t bytes,
                std::uint64_t run_bytes) {
   Input input;
   input.topology.ranks = ranks;
@@ -24,12 +29,12 @@ Input input_of(const Facts& facts, int ranks, int nodes, std::uint64_t bytes,
   input.space = {4096, bytes};
   input.bytes = bytes;
   input.mean_run_bytes = run_bytes;
-  input.ground = ground_of(facts);
+  input.ground = ground_of(facts, cores);
   input.choice.tile_bytes = facts.stripe_bytes != 0 ? facts.stripe_bytes : default_tile_bytes;
   return input;
 }
 
-std::string taken(const Input& input) { return decide(input).way.strategy; }
+std::string_view taken(const Input& input) { return decide(input).way.strategy; }
 
 TEST(Auto, InMemoryNothingIsSent) {
   for (const std::uint64_t run : {std::uint64_t{1024}, std::uint64_t{4096}, 4 * mib}) {
@@ -48,27 +53,27 @@ TEST(Auto, OnADiskShortRunsAreBroughtTogetherAndLongOnesAreNot) {
 }
 
 TEST(Auto, WhatIsUnknownIsTakenForADisk) {
-  const Facts unknown;
+  const FileSystemFacts unknown;
   EXPECT_EQ(taken(input_of(unknown, 4, 1, 32 * mib, 4096)), "collective");
   EXPECT_EQ(taken(input_of(unknown, 4, 1, 32 * mib, mib)), "shared");
 }
 
 TEST(Auto, OnStripesEveryServerHasItsWriters) {
-  const Facts striped = on("fuse", Reach::parallel, 4, mib);
+  const FileSystemFacts striped = on("fuse", Reach::parallel, 4, mib);
   for (const std::uint64_t run : {std::uint64_t{4096}, std::uint64_t{98312}, 8 * mib}) {
     const Way way = decide(input_of(striped, 4, 1, 32 * mib, run)).way;
-    EXPECT_STREQ(way.strategy, "collective") << run;
+    EXPECT_EQ(way.strategy, "collective") << run;
     EXPECT_EQ(way.choice.writers, 4) << run;
     EXPECT_TRUE(way.choice.cyclic) << run;
   }
   const Way lustre =
       decide(input_of(on("lustre", Reach::parallel, 8, 4 * mib), 512, 16, 4096 * mib, 300000)).way;
-  EXPECT_STREQ(lustre.strategy, "collective") << "runs end inside stripes: locks";
+  EXPECT_EQ(lustre.strategy, "collective") << "runs end inside stripes: locks";
   EXPECT_EQ(lustre.choice.writers % 8, 0);
 }
 
 TEST(Auto, WriterSettingsAreKept) {
-  const Facts striped = on("lustre", Reach::parallel, 4, mib);
+  const FileSystemFacts striped = on("lustre", Reach::parallel, 4, mib);
   Input input = input_of(striped, 16, 2, 64 * mib, 4096);
   input.choice.writers = 3;
   EXPECT_EQ(decide(input).way.choice.writers, 3);
@@ -108,8 +113,9 @@ TEST(Auto, IsTheSameOnEveryRank) {
 }
 
 TEST(Auto, MoreNeverTakesLess) {
-  for (const Facts& facts : {memory, disk, on("nfs", Reach::server),
-                             on("lustre", Reach::parallel, 8, mib), on("gpfs", Reach::parallel)}) {
+  for (const FileSystemFacts& facts :
+       {memory, disk, on("nfs", Reach::server), on("lustre", Reach::parallel, 8, mib),
+        on("gpfs", Reach::parallel)}) {
     double before = 0;
     for (std::uint64_t bytes = mib; bytes <= 4096 * mib; bytes *= 2) {
       const double now = decide(input_of(facts, 64, 4, bytes, 98312)).way.seconds;

@@ -120,7 +120,9 @@ class Imports(unittest.TestCase):
                 self.check(f"src/{room}/hdf5/a.cpp", f'"{leaf}/b.hpp"', False)
                 self.check(f"src/{leaf}/a.cpp", f'"{room}/b.hpp"', True)
             self.check(f"src/plan/a.cpp", f'"{leaf}/b.hpp"', True)
-            self.check(f"src/{leaf}/a.cpp", '"model/b.hpp"', True)
+        self.check("src/storage/a.cpp", '"model/b.hpp"', False)
+        self.check("src/model/a.cpp", '"storage/b.hpp"', True)
+        self.check("src/codec/a.cpp", '"model/b.hpp"', True)
 
     def test_dialect(self):
         for room, bad in (("model", False), ("storage", False), ("exec", False),
