@@ -46,7 +46,8 @@ struct Options {
   int writer_spacing = 0;             ///< ranks from one writer to the next; 0: spread evenly
   std::string writer_map = "spaced";  ///< spaced | node | a list of ranks "0,4,8" | "costs 3,1,1,2"
   int readers = 0;                    ///< ranks that read from disk; 0: all
-  std::string tiles = "long";    ///< tile to writer: long (contiguous) | cyclic (tile mod writers)
+  std::string tiles = "auto";  ///< tile to writer: long (contiguous) | cyclic (tile mod writers) |
+                               ///< auto: cyclic where a file is dealt to several servers
   std::uint64_t tile_bytes = 0;  ///< unit of file space that has one writer; 0: stripe or 4 MiB
   bool gather = true;  ///< forward, sessions: bytes wait for those beside them; else written as
                        ///< they come

@@ -184,7 +184,7 @@ std::vector<Option> make_table() {
       text_option<&Options::writer_map>("writer_map",
                                         "spaced | node | ranks 0,4,8 | costs 3,1,1,2"),
       count_option<&Options::readers>("readers", "ranks that read from disk; 0: all"),
-      text_option<&Options::tiles>("tiles", "tile to writer: long | cyclic"),
+      text_option<&Options::tiles>("tiles", "tile to writer: auto | long | cyclic"),
       bytes_option<&Options::tile_bytes>("tile", "file space with one writer; 0: the stripe"),
       {"gather", "whole tiles: true | 0: pieces as they come (forward, sessions) | bytes at once",
        gather_text, read_gather},

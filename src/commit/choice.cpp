@@ -7,22 +7,34 @@
 
 namespace sluice::commit {
 
+namespace {
+
+/// Whether the writer of a tile is the one of its number modulo their count. "auto": so where a
+/// file is dealt to several servers, as far as is known: a stripe should always have one writer.
+bool deals_in_turn(const std::string& tiles, const model::FileSystemFacts& facts) {
+  if (tiles != "auto" && tiles != "long" && tiles != "cyclic") {
+    throw Error(Code::invalid_argument, "tiles: \"" + tiles + "\": use auto, long or cyclic");
+  }
+  const bool has_stripes = facts.reach == model::Reach::parallel && facts.stripes != 1;
+  return tiles == "auto" ? has_stripes : tiles == "cyclic";
+}
+
+}  // namespace
+
 plan::WriterChoice choose_writers(exec::Transport& transport, storage::Storage& storage,
                                   const std::string& path, const Options& options) {
   const auto message = exec::on_root(transport, 0, [&] {
-    if (options.tiles != "long" && options.tiles != "cyclic") {
-      throw Error(Code::invalid_argument, "tiles: \"" + options.tiles + "\": use long or cyclic");
-    }
+    const model::FileSystemFacts facts = storage.file_system(path);
     std::uint64_t tile = options.tile_bytes;
     if (tile == 0) {
-      tile = options.stripe_bytes != 0 ? options.stripe_bytes : storage.stripe_bytes(path);
+      tile = options.stripe_bytes != 0 ? options.stripe_bytes : facts.stripe_bytes;
     }
     model::ByteWriter out;
     out.put(options.writers);
     out.put(options.first_writer);
     out.put(options.writer_spacing);
     out.put(options.writer_map);
-    out.put(options.tiles == "cyclic");
+    out.put(deals_in_turn(options.tiles, facts));
     out.put(tile != 0 ? tile : plan::default_tile_bytes);
     out.put(options.budget_bytes);
     out.put(options.gather);

@@ -184,17 +184,29 @@ void write_columns(exec::Transport& transport, std::shared_ptr<storage::Storage>
   out.close();
 }
 
+struct Dealing {
+  std::string tiles;
+  std::uint32_t stripes;  ///< of a file, by what the file system says; 0: it says nothing
+  bool is_cyclic;
+};
+
 void expect_one_writer_a_tile(const std::string& strategy) {
-  for (const std::string tiles : {"long", "cyclic"}) {
+  const std::vector<Dealing> dealings{{"long", 4, false},
+                                      {"cyclic", 0, true},
+                                      {"auto", 4, true},
+                                      {"auto", 1, false},
+                                      {"auto", 0, false}};
+  for (const auto& [tiles, stripes, is_cyclic] : dealings) {
+    SCOPED_TRACE(tiles + " on " + std::to_string(stripes) + " stripes");
     constexpr std::uint64_t tile = 4096;
     const auto log = std::make_shared<storage::Log>();
-    const auto memory = storage::make_memory();
+    const auto memory = storage::make_memory({1, tile, stripes});
     Options options = quick_options(strategy);
     options.writers = 3;
     options.first_writer = 1;
     options.writer_spacing = 2;
     options.tiles = tiles;
-    options.tile_bytes = tile;
+    options.tile_bytes = stripes != 0 ? 0 : tile;  // 0: the stripe
     exec::run_local(8, 5, [&](exec::Transport& transport) {
       const auto recording =
           std::make_shared<storage::RecordingStorage>(memory, log, transport.rank());
@@ -217,10 +229,14 @@ void expect_one_writer_a_tile(const std::string& strategy) {
       }
     }
     EXPECT_GE(raw, rows * columns * 8);
+    int last = 0;
     for (const auto& [t, writers] : writers_of) {
       EXPECT_EQ(writers.size(), 1u) << "tile " << t;
-      if (tiles == "cyclic") {
+      if (is_cyclic) {
         EXPECT_EQ(*writers.begin(), 1 + static_cast<int>(t % 3) * 2);
+      } else {
+        EXPECT_GE(*writers.begin(), last) << "tile " << t;
+        last = *writers.begin();
       }
     }
   }
@@ -380,7 +396,7 @@ TEST(collective, choices_that_cannot_be_fail_at_opening) {
   refused(options, "first_writer: 3");
   options.first_writer = 0;
   options.tiles = "square";
-  refused(options, "tiles: \"square\"");
+  refused(options, "tiles: \"square\": use auto, long or cyclic");
 }
 
 }  // namespace
