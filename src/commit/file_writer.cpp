@@ -107,8 +107,12 @@ void FileWriter::open(Opening opening) {
     return known.take();
   });
   const std::string present_path = adopt(message);
+  const plan::RankList openers = strategy_.openers(topology_, choice_);
+  const int own_index = openers.index_of(topology_.rank);
+  writers_ = openers.size();
+  writer_index_ = static_cast<std::uint64_t>(std::max(own_index, 0));
   exec::together(transport_, [&] {
-    const bool writes = strategy_.openers(topology_, choice_).index_of(topology_.rank) >= 0;
+    const bool writes = own_index >= 0;
     // Not so for a group of the ranks: each of them has another file.
     const bool together = storage_.ranks_together() == transport_.size();
     if (together) {
@@ -122,10 +126,6 @@ void FileWriter::open(Opening opening) {
       file_ = own_file_ ? own_file_.get() : &publisher_->file();
     }
   });
-  std::int64_t writers = file_ != nullptr ? 1 : 0;
-  writer_index_ = static_cast<std::uint64_t>(transport_.exclusive_sum(writers));
-  transport_.allreduce({&writers, 1}, exec::Op::sum);
-  writers_ = static_cast<std::uint64_t>(writers);
 }
 
 std::unique_ptr<layout::Planner> FileWriter::plan_file(bool fresh) {

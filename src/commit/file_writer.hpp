@@ -214,7 +214,7 @@ class FileWriter {
   plan::Topology topology_;
   plan::Ground ground_;             ///< asked for where the strategy looks at it
   std::uint64_t writers_ = 1;       ///< ranks that have the file open for data
-  std::uint64_t writer_index_ = 0;  ///< of this rank among them
+  std::uint64_t writer_index_ = 0;  ///< of this rank among them, where it is one
 
   std::vector<model::Definition> definitions_;
   std::vector<std::uint64_t> name_hashes_;

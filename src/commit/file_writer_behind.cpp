@@ -220,14 +220,17 @@ std::exception_ptr FileWriter::bring_encoded(const FileCommit& commit, const Beh
     index[rounds.variables()[i].variable] = i;
   }
   std::vector<std::vector<layout::Portion>> portions(rounds.rounds());
+  std::vector<std::vector<plan::TileOwners::Tile>> tiles(rounds.rounds());
   for (const layout::Portion& portion : staged.encoded) {
     const std::uint32_t i = index.at(commit.blocks[portion.block].variable);
-    portions[rounds.round_of(i, portion.piece.tile_index)].push_back(portion);
+    const std::uint64_t r = rounds.round_of(i, portion.piece.tile_index);
+    portions[r].push_back(portion);
+    tiles[r].push_back({i, portion.piece.tile_index});
   }
   std::exception_ptr failure;
   plan::Plan who = behind.who;
   for (std::uint64_t r = 0; r < rounds.rounds(); ++r) {
-    const layout::CommitPlan places = rounds.placements(r);
+    const layout::CommitPlan places = rounds.placements(r, transport_.rank(), tiles[r]);
     who.tiles = rounds.tile_map(r);
     exec::Work work;
     work.definitions = definitions_;

@@ -1,6 +1,5 @@
 // Getting selections of compressed variables.
 #include <algorithm>
-#include <numeric>
 
 #include "codec/checksum.hpp"
 #include "commit/input.hpp"
@@ -96,14 +95,11 @@ void Input::get_encoded(std::uint32_t variable, std::uint64_t step, const Box& r
   const layout::Placement& placement = located.tiles.placement;
   exec::EncodedReading reading;
   reading.tiles = &located.tiles;
+  reading.region = region;
   reading.pipeline = stored.filters;
   reading.name = name_of(variable, step);
-  if (options_.readers > 0) {
-    reading.readers = readers();
-  } else {
-    reading.readers.resize(static_cast<std::size_t>(transport_.size()));
-    std::iota(reading.readers.begin(), reading.readers.end(), 0);
-  }
+  reading.readers =
+      options_.readers > 0 ? readers() : plan::RankList::spaced(0, 1, transport_.size());
   reading.budget_bytes = options_.budget_bytes;
   reading.threads = storage_.in_background() ? exec::idle_cores(transport_) : 1;
   reading.file = [&]() -> storage::File& {

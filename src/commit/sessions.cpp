@@ -205,13 +205,14 @@ bool Sessions::has_room(std::uint64_t bytes) const {
   return held == 0 || held + bytes <= options_.budget_bytes / 2;
 }
 
-/// Under the lock of this file: also the others of the thread, whose locks nobody holds for long.
+/// Under the lock of this file: also the others of the thread. One that a thread is writing to is
+/// left for the next time: two locks waited for in any order could wait for each other.
 bool Sessions::move_all() {
   bool moved = move_on();
   for (Sessions* const other : files_of_thread()) {
     if (other != this && other->is_open_) {
-      const std::lock_guard lock(other->mutex_);
-      moved = other->move_on() || moved;
+      const std::unique_lock lock(other->mutex_, std::try_to_lock);
+      moved = (lock && other->move_on()) || moved;
     }
   }
   return moved;

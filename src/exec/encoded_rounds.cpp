@@ -39,19 +39,32 @@ std::uint64_t EncodedRounds::round_of(std::uint32_t variable, std::uint64_t tile
   return owners_.place_of(variable, tile).position / per_round_;
 }
 
-layout::CommitPlan EncodedRounds::placements(std::uint64_t round) const {
-  layout::CommitPlan plan;
+layout::CommitPlan EncodedRounds::placements(std::uint64_t round, int rank,
+                                             std::span<const plan::TileOwners::Tile> parts) const {
+  std::vector<std::vector<std::uint64_t>> addresses;
+  for (const EncodedVariable& v : variables_) {
+    addresses.emplace_back(layout::grid_of(v.shape, v.tile).volume(), layout::absent);
+  }
   const std::uint64_t count = owners_.owners().size();
+  const auto place = [&](const plan::TileOwners::Tile& tile, std::uint64_t position,
+                         std::uint64_t owner) {
+    addresses[tile.variable][tile.tile] = (position % per_round_ * count + owner) * stride_bytes_;
+  };
+  for (const plan::TileOwners::Tile& tile : parts) {
+    const plan::TileOwners::Place at = owners_.place_of(tile.variable, tile.tile);
+    place(tile, at.position, at.owner);
+  }
+  if (const int own = owners_.index_of(rank); own >= 0) {
+    const auto owner = static_cast<std::uint32_t>(own);
+    const std::uint64_t last = std::min(owners_.count(owner), (round + 1) * per_round_);
+    for (std::uint64_t position = round * per_round_; position < last; ++position) {
+      place(owners_.tile_at(owner, position), position, owner);
+    }
+  }
+  layout::CommitPlan plan;
   for (std::uint32_t i = 0; i < variables_.size(); ++i) {
     const EncodedVariable& v = variables_[i];
-    std::vector<std::uint64_t> addresses(layout::grid_of(v.shape, v.tile).volume(), layout::absent);
-    for (std::uint64_t tile = 0; tile < addresses.size(); ++tile) {
-      const plan::TileOwners::Place place = owners_.place_of(i, tile);
-      if (place.position / per_round_ == round) {
-        addresses[tile] = (place.position % per_round_ * count + place.owner) * stride_bytes_;
-      }
-    }
-    plan.placements.emplace_back(v.variable, element_bytes_[i], v.shape, v.tile, addresses);
+    plan.placements.emplace_back(v.variable, element_bytes_[i], v.shape, v.tile, addresses[i]);
   }
   return plan;
 }

@@ -5,7 +5,8 @@
 // of every owner, n such that they fit its memory. Of one round tile p of owner w stands at
 // (p * owners + w) * stride, so that dense tiles travel by a TileMap like any bytes with a place.
 //
-// Invariants: a value, the same on every rank for the same arguments.
+// Invariants: a value, the same on every rank for the same arguments; a rank works out the
+// stand-ins of its own tiles and parts only, however many tiles there are.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +39,10 @@ class EncodedRounds {
   std::uint64_t held_bytes() const noexcept { return per_round_ * stride_bytes_; }
   std::uint64_t round_of(std::uint32_t variable, std::uint64_t tile) const;
 
-  /// Stand-ins of all variables; `absent` for tiles of other rounds. No checksums.
-  layout::CommitPlan placements(std::uint64_t round) const;
+  /// Stand-ins of all variables for the tiles of a round that `rank` owns or has part of (`parts`,
+  /// which are of that round); `absent` for all others. No checksums.
+  layout::CommitPlan placements(std::uint64_t round, int rank,
+                                std::span<const plan::TileOwners::Tile> parts) const;
   plan::TileMap tile_map(std::uint64_t round) const;
 
  private:

@@ -29,6 +29,13 @@ class RankList {
   int operator[](std::size_t i) const noexcept {
     return listed_.empty() ? first_ + static_cast<int>(i) * spacing_ : listed_[i];
   }
+  /// The first `count` of them, at most size().
+  RankList first(std::size_t count) const {
+    RankList list = *this;
+    list.listed_.resize(std::min(listed_.size(), count));
+    list.count_ = count;
+    return list;
+  }
   /// Place of a rank in the list, -1 where it is not there.
   int index_of(int rank) const noexcept {
     if (listed_.empty()) {

@@ -57,10 +57,9 @@ std::uint64_t TileOwners::count(std::uint32_t owner) const {
 std::uint64_t TileOwners::most() const {
   // Of a variable all owners have the same, and some consecutive ones, the last before the first,
   // one more: looked at where such an arc begins, whatever the number of owners.
-  const std::uint64_t count = owners_.size();
   std::uint64_t most = 0;
   for (std::uint32_t v = 0; v < tiles_.size(); ++v) {
-    most = std::max(most, this->count(static_cast<std::uint32_t>(shift(v) % count)));
+    most = std::max(most, this->count(static_cast<std::uint32_t>(shift(v))));
   }
   return most;
 }

@@ -54,9 +54,6 @@ class Compiler {
   FileUse use_of(std::uint32_t file) const {
     return {file, choice_.is_direct, facts_.stripe_bytes};
   }
-  bool writes(const plan::Strategy& strategy, int rank) const {
-    return strategy.openers(topology_of(job_, 0), choice_.who).index_of(rank) >= 0;
-  }
 
   const Job& job_;
   Choice choice_;
@@ -201,14 +198,12 @@ void Compiler::add_one_by_one(const Arrangement& arrangement, const plan::Strate
 
 void Compiler::end_one_file(const plan::Plan& plan) {
   const plan::Strategy& strategy = plan::strategy(plan.strategy);
-  for (int rank = 0; rank < job_.ranks; ++rank) {
-    Program& program = made_.programs[rank];
-    if (strategy.in_background) {
-      program.push_back(returned());
-    }
-    if (writes(strategy, rank)) {
-      program.push_back(choice_.is_synced ? sync() : finish());
-    }
+  for (int rank = 0; rank < job_.ranks && strategy.in_background; ++rank) {
+    made_.programs[rank].push_back(returned());
+  }
+  const plan::RankList writers = strategy.openers(topology_of(job_, 0), choice_.who);
+  for (std::size_t i = 0; i < writers.size(); ++i) {
+    made_.programs[writers[i]].push_back(choice_.is_synced ? sync() : finish());
   }
   publish();
   for (int rank = 0; rank < job_.ranks && !strategy.in_background; ++rank) {

@@ -209,6 +209,7 @@ TEST(Environment, NamesAreInCapitals) {
                                      "SLUICE_STRATEGY=serial",
                                      "SLUICE_TIMEOUT_S=3",
                                      "SLUICE_DATA=/data",
+                                     "SLUICE_LONG=1",
                                      "SLUICE_CONFIG=",
                                      nullptr};
   const auto overrides = overrides_of_environment(environment);

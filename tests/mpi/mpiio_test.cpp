@@ -125,10 +125,11 @@ TEST_F(Mpiio, opened_together_by_some) {
     const WritePiece piece{static_cast<std::uint64_t>(rank()) * 100, mine};
     file->write_together({&piece, 1});
   }
+  // What new bytes are that nobody wrote, between those of two, MPI leaves open.
   const auto bytes = all_of(name);
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     const std::size_t writer = i / 100;
-    ASSERT_EQ(bytes[i], static_cast<std::byte>(writer % 2 == 0 ? writer + 1 : 0)) << i;
+    ASSERT_TRUE(writer % 2 != 0 || bytes[i] == static_cast<std::byte>(writer + 1)) << i;
   }
 }
 

@@ -57,6 +57,10 @@ bool contains(const std::string& text, const std::string& part) {
 class Timeouts : public testing::Test {
  protected:
   void SetUp() override {
+#ifdef MPICH_NUMVERSION
+    // A message that is too long is an error of all communicators there: its handler would end us.
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+#endif
     t_ = exec::make_mpi(MPI_COMM_WORLD, quick());
     last_ = t_->size() - 1;
     ASSERT_GE(t_->size(), 3) << "these tests need three ranks";

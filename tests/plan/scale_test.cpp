@@ -7,6 +7,7 @@
 #include <malloc.h>
 #include <new>
 
+#include "exec/encoded_rounds.hpp"
 #include "plan/groups.hpp"
 #include "plan/session_tiles.hpp"
 #include "plan/tile_owners.hpp"
@@ -177,6 +178,35 @@ TEST(scale, owners_of_tiles_are_found_by_arithmetic) {
   const SessionTiles sessions(writer_list(of_many.topology, {}), mib);
   EXPECT_EQ(sessions.owners_of({5 * mib, 3 * mib}).size(), 3U);
   EXPECT_LE(most_bytes - before, 4096U);
+}
+
+/// What a rank works out of a round of compressed tiles that go behind the call.
+TEST(scale, stand_ins_are_worked_out_for_own_tiles_only) {
+  constexpr std::uint64_t tiles = 250'007;
+  std::vector<exec::EncodedVariable> encoded(variables);
+  const std::vector<model::Definition> definitions(variables);  // doubles
+  for (std::uint32_t v = 0; v < variables; ++v) {
+    encoded[v].variable = v;
+    encoded[v].shape = {64 * tiles, 64};
+    encoded[v].tile = {64, 64};
+  }
+  const exec::EncodedRounds rounds(encoded, definitions, RankList::spaced(0, 1, 100'000), mib);
+  const TileOwners::Tile part{7, 200'000};
+  const std::uint64_t round = rounds.round_of(part.variable, part.tile);
+  const double began_s = cpu_s();
+  const layout::CommitPlan places = rounds.placements(round, 50'001, {&part, 1});
+  const double seconds = cpu_s() - began_s;
+  std::uint64_t there = 0;
+  for (const layout::Placement& placement : places.placements) {
+    for (std::uint64_t t = 0; t < tiles; ++t) {
+      there += placement.address(t) != layout::absent ? 1 : 0;
+    }
+  }
+  EXPECT_LE(there, rounds.per_round() + 1);
+  EXPECT_GE(there, 2U);
+  EXPECT_LE(seconds, 0.1 * patience);
+  std::printf("stand-ins of %d x %lu tiles: %.1f ms\n", variables,
+              static_cast<unsigned long>(tiles), seconds * 1e3);
 }
 
 TEST(scale, all_plans_of_100000_ranks_fit_a_moment) {
