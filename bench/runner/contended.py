@@ -23,7 +23,6 @@ METRICS = {
     "of targets": Metric("%", 0, True),
 }
 DOUBLE_BYTES = 8
-REQUEST_BYTES = 1 << 20  # of the kernel to FUSE, at most
 BY_RANKS = "by ranks"
 PANELS_IN_ROW = 3
 READING = "reading"
@@ -229,9 +228,6 @@ def _answers(options, asked):
         "stripe_bytes": found["stripe_bytes"], "dirty_bytes": found["dirty_bytes"],
         "target_bytes_per_s": found["bandwidth_bytes_per_s"], "rpc_s": found["latency_s"],
         "lock_callback_s": found["lock_s"], "opens_per_s": 1 / max(found["metadata_s"], 1e-9),
-        # One request in flight.
-        "stream_bytes_per_s": REQUEST_BYTES / (found["latency_s"] + REQUEST_BYTES
-                                               / found["bandwidth_bytes_per_s"]),
     }
     command = [path, *(f"{name}={value!r}" for name, value in constants.items())]
     try:
