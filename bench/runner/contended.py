@@ -14,7 +14,7 @@ from .program import ProgramError
 
 NAME = "contended"
 HELP = "on a mount that behaves like a striped parallel file system: locks, writers, reads"
-ROUNDS = 5
+ROUNDS = 4
 RANKS = 16
 SHOWS_RATIOS = False
 METRICS = {
@@ -23,7 +23,8 @@ METRICS = {
     "of targets": Metric("%", 0, True),
 }
 DOUBLE_BYTES = 8
-REQUEST_BYTES = 1 << 20  # of the kernel to FUSE, at most
+BY_RANKS = "by ranks"
+PANELS_IN_ROW = 3
 READING = "reading"
 FORWARD = "sluice-forward"
 COLLECTIVE = "sluice-collective"
@@ -37,6 +38,10 @@ GOAL_OF_READS = 2.0
 
 def add_arguments(parser):
     parser.add_argument("--mib", type=at_least(1), default=4, help="doubles a rank (%(default)s)")
+    parser.add_argument("--step-mib", type=at_least(0), default=18,
+                        help="the same for a step as long as a simulation's, with the two longer "
+                        "runs; 0: none (%(default)s: 288 MiB of 16 ranks, 283 have 10 million "
+                        "atoms)")
     parser.add_argument("--run", type=at_least(1), action="append", metavar="DOUBLES",
                         help="of one rank, before the next one's; may be repeated "
                         "(3073, 12289, 77291: 24, 96, 604 KiB)")
@@ -50,6 +55,11 @@ def add_arguments(parser):
 
 def runs(options):
     return options.run or [3073, 12289, 77291]
+
+
+def _long_steps(options):
+    """Runs of which a longer step is measured too: not the shortest, which would take minutes."""
+    return (sorted(runs(options))[1:] or runs(options)) if options.step_mib else []
 
 
 @contextlib.contextmanager
@@ -84,7 +94,7 @@ def _doubling(last, first=1):
 def _ours(options, strategy, writers, common):
     return common | options.set | {
         "strategy": strategy, "writers": writers, "tile": options.stripe_kib << 10,
-        "tiles": "cyclic", "durability": "step", "form": "fixed",
+        "durability": "step", "form": "fixed",
     }
 
 
@@ -93,7 +103,7 @@ def contestants(options):
 
     def add(name, job, ranks, group, parameters, ours=False):
         program = "bench_sluice" if ours else "bench_peers"
-        found.append(Contestant(f"{name} x {ranks}" if group == "by ranks" else name, program,
+        found.append(Contestant(f"{name} x {ranks}" if group == BY_RANKS else name, program,
                                 f"strategies/{job}", parameters, group, ours, ranks=ranks))
 
     ranks, targets = options.ranks, options.targets
@@ -109,14 +119,22 @@ def contestants(options):
                 add(name, "sluice", ranks, group, _ours(options, strategy, writers, common), True)
         add("sluice-shared", "sluice", ranks, group, _ours(options, "shared", 0, common), True)
         add(READING, "posix-read", ranks, group, common)
+    for run in _long_steps(options):
+        group = _group(run, options.step_mib * ranks)
+        common = {"mib": options.step_mib, "pattern": f"ragged-{run}", "presize": 1}
+        add(POSIX, "posix", ranks, group, common)
+        add("mpiio-collective", "mpiio", ranks, group, common)
+        for writers in _writers(options)[:2]:
+            add(f"{FORWARD} x {writers}", "sluice", ranks, group,
+                _ours(options, "forward", writers, common), True)
     run = runs(options)[0]
     for count in _doubling(ranks, min(2, ranks)):
         # The same bytes together, however many ranks hold them.
         common = {"mib": max(1, options.mib * ranks // count), "pattern": f"ragged-{run}",
                   "presize": 1}
-        add(INDEPENDENT, "phdf5-independent", count, "by ranks", common)
+        add(INDEPENDENT, "phdf5-independent", count, BY_RANKS, common)
         writers = min(count, targets)
-        add(FORWARD, "sluice", count, "by ranks", _ours(options, "forward", writers, common), True)
+        add(FORWARD, "sluice", count, BY_RANKS, _ours(options, "forward", writers, common), True)
     return found
 
 
@@ -124,8 +142,9 @@ def _writers(options):
     return _doubling(options.ranks, min(options.targets, options.ranks))
 
 
-def _group(run):
-    return f"runs of {run * DOUBLE_BYTES / 1024:.0f} KiB"
+def _group(run, step_mib=0):
+    size = f", {step_mib} MiB" if step_mib else ""
+    return f"runs of {run * DOUBLE_BYTES / 1024:.0f} KiB{size}"
 
 
 def _rows(parameters):
@@ -140,18 +159,19 @@ def _bytes(parameters, ranks):
 
 def file_bytes(options):
     # A run that does not divide a rank's part, and libhdf5's alignment, take a little more.
-    return 2 * options.ranks * options.mib << 20
+    return 2 * options.ranks * max(options.mib, options.step_mib) << 20
 
 
 def caption(options):
     return (
-        f"{options.ranks} ranks, {options.mib} MiB of doubles each, one file on {options.targets} "
+        f"{options.ranks} ranks, {options.mib} MiB of doubles each (or as many as the group says "
+        f"together), one file on {options.targets} "
         f"targets of {options.bandwidth}, stripes of {options.stripe_kib} KiB, latency "
         f"{options.latency}, a lock's hand-over {options.lock} (bench/contended, every process a "
         "client with room for 1 MiB a target; its data in memory). Every rank has every ranks-th "
         "run of the file, which ends where no stripe does. posix, phdf5-independent: every rank "
         "writes its own runs, all at once. sluice-forward x N: N ranks write whole stripes, "
-        "stripe s the one of number s mod N (tiles = cyclic, as sluice plan advises). Durable: "
+        "stripe s the one of number s mod N (the default where a file has stripes). Durable: "
         "from a barrier until the last rank has created, written, synced and closed; reading: "
         "until the last has read. All files have their size before anybody writes (FUSE lets one "
         "process at a time write beyond a file's end). Of targets: the time for which they were "
@@ -208,9 +228,6 @@ def _answers(options, asked):
         "stripe_bytes": found["stripe_bytes"], "dirty_bytes": found["dirty_bytes"],
         "target_bytes_per_s": found["bandwidth_bytes_per_s"], "rpc_s": found["latency_s"],
         "lock_callback_s": found["lock_s"], "opens_per_s": 1 / max(found["metadata_s"], 1e-9),
-        # One request in flight.
-        "stream_bytes_per_s": REQUEST_BYTES / (found["latency_s"] + REQUEST_BYTES
-                                               / found["bandwidth_bytes_per_s"]),
     }
     command = [path, *(f"{name}={value!r}" for name, value in constants.items())]
     try:
@@ -249,7 +266,10 @@ def _of_group(group, medians):
 def remarks(result, options):
     for run in runs(options):
         yield from _of_group(_group(run), _medians(result, _group(run)))
-    medians = _medians(result, "by ranks")
+    for run in _long_steps(options):
+        group = _group(run, options.step_mib * options.ranks)
+        yield from _of_group(group, _medians(result, group))
+    medians = _medians(result, BY_RANKS)
     counts = _doubling(options.ranks, min(2, options.ranks))
     for name in (INDEPENDENT, FORWARD):
         rates = [medians[f"{name} x {count}"] for count in counts if f"{name} x {count}" in medians]
@@ -260,16 +280,21 @@ def remarks(result, options):
 
 
 def plot(case, document, folder, stem, repository):
-    """Bars of the first group, and both lines by ranks; returns the path, or None."""
+    """Bars of every group, and both lines by ranks; returns the path, or None."""
     del case
     pyplot = report.pyplot_of(repository)
     if pyplot is None:
         return None
     rows = document["result"]["contestants"]
-    groups = [g for g in dict.fromkeys(row["group"] for row in rows) if g != "by ranks"]
-    figure, axes = pyplot.subplots(1, len(groups) + 1, squeeze=False,
-                                   figsize=(5 * len(groups) + 5, 4.5))
-    for axis, group in zip(axes[0], groups):
+    groups = [g for g in dict.fromkeys(row["group"] for row in rows) if g != BY_RANKS]
+    lines = -(-(len(groups) + 1) // PANELS_IN_ROW)
+    figure, grid = pyplot.subplots(lines, PANELS_IN_ROW, squeeze=False,
+                                   figsize=(5 * PANELS_IN_ROW, 4.5 * lines))
+    axes = list(grid.flat)
+    for unused in axes[len(groups) + 1:]:
+        unused.remove()
+    by_ranks = axes[len(groups)]
+    for axis, group in zip(axes, groups):
         shown = [row for row in rows if row["group"] == group]
         found = [row["summary"]["durable"] for row in shown]
         axis.barh([row["name"] for row in shown], [s["median"] for s in found],
@@ -278,14 +303,14 @@ def plot(case, document, folder, stem, repository):
                   color=["tab:blue" if row["ours"] else "tab:gray" for row in shown])
         axis.invert_yaxis()
         axis.set(xlabel="MB/s durable, median, min to max", title=group)
-    medians = _medians(document["result"], "by ranks")
+    medians = _medians(document["result"], BY_RANKS)
     for name, colour in ((INDEPENDENT, "tab:gray"), (FORWARD, "tab:blue")):
         found = sorted((int(key.rpartition(" x ")[2]), rate) for key, rate in medians.items()
                        if key.startswith(name))
         if found:
-            axes[0][-1].plot(*zip(*found), "o-", color=colour, label=name)
-    axes[0][-1].set(xlabel="ranks", ylabel="MB/s durable", ylim=(0, None), title="the same bytes")
-    axes[0][-1].legend()
+            by_ranks.plot(*zip(*found), "o-", color=colour, label=name)
+    by_ranks.set(xlabel="ranks", ylabel="MB/s durable", ylim=(0, None), title="the same bytes")
+    by_ranks.legend()
     figure.tight_layout()
     path = os.path.join(folder, f"{stem}.png")
     figure.savefig(path, dpi=120)

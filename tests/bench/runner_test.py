@@ -191,7 +191,7 @@ class Run(unittest.TestCase):
         self.can_mount()
         document = self.measured(
             "contended", "--ranks", "4", "--mib", "1", "--run", "5003", "--rounds", "1",
-            "--warm-up", "0", "--targets", "2"
+            "--warm-up", "0", "--targets", "2", "--step-mib", "2"
         )
         rows = {(row["group"], row["name"]): row for row in document["result"]["contestants"]}
         unaligned = rows["runs of 39 KiB", "posix"]["samples"][0]
@@ -201,10 +201,12 @@ class Run(unittest.TestCase):
             whole = rows["runs of 39 KiB", name]["samples"][0]
             self.assertLess(whole["hand_overs"], unaligned["hand_overs"] / 4)
         self.assertIn(("by ranks", "sluice-forward x 4"), rows)
+        step = rows["runs of 39 KiB, 8 MiB", "sluice-forward x 2"]
+        self.assertEqual(step["parameters"]["mib"], 2)
         remarks = "\n".join(document["remarks"])
         for what in (r"sluice-[\w-]+ x \d of posix: .* \(>= 2\.5\)", r"by writers: .* \(<= 1\.25\)",
                      r"reading of writing by posix: .* \(>= 2\)",
-                     r"model: forward: predicted of measured [\d.]+ to [\d.]+, in 4 cases"):
+                     r"model: forward: predicted of measured [\d.]+ to [\d.]+, in 6 cases"):
             self.assertRegex(remarks, what)
 
     def test_auto(self):
