@@ -10,7 +10,7 @@ namespace {
 
 Options options_of(const Job& job) {
   Options options;
-  for (const char* key : {"strategy", "storage", "tiles", "durability"}) {
+  for (const char* key : {"strategy", "files", "storage", "tiles", "durability"}) {
     const std::string value = job.text(key, "");
     if (!value.empty()) options = parse_options(std::string(key) + " = \"" + value + '"', options);
   }

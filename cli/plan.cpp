@@ -171,6 +171,7 @@ void print_json(const PlanVerb& verb, const sim::Machine& machine, const sim::De
                   {"chosen", advice.chosen},
                   {"why", advice.why},
                   {"auto", json_of(advice.automatic)},
+                  {"auto_of_any_files", json_of(advice.automatic_of_any)},
                   {"toml", toml_of(verb, chosen)}};
   fmt::print("{}\n", json.dump(2));
 }
@@ -186,11 +187,14 @@ void print_table(const sim::Machine& machine, const sim::Described& run,
                seconds_text(one.visible_s), seconds_text(one.durable_s),
                fmt::format("{:.3g} rank s", one.cost_rank_s), i == advice.chosen ? "<- this" : ""});
   }
-  const sim::Prediction& automatic = advice.automatic;
-  fmt::print("{}\n{}\nstrategy = \"auto\" takes {}{} there: {} visible.\n", table.text(2),
-             advice.why, automatic.strategy,
-             has_writers(automatic) ? fmt::format(" with {} writers", automatic.writers) : "",
-             seconds_text(automatic.visible_s));
+  const auto text_of = [](const sim::Prediction& one) {
+    return one.strategy + (has_writers(one) ? fmt::format(" with {} writers", one.writers) : "");
+  };
+  fmt::print(
+      "{}\n{}\nstrategy = \"auto\" takes {} there: {} visible; with files = \"any\" {}: {}.\n",
+      table.text(2), advice.why, text_of(advice.automatic),
+      seconds_text(advice.automatic.visible_s), text_of(advice.automatic_of_any),
+      seconds_text(advice.automatic_of_any.visible_s));
 }
 
 int list_machines(bool as_json) {

@@ -35,11 +35,18 @@ enum class Log : std::uint8_t {
   steps,      ///< the line, and a line of JSON a commit in the file "<path>.log.jsonl"
 };
 
+/// How many files an output may come to where the strategy is `auto`.
+enum class Files : std::uint8_t {
+  one,
+  any,  ///< or a set of parts with an index, where that is faster (file-per-process, -node)
+};
+
 struct Options {
   // -- what is written, and by whom ---------------------------------------------------------------
   std::string format = "auto";    ///< hdf5 | netcdf4 | npy | auto (by the file name's ending)
   std::string strategy = "auto";  ///< serial | shared | collective | forward |
                                   ///< file-per-process | file-per-node | auto
+  Files files = Files::one;       ///< auto: may it write several?
   int writers =
       0;  ///< ranks (collective, forward) or groups (file-per-node) that write; 0: the nodes
   int first_writer = 0;               ///< rank of the first writer

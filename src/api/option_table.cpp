@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <numeric>
+#include <type_traits>
 #include <vector>
 
 #include "model/name.hpp"
@@ -99,6 +100,7 @@ bool boolean(const std::string& text) {
 constexpr std::array<const char*, 4> durabilities{"none", "close", "step", "automatic"};
 constexpr std::array<const char*, 2> on_errors{"fail", "skip_step"};
 constexpr std::array<const char*, 3> checks{"off", "volume", "full"};
+constexpr std::array<const char*, 2> file_counts{"one", "any"};
 constexpr std::array<const char*, 4> logs{"off", "auto", "line", "steps"};
 
 void read_after_step(Options& options, const std::string& text) {
@@ -159,6 +161,14 @@ Option steps_option(const char* name, const char* help) {
             o.*field = number<std::uint64_t>(text, "number of steps: say 0 (all), 1, 2, ...");
           }};
 }
+template <auto field, const auto& words>
+Option word_option(const char* name, const char* help) {
+  return {name, help,
+          [](const Options& o) { return std::string(words[static_cast<std::size_t>(o.*field)]); },
+          [](Options& o, const std::string& text) {
+            o.*field = word<std::remove_reference_t<decltype(o.*field)>>(text, words);
+          }};
+}
 template <auto field>
 Option flag_option(const char* name, const char* help) {
   return {name, help, [](const Options& o) { return std::string(o.*field ? "true" : "false"); },
@@ -177,6 +187,8 @@ std::vector<Option> make_table() {
                                     "auto: by the ending"),
       text_option<&Options::form>("form", "of hdf5: stacked | grouped (a group a step)"),
       text_option<&Options::strategy>("strategy", "who writes what"),
+      word_option<&Options::files, file_counts>(
+          "files", "that strategy auto may write: one | any: one, or a part a rank or node"),
       count_option<&Options::writers>("writers", "ranks, or groups of them, that write; 0: nodes"),
       count_option<&Options::first_writer>("first_writer", "rank of the first writer"),
       count_option<&Options::writer_spacing>("writer_spacing",
@@ -199,24 +211,13 @@ std::vector<Option> make_table() {
       text_option<&Options::storage>("storage", "direct | posix | mpiio | auto"),
       text_option<&Options::hints>("hints", "of MPI-IO: cb_nodes=1,romio_cb_write=enable"),
       bytes_option<&Options::budget_bytes>("budget", "staging memory of one rank"),
-      {"durability", "none | close | step | automatic: the strongest that the format offers",
-       [](const Options& o) {
-         return std::string(durabilities[static_cast<std::size_t>(o.durability)]);
-       },
-       [](Options& o, const std::string& text) {
-         o.durability = word<Durability>(text, durabilities);
-       }},
-      {"on_error", "what becomes of a step that the storage cannot take: fail | skip_step",
-       [](const Options& o) {
-         return std::string(on_errors[static_cast<std::size_t>(o.on_error)]);
-       },
-       [](Options& o, const std::string& text) { o.on_error = word<OnError>(text, on_errors); }},
-      {"check", "of overlaps and holes: off | volume | full",
-       [](const Options& o) { return std::string(checks[static_cast<std::size_t>(o.check)]); },
-       [](Options& o, const std::string& text) { o.check = word<Check>(text, checks); }},
-      {"log", "messages: off | auto | line: costs at the close | steps: a log beside the file",
-       [](const Options& o) { return std::string(logs[static_cast<std::size_t>(o.log)]); },
-       [](Options& o, const std::string& text) { o.log = word<Log>(text, logs); }},
+      word_option<&Options::durability, durabilities>(
+          "durability", "none | close | step | automatic: the strongest that the format offers"),
+      word_option<&Options::on_error, on_errors>(
+          "on_error", "what becomes of a step that the storage cannot take: fail | skip_step"),
+      word_option<&Options::check, checks>("check", "of overlaps and holes: off | volume | full"),
+      word_option<&Options::log, logs>(
+          "log", "messages: off | auto | line: costs at the close | steps: a log beside the file"),
       flag_option<&Options::checksum>(
           "checksum", "write checksums where the format has a place, check them when reading"),
       {"timeout_s", "limit of one collective wait; 0: none",

@@ -4,6 +4,8 @@
 
 #include "exec/agree.hpp"
 #include "model/bytes.hpp"
+#include "plan/auto.hpp"
+#include "plan/groups.hpp"
 
 namespace sluice::commit {
 
@@ -74,6 +76,27 @@ plan::Ground ground_under(exec::Transport& transport, storage::Storage& storage,
   facts.stripe_bytes = in.get<std::uint64_t>();
   facts.stripes = in.get<std::uint32_t>();
   return plan::ground_of(facts, in.get<int>());
+}
+
+FilesChoice choose_files(exec::Transport& transport, storage::Storage& storage,
+                         const std::string& path, const Options& options) {
+  plan::Input input;
+  input.choice = choose_writers(transport, storage, path, options);
+  input.ground = ground_under(transport, storage, path, options);
+  input.topology = plan::pretend(topology_of(transport, input.choice), options.ranks_per_node);
+  const auto message = exec::on_root(transport, 0, [&] {
+    const plan::Decision decision = plan::decide_files(input);
+    const bool is_set = plan::writes_parts(decision.way.strategy);
+    model::ByteWriter out;
+    out.put(is_set ? std::string(decision.way.strategy) : options.strategy);
+    out.put(decision.reason);
+    return out.take();
+  });
+  model::ByteReader in(message);
+  FilesChoice choice;
+  choice.strategy = in.get_string();
+  choice.reason = in.get_string();
+  return choice;
 }
 
 plan::Topology topology_of(exec::Transport& transport, const plan::WriterChoice& choice) {

@@ -21,6 +21,16 @@ plan::WriterChoice choose_writers(exec::Transport& transport, storage::Storage& 
 plan::Ground ground_under(exec::Transport& transport, storage::Storage& storage,
                           const std::string& path, const Options& options);
 
+/// How an output is opened where it may come to several files.
+struct FilesChoice {
+  std::string strategy;  ///< file-per-process, file-per-node, or auto: one file
+  std::string reason;    ///< a sentence
+};
+
+/// Collective. What plan::decide_files() says on rank 0; the same on every rank.
+FilesChoice choose_files(exec::Transport& transport, storage::Storage& storage,
+                         const std::string& path, const Options& options);
+
 /// Collective. The ranks and nodes of a transport, as far as `choice` looks at them.
 plan::Topology topology_of(exec::Transport& transport, const plan::WriterChoice& choice);
 

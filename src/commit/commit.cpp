@@ -93,13 +93,15 @@ void Output::print_totals(const plan::Totals& mine) {
   auto largest = static_cast<std::int64_t>(mine.buffer_bytes);
   transport_.allreduce({&largest, 1}, exec::Op::max);
   if (transport_.rank() == 0) {
+    const std::string& reason = monitor_.choice().reason;
     explain_(
         std::string("format ") + format_->name + ", first commit: " +
         plan::text_of({static_cast<std::uint64_t>(sums[0]), static_cast<std::uint64_t>(sums[1]),
                        static_cast<std::uint64_t>(sums[2]), static_cast<std::uint64_t>(sums[3]),
                        static_cast<std::uint64_t>(largest)},
                       transport_.size()) +
-        (monitor_.choice().reason.empty() ? "" : "; auto takes " + monitor_.choice().reason));
+        (files_reason_.empty() ? "" : "; auto takes " + files_reason_) +
+        (reason.empty() ? "" : "; auto takes " + reason));
   }
   explain_ = nullptr;
 }

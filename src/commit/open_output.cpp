@@ -1,3 +1,4 @@
+#include "commit/choice.hpp"
 #include "commit/parts_output.hpp"
 #include "commit/single_output.hpp"
 #include "exec/agree.hpp"
@@ -28,6 +29,12 @@ std::string strategy_of_set(exec::Transport& transport, storage::Storage& storag
   return model::ByteReader(message).get_string();
 }
 
+bool may_be_several(const exec::Transport& transport, const std::string& path,
+                    const Options& options) {
+  return options.files == Files::any && options.strategy == "auto" && transport.size() > 1 &&
+         layout::format_of(path, options).index;
+}
+
 }  // namespace
 
 std::unique_ptr<Output> open_output(exec::Transport& transport, storage::Storage& storage,
@@ -42,10 +49,20 @@ std::unique_ptr<Output> open_output(exec::Transport& transport, storage::Storage
     }
     has_parts = has_parts || (!strategy.empty() && !plan::writes_parts(strategy));
   }
-  if (has_parts || plan::writes_parts(chosen.strategy)) {
-    return std::make_unique<PartsOutput>(transport, storage, path, opening, chosen);
+  std::string reason;
+  if (!has_parts && opening != Opening::append && may_be_several(transport, path, options)) {
+    FilesChoice files = choose_files(transport, storage, path, options);
+    chosen.strategy = files.strategy;
+    reason = std::move(files.reason);
   }
-  return std::make_unique<SingleOutput>(transport, storage, path, opening, chosen);
+  std::unique_ptr<Output> output;
+  if (has_parts || plan::writes_parts(chosen.strategy)) {
+    output = std::make_unique<PartsOutput>(transport, storage, path, opening, chosen);
+  } else {
+    output = std::make_unique<SingleOutput>(transport, storage, path, opening, chosen);
+  }
+  output->explain_files(std::move(reason));
+  return output;
 }
 
 }  // namespace sluice::commit

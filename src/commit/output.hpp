@@ -72,6 +72,8 @@ class Output {
   /// `print` (called on rank 0) will get one line about the first commit that has data, before
   /// anything of it is written. On every rank or on none.
   void explain(std::function<void(const std::string&)> print) { explain_ = std::move(print); }
+  /// Why it comes to one file or several, where that was chosen: told with the first commit.
+  void explain_files(std::string reason) { files_reason_ = std::move(reason); }
   /// `print` (called on rank 0) gets what the option `log` asks for. On every rank or on none.
   void report(std::function<void(const std::string&)> print) { report_ = std::move(print); }
   /// Remembers a failure of this rank: the next commit fails on every rank with it.
@@ -196,6 +198,7 @@ class Output {
   std::deque<exec::OwnedRows> owned_rows_;
   std::exception_ptr failure_;
   std::function<void(const std::string&)> explain_;
+  std::string files_reason_;  ///< empty: there was no choice, or it was told
   std::function<void(const std::string&)> report_;
   Monitor monitor_;
   std::unique_ptr<StepLog> log_;  ///< rank 0, if asked for

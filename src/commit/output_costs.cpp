@@ -1,4 +1,6 @@
 // What an output costs, told by the option `log`.
+#include <utility>
+
 #include "commit/output.hpp"
 
 namespace sluice::commit {
@@ -70,9 +72,10 @@ void Output::log_settled() {
 
 /// After a commit: what `auto` chose, where it is asked for.
 void Output::tell_choice() {
-  const std::string reason = monitor_.take_new_reason();
-  if (!reason.empty() && report_ && is_told() && transport_.rank() == 0) {
-    report_("auto takes " + reason);
+  for (const std::string& reason : {std::exchange(files_reason_, {}), monitor_.take_new_reason()}) {
+    if (!reason.empty() && report_ && is_told() && transport_.rank() == 0) {
+      report_("auto takes " + reason);
+    }
   }
 }
 

@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdio>
+#include <optional>
+#include <utility>
 
+#include "plan/groups.hpp"
 #include "plan/totals.hpp"
 
 namespace sluice::plan {
@@ -15,6 +19,8 @@ namespace {
 constexpr std::uint64_t short_run_bytes = 256ULL << 10;
 /// Bytes that are sent must save this part of the time.
 constexpr double worth_sending = 0.05;
+/// So must several files, which are more trouble.
+constexpr double worth_more_files = 0.1;
 /// Of rounds with their checksums: who sends how much, and that everything came.
 constexpr double meetings_of_round = 2;
 
@@ -69,6 +75,14 @@ double write_s(const Ground& ground, const Load& load, double writers, bool is_a
   return load.bytes / rate + ground.sync_s + at_a_server * ground.touch_s;
 }
 
+/// A run that ends inside a stripe hands it to its neighbour, and of `clients` that write one file
+/// each comes to the stripe of its checksums.
+double locks_s(const Ground& ground, const Load& load, double clients) {
+  return load.bytes / load.run_bytes * ground.lock_s /
+             std::min<double>(load.ranks, ground.stripes) +
+         (clients - 1) * (ground.lock_s + ground.rpc_s);
+}
+
 /// Every rank its own runs: short ones wait for the disk one by one, and where one ends inside a
 /// stripe its neighbour takes the stripe over, which a server does for one after the other. At the
 /// end all put their checksums into one stripe.
@@ -76,13 +90,38 @@ double shared_s(const Ground& ground, const Load& load) {
   double seconds = write_s(ground, load, load.ranks, false);
   const double own_bytes = load.bytes / load.ranks;
   if (load.run_bytes < static_cast<double>(short_run_bytes) && load.run_bytes < own_bytes) {
-    seconds += own_bytes / load.run_bytes * ground.call_s + own_bytes / ground.short_bytes_per_s;
+    const double calls_s =
+        own_bytes / load.run_bytes * ground.call_s + own_bytes / ground.short_bytes_per_s;
+    // In memory a rank packs and calls while others have the file to themselves.
+    seconds = ground.reach == model::Reach::memory
+                  ? std::max(seconds, own_bytes / ground.stream_bytes_per_s + calls_s)
+                  : seconds + calls_s;
   }
   if (ground.stripes != 0 && load.ranks > 1) {
-    const double hand_overs = load.bytes / load.run_bytes;
-    const double clients = ground.locks_processes ? load.ranks : load.nodes;
-    seconds += hand_overs * ground.lock_s / std::min<double>(load.ranks, ground.stripes) +
-               (clients - 1) * (ground.lock_s + ground.rpc_s);
+    seconds += locks_s(ground, load, ground.locks_processes ? load.ranks : load.nodes);
+  }
+  return seconds;
+}
+
+/// A file of its own for each of so many groups of ranks, which write it as `shared` does. Files
+/// lie on servers by chance unless each lies on all, so the busiest server has more than its part.
+double set_s(const Ground& ground, const Load& load, double files) {
+  Ground all = ground;
+  double most = ground.files_bytes_per_s;
+  if (ground.stripes != 0) {
+    const double of_server = files * ground.stripes / ground.servers;
+    const double nodes_of_file = std::max(1.0, load.nodes / files);
+    if (ground.servers > ground.stripes) {
+      most /= 1 + std::sqrt(2 * std::log(ground.servers) / of_server);
+    }
+    all.stripes = std::min(static_cast<std::uint32_t>(files) * ground.stripes, ground.servers);
+    all.touch_s *= std::min(1.0, of_server * nodes_of_file / load.nodes);
+  }
+  all.file_bytes_per_s = std::min(files * ground.file_bytes_per_s, most);
+  double seconds = write_s(all, load, load.ranks, false) + files * ground.file_s;
+  const double clients = (ground.locks_processes ? load.ranks : load.nodes) / files;
+  if (ground.stripes != 0 && clients > 1) {
+    seconds += locks_s(all, load, clients);
   }
   return seconds;
 }
@@ -127,6 +166,31 @@ std::vector<int> writer_counts(const Input& input) {
   return counts;
 }
 
+/// The load is not known before something is put.
+Input of_assumed_load(Input input) {
+  input.bytes = assumed_rank_bytes * static_cast<std::uint64_t>(input.topology.ranks);
+  input.mean_run_bytes = assumed_run_bytes;
+  input.space = {0, input.bytes};
+  return input;
+}
+
+/// The sets of several files that `input.choice` leaves open, with their seconds.
+std::vector<Way> sets_of(const Input& input) {
+  const bool is_asked = input.choice.writers != 0;
+  const int ranks = is_asked ? 1 : input.topology.ranks;
+  const int groups = is_asked ? input.choice.writers : input.topology.nodes;
+  std::vector<Way> ways;
+  for (const auto& [strategy, files] : {std::pair{std::string_view(per_process), ranks},
+                                        std::pair{std::string_view(per_node), groups}}) {
+    if (files > 1) {
+      ways.push_back({strategy, input.choice, 0});
+      ways.back().choice.writers = files;
+      ways.back().seconds = seconds_of(input, ways.back());
+    }
+  }
+  return ways;
+}
+
 std::string seconds_text(double seconds) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.2g s", seconds);
@@ -134,8 +198,11 @@ std::string seconds_text(double seconds) {
 }
 
 std::string name_of(const Way& way) {
-  if (way.strategy == "shared") {
-    return "shared";
+  if (way.strategy == "shared" || way.strategy == per_process) {
+    return std::string(way.strategy);
+  }
+  if (way.strategy == per_node) {
+    return std::string(way.strategy) + ", " + std::to_string(way.choice.writers) + " of them";
   }
   return std::string(way.strategy) + " with " + std::to_string(way.choice.writers) +
          (way.choice.writers == 1 ? " writer" : " writers") +
@@ -165,8 +232,9 @@ std::string reason_of(const Input& input, const Way& best, const Way* next) {
 
 double seconds_of(const Input& input, const Way& way) {
   const Load load = load_of(input);
-  return way.strategy == "shared" ? shared_s(input.ground, load)
-                                  : collective_s(input.ground, load, way);
+  return writes_parts(way.strategy) ? set_s(input.ground, load, way.choice.writers)
+         : way.strategy == "shared" ? shared_s(input.ground, load)
+                                    : collective_s(input.ground, load, way);
 }
 
 std::vector<Way> ways_of(const Input& input) {
@@ -198,6 +266,25 @@ Decision decide(const Input& input) {
     next = is_other && (next == nullptr || way.seconds < next->seconds) ? &way : next;
   }
   return {best, reason_of(input, best, next)};
+}
+
+Decision decide_files(const Input& input) {
+  const Input assumed = of_assumed_load(input);
+  const Way one = decide(assumed).way;
+  std::optional<Way> set;
+  for (const Way& way : sets_of(assumed)) {
+    set = !set || way.seconds < set->seconds ? way : set;
+  }
+  const bool is_set = set && set->seconds < (1 - worth_more_files) * one.seconds;
+  std::string reason = (is_set ? name_of(*set) : "one file") + ": on " + place_text(input.ground) +
+                       " a commit, taken to be " + size_text(assumed_rank_bytes) + " of each of " +
+                       std::to_string(input.topology.ranks) + " ranks, takes about " +
+                       seconds_text(is_set ? set->seconds : one.seconds);
+  if (set) {
+    reason += is_set ? ", in one file " + seconds_text(one.seconds)
+                     : ", by " + name_of(*set) + " " + seconds_text(set->seconds);
+  }
+  return {is_set ? *set : one, std::move(reason)};
 }
 
 Plan plan_auto(const Input& input) {

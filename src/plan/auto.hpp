@@ -2,7 +2,8 @@
 // the machine that was detected, by closed formulas, and the least of them.
 //
 // Pure, by sums and products alone, so the same on every rank. Ways that change what a program
-// sees are not among them: several files, and writing in the background.
+// sees are not among them: writing in the background, and, unless it is asked for when the output
+// is opened, several files.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,8 @@ struct Way {
   double seconds = 0;  ///< from the first byte sent to the last one stable
 };
 
-/// Seconds of one way. `way.choice.writers` is how many write, where the strategy leaves a choice.
+/// Seconds of one way. `way.choice.writers` is how many write, where the strategy leaves a choice,
+/// or how many files a set has. Of a set runs are taken to be long.
 double seconds_of(const Input& input, const Way& way);
 
 /// The ways that `input.choice` leaves open, with their seconds; the one that sends nothing first.
@@ -31,6 +33,15 @@ struct Decision {
   Way way;
   std::string reason;  ///< a sentence
 };
+
+/// What a rank is taken to write at a time, where nobody knows yet.
+inline constexpr std::uint64_t assumed_rank_bytes = 32ULL << 20;
+inline constexpr std::uint64_t assumed_run_bytes = 1ULL << 20;
+
+/// For an output that may come to several files, when it is opened: file-per-process or
+/// file-per-node where that saves at least a tenth of a commit of the assumed load, else the best
+/// way into one file. Only `input.topology`, `choice` and `ground` are looked at.
+Decision decide_files(const Input& input);
 
 /// The way of the least seconds. One that sends bytes must save a twentieth at least.
 Decision decide(const Input& input);

@@ -17,6 +17,7 @@ constexpr double milli = 1e-3;
 /// Where a parallel file system does not say.
 constexpr std::uint32_t assumed_stripes = 8;
 constexpr std::uint64_t assumed_stripe_bytes = 1 << 20;
+constexpr std::uint32_t assumed_servers = 8;  ///< of all files; none says how many it has
 /// Of a server for one file: a share of a fast one, or all of a slow one.
 constexpr double server_bytes_per_s = 1 * giga;
 /// Behind a FUSE a program of the user's answers, one request of a thread at a time.
@@ -31,8 +32,11 @@ Ground local_ground(bool is_memory) {
   ground.link_bytes_per_s = 10 * giga;
   ground.meeting_s = 3 * micro;
   ground.stream_bytes_per_s = is_memory ? 1.7 * giga : 2 * giga;
-  ground.drain_bytes_per_s = is_memory ? 3.4 * giga : 2.2 * giga;
-  ground.file_bytes_per_s = ground.drain_bytes_per_s;
+  ground.drain_bytes_per_s = is_memory ? 3.6 * giga : 2.2 * giga;
+  // The kernel lets one process at a time write a file in memory.
+  ground.file_bytes_per_s = is_memory ? 1.9 * giga : ground.drain_bytes_per_s;
+  ground.files_bytes_per_s = ground.drain_bytes_per_s;
+  ground.file_s = is_memory ? 0.1 * milli : 1 * milli;
   ground.call_s = is_memory ? 1 * micro : 10 * micro;
   ground.short_bytes_per_s = is_memory ? 50 * giga : 0.5 * giga;
   ground.sync_s = is_memory ? 0 : 1 * milli;
@@ -53,8 +57,11 @@ Ground remote_ground(const FileSystemFacts& facts) {
   ground.stripes = !is_parallel ? 1 : facts.stripes != 0 ? facts.stripes : assumed_stripes;
   ground.stripe_bytes = facts.stripe_bytes != 0 ? facts.stripe_bytes : assumed_stripe_bytes;
   const bool is_fuse = facts.kind == "fuse";
-  ground.file_bytes_per_s =
-      ground.stripes * (is_fuse ? fuse_server_bytes_per_s : server_bytes_per_s);
+  ground.servers =
+      is_parallel && !is_fuse ? std::max(ground.stripes, assumed_servers) : ground.stripes;
+  const double server = is_fuse ? fuse_server_bytes_per_s : server_bytes_per_s;
+  ground.file_bytes_per_s = ground.stripes * server;
+  ground.files_bytes_per_s = ground.servers * server;
   ground.rpc_s = is_fuse ? fuse_rpc_s : 0.2 * milli;
   ground.locks_processes = is_fuse;
   ground.in_flight = is_fuse ? 1 : 8;  // clients in the kernel send ahead

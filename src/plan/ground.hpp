@@ -24,12 +24,15 @@ struct Ground {
   double stream_bytes_per_s = 1;  ///< what one process gets
   double drain_bytes_per_s = 1;   ///< what a node gets
   double file_bytes_per_s = 1;    ///< what all get that write one file
+  double files_bytes_per_s = 1;   ///< what all get that write a file each
+  double file_s = 0;              ///< of every file of a set: at the metadata server, in the index
   double in_flight = 1;           ///< requests of a process that are on their way at a time
   double call_s = 0;              ///< of a write that is too short to be left to a thread
   double short_bytes_per_s = 1;   ///< of such writes, besides: they wait for the disk
   double sync_s = 0;
   // -- stripes ------------------------------------------------------------------------------------
-  std::uint32_t stripes = 0;  ///< 0: there are none to share or to queue at
+  std::uint32_t stripes = 0;  ///< of a file; 0: there are none to share or to queue at
+  std::uint32_t servers = 0;  ///< over which several files are dealt
   std::uint64_t stripe_bytes = 0;
   bool locks_processes = false;  ///< a process is a client of its own; else a node is one
   double rpc_s = 0;              ///< of a request for a stripe, besides the server's work

@@ -12,7 +12,7 @@ int run_of(int rank, int ranks, int count) {
 
 }  // namespace
 
-bool writes_parts(const std::string& strategy) {
+bool writes_parts(std::string_view strategy) {
   return strategy == per_process || strategy == per_node;
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "plan/plan.hpp"
 
@@ -14,7 +15,7 @@ inline constexpr const char* per_process = "file-per-process";
 inline constexpr const char* per_node = "file-per-node";
 
 /// Does this strategy write a part a group, and an index that makes them one?
-bool writes_parts(const std::string& strategy);
+bool writes_parts(std::string_view strategy);
 
 struct Group {
   int number = 0;

@@ -184,6 +184,8 @@ Advice advise(const Machine& machine, const Described& run,
   left_open.is_synced = run.is_synced;
   left_open.who.budget_bytes = run.budget_bytes;
   advice.automatic = predict(machine, run, left_open);
+  left_open.may_be_several = true;
+  advice.automatic_of_any = predict(machine, run, left_open);
   advice.why = why(machine, run, advice);
   return advice;
 }

@@ -43,9 +43,10 @@ std::vector<Choice> candidates(const Machine& machine, const Described& run);
 
 struct Advice {
   std::vector<Prediction> predictions;
-  std::size_t chosen = 0;  ///< index into predictions
-  Prediction automatic;    ///< of what `auto` would take there, which leaves out some ways
-  std::string why;         ///< two sentences
+  std::size_t chosen = 0;       ///< index into predictions
+  Prediction automatic;         ///< of what `auto` would take there, which leaves out some ways
+  Prediction automatic_of_any;  ///< the same with files: any
+  std::string why;              ///< two sentences
 };
 
 /// Predicts all candidates and picks. `progress(done, all)` may be empty.

@@ -74,11 +74,14 @@ plan::Ground ground_of(const Machine& machine) {
   ground.stream_bytes_per_s = machine.stream_bytes_per_s.value;
   ground.drain_bytes_per_s = machine.drain_bytes_per_s.value;
   ground.file_bytes_per_s = targets * machine.target_bytes_per_s.value;
+  ground.files_bytes_per_s = machine.targets.value * machine.target_bytes_per_s.value;
+  ground.file_s = 1 / machine.opens_per_s.value;
   ground.in_flight = std::max(1.0, machine.dirty_bytes.value / machine.request_bytes.value);
   ground.call_s = machine.request_s.value;
   ground.short_bytes_per_s = machine.stream_bytes_per_s.value;
   ground.sync_s = machine.sync_s.value;
   ground.stripes = static_cast<std::uint32_t>(targets);
+  ground.servers = static_cast<std::uint32_t>(machine.targets.value);
   ground.stripe_bytes = static_cast<std::uint64_t>(machine.stripe_bytes.value);
   ground.rpc_s = machine.rpc_s.value;
   ground.lock_s = machine.lock_callback_s.value;
@@ -302,8 +305,14 @@ Compiled compile(const Job& job, const Choice& choice, const MachineFacts& facts
     throw Error(Code::invalid_argument,
                 "a job needs ranks, at most as many nodes, and a variable to write");
   }
-  Compiler compiler(job, choice, facts);
-  return plan::writes_parts(choice.strategy) ? compiler.parts() : compiler.one_file();
+  Choice opened = choice;
+  if (choice.may_be_several && choice.strategy == "auto") {
+    const plan::Input input{topology_of(job, 0), {}, {}, {}, choice.who, 0, 0, facts.ground};
+    const plan::Way way = plan::decide_files(input).way;
+    opened.strategy = plan::writes_parts(way.strategy) ? way.strategy : choice.strategy;
+  }
+  Compiler compiler(job, opened, facts);
+  return plan::writes_parts(opened.strategy) ? compiler.parts() : compiler.one_file();
 }
 
 }  // namespace sluice::sim

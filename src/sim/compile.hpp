@@ -16,6 +16,7 @@ namespace sluice::sim {
 /// How a job writes, in the words of the options of the same names.
 struct Choice {
   std::string strategy = "auto";
+  bool may_be_several = false;  ///< files: any
   plan::WriterChoice who = {};  ///< tile_bytes 0: the stripe
   bool is_direct = false;       ///< storage
   bool is_synced = true;        ///< durability: step

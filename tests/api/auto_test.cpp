@@ -1,5 +1,7 @@
 // Strategy `auto` from detection to the file: taken together by all ranks, told with its reason,
 // compared with what it came to.
+#include <algorithm>
+#include <filesystem>
 #include <gtest/gtest.h>
 
 #include "layout/local_files.hpp"
@@ -87,6 +89,59 @@ TEST_F(AutoOutput, KnowsTheFileSystemOfThisFolder) {
   EXPECT_NE(why.find(kind.empty() ? "a file system of unknown kind" : " on " + kind),
             std::string::npos)
       << why;
+}
+
+/// Three ranks write a step into `path` with files = any, append another, and read both back.
+void write_append_and_read(const std::shared_ptr<storage::Storage>& disk, const std::string& path) {
+  constexpr std::uint64_t ranks = 3;
+  exec::run_local(ranks, 1, [&](exec::Transport& transport) {
+    Options options;
+    options.files = Files::any;
+    options.log = Log::line;
+    const auto rank = static_cast<std::uint64_t>(transport.rank());
+    for (const Mode mode : {Mode::write, Mode::append}) {
+      File out(detail::open_on(transport, disk, path, mode, options));
+      const auto v = mode == Mode::write ? out.define<double>("v", {ranks, 100}, {.steps = true})
+                                         : out.find("v");
+      const std::vector<double> mine(100, static_cast<double>(10 * out.steps() + rank));
+      auto step = out.begin_step();
+      step.put(v, mine.data(), {.start = {rank, 0}, .count = {1, 100}});
+      step.end();
+      out.close();
+    }
+    File in(detail::open_on(transport, disk, path, Mode::read, {}));
+    ASSERT_EQ(in.steps(), 2u);
+    for (std::uint64_t s = 0; s < 2; ++s) {
+      std::vector<double> all(ranks * 100);
+      in.get(in.find("v"), all.data(), {}, s);
+      for (std::uint64_t i = 0; i < all.size(); ++i) {
+        ASSERT_EQ(all[i], static_cast<double>(10 * s + i / 100)) << s << ", " << i;
+      }
+    }
+  });
+}
+
+TEST_F(AutoOutput, InMemoryMakesSeveralFilesWhereItMay) {
+  const storage::Scratch folder("/dev/shm");
+  const std::string path = folder / "out.h5";
+  if (storage::make_posix()->file_system(path).reach != storage::Reach::memory) {
+    GTEST_SKIP() << "/dev/shm is no tmpfs here";
+  }
+  write_append_and_read(storage::make_posix(), path);
+  EXPECT_TRUE(std::filesystem::exists(path + ".parts"));
+  EXPECT_NE(only(path, "auto takes ").find("file-per-process: on tmpfs"), std::string::npos);
+}
+
+TEST_F(AutoOutput, WhereItIsNoFasterMakesOneFileThoughItMayMakeMore) {
+  const auto disk = storage::make_memory();
+  write_append_and_read(disk, "out.h5");
+  EXPECT_EQ(disk->paths(), std::vector<std::string>{"out.h5"});
+  EXPECT_EQ(std::count_if(heard_.begin(), heard_.end(),
+                          [](const std::string& text) {
+                            return text.find("auto takes one file: ") != std::string::npos &&
+                                   text.find("by file-per-process") != std::string::npos;
+                          }),
+            1);
 }
 
 TEST_F(AutoOutput, OneRankHasNobodyToSendTo) {

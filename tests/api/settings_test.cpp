@@ -23,6 +23,7 @@ TEST(OptionTable, EveryValueSurvivesBeingText) {
   odd.format = "npy";
   odd.form = "grouped";
   odd.strategy = "collective";
+  odd.files = Files::any;
   odd.writers = 3;
   odd.first_writer = 1;
   odd.writer_spacing = 2;
@@ -131,6 +132,7 @@ TEST(OptionTable, WrongValuesAreNamed) {
   expect_error(refused("timeout_s", "nan"), Code::invalid_argument, {"negative"});
   expect_error(refused("durability", "always"), Code::invalid_argument,
                {"always", "none, close, step, automatic"});
+  expect_error(refused("files", "two"), Code::invalid_argument, {"one, any"});
   expect_error(refused("check", "some"), Code::invalid_argument, {"off, volume, full"});
   expect_error(refused("checksum", "maybe"), Code::invalid_argument, {"true or false"});
 }

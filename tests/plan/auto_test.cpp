@@ -4,6 +4,8 @@
 #include <chrono>
 #include <gtest/gtest.h>
 
+#include "plan/groups.hpp"
+
 namespace sluice::plan {
 namespace {
 
@@ -130,6 +132,54 @@ TEST(Auto, MoreNeverTakesLess) {
       longer = now;
     }
   }
+}
+
+/// The set that is taken where there may be several files; "" for one file.
+std::string set_taken(const Input& input) {
+  const Way way = decide_files(input).way;
+  return writes_parts(way.strategy) ? std::string(way.strategy) : "";
+}
+
+TEST(Auto, SeveralFilesAreTakenWhereTheyAreFasterOnly) {
+  EXPECT_EQ(set_taken(input_of(memory, 4, 1, 0, 0)), per_process) << "the lock of one inode";
+  EXPECT_EQ(set_taken(input_of(disk, 4, 1, 0, 0)), "") << "one file gets all of the disk";
+  EXPECT_EQ(set_taken(input_of({}, 4, 1, 0, 0)), "");
+  EXPECT_EQ(set_taken(input_of(on("nfs", Reach::server), 1, 1, 0, 0)), "") << "one rank";
+  EXPECT_EQ(set_taken(input_of(memory, 1, 1, 0, 0)), "");
+  const FileSystemFacts whole = on("fuse", Reach::parallel, 4, mib);
+  EXPECT_EQ(set_taken(input_of(whole, 4, 1, 0, 0)), "") << "one file lies on all servers";
+  const FileSystemFacts narrow = on("lustre", Reach::parallel, 1, mib);
+  EXPECT_EQ(set_taken(input_of(narrow, 64, 4, 0, 0)), per_process) << "one file lies on one server";
+}
+
+TEST(Auto, ManyRanksShareTheFileOfTheirNode) {
+  const FileSystemFacts narrow = on("lustre", Reach::parallel, 1, mib);
+  EXPECT_EQ(set_taken(input_of(narrow, 64, 4, 0, 0)), per_process);
+  EXPECT_EQ(set_taken(input_of(narrow, 100000, 800, 0, 0)), per_node);
+  const Decision many = decide_files(input_of(narrow, 100000, 800, 0, 0));
+  EXPECT_EQ(many.way.choice.writers, 800);
+}
+
+TEST(Auto, FilesAreAsManyAsWritersThatAreAskedFor) {
+  const FileSystemFacts narrow = on("lustre", Reach::parallel, 1, mib);
+  Input input = input_of(narrow, 64, 4, 0, 0);
+  input.choice.writers = 16;
+  const Way way = decide_files(input).way;
+  EXPECT_EQ(way.strategy, per_node);
+  EXPECT_EQ(way.choice.writers, 16);
+  input.choice.writers = 1;
+  EXPECT_EQ(set_taken(input), "");
+}
+
+TEST(Auto, SaysWhyItMakesSeveralFilesOrOneAndWhatItAssumes) {
+  const std::string several = decide_files(input_of(memory, 4, 1, 0, 0)).reason;
+  for (const char* part : {"file-per-process: on tmpfs", "taken to be 32.0 MiB of each of 4 ranks",
+                           " takes about ", ", in one file "}) {
+    EXPECT_NE(several.find(part), std::string::npos) << part << ": " << several;
+  }
+  const std::string one = decide_files(input_of(disk, 4, 1, 0, 0)).reason;
+  EXPECT_NE(one.find("one file: on ext4"), std::string::npos) << one;
+  EXPECT_NE(one.find(", by file-per-process "), std::string::npos) << one;
 }
 
 TEST(Auto, CostsLessThanAMillisecond) {
