@@ -47,7 +47,7 @@ def _group(writers):
 def contestants(options):
     common = {"atoms": options.atoms, "patches": options.patches, "steps": options.steps,
               "compute_ms": options.compute_ms}
-    settings = {"strategy": "forward"} | options.set
+    settings = {"strategy": "forward", "log": "off"} | options.set
     lines = (f"{k} = {v}" if v.isdigit() else f'{k} = "{v}"' for k, v in settings.items())
     ours = {"way": "sluice", "settings": ";".join(lines)}
     found = []

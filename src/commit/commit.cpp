@@ -229,8 +229,7 @@ void Output::scatter_all_rows(const std::vector<Touch>& touched) {
     std::copy_if(rows_.begin(), rows_.end(), std::back_inserter(calls),
                  [&](const exec::Rows& rows) { return rows.variable == v; });
     const std::uint64_t left = options_.budget_bytes - std::min(options_.budget_bytes, held_bytes);
-    owned_rows_.push_back(exec::scatter_rows(transport_, step_definition(v), calls, left));
-    const exec::OwnedRows& owned = owned_rows_.back();
+    const exec::OwnedRows owned = row_scatter_.scatter(step_definition(v), calls, left);
     held_bytes += owned.bytes.size();
     if (!owned.box.empty()) {
       const Dims zeros = Dims::filled(owned.box.start.rank(), 0);

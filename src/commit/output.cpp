@@ -349,7 +349,7 @@ void Output::forget_step() noexcept {
   blocks_.clear();
   small_puts_.forget();
   rows_.clear();
-  owned_rows_.clear();
+  row_scatter_.done(in_step_);
   failure_ = nullptr;
   in_step_ = false;
 }

@@ -8,7 +8,6 @@
 // call fails. Who writes which file is the matter of the classes below this one.
 #pragma once
 
-#include <deque>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -20,7 +19,7 @@
 #include "commit/monitor.hpp"
 #include "commit/small_puts.hpp"
 #include "commit/step_log.hpp"
-#include "exec/rows.hpp"
+#include "exec/row_scatter.hpp"
 #include "exec/transport.hpp"
 #include "model/block.hpp"
 #include "sluice/options.hpp"
@@ -195,7 +194,7 @@ class Output {
   std::vector<model::Block> blocks_;
   SmallPuts small_puts_{options_.budget_bytes};
   std::vector<exec::Rows> rows_;
-  std::deque<exec::OwnedRows> owned_rows_;
+  exec::RowScatter row_scatter_{transport_};
   std::exception_ptr failure_;
   std::function<void(const std::string&)> explain_;
   std::string files_reason_;  ///< empty: there was no choice, or it was told

@@ -159,15 +159,24 @@ SLUICE_BEHAVIOUR(rows, of_variables_without_elements) {
   });
 }
 
-/// Puts rows 0..n-1 in turn over the ranks, changed by `spoil`.
+SLUICE_BEHAVIOUR(rows, as_many_as_ranks_of_a_node_share) {
+  auto anywhere = [](std::uint64_t row) { return static_cast<int>(mixed(row) % 97); };
+  rows_round_trip<double>(world, "many", {3000, 3}, true, anywhere);
+  rows_round_trip<std::uint8_t>(world, "narrow", {40000}, true, anywhere);
+}
+
+constexpr std::uint64_t few_rows = 20;
+constexpr std::uint64_t many_rows = 3000;  ///< in memory that ranks of a node share
+
+/// Puts `rows` rows in turn over the ranks, changed by `spoil`.
 std::vector<Caught> put_spoiled(
-    World& world, const std::string& path,
+    World& world, const std::string& path, std::uint64_t rows,
     const std::function<void(Rank&, std::vector<std::uint64_t>&)>& spoil) {
   return world.run_catching([&](Rank& rank) {
     File out = rank.open(path, Mode::write);
-    const Variable v = out.define<double>("atoms/x", {20, 2}, {.steps = true});
+    const Variable v = out.define<double>("atoms/x", {rows, 2}, {.steps = true});
     std::vector<std::uint64_t> ids =
-        my_rows(20, rank, 2, [](std::uint64_t row) { return static_cast<int>(row); });
+        my_rows(rows, rank, 2, [](std::uint64_t row) { return static_cast<int>(row); });
     spoil(rank, ids);
     const Array<double> values(2 * ids.size());
     Step step = out.begin_step();
@@ -177,32 +186,89 @@ std::vector<Caught> put_spoiled(
   });
 }
 
-SLUICE_BEHAVIOUR(rows, a_duplicate_is_named_everywhere) {
-  const std::string path = world.path("duplicate.h5");
-  const auto caught = put_spoiled(world, path, [](Rank& rank, std::vector<std::uint64_t>& ids) {
+void a_duplicate(World& world, std::uint64_t rows) {
+  const std::string path = world.path("duplicate" + std::to_string(rows) + ".h5");
+  const auto spoil = [](Rank& rank, std::vector<std::uint64_t>& ids) {
     if (rank.rank() + 1 == rank.ranks()) {
       ids.push_back(0);  // rank 0 has it too
     }
-  });
+  };
+  const auto caught = put_spoiled(world, path, rows, spoil);
   expect_same_error(caught, Code::duplicate_row, {"atoms/x", "row 0", "rank 0", path});
   EXPECT_FALSE(world.exists(path));
 }
 
-SLUICE_BEHAVIOUR(rows, a_missing_row_is_named_everywhere) {
-  const std::string path = world.path("missing.h5");
-  const auto caught = put_spoiled(
-      world, path, [](Rank&, std::vector<std::uint64_t>& ids) { std::erase(ids, 13U); });
+SLUICE_BEHAVIOUR(rows, a_duplicate_is_named_everywhere) {
+  a_duplicate(world, few_rows);
+  a_duplicate(world, many_rows);
+}
+
+void a_missing_row(World& world, std::uint64_t rows) {
+  const std::string path = world.path("missing" + std::to_string(rows) + ".h5");
+  const auto spoil = [](Rank&, std::vector<std::uint64_t>& ids) { std::erase(ids, 13U); };
+  const auto caught = put_spoiled(world, path, rows, spoil);
   expect_same_error(caught, Code::missing_row, {"atoms/x", "row 13", path});
 }
 
-SLUICE_BEHAVIOUR(rows, an_index_outside_is_named_everywhere) {
-  const std::string path = world.path("outside.h5");
-  const auto caught = put_spoiled(world, path, [](Rank& rank, std::vector<std::uint64_t>& ids) {
+SLUICE_BEHAVIOUR(rows, a_missing_row_is_named_everywhere) {
+  a_missing_row(world, few_rows);
+  a_missing_row(world, many_rows);
+}
+
+/// As many rows as there should be.
+SLUICE_BEHAVIOUR(rows, one_twice_instead_of_another_is_named_everywhere) {
+  const std::string path = world.path("instead.h5");
+  const auto spoil = [](Rank&, std::vector<std::uint64_t>& ids) {
+    std::replace(ids.begin(), ids.end(), std::uint64_t{17}, std::uint64_t{16});
+  };
+  const auto caught = put_spoiled(world, path, many_rows, spoil);
+  expect_same_error(caught, Code::duplicate_row, {"atoms/x", "row 16", path});
+}
+
+void an_index_outside(World& world, std::uint64_t rows) {
+  const std::string path = world.path("outside" + std::to_string(rows) + ".h5");
+  const auto spoil = [rows](Rank& rank, std::vector<std::uint64_t>& ids) {
     if (rank.rank() + 1 == rank.ranks()) {
-      ids.push_back(20);
+      ids.push_back(rows);
     }
+  };
+  const std::string count = std::to_string(rows);
+  expect_same_error(put_spoiled(world, path, rows, spoil), Code::out_of_bounds,
+                    {"atoms/x", "row " + count + " of " + count, path});
+}
+
+SLUICE_BEHAVIOUR(rows, an_index_outside_is_named_everywhere) {
+  an_index_outside(world, few_rows);
+  an_index_outside(world, many_rows);
+}
+
+/// What was marked of a step that failed is not taken for rows of the next.
+SLUICE_BEHAVIOUR(rows, a_step_after_a_failed_one_holds_its_own) {
+  const std::string path = world.path("after.h5");
+  const Shape shape = {many_rows, 2};
+  world.run([&](Rank& rank) {
+    File out = rank.open(path, Mode::write);
+    const Variable v = out.define<double>("v", shape, {.steps = true});
+    const auto ids =
+        my_rows(many_rows, rank, 3, [](std::uint64_t row) { return static_cast<int>(row); });
+    const std::uint64_t outside = many_rows;
+    for (std::uint64_t s = 0; s < 3; ++s) {
+      const Array<double> values = row_values<double>(s, shape, ids);
+      Step step = out.begin_step();
+      step.put_rows(v, ids.data(), ids.size(), values.data());
+      if (s == 1) {
+        step.put_rows(v, &outside, rank.is(0) ? 1 : 0, values.data());
+        EXPECT_THROW(step.end(), Error);
+      } else {
+        step.end();
+      }
+    }
+    out.close();
+    File in = rank.open(path, Mode::read);
+    EXPECT_EQ(in.steps(), 2u);
+    expect_values<double>(in, "v", 0, shape, whole_box(shape), 0);
+    expect_values<double>(in, "v", 2, shape, whole_box(shape), 1);
   });
-  expect_same_error(caught, Code::out_of_bounds, {"atoms/x", "row 20 of 20", path});
 }
 
 SLUICE_BEHAVIOUR(rows, getting_an_index_outside_is_an_error_everywhere) {
