@@ -167,8 +167,8 @@ def plot(case, document, folder, stem, repository):
     axis.axvline(GOAL, color="k", linestyle="--")
     axis.invert_yaxis()
     axis.legend(loc="lower left", bbox_to_anchor=(0, 1))
-    axis.set(xlabel="auto's durable bandwidth, as a part of the best fixed strategy's "
-                    "(auto: into one file; files=any: of all)")
+    axis.set(xlabel="auto's durable bandwidth, as a part of the best fixed strategy's\n"
+                    "(auto: of those that make one file; files=any: of all)")
     figure.tight_layout()
     path = os.path.join(folder, f"{stem}.png")
     figure.savefig(path, dpi=120)
