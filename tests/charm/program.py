@@ -3,6 +3,7 @@ for each thing that test_charm.py wants to know; writes what it saw to result.js
 
 import json
 import os
+import signal
 import time
 
 import numpy as np
@@ -59,6 +60,9 @@ class Writer(Chare):
     @coro
     def write_and_wait(self, out, session, offset, nbytes, value, told):
         self.write(out, session, offset, nbytes, value, told)
+
+    def die(self):
+        os.kill(os.getpid(), signal.SIGKILL)
 
     @coro
     def read(self, out, session, offset, nbytes, told):
@@ -187,10 +191,30 @@ def reading(folder):
     return {"same": same, "beyond": beyond}
 
 
+def killed(folder, pe):
+    """A PE dies when a part of a session has been written."""
+    writers = _writers()
+    out = sluice.charm.open(os.path.join(folder, "killed.bin"), "w", writers=1, first_writer=1,
+                            tile=4096, timeout_s=5)
+    complete = Future()
+    session = out.start(0, 30000, complete)
+    for writer in range(charm.numPes()):
+        written = Future()
+        writers[writer].write(out, session, 9000 * writer, 9000, writer, written)
+        written.get()
+    print("begun", flush=True)
+    writers[pe].die()
+    complete.get()
+    print("complete", flush=True)
+
+
 def main(args):
     folder = args[1]
     begin_s = time.monotonic()
-    result = {name: globals()[name](folder) for name in args[2:]}
+    result = {}
+    for scenario in args[2:]:
+        name, *pe = scenario.split("-")
+        result[name] = globals()[name](folder, *map(int, pe))
     result["pes"] = charm.numPes()
     result["seconds"] = time.monotonic() - begin_s
     with open(os.path.join(folder, "result.json"), "w") as file:

@@ -20,21 +20,27 @@ PIECE, CHARES, STEPS, LATE = 3001, 24, 4, 5  # of program.py
 PES = 3
 
 
+def _run(folder, *scenarios, most_s=120):
+    """Runs program.py; its exit code and what it said. Fails where it takes longer than most_s."""
+    charmrun = os.path.join(os.path.dirname(sys.executable), "charmrun")
+    run = subprocess.Popen(
+        [sys.executable, charmrun, f"+p{PES}", "++local", "++quiet",
+         os.path.join(HERE, "program.py"), folder, *scenarios],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+    try:
+        told, _ = run.communicate(timeout=most_s)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(run.pid, signal.SIGKILL)  # processing elements outlive charmrun, and spin
+    return run.returncode, told
+
+
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory):
     """One run of all scenarios; its result and its folder."""
     folder = str(tmp_path_factory.mktemp("charm"))
-    charmrun = os.path.join(os.path.dirname(sys.executable), "charmrun")
-    run = subprocess.Popen(
-        [sys.executable, charmrun, f"+p{PES}", "++local", "++quiet",
-         os.path.join(HERE, "program.py"), folder, "walk", "wrong", "budget", "reading"],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
-    try:
-        told, _ = run.communicate(timeout=120)
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(run.pid, signal.SIGKILL)  # processing elements outlive charmrun, and spin
-    assert run.returncode == 0, told
+    code, told = _run(folder, "walk", "wrong", "budget", "reading")
+    assert code == 0, told
     with open(os.path.join(folder, "result.json")) as file:
         return json.load(file) | {"folder": folder}
 
@@ -92,3 +98,12 @@ def test_a_coroutine_waits_for_room_and_others_are_told(seen):
 
 def test_chares_read_what_was_written(seen):
     assert seen["reading"] == {"same": True, "beyond": "TRUNCATED"}
+
+
+@pytest.mark.parametrize("pe", [1, 2])
+def test_a_killed_pe_ends_the_run_soon(tmp_path, pe):
+    """PE 1 writes the file's tiles, PE 2 does not; either way nobody waits for ever, and no session
+    that lacks bytes is said to be complete."""
+    code, told = _run(str(tmp_path), f"killed-{pe}", most_s=60)
+    assert code != 0
+    assert "begun" in told and "complete" not in told, told
