@@ -3,6 +3,7 @@
 #include <charconv>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "api/option_table.hpp"
 #include "api/settings.hpp"
@@ -164,16 +165,25 @@ void print_json(const PlanVerb& verb, const sim::Machine& machine, const sim::De
     all.push_back(json_of(one));
   }
   const sim::Prediction& chosen = advice.predictions[advice.chosen];
-  const Json json{{"machine", machine.name},
-                  {"ranks", run.job.ranks},
-                  {"nodes", run.job.nodes},
-                  {"predictions", all},
-                  {"chosen", advice.chosen},
-                  {"why", advice.why},
-                  {"auto", json_of(advice.automatic)},
-                  {"auto_of_any_files", json_of(advice.automatic_of_any)},
-                  {"toml", toml_of(verb, chosen)}};
+  const Json json{
+      {"machine", machine.name},
+      {"ranks", run.job.ranks},
+      {"nodes", run.job.nodes},
+      {"predictions", all},
+      {"chosen", advice.chosen},
+      {"why", advice.why},
+      {"auto", advice.automatic ? json_of(*advice.automatic) : Json()},
+      {"auto_of_any_files", advice.automatic_of_any ? json_of(*advice.automatic_of_any) : Json()},
+      {"toml", toml_of(verb, chosen)}};
   fmt::print("{}\n", json.dump(2));
+}
+
+std::string text_of(const std::optional<sim::Prediction>& one) {
+  if (!one) {
+    return "a way with too many rounds for the model";
+  }
+  return one->strategy + (has_writers(*one) ? fmt::format(" with {} writers", one->writers) : "") +
+         ": " + seconds_text(one->visible_s) + " visible";
 }
 
 void print_table(const sim::Machine& machine, const sim::Described& run,
@@ -187,14 +197,9 @@ void print_table(const sim::Machine& machine, const sim::Described& run,
                seconds_text(one.visible_s), seconds_text(one.durable_s),
                fmt::format("{:.3g} rank s", one.cost_rank_s), i == advice.chosen ? "<- this" : ""});
   }
-  const auto text_of = [](const sim::Prediction& one) {
-    return one.strategy + (has_writers(one) ? fmt::format(" with {} writers", one.writers) : "");
-  };
-  fmt::print(
-      "{}\n{}\nstrategy = \"auto\" takes {} there: {} visible; with files = \"any\" {}: {}.\n",
-      table.text(2), advice.why, text_of(advice.automatic),
-      seconds_text(advice.automatic.visible_s), text_of(advice.automatic_of_any),
-      seconds_text(advice.automatic_of_any.visible_s));
+  fmt::print("{}\n{}\nThere strategy = \"auto\" takes {}; with files = \"any\" {}.\n",
+             table.text(2), advice.why, text_of(advice.automatic),
+             text_of(advice.automatic_of_any));
 }
 
 int list_machines(bool as_json) {

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "plan/groups.hpp"
 #include "sim/flows.hpp"
@@ -131,6 +132,23 @@ Prediction predict(const Machine& machine, const Described& run, const Choice& c
   return *middle;
 }
 
+namespace {
+
+/// Nothing where few writers have so much to write that all ranks would have to meet for ever.
+std::optional<Prediction> predict_if_modelled(const Machine& machine, const Described& run,
+                                              const Choice& choice) {
+  try {
+    return predict(machine, run, choice);
+  } catch (const Error& e) {
+    if (e.code() != Code::unsupported) {
+      throw;
+    }
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
 std::vector<Choice> candidates(const Machine& machine, const Described& run) {
   Choice base;
   base.is_direct = run.is_direct;
@@ -142,19 +160,9 @@ std::vector<Choice> candidates(const Machine& machine, const Described& run) {
     all.push_back(base);
   }
   const auto stripes = static_cast<int>(machine.stripes.value);
-  // With few writers for many bytes all ranks would have to meet for ever.
-  double bytes = 0;
-  for (const Variable& variable : run.job.variables) {
-    bytes += static_cast<double>(variable.shape.volume() * variable.element_bytes);
-  }
-  const double fewest = bytes * run.job.ranks /
-                        static_cast<double>(rounds_of_meeting * plan::window_bytes(base.who)) /
-                        static_cast<double>(most_meetings);
   std::set<int> counts;
   for (const int count : {1, stripes, run.job.nodes, 4 * run.job.nodes, 4 * stripes}) {
-    if (std::min(count, run.job.ranks) > fewest) {
-      counts.insert(std::min(count, run.job.ranks));
-    }
+    counts.insert(std::min(count, run.job.ranks));
   }
   // Where a file has stripes, the writer of a stripe should always be the same.
   base.who.cyclic = stripes > 1;
@@ -172,20 +180,23 @@ Advice advise(const Machine& machine, const Described& run,
               const std::function<void(std::size_t, std::size_t)>& progress) {
   const std::vector<Choice> all = candidates(machine, run);
   Advice advice;
+  std::size_t done = 0;
   for (const Choice& choice : all) {
     if (progress) {
-      progress(advice.predictions.size(), all.size());
+      progress(done++, all.size());
     }
-    advice.predictions.push_back(predict(machine, run, choice));
+    if (auto prediction = predict_if_modelled(machine, run, choice)) {
+      advice.predictions.push_back(std::move(*prediction));
+    }
   }
   advice.chosen = pick(advice.predictions);
   Choice left_open;
   left_open.is_direct = run.is_direct;
   left_open.is_synced = run.is_synced;
   left_open.who.budget_bytes = run.budget_bytes;
-  advice.automatic = predict(machine, run, left_open);
+  advice.automatic = predict_if_modelled(machine, run, left_open);
   left_open.may_be_several = true;
-  advice.automatic_of_any = predict(machine, run, left_open);
+  advice.automatic_of_any = predict_if_modelled(machine, run, left_open);
   advice.why = why(machine, run, advice);
   return advice;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,7 +36,7 @@ struct Described {
   std::vector<std::uint64_t> seeds = {1};  ///< of placements; medians over them
 };
 
-/// Of one choice: the median over the seeds by durable_s.
+/// Of one choice: the median over the seeds by durable_s. Errors of compile().
 Prediction predict(const Machine& machine, const Described& run, const Choice& choice);
 
 /// Every strategy, with several numbers of writers where it has a choice.
@@ -43,13 +44,16 @@ std::vector<Choice> candidates(const Machine& machine, const Described& run);
 
 struct Advice {
   std::vector<Prediction> predictions;
-  std::size_t chosen = 0;       ///< index into predictions
-  Prediction automatic;         ///< of what `auto` would take there, which leaves out some ways
-  Prediction automatic_of_any;  ///< the same with files: any
-  std::string why;              ///< two sentences
+  std::size_t chosen = 0;  ///< index into predictions
+  /// Of what `auto` would take there, which leaves out some ways; nothing where the model refuses
+  /// it.
+  std::optional<Prediction> automatic;
+  std::optional<Prediction> automatic_of_any;  ///< the same with files: any
+  std::string why;                             ///< two sentences
 };
 
-/// Predicts all candidates and picks. `progress(done, all)` may be empty.
+/// Predicts all candidates but those with too many rounds for the model, and picks. `progress(done,
+/// all)` may be empty.
 Advice advise(const Machine& machine, const Described& run,
               const std::function<void(std::size_t, std::size_t)>& progress);
 

@@ -34,6 +34,15 @@ class Plan(unittest.TestCase):
             self.assertAlmostEqual(prediction["cost_rank_s"], 96 * prediction["visible_s"])
         self.assertEqual((plan["ranks"], plan["nodes"]), (96, 4))
 
+    def test_ways_with_too_many_rounds_for_the_model_are_left_out(self):
+        result = sluice("plan", "--ranks", 20000, "--shape", "4000x4000x2000", "--machine",
+                        "lustre-today", "--json")
+        self.assertEqual(result.returncode, FINE, result.stderr)
+        plan = json.loads(result.stdout)
+        writers = {p["writers"] for p in plan["predictions"] if p["strategy"] == "collective"}
+        self.assertNotIn(1, writers)
+        self.assertIn(628, writers)  # four a node
+
     def test_the_choice_is_nearly_the_best_and_explained(self):
         plan = planned("--period", 60)
         chosen = plan["predictions"][plan["chosen"]]
