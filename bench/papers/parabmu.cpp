@@ -42,9 +42,11 @@ Result parabmu(const Machine& machine) {
   const double text_out_s = static_cast<double>(mesh_nodes) * machine.of_code("print_s");
   const double compute_s = machine.of_code("compute_s");
   constexpr int ranks = 512;
+  // The solver goes as fast as memory does, which the cores of a node share.
+  const double solver_s = compute_s / ranks / machine.of_code("memory_share");
   const double alone_s = compute_s + text_in_s + text_out_s;
-  const double serial_s = compute_s / ranks + text_in_s + text_out_s;
-  const double parallel_s = compute_s / ranks + in_s(machine, ranks) + out_s(machine, ranks);
+  const double serial_s = solver_s + text_in_s + text_out_s;
+  const double parallel_s = solver_s + in_s(machine, ranks) + out_s(machine, ranks);
   Result result;
   result.rows = {
       {"input at 128, s", 0.4, 0.4, in_s(machine, 128), Kind::assumed,
@@ -55,9 +57,9 @@ Result parabmu(const Machine& machine) {
       {"output as text, s", 118, 118, text_out_s, Kind::fitted, "the paper's cost a line"},
       {"speed-up at 512 with serial I/O", 22, 22, alone_s / serial_s, Kind::fitted,
        "by the solver's time on one core"},
-      {"speed-up at 512 with parallel I/O", 90, 90, alone_s / parallel_s, Kind::checked,
-       "the solver is taken to scale perfectly"},
-      {"whole run, serial over parallel I/O, at 512", 7, 7, serial_s / parallel_s, Kind::checked,
+      {"speed-up at 512 with parallel I/O", 90, 90, alone_s / parallel_s, Kind::assumed,
+       "what cores of a node that share its memory get is a guess"},
+      {"whole run, serial over parallel I/O, at 512", 7, 7, serial_s / parallel_s, Kind::assumed,
        "the paper's 22 and 90 have a ratio of 4"},
   };
   result.orderings = {
