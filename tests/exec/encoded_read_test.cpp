@@ -4,48 +4,14 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <gtest/gtest.h>
-#include <malloc.h>
-#include <new>
 
 #include "exec/local_transport.hpp"
 #include "layout/tile_block.hpp"
 #include "storage/memory.hpp"
+#include "support/counted_heap.hpp"
 #include "support/values.hpp"
 #include "support/world.hpp"
-
-namespace {
-
-// By thread: a virtual rank has one of its own.
-thread_local std::int64_t held_bytes = 0;
-thread_local std::int64_t most_bytes = 0;
-
-void* counted(std::size_t bytes) {
-  void* at = std::malloc(bytes == 0 ? 1 : bytes);
-  if (at == nullptr) {
-    throw std::bad_alloc();
-  }
-  held_bytes += static_cast<std::int64_t>(malloc_usable_size(at));
-  most_bytes = std::max(most_bytes, held_bytes);
-  return at;
-}
-
-void uncounted(void* at) noexcept {
-  if (at != nullptr) {
-    held_bytes -= static_cast<std::int64_t>(malloc_usable_size(at));
-    std::free(at);
-  }
-}
-
-}  // namespace
-
-void* operator new(std::size_t bytes) { return counted(bytes); }
-void* operator new[](std::size_t bytes) { return counted(bytes); }
-void operator delete(void* at) noexcept { uncounted(at); }
-void operator delete[](void* at) noexcept { uncounted(at); }
-void operator delete(void* at, std::size_t) noexcept { uncounted(at); }
-void operator delete[](void* at, std::size_t) noexcept { uncounted(at); }
 
 namespace sluice::test {
 namespace {

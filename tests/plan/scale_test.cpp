@@ -1,51 +1,20 @@
 // What a plan costs one rank of 100,000 that writes 16 variables in a regular decomposition: time,
 // memory, and that neither grows with the ranks. And all ranks' plans together, in the model.
-#include <atomic>
-#include <cstdlib>
 #include <ctime>
 #include <gtest/gtest.h>
-#include <malloc.h>
-#include <new>
 
 #include "exec/encoded_rounds.hpp"
 #include "plan/groups.hpp"
 #include "plan/session_tiles.hpp"
 #include "plan/tile_owners.hpp"
 #include "sim/compile.hpp"
-
-namespace {
-
-std::atomic<std::size_t> held_bytes{0};
-std::atomic<std::size_t> most_bytes{0};
-
-void* counted(std::size_t bytes) {
-  void* at = std::malloc(bytes == 0 ? 1 : bytes);
-  if (at == nullptr) {
-    throw std::bad_alloc();
-  }
-  const std::size_t now = held_bytes += malloc_usable_size(at);
-  most_bytes = std::max(most_bytes.load(), now);
-  return at;
-}
-
-void uncounted(void* at) noexcept {
-  if (at != nullptr) {
-    held_bytes -= malloc_usable_size(at);
-    std::free(at);
-  }
-}
-
-}  // namespace
-
-void* operator new(std::size_t bytes) { return counted(bytes); }
-void* operator new[](std::size_t bytes) { return counted(bytes); }
-void operator delete(void* at) noexcept { uncounted(at); }
-void operator delete[](void* at) noexcept { uncounted(at); }
-void operator delete(void* at, std::size_t) noexcept { uncounted(at); }
-void operator delete[](void* at, std::size_t) noexcept { uncounted(at); }
+#include "support/counted_heap.hpp"
 
 namespace sluice::plan {
 namespace {
+
+using test::held_bytes;
+using test::most_bytes;
 
 constexpr std::size_t mib = 1 << 20;
 constexpr int variables = 16;
@@ -128,13 +97,13 @@ Plan plan_one(const OneRank& one, const std::string& name) {
 
 struct Cost {
   double seconds = 0;
-  std::size_t bytes = 0;
+  std::int64_t bytes = 0;
 };
 
 Cost cost_of(const OneRank& one, const std::string& name) {
   Cost cost{1e9, 0};
   for (int i = 0; i < 9; ++i) {
-    const std::size_t before = held_bytes;
+    const std::int64_t before = held_bytes;
     most_bytes = before;
     const double began_s = cpu_s();
     const Plan plan = plan_one(one, name);
@@ -152,24 +121,25 @@ TEST(scale, one_rank_of_many_pays_for_its_own_portions_only) {
     const Cost few = cost_of(of_few, name);
     const Cost many = cost_of(of_many, name);
     EXPECT_LE(many.seconds, 1e-3 * patience) << name;
-    EXPECT_LE(many.bytes, mib) << name;
+    EXPECT_LE(many.bytes, std::int64_t{mib}) << name;
     EXPECT_EQ(many.bytes, few.bytes) << name << " grows with the ranks";
-    std::printf("%s: %.0f us, %zu bytes\n", name, many.seconds * 1e6, many.bytes);
+    std::printf("%s: %.0f us, %lld bytes\n", name, many.seconds * 1e6,
+                static_cast<long long>(many.bytes));
   }
 }
 
 TEST(scale, a_group_of_many_is_found_by_arithmetic) {
   const OneRank of_many = one_rank(100'000);
-  const std::size_t before = held_bytes;
+  const std::int64_t before = held_bytes;
   most_bytes = before;
   EXPECT_EQ(group_of(per_node, 0, of_many.topology).count, 800);
   EXPECT_EQ(group_of(per_process, 0, of_many.topology).count, 100'000);
-  EXPECT_LE(most_bytes - before, 256U);  // the name of the strategy
+  EXPECT_LE(most_bytes - before, 256);  // the name of the strategy
 }
 
 TEST(scale, owners_of_tiles_are_found_by_arithmetic) {
   const OneRank of_many = one_rank(100'000);
-  const std::size_t before = held_bytes;
+  const std::int64_t before = held_bytes;
   most_bytes = before;
   const RankList ranks = strategy("shared").openers(of_many.topology, {});
   const TileOwners encoders(ranks, std::vector<std::uint64_t>(variables, 250'007));
@@ -177,7 +147,7 @@ TEST(scale, owners_of_tiles_are_found_by_arithmetic) {
   EXPECT_EQ(encoders.place_of(3, 250'006).owner, 99'999U);
   const SessionTiles sessions(writer_list(of_many.topology, {}), mib);
   EXPECT_EQ(sessions.owners_of({5 * mib, 3 * mib}).size(), 3U);
-  EXPECT_LE(most_bytes - before, 4096U);
+  EXPECT_LE(most_bytes - before, 4096);
 }
 
 /// What a rank works out of a round of compressed tiles that go behind the call.
@@ -214,15 +184,16 @@ TEST(scale, all_plans_of_100000_ranks_fit_a_moment) {
     const sim::Job job = job_of(100'000);
     sim::Choice choice;
     choice.strategy = name;
-    const std::size_t before = held_bytes;
+    const std::int64_t before = held_bytes;
     most_bytes = before;
     const double began_s = cpu_s();
     const sim::Compiled compiled = sim::compile(job, choice, {mib});
     const double seconds = cpu_s() - began_s;
     EXPECT_EQ(compiled.data_bytes, std::uint64_t{100'000} * variables * mib);
     EXPECT_LE(seconds, 2 * patience) << name;
-    EXPECT_LE(most_bytes - before, 1024 * mib) << name;
-    std::printf("%s: %.2f s, %zu MiB\n", name, seconds, (most_bytes - before) / mib);
+    EXPECT_LE(most_bytes - before, std::int64_t{1024 * mib}) << name;
+    std::printf("%s: %.2f s, %lld MiB\n", name, seconds,
+                static_cast<long long>((most_bytes - before) >> 20));
   }
 }
 
