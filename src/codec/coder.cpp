@@ -32,9 +32,11 @@ Coder::Coder(const Pipeline& pipeline) {
 }
 
 Coder::~Coder() = default;
-// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming): the compiler's own
+// The compiler's own loop over an array has a name that no one else may use.
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming)
 Coder::Coder(Coder&&) noexcept = default;
 Coder& Coder::operator=(Coder&&) noexcept = default;
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 
 std::span<std::byte> Coder::room(std::size_t which, std::size_t bytes) {
   if (scratch_[which].size() < bytes) {
