@@ -1,4 +1,6 @@
 // The board of messages: a few hundred bytes a writer and commit to rank 0, and back to every rank.
+// Rank 0 itself holds a commit for settled only when it has sent the news: it may then go and wait
+// for the others elsewhere, and they need no further call of it.
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -67,7 +69,7 @@ class MessageBoard final : public Board {
   void settle(std::uint64_t number, const std::exception_ptr& failure) override {
     const Mark mark(number, failure, transport_.rank());
     const std::lock_guard lock(mutex_);
-    note_outcome(mark);
+    note_failure(mark);
     outbox_.push_back(mark);
     tell();
   }
@@ -137,6 +139,10 @@ class MessageBoard final : public Board {
     }
     for (const Mark& mark : leaving) {
       send(mark);
+      if (is_root_) {
+        const std::lock_guard lock(mutex_);
+        settled_ = mark.number;
+      }
     }
     while (!sends_.empty() && sends_.front().pending->test()) {
       sends_.pop_front();
@@ -256,8 +262,7 @@ class MessageBoard final : public Board {
                          [&](const Inbox& inbox) { return inbox.from == 0; });
   }
 
-  void note_outcome(const Mark& mark) {
-    settled_ = mark.number;
+  void note_failure(const Mark& mark) {
     if (mark.failed != 0 && failure_.number == 0) {
       failure_ = mark;
     }
@@ -324,7 +329,8 @@ class MessageBoard final : public Board {
       const std::lock_guard lock(mutex_);
       inbox.take(*inbox.into);
       if (!is_root_) {
-        note_outcome(*inbox.into);
+        settled_ = inbox.into->number;
+        note_failure(*inbox.into);
       }
       tell();
     }
