@@ -94,9 +94,9 @@ void FileWriter::open_pipeline() {
 /// Collective: the staging of the node, as much as `commits` of this size need and the budget
 /// allows. The same decision on every rank.
 void FileWriter::share_ring(const plan::Plan& who, std::uint64_t commits) {
-  const std::uint64_t part = std::bit_ceil(who.writer_bytes / windows_of_step + 1);
-  const std::uint64_t window =
-      std::min(who.window_bytes, std::max(smallest_slot_window_bytes, part));
+  const std::uint64_t part =
+      std::bit_floor(std::max(smallest_slot_window_bytes, who.writer_bytes / windows_of_step));
+  const std::uint64_t window = std::min(who.window_bytes, part);
   const std::uint64_t writers = who.tiles.writers().size();
   const auto ranks = static_cast<std::uint64_t>(transport_.size());
   // What is encoded behind the call takes a quarter, and what is packed ahead another one.

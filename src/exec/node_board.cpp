@@ -175,7 +175,8 @@ class NodeBoard final : public Board {
 }  // namespace
 
 std::unique_ptr<Board> make_node_board(Transport& transport, const std::vector<int>& writers) {
-  auto memory = share_on_node(transport, NodeBoard::bytes(writers.size()));
+  const std::uint64_t bytes = NodeBoard::bytes(writers.size());
+  auto memory = share_on_node(transport, bytes, bytes);
   if (!memory) {
     return nullptr;
   }

@@ -23,6 +23,8 @@ constexpr std::uint64_t windows_in_batch = 8;
 /// What stays in the nearest cache of a core between its checksum and its copy.
 constexpr std::uint64_t ring_slice_bytes = 16 << 10;
 constexpr std::uint64_t page_bytes = 4096;
+/// As much is made room for at once: what was zeroed should still be in a cache when it is filled.
+constexpr std::uint64_t room_bytes = 64 << 10;
 constexpr std::uint64_t word_bits = 64;
 
 std::uint64_t pages(std::uint64_t bytes) {
@@ -65,21 +67,47 @@ struct alignas(64) Passed {
 
 }  // namespace
 
+std::uint64_t Ring::head_bytes(std::size_t ranks, std::size_t writers) {
+  return pages(writers * sizeof(Writer) + ranks * writers * sizeof(Passed));
+}
+
 std::uint64_t Ring::memory_bytes(const RingShape& shape) {
-  const std::uint64_t head =
-      pages(shape.writers * sizeof(Writer) + shape.ranks * shape.writers * sizeof(Passed));
+  const std::uint64_t head = head_bytes(shape.ranks, shape.writers);
   const std::uint64_t slot = pages(shape.window_bytes) + pages(shape.window_bytes / 8 + 8);
   return head + shape.writers * shape.slots * slot;
 }
 
 std::unique_ptr<Ring> Ring::share(Transport& transport, RingShape shape, double timeout_s) {
   shape.ranks = static_cast<std::size_t>(transport.size());
-  std::shared_ptr<storage::SharedMemory> memory = share_on_node(transport, memory_bytes(shape));
+  const std::uint64_t bytes = memory_bytes(shape);
+  std::shared_ptr<storage::SharedMemory> memory = share_on_node(
+      transport, bytes,
+      storage::SharedMemory::makes_room_in_parts() ? head_bytes(shape.ranks, shape.writers)
+                                                   : bytes);
   if (!memory) {
     return nullptr;
   }
   const auto rank = static_cast<std::size_t>(transport.rank());
   return std::make_unique<Ring>(std::move(memory), shape, rank, timeout_s);
+}
+
+void Ring::Rooms::make(storage::SharedMemory& memory, const void* first, std::uint64_t length) {
+  if (length == 0 || !storage::SharedMemory::makes_room_in_parts()) {
+    return;
+  }
+  made_.resize((memory.bytes() + room_bytes - 1) / room_bytes);
+  const auto at = static_cast<std::uint64_t>(static_cast<const std::byte*>(first) - memory.data());
+  for (std::uint64_t room = at / room_bytes; room <= (at + length - 1) / room_bytes; ++room) {
+    if (!made_[room]) {
+      memory.reserve(room * room_bytes, std::min((room + 1) * room_bytes, memory.bytes()));
+      made_[room] = true;
+    }
+  }
+}
+
+/// Its windows' marks, as a writer reads and clears them.
+std::uint64_t Ring::bits_bytes(const Pass& pass) const {
+  return window_bytes_ / pass.granule / 8 + 8;
 }
 
 Ring::Ring(std::shared_ptr<storage::SharedMemory> memory, const RingShape& shape, std::size_t rank,
@@ -113,8 +141,8 @@ std::uint64_t Ring::passed_by_all(std::size_t w) const {
 }
 
 std::byte* Ring::slot(std::size_t w, std::uint64_t number) const {
-  const std::uint64_t head = pages(writers_ * sizeof(Writer) + ranks_ * writers_ * sizeof(Passed));
-  return memory_->data() + head + (w * slots_ + number % slots_) * pages(window_bytes_);
+  return memory_->data() + head_bytes(ranks_, writers_) +
+         (w * slots_ + number % slots_) * pages(window_bytes_);
 }
 
 std::uint64_t* Ring::bits(std::size_t w, std::uint64_t number) const {
@@ -209,6 +237,7 @@ void Ring::copy(const Pass& pass, const plan::Stretch& stretch, const RoundItem&
   item.runs.for_each_within(
       first, last, [&](std::uint64_t offset, std::uint64_t packed, std::uint64_t length) {
         const std::uint64_t at = stretch.own + (offset - stretch.offset) - window * window_bytes_;
+        put_rooms_.make(*memory_, memory + at, length);
         stream_copy(memory + at, bytes.data() + (packed - from), length);
       });
 }
@@ -224,7 +253,11 @@ void Ring::mark(const Pass& pass, const plan::Stretch& stretch, const RoundItem&
       item.runs.offset_of_packed(from), item.runs.offset_of_packed(to - 1) + 1,
       [&](std::uint64_t offset, std::uint64_t, std::uint64_t length) {
         const std::uint64_t at = stretch.own + (offset - stretch.offset) - window * window_bytes_;
-        set_shared(came, at / pass.granule, length / pass.granule);
+        const std::uint64_t first = at / pass.granule;
+        const std::uint64_t last = first + length / pass.granule;
+        put_rooms_.make(*memory_, came + first / word_bits,
+                        ((last - 1) / word_bits - first / word_bits + 1) * sizeof *came);
+        set_shared(came, first, last - first);
       });
   if (!pass.gathers) {
     writer(w).came.ring();
@@ -279,6 +312,7 @@ void Ring::take(const Pass& pass, storage::File* file) {
         failure = std::current_exception();
       }
     };
+    take_rooms_.make(*memory_, bits(w, number), bits_bytes(pass));
     if (!pass.gathers) {
       write(&Ring::write_as_it_comes);
     }
@@ -286,7 +320,7 @@ void Ring::take(const Pass& pass, storage::File* file) {
     if (pass.gathers) {
       write(&Ring::write_complete);
     }
-    std::memset(bits(w, number), 0, window_bytes_ / pass.granule / 8 + 8);
+    std::memset(bits(w, number), 0, bits_bytes(pass));
     writer(w).written.store(number + 1, std::memory_order_release);
     writer(w).went.ring();
   }

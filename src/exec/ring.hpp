@@ -7,7 +7,9 @@
 // a rank passes the windows of all writers in the same order, and has put nothing into one that it
 // has passed; exactly the bytes that were put are written; after a failure a writer writes nothing
 // more of that pass, but takes its windows all the same. A rank that is late or dead holds up the
-// thread, which waits asleep, and whoever needs a slot, who gets Error timeout.
+// thread, which waits asleep, and whoever needs a slot, who gets Error timeout. Where the kernel
+// lets them, ranks make room for what they fill just before, in all ranks at once, for a first step
+// would take twice as long if all memory were made ready before it.
 #pragma once
 
 #include <atomic>
@@ -44,8 +46,8 @@ struct RingShape {
 
 class Ring {
  public:
-  /// Collective over all ranks, which must be of one node. nullptr on every rank where there is no
-  /// room for that, or not everybody can reach it. `shape.ranks` is found out.
+  /// Collective over all ranks, which must be of one node. nullptr on every rank where there is
+  /// known to be no room for that, or not everybody can reach it. `shape.ranks` is found out.
   static std::unique_ptr<Ring> share(Transport& transport, RingShape shape, double timeout_s);
   /// What share() asks for.
   static std::uint64_t memory_bytes(const RingShape& shape);
@@ -78,11 +80,22 @@ class Ring {
 
  private:
   struct Writer;
+  /// Of what one thread fills: which parts it has made room for.
+  class Rooms {
+   public:
+    /// Error no_space.
+    void make(storage::SharedMemory& memory, const void* first, std::uint64_t length);
+
+   private:
+    std::vector<bool> made_;
+  };
   Writer& writer(std::size_t w) const;
   std::atomic<std::uint64_t>& passed(std::size_t rank, std::size_t w) const;
   std::uint64_t passed_by_all(std::size_t w) const;
+  static std::uint64_t head_bytes(std::size_t ranks, std::size_t writers);
   std::byte* slot(std::size_t w, std::uint64_t number) const;
   std::uint64_t* bits(std::size_t w, std::uint64_t number) const;
+  std::uint64_t bits_bytes(const Pass& pass) const;
   void advance(std::uint64_t number);
   void wait_for_slot(std::size_t w, std::uint64_t number);
   void wait_for_ranks(std::size_t w, std::uint64_t number);
@@ -108,6 +121,8 @@ class Ring {
   const double timeout_s_;
   std::uint64_t next_ = 0;  ///< number of the next pass's first window
   double waited_s_ = 0;
+  Rooms put_rooms_;
+  Rooms take_rooms_;
   std::atomic<bool> stopped_{false};
 };
 

@@ -345,7 +345,7 @@ RowScatter::Area& RowScatter::next_area(const Cut& cut, std::uint64_t rows,
   };
   area.places_rows = room(group_first_, group_end_);
   if (ranks_here > 1 && area.bytes() >= least_shared_bytes) {
-    area.shared = share_on_node(group_ ? *group_ : transport_, area.bytes());
+    area.shared = share_on_node(group_ ? *group_ : transport_, area.bytes(), area.bytes());
   }
   if (!area.shared) {
     area.places_rows = room(transport_.rank(), transport_.rank() + 1);

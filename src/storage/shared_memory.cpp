@@ -17,6 +17,7 @@ namespace {
 
 /// The first page holds the nonce, by which one who attaches knows that it is the right memory.
 constexpr std::uint64_t header_bytes = 4096;
+constexpr std::uint64_t page_bytes = 4096;  ///< or a divisor of what the kernel has
 
 [[noreturn]] void fail(Code code, const std::string& what, int number) {
   throw Error(code, what + ": " + std::strerror(number));
@@ -27,19 +28,36 @@ std::uint64_t draw_nonce() {
   return (std::uint64_t{device()} << 32 | device()) | 1;
 }
 
-/// Does the kernel give huge pages to shared memory that asks for them? Asked once.
-bool gives_huge_pages() {
-  static const bool gives = [] {
-    std::ifstream file("/sys/kernel/mm/transparent_hugepage/shmem_enabled");
-    std::string words;
-    std::getline(file, words);  // such as "always within_size advise [never] deny force"
-    const auto chosen = [&](const char* word) { return words.find(word) != std::string::npos; };
-    return chosen("[always]") || chosen("[within_size]") || chosen("[advise]") || chosen("[force]");
-  }();
-  return gives;
+#ifdef MADV_POPULATE_WRITE
+constexpr int populate_write = MADV_POPULATE_WRITE;
+#else
+constexpr int populate_write = -1;  ///< which no kernel knows
+#endif
+
+/// Does the kernel count what is promised, and refuse more (vm.overcommit_memory = 2)?
+bool counts_promises() {
+  std::ifstream file("/proc/sys/vm/overcommit_memory");
+  int mode = 0;
+  return (file >> mode) && mode == 2;
+}
+
+bool can_populate() {
+  void* at =
+      ::mmap(nullptr, page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED) {
+    return false;
+  }
+  const bool can = ::madvise(at, page_bytes, populate_write) == 0;
+  ::munmap(at, page_bytes);
+  return can;
 }
 
 }  // namespace
+
+bool SharedMemory::makes_room_in_parts() {
+  static const bool does = can_populate() && !counts_promises();
+  return does;
+}
 
 SharedMemory::SharedMemory(int descriptor, std::uint64_t bytes) : descriptor_(descriptor) {
   key_.process = ::getpid();
@@ -65,14 +83,27 @@ void SharedMemory::map(std::uint64_t mapped_bytes) {
   ::madvise(at, mapped_bytes, MADV_HUGEPAGE);  // a hint: where it is refused, small pages do
 }
 
-/// Every page is there, and in this process's tables, where those are huge pages.
-void SharedMemory::populate_huge() {
-  if (!gives_huge_pages()) {
+/// Of the mapping, which begins with the header.
+void SharedMemory::make_room(std::uint64_t first, std::uint64_t last) {
+  const std::uint64_t from = first / page_bytes * page_bytes;
+  if (from >= last) {
     return;
   }
-#ifdef MADV_POPULATE_WRITE
-  ::madvise(mapping_, header_bytes + key_.bytes, MADV_POPULATE_WRITE);
-#endif
+  if (makes_room_in_parts()) {
+    if (::madvise(mapping_ + from, last - from, populate_write) != 0) {
+      fail(Code::no_space, std::to_string(last - first) + " bytes of shared memory", errno);
+    }
+    return;
+  }
+  const int refused =
+      ::posix_fallocate(descriptor_, static_cast<off_t>(from), static_cast<off_t>(last - from));
+  if (refused != 0) {
+    fail(Code::no_space, std::to_string(last - first) + " bytes of shared memory", refused);
+  }
+}
+
+void SharedMemory::reserve(std::uint64_t first, std::uint64_t last) {
+  make_room(header_bytes + first, header_bytes + last);
 }
 
 std::unique_ptr<SharedMemory> SharedMemory::make(std::uint64_t bytes) {
@@ -86,12 +117,7 @@ std::unique_ptr<SharedMemory> SharedMemory::make(std::uint64_t bytes) {
     fail(Code::no_space, std::to_string(bytes) + " bytes of shared memory", errno);
   }
   memory->map(header_bytes + bytes);
-  // Before the reservation, which knows small pages only. What fails here fails there, in words.
-  memory->populate_huge();
-  const int refused = ::posix_fallocate(descriptor, 0, length);
-  if (refused != 0) {
-    fail(Code::no_space, std::to_string(bytes) + " bytes of shared memory", refused);
-  }
+  memory->make_room(0, header_bytes);
   memory->key_.nonce = draw_nonce();
   std::memcpy(memory->mapping_, &memory->key_.nonce, sizeof memory->key_.nonce);
   return memory;
@@ -111,7 +137,6 @@ std::unique_ptr<SharedMemory> SharedMemory::attach(const Key& key) {
     throw Error(Code::io, path + ": is other memory");
   }
   memory->map(header_bytes + key.bytes);
-  memory->populate_huge();
   if (std::memcmp(memory->mapping_, &key.nonce, sizeof key.nonce) != 0) {
     throw Error(Code::io, path + ": is other memory");
   }

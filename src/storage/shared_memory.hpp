@@ -1,11 +1,9 @@
 // Memory that the processes of one node share.
 //
-// Invariants: its space is reserved when it is made, so that a full memory file system is an error
-// then and never a signal later; where the kernel gives huge pages (copies into them and direct
-// writes from them cost less) every page is touched once, at the start; small pages each process
-// maps as it comes to them, for most see a part of the memory only, and mapping all of it in every
-// process of a node takes longer than filling it; it has no name in any folder, so nothing is left
-// behind by a process that dies.
+// Invariants: nobody touches what reserve() has not made room for, so that a full memory is an
+// error there and never a signal later; each process maps pages as it comes to them, for most see a
+// part of the memory only, and mapping all of it in every process of a node takes longer than
+// filling it; it has no name in any folder, so nothing is left behind by a process that dies.
 #pragma once
 
 #include <cstddef>
@@ -24,13 +22,20 @@ class SharedMemory {
     std::uint64_t bytes = 0;
   };
 
-  /// Reads as zeros. Error no_space where there is no room.
+  /// Can room be made for small parts, just before they are filled? That takes no time of its own,
+  /// but a refusal comes late. Not where the kernel is too old, or refuses memory that it has.
+  static bool makes_room_in_parts();
+  /// Reads as zeros; to be reserved. Error no_space.
   static std::unique_ptr<SharedMemory> make(std::uint64_t bytes);
   /// The same memory. The maker must still have it. Error io where it cannot be reached.
   static std::unique_ptr<SharedMemory> attach(const Key& key);
   ~SharedMemory();
   SharedMemory(const SharedMemory&) = delete;
   SharedMemory& operator=(const SharedMemory&) = delete;
+
+  /// Bytes [first, last) of data() may be touched by everybody from here on. Several processes may
+  /// make room for several parts at the same time, which takes less. Error no_space.
+  void reserve(std::uint64_t first, std::uint64_t last);
 
   const Key& key() const noexcept { return key_; }
   /// Aligned to pages.
@@ -40,7 +45,7 @@ class SharedMemory {
  private:
   SharedMemory(int descriptor, std::uint64_t bytes);
   void map(std::uint64_t mapped_bytes);
-  void populate_huge();
+  void make_room(std::uint64_t first, std::uint64_t last);
 
   int descriptor_;
   Key key_;

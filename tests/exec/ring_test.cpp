@@ -61,6 +61,13 @@ struct Node {
   bool gathers = true;
 };
 
+std::shared_ptr<storage::SharedMemory> shared(const RingShape& shape) {
+  std::shared_ptr<storage::SharedMemory> memory =
+      storage::SharedMemory::make(Ring::memory_bytes(shape));
+  memory->reserve(0, memory->bytes());
+  return memory;
+}
+
 /// Every pass goes to a file of its own: the elements lie from byte 4096 on.
 class RingOf {
  public:
@@ -69,7 +76,7 @@ class RingOf {
       storage::make_posix()->open(path(pass), storage::Access::create);
     }
     shape_ = {node_.ranks, node_.writers.size(), window_bytes, node_.slots};
-    memory_ = storage::SharedMemory::make(Ring::memory_bytes(shape_));
+    memory_ = shared(shape_);
   }
 
   /// `visit(rank, source)` before a rank puts what it has.
@@ -207,9 +214,7 @@ TEST(ring, a_late_rank_is_waited_for) {
 
 TEST(ring, who_waits_for_a_slot_in_vain_is_told) {
   RingShape shape{1, 1, 4096, 1};
-  const std::shared_ptr<storage::SharedMemory> memory =
-      storage::SharedMemory::make(Ring::memory_bytes(shape));
-  Ring ring(memory, shape, 0, 0.05);
+  Ring ring(shared(shape), shape, 0, 0.05);
   const std::vector<std::uint64_t> addresses{0};
   const Placement placement(0, element_bytes, {4096}, {4096}, addresses);
   const auto tiles = plan::TileMap::runs({0}, 4096, placement.hull());

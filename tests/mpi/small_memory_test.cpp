@@ -1,11 +1,13 @@
 // Strategy forward where the node has little shared memory, or none: fewer windows are shared, or
 // bytes go by messages. Never a signal. Small: as told here; small_shm.sh runs it with a small
 // /dev/shm too.
+#include <cerrno>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <limits>
 #include <mpi.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "api/file_impl.hpp"
@@ -39,6 +41,19 @@ extern "C" int posix_fallocate(int descriptor, off_t offset, off_t length) {
   using Call = int (*)(int, off_t, off_t);
   static const auto next = reinterpret_cast<Call>(::dlsym(RTLD_NEXT, "posix_fallocate"));
   return next(descriptor, offset, length);
+}
+
+/// In front of the C library's: an old kernel, which makes room for nothing in parts.
+extern "C" int madvise(void* address, std::size_t length, int advice) noexcept {
+#ifdef MADV_POPULATE_WRITE
+  if (advice == MADV_POPULATE_WRITE) {
+    errno = EINVAL;
+    return -1;
+  }
+#endif
+  using Call = int (*)(void*, std::size_t, int);
+  static const auto next = reinterpret_cast<Call>(::dlsym(RTLD_NEXT, "madvise"));
+  return next(address, length, advice);
 }
 
 namespace sluice::test {

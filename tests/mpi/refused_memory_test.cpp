@@ -1,0 +1,91 @@
+// Strategy forward where memory is refused in the middle of a step: the same error on every rank,
+// and what was committed before stays.
+#include <atomic>
+#include <cerrno>
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <mpi.h>
+#include <sys/mman.h>
+
+#include "api/file_impl.hpp"
+#include "exec/mpi_transport.hpp"
+#include "storage/scratch.hpp"
+#include "storage/shared_memory.hpp"
+#include "support/values.hpp"
+
+namespace {
+
+std::atomic<bool> refuses = false;
+
+}  // namespace
+
+/// In front of the C library's. Nobody but who makes room for shared memory populates pages.
+extern "C" int madvise(void* address, std::size_t length, int advice) noexcept {
+#ifdef MADV_POPULATE_WRITE
+  if (advice == MADV_POPULATE_WRITE && refuses) {
+    errno = ENOMEM;
+    return -1;
+  }
+#endif
+  using Call = int (*)(void*, std::size_t, int);
+  static const auto next = reinterpret_cast<Call>(::dlsym(RTLD_NEXT, "madvise"));
+  return next(address, length, advice);
+}
+
+namespace sluice::test {
+namespace {
+
+TEST(refused_memory, is_an_error_of_the_step_on_every_rank) {
+  if (!storage::SharedMemory::makes_room_in_parts()) {
+    GTEST_SKIP() << "this kernel makes no room in parts";
+  }
+  const auto all = exec::make_mpi(MPI_COMM_WORLD, 60);
+  std::unique_ptr<storage::Scratch> scratch;
+  std::vector<std::byte> name;
+  if (all->rank() == 0) {
+    scratch = std::make_unique<storage::Scratch>();
+    name = storage::bytes_of(*scratch / "f.h5");
+  }
+  all->broadcast(name, 0);
+  const std::string path = storage::text_of(name);
+  Options options;
+  options.strategy = "forward";
+  options.log = Log::off;
+  const auto open = [&](Mode mode) {
+    return File(detail::open_on(*all, storage::make_posix(), path, mode, options));
+  };
+  const Shape shape = {64, 8000};
+  const auto mine = slab(shape, all->rank(), all->size());
+  {
+    File out = open(Mode::write);
+    const Variable v = out.define<double>("v", shape, {.steps = true});
+    const auto put = [&](std::uint64_t s) {
+      Giver<double> giver;
+      Step step = out.begin_step();
+      giver.put(step, v, s, shape, mine);
+      step.end().wait();
+    };
+    put(0);
+    refuses = all->rank() == all->size() - 1;  // the second step fills other windows than the first
+    try {
+      put(1);
+      ADD_FAILURE() << "memory was refused";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::no_space) << error.what();
+      EXPECT_EQ(error.rank(), all->size() - 1) << error.what();
+    }
+    all->barrier();
+    refuses = false;
+    put(1);
+    out.close();
+  }
+  all->barrier();
+  File in = open(Mode::read);
+  ASSERT_EQ(in.steps(), 2u);
+  for (std::uint64_t s = 0; s < 2; ++s) {
+    expect_values<double>(in, "v", s, shape, mine, s);
+  }
+}
+
+}  // namespace
+}  // namespace sluice::test
