@@ -154,7 +154,7 @@ TEST(Plans, AutoIsNearTheBestOfItsWaysByTheEventsToo) {
         choice.who.writers = std::min(writers, job.ranks);
         try_it();
       }
-      EXPECT_LE(taken_s, 2 * least_s) << name << ", " << job.ranks << " ranks: " << least;
+      EXPECT_LE(taken_s, 1.3 * least_s) << name << ", " << job.ranks << " ranks: " << least;
     }
   }
 }
@@ -173,9 +173,9 @@ TEST(Plans, AutoThatMayMakeSeveralFilesIsNearTheBestOfAll) {
         choice.strategy = strategy;
         least_s = std::min(least_s, run(machine, job, choice).durable_s);
       }
-      // What one file takes is underrated on franklin, where all its targets are one file's.
+      // Chosen at the open, by a load that is assumed.
       EXPECT_LE(taken_s, one_s) << name << ", " << job.ranks << " ranks";
-      EXPECT_LE(taken_s, 3.2 * least_s) << name << ", " << job.ranks << " ranks";
+      EXPECT_LE(taken_s, 1.7 * least_s) << name << ", " << job.ranks << " ranks";
     }
   }
 }
