@@ -18,7 +18,7 @@ Machine plain_machine() {
   machine.latency_s.value = machine.message_s.value = machine.meeting_s.value = 0;
   machine.stream_bytes_per_s.value = machine.drain_bytes_per_s.value = 50e9;
   machine.rpc_s.value = machine.lock_callback_s.value = machine.touch_s.value = 0;
-  machine.sync_s.value = 0;
+  machine.sync_s.value = machine.interference.value = 0;
   machine.targets.value = 4;
   machine.stripes.value = 1;
   machine.target_bytes_per_s.value = 100e6;
