@@ -24,7 +24,7 @@
 
 namespace sluice::sim {
 
-/// Pieces of one request.
+/// That a request takes at once; with more stripes it goes in parts.
 inline constexpr std::uint32_t most_locks = 4;
 
 /// A write or a read under way.
