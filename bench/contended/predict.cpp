@@ -45,7 +45,7 @@ sim::Prediction prediction_of(const sim::Machine& machine, const std::string& li
   choice.who.cyclic = true;
   sim::Described described;
   const sim::Variable field{{rows, static_cast<std::uint64_t>(ranks), run}, sizeof(double), false};
-  described.job = {ranks, ranks, sim::Cut::columns, {field}};
+  described.job = {ranks, 1, sim::Cut::columns, {field}};
   return sim::predict(machine, described, choice);
 }
 

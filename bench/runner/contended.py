@@ -227,7 +227,7 @@ def _answers(options, asked):
         "targets": options.targets, "stripes": options.targets,
         "stripe_bytes": found["stripe_bytes"], "dirty_bytes": found["dirty_bytes"],
         "target_bytes_per_s": found["bandwidth_bytes_per_s"], "rpc_s": found["latency_s"],
-        "lock_callback_s": found["lock_s"], "opens_per_s": 1 / max(found["metadata_s"], 1e-9),
+        "handover_s": found["lock_s"], "opens_per_s": 1 / max(found["metadata_s"], 1e-9),
     }
     command = [path, *(f"{name}={value!r}" for name, value in constants.items())]
     try:

@@ -88,6 +88,12 @@ double locks_s(const Ground& ground, const Load& load, double clients) {
 /// end all put their checksums into one stripe.
 double shared_s(const Ground& ground, const Load& load) {
   double seconds = write_s(ground, load, load.ranks, false);
+  const double clients = ground.locks_processes ? load.ranks : load.nodes;
+  if (ground.stripes != 0) {
+    // The stripe of the checksums, which ranks of all clients come to in any order.
+    seconds =
+        std::max(seconds, (load.ranks - 1) * (1 - 1 / clients) * (ground.lock_s + ground.rpc_s));
+  }
   const double own_bytes = load.bytes / load.ranks;
   if (load.run_bytes < static_cast<double>(short_run_bytes) && load.run_bytes < own_bytes) {
     const double calls_s =
@@ -98,7 +104,7 @@ double shared_s(const Ground& ground, const Load& load) {
                   : seconds + calls_s;
   }
   if (ground.stripes != 0 && load.ranks > 1) {
-    seconds += locks_s(ground, load, ground.locks_processes ? load.ranks : load.nodes);
+    seconds += locks_s(ground, load, clients);
   }
   return seconds;
 }
@@ -126,6 +132,19 @@ double set_s(const Ground& ground, const Load& load, double files) {
   return seconds;
 }
 
+/// How many nodes have bytes in a round's windows and in those that are written meanwhile. Long
+/// runs lie one rank's after the other's, so these are few where a node has more than the windows
+/// take.
+double sending_nodes(const Load& load, double windows_bytes) {
+  const double longest =
+      std::min(load.bytes / load.ranks, static_cast<double>(layout::portion_bytes));
+  if (load.run_bytes < longest) {
+    return load.nodes;
+  }
+  const double node_bytes = load.bytes / load.nodes;
+  return std::clamp(0.5 + 2 * windows_bytes / node_bytes, 1.0, load.nodes);
+}
+
 double collective_s(const Ground& ground, const Load& load, const Way& way) {
   const double writers = way.choice.writers;
   const double written_s =
@@ -133,12 +152,13 @@ double collective_s(const Ground& ground, const Load& load, const Way& way) {
   const double cores = std::min<double>(ground.cores, load.ranks / load.nodes);
   const double node_rate =
       std::min(cores * ground.exchange_bytes_per_s, ground.exchange_most_bytes_per_s);
+  const double windows = static_cast<double>(window_bytes(way.choice)) * writers;
   double sent_s = load.bytes / load.nodes / node_rate;
   if (load.nodes > 1) {
-    sent_s += load.bytes / std::min(writers, load.nodes) / ground.link_bytes_per_s;
+    const double links = std::min({writers, load.nodes, sending_nodes(load, windows)});
+    sent_s += load.bytes * (1 - 1 / load.nodes) / links / ground.link_bytes_per_s;
   }
   // While a window is written the next one is brought.
-  const double windows = static_cast<double>(window_bytes(way.choice)) * writers;
   const double rounds = std::max(1.0, load.bytes / windows);
   const auto steps = static_cast<double>(std::bit_width(static_cast<unsigned>(load.ranks)));
   return std::max(written_s, sent_s) + std::min(written_s, sent_s) / rounds +

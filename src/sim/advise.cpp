@@ -58,7 +58,8 @@ std::string named(const Prediction& prediction) {
 /// What the time until the bytes are durable mostly is.
 std::string limit_of(const Machine& machine, const Described& run, const Prediction& chosen) {
   const double of_locks =
-      static_cast<double>(chosen.counts.handovers) * machine.lock_callback_s.value;
+      static_cast<double>(chosen.counts.handovers) *
+      (machine.lock_callback_s.value + machine.handover_s.value / machine.targets.value);
   const double touches =
       static_cast<double>(chosen.counts.touches) * machine.touch_s.value / machine.targets.value;
   const auto bytes = static_cast<double>(chosen.counts.written_bytes);
@@ -70,7 +71,7 @@ std::string limit_of(const Machine& machine, const Described& run, const Predict
       {streams, "what one writer gets to the file system"},
       {drains, "what one node gets to the file system"},
       {touches, "the targets' first answers to so many nodes"},
-      {of_locks, "locks that go from node to node"},
+      {of_locks, "locks that go from client to client"},
   }};
   const auto most = std::max_element(shares.begin(), shares.end());
   return most->first < chosen.durable_s / 4 ? "agreement, messages and metadata" : most->second;

@@ -13,13 +13,14 @@ using layout::Extent;
 
 namespace {
 
-constexpr std::uint64_t page_bytes = 4096;
 /// Of a writer, where it does not write in the background: one is filled, two are written.
 constexpr std::uint64_t windows_behind = 2;
 /// Rank 0, for a chunk to be entered into an index by libhdf5: measured, 2.7 million a second.
 constexpr double place_tile_s = 0.37e-6;
 /// Of a commit: may we, what is touched, where does it go.
 constexpr int meetings_before = 3;
+/// More runs than these are gathered stripe by stripe.
+constexpr std::uint64_t most_single_runs = 1'000'000;
 /// Journal, the change in place, the root.
 constexpr int syncs_to_publish = 3;
 /// What the first rank of a part tells rank 0 of a variable, and what that does with it.
@@ -45,6 +46,7 @@ class Compiler {
   plan::Plan plan_of(const plan::Strategy& strategy, const plan::Topology& topology,
                      const Share& share, const Extent& space) const;
   void begin_all(const Arrangement* arrangement);
+  void open_one_file(const plan::Strategy& strategy);
   void add_rounds(const Arrangement& arrangement, const plan::Plan& first);
   void add_one_by_one(const Arrangement& arrangement, const plan::Strategy& strategy);
   void add_part(std::uint32_t number, const std::vector<int>& members);
@@ -52,12 +54,13 @@ class Compiler {
   void publish();
   void note(const plan::Plan& plan, const Share& share);
   FileUse use_of(std::uint32_t file) const {
-    return {file, choice_.is_direct, facts_.stripe_bytes};
+    return {file, choice_.is_direct, facts_.stripe_bytes, run_by_run_};
   }
 
   const Job& job_;
   Choice choice_;
   MachineFacts facts_;
+  bool run_by_run_ = false;
   Compiled made_;
 };
 
@@ -84,7 +87,8 @@ plan::Ground ground_of(const Machine& machine) {
   ground.servers = static_cast<std::uint32_t>(machine.targets.value);
   ground.stripe_bytes = static_cast<std::uint64_t>(machine.stripe_bytes.value);
   ground.rpc_s = machine.rpc_s.value;
-  ground.lock_s = machine.lock_callback_s.value;
+  ground.lock_s = machine.lock_callback_s.value + machine.handover_s.value;
+  ground.locks_processes = machine.process_clients.value > 0;
   ground.touch_s = machine.touch_s.value;
   return ground;
 }
@@ -127,6 +131,8 @@ void Compiler::begin_all(const Arrangement* arrangement) {
 Compiled Compiler::one_file() {
   const std::uint64_t alignment = std::max(facts_.stripe_bytes, page_bytes);
   const Arrangement arrangement(job_, alignment, choice_.has_checksums);
+  run_by_run_ = arrangement.bytes() / std::max<std::uint64_t>(1, arrangement.mean_run_bytes()) <
+                most_single_runs;
   std::string name = choice_.strategy;
   if (plan::strategy(name).looks_at_runs) {
     plan::Input input{topology_of(job_, 0), {}, {}, arrangement.space(), choice_.who, 0};
@@ -142,18 +148,36 @@ Compiled Compiler::one_file() {
   made_.writers = ranks;
   made_.files = 1;
   made_.other_bytes = arrangement.words_space().length;
-  const bool all_write = ranks == static_cast<std::uint64_t>(job_.ranks);
-  for (int rank = 0; rank < job_.ranks; ++rank) {
-    if (rank == 0 || all_write) {
-      made_.programs[rank].push_back(open(0));
-    }
-  }
+  open_one_file(strategy);
   begin_all(&arrangement);
   const plan::Plan first =
       plan_of(strategy, topology_of(job_, 0), arrangement.share(0), arrangement.space());
   strategy.in_windows ? add_rounds(arrangement, first) : add_one_by_one(arrangement, strategy);
   end_one_file(first);
   return std::move(made_);
+}
+
+/// Rank 0 makes the file and, with output in the background, keeps it open beside its own writer,
+/// once to plan and once to publish; then the writers open it.
+void Compiler::open_one_file(const plan::Strategy& strategy) {
+  const int descriptors = choice_.is_direct ? 2 : 1;
+  const auto open_it = [&](int rank, int times) {
+    made_.programs[rank].insert(made_.programs[rank].end(),
+                                static_cast<std::size_t>(times * descriptors), open(0));
+  };
+  open_it(0, strategy.in_background ? 2 : 1);
+  if (choice_.is_only_data) {
+    return;  // nobody asks how long the others take
+  }
+  for (Program& program : made_.programs.of_rank) {
+    program.push_back(meet(everybody));
+  }
+  const plan::RankList writers = strategy.openers(topology_of(job_, 0), choice_.who);
+  for (std::size_t i = 0; i < writers.size(); ++i) {
+    if (writers[i] != 0 || strategy.in_background) {
+      open_it(writers[i], 1);
+    }
+  }
 }
 
 void Compiler::add_rounds(const Arrangement& arrangement, const plan::Plan& first) {

@@ -54,8 +54,10 @@ class Engine {
         ranks_(static_cast<std::uint32_t>(programs.ranks)),
         nodes_(machine, programs.nodes),
         network_(machine, queue_, nodes_, programs.ranks),
-        files_(machine, queue_, nodes_, programs.nodes, 2 * std::size_t{ranks_},
-               stripes_of(machine, programs), seed),
+        has_process_clients_(machine.process_clients.value > 0),
+        files_(machine, queue_, nodes_,
+               has_process_clients_ ? ranks_ : static_cast<std::size_t>(programs.nodes),
+               2 * std::size_t{ranks_}, stripes_of(machine, programs), seed),
         actors_(2 * std::size_t{ranks_}),
         threads_(ranks_),
         meetings_(programs.group_sizes.size()) {}
@@ -100,6 +102,7 @@ class Engine {
   EventQueue queue_;
   Nodes nodes_;
   Network network_;
+  const bool has_process_clients_;
   FileSystem files_;
   std::vector<Actor> actors_;  ///< the ranks, then their threads
   std::vector<Thread> threads_;
@@ -324,7 +327,9 @@ void Engine::begin_access(std::uint32_t actor, const Op& op) {
   Access& access = actors_[actor].access;
   access = {};
   access.actor = actor;
-  access.node = node_of(is_thread(actor) ? actor - ranks_ : actor);
+  const std::uint32_t rank = is_thread(actor) ? actor - ranks_ : actor;
+  access.node = node_of(rank);
+  access.client = has_process_clients_ ? rank : access.node;
   access.file = op.other;
   access.requests = op.count;
   access.is_direct = op.is_direct;

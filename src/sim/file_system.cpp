@@ -24,7 +24,7 @@ std::uint64_t whole_bytes(const Constant& constant) {
 
 }  // namespace
 
-FileSystem::FileSystem(const Machine& machine, EventQueue& queue, Nodes& nodes, int node_count,
+FileSystem::FileSystem(const Machine& machine, EventQueue& queue, Nodes& nodes, std::size_t clients,
                        std::size_t actors, const Stripes& stripes, std::uint64_t seed)
     : queue_(queue),
       nodes_(nodes),
@@ -39,13 +39,18 @@ FileSystem::FileSystem(const Machine& machine, EventQueue& queue, Nodes& nodes, 
       rpc_s_(machine.rpc_s.value),
       request_s_(machine.request_s.value),
       callback_s_(machine.lock_callback_s.value),
+      has_process_clients_(machine.process_clients.value > 0),
+      handover_s_(machine.handover_s.value),
+      locked_at_once_bytes_(machine.locks_requests.value > 0 ? whole_bytes(machine.request_bytes)
+                                                             : 1),
+      part_read_(machine.part_read.value),
       touch_s_(machine.touch_s.value),
       open_s_(1 / machine.opens_per_s.value),
       sync_s_(machine.sync_s.value),
       targets_(target_count_),
       streams_(actors),
       next_(actors, none),
-      slots_(static_cast<std::size_t>(node_count) * target_count_) {
+      slots_(clients * target_count_) {
   for (std::uint32_t t = 0; t < target_count_; ++t) {
     const double taken = machine.interference.value * unit(mix(seed) + t);
     targets_[t].bytes_per_s = machine.target_bytes_per_s.value * (1 - taken);
@@ -57,14 +62,15 @@ double FileSystem::open(double now_s) {
   return metadata_.serve(now_s + rpc_s_ / 2, open_s_) + rpc_s_ / 2;
 }
 
-FileSystem::Piece FileSystem::next_piece(const Access& access) const {
-  const std::uint64_t stripe = access.offset / stripes_.bytes;
+FileSystem::Piece FileSystem::piece_at(const Access& access, std::uint64_t offset) const {
+  const std::uint64_t stripe = offset / stripes_.bytes;
   const std::uint64_t first = mix(seed_ ^ mix(access.file)) % target_count_;
   Piece piece;
   piece.actor = access.actor;
   piece.node = access.node;
+  piece.client = access.client;
   piece.target = static_cast<std::uint32_t>((first + stripe % stripes_.count) % target_count_);
-  piece.bytes = std::min(access.end, (stripe + 1) * stripes_.bytes) - access.offset;
+  piece.bytes = std::min(access.end, (stripe + 1) * stripes_.bytes) - offset;
   piece.is_direct = access.is_direct;
   const double full = std::ceil(static_cast<double>(piece.bytes) / request_bytes_);
   piece.requests = std::max(access.requests, static_cast<std::uint32_t>(full));
@@ -75,37 +81,81 @@ bool FileSystem::is_shared(const Access& access, const Piece& piece) const {
   return access.is_scattered || piece.bytes != stripes_.bytes;
 }
 
-std::optional<Progress> FileSystem::take_lock(Access& access, double now_s) {
+/// Those of the request at `offset`, in ascending order, so that requests cannot wait for each
+/// other in a circle.
+std::optional<Progress> FileSystem::take_locks(Access& access, double now_s) {
+  if (access.offset >= access.request_end) {
+    access.request_end = std::min(access.end, access.offset + locked_at_once_bytes_);
+    access.locked_end = access.offset;
+  }
+  while (access.locked_end < access.request_end && access.lock_count < most_locks) {
+    const Piece piece = piece_at(access, access.locked_end);
+    std::uint32_t& lock = access.locks[access.lock_count];
+    lock = none;
+    Progress progress;
+    if (is_shared(access, piece)) {
+      progress = take_lock(access, piece, lock, now_s);
+      if (progress.kind == Progress::waits) {
+        return progress;
+      }
+    }
+    ++access.lock_count;
+    access.locked_end += piece.bytes;
+    if (progress.kind == Progress::later) {
+      return progress;
+    }
+  }
+  access.request_end = access.locked_end;
+  return std::nullopt;
+}
+
+/// `ended`: at once.
+Progress FileSystem::take_lock(Access& access, const Piece& piece, std::uint32_t& number,
+                               double now_s) {
   constexpr int stripe_bits = 40;
   const std::uint64_t key =
-      (std::uint64_t{access.file} << stripe_bits) | (access.offset / stripes_.bytes);
+      (std::uint64_t{access.file} << stripe_bits) | (access.locked_end / stripes_.bytes);
   const auto [found, is_new] =
       lock_numbers_.try_emplace(key, static_cast<std::uint32_t>(locks_.size()));
   if (is_new) {
     locks_.emplace_back();
   }
   Lock& lock = locks_[found->second];
-  const bool is_ours = lock.owner == access.node || lock.owner == none;
+  const bool is_ours = lock.owner == access.client || lock.owner == none;
   const bool in_turn = access.was_called || lock.first == none;
-  if (!is_ours && (lock.on_way != 0 || !in_turn)) {
+  // A node's processes use the lock for as long as the node has it.
+  const bool may_pass = is_ours && !has_process_clients_;
+  if (!(in_turn || may_pass) || (!is_ours && lock.on_way != 0)) {
     wait_in(lock.first, lock.last, access.actor);
     access.was_called = false;
-    return Progress{Progress::waits};
+    return {Progress::waits};
   }
-  access.has_lock = true;
   access.was_called = false;
-  access.lock = found->second;
+  number = found->second;
   ++lock.on_way;
   if (is_ours) {
-    lock.owner = access.node;
-    return now_s < lock.free_at_s ? std::optional(Progress{Progress::later, lock.free_at_s})
-                                  : std::nullopt;
+    lock.owner = access.client;
+    return now_s < lock.free_at_s ? Progress{Progress::later, lock.free_at_s} : Progress{};
   }
   ++counts_.handovers;
-  lock.owner = access.node;
-  lock.free_at_s = std::max(now_s, lock.free_at_s) + callback_s_;
-  call_next(lock.first, lock.last, lock.free_at_s);  // it may be of the same node
-  return Progress{Progress::later, lock.free_at_s};
+  lock.owner = access.client;
+  lock.held_bytes = 0;
+  const double served = targets_[piece.target].lock_server.serve(now_s, handover_s_);
+  lock.free_at_s = std::max(served, lock.free_at_s) + callback_s_;
+  call_next(lock.first, lock.last, lock.free_at_s);  // it may be of the same client
+  return {Progress::later, lock.free_at_s};
+}
+
+/// An array with parity over the whole stripe: what the client writes while it has the lock is one
+/// part of it.
+double FileSystem::read_for(Lock& lock, std::uint64_t bytes) const {
+  const auto of_part = [&](std::uint64_t part) {
+    return std::min(part_read_ * static_cast<double>(part),
+                    static_cast<double>(stripes_.bytes - std::min(part, stripes_.bytes)));
+  };
+  const double before = of_part(lock.held_bytes);
+  lock.held_bytes += bytes;
+  return of_part(lock.held_bytes) - before;
 }
 
 bool FileSystem::find_room(Access& access, const Piece& piece, Slot& slot) {
@@ -127,12 +177,10 @@ Progress FileSystem::write_on(Access& access, double now_s) {
   if (access.offset == access.end) {
     return {};
   }
-  Piece piece = next_piece(access);
-  if (!access.has_lock && is_shared(access, piece)) {
-    if (const auto wait = take_lock(access, now_s)) {
-      return *wait;
-    }
+  if (const auto wait = take_locks(access, now_s)) {
+    return *wait;
   }
+  Piece piece = piece_at(access, access.offset);
   touch(piece, now_s);
   Slot& slot = slots_[slot_of(piece)];
   if (!piece.is_direct && !find_room(access, piece, slot)) {
@@ -141,9 +189,10 @@ Progress FileSystem::write_on(Access& access, double now_s) {
   if (!piece.is_direct && slot.first != none) {
     call_next(slot.first, slot.last, now_s);  // there may be room for one more
   }
-  piece.lock = access.lock;
-  access.lock = none;
-  access.has_lock = false;
+  piece.lock = access.locks.front();
+  piece.read_bytes = piece.lock == none ? 0 : read_for(locks_[piece.lock], piece.bytes);
+  std::shift_left(access.locks.begin(), access.locks.end(), 1);
+  --access.lock_count;
   access.offset += piece.bytes;
   counts_.written_bytes += piece.bytes;
   ++counts_.pieces;
@@ -195,7 +244,8 @@ void FileSystem::piece_streamed(std::uint32_t number, double now_s) {
 }
 
 double FileSystem::target_work_s(const Piece& piece) const {
-  return static_cast<double>(piece.bytes) / targets_[piece.target].bytes_per_s +
+  return (static_cast<double>(piece.bytes) + piece.read_bytes) /
+             targets_[piece.target].bytes_per_s +
          piece.requests * request_s_;
 }
 
@@ -235,7 +285,7 @@ Progress FileSystem::read_on(Access& access, double now_s) {
   if (access.offset == access.end) {
     return {};
   }
-  Piece piece = next_piece(access);
+  Piece piece = piece_at(access, access.offset);
   piece.is_read = true;
   access.offset += piece.bytes;
   counts_.read_bytes += piece.bytes;

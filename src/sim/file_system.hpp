@@ -1,16 +1,18 @@
 // A striped parallel file system as its clients see it: their cache, locks, targets, metadata.
 //
-// A write is cut at stripes. Of each piece the node takes the lock where others may have bytes in
+// A write is cut at stripes. Of each piece the client (a node; on some machines a process)
+// takes the lock where others may have bytes in
 // that stripe, waits for room in its cache, copies, and drains it behind the caller's back: the
 // process's stream, the node's way out, the target. A piece that covers a whole stripe needs no
 // lock that another node could want, for every byte is written once.
 //
-// Invariants: a stripe of a file has one owner, a node; it changes hands only when the owner has no
-// piece of it on its way; a node has at most `dirty_bytes` on its way to a target (one piece at
-// least), and one request before the target has answered it for the first time; every server takes
-// what comes in the order of time.
+// Invariants: a stripe of a file has one owner, a client; it changes hands only when the owner has
+// no piece of it on its way; a client has at most `dirty_bytes` on its way to a target (one piece
+// at least), and one request before the target has answered it for the first time; every server
+// takes what comes in the order of time.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
@@ -22,19 +24,25 @@
 
 namespace sluice::sim {
 
+/// That a request takes at once; with more stripes it goes in parts.
+inline constexpr std::uint32_t most_locks = 4;
+
 /// A write or a read under way.
 struct Access {
   std::uint32_t actor = 0;
   std::uint32_t node = 0;
+  std::uint32_t client = 0;  ///< the node, or the process
   std::uint32_t file = 0;
   std::uint32_t requests = 1;  ///< that each piece is made of, at least
   bool is_direct = false;
   bool is_scattered = false;
-  bool has_lock = false;
   bool was_called = false;  ///< by what it waited for: it is its turn
-  std::uint32_t lock = 0xffffffff;
   std::uint64_t offset = 0;
   std::uint64_t end = 0;
+  std::uint64_t request_end = 0;  ///< of the request that begins or is under way at `offset`
+  std::uint64_t locked_end = 0;   ///< up to here its locks are taken
+  std::array<std::uint32_t, most_locks> locks{};  ///< of the pieces between `offset` and there
+  std::uint32_t lock_count = 0;
 };
 
 /// What came of a try to go on with an access.
@@ -52,15 +60,15 @@ struct Counts {
   std::uint64_t written_bytes = 0;
   std::uint64_t read_bytes = 0;
   std::uint64_t pieces = 0;
-  std::uint64_t handovers = 0;  ///< of locks, from node to node
-  std::uint64_t touches = 0;    ///< of targets by nodes, for the first time
+  std::uint64_t handovers = 0;  ///< of locks, from client to client
+  std::uint64_t touches = 0;    ///< of targets by clients, for the first time
   std::uint64_t opens = 0;
 };
 
 class FileSystem {
  public:
-  /// `actors`: processes and threads that may write.
-  FileSystem(const Machine& machine, EventQueue& queue, Nodes& nodes, int node_count,
+  /// `clients`: nodes or processes. `actors`: processes and threads that may write.
+  FileSystem(const Machine& machine, EventQueue& queue, Nodes& nodes, std::size_t clients,
              std::size_t actors, const Stripes& stripes, std::uint64_t seed);
 
   /// When the metadata server has answered.
@@ -87,12 +95,13 @@ class FileSystem {
   static constexpr std::uint32_t none = 0xffffffff;
   struct Lock {
     std::uint32_t owner = none;
-    std::uint32_t on_way = 0;  ///< pieces of the owner
+    std::uint32_t on_way = 0;      ///< pieces of the owner
+    std::uint64_t held_bytes = 0;  ///< that the owner has written since it has the lock
     std::uint32_t first = none;
     std::uint32_t last = none;  ///< actors that wait, linked by next_
     double free_at_s = 0;
   };
-  /// A node's dealings with a target.
+  /// A client's dealings with a target.
   struct Slot {
     enum State : std::uint8_t { unknown, asked, known } state = unknown;
     std::uint32_t first = none;
@@ -103,24 +112,29 @@ class FileSystem {
   struct Piece {
     std::uint32_t actor = 0;
     std::uint32_t node = 0;
+    std::uint32_t client = 0;
     std::uint32_t target = 0;
     std::uint32_t lock = none;
     std::uint32_t requests = 1;
     bool is_read = false;
     bool is_direct = false;
     std::uint64_t bytes = 0;
+    double read_bytes = 0;  ///< by the target, of the rest of the stripe
   };
   struct Target {
     Server data;
+    Server lock_server;
     Server first_touches;
     double bytes_per_s = 1;
   };
 
-  Piece next_piece(const Access& access) const;
+  Piece piece_at(const Access& access, std::uint64_t offset) const;
   bool is_shared(const Access& access, const Piece& piece) const;
-  std::optional<Progress> take_lock(Access& access, double now_s);
+  std::optional<Progress> take_locks(Access& access, double now_s);
+  Progress take_lock(Access& access, const Piece& piece, std::uint32_t& number, double now_s);
+  double read_for(Lock& lock, std::uint64_t bytes) const;
   std::uint32_t slot_of(const Piece& piece) const {
-    return piece.node * target_count_ + piece.target;
+    return piece.client * target_count_ + piece.target;
   }
   bool find_room(Access& access, const Piece& piece, Slot& slot);
   void touch(const Piece& piece, double now_s);
@@ -142,6 +156,10 @@ class FileSystem {
   const double rpc_s_;
   const double request_s_;
   const double callback_s_;
+  const bool has_process_clients_;
+  const double handover_s_;
+  const std::uint64_t locked_at_once_bytes_;
+  const double part_read_;
   const double touch_s_;
   const double open_s_;
   const double sync_s_;

@@ -12,6 +12,10 @@ namespace {
 
 /// A file system takes so many small runs of one client at once.
 constexpr std::uint64_t runs_in_request = 256;
+/// storage's: a direct write has so many bytes in whole pages, or all of it is buffered.
+constexpr std::uint64_t min_direct_bytes = 64 << 10;
+/// exec's: less is written by the rank itself.
+constexpr std::uint64_t worth_a_thread_bytes = 256 << 10;
 
 /// Gathers adjacent extents into long writes.
 class Writes {
@@ -31,13 +35,19 @@ class Writes {
   /// Runs with others' bytes between them: stripe by stripe.
   void add_scattered(const RunList& runs) {
     flush();
+    if (use_.is_run_by_run) {
+      for (std::uint64_t i = 0; i < runs.count(); ++i) {
+        add({runs.offset(i), runs.run_bytes()});
+      }
+      return;
+    }
     std::uint64_t at = runs.begin();
     while (at < runs.end()) {
       const std::uint64_t end =
           std::min((at / use_.stripe_bytes + 1) * use_.stripe_bytes, runs.end());
       const std::uint64_t bytes = runs.packed_before(end) - runs.packed_before(at);
       if (bytes != 0) {
-        Op op = write(use_.file, at, bytes, use_.is_direct);
+        Op op = write(use_.file, at, bytes, use_.is_direct && runs.run_bytes() >= min_direct_bytes);
         op.is_scattered = true;
         op.count = static_cast<std::uint32_t>(1 + bytes / runs.run_bytes() / runs_in_request);
         program_.push_back(op);
@@ -50,15 +60,37 @@ class Writes {
       program_.push_back(write(use_.file, held_.offset, held_.length));
     }
     while (use_.is_direct && held_.length != 0) {
-      const std::uint64_t part = std::min(held_.length, layout::portion_bytes);
+      const std::uint64_t room = layout::portion_bytes - held_.offset % page_bytes;
+      const std::uint64_t part = std::min(held_.length, room);
       program_.push_back(copy(part));
-      program_.push_back(submit(use_.file, held_.offset, part, true));
+      add_direct({held_.offset, part});
       held_ = {held_.offset + part, held_.length - part};
     }
     held_ = {};
   }
 
  private:
+  /// Whole pages directly, the ragged ends through the cache.
+  void add_direct(const Extent& part) {
+    const std::uint64_t end = part.offset + part.length;
+    std::uint64_t from = (part.offset + page_bytes - 1) / page_bytes * page_bytes;
+    std::uint64_t to = end / page_bytes * page_bytes;
+    if (to < from + min_direct_bytes) {
+      from = to = end;
+    }
+    const bool in_thread = part.length >= worth_a_thread_bytes;
+    const auto put = [&](std::uint64_t first, std::uint64_t last, bool is_direct) {
+      if (first < last) {
+        const std::uint64_t bytes = last - first;
+        program_.push_back(in_thread ? submit(use_.file, first, bytes, is_direct)
+                                     : write(use_.file, first, bytes, is_direct));
+      }
+    };
+    put(part.offset, from, false);
+    put(from, to, true);
+    put(to, end, false);
+  }
+
   Program& program_;
   const FileUse& use_;
   Extent held_;

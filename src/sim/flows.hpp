@@ -11,11 +11,15 @@ namespace sluice::sim {
 /// exec's: ranks meet once for so many rounds.
 inline constexpr std::uint32_t rounds_of_meeting = 8;
 
+/// Direct writes begin and end where one does.
+inline constexpr std::uint64_t page_bytes = 4096;
+
 /// A file and how it is written.
 struct FileUse {
   std::uint32_t file = 0;
   bool is_direct = false;
   std::uint64_t stripe_bytes = 1;
+  bool is_run_by_run = false;  ///< as exec does; else, what is faster to model, stripe by stripe
 };
 
 /// Flow::own: the runs of a rank, adjacent ones in one, and its checksum records.

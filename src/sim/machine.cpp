@@ -19,7 +19,7 @@ namespace {
 constexpr std::array<const char*, 5> source_words{"published", "paper", "measured", "fitted",
                                                   "guess"};
 
-constexpr std::array<ConstantName, 22> names{{
+constexpr std::array<ConstantName, 26> names{{
     {"cores_per_node", &Machine::cores_per_node},
     {"copy_bytes_per_s", &Machine::copy_bytes_per_s},
     {"memory_bytes_per_s", &Machine::memory_bytes_per_s},
@@ -32,22 +32,27 @@ constexpr std::array<ConstantName, 22> names{{
     {"dirty_bytes", &Machine::dirty_bytes},
     {"request_bytes", &Machine::request_bytes},
     {"rpc_s", &Machine::rpc_s},
+    {"process_clients", &Machine::process_clients, true},
     {"targets", &Machine::targets},
     {"target_bytes_per_s", &Machine::target_bytes_per_s},
     {"request_s", &Machine::request_s},
     {"stripes", &Machine::stripes},
     {"stripe_bytes", &Machine::stripe_bytes},
     {"lock_callback_s", &Machine::lock_callback_s},
+    {"handover_s", &Machine::handover_s, true},
+    {"locks_requests", &Machine::locks_requests, true},
+    {"part_read", &Machine::part_read, true},
     {"touch_s", &Machine::touch_s},
     {"opens_per_s", &Machine::opens_per_s},
     {"sync_s", &Machine::sync_s},
     {"interference", &Machine::interference},
 }};
-constexpr std::size_t name_count = names.size();
 
 /// What may be 0; everything else is a rate, a size or a count.
-bool may_be_zero(const std::string& name) {
-  return (name.ends_with("_s") && !name.ends_with("per_s")) || name == "interference";
+bool may_be_zero(const ConstantName& constant) {
+  const std::string name = constant.name;
+  return constant.is_optional || (name.ends_with("_s") && !name.ends_with("per_s")) ||
+         name == "interference";
 }
 
 [[noreturn]] void refuse_machine(const std::string& from, const std::string& what) {
@@ -75,12 +80,17 @@ Constant read_constant(const std::string& key, const toml::node& node, const std
 void check_values(const Machine& machine, const std::string& from) {
   for (const ConstantName& name : constant_names()) {
     const double value = (machine.*name.place).value;
-    if (!(value > 0) && !(value == 0 && may_be_zero(name.name))) {
+    if (!(value > 0) && !(value == 0 && may_be_zero(name))) {
       refuse_machine(from, std::string(name.name) + " must be positive");
     }
   }
   if (machine.interference.value >= 1) {
     refuse_machine(from, "interference must be below 1");
+  }
+  for (const double is_so : {machine.process_clients.value, machine.locks_requests.value}) {
+    if (is_so != 0 && is_so != 1) {
+      refuse_machine(from, "process_clients and locks_requests must be 0 or 1");
+    }
   }
   if (machine.stripes.value > machine.targets.value) {
     refuse_machine(from, "a file has more stripes than there are targets");
@@ -147,7 +157,6 @@ Constant& constant_of(Machine& machine, const std::string& name) {
 Machine read_machine(const std::string& text, const std::string& from) {
   const toml::table root = parse_machine(text, from);
   Machine machine;
-  std::size_t seen = 0;
   for (const auto& [key, node] : root) {
     const std::string name(key.str());
     if (name == "name" || name == "about") {
@@ -168,10 +177,9 @@ Machine read_machine(const std::string& text, const std::string& from) {
       refuse_machine(from, "no constant of a machine is called " + name);
     }
     machine.*found->place = read_constant(name, node, from);
-    ++seen;
   }
   for (const ConstantName& known : constant_names()) {
-    if (seen != name_count && !root.contains(known.name)) {
+    if (!known.is_optional && !root.contains(known.name)) {
       refuse_machine(from, std::string(known.name) + " is missing");
     }
   }

@@ -1,7 +1,7 @@
 // A machine of the model: a table of constants, each with a word on where it comes from.
 //
-// Invariants: every constant of the table has a value and a source; at most most_fitted of a
-// machine were fitted to figures that it is then compared with.
+// Invariants: every constant of the table has a value and a source, or is optional and 0; at most
+// most_fitted of a machine were fitted to figures that it is then compared with.
 #pragma once
 
 #include <cstdint>
@@ -46,13 +46,18 @@ struct Machine {
   Constant dirty_bytes;         ///< written but still on the node, for one target
   Constant request_bytes;       ///< what goes to a target at once
   Constant rpc_s;               ///< round trip to a server
+  Constant process_clients;     ///< 1: each process has a cache and locks of its own; optional
   // -- the file system ----------------------------------------------------------------------------
   Constant targets;
   Constant target_bytes_per_s;
   Constant request_s;  ///< of a target for a request, whatever its size
   Constant stripes;    ///< of a file
   Constant stripe_bytes;
-  Constant lock_callback_s;  ///< to take a stripe from another node
+  Constant lock_callback_s;  ///< to take a stripe from another client
+  Constant handover_s;      ///< of that, more, for which the target's lock server is busy; optional
+  Constant locks_requests;  ///< 1: of all stripes of a request together; optional
+  /// That a target reads for each byte of a part of a stripe, at most the rest of it; optional.
+  Constant part_read;
   Constant touch_s;       ///< of a target, from one node that comes for the first time to the next
   Constant opens_per_s;   ///< of the metadata server
   Constant sync_s;        ///< until what has arrived is on stable storage
@@ -69,6 +74,7 @@ struct Machine {
 struct ConstantName {
   const char* name;
   Constant Machine::*place;
+  bool is_optional = false;  ///< 0 where a machine does not have it
 };
 std::span<const ConstantName> constant_names();
 

@@ -51,6 +51,16 @@ TEST(Machine, SaysWhatIsWrong) {
   EXPECT_NE(refusal(with("rpc_s", "rpc_s = {")).find("mine.toml, line "), std::string::npos);
 }
 
+TEST(Machine, NeedNotHaveWhatIsOptional) {
+  std::string text = with("rpc_s", "rpc_s = { value = 1, from = \"guess\" }");
+  EXPECT_EQ(read_machine(text, "mine.toml").handover_s.value, 0);
+  text.insert(0, "handover_s = { value = 2, from = \"guess\" }\n");
+  EXPECT_EQ(read_machine(text, "mine.toml").handover_s.value, 2);
+  text.insert(0, "process_clients = { value = 16, from = \"guess\" }\n");
+  EXPECT_NE(refusal(text).find("process_clients and locks_requests must be 0 or 1"),
+            std::string::npos);
+}
+
 TEST(Machine, HasAtMostFourFittedConstants) {
   std::string text;
   std::string of_code = "\n[code]\n";

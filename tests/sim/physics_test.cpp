@@ -18,7 +18,7 @@ Machine plain_machine() {
   machine.latency_s.value = machine.message_s.value = machine.meeting_s.value = 0;
   machine.stream_bytes_per_s.value = machine.drain_bytes_per_s.value = 50e9;
   machine.rpc_s.value = machine.lock_callback_s.value = machine.touch_s.value = 0;
-  machine.sync_s.value = 0;
+  machine.sync_s.value = machine.interference.value = 0;
   machine.targets.value = 4;
   machine.stripes.value = 1;
   machine.target_bytes_per_s.value = 100e6;
@@ -101,6 +101,83 @@ TEST(Physics, TwoNodesInOneStripePayHandOvers) {
   one_node[0] = {write(0, 0, mib / 2), sync()};
   one_node[1] = {write(0, mib / 2, mib / 2), sync()};
   EXPECT_EQ(run_programs(machine, one_node, 1).counts.handovers, 0U);
+}
+
+/// Each of `nodes` nodes takes over the second half of a stripe whose first half node 0 has
+/// written before, all at the same time.
+Outcome take_over(const Machine& machine, int nodes) {
+  Programs programs(nodes, nodes);
+  const std::uint64_t half = mib / 2;
+  for (int rank = 1; rank < nodes; ++rank) {
+    const std::uint64_t at = static_cast<std::uint64_t>(rank) * mib;
+    programs[0].push_back(write(0, at, half));
+    programs[rank] = {meet(everybody), write(0, at + half, half), sync()};
+  }
+  programs[0].insert(programs[0].end(), {sync(), meet(everybody)});
+  return run_programs(machine, programs, 1);
+}
+
+TEST(Physics, HandOversOfATargetWaitForItsLockServer) {
+  Machine machine = plain_machine();
+  machine.target_bytes_per_s.value = 100e9;
+  constexpr int nodes = 9;
+  machine.lock_callback_s.value = 0.1;  // on the way: all at the same time
+  EXPECT_NEAR(take_over(machine, nodes).durable_s, 0.1, 0.01);
+  machine.lock_callback_s.value = 0;
+  machine.handover_s.value = 0.1;
+  EXPECT_EQ(take_over(machine, nodes).counts.handovers, 8U);
+  EXPECT_NEAR(take_over(machine, nodes).durable_s, 0.8, 0.01);
+  machine.stripes.value = 4;  // as many lock servers
+  EXPECT_NEAR(take_over(machine, nodes).durable_s, 0.2, 0.01);
+}
+
+TEST(Physics, APartOfAStripeCostsItsTargetARead) {
+  Machine machine = plain_machine();
+  machine.part_read.value = 1;
+  const auto seconds_of = [&](std::uint64_t first_bytes, std::uint64_t second_bytes) {
+    Programs programs(1, 1);
+    programs[0] = {write(0, 0, first_bytes), write(0, first_bytes, second_bytes), sync()};
+    return run_programs(machine, programs, 1).durable_s;
+  };
+  const double whole_s = double(mib) / 100e6;
+  EXPECT_NEAR(seconds_of(mib / 4, 0), whole_s / 2, 1e-4);    // as much again
+  EXPECT_NEAR(seconds_of(3 * mib / 4, 0), whole_s, 1e-4);    // the rest
+  EXPECT_NEAR(seconds_of(mib / 4, mib / 4), whole_s, 1e-4);  // under one lock: one part
+  EXPECT_NEAR(seconds_of(mib / 2, mib / 2), whole_s, 1e-4);  // in the end the whole stripe
+  EXPECT_NEAR(seconds_of(mib, mib / 4), whole_s + whole_s / 2, 1e-4);
+}
+
+TEST(Physics, AProcessMayBeAClientOfItsOwn) {
+  Machine machine = plain_machine();
+  Programs one_node(2, 1);
+  one_node[0] = {write(0, 0, mib / 2), sync(), meet(everybody)};
+  one_node[1] = {meet(everybody), write(0, mib / 2, mib / 2), sync()};
+  EXPECT_EQ(run_programs(machine, one_node, 1).counts.handovers, 0U);
+  machine.process_clients.value = 1;
+  EXPECT_EQ(run_programs(machine, one_node, 1).counts.handovers, 1U);
+}
+
+TEST(Physics, ARequestMayHoldALockWhileItWaitsForAnother) {
+  // Rank r has the end of stripe r and the begin of the next one: all wait for the last, one after
+  // the other, where locks are taken together.
+  Machine machine = plain_machine();
+  machine.process_clients.value = 1;
+  machine.lock_callback_s.value = 0.01;
+  constexpr int ranks = 8;
+  const auto seconds_of = [&] {
+    Programs programs(ranks, 1);
+    for (int rank = 0; rank < ranks; ++rank) {
+      const std::uint64_t at = static_cast<std::uint64_t>(rank) * mib + mib / 2;
+      programs[rank] = {compute(0.001 * (ranks - rank)), write(0, at, mib, true)};
+    }
+    const Outcome outcome = run_programs(machine, programs, 1);
+    EXPECT_EQ(outcome.counts.handovers, 7U);
+    return outcome.durable_s;
+  };
+  machine.target_bytes_per_s.value = 100e9;
+  const double one_by_one_s = seconds_of();
+  machine.locks_requests.value = 1;
+  EXPECT_GT(seconds_of(), 3 * one_by_one_s);
 }
 
 TEST(Physics, NodesTouchATargetOneAfterTheOther) {

@@ -29,24 +29,29 @@ Outcome run(const Machine& machine, const Job& job, const Choice& choice, std::u
   return run_programs(machine, compiled.programs, seed);
 }
 
+void expect_every_byte_once(const Machine& machine, const Job& job, const Choice& choice) {
+  const Compiled compiled = compile(job, choice, {65536});
+  const Outcome outcome = run_programs(machine, compiled.programs, 1);
+  const std::string what = machine.name + ", " + choice.strategy + ", cut " +
+                           std::to_string(static_cast<int>(job.cut)) +
+                           (choice.who.cyclic ? ", cyclic" : "");
+  EXPECT_EQ(compiled.data_bytes, bytes_of(job)) << what;
+  EXPECT_EQ(outcome.counts.written_bytes, compiled.data_bytes + compiled.other_bytes) << what;
+  EXPECT_GE(outcome.durable_s, outcome.returned_s - 1e-12) << what;
+}
+
 TEST(Plans, EveryByteIsWrittenOnce) {
-  Machine machine = machine_named("archer");
-  machine.stripe_bytes.value = 65536;
-  for (const Cut cut : {Cut::slabs, Cut::pencils, Cut::blocks, Cut::columns}) {
-    for (const bool is_stepped : {true, false}) {
+  for (const char* name : {"archer", "contended"}) {  // nodes as clients, and processes
+    Machine machine = machine_named(name);
+    machine.stripe_bytes.value = 65536;
+    for (const Cut cut : {Cut::slabs, Cut::pencils, Cut::blocks, Cut::columns}) {
       for (const std::string& strategy : strategies) {
-        for (const bool cyclic : {false, true}) {
-          const Job job = grid_job(cut, 12, 3, is_stepped);
+        for (const int bits : {0, 1, 2, 3}) {
           Choice choice;
           choice.strategy = strategy;
-          choice.who.cyclic = cyclic;
-          choice.is_direct = cyclic;
-          const Compiled compiled = compile(job, choice, {65536});
-          const Outcome outcome = run_programs(machine, compiled.programs, 1);
-          EXPECT_EQ(compiled.data_bytes, bytes_of(job)) << strategy;
-          EXPECT_EQ(outcome.counts.written_bytes, compiled.data_bytes + compiled.other_bytes)
-              << strategy << " cut " << static_cast<int>(cut) << (cyclic ? " cyclic" : "");
-          EXPECT_GE(outcome.durable_s, outcome.returned_s - 1e-12) << strategy;
+          choice.who.cyclic = (bits & 1) != 0;
+          choice.is_direct = choice.who.cyclic;
+          expect_every_byte_once(machine, grid_job(cut, 12, 3, (bits & 2) != 0), choice);
         }
       }
     }
@@ -149,7 +154,7 @@ TEST(Plans, AutoIsNearTheBestOfItsWaysByTheEventsToo) {
         choice.who.writers = std::min(writers, job.ranks);
         try_it();
       }
-      EXPECT_LE(taken_s, 2 * least_s) << name << ", " << job.ranks << " ranks: " << least;
+      EXPECT_LE(taken_s, 1.3 * least_s) << name << ", " << job.ranks << " ranks: " << least;
     }
   }
 }
@@ -168,9 +173,9 @@ TEST(Plans, AutoThatMayMakeSeveralFilesIsNearTheBestOfAll) {
         choice.strategy = strategy;
         least_s = std::min(least_s, run(machine, job, choice).durable_s);
       }
-      // What one file takes is underrated on franklin, where all its targets are one file's.
+      // Chosen at the open, by a load that is assumed.
       EXPECT_LE(taken_s, one_s) << name << ", " << job.ranks << " ranks";
-      EXPECT_LE(taken_s, 3.2 * least_s) << name << ", " << job.ranks << " ranks";
+      EXPECT_LE(taken_s, 1.7 * least_s) << name << ", " << job.ranks << " ranks";
     }
   }
 }
