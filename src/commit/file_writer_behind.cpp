@@ -60,7 +60,9 @@ void FileWriter::wait_until_placed() {
   const bool waits_for_answer = file_ != nullptr && !pipeline_->board().is_local();
   pipeline_->wait_until(
       [&] {
-        return pipeline_->has_placed_all() &&
+        // In this order: a letter is written before its round counts as placed. Rank 0 must not go
+        // on with one in its hands, for the others wait for it here and not where rank 0 goes.
+        return pipeline_->has_placed_all() && pipeline_->board().has_sent_letters() &&
                (!waits_for_answer || answered_.load() >= last_behind_);
       },
       "the sizes and places of encoded tiles");

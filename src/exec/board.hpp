@@ -79,6 +79,9 @@ class Board {
 
   /// Moves messages on; by the rank's own thread only.
   virtual void poll() = 0;
+  /// Has poll() begun to send every letter that this rank has written? They then arrive while it
+  /// does something else.
+  virtual bool has_sent_letters() = 0;
   /// Does news come without poll()?
   virtual bool is_local() const = 0;
   /// Has this rank nothing more to tell? Then the board may be destroyed.

@@ -159,6 +159,10 @@ class MessageBoard final : public Board {
     }
   }
 
+  bool has_sent_letters() override {
+    const std::lock_guard lock(mutex_);
+    return posts_.empty();
+  }
   bool is_local() const override { return false; }
   bool is_quiet() override {
     const std::lock_guard lock(mutex_);

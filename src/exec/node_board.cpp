@@ -116,6 +116,7 @@ class NodeBoard final : public Board {
   std::size_t writers() const override { return writers_.size(); }
 
   void poll() override {}
+  bool has_sent_letters() override { return true; }
   bool is_local() const override { return true; }
   bool is_quiet() override { return true; }
   void nudge() override { head_->news.ring(); }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "api/file_impl.hpp"
+#include "codec/filter.hpp"
 #include "exec/mpi_transport.hpp"
 #include "storage/scratch.hpp"
 #include "support/values.hpp"
@@ -133,6 +134,65 @@ TEST_F(SmallMemory, WithLittleRoomFewerWindowsAre) {
 
 TEST_F(SmallMemory, WithoutRoomBytesGoByMessages) {
   write_and_read(0, 3, small);
+  EXPECT_EQ(granted(), 0u);
+}
+
+/// The same for steps that are encoded behind the call, with a plain variable beside them.
+class SmallMemoryEncoded : public SmallMemory {
+ protected:
+  void SetUp() override {
+    for (const char* name : {"deflate", "zstd"}) {
+      if (codec::find_method(std::string(name))) {
+        codec_ = std::string(name) + ":1";
+      }
+    }
+    if (codec_.empty()) {
+      GTEST_SKIP() << "built without codecs";
+    }
+  }
+
+  void write_and_read(std::uint64_t room, std::uint64_t steps) {
+    room_bytes = room;
+    granted_bytes = 0;
+    const model::Box mine = slab(small, all_->rank(), all_->size());
+    {
+      File out = open(Mode::write);
+      const Variable packed = out.define<double>(
+          "packed", small, {.steps = true, .chunk = {5, 900}, .compress = codec_});
+      const Variable plain = out.define<double>("plain", small, {.steps = true});
+      for (std::uint64_t s = 0; s < steps; ++s) {
+        Giver<double> giver;
+        Step step = out.begin_step();
+        giver.put(step, packed, s, small, mine);
+        giver.put(step, plain, s + 50, small, mine);
+        step.end();
+      }
+      out.close();
+    }
+    all_->barrier();
+    File in = open(Mode::read);
+    ASSERT_EQ(in.steps(), steps);
+    for (std::uint64_t s = 0; s < steps; ++s) {
+      expect_values<double>(in, "packed", s, small, mine, s);
+      expect_values<double>(in, "plain", s + 50, small, mine, s);
+    }
+  }
+
+ private:
+  std::string codec_;
+};
+
+TEST_F(SmallMemoryEncoded, WithLittleRoomFewerWindowsAreShared) {
+  constexpr std::uint64_t room = 8 << 20;
+  write_and_read(room, 3);
+  EXPECT_LE(granted(), room);
+  if (all_->rank() == 0) {
+    EXPECT_GT(granted(), 1u << 20);
+  }
+}
+
+TEST_F(SmallMemoryEncoded, WithoutRoomBytesGoByMessages) {
+  write_and_read(0, 3);
   EXPECT_EQ(granted(), 0u);
 }
 
