@@ -409,6 +409,7 @@ void FileWriter::give_up() {
       pipeline_->wait_for_all();
       absorb();
       forget_failed();
+      drop_ring();  // its marks may be half made
     }
     const auto message = exec::on_root(transport_, 0, [&] {
       publisher_->settle();

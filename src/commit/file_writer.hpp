@@ -160,6 +160,7 @@ class FileWriter {
   void open_pipeline();
   void end_pipeline() noexcept;
   void share_ring(const plan::Plan& who, std::uint64_t commits);
+  void drop_ring();
   void wait_for_room();
   void begin_background(const plan::Plan& who, bool is_step);
   void agree_in_background(const std::exception_ptr& failure, bool synced);

@@ -113,13 +113,18 @@ void FileWriter::share_ring(const plan::Plan& who, std::uint64_t commits) {
     return;
   }
   pipeline_->wait_for_all();
-  waited_s_ += ring != nullptr ? ring->waited_s() : 0;
-  buffers_.ring.reset();
+  drop_ring();
   for (std::uint64_t tried = slots; !buffers_.ring && tried >= fewest_slots; tried /= 2) {
     const exec::RingShape shape{0, writers, window, tried};
     buffers_.ring = exec::Ring::share(transport_, shape, options_.timeout_s);
   }
   ring_is_refused_ = buffers_.ring == nullptr;
+}
+
+/// While nothing is on its way.
+void FileWriter::drop_ring() {
+  waited_s_ += buffers_.ring ? buffers_.ring->waited_s() : 0;
+  buffers_.ring.reset();
 }
 
 void FileWriter::wait_for_room() {

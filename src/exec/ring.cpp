@@ -312,7 +312,13 @@ void Ring::take(const Pass& pass, storage::File* file) {
         failure = std::current_exception();
       }
     };
-    take_rooms_.make(*memory_, bits(w, number), bits_bytes(pass));
+    bool has_marks = true;
+    try {
+      take_rooms_.make(*memory_, bits(w, number), bits_bytes(pass));
+    } catch (const Error&) {
+      has_marks = false;  // those of others stay: after a failure a ring begins anew
+      failure = std::current_exception();
+    }
     if (!pass.gathers) {
       write(&Ring::write_as_it_comes);
     }
@@ -320,7 +326,9 @@ void Ring::take(const Pass& pass, storage::File* file) {
     if (pass.gathers) {
       write(&Ring::write_complete);
     }
-    std::memset(bits(w, number), 0, bits_bytes(pass));
+    if (has_marks) {
+      std::memset(bits(w, number), 0, bits_bytes(pass));
+    }
     writer(w).written.store(number + 1, std::memory_order_release);
     writer(w).went.ring();
   }

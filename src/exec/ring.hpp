@@ -6,10 +6,10 @@
 // touches it before window n - slots is written (the back-pressure: memory is what share() made);
 // a rank passes the windows of all writers in the same order, and has put nothing into one that it
 // has passed; exactly the bytes that were put are written; after a failure a writer writes nothing
-// more of that pass, but takes its windows all the same. A rank that is late or dead holds up the
-// thread, which waits asleep, and whoever needs a slot, who gets Error timeout. Where the kernel
-// lets them, ranks make room for what they fill just before, in all ranks at once, for a first step
-// would take twice as long if all memory were made ready before it.
+// more of that pass, but takes its windows all the same, and the next pass needs a new ring. A rank
+// that is late or dead holds up the thread, which waits asleep, and whoever needs a slot, who gets
+// Error timeout. Where the kernel lets them, ranks make room for what they fill just before, in all
+// ranks at once, for a first step would take twice as long if all memory were made ready before it.
 #pragma once
 
 #include <atomic>

@@ -17,7 +17,6 @@ namespace {
 
 /// The first page holds the nonce, by which one who attaches knows that it is the right memory.
 constexpr std::uint64_t header_bytes = 4096;
-constexpr std::uint64_t page_bytes = 4096;  ///< or a divisor of what the kernel has
 
 [[noreturn]] void fail(Code code, const std::string& what, int number) {
   throw Error(code, what + ": " + std::strerror(number));
@@ -41,14 +40,19 @@ bool counts_promises() {
   return (file >> mode) && mode == 2;
 }
 
+std::uint64_t page_bytes() {
+  static const auto bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
 bool can_populate() {
-  void* at =
-      ::mmap(nullptr, page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const std::uint64_t bytes = page_bytes();
+  void* at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (at == MAP_FAILED) {
     return false;
   }
-  const bool can = ::madvise(at, page_bytes, populate_write) == 0;
-  ::munmap(at, page_bytes);
+  const bool can = ::madvise(at, bytes, populate_write) == 0;
+  ::munmap(at, bytes);
   return can;
 }
 
@@ -85,7 +89,7 @@ void SharedMemory::map(std::uint64_t mapped_bytes) {
 
 /// Of the mapping, which begins with the header.
 void SharedMemory::make_room(std::uint64_t first, std::uint64_t last) {
-  const std::uint64_t from = first / page_bytes * page_bytes;
+  const std::uint64_t from = first / page_bytes() * page_bytes();
   if (from >= last) {
     return;
   }

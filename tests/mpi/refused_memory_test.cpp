@@ -35,6 +35,48 @@ extern "C" int madvise(void* address, std::size_t length, int advice) noexcept {
 namespace sluice::test {
 namespace {
 
+/// Two steps, the second put again after rank `refused` got no memory for it.
+void write_and_read(exec::Transport& all, const std::string& path, int refused) {
+  Options options;
+  options.strategy = "forward";
+  options.writers = 1;  // rank 0
+  options.log = Log::off;
+  const auto open = [&](Mode mode) {
+    return File(detail::open_on(all, storage::make_posix(), path, mode, options));
+  };
+  const Shape shape = {64, 8000};
+  const auto mine = slab(shape, all.rank(), all.size());
+  {
+    File out = open(Mode::write);
+    const Variable v = out.define<double>("v", shape, {.steps = true});
+    const auto put = [&](std::uint64_t s) {
+      Giver<double> giver;
+      Step step = out.begin_step();
+      giver.put(step, v, s, shape, mine);
+      step.end().wait();
+    };
+    put(0);
+    refuses = all.rank() == refused;  // the second step fills other windows than the first
+    try {
+      put(1);
+      ADD_FAILURE() << "memory was refused";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::no_space) << error.what();
+      EXPECT_EQ(error.rank(), refused) << error.what();
+    }
+    all.barrier();
+    refuses = false;
+    put(1);
+    out.close();
+  }
+  all.barrier();
+  File in = open(Mode::read);
+  ASSERT_EQ(in.steps(), 2u);
+  for (std::uint64_t s = 0; s < 2; ++s) {
+    expect_values<double>(in, "v", s, shape, mine, s);
+  }
+}
+
 TEST(refused_memory, is_an_error_of_the_step_on_every_rank) {
   if (!storage::SharedMemory::makes_room_in_parts()) {
     GTEST_SKIP() << "this kernel makes no room in parts";
@@ -47,43 +89,9 @@ TEST(refused_memory, is_an_error_of_the_step_on_every_rank) {
     name = storage::bytes_of(*scratch / "f.h5");
   }
   all->broadcast(name, 0);
-  const std::string path = storage::text_of(name);
-  Options options;
-  options.strategy = "forward";
-  options.log = Log::off;
-  const auto open = [&](Mode mode) {
-    return File(detail::open_on(*all, storage::make_posix(), path, mode, options));
-  };
-  const Shape shape = {64, 8000};
-  const auto mine = slab(shape, all->rank(), all->size());
-  {
-    File out = open(Mode::write);
-    const Variable v = out.define<double>("v", shape, {.steps = true});
-    const auto put = [&](std::uint64_t s) {
-      Giver<double> giver;
-      Step step = out.begin_step();
-      giver.put(step, v, s, shape, mine);
-      step.end().wait();
-    };
-    put(0);
-    refuses = all->rank() == all->size() - 1;  // the second step fills other windows than the first
-    try {
-      put(1);
-      ADD_FAILURE() << "memory was refused";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), Code::no_space) << error.what();
-      EXPECT_EQ(error.rank(), all->size() - 1) << error.what();
-    }
+  for (const int refused : {0, all->size() - 1}) {
+    write_and_read(*all, storage::text_of(name), refused);
     all->barrier();
-    refuses = false;
-    put(1);
-    out.close();
-  }
-  all->barrier();
-  File in = open(Mode::read);
-  ASSERT_EQ(in.steps(), 2u);
-  for (std::uint64_t s = 0; s < 2; ++s) {
-    expect_values<double>(in, "v", s, shape, mine, s);
   }
 }
 
