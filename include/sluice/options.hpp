@@ -47,6 +47,7 @@ struct Options {
   std::string strategy = "auto";  ///< serial | shared | collective | forward |
                                   ///< file-per-process | file-per-node | auto
   Files files = Files::one;       ///< auto: may it write several?
+  bool probe = true;              ///< auto: may it try other ways with the run's own commits?
   int writers =
       0;  ///< ranks (collective, forward) or groups (file-per-node) that write; 0: the nodes
   int first_writer = 0;               ///< rank of the first writer

@@ -189,6 +189,8 @@ std::vector<Option> make_table() {
       text_option<&Options::strategy>("strategy", "who writes what"),
       word_option<&Options::files, file_counts>(
           "files", "that strategy auto may write: one | any: one, or a part a rank or node"),
+      flag_option<&Options::probe>(
+          "probe", "strategy auto: try other ways with the run's own steps, and keep the fastest"),
       count_option<&Options::writers>("writers", "ranks, or groups of them, that write; 0: nodes"),
       count_option<&Options::first_writer>("first_writer", "rank of the first writer"),
       count_option<&Options::writer_spacing>("writer_spacing",

@@ -271,6 +271,7 @@ std::uint64_t FileWriter::commit_now(const FileCommit& commit, const Staged& sta
   }
   prefill(plan, who);
   write(commit, plan, who, staged.plain, staged.first_word, encoded.words);
+  took_s_ = model::now_s() - chose_s_;
   pipeline_ ? publish_in_background(commit) : publish(commit.synced);
   return plan.step;
 }

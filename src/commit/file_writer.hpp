@@ -30,6 +30,7 @@
 #include "layout/chunking.hpp"
 #include "layout/formats.hpp"
 #include "layout/layout.hpp"
+#include "plan/experience.hpp"
 #include "plan/plan.hpp"
 #include "plan/totals.hpp"
 #include "sluice/options.hpp"
@@ -51,6 +52,9 @@ struct FileCommit {
   std::span<const model::Block> blocks;    ///< this rank's
   const plan::Explain* explain = nullptr;  ///< to be called once the plan is made, if any
   Monitor* monitor = nullptr;              ///< told of waits for the commit; outlives the writer
+  /// Of the output's commits so far: consulted, and told, where the strategy leaves a choice. On
+  /// every rank or on none.
+  plan::Experience* experience = nullptr;
 };
 
 class FileWriter {
@@ -143,6 +147,8 @@ class FileWriter {
   plan::Plan make_plan(const FileCommit& commit, const layout::CommitPlan& placed,
                        std::span<const layout::Portion> portions,
                        const exec::EncodedResult& encoded);
+  plan::Plan choose_plan(const FileCommit& commit, plan::Input& input, std::int64_t bytes,
+                         std::int64_t runs);
   void explain(const FileCommit& commit, const layout::CommitPlan& placed, const plan::Plan& plan,
                const plan::Input& input, const exec::EncodedResult& encoded) const;
   void prefill(const layout::CommitPlan& plan, const plan::Plan& who);
@@ -214,6 +220,9 @@ class FileWriter {
   plan::WriterChoice choice_;
   plan::Topology topology_;
   plan::Ground ground_;             ///< asked for where the strategy looks at it
+  bool has_planned_data_ = false;   ///< the same
+  double chose_s_ = 0;              ///< the same: when
+  double took_s_ = 0;               ///< of the last commit, from then on, if it came to its end
   std::uint64_t writers_ = 1;       ///< ranks that have the file open for data
   std::uint64_t writer_index_ = 0;  ///< of this rank among them, where it is one
 

@@ -1,6 +1,8 @@
 // Places of a commit, who writes what of it, the fill values under what is written, and what cannot
 // be written.
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "commit/file_writer.hpp"
 #include "exec/agree.hpp"
@@ -97,32 +99,53 @@ plan::Plan FileWriter::make_plan(const FileCommit& commit, const layout::CommitP
                                  const exec::EncodedResult& encoded) {
   std::vector<std::uint64_t> sizes;
   sizes.reserve(portions.size());
-  std::int64_t bytes_and_runs[] = {0, 0};
+  std::int64_t bytes = 0;
+  std::int64_t runs = 0;
   for (const layout::Portion& portion : portions) {
     const std::uint32_t variable = commit.blocks[portion.block].variable;
     sizes.push_back(portion.piece.box.volume() * definitions_[variable].type.bytes);
-    bytes_and_runs[0] += static_cast<std::int64_t>(sizes.back());
+    bytes += static_cast<std::int64_t>(sizes.back());
     for (const layout::Placement& placement : placed.placements) {
       if (strategy_.looks_at_runs && placement.variable() == variable) {
-        const std::uint64_t runs = layout::run_count(placement, portion.piece, portion.piece.box);
-        bytes_and_runs[1] += static_cast<std::int64_t>(runs);
+        runs += static_cast<std::int64_t>(
+            layout::run_count(placement, portion.piece, portion.piece.box));
       }
     }
   }
   plan::Input input{topology_, portions, sizes, space_of(placed), choice_, 0};
-  if (strategy_.looks_at_runs) {
-    transport_.allreduce(bytes_and_runs, exec::Op::sum);
-    input.mean_run_bytes = static_cast<std::uint64_t>(bytes_and_runs[0] /
-                                                      std::max<std::int64_t>(1, bytes_and_runs[1]));
-    input.bytes = static_cast<std::uint64_t>(bytes_and_runs[0]);
-    input.ground = ground_;
-  }
-  plan::Plan plan = strategy_.plan(input);
-  if (commit.monitor != nullptr && bytes_and_runs[0] != 0 && !plan.reason.empty()) {
-    commit.monitor->choose(plan.reason);
-  }
+  plan::Plan plan =
+      strategy_.looks_at_runs ? choose_plan(commit, input, bytes, runs) : strategy_.plan(input);
   if (commit.explain != nullptr) {
     explain(commit, placed, plan, input, encoded);
+  }
+  return plan;
+}
+
+/// Collective. Of this rank's bytes in so many runs. `input` gets what the choice goes by. Rank 0's
+/// clock counts for all, so that all choose the same.
+plan::Plan FileWriter::choose_plan(const FileCommit& commit, plan::Input& input, std::int64_t bytes,
+                                   std::int64_t runs) {
+  constexpr double ns_per_s = 1e9;
+  const std::int64_t took_ns = std::llround(std::exchange(took_s_, 0) * ns_per_s);
+  std::int64_t sums[] = {bytes, runs, transport_.rank() == 0 ? took_ns : 0};
+  chose_s_ = model::now_s();  // nobody writes before rank 0 has come here
+  transport_.allreduce(sums, exec::Op::sum);
+  input.bytes = static_cast<std::uint64_t>(sums[0]);
+  input.mean_run_bytes = static_cast<std::uint64_t>(sums[0] / std::max<std::int64_t>(1, sums[1]));
+  input.ground = ground_;
+  const bool has_data = sums[0] != 0;
+  plan::Plan plan;
+  if (commit.experience != nullptr) {
+    // The first one makes memory and the file's first space, the last one writes what is left.
+    const bool is_sample = has_data && has_planned_data_ && !commit.is_last && !has_encoded(commit);
+    commit.experience->note(static_cast<double>(sums[2]) / ns_per_s);
+    plan = plan::plan_of(input, commit.experience->decide(input, is_sample));
+  } else {
+    plan = strategy_.plan(input);
+  }
+  has_planned_data_ = has_planned_data_ || has_data;
+  if (commit.monitor != nullptr && has_data) {
+    commit.monitor->choose(plan.reason);
   }
   return plan;
 }

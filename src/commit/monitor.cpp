@@ -122,6 +122,9 @@ std::string line_of(const Choice& choice) {
                 static_cast<unsigned long long>(choice.commits),
                 choice.commits == 1 ? "commit" : "commits", choice.predicted_s, choice.measured_s);
   std::string line = text.data();
+  if (!choice.tried.empty()) {
+    line += "; tried, a commit: " + choice.tried;
+  }
   if (choice.measured_s > worth_advice * choice.predicted_s) {
     line +=
         ": this file system is slower than was assumed; `sluice bench --on` its folder says "

@@ -46,6 +46,7 @@ struct Choice {
   std::uint64_t commits = 0;
   double predicted_s = 0;
   double measured_s = 0;
+  std::string tried = {};  ///< what a commit took by each way; empty: nothing was tried
 };
 
 class Monitor {

@@ -22,6 +22,7 @@
 #include "exec/row_scatter.hpp"
 #include "exec/transport.hpp"
 #include "model/block.hpp"
+#include "plan/experience.hpp"
 #include "sluice/options.hpp"
 #include "storage/storage.hpp"
 
@@ -200,6 +201,7 @@ class Output {
   std::string files_reason_;  ///< empty: there was no choice, or it was told
   std::function<void(const std::string&)> report_;
   Monitor monitor_;
+  plan::Experience experience_;
   std::unique_ptr<StepLog> log_;  ///< rank 0, if asked for
   bool log_has_ended_ = false;    ///< it could not be written
   std::uint64_t checked_signature_ = 0;

@@ -89,6 +89,7 @@ void Output::tell_comparison() {
   auto longest_ns = static_cast<std::int64_t>(choice.measured_s * ns_per_s);
   transport_.allreduce({&longest_ns, 1}, exec::Op::max);
   choice.measured_s = static_cast<double>(longest_ns) / ns_per_s;
+  choice.tried = experience_.summary();
   if (transport_.rank() == 0 && (is_told() || is_far_off(choice))) {
     report_(line_of(choice));
   }

@@ -211,6 +211,29 @@ std::vector<Way> sets_of(const Input& input) {
   return ways;
 }
 
+std::string place_text(const Ground& ground) {
+  std::string text = ground.kind.empty() ? "a file system of unknown kind" : ground.kind;
+  if (ground.stripes > 1) {
+    text +=
+        " of " + std::to_string(ground.stripes) + " stripes of " + size_text(ground.stripe_bytes);
+  }
+  return text;
+}
+
+std::string reason_of(const Input& input, const Way& best, const Way* next) {
+  const bool is_dealt = best.strategy != "shared" && best.choice.cyclic;
+  std::string text = name_of(best) + (is_dealt ? ", each with its own stripes" : "") +
+                     ": runs of " + size_text(input.mean_run_bytes) + " of " +
+                     std::to_string(input.topology.ranks) + " ranks on " +
+                     place_text(input.ground) + " take about " + seconds_text(best.seconds);
+  if (next != nullptr) {
+    text += ", by " + name_of(*next) + " " + seconds_text(next->seconds);
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string seconds_text(double seconds) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.2g s", seconds);
@@ -225,30 +248,8 @@ std::string name_of(const Way& way) {
     return std::string(way.strategy) + ", " + std::to_string(way.choice.writers) + " of them";
   }
   return std::string(way.strategy) + " with " + std::to_string(way.choice.writers) +
-         (way.choice.writers == 1 ? " writer" : " writers") +
-         (way.choice.cyclic ? ", each with its own stripes" : "");
+         (way.choice.writers == 1 ? " writer" : " writers");
 }
-
-std::string place_text(const Ground& ground) {
-  std::string text = ground.kind.empty() ? "a file system of unknown kind" : ground.kind;
-  if (ground.stripes > 1) {
-    text +=
-        " of " + std::to_string(ground.stripes) + " stripes of " + size_text(ground.stripe_bytes);
-  }
-  return text;
-}
-
-std::string reason_of(const Input& input, const Way& best, const Way* next) {
-  std::string text = name_of(best) + ": runs of " + size_text(input.mean_run_bytes) + " of " +
-                     std::to_string(input.topology.ranks) + " ranks on " +
-                     place_text(input.ground) + " take about " + seconds_text(best.seconds);
-  if (next != nullptr) {
-    text += ", by " + name_of(*next) + " " + seconds_text(next->seconds);
-  }
-  return text;
-}
-
-}  // namespace
 
 double seconds_of(const Input& input, const Way& way) {
   const Load load = load_of(input);
@@ -307,12 +308,13 @@ Decision decide_files(const Input& input) {
   return {is_set ? *set : one, std::move(reason)};
 }
 
-Plan plan_auto(const Input& input) {
-  Decision decision = decide(input);
+Plan plan_auto(const Input& input) { return plan_of(input, decide(input)); }
+
+Plan plan_of(const Input& input, const Decision& decision) {
   Input chosen = input;
   chosen.choice = decision.way.choice;
   Plan plan = strategy(decision.way.strategy).plan(chosen);
-  plan.reason = std::move(decision.reason);
+  plan.reason = decision.reason;
   plan.predicted_s = decision.way.seconds;
   return plan;
 }

@@ -46,4 +46,12 @@ Decision decide_files(const Input& input);
 /// The way of the least seconds. One that sends bytes must save a twentieth at least.
 Decision decide(const Input& input);
 
+/// What each rank does where the ranks write by the way of `decision`.
+Plan plan_of(const Input& input, const Decision& decision);
+
+/// "collective with 4 writers".
+std::string name_of(const Way& way);
+/// "0.21 s".
+std::string seconds_text(double seconds);
+
 }  // namespace sluice::plan

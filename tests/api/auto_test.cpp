@@ -1,11 +1,16 @@
 // Strategy `auto` from detection to the file: taken together by all ranks, told with its reason,
 // compared with what it came to.
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <gtest/gtest.h>
+#include <numeric>
+#include <thread>
 
 #include "layout/local_files.hpp"
+#include "storage/forwarding.hpp"
 #include "storage/scratch.hpp"
+#include "support/forwarding_storage.hpp"
 
 namespace sluice::test {
 namespace {
@@ -154,6 +159,93 @@ TEST_F(AutoOutput, OneRankHasNobodyToSendTo) {
     out.close();
   });
   EXPECT_NE(only("out.h5", "auto takes ").find("auto takes shared: "), std::string::npos);
+}
+
+/// A disk of which nothing is known, and to which only rank 0 has a short way.
+class NearToRankZero final : public ForwardingStorage {
+ public:
+  explicit NearToRankZero(std::shared_ptr<storage::Storage> disk)
+      : ForwardingStorage(std::move(disk)) {}
+
+  std::unique_ptr<storage::File> open(const std::string& path, storage::Access access) override {
+    return std::make_unique<SlowFile>(ForwardingStorage::open(path, access));
+  }
+  bool in_background() const override { return false; }
+
+ private:
+  class SlowFile final : public storage::ForwardingFile {
+   public:
+    using ForwardingFile::ForwardingFile;
+    void write(std::uint64_t offset, std::span<const std::byte> bytes) override {
+      if (exec::LocalTransport::running_rank() > 0) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      }
+      ForwardingFile::write(offset, bytes);
+    }
+  };
+};
+
+constexpr std::uint64_t probing_ranks = 4;
+constexpr int probing_steps = 50;
+
+void write_steps(const std::shared_ptr<storage::Storage>& disk, const std::string& path,
+                 const Options& options) {
+  constexpr std::uint64_t elements = 512;
+  exec::run_local(probing_ranks, 1, [&](exec::Transport& transport) {
+    const auto rank = static_cast<std::uint64_t>(transport.rank());
+    File out(detail::open_on(transport, disk, path, Mode::write, options));
+    const auto v = out.define<double>("v", {probing_ranks * elements}, {.steps = true});
+    std::vector<double> mine(elements);
+    for (int s = 0; s < probing_steps; ++s) {
+      Step step = out.begin_step({.time = s * 1.0});
+      std::iota(mine.begin(), mine.end(), s * 1e6 + static_cast<double>(rank * elements));
+      step.put(v, mine.data(), {.start = {rank * elements}, .count = {elements}});
+      step.end();
+    }
+    out.close();
+  });
+}
+
+/// Bytes in which two files differ.
+std::size_t differing(const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
+  EXPECT_EQ(a.size(), b.size());
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    count += a[i] != b[i] ? 1 : 0;
+  }
+  return count;
+}
+
+TEST_F(AutoOutput, ComesToTheFasterWayByItsOwnStepsAndTheBytesAreThoseOfSerial) {
+  const auto memory = storage::make_memory();
+  Options options;
+  options.log = Log::line;
+  write_steps(std::make_shared<NearToRankZero>(memory), "auto.h5", options);
+  EXPECT_NE(heard_.front().find("auto takes shared: "), std::string::npos) << heard_.front();
+  EXPECT_NE(heard_[1].find(" to try it: a commit takes by shared "), std::string::npos)
+      << heard_[1];
+  EXPECT_LE(heard_.size(), 10U) << "a line a trial, not a commit";
+  const std::string end = only("auto.h5", "auto: ");
+  EXPECT_NE(end.find("; tried, a commit: collective with "), std::string::npos) << end;
+  EXPECT_NE(end.find(", shared "), std::string::npos) << end;
+
+  options.strategy = "serial";
+  write_steps(memory, "serial.h5", options);
+  write_steps(memory, "again.h5", options);
+  const std::size_t stamps = differing(memory->contents("serial.h5"), memory->contents("again.h5"));
+  EXPECT_LE(differing(memory->contents("auto.h5"), memory->contents("serial.h5")),
+            stamps + 16 * probing_steps);
+}
+
+TEST_F(AutoOutput, TriesNothingWhereItMayNot) {
+  Options options;
+  options.log = Log::line;
+  options.probe = false;
+  write_steps(std::make_shared<NearToRankZero>(storage::make_memory()), "out.h5", options);
+  for (const std::string& heard : heard_) {
+    EXPECT_EQ(heard.find("try it"), std::string::npos) << heard;
+    EXPECT_EQ(heard.find("tried"), std::string::npos) << heard;
+  }
 }
 
 }  // namespace

@@ -24,6 +24,7 @@ TEST(OptionTable, EveryValueSurvivesBeingText) {
   odd.form = "grouped";
   odd.strategy = "collective";
   odd.files = Files::any;
+  odd.probe = false;
   odd.writers = 3;
   odd.first_writer = 1;
   odd.writer_spacing = 2;

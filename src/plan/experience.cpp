@@ -1,0 +1,234 @@
+#include "plan/experience.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace sluice::plan {
+
+namespace {
+
+/// Loads of one kind differ by at most a factor of two: this much to either side.
+constexpr double about_the_same = 1.4142;
+/// Commits of a way that count: the last ones. More than half of them must be slower before the
+/// way is taken to be.
+constexpr std::size_t most_recent = 9;
+/// Before anything else is tried; and of a trial.
+constexpr std::size_t commits_of_trial = 3;
+/// What replaces the way that is taken must save a tenth of a commit.
+constexpr double better = 0.9;
+/// A first commit so many times as long is no matter of noise or of new memory.
+constexpr double hopeless = 2;
+/// Formulas are less often wrong by more than this, one way beside another.
+constexpr double doubtful = 3;
+/// What a way that was not tried may take, in parts of what it is thought to.
+constexpr double pessimism = 2;
+
+bool is_same(const Way& a, const Way& b) {
+  return a.strategy == b.strategy && a.choice.writers == b.choice.writers &&
+         a.choice.cyclic == b.choice.cyclic;
+}
+
+bool is_about(double a, double b) { return a <= about_the_same * b && b <= about_the_same * a; }
+
+double bytes_of(const Input& input) { return static_cast<double>(input.bytes); }
+double run_bytes_of(const Input& input) { return static_cast<double>(input.mean_run_bytes); }
+
+/// The middle one, of two the lower: noise only adds.
+double lower_median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+}  // namespace
+
+Experience::Kind* Experience::find(const Input& input) {
+  const auto found = std::find_if(kinds_.begin(), kinds_.end(), [&](const Kind& kind) {
+    return is_about(kind.bytes, bytes_of(input)) && is_about(kind.run_bytes, run_bytes_of(input));
+  });
+  return found == kinds_.end() ? nullptr : &*found;
+}
+
+Experience::Kind& Experience::find_or_add(const Input& input) {
+  if (Kind* kind = find(input)) {
+    return *kind;
+  }
+  if (kinds_.size() == most_kinds) {
+    kinds_.erase(std::min_element(kinds_.begin(), kinds_.end(),
+                                  [](const Kind& a, const Kind& b) { return a.used < b.used; }));
+  }
+  kinds_.push_back({bytes_of(input), run_bytes_of(input)});
+  return kinds_.back();
+}
+
+/// Seconds of a way that was not tried: by the formulas, as wrong as they are for its relatives,
+/// else for all.
+double Experience::guess_s(const Way& way, const Kind& kind) {
+  double logarithms = 0;
+  int count = 0;
+  for (const bool of_relatives : {true, false}) {
+    for (const Known& known : kind.known) {
+      if (known.factor > 0 && std::isfinite(known.factor) &&
+          (!of_relatives || known.way.strategy == way.strategy)) {
+        logarithms += std::log(known.factor);
+        ++count;
+      }
+    }
+    if (count != 0) {
+      break;
+    }
+  }
+  return way.seconds * std::exp(logarithms / std::max(1, count));
+}
+
+void Experience::begin(Kind& kind, std::size_t known) {
+  kind.trial_reason =
+      name_of(kind.known[known].way) + " to try it: a commit takes by " + measured_text(kind);
+  kind.on_trial = known;
+  ++kind.trials;
+}
+
+void Experience::end(Kind& kind) {
+  kind.on_trial.reset();
+  kind.reason = name_of(kind.known[kind.taken].way) + ": a commit was measured to take by " +
+                measured_text(kind);
+}
+
+/// Puts a way to the test, if one is worth it and can be afforded: one that is known and now seems
+/// better than what is taken, which has become slower, else the best of those never tried.
+bool Experience::begin_trial(const Input& input, Kind& kind) {
+  const double usual_s = kind.known[kind.taken].seconds();
+  if (kind.trials == most_trials) {
+    return false;
+  }
+  const auto rival =
+      std::min_element(kind.known.begin(), kind.known.end(),
+                       [](const Known& a, const Known& b) { return a.seconds() < b.seconds(); });
+  if (rival->seconds() < better * usual_s) {
+    begin(kind, static_cast<std::size_t>(rival - kind.known.begin()));
+    rival->recent.clear();
+    return true;
+  }
+  if (kind.known.size() == most_ways) {
+    return false;
+  }
+  const Way* best = nullptr;
+  double best_s = doubtful * usual_s;
+  const std::vector<Way> ways = ways_of(input);
+  for (const Way& way : ways) {
+    const bool is_known = std::any_of(kind.known.begin(), kind.known.end(),
+                                      [&](const Known& known) { return is_same(known.way, way); });
+    if (const double seconds = guess_s(way, kind); !is_known && seconds <= best_s) {
+      best = &way;
+      best_s = seconds;
+    }
+  }
+  if (best == nullptr || !affords(pessimism * best_s - usual_s)) {
+    return false;
+  }
+  kind.known.push_back({*best});
+  begin(kind, kind.known.size() - 1);
+  return true;
+}
+
+/// Is the next commit of `kind` to be written by the way on trial?
+bool Experience::is_on_trial_now(const Input& input, Kind& kind) {
+  const Known& taken = kind.known[kind.taken];
+  if (kind.on_trial) {
+    const Known& known = kind.known[*kind.on_trial];
+    return known.recent.empty() || affords(known.seconds() - taken.seconds());
+  }
+  return taken.recent.size() >= commits_of_trial && taken.seconds() >= worth_trying_s &&
+         begin_trial(input, kind);
+}
+
+Decision Experience::decide(const Input& input, bool is_sample) {
+  pending_.reset();
+  ++decisions_;
+  Decision by_formulas = plan::decide(input);
+  if (Kind* kind = find(input); !is_sample && (kind == nullptr || kind->trials == 0)) {
+    return by_formulas;
+  }
+  Kind& kind = find_or_add(input);
+  kind.used = decisions_;
+  if (kind.trials == 0 && (kind.known.empty() || !is_same(kind.known[0].way, by_formulas.way))) {
+    kind.known = {Known{by_formulas.way}};
+  }
+  for (Known& known : kind.known) {
+    known.way.seconds = seconds_of(input, known.way);
+  }
+  const bool is_trial = is_sample && is_on_trial_now(input, kind);
+  const std::size_t chosen = is_trial ? *kind.on_trial : kind.taken;
+  if (is_sample) {
+    pending_ = {static_cast<std::size_t>(&kind - kinds_.data()), chosen};
+  }
+  return {kind.known[chosen].way, is_trial              ? kind.trial_reason
+                                  : kind.reason.empty() ? std::move(by_formulas.reason)
+                                                        : kind.reason};
+}
+
+void Experience::note(double seconds) {
+  if (!pending_) {
+    return;
+  }
+  Kind& kind = kinds_[pending_->kind];
+  Known& known = kind.known[pending_->known];
+  const bool is_trial = kind.on_trial == pending_->known;
+  pending_.reset();
+  if (!(seconds > 0)) {
+    if (is_trial) {  // whatever the commit met, it is not met twice for the sake of a trial
+      known.factor = std::numeric_limits<double>::infinity();
+      end(kind);
+    }
+    return;
+  }
+  known.recent.push_back(seconds / known.way.seconds);
+  if (known.recent.size() > most_recent) {
+    known.recent.erase(known.recent.begin());
+  }
+  known.factor = lower_median(known.recent);
+  // Not the seconds themselves: one commit that took very long by chance pays for no trial.
+  const double usual_s = kind.known[kind.taken].seconds();
+  spent_s_ += usual_s;
+  if (!is_trial) {
+    return;
+  }
+  lost_s_ += std::max(0.0, seconds - usual_s);
+  const bool is_tested = known.recent.size() == commits_of_trial;
+  if (is_tested || seconds > hopeless * usual_s) {
+    if (is_tested && known.seconds() < better * usual_s) {
+      kind.taken = *kind.on_trial;
+    }
+    end(kind);
+  }
+}
+
+/// "collective with 2 writers 0.21 s, shared 0.3 s": the one that is taken first.
+std::string Experience::measured_text(const Kind& kind) {
+  const Known& taken = kind.known[kind.taken];
+  std::string text = name_of(taken.way) + " " + seconds_text(taken.seconds());
+  for (const Known& known : kind.known) {
+    if (&known != &taken && !known.recent.empty()) {
+      text += ", " + name_of(known.way) + " " + seconds_text(known.seconds());
+    }
+  }
+  return text;
+}
+
+std::string Experience::summary() const {
+  const auto most =
+      std::max_element(kinds_.begin(), kinds_.end(),
+                       [](const Kind& a, const Kind& b) { return a.trials < b.trials; });
+  return most == kinds_.end() || most->trials == 0 ? "" : measured_text(*most);
+}
+
+int Experience::trials() const {
+  int trials = 0;
+  for (const Kind& kind : kinds_) {
+    trials += kind.trials;
+  }
+  return trials;
+}
+
+}  // namespace sluice::plan

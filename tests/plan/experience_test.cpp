@@ -1,0 +1,355 @@
+// What `auto` learns from a run's own commits: on machines whose rates are not what was assumed it
+// comes to the way that is best there, and what it loses on the way is bounded.
+#include "plan/experience.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <gtest/gtest.h>
+#include <random>
+#include <set>
+
+namespace sluice::plan {
+namespace {
+
+using model::FileSystemFacts;
+using model::Reach;
+
+constexpr std::uint64_t mib = 1 << 20;
+const FileSystemFacts unknown = {};
+const FileSystemFacts striped = {"fuse", Reach::parallel, mib, 4};
+
+Input input_of(const FileSystemFacts& facts, int ranks, int nodes, std::uint64_t rank_bytes,
+               std::uint64_t run_bytes) {
+  Input input;
+  input.topology.ranks = ranks;
+  input.topology.nodes = nodes;
+  input.bytes = rank_bytes * static_cast<std::uint64_t>(ranks);
+  input.space = {4096, input.bytes};
+  input.mean_run_bytes = run_bytes;
+  input.ground = ground_of(facts, 16);
+  input.choice.tile_bytes = facts.stripe_bytes != 0 ? facts.stripe_bytes : default_tile_bytes;
+  return input;
+}
+
+/// A machine that is another one than `auto` takes it for.
+struct Machine {
+  Ground ground;
+  double shared = 1;      ///< times what the formulas say
+  double collective = 1;  ///< the same
+  double seconds(const Input& input, const Way& way) const {
+    Input there = input;
+    there.ground = ground;
+    return seconds_of(there, way) * (way.strategy == "shared" ? shared : collective);
+  }
+  double best(const Input& input) const {
+    double least = std::numeric_limits<double>::infinity();
+    for (const Way& way : ways_of(input)) {
+      least = std::min(least, seconds(input, way));
+    }
+    return least;
+  }
+};
+
+/// Factors of up to `most`, as often below 1 as above.
+double factor_of(std::mt19937_64& random, double most) {
+  return std::pow(most, std::uniform_real_distribution<double>(-1, 1)(random));
+}
+
+void make_wrong(Ground& ground, std::mt19937_64& random, double most) {
+  for (double* rate : {&ground.exchange_bytes_per_s, &ground.link_bytes_per_s, &ground.meeting_s,
+                       &ground.stream_bytes_per_s, &ground.drain_bytes_per_s,
+                       &ground.file_bytes_per_s, &ground.call_s, &ground.short_bytes_per_s,
+                       &ground.sync_s, &ground.rpc_s, &ground.lock_s, &ground.touch_s}) {
+    *rate *= factor_of(random, most);
+  }
+}
+
+/// Of commits: a tenth up or down, and one in thirty up to four times as long.
+double noise_of(std::mt19937_64& random) {
+  std::uniform_real_distribution<double> part;
+  const double mostly = std::exp(std::normal_distribution<double>(0, 0.1)(random));
+  return mostly * (part(random) < 1.0 / 30 ? 1 + 3 * part(random) : 1);
+}
+
+Input random_input(std::mt19937_64& random) {
+  const auto one_of = [&](auto... values) {
+    const std::array<std::common_type_t<decltype(values)...>, sizeof...(values)> all{values...};
+    return all[random() % all.size()];
+  };
+  const FileSystemFacts facts = one_of(
+      FileSystemFacts{"tmpfs", Reach::memory}, FileSystemFacts{"ext4", Reach::node},
+      FileSystemFacts{"nfs", Reach::server}, FileSystemFacts{"lustre", Reach::parallel, mib, 8},
+      FileSystemFacts{"lustre", Reach::parallel, mib, 1}, striped);
+  const int nodes = one_of(1, 2, 8, 40);
+  return input_of(facts, nodes * one_of(4, 16, 48), nodes, mib * one_of(4U, 32U, 100U),
+                  one_of(std::uint64_t{2000}, std::uint64_t{50000}, mib, 8 * mib));
+}
+
+struct Course {
+  double seconds = 0;              ///< of all commits
+  double by_formulas_seconds = 0;  ///< without any trial
+  double last_of_best = 0;         ///< where it came to, as a part of the best way
+  double formulas_of_best = 0;
+  int trials = 0;
+  std::size_t ways = 0;
+};
+
+Course run(const Input& input, const Machine& machine, int commits, std::mt19937_64& random) {
+  Experience experience;
+  Course course;
+  const double best = machine.best(input);
+  const double by_formulas = machine.seconds(input, decide(input).way);
+  std::set<std::pair<std::string_view, int>> ways;
+  for (int i = 0; i < commits; ++i) {
+    const double noise = noise_of(random);
+    const Way way = experience.decide(input, true).way;
+    ways.insert({way.strategy, way.choice.writers});
+    course.last_of_best = machine.seconds(input, way) / best;
+    course.seconds += machine.seconds(input, way) * noise;
+    course.by_formulas_seconds += by_formulas * noise;
+    experience.note(machine.seconds(input, way) * noise);
+  }
+  course.formulas_of_best = by_formulas / best;
+  course.trials = experience.trials();
+  course.ways = ways.size();
+  return course;
+}
+
+struct Spread {
+  double mean = 0;
+  double p95 = 0;
+  double most = 0;
+  explicit Spread(std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    for (const double value : values) {
+      mean += value / static_cast<double>(values.size());
+    }
+    p95 = values[values.size() * 95 / 100];
+    most = values.back();
+  }
+};
+
+struct Runs {
+  std::vector<double> cost;      ///< of all commits, as a part of those without trials
+  std::vector<double> end;       ///< Course::last_of_best
+  std::vector<double> formulas;  ///< Course::formulas_of_best
+};
+
+Runs runs_of(int machines, int commits, double most_of_strategy) {
+  Runs runs;
+  for (int seed = 0; seed < machines; ++seed) {
+    std::mt19937_64 random(static_cast<std::uint64_t>(seed));
+    const Input input = random_input(random);
+    Machine machine{input.ground};
+    make_wrong(machine.ground, random, 3);
+    machine.shared = factor_of(random, most_of_strategy);
+    machine.collective = factor_of(random, most_of_strategy);
+    const Course one = run(input, machine, commits, random);
+    EXPECT_LE(one.trials, Experience::most_trials) << "seed " << seed;
+    EXPECT_LE(one.ways, Experience::most_ways) << "seed " << seed;
+    runs.cost.push_back(one.seconds / one.by_formulas_seconds);
+    runs.end.push_back(one.last_of_best);
+    runs.formulas.push_back(one.formulas_of_best);
+  }
+  return runs;
+}
+
+TEST(Experience, ComesToTheBestWayWhereFormulasAreWrong) {
+  const Runs runs = runs_of(400, 300, 3);
+  EXPECT_GT(Spread(runs.formulas).p95, 2) << "the formulas are wrong, or this tests nothing";
+  EXPECT_LT(Spread(runs.end).p95, 1.25);
+  EXPECT_LT(Spread(runs.cost).mean, 0.95) << "it is worth it";
+}
+
+TEST(Experience, CostsLittleWhereThereIsNothingToGain) {
+  for (const int commits : {30, 100, 300}) {
+    const Spread cost(runs_of(400, commits, 1).cost);
+    EXPECT_LT(cost.mean, 1.02) << commits;
+    EXPECT_LT(cost.p95, 1.06) << commits;
+  }
+  EXPECT_LT(Spread(runs_of(400, 100, 3).cost).p95, 1.06);
+}
+
+TEST(Experience, OneTrialIsTheMostThatABadGuessCosts) {
+  // Every way but the one that is taken is twenty times as slow as it looks.
+  const Input input = input_of(striped, 16, 1, 8 * mib, 50000);
+  ASSERT_EQ(decide(input).way.strategy, "collective");
+  Machine machine{input.ground};
+  const int taken = decide(input).way.choice.writers;
+  Experience experience;
+  int others = 0;
+  for (int i = 0; i < 200; ++i) {
+    const Way way = experience.decide(input, true).way;
+    const bool is_other = way.strategy != "collective" || way.choice.writers != taken;
+    others += is_other ? 1 : 0;
+    experience.note(way.seconds * (is_other ? 20 : 1));
+  }
+  EXPECT_EQ(others, 1) << "then it has lost more than a twentieth of 200 commits";
+}
+
+/// On a mount of four slow servers that says nothing of itself, so is taken for a disk.
+Input mistaken_input() { return input_of(unknown, 32, 2, mib, 300000); }
+
+TEST(Experience, WhatIsUnknownIsFoundOut) {
+  const Input input = mistaken_input();
+  ASSERT_EQ(decide(input).way.strategy, "shared");
+  const Machine machine{ground_of(striped, 16)};
+  std::mt19937_64 random(1);
+  const Course found = run(input, machine, 200, random);
+  EXPECT_GT(found.formulas_of_best, 1.2);
+  EXPECT_LT(found.last_of_best, 1.05);
+  EXPECT_LT(found.seconds, 0.9 * found.by_formulas_seconds);
+}
+
+/// Commits until `experience` takes something else than `way`; at most `most`.
+int commits_until_other(Experience& experience, const Input& input, const Machine& machine,
+                        const Way& way, int most) {
+  for (int i = 0; i < most; ++i) {
+    const Way now = experience.decide(input, true).way;
+    if (now.strategy != way.strategy || now.choice.writers != way.choice.writers) {
+      return i;
+    }
+    experience.note(machine.seconds(input, now));
+  }
+  return most;
+}
+
+TEST(Experience, OnlyCommitsThatAreLikeOthersCount) {
+  const Input input = mistaken_input();
+  const Machine machine{ground_of(striped, 16)};
+  Experience experience;
+  const Decision formulas = decide(input);
+  for (int i = 0; i < 200; ++i) {
+    const Decision now = experience.decide(input, false);
+    EXPECT_EQ(now.reason, formulas.reason);
+    experience.note(machine.seconds(input, now.way));
+  }
+  EXPECT_EQ(experience.trials(), 0);
+  EXPECT_EQ(experience.summary(), "");
+}
+
+TEST(Experience, NothingIsTriedWhereNoiseWouldDecide) {
+  const Input input = input_of(unknown, 4, 1, 64 << 10, 4096);
+  Experience experience;
+  for (int i = 0; i < 500; ++i) {
+    experience.decide(input, true);
+    experience.note(1e-3);
+  }
+  EXPECT_EQ(experience.trials(), 0);
+}
+
+TEST(Experience, OneLongCommitPaysForNoTrial) {
+  const Input input = mistaken_input();
+  Experience experience;
+  for (int i = 0; i < 8; ++i) {
+    const Decision now = experience.decide(input, true);
+    experience.note(now.way.seconds * (i == 1 ? 1000 : 1));
+  }
+  EXPECT_EQ(experience.trials(), 0);
+}
+
+TEST(Experience, AWayThatFailsIsNotTriedAgain) {
+  const Input input = mistaken_input();
+  const Machine machine{ground_of(striped, 16)};
+  const Way taken = decide(input).way;
+  Experience experience;
+  std::set<int> failed;
+  for (int i = 0; i < 300; ++i) {
+    const Way way = experience.decide(input, true).way;
+    const bool is_other = way.strategy != taken.strategy;
+    EXPECT_TRUE(!is_other || failed.insert(way.choice.writers).second) << way.choice.writers;
+    experience.note(is_other ? 0 : machine.seconds(input, way));
+  }
+  EXPECT_GE(failed.size(), 1U);
+}
+
+TEST(Experience, EveryKindOfLoadHasItsOwnWay) {
+  const Input large = input_of(unknown, 32, 2, 8 * mib, 4096);
+  const Input small = mistaken_input();
+  const Machine machine{ground_of(striped, 16)};
+  Experience experience;
+  double large_s = 0;
+  double small_s = 0;
+  for (int i = 0; i < 300; ++i) {
+    large_s = machine.seconds(large, experience.decide(large, true).way);
+    experience.note(large_s);
+    small_s = machine.seconds(small, experience.decide(small, true).way);
+    experience.note(small_s);
+  }
+  EXPECT_LT(large_s, 1.1 * machine.best(large));
+  EXPECT_LT(small_s, 1.1 * machine.best(small));
+  // Others come and go, and what is kept of them stays bounded.
+  for (std::uint64_t bytes = mib / 8; bytes < 4096 * mib; bytes *= 3) {
+    const Input other = input_of(unknown, 32, 2, bytes, 8 * mib);
+    EXPECT_EQ(experience.decide(other, true).reason, decide(other).reason) << bytes;
+    experience.note(1);
+  }
+}
+
+TEST(Experience, WhatBecomesSlowerIsLeft) {
+  const Input input = input_of(unknown, 16, 1, 8 * mib, mib);
+  Machine machine{ground_of(unknown, 16)};
+  Experience experience;
+  std::mt19937_64 random(1);
+  Way way;
+  for (int i = 0; i < 200; ++i) {
+    way = experience.decide(input, true).way;
+    experience.note(machine.seconds(input, way) * noise_of(random));
+  }
+  EXPECT_EQ(way.strategy, "shared");
+  machine.shared = 10;
+  EXPECT_LT(commits_until_other(experience, input, machine, way, 50), 50);
+  for (int i = 0; i < 20; ++i) {
+    way = experience.decide(input, true).way;
+    experience.note(machine.seconds(input, way) * noise_of(random));
+  }
+  EXPECT_EQ(way.strategy, "collective");
+}
+
+TEST(Experience, IsTheSameOnEveryRankThatIsToldTheSame) {
+  Input input = mistaken_input();
+  const Machine machine{ground_of(striped, 16)};
+  std::vector<Experience> ranks(3);
+  std::mt19937_64 random(7);
+  for (int i = 0; i < 150; ++i) {
+    const double noise = noise_of(random);
+    std::set<std::string> reasons;
+    double seconds = 0;
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+      input.topology.rank = static_cast<int>(rank);
+      const Decision here = ranks[rank].decide(input, true);
+      reasons.insert(here.reason);
+      seconds = machine.seconds(input, here.way) * noise;
+    }
+    ASSERT_EQ(reasons.size(), 1U) << i;
+    for (Experience& experience : ranks) {
+      experience.note(seconds);
+    }
+  }
+}
+
+TEST(Experience, SaysWhatItTriesAndWhatWasMeasured) {
+  const Input input = mistaken_input();
+  const Machine machine{ground_of(striped, 16)};
+  Experience experience;
+  std::vector<std::string> reasons;
+  for (int i = 0; i < 200; ++i) {
+    const Decision now = experience.decide(input, true);
+    if (reasons.empty() || now.reason != reasons.back()) {
+      reasons.push_back(now.reason);
+    }
+    experience.note(machine.seconds(input, now.way));
+  }
+  ASSERT_GE(reasons.size(), 3U);
+  EXPECT_EQ(reasons[0], decide(input).reason);
+  EXPECT_NE(reasons[1].find(" to try it: a commit takes by shared "), std::string::npos)
+      << reasons[1];
+  EXPECT_NE(reasons.back().find(": a commit was measured to take by collective with "),
+            std::string::npos)
+      << reasons.back();
+  EXPECT_NE(reasons.back().find(", shared "), std::string::npos) << reasons.back();
+  EXPECT_EQ(experience.summary().rfind("collective with ", 0), 0U) << experience.summary();
+}
+
+}  // namespace
+}  // namespace sluice::plan
