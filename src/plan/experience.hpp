@@ -20,7 +20,7 @@ class Experience {
  public:
   /// Of a kind of load, the one that was there first included.
   static constexpr std::size_t most_ways = 4;
-  /// Of a kind of load; each is two commits at most.
+  /// Of a kind of load; each is three commits at most.
   static constexpr int most_trials = 8;
   static constexpr std::size_t most_kinds = 4;
   /// Of all the seconds that commits took so far trials may cost this part.

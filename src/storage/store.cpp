@@ -43,6 +43,13 @@ class Store final : public File {
       }
     }
   }
+  void adopt(std::span<const Segment> segments) override {
+    for (const Segment& segment : segments) {
+      if (segment.length != 0) {
+        open_object(segment, true);
+      }
+    }
+  }
   std::optional<std::uint64_t> object_bytes(const std::string& name) override {
     if (has_manifest_ && name == manifest_name) {
       return manifest_.size();

@@ -1,6 +1,9 @@
 // Partial variables: what nobody put reads as the fill value.
+#include <filesystem>
 #include <limits>
+#include <sys/stat.h>
 
+#include "commit/parts_files.hpp"
 #include "support/files.hpp"
 #include "support/values.hpp"
 #include "support/world.hpp"
@@ -189,6 +192,26 @@ std::vector<Box> spots(const Shape& shape, const Rank& rank) {
   return boxes;
 }
 
+/// What `path`, its parts and its objects take on a disk; 0 where they are on none.
+std::uint64_t bytes_on_disk(const std::string& path) {
+  std::uint64_t bytes = 0;
+  auto add = [&](const std::filesystem::path& file) {
+    struct stat found {};
+    if (::stat(file.c_str(), &found) == 0) {
+      bytes += static_cast<std::uint64_t>(found.st_blocks) * 512;
+    }
+  };
+  for (const std::string& root : {path, commit::parts_folder(path, "")}) {
+    add(root);
+    if (std::filesystem::is_directory(root)) {
+      for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
+        add(entry.path());
+      }
+    }
+  }
+  return bytes;
+}
+
 SLUICE_BEHAVIOUR(partial, sparse_offsets_beyond_2_and_4_gib) {
   // More than 5 GiB of shape in two variables, a few KB of data: offsets, counts and sizes above
   // 2^31 and 2^32.
@@ -217,6 +240,9 @@ SLUICE_BEHAVIOUR(partial, sparse_offsets_beyond_2_and_4_gib) {
   });
   if (world.format().many && !world.has_parts() && !world.format().store) {
     EXPECT_GT(world.storage().open(path, storage::Access::read)->size(), 5ULL << 30);
+  }
+  for (const char* name : {"fixed", "moving"}) {
+    EXPECT_LT(bytes_on_disk(world.path_of(path, name)), 64U << 20) << name;
   }
   const int writers = world.ranks();
   world.run(

@@ -63,7 +63,7 @@ CommitPlan NamdbinPlanner::plan_commit(const CommitRequest& request) {
   }
   const model::Dims& shape = definitions_[0].shape;
   plan.placements.emplace_back(0, definitions_[0].type.bytes, shape, shape, addresses);
-  plan.space = plan.placements.back().hull();
+  plan.set_space(definitions_);
   is_placed_ = true;
   return plan;
 }

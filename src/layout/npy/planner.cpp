@@ -100,9 +100,7 @@ CommitPlan NpyPlanner::plan_commit(const CommitRequest& request) {
     plan.placements.push_back(place(0));
     is_placed_ = true;
   }
-  for (const Placement& placement : plan.placements) {
-    plan.space = placement.hull();
-  }
+  plan.set_space(definitions_);
   return plan;
 }
 
