@@ -150,8 +150,6 @@ void Pipeline::publish(const Commit& commit) {
   Publisher& publisher = *ground_.publisher;
   publisher.settle();
   publisher.write_fresh(commit.update);
-  // The planner gave them their sizes through a File of its own; this is the one that is synced.
-  publisher.file().adopt(commit.update.objects);
   if (commit.synced) {
     publisher.file().sync();
   }

@@ -63,6 +63,7 @@ Publisher::~Publisher() {
 
 void Publisher::write_fresh(const layout::MetadataUpdate& update) {
   file_->map(update.objects);
+  file_->adopt(update.objects);
   for (const layout::MetadataRun& run : update.fresh) {
     file_->write(run.offset, run.bytes);
   }

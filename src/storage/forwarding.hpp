@@ -33,6 +33,7 @@ class ForwardingFile : public File {
   void set_modified_ns(std::int64_t ns) override { inner().set_modified_ns(ns); }
   std::int64_t modified_ns() override { return inner().modified_ns(); }
   void map(std::span<const Segment> segments) override { inner().map(segments); }
+  void adopt(std::span<const Segment> segments) override { inner().adopt(segments); }
   std::optional<std::uint64_t> object_bytes(const std::string& name) override {
     return inner().object_bytes(name);
   }

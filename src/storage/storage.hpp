@@ -71,7 +71,8 @@ class File {
   // -- of a store: a folder of objects with one range of addresses (store.hpp) --------------------
   /// Ties addresses to objects; what is tied already stays as it is. Any thread.
   virtual void map(std::span<const Segment> segments) { (void)segments; }
-  /// Objects that were made elsewhere: sync() is to cover their sizes too. Any thread.
+  /// Gives objects that were made elsewhere their sizes through this File, so that its sync()
+  /// covers them. Any thread.
   virtual void adopt(std::span<const Segment> segments) { (void)segments; }
   /// The size of an object; nothing where there is no such object.
   virtual std::optional<std::uint64_t> object_bytes(const std::string& name) {

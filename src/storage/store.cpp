@@ -45,8 +45,8 @@ class Store final : public File {
   }
   void adopt(std::span<const Segment> segments) override {
     for (const Segment& segment : segments) {
-      if (segment.length != 0) {
-        open_object(segment, true);
+      if (segment.file_bytes != 0) {
+        open_object(segment, true)->resize(segment.file_bytes);
       }
     }
   }

@@ -337,10 +337,15 @@ void partial(Writer& w) {
   File out = w.open(Mode::write);
   const Variable v =
       out.define<double>("sparse", shape, {.steps = true, .partial = true, .fill = -1});
+  // Nobody writes its end.
+  const Variable holes = out.define<double>("holes", shape, {.steps = true, .partial = true});
   for (std::uint64_t k = 0; k < 3; ++k) {
     const std::vector<double> own(4, static_cast<double>(k));
     Step step = out.begin_step();
     step.put<double>(v, own.data(), {.start = {8 * std::uint64_t(w.rank())}, .count = {4}});
+    if (w.rank() == 1) {
+      step.put<double>(holes, own.data(), {.start = {8}, .count = {4}});
+    }
     step.end().wait();
     w.committed();
   }
