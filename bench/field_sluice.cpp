@@ -1,5 +1,5 @@
-// Sluice's strategies, on one step of a stepped variable (or, form=fixed, a variable without
-// steps).
+// Sluice's strategies, on one step or several of a stepped variable (or, form=fixed, a variable
+// without steps).
 #include "api/settings.hpp"
 #include "contestants.hpp"
 #include "hdf5_field.hpp"
@@ -14,7 +14,7 @@ Options options_of(const Job& job) {
     const std::string value = job.text(key, "");
     if (!value.empty()) options = parse_options(std::string(key) + " = \"" + value + '"', options);
   }
-  for (const char* key : {"writers", "tile", "budget", "checksum"}) {
+  for (const char* key : {"writers", "tile", "budget", "checksum", "probe"}) {
     const std::string value = job.text(key, "");
     if (!value.empty()) options = parse_options(std::string(key) + " = " + value, options);
   }
@@ -38,9 +38,11 @@ Values write_field(World& world, const Job& job) {
       file.define<double>("field", {part.shape.begin(), part.shape.end()}, {.steps = stepped});
   watch.mark("create_s");
   if (stepped) {
-    Step step = file.begin_step({.time = 0});
-    step.put(field, data.data(), mine);
-    step.end();
+    for (std::uint64_t s = 0; s < job.number("steps", 1); ++s) {
+      Step step = file.begin_step({.time = static_cast<double>(s)});
+      step.put(field, data.data(), mine);
+      step.end();
+    }
   } else {
     file.put(field, data.data(), mine);
     file.flush();

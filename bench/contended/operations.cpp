@@ -199,7 +199,7 @@ void get_attribute(fuse_req_t request, fuse_ino_t, const char* name, std::size_t
   const Parameters& of = system_of(request).parameters;
   const std::string text =
       "size=" + std::to_string(of.stripe_bytes) + " count=" + std::to_string(of.targets);
-  if (std::strcmp(name, striping_name) != 0) {
+  if (of.is_silent || std::strcmp(name, striping_name) != 0) {
     fuse_reply_err(request, ENODATA);
   } else if (size == 0) {
     fuse_reply_xattr(request, text.size());

@@ -90,6 +90,7 @@ Parameters parse(int argc, char** argv) {
                bytes_of, true);
   add_quantity(app, "--metadata", wanted.metadata_s, "of a create, an open ... (0.25ms)",
                seconds_of, false);
+  app.add_flag("--silent", wanted.is_silent, "say nobody how files are striped");
   app.add_option("--threads", wanted.threads, "requests served at one time (64)")
       ->check(CLI::Range(1, 1024));
   app.add_option("BACKING", wanted.backing, "folder that holds the data")

@@ -19,6 +19,7 @@ struct Parameters {
   double lock_s = 1.5e-3;                ///< a stripe's lock goes from one process to another
   std::uint64_t dirty_bytes = 1 << 20;   ///< of a process, on their way to one target
   double metadata_s = 0.25e-3;           ///< a turn at the metadata server
+  bool is_silent = false;                ///< no attribute tells how files are striped
   unsigned threads = 64;                 ///< requests that are served at one time
   std::string backing;                   ///< the folder that holds the data
   std::string mount;

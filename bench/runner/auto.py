@@ -14,6 +14,7 @@ SHOWS_RATIOS = False
 METRICS = {"durable": Metric("MB/s", 0, True)}
 PATTERNS = ("contiguous", "pencils", "small", "ragged-12289", "ragged-77291")
 PLACES = ("disk", "tmpfs", "contended")
+SILENT = "silent"  # contended, but nobody is told how it stripes files
 TARGETS = 4
 MOUNT = ("--targets", str(TARGETS), "--bandwidth", "45MB/s", "--latency", "2ms", "--lock", "6ms",
          "--metadata", "1ms")
@@ -21,6 +22,7 @@ FIXED = ("serial", "shared", "collective", "forward", "file-per-process")
 AUTO = "auto"
 AGAIN = "auto again"  # the same, to show what the noise is
 ANY = "auto, files=any"
+FORMULAS = "auto without probe"
 IN_PARTS = ("file-per-process",)
 GOAL = 0.9
 # On disk and in memory 8 MiB a rank are written before a clock is sure of it.
@@ -33,8 +35,12 @@ def add_arguments(parser):
                              f"{LOCAL_FACTOR} times as many (%(default)s)")
     parser.add_argument("--pattern", choices=PATTERNS, action="append",
                         help="only this one; may be repeated")
-    parser.add_argument("--place", choices=PLACES, action="append",
-                        help="only this one; may be repeated")
+    parser.add_argument("--place", choices=(*PLACES, SILENT), action="append",
+                        help="only this one; may be repeated; silent: the contended mount, which "
+                             "does not say how it stripes files")
+    parser.add_argument("--steps", type=at_least(1), default=1,
+                        help="of every file; with several auto learns from them, and runs without "
+                             "that too (%(default)s)")
 
 
 @contextlib.contextmanager
@@ -47,10 +53,11 @@ def place(options):
             if name in wanted and os.path.isdir(parent):
                 options.folders[name] = stack.enter_context(
                     tempfile.TemporaryDirectory(prefix="sluice-auto-", dir=parent))
-        if "contended" in wanted:
-            parent = mount.backing_folder(4 * file_bytes(options), options.on)
-            options.folders["contended"] = stack.enter_context(
-                mount.mounted(options.build, parent, MOUNT))
+        for name, arguments in (("contended", MOUNT), (SILENT, (*MOUNT, "--silent"))):
+            if name in wanted:
+                parent = mount.backing_folder(4 * file_bytes(options), options.on)
+                options.folders[name] = stack.enter_context(
+                    mount.mounted(options.build, parent, arguments))
         yield
 
 
@@ -65,7 +72,7 @@ def _fixed(options):
 
 
 def _mib(name, options):
-    return options.mib if name == "contended" else LOCAL_FACTOR * options.mib
+    return options.mib if name in ("contended", SILENT) else LOCAL_FACTOR * options.mib
 
 
 def contestants(options):
@@ -74,30 +81,35 @@ def contestants(options):
         for pattern in options.pattern or PATTERNS:
             ours = [(AUTO, {"strategy": "auto"}), (AGAIN, {"strategy": "auto"}),
                     (ANY, {"strategy": "auto", "files": "any"})]
+            if options.steps > 1:
+                ours.append((FORMULAS, {"strategy": "auto", "probe": "false"}))
             for strategy, parameters in (*_fixed(options), *ours):
                 found.append(Contestant(
                     strategy, "bench_sluice", "strategies/sluice",
                     {"mib": _mib(name, options), "pattern": pattern, "durability": "step",
-                     "path": os.path.join(folder, "bench.h5")} | options.set | parameters,
+                     "steps": options.steps, "path": os.path.join(folder, "bench.h5")}
+                    | options.set | parameters,
                     f"{name}: {pattern}", True))
     return found
 
 
 def file_bytes(options):
-    return 2 * options.ranks * LOCAL_FACTOR * options.mib << 20
+    factor = LOCAL_FACTOR if {"disk", "tmpfs"} & set(options.place or PLACES) else 1
+    return (1 + options.steps) * options.ranks * factor * options.mib << 20
 
 
 def caption(options):
     return (
         f"{options.ranks} ranks x about {_mib('disk', options)} MiB of doubles "
-        f"({_mib('contended', options)} MiB on the contended mount), one step of a stepped 3-D "
-        "variable. Durable: from a barrier until the last rank has created, written, synced and "
-        f"closed. contended: bench/contended {' '.join(MOUNT)}. "
+        f"({_mib('contended', options)} MiB on the contended mount) a step, "
+        f"{options.steps} of them, of a stepped 3-D variable. Durable: from a barrier until the "
+        "last rank has created, written, synced and closed. contended: bench/contended "
+        f"{' '.join(MOUNT)}; silent: so that it does not say how it stripes files. "
         "contiguous: slabs. pencils: the ranks divide the last two dimensions. small, ragged-N: "
         "every rank has every ranks-th run of 512 or N doubles. x N: so many writers; else as many "
         "as the strategy takes. auto again: the same once more, for the noise; files=any: it may "
-        "make several files. 1 MB is 10^6 bytes. Samples of every contestant's last file were read "
-        "back and compared."
+        "make several files; without probe: without trying other ways. 1 MB is 10^6 "
+        "bytes. Samples of every contestant's last file were read back and compared."
     )
 
 
@@ -109,7 +121,7 @@ def value(metric, contestant, values, options):
         run_bytes = 8 * int(pattern.partition("-")[2])
         bytes_ = max(1, bytes_ // run_bytes) * run_bytes
     seconds = max(s for name, s in values.items() if name.endswith("_s"))
-    return options.ranks * bytes_ / 1e6 / seconds
+    return options.steps * options.ranks * bytes_ / 1e6 / seconds
 
 
 def _best(rates, names):
@@ -125,9 +137,9 @@ def _compared(result):
     for group in dict.fromkeys(row["group"] for row in result["contestants"]):
         rates = {row["name"]: row["metrics"]["durable"] for row in result["contestants"]
                  if row["group"] == group}
-        fixed = [name for name in rates if name not in (AUTO, AGAIN, ANY)]
-        for auto, rivals in ((AUTO, [name for name in fixed if name not in IN_PARTS]),
-                             (ANY, fixed)):
+        fixed = [name for name in rates if name not in (AUTO, AGAIN, ANY, FORMULAS)]
+        one_file = [name for name in fixed if name not in IN_PARTS]
+        for auto, rivals in ((AUTO, one_file), (ANY, fixed), (FORMULAS, one_file)):
             best = _best(rates, rivals)
             if auto in rates and best is not None:
                 ratio = figures.ratio(rates[auto], rates[best])["pairwise_median"]
@@ -144,10 +156,12 @@ def remarks(result, options):
         yield (f"goal: {case} of {best}: {ratio:.2f}, "
                f"{'met' if ratio >= GOAL else 'not met'} (>= {GOAL:g}); "
                f"auto again of auto: {noise:.2f}")
-    for auto, rivals in ((AUTO, "of those that make one file"), (ANY, "of all")):
+    one_file = "of those that make one file"
+    for auto, rivals in ((AUTO, one_file), (ANY, "of all"), (FORMULAS, one_file)):
         ratios = [ratio for case, (_, ratio, _) in compared.items() if case.endswith(f": {auto}")]
         met = sum(ratio >= GOAL for ratio in ratios)
-        yield f"{auto} is within 10 % of the best {rivals} in {met} of {len(ratios)} cases"
+        if ratios:
+            yield f"{auto} is within 10 % of the best {rivals} in {met} of {len(ratios)} cases"
 
 
 def plot(case, document, folder, stem, repository):
