@@ -9,7 +9,6 @@
 #include "api/file_impl.hpp"
 #include "commit/journal.hpp"
 #include "crash/plain_store.hpp"
-#include "exec/local_transport.hpp"
 #include "layout/records/log.hpp"
 #include "storage/scratch.hpp"
 #include "storage/store.hpp"
@@ -435,71 +434,6 @@ const std::vector<Scenario>& scenarios() {
 const Scenario& scenario_named(const std::string& name) {
   return *std::find_if(scenarios().begin(), scenarios().end(),
                        [&](const Scenario& scenario) { return scenario.name == name; });
-}
-
-namespace {
-
-/// The guard is the first thing that is done after a commit became durable.
-std::vector<std::size_t> durable_places(const Recording& recording) {
-  const auto& records = recording.log->records();
-  std::vector<std::size_t> places;
-  std::size_t first = 0;
-  for (const std::size_t ack : recording.acks) {
-    std::size_t place = ack;
-    for (std::size_t r = first; r < ack && place == ack; ++r) {
-      const storage::Record& record = records[r];
-      if (record.call == storage::Call::write && record.offset == 0 && record.length == 1) {
-        place = r;
-      }
-    }
-    places.push_back(place);
-    first = ack;
-  }
-  return places;
-}
-
-}  // namespace
-
-Recording record(const Scenario& scenario, const Row& row, std::uint64_t seed, const Wrap& wrap) {
-  Recording recording;
-  recording.disk = storage::make_memory();
-  if (scenario.before) {
-    exec::run_local(crash_ranks, seed, [&](exec::Transport& transport) {
-      Recording unused;
-      unused.disk = recording.disk;
-      Writer writer(transport, recording.disk, row, unused);
-      scenario.before(writer);
-    });
-  }
-  const Golden unspoilt = golden_of(recording.disk);
-  if (scenario.spoil) {
-    scenario.spoil(*recording.disk);
-  }
-  for (const std::string& path : recording.disk->paths()) {
-    recording.base[path] = std::make_shared<Bytes>(recording.disk->contents(path));
-  }
-  if (scenario.one_by_one) {
-    recording.is_in_flight = true;
-    const Scenario waiting{scenario.name, scenario.before, scenario.one_by_one};
-    recording.golden = record(waiting, row, seed).golden;
-    for (Golden& golden : recording.golden) {
-      golden.plain = recording.comparable(std::move(golden.plain));
-    }
-  } else {
-    recording.golden.push_back(golden_of(recording.disk));
-  }
-  recording.golden.front().unspoilt = unspoilt.sluice;
-  exec::run_local(crash_ranks, seed, [&](exec::Transport& transport) {
-    const int rank = transport.rank();
-    std::shared_ptr<storage::Storage> storage =
-        std::make_shared<storage::RecordingStorage>(recording.disk, recording.log, rank);
-    Writer writer(transport, wrap ? wrap(storage, rank) : storage, row, recording);
-    scenario.body(writer);
-  });
-  // Only the index makes a step of a set visible, whatever became of the parts.
-  recording.durable =
-      row.is_set() || recording.is_in_flight ? recording.acks : durable_places(recording);
-  return recording;
 }
 
 }  // namespace sluice::test
