@@ -11,7 +11,7 @@ from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 import numpy as np
 
 from ._attributes import Attributes
-from ._library import Code, Error, NotFoundError, check, ffi, fortran_handle, lib, text_of
+from ._library import Code, Error, NotFoundError, check, ffi, fortran_handle, free, lib, text_of
 from ._types import address, as_dense, as_ids, as_shape, numbers, storable, type_of
 from ._variable import Variable
 
@@ -363,7 +363,7 @@ class File(Mapping):
         self._is_open = False
         handle, self._handle = self._handle, ffi.NULL
         self._kept.clear()
-        lib.sluice_free(handle)
+        free(handle)
 
     def __del__(self) -> None:
         if getattr(self, "_handle", ffi.NULL) == ffi.NULL:

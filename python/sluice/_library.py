@@ -123,6 +123,9 @@ def _load() -> Any:
 
 
 lib = _load()
+# Memory is collected wherever some is made, so within cffi as well, whose lock nobody takes twice:
+# what finalizers call must have been looked up before.
+free = lib.sluice_free
 
 
 def text_of(pointer: Any) -> str:

@@ -195,6 +195,24 @@ def test_a_file_that_nobody_closes_warns_and_does_not_hang(tmp_path):
     assert not (tmp_path / "forgotten.h5").exists()
 
 
+def test_a_file_may_be_collected_while_cffi_parses_a_type(tmp_path):
+    # Memory is collected wherever some is made, within cffi too, which then holds its lock.
+    path = str(tmp_path / "collected.h5")
+    with sluice.open(path, "w", **QUICK) as out:
+        out.put("x", np.ones(3))
+    program = f"""
+import sluice
+from sluice._library import ffi
+file = sluice.open({path!r})
+with ffi._lock:
+    del file
+print("collected")
+"""
+    ran = subprocess.run([os.environ.get("SLUICE_PYTHON", "python3"), "-c", program],
+                         capture_output=True, text=True, timeout=60, check=False)
+    assert ran.stdout.strip() == "collected", ran.stderr
+
+
 def test_mpi4py_of_another_mpi_is_said_before_anything_happens(tmp_path):
     program = f"""
 import sluice
