@@ -1,7 +1,6 @@
 // Places of a commit, who writes what of it, the fill values under what is written, and what cannot
 // be written.
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "commit/file_writer.hpp"
@@ -125,8 +124,7 @@ plan::Plan FileWriter::make_plan(const FileCommit& commit, const layout::CommitP
 /// clock counts for all, so that all choose the same.
 plan::Plan FileWriter::choose_plan(const FileCommit& commit, plan::Input& input, std::int64_t bytes,
                                    std::int64_t runs) {
-  constexpr double ns_per_s = 1e9;
-  const std::int64_t took_ns = std::llround(std::exchange(took_s_, 0) * ns_per_s);
+  const std::int64_t took_ns = model::to_ns(std::exchange(took_s_, 0));
   std::int64_t sums[] = {bytes, runs, transport_.rank() == 0 ? took_ns : 0};
   chose_s_ = model::now_s();  // nobody writes before rank 0 has come here
   transport_.allreduce(sums, exec::Op::sum);
@@ -138,7 +136,7 @@ plan::Plan FileWriter::choose_plan(const FileCommit& commit, plan::Input& input,
   if (commit.experience != nullptr) {
     // The first one makes memory and the file's first space, the last one writes what is left.
     const bool is_sample = has_data && has_planned_data_ && !commit.is_last && !has_encoded(commit);
-    commit.experience->note(static_cast<double>(sums[2]) / ns_per_s);
+    commit.experience->note(model::from_ns(sums[2]));
     plan = plan::plan_of(input, commit.experience->decide(input, is_sample));
   } else {
     plan = strategy_.plan(input);

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "commit/output.hpp"
+#include "model/clock.hpp"
 
 namespace sluice::commit {
 
@@ -85,10 +86,9 @@ void Output::tell_comparison() {
   if (choice.commits == 0 || !report_) {
     return;
   }
-  constexpr double ns_per_s = 1e9;
-  auto longest_ns = static_cast<std::int64_t>(choice.measured_s * ns_per_s);
+  std::int64_t longest_ns = model::to_ns(choice.measured_s);
   transport_.allreduce({&longest_ns, 1}, exec::Op::max);
-  choice.measured_s = static_cast<double>(longest_ns) / ns_per_s;
+  choice.measured_s = model::from_ns(longest_ns);
   choice.tried = experience_.summary();
   if (transport_.rank() == 0 && (is_told() || is_far_off(choice))) {
     report_(line_of(choice));
@@ -103,17 +103,15 @@ void Output::tell_costs() {
     return;
   }
   Cost total = monitor_.total();
-  constexpr double ns_per_s = 1e9;
   auto bytes = static_cast<std::int64_t>(total.bytes);
   if (options_.log != Log::steps) {  // there every rank has counted the bytes of all
     transport_.allreduce({&bytes, 1}, exec::Op::sum);
   }
-  std::int64_t longest_ns[] = {static_cast<std::int64_t>(total.visible_s * ns_per_s),
-                               static_cast<std::int64_t>(total.waiting_s * ns_per_s)};
+  std::int64_t longest_ns[] = {model::to_ns(total.visible_s), model::to_ns(total.waiting_s)};
   transport_.allreduce(longest_ns, exec::Op::max);
   total.bytes = static_cast<std::uint64_t>(bytes);
-  total.visible_s = static_cast<double>(longest_ns[0]) / ns_per_s;
-  total.waiting_s = static_cast<double>(longest_ns[1]) / ns_per_s;
+  total.visible_s = model::from_ns(longest_ns[0]);
+  total.waiting_s = model::from_ns(longest_ns[1]);
   if (transport_.rank() == 0) {
     report_(line_of(total, monitor_.steps(), options_.durability != Durability::none));
   }

@@ -18,4 +18,8 @@ inline std::int64_t wall_clock_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
 }
 
+// Ranks send each other integers.
+inline std::int64_t to_ns(double seconds) { return static_cast<std::int64_t>(seconds * 1e9); }
+inline double from_ns(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
+
 }  // namespace sluice::model
