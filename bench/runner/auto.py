@@ -14,6 +14,7 @@ SHOWS_RATIOS = False
 METRICS = {"durable": Metric("MB/s", 0, True)}
 PATTERNS = ("contiguous", "pencils", "small", "ragged-12289", "ragged-77291")
 PLACES = ("disk", "tmpfs", "contended")
+LOCAL = ("disk", "tmpfs")
 SILENT = "silent"  # contended, but nobody is told how it stripes files
 TARGETS = 4
 MOUNT = ("--targets", str(TARGETS), "--bandwidth", "45MB/s", "--latency", "2ms", "--lock", "6ms",
@@ -72,7 +73,7 @@ def _fixed(options):
 
 
 def _mib(name, options):
-    return options.mib if name in ("contended", SILENT) else LOCAL_FACTOR * options.mib
+    return LOCAL_FACTOR * options.mib if name in LOCAL else options.mib
 
 
 def contestants(options):
@@ -94,8 +95,8 @@ def contestants(options):
 
 
 def file_bytes(options):
-    factor = LOCAL_FACTOR if {"disk", "tmpfs"} & set(options.place or PLACES) else 1
-    return (1 + options.steps) * options.ranks * factor * options.mib << 20
+    mib = max(_mib(name, options) for name in options.place or PLACES)
+    return (1 + options.steps) * options.ranks * mib << 20
 
 
 def caption(options):
