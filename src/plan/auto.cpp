@@ -221,7 +221,7 @@ std::string place_text(const Ground& ground) {
 }
 
 std::string reason_of(const Input& input, const Way& best, const Way* next) {
-  const bool is_dealt = best.strategy != "shared" && best.choice.cyclic;
+  const bool is_dealt = best.strategy != "shared" && best.choice.cyclic && input.ground.stripes > 1;
   std::string text = name_of(best) + (is_dealt ? ", each with its own stripes" : "") +
                      ": runs of " + size_text(input.mean_run_bytes) + " of " +
                      std::to_string(input.topology.ranks) + " ranks on " +
@@ -248,7 +248,8 @@ std::string name_of(const Way& way) {
     return std::string(way.strategy) + ", " + std::to_string(way.choice.writers) + " of them";
   }
   return std::string(way.strategy) + " with " + std::to_string(way.choice.writers) +
-         (way.choice.writers == 1 ? " writer" : " writers");
+         (way.choice.writers == 1 ? " writer" : " writers") +
+         (way.choice.cyclic && way.choice.writers != 1 ? " (cyclic)" : "");
 }
 
 double seconds_of(const Input& input, const Way& way) {
@@ -267,6 +268,11 @@ std::vector<Way> ways_of(const Input& input) {
       // Where a file has stripes, the writer of a stripe should always be the same.
       way.choice.cyclic = input.choice.cyclic || (input.ground.stripes > 1 && writers > 1);
       ways.push_back(way);
+      if (input.ground.reach == model::Reach::unknown && writers > 1 && !way.choice.cyclic) {
+        // By the formulas the same; but nobody knows that there are no stripes.
+        way.choice.cyclic = true;
+        ways.push_back(way);
+      }
     }
   }
   for (Way& way : ways) {

@@ -49,7 +49,7 @@ Decision decide(const Input& input);
 /// What each rank does where the ranks write by the way of `decision`.
 Plan plan_of(const Input& input, const Decision& decision);
 
-/// "collective with 4 writers".
+/// "collective with 4 writers (cyclic)".
 std::string name_of(const Way& way);
 /// "0.21 s".
 std::string seconds_text(double seconds);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <gtest/gtest.h>
 #include <random>
 #include <set>
@@ -79,7 +80,7 @@ Input random_input(std::mt19937_64& random) {
   const FileSystemFacts facts = one_of(
       FileSystemFacts{"tmpfs", Reach::memory}, FileSystemFacts{"ext4", Reach::node},
       FileSystemFacts{"nfs", Reach::server}, FileSystemFacts{"lustre", Reach::parallel, mib, 8},
-      FileSystemFacts{"lustre", Reach::parallel, mib, 1}, striped);
+      FileSystemFacts{"lustre", Reach::parallel, mib, 1}, striped, unknown);
   const int nodes = one_of(1, 2, 8, 40);
   return input_of(facts, nodes * one_of(4, 16, 48), nodes, mib * one_of(4U, 32U, 100U),
                   one_of(std::uint64_t{2000}, std::uint64_t{50000}, mib, 8 * mib));
@@ -99,11 +100,11 @@ Course run(const Input& input, const Machine& machine, int commits, std::mt19937
   Course course;
   const double best = machine.best(input);
   const double by_formulas = machine.seconds(input, decide(input).way);
-  std::set<std::pair<std::string_view, int>> ways;
+  std::set<std::string> ways;
   for (int i = 0; i < commits; ++i) {
     const double noise = noise_of(random);
     const Way way = experience.decide(input, true).way;
-    ways.insert({way.strategy, way.choice.writers});
+    ways.insert(name_of(way));
     course.last_of_best = machine.seconds(input, way) / best;
     course.seconds += machine.seconds(input, way) * noise;
     course.by_formulas_seconds += by_formulas * noise;
@@ -162,12 +163,15 @@ TEST(Experience, ComesToTheBestWayWhereFormulasAreWrong) {
 }
 
 TEST(Experience, CostsLittleWhereThereIsNothingToGain) {
-  for (const int commits : {30, 100, 300}) {
-    const Spread cost(runs_of(400, commits, 1).cost);
-    EXPECT_LT(cost.mean, 1.02) << commits;
-    EXPECT_LT(cost.p95, 1.06) << commits;
+  for (const double of_strategy : {1, 3}) {
+    for (const int commits : {30, 100, 300}) {
+      const Spread cost(runs_of(400, commits, of_strategy).cost);
+      std::printf("wrong by 3 and by %.0f: %d commits, mean %.2f, 95 %% below %.2f, worst %.2f\n",
+                  of_strategy, commits, cost.mean, cost.p95, cost.most);
+      EXPECT_LT(cost.mean, 1.02) << commits;
+      EXPECT_LT(cost.p95, of_strategy == 1 || commits > 30 ? 1.06 : 1.1) << commits;
+    }
   }
-  EXPECT_LT(Spread(runs_of(400, 100, 3).cost).p95, 1.06);
 }
 
 TEST(Experience, OneTrialIsTheMostThatABadGuessCosts) {
@@ -199,6 +203,22 @@ TEST(Experience, WhatIsUnknownIsFoundOut) {
   EXPECT_GT(found.formulas_of_best, 1.2);
   EXPECT_LT(found.last_of_best, 1.05);
   EXPECT_LT(found.seconds, 0.9 * found.by_formulas_seconds);
+}
+
+TEST(Experience, AWriterAServerIsFoundWhereNobodySaysThatThereAreStripes) {
+  Input input = mistaken_input();
+  input.choice.tile_bytes = striped.stripe_bytes;  // by luck: a mebibyte is common
+  const Machine machine{ground_of(striped, 16)};
+  Experience experience;
+  Way way;
+  for (int i = 0; i < 300; ++i) {
+    way = experience.decide(input, true).way;
+    experience.note(machine.seconds(input, way));
+  }
+  EXPECT_TRUE(way.choice.cyclic) << name_of(way);
+  EXPECT_LT(machine.seconds(input, way), 1.05 * machine.best(input)) << name_of(way);
+  EXPECT_NE(experience.summary().find(" writers (cyclic) "), std::string::npos)
+      << experience.summary();
 }
 
 /// Commits until `experience` takes something else than `way`; at most `most`.
@@ -253,11 +273,11 @@ TEST(Experience, AWayThatFailsIsNotTriedAgain) {
   const Machine machine{ground_of(striped, 16)};
   const Way taken = decide(input).way;
   Experience experience;
-  std::set<int> failed;
+  std::set<std::string> failed;
   for (int i = 0; i < 300; ++i) {
     const Way way = experience.decide(input, true).way;
     const bool is_other = way.strategy != taken.strategy;
-    EXPECT_TRUE(!is_other || failed.insert(way.choice.writers).second) << way.choice.writers;
+    EXPECT_TRUE(!is_other || failed.insert(name_of(way)).second) << name_of(way);
     experience.note(is_other ? 0 : machine.seconds(input, way));
   }
   EXPECT_GE(failed.size(), 1U);
