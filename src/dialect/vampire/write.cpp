@@ -13,6 +13,7 @@
 #include "dialect/vampire/files.hpp"
 #include "dialect/vampire/row_files.hpp"
 #include "exec/agree.hpp"
+#include "model/clock.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::dialect::vampire {
@@ -71,9 +72,9 @@ std::string count_head(std::uint64_t rows, bool text) {
 }
 
 double longest(exec::Transport& transport, double seconds) {
-  auto nanoseconds = static_cast<std::int64_t>(seconds * 1e9);
-  transport.allreduce({&nanoseconds, 1}, exec::Op::max);
-  return static_cast<double>(nanoseconds) * 1e-9;
+  std::int64_t longest_ns = model::to_ns(seconds);
+  transport.allreduce({&longest_ns, 1}, exec::Op::max);
+  return model::from_ns(longest_ns);
 }
 
 std::vector<FilePart> parts_of(const std::vector<std::uint64_t>& rows_of_file, std::uint64_t first,
