@@ -109,18 +109,27 @@ struct Cost {
   std::int64_t bytes = 0;
 };
 
-Cost cost_of(const OneRank& one, const std::string& name) {
+/// The least seconds of several calls, and the most memory that the last one held.
+template <typename Make>
+Cost least_cost(int times, const Make& make) {
   Cost cost{1e9, 0};
-  for (int i = 0; i < 9; ++i) {
+  for (int i = 0; i < times; ++i) {
     const std::int64_t before = held_bytes;
     most_bytes = before;
     const double began_s = cpu_s();
-    const Plan plan = plan_one(one, name);
+    const auto made = make();
     cost.seconds = std::min(cost.seconds, cpu_s() - began_s);
     cost.bytes = most_bytes - before;
-    EXPECT_FALSE(plan.strategy.empty());
   }
   return cost;
+}
+
+Cost cost_of(const OneRank& one, const std::string& name) {
+  return least_cost(9, [&] {
+    Plan plan = plan_one(one, name);
+    EXPECT_FALSE(plan.strategy.empty());
+    return plan;
+  });
 }
 
 TEST(scale, one_rank_of_many_pays_for_its_own_portions_only) {
@@ -191,17 +200,11 @@ TEST(scale, stand_ins_are_worked_out_for_own_tiles_only) {
 Cost cost_of_all(const sim::Job& job, const std::string& name) {
   sim::Choice choice;
   choice.strategy = name;
-  Cost cost{1e9, 0};
-  for (int i = 0; i < (optimised ? 3 : 1); ++i) {
-    const std::int64_t before = held_bytes;
-    most_bytes = before;
-    const double began_s = cpu_s();
-    const sim::Compiled compiled = sim::compile(job, choice, {mib});
-    cost.seconds = std::min(cost.seconds, cpu_s() - began_s);
-    cost.bytes = most_bytes - before;
+  return least_cost(optimised ? 3 : 1, [&] {
+    sim::Compiled compiled = sim::compile(job, choice, {mib});
     EXPECT_EQ(compiled.data_bytes, static_cast<std::uint64_t>(job.ranks) * variables * mib);
-  }
-  return cost;
+    return compiled;
+  });
 }
 
 TEST(scale, all_plans_of_a_large_run_fit_a_moment) {
