@@ -1,6 +1,6 @@
 // Sluice's strategies, on one step or several of a stepped variable (or, form=fixed, a variable
 // without steps).
-#include "api/settings.hpp"
+#include "api/config/settings.hpp"
 #include "contestants.hpp"
 #include "hdf5_field.hpp"
 #include "sluice/sluice.hpp"

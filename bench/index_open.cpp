@@ -7,7 +7,7 @@
 
 #include "api/file_impl.hpp"
 #include "contestants.hpp"
-#include "exec/local_transport.hpp"
+#include "exec/transport/local_transport.hpp"
 #include "hdf5_check.hpp"
 #include "sluice/sluice.hpp"
 

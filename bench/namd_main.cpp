@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "api/settings.hpp"
+#include "api/config/settings.hpp"
 #include "common.hpp"
 #include "phases.hpp"
 

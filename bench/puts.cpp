@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "api/file_impl.hpp"
-#include "exec/solo_transport.hpp"
+#include "exec/transport/solo_transport.hpp"
 #include "sluice/sluice.h"
 #include "sluice/sluice.hpp"
 

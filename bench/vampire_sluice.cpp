@@ -4,7 +4,7 @@
 
 #include "contestants.hpp"
 #include "dialect/vampire/write.hpp"
-#include "exec/mpi_transport.hpp"
+#include "exec/transport/mpi_transport.hpp"
 
 namespace sluice::bench {
 namespace {

@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
-#include "commit/input.hpp"
-#include "commit/output.hpp"
-#include "exec/agree.hpp"
+#include "commit/output/output.hpp"
+#include "commit/read/input.hpp"
+#include "exec/transport/agree.hpp"
 #include "help.hpp"
 #include "model/bytes.hpp"
 #include "progress.hpp"
@@ -336,14 +336,14 @@ void print_json(const Context& context, const BenchVerb& verb, const Bench& benc
   }
   const Candidate& chosen = bench.recommended();
   json["recommended"] = {{"strategy", chosen.strategy}, {"writers", chosen.writers}};
-  fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+  show_json(json);
 }
 
 void print_table(const Context& context, const BenchVerb& verb, const Bench& bench) {
-  fmt::print("{}: {}, {} together, {}; medians\n\n", printable(verb.folder),
-             count_text(static_cast<std::uint64_t>(context.transport.size()), "rank"),
-             bytes_text(bench.total_bytes()),
-             count_text(static_cast<std::uint64_t>(bench.rounds_done()), "round"));
+  tell("{}: {}, {} together, {}; medians\n\n", printable(verb.folder),
+       count_text(static_cast<std::uint64_t>(context.transport.size()), "rank"),
+       bytes_text(bench.total_bytes()),
+       count_text(static_cast<std::uint64_t>(bench.rounds_done()), "round"));
   Table table({"STRATEGY", ">RETURNS", ">DURABLE", ">MB/S", ">SPREAD", ">READ MB/S"});
   for (const Candidate& one : bench.candidates()) {
     const auto [least, most] = std::minmax_element(one.durable_s.begin(), one.durable_s.end());
@@ -354,11 +354,11 @@ void print_table(const Context& context, const BenchVerb& verb, const Bench& ben
                fmt::format("{:.0f}", bench.rate(one.read_s))});
   }
   const Candidate& chosen = bench.recommended();
-  fmt::print("{}\nRecommended: {}.\n", table.text(), chosen.name());
+  tell("{}\nRecommended: {}.\n", table.text(), chosen.name());
   if (chosen.strategy == "auto") {
-    fmt::print("It is the default: there is nothing to set.\n");
+    tell("It is the default: there is nothing to set.\n");
   } else {
-    fmt::print("In sluice.toml:\n\n{}", settings_text(chosen));
+    tell("In sluice.toml:\n\n{}", settings_text(chosen));
   }
 }
 

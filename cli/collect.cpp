@@ -1,5 +1,5 @@
 // collect: bring the parts of a set into one folder. On all ranks together.
-#include "commit/collect.hpp"
+#include "commit/tools/collect.hpp"
 
 #include <chrono>
 #include <fmt/format.h>
@@ -35,7 +35,12 @@ std::string done_text(const CollectVerb& verb, const commit::Collected& done, do
   return fmt::format("{}: {} of {} {}, {} in {}{}\n", name, done.moved,
                      count_text(done.parts, "part"), verb.options.keep ? "copied" : "moved",
                      bytes_text(done.bytes), seconds_text(seconds),
-                     rate.empty() ? "" : ", " + rate);
+                     rate.empty() ? "" : ", " + rate) +
+         (done.left == 0
+              ? ""
+              : fmt::format("{}: {} of the old parts stay where they were: they were made for an "
+                            "index at another path\n",
+                            name, done.left));
 }
 
 int collect(const Context& context, const CollectVerb& verb) {
@@ -48,14 +53,12 @@ int collect(const Context& context, const CollectVerb& verb) {
         [&](std::uint64_t bytes, std::uint64_t total) { progress.update(bytes, total); });
   }
   if (context.is_root() && verb.json) {
-    const Json json{{"file", verb.file},
-                    {"parts", done.parts},
-                    {"moved", done.moved},
-                    {"bytes", done.bytes},
-                    {"seconds", seconds_since(began)}};
-    fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+    const Json json{{"file", verb.file},   {"parts", done.parts},
+                    {"moved", done.moved}, {"bytes", done.bytes},
+                    {"left", done.left},   {"seconds", seconds_since(began)}};
+    show_json(json);
   } else if (context.is_root()) {
-    fmt::print("{}", done_text(verb, done, seconds_since(began)));
+    tell("{}", done_text(verb, done, seconds_since(began)));
   }
   return fine;
 }
@@ -64,14 +67,15 @@ int collect(const Context& context, const CollectVerb& verb) {
 
 void add_collect(CLI::App& app, Run& run) {
   const auto verb = std::make_shared<CollectVerb>();
-  CLI::App* command =
-      add_verb(app, "collect", "bring the parts of a set together",
-               "Copies every part of a set (strategies file-per-process and file-per-node) into\n"
-               "one folder, rewrites the index, and removes the old parts. A part is copied by a\n"
-               "rank that sees it: for scratch of many nodes, start one rank on each of them.\n"
-               "Stopped in between, the old set is whole: just start it again.\n"
-               "Exit code: 0 all parts are in the folder, 2 bad input (a part is missing, ...).\n",
-               R"help(
+  CLI::App* command = add_verb(
+      app, "collect", "bring the parts of a set together",
+      "Copies every part of a set (strategies file-per-process and file-per-node) into\n"
+      "one folder, rewrites the index, and removes the old parts; old parts that were made\n"
+      "for an index at another path stay. A part is copied by a rank that sees it: for\n"
+      "scratch of many nodes, start one rank on each of them.\n"
+      "Stopped in between, the old set is whole: just start it again.\n"
+      "Exit code: 0 all parts are in the folder, 2 bad input (a part is missing, ...).\n",
+      R"help(
 Examples:
   sluice collect spins.h5                      # into spins.h5.parts/ beside it
   sluice collect spins.h5 --to /archive/run7 --keep

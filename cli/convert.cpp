@@ -1,5 +1,5 @@
 // convert: a file written anew, in another format or compressed in another way. On all ranks.
-#include "commit/convert.hpp"
+#include "commit/tools/convert.hpp"
 
 #include <array>
 #include <charconv>
@@ -13,6 +13,7 @@
 #include "convert_spins.hpp"
 #include "convert_voxfe.hpp"
 #include "help.hpp"
+#include "layout/formats.hpp"
 #include "progress.hpp"
 #include "record_lines.hpp"
 #include "sluice/error.hpp"
@@ -38,6 +39,9 @@ struct ConvertVerb {
   bool json = false;
   SpinWish spins;
 };
+
+constexpr const char* by_option =
+    ", or name one by --format: these, text, lines, h5md, mfdn, vampire, xyz, vtu, vtkhdf";
 
 bool is_text_name(const std::string& path) {
   return path.ends_with(".txt") || path.ends_with(".model");
@@ -101,6 +105,9 @@ std::optional<commit::Converted> try_spins(const Context& context, const Convert
   if (!is_folder && (wish.format.empty() || !holds_spins(context, verb))) {
     return std::nullopt;
   }
+  if (wish.format.empty()) {
+    require_known_ending(verb.to, verb.format, by_option);
+  }
   return convert_spins(context, wish);
 }
 
@@ -109,16 +116,19 @@ int convert_records(const Context& context, const ConvertVerb& verb, bool is_to_
   Options options;
   options.strategy = "shared";
   options.format = is_to_folder ? "auto" : verb.format;
+  if (!is_to_folder) {
+    require_known_ending(verb.to, verb.format, by_option);
+  }
   options.compress = verb.compress;
   const commit::Converted done = is_to_folder
                                      ? convert_to_records(context, verb.file, verb.to)
                                      : convert_from_records(context, verb.file, verb.to, options);
   if (context.is_root() && verb.json) {
     const Json json{{"file", verb.to}, {"variables", done.variables}, {"bytes", done.bytes}};
-    fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+    show_json(json);
   } else if (context.is_root()) {
-    fmt::print("{}: {} of {}\n", printable(verb.to), count_text(done.variables, "wave function"),
-               bytes_text(done.bytes));
+    tell("{}: {} of {}\n", printable(verb.to), count_text(done.variables, "wave function"),
+         bytes_text(done.bytes));
   }
   return fine;
 }
@@ -128,13 +138,23 @@ int report_spins(const Context& context, const ConvertVerb& verb, const commit::
   if (context.is_root() && verb.json) {
     const Json json{
         {"file", verb.to}, {"steps", done.steps}, {"bytes", done.bytes}, {"seconds", seconds}};
-    fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+    show_json(json);
   } else if (context.is_root()) {
     const std::string rate = rate_text(done.bytes, seconds);
-    fmt::print("{}: {} of {} in {}{}\n", printable(verb.to), count_text(done.steps, "frame"),
-               bytes_text(done.bytes), seconds_text(seconds), rate.empty() ? "" : ", " + rate);
+    tell("{}: {} of {} in {}{}\n", printable(verb.to), count_text(done.steps, "frame"),
+         bytes_text(done.bytes), seconds_text(seconds), rate.empty() ? "" : ", " + rate);
   }
   return fine;
+}
+
+/// Texts become records whatever the name, which may not say another format.
+void require_records(const ConvertVerb& verb) {
+  const layout::Format* named = layout::format_of_ending(verb.to);
+  if (verb.format != "records" &&
+      (verb.format != "auto" || (named != nullptr && named->option != std::string("records")))) {
+    throw Error(Code::invalid_argument, verb.to + ": texts of a template become records: use the " +
+                                            "ending .rec or none, or --format records");
+  }
 }
 
 /// Records and the texts that a program may write instead; nothing where neither side is one.
@@ -142,6 +162,7 @@ int report_spins(const Context& context, const ConvertVerb& verb, const commit::
 std::optional<commit::Converted> try_lines(const Context& context, const ConvertVerb& verb,
                                            const Options& options) {
   if (verb.file.ends_with(".template")) {
+    require_records(verb);
     return convert_from_lines(context, verb.file, verb.to);
   }
   if (verb.format == "lines") {
@@ -162,12 +183,12 @@ int report_lines(const Context& context, const ConvertVerb& verb, const commit::
                     {"variables", done.variables},
                     {"steps", done.steps},
                     {"bytes", done.bytes}};
-    fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+    show_json(json);
   } else if (context.is_root()) {
     const std::string parts =
         verb.format == "h5md" ? "" : " of " + count_text(done.variables, "part");
-    fmt::print("{}: {}{}, {}\n", printable(verb.to), count_text(done.steps, "record group"), parts,
-               bytes_text(done.bytes));
+    tell("{}: {}{}, {}\n", printable(verb.to), count_text(done.steps, "record group"), parts,
+         bytes_text(done.bytes));
   }
   return fine;
 }
@@ -194,6 +215,8 @@ int convert(const Context& context, const ConvertVerb& verb) {
   commit::Converted done;
   {
     Progress progress("convert " + verb.file, context.is_root());
+    const bool is_text = verb.format == "auto" && is_text_name(verb.to);
+    require_known_ending(verb.to, is_text ? "text" : verb.format, by_option);
     const auto voxels = convert_voxfe(context, verb, options);
     done = voxels
                ? *voxels
@@ -206,21 +229,26 @@ int convert(const Context& context, const ConvertVerb& verb) {
   if (!context.is_root()) {
     return fine;
   }
+  for (const std::string& name : done.unnamed) {
+    fmt::print(stderr,
+               "sluice: {}: the names of the dimensions of {} are left out: this "
+               "format cannot hold them beside the others\n",
+               printable(verb.to), printable(name));
+  }
   const std::uint64_t before = bytes_on_disk(context.storage, verb.file);
   const std::uint64_t after = bytes_on_disk(context.storage, verb.to);
   if (verb.json) {
     const Json json{{"file", verb.to},     {"variables", done.variables}, {"steps", done.steps},
                     {"bytes", done.bytes}, {"bytes_before", before},      {"bytes_after", after},
                     {"seconds", seconds}};
-    fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+    show_json(json);
   } else {
     const std::string rate = rate_text(done.bytes, seconds);
-    fmt::print(
-        "{}: {} of {} in {}{}; the file has {}, {} had {} ({:.1f} times as much)\n",
-        printable(verb.to), count_text(done.variables, "variable"), bytes_text(done.bytes),
-        seconds_text(seconds), rate.empty() ? "" : ", " + rate, bytes_text(after),
-        printable(verb.file), bytes_text(before),
-        static_cast<double>(before) / static_cast<double>(std::max<std::uint64_t>(1, after)));
+    tell("{}: {} of {} in {}{}; the file has {}, {} had {} ({:.1f} times as much)\n",
+         printable(verb.to), count_text(done.variables, "variable"), bytes_text(done.bytes),
+         seconds_text(seconds), rate.empty() ? "" : ", " + rate, bytes_text(after),
+         printable(verb.file), bytes_text(before),
+         static_cast<double>(before) / static_cast<double>(std::max<std::uint64_t>(1, after)));
   }
   return fine;
 }
@@ -247,8 +275,9 @@ void add_convert(CLI::App& app, Run& run) {
                "describes, a file a part, with --format lines; TO is a folder. FOLDER/x.template\n"
                "makes records of the texts beside it. --format h5md: a trajectory of records in\n"
                "the order of its particles.\n"
-               "Formats: hdf5 netcdf4 npy zarr records text lines h5md mfdn vampire xyz vtu\n"
-               "vtkhdf.\n"
+               "The ending of TO says its format; one that no format has is refused.\n"
+               "Formats: hdf5 netcdf4 npy zarr dcd namdbin records text lines h5md mfdn vampire\n"
+               "xyz vtu vtkhdf.\n"
                "Memory: a step, shared out among the processes; of texts the budget.\n"
                "Exit code: 0 done, 1 FILE is damaged, 2 bad input, 3 changed outside Sluice.\n",
                R"help(

@@ -2,9 +2,9 @@
 #include <array>
 #include <bit>
 
-#include "commit/output.hpp"
+#include "commit/output/output.hpp"
 #include "convert_lines.hpp"
-#include "exec/agree.hpp"
+#include "exec/transport/agree.hpp"
 #include "record_lines.hpp"
 #include "sluice/error.hpp"
 

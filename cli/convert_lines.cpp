@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "exec/agree.hpp"
-#include "exec/read_text.hpp"
+#include "exec/transport/agree.hpp"
+#include "exec/transport/read_text.hpp"
 #include "record_lines.hpp"
 #include "sluice/error.hpp"
 

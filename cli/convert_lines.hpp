@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "commit/convert.hpp"
+#include "commit/tools/convert.hpp"
 #include "verb.hpp"
 
 namespace sluice::cli {

@@ -5,10 +5,11 @@
 #include <limits>
 #include <numeric>
 
-#include "commit/input.hpp"
-#include "commit/output.hpp"
+#include "commit/output/output.hpp"
+#include "commit/read/input.hpp"
 #include "dialect/mfdn/records.hpp"
-#include "exec/agree.hpp"
+#include "exec/transport/agree.hpp"
+#include "model/fill.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::cli {
@@ -126,7 +127,7 @@ std::vector<std::uint32_t> define_tree(const Context& context, commit::Output& o
     reserved.type = type_of<double>();
     reserved.shape = {properties};
     reserved.partial = true;
-    reserved.fill = std::numeric_limits<double>::quiet_NaN();
+    reserved.fill = *model::fill_bytes(std::numeric_limits<double>::quiet_NaN(), reserved.type);
     output.define(reserved);
     output.set_attribute({reserved.name, "columns", std::string("energy, J, T")});
   }

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "commit/convert.hpp"
+#include "commit/tools/convert.hpp"
 #include "verb.hpp"
 
 namespace sluice::cli {

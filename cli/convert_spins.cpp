@@ -6,10 +6,11 @@
 #include <cstring>
 #include <fmt/format.h>
 
-#include "exec/agree.hpp"
+#include "exec/transport/agree.hpp"
 #include "sluice/error.hpp"
 #include "spin_file.hpp"
 #include "spin_names.hpp"
+#include "text.hpp"
 
 namespace sluice::cli {
 
@@ -73,6 +74,7 @@ std::array<std::uint32_t, 2> frames_of(const Context& context, const SpinSource&
 void describe(SpinFile& file, const SpinSource& source) {
   file.attribute("title", std::string("atomistic spins"));
   file.attribute("time_units", std::string("ps"));
+  file.output().set_attribute({"time", "units", std::string("ps")});
   std::vector<double> moments;
   std::vector<std::string> elements;
   std::vector<std::string> material_names;
@@ -93,6 +95,11 @@ void describe(SpinFile& file, const SpinSource& source) {
     file.attribute(names::rows, std::vector<std::int64_t>(source.rows_of_file.begin(),
                                                           source.rows_of_file.end()));
     file.attribute(names::text, source.was_text);
+  }
+  if (source.was_legacy) {
+    file.attribute(names::mode, std::string(vampire::mode_name(vampire::Mode::legacy)));
+    file.attribute(names::box,
+                   std::vector<double>(source.box_angstrom.begin(), source.box_angstrom.end()));
   }
 }
 
@@ -162,9 +169,13 @@ vampire::WriteOptions vampire_options(const Context& context, const SpinSource& 
                                       const SpinWish& wish) {
   vampire::WriteOptions options;
   const bool is_as_was = wish.mode.empty() && wish.files == 0 && !source.rows_of_file.empty();
+  options.box_angstrom = source.box_angstrom;
   options.text = wish.is_text || (!wish.is_binary && source.was_text);
   if (is_as_was) {
     options.rows_of_file = source.rows_of_file;
+    if (source.was_legacy && !wish.is_binary && source.non_magnetic_atoms == 0) {
+      options.mode = vampire::Mode::legacy;
+    }
     return options;
   }
   options.mode = wish.mode.empty() ? vampire::Mode::file_per_node : vampire::mode_of(wish.mode);
@@ -201,7 +212,7 @@ commit::Converted to_vampire(const Context& context, SpinSource& source, const S
   const Share rows = share_of(context, source.atoms);
   vampire::WriteOptions options = vampire_options(context, source, wish);
   const vampire::Coordinates atoms = source.coordinates(rows.first, rows.count);
-  if (options.mode == vampire::Mode::legacy) {
+  if (options.mode == vampire::Mode::legacy && options.box_angstrom == std::array<double, 3>{}) {
     const SpinChooser chooser(context, source, {});
     const Extent3 extent = chooser.extent(atoms.xyz);
     options.box_angstrom = {extent.size(0), extent.size(1), extent.size(2)};
@@ -286,7 +297,7 @@ commit::Converted convert_spins(const Context& context, const SpinWish& wish) {
   }
   if (context.is_root()) {
     for (const std::string& note : source->notes) {
-      fmt::print(stderr, "sluice: note: {}\n", note);
+      show_error("note: " + note);
     }
   }
   if (wish.format == "vampire") {

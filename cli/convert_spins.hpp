@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "commit/convert.hpp"
+#include "commit/tools/convert.hpp"
 #include "spin_selection.hpp"
 #include "verb.hpp"
 

@@ -4,10 +4,10 @@
 #include <array>
 #include <charconv>
 
-#include "commit/output.hpp"
+#include "commit/output/output.hpp"
 #include "dialect/voxfe/displacement.hpp"
 #include "dialect/voxfe/xdmf.hpp"
-#include "exec/agree.hpp"
+#include "exec/transport/agree.hpp"
 #include "sluice/error.hpp"
 #include "storage/store.hpp"
 

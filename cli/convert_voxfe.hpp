@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "commit/convert.hpp"
+#include "commit/tools/convert.hpp"
 #include "dialect/voxfe/model.hpp"
 #include "verb.hpp"
 

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <functional>
 
-#include "commit/by_rename.hpp"
-#include "commit/input.hpp"
+#include "commit/publish/by_rename.hpp"
+#include "commit/read/input.hpp"
 #include "convert_voxfe.hpp"
 #include "dialect/voxfe/displacement.hpp"
-#include "exec/agree.hpp"
+#include "exec/transport/agree.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::cli {

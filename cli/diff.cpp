@@ -257,10 +257,9 @@ int diff(const Context& context, const DiffOptions& options) {
     report.not_compared = unreadable_of(context, options);
   }
   if (options.json) {
-    using Json = nlohmann::ordered_json;
-    fmt::print("{}\n", report.json().dump(2, ' ', false, Json::error_handler_t::replace));
+    show_json(report.json());
   } else {
-    fmt::print("{}", report.text());
+    tell("{}", report.text());
   }
   return report.is_equal() ? fine : differs;
 }

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "array_printer.hpp"
-#include "commit/input.hpp"
+#include "commit/read/input.hpp"
 #include "help.hpp"
 #include "layout/portion.hpp"
 #include "selection.hpp"
@@ -35,7 +35,7 @@ struct DumpOptions {
   bool no_check = false;
 };
 
-void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+void print(std::string_view text) { show(stdout, text); }
 
 /// How many elements stay at each end of a dimension that is cut.
 constexpr std::uint64_t edge = 3;
@@ -43,6 +43,7 @@ constexpr std::uint64_t edge = 3;
 /// Collects output and hands it on in large pieces.
 class Output {
  public:
+  explicit Output(void (*print)(std::string_view)) : print_(print) {}
   ~Output() { flush(); }
   std::string& text() { return text_; }
   void flush_if_large() {
@@ -51,11 +52,12 @@ class Output {
     }
   }
   void flush() {
-    print(text_);
+    print_(text_);
     text_.clear();
   }
 
  private:
+  void (*print_)(std::string_view);
   std::string text_;
 };
 
@@ -67,6 +69,7 @@ class Dump {
  private:
   using Visit = std::function<void(const std::byte*)>;
 
+  void enter(std::uint64_t step);
   void choose_steps(const std::optional<std::int64_t>& step, const std::string& steps);
   void read(std::uint64_t step, const Box& box, const Box& memory_box, std::vector<std::byte>& out);
   void for_each(std::uint64_t step, const Visit& visit);
@@ -85,6 +88,7 @@ class Dump {
   std::uint32_t variable_;
   const model::Definition& definition_;
   Range steps_{0, 1};
+  Dims shape_;  ///< of the step that is shown
   Box box_;
   std::vector<std::byte> buffer_;
 };
@@ -94,8 +98,19 @@ Dump::Dump(Input& input, const DumpOptions& options)
       options_(options),
       variable_(input.find(options.variable)),
       definition_(input.variables()[variable_].definition),
-      box_(parse_box(options.box, definition_.shape)) {
+      shape_(definition_.shape) {
+  if (!definition_.varying) {
+    box_ = parse_box(options.box, shape_);
+  }
   choose_steps(options.step, options.steps);
+}
+
+/// Steps of a varying variable have rows of their own: what was asked for is looked up in each.
+void Dump::enter(std::uint64_t step) {
+  if (definition_.varying) {
+    shape_ = input_.shape(variable_, step);
+    box_ = parse_box(options_.box, shape_);
+  }
 }
 
 void Dump::choose_steps(const std::optional<std::int64_t>& step, const std::string& steps) {
@@ -142,13 +157,13 @@ void Dump::for_each(std::uint64_t step, const Visit& visit) {
     input_.locate(variable_, step, box_);  // once for all portions
   }
   const std::size_t stride_bytes = definition_.type.bytes;
-  for (const Box& part : layout::split(box_, stride_bytes, layout::portion_bytes)) {
+  layout::for_each_part(box_, stride_bytes, layout::portion_bytes, [&](const Box& part) {
     buffer_.resize(part.volume() * stride_bytes);
     read(step, part, {Dims::filled(part.start.rank(), 0), part.count}, buffer_);
     for (std::size_t at = 0; at < buffer_.size(); at += stride_bytes) {
       visit(&buffer_[at]);
     }
-  }
+  });
 }
 
 /// The shape of what is shown of an array that is too large: the ends of each dimension.
@@ -191,26 +206,33 @@ std::string Dump::time_text(std::uint64_t step) const {
 }
 
 void Dump::print_text() {
-  std::string head = fmt::format("{}: {}, {}", printable(definition_.name),
-                                 type_name(definition_.type), shape_text(definition_.shape));
+  const std::string shape = !definition_.varying ? shape_text(definition_.shape)
+                            : definition_.shape.rank() == 1
+                                ? "varying"
+                                : "varying x " + shape_text(definition_.shape.without_front());
+  std::string head =
+      fmt::format("{}: {}, {}", printable(definition_.name), type_name(definition_.type), shape);
   for (const model::Attribute& attribute : input_.attributes()) {
     if (attribute.owner == definition_.name && attribute.name == "units") {
       head += ", unit " + attribute_text(attribute.value);
     }
   }
-  if (box_ != model::whole(definition_.shape)) {
-    head += "\nelements from " + box_.text();
-  }
-  print(head + "\n");
+  const auto selection = [&] {
+    return box_ != model::whole(shape_) ? "elements from " + box_.text() + "\n" : std::string();
+  };
+  print(head + "\n" + (definition_.varying ? "" : selection()));
   if (definition_.stepped && steps_.first == steps_.end) {
     print("no steps\n");
   }
   for (std::uint64_t step = steps_.first; step < steps_.end; ++step) {
+    enter(step);
     if (definition_.stepped) {
-      print(fmt::format("step {} of {}{}\n", step,
+      print(fmt::format("step {} of {}{}{}\n", step,
                         input_.steps() == 1 ? "0" : fmt::format("0..{}", input_.steps() - 1),
-                        time_text(step)));
+                        time_text(step),
+                        definition_.varying ? ", " + count_text(shape_[0], "row") : ""));
     }
+    print(definition_.varying ? selection() : "");
     print_array(step);
   }
 }
@@ -256,7 +278,10 @@ bool is_wide(const Dims& count) {
 }
 
 void Dump::print_csv() {
-  Output out;
+  Output out(print);
+  if (definition_.varying && steps_.first != steps_.end) {
+    enter(steps_.first);  // the columns are those of every step
+  }
   const int rank = box_.count.rank();
   const bool wide = is_wide(box_.count);
   std::string head = definition_.stepped ? "step,time," : "";
@@ -265,7 +290,7 @@ void Dump::print_csv() {
   }
   if (wide) {
     for (std::uint64_t i = 0; i < box_.count[rank - 1]; ++i) {
-      head += fmt::format("{}[{}],", definition_.name, box_.start[rank - 1] + i);
+      head += fmt::format("{}[{}],", printable(definition_.name), box_.start[rank - 1] + i);
     }
     head.pop_back();
   } else {
@@ -273,6 +298,7 @@ void Dump::print_csv() {
   }
   out.text() += head + "\n";
   for (std::uint64_t step = steps_.first; step < steps_.end; ++step) {
+    enter(step);
     print_csv_step(step, out);
   }
 }
@@ -332,9 +358,11 @@ void Dump::print_json() {
   head["variable"] = definition_.name;
   head["type"] = type_name(definition_.type);
   head["shape"] = list(definition_.shape);
-  head["start"] = list(box_.start);
-  head["count"] = list(box_.count);
-  Output out;
+  if (!definition_.varying) {
+    head["start"] = list(box_.start);
+    head["count"] = list(box_.count);
+  }
+  Output out(show_json_text);
   out.text() += head.dump(-1, ' ', false, Json::error_handler_t::replace);
   out.text().pop_back();  // the brace, for what follows
   if (!definition_.stepped) {
@@ -345,10 +373,15 @@ void Dump::print_json() {
   }
   out.text() += ",\n\"steps\":[";
   for (std::uint64_t step = steps_.first; step < steps_.end; ++step) {
+    enter(step);
     const double time = input_.time(step);
-    out.text() +=
-        fmt::format("{}\n{{\"step\":{},\"time\":{},\"values\":", step == steps_.first ? "" : ",",
-                    step, std::isfinite(time) ? number_text(time) : "null");
+    out.text() += fmt::format("{}\n{{\"step\":{},\"time\":{},", step == steps_.first ? "" : ",",
+                              step, std::isfinite(time) ? number_text(time) : "null");
+    if (definition_.varying) {
+      out.text() += fmt::format("\"start\":{},\"count\":{},", Json(list(box_.start)).dump(),
+                                Json(list(box_.count)).dump());
+    }
+    out.text() += "\"values\":";
     print_json_values(step, out);
     out.text() += "}";
   }

@@ -94,7 +94,8 @@ std::string headline(const Contents& contents) {
   if (!catalog.commits().empty()) {
     text += ", the last on " + date_text(catalog.commits().back().modified_ns);
   }
-  return text + "\n";
+  text += "\n";
+  return contents.stored.is_unfinished ? text + unfinished_text(contents.path) : text;
 }
 
 std::string variables_text(const Contents& contents) {
@@ -190,6 +191,7 @@ Json contents_json(const Contents& contents) {
   json["file"] = contents.path;
   json["bytes"] = contents.bytes;
   json["written_by_sluice"] = catalog.ours();
+  json["unfinished"] = contents.stored.is_unfinished;
   json["steps"] = catalog.steps();
   Json times = Json::array();
   for (const CommitRow& row : catalog.commits()) {
@@ -217,19 +219,20 @@ int ls(const Context& context, const LsOptions& options) {
   }
   Contents contents;
   contents.path = options.file;
-  contents.stored = open_stored(context.storage, options.file);
+  contents.stored = open_stored(context.storage, options.file, [&](Catalog& catalog) {
+    contents.attributes = catalog.attributes();
+    contents.variables = catalog.variables();
+  });
   contents.catalog = contents.stored.catalog.get();
   contents.bytes = bytes_on_disk(context.storage, options.file);
-  contents.attributes = contents.catalog->attributes();
-  contents.variables = contents.catalog->variables();
   std::sort(contents.variables.begin(), contents.variables.end(),
             [](auto& a, auto& b) { return a.definition.name < b.definition.name; });
   if (options.json) {
-    fmt::print("{}\n", contents_json(contents).dump(2, ' ', false, Json::error_handler_t::replace));
+    show_json(contents_json(contents));
     return fine;
   }
-  fmt::print("{}{}{}", headline(contents), variables_text(contents),
-             attributes_text(contents, options.attributes));
+  tell("{}{}{}", headline(contents), variables_text(contents),
+       attributes_text(contents, options.attributes));
   return fine;
 }
 

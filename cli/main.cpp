@@ -3,10 +3,12 @@
 // Invariant: whatever goes wrong, one rank says so in one line on stderr, and all ranks exit with
 // the same code (see Exit).
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <fmt/format.h>
 #include <hdf5.h>
 
+#include "guard.hpp"
 #include "help.hpp"
 #include "session.hpp"
 #include "sluice/error.hpp"
@@ -119,10 +121,15 @@ int run_command(int argc, char** argv, const Context& context) {
 }  // namespace sluice::cli
 
 int main(int argc, char** argv) {
-  // After damaged metadata libhdf5 cannot close itself in order, and would say so at exit. Only
-  // files that are read are open here: there is nothing to save.
-  H5dont_atexit();
-  return sluice::cli::run_session(&argc, &argv, [&](const sluice::cli::Context& context) {
-    return sluice::cli::run_command(argc, argv, context);
+  return sluice::cli::run_guarded([&] {
+    // After damaged metadata libhdf5 cannot close itself in order, and would say so at exit. Only
+    // files that are read are open here: there is nothing to save.
+    H5dont_atexit();
+    // A limit of file size is an error of the write that meets it, also where the output is a file
+    // of the shell's.
+    std::signal(SIGXFSZ, SIG_IGN);
+    return sluice::cli::run_session(&argc, &argv, [&](const sluice::cli::Context& context) {
+      return sluice::cli::run_command(argc, argv, context);
+    });
   });
 }

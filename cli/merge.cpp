@@ -1,5 +1,5 @@
 // merge: one plain file of a set of parts. On all ranks together.
-#include "commit/merge.hpp"
+#include "commit/tools/merge.hpp"
 
 #include <chrono>
 #include <fmt/format.h>
@@ -7,6 +7,7 @@
 
 #include "help.hpp"
 #include "progress.hpp"
+#include "stored.hpp"
 #include "text.hpp"
 #include "verb.hpp"
 
@@ -23,6 +24,7 @@ struct MergeVerb {
 };
 
 int merge(const Context& context, const MergeVerb& verb) {
+  require_known_ending(verb.to, "auto", "");
   const auto began = std::chrono::steady_clock::now();
   Options options;
   options.strategy = "shared";  // who has read it writes it
@@ -41,12 +43,12 @@ int merge(const Context& context, const MergeVerb& verb) {
                     {"steps", done.steps},
                     {"bytes", done.bytes},
                     {"seconds", seconds}};
-    fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+    show_json(json);
   } else if (context.is_root()) {
     const std::string rate = rate_text(done.bytes, seconds);
-    fmt::print("{}: {} of {} in {}: {} in {}{}\n", printable(verb.to),
-               count_text(done.steps, "step"), count_text(done.parts, "part"), "one file",
-               bytes_text(done.bytes), seconds_text(seconds), rate.empty() ? "" : ", " + rate);
+    tell("{}: {} of {} in {}: {} in {}{}\n", printable(verb.to), count_text(done.steps, "step"),
+         count_text(done.parts, "part"), "one file", bytes_text(done.bytes), seconds_text(seconds),
+         rate.empty() ? "" : ", " + rate);
   }
   return fine;
 }

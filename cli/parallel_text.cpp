@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "exec/agree.hpp"
+#include "exec/transport/agree.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::cli {

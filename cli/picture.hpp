@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "colours.hpp"
-#include "exec/transport.hpp"
+#include "exec/transport/transport.hpp"
 
 namespace sluice::cli {
 

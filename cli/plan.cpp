@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "api/option_table.hpp"
-#include "api/settings.hpp"
-#include "exec/read_text.hpp"
+#include "api/config/option_table.hpp"
+#include "api/config/settings.hpp"
+#include "exec/transport/read_text.hpp"
 #include "help.hpp"
 #include "plan/groups.hpp"
 #include "progress.hpp"
@@ -175,7 +175,7 @@ void print_json(const PlanVerb& verb, const sim::Machine& machine, const sim::De
       {"auto", advice.automatic ? json_of(*advice.automatic) : Json()},
       {"auto_of_any_files", advice.automatic_of_any ? json_of(*advice.automatic_of_any) : Json()},
       {"toml", toml_of(verb, chosen)}};
-  fmt::print("{}\n", json.dump(2));
+  show_json(json);
 }
 
 std::string text_of(const std::optional<sim::Prediction>& one) {
@@ -188,8 +188,8 @@ std::string text_of(const std::optional<sim::Prediction>& one) {
 
 void print_table(const sim::Machine& machine, const sim::Described& run,
                  const sim::Advice& advice) {
-  fmt::print("{} ranks on {} nodes of {}: {} a step\n\n", run.job.ranks, run.job.nodes,
-             machine.name, bytes_text(advice.predictions.front().counts.written_bytes));
+  tell("{} ranks on {} nodes of {}: {} a step\n\n", run.job.ranks, run.job.nodes, machine.name,
+       bytes_text(advice.predictions.front().counts.written_bytes));
   Table table({"strategy", ">writers", ">files", ">visible", ">durable", ">cost", ""});
   for (std::size_t i = 0; i < advice.predictions.size(); ++i) {
     const sim::Prediction& one = advice.predictions[i];
@@ -197,9 +197,8 @@ void print_table(const sim::Machine& machine, const sim::Described& run,
                seconds_text(one.visible_s), seconds_text(one.durable_s),
                fmt::format("{:.3g} rank s", one.cost_rank_s), i == advice.chosen ? "<- this" : ""});
   }
-  fmt::print("{}\n{}\nThere strategy = \"auto\" takes {}; with files = \"any\" {}.\n",
-             table.text(2), advice.why, text_of(advice.automatic),
-             text_of(advice.automatic_of_any));
+  tell("{}\n{}\nThere strategy = \"auto\" takes {}; with files = \"any\" {}.\n", table.text(2),
+       advice.why, text_of(advice.automatic), text_of(advice.automatic_of_any));
 }
 
 int list_machines(bool as_json) {
@@ -210,7 +209,7 @@ int list_machines(bool as_json) {
     json.push_back({{"name", name}, {"about", machine.about}});
     table.add({name, machine.about});
   }
-  fmt::print("{}", as_json ? json.dump(2) + "\n" : table.text());
+  as_json ? show_json(json) : show(stdout, table.text());
   return fine;
 }
 
@@ -238,7 +237,7 @@ int plan_run(const Context& context, const PlanVerb& verb) {
     const std::string text = toml_of(verb, advice.predictions[advice.chosen]);
     write_toml(context, verb.write_to, text, advice.why);
     if (!verb.json) {
-      fmt::print("\n{}:\n{}", printable(verb.write_to), text);
+      tell("\n{}:\n{}", printable(verb.write_to), text);
     }
   }
   return fine;

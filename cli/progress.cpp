@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "model/name.hpp"
 #include "text.hpp"
 
 namespace sluice::cli {
@@ -17,7 +18,7 @@ constexpr std::chrono::milliseconds redraw_time{100};
 }  // namespace
 
 Progress::Progress(std::string label, bool is_shown)
-    : label_(std::move(label)),
+    : label_(model::escaped(label, model::Shown::line)),
       is_shown_(is_shown && isatty(STDERR_FILENO) == 1),
       next_(began_ + quiet_time) {}
 

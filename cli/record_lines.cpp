@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "commit/input.hpp"
+#include "commit/read/input.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::cli {

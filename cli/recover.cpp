@@ -2,10 +2,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "commit/input.hpp"
-#include "commit/parts_files.hpp"
-#include "commit/recovery.hpp"
-#include "exec/agree.hpp"
+#include "commit/publish/parts_files.hpp"
+#include "commit/publish/real_path.hpp"
+#include "commit/publish/recovery.hpp"
+#include "commit/read/input.hpp"
+#include "exec/transport/agree.hpp"
 #include "help.hpp"
 #include "session.hpp"
 #include "text.hpp"
@@ -114,7 +115,8 @@ void recover_parts(const Context& context, const std::string& path, const layout
 }
 
 /// Rank 0 recovers; the steps are counted by the reader, which sees the same before and after.
-Recovered recover_one(const Context& context, const std::string& path, bool dry_run) {
+Recovered recover_one(const Context& context, const std::string& given_path, bool dry_run) {
+  const std::string path = commit::agreed_path(context.transport, context.storage, given_path);
   Recovered outcome;
   outcome.would = dry_run;
   const auto message = exec::on_root(context.transport, 0, [&] {
@@ -145,7 +147,7 @@ int recover(const Context& context, const RecoverOptions& options) {
       if (options.json) {
         all.push_back(outcome_json(path, outcome));
       } else if (context.is_root()) {
-        fmt::print("{}", outcome_text(path, outcome));
+        tell("{}", outcome_text(path, outcome));
       }
     } catch (const Error& e) {
       if (options.files.size() == 1) {
@@ -154,13 +156,13 @@ int recover(const Context& context, const RecoverOptions& options) {
       code = bad_input;  // the other files may be fine
       if (context.is_root()) {
         std::fflush(stdout);
-        fmt::print(stderr, "sluice: {}\n", message_of(e));
+        show_error(message_of(e));
         all.push_back({{"file", path}, {"found", "error"}, {"why", message_of(e)}});
       }
     }
   }
   if (options.json && context.is_root()) {
-    fmt::print("{}\n", all.dump(2, ' ', false, Json::error_handler_t::replace));
+    show_json(all);
   }
   return code;
 }

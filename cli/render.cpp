@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "convert_spins.hpp"
-#include "exec/agree.hpp"
+#include "exec/transport/agree.hpp"
 #include "help.hpp"
 #include "parallel_text.hpp"
 #include "povray.hpp"
@@ -98,8 +98,7 @@ class Renderer {
       text.close();
     }
     if (context_.is_root()) {
-      fmt::print("{}: {}\n", printable(verb_.to),
-                 count_text(chooser_.end_frame() - first, "frame"));
+      tell("{}: {}\n", printable(verb_.to), count_text(chooser_.end_frame() - first, "frame"));
     }
     return fine;
   }

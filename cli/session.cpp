@@ -8,9 +8,10 @@
 #include <optional>
 #include <thread>
 
-#include "exec/local_transport.hpp"
-#include "exec/mpi_transport.hpp"
+#include "exec/transport/local_transport.hpp"
+#include "exec/transport/mpi_transport.hpp"
 #include "sluice/error.hpp"
+#include "text.hpp"
 
 namespace sluice::cli {
 
@@ -44,10 +45,7 @@ RankEnd attempt(const Run& body, const Context& context) {
   }
 }
 
-void say(const std::string& failure) {
-  std::fflush(stdout);
-  std::fprintf(stderr, "sluice: %s\n", failure.c_str());
-}
+void say(const std::string& failure) { show_error(failure); }
 
 /// Output that could not be written (a full disk behind `> file`) is a failure too.
 void check_output(RankEnd& outcome) {

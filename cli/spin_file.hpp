@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "commit/convert.hpp"
-#include "commit/output.hpp"
+#include "commit/output/output.hpp"
+#include "commit/tools/convert.hpp"
 #include "verb.hpp"
 
 namespace sluice::cli {

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "exec/agree.hpp"
+#include "exec/transport/agree.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::cli {

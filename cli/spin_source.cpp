@@ -1,9 +1,10 @@
 #include "spin_source.hpp"
 
+#include <algorithm>
 #include <cmath>
 
-#include "commit/input.hpp"
-#include "exec/agree.hpp"
+#include "commit/read/input.hpp"
+#include "exec/transport/agree.hpp"
 #include "sluice/error.hpp"
 #include "spin_names.hpp"
 
@@ -21,6 +22,10 @@ class FolderSource : public SpinSource {
     non_magnetic_atoms = snapshot_.non_magnetic_atoms();
     rows_of_file = snapshot_.rows_of_file();
     was_text = snapshot_.text();
+    was_legacy = snapshot_.legacy();
+    if (was_legacy && frames != 0) {
+      box_angstrom = open(0).meta.box_angstrom;
+    }
     notes = snapshot_.notes();
   }
   vampire::Coordinates coordinates(std::uint64_t first, std::uint64_t count) override {
@@ -84,6 +89,9 @@ class FileSource : public SpinSource {
       rows_of_file.push_back(static_cast<std::uint64_t>(rows));
     }
     was_text = attribute<bool>(names::text);
+    was_legacy = attribute<std::string>(names::mode) == vampire::mode_name(vampire::Mode::legacy);
+    const auto box = attribute<std::vector<double>>(names::box);
+    std::copy_n(box.begin(), std::min(box.size(), box_angstrom.size()), box_angstrom.begin());
   }
 
   vampire::Coordinates coordinates(std::uint64_t first, std::uint64_t count) override {

@@ -2,6 +2,7 @@
 // the variables `coordinates` (atom, 3), `material` (atom) and, for every step, `spins` (atom, 3).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -26,6 +27,8 @@ class SpinSource {
   /// How VAMPIRE had split it over files; empty where it never had.
   std::vector<std::uint64_t> rows_of_file;
   bool was_text = false;
+  bool was_legacy = false;
+  std::array<double, 3> box_angstrom{};  ///< that legacy mode named; else zeros
   std::vector<std::string> notes;
 
   /// In Bohr magnetons; 0 where the material is not known.

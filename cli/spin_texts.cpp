@@ -23,7 +23,7 @@ void append_row(std::string& out, const double* values, std::size_t count, char 
 std::string element_of(const SpinSource& source, std::int32_t material) {
   for (const vampire::Material& known : source.materials) {
     if (known.id == material && !known.element.empty()) {
-      return known.element;
+      return known.element.substr(0, known.element.find_last_not_of(' ') + 1);
     }
   }
   return "X";

@@ -7,7 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "exec/agree.hpp"
+#include "exec/transport/agree.hpp"
 #include "help.hpp"
 #include "model/bytes.hpp"
 #include "record_lines.hpp"
@@ -273,14 +273,14 @@ Json describe(const StatsVerb& verb, const Sums& sums) {
 }
 
 void print_group(const StatsVerb& verb, const Json& group, std::uint64_t number) {
-  fmt::print("group {}: step {:.0f}, {} ps\n", number, group["step"].get<double>(),
-             number_text(group["time_ps"].get<double>()));
+  tell("group {}: step {:.0f}, {} ps\n", number, group["step"].get<double>(),
+       number_text(group["time_ps"].get<double>()));
   if (group.contains("totals")) {
     Table table({"", ">sum of all parts"});
     for (const auto& [name, value] : group["totals"].items()) {
       table.add({printable(name), fmt::format("{:.6f}", value.get<double>())});
     }
-    fmt::print("{}", table.text(2));
+    tell("{}", table.text(2));
   }
   if (group.contains("density_nm3")) {
     Table table({"type", ">particles in nm^3, by " + verb.axis});
@@ -291,7 +291,7 @@ void print_group(const StatsVerb& verb, const Json& group, std::uint64_t number)
       }
       table.add({type, row});
     }
-    fmt::print("{}", table.text(2));
+    tell("{}", table.text(2));
   }
   if (group.contains("chains")) {
     Table table({">particles", ">molecules", ">radius of gyration in nm"});
@@ -300,7 +300,7 @@ void print_group(const StatsVerb& verb, const Json& group, std::uint64_t number)
                  fmt::format("{}", chain["molecules"].get<std::int64_t>()),
                  fmt::format("{:.4f}", chain["gyration_nm"].get<double>())});
     }
-    fmt::print("{}", table.text(2));
+    tell("{}", table.text(2));
   }
 }
 
@@ -333,7 +333,7 @@ int stats(const Context& context, const StatsVerb& verb) {
     }
   }
   if (context.is_root() && verb.json) {
-    fmt::print("{}\n", all.dump(2, ' ', false, Json::error_handler_t::replace));
+    show_json(all);
   }
   return fine;
 }

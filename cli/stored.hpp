@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -22,10 +23,20 @@ inline constexpr const char* time_variable = "time";
 struct Stored {
   std::unique_ptr<storage::File> file;
   std::unique_ptr<Catalog> catalog;
+  bool is_unfinished = false;  ///< see commit::is_unfinished
 };
 
+/// The last durable commit of a file, beside a writer or after a crash too. `look` reads what must
+/// be of one commit; it is called again where a writer went on meanwhile.
 /// Error format where it is not a file that Sluice reads, not_found, truncated, ...
-Stored open_stored(storage::Storage& storage, const std::string& path);
+Stored open_stored(storage::Storage& storage, const std::string& path,
+                   const std::function<void(Catalog&)>& look = {});
+
+/// Error invalid_argument where the ending of `to`, a file to be made, is none of the formats that
+/// the library writes, and `format` is auto: nobody would look for HDF5 in a .png. A name without
+/// an ending is fine.
+void require_known_ending(const std::string& to, const std::string& format,
+                          const std::string& otherwise);
 
 /// Of a file, or of everything in a store.
 std::uint64_t bytes_on_disk(storage::Storage& storage, const std::string& path);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/name.hpp"
 #include "text.hpp"
 
 namespace sluice::cli {
@@ -16,6 +17,9 @@ Table::Table(const std::vector<std::string>& headings) {
 
 void Table::add(std::vector<std::string> cells) {
   cells.resize(headings_.size());
+  for (std::string& cell : cells) {
+    cell = model::escaped(cell, model::Shown::line);  // as wide as it will be
+  }
   rows_.push_back(std::move(cells));
 }
 

@@ -7,6 +7,7 @@
 #include <ctime>
 #include <fmt/format.h>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "model/name.hpp"
 
@@ -78,20 +79,34 @@ std::string date_text(std::int64_t ns_since_1970) {
   return buffer.data();
 }
 
+std::string unfinished_text(const std::string& path) {
+  return fmt::format(
+      "  being written, or its writer ended without closing it (then: sluice recover {})\n",
+      printable(path));
+}
+
+void show(std::FILE* to, std::string_view text) {
+  const std::string out = model::escaped(text, model::Shown::lines);
+  std::fwrite(out.data(), 1, out.size(), to);
+}
+
+void show_json_text(std::string_view text) {
+  const std::string out = model::escaped(text, model::Shown::json);
+  std::fwrite(out.data(), 1, out.size(), stdout);
+}
+
+void show_json(const nlohmann::ordered_json& json) {
+  show_json_text(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+}
+
+void show_error(const std::string& what) {
+  std::fflush(stdout);
+  const std::string line = "sluice: " + model::escaped(what, model::Shown::line) + "\n";
+  std::fputs(line.c_str(), stderr);
+}
+
 std::string printable(std::string_view text) {
-  const bool is_plain = model::is_utf8(text) && std::none_of(text.begin(), text.end(), [](char c) {
-                          return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-                        });
-  // C1 control characters are two bytes of UTF-8 that some terminals obey.
-  const bool has_c1 = text.find('\xc2') != std::string_view::npos && [&] {
-    for (std::size_t at = text.find('\xc2'); at + 1 < text.size(); at = text.find('\xc2', at + 1)) {
-      if (static_cast<unsigned char>(text[at + 1]) < 0xa0) {
-        return true;
-      }
-    }
-    return false;
-  }();
-  if (is_plain && !has_c1) {
+  if (model::escaped(text, model::Shown::line) == text) {
     return std::string(text);
   }
   return model::quoted(text, std::numeric_limits<std::size_t>::max());

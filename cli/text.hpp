@@ -2,8 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
+#include <fmt/format.h>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "model/dims.hpp"
 
@@ -23,6 +27,24 @@ std::string number_text(double value);
 std::string count_text(std::uint64_t count, const std::string& noun);
 /// "2026-02-03 14:05:11 UTC"
 std::string date_text(std::int64_t ns_since_1970);
+
+/// What is said of a file with a journal or a lease beside it.
+std::string unfinished_text(const std::string& path);
+
+// -- the way to the terminal: whatever a file says, a control character in it does nothing
+// ---------
+/// Several lines to `to` (stdout, stderr).
+void show(std::FILE* to, std::string_view text);
+/// To stdout, put together by fmt.
+template <class... Args>
+void tell(fmt::format_string<Args...> text, Args&&... args) {
+  show(stdout, fmt::format(text, std::forward<Args>(args)...));
+}
+/// A JSON document, which stays one.
+void show_json_text(std::string_view text);
+void show_json(const nlohmann::ordered_json& json);
+/// "sluice: what" as one line on stderr, after what was printed before.
+void show_error(const std::string& what);
 
 /// `text` where a terminal shows it as it is, otherwise quoted and escaped.
 std::string printable(std::string_view text);

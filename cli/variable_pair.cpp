@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "exec/agree.hpp"
+#include "exec/transport/agree.hpp"
 #include "layout/portion.hpp"
 
 namespace sluice::cli {

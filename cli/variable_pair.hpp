@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "commit/input.hpp"
+#include "commit/read/input.hpp"
 #include "compare.hpp"
 
 namespace sluice::cli {

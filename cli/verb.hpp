@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 
-#include "exec/transport.hpp"
+#include "exec/transport/transport.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::cli {

@@ -1,13 +1,15 @@
 // verify: is every byte as it was written? On all ranks together.
-#include "commit/verify.hpp"
+#include "commit/tools/verify.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "commit/latest_good.hpp"
+#include "commit/read/latest_good.hpp"
 #include "help.hpp"
+#include "layout/formats.hpp"
 #include "progress.hpp"
 #include "session.hpp"
+#include "storage/store.hpp"
 #include "table.hpp"
 #include "text.hpp"
 #include "verb.hpp"
@@ -30,6 +32,11 @@ struct VerifyOptions {
 /// Where the file ends this list in the text; --json has all that the verdict has.
 constexpr std::size_t most_lines = 20;
 
+std::string what_text(const Finding& finding) {
+  return finding.rank < 0 ? finding.what
+                          : fmt::format("{}, written by rank {}", finding.what, finding.rank);
+}
+
 std::string list_text(const Verdict& verdict) {
   Table table({"VARIABLE", "STEP", "ELEMENTS", ""});
   bool has_place = false;
@@ -38,7 +45,7 @@ std::string list_text(const Verdict& verdict) {
     has_place = has_place || !finding.variable.empty() || !finding.place.empty();
     table.add({finding.variable.empty() ? "?" : printable(finding.variable),
                finding.step == Finding::no_step ? "-" : std::to_string(finding.step),
-               finding.place.empty() ? "-" : finding.place, finding.what});
+               finding.place.empty() ? "-" : finding.place, what_text(finding)});
   }
   if (!has_place) {
     return fmt::format("  {}\n", verdict.findings.front().what);
@@ -78,11 +85,33 @@ std::string verified_text(const Verdict& verdict) {
   return verdict.records == 0 ? "" : "; verified " + proven_text(verdict);
 }
 
-std::string verdict_text(const std::string& path, const Verdict& verdict) {
+/// What a verdict over a file that nobody has closed is worth.
+std::string as_far_as_text(const std::string& path, const Verdict& verdict) {
+  if (!verdict.unfinished) {
+    return "";
+  }
+  const std::string last =
+      verdict.steps == 0 ? "no step" : fmt::format("step {}", verdict.steps - 1);
+  return fmt::format("  verified up to {}\n{}", last, unfinished_text(path));
+}
+
+/// What its format has no checksum for; "" where it has one for everything. Rank 0.
+std::string unchecked_by_format(storage::Storage& storage, const std::string& path) {
+  const auto file = storage::open_data(storage, path, storage::Access::read);
+  return layout::format_in(*file, "auto").unchecked;
+}
+
+std::string verdict_text(const std::string& path, const Verdict& verdict,
+                         const std::string& unchecked) {
   const std::string name = printable(path);
+  const std::string also =
+      unchecked.empty() ? "" : fmt::format("  not under checksum: {}\n", unchecked);
   switch (verdict.state) {
     case State::not_ours:
-      return fmt::format("{}: not written by Sluice: it has no checksums to verify it by\n", name);
+      return unchecked == "everything"
+                 ? fmt::format("{}: cannot be verified\n{}", name, also)
+                 : fmt::format("{}: not written by Sluice: it has no checksums to verify it by\n",
+                               name);
     case State::ok: {
       const bool is_empty = verdict.records == 0 && verdict.uncovered_count != 0;
       std::string text =
@@ -93,12 +122,14 @@ std::string verdict_text(const std::string& path, const Verdict& verdict) {
             "  changed or copied outside Sluice since its last commit; what Sluice wrote is\n"
             "  there unchanged\n";
       }
-      return text + uncovered_text(verdict);
+      return text + as_far_as_text(path, verdict) + uncovered_text(verdict) +
+             (is_empty ? "" : also);
     }
     case State::damaged:
-      return fmt::format("{}: DAMAGED: {}{}\n{}{}", name,
+      return fmt::format("{}: DAMAGED: {}{}\n{}{}{}", name,
                          count_text(verdict.finding_count, "fault"), verified_text(verdict),
-                         list_text(verdict), uncovered_text(verdict));
+                         list_text(verdict), as_far_as_text(path, verdict),
+                         uncovered_text(verdict));
     case State::changed_outside:
       break;
   }
@@ -143,12 +174,14 @@ Json verdict_json(const std::string& path, const Verdict& verdict) {
   json["file"] = path;
   json["state"] = state_name(verdict.state);
   json["modified_since_commit"] = verdict.modified;
+  json["unfinished"] = verdict.unfinished;
   json["findings"] = Json::array();
   for (const Finding& finding : verdict.findings) {
     json["findings"].push_back(
         {{"variable", finding.variable},
          {"step", finding.step == Finding::no_step ? Json() : Json(finding.step)},
          {"elements", finding.place},
+         {"rank", finding.rank < 0 ? Json() : Json(finding.rank)},
          {"what", finding.what}});
   }
   json["finding_count"] = verdict.finding_count;
@@ -157,6 +190,7 @@ Json verdict_json(const std::string& path, const Verdict& verdict) {
   json["checksums"] = verdict.records;
   json["bytes"] = verdict.bytes;
   json["commits"] = verdict.commits;
+  json["steps"] = verdict.steps;
   json["seconds"] = verdict.seconds;
   return json;
 }
@@ -186,14 +220,14 @@ int find_latest_good(const Context& context, const VerifyOptions& options) {
         {{"file", path}, {"latest_good", good ? Json(*good) : Json()}, {"damaged", damaged}});
     if (!options.json && context.is_root()) {
       for (const std::string& why : damaged) {
-        fmt::print(stderr, "sluice: {}\n", printable(why));
+        show_error(why);
       }
-      fmt::print("{}: {}\n", printable(path),
-                 good ? fmt::format("step {} is good", *good) : "no step is good");
+      tell("{}: {}\n", printable(path),
+           good ? fmt::format("step {} is good", *good) : "no step is good");
     }
   }
   if (options.json && context.is_root()) {
-    fmt::print("{}\n", all.dump(2, ' ', false, Json::error_handler_t::replace));
+    show_json(all);
   }
   return code;
 }
@@ -216,7 +250,7 @@ int verify(const Context& context, const VerifyOptions& options) {
       code = graver(code, bad_input);
       if (context.is_root()) {
         std::fflush(stdout);
-        fmt::print(stderr, "sluice: {}\n", message_of(e));
+        show_error(message_of(e));
         all.push_back({{"file", path}, {"state", "cannot be read"}, {"why", message_of(e)}});
       }
       continue;
@@ -226,12 +260,15 @@ int verify(const Context& context, const VerifyOptions& options) {
       all.push_back(verdict_json(path, verdict));
     } else if (context.is_root()) {
       const bool is_bad = verdict.state == State::not_ours;
-      fmt::print(is_bad ? stderr : stdout, "{}{}", is_bad ? "sluice: " : "",
-                 verdict_text(path, verdict));
+      const bool is_read = is_bad || verdict.state == State::ok;
+      const std::string unchecked =
+          is_read ? unchecked_by_format(context.storage, path) : std::string();
+      show(is_bad ? stderr : stdout,
+           (is_bad ? "sluice: " : "") + verdict_text(path, verdict, unchecked));
     }
   }
   if (options.json && context.is_root()) {
-    fmt::print("{}\n", all.dump(2, ' ', false, Json::error_handler_t::replace));
+    show_json(all);
   }
   return code;
 }
@@ -244,7 +281,9 @@ void add_verify(CLI::App& app, Run& run) {
       add_verb(app, "verify", "is every byte as it was written?",
                "Reads every byte that Sluice wrote and compares it with the checksums in the\n"
                "file. Values that do not match are damage, unless the file's time of\n"
-               "modification tells that another program wrote to it.\n"
+               "modification tells that another program wrote to it; which rank wrote them is\n"
+               "said too. So are variables and attributes that are not as they were committed.\n"
+               "A file that is being written is verified up to its last step, which is said.\n"
                "Exit code: 0 all is well, 1 damaged, 2 bad input (not a file of Sluice, ...),\n"
                "3 changed outside Sluice. Of several files the gravest counts: 2, 1, 3, 0.\n",
                R"help(

@@ -12,7 +12,7 @@
 #include <thread>
 #include <unistd.h>
 
-#include "commit/recovery.hpp"
+#include "commit/publish/recovery.hpp"
 #include "help.hpp"
 #include "layout/formats.hpp"
 #include "sluice/error.hpp"
@@ -199,14 +199,15 @@ class Watch {
     }
     for (; *shown_ < steps.size(); ++*shown_) {
       last_news_ = Clock::now();
-      fmt::print("{}\n", options_.json ? step_json(steps, *shown_) : step_text(steps, *shown_));
+      options_.json ? show_json_text(step_json(steps, *shown_) + "\n")
+                    : tell("{}\n", step_text(steps, *shown_));
     }
     std::fflush(stdout);  // a pipe's reader wants each line now
   }
 
   void say(const std::string& line) const {
     if (!options_.json) {
-      fmt::print("{}\n", line);
+      tell("{}\n", line);
     }
   }
 
@@ -218,9 +219,8 @@ class Watch {
     if (!options_.until) {
       return fine;
     }
-    fmt::print(stderr, "sluice: {}: {} of {} after {} without a new one\n",
-               printable(options_.file), *shown_, count_text(*options_.until, "step"),
-               seconds_text(options_.timeout_s));
+    show_error(fmt::format("{}: {} of {} after {} without a new one", options_.file, *shown_,
+                           count_text(*options_.until, "step"), seconds_text(options_.timeout_s)));
     return differs;
   }
 

@@ -35,6 +35,11 @@ static int refusal(int code, const char* call, const char* name, int length, con
   return -code;
 }
 
+/* The next call on the file is to fail so, instead of what it would do. */
+static void refuse_next(sluice_file* file, int refused) {
+  if (refused != SLUICE_OK) sluice_refuse(file, -refused, own_message);
+}
+
 static int no_memory(const char* call, const char* name, int length) {
   return refusal(SLUICE_ERROR_OVER_BUDGET, call, name, length, "out of memory");
 }
@@ -148,6 +153,7 @@ int sluice_fortran_put(sluice_file* file, struct name_cache* cache, const char* 
     dense_strides(&a, rank, packed_bytes(&a), stride);
     selection.stride_bytes = stride;
   }
+  refuse_next(file, refused);
   const int code = sluice_put_selection(file, variable, a.type, is_as_stored(&a) ? a.base : packed,
                                         rank, &selection);
   free(packed);
@@ -179,7 +185,7 @@ int sluice_fortran_get(sluice_file* file, struct name_cache* cache, const char* 
     if (refused == SLUICE_OK && !is_straight) {
       refused = refusal(SLUICE_ERROR_UNSUPPORTED, "get", name, length, not_deferred);
     }
-    /* Told of no variable where it is refused, so that perform_gets fails on every rank. */
+    refuse_next(file, refused);
     const int code = sluice_defer_get(file, refused == SLUICE_OK ? variable : no_variable, a.type,
                                       a.base, rank, &selection, step);
     return refused != SLUICE_OK ? refused : code;
@@ -191,6 +197,7 @@ int sluice_fortran_get(sluice_file* file, struct name_cache* cache, const char* 
     packed = new_packed(&a, 0);
     if (packed == NULL) refused = no_memory("get", name, length);
   }
+  refuse_next(file, refused);
   const int code = sluice_get_selection(file, variable, a.type, is_as_stored(&a) ? a.base : packed,
                                         rank, &selection, step);
   if (code == SLUICE_OK && packed != NULL) unpack(&a, packed);
@@ -278,6 +285,7 @@ int sluice_fortran_put_rows(sluice_file* file, struct name_cache* cache, const c
   if (k == NULL) refused = no_memory("put_rows", name, length);
   if (refused != SLUICE_OK) {
     free(k);
+    refuse_next(file, refused);
     sluice_put_rows(file, variable, SLUICE_FLOAT64, NULL, -1, NULL);
     return refused;
   }
@@ -315,6 +323,7 @@ int sluice_fortran_get_rows(sluice_file* file, struct name_cache* cache, const c
   if (from_0 == NULL) refused = no_memory("get_rows", name, length);
   if (refused != SLUICE_OK) {
     free(from_0);
+    refuse_next(file, refused);
     sluice_get_rows(file, variable, SLUICE_FLOAT64, NULL, -1, NULL, step);
     return refused;
   }
@@ -355,8 +364,10 @@ int sluice_fortran_set_attribute(sluice_file* file, const char* owner, const cha
   const char* fault = fault_of_attribute(&a);
   if (fault != NULL) {
     const int code = fault == no_type ? SLUICE_ERROR_TYPE_MISMATCH : SLUICE_ERROR_INVALID_ARGUMENT;
+    const int refused = refusal(code, call, name, (int)strlen(name), fault);
+    refuse_next(file, refused);
     sluice_set_attribute(file, owner, name, 0, SLUICE_SCALAR, a.base);
-    return refusal(code, call, name, (int)strlen(name), fault);
+    return refused;
   }
   const int64_t count = a.rank == 0 ? SLUICE_SCALAR : a.count[0];
   char* packed = new_packed(&a, 0);

@@ -13,7 +13,7 @@
 ! counting begins at 1. In the file, whose tools count in C order, the same dimensions stand in
 ! reverse: an array x(3, n) is a dataset of shape (n, 3), x(c, i) is its element [i-1][c-1], and no
 ! element moves. A step is counted from 1 too, and comes first in the file. Messages of the library
-! show shapes as the file has them.
+! show shapes and places as the file has them, and count steps and elements from 1.
 !
 ! Data is any array, section, expression or scalar of integer, real, complex, logical or character,
 ! of the kinds that files have; numbers are converted to the variable's type where they fit.
@@ -27,14 +27,13 @@
 ! Errors. Every procedure has optional `stat` (0, or the code in sluice.h) and `errmsg`. Without
 ! stat an error stops the program with the message. What one rank meets in a collective call, all
 ! ranks get; what one does wrong within a step makes its end_step fail on all. (Beside data, errmsg
-! is declared class(*), but is a character variable all the same: gfortran mistakes its length where
-! the data is text.)
+! is class(*), as gfortran mistakes its length there, but is a character variable all the same.)
 !
-! Collective: open, end_step, abandon_step, flush, close, get, perform_gets, get_rows, refresh. The
-! others are local; define, set_attribute and resize must be called alike on every rank.
+! Collective: open, end_step, abandon_step, flush, close, get, perform_gets, get_rows, refresh and
+! latest_good. Others are local; define, set_attribute and resize are called alike on every rank.
 module sluice
   use, intrinsic :: iso_c_binding
-  use, intrinsic :: iso_fortran_env, only: int32, int64, real64
+  use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64
   use mpi_f08, only: MPI_Comm
   use sluice_c
   use sluice_support
@@ -74,7 +73,7 @@ module sluice
     generic, public :: get => get_32, get_64
     procedure, public :: perform_gets
     generic, public :: get_rows => get_rows_32, get_rows_64
-    procedure, public :: refresh
+    procedure, public :: refresh, latest_good
     procedure, public :: steps => step_count
     procedure, public :: time => time_of_step
     procedure, public :: variables => variable_count
@@ -90,10 +89,10 @@ module sluice
   ! -- writing: sluice_write.f90 --
   interface
     !> A variable of file type `type` (sluice_real64, ...) and `shape` (none: a scalar). steps: a
-    !> value for every step. partial: elements may be left out and read as `fill`. varying: each
-    !> step has its own number of rows (its last dimension), see resize. dimensions: their names.
-    !> chunk: the tile of the file, a number a dimension. compress: "deflate:6", "zstd:3", "none".
-    !> Alike on every rank.
+    !> value for every step. partial: elements may be left out and read as `fill`, of any intrinsic
+    !> type. varying: each step has its own number of rows (its last dimension), see resize.
+    !> dimensions: their names. chunk: the tile of the file, a number a dimension. compress:
+    !> "deflate:6", "zstd:3", "none". Alike on every rank.
     module subroutine define_64(self, name, type, shape, steps, partial, fill, unit, description, &
         dimensions, chunk, varying, compress, stat, errmsg)
       class(sluice_file), intent(inout) :: self
@@ -101,7 +100,7 @@ module sluice
       integer(c_int32_t), intent(in) :: type
       integer(int64), intent(in), optional :: shape(:), chunk(:)
       logical, intent(in), optional :: steps, partial, varying
-      real(real64), intent(in), optional :: fill
+      class(*), intent(in), optional :: fill
       character(len=*), intent(in), optional :: unit, description, dimensions(:), compress
       integer, intent(out), optional :: stat
       character(len=*), intent(inout), optional :: errmsg
@@ -114,13 +113,13 @@ module sluice
       integer(int32), intent(in) :: shape(:)
       integer(int32), intent(in), optional :: chunk(:)
       logical, intent(in), optional :: steps, partial, varying
-      real(real64), intent(in), optional :: fill
+      class(*), intent(in), optional :: fill
       character(len=*), intent(in), optional :: unit, description, dimensions(:), compress
       integer, intent(out), optional :: stat
       character(len=*), intent(inout), optional :: errmsg
     end subroutine
-    !> An attribute of the file (owner ""), of a group or a variable: a value, or a list; texts that
-    !> are no variables by set_text, because gfortran hands those on as bytes. Alike on every rank.
+    !> An attribute of the file (owner ""), a group, a variable or the steps' times ("time"): one
+    !> value or a list; texts by set_text: gfortran hands them on as bytes. Alike on every rank.
     module subroutine set_attribute(self, owner, name, value, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       character(len=*), intent(in) :: owner, name
@@ -289,6 +288,12 @@ module sluice
       integer, intent(out), optional :: stat
       character(len=*), intent(inout), optional :: errmsg
     end subroutine
+    !> The newest step whose values all match their checksums, 0 where no step does. Collective.
+    module integer function latest_good(self, stat, errmsg)
+      class(sluice_file), intent(inout) :: self
+      integer, intent(out), optional :: stat
+      character(len=*), intent(inout), optional :: errmsg
+    end function
     !> Committed steps; they are numbered from 1.
     module integer function step_count(self, stat, errmsg)
       class(sluice_file), intent(inout) :: self
@@ -442,6 +447,7 @@ contains
     integer(c_int), intent(in) :: code
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
+    integer(c_int) :: ignored
     if (code == 0 .and. c_associated(self%handle)) then
       call c_free(handle)
       call fail(wrong_state, self%path // " is still open here: close it before opening " // &
@@ -453,8 +459,9 @@ contains
       return
     end if
     self%handle = handle
+    ignored = c_count_from(handle, 1_c_int32_t)
     self%path = trim(path)
-    self%cache = fresh_cache()
+    self%cache = name_cache()
     if (present(stat)) stat = 0
   end subroutine
 
@@ -489,12 +496,5 @@ contains
   pure logical function is_open(self)
     class(sluice_file), intent(in) :: self
     is_open = c_associated(self%handle)
-  end function
-
-  ! -- inside --
-
-  pure function fresh_cache() result(cache)
-    type(name_cache) :: cache
-    cache%names = c_null_char
   end function
 end module sluice

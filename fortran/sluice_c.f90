@@ -11,9 +11,8 @@ module sluice_c
   type, bind(c) :: variable_options
     integer(c_size_t) :: size
     integer(c_int32_t) :: steps, partial
-    real(c_double) :: fill
-    type(c_ptr) :: unit, description, dimensions, chunk
-    integer(c_int32_t) :: varying
+    type(c_ptr) :: fill, unit, description, dimensions, chunk
+    integer(c_int32_t) :: varying, fill_type
     type(c_ptr) :: compress
   end type variable_options
 
@@ -21,14 +20,14 @@ module sluice_c
     integer(c_size_t) :: size
     type(c_ptr) :: name
     integer(c_int32_t) :: type, rank, steps, partial
-    real(c_double) :: fill
+    type(c_ptr) :: fill
     integer(c_int64_t) :: shape(8)
     integer(c_int32_t) :: varying
   end type variable_info
 
   !> The variables that calls named last, so that a name costs a comparison.
   type, bind(c) :: name_cache
-    character(kind=c_char) :: names(32, 4)
+    character(kind=c_char) :: names(32, 4) = c_null_char
     integer(c_int32_t) :: lengths(4) = -1
     integer(c_int32_t) :: variables(4) = -1
     integer(c_int32_t) :: next = 0
@@ -179,9 +178,19 @@ module sluice_c
       import
       type(c_ptr), value :: file
     end function
+    integer(c_int) function c_count_from(file, first) bind(c, name="sluice_count_from")
+      import
+      type(c_ptr), value :: file
+      integer(c_int32_t), value :: first
+    end function
     integer(c_int) function c_refresh(file) bind(c, name="sluice_refresh")
       import
       type(c_ptr), value :: file
+    end function
+    integer(c_int) function c_latest_good(file, step) bind(c, name="sluice_latest_good")
+      import
+      type(c_ptr), value :: file
+      integer(c_int64_t), intent(out) :: step
     end function
     integer(c_int) function c_has_attribute(file, owner, name, has) &
         bind(c, name="sluice_has_attribute")

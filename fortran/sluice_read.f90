@@ -51,6 +51,15 @@ contains
     call finish(self%handle, c_refresh(self%handle), stat, errmsg)
   end procedure
 
+  module procedure latest_good
+    integer(c_int64_t) :: step
+    latest_good = 0
+    if (is_missing(self%handle, self%path, stat, errmsg)) return
+    step = -1
+    call finish(self%handle, c_latest_good(self%handle, step), stat, errmsg)
+    latest_good = int(step) + 1
+  end procedure
+
   module procedure step_count
     integer(c_int64_t) :: steps
     step_count = 0

@@ -10,15 +10,19 @@ contains
     integer(c_int64_t), allocatable, target :: tile(:)
     character(kind=c_char, len=:), allocatable, target :: unit_text, description_text, names_text
     character(kind=c_char, len=:), allocatable, target :: compress_text
+    integer(int8), allocatable, target :: fill_bytes(:)
     type(c_ptr), allocatable, target :: names(:)
     integer(c_int32_t) :: variable
     if (is_missing(self%handle, self%path, stat, errmsg)) return
-    options = variable_options(c_sizeof(options), flag(steps), flag(partial), 0.0_c_double, &
-      c_null_ptr, c_null_ptr, c_null_ptr, c_null_ptr, flag(varying), c_null_ptr)
+    options = variable_options(c_sizeof(options), flag(steps), flag(partial), c_null_ptr, &
+      c_null_ptr, c_null_ptr, c_null_ptr, c_null_ptr, flag(varying), 0, c_null_ptr)
     allocate (dims(0))
     if (present(shape)) dims = shape(size(shape):1:-1)
     if (.not. fits(size(dims), name, stat, errmsg, chunk, dimensions)) return
-    if (present(fill)) options%fill = fill
+    if (present(fill)) then
+      call encode_fill(fill, fill_bytes, options%fill_type)
+      options%fill = c_loc(fill_bytes)
+    end if
     if (present(unit)) then
       unit_text = c_text(unit)
       options%unit = c_loc(unit_text)
@@ -42,6 +46,51 @@ contains
     call finish(self%handle, c_define(self%handle, c_text(name), type, size(dims), dims, options, &
       variable), stat, errmsg)
   end procedure
+
+  !> The bytes of a value of an intrinsic type, and which type that is to C. Of any other type: no
+  !> bytes, and a type that C refuses.
+  subroutine encode_fill(fill, bytes, type)
+    class(*), intent(in) :: fill
+    integer(int8), allocatable, intent(out) :: bytes(:)
+    integer(c_int32_t), intent(out) :: type
+    integer(int8), parameter :: mold(1) = 0_int8
+    integer(c_int32_t), parameter :: string_kind = 14, no_type = -1
+    select type (fill)
+    type is (integer(int8))
+      bytes = transfer(fill, mold)
+      type = sluice_int8
+    type is (integer(int16))
+      bytes = transfer(fill, mold)
+      type = sluice_int16
+    type is (integer(int32))
+      bytes = transfer(fill, mold)
+      type = sluice_int32
+    type is (integer(int64))
+      bytes = transfer(fill, mold)
+      type = sluice_int64
+    type is (real(real32))
+      bytes = transfer(fill, mold)
+      type = sluice_real32
+    type is (real(real64))
+      bytes = transfer(fill, mold)
+      type = sluice_real64
+    type is (complex(real32))
+      bytes = transfer(fill, mold)
+      type = sluice_complex32
+    type is (complex(real64))
+      bytes = transfer(fill, mold)
+      type = sluice_complex64
+    type is (logical)
+      bytes = [merge(1_int8, 0_int8, fill)]
+      type = sluice_logical
+    type is (character(*))
+      bytes = transfer(fill // c_null_char, mold)
+      type = string_kind + 256 * size(bytes)
+    class default
+      bytes = mold
+      type = no_type
+    end select
+  end subroutine
 
   module procedure define_32
     integer(int64), allocatable :: tile(:)

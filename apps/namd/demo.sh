@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The demo: a molten salt in patches, written by chares while they go on; then the output alone,
-# larger, as before and by Sluice.
+# larger, as before and by Sluice. A picture of the salt.
 #
 #   apps/namd/demo.sh [option of namd.py...]      (e.g. --steps 40 for a short one)
 #
@@ -24,9 +24,11 @@ for library in "$build"/libsluice-*.so; do
 done
 if "$python" -c 'import charm4py' >/dev/null 2>&1; then
   run "$python" "$(dirname "$python")/charmrun" +p2 ++local ++quiet "$root/apps/namd/namd.py" \
-    --steps 100 "$@" run
+    --cells 10 --steps 40 --every 8 "$@" run
   run "$sluice" ls run.dcd
   run "$sluice" ls run.coor
+  run "$python" "$root/apps/namd/draw.py" run run.png
+  printf '\nLook at %s\n' "${out/#$root\//}/run.png"
 else
   echo "namd.py is left out: charm4py is not installed (python/requirements-dev.txt)" >&2
 fi

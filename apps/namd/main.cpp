@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <mpi.h>
 
-#include "api/settings.hpp"
+#include "api/config/settings.hpp"
 #include "common/comm.hpp"
 #include "phases.hpp"
 

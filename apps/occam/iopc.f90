@@ -1,5 +1,6 @@
 ! iopc: the preprocessor. One process makes the parts of P ranks: one init_bin.dat, or, as it was
-! done before, the files 1.fort to P.fort; and params.nml beside them.
+! done before, the files 1.fort to P.fort; and params.nml beside them. The macro ASCII_FILE makes
+! text the default, as in occam.
 program iopc
   use, intrinsic :: iso_fortran_env, only: error_unit, int64, real64
   use fpio
@@ -49,6 +50,9 @@ contains
     integer :: i, status
     namelist /iopc/ parts, blocks, seed, ascii, folder, toml, hdf5, frame, options
     parts = 1; blocks = 10; seed = 1; ascii = .false.
+#ifdef ASCII_FILE
+    ascii = .true.
+#endif
     folder = "."; toml = ""; hdf5 = ""; frame = ""; options = ""
     job = ""
     if (command_argument_count() > 0) call get_command_argument(1, job)

@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "comm.hpp"
-#include "exec/mpi_transport.hpp"
+#include "exec/transport/mpi_transport.hpp"
 #include "start.hpp"
 
 namespace vampire {

@@ -7,7 +7,7 @@
 #include "comm.hpp"
 #include "decomposition.hpp"
 #include "dialect/vampire/snapshot.hpp"
-#include "exec/mpi_transport.hpp"
+#include "exec/transport/mpi_transport.hpp"
 #include "lattice.hpp"
 #include "layers.hpp"
 #include "measure.hpp"

@@ -55,7 +55,7 @@ class Records {
   /// Closes, and reports what fails to stderr.
   ~Records();
 
-  /// Streams of this process: 1, or the number given.
+  /// Streams of this process: 1, or the number given; 0 of Records that were moved from.
   int parts() const noexcept;
   /// Record groups that are in the file.
   std::uint64_t groups() const;
@@ -100,7 +100,9 @@ class Records {
   void close();
 
  private:
-  std::unique_ptr<detail::RecordsImpl> impl_;
+  detail::RecordsImpl& impl() const;
+
+  std::unique_ptr<detail::RecordsImpl> impl_;  ///< nullptr: moved from
 };
 
 }  // namespace sluice

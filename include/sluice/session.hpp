@@ -99,7 +99,9 @@ class SessionFile {
   void close();
 
  private:
-  std::unique_ptr<detail::SessionImpl> impl_;
+  detail::SessionImpl& impl() const;
+
+  std::unique_ptr<detail::SessionImpl> impl_;  ///< nullptr: moved from
 };
 
 }  // namespace sluice

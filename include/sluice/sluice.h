@@ -220,16 +220,17 @@ typedef struct sluice_variable_options {
   size_t size;                   /* set by SLUICE_VARIABLE_OPTIONS_INIT */
   int32_t steps;                 /* 1: a value of the shape for every step */
   int32_t partial;               /* 1: elements may be left out; they read as `fill` */
-  double fill;                   /* for partial variables */
+  const void* fill;              /* for partial variables: one element; NULL: zero */
   const char* unit;              /* attribute "units"; NULL: none */
   const char* description;       /* attribute "long_name"; NULL: none */
   const char* const* dimensions; /* a name for each dimension, without the step; NULL: none */
-  const int64_t* chunk; /* tile of the file in elements, a number a dimension; NULL: chosen */
-  int32_t varying;      /* 1: each step has its own number of rows, see sluice_resize() */
-  const char* compress; /* "deflate:6", "zstd:3", "none", with "+noshuffle"; NULL: the file's */
+  const int64_t* chunk;  /* tile of the file in elements, a number a dimension; NULL: chosen */
+  int32_t varying;       /* 1: each step has its own number of rows, see sluice_resize() */
+  sluice_type fill_type; /* of *fill; 0: the variable's. Converted where no value is lost */
+  const char* compress;  /* "deflate:6", "zstd:3", "none", with "+noshuffle"; NULL: the file's */
 } sluice_variable_options;
 #define SLUICE_VARIABLE_OPTIONS_INIT \
-  { sizeof(sluice_variable_options), 0, 0, 0.0, NULL, NULL, NULL, NULL, 0, NULL }
+  { sizeof(sluice_variable_options), 0, 0, NULL, NULL, NULL, NULL, NULL, 0, 0, NULL }
 
 /* A variable of file type `type` and a shape of `rank` (0: a scalar) numbers. "/" in the name makes
  * groups. options: NULL for the defaults. Defining the same again gives the same variable; with
@@ -238,10 +239,10 @@ SLUICE_API int sluice_define(sluice_file* file, const char* name, sluice_type ty
                              const int64_t* shape, const sluice_variable_options* options,
                              sluice_variable* variable);
 
-/* An attribute of the file (owner ""), of a group or of a variable (owner: its name): one value
- * (count SLUICE_SCALAR) or a list of `count`. Kinds: every integer up to 64 bits (stored as 32 or
- * 64 bits), float, double, bool (one value), and strings: of SLUICE_STRING(n), each n bytes,
- * padded with NUL or shorter. Same. */
+/* An attribute of the file (owner ""), of a group, of a variable (owner: its name) or of the times
+ * of the steps (owner "time": their "units"): one value (count SLUICE_SCALAR) or a list of `count`.
+ * Kinds: every integer up to 64 bits (stored as 32 or 64 bits), float, double, bool (one value),
+ * and strings: of SLUICE_STRING(n), each n bytes, padded with NUL or shorter. Same. */
 SLUICE_API int sluice_set_attribute(sluice_file* file, const char* owner, const char* name,
                                     sluice_type type, int64_t count, const void* values);
 /* One string, or a list of them, each ended by NUL. Same. */
@@ -331,12 +332,15 @@ typedef struct sluice_variable_info {
   int32_t rank;  /* numbers in shape */
   int32_t steps; /* 1: a value for every step */
   int32_t partial;
-  double fill;
+  const void* fill;               /* one element of the type, the file's; NULL: zero */
   int64_t shape[SLUICE_RANK_MAX]; /* without the step; of a varying variable: the most */
   int32_t varying;
+  const char* dimensions[SLUICE_RANK_MAX]; /* names, without the step; the file's; NULL: none */
 } sluice_variable_info;
-#define SLUICE_VARIABLE_INFO_INIT \
-  { sizeof(sluice_variable_info), NULL, 0, 0, 0, 0, 0.0, {0}, 0 }
+#define SLUICE_VARIABLE_INFO_INIT                                          \
+  {                                                                        \
+    sizeof(sluice_variable_info), NULL, 0, 0, 0, 0, NULL, {0}, 0, { NULL } \
+  }
 
 SLUICE_API int sluice_variable_count(sluice_file* file, int32_t* count);
 /* By name; SLUICE_ERROR_NOT_FOUND says which there are. */
@@ -399,6 +403,21 @@ SLUICE_API int sluice_get_rows(sluice_file* file, sluice_variable variable, slui
 /* Looks again at a file that another program is still writing: its newest steps, variables and
  * attributes. Variables keep their numbers. Collective. */
 SLUICE_API int sluice_refresh(sluice_file* file);
+/* The newest step of which every value can be read and matches its checksum (they are checked
+ * whatever the option checksum says), -1 where no step does. For programs that go on from it: the
+ * option after_step. Reads one step, more only if that is damaged. Collective. */
+SLUICE_API int sluice_latest_good(sluice_file* file, int64_t* step);
+
+/* -- for interfaces of other languages ----------------------------------------------------------
+ */
+
+/* What such an interface has found wrong by itself: the next call on the handle that defines, sets,
+ * puts or gets fails with that code and reason instead of what it would have done; a put so makes
+ * its step fail, and a collective get fails, on every rank. Local. */
+SLUICE_API int sluice_refuse(sluice_file* file, int code, const char* why);
+/* From which number on messages of calls on this handle count steps, rows and elements: 0 at the
+ * start; 1 for languages that count so. Arguments are counted from 0 always. Local. */
+SLUICE_API int sluice_count_from(sluice_file* file, int32_t first);
 
 /* -- sessions -----------------------------------------------------------------------------------
  *

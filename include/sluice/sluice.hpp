@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "sluice/error.hpp"
+#include "sluice/fill.hpp"
 #include "sluice/options.hpp"
 #include "sluice/types.hpp"
 
@@ -63,10 +64,12 @@ using Value = std::variant<bool, std::int32_t, std::int64_t, float, double, std:
 struct VariableOptions {
   bool steps = false;     ///< a value for every step: the file's leading dimension is unlimited
   std::string unit = {};  ///< attribute `units`
-  std::string description = {};              ///< attribute `long_name`
-  bool partial = false;                      ///< steps may leave elements out; they read as `fill`
-  double fill = 0;                           ///< for partial variables
-  std::vector<std::string> dimensions = {};  ///< names, without the step; netcdf4 makes them real
+  std::string description = {};  ///< attribute `long_name`
+  bool partial = false;          ///< steps may leave elements out; they read as `fill`
+  Fill fill = {};                ///< for partial variables
+  /// Names of the dimensions, without the step. One of a 1-D variable's own name makes it the
+  /// coordinates of that dimension.
+  std::vector<std::string> dimensions = {};
   Shape chunk = {};  ///< tile of the file in elements; empty: chosen from the first step
   /// Each step has its own number of rows (elements of the first dimension): Step::resize. The
   /// shape given to define() is the most. With steps only.
@@ -108,8 +111,10 @@ struct VariableInfo {
   Shape shape;  ///< without the step dimension
   bool steps = false;
   bool partial = false;
-  double fill = 0;
+  Fill fill = {};  ///< of the variable's type
   bool varying = false;
+  std::vector<std::string> dimensions =
+      {};  ///< names, without the step; empty where there are none
 };
 
 /// The receipt of a step. Copies share one state. With strategy forward the step may still be on
@@ -138,8 +143,9 @@ class Ticket {
   std::shared_ptr<commit::Fate> fate_;
 };
 
-/// One step under way. Destroying it without end() abandons the step: on this rank while an
-/// exception unwinds, the step then fails on every rank with that rank's error instead of hanging.
+/// One step under way. Destroying it without end() leaves the step out: the other ranks' end()
+/// fails instead of hanging. While an exception unwinds that is all; otherwise it is taken for a
+/// mistake, and the file's close() fails on every rank, after it has closed the file.
 class Step {
  public:
   Step(Step&& other) noexcept;
@@ -185,14 +191,25 @@ class Step {
   /// buffers are free; what the step meets later is thrown by its ticket's wait(), and on every
   /// rank by the next collective call, after which the file holds the steps before the failed one.
   Ticket end();
+  /// Instead of end() where this rank cannot go on with the step: every rank's end() fails with
+  /// `why`, and the file holds the steps before this one. Collective with the other ranks' end().
+  void abandon(const std::string& why = {});
 
  private:
   friend class File;
   explicit Step(detail::FileImpl* file);
-  detail::FileImpl* file_;
+  detail::FileImpl& open_file(const char* call) const;
+
+  detail::FileImpl* file_;    ///< nullptr: ended, or moved from
+  std::weak_ptr<void> life_;  ///< of *file_
+  int exceptions_;            ///< under way when the step began
 };
 
 /// An open file. Closing is collective; the destructor closes, and reports what fails to stderr.
+/// One that is still open at MPI_Finalize is closed there, without what was put since its last
+/// commit, and reported. Every call on a File that was moved from is Error wrong_state.
+/// While an exception unwinds it commits nothing more, but every step that has ended is kept, also
+/// those of strategy forward that are still on their way (it waits for them, at most timeout_s).
 class File {
  public:
   /// Collective over `comm`, which is duplicated.
@@ -212,7 +229,8 @@ class File {
   }
   Variable define_raw(const std::string& name, Type type, const Shape& shape,
                       const VariableOptions& options);
-  /// An attribute of the file (owner ""), a group or a variable (owner: its name).
+  /// An attribute of the file (owner ""), a group or a variable (owner: its name), or of the times
+  /// of the steps (owner "time": their `units`).
   void set_attribute(const std::string& owner, const std::string& name, const Value& value);
 
   // -- writing ----------------------------------------------------------------------------------
@@ -305,7 +323,9 @@ class File {
                     Type type, std::uint64_t step);
 
  private:
-  std::unique_ptr<detail::FileImpl> impl_;
+  detail::FileImpl& impl() const;
+
+  std::unique_ptr<detail::FileImpl> impl_;  ///< nullptr: moved from
 };
 
 }  // namespace sluice

@@ -7,7 +7,7 @@ from typing import Any, Iterator
 
 import numpy as np
 
-from ._library import Code, Error, ffi, lib, text_of
+from ._library import Code, Error, c_text, ffi, lib, text_of
 from ._types import address, as_dense, dtype_of, type_of
 
 
@@ -21,15 +21,15 @@ class Attributes(MutableMapping):
 
     def __init__(self, file: Any, owner: str):
         self._file = file
-        self._owner = owner.encode()
+        self._owner = c_text(owner, "owner")
 
     def __setitem__(self, name: str, value: Any) -> None:
-        call, owner, key = self._file._call, self._owner, name.encode()
+        call, owner, key = self._file._call, self._owner, c_text(name, "attribute")
         if isinstance(value, str):
-            call(lib.sluice_set_text, owner, key, value.encode())
+            call(lib.sluice_set_text, owner, key, c_text(value, f"attribute {name}:"))
             return
         if isinstance(value, (list, tuple)) and value and all(isinstance(v, str) for v in value):
-            texts = [ffi.new("char[]", text.encode()) for text in value]
+            texts = [ffi.new("char[]", c_text(text, f"attribute {name}:")) for text in value]
             call(lib.sluice_set_texts, owner, key, len(texts), ffi.new("char*[]", texts))
             return
         array = as_dense(value)
@@ -40,7 +40,7 @@ class Attributes(MutableMapping):
         call(lib.sluice_set_attribute, owner, key, type_of(array.dtype), count, address(array))
 
     def __getitem__(self, name: str) -> Any:
-        call, owner, key = self._file._call, self._owner, name.encode()
+        call, owner, key = self._file._call, self._owner, c_text(name, "attribute")
         kind, count = ffi.new("sluice_type*"), ffi.new("int64_t*")
         call(lib.sluice_attribute_info, owner, key, kind, count)
         is_scalar = count[0] == lib.SLUICE_SCALAR
@@ -59,7 +59,7 @@ class Attributes(MutableMapping):
         if not isinstance(name, str):
             return False
         has = ffi.new("int32_t*")
-        self._file._call(lib.sluice_has_attribute, self._owner, name.encode(), has)
+        self._file._call(lib.sluice_has_attribute, self._owner, c_text(name, "attribute"), has)
         return has[0] != 0
 
     def __len__(self) -> int:

@@ -5,62 +5,25 @@ from __future__ import annotations
 import math
 import os
 import warnings
+import weakref
 from collections.abc import Mapping
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 from ._attributes import Attributes
-from ._library import Code, Error, NotFoundError, check, ffi, fortran_handle, free, lib, text_of
-from ._types import address, as_dense, as_ids, as_shape, numbers, storable, type_of
+from ._library import (Code, Error, NotFoundError, c_text, check, check_open, ffi, fortran_handle,
+                       free, is_alone, lib, text_of)
+from ._options import toml_of
+from ._ticket import Ticket
+from ._types import (address, as_dense, as_ids, as_shape, as_text, numbers, storable, type_of,
+                     without_mask)
 from ._variable import Variable
 
 Name = Union[str, Variable]
 
-
-class Ticket:
-    """The receipt of a commit. With strategy "forward" the commit may still be on its way:
-    `durable` looks anew each time, and wait() waits. Compares as (step, durable, skipped)."""
-
-    def __init__(self, handle: Any):
-        self._handle = ffi.gc(handle, lib.sluice_ticket_free)
-
-    @property
-    def step(self) -> int:
-        """Its number."""
-        return int(self._ask(lib.sluice_ticket_step, "int64_t*"))
-
-    @property
-    def durable(self) -> bool:
-        """Does it survive kill -9, a node's loss and a power cut?"""
-        return bool(self._ask(lib.sluice_ticket_durable, "int32_t*"))
-
-    @property
-    def skipped(self) -> bool:
-        """Was it left out (on_error="skip_step")?"""
-        return bool(self._ask(lib.sluice_ticket_skipped, "int32_t*"))
-
-    def wait(self) -> None:
-        """Returns when `durable` will not change any more; raises the Error of a commit that failed
-        on its way."""
-        check(lib.sluice_ticket_wait(self._handle))
-
-    def _ask(self, function: Any, kind: str) -> Any:
-        place = ffi.new(kind)
-        check(function(self._handle, place))
-        return place[0]
-
-    def _values(self) -> Tuple[int, bool, bool]:
-        return (self.step, self.durable, self.skipped)
-
-    def __eq__(self, other: Any) -> bool:
-        return self._values() == (other._values() if isinstance(other, Ticket) else other)
-
-    def __hash__(self) -> int:
-        return hash(self.step)
-
-    def __repr__(self) -> str:
-        return "Ticket(step={}, durable={}, skipped={})".format(*self._values())
+# By their id(): a mapping has no hash.
+_open_for_writing: "weakref.WeakValueDictionary[int, File]" = weakref.WeakValueDictionary()
 
 
 def open(path: Union[str, "os.PathLike[str]"], mode: str = "r", comm: Any = None,
@@ -69,12 +32,14 @@ def open(path: Union[str, "os.PathLike[str]"], mode: str = "r", comm: Any = None
 
     path: the file. mode: "r" reads; "w" replaces an old file at the first commit; "x" as "w", but
     Error EXISTS where it is there; "a" adds steps and variables.
-    comm: an mpi4py communicator, or None: this process alone, without MPI.
+    comm: an mpi4py communicator, "self": this process alone, without MPI, or None: the same, but
+    Error INVALID_ARGUMENT where it would write as one of several ranks (of mpirun or srun), which
+    would all write this file.
     options: as in sluice.toml, e.g. strategy="collective", writers=4, budget=2**28,
     durability="step", compress="zstd:3".
 
-    Raises Error: NOT_FOUND, EXISTS, PERMISSION, FORMAT, INVALID_ARGUMENT (an option that is not
-    known), MPI (mpi4py belongs to another MPI than the library), ...
+    Raises Error: NOT_FOUND (a FileNotFoundError too), EXISTS, PERMISSION, FORMAT, INVALID_ARGUMENT
+    (an option that is not known), MPI (mpi4py belongs to another MPI than the library), ...
     """
     return File(path, mode, comm, **options)
 
@@ -100,48 +65,65 @@ class File(Mapping):
     def __init__(self, path: Union[str, "os.PathLike[str]"], mode: str = "r", comm: Any = None,
                  **options: Any):
         self._handle = ffi.NULL
-        self._deferred: List[np.ndarray] = []
+        self._deferred: List[Tuple[np.ndarray, np.ndarray]] = []
         self._kept: List[Any] = []  # memory that the library reads until the next commit
-        self._variables: Dict[str, Variable] = {}
+        # Variables hold their file, not the other way round: a file that nobody has any more ends
+        # at once, with its lease, not when cycles are collected.
+        self._variables: "weakref.WeakValueDictionary[str, Variable]" = \
+            weakref.WeakValueDictionary()
+        self._indices: Dict[str, int] = {}
         self._in_step = False
         self.path = os.fspath(path)
         self.mode = mode
         place = ffi.new("sluice_file**")
-        words = (os.fsencode(self.path), mode.encode(), _toml(options).encode(), place)
-        if comm is None:
-            check(lib.sluice_open_serial(*words))
-        else:
-            check(lib.sluice_open_f(fortran_handle(comm), *words))
+        words = (c_text(os.fsencode(self.path), "path"), c_text(mode, "mode"),
+                 c_text(toml_of(options), "options"), place)
+        alone = is_alone(comm, self.path, mode)
+        try:
+            if alone:
+                check_open(lib.sluice_open_serial(*words), self.path)
+            else:
+                check_open(lib.sluice_open_f(fortran_handle(comm), *words), self.path)
+        except Error as error:
+            raise _with_own_lease(error, self.path) from None
         self._handle = place[0]
         self._is_open = True
+        if mode != "r":
+            _open_for_writing[id(self)] = self
 
     # -- describing -------------------------------------------------------------------------------
 
     def define(self, name: str, dtype: Any, shape: Any = (), *, steps: bool = False, unit: str = "",
-               description: str = "", partial: bool = False, fill: float = 0,
+               description: str = "", partial: bool = False, fill: Any = None,
                dimensions: Optional[Sequence[str]] = None, chunk: Optional[Sequence[int]] = None,
                varying: bool = False, compress: str = "") -> Variable:
         """A variable of `dtype` and global `shape` (without the step). Every rank does the same, in
         the same order; nothing is exchanged.
 
         steps: a value for every step. unit, description: attributes `units` and `long_name`.
-        partial: elements may be left out; they read as `fill`. dimensions: a name each. chunk: tile
-        of the file in elements. varying: each step has its own number of rows, see resize().
+        partial: elements may be left out; they read as `fill`, any value that `dtype` holds (None:
+        zero). dimensions: a name each. chunk: tile of the file in elements. varying: each step has
+        its own number of rows, see resize().
         compress: "deflate:6", "zstd:3", "none", with "+noshuffle"; empty: as the file's option.
         Raises Error BAD_NAME, EXISTS (another type or shape), INVALID_ARGUMENT.
         """
         options = ffi.new("sluice_variable_options*",
                           {"size": ffi.sizeof("sluice_variable_options")})
         extents = as_shape(shape)
-        texts = [ffi.new("char[]", text.encode()) for text in (unit, description, compress)]
+        what = f"define {name}:"
+        texts = [ffi.new("char[]", c_text(text, what)) for text in (unit, description, compress)]
         options.steps, options.partial, options.varying = int(steps), int(partial), int(varying)
-        options.fill = fill
+        if fill is not None:
+            value = as_dense(fill)
+            if value.ndim != 0:
+                raise Error(Code.INVALID_ARGUMENT, f"define {name}: fill must be one value")
+            options.fill, options.fill_type = address(value), type_of(value.dtype)
         options.unit = texts[0] if unit else ffi.NULL
         options.description = texts[1] if description else ffi.NULL
         options.compress = texts[2] if compress else ffi.NULL
         if dimensions is not None:
             _same_length(name, "dimensions", dimensions, extents)
-            names = [ffi.new("char[]", text.encode()) for text in dimensions]
+            names = [ffi.new("char[]", c_text(text, what)) for text in dimensions]
             texts.append(ffi.new("char*[]", names))
             texts.extend(names)
             options.dimensions = texts[3]
@@ -150,15 +132,20 @@ class File(Mapping):
             texts.append(numbers(chunk))
             options.chunk = texts[-1]
         place = ffi.new("sluice_variable*")
-        self._call(lib.sluice_define, name.encode(), type_of(storable(dtype)), len(extents),
-                   numbers(extents), options, place)
-        self._variables[name] = Variable(self, place[0])
-        return self._variables[name]
+        self._call(lib.sluice_define, c_text(name, "define"), type_of(storable(dtype)),
+                   len(extents), numbers(extents), options, place)
+        self._indices[name] = place[0]
+        return self[name]
 
     @property
     def attrs(self) -> Attributes:
         """The attributes of the file."""
         return Attributes(self, "")
+
+    def attrs_of(self, owner: str) -> Attributes:
+        """The attributes of a variable or group, or of the times of the steps:
+        attrs_of("time")["units"] = "ps"."""
+        return Attributes(self, owner)
 
     # -- writing ----------------------------------------------------------------------------------
 
@@ -183,7 +170,8 @@ class File(Mapping):
         on: every rank's end fails with `why`. Collective with them."""
         self._in_step = False
         try:
-            self._call(lib.sluice_abandon_step, why.encode() if why else ffi.NULL)
+            self._call(lib.sluice_abandon_step,
+                       why.replace("\0", " ").encode() if why else ffi.NULL)
         finally:
             self._kept.clear()
 
@@ -196,12 +184,15 @@ class File(Mapping):
         A name that is not defined yet is defined, of data's type and the global `shape` (default:
         data's own), with steps inside a step, and with `define`: the options of define().
         Arrays that are dense and of a stored type are not copied: they must not change before the
-        commit. Raises Error OUT_OF_BOUNDS, TYPE_MISMATCH, INVALID_ARGUMENT (data has another number
-        of dimensions), WRONG_STATE; the commit then fails too, on every rank.
+        commit. Masked elements of a masked array become the fill value of a partial variable; of
+        others they are refused. Raises Error OUT_OF_BOUNDS, TYPE_MISMATCH, INVALID_ARGUMENT (data
+        has another number of dimensions), WRONG_STATE; the commit then fails too, on every rank.
         """
-        array = as_dense(data)
+        plain, mask = without_mask(data)
+        array = as_dense(plain)
         known = self._for_put(variable, array, array.shape if shape is None else shape, define,
                               shape is not None)
+        array = _filled(known, array, mask)
         selection = ffi.new("sluice_selection*", {"size": ffi.sizeof("sluice_selection")})
         if start is not None and len(start) != array.ndim:
             raise Error(Code.INVALID_ARGUMENT,
@@ -220,12 +211,13 @@ class File(Mapping):
         rank in any order, each exactly once, unless the variable is partial. Local. A name that is
         not defined yet is defined with the global `shape`, as in put().
         At the commit: Error DUPLICATE_ROW, MISSING_ROW, OUT_OF_BOUNDS."""
-        array = as_dense(rows)
+        plain, mask = without_mask(rows)
+        array = as_dense(plain)
         wanted = as_ids(ids)
         if array.ndim == 0 or array.shape[0] != wanted.size:
             raise Error(Code.INVALID_ARGUMENT,
                         f"put_rows: {wanted.size} ids for rows of shape {array.shape}")
-        if shape is None and not self._is_known(variable):
+        if shape is None and self._known(variable) is None:
             raise Error(Code.INVALID_ARGUMENT,
                         f"put_rows {variable}: it is not defined yet: give its global shape")
         known = self._for_put(variable, array, shape, define, shape is not None)
@@ -233,6 +225,7 @@ class File(Mapping):
             raise Error(Code.INVALID_ARGUMENT,
                         f"put_rows {known.name}: rows of shape {array.shape[1:]} for a variable of "
                         f"shape {known.step_shape}")
+        array = _filled(known, array, mask)
         self._kept += [array, wanted]
         self._call(lib.sluice_put_rows, known._index, type_of(array.dtype), address(array),
                    wanted.size, ffi.cast("int64_t*", wanted.ctypes.data))
@@ -291,7 +284,7 @@ class File(Mapping):
         Variables got before stay valid. Collective. Raises Error CHANGED_OUTSIDE where one of them
         is gone."""
         self._call(lib.sluice_refresh)
-        for variable in self._variables.values():
+        for variable in list(self._variables.values()):
             variable._learn()
         return self.steps
 
@@ -299,26 +292,40 @@ class File(Mapping):
         """Reads what Variable.get(deferred=True) noted, every rank the same variables and steps in
         the same order (else Error DIVERGENT). The ranks wait for each other as often as in one get,
         so several variables come faster than one after the other. Collective."""
-        arrays, self._deferred = self._deferred, []
+        deferred, self._deferred = self._deferred, []
         self._call(lib.sluice_perform_gets)
-        del arrays  # until now the library wrote to them
+        for into, read in deferred:  # until now the library wrote to what was read
+            if into is not read:
+                into[...] = as_text(read, into.dtype)
+
+    def latest_good(self) -> Optional[int]:
+        """The newest step of which every value can be read and matches its checksum; None where no
+        step does. For programs that go on from it: the option after_step. Reads one step, more only
+        if that is damaged. Collective."""
+        step = ffi.new("int64_t*")
+        self._call(lib.sluice_latest_good, step)
+        return int(step[0]) if step[0] >= 0 else None
 
     def to_xarray(self) -> Any:
         """The file as an xarray.Dataset, read when values are asked for (then collective). Steps
-        are the dimension `step` with coordinate `time`, if times were given; other dimensions are
+        are the dimension `step` with coordinate `time`, if times were given. Other dimensions have
+        the names that the file has for them; where it has none, or one name has two sizes, they are
         called NAME_0, NAME_1, ... after their variable."""
         from ._xarray import dataset
 
         return dataset(self)
 
     def __getitem__(self, name: str) -> Variable:
-        if name not in self._variables:
-            place = ffi.new("sluice_variable*")
-            self._call(lib.sluice_find, name.encode(), place)
-            self._variables[name] = Variable(self, place[0])
+        variable = self._variables.get(name)
+        if variable is None:
+            if name not in self._indices:
+                place = ffi.new("sluice_variable*")
+                self._call(lib.sluice_find, c_text(name, "variable"), place)
+                self._indices[name] = place[0]
+            variable = self._variables[name] = Variable(self, self._indices[name])
         elif not self._is_open:
             raise Error(Code.WRONG_STATE, f"{self.path}: is closed")
-        return self._variables[name]
+        return variable
 
     def __iter__(self) -> Iterator[str]:
         count = ffi.new("int32_t*")
@@ -392,24 +399,24 @@ class File(Mapping):
             self._kept.clear()
         return Ticket(place[0])
 
-    def _is_known(self, variable: Name) -> bool:
-        if isinstance(variable, Variable) or variable in self._variables:
-            return True
+    def _known(self, variable: Name) -> Optional[Variable]:
+        """The variable, if it is defined."""
+        if isinstance(variable, Variable):
+            return variable
         try:
-            self[variable]
+            return self[variable]
         except NotFoundError:
-            return False
-        return True
+            return None
 
     def _for_put(self, variable: Name, array: np.ndarray, shape: Any, define: Dict[str, Any],
                  is_shape_given: bool) -> Variable:
         """The variable of a put, defined where it is new."""
         if isinstance(variable, Variable):
             return variable
-        if not self._is_known(variable):
+        known = self._known(variable)
+        if known is None:
             define.setdefault("steps", self._in_step)
             return self.define(variable, array.dtype, shape, **define)
-        known = self[variable]
         if is_shape_given and as_shape(shape) != known.step_shape:
             raise Error(Code.EXISTS, f"put {variable}: shape {as_shape(shape)}, but it was defined "
                                      f"with {known.step_shape}")
@@ -438,6 +445,33 @@ class Step:
             self._file._abandon_quietly(error)
 
 
+def _filled(variable: Variable, array: np.ndarray, mask: Optional[np.ndarray]) -> np.ndarray:
+    """`array` with the variable's fill value where `mask` says so."""
+    if mask is None or not mask.any():
+        return array
+    if not variable.partial:
+        raise Error(Code.INVALID_ARGUMENT,
+                    f"put {variable.name}: {int(mask.sum())} elements are masked: fill them "
+                    "(data.filled(value)), or define the variable with partial=True, whose fill "
+                    "value they get")
+    filled = array.copy()
+    filled[mask] = variable.fill
+    return filled
+
+
+def _with_own_lease(error: Error, path: str) -> Error:
+    """The Error of opening, with what to do where it is this program that has the file open."""
+    if error.code != Code.LOCKED:
+        return error
+    mine = [file for file in list(_open_for_writing.values())
+            if file._is_open and os.path.realpath(file.path) == os.path.realpath(path)]
+    if not mine:
+        return error
+    return Error(error.code, f"{error}; it is this program that has it open, as {mine[0]!r}: "
+                             "close() that File first, or `del` every name that it has, also after "
+                             "an exception", error.rank)
+
+
 def _same_length(name: str, what: str, values: Sequence[Any], shape: Sequence[int]) -> None:
     if len(values) != len(shape):
         raise Error(Code.INVALID_ARGUMENT,
@@ -446,25 +480,3 @@ def _same_length(name: str, what: str, values: Sequence[Any], shape: Sequence[in
 
 def _one_line(error: BaseException) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())
-
-
-def _toml(options: Dict[str, Any]) -> str:
-    """Options as lines of TOML."""
-    return "\n".join(f"{name} = {_toml_value(name, value)}" for name, value in options.items())
-
-
-def _toml_value(name: str, value: Any) -> str:
-    if isinstance(value, (bool, np.bool_)):
-        return "true" if value else "false"
-    if isinstance(value, (int, np.integer)):
-        return str(int(value))
-    if isinstance(value, (float, np.floating)):
-        return repr(float(value))
-    if isinstance(value, (str, os.PathLike)):
-        text = os.fspath(value).replace("\\", "\\\\").replace('"', '\\"')
-        for mark, escape in (("\n", "\\n"), ("\t", "\\t"), ("\r", "\\r")):
-            text = text.replace(mark, escape)
-        return f'"{text}"'
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(_toml_value(name, each) for each in value) + "]"
-    raise TypeError(f"option {name}: {type(value).__name__} is no bool, number, text or list")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import enum
+import errno
 import os
 import re
 import sys
@@ -90,6 +91,18 @@ class NotFoundError(Error, KeyError):
     """A variable or attribute that is not there."""
 
 
+class MissingFileError(Error, FileNotFoundError):
+    """A file that is not there: `errno` and `filename` are as of any FileNotFoundError."""
+
+    def __init__(self, code: int, message: str, rank: int = -1, filename: Any = None):
+        super().__init__(code, message, rank)
+        self.errno = errno.ENOENT
+        self.filename = filename
+
+    def __reduce__(self):
+        return type(self), (int(self.code), str(self), self.rank, self.filename)
+
+
 def _candidates() -> List[str]:
     """Where the library may be, best first."""
     if os.environ.get("SLUICE_LIBRARY"):
@@ -160,6 +173,50 @@ def mpi_library() -> str:
     return text_of(lib.sluice_mpi_library()).strip()
 
 
+def c_text(text: Any, what: str) -> bytes:
+    """A str, bytes or path as C takes it. Error BAD_NAME where a NUL in it would end it early."""
+    encoded = os.fsencode(text) if isinstance(text, os.PathLike) else text
+    if isinstance(encoded, str):
+        encoded = encoded.encode("utf-8", "surrogateescape")
+    if b"\0" in encoded:
+        raise Error(Code.BAD_NAME, f"{what} {encoded!r}: has a NUL in it")
+    return encoded
+
+
+def check_open(code: int, path: Any) -> None:
+    """As check(), after opening `path`: a missing file is a FileNotFoundError too."""
+    if code == lib.SLUICE_ERROR_NOT_FOUND:
+        error = error_of(code)
+        raise MissingFileError(error.code, str(error), error.rank, path)
+    check(code)
+
+
+#: What launchers tell a process of the number of ranks that they have started.
+_RANKS_VARIABLES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "PALS_SIZE",
+                    "SLURM_STEP_NUM_TASKS", "FLUX_JOB_SIZE", "JSM_NAMESPACE_SIZE")
+
+
+def ranks_here() -> int:
+    """How many ranks this program runs with: what MPI says where mpi4py has started it, else what
+    the launcher has left in the environment."""
+    mpi = sys.modules.get("mpi4py.MPI")
+    if mpi is not None and mpi.Is_initialized() and not mpi.Is_finalized():
+        return int(mpi.COMM_WORLD.Get_size())
+    told = (os.environ.get(name, "") for name in _RANKS_VARIABLES)
+    return max([1] + [int(text) for text in told if text.isdigit()])
+
+
+def is_alone(comm: Any, path: Any, mode: str) -> bool:
+    """Does this process open by itself? Error INVALID_ARGUMENT where it would write, among several
+    ranks, and nobody said so: each of them would write the same file."""
+    if comm is None and mode != "r" and ranks_here() > 1:
+        raise Error(Code.INVALID_ARGUMENT,
+                    f"{path}: this is one of {ranks_here()} ranks, and no comm= was given: give "
+                    "comm=MPI.COMM_WORLD to write one file together, or comm=\"self\" to write a "
+                    "file of this process alone")
+    return comm is None or (isinstance(comm, str) and comm == "self")
+
+
 def check(code: int, handle: Any = ffi.NULL) -> None:
     """Raises Error for every code but SLUICE_OK."""
     if code != lib.SLUICE_OK:
@@ -178,7 +235,10 @@ def fortran_handle(comm: Any) -> int:
     from mpi4py import MPI
 
     if not isinstance(comm, MPI.Comm):
-        raise TypeError(f"comm must be an mpi4py communicator or None, not {type(comm).__name__}")
+        raise TypeError("comm must be an mpi4py communicator, \"self\" or None, not "
+                        f"{comm!r}" if isinstance(comm, str) else
+                        "comm must be an mpi4py communicator, \"self\" or None, not "
+                        f"{type(comm).__name__}")
     theirs = MPI.Get_library_version().strip("\0 \n")
     ours = mpi_library()
     if _one_line(theirs) != _one_line(ours):
@@ -197,11 +257,11 @@ def read_on_root(path: Any, comm: Any = None) -> bytes:
     """
     text = ffi.new("char **")
     size = ffi.new("int64_t *")
-    name = os.fsencode(path)
-    if comm is None:
-        check(lib.sluice_read_text_serial(name, text, size))
+    name = c_text(os.fsencode(path), "path")
+    if is_alone(comm, path, "r"):
+        check_open(lib.sluice_read_text_serial(name, text, size), path)
     else:
-        check(lib.sluice_read_text_f(fortran_handle(comm), name, text, size))
+        check_open(lib.sluice_read_text_f(fortran_handle(comm), name, text, size), path)
     try:
         return bytes(ffi.buffer(text[0], size[0]))
     finally:

@@ -7,8 +7,9 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple, Union
 
 import numpy as np
 
-from ._file import _toml
-from ._library import Error, check, ffi, fortran_handle, lib, text_of
+from ._library import (Error, c_text, check, check_open, ffi, fortran_handle, is_alone, lib,
+                       text_of)
+from ._options import toml_of
 
 Done = Callable[[Optional[Error]], None]
 
@@ -27,9 +28,10 @@ class Session(NamedTuple):
 
 def open_sessions(path: Union[str, "os.PathLike[str]"], mode: str = "r", comm: Any = None,
                   **options: Any) -> "Sessions":
-    """Opens a file of sessions. Collective over `comm`, an mpi4py communicator (None: this process
-    alone). mode: "r" reads; "w" cuts off what was there; "x" as "w", but Error EXISTS where
-    something was; "a" leaves it. options: as of open(): writers, tile, gather, budget, ..."""
+    """Opens a file of sessions. Collective over `comm`, an mpi4py communicator, or "self" or None:
+    this process alone, as for open(). mode: "r" reads; "w" cuts off what was there; "x" as "w", but
+    Error EXISTS where something was; "a" leaves it. options: as of open(): writers, tile, gather,
+    budget, ..."""
     return Sessions(path, mode, comm, **options)
 
 
@@ -50,11 +52,12 @@ class Sessions:
         self._raised: List[BaseException] = []
         self.path = os.fspath(path)
         place = ffi.new("sluice_sessions**")
-        words = (os.fsencode(self.path), mode.encode(), _toml(options).encode(), place)
-        if comm is None:
-            check(lib.sluice_sessions_open_serial(*words))
+        words = (c_text(os.fsencode(self.path), "path"), c_text(mode, "mode"),
+                 c_text(toml_of(options), "options"), place)
+        if is_alone(comm, self.path, mode):
+            check_open(lib.sluice_sessions_open_serial(*words), self.path)
         else:
-            check(lib.sluice_sessions_open_f(fortran_handle(comm), *words))
+            check_open(lib.sluice_sessions_open_f(fortran_handle(comm), *words), self.path)
         self._handle = ffi.gc(place[0], lib.sluice_sessions_free)
 
     def start(self, offset: int, nbytes: int, complete: Optional[Done] = None,

@@ -37,7 +37,7 @@ def type_of(dtype: np.dtype) -> int:
 
 
 def dtype_of(number: int) -> np.dtype:
-    """The dtype of a sluice_type; strings become bytes ("S16")."""
+    """The dtype of a sluice_type as it is read; strings are bytes ("S16"), see as_text()."""
     if number % 256 == lib.SLUICE_KIND_STRING and number > 255:
         return np.dtype(f"S{number // 256}")
     return np.dtype(_NAMES[number])
@@ -57,9 +57,13 @@ def storable(dtype: Any) -> np.dtype:
 def as_dense(data: Any) -> np.ndarray:
     """The values as a dense row-major array of a type that the library knows: itself where it is
     one already, else a copy."""
-    array = np.asarray(data)
+    plain, mask = without_mask(data)
+    if mask is not None and mask.any():
+        raise Error(Code.INVALID_ARGUMENT, f"{int(mask.sum())} elements are masked: fill them "
+                                           "first (data.filled(value))")
+    array = np.asarray(plain)
     if array.dtype.kind == "U":
-        array = np.char.encode(array, "utf-8")
+        array = np.char.encode(array, "utf-8", "surrogateescape")
     if array.dtype.kind == "S" and array.dtype.itemsize == 0:
         array = array.astype("S1")
     wanted = storable(array.dtype)
@@ -67,9 +71,26 @@ def as_dense(data: Any) -> np.ndarray:
     return np.ascontiguousarray(array, dtype=wanted).reshape(array.shape)
 
 
+def without_mask(data: Any) -> Tuple[Any, Optional[np.ndarray]]:
+    """The values of a masked array, and where they are masked (None: `data` has no mask)."""
+    if not isinstance(data, np.ma.MaskedArray):
+        return data, None
+    return data.data, np.ma.getmaskarray(data)
+
+
+def as_text(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Strings as they are stored (UTF-8) as str; bytes that are no UTF-8 are kept as Python keeps
+    those of file names, and become the same bytes when they are put."""
+    text = np.char.decode(array, "utf-8", "surrogateescape")
+    if text.dtype.itemsize > dtype.itemsize:
+        raise Error(Code.OVERFLOW, f"text of {text.dtype.itemsize // 4} characters does not fit "
+                                   f"{dtype}")
+    return text.astype(dtype).reshape(array.shape)
+
+
 def as_ids(ids: Any) -> np.ndarray:
     """Row ids, shape (rows,), as the library takes them."""
-    array = np.asarray(ids)
+    array = as_dense(ids)
     if array.size == 0:
         array = array.astype(np.int64)
     if array.ndim != 1 or array.dtype.kind not in "iu":

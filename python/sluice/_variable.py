@@ -9,7 +9,7 @@ import numpy as np
 from ._attributes import Attributes
 from ._library import Code, Error, ffi, lib, text_of
 from ._selection import resolve
-from ._types import address, as_ids, dtype_of, numbers, type_of
+from ._types import address, as_ids, as_text, dtype_of, numbers, type_of
 
 
 class Variable:
@@ -30,16 +30,31 @@ class Variable:
         info = ffi.new("sluice_variable_info*", {"size": ffi.sizeof("sluice_variable_info")})
         self._file._call(lib.sluice_info, self._index, info)
         self.name: str = text_of(info.name)
-        self.dtype: np.dtype = dtype_of(info.type)
+        stored = dtype_of(info.type)
+        #: Of the values that it is read as: of text str, of at most as many characters as it has
+        #: bytes. Raw bytes come with get(dtype="S16").
+        self.dtype: np.dtype = np.dtype(f"U{stored.itemsize}") if stored.kind == "S" else stored
+        self._stored = stored
         #: Shape of one step (of a varying variable: the most), without the step dimension.
         self.step_shape: Tuple[int, ...] = tuple(info.shape[d] for d in range(info.rank))
+        named = info.rank > 0 and info.dimensions[0] != ffi.NULL
+        #: Names of the dimensions, without the step; empty where there are none.
+        self.dimensions: Tuple[str, ...] = tuple(
+            text_of(info.dimensions[d]) for d in range(info.rank)) if named else ()
         #: Has it a value for every step?
         self.has_steps: bool = info.steps != 0
         #: May elements be left out? They read as `fill`.
         self.partial: bool = info.partial != 0
-        self.fill: float = info.fill
+        self.fill: Any = self._fill_of(info.fill)
         #: Has each step its own number of rows? See shape_of().
         self.varying: bool = info.varying != 0
+
+    def _fill_of(self, place: Any) -> Any:
+        """One element, as numpy has it."""
+        element = np.zeros(1, self._stored)
+        if place != ffi.NULL:
+            ffi.memmove(address(element), place, self._stored.itemsize)
+        return (as_text(element, self.dtype) if self.dtype.kind == "U" else element)[0]
 
     @property
     def shape(self) -> Tuple[int, ...]:
@@ -91,27 +106,38 @@ class Variable:
         elif out.shape != tuple(count) or not out.flags.writeable:
             raise Error(Code.INVALID_ARGUMENT,
                         f"get {self.name}: out must be a writable array of shape {tuple(count)}")
-        strides = numbers(out.strides)
-        if not out.flags.c_contiguous:
+        read = self._to_read(out)
+        strides = numbers(read.strides)
+        if not read.flags.c_contiguous:
             selection.stride_bytes = strides
         if len(start) != len(count):
             raise Error(Code.INVALID_ARGUMENT,
                         f"get {self.name}: start {tuple(start)} and count {tuple(count)} differ "
                         "in length")
         get = lib.sluice_defer_get if deferred else lib.sluice_get_selection
-        self._file._call(get, self._index, type_of(out.dtype), address(out), len(start), selection,
-                         step)
+        self._file._call(get, self._index, type_of(read.dtype), address(read), len(start),
+                         selection, step)
         if deferred:
-            self._file._deferred.append(out)
+            self._file._deferred.append((out, read))
+        elif read is not out:
+            out[...] = as_text(read, out.dtype)
         return out
+
+    def _to_read(self, out: np.ndarray) -> np.ndarray:
+        """What the library reads into for `out`: bytes where `out` is of str."""
+        is_text = out.dtype.kind == "U" and self._stored.kind == "S"
+        return np.empty(out.shape, dtype=self._stored) if is_text else out
 
     def get_rows(self, ids: Any, step: int = -1, *, dtype: Any = None) -> np.ndarray:
         """Rows by index along the first dimension, in any order, repeats allowed: an array of shape
         (len(ids), *step_shape[1:]). Collective, each rank its own ids."""
         wanted = as_ids(ids)
         rows = np.empty((wanted.size,) + self.step_shape[1:], dtype=dtype or self.dtype)
-        self._file._call(lib.sluice_get_rows, self._index, type_of(rows.dtype), address(rows),
+        read = self._to_read(rows)
+        self._file._call(lib.sluice_get_rows, self._index, type_of(read.dtype), address(read),
                          wanted.size, ffi.cast("int64_t*", wanted.ctypes.data), step)
+        if read is not rows:
+            rows[...] = as_text(read, rows.dtype)
         return rows
 
     def __getitem__(self, key: Any) -> Any:
@@ -145,7 +171,7 @@ class Variable:
         first = along[0]
         there = max(0, min(first.count, rows - first.start))
         counts = [there] + [a.count for a in along[1:]]
-        hull = np.full([first.count] + counts[1:], self.fill or 0, dtype=self.dtype)
+        hull = np.full([first.count] + counts[1:], self.fill, dtype=self.dtype)
         starts = [first.start if there else 0] + [a.start for a in along[1:]]
         hull[:there] = self.get(step, starts, counts)
         return hull[tuple(a.inside for a in along)]

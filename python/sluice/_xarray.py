@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Dict, List, Set
 
 import numpy as np
 import xarray
@@ -40,19 +40,41 @@ class _Lazy(BackendArray):
         return tuple(fixed)
 
 
+def _usable_names(file: Any, taken: Set[str]) -> Set[str]:
+    """The names of dimensions that xarray can have: of one size throughout the file, and of no
+    variable but the dimension's own coordinates."""
+    sizes: Dict[str, Set[int]] = {}
+    for name in file:
+        variable = file[name]
+        for dimension, size in zip(variable.dimensions, variable.step_shape):
+            sizes.setdefault(dimension, set()).add(size)
+        if variable.has_steps or variable.dimensions != (name,):
+            taken = taken | {name}
+    return {dimension for dimension, found in sizes.items() if len(found) == 1} - taken
+
+
+def _dimensions(variable: Any, usable: Set[str]) -> List[str]:
+    """Names of the dimensions without the step; those that xarray cannot have are invented."""
+    names = variable.dimensions
+    if names and len(set(names)) == len(names) and usable.issuperset(names):
+        return list(names)
+    base = variable.name.replace("/", "_")
+    return [f"{base}_{d}" for d in range(len(variable.step_shape))]
+
+
 def dataset(file: Any) -> xarray.Dataset:
     """See File.to_xarray()."""
     variables = {}
     coordinates = {}
     times = file.times
     if times.size and not np.isnan(times).all():
-        coordinates["time"] = ("step", times)
+        coordinates["time"] = ("step", times, dict(file.attrs_of("time")))
+    usable = _usable_names(file, {"step", *coordinates})
     for name in file:
         if name in coordinates:
             continue  # the file's own record of the times
         variable = file[name]
-        base = name.replace("/", "_")
-        dimensions = [f"{base}_{d}" for d in range(len(variable.step_shape))]
+        dimensions = _dimensions(variable, usable)
         if variable.has_steps:
             dimensions.insert(0, "step")
         data = indexing.LazilyIndexedArray(_Lazy(variable))

@@ -26,8 +26,8 @@ from typing import Any, Callable, Deque, Dict, Iterator, List, Optional, Set, Tu
 import numpy as np
 from charm4py import Chare, Future, Group, charm
 
-from ._file import _toml
 from ._library import Code, Error, check, ffi, lib, text_of
+from ._options import toml_of
 from ._sessions import Session, _bytes_of
 
 __all__ = ["File", "Session", "open"]
@@ -110,7 +110,7 @@ def open(path: Union[str, "os.PathLike[str]"], mode: str = "r", **options: Any) 
     post = _posts[0]
     file = File((charm.myPe(), next(_numbers)), os.path.abspath(os.fspath(path)), post)
     failure = _failure_of_all(
-        lambda told: post.enter(file.key, file.path, mode, _toml(options), told))
+        lambda told: post.enter(file.key, file.path, mode, toml_of(options), told))
     if failure is not None:
         post.forget(file.key)
         raise failure

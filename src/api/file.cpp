@@ -3,6 +3,8 @@
 
 #include "api/file_impl.hpp"
 #include "api/messages.hpp"
+#include "model/fill.hpp"
+#include "model/numbering.hpp"
 
 namespace sluice {
 
@@ -94,7 +96,7 @@ Ticket ticket_of(const commit::Receipt& receipt) {
 /// Rank 0 says that a step was left out, and why.
 void report_skipped(FileImpl& file, const commit::Receipt& receipt) {
   if (!receipt.skipped.empty() && file.speaks()) {
-    detail::say("sluice: step " + std::to_string(receipt.step) +
+    detail::say("sluice: step " + model::number_text(receipt.step) +
                 " is left out: " + receipt.skipped);
   }
 }
@@ -113,61 +115,78 @@ void Ticket::wait() const {
 
 // -- Step -----------------------------------------------------------------------------------------
 
-Step::Step(FileImpl* file) : file_(file) {}
-Step::Step(Step&& other) noexcept : file_(std::exchange(other.file_, nullptr)) {}
+Step::Step(FileImpl* file)
+    : file_(file), life_(file->life()), exceptions_(std::uncaught_exceptions()) {}
+
+Step::Step(Step&& other) noexcept
+    : file_(std::exchange(other.file_, nullptr)),
+      life_(std::move(other.life_)),
+      exceptions_(other.exceptions_) {}
+
+/// The file of a step that has not ended. Error wrong_state where there is none.
+FileImpl& Step::open_file(const char* call) const {
+  if (file_ == nullptr) {
+    throw Error(Code::wrong_state, std::string(call) + ": this step has ended, or was moved from");
+  }
+  if (life_.expired()) {
+    throw Error(Code::wrong_state, std::string(call) + ": the file of this step was destroyed");
+  }
+  return *file_;
+}
 
 Step::~Step() {
-  if (file_ == nullptr || !file_->is_open() || !file_->output().in_step()) {
+  if (file_ == nullptr || life_.expired() || !file_->is_here() || !file_->is_open() ||
+      !file_->output().in_step()) {
     return;
   }
+  commit::Output& output = file_->output();
+  const bool unwinds = std::uncaught_exceptions() > exceptions_;
+  const bool is_first = !unwinds && output.note_unended();
   // The other ranks are on their way into end(): take part, with a failure, so that nobody hangs.
   try {
-    file_->output().fail(std::make_exception_ptr(
-        Error(Code::wrong_state, file_->path() + ": the step was abandoned before its end")));
-    file_->output().end_step();
-  } catch (const std::exception&) {
-    // what failed is already on its way to the caller
+    output.fail(std::make_exception_ptr(
+        Error(Code::wrong_state,
+              file_->path() + ": step " + model::number_text(output.steps()) +
+                  (unwinds ? " was abandoned before its end" : " was destroyed without end()"))));
+    output.end_step();
+  } catch (const std::exception& e) {
+    // While an exception unwinds, what failed is on its way to the caller already.
+    if (is_first && file_->speaks()) {
+      detail::say(std::string("sluice: ") + e.what());
+    }
   }
 }
 
 void Step::put_raw(Variable variable, const void* data, Type type, const Selection& selection) {
-  if (file_ == nullptr) {
-    throw Error(Code::wrong_state, "put: this step has ended");
-  }
-  put_block(*file_, variable, data, type, selection);
+  put_block(open_file("put"), variable, data, type, selection);
 }
 
 void Step::put_value_raw(Variable variable, const void* value, Type type, const std::uint64_t* at,
                          std::size_t rank) {
-  if (file_ == nullptr) {
-    throw Error(Code::wrong_state, "put: this step has ended");
-  }
-  put_single(*file_, variable, value, type, at, rank);
+  put_single(open_file("put"), variable, value, type, at, rank);
 }
 
 void Step::put_rows_raw(Variable variable, const std::uint64_t* ids, std::uint64_t rows,
                         const void* data, Type type) {
-  if (file_ == nullptr) {
-    throw Error(Code::wrong_state, "put_rows: this step has ended");
-  }
-  put_row_list(*file_, variable, ids, rows, data, type);
+  put_row_list(open_file("put_rows"), variable, ids, rows, data, type);
 }
 
 void Step::resize(Variable variable, std::uint64_t rows) {
-  if (file_ == nullptr) {
-    throw Error(Code::wrong_state, "resize: this step has ended");
-  }
-  file_->output().resize(variable.index(), rows);
+  open_file("resize").output().resize(variable.index(), rows);
 }
 
 Ticket Step::end() {
-  if (file_ == nullptr) {
-    throw Error(Code::wrong_state, "end: this step has ended already");
-  }
-  FileImpl& file = *std::exchange(file_, nullptr);
+  FileImpl& file = open_file("end");
+  file_ = nullptr;
   const commit::Receipt receipt = file.output().end_step();
   report_skipped(file, receipt);
   return ticket_of(receipt);
+}
+
+void Step::abandon(const std::string& why) {
+  FileImpl& file = open_file("abandon");
+  file_ = nullptr;
+  file.abandon(why);
 }
 
 // -- File: opening, describing, writing -----------------------------------------------------------
@@ -186,11 +205,22 @@ File& File::operator=(File&& other) noexcept {
   return *this;
 }
 
+FileImpl& File::impl() const {
+  if (!impl_) {
+    throw Error(Code::wrong_state, "this File was moved from: use the one that it was moved to");
+  }
+  return *impl_;
+}
+
 File::~File() {
+  if (impl_ && !impl_->is_here()) {
+    static_cast<void>(impl_.release());  // its threads, its ranks and its files are the parent's
+    return;
+  }
   if (!impl_ || !impl_->is_open()) {
     return;
   }
-  const bool is_given_up = std::uncaught_exceptions() > 0;
+  const bool is_given_up = impl_->unwinds();
   if (is_given_up && (impl_->reads() || impl_->output().failed_together())) {
     return;
   }
@@ -219,12 +249,19 @@ Variable File::define_raw(const std::string& name, Type type, const Shape& shape
   definition.shape = dims_of(shape);
   definition.stepped = options.steps;
   definition.partial = options.partial;
-  definition.fill = options.fill;
+  if (options.partial) {
+    auto fill = model::fill_bytes(options.fill, type);
+    if (!fill) {
+      throw Error(Code::invalid_argument,
+                  "define " + name + ": fill value does not fit " + type_name(type));
+    }
+    definition.fill = *std::move(fill);
+  }
   definition.dimensions = options.dimensions;
   definition.chunk = dims_of(options.chunk);
   definition.varying = options.varying;
   definition.compress = options.compress;
-  commit::Output& output = impl_->output();
+  commit::Output& output = impl().output();
   const std::size_t before = output.definitions().size();
   const Variable variable(output.define(definition));
   if (output.definitions().size() == before) {
@@ -240,46 +277,46 @@ Variable File::define_raw(const std::string& name, Type type, const Shape& shape
 }
 
 void File::set_attribute(const std::string& owner, const std::string& name, const Value& value) {
-  impl_->output().set_attribute({owner, name, value});
+  impl().output().set_attribute({owner, name, value});
 }
 
 Step File::begin_step(const StepOptions& options) {
-  impl_->output().begin_step(options.time);
-  return Step(impl_.get());
+  impl().output().begin_step(options.time);
+  return Step(&impl());
 }
 
 void File::put_raw(Variable variable, const void* data, Type type, const Selection& selection) {
-  put_block(*impl_, variable, data, type, selection);
+  put_block(impl(), variable, data, type, selection);
 }
 
 void File::put_value_raw(Variable variable, const void* value, Type type, const std::uint64_t* at,
                          std::size_t rank) {
-  put_single(*impl_, variable, value, type, at, rank);
+  put_single(impl(), variable, value, type, at, rank);
 }
 
 void File::put_rows_raw(Variable variable, const std::uint64_t* ids, std::uint64_t rows,
                         const void* data, Type type) {
-  put_row_list(*impl_, variable, ids, rows, data, type);
+  put_row_list(impl(), variable, ids, rows, data, type);
 }
 
-void File::poll() { impl_->output().poll(); }
-bool File::drain(double seconds) { return impl_->output().drain(seconds); }
-Ticket File::flush() { return ticket_of(impl_->output().flush()); }
+void File::poll() { impl().output().poll(); }
+bool File::drain(double seconds) { return impl().output().drain(seconds); }
+Ticket File::flush() { return ticket_of(impl().output().flush()); }
 
-void File::close() { impl_->close(); }
+void File::close() { impl().close(); }
 
 // -- File: reading --------------------------------------------------------------------------------
 
 std::uint64_t File::steps() const {
-  return impl_->is_open() && !impl_->reads() ? impl_->output().steps() : impl_->input().steps();
+  return impl().is_open() && !impl().reads() ? impl().output().steps() : impl().input().steps();
 }
 
-double File::time(std::uint64_t step) const { return impl_->input().time(step); }
+double File::time(std::uint64_t step) const { return impl().input().time(step); }
 
 std::vector<VariableInfo> File::variables() const {
   std::vector<VariableInfo> infos;
   const std::size_t all =
-      impl_->reads() ? impl_->input().variables().size() : impl_->output().definitions().size();
+      impl().reads() ? impl().input().variables().size() : impl().output().definitions().size();
   const auto count = static_cast<std::uint32_t>(all);
   for (std::uint32_t v = 0; v < count; ++v) {
     infos.push_back(info(Variable(v)));
@@ -288,35 +325,37 @@ std::vector<VariableInfo> File::variables() const {
 }
 
 Variable File::find(const std::string& name) const {
-  if (impl_->reads()) {
-    return Variable(impl_->input().find(name));
+  if (impl().reads()) {
+    return Variable(impl().input().find(name));
   }
-  const commit::Output& output = impl_->output();
+  const commit::Output& output = impl().output();
   const auto& definitions = output.definitions();
   const auto found = std::find_if(
       definitions.begin(), definitions.end(),
       [&](const model::Definition& d) { return d.name == name || output.is_nameless(); });
   if (found == definitions.end()) {
-    throw Error(Code::not_found, impl_->path() + ": no variable " + name);
+    throw Error(Code::not_found, impl().path() + ": no variable " + name);
   }
   return Variable(static_cast<std::uint32_t>(found - definitions.begin()));
 }
 
 VariableInfo File::info(Variable variable) const {
   const std::size_t all =
-      impl_->reads() ? impl_->input().variables().size() : impl_->output().definitions().size();
+      impl().reads() ? impl().input().variables().size() : impl().output().definitions().size();
   if (variable.index() >= all) {
-    throw Error(Code::invalid_argument, impl_->path() + ": info: no such variable");
+    throw Error(Code::invalid_argument, impl().path() + ": info: there is no variable " +
+                                            model::variable_text(variable.index()));
   }
-  const model::Definition& d = impl_->reads()
-                                   ? impl_->input().variables()[variable.index()].definition
-                                   : impl_->output().definitions()[variable.index()];
-  return {d.name, d.type,   Shape(d.shape.begin(), d.shape.end()), d.stepped, d.partial,
-          d.fill, d.varying};
+  const model::Definition& d = impl().reads()
+                                   ? impl().input().variables()[variable.index()].definition
+                                   : impl().output().definitions()[variable.index()];
+  return {d.name,    d.type,      Shape(d.shape.begin(), d.shape.end()),
+          d.stepped, d.partial,   d.fill.empty() ? Fill() : Fill(d.type, d.fill),
+          d.varying, d.dimensions};
 }
 
 Shape File::shape(Variable variable, std::uint64_t step) const {
-  const model::Dims shape = impl_->input().shape(variable.index(), step);
+  const model::Dims shape = impl().input().shape(variable.index(), step);
   return {shape.begin(), shape.end()};
 }
 
@@ -335,12 +374,12 @@ const model::Attribute* find_attribute(const commit::Input& input, const std::st
 }  // namespace
 
 bool File::has_attribute(const std::string& owner, const std::string& name) const {
-  return find_attribute(impl_->input(), owner, name) != nullptr;
+  return find_attribute(impl().input(), owner, name) != nullptr;
 }
 
 std::vector<std::string> File::attribute_names(const std::string& owner) const {
   std::vector<std::string> names;
-  for (const model::Attribute& attribute : impl_->input().attributes()) {
+  for (const model::Attribute& attribute : impl().input().attributes()) {
     if (attribute.owner == owner) {
       names.push_back(attribute.name);
     }
@@ -348,15 +387,15 @@ std::vector<std::string> File::attribute_names(const std::string& owner) const {
   return names;
 }
 
-void File::refresh() { impl_->refresh(); }
+void File::refresh() { impl().refresh(); }
 
-std::optional<std::uint64_t> File::latest_good() { return impl_->latest_good(); }
+std::optional<std::uint64_t> File::latest_good() { return impl().latest_good(); }
 
 Value File::attribute(const std::string& owner, const std::string& name) const {
-  const model::Attribute* found = find_attribute(impl_->input(), owner, name);
+  const model::Attribute* found = find_attribute(impl().input(), owner, name);
   if (found == nullptr) {
     throw Error(Code::not_found,
-                impl_->path() + ": no attribute " + name + (owner.empty() ? "" : " of " + owner));
+                impl().path() + ": no attribute " + name + (owner.empty() ? "" : " of " + owner));
   }
   return found->value;
 }
@@ -377,13 +416,13 @@ commit::GetRequest request_of(const commit::Input& input, Variable variable, voi
 
 void File::get_raw(Variable variable, void* data, Type type, const Selection& selection,
                    std::uint64_t step) {
-  commit::Input& input = impl_->input();
+  commit::Input& input = impl().input();
   input.get(request_of(input, variable, data, type, selection, step));
 }
 
 void File::defer_get_raw(Variable variable, void* data, Type type, const Selection& selection,
                          std::uint64_t step) {
-  commit::Input& input = impl_->input();
+  commit::Input& input = impl().input();
   try {
     input.defer(request_of(input, variable, data, type, selection, step));
   } catch (...) {
@@ -392,11 +431,11 @@ void File::defer_get_raw(Variable variable, void* data, Type type, const Selecti
   }
 }
 
-void File::perform_gets() { impl_->input().get_deferred(); }
+void File::perform_gets() { impl().input().get_deferred(); }
 
 void File::get_rows_raw(Variable variable, const std::uint64_t* ids, std::uint64_t rows, void* data,
                         Type type, std::uint64_t step) {
-  impl_->input().get_rows(variable.index(), step, {ids, static_cast<std::size_t>(rows)},
+  impl().input().get_rows(variable.index(), step, {ids, static_cast<std::size_t>(rows)},
                           static_cast<std::byte*>(data), type);
 }
 

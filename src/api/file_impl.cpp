@@ -1,7 +1,8 @@
 #include "api/file_impl.hpp"
 
 #include "api/messages.hpp"
-#include "commit/latest_good.hpp"
+#include "commit/read/latest_good.hpp"
+#include "model/numbering.hpp"
 
 namespace sluice::detail {
 
@@ -18,6 +19,9 @@ FileImpl::FileImpl(Ground ground, const std::string& path, Mode mode)
       storage_(std::move(ground.storage)),
       path_(path) {
   open(mode, ground.settings);
+  if (ground.uses_mpi) {
+    at_finalize_.emplace([this] { close_at_finalize(); });
+  }
 }
 
 FileImpl::FileImpl(exec::Transport& transport, std::shared_ptr<storage::Storage> storage,
@@ -28,6 +32,7 @@ FileImpl::FileImpl(exec::Transport& transport, std::shared_ptr<storage::Storage>
 
 void FileImpl::open(Mode mode, const settings::Settings& settings) {
   require_same(transport_, path_, mode, settings);
+  say_notice(transport_, settings);
   const Options& options = options_ = settings.options;
   const bool explains = settings.explain && transport_.rank() == 0;
   if (explains) {
@@ -52,9 +57,13 @@ void FileImpl::open(Mode mode, const settings::Settings& settings) {
   if (options.log != Log::off) {
     output_->report(say_of_file);
   }
+  if (const std::string notice = output_->lease_notice(); speaks() && !notice.empty()) {
+    say_of_file(notice);
+  }
 }
 
 commit::Output& FileImpl::output() {
+  require_here();
   if (!output_) {
     throw Error(Code::wrong_state, path_ + (input_ ? ": was opened for reading" : ": is closed"));
   }
@@ -62,6 +71,7 @@ commit::Output& FileImpl::output() {
 }
 
 commit::Input& FileImpl::input() {
+  require_here();
   if (!input_) {
     throw Error(Code::wrong_state, path_ + (output_ ? ": was opened for writing" : ": is closed"));
   }
@@ -69,8 +79,13 @@ commit::Input& FileImpl::input() {
 }
 
 void FileImpl::close() {
+  require_here();
   if (!is_open()) {
     throw Error(Code::wrong_state, path_ + ": is closed already");
+  }
+  if (output_ && output_->in_step()) {
+    throw Error(Code::wrong_state, path_ + ": close: step " + model::number_text(output_->steps()) +
+                                       " has not ended: end it first");
   }
   input_.reset();
   if (output_) {
@@ -80,9 +95,60 @@ void FileImpl::close() {
   }
 }
 
+void FileImpl::abandon(const std::string& why) {
+  commit::Output& out = output();
+  const bool in_step = out.in_step();
+  out.fail(std::make_exception_ptr(Error(
+      Code::wrong_state, path_ +
+                             (in_step ? ": the step was abandoned" : ": the commit was abandoned") +
+                             (why.empty() ? "" : ": " + why))));
+  try {
+    in_step ? out.end_step() : out.flush();
+  } catch (const Error& e) {
+    if (e.code() == Code::timeout || e.code() == Code::mpi) {
+      throw;
+    }
+    return;  // as meant, here and on the other ranks
+  }
+  throw Error(Code::internal, path_ + ": abandon: it was committed all the same");
+}
+
 void FileImpl::drop() noexcept {
+  if (!is_here()) {
+    return;
+  }
   input_.reset();
   output_.reset();
+}
+
+/// Collective: every rank that has the file open is in MPI_Finalize. Afterwards nothing of it needs
+/// MPI any more. Memory that was put is not read: its owner may have ended with the program.
+void FileImpl::close_at_finalize() noexcept {
+  if (output_) {
+    const std::string still_open = path_ + ": was still open at MPI_Finalize";
+    try {
+      try {
+        if (output_->forget_uncommitted()) {
+          output_->fail(std::make_exception_ptr(
+              Error(Code::wrong_state,
+                    still_open + ": what was put since the last commit is not in the file: close() "
+                                 "it before MPI_Finalize")));
+        }
+        close();
+        if (speaks()) {
+          say("sluice: " + still_open + ", where it was closed: close() it before");
+        }
+      } catch (const std::exception& e) {
+        if (speaks()) {
+          say(std::string("sluice: ") + e.what());
+        }
+      }
+    } catch (...) {
+      // no memory for the message
+    }
+  }
+  drop();
+  storage_.reset();
 }
 
 void FileImpl::refresh() {

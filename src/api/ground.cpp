@@ -1,9 +1,16 @@
 #include "api/ground.hpp"
 
+#include <mutex>
+#include <set>
+
+#include "api/config/option_table.hpp"
+#include "api/messages.hpp"
 #include "codec/checksum.hpp"
-#include "exec/agree.hpp"
-#include "exec/mpi_transport.hpp"
+#include "exec/transport/agree.hpp"
+#include "exec/transport/disagree.hpp"
+#include "exec/transport/mpi_transport.hpp"
 #include "model/bytes.hpp"
+#include "model/name.hpp"
 #include "storage/mpiio.hpp"
 
 namespace sluice::detail {
@@ -16,6 +23,7 @@ Ground ground_on(MPI_Comm comm, const std::string& path, const Options& options)
     mpi.ranks_per_node = wanted.ranks_per_node;
     ground.transport = exec::make_mpi(comm, mpi);
   };
+  ground.uses_mpi = true;
   connect(options);
   ground.settings = settings::resolve(*ground.transport, path, options);
   const Options& wanted = ground.settings.options;
@@ -33,9 +41,43 @@ Ground ground_on(std::unique_ptr<exec::Transport> transport, const std::string& 
   ground.transport = std::move(transport);
   ground.settings = settings::resolve(*ground.transport, path, options);
   const Options& wanted = ground.settings.options;
-  ground.storage = wanted.storage == "mpiio" ? storage::make_mpiio(MPI_COMM_SELF, wanted.hints)
-                                             : storage::make(wanted.storage);
+  ground.uses_mpi = wanted.storage == "mpiio";
+  ground.storage = ground.uses_mpi ? storage::make_mpiio(MPI_COMM_SELF, wanted.hints)
+                                   : storage::make(wanted.storage);
   return ground;
+}
+
+namespace {
+
+const char* mode_text(Mode mode) {
+  switch (mode) {
+    case Mode::read:
+      return "to read";
+    case Mode::write:
+      return "to write";
+    case Mode::create:
+      return "to create it";
+    case Mode::append:
+      return "to append";
+  }
+  return "in a mode that there is not";
+}
+
+}  // namespace
+
+void say_notice(const exec::Transport& transport, const settings::Settings& settings) {
+  static std::mutex mutex;
+  static auto* const said = new std::set<std::string>;  // files may be opened after main()
+  if (transport.rank() != 0 || settings.notice.empty()) {
+    return;
+  }
+  {
+    const std::lock_guard lock(mutex);
+    if (!said->insert(settings.notice).second) {
+      return;
+    }
+  }
+  say("sluice: " + settings.notice);
 }
 
 void require_same(exec::Transport& transport, const std::string& path, Mode mode,
@@ -48,9 +90,15 @@ void require_same(exec::Transport& transport, const std::string& path, Mode mode
   std::int64_t same[] = {digest, ~digest};
   exec::agree(transport, nullptr, same);
   if (same[0] != ~same[1]) {
-    throw Error(Code::divergent, path +
-                                     ": the ranks disagree: they open different paths, in "
-                                     "different modes or with different options");
+    exec::Said mine{"opens " + path, {mode_text(mode)}};
+    for (const settings::Option& option : settings::option_table()) {
+      mine.how.push_back(std::string("with ") + option.name + " = " + option.get(settings.options));
+    }
+    exec::refuse_disagreement(transport, path, {mine}, "they open it with different options");
+  }
+  if (path.empty() || path.find('\0') != std::string::npos) {
+    throw Error(Code::bad_name, "open: the path " + model::quoted(path) +
+                                    (path.empty() ? " is empty" : " has a NUL in it"));
   }
 }
 

@@ -5,8 +5,8 @@
 #include <mpi.h>
 #include <string>
 
-#include "api/settings.hpp"
-#include "exec/transport.hpp"
+#include "api/config/settings.hpp"
+#include "exec/transport/transport.hpp"
 #include "sluice/sluice.hpp"
 #include "storage/storage.hpp"
 
@@ -16,6 +16,7 @@ struct Ground {
   settings::Settings settings;
   std::unique_ptr<exec::Transport> transport;
   std::shared_ptr<storage::Storage> storage;
+  bool uses_mpi = false;  ///< transport or storage
 };
 
 /// Collective over `comm`, which is duplicated. What the environment and sluice.toml say counts
@@ -24,6 +25,9 @@ Ground ground_on(MPI_Comm comm, const std::string& path, const Options& options)
 /// The same over a transport of other ranks than MPI's.
 Ground ground_on(std::unique_ptr<exec::Transport> transport, const std::string& path,
                  const Options& options);
+
+/// On rank 0: says Settings::notice, each once in a process.
+void say_notice(const exec::Transport& transport, const settings::Settings& settings);
 
 /// Collective. Error divergent where the ranks open different things, for which they would wait in
 /// vain later.

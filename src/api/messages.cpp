@@ -6,6 +6,7 @@
 #include <mutex>
 #include <utility>
 
+#include "model/name.hpp"
 #include "sluice/sluice.hpp"
 
 namespace sluice {
@@ -44,6 +45,8 @@ void detail::say(const std::string& text) noexcept {
       (*handler)(text);
       return;
     }
+    std::fprintf(stderr, "%s\n", model::escaped(text, model::Shown::lines).c_str());
+    return;
   } catch (...) {
     // It comes from destructors too, so it goes on, and nothing is lost:
   }

@@ -2,7 +2,7 @@
 
 #include "api/messages.hpp"
 #include "api/records_impl.hpp"
-#include "exec/solo_transport.hpp"
+#include "exec/transport/solo_transport.hpp"
 
 namespace sluice {
 
@@ -43,9 +43,21 @@ Records& Records::operator=(Records&& other) noexcept {
   return *this;
 }
 
+RecordsImpl& Records::impl() const {
+  if (!impl_) {
+    throw Error(Code::wrong_state,
+                "these Records were moved from: use those that they were moved to");
+  }
+  return *impl_;
+}
+
 Records::~Records() {
+  if (impl_ && !impl_->is_here()) {
+    static_cast<void>(impl_.release());  // as in ~File
+    return;
+  }
   // While an exception unwinds the File below tells the other ranks.
-  if (!impl_ || !impl_->is_open() || std::uncaught_exceptions() > 0) {
+  if (!impl_ || !impl_->is_open() || impl_->unwinds()) {
     return;
   }
   try {
@@ -57,26 +69,26 @@ Records::~Records() {
   }
 }
 
-int Records::parts() const noexcept { return impl_->parts(); }
-std::uint64_t Records::groups() const { return impl_->groups(); }
+int Records::parts() const noexcept { return impl_ ? impl_->parts() : 0; }
+std::uint64_t Records::groups() const { return impl().groups(); }
 
 void Records::set_text(const std::string& name, const std::string& text) {
-  impl_->set_text(name, text);
+  impl().set_text(name, text);
 }
 
 void Records::write_raw(const void* values, Type type, std::uint64_t count, int part) {
-  impl_->write(part, code_of(type), values, static_cast<std::int64_t>(count));
+  impl().write(part, code_of(type), values, static_cast<std::int64_t>(count));
 }
 
-Ticket Records::commit() { return impl_->commit(); }
-bool Records::fetch() { return impl_->fetch(); }
-void Records::fetch(std::uint64_t group) { impl_->fetch(group); }
+Ticket Records::commit() { return impl().commit(); }
+bool Records::fetch() { return impl().fetch(); }
+void Records::fetch(std::uint64_t group) { impl().fetch(group); }
 
 void Records::read_raw(void* values, Type type, std::uint64_t count, int part) {
-  impl_->read(part, code_of(type), values, static_cast<std::int64_t>(count));
+  impl().read(part, code_of(type), values, static_cast<std::int64_t>(count));
 }
 
-bool Records::at_end(int part) { return impl_->at_end(part); }
-void Records::close() { impl_->close(); }
+bool Records::at_end(int part) { return impl().at_end(part); }
+void Records::close() { impl().close(); }
 
 }  // namespace sluice

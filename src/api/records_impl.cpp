@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
-#include "exec/agree.hpp"
+#include "exec/device_memory.hpp"
+#include "exec/transport/agree.hpp"
+#include "exec/transport/disagree.hpp"
 
 namespace sluice::detail {
 
@@ -91,6 +93,7 @@ RecordsImpl::Stream& RecordsImpl::stream(int part) {
 std::uint64_t RecordsImpl::groups() const { return file_->steps(); }
 
 void RecordsImpl::require(bool writing) const {
+  file_impl_->require_here();
   if (!is_open()) {
     throw Error(Code::wrong_state, path() + ": is closed already");
   }
@@ -114,6 +117,10 @@ std::size_t RecordsImpl::bytes_of(const char* call, ScalarCode code, const void*
   }
   if (bytes != 0 && data == nullptr) {
     refuse("the address of the values is NULL");
+  }
+  constexpr std::uint64_t worth_a_look_bytes = 1024;  // single values come by the million
+  if (bytes >= worth_a_look_bytes) {
+    exec::refuse_device_memory(data, [&] { return path() + ": " + call; });
   }
   return bytes;
 }
@@ -145,12 +152,21 @@ void RecordsImpl::write(int part, ScalarCode code, const void* data, std::int64_
   }
 }
 
+namespace {
+
+constexpr int committing = 1;
+constexpr int closing = 2;
+
+}  // namespace
+
 /// Collective. All ranks are at the same call, and none has failed before.
 void RecordsImpl::agree_on(int what) {
   std::int64_t same[] = {what, ~static_cast<std::int64_t>(what)};
   exec::agree(file_impl_->transport(), std::exchange(failure_, nullptr), same);
   if (same[0] != ~same[1]) {
-    throw Error(Code::divergent, path() + ": the ranks disagree: some commit, others close");
+    exec::refuse_disagreement(file_impl_->transport(), path(),
+                              {{what == closing ? "closes" : "commits", {}}},
+                              "some commit, others close");
   }
 }
 
@@ -194,7 +210,6 @@ void RecordsImpl::put_all(Step& step) {
 
 Ticket RecordsImpl::commit() {
   require(true);
-  constexpr int committing = 1;
   try {
     agree_on(committing);
     Step step = file_->begin_step();
@@ -315,11 +330,11 @@ void RecordsImpl::hand_out(std::uint64_t group, std::uint64_t first_part, std::u
 }
 
 void RecordsImpl::close() {
+  file_impl_->require_here();
   if (!is_open()) {
     throw Error(Code::wrong_state, path() + ": is closed already");
   }
   if (!reads_) {
-    constexpr int closing = 2;
     agree_on(closing);
   }
   file_->close();

@@ -36,7 +36,9 @@ class RecordsImpl {
   void close();
   /// Without a word to other ranks. Local.
   void drop() noexcept;
+  bool is_here() const noexcept { return file_impl_->is_here(); }
   bool is_open() const noexcept { return file_impl_->is_open(); }
+  bool unwinds() const noexcept { return file_impl_->unwinds(); }
   bool reads() const noexcept { return reads_; }
   const std::string& path() const noexcept { return file_impl_->path(); }
   int rank() const noexcept { return file_impl_->transport().rank(); }

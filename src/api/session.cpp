@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "api/messages.hpp"
 #include "api/session_impl.hpp"
 
 namespace sluice {
@@ -54,20 +55,47 @@ Sessions::Opening opening_of(Mode mode) {
 namespace detail {
 
 SessionImpl::SessionImpl(Ground ground, const std::string& path, Mode mode)
-    : owned_(std::move(ground.transport)) {
+    : path_(path), owned_(std::move(ground.transport)) {
   open(*owned_, std::move(ground.storage), path, mode, ground.settings);
+  if (ground.uses_mpi) {
+    at_finalize_.emplace([this] { drop_at_finalize(); });
+  }
 }
 
 SessionImpl::SessionImpl(exec::Transport& transport, std::shared_ptr<storage::Storage> storage,
-                         const std::string& path, Mode mode, const Options& options) {
+                         const std::string& path, Mode mode, const Options& options)
+    : path_(path) {
   open(transport, std::move(storage), path, mode, settings::resolve(transport, path, options));
 }
 
 void SessionImpl::open(exec::Transport& transport, std::shared_ptr<storage::Storage> storage,
                        const std::string& path, Mode mode, const settings::Settings& settings) {
   require_same(transport, path, mode, settings);
+  say_notice(transport, settings);
   sessions_ = std::make_unique<Sessions>(transport, std::move(storage), path, opening_of(mode),
                                          settings.options);
+}
+
+commit::Sessions& SessionImpl::sessions() {
+  process_.require(path_);
+  if (!sessions_) {
+    throw Error(Code::wrong_state, "this file of sessions ended at MPI_Finalize");
+  }
+  return *sessions_;
+}
+
+/// Sessions that are not complete cannot be waited for here: their ends call back into the program.
+void SessionImpl::drop_at_finalize() noexcept {
+  try {
+    if (sessions_->is_open() && !sessions_->reads()) {
+      say("sluice: rank " + std::to_string(owned_->rank()) + ": " + sessions_->path() +
+          ": was still open at MPI_Finalize: what was not written by then is lost: close() it "
+          "before MPI_Finalize");
+    }
+  } catch (...) {
+    // no memory for the message
+  }
+  sessions_.reset();
 }
 
 }  // namespace detail
@@ -77,8 +105,26 @@ SessionFile::SessionFile(MPI_Comm comm, const std::string& path, Mode mode, cons
                                                   mode)) {}
 SessionFile::SessionFile(std::unique_ptr<detail::SessionImpl> impl) : impl_(std::move(impl)) {}
 SessionFile::SessionFile(SessionFile&&) noexcept = default;
-SessionFile& SessionFile::operator=(SessionFile&&) noexcept = default;
-SessionFile::~SessionFile() = default;
+SessionFile& SessionFile::operator=(SessionFile&& other) noexcept {
+  if (this != &other) {
+    const SessionFile old(std::move(*this));  // ends what this one held
+    impl_ = std::move(other.impl_);
+  }
+  return *this;
+}
+SessionFile::~SessionFile() {
+  if (impl_ && !impl_->is_here()) {
+    static_cast<void>(impl_.release());  // its threads, its ranks and its files are the parent's
+  }
+}
+
+detail::SessionImpl& SessionFile::impl() const {
+  if (!impl_) {
+    throw Error(Code::wrong_state,
+                "this SessionFile was moved from: use the one that it was moved to");
+  }
+  return *impl_;
+}
 
 Session SessionFile::start(std::uint64_t offset, std::uint64_t bytes, SessionHandlers handlers) {
   Sessions::Handlers inner;
@@ -86,26 +132,26 @@ Session SessionFile::start(std::uint64_t offset, std::uint64_t bytes, SessionHan
   inner.complete = done_of(std::move(handlers.complete));
   inner.after_offset = handlers.after_offset;
   inner.after = std::move(handlers.after);
-  const SessionPart part = impl_->sessions().start({offset, bytes}, std::move(inner));
+  const SessionPart part = impl().sessions().start({offset, bytes}, std::move(inner));
   return {part.key.home, part.key.number, offset, bytes};
 }
 
 void SessionFile::write(const Session& session, const void* data, std::size_t bytes,
                         std::uint64_t offset) {
-  impl_->sessions().write(part_of(session), offset, {static_cast<const std::byte*>(data), bytes});
+  impl().sessions().write(part_of(session), offset, {static_cast<const std::byte*>(data), bytes});
 }
 
 void SessionFile::read(const Session& session, void* data, std::size_t bytes, std::uint64_t offset,
                        std::function<void(const Error*)> done) {
-  impl_->sessions().read(part_of(session), offset, {static_cast<std::byte*>(data), bytes},
+  impl().sessions().read(part_of(session), offset, {static_cast<std::byte*>(data), bytes},
                          done_of(std::move(done)));
 }
 
-void SessionFile::end(const Session& session) { impl_->sessions().end(part_of(session)); }
-void SessionFile::poll() { impl_->sessions().poll(); }
-void SessionFile::wait(const Session& session) { impl_->sessions().wait(part_of(session)); }
-void SessionFile::wait_for_reads() { impl_->sessions().wait_for_reads(); }
-void SessionFile::close(const Session& session) { impl_->sessions().close(part_of(session)); }
-void SessionFile::close() { impl_->sessions().close(); }
+void SessionFile::end(const Session& session) { impl().sessions().end(part_of(session)); }
+void SessionFile::poll() { impl().sessions().poll(); }
+void SessionFile::wait(const Session& session) { impl().sessions().wait(part_of(session)); }
+void SessionFile::wait_for_reads() { impl().sessions().wait_for_reads(); }
+void SessionFile::close(const Session& session) { impl().sessions().close(part_of(session)); }
+void SessionFile::close() { impl().sessions().close(); }
 
 }  // namespace sluice

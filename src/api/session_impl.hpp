@@ -2,11 +2,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "api/ground.hpp"
-#include "commit/sessions.hpp"
+#include "commit/session/sessions.hpp"
+#include "exec/transport/at_finalize.hpp"
 #include "sluice/session.hpp"
+#include "storage/own_process.hpp"
 
 namespace sluice::detail {
 
@@ -18,14 +21,20 @@ class SessionImpl {
   SessionImpl(exec::Transport& transport, std::shared_ptr<storage::Storage> storage,
               const std::string& path, Mode mode, const Options& options);
 
-  commit::Sessions& sessions() noexcept { return *sessions_; }
+  /// Error wrong_state once MPI_Finalize has ended them, and in a process that was forked off.
+  commit::Sessions& sessions();
+  bool is_here() const noexcept { return process_.is_here(); }
 
  private:
   void open(exec::Transport& transport, std::shared_ptr<storage::Storage> storage,
             const std::string& path, Mode mode, const settings::Settings& settings);
+  void drop_at_finalize() noexcept;
 
+  const storage::OwnProcess process_;
+  std::string path_;
   std::unique_ptr<exec::Transport> owned_;
   std::unique_ptr<commit::Sessions> sessions_;
+  std::optional<exec::AtFinalize> at_finalize_;  ///< where it uses MPI
 };
 
 }  // namespace sluice::detail

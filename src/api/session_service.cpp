@@ -3,7 +3,7 @@
 #include <chrono>
 #include <utility>
 
-#include "api/settings.hpp"
+#include "api/config/settings.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::detail {

@@ -18,7 +18,8 @@
 #include <vector>
 
 #include "api/session_impl.hpp"
-#include "exec/carrier.hpp"
+#include "exec/transport/carrier.hpp"
+#include "storage/own_process.hpp"
 
 namespace sluice::detail {
 
@@ -39,6 +40,9 @@ class SessionService {
   SessionService(const SessionService&) = delete;
   SessionService& operator=(const SessionService&) = delete;
 
+  /// False in a process that was forked off, where there is no thread to end: it must be left.
+  bool is_here() const noexcept { return process_.is_here(); }
+  void require_here() const { process_.require(path_); }
   exec::Carrier& carrier() noexcept { return *carrier_; }
   /// `after`: bytes that are written when all others are, at `after_offset`.
   Session start(std::uint64_t offset, std::uint64_t bytes, std::vector<std::byte> after,
@@ -58,6 +62,7 @@ class SessionService {
   void tell(Kind kind, std::int64_t number, const std::exception_ptr& failure);
   commit::Sessions& opened(const char* what);
 
+  const storage::OwnProcess process_;
   const std::string path_;
   const std::shared_ptr<exec::Carrier> carrier_;
   std::unique_ptr<SessionImpl> file_;  ///< made before State::open, by the thread

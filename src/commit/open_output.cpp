@@ -1,7 +1,8 @@
-#include "commit/choice.hpp"
-#include "commit/parts_output.hpp"
-#include "commit/single_output.hpp"
-#include "exec/agree.hpp"
+#include "commit/output/single_output.hpp"
+#include "commit/parts/parts_output.hpp"
+#include "commit/publish/real_path.hpp"
+#include "commit/write/choice.hpp"
+#include "exec/transport/agree.hpp"
 #include "layout/formats.hpp"
 #include "plan/groups.hpp"
 #include "storage/store.hpp"
@@ -38,9 +39,13 @@ bool may_be_several(const exec::Transport& transport, const std::string& path,
 }  // namespace
 
 std::unique_ptr<Output> open_output(exec::Transport& transport, storage::Storage& storage,
-                                    const std::string& path, Opening opening,
+                                    const std::string& given_path, Opening opening,
                                     const Options& options) {
+  const std::string path = agreed_path(transport, storage, given_path);
   Options chosen = options;
+  if (opening != Opening::append && path != given_path && options.format == "auto") {
+    chosen.format = layout::format_of(given_path, options).option;  // the name says what it is
+  }
   bool has_parts = options.keep != 0 || options.split_steps != 0 || options.split_bytes != 0;
   if (opening == Opening::append) {
     const std::string strategy = strategy_of_set(transport, storage, path);
@@ -50,8 +55,8 @@ std::unique_ptr<Output> open_output(exec::Transport& transport, storage::Storage
     has_parts = has_parts || (!strategy.empty() && !plan::writes_parts(strategy));
   }
   std::string reason;
-  if (!has_parts && opening != Opening::append && may_be_several(transport, path, options)) {
-    FilesChoice files = choose_files(transport, storage, path, options);
+  if (!has_parts && opening != Opening::append && may_be_several(transport, path, chosen)) {
+    FilesChoice files = choose_files(transport, storage, path, chosen);
     chosen.strategy = files.strategy;
     reason = std::move(files.reason);
   }

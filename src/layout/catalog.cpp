@@ -1,8 +1,12 @@
 #include "layout/catalog.hpp"
 
+#include <array>
 #include <bit>
+#include <type_traits>
+#include <variant>
 
 #include "codec/checksum.hpp"
+#include "model/bytes.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::layout {
@@ -18,8 +22,9 @@ std::uint64_t checksum_of(std::span<const std::uint64_t, CommitRow::words> row) 
 }  // namespace
 
 std::array<std::uint64_t, CommitRow::words> CommitRow::pack() const {
-  std::array<std::uint64_t, words> row{step, std::bit_cast<std::uint64_t>(time), first_word,
-                                       word_count, static_cast<std::uint64_t>(modified_ns)};
+  std::array<std::uint64_t, words> row{
+      step,       std::bit_cast<std::uint64_t>(time),      first_word,
+      word_count, static_cast<std::uint64_t>(modified_ns), rows_proof};
   row.back() = checksum_of(row);
   return row;
 }
@@ -28,7 +33,7 @@ CommitRow CommitRow::unpack(std::span<const std::uint64_t, words> row) {
   const auto modified_ns = static_cast<std::int64_t>(row[4]);
   // A row that was never written is zero all over; every commit has a time of modification.
   const bool is_intact = row.back() == 0 ? modified_ns != 0 : row.back() == checksum_of(row);
-  return {row[0], std::bit_cast<double>(row[1]), row[2], row[3], modified_ns, is_intact};
+  return {row[0], std::bit_cast<double>(row[1]), row[2], row[3], modified_ns, row[5], is_intact};
 }
 
 void Catalog::require_intact_log(const std::string& path, const std::string& remedy) const {
@@ -38,6 +43,141 @@ void Catalog::require_intact_log(const std::string& path, const std::string& rem
                                      std::to_string(c) + " does not match its checksum: " + remedy);
     }
   }
+}
+
+void RowsProof::add(const std::string& variable, std::uint64_t rows) {
+  if (rows != 0) {  // a variable that came later has none in this step
+    const std::array<std::uint64_t, 2> words{codec::checksum(variable), rows};
+    sum_ ^= codec::checksum(std::as_bytes(std::span(words)));
+  }
+}
+
+namespace {
+
+/// The upper half is the owner's, so that what is missing of it can be told.
+constexpr int owner_shift = 32;
+
+std::uint64_t owner_key(const std::string& owner) { return codec::checksum(owner) >> owner_shift; }
+
+std::uint64_t key_of(const std::string& owner, const std::string& what) {
+  return owner_key(owner) << owner_shift | codec::checksum(what) >> owner_shift;
+}
+
+std::uint64_t key_of(const StoredVariable& variable) {
+  return key_of(variable.definition.name, "variable");
+}
+
+std::uint64_t key_of(const model::Attribute& attribute) {
+  return key_of(attribute.owner, "attribute " + attribute.name);
+}
+
+/// Not the shape of what grows with the steps, and not what other programs change in a copy.
+std::uint64_t hash_of(const StoredVariable& variable, bool grows) {
+  const model::Definition& definition = variable.definition;
+  model::ByteWriter out;
+  out.put(definition.type.kind);
+  out.put(definition.type.bytes);
+  out.put(definition.stepped);
+  out.put(definition.varying);
+  out.put(grows ? model::Dims{} : definition.shape);
+  for (const std::string& name : definition.dimensions) {
+    out.put(name);
+  }
+  return codec::checksum(out.take());
+}
+
+std::uint64_t hash_of(const model::Attribute& attribute) {
+  model::ByteWriter out;
+  out.put(attribute.value.index());
+  std::visit(
+      [&](const auto& value) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::vector<std::string>>) {
+          for (const std::string& text : value) {
+            out.put(text);
+          }
+        } else {
+          out.put(value);
+        }
+      },
+      attribute.value);
+  return codec::checksum(out.take());
+}
+
+}  // namespace
+
+Contents Catalog::contents(const std::vector<model::Attribute>& attributes) const {
+  Contents contents;
+  for (const StoredVariable& variable : variables_) {
+    contents[key_of(variable)] = hash_of(variable, variable.definition.name == time_name);
+  }
+  for (const model::Attribute& attribute : attributes) {
+    contents[key_of(attribute)] = hash_of(attribute);
+  }
+  return contents;
+}
+
+std::vector<Departure> Catalog::departures(const std::vector<model::Attribute>& attributes) const {
+  std::vector<Departure> departures;
+  Contents left = recorded_;
+  const Contents found = contents(attributes);
+  std::map<std::uint64_t, std::string> owners{{owner_key(""), ""}};
+  const auto compare = [&](std::uint64_t key, const std::string& owner, const std::string& what) {
+    const auto known = left.find(key);
+    if (known != left.end()) {
+      if (known->second != found.at(key)) {
+        departures.push_back({owner, what + "is not what was committed"});
+      }
+      left.erase(known);
+    }
+  };
+  for (const StoredVariable& variable : variables_) {
+    const std::string& name = variable.definition.name;
+    owners.emplace(owner_key(name), name);
+    compare(key_of(variable), name, "");
+  }
+  for (const model::Attribute& attribute : attributes) {
+    owners.emplace(owner_key(attribute.owner), attribute.owner);
+    compare(key_of(attribute), attribute.owner, "attribute " + attribute.name + " ");
+  }
+  // What is missing is known by hashes only.
+  std::map<std::uint64_t, std::size_t> missing;
+  for (const auto& [key, value] : left) {
+    ++missing[key >> owner_shift];
+  }
+  std::size_t gone = 0;
+  for (const auto& [key, count] : missing) {
+    const auto owner = owners.find(key);
+    if (owner != owners.end()) {
+      departures.push_back({owner->second, std::to_string(count) + " attributes that were " +
+                                               "committed are missing"});
+    }
+    gone += owner == owners.end() ? 1 : 0;
+  }
+  if (gone != 0) {
+    departures.push_back(
+        {"", std::to_string(gone) + " variables or groups that were committed are missing"});
+  }
+  return departures;
+}
+
+std::vector<std::uint64_t> steps_of_other_rows(const Catalog& catalog,
+                                               std::span<const std::vector<std::uint64_t>> rows) {
+  std::vector<std::uint64_t> steps;
+  for (const CommitRow& commit : catalog.commits()) {
+    if (commit.step >= catalog.steps() || commit.rows_proof == 0) {
+      continue;
+    }
+    RowsProof proof;
+    for (std::size_t v = 0; v < rows.size(); ++v) {
+      if (commit.step < rows[v].size()) {
+        proof.add(catalog.variables()[v].definition.name, rows[v][commit.step]);
+      }
+    }
+    if (commit.rows_proof != proof.value()) {
+      steps.push_back(commit.step);
+    }
+  }
+  return steps;
 }
 
 EncodedTiles Catalog::locate_encoded(std::uint32_t, std::uint64_t, const model::Box&) {

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -36,11 +37,27 @@ struct CommitRow {
   std::uint64_t first_word = 0;  ///< of this commit's checksum words
   std::uint64_t word_count = 0;
   std::int64_t modified_ns = 0;  ///< mtime that the file was given
+  std::uint64_t rows_proof = 0;  ///< RowsProof of its step; 0: not kept
   bool is_intact = true;         ///< unpacked: did it match its checksum?
 
   std::array<std::uint64_t, words> pack() const;
   static CommitRow unpack(std::span<const std::uint64_t, words> row);
 };
+
+/// Proves how many rows each varying variable has in one step. Variables come in any order.
+class RowsProof {
+ public:
+  void add(const std::string& variable, std::uint64_t rows);
+  /// Never 0.
+  std::uint64_t value() const noexcept { return sum_ == 0 ? 1 : sum_; }
+
+ private:
+  std::uint64_t sum_ = 0;
+};
+
+/// What a file holds, kept in the file as of its last commit: a hash of what each thing is called
+/// and one of what is said of it.
+using Contents = std::map<std::uint64_t, std::uint64_t>;
 
 struct StoredVariable {
   model::Definition definition;
@@ -62,6 +79,18 @@ struct UnreadableDataset {
   std::string type;
 };
 
+/// A variable or an attribute that is gone, or is another one than was committed.
+struct Departure {
+  std::string owner;  ///< variable or group; empty: the file
+  std::string what;
+};
+
+class Catalog;
+/// Steps in which some variable has another number of rows than was committed. `rows`: by variable,
+/// Catalog::rows_by_step().
+std::vector<std::uint64_t> steps_of_other_rows(const Catalog& catalog,
+                                               std::span<const std::vector<std::uint64_t>> rows);
+
 class Catalog {
  public:
   virtual ~Catalog() = default;
@@ -76,6 +105,9 @@ class Catalog {
   bool ours() const noexcept { return ours_; }
   std::uint64_t steps() const noexcept { return steps_; }
   const std::vector<CommitRow>& commits() const noexcept { return commits_; }
+  /// What is not as it was at the last commit. What was added does not count. Empty where the
+  /// format keeps no contents.
+  std::vector<Departure> departures(const std::vector<model::Attribute>& attributes) const;
   /// Error damaged where a row of the log does not match its checksum. `remedy` ends its text.
   void require_intact_log(const std::string& path, const std::string& remedy) const;
   bool has_time() const noexcept { return has_time_; }
@@ -98,10 +130,17 @@ class Catalog {
   virtual std::vector<std::uint64_t> rows_by_step(std::uint32_t variable) = 0;
   /// The checksum words of one commit.
   virtual std::vector<std::uint64_t> checksum_words(const CommitRow& commit) = 0;
+  /// What of a file of Sluice another program, or a crash, left without a checksum that matches,
+  /// and that is no damage: a line each.
+  virtual std::vector<std::string> unchecked() { return {}; }
   /// The attributes of the file, its groups and variables.
   virtual std::vector<model::Attribute> attributes() = 0;
 
  protected:
+  /// Of what was read.
+  Contents contents(const std::vector<model::Attribute>& attributes) const;
+
+  Contents recorded_;  ///< by the last commit
   bool ours_ = false;
   bool has_time_ = false;
   std::uint64_t steps_ = 0;

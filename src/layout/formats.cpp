@@ -29,6 +29,7 @@ namespace {
 constexpr std::array<Format, 8> all{{
     {.name = "hdf5",
      .option = "hdf5",
+     .endings = ".h5 .hdf5 .hdf .he5 .h5md",
      .many = true,
      .names = true,
      .attributes = true,
@@ -69,6 +70,7 @@ constexpr std::array<Format, 8> all{{
      .option = "npy",
      .endings = ".npy",
      .complex = true,
+     .unchecked = "everything",
      .instead = "use format hdf5 or netcdf4"},
     {.name = "zarr",
      .option = "zarr",
@@ -93,12 +95,14 @@ constexpr std::array<Format, 8> all{{
      .attributes = true,
      .tiled = true,
      .has_grammar = true,
+     .unchecked = "everything",
      .instead = "use format hdf5 or netcdf4"},
     {.name = "namdbin",
      .option = "namdbin",
      .endings = ".coor .vel",
      .best = Durability::close,
      .has_grammar = true,
+     .unchecked = "everything",
      .instead = "use format hdf5 or netcdf4"},
     {.name = "records",
      .option = "records",
@@ -116,14 +120,6 @@ constexpr std::array<Format, 8> all{{
 [[noreturn]] void refuse(const Format& format, const std::string& what, const std::string& why) {
   throw Error(Code::unsupported,
               what + ": format " + format.name + " " + why + ": " + format.instead);
-}
-
-bool has_ending(const std::string& path, const std::string& endings) {
-  const std::size_t dot = path.rfind('.');
-  if (dot == std::string::npos || path.find('/', dot) != std::string::npos) {
-    return false;
-  }
-  return (" " + endings + " ").find(" " + path.substr(dot) + " ") != std::string::npos;
 }
 
 const Format* find(const std::string& option, const std::string& form) {
@@ -147,13 +143,33 @@ std::string option_names() {
 
 std::span<const Format> formats() { return all; }
 
+std::string ending_of(const std::string& path) {
+  const std::size_t dot = path.rfind('.');
+  if (dot == std::string::npos || dot + 1 == path.size()) {
+    return "";
+  }
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  const auto is_part = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
+  const bool is_ending =
+      is_letter(path[dot + 1]) &&
+      std::all_of(path.begin() + static_cast<std::ptrdiff_t>(dot) + 1, path.end(), is_part);
+  return is_ending ? path.substr(dot) : "";
+}
+
+const Format* format_of_ending(const std::string& path) {
+  const std::string ending = ending_of(path);
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Format& format) {
+    return !ending.empty() &&
+           (" " + std::string(format.endings) + " ").find(" " + ending + " ") != std::string::npos;
+  });
+  return found == all.end() ? nullptr : &*found;
+}
+
 const Format& format_of(const std::string& path, const Options& options) {
   std::string option = options.format;
   if (option == "auto") {
-    const auto named = std::find_if(all.begin(), all.end(), [&](const Format& format) {
-      return has_ending(path, format.endings);
-    });
-    option = named == all.end() ? all[0].option : named->option;
+    const Format* named = format_of_ending(path);
+    option = named == nullptr ? all[0].option : named->option;
   }
   if (find(option, "stacked") == nullptr) {
     throw Error(Code::invalid_argument,
@@ -181,6 +197,7 @@ const Format& format_named(const std::string& name) {
 }
 
 const Format& format_in(storage::File& file, const std::string& wanted) {
+  hdf5::note_file(file.path());
   const Format* found = nullptr;
   if (zarr::is_zarr(file)) {
     found = find("zarr", "stacked");
@@ -252,6 +269,10 @@ Durability durability_of(const Format& format, Durability asked) {
 void check_definition(const Format& format, const model::Definition& definition,
                       const std::vector<model::Definition>& others) {
   const std::string what = "define " + definition.name;
+  if (definition.type.bytes > model::most_element_bytes) {
+    refuse(format, what,
+           "has elements of up to " + std::to_string(model::most_element_bytes) + " bytes");
+  }
   if (!format.many && !others.empty()) {
     refuse(format, what, "holds one variable, and there is " + others[0].name + " already");
   }
@@ -351,7 +372,9 @@ std::unique_ptr<Planner> make_planner(const Format& format, storage::File& file,
   return hdf5::Hdf5Planner::create(file, options, profile);
 }
 
-std::unique_ptr<Catalog> open_catalog(const Format& format, storage::File& file) {
+namespace {
+
+std::unique_ptr<Catalog> open_unchecked(const Format& format, storage::File& file) {
   if (std::strcmp(format.name, "npy") == 0) {
     return npy::NpyCatalog::open(file);
   }
@@ -368,6 +391,23 @@ std::unique_ptr<Catalog> open_catalog(const Format& format, storage::File& file)
     return zarr::ZarrCatalog::open(file);
   }
   return hdf5::Catalog::open(file);
+}
+
+}  // namespace
+
+std::unique_ptr<Catalog> open_catalog(const Format& format, storage::File& file) {
+  auto catalog = open_unchecked(format, file);
+  if (catalog->ours()) {
+    for (const StoredVariable& variable : catalog->variables()) {
+      model::check_read_name(variable.definition.name, file.path());
+    }
+    for (const model::Attribute& attribute : catalog->attributes()) {
+      if (!attribute.owner.empty()) {
+        model::check_read_name(attribute.owner, file.path());
+      }
+    }
+  }
+  return catalog;
 }
 
 bool plans_beside_threads(const Format& format) {

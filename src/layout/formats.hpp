@@ -43,9 +43,14 @@ struct Format {
   std::uint64_t most_tile_bytes = 0;
   /// Holds what its codes agreed on, not any variables: its page says which.
   bool has_grammar = false;
-  const char* instead = "";  ///< the remedy, where something is not supported
+  const char* unchecked = "";  ///< what of a file is under no checksum, for want of a place
+  const char* instead = "";    ///< the remedy, where something is not supported
 };
 
+/// Where the name of a file has an ending: a dot and letters or digits, the first a letter.
+std::string ending_of(const std::string& path);
+/// The format that the ending of `path` means; null for those that no format has.
+const Format* format_of_ending(const std::string& path);
 /// Every format, in the order in which messages and documents list them.
 std::span<const Format> formats();
 
@@ -95,7 +100,8 @@ enum class Start : std::uint8_t { fresh, append };
 /// which steps can be added.
 std::unique_ptr<Planner> make_planner(const Format& format, storage::File& file, Start start,
                                       const PlannerOptions& options);
-/// Reads the structure of `file`, which must outlive the catalog.
+/// Reads the structure of `file`, which must outlive the catalog. Error damaged where names that
+/// Sluice is said to have written are none that it writes.
 std::unique_ptr<Catalog> open_catalog(const Format& format, storage::File& file);
 
 /// May a planner of this format be used while other threads of the process use files? Not where

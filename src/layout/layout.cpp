@@ -1,9 +1,26 @@
 #include "layout/layout.hpp"
 
+#include "layout/catalog.hpp"
+
 namespace sluice::layout {
 
 std::vector<std::uint64_t> Planner::place_encoded(std::span<const EncodedTile>) {
   throw Error(Code::internal, std::string(format()) + ": holds no encoded tiles");
+}
+
+std::uint64_t proof_of_rows(std::span<const model::Definition> definitions,
+                            std::span<const Touched> touched) {
+  RowsProof proof;
+  for (const Touched& one : touched) {
+    const model::Definition& definition = definitions[one.variable];
+    if (definition.varying && one.shape.empty()) {
+      return 0;
+    }
+    if (definition.varying) {
+      proof.add(definition.name, one.shape[0]);
+    }
+  }
+  return proof.value();
 }
 
 void CommitPlan::set_space(std::span<const model::Definition> definitions) {

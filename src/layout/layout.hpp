@@ -40,6 +40,10 @@ struct CommitRequest {
   std::int64_t modified_ns = 0;      ///< the stamp that the file's mtime will get
 };
 
+/// RowsProof of a step, for CommitRow; 0 where it does not say the rows of each varying variable.
+std::uint64_t proof_of_rows(std::span<const model::Definition> definitions,
+                            std::span<const Touched> touched);
+
 /// Where the bytes of a commit go. The last placement may be that of the checksum words.
 struct CommitPlan {
   std::uint64_t step = 0;

@@ -60,7 +60,10 @@ class WordReader {
     return value;
   }
   std::string get_string() {
-    const std::uint64_t size = get_below((words_.size() - at_) * 8);
+    const std::uint64_t size = get();
+    if (size > (words_.size() - at_) * 8) {
+      damaged();
+    }
     std::string text(size, '\0');
     std::memcpy(text.data(), words_.data() + at_, size);
     at_ += (size + 7) / 8;
@@ -172,6 +175,7 @@ PartSet PartSet::from_words(std::span<const std::uint64_t> words, const std::str
   set.variables.resize(in.get_count());
   for (SetVariable& variable : set.variables) {
     variable.name = in.get_string();
+    model::check_read_name(variable.name, path);
     variable.stepped = in.get() != 0;
   }
   set.datasets.resize(in.get_count());

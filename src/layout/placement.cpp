@@ -129,36 +129,8 @@ std::vector<storage::Segment> read_segments(model::ByteReader& in) {
 
 std::vector<Piece> cut(const Dims& shape, const Dims& tile, const Box& box) {
   std::vector<Piece> pieces;
-  if (box.empty()) {
-    return pieces;
-  }
-  const int rank = box.start.rank();
-  const Dims grid = grid_of(shape, tile);
-  Dims first;
-  Dims last;
-  for (int d = 0; d < rank; ++d) {
-    first.push_back(box.start[d] / tile[d]);
-    last.push_back((box.end(d) - 1) / tile[d]);
-  }
-  Dims at = first;
-  while (true) {
-    std::uint64_t index = 0;
-    for (int d = 0; d < rank; ++d) {
-      index = index * grid[d] + at[d];
-    }
-    if (auto part = model::intersect(box, tile_box(shape, tile, index))) {
-      pieces.push_back({*part, index});
-    }
-    int d = rank - 1;
-    while (d >= 0 && at[d] == last[d]) {
-      at[d] = first[d];
-      --d;
-    }
-    if (d < 0) {
-      return pieces;
-    }
-    ++at[d];
-  }
+  for_each_piece(shape, tile, box, [&](const Piece& piece) { pieces.push_back(piece); });
+  return pieces;
 }
 
 namespace detail {

@@ -86,7 +86,12 @@ struct Piece {
   std::uint64_t tile_index = 0;
 };
 
-/// Cuts `box` at the tiles of a shape; in row-major order of tiles. An empty box gives nothing.
+/// Cuts `box` at the tiles of a shape, in row-major order of tiles: visit(piece). An empty box
+/// gives nothing.
+template <class Visit>
+void for_each_piece(const model::Dims& shape, const model::Dims& tile, const model::Box& box,
+                    Visit&& visit);
+/// The same as a list; in row-major order of tiles. An empty box gives nothing.
 std::vector<Piece> cut(const model::Dims& shape, const model::Dims& tile, const model::Box& box);
 inline std::vector<Piece> cut(const Placement& placement, const model::Box& box) {
   return cut(placement.shape(), placement.tile(), box);
@@ -116,6 +121,41 @@ RunShape run_shape(const Placement& placement, const model::Box& part, const mod
 std::uint64_t linear(const model::Dims& at, const model::Dims& start, const model::Dims& count);
 
 }  // namespace detail
+
+template <class Visit>
+void for_each_piece(const model::Dims& shape, const model::Dims& tile, const model::Box& box,
+                    Visit&& visit) {
+  if (box.empty()) {
+    return;
+  }
+  const int rank = box.start.rank();
+  const model::Dims grid = grid_of(shape, tile);
+  model::Dims first;
+  model::Dims last;
+  for (int d = 0; d < rank; ++d) {
+    first.push_back(box.start[d] / tile[d]);
+    last.push_back((box.end(d) - 1) / tile[d]);
+  }
+  model::Dims at = first;
+  while (true) {
+    std::uint64_t index = 0;
+    for (int d = 0; d < rank; ++d) {
+      index = index * grid[d] + at[d];
+    }
+    if (const auto part = model::intersect(box, tile_box(shape, tile, index))) {
+      visit(Piece{*part, index});
+    }
+    int d = rank - 1;
+    while (d >= 0 && at[d] == last[d]) {
+      at[d] = first[d];
+      --d;
+    }
+    if (d < 0) {
+      return;
+    }
+    ++at[d];
+  }
+}
 
 template <class Visit>
 void for_each_run(const Placement& placement, const Piece& piece, const model::Box& within,

@@ -7,10 +7,10 @@ namespace sluice::layout {
 using model::Box;
 using model::Dims;
 
-std::vector<Box> split(const Box& box, std::uint64_t element_bytes, std::uint64_t limit_bytes) {
-  std::vector<Box> parts;
+void for_each_part(const Box& box, std::uint64_t element_bytes, std::uint64_t limit_bytes,
+                   const std::function<void(const Box&)>& visit) {
   if (box.empty()) {
-    return parts;
+    return;
   }
   // Step sizes: fast dimensions whole for as long as they fit, one slab of the next, then single
   // rows.
@@ -29,16 +29,22 @@ std::vector<Box> split(const Box& box, std::uint64_t element_bytes, std::uint64_
     for (int d = 0; d < step.rank(); ++d) {
       part.count[d] = std::min(step[d], box.end(d) - part.start[d]);
     }
-    parts.push_back(part);
+    visit(part);
     int d = step.rank() - 1;
     while (d >= 0 && (part.start[d] += step[d]) >= box.end(d)) {
       part.start[d] = box.start[d];
       --d;
     }
     if (d < 0) {
-      return parts;
+      return;
     }
   }
+}
+
+std::vector<Box> split(const Box& box, std::uint64_t element_bytes, std::uint64_t limit_bytes) {
+  std::vector<Box> parts;
+  for_each_part(box, element_bytes, limit_bytes, [&](const Box& part) { parts.push_back(part); });
+  return parts;
 }
 
 void append_portions(std::uint32_t block, const Box& box, const Dims& shape, const Dims& tile,

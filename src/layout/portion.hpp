@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "layout/placement.hpp"
@@ -18,6 +19,9 @@ struct Portion {
 
 /// Splits a box along its slowest dimensions into boxes of at most `limit_bytes` (one element may
 /// be larger), in row-major order.
+void for_each_part(const model::Box& box, std::uint64_t element_bytes, std::uint64_t limit_bytes,
+                   const std::function<void(const model::Box&)>& visit);
+/// The same as a list; only where the box is known to be of a reasonable size.
 std::vector<model::Box> split(const model::Box& box, std::uint64_t element_bytes,
                               std::uint64_t limit_bytes);
 

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 
+#include "model/numbering.hpp"
+
 namespace sluice::model {
 
-std::string Box::text() const { return "start " + start.text() + " count " + count.text(); }
+std::string Box::text() const { return "start " + position_text(start) + " count " + count.text(); }
 
 Box whole(const Dims& shape) { return {Dims::filled(shape.rank(), 0), shape}; }
 

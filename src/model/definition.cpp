@@ -29,7 +29,7 @@ Definition Definition::read_from(ByteReader& in) {
   d.shape = in.get<Dims>();
   d.stepped = in.get<bool>();
   d.partial = in.get<bool>();
-  d.fill = in.get<double>();
+  d.fill = in.get_vector<std::byte>();
   const auto names = in.get<std::size_t>();
   for (std::size_t i = 0; i < names; ++i) {
     d.dimensions.push_back(in.get_string());

@@ -1,6 +1,7 @@
 // What a simulation says of its output before any data: variables and attributes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <variant>
@@ -12,6 +13,9 @@
 
 namespace sluice::model {
 
+/// The longest text that is an element: a reader has room for one, whatever its file claims.
+inline constexpr std::uint32_t most_element_bytes = 16 << 20;
+
 /// A variable. Ranks must define the same ones in the same order.
 struct Definition {
   std::string name;  ///< path in the file without leading slash; `/` makes groups
@@ -19,7 +23,8 @@ struct Definition {
   Dims shape;            ///< without the step dimension
   bool stepped = false;  ///< one value of `shape` a step; the leading dimension is unlimited
   bool partial = false;  ///< elements may be left out; they read as `fill`
-  double fill = 0;
+  /// One element of `type` as file bytes; empty: zeros (model/fill).
+  std::vector<std::byte> fill = {};
   std::vector<std::string> dimensions;  ///< names without the step; empty or one a dimension
   Dims chunk;                           ///< asked for by the caller; empty: the layout chooses
   /// Each step says how many rows (elements of the first dimension) it has; shape[0] is the most.

@@ -1,18 +1,31 @@
 #include "model/fill.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <vector>
+#include <utility>
 
-namespace sluice::model {
+#include "sluice/error.hpp"
 
+namespace sluice {
+
+void Fill::check_is(const Type& wanted) const {
+  if (type_ != wanted) {
+    throw Error(Code::type_mismatch,
+                "the fill value is of " + type_name(type_) + ", not of " + type_name(wanted));
+  }
+}
+
+namespace model {
 namespace {
 
-/// Calls `use` with a value of the number type; false for types that are not numbers.
+using Element = std::vector<std::byte>;
+
+/// Calls `use` with an example of the number type; nothing for types that are not numbers.
 template <class Use>
-bool with_number(const Type& type, Use&& use) {
-  switch (type.kind) {
+std::optional<Element> with_number(Kind kind, Use&& use) {
+  switch (kind) {
     case Kind::i8:
       return use(std::int8_t{});
     case Kind::i16:
@@ -22,6 +35,7 @@ bool with_number(const Type& type, Use&& use) {
     case Kind::i64:
       return use(std::int64_t{});
     case Kind::u8:
+    case Kind::boolean:
       return use(std::uint8_t{});
     case Kind::u16:
       return use(std::uint16_t{});
@@ -34,40 +48,135 @@ bool with_number(const Type& type, Use&& use) {
     case Kind::f64:
       return use(double{});
     default:
-      return false;
+      return std::nullopt;
   }
+}
+
+/// 2^63 and 2^64 are exact in a floating-point type; the limits of the integers are not.
+template <class Integer, class Float>
+bool is_in_range(Float x) {
+  return x >= static_cast<Float>(std::numeric_limits<Integer>::min()) &&
+         x < std::ldexp(Float{1}, std::numeric_limits<Integer>::digits);
+}
+
+template <class To, class From>
+bool holds(From x) {
+  if constexpr (std::is_floating_point_v<To> && std::is_floating_point_v<From>) {
+    return !std::isfinite(x) || std::isfinite(static_cast<To>(x));
+  } else if constexpr (std::is_floating_point_v<To>) {
+    const To rounded = static_cast<To>(x);
+    return is_in_range<From>(rounded) && static_cast<From>(rounded) == x;
+  } else if constexpr (std::is_floating_point_v<From>) {
+    return is_in_range<To>(x) && std::trunc(x) == x;
+  } else {
+    return std::in_range<To>(x);
+  }
+}
+
+/// A number at `from` as an element of the number type `to`.
+std::optional<Element> converted(const std::byte* from, Kind from_kind, Kind to) {
+  return with_number(from_kind, [&](auto from_example) {
+    using From = decltype(from_example);
+    From x;
+    std::memcpy(&x, from, sizeof x);
+    return with_number(to, [&](auto to_example) -> std::optional<Element> {
+      using To = decltype(to_example);
+      if (!holds<To>(x) || (to == Kind::boolean && x != From{0} && x != From{1})) {
+        return std::nullopt;
+      }
+      const To value = static_cast<To>(x);
+      Element element(sizeof value);
+      std::memcpy(element.data(), &value, sizeof value);
+      return element;
+    });
+  });
+}
+
+bool has_two_parts(Kind kind) { return kind == Kind::c64 || kind == Kind::c128; }
+/// The type of both halves of a complex number; any other type itself.
+Kind half_of(Kind kind) {
+  return kind == Kind::c64 ? Kind::f32 : kind == Kind::c128 ? Kind::f64 : kind;
+}
+
+/// Text without the zeros behind it, padded to `bytes` again.
+std::optional<Element> text_element(std::span<const std::byte> text, std::size_t bytes) {
+  while (!text.empty() && text.back() == std::byte{0}) {
+    text = text.first(text.size() - 1);
+  }
+  if (text.size() > bytes) {
+    return std::nullopt;
+  }
+  Element element(text.begin(), text.end());
+  element.resize(bytes);
+  return element;
+}
+
+std::optional<Element> element_of(const Fill& value, const Type& type) {
+  const Kind from = value.type().kind;
+  if (from == Kind::string && type.kind == Kind::string) {
+    return text_element(value.bytes(), type.bytes);
+  }
+  if (has_two_parts(from) && !has_two_parts(type.kind)) {
+    return std::nullopt;
+  }
+  std::optional<Element> element =
+      converted(value.bytes().data(), half_of(from), half_of(type.kind));
+  if (!element || !has_two_parts(type.kind)) {
+    return element;
+  }
+  element->resize(type.bytes);
+  if (has_two_parts(from)) {
+    const std::optional<Element> imaginary =
+        converted(value.bytes().data() + value.type().bytes / 2, half_of(from), half_of(type.kind));
+    if (!imaginary) {
+      return std::nullopt;
+    }
+    std::copy(imaginary->begin(), imaginary->end(), element->begin() + type.bytes / 2);
+  }
+  return element;
 }
 
 }  // namespace
 
-bool can_fill(const Type& type, double value) {
-  const bool is_number = with_number(type, [&](auto example) {
-    using T = decltype(example);
-    if constexpr (std::is_floating_point_v<T>) {
-      return true;
-    } else {
-      // 2^63 and 2^64 are exact in a double; the limits themselves are not.
-      const double low = static_cast<double>(std::numeric_limits<T>::min());
-      const double high = std::ldexp(1.0, std::numeric_limits<T>::digits);
-      return value >= low && value < high && std::trunc(value) == value;
-    }
-  });
-  const bool counts = type.kind < Kind::c64;
-  return counts ? is_number : value == 0;
+std::optional<Element> fill_bytes(const Fill& value, const Type& type) {
+  if (value.bytes().empty()) {
+    return Element{};
+  }
+  std::optional<Element> element = element_of(value, type);
+  if (element) {
+    *element = fill_element(*element);
+  }
+  return element;
 }
 
-void fill(std::span<std::byte> bytes, const Type& type, double value) {
-  const bool done = with_number(type, [&](auto example) {
-    using T = decltype(example);
-    const T element = static_cast<T>(value);
-    for (std::size_t at = 0; at < bytes.size(); at += sizeof(T)) {
-      std::memcpy(&bytes[at], &element, sizeof(T));
-    }
-    return true;
-  });
-  if (!done && !bytes.empty()) {
+Element fill_element(std::span<const std::byte> element) {
+  const bool is_zero =
+      std::all_of(element.begin(), element.end(), [](std::byte b) { return b == std::byte{0}; });
+  return is_zero ? Element{} : Element(element.begin(), element.end());
+}
+
+void fill(std::span<std::byte> bytes, const Type& type, std::span<const std::byte> element) {
+  if (bytes.empty()) {
+    return;
+  }
+  if (element.empty()) {
     std::memset(bytes.data(), 0, bytes.size());
+    return;
+  }
+  if (element.size() != type.bytes || bytes.size() % type.bytes != 0) {
+    throw Error(Code::internal, "a fill value of " + std::to_string(element.size()) +
+                                    " bytes for " + std::to_string(bytes.size()) + " bytes of " +
+                                    type_name(type));
+  }
+  // Doubles what is filled, so that long ranges take few copies.
+  std::size_t filled = element.size();
+  std::memcpy(bytes.data(), element.data(), filled);
+  while (filled < bytes.size()) {
+    const std::size_t more = std::min(filled, bytes.size() - filled);
+    std::memcpy(bytes.data() + filled, bytes.data(), more);
+    filled += more;
   }
 }
 
-}  // namespace sluice::model
+}  // namespace model
+}  // namespace sluice

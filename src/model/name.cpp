@@ -57,6 +57,49 @@ bool is_utf8(std::string_view text) noexcept {
   return true;
 }
 
+namespace {
+
+/// Does a terminal obey this sequence of UTF-8 instead of showing it?
+bool is_control(std::string_view sequence, Shown shown) noexcept {
+  const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(sequence[i]); };
+  if (sequence.size() == 1) {
+    const bool is_layout = byte(0) == '\n' || (byte(0) == '\t' && shown == Shown::lines);
+    return byte(0) == 0x7f || (byte(0) < 0x20 && !(is_layout && shown != Shown::line));
+  }
+  if (sequence.size() == 2) {
+    return byte(0) == 0xc2 && byte(1) < 0xa0;  // U+0080 to U+009F
+  }
+  // U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069: they turn the direction of writing.
+  return sequence.size() == 3 && byte(0) == 0xe2 &&
+         ((byte(1) == 0x80 && (byte(2) == 0x8e || byte(2) == 0x8f)) ||
+          (byte(1) == 0x80 && byte(2) >= 0xaa && byte(2) <= 0xae) ||
+          (byte(1) == 0x81 && byte(2) >= 0xa6 && byte(2) <= 0xa9));
+}
+
+void append_hex(std::uint32_t value, int digits, std::string& out) {
+  for (int at = digits - 1; at >= 0; --at) {
+    out += "0123456789abcdef"[value >> (4 * at) & 15];
+  }
+}
+
+void append_escaped(std::string_view sequence, Shown shown, std::string& out) {
+  if (shown != Shown::json) {
+    for (const char c : sequence) {
+      out += "\\x";
+      append_hex(static_cast<std::uint8_t>(c), 2, out);
+    }
+    return;
+  }
+  const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(sequence[i]) & 0x3f; };
+  const std::uint32_t point = sequence.size() == 3   ? 0x2000 | byte(1) << 6 | byte(2)
+                              : sequence.size() == 2 ? 0x80 | byte(1)
+                                                     : static_cast<std::uint8_t>(sequence[0]);
+  out += "\\u";
+  append_hex(point, 4, out);
+}
+
+}  // namespace
+
 std::string quoted(std::string_view text, std::size_t max_bytes) {
   constexpr const char* digits = "0123456789abcdef";
   std::string out = "\"";
@@ -65,7 +108,7 @@ std::string quoted(std::string_view text, std::size_t max_bytes) {
     const std::string_view rest = text.substr(used);
     const auto first = static_cast<std::uint8_t>(rest[0]);
     const std::size_t length = sequence_length(rest);
-    const bool plain = length > 1 || (first >= 0x20 && first < 0x7f);
+    const bool plain = length != 0 && !is_control(rest.substr(0, length), Shown::line);
     if (plain) {
       out += rest.substr(0, length);
     } else {
@@ -76,6 +119,24 @@ std::string quoted(std::string_view text, std::size_t max_bytes) {
     used += plain ? length : 1;
   }
   return out + (used < text.size() ? "...\"" : "\"");
+}
+
+std::string escaped(std::string_view text, Shown shown) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t length = sequence_length(text);
+    const std::string_view sequence = text.substr(0, length == 0 ? 1 : length);
+    if (length == 0 && shown == Shown::json) {
+      out += "\\ufffd";
+    } else if (length == 0 || is_control(sequence, shown)) {
+      append_escaped(sequence, shown, out);
+    } else {
+      out += sequence;
+    }
+    text.remove_prefix(sequence.size());
+  }
+  return out;
 }
 
 void check_name(std::string_view name) {
@@ -101,6 +162,24 @@ void check_name(std::string_view name) {
     rest.remove_prefix(slash + 1);
   }
   check_component(name, rest);
+}
+
+bool is_name(std::string_view name) {
+  try {
+    check_name(name);
+  } catch (const Error&) {
+    return false;
+  }
+  return true;
+}
+
+void check_read_name(std::string_view name, const std::string& path) {
+  try {
+    check_name(name);
+  } catch (const Error& e) {
+    throw Error(Code::damaged,
+                path + ": " + e.what() + ": the file is damaged, or not to be trusted");
+  }
 }
 
 std::string stem_of(const std::string& path) {

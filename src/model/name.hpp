@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,13 @@ inline constexpr std::size_t max_component_bytes = 255;
 /// reason otherwise.
 void check_name(std::string_view name);
 
+/// Does check_name() return?
+bool is_name(std::string_view name);
+
+/// As check_name(), for a name that the file at `path` claims: Error damaged. What Sluice wrote was
+/// checked on writing, so another name there is damage, or made to lead a reader astray.
+void check_read_name(std::string_view name, const std::string& path);
+
 /// Is `text` UTF-8 without overlong forms, surrogates and code points above U+10FFFF?
 bool is_utf8(std::string_view text) noexcept;
 
@@ -24,5 +32,17 @@ std::string stem_of(const std::string& path);
 /// `text` in double quotes for messages: at most `max_bytes` of it, everything but printable ASCII
 /// and valid UTF-8 escaped as \xNN.
 std::string quoted(std::string_view text, std::size_t max_bytes = 64);
+
+/// Where text goes that may come from a file, which decides what is escaped and how.
+enum class Shown : std::uint8_t {
+  line,   ///< one line: everything that is not printable, as \xNN
+  lines,  ///< several: all but ends of lines and tabs
+  json,   ///< a JSON document: as \u00NN, which means the same in it
+};
+
+/// `text` as a terminal may get it: without control characters (C0, DEL, C1), those that turn the
+/// direction of writing, and bytes that are no UTF-8. Text that has none is unchanged; escaping
+/// twice is the same as once.
+std::string escaped(std::string_view text, Shown shown);
 
 }  // namespace sluice::model

@@ -4,6 +4,7 @@
 #include "model/convert.hpp"
 #include "model/kernels.hpp"
 #include "model/loops.hpp"
+#include "model/numbering.hpp"
 
 namespace sluice::model {
 namespace {
@@ -59,7 +60,7 @@ void check_size(std::size_t bytes, const Box& part, const Type& type) {
     at[i] += ordinal % part.count[i];
     ordinal /= part.count[i];
   }
-  throw Error(Code::overflow, "value " + value_text(element, from) + " at " + at.text() +
+  throw Error(Code::overflow, "value " + value_text(element, from) + " at " + position_text(at) +
                                   " does not fit " + type_name(to));
 }
 

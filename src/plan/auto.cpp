@@ -15,7 +15,7 @@ namespace sluice::plan {
 
 namespace {
 
-/// Shorter runs are written by the rank itself, one after the other (exec/file_sink).
+/// Shorter runs are written by the rank itself, one after the other (exec/write/file_sink).
 constexpr std::uint64_t short_run_bytes = 256ULL << 10;
 /// Bytes that are sent must save this part of the time.
 constexpr double worth_sending = 0.05;

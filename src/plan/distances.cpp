@@ -32,8 +32,8 @@ double cost_of(int first, int last, int writer, const Distances& distances) {
 
 std::vector<int> nearest_writers(int ranks, int writers, const Distances& distances) {
   if (writers < 1 || writers > ranks) {
-    throw Error(Code::invalid_argument,
-                "writers: " + std::to_string(writers) + " of " + std::to_string(ranks) + " ranks");
+    throw Error(Code::invalid_argument, "writers: " + std::to_string(writers) + ": there are " +
+                                            std::to_string(ranks) + " ranks");
   }
   const auto first_of = [&](int group) {
     return static_cast<int>(static_cast<std::int64_t>(ranks) * group / writers);

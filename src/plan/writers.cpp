@@ -148,7 +148,10 @@ std::vector<int> writer_ranks(const Topology& topology, const WriterChoice& choi
 
 RankList writer_list(const Topology& topology, const WriterChoice& choice) {
   if (choice.writers < 0 || choice.writers > topology.ranks) {
-    refuse("writers", std::to_string(choice.writers) + of_ranks(topology));
+    refuse("writers", std::to_string(choice.writers) +
+                          (choice.writers < 0 ? " is negative: 0 leaves the number to Sluice"
+                                              : " are more than the " +
+                                                    std::to_string(topology.ranks) + " ranks"));
   }
   if (choice.first_writer < 0 || choice.first_writer >= topology.ranks) {
     refuse("first_writer",

@@ -5,7 +5,7 @@
 
 #include "sluice/error.hpp"
 
-// A second place that reads TOML, as the first does (api/settings_toml.cpp).
+// A second place that reads TOML, as the first does (api/config/settings_toml.cpp).
 #ifndef TOML_ENABLE_FORMATTERS
 #define TOML_ENABLE_FORMATTERS 0
 #define TOML_ASSERT(expression) static_cast<void>(0)

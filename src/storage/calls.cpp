@@ -38,6 +38,11 @@ const char* remedy(int error_number) {
     case EISDIR:
     case ENOTDIR:
       return "check the path";
+    case ELOOP:
+      return "it is a symbolic link, which is not followed here: remove it";
+    case ESPIPE:
+    case ENXIO:
+      return "it is a pipe, a socket or a device: name a file";
     default:
       return "";
   }
@@ -122,6 +127,7 @@ Code code_of_errno(int error_number) noexcept {
     case EACCES:
     case EPERM:
     case EROFS:
+    case ELOOP:
       return Code::permission;
     case ENOSPC:
     case EDQUOT:

@@ -21,6 +21,7 @@
 
 #include "storage/calls.hpp"
 #include "storage/posix_file.hpp"
+#include "storage/size_limit.hpp"
 
 namespace sluice::storage {
 
@@ -137,11 +138,11 @@ bool same_file(int a, int b) {
 
 class DirectFile final : public PosixFile {
  public:
-  DirectFile(const SystemCalls& system, const std::string& file_path, Access access,
-             std::shared_ptr<BouncePool> pool)
-      : PosixFile(system, file_path, access), pool_(std::move(pool)) {
+  DirectFile(const SystemCalls& system, const Place& place, const std::string& file_path,
+             Access access, std::shared_ptr<BouncePool> pool)
+      : PosixFile(system, place, file_path, access), pool_(std::move(pool)) {
     // Whatever stops the second descriptor, the buffered one can do all of its work.
-    direct_fd_ = open_descriptor(calls(), file_path, O_WRONLY | O_DIRECT);
+    direct_fd_ = open_descriptor(calls(), place, O_WRONLY | O_DIRECT | O_NOFOLLOW);
     if (direct_fd_ < 0) return;
     needs_ = direct_needs(direct_fd_);
     if (needs_.offset == 0 || !same_file(direct_fd_, descriptor())) close_direct();
@@ -172,6 +173,7 @@ class DirectFile final : public PosixFile {
   std::size_t write_middle(std::uint64_t offset, std::span<const std::byte> bytes) {
     const bool straight = reinterpret_cast<std::uintptr_t>(bytes.data()) % needs_.memory == 0;
     Bounce bounce(*pool_);
+    const SizeLimit no_signal;
     std::size_t landed = 0;
     int idle = 0;
     while (landed < bytes.size()) {
@@ -218,7 +220,7 @@ class DirectStorage final : public PosixStorage {
   std::unique_ptr<File> open(const std::string& path, Access access) override {
     // Reads go through the cache, so a file that is only read needs no second descriptor.
     if (access == Access::read) return PosixStorage::open(path, access);
-    return std::make_unique<DirectFile>(calls(), path, access, pool_);
+    return std::make_unique<DirectFile>(calls(), place_of(path), path, access, pool_);
   }
   const char* name() const override { return "direct"; }
 

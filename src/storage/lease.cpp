@@ -1,94 +1,315 @@
-// The writer lease on POSIX file systems: an open-file-description lock on a record beside the
-// file.
+// The writer lease on POSIX file systems: a record beside the file, held by an
+// open-file-description lock, or, where the file system has no locks, by its existence.
 //
-// The lock belongs to the descriptor, so it goes with the process however that ends, and two Files
-// of one process exclude each other as well.
+// A lock belongs to the descriptor, so it goes with the process however that ends, and two Files of
+// one process exclude each other as well. A record that is held by its existence has its time
+// renewed by a thread; it is taken over when its process is known to have ended, or, where that is
+// another system's, when its time was not renewed for stale_after_s.
+//
+// Invariants: the record is no symbolic link, and has one name; nothing that another program put
+// there is changed. Whoever removes another one's record holds the record of the takeover
+// meanwhile, so that a fresh record is never taken for the stale one that stood there before.
 #include <cerrno>
+#include <chrono>
+#include <condition_variable>
 #include <fcntl.h>
+#include <mutex>
 #include <string>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
+#include <utility>
 
 #include "storage/calls.hpp"
+#include "storage/lease_record.hpp"
+#include "storage/own_process.hpp"
 #include "storage/posix_file.hpp"
+#include "storage/size_limit.hpp"
 
 namespace sluice::storage {
 
 namespace {
 
-std::string holder_text() {
-  char host[256] = {};
-  ::gethostname(host, sizeof host - 1);
-  return std::string("host ") + host + ", process " + std::to_string(::getpid()) + "\n";
+constexpr auto renew_every = std::chrono::seconds(10);
+/// Far above what stops a thread or separates the clocks of two nodes.
+constexpr std::int64_t stale_after_s = 120;
+constexpr int most_tries = 100;  // each lost to a holder that left in that moment
+
+/// A descriptor for the length of a scope.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  int get() const { return fd_; }
+  int release() { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_;
+};
+
+/// Is the descriptor still what the name stands for?
+bool is_current(int fd, const std::string& name) {
+  struct stat held = {};
+  struct stat named = {};
+  return ::fstat(fd, &held) == 0 && ::lstat(name.c_str(), &named) == 0 &&
+         held.st_ino == named.st_ino && held.st_dev == named.st_dev;
 }
 
-class PosixLease final : public Lease {
+void write_record(int fd, const LeaseHolder& holder) {
+  const SizeLimit no_signal;
+  const std::string text = holder.record();
+  if (::ftruncate(fd, 0) != 0 ||
+      ::pwrite(fd, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
+    // the lock, or the file itself, counts; a holder of whom nothing is known is taken to be there
+  }
+}
+
+class LockLease final : public Lease {
  public:
-  PosixLease(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
-  ~PosixLease() override {
-    // Removed while still locked: whoever opened it meanwhile sees that the name is gone.
-    ::unlink(path_.c_str());
+  LockLease(const SystemCalls& calls, int fd, std::string name)
+      : calls_(calls), fd_(fd), name_(std::move(name)) {}
+  ~LockLease() override {
+    if (own_.is_here()) {
+      // Removed while still locked: whoever opened it meanwhile sees that the name is gone.
+      if (is_current(fd_, name_)) ::unlink(name_.c_str());
+      calls_.lock(fd_, F_UNLCK);  // also for the copies of the descriptor in forked children
+    }
     ::close(fd_);
   }
 
  private:
+  const SystemCalls calls_;
   int fd_;
-  std::string path_;
+  std::string name_;
+  OwnProcess own_;
 };
 
-/// Is the locked descriptor still what the name stands for?
-bool is_current(int fd, const std::string& path) {
-  struct stat held = {};
-  struct stat named = {};
-  return ::fstat(fd, &held) == 0 && ::stat(path.c_str(), &named) == 0 &&
-         held.st_ino == named.st_ino && held.st_dev == named.st_dev;
-}
-
-std::string read_holder(int fd) {
-  char text[300] = {};
-  const ssize_t got = ::pread(fd, text, sizeof text - 1, 0);
-  std::string holder(text, got > 0 ? static_cast<std::size_t>(got) : 0);
-  while (!holder.empty() && holder.back() == '\n') {
-    holder.pop_back();
+class FileLease final : public Lease {
+ public:
+  FileLease(int fd, std::string path, std::string name)
+      : path_(std::move(path)), name_(std::move(name)), renewal_(new Renewal(fd)) {}
+  ~FileLease() override {
+    if (!own_.is_here()) return;  // the thread is the parent's
+    const int fd = renewal_->stop();
+    if (is_current(fd, name_)) ::unlink(name_.c_str());
+    ::close(fd);
   }
-  return holder.empty() ? "another process" : holder;
-}
+
+  void check() override {
+    if (!is_current(renewal_->descriptor(), name_)) {
+      throw Error(Code::locked, path_ +
+                                    ": another writer has taken the writer lease over, or removed "
+                                    "its record: open the file again");
+    }
+  }
+  std::string notice() const override {
+    return "this file system has no locks: " + name_ +
+           " keeps other writers out; it is renewed every " + std::to_string(renew_every.count()) +
+           " s, and taken over by writers of other hosts after " + std::to_string(stale_after_s) +
+           " s without";
+  }
+
+ private:
+  /// Renews the time of the record until it is stopped.
+  class Renewal {
+   public:
+    explicit Renewal(int fd) : fd_(fd), thread_([this] { run(); }) {}
+    int descriptor() const { return fd_; }
+    int stop() {
+      {
+        const std::lock_guard lock(mutex_);
+        is_over_ = true;
+      }
+      changed_.notify_all();
+      thread_.join();
+      return fd_;
+    }
+
+   private:
+    void run() {
+      std::unique_lock lock(mutex_);
+      while (!changed_.wait_for(lock, renew_every, [this] { return is_over_; })) {
+        ::futimens(fd_, nullptr);  // where it fails, check() tells whether that mattered
+      }
+    }
+
+    const int fd_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool is_over_ = false;
+    std::thread thread_;  // the last: it uses the others
+  };
+
+  const std::string path_;
+  const std::string name_;
+  HomePtr<Renewal> renewal_;
+  OwnProcess own_;
+};
+
+/// Takes the lease of one path.
+class Taker {
+ public:
+  Taker(const SystemCalls& calls, const std::string& path)
+      : calls_(calls), path_(path), name_(path + ".sluice-lease") {}
+
+  std::unique_ptr<Lease> take() {
+    for (int tries = 0; tries < most_tries; ++tries) {
+      if (auto lease = try_once()) return lease;
+    }
+    throw Error(Code::locked, path_ + ": the writer lease changes hands too often: try again");
+  }
+
+ private:
+  int open(const std::string& name, int flags) const {
+    return open_descriptor(calls_, Place(AT_FDCWD, name), flags | O_NOFOLLOW);
+  }
+
+  int lock(int fd, short type) const {
+    for (int tries = 0; tries < max_idle_calls; ++tries) {
+      if (calls_.lock(fd, type) == 0) return 0;
+      if (errno != EINTR) break;
+    }
+    return errno;
+  }
+
+  static bool is_busy(int problem) { return problem == EAGAIN || problem == EACCES; }
+  /// EINVAL: of a kernel or file system that does not know this kind of lock.
+  static bool is_without_locks(int problem) {
+    return problem == ENOLCK || problem == ENOSYS || problem == EOPNOTSUPP || problem == ENOTSUP ||
+           problem == EINVAL;
+  }
+
+  /// nullptr: something changed meanwhile, look anew.
+  std::unique_ptr<Lease> try_once() {
+    Descriptor made(open(name_, O_RDWR | O_CREAT | O_EXCL));
+    if (made.get() >= 0) return take_open(made, true);
+    if (errno != EEXIST) fail(errno);
+    Descriptor there(open(name_, O_RDWR));
+    if (there.get() >= 0) {
+      require_ours(there.get());
+      return take_open(there, false);
+    }
+    if (errno == ENOENT) return nullptr;
+    if (errno != EACCES) fail(errno);
+    return take_from_another_user();
+  }
+
+  std::unique_ptr<Lease> take_open(Descriptor& record, bool is_new) {
+    const int fd = record.get();
+    const int problem = lock(fd, F_WRLCK);
+    if (problem == 0) {
+      if (!is_current(fd, name_)) return nullptr;
+      const LeaseHolder holder = is_new ? LeaseHolder{} : read_holder(fd);
+      if (holder.by_file && !remove_if_stale(fd, holder)) refuse(holder);
+      if (holder.by_file) return nullptr;
+      write_record(fd, own_holder(false));
+      return std::make_unique<LockLease>(calls_, record.release(), name_);
+    }
+    if (is_busy(problem)) {
+      // Of a process that ended the lock may live on in children that it forked.
+      const LeaseHolder holder = read_holder(fd);
+      if (is_running(holder).value_or(true) || !remove_if_stale(fd, holder)) refuse(holder);
+      return nullptr;
+    }
+    if (!is_without_locks(problem)) fail(problem);
+    if (is_new) {
+      write_record(fd, own_holder(true));
+      return std::make_unique<FileLease>(record.release(), path_, name_);
+    }
+    const LeaseHolder holder = read_holder(fd);
+    if (!remove_if_stale(fd, holder)) refuse(holder, is_running(holder) ? "" : by_hand());
+    return nullptr;
+  }
+
+  /// The record may not be written: is it held?
+  std::unique_ptr<Lease> take_from_another_user() {
+    const Descriptor there(open(name_, O_RDONLY));
+    if (there.get() < 0 && errno == ENOENT) return nullptr;
+    if (there.get() < 0) fail(errno);
+    require_ours(there.get());
+    const LeaseHolder holder = read_holder(there.get());
+    const int problem = lock(there.get(), F_RDLCK);
+    if (problem != 0 && !is_busy(problem) && !is_without_locks(problem)) fail(problem);
+    const bool is_free = problem == 0 && !holder.by_file;
+    if (!remove_if(there.get(), [&](std::int64_t now_s) {
+          return is_free || is_stale(there.get(), holder, now_s);
+        })) {
+      refuse(holder);
+    }
+    return nullptr;
+  }
+
+  /// Has the holder certainly ended?
+  static bool is_stale(int fd, const LeaseHolder& holder, std::int64_t now_s) {
+    if (const std::optional<bool> runs = is_running(holder)) return !*runs;
+    if (holder.is_known && !holder.by_file) return false;  // it does not renew: nobody can tell
+    struct stat status = {};
+    return ::fstat(fd, &status) == 0 && now_s - status.st_mtim.tv_sec > stale_after_s;
+  }
+  bool remove_if_stale(int fd, const LeaseHolder& holder) const {
+    return remove_if(fd, [&](std::int64_t now_s) { return is_stale(fd, holder, now_s); });
+  }
+
+  /// Removes the record that is open as `fd` where `judge` (which gets the file system's own time)
+  /// finds that it may. True where it is gone.
+  template <class Judge>
+  bool remove_if(int fd, Judge&& judge) const {
+    const std::string takeover = name_ + "-takeover";
+    const Descriptor mine(open(takeover, O_WRONLY | O_CREAT | O_EXCL));
+    if (mine.get() < 0 && errno == EEXIST) {
+      throw Error(Code::locked, path_ +
+                                    ": another writer is taking the writer lease over: try again; "
+                                    "if none is, remove " +
+                                    takeover);
+    }
+    if (mine.get() < 0) fail(errno);
+    struct stat status = {};
+    const bool has_time = ::fstat(mine.get(), &status) == 0;
+    int problem = 0;
+    bool is_gone = !is_current(fd, name_);
+    if (!is_gone && has_time && judge(status.st_mtim.tv_sec)) {
+      is_gone = ::unlink(name_.c_str()) == 0;
+      problem = is_gone ? 0 : errno;
+    }
+    ::unlink(takeover.c_str());
+    if (problem != 0) fail(problem);
+    return is_gone;
+  }
+
+  void require_ours(int fd) const {
+    struct stat status = {};
+    if (::fstat(fd, &status) != 0) fail(errno);
+    if (!S_ISREG(status.st_mode) || status.st_nlink > 1) {
+      throw Error(Code::permission, name_ +
+                                        ": is no record of a writer lease, but a name of something "
+                                        "else: remove it");
+    }
+  }
+
+  /// Where there are no locks to tell whether somebody writes.
+  std::string by_hand() const { return "; if nobody writes it any more, remove " + name_; }
+  [[noreturn]] void refuse(const LeaseHolder& holder, const std::string& or_else = {}) const {
+    const std::string who = holder.text.empty() ? "another process" : holder.text;
+    throw Error(Code::locked,
+                path_ + ": is being written by " + who + ": wait for it, or end it" + or_else);
+  }
+  [[noreturn]] void fail(int problem) const {
+    throw system_error(name_, "taking the writer lease", problem);
+  }
+
+  const SystemCalls& calls_;
+  const std::string path_;
+  const std::string name_;
+};
 
 }  // namespace
 
 std::unique_ptr<Lease> PosixStorage::lease(const std::string& path) {
-  constexpr int most_tries = 100;  // each lost to a holder that left in that moment
-  const std::string name = path + ".sluice-lease";
-  for (int tries = 0; tries < most_tries; ++tries) {
-    const int fd = open_descriptor(calls(), name, O_RDWR | O_CREAT);
-    if (fd < 0) {
-      throw system_error(path, "taking the writer lease", errno);
-    }
-    struct flock lock = {};
-    lock.l_type = F_WRLCK;
-    lock.l_whence = SEEK_SET;
-    if (::fcntl(fd, F_OFD_SETLK, &lock) != 0) {
-      const int problem = errno;
-      if (problem == EAGAIN || problem == EACCES) {
-        std::string why = path + ": is being written by ";
-        why.append(read_holder(fd)).append(": wait for it, or end it");
-        ::close(fd);
-        throw Error(Code::locked, why);
-      }
-      ::close(fd);
-      return nullptr;  // no such locks here
-    }
-    if (is_current(fd, name)) {
-      const std::string text = holder_text();
-      if (::ftruncate(fd, 0) != 0 ||
-          ::pwrite(fd, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
-        // the lock counts, not its text
-      }
-      return std::make_unique<PosixLease>(fd, name);
-    }
-    ::close(fd);
-  }
-  throw Error(Code::locked, path + ": the writer lease changes hands too often: try again");
+  return Taker(calls(), path).take();
 }
 
 }  // namespace sluice::storage

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "storage/calls.hpp"
+#include "storage/size_limit.hpp"
 
 namespace sluice::storage {
 
@@ -133,6 +134,7 @@ class MpiioFile final : public File {
 
   void write(std::uint64_t offset, std::span<const std::byte> bytes) override {
     check_range(path(), Call::write, bytes.size(), offset);
+    const SizeLimit no_signal;
     for (std::size_t done = 0; done < bytes.size();) {
       const std::size_t piece = std::min(bytes.size() - done, most_call_bytes);
       MPI_Status status;
@@ -178,6 +180,7 @@ class MpiioFile final : public File {
   bool works_together() const override { return comm_ != MPI_COMM_SELF; }
 
   void write_together(std::span<const WritePiece> pieces) override {
+    const SizeLimit no_signal;
     std::vector<Piece> all;
     for (const WritePiece& piece : pieces) {
       // MPI-IO only reads what it writes, whatever its datatypes ask for.
@@ -336,11 +339,25 @@ class MpiioStorage final : public Storage {
     return std::make_unique<MpiioFile>(group, std::move(posix), access, info.get());
   }
 
+  std::unique_ptr<File> create_like(const std::string& path, const std::string& model) override {
+    posix_->create_like(path, model);
+    return open(path, Access::read_write);
+  }
+  std::string real_path(const std::string& path) override { return posix_->real_path(path); }
+  void confine(const std::string& top) override { posix_->confine(top); }
   bool exists(const std::string& path) override { return posix_->exists(path); }
   void rename(const std::string& from, const std::string& to) override { posix_->rename(from, to); }
   void remove(const std::string& path) override { posix_->remove(path); }
+  bool is_link(const std::string& path) override { return posix_->is_link(path); }
+  bool remove_if(const std::string& path,
+                 const std::function<bool(std::unique_ptr<File>)>& is_meant) override {
+    return posix_->remove_if(path, is_meant);
+  }
   void remove_folder(const std::string& path) override { posix_->remove_folder(path); }
   void make_folder(const std::string& path) override { posix_->make_folder(path); }
+  void make_folder_like(const std::string& path, const std::string& model) override {
+    posix_->make_folder_like(path, model);
+  }
   void sync_directory(const std::string& path) override { posix_->sync_directory(path); }
   std::unique_ptr<Lease> lease(const std::string& path) override { return posix_->lease(path); }
   FileSystemFacts file_system(const std::string& path) override {

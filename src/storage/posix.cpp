@@ -2,13 +2,16 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <filesystem>
+#include <optional>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 
 #include "storage/calls.hpp"
+#include "storage/permissions.hpp"
 #include "storage/posix_file.hpp"
+#include "storage/size_limit.hpp"
 
 namespace sluice::storage {
 
@@ -34,7 +37,7 @@ int flags_of(Access access) {
     case Access::read:
       return O_RDONLY;
     case Access::read_write:
-      return O_RDWR;
+      return O_RDWR | O_NOFOLLOW;
     case Access::create:
       return O_RDWR | O_CREAT | O_EXCL;
   }
@@ -51,7 +54,9 @@ struct stat status_of(int fd, const std::string& path, Call call) {
 
 const SystemCalls& real_system_calls() {
   static const SystemCalls calls = {
-      [](const char* path, int flags, mode_t mode) { return ::open(path, flags, mode); },
+      [](int folder, const char* path, int flags, mode_t mode) {
+        return ::openat(folder, path, flags, mode);
+      },
       ::close,
       ::pread,
       ::pwrite,
@@ -60,38 +65,69 @@ const SystemCalls& real_system_calls() {
       ::fsync,
       ::ftruncate,
       ::futimens,
-      ::rename,
-      ::unlink,
+      ::renameat,
+      ::unlinkat,
+      [](int fd, short type) {
+        struct flock lock = {};
+        lock.l_type = type;
+        lock.l_whence = SEEK_SET;
+        return ::fcntl(fd, F_OFD_SETLK, &lock);
+      },
   };
   return calls;
 }
 
-int open_descriptor(const SystemCalls& calls, const std::string& path, int flags) {
-  return uninterrupted([&] { return calls.open(path.c_str(), flags | O_CLOEXEC, 0666); });
+int open_descriptor(const SystemCalls& calls, const Place& place, int flags, mode_t mode) {
+  flags |= place.is_confined() ? O_NOFOLLOW : 0;
+  const auto open = [&](int more) {
+    return uninterrupted(
+        [&] { return calls.openat(place.folder(), place.name(), flags | O_CLOEXEC | more, mode); });
+  };
+  // A pipe that nobody writes would be waited for without end. EAGAIN: of a file, a lease that its
+  // holder has to give back first.
+  int fd = open(O_NONBLOCK);
+  struct stat status = {};
+  if (fd < 0 && errno == EAGAIN &&
+      ::fstatat(place.folder(), place.name(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+      S_ISREG(status.st_mode)) {
+    fd = open(0);
+  }
+  // It was for the open alone: some file systems bring a file back from tape only where a read may
+  // wait.
+  if (fd >= 0) ::fcntl(fd, F_SETFL, flags & O_DIRECT);
+  // What the kernel says of a link where it was told to open a folder.
+  if (fd < 0 && errno == ENOTDIR)
+    errno = (flags & O_NOFOLLOW) != 0 && place.is_link() ? ELOOP : ENOTDIR;
+  return fd;
 }
 
-PosixFile::PosixFile(const SystemCalls& calls, std::string path, Access access)
+PosixFile::PosixFile(const SystemCalls& calls, const Place& place, std::string path, Access access)
     : calls_(calls), path_(std::move(path)) {
   const Call call = access == Access::create ? Call::create : Call::open;
-  fd_ = open_descriptor(calls_, path_, flags_of(access));
+  fd_ = open_descriptor(calls_, place, flags_of(access));
   if (fd_ < 0) throw system_error(path_, describe(call), errno);
   // A folder opens for reading without complaint; a device or a pipe has no offsets.
   struct stat status = {};
-  const int problem = ::fstat(fd_, &status) != 0 ? errno
-                      : S_ISDIR(status.st_mode)  ? EISDIR
-                      : S_ISREG(status.st_mode)  ? 0
-                                                 : ESPIPE;
-  if (problem != 0) {
+  const int problem = ::fstat(fd_, &status) != 0 ? errno : S_ISDIR(status.st_mode) ? EISDIR : 0;
+  const bool is_file = problem == 0 && S_ISREG(status.st_mode);
+  if (!is_file) {
     calls_.close(fd_);
-    throw system_error(path_, describe(call), problem);
+    throw problem != 0 ? system_error(path_, describe(call), problem)
+                       : Error(Code::io, path_ + ": " + describe(call) +
+                                             " failed: is neither a file nor a folder (a pipe, "
+                                             "a socket or a device): check the path");
   }
 }
+
+PosixFile::PosixFile(const SystemCalls& calls, std::string path, int descriptor)
+    : calls_(calls), path_(std::move(path)), fd_(descriptor) {}
 
 // What close() could report about unsynced bytes was never promised; sync() asks for it.
 PosixFile::~PosixFile() { calls_.close(fd_); }
 
 void PosixFile::write(std::uint64_t offset, std::span<const std::byte> bytes) {
   check_range(path_, Call::write, bytes.size(), offset);
+  const SizeLimit no_signal;
   std::size_t done = 0;
   int idle = 0;
   while (done < bytes.size()) {
@@ -135,6 +171,7 @@ std::size_t PosixFile::read(std::uint64_t offset, std::span<std::byte> bytes) {
 void PosixFile::preallocate(std::uint64_t offset, std::uint64_t length) {
   check_range(path_, Call::preallocate, length, offset);
   if (length == 0) return;
+  const SizeLimit no_signal;
   const int result = uninterrupted([&] {
     return calls_.fallocate(fd_, 0, static_cast<off_t>(offset), static_cast<off_t>(length));
   });
@@ -154,6 +191,7 @@ std::uint64_t PosixFile::size() {
 
 void PosixFile::resize(std::uint64_t bytes) {
   check_range(path_, Call::resize, bytes, 0);
+  const SizeLimit no_signal;
   const int result =
       uninterrupted([&] { return calls_.ftruncate(fd_, static_cast<off_t>(bytes)); });
   if (result != 0) throw system_error(path_, describe(Call::resize, bytes), errno);
@@ -182,41 +220,135 @@ void PosixFile::drop_cache() {
 }
 
 std::unique_ptr<File> PosixStorage::open(const std::string& path, Access access) {
-  return std::make_unique<PosixFile>(calls_, path, access);
+  return std::make_unique<PosixFile>(calls_, place_of(path), path, access);
+}
+
+// Made for the owner alone: what others may do with it they may when it has the permissions.
+std::unique_ptr<File> PosixStorage::create_like(const std::string& path, const std::string& model) {
+  const std::optional<Permissions> permissions = permissions_of(place_of(model), model);
+  if (!permissions) return open(path, Access::create);
+  {
+    const Place place = place_of(path);
+    const int fd = open_descriptor(calls_, place, flags_of(Access::create), S_IRUSR | S_IWUSR);
+    if (fd < 0) throw system_error(path, describe(Call::create), errno);
+    give_permissions(fd, *permissions);
+    calls_.close(fd);
+  }
+  return open(path, Access::read_write);
 }
 
 bool PosixStorage::exists(const std::string& path) {
-  struct stat status = {};
-  if (::stat(path.c_str(), &status) == 0) return true;
-  if (errno == ENOENT || errno == ENOTDIR) return false;
-  throw system_error(path, describe(Call::exists), errno);
+  int problem = 0;
+  try {
+    const Place place = place_of(path);
+    struct stat status = {};
+    const int result = ::fstatat(place.folder(), place.name(), &status, AT_SYMLINK_NOFOLLOW);
+    problem = result == 0 ? 0 : errno;
+  } catch (const Error& e) {
+    if (e.code() != Code::not_found) throw;
+    problem = ENOENT;  // nor are the folders above it there
+  }
+  if (problem == 0 || problem == ENOENT || problem == ENOTDIR) return problem == 0;
+  throw system_error(path, describe(Call::exists), problem);
 }
 
+std::string PosixStorage::real_path(const std::string& path) { return follow_links(path); }
+
 void PosixStorage::rename(const std::string& from, const std::string& to) {
-  const int result = uninterrupted([&] { return calls_.rename(from.c_str(), to.c_str()); });
+  const Place old_place = place_of(from);
+  const Place new_place = place_of(to);
+  const int result = uninterrupted([&] {
+    return calls_.renameat(old_place.folder(), old_place.name(), new_place.folder(),
+                           new_place.name());
+  });
   if (result != 0) throw system_error(from, "rename to " + to, errno);
 }
 
 void PosixStorage::remove(const std::string& path) {
-  const int result = uninterrupted([&] { return calls_.unlink(path.c_str()); });
+  const Place place = place_of(path);
+  const int result =
+      uninterrupted([&] { return calls_.unlinkat(place.folder(), place.name(), 0); });
   if (result != 0) throw system_error(path, describe(Call::remove), errno);
 }
 
+bool PosixStorage::is_link(const std::string& path) {
+  struct stat status = {};
+  if (::lstat(path.c_str(), &status) == 0) return S_ISLNK(status.st_mode);
+  if (errno == ENOENT || errno == ENOTDIR) return false;
+  throw system_error(path, describe(Call::exists), errno);
+}
+
+// By a handle of the folder, so that neither it nor the file is exchanged for a link between the
+// look and the removal.
+bool PosixStorage::remove_if(const std::string& path,
+                             const std::function<bool(std::unique_ptr<File>)>& is_meant) {
+  const auto is_absent = [](int problem) {
+    return problem == ENOENT || problem == ENOTDIR || problem == ELOOP;
+  };
+  const int folder = open_descriptor(calls_, Place(AT_FDCWD, folder_of(path)),
+                                     O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  if (folder < 0) {
+    if (is_absent(errno)) return false;
+    throw system_error(path, describe(Call::remove), errno);
+  }
+  const auto closed = [this](const int* fd) { calls_.close(*fd); };
+  const std::unique_ptr<const int, decltype(closed)> folder_closes(&folder, closed);
+  const std::string name = std::filesystem::path(path).filename().string();
+  // A pipe would keep the opening waiting.
+  constexpr int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  const int fd = uninterrupted([&] { return ::openat(folder, name.c_str(), flags); });
+  if (fd < 0) {
+    if (is_absent(errno)) return false;
+    throw system_error(path, describe(Call::open), errno);
+  }
+  auto file = std::make_unique<PosixFile>(calls_, path, fd);
+  const struct stat opened = status_of(fd, path, Call::open);
+  if (!S_ISREG(opened.st_mode) || !is_meant(std::move(file))) return false;
+  struct stat named = {};
+  if (::fstatat(folder, name.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0 ||
+      named.st_dev != opened.st_dev || named.st_ino != opened.st_ino) {
+    return false;
+  }
+  if (::unlinkat(folder, name.c_str(), 0) == 0) return true;
+  throw system_error(path, describe(Call::remove), errno);
+}
+
 void PosixStorage::remove_folder(const std::string& path) {
+  const Place place = place_of(path);
   std::error_code problem;
-  std::filesystem::remove_all(path, problem);
+  // Of a folder that is held open, by way of its descriptor. No link in it is followed.
+  const std::string in_folder =
+      place.folder() == AT_FDCWD
+          ? path
+          : "/proc/self/fd/" + std::to_string(place.folder()) + "/" + place.name();
+  std::filesystem::remove_all(in_folder, problem);
   if (problem) throw system_error(path, describe(Call::remove_folder), problem.value());
 }
 
 void PosixStorage::make_folder(const std::string& path) {
+  if (confined_.make_folders(path)) return;
   std::error_code problem;
   std::filesystem::create_directories(path, problem);
   if (problem) throw system_error(path, describe(Call::make_folder), problem.value());
 }
 
+void PosixStorage::make_folder_like(const std::string& path, const std::string& model) {
+  const std::optional<Permissions> permissions = permissions_of(place_of(model), model);
+  make_folder(folder_of(path));
+  const Place place = place_of(path);
+  if (::mkdirat(place.folder(), place.name(), permissions ? S_IRWXU : 0777) != 0) {
+    throw system_error(path, describe(Call::make_folder), errno);
+  }
+  if (!permissions) return;
+  const int fd = open_descriptor(calls_, place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  if (fd < 0) throw system_error(path, describe(Call::make_folder), errno);
+  give_permissions(fd, *permissions);
+  calls_.close(fd);
+}
+
 void PosixStorage::sync_directory(const std::string& path) {
   const std::string folder = folder_of(path);
-  const int fd = open_descriptor(calls_, folder, O_RDONLY | O_DIRECTORY);
+  const int fd = open_descriptor(calls_, place_of(folder), O_RDONLY | O_DIRECTORY);
   if (fd < 0) throw system_error(path, describe(Call::sync_directory), errno);
   const int problem = calls_.fsync(fd) == 0 ? 0 : errno;
   calls_.close(fd);

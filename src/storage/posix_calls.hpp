@@ -14,7 +14,7 @@ namespace sluice::storage {
 
 /// Each with the contract of the call of its name: -1 and errno on failure.
 struct SystemCalls {
-  int (*open)(const char* path, int flags, mode_t mode);
+  int (*openat)(int folder, const char* path, int flags, mode_t mode);
   int (*close)(int fd);
   ssize_t (*pread)(int fd, void* into, size_t bytes, off_t offset);
   ssize_t (*pwrite)(int fd, const void* from, size_t bytes, off_t offset);
@@ -23,8 +23,9 @@ struct SystemCalls {
   int (*fsync)(int fd);
   int (*ftruncate)(int fd, off_t bytes);
   int (*futimens)(int fd, const timespec times[2]);
-  int (*rename)(const char* from, const char* to);
-  int (*unlink)(const char* path);
+  int (*renameat)(int from_folder, const char* from, int to_folder, const char* to);
+  int (*unlinkat)(int folder, const char* path, int flags);
+  int (*lock)(int fd, short type);  ///< fcntl, F_OFD_SETLK: F_WRLCK or F_UNLCK of the whole file
 };
 
 /// The operating system's own.

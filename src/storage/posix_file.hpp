@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 
+#include "storage/place.hpp"
 #include "storage/posix_calls.hpp"
 #include "storage/storage.hpp"
 
@@ -22,7 +23,10 @@ inline constexpr int max_idle_calls = 1000;
 
 class PosixFile : public File {
  public:
-  PosixFile(const SystemCalls& calls, std::string path, Access access);
+  /// Opens `place`, which messages call `path`.
+  PosixFile(const SystemCalls& calls, const Place& place, std::string path, Access access);
+  /// Of an open descriptor, which it closes.
+  PosixFile(const SystemCalls& calls, std::string path, int descriptor);
   ~PosixFile() override;
   PosixFile(const PosixFile&) = delete;
   PosixFile& operator=(const PosixFile&) = delete;
@@ -55,11 +59,18 @@ class PosixStorage : public Storage {
   explicit PosixStorage(const SystemCalls& calls) : calls_(calls) {}
 
   std::unique_ptr<File> open(const std::string& path, Access access) override;
+  std::unique_ptr<File> create_like(const std::string& path, const std::string& model) override;
   bool exists(const std::string& path) override;
+  std::string real_path(const std::string& path) override;
+  void confine(const std::string& top) override { confined_.add(top); }
   void rename(const std::string& from, const std::string& to) override;
   void remove(const std::string& path) override;
+  bool is_link(const std::string& path) override;
+  bool remove_if(const std::string& path,
+                 const std::function<bool(std::unique_ptr<File>)>& is_meant) override;
   void remove_folder(const std::string& path) override;
   void make_folder(const std::string& path) override;
+  void make_folder_like(const std::string& path, const std::string& model) override;
   void sync_directory(const std::string& path) override;
   std::unique_ptr<Lease> lease(const std::string& path) override;
   FileSystemFacts file_system(const std::string& path) override;
@@ -67,12 +78,15 @@ class PosixStorage : public Storage {
 
  protected:
   const SystemCalls& calls() const { return calls_; }
+  Place place_of(const std::string& path) const { return confined_.place_of(path); }
 
  private:
   const SystemCalls calls_;
+  Confined confined_;
 };
 
-/// Opens, again where interrupted. Returns the descriptor or -1 and errno.
-int open_descriptor(const SystemCalls& calls, const std::string& path, int flags);
+/// Opens, again where interrupted; a pipe that nobody writes to is not waited for. Returns the
+/// descriptor or -1 and errno.
+int open_descriptor(const SystemCalls& calls, const Place& place, int flags, mode_t mode = 0666);
 
 }  // namespace sluice::storage

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "sluice/error.hpp"
+#include "storage/size_limit.hpp"
 
 namespace sluice::storage {
 
@@ -99,6 +100,7 @@ void SharedMemory::make_room(std::uint64_t first, std::uint64_t last) {
     }
     return;
   }
+  const SizeLimit no_signal;
   const int refused =
       ::posix_fallocate(descriptor_, static_cast<off_t>(from), static_cast<off_t>(last - from));
   if (refused != 0) {
@@ -117,6 +119,7 @@ std::unique_ptr<SharedMemory> SharedMemory::make(std::uint64_t bytes) {
   }
   std::unique_ptr<SharedMemory> memory(new SharedMemory(descriptor, bytes));
   const auto length = static_cast<off_t>(header_bytes + bytes);
+  const SizeLimit no_signal;  // the limit of file size counts for memory that has a descriptor too
   if (::ftruncate(descriptor, length) != 0) {
     fail(Code::no_space, std::to_string(bytes) + " bytes of shared memory", errno);
   }

@@ -8,13 +8,14 @@
 #include <utility>
 
 #include "sluice/error.hpp"
+#include "storage/size_limit.hpp"
 
 namespace sluice::storage {
 
 namespace {
 
 [[noreturn]] void fail(const std::string& folder, std::uint64_t bytes, int number) {
-  throw Error(number == ENOSPC || number == EDQUOT ? Code::no_space : Code::io,
+  throw Error(number == ENOSPC || number == EDQUOT || number == EFBIG ? Code::no_space : Code::io,
               folder + ": no room for " + std::to_string(bytes) +
                   " bytes of spilled memory: " + std::strerror(number));
 }
@@ -47,6 +48,7 @@ Spill::Spill(std::uint64_t bytes, std::uint64_t limit_bytes, const std::string& 
   if (file < 0) {
     fail(place, bytes, errno);
   }
+  const SizeLimit no_signal;
   const int refused = ::posix_fallocate(file, 0, static_cast<off_t>(bytes));
   if (refused != 0) {
     ::close(file);

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,9 +19,11 @@
 
 namespace sluice::storage {
 
+/// What is written is never reached through a symbolic link at the end of its path: a caller's own
+/// path goes through Storage::real_path() first, and at any other name a link is not ours.
 enum class Access : std::uint8_t {
   read,        ///< must exist
-  read_write,  ///< must exist
+  read_write,  ///< must exist, and be no symbolic link: Error permission
   create,      ///< must not exist: Error exists
 };
 
@@ -97,6 +100,10 @@ class File {
 class Lease {
  public:
   virtual ~Lease() = default;
+  /// Before anything is changed: Error locked where another writer has taken the lease over.
+  virtual void check() {}
+  /// What a user should know about how it keeps others out; empty: nothing.
+  virtual std::string notice() const { return {}; }
 };
 
 /// A file system, real or made for a test.
@@ -111,20 +118,51 @@ class Storage {
                                               bool takes_part) {
     return takes_part ? open(path, access) : nullptr;
   }
+  /// As open() with Access::create. Where there is something at `model`, the new file gets its
+  /// permissions, and its owner and group as far as that is allowed, before anybody else can open
+  /// it.
+  virtual std::unique_ptr<File> create_like(const std::string& path, const std::string& model) {
+    (void)model;
+    return open(path, Access::create);
+  }
+  /// Is the name taken? A symbolic link takes it, wherever it leads.
   virtual bool exists(const std::string& path) = 0;
+  /// `path`, or, where a symbolic link is there, what the link leads to, from the root; there need
+  /// not be anything yet. Files beside a file (lease, journal, log, parts) lie beside this one.
+  /// Error permission for a chain of links without an end.
+  virtual std::string real_path(const std::string& path) { return path; }
+  /// From now on no symbolic link is followed below the folder `top`, for any access: Error
+  /// permission that names the link.
+  virtual void confine(const std::string& top) { (void)top; }
   /// Replaces `to` atomically where it exists.
   virtual void rename(const std::string& from, const std::string& to) = 0;
   /// Error not_found where there is none.
   virtual void remove(const std::string& path) = 0;
+  /// Is the last component of `path` a symbolic link, wherever it leads?
+  virtual bool is_link(const std::string& path) {
+    (void)path;
+    return false;
+  }
+  /// Removes the file at `path` if `is_meant` accepts its content. Returns whether it did. No link
+  /// is followed: where `path` or its folder is one, or `path` is no regular file, nothing is
+  /// opened and the answer is false. So it is where there is no such file.
+  virtual bool remove_if(const std::string& path,
+                         const std::function<bool(std::unique_ptr<File>)>& is_meant);
   /// Makes a folder and those above it; one that is there is left. Nothing where the storage has
   /// no folders.
   virtual void make_folder(const std::string& path) { (void)path; }
+  /// The same for a new folder, which gets the permissions, owner and group of `model`, where that
+  /// is there, as far as it is allowed.
+  virtual void make_folder_like(const std::string& path, const std::string& model) {
+    (void)model;
+    make_folder(path);
+  }
   /// Removes a folder with everything in it.
   virtual void remove_folder(const std::string& path) = 0;
   /// Makes creations, renames and removals in the folder of `path` durable.
   virtual void sync_directory(const std::string& path) = 0;
   /// The sole right to change `path`, kept in a record beside it. Error locked, naming the holder,
-  /// where another process (or File) has it. nullptr where the file system has no such locks.
+  /// where another process (or File) has it. nullptr where the storage has no notion of it.
   virtual std::unique_ptr<Lease> lease(const std::string& path) = 0;
   /// What is known of the file system that holds `path`.
   virtual FileSystemFacts file_system(const std::string& path) {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/name.hpp"
 #include "storage/calls.hpp"
 
 namespace sluice::storage {
@@ -28,8 +29,16 @@ class Store final : public File {
         path_(std::move(path)),
         access_(access),
         has_manifest_(storage.exists(manifest_path(path_))) {
+    if (access_ != Access::read) {
+      storage_.confine(path_);
+    }
     probe_ = storage_.open(manifest_path(path_) + (has_manifest_ ? "" : new_ending), access_);
     if (has_manifest_) {
+      if (probe_->size() > most_manifest_bytes) {
+        throw Error(Code::unsupported, manifest_path(path_) + ": has " +
+                                           std::to_string(probe_->size()) + " bytes; up to " +
+                                           std::to_string(most_manifest_bytes) + " are read");
+      }
       manifest_.resize(probe_->size());
       manifest_.resize(probe_->read(0, manifest_));
     }
@@ -54,7 +63,7 @@ class Store final : public File {
     if (has_manifest_ && name == manifest_name) {
       return manifest_.size();
     }
-    const std::string object = path_ + "/" + name;
+    const std::string object = object_path(path_, name);
     if (!storage_.exists(object)) {
       return std::nullopt;
     }
@@ -196,8 +205,8 @@ class Store final : public File {
       auto found = std::find_if(open_.begin(), open_.end(),
                                 [&](const Open& open) { return open.address == segment.address; });
       if (found == open_.end()) {
-        open_.push_front(
-            {segment.address, segment.name, storage_.open(path_ + "/" + segment.name, access_)});
+        open_.push_front({segment.address, segment.name,
+                          storage_.open(object_path(path_, segment.name), access_)});
         if (open_.size() > open_objects_max) {
           const Open& last = open_.back();
           if (last.is_dirty && closed_dirty_.size() < closed_objects_max) {
@@ -234,6 +243,15 @@ class Store final : public File {
 
 }  // namespace
 
+std::string object_path(const std::string& path, const std::string& name) {
+  try {
+    model::check_name(name);
+  } catch (const Error& e) {
+    throw Error(e.code(), path + ": an object of the store: " + e.what());
+  }
+  return path + "/" + name;
+}
+
 bool is_store(Storage& storage, const std::string& path) {
   return storage.exists(manifest_path(path)) || storage.exists(manifest_path(path) + new_ending);
 }
@@ -259,30 +277,58 @@ void remove_whole(Storage& storage, const std::string& path, bool synced) {
   }
 }
 
-}  // namespace
-
-void begin_store(Storage& storage, const std::string& path, bool synced) {
-  restore_store(storage, path);
-  if (storage.exists(manifest_path(path))) {
-    storage.rename(path, path + old_ending);
-    sync_name(storage, path, synced);
-  } else if (is_store(storage, path)) {
-    remove_whole(storage, path, synced);  // of a run that ended before its first commit
-  } else if (storage.exists(path)) {
-    throw Error(Code::exists, path +
-                                  ": is there already, and is no store: remove it, or choose "
-                                  "another name");
-  }
-  // The name comes with the mark that says what it is, so that no crash leaves a bare folder.
+/// The folder of a store, with the mark that says what it is, so that no crash leaves a bare one.
+void make_begun(Storage& storage, const std::string& path, bool synced) {
+  const std::string replaced = path + old_ending;
   const std::string begun = path + begun_ending;
   if (storage.exists(begun)) {
     storage.remove_folder(begun);
   }
-  storage.make_folder(begun);
-  storage.open(manifest_path(begun) + new_ending, Access::create);
+  storage.make_folder_like(begun, replaced);
+  storage.confine(begun);
+  storage.create_like(manifest_path(begun) + new_ending, manifest_path(replaced));
   sync_name(storage, manifest_path(begun), synced);
   storage.rename(begun, path);
   sync_name(storage, path, synced);
+}
+
+/// Of a store that could not be begun. What cannot be removed the next opening removes.
+void forget_begun(Storage& storage, const std::string& path) noexcept {
+  try {
+    if (storage.exists(path + begun_ending)) {
+      storage.remove_folder(path + begun_ending);
+    }
+    if (is_store(storage, path) && !storage.exists(manifest_path(path))) {
+      remove_whole(storage, path, false);
+    }
+    restore_store(storage, path);
+  } catch (const std::exception&) {
+    return;
+  }
+}
+
+}  // namespace
+
+void begin_store(Storage& storage, const std::string& path, bool synced) {
+  restore_store(storage, path);
+  const bool replaces = storage.exists(manifest_path(path));
+  if (!replaces && is_store(storage, path)) {
+    remove_whole(storage, path, synced);  // of a run that ended before its first commit
+  } else if (!replaces && storage.exists(path)) {
+    throw Error(Code::exists, path +
+                                  ": is there already, and is no store: remove it, or choose "
+                                  "another name");
+  }
+  try {
+    if (replaces) {
+      storage.rename(path, path + old_ending);
+      sync_name(storage, path, synced);
+    }
+    make_begun(storage, path, synced);
+  } catch (...) {
+    forget_begun(storage, path);
+    throw;
+  }
 }
 
 bool is_put_aside(Storage& storage, const std::string& path) {
@@ -309,8 +355,9 @@ void give_up_store(Storage& storage, const std::string& path) {
 }
 
 void forget_replaced(Storage& storage, const std::string& path, bool synced) {
-  if (storage.exists(path + old_ending)) {
-    remove_whole(storage, path + old_ending, synced);
+  const std::string old = path + old_ending;
+  if (storage.exists(old) || storage.exists(old + gone_ending)) {
+    remove_whole(storage, old, synced);
   }
 }
 
@@ -328,9 +375,12 @@ std::unique_ptr<File> open_data(Storage& storage, const std::string& path, Acces
 }
 
 void make_objects(Storage& storage, const std::string& path, std::span<const Segment> segments) {
+  if (!segments.empty()) {
+    storage.confine(path);
+  }
   std::set<std::string> folders;
   for (const Segment& segment : segments) {
-    const std::string object = path + "/" + segment.name;
+    const std::string object = object_path(path, segment.name);
     const std::string folder = folder_of(object);
     if (segment.length != 0 && folders.insert(folder).second) {
       storage.make_folder(folder);

@@ -17,6 +17,8 @@ namespace sluice::storage {
 
 /// The object that says what the others are.
 inline constexpr const char* manifest_name = "zarr.json";
+/// It is held in memory whole: about 60,000 variables.
+inline constexpr std::uint64_t most_manifest_bytes = 64 << 20;
 /// Under this ending an object is made that replaces another one.
 inline constexpr const char* new_ending = ".sluice-new";
 /// Under this ending a store stands while another one takes its place.
@@ -26,6 +28,9 @@ inline constexpr const char* begun_ending = ".sluice-begun";
 /// Under this ending a folder waits for its removal, of which a crash may leave a part.
 inline constexpr const char* gone_ending = ".sluice-gone";
 
+/// Where an object of the store at `path` lies. Error bad_name where `name`, which may come from a
+/// file, would lead out of the store.
+std::string object_path(const std::string& path, const std::string& name);
 bool is_store(Storage& storage, const std::string& path);
 /// Makes the folder of a store that has no manifest yet. A store that is there is put aside: until
 /// forget_replaced() it stands beside, and restore_store() brings it back. Error exists where there

@@ -5,7 +5,7 @@
 #include <sstream>
 #include <thread>
 
-#include "exec/solo_transport.hpp"
+#include "exec/transport/solo_transport.hpp"
 #include "layout/local_files.hpp"
 #include "storage/scratch.hpp"
 #include "support/forwarding_storage.hpp"

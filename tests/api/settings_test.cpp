@@ -1,13 +1,18 @@
 // Options from the environment, from sluice.toml and from code: which one counts, and what is said
 // about slips.
-#include "api/settings.hpp"
+#include "api/config/settings.hpp"
 
 #include <cstdlib>
+#include <filesystem>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "api/option_table.hpp"
-#include "exec/local_transport.hpp"
+#include "api/config/option_table.hpp"
+#include "api/file_impl.hpp"
+#include "exec/transport/local_transport.hpp"
 #include "sluice/error.hpp"
+#include "storage/memory.hpp"
 #include "storage/scratch.hpp"
 #include "storage/storage.hpp"
 #include "support/errors.hpp"
@@ -168,7 +173,10 @@ TEST(ParseOptions, TakesTomlOverTheBase) {
 TEST(ParseOptions, SaysWhatIsWrongAndWhere) {
   expect_error(thrown_by([] { parse_options("writers = 4\nstratgey = \"serial\""); }),
                Code::invalid_argument, {"line 2", "stratgey", "did you mean strategy?"});
-  expect_error(thrown_by([] { parse_options("writers = = 4"); }), Code::format, {"line 1"});
+  expect_error(thrown_by([] { parse_options("writers = = 4"); }), Code::format,
+               {"line 1", "\"writers = = 4\""});
+  expect_error(thrown_by([] { parse_options("writers = 4\n  strategy = shared "); }), Code::format,
+               {"line 2", "strategy: \"shared\"", "write strategy = \"shared\""});
   expect_error(thrown_by([] { parse_options("writers = \"x\""); }), Code::invalid_argument,
                {"line 1", "writers"});
   expect_error(thrown_by([] { parse_options("writers = 1979-05-27"); }), Code::invalid_argument,
@@ -311,6 +319,73 @@ TEST_F(Resolve, AFileThatIsToldOfMustBeThere) {
   const Environment environment{{"SLUICE_CONFIG", path_}};
   const Error error = thrown_by([&] { resolved(); });
   EXPECT_STREQ(code_name(error.code()), code_name(Code::not_found)) << error.what();
+}
+
+/// As in a folder of its own, in which the settings lie as sluice.toml.
+class FoundSettings : public Resolve {
+ protected:
+  FoundSettings() {
+    path_ = scratch_ / "sluice.toml";
+    std::filesystem::current_path(scratch_.folder());
+  }
+  ~FoundSettings() override { std::filesystem::current_path(before_); }
+
+ private:
+  const std::filesystem::path before_ = std::filesystem::current_path();
+};
+
+TEST_F(FoundSettings, AreToldWhereTheyChangeWhatBecomesOfTheSteps) {
+  write("durability = \"none\"\nwriters = 2\n[spins]\nkeep = 3\nparts_dir = \"/elsewhere\"\n");
+  for (const Settings& settings : resolved()) {
+    EXPECT_EQ(settings.notice,
+              "sluice.toml in the current folder sets durability = \"none\", keep = \"3\", "
+              "parts_dir = \"/elsewhere\"");
+  }
+  {
+    const Environment told{{"SLUICE_CONFIG", "sluice.toml"}};
+    EXPECT_EQ(resolved()[0].notice, "") << "somebody has named it";
+  }
+  const Environment environment{
+      {"SLUICE_DURABILITY", "automatic"}, {"SLUICE_KEEP", "0"}, {"SLUICE_PARTS_DIR", ""}};
+  EXPECT_EQ(resolved()[0].notice, "") << "it changes nothing";
+}
+
+TEST_F(FoundSettings, AreNotToldOtherwise) {
+  write("writers = 2\nstrategy = \"serial\"\n");
+  EXPECT_EQ(resolved()[0].options.writers, 2);
+  EXPECT_EQ(resolved()[0].notice, "");
+}
+
+TEST_F(FoundSettings, AreSaidOnceInAProcess) {
+  write("on_error = \"skip_step\"\n");
+  std::vector<std::string> said;
+  set_message_handler([&](const std::string& text) { said.push_back(text); });
+  const auto memory = storage::make_memory();
+  for (int time = 0; time < 2; ++time) {
+    exec::run_local(2, 1, [&](exec::Transport& transport) {
+      detail::open_on(transport, memory, "a.h5", Mode::write)->close();
+    });
+  }
+  set_message_handler(nullptr);
+  EXPECT_EQ(said, std::vector<std::string>{
+                      "sluice: sluice.toml in the current folder sets on_error = \"skip_step\""});
+}
+
+TEST_F(FoundSettings, OfAnotherUserAreRefused) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root may give files to others";
+  write("durability = \"none\"\n");
+  ASSERT_EQ(::chown(path_.c_str(), 65534, 65534), 0);
+  const Error error = thrown_by([&] { resolved(); });
+  expect_error(error, Code::permission, {"sluice.toml", "65534", "SLUICE_CONFIG"});
+  const Environment told{{"SLUICE_CONFIG", "sluice.toml"}};
+  EXPECT_EQ(resolved()[0].options.durability, Durability::none);
+}
+
+TEST_F(FoundSettings, APipeIsRefusedAtOnce) {
+  ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+  ::alarm(20);  // ends the test where it would hang
+  expect_error(thrown_by([&] { resolved(); }), Code::io, {"sluice.toml", "pipe"});
+  ::alarm(0);
 }
 
 TEST_F(Resolve, NothingIsReadWhereTheVariableIsEmpty) {

@@ -51,6 +51,7 @@ static void set_attributes(sluice_file* out) {
   OK(sluice_set_attribute(out, "", "yes", SLUICE_BOOL, SLUICE_SCALAR, &yes));
   OK(sluice_set_attribute(out, "", "slots", SLUICE_STRING(8), 2, slots));
   OK(sluice_set_text(out, "", "code", "magnet"));
+  OK(sluice_set_text(out, "time", "units", "ps"));
   OK(sluice_set_texts(out, "mass", "elements", 3, texts));
 }
 
@@ -150,6 +151,10 @@ static void check_infos(sluice_file* in) {
   OK(sluice_is_reading(in, &reading));
   OK(sluice_steps(in, &steps));
   CHECK(number == 3 && reading == 1 && steps == 3); /* `time` is one */
+  int64_t good = 7;
+  OK(sluice_latest_good(in, &good));
+  CHECK(good == 2);
+  FAILS(sluice_latest_good(in, NULL), SLUICE_ERROR_INVALID_ARGUMENT, "NULL");
   OK(sluice_time(in, 1, &time));
   CHECK(time == 0.25);
   OK(sluice_time(in, SLUICE_LAST_STEP, &time));
@@ -160,6 +165,8 @@ static void check_infos(sluice_file* in) {
   CHECK(strcmp(info.name, "spins") == 0 && info.type == SLUICE_FLOAT64 && info.rank == 2);
   CHECK(info.steps == 1 && info.partial == 0 && info.varying == 0);
   CHECK(info.shape[0] == shape[0] && info.shape[1] == columns);
+  CHECK(strcmp(info.dimensions[0], "atom") == 0 && strcmp(info.dimensions[1], "axis") == 0);
+  CHECK(info.dimensions[2] == NULL);
   int64_t one[2] = {0, 0};
   OK(sluice_shape(in, spins, 0, 2, one));
   CHECK(one[0] == shape[0] && one[1] == columns);
@@ -203,6 +210,8 @@ static void check_texts(sluice_file* in) {
   sluice_type type = 0;
   OK(sluice_get_text(in, "", "code", 0, &text));
   CHECK(strcmp(text, "magnet") == 0);
+  OK(sluice_get_text(in, "time", "units", 0, &text));
+  CHECK(strcmp(text, "ps") == 0);
   OK(sluice_get_text(in, "spins", "long_name", 0, &text));
   CHECK(strcmp(text, "spin directions") == 0);
   OK(sluice_attribute_info(in, "mass", "elements", &type, &number));

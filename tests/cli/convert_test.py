@@ -10,7 +10,7 @@ import h5py
 import netCDF4
 import numpy
 
-from command import BAD_INPUT, DIFFERS, FINE, address, copy, flip, new_path, path, sluice
+from command import BAD_INPUT, DIFFERS, FINE, address, copy, flip, new_path, path, said, sluice
 
 
 def new(ending):
@@ -111,6 +111,49 @@ class Convert(unittest.TestCase):
         self.assertTrue((grid[rows[:, 4] - 1, rows[:, 3] - 1, rows[:, 2] - 1] == rows[:, 1]).all())
         self.assertEqual(int((grid != 0).sum()), len(rows))
         self.assertGreater(os.path.getsize(source) / os.path.getsize(target), 100)
+
+    def test_an_ending_that_no_format_has_is_refused(self):
+        for ending in (".xdmf", ".vti", ".png", ".dat"):
+            target = new(ending)
+            result = sluice("convert", "grid.h5", target)
+            self.assertEqual(result.returncode, BAD_INPUT, result.stderr)
+            self.assertFalse(os.path.exists(target))
+            self.assertEqual(len(said(result)), 1, result.stderr)
+            for word in (ending, "hdf5 (.h5", "netcdf4 (.nc", "zarr (.zarr)", "vtkhdf", "--format"):
+                self.assertIn(word, result.stderr)
+        for ending, options in ((".dat", ("--format", "hdf5")), ("", ()), (".hdf5", ()),
+                                (".he5", ()), (".2", ())):
+            target = self.converted("grid.h5", *options, ending=ending)
+            self.assertTrue(h5py.is_hdf5(target))
+
+    def test_names_of_dimensions_stay(self):
+        source = new_path()
+        with h5py.File(source, "w") as file:  # of another program, with labels alone
+            made = file.create_dataset("u", data=numpy.arange(12.0).reshape(3, 4))
+            made.dims[0].label, made.dims[1].label = "y", "x"
+        for ending in (".nc", ".h5", ".zarr"):
+            middle = self.converted(source, ending=ending)
+            with h5py.File(self.converted(middle)) as file:
+                self.assertEqual([d.label for d in file["u"].dims], ["y", "x"])
+                self.assertEqual([d[0].name for d in file["u"].dims], ["/y", "/x"])
+        theirs = new(".nc")
+        with netCDF4.Dataset(theirs, "w") as file:
+            file.createDimension("time", None)
+            file.createDimension("lat", 3)
+            file.createVariable("lat", "f8", ("lat",))[:] = [1, 2, 3]
+            file.createVariable("t", "f4", ("time", "lat"))[:] = numpy.ones((2, 3))
+            file.createVariable("p", "f4", ("lat",))[:] = 5
+        with h5py.File(self.converted(theirs)) as file:
+            self.assertEqual([d.label for d in file["t"].dims], ["time", "lat"])
+            self.assertEqual([d[0].name for d in file["p"].dims], ["/lat"])
+        # netCDF's own dimension of time is not that of Sluice's steps: told, not dropped silently.
+        target = new(".nc")
+        result = sluice("convert", theirs, target)
+        self.assertEqual(result.returncode, FINE, result.stderr)
+        self.assertEqual([line.split(" of ")[1] for line in said(result)], ["the dimensions"])
+        self.assertIn("dimensions of t are left out", result.stderr)
+        with netCDF4.Dataset(target) as file:
+            self.assertEqual(file["p"].dimensions, ("lat",))
 
     def test_bad_words(self):
         for arguments in (["spins.h5", new(".h5"), "--compress", "defleat:3"],

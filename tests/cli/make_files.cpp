@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "api/file_impl.hpp"
-#include "exec/local_transport.hpp"
+#include "api/records_impl.hpp"
+#include "exec/transport/local_transport.hpp"
+#include "sluice/records.hpp"
 
 namespace {
 
@@ -203,6 +205,25 @@ void make_varying(const std::string& path, std::uint64_t more) {
   });
 }
 
+/// groups: two groups of records of three ranks.
+void make_groups(const std::string& path) {
+  const auto storage = sluice::storage::make("posix");
+  sluice::exec::run_local(ranks, 1, [&](sluice::exec::Transport& transport) {
+    sluice::Records out(std::make_unique<sluice::detail::RecordsImpl>(
+        [&](const sluice::Options& wanted) {
+          return sluice::detail::open_on(transport, storage, path, Mode::write, wanted);
+        },
+        Mode::write, 1, sluice::Options{}));
+    for (int group = 0; group < 2; ++group) {
+      for (int i = 0; i <= transport.rank(); ++i) {
+        out.write(i + 10 * group);
+      }
+      out.commit();
+    }
+    out.close();
+  });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -219,5 +240,6 @@ int main(int argc, char** argv) {
   make_unchecked(folder + "/unchecked.h5");
   make_varying(folder + "/varying.h5", 0);
   make_varying(folder + "/longer.h5", 3);
+  make_groups(folder + "/groups.rec");
   return 0;
 }

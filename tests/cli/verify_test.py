@@ -167,6 +167,8 @@ class Verify(unittest.TestCase):
             spins = source["spins"]
             file.create_dataset("spins", data=spins[()], maxshape=(None, 30, 3), chunks=(1, 30, 3),
                                 compression="gzip")
+            file["spins"].attrs.update(spins.attrs)
+            file.attrs.update(source.attrs)
         for ranks in (0, 3):
             code, report = verify(target, ranks=ranks)
             self.assertEqual((code, report["state"]), (FINE, "ok"), report)
@@ -201,6 +203,68 @@ class Records(unittest.TestCase):
             flip(target, address(target, "sluice/checksums", (word,)), 1)
             code, report = verify(target)
             self.assertEqual((code, report["state"]), (DIFFERS, "damaged"), f"word {word}")
+
+    def test_the_rank_that_wrote_it_is_named(self):
+        """Three ranks wrote ten rows each."""
+        for rank in range(3):
+            target = copy("spins.h5")
+            flip(target, address(target, "spins", (1, 10 * rank + 4, 2)))
+            report = verify(target)[1]
+            self.assertEqual([f["rank"] for f in report["findings"]], [rank])
+            self.assertIn(f"does not match its checksum, written by rank {rank}\n",
+                          sluice("verify", target).stdout)
+            self.assertIn(f"damaged (written by rank {rank})",
+                          sluice("dump", target, "spins", "--step", "1").stderr)
+
+    def test_a_variable_that_is_gone(self):
+        target = copy("spins.h5")
+        with KeepsTime(target), h5py.File(target, "r+") as file:
+            file.move("coordinates", "elsewhere")
+        code, report = verify(target)
+        self.assertEqual((code, report["state"]), (DIFFERS, "damaged"))
+        self.assertIn("1 variables or groups that were committed are missing",
+                      [f["what"] for f in report["findings"]])
+        for verb in (["dump", target, "spins"], ["convert", target, new_path()]):
+            result = sluice(*verb)
+            self.assertEqual((result.returncode, len(said(result))), (DIFFERS, 1), verb)
+            self.assertIn("are missing", result.stderr)
+
+    def test_an_attribute_that_is_another(self):
+        target = copy("spins.h5")
+        with h5py.File(target, "r+") as file:
+            owner, name = next((key, k) for key in file for k in file[key].attrs
+                               if key not in ("sluice", "time")
+                               and isinstance(file[key].attrs[k], str))
+            file[owner].attrs[name] = "another text"
+        what = [(f["variable"], f["what"]) for f in verify(target)[1]["findings"]]
+        self.assertEqual((verify(target)[0], what),
+                         (CHANGED_OUTSIDE,
+                          [(owner, f"attribute {name} is not what was committed")]))
+        dump = ("dump", target, "spins", "--step", "0")
+        self.assertEqual(sluice(*dump).returncode, FINE)  # another program's business
+        shutil.copystat(path("spins.h5"), target)  # nobody changed it: damage
+        self.assertEqual((verify(target)[0], sluice(*dump).returncode), (DIFFERS, DIFFERS))
+
+    def test_a_damaged_log_is_not_none(self):
+        for name in ("format_major", "contents", "written_by"):
+            target = copy("spins.h5")
+            with KeepsTime(target), h5py.File(target, "r+") as file:
+                del file["sluice"].attrs[name]
+            code, report = verify(target)
+            expected = (FINE, "ok") if name == "written_by" else (DIFFERS, "damaged")
+            self.assertEqual((code, report["state"]), expected, name)
+
+    def test_a_foreign_group_of_that_name(self):
+        for make in (lambda file: file.create_group("sluice"),
+                     lambda file: file.create_dataset("sluice", data=[1, 2])):
+            target = new_path()
+            with h5py.File(target, "w") as file:
+                file["x"] = [1, 2]
+                make(file)
+            result = sluice("verify", target)
+            self.assertEqual(result.returncode, BAD_INPUT)
+            self.assertIn("not written by Sluice", result.stderr)
+            self.assertEqual(sluice("ls", target).returncode, FINE)
 
     def test_records_that_are_gone(self):
         target = copy("spins.h5")

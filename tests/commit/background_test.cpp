@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "codec/filter.hpp"
-#include "exec/solo_transport.hpp"
+#include "exec/transport/solo_transport.hpp"
 #include "layout/local_files.hpp"
 #include "storage/forwarding.hpp"
 #include "storage/scratch.hpp"

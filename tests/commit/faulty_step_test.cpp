@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "api/file_impl.hpp"
-#include "exec/local_transport.hpp"
+#include "commit/read/input.hpp"
+#include "exec/transport/local_transport.hpp"
 #include "storage/faulty.hpp"
 #include "storage/memory.hpp"
 #include "support/values.hpp"
@@ -197,6 +198,36 @@ TEST_P(Faulty, AFullDiskFailsEveryStepUntilThereIsSpace) {
     out.close();
   });
   expect_golden(ground);
+}
+
+TEST_P(Faulty, AFailedLastStepLeavesTheTimeOfTheCommitBefore) {
+  Ground ground;
+  exec::run_local(ranks, 5, [&](exec::Transport& transport) {
+    File out(detail::open_on(transport, ground.faulty, path, Mode::write, options_of(GetParam())));
+    const Variable v = out.define<double>("v", shape, {.steps = true});
+    const Variable w = out.define<float>("w", holes, {.steps = true, .partial = true, .fill = -1});
+    const auto put_and_wait = [&] {
+      put_step(out, v, w, transport.rank());
+      out.drain(30);
+    };
+    put_and_wait();
+    transport.barrier();
+    if (transport.rank() == 0) {
+      ground.faults->add({.call = Call::sync, .persistent = true, .error_number = EIO});
+    }
+    transport.barrier();
+    EXPECT_THROW(put_and_wait(), Error);  // its data was written
+    transport.barrier();
+    if (transport.rank() == 0) {
+      ground.faults->clear();
+    }
+    transport.barrier();
+    out.close();
+    const commit::Input in(transport, *ground.memory, path, {});
+    EXPECT_EQ(in.steps(), 1u);
+    EXPECT_FALSE(in.modified_since_commit());
+    EXPECT_FALSE(in.is_unfinished());
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(Strategies, Faulty, testing::Values("serial", "shared", "forward"),

@@ -8,10 +8,11 @@
 #include <sys/statvfs.h>
 
 #include "api/file_impl.hpp"
-#include "commit/verify.hpp"
-#include "exec/local_transport.hpp"
+#include "commit/tools/verify.hpp"
+#include "exec/transport/local_transport.hpp"
 #include "storage/scratch.hpp"
 #include "storage/small_disk.hpp"
+#include "support/part_paths.hpp"
 #include "support/values.hpp"
 #include "support/world.hpp"
 
@@ -179,7 +180,7 @@ TEST(FullDisk, OrALimitOfFileSizes) {
       const auto fill = [&] {
         // Each rank's part has a quarter of a step.
         const bool has_parts = std::string(c.strategy) == "file-per-process";
-        const std::string name = has_parts ? trial.path + ".parts/000000.h5" : trial.path;
+        const std::string name = has_parts ? part_paths(*trial.storage, trial.path)[0] : trial.path;
         rlimit small = old;
         small.rlim_cur = std::filesystem::file_size(name) + more_bytes / (has_parts ? 4 : 1);
         ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);

@@ -1,12 +1,12 @@
 // latest_good: the newest step that is whole, found from the end, the same on every rank.
-#include "commit/latest_good.hpp"
+#include "commit/read/latest_good.hpp"
 
 #include <fstream>
 #include <gtest/gtest.h>
 
 #include "api/file_impl.hpp"
-#include "commit/input.hpp"
-#include "exec/local_transport.hpp"
+#include "commit/read/input.hpp"
+#include "exec/transport/local_transport.hpp"
 #include "storage/scratch.hpp"
 #include "support/names.hpp"
 #include "support/values.hpp"

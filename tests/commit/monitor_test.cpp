@@ -1,5 +1,5 @@
 // What a Monitor makes of a clock and of commits on their way.
-#include "commit/monitor.hpp"
+#include "commit/write/monitor.hpp"
 
 #include <gtest/gtest.h>
 

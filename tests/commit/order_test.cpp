@@ -6,7 +6,7 @@
 #include <set>
 
 #include "api/file_impl.hpp"
-#include "exec/local_transport.hpp"
+#include "exec/transport/local_transport.hpp"
 #include "storage/memory.hpp"
 #include "storage/recording.hpp"
 #include "support/values.hpp"

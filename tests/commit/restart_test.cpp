@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "api/file_impl.hpp"
-#include "commit/verify.hpp"
+#include "commit/tools/verify.hpp"
 #include "crash/snapshot.hpp"
-#include "exec/local_transport.hpp"
+#include "exec/transport/local_transport.hpp"
 #include "storage/scratch.hpp"
 #include "support/values.hpp"
 

@@ -1,6 +1,6 @@
 // Small puts: whatever their order, the blocks made of them hold every element once, where it
 // belongs; in the variable's order they are few; memory keeps to the budget and is used again.
-#include "commit/small_puts.hpp"
+#include "commit/output/small_puts.hpp"
 
 #include <gtest/gtest.h>
 #include <map>

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "api/file_impl.hpp"
-#include "exec/local_transport.hpp"
+#include "exec/transport/local_transport.hpp"
 #include "storage/forwarding.hpp"
 #include "storage/memory.hpp"
 #include "support/forwarding_storage.hpp"

@@ -5,8 +5,8 @@
 #include <map>
 
 #include "api/file_impl.hpp"
-#include "commit/verify.hpp"
-#include "exec/local_transport.hpp"
+#include "commit/tools/verify.hpp"
+#include "exec/transport/local_transport.hpp"
 #include "storage/memory.hpp"
 
 namespace sluice::test {

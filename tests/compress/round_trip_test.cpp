@@ -6,8 +6,8 @@
 
 #include "api/file_impl.hpp"
 #include "codec/filter.hpp"
-#include "commit/verify.hpp"
-#include "exec/local_transport.hpp"
+#include "commit/tools/verify.hpp"
+#include "exec/transport/local_transport.hpp"
 #include "layout/local_files.hpp"
 #include "storage/recording.hpp"
 #include "support/world.hpp"

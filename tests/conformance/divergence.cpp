@@ -8,14 +8,19 @@ namespace {
 const Shape shape = {4};
 const double zeros[4] = {};
 
-/// Runs where there is someone to disagree with.
-void expect_divergent(World& world, const World::Body& body, Code code = Code::divergent) {
+/// Runs where there is someone to disagree with: rank 1, in the words of `text`.
+void expect_divergent(World& world, const std::string& text, const World::Body& body) {
   const auto caught = world.run_catching(body);
-  expect_same_error(caught, world.ranks() == 1 ? Code::ok : code);
+  if (world.ranks() == 1) {
+    expect_same_error(caught, Code::ok);
+    return;
+  }
+  expect_same_error(caught, Code::divergent, {"the ranks disagree: " + text});
+  EXPECT_EQ(caught.front().rank, 1);
 }
 
 SLUICE_BEHAVIOUR(divergence, of_the_names_of_variables) {
-  expect_divergent(world, [&](Rank& rank) {
+  expect_divergent(world, "rank 1 defined b, rank 0 defined a", [&](Rank& rank) {
     File out = rank.open(world.path("names.h5"), Mode::write);
     out.define<double>(rank.rank() == 0 ? "a" : "b", shape);
     out.close();
@@ -23,17 +28,18 @@ SLUICE_BEHAVIOUR(divergence, of_the_names_of_variables) {
 }
 
 SLUICE_BEHAVIOUR(divergence, of_types_shapes_and_options) {
-  expect_divergent(world, [&](Rank& rank) {
+  expect_divergent(world, "rank 1 defined v as float64, rank 0 as float32", [&](Rank& rank) {
     File out = rank.open(world.path("type.h5"), Mode::write);
     out.define_raw("v", type_of(rank.rank() == 0 ? Kind::f32 : Kind::f64), shape, {});
     out.close();
   });
-  expect_divergent(world, [&](Rank& rank) {
-    File out = rank.open(world.path("shape.h5"), Mode::write);
-    out.define<double>("v", {4 + static_cast<std::uint64_t>(rank.rank())}, {});
-    out.close();
-  });
-  expect_divergent(world, [&](Rank& rank) {
+  expect_divergent(world, "rank 1 defined v with shape (5), rank 0 with shape (4)",
+                   [&](Rank& rank) {
+                     File out = rank.open(world.path("shape.h5"), Mode::write);
+                     out.define<double>("v", {4 + static_cast<std::uint64_t>(rank.rank())}, {});
+                     out.close();
+                   });
+  expect_divergent(world, "rank 1 defined v without steps, rank 0 with steps", [&](Rank& rank) {
     File out = rank.open(world.path("options.h5"), Mode::write);
     out.define<double>("v", shape, {.steps = rank.rank() == 0});
     out.close();
@@ -41,7 +47,7 @@ SLUICE_BEHAVIOUR(divergence, of_types_shapes_and_options) {
 }
 
 SLUICE_BEHAVIOUR(divergence, of_the_number_of_definitions) {
-  expect_divergent(world, [&](Rank& rank) {
+  expect_divergent(world, "rank 0 defined b, rank 1 did not", [&](Rank& rank) {
     File out = rank.open(world.path("number.h5"), Mode::write);
     if (world.format().many) {
       out.define<double>("a", shape);
@@ -54,15 +60,40 @@ SLUICE_BEHAVIOUR(divergence, of_the_number_of_definitions) {
 }
 
 SLUICE_BEHAVIOUR(divergence, of_attributes) {
-  expect_divergent(world, [&](Rank& rank) {
-    File out = rank.open(world.path("attributes.h5"), Mode::write);
-    out.set_attribute("", rank.rank() == 0 ? "a" : "b", true);
+  expect_divergent(world, "rank 1 set the attribute b, rank 0 set the attribute a",
+                   [&](Rank& rank) {
+                     File out = rank.open(world.path("attributes.h5"), Mode::write);
+                     out.set_attribute("", rank.rank() == 0 ? "a" : "b", true);
+                     out.close();
+                   });
+}
+
+SLUICE_BEHAVIOUR(divergence, of_one_rank_among_many_definitions) {
+  if (!world.format().many) {
+    return;
+  }
+  const int odd = world.ranks() - 1;
+  const auto caught = world.run_catching([&](Rank& rank) {
+    File out = rank.open(world.path("many.h5"), Mode::write);
+    out.define<double>("before", shape);
+    out.flush();
+    for (const std::uint64_t v : {0, 1, 2}) {
+      out.define<double>("v" + std::to_string(v),
+                         {v == 1 && rank.rank() == odd ? 7 : std::uint64_t{4}});
+    }
     out.close();
   });
+  if (world.ranks() == 1) {
+    expect_same_error(caught, Code::ok);
+    return;
+  }
+  expect_same_error(
+      caught, Code::divergent,
+      {"rank " + std::to_string(odd) + " defined v1 with shape (7), rank 0 with shape (4)"});
 }
 
 SLUICE_BEHAVIOUR(divergence, of_flush_and_close) {
-  expect_divergent(world, [&](Rank& rank) {
+  expect_divergent(world, "rank 1 closes, rank 0 flushes", [&](Rank& rank) {
     File out = rank.open(world.path("calls.h5"), Mode::write);
     out.define<double>("fixed", shape);
     if (rank.rank() == 0) {
@@ -74,7 +105,7 @@ SLUICE_BEHAVIOUR(divergence, of_flush_and_close) {
 }
 
 SLUICE_BEHAVIOUR(divergence, of_the_end_of_a_step_and_flush) {
-  expect_divergent(world, [&](Rank& rank) {
+  expect_divergent(world, "rank 1 ends step 0, rank 0 flushes", [&](Rank& rank) {
     File out = rank.open(world.path("step.h5"), Mode::write);
     const Variable v = out.define<double>("v", shape, {.steps = true});
     if (rank.rank() == 0) {
@@ -96,19 +127,23 @@ SLUICE_BEHAVIOUR(divergence, of_paths_modes_and_options) {
     file.close();
   };
   world.run([&](Rank& rank) { close_with_a_variable(rank.open(world.path("a.h5"), Mode::write)); });
-  auto expect = [&](const World::Body& body) {
-    for (const Caught& each : world.run_catching(body)) {  // each names its own path
+  // Each names its own path before it says how they differ.
+  auto expect = [&](const std::vector<std::string>& parts, const World::Body& body) {
+    for (const Caught& each : world.run_catching(body)) {
       EXPECT_EQ(each.code, world.ranks() == 1 ? Code::ok : Code::divergent) << each.text;
+      for (const std::string& part : parts) {
+        EXPECT_TRUE(world.ranks() == 1 || each.text.find(part) != std::string::npos) << each.text;
+      }
     }
   };
-  expect([&](Rank& rank) {
+  expect({"rank 1 opens ", "b.h5, rank 0 opens ", "a.h5"}, [&](Rank& rank) {
     close_with_a_variable(rank.open(world.path(rank.rank() == 0 ? "a.h5" : "b.h5"), Mode::write));
   });
-  expect([&](Rank& rank) {
+  expect({"to write, rank 0 to append"}, [&](Rank& rank) {
     close_with_a_variable(
         rank.open(world.path("a.h5"), rank.rank() == 0 ? Mode::append : Mode::write));
   });
-  expect([&](Rank& rank) {
+  expect({"with strategy = serial, rank 0 with strategy = shared"}, [&](Rank& rank) {
     Options options = rank.options();
     options.strategy = rank.rank() == 0 ? "shared" : "serial";
     close_with_a_variable(rank.open(world.path("a.h5"), Mode::write, options));
@@ -151,9 +186,13 @@ SLUICE_BEHAVIOUR(divergence, of_what_was_deferred) {
       in.perform_gets();
     }
   };
-  expect_divergent(world, other_step);
-  expect_divergent(world, other_number);
-  expect_divergent(world, other_call);
+  // A file without names calls its variable by its own.
+  const std::string v = world.format().names ? "v" : "deferred";
+  expect_divergent(world, "rank 1 gets " + v + " of step 1, rank 0 gets " + v + " of step 0",
+                   other_step);
+  expect_divergent(world, "rank 1 performs 1 deferred gets, rank 0 performs 2", other_number);
+  expect_divergent(world, "rank 1 performs 0 deferred gets, rank 0 gets " + v + " of step 0",
+                   other_call);
 }
 
 SLUICE_BEHAVIOUR(divergence, of_a_strategy_that_is_not_known) {

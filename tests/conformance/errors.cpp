@@ -290,7 +290,9 @@ SLUICE_BEHAVIOUR(errors, ranks_that_get_different_things) {
     in.get(in.find(rank.rank() == 0 ? "a" : "b"), got);
   });
   expect_same_error(caught, world.ranks() == 1 ? Code::ok : Code::divergent,
-                    world.ranks() == 1 ? std::vector<std::string>{} : std::vector{path});
+                    world.ranks() == 1
+                        ? std::vector<std::string>{}
+                        : std::vector<std::string>{path, "rank 1 gets b, rank 0 gets a"});
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <limits>
 #include <sys/stat.h>
 
-#include "commit/parts_files.hpp"
+#include "commit/publish/parts_files.hpp"
 #include "support/files.hpp"
 #include "support/values.hpp"
 #include "support/world.hpp"

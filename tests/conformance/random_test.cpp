@@ -10,7 +10,7 @@
 #include <numeric>
 
 #include "api/file_impl.hpp"
-#include "exec/local_transport.hpp"
+#include "exec/transport/local_transport.hpp"
 #include "storage/memory.hpp"
 #include "support/values.hpp"
 #include "support/world.hpp"

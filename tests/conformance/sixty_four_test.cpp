@@ -4,7 +4,7 @@
 #include <mpi.h>
 #include <sluice/sluice.hpp>
 
-#include "exec/mpi_transport.hpp"
+#include "exec/transport/mpi_transport.hpp"
 #include "storage/scratch.hpp"
 #include "support/names.hpp"
 #include "support/values.hpp"

@@ -282,12 +282,65 @@ SLUICE_BEHAVIOUR(steps, abandoned_by_all_is_as_if_never_begun) {
       Giver<float> giver;
       Step step = out.begin_step();
       giver.put(step, v, 66, shape, slab(shape, rank.rank(), rank.ranks()));
+      step.abandon("not this one");
+      EXPECT_THROW(step.end(), Error);
     }
     out.close();
     File in = rank.open(path, Mode::read);
     ASSERT_EQ(in.steps(), 2u);
     expect_values<float>(in, "v", 1, shape, whole_box(shape), 1);
   });
+}
+
+SLUICE_BEHAVIOUR(steps, abandoned_by_one_rank_fails_for_the_others) {
+  const auto caught = world.run_catching([&](Rank& rank) {
+    File out = rank.open(world.path("by_one.h5"), Mode::write);
+    const Variable v = out.define<float>("v", shape, {.steps = true});
+    put_step(out, v, rank, 0);
+    Step step = out.begin_step();
+    if (rank.is(1)) {
+      step.abandon("the solver diverged");
+      throw Error(Code::internal, "as meant");
+    }
+    step.end();
+  });
+  for (std::size_t r = 0; r < caught.size(); ++r) {
+    const bool is_own = r == 1 % caught.size();
+    EXPECT_EQ(caught[r].code, is_own ? Code::internal : Code::wrong_state) << caught[r].text;
+    EXPECT_NE(caught[r].text.find(is_own ? "as meant" : "abandoned: the solver diverged"),
+              std::string::npos)
+        << caught[r].text;
+  }
+}
+
+// On every rank, or on one: the run would otherwise lose its steps without a word.
+SLUICE_BEHAVIOUR(steps, destroyed_without_end_make_close_fail) {
+  for (const bool on_all : {true, false}) {
+    const std::string path = world.path(on_all ? "unended.h5" : "unended_by_one.h5");
+    const auto caught = world.run_catching([&](Rank& rank) {
+      File out = rank.open(path, Mode::write);
+      const Variable v = out.define<float>("v", shape, {.steps = true});
+      put_step(out, v, rank, 0);
+      for (int left_out = 0; left_out < 2; ++left_out) {
+        Giver<float> giver;
+        Step step = out.begin_step();
+        giver.put(step, v, 66, shape, slab(shape, rank.rank(), rank.ranks()));
+        if (!on_all && !rank.is(1)) {
+          EXPECT_THROW(step.end(), Error);
+        }
+      }
+      put_step(out, v, rank, 1);
+      out.close();
+    });
+    expect_same_error(caught, Code::wrong_state, {"step 1", "without end()", "abandon()"});
+    EXPECT_EQ(caught.front().rank, on_all ? 0 : 1 % world.ranks());
+    world.run([&](Rank& rank) {  // it was closed all the same
+      File in = rank.open(path, Mode::read);
+      ASSERT_EQ(in.steps(), 2u);
+      expect_values<float>(in, "v", 1, shape, whole_box(shape), 1);
+      EXPECT_FALSE(world.exists(path + ".sluice-journal"));
+    });
+  }
 }
 
 SLUICE_BEHAVIOUR(steps, a_failed_one_leaves_nothing_in_the_holes_of_the_next) {

@@ -15,7 +15,7 @@
 
 #include "api/file_impl.hpp"
 #include "crash/scenario.hpp"
-#include "exec/local_transport.hpp"
+#include "exec/transport/local_transport.hpp"
 #include "storage/forwarding.hpp"
 #include "storage/scratch.hpp"
 #include "support/world.hpp"

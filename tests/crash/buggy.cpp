@@ -4,8 +4,10 @@
 #include <utility>
 
 #include "codec/checksum.hpp"
-#include "commit/journal.hpp"
+#include "commit/publish/journal.hpp"
+#include "layout/records/log.hpp"
 #include "storage/forwarding.hpp"
+#include "storage/store.hpp"
 
 namespace sluice::test {
 
@@ -39,6 +41,23 @@ const std::vector<Planted>& planted_bugs() {
       {Bug::one_writer_unsynced, "a writer of a store does not sync", false, "fresh", "zarr"},
       {Bug::no_sync_before_rename, "documents are renamed unsynced", false, "fresh", "zarr"},
       {Bug::no_name_sync, "the folders of a store are not synced", false, "fresh", "zarr"},
+      {Bug::root_document_first, "a store's root comes before its logs", false, "fresh", "zarr"},
+      {Bug::old_store_removed, "a replaced store goes before the commit", false, "replace", "zarr"},
+      {Bug::entry_unsynced, "a log's entry is not synced", false, "append", "records"},
+      {Bug::root_unsynced, "a log's root is not synced", false, "fresh", "records"},
+      {Bug::one_writer_unsynced, "a writer of a log does not sync", false, "fresh", "records"},
+      {Bug::no_name_sync, "the name of a log is not synced", false, "fresh", "records"},
+      {Bug::part_unsynced, "parts are not synced", false, "fresh", "hdf5", "file-per-process"},
+      {Bug::part_name_unsynced, "names of parts are not synced", false, "fresh", "hdf5",
+       "file-per-process"},
+      {Bug::index_unsynced, "an index is renamed unsynced", false, "fresh", "hdf5",
+       "file-per-process"},
+      {Bug::index_name_unsynced, "the name of an index is not synced", false, "fresh", "hdf5",
+       "file-per-process"},
+      {Bug::index_name_unsynced, "parts dropped by an unsynced index", false, "fresh", "hdf5",
+       "shared", 2},
+      {Bug::part_unsynced, "parts of the last steps are not synced", false, "fresh", "hdf5",
+       "shared", 2},
       {Bug::recovery_no_sync, "recovery does not sync", true},
       {Bug::recovery_no_guard, "recovery without a guard", true},
       {Bug::recovery_trusts, "recovery trusts a torn journal", true, "restart"},
@@ -56,6 +75,7 @@ struct BugState {
   std::vector<std::byte> late_journal;  ///< journal_after_apply
   std::vector<std::pair<std::uint64_t, std::vector<std::byte>>> late;
   std::uint64_t largest_seen = 0;  ///< end of the file after the last commit
+  std::vector<std::pair<std::string, std::string>> late_names;  ///< root_document_first
 };
 
 std::shared_ptr<BugState> make_bug(Bug bug) {
@@ -67,8 +87,11 @@ std::shared_ptr<BugState> make_bug(Bug bug) {
 namespace {
 
 constexpr std::uint64_t superblock_bytes = 48;
+constexpr std::size_t log_root_bytes = 32;
 
 bool ends_with(const std::string& text, const char* end) { return text.ends_with(end); }
+bool is_part(const std::string& path) { return path.find(".parts/") != std::string::npos; }
+const std::string index_path = "out.h5";
 
 class BuggyFile final : public storage::ForwardingFile {
  public:
@@ -86,6 +109,7 @@ class BuggyFile final : public storage::ForwardingFile {
       return;
     }
     BugState& s = *state_;
+    wrote_log_root_ = offset == layout::records::root_offset && bytes.size() == log_root_bytes;
     const bool is_guard = offset == 0 && bytes.size() == 1;
     const bool is_root = offset == 0 && bytes.size() == superblock_bytes;
     if (is_guard) {
@@ -125,6 +149,9 @@ class BuggyFile final : public storage::ForwardingFile {
       }
       return;
     }
+    if (is_left_out(path())) {
+      return;
+    }
     const Stage stage = s.stage;
     if (stage == Stage::guarded && rank_ == 0) {
       s.stage = Stage::applying;
@@ -151,8 +178,12 @@ class BuggyFile final : public storage::ForwardingFile {
 
   std::size_t read(std::uint64_t offset, std::span<std::byte> bytes) override {
     const std::size_t got = inner().read(offset, bytes);
-    if (is_journal_ && is(Bug::recovery_trusts)) {
-      repair_checksums(bytes.first(got));
+    if (is_journal_ && is(Bug::recovery_trusts) && offset == 0) {
+      // The header may be read alone; what it says is of the whole journal.
+      std::vector<std::byte> whole(inner().size());
+      whole.resize(inner().read(0, whole));
+      repair_checksums(whole);
+      std::copy_n(whole.begin(), std::min(got, whole.size()), bytes.begin());
     }
     if (is_journal_ && is(Bug::recovery_drops) && got != 0) {
       bytes[0] = std::byte{0};
@@ -169,6 +200,15 @@ class BuggyFile final : public storage::ForwardingFile {
   std::string named_path() const {
     const std::string& path = inner().path();
     return ends_with(path, ".sluice-new") ? path.substr(0, path.size() - 11) : path;
+  }
+
+  /// Syncs of logs and of sets.
+  bool is_left_out(const std::string& path) const {
+    const bool is_building = ends_with(path, ".sluice-new");
+    return (is(Bug::entry_unsynced) && !wrote_log_root_ && !is_building) ||
+           (is(Bug::root_unsynced) && wrote_log_root_) ||
+           (is(Bug::part_unsynced) && is_part(path)) ||
+           (is(Bug::index_unsynced) && is_building && !is_part(path));
   }
 
   void write_data(std::uint64_t offset, std::span<const std::byte> bytes) {
@@ -245,6 +285,7 @@ class BuggyFile final : public storage::ForwardingFile {
   const std::shared_ptr<BugState> state_;
   const int rank_;
   const bool is_journal_;
+  bool wrote_log_root_ = false;  ///< with the last write
 };
 
 class BuggyStorage final : public Storage {
@@ -257,7 +298,18 @@ class BuggyStorage final : public Storage {
   }
   bool exists(const std::string& path) override { return inner_->exists(path); }
   void rename(const std::string& from, const std::string& to) override {
+    if (state_->bug == Bug::root_document_first && !ends_with(to, "/zarr.json") &&
+        ends_with(from, storage::new_ending)) {
+      state_->late_names.emplace_back(from, to);
+      return;
+    }
     inner_->rename(from, to);
+    for (const auto& [late_from, late_to] : std::exchange(state_->late_names, {})) {
+      inner_->rename(late_from, late_to);
+    }
+    if (state_->bug == Bug::old_store_removed && ends_with(to, storage::old_ending)) {
+      inner_->remove_folder(to);
+    }
     if (state_->bug == Bug::old_journal_stays && inner_->exists(commit::journal_path(to))) {
       inner_->remove(commit::journal_path(to));  // too late: the new file may be there already
     }
@@ -277,6 +329,8 @@ class BuggyStorage final : public Storage {
     const bool is_journal_there = inner_->exists(commit::journal_path("out.h5"));
     const bool skipped = (state_->bug == Bug::no_journal_name_sync && is_journal_there) ||
                          (state_->bug == Bug::no_name_sync && !is_journal_there) ||
+                         (state_->bug == Bug::part_name_unsynced && is_part(path)) ||
+                         (state_->bug == Bug::index_name_unsynced && path == index_path) ||
                          state_->bug == Bug::recovery_no_sync;
     if (!skipped) {
       inner_->sync_directory(path);

@@ -43,6 +43,17 @@ enum class Bug : std::uint8_t {
   recovery_drops,   ///< a complete journal is dropped
   // space
   below_frontier,  ///< raw data is written over committed bytes
+  // logs (records)
+  entry_unsynced,  ///< what a commit appends is not synced before the root is written
+  root_unsynced,
+  // sets of parts
+  part_unsynced,
+  part_name_unsynced,  ///< the folder of the parts is not synced
+  index_unsynced,      ///< the index is renamed before it is synced
+  index_name_unsynced,
+  // stores
+  root_document_first,  ///< renamed before the logs that it counts
+  old_store_removed,    ///< a store that is replaced goes before the new one has a commit
 };
 
 struct Planted {
@@ -51,6 +62,8 @@ struct Planted {
   bool in_recovery = false;        ///< else in the run
   std::string scenario = "fresh";  ///< where it shows
   std::string format = "hdf5";
+  std::string strategy = "shared";
+  std::uint64_t keep = 0;
 };
 const std::vector<Planted>& planted_bugs();
 

@@ -1,19 +1,25 @@
 // T3: every storage call of a run is made to fail once. All ranks get the same error, nobody hangs,
-// no File stays open, the steps before are there, and the next step works unless the file says that
-// it must be reopened.
+// no File stays open, the steps before are there by their values, and the next step works unless
+// the file says that it must be reopened. Then another run goes on, and leaves nothing behind but
+// the file.
 //
-// SLUICE_CRASH_ROWS: only rows whose title holds this word.
+// Three runs of each layout: one that appends to a file, one that replaces it, one that makes it.
+// SLUICE_LONG=1: every errno at every call, with none, some or all of a write landed, and once more
+// with all later calls failing too; else one errno a call. SLUICE_CRASH_ROWS: only rows whose title
+// holds this word.
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <gtest/gtest.h>
-#include <set>
 
 #include "api/file_impl.hpp"
-#include "commit/recovery.hpp"
+#include "commit/publish/recovery.hpp"
 #include "crash/scenario.hpp"
-#include "exec/local_transport.hpp"
+#include "exec/transport/local_transport.hpp"
 #include "storage/faulty.hpp"
+#include "storage/store.hpp"
+#include "support/names.hpp"
 #include "support/values.hpp"
 #include "support/world.hpp"
 
@@ -21,23 +27,57 @@ namespace sluice::test {
 namespace {
 
 const Shape shape{13, 6};
-constexpr std::uint64_t attempts = 4;  // steps; then close
+const Shape small{4};
+constexpr std::uint64_t first_key = 100;  // of the step that is there before
+constexpr std::uint64_t last_key = 999;   // of the step that another run adds
+constexpr std::uint64_t seed = 77;
+
+enum class Opening { append, replace, make };
+
+/// A layout, and how it is opened.
+struct Ground {
+  Row row;
+  Opening opening;
+  std::shared_ptr<storage::MemoryStorage> base = storage::make_memory();
+
+  std::string path() const { return row.format == "npy" ? "density.npy" : crash_path; }
+  bool has_others() const { return row.format != "npy"; }  ///< than one variable
+  /// Of a set as many as the first drop of a step, or the second part, needs.
+  std::uint64_t steps() const { return is_long() ? 4 : row.is_set() ? 3 : 2; }
+  Mode mode() const { return opening == Opening::append ? Mode::append : Mode::write; }
+  std::string title() const {
+    const char* const how[] = {" append", " replace", " make"};
+    return row.title() + how[static_cast<int>(opening)];
+  }
+};
 
 struct Fault {
   std::uint64_t nth = 0;  ///< of all storage calls; 0: none
   int error_number = EIO;
-  int landed_part = 0;  ///< of 4: how much of a write that fails lands
+  std::uint64_t landed_bytes = 0;  ///< of a write that fails
+  bool persistent = false;         ///< all later calls fail too
+
+  std::string text() const {
+    return "call " + std::to_string(nth) + " fails with errno " + std::to_string(error_number) +
+           ", " + std::to_string(landed_bytes) + " bytes landed" +
+           (persistent ? ", and so all later ones" : "");
+  }
 };
 
 /// What became of each collective call of each rank: "" or the error.
 using Outcomes = std::vector<std::vector<std::string>>;
 
 struct Trial {
-  std::shared_ptr<storage::MemoryStorage> disk = storage::make_memory();
+  std::shared_ptr<storage::MemoryStorage> disk;
   std::shared_ptr<storage::Log> log = std::make_shared<storage::Log>();
   std::shared_ptr<storage::Faults> faults = std::make_shared<storage::Faults>();
   Outcomes outcomes{crash_ranks};
 };
+
+bool says_reopen(const std::string& outcome) {
+  return outcome.starts_with(code_name(Code::wrong_state)) &&
+         outcome.find("reopen") != std::string::npos;
+}
 
 template <class Call>
 bool attempt(std::vector<std::string>& outcomes, Call&& call) {
@@ -51,196 +91,339 @@ bool attempt(std::vector<std::string>& outcomes, Call&& call) {
   }
 }
 
-void write_steps(exec::Transport& transport, const std::shared_ptr<storage::Storage>& storage,
-                 const Row& row, std::vector<std::string>& outcomes) {
-  const Options options = row.options();
+struct Variables {
+  Variable density;
+  Variable late;
+};
+
+Variables define(const Ground& ground, File& out) {
+  Variables all;
+  all.density =
+      out.define<double>("density", shape, {.steps = true, .compress = ground.row.compress});
+  if (ground.has_others()) {
+    all.late = out.define<double>("late", small, {.steps = true});
+  }
+  return all;
+}
+
+void put_step(const Ground& ground, exec::Transport& transport, File& out, const Variables& all,
+              std::uint64_t key) {
+  Giver<double> giver;
+  Step step =
+      ground.has_others() ? out.begin_step({.time = static_cast<double>(key)}) : out.begin_step();
+  giver.put(step, all.density, key, shape, slab(shape, transport.rank(), transport.size()));
+  if (ground.has_others()) {
+    giver.put(step, all.late, key + 1000, small, slab(small, transport.rank(), transport.size()));
+  }
+  step.end().wait();
+}
+
+/// What is there before: one step, closed.
+Ground ground_of(const Row& row, Opening opening) {
+  Ground ground{row, opening};
+  if (opening == Opening::make) {
+    return ground;
+  }
+  exec::run_local(1, 1, [&](exec::Transport& transport) {
+    Options options = row.options();
+    options.strategy = row.strategy.starts_with("file-per-") ? row.strategy : "serial";
+    options.writers = 0;
+    File out(detail::open_on(transport, ground.base, ground.path(), Mode::write, options));
+    put_step(ground, transport, out, define(ground, out), first_key);
+    out.close();
+  });
+  return ground;
+}
+
+void write_steps(const Ground& ground, exec::Transport& transport,
+                 const std::shared_ptr<storage::Storage>& storage,
+                 std::vector<std::string>& outcomes) {
   std::optional<File> out;
   if (!attempt(outcomes, [&] {
-        out.emplace(detail::open_on(transport, storage, crash_path, Mode::append, options));
+        out.emplace(detail::open_on(transport, storage, ground.path(), ground.mode(),
+                                    ground.row.options()));
       })) {
     return;
   }
-  const Variable v =
-      out->define<double>("density", shape, {.steps = true, .compress = row.compress});
-  const Variable late = out->define<double>("late", {4}, {.steps = true});
-  for (std::uint64_t k = 1; k <= attempts; ++k) {
-    Giver<double> giver;
-    attempt(outcomes, [&] {
-      Step step = out->begin_step({.time = static_cast<double>(k)});
-      giver.put(step, v, 100 + k, shape, slab(shape, transport.rank(), transport.size()));
-      giver.put(step, late, 200 + k, {4}, slab({4}, transport.rank(), transport.size()));
-      step.end().wait();
-    });
+  const Variables all = define(ground, *out);
+  for (std::uint64_t k = 1; k <= ground.steps(); ++k) {
+    attempt(outcomes, [&] { put_step(ground, transport, *out, all, first_key + k); });
   }
   attempt(outcomes, [&] { out->close(); });
 }
 
-Trial run(const Row& row, std::uint64_t seed, const Fault& fault) {
+Trial run(const Ground& ground, const Fault& fault) {
   Trial trial;
-  exec::run_local(1, 1, [&](exec::Transport& transport) {
-    Options options = row.options();
-    options.strategy = "serial";
-    File out(detail::open_on(transport, trial.disk, crash_path, Mode::write, options));
-    const Variable v = out.define<double>("density", shape, {.steps = true});
-    Giver<double> giver;
-    Step step = out.begin_step({.time = 0});
-    giver.put(step, v, 100, shape, whole_box(shape));
-    step.end();
-    out.close();
-  });
+  trial.disk = ground.base->clone();
   if (fault.nth != 0) {
     storage::Rule rule;
     rule.nth = fault.nth;
     rule.error_number = fault.error_number;
-    rule.landed_bytes = static_cast<std::uint64_t>(fault.landed_part) * 100;
+    rule.landed_bytes = fault.landed_bytes;
+    rule.persistent = fault.persistent;
     trial.faults->add(rule);
   }
   exec::run_local(crash_ranks, seed, [&](exec::Transport& transport) {
     const int rank = transport.rank();
     const auto recording = std::make_shared<storage::RecordingStorage>(trial.disk, trial.log, rank);
     const auto faulty = std::make_shared<storage::FaultyStorage>(recording, trial.faults);
-    write_steps(transport, faulty, row, trial.outcomes[static_cast<std::size_t>(rank)]);
+    write_steps(ground, transport, faulty, trial.outcomes[static_cast<std::size_t>(rank)]);
   });
   return trial;
 }
 
 /// The steps that must be there (keys in order), and one that may be there besides.
 struct Expected {
-  std::vector<std::uint64_t> keys{100};
+  std::vector<std::uint64_t> keys;
   std::optional<std::uint64_t> open_question;
-};
 
-Expected expected_of(const std::vector<std::string>& outcomes) {
-  Expected expected;
-  for (std::uint64_t k = 1; k < outcomes.size() && k <= attempts; ++k) {
-    const bool next_says_reopen =
-        k + 1 < outcomes.size() && outcomes[k + 1].find("reopen") != std::string::npos;
-    if (outcomes[k].empty()) {
-      expected.keys.push_back(100 + k);
-    } else if (next_says_reopen && outcomes[k].find("reopen") == std::string::npos) {
-      expected.open_question = 100 + k;  // it failed, and whether it is there only recovery knows
+  /// Only the last are kept.
+  void keep(std::uint64_t steps) {
+    if (steps != 0 && keys.size() > steps) {
+      keys.erase(keys.begin(), keys.end() - static_cast<std::ptrdiff_t>(steps));
     }
   }
+};
+
+Expected expected_of(const Ground& ground, const std::vector<std::string>& outcomes) {
+  Expected expected;
+  for (std::uint64_t k = 1; k < outcomes.size() && k <= ground.steps(); ++k) {
+    const bool next_says_reopen = k + 1 < outcomes.size() && says_reopen(outcomes[k + 1]);
+    if (outcomes[k].empty()) {
+      expected.keys.push_back(first_key + k);
+    } else if (next_says_reopen && !says_reopen(outcomes[k])) {
+      expected.open_question = first_key + k;  // whether it is there, the next opening decides
+    }
+  }
+  const bool is_replaced = ground.opening == Opening::replace && !expected.keys.empty();
+  if (ground.opening != Opening::make && !is_replaced) {
+    expected.keys.insert(expected.keys.begin(), first_key);
+  }
+  expected.keep(ground.row.keep);
   return expected;
 }
 
-void expect_steps(const Trial& trial, const Expected& expected, const std::string& what) {
+void expect_steps(const Ground& ground, const Trial& trial, const std::vector<std::uint64_t>& keys,
+                  const std::string& what) {
+  SCOPED_TRACE(what);
+  if (keys.empty()) {
+    EXPECT_FALSE(is_there(*trial.disk, ground.path()));
+    return;
+  }
   exec::run_local(1, 1, [&](exec::Transport& transport) {
-    File in(detail::open_on(transport, trial.disk, crash_path, Mode::read, {}));
-    std::vector<std::uint64_t> keys = expected.keys;
-    if (expected.open_question && in.steps() == keys.size() + 1) {
-      keys.push_back(*expected.open_question);
-    }
-    ASSERT_EQ(in.steps(), keys.size()) << what;
+    File in(detail::open_on(transport, trial.disk, ground.path(), Mode::read, {}));
+    ASSERT_EQ(in.steps(), keys.size());
     for (std::uint64_t step = 0; step < keys.size(); ++step) {
       expect_values<double>(in, "density", keys[step], shape, whole_box(shape), step);
-      if (keys[step] != 100) {
-        expect_values<double>(in, "late", keys[step] + 100, {4}, whole_box({4}), step);
+      if (ground.has_others()) {
+        expect_values<double>(in, "late", keys[step] + 1000, small, whole_box(small), step);
+        EXPECT_EQ(in.time(step), static_cast<double>(keys[step]));
       }
     }
   });
 }
 
-/// Another run adds a step.
-void expect_appendable(const Trial& trial, const std::string& what) {
-  exec::run_local(2, 1, [&](exec::Transport& transport) {
-    File out(
-        detail::open_on(transport, trial.disk, crash_path, Mode::append, {.strategy = "shared"}));
-    const Variable v = out.define<double>("density", shape, {.steps = true});
-    const Variable late = out.define<double>("late", {4}, {.steps = true});
-    Giver<double> giver;
-    Step step = out.begin_step();
-    giver.put(step, v, 999, shape, slab(shape, transport.rank(), 2));
-    giver.put(step, late, 998, {4}, slab({4}, transport.rank(), 2));
-    step.end();
-    out.close();
-  });
-  EXPECT_NE(plain_view(*trial.disk), std::nullopt) << what;
+/// The first step of a file that replaces another: the name is the new file's, and was perhaps not
+/// synced. All other doubts are settled before the error is told.
+bool may_be_open(const Ground& ground, const Expected& expected) {
+  return !expected.open_question || (ground.opening == Opening::replace && !ground.row.is_store() &&
+                                     expected.open_question == first_key + 1);
 }
 
-void check(const Trial& trial, const std::string& what) {
+/// The step in question counts where it is there.
+void settle(const Ground& ground, const Trial& trial, Expected& expected) {
+  if (!expected.open_question || !is_there(*trial.disk, ground.path())) {
+    return;
+  }
+  std::vector<std::uint64_t> with = expected.keys;
+  const bool replaces = ground.opening == Opening::replace && with == std::vector{first_key};
+  with = replaces ? std::vector<std::uint64_t>{} : with;
+  with.push_back(*expected.open_question);
+  bool is_with = false;
+  exec::run_local(1, 1, [&](exec::Transport& transport) {
+    File in(detail::open_on(transport, trial.disk, ground.path(), Mode::read, {}));
+    const auto wanted = values_of<double>(with.back(), dims_of(shape), whole_box(shape));
+    if (in.steps() == with.size()) {
+      Array<double> got(wanted.size());
+      in.get<double>(in.find("density"), got.data(), {}, in.steps() - 1);
+      is_with = std::equal(got.data(), got.data() + got.size(), wanted.data());
+    }
+  });
+  if (is_with) {
+    expected.keys = with;
+    expected.keep(ground.row.keep);
+  }
+}
+
+/// Another run adds a step.
+void append_one(const Ground& ground, const Trial& trial, Mode mode) {
+  exec::run_local(2, 1, [&](exec::Transport& transport) {
+    Options options = ground.row.options();
+    options.writers = 0;
+    File out(detail::open_on(transport, trial.disk, ground.path(), mode, options));
+    put_step(ground, transport, out, define(ground, out), last_key);
+    out.close();
+  });
+}
+
+/// Journals, files under temporary names, what was put aside.
+std::vector<std::string> leavings(const Trial& trial) {
+  std::vector<std::string> names;
+  for (const std::string& path : trial.disk->paths()) {
+    if (path.find(".sluice-") != std::string::npos) {
+      names.push_back(path);
+    }
+  }
+  return names;
+}
+
+/// As a user would after a disk has failed for good.
+void recover_if_there(const Ground& ground, const Trial& trial) {
+  if (storage::is_put_aside(*trial.disk, ground.path()) || is_there(*trial.disk, ground.path())) {
+    commit::recover_unattended(*trial.disk, ground.path(), false);
+  }
+}
+
+void check(const Ground& ground, const Trial& trial, const Fault& fault, const std::string& what) {
   for (const auto& outcomes : trial.outcomes) {
     EXPECT_EQ(outcomes, trial.outcomes[0]) << what << ": the ranks saw different things";
   }
   EXPECT_EQ(trial.log->totals().open_now, 0u) << what << ": a File stayed open";
   const auto& outcomes = trial.outcomes[0];
   int failures = 0;
-  for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    EXPECT_EQ(outcomes[i].find("timeout"), std::string::npos) << what << ": " << outcomes[i];
-    const bool is_reopen = outcomes[i].find("reopen") != std::string::npos;
-    failures += outcomes[i].empty() || is_reopen ? 0 : 1;
+  for (const std::string& outcome : outcomes) {
+    EXPECT_FALSE(outcome.starts_with(code_name(Code::timeout))) << what << ": " << outcome;
+    EXPECT_FALSE(outcome.starts_with(code_name(Code::internal))) << what << ": " << outcome;
+    failures += outcome.empty() || says_reopen(outcome) ? 0 : 1;
   }
-  EXPECT_LE(failures, 1) << what << ": one fault, and more than one call failed";
-  const Expected expected = expected_of(outcomes);
-  EXPECT_FALSE(expected.open_question) << what << ": a step failed, and left the file in doubt";
-  expect_steps(trial, expected, what);
-  expect_appendable(trial, what);
+  trial.faults->clear();
+  Expected expected = expected_of(ground, outcomes);
+  if (!fault.persistent) {
+    EXPECT_LE(failures, 1) << what << ": one fault, and more than one call failed";
+    EXPECT_TRUE(may_be_open(ground, expected))
+        << what << ": a step failed, and left the file in doubt";
+  }
+  try {
+    if (fault.persistent) {
+      recover_if_there(ground, trial);
+    }
+    settle(ground, trial, expected);
+    expect_steps(ground, trial, expected.keys, what);
+    append_one(ground, trial, expected.keys.empty() ? Mode::write : Mode::append);
+    expected.keys.push_back(last_key);
+    expected.keep(ground.row.keep);
+    expect_steps(ground, trial, expected.keys, what + ", after another run");
+  } catch (const Error& e) {
+    ADD_FAILURE() << what << ": " << e.what();
+  }
+  // Where nothing can be removed the next file of that name is made over it.
+  EXPECT_TRUE(fault.persistent || leavings(trial).empty()) << what << ": " << leavings(trial)[0];
+}
+
+/// What is tried at a call: in short runs one errno.
+std::vector<Fault> faults_at(std::uint64_t nth) {
+  if (!is_long()) {
+    return {nth % 2 == 0 ? Fault{nth, ENOSPC, 0} : Fault{nth, EIO, nth % 3 * 10}};
+  }
+  std::vector<Fault> all;
+  for (const int number : {EIO, ENOSPC, EDQUOT, ESTALE}) {
+    for (const std::uint64_t landed : {0, 10, 100}) {
+      all.push_back({nth, number, landed});
+    }
+  }
+  all.push_back({nth, EIO, 0, true});
+  all.push_back({nth, ENOSPC, 0, true});
+  return all;
+}
+
+struct Counts {
+  std::uint64_t calls = 0;
+  std::uint64_t trials = 0;
+  std::uint64_t told = 0;      ///< some call of the program failed
+  std::uint64_t poisoned = 0;  ///< the file had to be reopened
+  std::uint64_t wrong = 0;     ///< answered wrongly
+};
+
+/// So that a change that breaks much is told in a few lines.
+constexpr std::uint64_t most_wrong = 5;
+
+int parts_so_far() {
+  return testing::UnitTest::GetInstance()->current_test_info()->result()->total_part_count();
+}
+
+/// Every call of one run.
+Counts fail_each(const Ground& ground) {
+  Counts counts;
+  const Trial clean = run(ground, {});
+  check(ground, clean, {}, ground.title() + " without a fault");
+  EXPECT_EQ(clean.outcomes[0], std::vector<std::string>(ground.steps() + 2)) << ground.title();
+  counts.calls = clean.faults->calls();
+  // Under the sanitizers, which are ten times slower, one call in five.
+  const auto fifths = static_cast<std::uint64_t>(case_count(5, 1, 5));
+  for (std::uint64_t nth = 1; nth <= counts.calls && counts.wrong < most_wrong; ++nth) {
+    if (nth % 5 >= fifths) {
+      continue;
+    }
+    for (const Fault& fault : faults_at(nth)) {
+      const int parts_before = parts_so_far();
+      const Trial trial = run(ground, fault);
+      const std::string what =
+          ground.title() + ", of " + std::to_string(counts.calls) + " calls: " + fault.text();
+      EXPECT_GE(trial.faults->fired(), 1u) << what;
+      check(ground, trial, fault, what);
+      const auto& outcomes = trial.outcomes[0];
+      ++counts.trials;
+      counts.told += outcomes != clean.outcomes[0] ? 1 : 0;
+      counts.poisoned += std::any_of(outcomes.begin(), outcomes.end(), says_reopen) ? 1 : 0;
+      if (parts_so_far() != parts_before) {
+        ++counts.wrong;
+        for (const std::string& outcome : outcomes) {
+          std::printf("  %s\n", outcome.c_str());
+        }
+      }
+    }
+  }
+  return counts;
 }
 
 bool is_wanted(const Row& row) {
   const char* wanted = std::getenv("SLUICE_CRASH_ROWS");
-  const bool is_asked_for = wanted == nullptr || row.title().find(wanted) != std::string::npos;
-  // Without a journal a root that could not be written leaves a doubt: docs/durability.md.
-  return is_asked_for && row.has_journal();
+  return wanted == nullptr || row.title().find(wanted) != std::string::npos;
 }
 
-TEST(Faults, EveryStorageCallMayFail) {
-  const std::vector<int> numbers =
-      is_long() ? std::vector<int>{EIO, ENOSPC, EDQUOT, ESTALE} : std::vector<int>{EIO, ENOSPC};
-  // Every call site; under the sanitizers, which are ten times slower, one in five. So of stores,
-  // which make many calls, but for long runs.
-  const auto all_fifths = static_cast<std::uint64_t>(case_count(5, 1, 5));
-  std::uint64_t trials = 0;
-  std::uint64_t poisoned = 0;
-  for (const Row& row : rows()) {
-    if (!is_wanted(row)) {
+class Faults : public testing::TestWithParam<const char*> {};
+
+TEST_P(Faults, EveryStorageCallMayFail) {
+  std::vector<Row> all = rows();
+  all.insert(all.end(), set_rows().begin(), set_rows().end());
+  for (const char* strategy : {"serial", "shared", "collective", "forward"}) {
+    all.push_back({strategy, "npy"});
+  }
+  for (const Row& row : all) {
+    if (row.kind() != GetParam() || !is_wanted(row)) {
       continue;
     }
-    const std::uint64_t fifths = row.is_store() && !is_long() ? 1 : all_fifths;
-    const std::uint64_t seed = 77;
-    const Trial clean = run(row, seed, {});
-    check(clean, row.title() + " without a fault");
-    for (const std::string& outcome : clean.outcomes[0]) {
-      ASSERT_EQ(outcome, "");
+    for (const Opening opening : {Opening::append, Opening::replace, Opening::make}) {
+      const auto began = std::chrono::steady_clock::now();
+      const Ground ground = ground_of(row, opening);
+      const Counts counts = fail_each(ground);
+      const auto number = [](std::uint64_t n) { return static_cast<unsigned long long>(n); };
+      std::printf(
+          "T3 %s: %llu calls, %llu trials, %llu errors, %llu files to be reopened, "
+          "%llu answered wrongly, %.1f s\n",
+          ground.title().c_str(), number(counts.calls), number(counts.trials), number(counts.told),
+          number(counts.poisoned), number(counts.wrong),
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
+      std::fflush(stdout);
     }
-    const std::uint64_t calls = clean.faults->calls();
-    for (std::uint64_t nth = 1; nth <= calls; ++nth) {
-      if (nth % 5 >= fifths) {
-        continue;
-      }
-      for (const int number : numbers) {
-        for (const int part : {0, 1}) {
-          if (!is_long() && (number == ENOSPC) != (nth % 2 == 0 && part == 0)) {
-            continue;  // one errno a call: twice EIO, or once ENOSPC
-          }
-          const Trial trial = run(row, seed, {nth, number, part});
-          const std::string what = row.title() + ", call " + std::to_string(nth) + " of " +
-                                   std::to_string(calls) + " fails with errno " +
-                                   std::to_string(number) + (part != 0 ? ", half landed" : "");
-          EXPECT_EQ(trial.faults->fired(), 1u) << what;
-          check(trial, what);
-          ++trials;
-          for (const std::string& outcome : trial.outcomes[0]) {
-            if (outcome.find("reopen") != std::string::npos) {
-              ++poisoned;
-              break;
-            }
-          }
-          if (HasFailure()) {
-            for (const std::string& outcome : trial.outcomes[0]) {
-              std::printf("  %s\n", outcome.c_str());
-            }
-            return;
-          }
-        }
-      }
-    }
-    std::printf("T3 %s: %llu call sites\n", row.title().c_str(),
-                static_cast<unsigned long long>(calls));
   }
-  std::printf("T3 %llu trials, %llu ended with a file to be reopened\n",
-              static_cast<unsigned long long>(trials), static_cast<unsigned long long>(poisoned));
 }
+
+// tests/crash/CMakeLists.txt has the same list.
+INSTANTIATE_TEST_SUITE_P(Kinds, Faults,
+                         testing::Values("hdf5", "netcdf4", "grouped", "records", "npy", "zarr",
+                                         "file-per-process", "file-per-node", "keep", "split"),
+                         [](const auto& named) { return test_name(named.param); });
 
 }  // namespace
 }  // namespace sluice::test

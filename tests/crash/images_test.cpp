@@ -62,14 +62,6 @@ bool is_left_out(const Row& row, const Scenario& scenario, std::uint64_t images)
          (!row.is_set() || images >= fewest_images);
 }
 
-/// What a row is about: the kind of set, or the format.
-std::string kind_of(const Row& row) {
-  if (!row.is_set()) {
-    return row.form == "stacked" ? row.format : row.form;
-  }
-  return row.keep != 0 ? "keep" : row.split_steps != 0 ? "split" : row.strategy;
-}
-
 struct Total {
   std::string title;
   Findings findings;
@@ -148,7 +140,7 @@ TEST_P(CrashImages, HoldTheLastAcknowledgedStepOrTheNext) {
   for (const Row& row : all) {
     const bool is_wanted =
         wanted_rows == nullptr || row.title().find(wanted_rows) != std::string::npos;
-    if (kind_of(row) == GetParam() && is_wanted) {
+    if (row.kind() == GetParam() && is_wanted) {
       examine_row(row, seed);
     }
     seed += scenarios().size();

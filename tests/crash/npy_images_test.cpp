@@ -14,10 +14,10 @@
 
 #include "api/file_impl.hpp"
 #include "codec/checksum.hpp"
-#include "commit/recovery.hpp"
+#include "commit/publish/recovery.hpp"
 #include "crash/buggy.hpp"
 #include "crash/disk.hpp"
-#include "exec/local_transport.hpp"
+#include "exec/transport/local_transport.hpp"
 #include "storage/memory.hpp"
 #include "storage/recording.hpp"
 #include "support/values.hpp"

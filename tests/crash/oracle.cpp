@@ -5,12 +5,12 @@
 
 #include "api/file_impl.hpp"
 #include "codec/checksum.hpp"
-#include "commit/input.hpp"
-#include "commit/parts_files.hpp"
-#include "commit/recovery.hpp"
-#include "commit/verify.hpp"
+#include "commit/publish/parts_files.hpp"
+#include "commit/publish/recovery.hpp"
+#include "commit/read/input.hpp"
+#include "commit/tools/verify.hpp"
 #include "crash/plain_store.hpp"
-#include "exec/local_transport.hpp"
+#include "exec/transport/local_transport.hpp"
 #include "storage/store.hpp"
 
 namespace sluice::test {
@@ -271,6 +271,10 @@ class Examiner {
     commit::Recovery recovery = commit::recover(*storage, crash_path, false);
     exec::run_local(1, 1, [&](exec::Transport& transport) {
       const commit::Input in(transport, *storage, crash_path, {.checksum = false});
+      const bool had_journal = recovery.found != commit::Recovery::Found::nothing;
+      if (had_journal && !storage::is_store(*storage, crash_path) && in.modified_since_commit()) {
+        throw Violation("recovery left a time of modification that is not its commit's");
+      }
       if (in.set() == nullptr) {
         return;
       }

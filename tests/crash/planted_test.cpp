@@ -1,6 +1,9 @@
 // T17: the crash images have teeth: every planted bug is caught by them, and the library as it is
 // passes the very same images.
+//
+// SLUICE_CRASH_BUGS: only bugs whose name holds this word.
 #include <cstdio>
+#include <cstdlib>
 #include <gtest/gtest.h>
 
 #include "crash/buggy.hpp"
@@ -22,7 +25,8 @@ OracleOptions options(const Planted& planted) {
   options.second_limits = {.all_up_to = 6, .random = 4, .pairs = 4, .torn = 4, .per_place = 8};
   options.append_every = 1000000;
   options.most_violations = 1;
-  options.most_disks = 1500;
+  const bool is_set = planted.keep != 0 || planted.strategy != "shared";
+  options.most_disks = is_set ? 900 : 1500;  // those of a set take longer to look at
   if (planted.in_recovery) {
     options.wrap_recovery = [bug = planted.bug](auto inner, int rank) {
       return plant(std::move(inner), make_bug(bug), rank);
@@ -43,7 +47,8 @@ std::string violation_of(const Planted& planted) {
     }
     Findings findings;
     try {
-      const Recording recording = record(scenario, {"shared", planted.format}, seed, wrap);
+      const Row row{.strategy = planted.strategy, .format = planted.format, .keep = planted.keep};
+      const Recording recording = record(scenario, row, seed, wrap);
       findings = examine(recording, reach, options(planted));
     } catch (const std::exception& e) {
       return std::string("the run itself: ") + e.what();
@@ -56,9 +61,19 @@ std::string violation_of(const Planted& planted) {
   return "";
 }
 
+bool is_wanted(const Planted& planted) {
+  const char* wanted = std::getenv("SLUICE_CRASH_BUGS");
+  return wanted == nullptr || planted.name.find(wanted) != std::string::npos;
+}
+
 TEST(PlantedBugs, AreCaught) {
   int caught = 0;
+  int planted_in_all = 0;
   for (const Planted& planted : planted_bugs()) {
+    if (!is_wanted(planted)) {
+      continue;
+    }
+    ++planted_in_all;
     const std::string violation = violation_of(planted);
     EXPECT_NE(violation, "") << planted.name << " was not caught";
     caught += violation.empty() ? 0 : 1;
@@ -66,7 +81,7 @@ TEST(PlantedBugs, AreCaught) {
                 violation.empty() ? "NOT CAUGHT" : violation.substr(0, 160).c_str());
     std::fflush(stdout);
   }
-  std::printf("T17 %d of %zu caught\n", caught, planted_bugs().size());
+  std::printf("T17 %d of %d caught\n", caught, planted_in_all);
 }
 
 TEST(PlantedBugs, TheSameImagesWithoutABugHoldNothingWrong) {
@@ -74,6 +89,10 @@ TEST(PlantedBugs, TheSameImagesWithoutABugHoldNothingWrong) {
   EXPECT_EQ(violation_of({Bug::none, "none", false, "strange_journal"}), "");
   EXPECT_EQ(violation_of({Bug::none, "none", true}), "");
   EXPECT_EQ(violation_of({Bug::none, "none", false, "fresh", "zarr"}), "");
+  EXPECT_EQ(violation_of({Bug::none, "none", false, "replace", "zarr"}), "");
+  EXPECT_EQ(violation_of({Bug::none, "none", false, "fresh", "records"}), "");
+  EXPECT_EQ(violation_of({Bug::none, "none", false, "fresh", "hdf5", "file-per-process"}), "");
+  EXPECT_EQ(violation_of({Bug::none, "none", false, "fresh", "hdf5", "shared", 2}), "");
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // What a scenario's ranks called of their storage, and the states that they acknowledged.
 #include "crash/scenario.hpp"
-#include "exec/local_transport.hpp"
+#include "exec/transport/local_transport.hpp"
 
 namespace sluice::test {
 

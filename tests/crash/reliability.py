@@ -1,58 +1,120 @@
-"""Writes RELIABILITY.md from what the tests printed.
+"""Writes RELIABILITY.md, and the lines that it sums up, from what the tests printed.
 
-    reliability.py LOG... > RELIABILITY.md
+    reliability.py [--log LastTest.log] [--add] --data docs/reliability.json --page RELIABILITY.md
 
-A LOG is the output of crash_images, crash_npy_images, crash_live_reader, crash_kill, crash_faults,
-crash_planted, commit_full_disk, fuzz_readers, fuzz_damage, fuzz_hostile,
-tests/crash/dead_rank_test.py or tests/crash/plain_reader_test.py. Only what they counted is said;
-a part without a log is said to be missing. The sums of T1 are taken from its lines, so a run that
-was stopped early counts with what it finished.
-
-An earlier RELIABILITY.md is a LOG too: its runs of T1 and T2 are added, and its other parts stand
-where no later log has them. Give it first.
+LOG is ctest's own log of a run (build/release/Testing/Temporary/LastTest.log); `./dev test --long`
+gives its own. Every line of a test that begins with a number of the battery (T1, T2, ...) goes to
+the data file, by test. The page is made of the data file alone, so the same data make the same
+page. Without --log only the page is written. With --add the tests that the log lacks keep the lines
+of their last run; else they are gone, and the page says what was not run.
 """
 
+import argparse
 import datetime
+import fnmatch
+import json
 import re
-import sys
+from dataclasses import dataclass
+from pathlib import Path
 
-# Which test is which of the battery, by name in ctest.
-TESTS = {
-    "T1": ("crash images", "crash/images_*, crash/npy_images, crash/live_reader"),
-    "T2": ("kill -9 of a running mpirun", "crash/kill"),
-    "T3": ("every storage call fails", "crash/faults, storage/interrupted, commit/faulty_step"),
-    "T4": ("a really full disk", "commit/full_disk, storage/no_space"),
-    "T6": ("flipped bits", "fuzz/damage, compress/damage, parts/verify"),
-    "T7": ("swapped blocks, cut files", "fuzz/damage"),
-    "T8": ("mutants to every reader", "fuzz/readers, layout/npy, dialect/*"),
-    "T9": ("hostile counts, extents, cycles, bombs", "fuzz/hostile, compress/damage"),
-    "T10": ("hostile names and links", "fuzz/hostile, model/names, parts/trust"),
-    "T11": ("a rank dies or stops", "crash/dead_rank, mpi/transport_timeout"),
-    "T12": ("divergent collectives", "conformance/* (divergence.*)"),
-    "T13": ("sizes around 2^31 and 2^32", "commit/wide, storage/interrupted, storage/conformance"),
-    "T14": ("shapes and random decompositions", "conformance/random, conformance/* (shapes.*)"),
-    "T16": ("files of earlier releases", "none: there is no earlier release"),
-    "T17": ("planted bugs", "crash/planted"),
-}
 
-PARTS = {
-    "T1": ("Crash images", r"^T1 .*$"),
-    "T2": ("kill -9 of a running mpirun", r"^T2 .*$"),
-    "T3": ("A storage call fails", r"^T3 .*$"),
-    "T4": ("A full disk", r"^T4 .*$"),
-    "Plain readers": ("plain libhdf5 opens the file while it is written", r"^T[12]b .*$"),
-    "T6, T7": ("Flipped bits, swapped sectors and cut files", r"^T[67] .*$"),
-    "T8": ("Mutants of files, to every reader", r"^T8 .*$"),
-    "T9, T10": ("Hostile files and names", r"^T(?:9|10) .*$"),
-    "T11": ("A rank dies or stops", r"^T11 .*$"),
-    "T17": ("Planted bugs", r"^T17 \d+ of \d+ caught$"),
-}
-ROW = re.compile(
-    r"^T1 (set file-per-\w+|set shared \w+|\S+) .*? (\d+) disks .*? (\d+) second crashes "
-    r".*?(\d+) violations", re.MULTILINE)
-KILLS = re.compile(
-    r"^T2 \S+ \S+ seed \d+: (\d+) kills .*?, (\d+) steps acknowledged, (\d+) lost, "
-    r".*? (\d+) replayed, slowest recovery ([\d.]+) s$", re.MULTILINE)
+@dataclass
+class Count:
+    """What of lines is summed up: groups of a pattern are added, those named most_* the largest
+    counts; `kind` says of what the line is."""
+
+    pattern: str
+    text: str
+
+
+@dataclass
+class Part:
+    number: str
+    what: str
+    tests: str
+    counts: list
+    by_kind: bool = False
+    without_counts: str = "in every run of the tests"
+
+
+KIND = r"(?P<kind>set \S+(?: keep| split)?|[^\s:]+)"
+DAMAGE = (r"(?P<tried>\d+) tried, (?P<refused>\d+) refused, (?P<harmless>\d+) without effect, "
+          r"(?P<unnoticed>\d+) unnoticed, (?P<unproven>\d+) not verified, (?P<crashed>\d+) "
+          r"crashed, (?P<hung>\d+) hung")
+DAMAGE_TEXT = ("{tried:,} tried: {refused:,} refused, {harmless:,} without effect, {unnoticed:,} "
+               "unnoticed, {unproven:,} not verified, {crashed:,} crashed libhdf5, {hung:,} held "
+               "it")
+
+BATTERY = [
+    Part("T1", "crash images", "crash/images_*, crash/npy_images", [
+        Count(rf"T1 {KIND} .*?(?P<disks>\d+) disks(?:.*?(?P<second>\d+) second crashes)?"
+              r".*?(?P<wrong>\d+) violations",
+              "{disks:,} images, {second:,} second crashes inside recovery, {wrong:,} violations"),
+    ], True),
+    Part("T1b", "plain libhdf5 opens the file while it is written", "crash/live_reader", [
+        Count(r"T1b .*after each of (?P<calls>\d+) storage calls.*: (?P<seen>\d+) times the old "
+              r"state or the new one, (?P<refused>\d+) times refused",
+              "opened {calls:,} times: {seen:,} the old state or the new one, {refused:,} refused"),
+        Count(r"T1b .* read (?P<read>\d+) arrays .*: (?P<old>\d+) times the old values, "
+              r"(?P<new>\d+) times the new ones, (?P<errors>\d+) errors",
+              "open all the time, {read:,} arrays: {old:,} old, {new:,} new, {errors:,} errors"),
+    ]),
+    Part("T2", "kill -9 of a running mpirun", "crash/kill", [
+        Count(r"T2 (?P<kind>\S+ \S+) seed \d+: (?P<kills>\d+) kills .*?, (?P<steps>\d+) steps "
+              r"acknowledged, (?P<lost>\d+) lost, .*? (?P<replayed>\d+) replayed, slowest recovery "
+              r"(?P<most_s>[\d.]+) s",
+              "{kills:,} kills, {steps:,} steps acknowledged, {lost:,} lost, {replayed:,} "
+              "replayed, slowest recovery {most_s:.3f} s"),
+    ], True),
+    Part("T2b", "h5py opens the file while it is written", "crash/plain_reader", [
+        Count(r"T2b .*: (?P<opened>\d+) times opened, (?P<refused>\d+) times refused",
+              "{opened:,} times opened, {refused:,} times refused"),
+    ]),
+    Part("T3", "every storage call fails", "crash/faults_*, commit/faulty_step", [
+        Count(rf"T3 {KIND} .*: (?P<calls>\d+) calls, (?P<trials>\d+) trials, (?P<errors>\d+) "
+              r"errors, (?P<reopen>\d+) files to be reopened, (?P<wrong>\d+) answered wrongly",
+              "{calls:,} calls, {trials:,} trials, {errors:,} told as errors, {reopen:,} files had "
+              "to be reopened, {wrong:,} answered wrongly"),
+    ], True),
+    Part("T4", "a really full disk", "commit/full_disk, storage/no_space", [
+        Count(r"T4 .*: (?P<trials>\d+) trials, (?P<refused>\d+) steps refused, (?P<lost>\d+) lost",
+              "{trials:,} trials, {refused:,} steps refused, {lost:,} lost"),
+    ]),
+    Part("T6", "flipped bits", "fuzz/damage, fuzz/flips_*, compress/damage, parts/verify", [
+        Count(rf"T6 (?P<kind>[^:]*): {DAMAGE}", DAMAGE_TEXT),
+    ], True),
+    Part("T7", "swapped sectors, cut files", "fuzz/damage", [
+        Count(rf"T7 (?P<kind>[^:]*): {DAMAGE}", DAMAGE_TEXT),
+        Count(r"T7 (?P<lengths>\d+) lengths of \d+ bytes, each refused",
+              "cut at {lengths:,} lengths, each refused"),
+    ]),
+    Part("T8", "mutants to every reader", "fuzz/readers, layout/npy, dialect/*", [
+        Count(r"T8 (?P<kind>[^:]*): (?P<mutants>\d+) mutants, (?P<refused>\d+) refused",
+              "{mutants:,} mutants, {refused:,} refused"),
+    ], True),
+    Part("T9", "hostile counts, extents, cycles, bombs", "fuzz/hostile, compress/damage", [
+        Count(r"T9 (?P<kind>[^:]*): (?P<files>\d+) files, (?P<refused>\d+) refused",
+              "{files:,} files, {refused:,} refused"),
+    ]),
+    Part("T10", "hostile names and links", "fuzz/hostile, model/names, parts/trust", [
+        Count(r"T10 (?P<names>\d+) names, each refused", "{names:,} names, each refused"),
+    ]),
+    Part("T11", "a rank dies or stops", "crash/dead_rank, mpi/transport_timeout*", [
+        Count(r"T11 (?P<kind>\w+): (?P<trials>\d+) trials, (?P<lost>\d+) steps lost, the slowest "
+              r"end after (?P<most_s>[\d.]+) s",
+              "{trials:,} trials, {lost:,} steps lost, the slowest end after {most_s:.1f} s"),
+    ]),
+    Part("T12", "divergent collectives", "conformance/* (divergence.*)", []),
+    Part("T13", "sizes around 2^31 and 2^32",
+         "commit/wide, storage/interrupted, storage/conformance", []),
+    Part("T14", "shapes and random decompositions", "conformance/*", []),
+    Part("T16", "files of earlier releases", "", [],
+         without_counts="there is no earlier release"),
+    Part("T17", "planted bugs", "crash/planted", [
+        Count(r"T17 (?P<caught>\d+) of (?P<all>\d+) caught", "{caught:,} of {all:,} caught"),
+    ]),
+]
+
 LIMITS = """## What this does not prove
 
 - The disk of the crash images is a model (`tests/crash/disk.hpp`): writes land whole, in 512-byte
@@ -66,78 +128,108 @@ LIMITS = """## What this does not prove
 - T7 draws the sectors that are swapped at random. A sector that comes back from an earlier commit
   may go unnoticed where it holds HDF5's metadata alone, each block of which is right by its own
   checksum: one such was met in the form grouped.
-- dcd and namdbin, whose durability is `close`, are not under crash images.
+- dcd and namdbin, whose durability is `close`, are not under crash images, faults and kills.
 - Of records no other program is a reader: its images are looked at by Sluice alone.
 - libhdf5 is the one that was built with; `tests/current_hdf5.sh` repeats images, faults and
-  planted bugs with a current one. Damage inside a global heap, where libhdf5 keeps text
-  attributes, has no checksum: text may change unnoticed, and libhdf5 1.10 may walk a damaged heap
-  for ever.
+  planted bugs with a current one.
+- A text attribute or a dimension name that changed in a file whose time of modification is not
+  that of its last commit is read as it is, since another program may have changed it on purpose:
+  `sluice verify` says "changed outside". The flips keep the time of modification, as rot does.
 """
 
 
-HEAD = "# What was proven, and how often"
+def read_log(text, date):
+    """The tests of ctest's log that printed lines of the battery, or belong to it and failed."""
+    tests = {}
+    for section in re.split(r"^\d+/\d+ Testing: ", text, flags=re.MULTILINE)[1:]:
+        name = section.split("\n", 1)[0].strip()
+        lines = re.findall(r"^[.\s]*(T\d+b? .*)$", section, re.MULTILINE)
+        is_passed = re.search(r"^Test Passed\.$", section, re.MULTILINE) is not None
+        is_named = any(fnmatch.fnmatch(name, pattern.split(" ")[0]) for part in BATTERY
+                       for pattern in part.tests.split(", "))
+        if lines or (is_named and not is_passed):
+            seconds = re.search(r"^Test time =\s*([\d.]+) sec", section, re.MULTILINE)
+            tests[name] = {
+                "date": date,
+                "lines": [line.rstrip() for line in lines],
+                "passed": is_passed,
+                "seconds": float(seconds[1]) if seconds else 0,
+            }
+    return tests
 
 
-def lines_of(logs, pattern, adds_up):
-    """Of all logs where they add up; otherwise an earlier report's only where no log has any."""
-    found = []
-    for log in logs:
-        lines = re.findall(pattern, log, re.MULTILINE)
-        if lines and not adds_up:
-            found = [(is_later, line) for is_later, line in found if is_later]
-        found += [(not log.startswith(HEAD), line) for line in lines]
-    return [line for _, line in found]
-
-
-def totals(logs):
-    """One line a format: sums over the finished rows."""
+def sums_of(count, lines):
+    """By kind; {} where no line matches."""
     sums = {}
-    for log in logs:
-        for name, disks, second, violations in ROW.findall(log):
-            row = sums.setdefault(name, [0, 0, 0])
-            for i, number in enumerate((disks, second, violations)):
-                row[i] += int(number)
-    for name, (disks, second, violations) in sums.items():
-        yield (f"{name}: {disks} crash images, {second} second crashes inside recovery, "
-               f"{violations} violations")
+    for line in lines:
+        match = re.match(count.pattern, line)
+        if not match:
+            continue
+        groups = match.groupdict()
+        row = sums.setdefault(groups.pop("kind", None) or "", dict.fromkeys(groups, 0))
+        for name, text in groups.items():
+            if name.startswith("most_"):
+                row[name] = max(row[name], float(text))
+            else:
+                row[name] += int(text or 0)
+    return sums
 
 
-def sum_of_kills(logs):
-    rows = [row for log in logs for row in KILLS.findall(log)]
-    kills, steps, lost, replayed = (sum(int(row[i]) for row in rows) for i in range(4))
-    slowest_s = max(float(row[4]) for row in rows)
-    return (f"{kills} kills, {steps} steps acknowledged, {lost} lost, {replayed} replayed, "
-            f"slowest recovery {slowest_s:.3f} s")
+def total(sums):
+    """Of all kinds."""
+    rows = list(sums.values())
+    return {name: (max if name.startswith("most_") else sum)(row[name] for row in rows)
+            for name in rows[0]}
 
 
-def main(paths):
-    logs = []
-    for path in paths:
-        with open(path, encoding="utf-8") as file:
-            logs.append(file.read())
-    failed = [path for path, log in zip(paths, logs) if "[  FAILED  ]" in log]
-    print(f"{HEAD}\n")
-    print(f"Written by `tests/crash/reliability.py` on {datetime.date.today()} from what the tests "
-          "printed.")
-    earlier = [day for log in logs if log.startswith(HEAD)
-               for day in re.findall(r"reliability.py` on (\S+) from", log)]
-    if earlier:
-        print(f"Runs of T1 and T2 that the report of {earlier[0]} counted are counted here too.")
-    print("`docs/durability.md` says what is promised.\n")
+def page(data):
+    tests = data["tests"]
+    lines = [line for name in sorted(tests) for line in tests[name]["lines"]]
+    dates = sorted({test["date"] for test in tests.values()})
+    when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
+    out = ["# What was proven, and how often", "",
+           "Written by `tests/crash/reliability.py`, at the end of `./dev test --long`, from what",
+           f"the tests printed (runs of {when});",
+           "[docs/reliability.json](docs/reliability.json) has every line.",
+           "[docs/durability.md](docs/durability.md) says what is promised.", ""]
+    failed = sorted(name for name, test in tests.items() if not test["passed"])
     if failed:
-        print(f"**{len(failed)} of {len(paths)} logs report failures.**\n")
-    print("## The battery\n\n| | what | tests |\n|---|---|---|")
-    print("".join(f"| {number} | {what} | {tests} |\n" for number, (what, tests) in TESTS.items()))
-    for name, (title, pattern) in PARTS.items():
-        print(f"## {name}: {title}\n")
-        found = lines_of(logs, pattern, name in ("T1", "T2"))
-        if name == "T1" and found:
-            print("".join(f"- {line}\n" for line in totals(logs)))
-        if name == "T2" and found:
-            print(f"- {sum_of_kills(logs)}\n")
-        print("```\n" + "\n".join(found) + "\n```\n" if found else "Not run.\n")
-    print(LIMITS, end="")
+        out += [f"**{len(failed)} of these tests failed: {', '.join(failed)}.**", ""]
+    out += ["| | what | how often | tests |", "|---|---|---|---|"]
+    kinds = []
+    for part in BATTERY:
+        texts = []
+        for count in part.counts:
+            sums = sums_of(count, lines)
+            if sums:
+                texts.append(count.text.format(**total(sums)))
+            if part.by_kind:
+                kinds += [(part.number, kind, count.text.format(**row))
+                          for kind, row in sorted(sums.items()) if kind]
+        otherwise = "not run" if part.counts else part.without_counts
+        how_often = "; ".join(texts) or otherwise
+        out.append(f"| {part.number} | {part.what} | {how_often} | {part.tests} |")
+    out += ["", "## By layout and reader", "", "| | of | how often |", "|---|---|---|"]
+    out += [f"| {number} | {kind} | {text} |" for number, kind, text in kinds]
+    return "\n".join(out) + "\n\n" + LIMITS
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--log", type=Path)
+    parser.add_argument("--add", action="store_true")
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--page", type=Path, required=True)
+    given = parser.parse_args()
+    data = {"tests": {}}
+    if given.add or not given.log:
+        data = json.loads(given.data.read_text(encoding="utf-8"))
+    if given.log:
+        text = given.log.read_text(encoding="utf-8", errors="replace")
+        data["tests"] |= read_log(text, str(datetime.date.today()))
+        given.data.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    given.page.write_text(page(data), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

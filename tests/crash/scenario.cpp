@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "api/file_impl.hpp"
-#include "commit/journal.hpp"
+#include "commit/publish/journal.hpp"
 #include "crash/plain_store.hpp"
 #include "layout/records/log.hpp"
 #include "storage/scratch.hpp"
@@ -51,6 +51,13 @@ std::string Row::title() const {
   }
   return (form == "stacked" ? format : form) + " " + strategy +
          (compress.empty() ? "" : " encoded");
+}
+
+std::string Row::kind() const {
+  if (!is_set()) {
+    return form == "stacked" ? format : form;
+  }
+  return keep != 0 ? "keep" : split_steps != 0 ? "split" : strategy;
 }
 
 Options Row::options() const {
@@ -166,9 +173,8 @@ std::optional<Snapshot> plain_view(const storage::MemoryStorage& storage) {
   return plain_set_snapshot(folder + "/" + crash_path);
 }
 
-bool is_there(storage::MemoryStorage& storage) {
-  return storage::is_store(storage, crash_path) ? is_store_there(storage, crash_path)
-                                                : storage.exists(crash_path);
+bool is_there(storage::MemoryStorage& storage, const std::string& path) {
+  return storage::is_store(storage, path) ? is_store_there(storage, path) : storage.exists(path);
 }
 
 Golden golden_of(const std::shared_ptr<storage::MemoryStorage>& storage) {

@@ -12,7 +12,7 @@
 
 #include "crash/disk.hpp"
 #include "crash/snapshot.hpp"
-#include "exec/transport.hpp"
+#include "exec/transport/transport.hpp"
 #include "storage/memory.hpp"
 #include "storage/recording.hpp"
 
@@ -27,6 +27,8 @@ struct Row {
   std::string compress = {};  ///< of variables with steps
 
   std::string title() const;
+  /// What the row is about: the kind of set, or the format.
+  std::string kind() const;
   Options options() const;
   /// An index, and the data in parts.
   bool is_set() const;
@@ -131,7 +133,7 @@ Recording record(const Scenario& scenario, const Row& row, std::uint64_t seed,
                  const Wrap& wrap = {});
 
 /// Is there a file, or a store with a commit?
-bool is_there(storage::MemoryStorage& storage);
+bool is_there(storage::MemoryStorage& storage, const std::string& path = crash_path);
 /// What a storage holds now, each by its own reader.
 Golden golden_of(const std::shared_ptr<storage::MemoryStorage>& storage);
 /// What plain libhdf5 sees, the parts of a set beside the index too. Nothing where it refuses the

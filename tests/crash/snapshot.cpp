@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "codec/checksum.hpp"
-#include "commit/input.hpp"
-#include "exec/local_transport.hpp"
+#include "commit/read/input.hpp"
+#include "exec/transport/local_transport.hpp"
 #include "model/bytes.hpp"
 #include "sluice/error.hpp"
 
@@ -40,6 +40,12 @@ void require(bool fine, const std::string& what) {
   if (!fine) {
     throw std::runtime_error("libhdf5 opened the file and failed at " + what);
   }
+}
+
+bool is_variable(hid_t type) {
+  const htri_t answer = H5Tis_variable_str(type);
+  require(answer >= 0, "a type");
+  return answer > 0;
 }
 
 std::string shape_text(hid_t space) {
@@ -83,7 +89,7 @@ std::uint64_t digest(hid_t type, hid_t space, const std::string& what, Read&& re
   std::vector<std::byte> bytes(static_cast<std::size_t>(H5Sget_simple_extent_npoints(space)) *
                                H5Tget_size(type));
   require(read(bytes.data()) >= 0, what);
-  return H5Tis_variable_str(type) > 0     ? digest_of_texts(type, space, bytes.data())
+  return is_variable(type)                ? digest_of_texts(type, space, bytes.data())
          : H5Tget_class(type) == H5T_VLEN ? digest_of_lists(type, space, bytes.data())
                                           : codec::checksum(std::span<const std::byte>(bytes));
 }

@@ -2,11 +2,16 @@
 //
 //   victim FILE STRATEGY SEED KILL_CALL PID_FOLDER
 //
-// Values of step k depend on k alone. Rank 0 prints `opened N` and, after each end(), `step K`.
-// SLUICE_VICTIM_TIMEOUT_S: the limit of a collective wait. SLUICE_VICTIM_STEPS: how many to add.
-// Every rank leaves its process number in PID_FOLDER. KILL_CALL > 0: the rank SEED % size kills
-// itself at its KILL_CALL-th storage call, in front of it or behind it.
+// Values of step k depend on k alone. Rank 0 prints `opened N`; after each end() `begun K`; and,
+// once the step is durable, `step K`. SLUICE_VICTIM_TIMEOUT_S: the limit of a collective wait.
+// SLUICE_VICTIM_STEPS: how many to add. SLUICE_VICTIM_VARIABLES: how many more variables than
+// `density` have its values (v1, v2, ...). SLUICE_VICTIM_PAUSE_MS: between two steps.
+// SLUICE_VICTIM_SYNC_MS: how much longer a sync takes, so that steps of forward are on their way.
+// SLUICE_VICTIM_FORMAT, SLUICE_VICTIM_KEEP, SLUICE_VICTIM_SPLIT: options of the file (split:
+// steps). Every rank leaves its process number in PID_FOLDER. KILL_CALL > 0: the rank SEED % size
+// kills itself at its KILL_CALL-th storage call, in front of it or behind it.
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -14,13 +19,14 @@
 #include <fstream>
 #include <mpi.h>
 #include <string>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
 #include "api/file_impl.hpp"
-#include "commit/input.hpp"
+#include "commit/read/input.hpp"
 #include "crash/victim_values.hpp"
-#include "exec/mpi_transport.hpp"
+#include "exec/transport/mpi_transport.hpp"
 #include "storage/forwarding.hpp"
 
 namespace sluice::test {
@@ -29,8 +35,12 @@ namespace {
 /// Kills its process at the Nth call of all its Files and of itself.
 class KillingStorage final : public storage::Storage {
  public:
-  KillingStorage(std::shared_ptr<storage::Storage> inner, long at, bool before)
-      : inner_(std::move(inner)), at_(at), before_(before) {}
+  KillingStorage(std::shared_ptr<storage::Storage> inner, long at, bool before, double sync_ms)
+      : inner_(std::move(inner)), at_(at), before_(before), sync_ms_(sync_ms) {}
+
+  void delay_sync() const {
+    std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(sync_ms_));
+  }
 
   template <class Call>
   auto pass(Call&& call) {
@@ -83,6 +93,7 @@ class KillingStorage final : public storage::Storage {
   const std::shared_ptr<storage::Storage> inner_;
   const long at_;
   const bool before_;
+  const double sync_ms_;
   std::atomic<long> calls_ = 0;
 };
 
@@ -97,6 +108,7 @@ class KillingFile final : public storage::ForwardingFile {
     owner_.pass([&] { inner().preallocate(offset, length); });
   }
   void sync() override {
+    owner_.delay_sync();
     owner_.pass([&] { inner().sync(); });
   }
   void resize(std::uint64_t bytes) override {
@@ -117,6 +129,49 @@ double told(const char* variable, double otherwise) {
   return text != nullptr ? std::strtod(text, nullptr) : otherwise;
 }
 
+/// The number of the next step; a file of the last steps alone tells it by its times.
+std::uint64_t next_number(const commit::Input& in, const Options& options) {
+  const std::uint64_t steps = in.steps();
+  const bool is_counted = options.keep == 0 || steps == 0;
+  return is_counted ? steps : static_cast<std::uint64_t>(in.time(steps - 1)) + 1;
+}
+
+Options options_of(const char* strategy, double deadline_s) {
+  Options options;
+  options.strategy = strategy;
+  options.timeout_s = deadline_s;
+  options.keep = static_cast<std::uint64_t>(told("SLUICE_VICTIM_KEEP", 0));
+  options.split_steps = static_cast<std::uint64_t>(told("SLUICE_VICTIM_SPLIT", 0));
+  if (const char* format = std::getenv("SLUICE_VICTIM_FORMAT")) {
+    options.format = format;
+  }
+  return options;
+}
+
+/// A line for who started the run, at once.
+void say(const char* word, std::uint64_t number) {
+  std::printf("%s %lu\n", word, static_cast<unsigned long>(number));
+  std::fflush(stdout);
+}
+
+/// Puts this rank's rows of step `number` of all variables, and ends it.
+Ticket write_step(File& out, const std::vector<Variable>& variables, std::uint64_t number,
+                  std::uint64_t first, std::uint64_t count, bool has_times) {
+  std::vector<double> own(count);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    own[i] = victim_value(number, first + i);
+  }
+  StepOptions about;
+  if (has_times) {
+    about.time = static_cast<double>(number);
+  }
+  Step step = out.begin_step(about);
+  for (const Variable v : variables) {
+    step.put<double>(v, own.data(), {.start = {first}, .count = {count}});
+  }
+  return step.end();
+}
+
 int run(char** arguments) {
   const std::string path = arguments[1];
   const auto seed = std::strtoul(arguments[3], nullptr, 10);
@@ -126,47 +181,49 @@ int run(char** arguments) {
   const int rank = transport->rank();
   std::ofstream(std::string(arguments[5]) + "/" + std::to_string(rank)) << ::getpid() << std::endl;
   std::shared_ptr<storage::Storage> storage = storage::make_posix();
-  if (kill_call > 0 && static_cast<int>(seed % static_cast<unsigned>(transport->size())) == rank) {
-    storage = std::make_shared<KillingStorage>(storage, kill_call, seed / 4 % 2 == 0);
-  }
-  Options options;
-  options.strategy = arguments[2];
-  options.timeout_s = deadline_s;
+  const bool is_chosen = static_cast<int>(seed % static_cast<unsigned>(transport->size())) == rank;
+  storage = std::make_shared<KillingStorage>(storage, is_chosen ? kill_call : 0, seed / 4 % 2 == 0,
+                                             told("SLUICE_VICTIM_SYNC_MS", 0));
+  const Options options = options_of(arguments[2], deadline_s);
   std::vector<std::byte> there(1);
   if (rank == 0) {
-    there[0] = std::byte{storage->exists(path)};
+    there[0] = std::byte{is_victim_there(*storage, path)};
   }
   transport->broadcast(there, 0);
   const bool is_there = there[0] != std::byte{0};
   std::uint64_t step_number = 0;
   if (is_there) {
-    step_number = commit::Input(*transport, *storage, path, options).steps();
+    step_number = next_number(commit::Input(*transport, *storage, path, options), options);
   }
   File out(
       detail::open_on(*transport, storage, path, is_there ? Mode::append : Mode::write, options));
-  const Variable v = out.define<double>("density", {victim_rows}, {.steps = true});
+  std::vector<Variable> variables{out.define<double>("density", {victim_rows}, {.steps = true})};
+  for (int more = static_cast<int>(told("SLUICE_VICTIM_VARIABLES", 0)); more > 0; --more) {
+    variables.push_back(
+        out.define<double>("v" + std::to_string(more), {victim_rows}, {.steps = true}));
+  }
   if (rank == 0) {
-    std::printf("opened %lu\n", static_cast<unsigned long>(step_number));
-    std::fflush(stdout);
+    say("opened", step_number);
   }
   const auto ranks = static_cast<std::uint64_t>(transport->size());
   const std::uint64_t first = victim_rows * static_cast<std::uint64_t>(rank) / ranks;
   const std::uint64_t count = victim_rows * static_cast<std::uint64_t>(rank + 1) / ranks - first;
   const std::uint64_t most_steps =
       step_number + static_cast<std::uint64_t>(told("SLUICE_VICTIM_STEPS", 400));
+  const std::chrono::duration<double, std::milli> pause(told("SLUICE_VICTIM_PAUSE_MS", 0));
+  std::uint64_t acknowledged = step_number;
   std::deque<Ticket> under_way;  // more than one with strategy forward
   for (; step_number < most_steps; ++step_number) {
-    std::vector<double> own(count);
-    for (std::uint64_t i = 0; i < count; ++i) {
-      own[i] = victim_value(step_number, first + i);
+    // npy holds no times.
+    under_way.push_back(
+        write_step(out, variables, step_number, first, count, options.format != "npy"));
+    if (rank == 0) {
+      say("begun", step_number);  // not the ticket's: dropped steps are not counted there
     }
-    Step step = out.begin_step({.time = static_cast<double>(step_number)});
-    step.put<double>(v, own.data(), {.start = {first}, .count = {count}});
-    under_way.push_back(step.end());
     for (; rank == 0 && !under_way.empty() && under_way.front().durable(); under_way.pop_front()) {
-      std::printf("step %lu\n", static_cast<unsigned long>(under_way.front().step()));
-      std::fflush(stdout);
+      say("step", acknowledged++);
     }
+    std::this_thread::sleep_for(pause);
   }
   out.close();
   return 0;

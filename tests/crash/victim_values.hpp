@@ -1,7 +1,10 @@
-// The values that the kill test's victim writes.
+// The values that the kill test's victim writes, and whether its file is there.
 #pragma once
 
 #include <cstdint>
+#include <string>
+
+#include "storage/store.hpp"
 
 namespace sluice::test {
 
@@ -9,6 +12,12 @@ inline constexpr std::uint64_t victim_rows = 200;
 
 inline double victim_value(std::uint64_t step, std::uint64_t row) {
   return static_cast<double>(step * 1000 + row) + 0.5;
+}
+
+/// A store without a commit is none yet.
+inline bool is_victim_there(storage::Storage& storage, const std::string& path) {
+  return storage::is_store(storage, path) ? storage.exists(path + "/" + storage::manifest_name)
+                                          : storage.exists(path);
 }
 
 }  // namespace sluice::test

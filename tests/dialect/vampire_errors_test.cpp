@@ -5,7 +5,7 @@
 
 #include "dialect/vampire/snapshot.hpp"
 #include "dialect/vampire_folder.hpp"
-#include "exec/local_transport.hpp"
+#include "exec/transport/local_transport.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::dialect::vampire {

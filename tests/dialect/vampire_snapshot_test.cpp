@@ -3,7 +3,7 @@
 
 #include "dialect/vampire/snapshot.hpp"
 #include "dialect/vampire_folder.hpp"
-#include "exec/local_transport.hpp"
+#include "exec/transport/local_transport.hpp"
 
 namespace sluice::dialect::vampire {
 namespace {
@@ -16,7 +16,7 @@ void expect_read(const Folder& folder, int ranks, std::size_t notes = 0) {
     ASSERT_EQ(snapshot.atoms(), folder.atoms);
     ASSERT_EQ(snapshot.frames(), folder.spins.size());
     ASSERT_EQ(snapshot.materials().size(), 2U);
-    EXPECT_EQ(snapshot.materials()[0].element, "Ag");
+    EXPECT_EQ(snapshot.materials()[0].element, "Ag ");  // the blank is VAMPIRE's
     EXPECT_EQ(snapshot.materials()[0].name, "Co");
     EXPECT_EQ(snapshot.materials()[1].moment_mub, 2.5);
     const auto [first, end] = share(folder.atoms, transport.rank(), ranks);

@@ -6,7 +6,7 @@
 
 #include "dialect/vampire/write.hpp"
 #include "dialect/vampire_folder.hpp"
-#include "exec/local_transport.hpp"
+#include "exec/transport/local_transport.hpp"
 #include "sluice/error.hpp"
 #include "storage/faulty.hpp"
 

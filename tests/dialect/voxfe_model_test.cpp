@@ -6,7 +6,7 @@
 #include <string>
 
 #include "dialect/voxfe/model.hpp"
-#include "exec/local_transport.hpp"
+#include "exec/transport/local_transport.hpp"
 #include "sluice/error.hpp"
 #include "storage/memory.hpp"
 

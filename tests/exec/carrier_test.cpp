@@ -1,6 +1,6 @@
 // The transport whose letters the program carries does what every Transport must, in whatever order
 // the letters are brought; what is no letter, or comes twice, is refused; a wait ends.
-#include "exec/carrier.hpp"
+#include "exec/transport/carrier.hpp"
 
 #include <atomic>
 #include <gtest/gtest.h>

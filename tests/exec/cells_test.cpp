@@ -1,5 +1,5 @@
 // Cells that share out the check: they cover a shape once, and a block meets few of them.
-#include "exec/cells.hpp"
+#include "exec/check/cells.hpp"
 
 #include <gtest/gtest.h>
 

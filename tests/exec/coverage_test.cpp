@@ -5,8 +5,8 @@
 #include <array>
 #include <gtest/gtest.h>
 
-#include "exec/check.hpp"
-#include "exec/local_transport.hpp"
+#include "exec/check/check.hpp"
+#include "exec/transport/local_transport.hpp"
 #include "model/random_boxes.hpp"
 
 namespace sluice::exec {

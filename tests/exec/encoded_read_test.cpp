@@ -1,12 +1,12 @@
 // Reading compressed tiles: the right values for any boxes, readers and budgets, every tile decoded
 // by one rank, and nothing on a rank that grows with the number of ranks.
-#include "exec/encoded_read.hpp"
+#include "exec/read/encoded_read.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <gtest/gtest.h>
 
-#include "exec/local_transport.hpp"
+#include "exec/transport/local_transport.hpp"
 #include "layout/tile_block.hpp"
 #include "storage/memory.hpp"
 #include "support/counted_heap.hpp"

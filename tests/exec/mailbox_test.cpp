@@ -1,12 +1,12 @@
 // Letters between ranks that nobody waits for: every one comes once, those of one rank in order.
-#include "exec/mailbox.hpp"
+#include "exec/transport/mailbox.hpp"
 
 #include <cstring>
 #include <gtest/gtest.h>
 #include <map>
 
-#include "exec/local_transport.hpp"
-#include "exec/solo_transport.hpp"
+#include "exec/transport/local_transport.hpp"
+#include "exec/transport/solo_transport.hpp"
 
 namespace sluice::test {
 namespace {

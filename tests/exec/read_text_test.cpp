@@ -1,10 +1,10 @@
 // One rank reads an input file for all: one open, the same bytes, the same error.
-#include "exec/read_text.hpp"
+#include "exec/transport/read_text.hpp"
 
 #include <gtest/gtest.h>
 #include <set>
 
-#include "exec/local_transport.hpp"
+#include "exec/transport/local_transport.hpp"
 #include "sluice/error.hpp"
 #include "storage/memory.hpp"
 #include "storage/recording.hpp"

@@ -1,5 +1,5 @@
 // The windows of a node's writers, with a thread for every rank and one for every writer.
-#include "exec/ring.hpp"
+#include "exec/write/ring.hpp"
 
 #include <fstream>
 #include <gtest/gtest.h>

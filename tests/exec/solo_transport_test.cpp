@@ -1,5 +1,5 @@
 // The transport of one rank does what every Transport must do.
-#include "exec/solo_transport.hpp"
+#include "exec/transport/solo_transport.hpp"
 
 #include <gtest/gtest.h>
 #include <vector>

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <vector>
 
-#include "exec/waiting.hpp"
+#include "exec/transport/waiting.hpp"
 
 namespace sluice::exec {
 namespace {

@@ -1,11 +1,11 @@
 // Reading in two phases: the right values for any selections, every byte from the disk once, every
 // record checked, inside the budget.
-#include "exec/two_phase_read.hpp"
+#include "exec/read/two_phase_read.hpp"
 
 #include <gtest/gtest.h>
 
 #include "api/file_impl.hpp"
-#include "exec/local_transport.hpp"
+#include "exec/transport/local_transport.hpp"
 #include "storage/memory.hpp"
 #include "storage/recording.hpp"
 #include "support/values.hpp"

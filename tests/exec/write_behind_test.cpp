@@ -1,5 +1,5 @@
 // Staged bytes written by a thread: their order, the bound of the queue, failures, and waits.
-#include "exec/write_behind.hpp"
+#include "exec/write/write_behind.hpp"
 
 #include <atomic>
 #include <gtest/gtest.h>

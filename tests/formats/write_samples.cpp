@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "api/file_impl.hpp"
-#include "exec/local_transport.hpp"
+#include "exec/transport/local_transport.hpp"
 #include "support/values.hpp"
 
 namespace sluice::test {
@@ -50,9 +50,9 @@ class Writer {
   Writer(exec::Transport& transport, std::string folder)
       : transport_(transport), folder_(std::move(folder)) {}
 
-  File open(const std::string& name, const Options& options = {}) {
-    return File(detail::open_on(transport_, storage::make_posix(), folder_ + "/" + name,
-                                Mode::write, options));
+  File open(const std::string& name, const Options& options = {}, Mode mode = Mode::write) {
+    return File(
+        detail::open_on(transport_, storage::make_posix(), folder_ + "/" + name, mode, options));
   }
   int rank() const { return transport_.rank(); }
 
@@ -62,9 +62,9 @@ class Writer {
 };
 
 /// Named dimensions with coordinates, types, attributes, a partial variable, a group.
-void write_grid(Writer& writer) {
+void write_grid(Writer& writer, const std::string& name, const Options& options = {}) {
   const Shape grid = {6, 4};
-  File out = writer.open("grid.nc");
+  File out = writer.open(name, options);
   const auto y = out.define<double>("y", {6}, {.unit = "m", .dimensions = {"y"}});
   const auto x = out.define<float>("x", {4}, {.unit = "km", .dimensions = {"x"}});
   const auto t = out.define<double>(
@@ -166,8 +166,10 @@ void write_grouped(Writer& writer) {
   Options options;
   options.form = "grouped";
   File out = writer.open("grouped.h5", options);
-  const auto atoms =
-      out.define<double>("atoms", {8, 3}, {.steps = true, .unit = "m", .varying = true});
+  const auto atoms = out.define<double>(
+      "atoms", {8, 3},
+      {.steps = true, .unit = "m", .dimensions = {"atom", "axis"}, .varying = true});
+  out.set_attribute("time", "units", std::string("ps"));
   const auto energy = out.define<double>("deep/energy", {}, {.steps = true, .partial = true});
   const auto box = out.define<double>("box", {3});
   Held<double> doubles;
@@ -181,6 +183,37 @@ void write_grouped(Writer& writer) {
     }
     step.end();
   }
+  out.close();
+}
+
+/// Names that come before their coordinates and their times do, each in a commit of its own; and
+/// those that no scale can have: of two sizes, and of another variable.
+void write_later(Writer& writer, const std::string& name, const Options& options = {}) {
+  Held<double> doubles;
+  const Shape shape = {3, 5};
+  {
+    File out = writer.open(name, options);
+    const auto early =
+        out.define<double>("early", shape, {.steps = true, .dimensions = {"y", "x"}});
+    const auto taken = out.define<double>("taken", {5}, {.dimensions = {"other"}});
+    const auto long_x = out.define<double>("long_x", {7}, {.dimensions = {"x"}});
+    Step step = out.begin_step();
+    give(step, doubles.arrays, early, shape, writer.rank(), 0);
+    step.end();
+    give(out, doubles.arrays, taken, {5}, writer.rank(), 0);
+    give(out, doubles.arrays, long_x, {7}, writer.rank(), 0);
+    out.close();
+  }
+  File out = writer.open(name, options, Mode::append);
+  const auto early = out.find("early");
+  const auto x = out.define<double>("x", {5}, {.dimensions = {"x"}});
+  const auto other = out.define<double>("other/deep", {2}, {.dimensions = {"y"}});
+  out.set_attribute("time", "units", std::string("ps"));
+  give(out, doubles.arrays, x, {5}, writer.rank(), 0);
+  give(out, doubles.arrays, other, {2}, writer.rank(), 0);
+  Step step = out.begin_step({.time = 0.5});
+  give(step, doubles.arrays, early, shape, writer.rank(), 1);
+  step.end();
   out.close();
 }
 
@@ -209,7 +242,13 @@ int main(int argc, char** argv) {
   try {
     sluice::exec::run_local(sluice::test::ranks, 1, [&](sluice::exec::Transport& transport) {
       sluice::test::Writer writer(transport, argv[1]);
-      sluice::test::write_grid(writer);
+      sluice::Options set;
+      set.strategy = "file-per-process";
+      sluice::test::write_grid(writer, "grid.nc");
+      sluice::test::write_grid(writer, "grid.h5");
+      sluice::test::write_grid(writer, "grid_set.h5", set);
+      sluice::test::write_later(writer, "later.h5");
+      sluice::test::write_later(writer, "later_set.h5", set);
       sluice::test::write_nameless(writer);
       sluice::test::write_arrays(writer);
       sluice::test::write_grouped(writer);

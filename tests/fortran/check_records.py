@@ -59,7 +59,8 @@ class Log:
         self.text()
         kind, size, rank = self.take("<BII")
         self.take(f"<{rank}Q")
-        self.take("<Bd")
+        _, fill_bytes = self.take("<BI")
+        self.at += fill_bytes
         for _ in range(self.take("<I")[0]):
             self.text()
 

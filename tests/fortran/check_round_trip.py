@@ -24,6 +24,9 @@ with h5py.File(sys.argv[1]) as f:
     assert [name.decode() for name in f["names"][:3]] == ["n1", "n2", "n3"]
     assert (f["energy"][:] == [1.25, 2.5, 3.75, 5.0]).all()
     sparse = f["sparse"][:]
+    filled = {name: set(dataset[:].tolist()) for name, dataset in f["filled"].items()}
+    assert filled == {"int": {-9223372036854775806}, "complex": {1 + 2j}, "logical": {True},
+                      "text": {b"none"}}
     assert sparse[0] == 1 and (sparse > 0).sum() >= 1 and sparse[1] == -1
     assert f.attrs["title"] == "a Fortran file"
     assert (f.attrs["cell"] == [1.5, 2.5, 3.5]).all()

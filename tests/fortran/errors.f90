@@ -66,6 +66,7 @@ contains
     end type
     type(of_the_program) :: unknown(3)
     character(len=2000) :: long(1, 2) ! longer than the message's room
+    character(len=12) :: number
     unknown = of_the_program(1, 2)
     long = "text"
     select case (which)
@@ -94,10 +95,11 @@ contains
       call expect(missing, "y")
     case (8)
       call out%put("x", x, start=[0, 1], stat=code, errmsg=message)
-      call expect(invalid, "-1")
+      call expect(invalid, "start (1, 0): is before the first element")
     case (9)
       call out%put("x", x, start=[1, 2 * ranks], stat=code, errmsg=message)
-      call expect(outside, "outside")
+      write (number, "(i0)") 2 * ranks
+      call expect(outside, "start (" // trim(number) // ", 1) count (2, 3) is outside")
     case (10)
       call out%put_rows("x", [1, 2, 3], x, stat=code, errmsg=message)
       call expect(invalid, "put_rows x: the last dimension of the data")
@@ -136,6 +138,7 @@ contains
       end if
       call out%end_step(stat=code, errmsg=message)
       if (code == 0) call expect(-1, "a failed step")
+      if (which == 7 .and. index(message, "no variable y") == 0) call expect(-1, "no variable y")
       if (rank /= ranks - 1 .and. message == "") call expect(-1, "a message")
     end do
     call out%define("y", sluice_real64, shape=[3, -4], stat=code, errmsg=message)
@@ -183,7 +186,7 @@ contains
     call out%end_step(stat=code)
     call out%begin_step()
     call out%close(stat=code, errmsg=message)
-    call expect(state, "end the step")
+    call expect(state, "has not ended")
     ! A failure inside a step: one rank cannot go on, every rank's end says why.
     if (rank == ranks - 1) then
       call out%abandon_step("the solver diverged")
@@ -225,7 +228,9 @@ contains
     call in%open(path, "r", MPI_COMM_WORLD, "timeout_s = 20")
     if (in%steps() /= 1) error stop "there should be one step"
     call in%get("x", x, start=[1, first], step=2, stat=code, errmsg=message)
-    call expect(outside, "step")
+    call expect(outside, "step 2 of 1")
+    call in%get("x", x, start=[1, first], step=-1, stat=code, errmsg=message)
+    call expect(outside, "step -1 of 1")
     call in%get("x", x, start=[1, first], step=0, stat=code, errmsg=message)
     if (code == 0) call expect(-1, "step 0 refused")
     call in%begin_step(stat=code, errmsg=message)
@@ -240,7 +245,7 @@ contains
       call expect(invalid, "as many rows")
     else
       call in%get("x", x, start=[1, first], stat=code, errmsg=message)
-      if (code == 0) call expect(-1, "failed on every rank")
+      call expect(missing, "no variable nothing")
       call in%get("x", x, start=[1, first], stat=code, errmsg=message)
       if (code == 0) call expect(-1, "failed on every rank")
       call in%get_rows("x", [1, 2], x, stat=code, errmsg=message)

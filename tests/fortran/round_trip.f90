@@ -65,8 +65,15 @@ contains
     call out%define("even", sluice_logical, shape=[rows])
     call out%define("names", sluice_character(5), shape=[rows])
     call out%define("sparse", sluice_real64, shape=[rows], partial=.true., fill=-1.0_real64)
+    call out%define("filled/int", sluice_int64, shape=[rows], partial=.true., &
+      fill=-9223372036854775806_int64)
+    call out%define("filled/complex", sluice_complex64, shape=[rows], partial=.true., &
+      fill=(1.0_real64, 2.0_real64))
+    call out%define("filled/logical", sluice_logical, shape=[rows], partial=.true., fill=.true.)
+    call out%define("filled/text", sluice_character(5), shape=[rows], partial=.true., fill="none")
     call out%set_text("", "title", "a Fortran file")
     call out%set_text("", "empty", "")
+    call out%set_text("time", "units", "ps")
     call out%set_attribute("", "cell", [1.5_real64, 2.5_real64, 3.5_real64])
     call out%set_attribute("", "periodic", .true.)
     call out%set_attribute("", "kinds", [character(len=6) :: "oxygen", "iron"])
@@ -221,6 +228,7 @@ contains
     logical :: periodic
     call in%open(path, "r", MPI_COMM_WORLD)
     call require(in%steps() == 4, "four steps")
+    call require(in%latest_good() == 4, "the newest step is whole")
     call require(in%time(2) == 1.0_real64, "time of the second step")
     call require(all(in%shape("positions") == [3, rows]), "shape in Fortran's order")
     call require(all(in%shape("events", step=2) == [2, 2 * ranks]), "shape of a varying step")
@@ -236,6 +244,8 @@ contains
     call require(text == "a Fortran file", "text of any length")
     call in%get_text("", "author", text)
     call require(text == "somebody", "text of a variable")
+    call in%get_text("time", "units", text)
+    call require(text == "ps", "units of the steps' times")
     call in%get_text("", "empty", text)
     call require(len(text) == 0, "empty text")
     call in%get_text("", "kinds", text, index=2)

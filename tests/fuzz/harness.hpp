@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "api/file_impl.hpp"
-#include "exec/local_transport.hpp"
+#include "exec/transport/local_transport.hpp"
 #include "fuzz/mutate.hpp"
 #include "layout/part_set.hpp"
 #include "storage/memory.hpp"
@@ -98,8 +98,8 @@ inline std::vector<FuzzBytes> hdf5_files() {
   return files;
 }
 
-/// libhdf5 1.10 walks a damaged global heap (where text attributes are) for ever: the one thing of
-/// a file that has no checksum of its own and is not tried. RELIABILITY.md says so.
+/// The bytes with the sample's global heaps (where text attributes are): libhdf5 1.10 may crash on
+/// others. damage_test judges them in children.
 inline FuzzBytes with_heaps_of(const FuzzBytes& sample, FuzzBytes bytes) {
   constexpr std::size_t heap_bytes = 4096;
   const FuzzBytes signature = bytes_of("GCOL");

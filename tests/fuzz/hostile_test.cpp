@@ -10,9 +10,9 @@
 #include <hdf5.h>
 
 #include "codec/checksum.hpp"
-#include "commit/input.hpp"
-#include "commit/journal.hpp"
-#include "commit/verify.hpp"
+#include "commit/publish/journal.hpp"
+#include "commit/read/input.hpp"
+#include "commit/tools/verify.hpp"
 #include "crash/snapshot.hpp"
 #include "fuzz/harness.hpp"
 #include "layout/hdf5/catalog.hpp"
@@ -20,6 +20,7 @@
 #include "model/name.hpp"
 #include "storage/scratch.hpp"
 #include "support/errors.hpp"
+#include "support/part_paths.hpp"
 
 namespace sluice::test {
 namespace {
@@ -75,7 +76,10 @@ TEST(Hostile, WordsOfASet) {
   EXPECT_NO_THROW(layout::PartSet::from_words(whole, "out.h5"));
   Tally tally;
   for (std::size_t at = 0; at + 1 < whole.size(); ++at) {
-    for (const std::uint64_t value : hostile) {
+    std::vector<std::uint64_t> values(hostile.begin(), hostile.end());
+    const std::uint64_t left = 8 * (whole.size() - 2 - at);  // bytes of words behind this one
+    values.insert(values.end(), {left, left + 1, left + 7, left + 8});
+    for (const std::uint64_t value : values) {
       Words words = whole;
       words[at] = value;
       words.back() = codec::checksum(std::as_bytes(std::span(words).first(words.size() - 1)));
@@ -322,7 +326,7 @@ TEST(Hostile, ASetThatHoldsItself) {
     step.end();
     out.close();
   });
-  storage->put("out.h5.parts/000000.h5", storage->contents("out.h5"));
+  storage->put(part_paths(*storage, "out.h5")[0], storage->contents("out.h5"));
   EXPECT_THROW(sluice_snapshot(storage, "out.h5"), Error);
   exec::run_local(2, 1, [&](exec::Transport& transport) {
     EXPECT_EQ(commit::verify(transport, *storage, "out.h5").state, commit::State::damaged);

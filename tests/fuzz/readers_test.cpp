@@ -8,9 +8,9 @@
 #include <gtest/gtest.h>
 #include <string>
 
-#include "api/settings.hpp"
-#include "commit/journal.hpp"
-#include "commit/verify.hpp"
+#include "api/config/settings.hpp"
+#include "commit/publish/journal.hpp"
+#include "commit/tools/verify.hpp"
 #include "crash/snapshot.hpp"
 #include "dialect/vampire/meta.hpp"
 #include "fuzz/harness.hpp"

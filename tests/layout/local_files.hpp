@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "api/file_impl.hpp"
-#include "exec/local_transport.hpp"
+#include "exec/transport/local_transport.hpp"
 #include "storage/memory.hpp"
 #include "support/errors.hpp"
 #include "support/values.hpp"

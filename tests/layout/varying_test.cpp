@@ -1,6 +1,6 @@
 // Steps with rows of different number: in both forms of HDF5 and in netCDF-4, written, appended to,
 // read back on another number of ranks, verified.
-#include "commit/verify.hpp"
+#include "commit/tools/verify.hpp"
 #include "layout/local_files.hpp"
 
 namespace sluice::test {
@@ -161,7 +161,7 @@ TEST_P(Varying, WrongUseIsNamed) {
                    step.put(v, values, {.count = {3}});
                  }
                }),
-               Code::divergent, {"row counts"});
+               Code::divergent, {"rank 1 gave v 4 rows, rank 0 3 rows"});
   expect_error(end([&](Step& step, Variable v, int rank) {
                  if (rank == 0) {
                    step.put(v, values, {.count = {2}});

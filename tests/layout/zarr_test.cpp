@@ -4,7 +4,7 @@
 #include <set>
 
 #include "codec/filter.hpp"
-#include "commit/recovery.hpp"
+#include "commit/publish/recovery.hpp"
 #include "layout/formats.hpp"
 #include "layout/local_files.hpp"
 #include "layout/zarr/manifest.hpp"

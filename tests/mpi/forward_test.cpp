@@ -6,10 +6,12 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <mpi.h>
+#include <numeric>
+#include <stdexcept>
 #include <thread>
 
 #include "api/file_impl.hpp"
-#include "exec/mpi_transport.hpp"
+#include "exec/transport/mpi_transport.hpp"
 #include "storage/forwarding.hpp"
 #include "storage/scratch.hpp"
 #include "support/forwarding_storage.hpp"
@@ -321,6 +323,76 @@ TEST_F(Forward, DrainWaitsAsLongAsItIsTold) {
   EXPECT_TRUE(out.drain(30));
   out.close();
   expect_steps({0, 1});
+}
+
+/// What a simulation throws, of which the library knows nothing.
+struct Diverged : std::runtime_error {
+  Diverged() : std::runtime_error("the simulation diverged") {}
+};
+
+TEST_P(ForwardEncoded, StepsThatEndedAreThereWhereARankThrows) {
+  for (const int ranks_per_node : {0, 2}) {
+    for (const bool all_throw : {true, false}) {
+      connect(ranks_per_node, 60);
+      // Slow, so that all of them are on their way when the exception comes.
+      const auto disk = std::make_shared<Trouble>(Trouble::Plan{0, rank() == 0 ? 1u : 0u, 0.3});
+      std::string met;
+      std::vector<Ticket> tickets;
+      try {
+        File out = open(Mode::write, disk);
+        const Variable v = define(out);
+        for (std::uint64_t s = 0; s < 3; ++s) {
+          tickets.push_back(put_step(out, v, s));
+        }
+        if (all_throw || rank() == size() - 1) {
+          throw Diverged();
+        }
+        put_step(out, v, 3);
+      } catch (const Error& e) {
+        met = e.what();
+      } catch (const Diverged&) {
+        met = "own";
+      }
+      const bool threw = all_throw || rank() == size() - 1;
+      EXPECT_TRUE(threw ? met == "own" : met.find("abandoned") != std::string::npos) << met;
+      for (const Ticket& ticket : tickets) {
+        EXPECT_TRUE(ticket.durable());
+      }
+      expect_steps({0, 1, 2});
+    }
+  }
+}
+
+TEST_F(Forward, UnwindingWaitsForAWriterThatHangsAsLongAsItIsTold) {
+  connect(0, 1);
+  const int hanging = size() - 1;
+  options_.writers = size();
+  const auto disk = std::make_shared<Trouble>(Trouble::Plan{0, rank() == hanging ? 1u : 0u, 4});
+  const auto began = std::chrono::steady_clock::now();
+  try {
+    File out = open(Mode::write, disk);
+    put_step(out, out.define<double>("v", shape, in_steps), 0);
+    throw Diverged();
+  } catch (const Diverged&) {
+    if (rank() != hanging) {
+      EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(3000));
+    }
+  }
+  connect(0, 60);
+}
+
+TEST_F(Forward, AStepOfPartsIsInThemBeforeItIsToldOf) {
+  const auto disk = std::make_shared<Trouble>(Trouble::Plan{0, rank() == 0 ? 3u : 0u, 0.5});
+  options_.split_steps = 2;
+  File out = open(Mode::write, disk);
+  const Variable v = out.define<double>("v", shape, in_steps);
+  for (std::uint64_t s = 0; s < 3; ++s) {
+    EXPECT_TRUE(put_step(out, v, s).durable());
+    std::vector<std::uint64_t> keys(s + 1);
+    std::iota(keys.begin(), keys.end(), 0);
+    expect_steps(keys);
+  }
+  out.close();
 }
 
 TEST_F(Forward, MpiioIsRefusedInWords) {

@@ -6,7 +6,7 @@
 #include <mpi.h>
 #include <numeric>
 
-#include "exec/mpi_transport.hpp"
+#include "exec/transport/mpi_transport.hpp"
 #include "storage/scratch.hpp"
 
 namespace sluice::storage {

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 
 #include "api/file_impl.hpp"
-#include "exec/mpi_transport.hpp"
+#include "exec/transport/mpi_transport.hpp"
 #include "storage/scratch.hpp"
 #include "storage/shared_memory.hpp"
 #include "support/values.hpp"

@@ -12,7 +12,7 @@
 
 #include "api/file_impl.hpp"
 #include "codec/filter.hpp"
-#include "exec/mpi_transport.hpp"
+#include "exec/transport/mpi_transport.hpp"
 #include "storage/scratch.hpp"
 #include "support/values.hpp"
 

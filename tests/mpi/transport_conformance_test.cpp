@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
-#include "exec/mpi_transport.hpp"
+#include "exec/transport/mpi_transport.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::test {

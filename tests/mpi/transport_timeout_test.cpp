@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-#include "exec/mpi_transport.hpp"
+#include "exec/transport/mpi_transport.hpp"
 #include "sluice/error.hpp"
 #include "support/transport_conformance.hpp"
 

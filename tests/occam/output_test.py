@@ -36,6 +36,15 @@ def read_texts(name):
 # The input as records on another number of parts than there are ranks, and as texts.
 params = generate("input", 5, BLOCKS)
 texts = generate("texts", RANKS, BLOCKS, "ascii=.true.")
+# Compiled for text iopc writes text, and records where it is told to.
+built = generate("built", RANKS, BLOCKS, of="iopc_ascii")
+os.remove(os.path.join(FOLDER, built))
+os.rename(os.path.join(FOLDER, texts), os.path.join(FOLDER, "texts.nml"))
+require(same_folders("built", "texts") and "1.fort" in os.listdir(os.path.join(FOLDER, "built")),
+        "iopc compiled with ASCII_FILE")
+os.rename(os.path.join(FOLDER, "texts.nml"), os.path.join(FOLDER, texts))
+generate("told", 5, BLOCKS, "ascii=.false.", of="iopc_ascii")
+require(os.path.exists(os.path.join(FOLDER, "told", "init_bin.dat")), "ascii=.false.")
 common = ["steps=20", "print_every=10", "conf_every=10", "density_every=5"]
 make_folder("records")
 make_folder("ascii")

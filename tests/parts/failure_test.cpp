@@ -83,7 +83,7 @@ TEST_F(Failure, TheIndexCannotBeWritten) {
 
 TEST_F(Failure, ARowThatNoIndexMentionsIsNotSeen) {
   fail_once({}, {.call = Call::rename, .path_part = "out.h5.sluice-new", .error_number = EIO});
-  const auto file = disk_->open("out.h5.parts/000001.h5", storage::Access::read);
+  const auto file = disk_->open(part_paths(*disk_, "out.h5")[1], storage::Access::read);
   const auto catalog = layout::hdf5::Catalog::open(*file);
   EXPECT_EQ(catalog->steps(), 4u);  // 0, the lost 1, 1 again, 2
 }

@@ -1,7 +1,7 @@
 // `keep` (only the last steps stay) and `split` (a new part after so many steps or bytes), with the
 // strategies that write one file and those that write many.
-#include "commit/latest_good.hpp"
-#include "commit/verify.hpp"
+#include "commit/read/latest_good.hpp"
+#include "commit/tools/verify.hpp"
 #include "parts/sets.hpp"
 
 namespace sluice::test {
@@ -10,8 +10,8 @@ namespace {
 using storage::MemoryStorage;
 
 const std::vector<std::string>& strategies() {
-  static const std::vector<std::string> all{"serial", "shared", "collective", "file-per-process",
-                                            "file-per-node"};
+  static const std::vector<std::string> all{"serial",  "shared",           "collective",
+                                            "forward", "file-per-process", "file-per-node"};
   return all;
 }
 
@@ -20,7 +20,8 @@ constexpr int ranks = 4;
 Options options_of(const std::string& strategy, std::uint64_t keep, std::uint64_t split_steps) {
   Options options;
   options.strategy = strategy;
-  options.writers = strategy == "collective" || strategy == "file-per-node" ? 2 : 0;
+  options.writers =
+      strategy == "collective" || strategy == "forward" || strategy == "file-per-node" ? 2 : 0;
   options.durability = Durability::step;
   options.keep = keep;
   options.split_steps = split_steps;

@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <sys/resource.h>
 
-#include "commit/merge.hpp"
-#include "commit/verify.hpp"
+#include "commit/tools/merge.hpp"
+#include "commit/tools/verify.hpp"
 #include "parts/bounded_storage.hpp"
 #include "parts/sets.hpp"
 

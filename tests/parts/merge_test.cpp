@@ -1,7 +1,7 @@
 // One plain file of a set.
-#include "commit/merge.hpp"
+#include "commit/tools/merge.hpp"
 
-#include "commit/verify.hpp"
+#include "commit/tools/verify.hpp"
 #include "parts/sets.hpp"
 
 namespace sluice::test {
@@ -137,7 +137,7 @@ TEST(Merge, OnlyOfASetAndNotOverAFile) {
 TEST(Merge, ADamagedPartIsNotPassedOn) {
   const auto storage = storage::make_memory();
   write_set(2, storage, "out.h5", SetKind{}.options(), {.slabs = true});
-  flip_bit_of(*storage, "out.h5.parts/000001.h5", value_at<double>(101, 40));
+  flip_bit_of(*storage, part_paths(*storage, "out.h5")[1], value_at<double>(101, 40));
   const auto errors = errors_on_ranks(3, [&](exec::Transport& transport) {
     commit::merge(transport, *storage, "out.h5", "plain.h5", plain());
   });

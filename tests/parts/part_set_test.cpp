@@ -12,7 +12,7 @@ PartSet sample() {
   PartSet set;
   set.id = 0x1234567890abcdefULL;
   set.strategy = "file-per-node";
-  set.variables = {{"group/spins", true}, {"", false}, {"x", false}};
+  set.variables = {{"group/spins", true}, {"y", false}, {"x", false}};
   set.datasets = {"group/spins", "group/spins~1"};
   set.parts = {{"out.h5.parts/000000.h5", 7, 3, -5, 12345}, {"/scratch/1.h5", 8, 1, 99, 1}};
   Mapping natural;

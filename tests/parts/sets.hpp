@@ -12,10 +12,11 @@
 #include <vector>
 
 #include "api/file_impl.hpp"
-#include "commit/parts_files.hpp"
-#include "exec/local_transport.hpp"
+#include "commit/publish/parts_files.hpp"
+#include "exec/transport/local_transport.hpp"
 #include "storage/memory.hpp"
 #include "storage/scratch.hpp"
+#include "support/part_paths.hpp"
 #include "support/values.hpp"
 
 namespace sluice::test {

@@ -1,5 +1,5 @@
 // Proving a set: every part, and what the index itself says.
-#include "commit/verify.hpp"
+#include "commit/tools/verify.hpp"
 
 #include <cstring>
 
@@ -80,7 +80,7 @@ TEST_F(Verify, AWholeSetIsProven) {
 }
 
 TEST_F(Verify, ADamagedPartIsNamedWithTheStepOfTheWhole) {
-  ASSERT_EQ(flip("out.h5.parts/000001.h5", value_at<double>(102, 15 * 5 + 3)), 1);
+  ASSERT_EQ(flip(part_paths(*storage_, "out.h5")[1], value_at<double>(102, 15 * 5 + 3)), 1);
   for (const int ranks : {1, 2, 5}) {
     const Verdict verdict = verify(ranks);
     EXPECT_EQ(verdict.state, State::damaged);
@@ -114,7 +114,7 @@ TEST_F(Verify, TimesAndScalarsOfTheIndexAreCompared) {
 }
 
 TEST_F(Verify, AMissingPartIsAnErrorThatNamesIt) {
-  storage_->remove("out.h5.parts/000002.h5");
+  storage_->remove(part_paths(*storage_, "out.h5")[2]);
   expect_everywhere(
       errors_on_ranks(
           2, [&](exec::Transport& transport) { commit::verify(transport, *storage_, "out.h5"); }),

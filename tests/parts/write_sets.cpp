@@ -3,7 +3,7 @@
 #include <string>
 
 #include "api/file_impl.hpp"
-#include "exec/local_transport.hpp"
+#include "exec/transport/local_transport.hpp"
 #include "layout/hdf5/index.hpp"
 
 namespace {

@@ -4,7 +4,7 @@
 #include <mutex>
 
 #include "api/file_impl.hpp"
-#include "exec/local_transport.hpp"
+#include "exec/transport/local_transport.hpp"
 #include "storage/faulty.hpp"
 #include "storage/memory.hpp"
 #include "storage/recording.hpp"

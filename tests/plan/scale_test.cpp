@@ -3,7 +3,7 @@
 #include <ctime>
 #include <gtest/gtest.h>
 
-#include "exec/encoded_rounds.hpp"
+#include "exec/encode/encoded_rounds.hpp"
 #include "plan/groups.hpp"
 #include "plan/session_tiles.hpp"
 #include "plan/tile_owners.hpp"

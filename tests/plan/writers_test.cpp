@@ -121,19 +121,21 @@ TEST(writers, by_listed_costs) {
             2u * default_writers_per_node);
 }
 
-void refused(const Topology& topology, const WriterChoice& choice, const std::string& option) {
+void refused(const Topology& topology, const WriterChoice& choice, const std::string& option,
+             const std::string& why = "") {
   try {
     writer_ranks(topology, choice);
     FAIL() << "not refused: " << option;
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), Code::invalid_argument);
     EXPECT_EQ(std::string(e.what()).rfind(option + ":", 0), 0u) << e.what();
+    EXPECT_NE(std::string(e.what()).find(why), std::string::npos) << e.what();
   }
 }
 
 TEST(writers, what_cannot_be_is_refused_by_name) {
-  refused(of(4), choose(5), "writers");
-  refused(of(4), choose(-1), "writers");
+  refused(of(4), choose(5), "writers", "5 are more than the 4 ranks");
+  refused(of(4), choose(-1), "writers", "-1 is negative");
   refused(of(4), choose(2, 3), "writers");
   refused(of(4), choose(1, 4), "first_writer");
   refused(of(4), choose(1, -1), "first_writer");

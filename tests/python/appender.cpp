@@ -4,7 +4,7 @@
 #include <deque>
 
 #include "api/file_impl.hpp"
-#include "exec/local_transport.hpp"
+#include "exec/transport/local_transport.hpp"
 #include "support/values.hpp"
 
 namespace {

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "api/file_impl.hpp"
-#include "exec/local_transport.hpp"
+#include "exec/transport/local_transport.hpp"
 #include "support/values.hpp"
 
 namespace {

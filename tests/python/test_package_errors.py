@@ -4,6 +4,7 @@ import gc
 import os
 import pickle
 import subprocess
+import sys
 
 import h5py
 import numpy as np
@@ -211,6 +212,144 @@ print("collected")
     ran = subprocess.run([os.environ.get("SLUICE_PYTHON", "python3"), "-c", program],
                          capture_output=True, text=True, timeout=60, check=False)
     assert ran.stdout.strip() == "collected", ran.stderr
+
+
+def forget_in_an_exception(path):
+    """As a cell of a notebook that fails: nobody holds the file or its variables any more."""
+    out = sluice.open(path, "w", **QUICK)
+    out.put("x", np.ones(3))
+    assert out["x"].shape == (3,)
+    raise ZeroDivisionError
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_a_file_that_nobody_has_any_more_ends_without_the_collector(tmp_path):
+    path = tmp_path / "cell.h5"
+    gc.disable()
+    try:
+        for _ in range(3):
+            with pytest.raises(ZeroDivisionError):
+                forget_in_an_exception(path)
+        assert os.listdir(tmp_path) == []
+        f = sluice.open(path, "w", **QUICK)
+        variable = f.define("x", float, (3,))
+        del f
+        assert variable.shape == (3,), "a variable holds its file"
+        del variable
+        assert os.listdir(tmp_path) == []
+    finally:
+        gc.enable()
+
+
+def test_a_file_that_this_program_has_open_is_said_to_be(tmp_path):
+    path = tmp_path / "own.h5"
+    first = sluice.open(path, "w", **QUICK)
+    for mode in ("w", "x"):
+        with fails(Code.LOCKED, "this program", "own.h5", "close()", "del"):
+            sluice.open(os.path.relpath(path), mode, **QUICK)
+    first.put("x", np.ones(3))
+    first.close()
+    sluice.open(path, "w", **QUICK).close()
+
+
+def test_a_missing_file_is_a_file_not_found_error(tmp_path):
+    path = tmp_path / "none.h5"
+    for missing in (lambda: sluice.open(path), lambda: sluice.open(path, "a"),
+                    lambda: sluice.open_sessions(path), lambda: sluice.records(path),
+                    lambda: sluice.read_on_root(path)):
+        with pytest.raises(FileNotFoundError) as caught:
+            missing()
+        error = caught.value
+        assert isinstance(error, sluice.Error) and error.code == Code.NOT_FOUND
+        assert error.errno == 2 and os.fspath(error.filename) == str(path)
+        assert "none.h5" in str(error)
+        copy = pickle.loads(pickle.dumps(error))
+        assert (type(copy), str(copy), copy.filename) == (type(error), str(error), error.filename)
+
+
+def test_a_nul_is_refused_wherever_c_would_stop_at_it(out, tmp_path):
+    for path in (str(tmp_path / "a") + "\0b", os.fsencode(tmp_path) + b"/a\0b"):
+        for call in (lambda p=path: sluice.open(p, "w"), lambda p=path: sluice.open(p),
+                     lambda p=path: sluice.open_sessions(p, "w"),
+                     lambda p=path: sluice.read_on_root(p)):
+            with fails(Code.BAD_NAME, "NUL", "path"):
+                call()
+    assert os.listdir(tmp_path) == [os.path.basename(out.path)] + [
+        name for name in os.listdir(tmp_path) if "sluice-" in name]
+    for call in (lambda: out.define("a\0b", float), lambda: out.define("a", float, unit="m\0s"),
+                 lambda: out.define("a", float, (2,), dimensions=["x\0"]), lambda: out["x\0"],
+                 lambda: out.attrs.__setitem__("a\0", 1),
+                 lambda: out.attrs.__setitem__("a", "text\0 and more"),
+                 lambda: out.attrs.__setitem__("a", ["text\0 and more"]),
+                 lambda: sluice.open(tmp_path / "new.h5", "w", strategy="serial\0")):
+        with fails(Code.BAD_NAME, "NUL"):
+            call()
+
+
+def test_several_ranks_without_a_communicator_do_not_write_one_file(tmp_path, monkeypatch):
+    monkeypatch.delitem(sys.modules, "mpi4py.MPI", raising=False)  # another test's
+    path = tmp_path / "one.h5"
+    sluice.open(path, "w", **QUICK).close()
+    for variable in ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"):
+        with monkeypatch.context() as launched:
+            launched.setenv(variable, "4")
+            for open_it in (sluice.open, sluice.open_sessions):
+                for mode in ("w", "x", "a"):
+                    with fails(Code.INVALID_ARGUMENT, "one of 4 ranks", "comm=MPI.COMM_WORLD",
+                               'comm="self"'):
+                        open_it(path, mode)
+            sluice.open(path).close()  # reading does no harm
+            sluice.open(path, "w", comm="self", **QUICK).close()
+            launched.setenv(variable, "1")
+            sluice.open(path, "w", **QUICK).close()
+    with pytest.raises(TypeError, match="world"):
+        sluice.open(path, "w", comm="world")
+
+
+def test_masked_elements_are_filled_or_refused(tmp_path):
+    path = tmp_path / "masked.h5"
+    values = np.ma.masked_greater(np.arange(6.0), 3)
+    with sluice.open(path, "w", **QUICK) as out:
+        out.put("partial", values, partial=True, fill=-1)
+        out.put("none", np.ma.masked_greater(np.arange(6.0), 9))
+        out.define("rows", float, (3, 2), partial=True, fill=7)
+        out.put_rows("rows", [0, 2], np.ma.masked_equal([[1.0, 2.0], [3.0, 4.0]], 3))
+    with sluice.open(path) as f:
+        assert f["partial"][...].tolist() == [0, 1, 2, 3, -1, -1]
+        assert f["none"][...].tolist() == [0, 1, 2, 3, 4, 5]
+        assert f["rows"][...].tolist() == [[1, 2], [7, 7], [7, 4]]
+    assert values.mask.any(), "the caller's array stays as it is"
+    with sluice.open(tmp_path / "refused.h5", "w", **QUICK) as out:
+        with fails(Code.INVALID_ARGUMENT, "2 elements are masked", "filled", "partial=True"):
+            out.put("x", values)
+        with fails(Code.INVALID_ARGUMENT, "masked"):
+            out.put_rows("x", [0, 1, 2, 3, 4, 5], values)
+        with fails(Code.INVALID_ARGUMENT, "masked"):
+            out.put_rows("x", np.ma.masked_equal([0, 1], 1), np.ones(2))
+        with fails(Code.INVALID_ARGUMENT, "masked"):
+            out.attrs["a"] = values
+        out.put("x", np.ones(6))
+
+
+def test_the_newest_step_that_is_whole(tmp_path):
+    path = tmp_path / "good.h5"
+    with sluice.open(path, "w", **QUICK) as out:
+        for t in range(3):
+            with out.step():
+                out.put("x", np.full(1000, 3.25 + t))
+        with fails(Code.WRONG_STATE, "writing"):
+            out.latest_good()
+    with sluice.open(path) as f:
+        assert f.latest_good() == 2
+    content = path.read_bytes()
+    at = content.index(np.full(10, 5.25).tobytes())
+    path.write_bytes(content[:at] + b"\1" + content[at + 1:])
+    with sluice.open(path) as f:
+        assert f.latest_good() == 1
+    with sluice.open(tmp_path / "none.h5", "w", **QUICK) as out:
+        out.put("fixed", np.ones(3))
+    with sluice.open(tmp_path / "none.h5") as f:
+        assert f.latest_good() is None
 
 
 def test_mpi4py_of_another_mpi_is_said_before_anything_happens(tmp_path):

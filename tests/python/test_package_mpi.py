@@ -16,6 +16,7 @@ COMM = MPI.COMM_WORLD
 RANK, RANKS = COMM.rank, COMM.size
 QUICK = {"durability": "none", "timeout_s": 60}
 EACH = 5
+ALONE = ("self", MPI.COMM_SELF)  # two ways of saying: this process
 
 
 @pytest.fixture
@@ -123,7 +124,7 @@ def test_ranks_that_define_different_variables_can_commit_nothing(folder):
 def test_parts_of_the_communicator_and_serial_files_beside(folder):
     half = COMM.Split(RANK % 2)
     with sluice.open(folder / f"half-{RANK % 2}.h5", "w", comm=half, **QUICK) as out, \
-            sluice.open(folder / f"own-{RANK}.h5", "w", **QUICK) as own:
+            sluice.open(folder / f"own-{RANK}.h5", "w", comm=ALONE[RANK % 2], **QUICK) as own:
         out.put("x", np.array([float(RANK)]), shape=(half.size,), start=(half.rank,))
         own.put("rank", RANK)
     COMM.Barrier()
@@ -132,6 +133,15 @@ def test_parts_of_the_communicator_and_serial_files_beside(folder):
     with sluice.open(folder / f"own-{(RANK + 1) % RANKS}.h5") as f:
         assert f["rank"][()] == (RANK + 1) % RANKS
     half.Free()
+
+
+@pytest.mark.skipif(RANKS == 1, reason="one rank writes its own file")
+def test_ranks_that_name_no_communicator_do_not_overwrite_each_other(folder):
+    with pytest.raises(sluice.Error) as caught:
+        sluice.open(folder / "nobody.h5", "w", **QUICK)
+    assert caught.value.code == Code.INVALID_ARGUMENT
+    assert "comm=MPI.COMM_WORLD" in str(caught.value) and f"{RANKS} ranks" in str(caught.value)
+    assert not (folder / "nobody.h5").exists()
 
 
 def test_the_library_is_of_the_same_mpi():

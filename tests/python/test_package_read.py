@@ -153,3 +153,42 @@ def test_to_xarray(path):
         np.testing.assert_array_equal(data["x"].isel(step=-1, x_0=slice(2, 5)), values[-1, 2:5])
         np.testing.assert_array_equal(data["x"][::2, [1, 3], 0].values, values[::2, [1, 3], 0])
         assert float(data["x"].sum()) == values.sum()
+
+
+@pytest.mark.parametrize("ending", ["h5", "nc", "zarr", "rec"])
+def test_names_of_dimensions_and_units_of_time(tmp_path, ending):
+    path = tmp_path / f"named.{ending}"
+    values = np.arange(2 * 12.0).reshape(2, 3, 4)
+    with sluice.open(path, "w", **QUICK) as out:
+        out.put("x", np.arange(4) / 2, dimensions=["x"])
+        out.attrs_of("time")["units"] = "ps"
+        u = out.define("u", float, (3, 4), steps=True, dimensions=("y", "x"))
+        assert u.dimensions == ("y", "x")
+        for step in range(2):
+            with out.step(time=step / 4):
+                out.put("u", values[step])
+                out.put("energy", float(step))
+    with sluice.open(path) as f:
+        assert f["u"].dimensions == ("y", "x") and f["energy"].dimensions == ()
+        assert dict(f.attrs_of("time")) == {"units": "ps"}
+        data = f.to_xarray()
+        assert data["u"].dims == ("step", "y", "x") and data["energy"].dims == ("step",)
+        assert data["time"].attrs["units"] == "ps"
+        np.testing.assert_array_equal(data["u"].sel(x=1.5).values, values[:, :, 3])
+
+
+def test_names_that_xarray_cannot_have(tmp_path):
+    path = tmp_path / "named.h5"
+    with sluice.open(path, "w", **QUICK) as out:
+        out.put("a", np.zeros((3, 3)), dimensions=["n", "n"])
+        out.put("b", np.zeros(4), dimensions=["m"])
+        out.put("c", np.zeros(5), dimensions=["m"])
+        out.put("d", np.zeros((2, 6)), dimensions=["p", "q"])
+        out.put("q", np.zeros((2, 6)), dimensions=["p", "r"])
+        out.put("e", np.zeros(2), dimensions=["p"])
+    with sluice.open(path) as f:
+        data = f.to_xarray()
+        assert {name: data[name].dims for name in "abcdqe"} == {
+            "a": ("a_0", "a_1"), "b": ("b_0",), "c": ("c_0",), "d": ("d_0", "d_1"),
+            "q": ("p", "r"), "e": ("p",)}
+        assert [label.label for label in h5py.File(path)["a"].dims] == ["n", "n"]

@@ -131,8 +131,42 @@ def test_strings(tmp_path):
         out.put("names", names)
         out.put("bytes", np.array([b"ab", b"c"]))
     with sluice.open(path) as f:
-        assert [name.decode() for name in f["names"][...]] == names.tolist()
-        assert f["bytes"][...].tolist() == [b"ab", b"c"]
+        assert f["names"][...].tolist() == names.tolist()
+        assert f["names"][2] == "Ö" and isinstance(f["names"][2], str)
+        assert f["names"].dtype == f["names"][...].dtype and f["names"].dtype.kind == "U"
+        assert f["names"].get_rows([1, 0]).tolist() == ["Gadolinium", "Fe"]
+        assert f["bytes"][...].tolist() == ["ab", "c"]
+        assert f["bytes"].get(dtype="S2").tolist() == [b"ab", b"c"]
+        deferred = f["names"].get(deferred=True)
+        mine = f["names"].get(out=np.empty(3, "U20"), deferred=True)
+        f.perform_gets()
+        assert deferred.tolist() == mine.tolist() == names.tolist()
+        with pytest.raises(sluice.Error) as caught:
+            f["names"].get(dtype="U5")
+        assert caught.value.code == sluice.Code.OVERFLOW
+
+
+def test_bytes_that_are_no_text_come_back_the_same(tmp_path):
+    path, copy = tmp_path / "bytes.h5", tmp_path / "copy.h5"
+    raw = np.array([b"\xff\xfe", b"ok", b""])
+    with sluice.open(path, "w", **QUICK) as out:
+        out.put("raw", raw)
+    with sluice.open(path) as f, sluice.open(copy, "w", **QUICK) as out:
+        out.put("raw", f["raw"][...])
+    with sluice.open(copy) as f:
+        assert f["raw"].get(dtype="S2").tolist() == raw.tolist()
+
+
+def test_text_of_steps_with_their_own_rows(tmp_path):
+    path = tmp_path / "varying.h5"
+    with sluice.open(path, "w", **QUICK) as out:
+        out.define("names", "S3", (2,), steps=True, varying=True)
+        for names in (["Fe", "Ni"], ["Co"]):
+            with out.step():
+                out.resize("names", len(names))
+                out.put("names", np.array(names, "S3"))
+    with sluice.open(path) as f:
+        assert f["names"][...].tolist() == [["Fe", "Ni"], ["Co", ""]]
 
 
 def test_append_create_and_replace(tmp_path):

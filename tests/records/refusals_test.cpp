@@ -142,7 +142,7 @@ TEST(Refusals, RanksThatDoDifferentThings) {
     Records out = files.open(transport, "traj", Mode::write);
     transport.rank() == 1 ? out.close() : static_cast<void>(out.commit());
   });
-  expect_error(error, Code::divergent, {"traj", "some commit, others close"});
+  expect_error(error, Code::divergent, {"traj", "rank 1 closes, rank 0 commits"});
 }
 
 TEST(Refusals, ABitThatChangedAnywhere) {

@@ -1,6 +1,6 @@
 // What each rank wrote comes back: on as many ranks, on others, of any length, by every strategy.
-#include "commit/convert.hpp"
-#include "commit/verify.hpp"
+#include "commit/tools/convert.hpp"
+#include "commit/tools/verify.hpp"
 #include "records/local_records.hpp"
 
 namespace sluice::test {

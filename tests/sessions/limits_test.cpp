@@ -335,7 +335,7 @@ TEST(Sessions, a_set_of_files_that_the_ranks_disagree_on) {
   LocalSessions local;
   for (const Error& error : local.errors(
            2, [&](exec::Transport& t) { local.open(t, t.rank() == 0 ? "a" : "b", Mode::write); })) {
-    expect_error(error, Code::divergent, {"the ranks disagree", "paths"});
+    expect_error(error, Code::divergent, {"the ranks disagree: rank 1 opens b, rank 0 opens a"});
   }
   EXPECT_TRUE(local.memory().paths().empty());
 }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "api/session_impl.hpp"
-#include "exec/local_transport.hpp"
+#include "exec/transport/local_transport.hpp"
 #include "storage/memory.hpp"
 #include "storage/recording.hpp"
 #include "support/errors.hpp"

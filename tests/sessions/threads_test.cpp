@@ -3,7 +3,7 @@
 #include <atomic>
 #include <thread>
 
-#include "exec/solo_transport.hpp"
+#include "exec/transport/solo_transport.hpp"
 #include "sessions/local_sessions.hpp"
 #include "storage/scratch.hpp"
 

@@ -35,8 +35,8 @@ TEST(DirectFallback, AtTheOpen) {
     direct_errno = problem;
     Scratch scratch;
     SystemCalls calls = real_system_calls();
-    calls.open = [](const char* path, int flags, mode_t mode) {
-      if ((flags & O_DIRECT) == 0) return ::open(path, flags, mode);
+    calls.openat = [](int folder, const char* path, int flags, mode_t mode) {
+      if ((flags & O_DIRECT) == 0) return ::openat(folder, path, flags, mode);
       errno = direct_errno;
       return -1;
     };

@@ -143,7 +143,7 @@ TEST_F(Faulty, TextsAreThoseOfPosix) {
     errno = EDQUOT;
     return -1;
   };
-  calls.rename = [](const char*, const char*) {
+  calls.renameat = [](int, const char*, int, const char*) {
     errno = EDQUOT;
     return -1;
   };

@@ -74,8 +74,8 @@ SystemCalls short_calls() {
   SystemCalls calls = real_system_calls();
   calls.pread = short_read;
   calls.pwrite = short_write;
-  calls.open = [](const char* path, int flags, mode_t mode) {
-    return interrupt() ? -1 : ::open(path, flags, mode);
+  calls.openat = [](int folder, const char* path, int flags, mode_t mode) {
+    return interrupt() ? -1 : ::openat(folder, path, flags, mode);
   };
   calls.ftruncate = [](int fd, off_t bytes) { return interrupt() ? -1 : ::ftruncate(fd, bytes); };
   calls.fallocate = [](int fd, int mode, off_t offset, off_t bytes) {
@@ -84,8 +84,12 @@ SystemCalls short_calls() {
   calls.futimens = [](int fd, const timespec times[2]) {
     return interrupt() ? -1 : ::futimens(fd, times);
   };
-  calls.rename = [](const char* a, const char* b) { return interrupt() ? -1 : ::rename(a, b); };
-  calls.unlink = [](const char* path) { return interrupt() ? -1 : ::unlink(path); };
+  calls.renameat = [](int in, const char* a, int to, const char* b) {
+    return interrupt() ? -1 : ::renameat(in, a, to, b);
+  };
+  calls.unlinkat = [](int folder, const char* path, int flags) {
+    return interrupt() ? -1 : ::unlinkat(folder, path, flags);
+  };
   return calls;
 }
 

@@ -1,13 +1,20 @@
 // The writer lease: one writer at a time, named to the other; gone with its process however that
 // ends; of no concern to readers.
+#include <atomic>
+#include <cerrno>
 #include <csignal>
+#include <ctime>
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 #include "api/file_impl.hpp"
-#include "exec/local_transport.hpp"
+#include "exec/transport/local_transport.hpp"
 #include "storage/memory.hpp"
+#include "storage/posix_calls.hpp"
 #include "storage/scratch.hpp"
 #include "storage/storage.hpp"
 
@@ -132,6 +139,181 @@ TEST(Lease, ReadersAreNotConcerned) {
     in.get<double>(in.find("v"), values);
     EXPECT_EQ(values[1], 2);
   });
+}
+
+// -- where the file system has no locks -----------------------------------------------------------
+
+thread_local int lock_errno = 0;
+
+std::shared_ptr<Storage> without_locks(int problem) {
+  lock_errno = problem;
+  SystemCalls calls = real_system_calls();
+  calls.lock = [](int, short) {
+    errno = lock_errno;
+    return -1;
+  };
+  return make_posix(calls);
+}
+
+std::string record_of(const std::string& path) { return path + ".sluice-lease"; }
+
+/// As a holder that is not of this system left it, `age_s` ago.
+void make_record(const std::string& path, const std::string& how, int age_s) {
+  {
+    const auto file = make_posix()->open(record_of(path), Access::create);
+    file->write(0, bytes_of("host other, process 7\nsluice-lease 1 kernel-x 1 7 99 " + how + "\n"));
+  }
+  const timespec times[2] = {{::time(nullptr) - age_s, 0}, {::time(nullptr) - age_s, 0}};
+  ASSERT_EQ(::utimensat(AT_FDCWD, record_of(path).c_str(), times, 0), 0);
+}
+
+TEST(LeaseWithoutLocks, TheFileItselfExcludes) {
+  for (const int problem : {ENOLCK, ENOSYS, EOPNOTSUPP, EINVAL}) {
+    const Scratch scratch;
+    const std::string path = scratch / "out.h5";
+    const auto storage = without_locks(problem);
+    auto first = storage->lease(path);
+    ASSERT_NE(first, nullptr);
+    EXPECT_NE(first->notice().find("no locks"), std::string::npos) << first->notice();
+    const Error error = error_of([&] { storage->lease(path); });
+    EXPECT_EQ(error.code(), Code::locked);
+    EXPECT_NE(std::string(error.what()).find("process " + std::to_string(::getpid())),
+              std::string::npos)
+        << error.what();
+    // A writer of another host, whose locks work, does not take it for free.
+    EXPECT_EQ(error_of([&] { make_posix()->lease(path); }).code(), Code::locked);
+    EXPECT_EQ(error_of([&] { first->check(); }).code(), Code::ok);
+    first.reset();
+    EXPECT_FALSE(storage->exists(record_of(path)));
+    EXPECT_NE(storage->lease(path), nullptr);
+  }
+}
+
+TEST(LeaseWithoutLocks, AnyOtherFailureIsAnError) {
+  const Scratch scratch;
+  const std::string path = scratch / "out.h5";
+  const Error error = error_of([&] { without_locks(EIO)->lease(path); });
+  EXPECT_EQ(error.code(), Code::io) << error.what();
+}
+
+TEST(LeaseWithoutLocks, ThatOfADeadProcessIsTakenOver) {
+  const Scratch scratch;
+  const std::string path = scratch / "out.h5";
+  const auto storage = without_locks(ENOLCK);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto lease = storage->lease(path);
+    ::kill(::getpid(), SIGKILL);
+  }
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  ASSERT_TRUE(storage->exists(record_of(path)));
+  EXPECT_NE(storage->lease(path), nullptr);
+  EXPECT_FALSE(storage->exists(record_of(path) + "-takeover"));
+}
+
+TEST(LeaseWithoutLocks, ThatOfAnotherHostIsTakenOverOnceItIsNotRenewed) {
+  for (const auto& storage : {without_locks(ENOLCK), make_posix()}) {
+    const Scratch scratch;
+    make_record(scratch / "old", "file", 600);
+    EXPECT_NE(storage->lease(scratch / "old"), nullptr);
+    make_record(scratch / "young", "file", 30);
+    EXPECT_EQ(error_of([&] { storage->lease(scratch / "young"); }).code(), Code::locked);
+    EXPECT_TRUE(storage->exists(record_of(scratch / "young")));
+  }
+  // One that holds it by a lock does not renew: nobody without locks can tell.
+  const Scratch scratch;
+  make_record(scratch / "locked", "lock", 600);
+  const Error error = error_of([&] { without_locks(ENOLCK)->lease(scratch / "locked"); });
+  EXPECT_EQ(error.code(), Code::locked);
+  EXPECT_NE(std::string(error.what()).find("remove"), std::string::npos) << error.what();
+}
+
+TEST(LeaseWithoutLocks, WhoLostItIsTold) {
+  const Scratch scratch;
+  const std::string path = scratch / "out.h5";
+  const auto storage = without_locks(ENOLCK);
+  const auto lease = storage->lease(path);
+  storage->remove(record_of(path));
+  const auto other = storage->lease(path);
+  EXPECT_EQ(error_of([&] { lease->check(); }).code(), Code::locked);
+  EXPECT_EQ(error_of([&] { other->check(); }).code(), Code::ok);
+}
+
+TEST(LeaseWithoutLocks, OneOfManyThatComeAtOnceGetsIt) {
+  const Scratch scratch;
+  const std::string path = scratch / "out.h5";
+  make_record(path, "file", 600);  // stale: all of them want to take it over
+  std::atomic<int> got = 0;
+  std::atomic<int> waiting = 8;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&] {
+      const auto storage = without_locks(ENOLCK);
+      --waiting;
+      while (waiting > 0) std::this_thread::yield();
+      std::unique_ptr<Lease> lease;
+      const Error error = error_of([&] { lease = storage->lease(path); });
+      got += lease ? 1 : 0;
+      EXPECT_TRUE(lease || error.code() == Code::locked) << error.what();
+      --waiting;
+      while (waiting > -8) std::this_thread::yield();  // held until all have tried
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_LE(got, 1);
+}
+
+TEST(LeaseWithoutLocks, ASecondWriterIsRefusedAndTheUserIsTold) {
+  const Scratch scratch;
+  const std::string path = scratch / "out.h5";
+  const auto storage = without_locks(ENOLCK);
+  std::vector<std::string> said;
+  set_message_handler([&](const std::string& text) { said.push_back(text); });
+  exec::run_local(1, 1, [&](exec::Transport& transport) {
+    lock_errno = ENOLCK;
+    sluice::File out(detail::open_on(transport, storage, path, Mode::write, quick()));
+    const Error error =
+        error_of([&] { detail::open_on(transport, storage, path, Mode::write, quick()); });
+    EXPECT_EQ(error.code(), Code::locked) << error.what();
+    const Variable v = out.define<double>("v", {2}, {.steps = true});
+    const double values[] = {1, 2};
+    Step step = out.begin_step();
+    step.put<double>(v, values);
+    step.end();
+    storage->remove(record_of(path));  // as one that takes it over does
+    Step late = out.begin_step();
+    late.put<double>(v, values);
+    EXPECT_EQ(error_of([&] { late.end(); }).code(), Code::locked);
+  });
+  set_message_handler(nullptr);
+  ASSERT_FALSE(said.empty());
+  EXPECT_NE(said[0].find("no locks"), std::string::npos) << said[0];
+}
+
+TEST(Lease, AChildThatOutlivesItsParentDoesNotKeepIt) {
+  const Scratch scratch;
+  const std::string path = scratch / "out.h5";
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t holder = ::fork();
+  if (holder == 0) {
+    const auto lease = make_posix()->lease(path);
+    const pid_t heir = ::fork();
+    if (heir == 0) {
+      ::pause();
+      ::_exit(0);
+    }
+    if (::write(ready[1], &heir, sizeof heir) != sizeof heir) ::_exit(1);
+    ::kill(::getpid(), SIGKILL);
+  }
+  pid_t heir = 0;
+  ASSERT_EQ(::read(ready[0], &heir, sizeof heir), static_cast<ssize_t>(sizeof heir));
+  ASSERT_EQ(::waitpid(holder, nullptr, 0), holder);
+  const Error error = error_of([&] { EXPECT_NE(make_posix()->lease(path), nullptr); });
+  EXPECT_EQ(error.code(), Code::ok) << error.what();
+  ::kill(heir, SIGKILL);
+  ::close(ready[0]);
+  ::close(ready[1]);
 }
 
 TEST(Lease, OfMemoryBehavesAlike) {

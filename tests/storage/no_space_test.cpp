@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include "storage/scratch.hpp"
+#include "storage/shared_memory.hpp"
 #include "storage/small_disk.hpp"
+#include "storage/spill.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::storage {
@@ -94,6 +96,59 @@ TEST_P(NoSpace, OnAFullDisk) {
     storage_->remove(disk + "/rest");
   }
   EXPECT_EQ(::umount2(disk.c_str(), MNT_DETACH), 0);
+}
+
+// The signal that goes with it would end the program: it gets the error alone.
+TEST_P(NoSpace, AtTheLimitOfFileSizeWithoutASignal) {
+  Scratch scratch;
+  rlimit old = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &old), 0);
+  const auto old_action = ::signal(SIGXFSZ, SIG_DFL);
+  const std::string path = scratch / "a";
+  auto file = storage_->open(path, Access::create);
+  const auto bytes = random_bytes(2 * mib, 1);
+  rlimit small = old;
+  small.rlim_cur = mib;
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const Error write = error_of([&] { file->write(mib, bytes); });
+  const Error across = error_of([&] { file->write(0, bytes); });
+  const Error reserve = error_of([&] { file->preallocate(0, 4 * mib); });
+  const Error grow = error_of([&] { file->resize(4 * mib); });
+  const Error spill = error_of([&] { const Spill big(2 * mib, 0, scratch.folder()); });
+  const Error memory = error_of([&] { SharedMemory::make(2 * mib); });
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &old), 0);
+  sigset_t mask;
+  sigset_t pending;
+  ASSERT_EQ(::pthread_sigmask(SIG_SETMASK, nullptr, &mask), 0);
+  ASSERT_EQ(::sigpending(&pending), 0);
+  EXPECT_EQ(::sigismember(&mask, SIGXFSZ), 0) << "the thread's mask is as it was";
+  EXPECT_EQ(::sigismember(&pending, SIGXFSZ), 0);
+  EXPECT_EQ(::signal(SIGXFSZ, old_action), SIG_DFL) << "no handler was put in";
+  for (const Error* error : {&write, &across, &reserve, &grow}) expect_no_space(*error, path);
+  EXPECT_EQ(spill.code(), Code::no_space) << spill.what();
+  EXPECT_EQ(memory.code(), Code::no_space) << memory.what();
+}
+
+// A program that waits for the signal itself keeps one that was there before.
+TEST_P(NoSpace, ASignalOfTheProgramsOwnStaysPending) {
+  Scratch scratch;
+  rlimit old = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &old), 0);
+  auto file = storage_->open(scratch / "a", Access::create);
+  sigset_t set;
+  sigset_t mask;
+  ::sigemptyset(&set);
+  ::sigaddset(&set, SIGXFSZ);
+  ASSERT_EQ(::pthread_sigmask(SIG_BLOCK, &set, &mask), 0);
+  ASSERT_EQ(::pthread_kill(::pthread_self(), SIGXFSZ), 0);
+  rlimit small = old;
+  small.rlim_cur = mib;
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  expect_no_space(error_of([&] { file->resize(4 * mib); }), scratch / "a");
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &old), 0);
+  const timespec at_once = {};
+  EXPECT_EQ(::sigtimedwait(&set, nullptr, &at_once), SIGXFSZ);
+  ASSERT_EQ(::pthread_sigmask(SIG_SETMASK, &mask, nullptr), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, NoSpace, testing::Values("posix", "direct"),

@@ -19,6 +19,7 @@ class ForwardingStorage : public storage::Storage {
   bool exists(const std::string& path) override { return disk_->exists(path); }
   void rename(const std::string& from, const std::string& to) override { disk_->rename(from, to); }
   void remove(const std::string& path) override { disk_->remove(path); }
+  bool is_link(const std::string& path) override { return disk_->is_link(path); }
   void make_folder(const std::string& path) override { disk_->make_folder(path); }
   void remove_folder(const std::string& path) override { disk_->remove_folder(path); }
   void sync_directory(const std::string& path) override { disk_->sync_directory(path); }

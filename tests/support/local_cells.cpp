@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "api/file_impl.hpp"
-#include "exec/local_transport.hpp"
+#include "exec/transport/local_transport.hpp"
 #include "storage/memory.hpp"
 #include "storage/scratch.hpp"
 #include "support/matrix.hpp"

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
-#include "exec/mpi_transport.hpp"
+#include "exec/transport/mpi_transport.hpp"
 #include "model/bytes.hpp"
 #include "storage/scratch.hpp"
 #include "support/matrix.hpp"

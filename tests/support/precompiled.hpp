@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "api/file_impl.hpp"
-#include "commit/verify.hpp"
-#include "exec/local_transport.hpp"
+#include "commit/tools/verify.hpp"
+#include "exec/transport/local_transport.hpp"
 #include "storage/memory.hpp"
 #include "storage/recording.hpp"

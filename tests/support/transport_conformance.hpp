@@ -11,7 +11,7 @@
 #include <numeric>
 #include <vector>
 
-#include "exec/transport.hpp"
+#include "exec/transport/transport.hpp"
 
 namespace sluice::test {
 

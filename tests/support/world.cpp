@@ -4,9 +4,9 @@
 #include <cstdlib>
 #include <gtest/gtest.h>
 
-#include "commit/parts_files.hpp"
 #include "storage/store.hpp"
 #include "support/names.hpp"
+#include "support/part_paths.hpp"
 
 namespace sluice::test {
 
@@ -90,11 +90,7 @@ std::vector<std::string> World::data_files(const std::string& path) {
   if (!has_parts()) {
     return {path};
   }
-  const std::string folder = commit::parts_folder(path, "");
-  for (std::uint64_t n = 0; exists(commit::part_file(folder, n, path)); ++n) {
-    files.push_back(commit::part_file(folder, n, path));
-  }
-  return files;
+  return part_paths(storage(), path);
 }
 
 std::vector<std::byte> World::bytes_of(const std::string& path) {

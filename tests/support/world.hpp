@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "exec/transport.hpp"
+#include "exec/transport/transport.hpp"
 #include "layout/formats.hpp"
 #include "storage/storage.hpp"
 

@@ -25,14 +25,22 @@ IMPORTS = {
     "sim": {"plan", "layout", "model"},
     "api": {"commit", "exec", "plan", "layout", "model", "storage", "codec"},
 }
+# The floors of a room that has sub-rooms, lowest first: one includes those below it and itself, not
+# those beside or above it. "" is what lies in the room directly.
+FLOORS = {
+    "exec": [{"transport"}, {""}, {"notify"}, {"check", "rows", "write"}, {"encode"}, {"read"}],
+    "commit": [{"publish"}, {"write"}, {"output", "read", "session"}, {"parts"}, {"tools"}, {""}],
+    "api": [{"config"}, {""}, {"c"}],
+}
 # Of the public face every room may include these; the rest belongs to api.
-SHARED_FACE = {"sluice/error.hpp", "sluice/types.hpp", "sluice/options.hpp"}
+SHARED_FACE = {"sluice/error.hpp", "sluice/types.hpp", "sluice/options.hpp",
+               "sluice/fill.hpp"}
 MPI_ROOMS = {"exec", "api", "storage"}
 
 
 def rule_imports(tree):
-    """Rooms of src/ include downwards only, by paths from src/; the public face includes nothing
-    but itself; mpi.h only in exec, api and storage."""
+    """Rooms of src/ and their sub-rooms include downwards only, by paths from src/; the public face
+    includes nothing but itself; mpi.h only in exec, api and storage."""
     for file in tree.cpp():
         for include in cpp.includes(file.text):
             message = _import_fault(file, include)
@@ -56,6 +64,8 @@ def _import_fault(file, include):
         if include.path in SHARED_FACE or file.room == "api":
             return None
         return f"{include.path} is the api's; other rooms include {', '.join(sorted(SHARED_FACE))}"
+    if first == file.room and first in FLOORS:
+        return _floor_fault(file.room, file.path.split("/")[2:-1], rest.split("/")[:-1])
     if first in IMPORTS and rest:
         if first == file.room or first in IMPORTS.get(file.room, ()):
             return None
@@ -64,6 +74,17 @@ def _import_fault(file, include):
     if not include.angled:
         return f'"{include.path}" is no path from src/ or include/'
     return None
+
+
+def _floor_fault(room, own, other):
+    own, other = "/".join(own), "/".join(other)
+    floor = {name: n for n, names in enumerate(FLOORS[room]) for name in names}
+    for name in (own, other):
+        if name not in floor:
+            return f"'{room}/{name}' is no room: give it a floor in tests/tidy/rules.py"
+    if own == other or floor[other] < floor[own]:
+        return None
+    return f"{room}/{own} must not include {room}/{other}, which lies beside or above it"
 
 
 # Always system I/O when called as a free function.
@@ -220,6 +241,7 @@ def rule_text(tree):
 
 
 _CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+_FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"!?\[[^\]]*\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
 
 
@@ -251,10 +273,26 @@ def _link_fault(tree, folders, file, target):
     if path not in folders and not tree.exists(path):
         return f"no such file: {target}"
     if anchor and path.endswith(".md"):
-        text = re.sub(r"^```.*?^```", "", tree.files[path].text, flags=re.MULTILINE | re.DOTALL)
+        text = _FENCED.sub("", tree.files[path].text)
         if anchor not in {slug(h) for h in re.findall(r"^#+ (.*)$", text, re.MULTILINE)}:
             return f"no such heading: {target}"
     return None
+
+
+def rule_headings(tree):
+    """A document begins with its title, and a heading is at most one level below the one before:
+    Sphinx refuses others."""
+    for file in tree.files.values():
+        if file.suffix != ".md":
+            continue
+        text = _FENCED.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), file.text)
+        above = 0
+        for match in re.finditer(r"^(#+) ", text, re.MULTILINE):
+            level = len(match[1])
+            if level > above + 1:
+                yield Finding(file.path, cpp.line_at(text, match.start()), "headings",
+                              f"level {level} below level {above}")
+            above = level
 
 
 RULES = {
@@ -266,4 +304,5 @@ RULES = {
     "dead-files": rule_dead_files,
     "text": rule_text,
     "links": rule_links,
+    "headings": rule_headings,
 }

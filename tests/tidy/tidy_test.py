@@ -124,6 +124,19 @@ class Imports(unittest.TestCase):
         self.check("src/model/a.cpp", '"storage/b.hpp"', True)
         self.check("src/codec/a.cpp", '"model/b.hpp"', True)
 
+    def test_floors(self):
+        for path, include, bad in (
+                ("exec/write/a.cpp", "exec/transport/b.hpp", False),
+                ("exec/transport/a.cpp", "exec/write/b.hpp", True),
+                ("exec/write/a.cpp", "exec/write/b.hpp", False),
+                ("exec/write/a.cpp", "exec/rows/b.hpp", True),
+                ("exec/write/a.cpp", "exec/b.hpp", False),
+                ("exec/a.cpp", "exec/write/b.hpp", True),
+                ("exec/new/a.cpp", "exec/transport/b.hpp", True),
+                ("commit/a.cpp", "commit/tools/b.hpp", False),
+                ("api/c/a.cpp", "api/b.hpp", False)):
+            self.check(f"src/{path}", f'"{include}"', bad)
+
     def test_dialect(self):
         for room, bad in (("model", False), ("storage", False), ("exec", False),
                           ("layout", True), ("plan", True), ("api", True)):
@@ -275,6 +288,17 @@ class Links(unittest.TestCase):
 
     def test_slug(self):
         self.assertEqual(slug("The `dev` way: 1 & [2](x)"), "the-dev-way-1--2")
+
+
+class Headings(unittest.TestCase):
+    def test_levels(self):
+        files = {"a.md": "# A\n## B\n```\n#### no\n```\n### C\n## D\n", "b.md": "no heading\n"}
+        self.assertEqual(findings("headings", files), [])
+        files = {"a.md": "## A\n### B\n", "b.md": "# A\n### B\n#### C\n"}
+        self.assertEqual(findings("headings", files), [
+            "a.md:1: level 2 below level 0",
+            "b.md:2: level 3 below level 1",
+        ])
 
 
 class WholeTree(unittest.TestCase):

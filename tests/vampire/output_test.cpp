@@ -9,7 +9,7 @@
 
 #include "comm.hpp"
 #include "dialect/vampire/snapshot.hpp"
-#include "exec/mpi_transport.hpp"
+#include "exec/transport/mpi_transport.hpp"
 #include "integrator.hpp"
 #include "sample.hpp"
 

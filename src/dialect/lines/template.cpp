@@ -11,6 +11,7 @@ namespace {
 /// More than any line has; bounds what a template may claim.
 constexpr std::uint32_t most_values = 10000;
 constexpr std::uint32_t most_width = 1000;
+constexpr std::uint32_t most_line_width = 1 << 20;
 constexpr std::uint32_t most_depth = 8;
 
 [[noreturn]] void refuse(const std::string& line, const std::string& why) {
@@ -117,6 +118,9 @@ class LineParser {
     }
     line_.edits.insert(line_.edits.end(), repeat, edit);
     line_.width += repeat * edit.width;
+    if (line_.width > most_line_width) {
+      refuse(text_, "a line of more than " + std::to_string(most_line_width) + " characters");
+    }
   }
 
   void parse_field() {
@@ -198,6 +202,32 @@ const Line* Template::line_with(std::string_view field) const noexcept {
   return nullptr;
 }
 
+namespace {
+
+/// Every pass through the lines, and through those that belong to one, must take a value: a count
+/// of lines that take none would be believed whatever it is.
+void check_takes_values(const Template& all) {
+  const auto takes_one = [&](std::size_t first, std::uint32_t depth) {
+    for (std::size_t i = first; i < all.lines.size() && all.lines[i].depth >= depth; ++i) {
+      if (all.lines[i].depth == depth && !all.lines[i].types.empty()) {
+        return true;
+      }
+    }
+    return false;
+  };
+  if (all.lines.empty() || !takes_one(0, 0)) {
+    refuse("", "no lines with values");
+  }
+  for (std::size_t i = 1; i < all.lines.size(); ++i) {
+    const std::uint32_t depth = all.lines[i].depth;
+    if (depth > all.lines[i - 1].depth && !takes_one(i, depth)) {
+      refuse(all.files, "lines with stars that have no values");
+    }
+  }
+}
+
+}  // namespace
+
 Template parse_template(const std::string& text) {
   Template all;
   all.text = text;
@@ -227,9 +257,7 @@ Template parse_template(const std::string& text) {
       }
     }
   }
-  if (all.lines.empty()) {
-    refuse("", "no lines");
-  }
+  check_takes_values(all);
   return all;
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "dialect/vampire/snapshot.hpp"
-#include "exec/transport.hpp"
+#include "exec/transport/transport.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::dialect::vampire {

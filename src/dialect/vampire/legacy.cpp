@@ -43,7 +43,7 @@ LegacyHeader parse_legacy_spins(std::string_view text, const std::string& path) 
   header.atoms = lines.number<std::uint64_t>(lines.value("Number of spins:"));
   const auto box = lines.three("System dimensions:");
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    header.box_angstrom[axis] = lines.number<double>(box[axis]);
+    header.meta.box_angstrom[axis] = lines.number<double>(box[axis]);
   }
   lines.value("Coordinates-file:");
   header.meta.time_s = lines.number<double>(lines.value("Time:"));

@@ -19,7 +19,6 @@ struct LegacyHeader {
   std::vector<std::string> others;  ///< files of the other ranks
   std::uint64_t bytes = 0;          ///< of the header; the count and the rows follow
   // of spins
-  std::array<double, 3> box_angstrom{};
   SpinsMeta meta;                   ///< without its files; field_t along z: only its size is kept
   std::vector<double> moments_mub;  ///< of material 0, 1, ...
 };

@@ -8,8 +8,19 @@
 namespace sluice::dialect::vampire {
 namespace {
 
+/// The third of the fields of `line` as it stands: VAMPIRE writes symbols with a blank behind them.
+std::string third_field(std::string_view line) {
+  for (int field = 0; field < 2; ++field) {
+    line.remove_prefix(line.find('\t') + 1);
+  }
+  line = line.substr(0, line.find('\t'));
+  const auto first = line.find_first_not_of(' ');
+  return first == std::string_view::npos ? "" : std::string(line.substr(first));
+}
+
 Material material(Lines& lines) {
-  const auto fields = split(lines.next("the last of the materials"), '\t');
+  const std::string_view line = lines.next("the last of the materials");
+  const auto fields = split(line, '\t');
   if (fields.size() < 2) {
     lines.fail("expected a material: id, moment, element, name, separated by tabs");
   }
@@ -19,7 +30,7 @@ Material material(Lines& lines) {
   if (!std::isfinite(result.moment_mub)) {
     lines.fail("the moment of material " + std::to_string(result.id) + " is not finite");
   }
-  result.element = fields.size() > 2 ? fields[2] : "";
+  result.element = fields.size() > 2 ? third_field(line) : "";
   result.name = fields.size() > 3 ? fields[3] : "";
   return result;
 }

@@ -17,7 +17,7 @@ namespace sluice::dialect::vampire {
 struct Material {
   std::int32_t id = 0;    ///< what the atoms' `type` refers to
   double moment_mub = 0;  ///< magnetic moment of one atom, Bohr magnetons
-  std::string element;    ///< chemical symbol
+  std::string element;    ///< chemical symbol, with the blanks that VAMPIRE writes behind it
   std::string name;
 };
 
@@ -37,6 +37,7 @@ struct SpinsMeta {
   /// The unit vector along the total moment, as printed (6 digits).
   std::array<std::string, 3> magnetisation;
   std::vector<std::string> files;
+  std::array<double, 3> box_angstrom{};  ///< legacy: "System dimensions"; zeros elsewhere
 };
 
 /// What `non-magnetic-atoms.meta` says.

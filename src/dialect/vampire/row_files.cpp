@@ -7,8 +7,8 @@
 #include <memory>
 #include <optional>
 
-#include "exec/agree.hpp"
-#include "exec/sink.hpp"
+#include "exec/transport/agree.hpp"
+#include "exec/write/sink.hpp"
 #include "storage/forwarding.hpp"
 
 namespace sluice::dialect::vampire {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "exec/transport.hpp"
+#include "exec/transport/transport.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::dialect::vampire {

@@ -8,7 +8,7 @@
 
 #include "dialect/vampire/files.hpp"
 #include "dialect/vampire/legacy.hpp"
-#include "exec/agree.hpp"
+#include "exec/transport/agree.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::dialect::vampire {
@@ -76,6 +76,7 @@ class Archive {
     walk(meta.temperature_k);
     walk(meta.magnetisation);
     walk(meta.files);
+    walk(meta.box_angstrom);
   }
   void raw(void* value, std::size_t size) {
     if (size == 0) {

@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "dialect/vampire/meta.hpp"
-#include "exec/transport.hpp"
+#include "exec/transport/transport.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::dialect::vampire {

@@ -14,7 +14,7 @@
 #include <string_view>
 
 #include "dialect/vampire/files.hpp"
-#include "exec/agree.hpp"
+#include "exec/transport/agree.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::dialect::vampire {
@@ -106,6 +106,9 @@ bool parse_row(std::string_view line, int columns, std::vector<double>& values,
     const char* const begin = at;
     while (at != end && !blank(*at)) {
       ++at;
+    }
+    while (at != end && *at == ' ') {
+      ++at;  // VAMPIRE writes symbols with a blank behind them
     }
     *word = {begin, at};
     skip_blanks();
@@ -242,10 +245,10 @@ std::vector<std::string> elements_of(exec::Transport& transport, storage::Storag
   }
   std::vector<std::string> elements;
   for (const auto& bytes : transport.allgather(std::as_bytes(std::span(mine)))) {
-    std::istringstream words(
+    std::istringstream lines(
         std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
     std::size_t material = 0;
-    for (std::string element; words >> material >> element;) {
+    for (std::string element; lines >> material && lines.get() && std::getline(lines, element);) {
       elements.resize(std::max(elements.size(), material + 1));
       elements[material] = element;
     }

@@ -12,7 +12,7 @@
 
 #include "dialect/vampire/files.hpp"
 #include "dialect/vampire/row_files.hpp"
-#include "exec/agree.hpp"
+#include "exec/transport/agree.hpp"
 #include "model/clock.hpp"
 #include "sluice/error.hpp"
 
@@ -140,10 +140,10 @@ SnapshotWriter::SnapshotWriter(exec::Transport& transport,
   rows_of_file_ = is_assigned_ ? options_.rows_of_file : rows_by_rank(transport, rows, options_);
   exec::together(transport_, [&] {
     const auto sum = std::accumulate(rows_of_file_.begin(), rows_of_file_.end(), std::uint64_t{0});
-    if (sum != atoms_ || (is_assigned_ && options_.mode == Mode::legacy)) {
-      throw Error(Code::invalid_argument,
-                  folder_ + ": the files are to have " + std::to_string(sum) + " rows, there are " +
-                      std::to_string(atoms_) + " atoms (legacy: a file a rank)");
+    if (sum != atoms_) {
+      throw Error(Code::invalid_argument, folder_ + ": the files are to have " +
+                                              std::to_string(sum) + " rows, there are " +
+                                              std::to_string(atoms_) + " atoms");
     }
     if (transport_.rank() == 0) {
       storage_->make_folder(folder_);

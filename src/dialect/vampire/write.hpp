@@ -40,7 +40,7 @@ struct WriteOptions {
   int nodes = 1;        ///< file_per_node: files; clamped to the number of ranks
   bool durable = true;  ///< everything is synced before the meta is written
   /// Not empty: so many rows in each file instead, whoever has them (their sum is that of all
-  /// rows). Every rank then writes its own rows. Not with legacy.
+  /// rows). Every rank then writes its own rows.
   std::vector<std::uint64_t> rows_of_file = {};
   std::array<double, 3> box_angstrom{};  ///< legacy: "System dimensions"
 };

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <exception>
 
-#include "exec/agree.hpp"
+#include "exec/transport/agree.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::dialect::voxfe {

@@ -7,7 +7,7 @@
 #include <limits>
 #include <tuple>
 
-#include "exec/agree.hpp"
+#include "exec/transport/agree.hpp"
 #include "model/bytes.hpp"
 #include "sluice/error.hpp"
 
@@ -16,6 +16,9 @@ namespace sluice::dialect::voxfe {
 namespace {
 
 constexpr std::uint64_t largest_extent = 1 << 20;
+/// A grid that nobody asked for has at most so many cells for each byte of the text, or so many.
+constexpr std::uint64_t most_cells_a_byte = 4096;
+constexpr std::uint64_t least_cells = 256ULL << 20;
 
 struct Voxel {
   std::uint32_t x = 0;
@@ -145,10 +148,20 @@ Model::Scan Model::scan_own(const Grid& limits) {
 }
 
 void Model::settle(const Scan& scan) {
+  const bool is_given = grid_[0] != 0 && grid_[1] != 0 && grid_[2] != 0;
   std::array<std::int64_t, 3> largest = scan.largest;
   transport_.allreduce(largest, exec::Op::max);
   for (std::size_t i = 0; i < 3; ++i) {
     grid_[i] = std::max(grid_[i], static_cast<std::uint64_t>(largest[i]));
+  }
+  // Empty cells cost nothing in the text: one wrong coordinate would claim any memory and disk.
+  const std::uint64_t plane = grid_[0] * grid_[1];  // below 2^41
+  const std::uint64_t most_cells = std::max(least_cells, file_->size() * most_cells_a_byte);
+  if (!is_given && plane != 0 && grid_[2] > most_cells / plane) {
+    throw Error(Code::over_budget, path_ + ": a grid of " + std::to_string(grid_[0]) + " x " +
+                                       std::to_string(grid_[1]) + " x " + std::to_string(grid_[2]) +
+                                       " for " + std::to_string(voxels_) +
+                                       " voxels: is a coordinate wrong?");
   }
   std::int64_t all = scan.rows;
   transport_.allreduce({&all, 1}, exec::Op::sum);

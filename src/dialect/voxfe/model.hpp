@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "dialect/voxfe/lines.hpp"
-#include "exec/transport.hpp"
+#include "exec/transport/transport.hpp"
 #include "storage/spill.hpp"
 #include "storage/storage.hpp"
 

@@ -33,7 +33,7 @@ Handle type_for() {
 void write_values(hid_t owner, const std::string& name, hid_t type, const Dims& dims,
                   const void* values) {
   const std::string what = "attribute " + name;
-  if (checked(H5Aexists(owner, name.c_str()), what) > 0) {
+  if (is_yes(H5Aexists(owner, name.c_str()), what)) {
     check(H5Adelete(owner, name.c_str()), what);
   }
   const Handle space = dataspace(dims);
@@ -103,7 +103,7 @@ AttributeValue text_value(std::vector<std::string> texts, bool scalar) {
 
 AttributeValue read_text(hid_t attribute, hid_t type, hid_t space, bool scalar, std::size_t count) {
   std::vector<std::string> texts;
-  if (H5Tis_variable_str(type) > 0) {
+  if (is_yes(H5Tis_variable_str(type), "attribute")) {
     std::vector<char*> pointers(count, nullptr);
     const Handle memory = own(H5Tcopy(type), "attribute");
     check(H5Aread(attribute, memory.get(), pointers.data()), "attribute");
@@ -150,23 +150,29 @@ void write_fixed_text(hid_t owner, const std::string& name, const std::string& t
 
 std::optional<AttributeValue> read_attribute(hid_t owner, const std::string& name) {
   const QuietErrors quiet;
-  if (H5Aexists(owner, name.c_str()) <= 0) {
+  const std::string what = "attribute " + name;
+  if (!is_yes(H5Aexists(owner, name.c_str()), what)) {
     return std::nullopt;
   }
-  const Handle attribute = own(H5Aopen(owner, name.c_str(), H5P_DEFAULT), "attribute " + name);
-  const Handle type = own(H5Aget_type(attribute.get()), "attribute " + name);
-  const Handle space = own(H5Aget_space(attribute.get()), "attribute " + name);
-  const bool scalar = H5Sget_simple_extent_type(space.get()) == H5S_SCALAR;
+  const Handle attribute = own(H5Aopen(owner, name.c_str(), H5P_DEFAULT), what);
+  const Handle type = own(H5Aget_type(attribute.get()), what);
+  const Handle space = own(H5Aget_space(attribute.get()), what);
+  const H5S_class_t extent = H5Sget_simple_extent_type(space.get());
+  const H5T_class_t kind = H5Tget_class(type.get());
   const hssize_t points = H5Sget_simple_extent_npoints(space.get());
-  const bool is_null = H5Sget_simple_extent_type(space.get()) == H5S_NULL;
-  if (is_null && H5Tget_class(type.get()) == H5T_STRING) {
+  if (extent == H5S_NO_CLASS || kind == H5T_NO_CLASS || points < 0) {
+    throw Error(Code::format, what + ": libhdf5: " + last_error());
+  }
+  const bool scalar = extent == H5S_SCALAR;
+  const bool is_null = extent == H5S_NULL;
+  if (is_null && kind == H5T_STRING) {
     return std::string();  // netCDF's empty text
   }
-  if (points < 0 || points > largest_attribute_elements || is_null) {
+  if (points > largest_attribute_elements || is_null) {
     return std::nullopt;
   }
   const auto count = static_cast<std::size_t>(points);
-  if (H5Tget_class(type.get()) == H5T_STRING) {
+  if (kind == H5T_STRING) {
     return read_text(attribute.get(), type.get(), space.get(), scalar, count);
   }
   const auto stored = stored_type(type.get());

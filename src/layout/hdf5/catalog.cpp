@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "layout/hdf5/fill.hpp"
 #include "layout/hdf5/index.hpp"
 #include "layout/hdf5/signature.hpp"
 #include "layout/hdf5/types.hpp"
@@ -40,29 +41,18 @@ struct Extents {
 
 Extents extents_of(hid_t space) {
   Extents extents;
-  const int rank = H5Sget_simple_extent_ndims(space);
+  const auto rank = static_cast<int>(checked(H5Sget_simple_extent_ndims(space), "dataspace"));
   if (rank > model::max_rank) {
     return extents;
   }
   std::array<hsize_t, model::max_rank> dims{};
   std::array<hsize_t, model::max_rank> limits{};
-  H5Sget_simple_extent_dims(space, dims.data(), limits.data());
+  checked(H5Sget_simple_extent_dims(space, dims.data(), limits.data()), "dataspace");
   for (int d = 0; d < rank; ++d) {
     extents.dims.push_back(dims[static_cast<std::size_t>(d)]);
     extents.limits.push_back(limits[static_cast<std::size_t>(d)]);
   }
   return extents;
-}
-
-void read_fill(hid_t list, model::Definition& definition) {
-  H5D_fill_value_t state = H5D_FILL_VALUE_UNDEFINED;
-  if (H5Pfill_value_defined(list, &state) < 0 || state != H5D_FILL_VALUE_USER_DEFINED) {
-    return;
-  }
-  definition.partial = true;
-  if (H5Pget_fill_value(list, H5T_NATIVE_DOUBLE, &definition.fill) < 0) {
-    definition.fill = 0;  // strings, booleans and complex numbers are filled with zeros
-  }
 }
 
 std::string filter_name(H5Z_filter_t id) {
@@ -88,24 +78,32 @@ std::string filter_name(H5Z_filter_t id) {
 /// Those of a dataset, where all of them can be undone here.
 codec::Pipeline filters_of(hid_t list) {
   codec::Pipeline filters;
-  for (int i = 0; i < H5Pget_nfilters(list); ++i) {
+  const hid_t count_of_filters = checked(H5Pget_nfilters(list), "filters");
+  for (int i = 0; i < count_of_filters; ++i) {
     unsigned flags = 0;
     unsigned config = 0;
     std::array<unsigned, 32> values{};
     std::size_t count = values.size();
     const H5Z_filter_t id = H5Pget_filter2(list, static_cast<unsigned>(i), &flags, &count,
                                            values.data(), 0, nullptr, &config);
-    if (id < 0) {
-      return {};
-    }
+    checked(id, "filters");
     const auto used = static_cast<std::ptrdiff_t>(std::min(count, values.size()));
     filters.push_back({static_cast<std::uint32_t>(id), {values.begin(), values.begin() + used}});
   }
   return codec::can_decode(filters) ? filters : codec::Pipeline{};
 }
 
+Dims chunk_of(hid_t list, int rank, const std::string& path) {
+  std::array<hsize_t, model::max_rank> chunk{};
+  if (checked(H5Pget_chunk(list, model::max_rank, chunk.data()), path) != rank) {
+    throw Error(Code::damaged, path + ": its chunks have another number of dimensions");
+  }
+  return Dims(std::span<const std::uint64_t>(reinterpret_cast<const std::uint64_t*>(chunk.data()),
+                                             static_cast<std::size_t>(rank)));
+}
+
 std::string storage_text(hid_t list) {
-  if (H5Pget_external_count(list) > 0) {
+  if (checked(H5Pget_external_count(list), "external files") > 0) {
     return "external";
   }
   switch (H5Pget_layout(list)) {
@@ -115,17 +113,20 @@ std::string storage_text(hid_t list) {
       return "compact";
     case H5D_VIRTUAL:
       return "virtual";
+    case H5D_LAYOUT_ERROR:
+      throw Error(Code::format, "layout: libhdf5: " + last_error());
     default:
       break;
   }
   std::string text = "chunked";
-  const int filters = H5Pget_nfilters(list);
+  const hid_t filters = checked(H5Pget_nfilters(list), "filters");
   for (int i = 0; i < filters; ++i) {
     unsigned flags = 0;
     unsigned config = 0;
     std::size_t values = 0;
-    text += ", " + filter_name(H5Pget_filter2(list, static_cast<unsigned>(i), &flags, &values,
-                                              nullptr, 0, nullptr, &config));
+    const H5Z_filter_t id = H5Pget_filter2(list, static_cast<unsigned>(i), &flags, &values, nullptr,
+                                           0, nullptr, &config);
+    text += ", " + filter_name(static_cast<H5Z_filter_t>(checked(id, "filters")));
   }
   return text;
 }
@@ -160,10 +161,12 @@ std::string foreign_type(hid_t type) {
 
 std::unique_ptr<Catalog> Catalog::open(storage::File& file) {
   std::unique_ptr<Catalog> catalog(new Catalog);
-  catalog->open_file(file);
-  catalog->load_log();
-  catalog->set_ = read_set(catalog->hdf5_.get(), file.path(), file.size() / 8);
-  catalog->list_datasets();
+  naming(file.path(), [&] {
+    catalog->open_file(file);
+    catalog->load_log();
+    catalog->set_ = read_set(catalog->hdf5_.get(), file.path(), file.size() / 8);
+    catalog->list_datasets();
+  });
   return catalog;
 }
 
@@ -197,7 +200,7 @@ void Catalog::require_ours() const {
 
 namespace {
 
-/// netCDF's programs copy a number as a list of one.
+/// netCDF's programs copy a number, or a text, as a list of one.
 std::optional<std::int32_t> only_number(const model::AttributeValue& value) {
   if (const auto* number = std::get_if<std::int32_t>(&value)) {
     return *number;
@@ -206,16 +209,20 @@ std::optional<std::int32_t> only_number(const model::AttributeValue& value) {
   return list != nullptr && list->size() == 1 ? std::optional((*list)[0]) : std::nullopt;
 }
 
+const std::string* only_text(const model::AttributeValue& value) {
+  const auto* list = std::get_if<std::vector<std::string>>(&value);
+  return list != nullptr && list->size() == 1 ? list->data() : std::get_if<std::string>(&value);
+}
+
 }  // namespace
 
 void Catalog::load_log() {
   const QuietErrors quiet;
-  if (H5Lexists(hdf5_.get(), group_name, H5P_DEFAULT) <= 0 ||
-      H5Lexists(hdf5_.get(), commits_name, H5P_DEFAULT) <= 0) {
+  if (!has_log(hdf5_.get(), state_.file->path())) {
     return;
   }
   const Handle group = own(H5Gopen2(hdf5_.get(), group_name, H5P_DEFAULT), group_name);
-  const auto major = read_attribute(group.get(), "format_major");
+  const auto major = read_attribute(group.get(), version_attribute);
   const auto number = major ? only_number(*major) : std::nullopt;
   if (!number) {
     throw Error(Code::format, state_.file->path() + ": /sluice has no format version");
@@ -226,8 +233,9 @@ void Catalog::load_log() {
                                    std::to_string(format_major) + ".x: use a newer Sluice");
   }
   ours_ = true;
+  load_contents(group.get());
   const auto arranged = read_attribute(group.get(), layout_attribute);
-  const auto* layout_name = arranged ? std::get_if<std::string>(&*arranged) : nullptr;
+  const auto* layout_name = arranged ? only_text(*arranged) : nullptr;
   grouped_ = layout_name != nullptr && *layout_name == layout_grouped;
   netcdf_ = layout_name != nullptr && *layout_name == layout_netcdf4;
   if (layout_name != nullptr && !grouped_ && !netcdf_) {
@@ -263,16 +271,20 @@ void Catalog::load_log() {
 }
 
 void Catalog::load_checksums() {
-  if (H5Lexists(hdf5_.get(), checksums_name, H5P_DEFAULT) > 0) {
-    const Handle sums = own(H5Dopen2(hdf5_.get(), checksums_name, H5P_DEFAULT), checksums_name);
-    const Handle list = own(H5Dget_create_plist(sums.get()), checksums_name);
-    hsize_t chunk = 0;
-    if (H5Pget_layout(list.get()) == H5D_CHUNKED && H5Pget_chunk(list.get(), 1, &chunk) == 1) {
-      const Handle sums_space = own(H5Dget_space(sums.get()), checksums_name);
-      checksum_chunk_words_ = chunk;
-      checksum_chunks_ = extents_of(sums_space.get()).dims[0] / chunk;
-    }
+  if (!has_link(hdf5_.get(), checksums_name)) {
+    return;
   }
+  const Handle sums = own(H5Dopen2(hdf5_.get(), checksums_name, H5P_DEFAULT), checksums_name);
+  const Handle list = own(H5Dget_create_plist(sums.get()), checksums_name);
+  const Handle sums_space = own(H5Dget_space(sums.get()), checksums_name);
+  const Dims words = extents_of(sums_space.get()).dims;
+  hsize_t chunk = 0;
+  if (H5Pget_layout(list.get()) != H5D_CHUNKED || H5Pget_chunk(list.get(), 1, &chunk) != 1 ||
+      chunk == 0 || words.rank() != 1) {
+    throw Error(Code::damaged, state_.file->path() + ": /sluice/checksums has a wrong layout");
+  }
+  checksum_chunk_words_ = chunk;
+  checksum_chunks_ = words[0] / chunk;
 }
 
 herr_t Catalog::visit(hid_t, const char* name, const H5O_info_t* info, void* into) {
@@ -354,7 +366,7 @@ void Catalog::list_datasets() {
         add_dataset(path, path);
       }
     }
-    if (H5Lexists(hdf5_.get(), prototypes_name, H5P_DEFAULT) > 0) {
+    if (has_link(hdf5_.get(), prototypes_name)) {
       for (const std::string& below : paths_below(prototypes_name)) {
         add_dataset(prototype_path(below), below);
       }
@@ -376,10 +388,11 @@ void Catalog::add_dataset(const std::string& path, const std::string& name) {
   const Handle space = own(H5Dget_space(dataset.get()), path);
   const Handle list = own(H5Dget_create_plist(dataset.get()), path);
   auto stored = stored_type(type.get());
-  const int rank = H5Sget_simple_extent_ndims(space.get());
-  if (!stored || rank < 0 || rank > model::max_rank ||
-      H5Sget_simple_extent_type(space.get()) == H5S_NULL) {
-    const bool is_null = H5Sget_simple_extent_type(space.get()) == H5S_NULL;
+  const auto rank = static_cast<int>(checked(H5Sget_simple_extent_ndims(space.get()), path));
+  const H5S_class_t extent_class = H5Sget_simple_extent_type(space.get());
+  checked(extent_class, path);
+  const bool is_null = extent_class == H5S_NULL;
+  if (!stored || rank > model::max_rank || is_null) {
     unreadable_.push_back({name, !stored   ? foreign_type(type.get())
                                  : is_null ? "no data (null dataspace)"
                                            : "more than 8 dimensions"});
@@ -388,17 +401,12 @@ void Catalog::add_dataset(const std::string& path, const std::string& name) {
   StoredVariable variable;
   variable.big_endian = stored->big_endian;
   Extents extents = extents_of(space.get());
-  Dims chunk = extents.dims;
   const H5D_layout_t layout = H5Pget_layout(list.get());
+  Dims chunk = layout == H5D_CHUNKED ? chunk_of(list.get(), rank, path) : extents.dims;
   bool is_whole = true;
-  if (layout == H5D_CHUNKED) {
-    std::array<hsize_t, model::max_rank> c{};
-    H5Pget_chunk(list.get(), model::max_rank, c.data());
-    chunk = Dims(std::span<const std::uint64_t>(reinterpret_cast<const std::uint64_t*>(c.data()),
-                                                static_cast<std::size_t>(rank)));
-  }
   if (netcdf_ && rank > 0 && stored->type == string_type(1) && extents.dims[rank - 1] != 0 &&
-      extents.dims[rank - 1] <= most_characters && H5Aexists(dataset.get(), text_attribute) > 0) {
+      extents.dims[rank - 1] <= most_characters &&
+      is_yes(H5Aexists(dataset.get(), text_attribute), path)) {
     is_whole = chunk[rank - 1] == extents.dims[rank - 1];
     stored->type = string_type(static_cast<std::uint32_t>(extents.dims[rank - 1]));
     extents = {without_back(extents.dims), without_back(extents.limits)};
@@ -413,14 +421,17 @@ void Catalog::add_dataset(const std::string& path, const std::string& name) {
                                  is_stacked ? extents.dims.without_front() : extents.dims);
   variable.definition.stepped = is_stacked || is_prototype;
   variable.tile = is_stacked ? chunk.without_front() : chunk;
-  if (layout == H5D_CHUNKED && is_whole && H5Pget_external_count(list.get()) == 0) {
+  const bool is_external = checked(H5Pget_external_count(list.get()), path) > 0;
+  if (layout == H5D_CHUNKED && is_whole && !is_external) {
     variable.filters = filters_of(list.get());
     variable.definition.compress = codec::pipeline_text(variable.filters);
   }
-  const bool plain = H5Pget_nfilters(list.get()) == 0 && H5Pget_external_count(list.get()) == 0;
+  const bool plain = checked(H5Pget_nfilters(list.get()), path) == 0 && !is_external;
   variable.placeable = plain && is_whole && (layout == H5D_CHUNKED || layout == H5D_CONTIGUOUS);
   variable.storage = storage_text(list.get());
-  read_fill(list.get(), variable.definition);
+  const bool has_characters = is_characters(static_cast<std::uint32_t>(variables_.size()));
+  read_fill(list.get(), element_type(type.get(), variable.definition.type, has_characters).get(),
+            variable.definition);
   if (netcdf_ && is_stacked) {
     steps_ = std::max(steps_, extents.dims[0]);  // netCDF programs may have added some
   }
@@ -433,20 +444,11 @@ model::Definition Catalog::describe(hid_t dataset, const std::string& name, cons
   definition.name = name;
   definition.type = type;
   definition.shape = shape;
-  definition.varying = ours_ && H5Aexists(dataset, varying_attribute) > 0 && !shape.empty();
-  if (netcdf_) {
-    definition.dimensions = netcdf4::dimension_names(hdf5_.get(), dataset, name);
-    const auto count = static_cast<std::ptrdiff_t>(definition.dimensions.size()) - shape.rank();
-    const bool has_characters = is_characters(static_cast<std::uint32_t>(variables_.size()));
-    if (count > 0 && has_characters) {
-      definition.dimensions.pop_back();
-    }
-    if (count > (has_characters ? 1 : 0)) {
-      definition.dimensions.erase(definition.dimensions.begin());  // that of the steps
-    }
-    if (definition.dimensions.size() != static_cast<std::size_t>(shape.rank())) {
-      definition.dimensions.clear();
-    }
+  definition.varying =
+      ours_ && is_yes(H5Aexists(dataset, varying_attribute), name) && !shape.empty();
+  definition.dimensions = dimensions_of(dataset, name, shape.rank());
+  if (netcdf_ && netcdf4::has_invented_names(definition)) {
+    definition.dimensions.clear();
   }
   if (type.bytes == 1 && type.kind != Kind::string) {
     const auto flag = read_attribute(dataset, flag_attribute);
@@ -473,15 +475,8 @@ hid_t Catalog::dataset(std::uint32_t variable, std::uint64_t step) {
   open.handle.reset();
   if (moves) {
     path = step_group(step);
-    // Link by link: libhdf5 answers for the last one only if those before it are there.
-    for (std::size_t at = 0; at != std::string::npos; at = name.find('/', at + 1)) {
-      const std::string part = at == 0 ? path : path + "/" + name.substr(0, at);
-      if (H5Lexists(hdf5_.get(), part.c_str(), H5P_DEFAULT) <= 0) {
-        return -1;
-      }
-    }
     path += "/" + name;
-    if (H5Lexists(hdf5_.get(), path.c_str(), H5P_DEFAULT) <= 0) {
+    if (!has_link(hdf5_.get(), path)) {
       return -1;
     }
   }

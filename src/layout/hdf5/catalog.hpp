@@ -14,6 +14,7 @@
 
 #include "layout/hdf5/driver.hpp"
 #include "layout/hdf5/log.hpp"
+#include "layout/hdf5/profile.hpp"
 #include "layout/placement.hpp"
 #include "model/definition.hpp"
 
@@ -28,6 +29,13 @@ class Catalog final : public layout::Catalog {
   /// HDF5, truncated where it is shorter than its superblock says, version where /sluice has a
   /// newer major.
   static std::unique_ptr<Catalog> open(storage::File& file);
+
+  /// What an open file with a log holds, for its contents_attribute. `set`: that it is the index
+  /// of, or nullptr.
+  static Contents contents_of(hid_t file, storage::File& holder, Profile profile,
+                              const PartSet* set);
+  /// Writes them.
+  static void write_contents(hid_t file, const Contents& contents);
 
   const char* format() const override;
   /// Error format unless Sluice wrote the file.
@@ -55,11 +63,15 @@ class Catalog final : public layout::Catalog {
   void open_file(storage::File& file);
   void load_log();
   void load_checksums();
+  void load_contents(hid_t group);
   void list_datasets();
   std::vector<std::string> paths_below(const std::string& group);
   void add_dataset(const std::string& path, const std::string& name);
+  std::vector<std::string> dimensions_of(hid_t dataset, const std::string& name, int rank);
   model::Definition describe(hid_t dataset, const std::string& name, const Type& type,
                              const model::Dims& shape);
+  void take_attributes(const std::string& path, const std::string& owner,
+                       std::vector<model::Attribute>& into);
   bool is_grouped(std::uint32_t variable) const;
   /// Is it netCDF's text: characters, with their number as the last dimension?
   bool is_characters(std::uint32_t variable) const { return characters_.count(variable) != 0; }

@@ -1,6 +1,7 @@
 // Compressed datasets: where their chunks are, and reading them on one rank.
 #include "layout/hdf5/catalog.hpp"
 #include "layout/hdf5/types.hpp"
+#include "layout/plausible.hpp"
 
 namespace sluice::layout::hdf5 {
 
@@ -13,6 +14,8 @@ EncodedTiles Catalog::locate_encoded(std::uint32_t variable, std::uint64_t step,
   const model::Definition& definition = stored.definition;
   const std::uint64_t count =
       definition.shape.volume() == 0 ? 0 : grid_of(definition.shape, stored.tile).volume();
+  require_plausible_tiles(definition.name + ": a step", count,
+                          most_tiles_of_a_file(state_.file->size()));
   std::vector<std::uint64_t> addresses(count, absent);
   EncodedTiles tiles;
   tiles.sizes.resize(count, 0);

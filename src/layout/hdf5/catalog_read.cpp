@@ -1,11 +1,14 @@
 // Looking up addresses, and reading through the library what cannot be read by address.
 #include <algorithm>
 #include <array>
+#include <exception>
 
 #include "layout/hdf5/catalog.hpp"
 #include "layout/hdf5/types.hpp"
 #include "layout/netcdf4/rules.hpp"
 #include "layout/netcdf4/scales.hpp"
+#include "layout/plausible.hpp"
+#include "model/name.hpp"
 
 namespace sluice::layout::hdf5 {
 
@@ -21,7 +24,7 @@ Dims extents_of(hid_t dataset, const std::string& name) {
   if (rank < 0 || rank > model::max_rank) {
     throw Error(Code::damaged, name + ": has another number of dimensions than before");
   }
-  H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr);
+  checked(H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr), name);
   Dims dims;
   for (int d = 0; d < rank; ++d) {
     dims.push_back(extents[static_cast<std::size_t>(d)]);
@@ -62,6 +65,9 @@ Placement Catalog::locate(std::uint32_t variable, std::uint64_t step, const Box&
   }
   std::vector<std::uint64_t> addresses(shape.volume() == 0 ? 0 : 1, absent);
   const haddr_t address = found >= 0 ? H5Dget_offset(found) : HADDR_UNDEF;
+  if (found >= 0 && address == HADDR_UNDEF) {
+    check_no_error(definition.name);
+  }
   if (!addresses.empty() && address != HADDR_UNDEF) {
     addresses[0] = address;
   }
@@ -74,6 +80,8 @@ Placement Catalog::locate_chunks(std::uint32_t variable, std::uint64_t step, con
   const model::Definition& definition = stored.definition;
   const Dims grid = grid_of(definition.shape, stored.tile);
   const std::uint64_t count = definition.shape.volume() == 0 ? 0 : grid.volume();
+  require_plausible_tiles(definition.name + ": a step", count,
+                          most_tiles_of_a_file(state_.file->size()));
   std::vector<std::uint64_t> addresses(count, absent);
   const std::uint64_t chunk_bytes = stored.tile.volume() * definition.type.bytes;
   visit_chunks(variable, step, region, chunk_bytes,
@@ -110,8 +118,7 @@ void Catalog::visit_chunks(
     state_.noted.reset();
     if (read_chunk(found, at.data(), mask, placeholder, most_bytes) < 0) {
       const std::string why = state_.failure.empty() ? last_error() : state_.failure;
-      if (why.find("chunk address") == std::string::npos &&
-          why.find("storage is not initialized") == std::string::npos) {
+      if (why != "chunk address isn't defined" && why != "storage is not initialized") {
         throw Error(Code::damaged, what + "chunk index: " + why);
       }
       continue;  // not allocated: reads as the fill value
@@ -145,13 +152,8 @@ void Catalog::read(std::uint32_t variable, std::uint64_t step, const Box& box,
   }
   const Handle space = own(H5Dget_space(found), definition.name);
   const Handle held = own(H5Dget_type(found), definition.name);
-  // A boolean that netCDF has as a byte is one here, too.
-  const bool is_byte = H5Tget_class(held.get()) == H5T_INTEGER;
-  const bool is_flag = definition.type.kind == Kind::boolean && is_byte;
   const std::uint64_t characters = is_characters(variable) ? definition.type.bytes : 1;
-  const Handle type = is_flag                   ? own(H5Tcopy(H5T_STD_I8LE), definition.name)
-                      : is_characters(variable) ? own(H5Tcopy(H5T_C_S1), definition.name)
-                                                : file_type(definition.type);
+  const Handle type = element_type(held.get(), definition.type, is_characters(variable));
   const Handle memory = dataspace({box.volume() * characters});
   std::array<hsize_t, model::max_rank> start{step};
   std::array<hsize_t, model::max_rank> count{1};
@@ -161,7 +163,7 @@ void Catalog::read(std::uint32_t variable, std::uint64_t step, const Box& box,
   if (is_characters(variable)) {
     count[lead + static_cast<std::size_t>(box.count.rank())] = characters;
   }
-  if (H5Sget_simple_extent_ndims(space.get()) > 0) {
+  if (checked(H5Sget_simple_extent_ndims(space.get()), definition.name) > 0) {
     check(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(),
                               nullptr),
           definition.name);
@@ -185,7 +187,7 @@ std::vector<std::uint64_t> Catalog::rows_by_step(std::uint32_t variable) {
     }
   } else {
     const std::string name = definition.name + length_suffix;
-    if (H5Lexists(hdf5_.get(), name.c_str(), H5P_DEFAULT) <= 0) {
+    if (!has_link(hdf5_.get(), name)) {
       throw Error(Code::damaged, state_.file->path() + ": " + definition.name +
                                      ": its rows vary, but there is no " + name);
     }
@@ -245,30 +247,64 @@ struct Found {
   std::vector<model::Attribute>* attributes;
   std::string owner;
   bool has_flags = false;  ///< booleans as bytes
+  std::exception_ptr failure;
 };
 
-/// Not the caller's: what netCDF and this library keep in attributes for themselves.
-bool is_internal(const std::string& name) {
+/// Not the caller's: what netCDF, dimension scales and this library keep in attributes for
+/// themselves. CLASS and NAME have other uses too (images).
+bool is_internal(hid_t object, const std::string& name) {
+  if (name == "CLASS" || name == "NAME") {
+    return netcdf4::is_scale(object);
+  }
   return netcdf4::is_bookkeeping(name) || name == varying_attribute;
 }
 
 herr_t take_attribute(hid_t object, const char* name, const H5A_info_t*, void* into) {
   auto& found = *static_cast<Found*>(into);
-  if (is_internal(name)) {
-    return 0;
-  }
-  if (auto value = read_attribute(object, name)) {
-    const auto* number = std::get_if<std::int32_t>(&*value);
-    const bool is_zero_or_one = number != nullptr && (*number == 0 || *number == 1);
-    if (found.has_flags && is_zero_or_one && netcdf4::is_flag(object, name)) {
-      value = *number != 0;
+  try {
+    if (is_internal(object, name)) {
+      return 0;
     }
-    found.attributes->push_back({found.owner, name, std::move(*value)});
+    if (auto value = read_attribute(object, name)) {
+      const auto* number = std::get_if<std::int32_t>(&*value);
+      const bool is_zero_or_one = number != nullptr && (*number == 0 || *number == 1);
+      if (found.has_flags && is_zero_or_one && netcdf4::is_flag(object, name)) {
+        value = *number != 0;
+      }
+      found.attributes->push_back({found.owner, name, std::move(*value)});
+    }
+    return 0;
+  } catch (...) {  // not through libhdf5, which has locks and lists to undo
+    found.failure = std::current_exception();
+    return -1;
   }
-  return 0;
 }
 
 }  // namespace
+
+/// Names without that of the steps; none where the file does not have them all.
+std::vector<std::string> Catalog::dimensions_of(hid_t dataset, const std::string& name, int rank) {
+  std::vector<std::string> names = netcdf4::dimension_labels(dataset);
+  if (names.empty()) {
+    names = netcdf4::dimension_names(hdf5_.get(), dataset, name);
+  }
+  const auto count = static_cast<std::ptrdiff_t>(names.size()) - rank;
+  const bool has_characters = is_characters(static_cast<std::uint32_t>(variables_.size()));
+  if (count > 0 && has_characters) {
+    names.pop_back();
+  }
+  if (count > (has_characters ? 1 : 0)) {
+    names.erase(names.begin());  // that of the steps
+  }
+  if (names.size() != static_cast<std::size_t>(rank)) {
+    names.clear();
+  }
+  for (std::string& dimension : names) {
+    dimension.erase(0, ours_ ? 0 : dimension.rfind('/') + 1);  // of a scale in a group
+  }
+  const bool are_names = std::all_of(names.begin(), names.end(), model::is_name);
+  return are_names ? names : std::vector<std::string>{};
+}
 
 /// Path of the object that bears the attributes of `owner`; "" where there is none (a group on the
 /// way to a variable of the grouped form).
@@ -281,7 +317,21 @@ std::string Catalog::object_of(const std::string& owner) const {
       return prototype_path(owner);
     }
   }
-  return H5Lexists(hdf5_.get(), owner.c_str(), H5P_DEFAULT) > 0 ? owner : "";
+  return has_link(hdf5_.get(), owner) ? owner : "";
+}
+
+void Catalog::take_attributes(const std::string& path, const std::string& owner,
+                              std::vector<model::Attribute>& into) {
+  const std::string what = "attributes of " + path;
+  const Handle object = own(H5Oopen(hdf5_.get(), path.c_str(), H5P_DEFAULT), what);
+  Found found{&into, owner, ours_ && netcdf_, nullptr};
+  hsize_t position = 0;
+  const herr_t status =
+      H5Aiterate2(object.get(), H5_INDEX_NAME, H5_ITER_NATIVE, &position, take_attribute, &found);
+  if (found.failure) {
+    std::rethrow_exception(found.failure);
+  }
+  check(status, what);
 }
 
 std::vector<model::Attribute> Catalog::attributes() {
@@ -303,12 +353,17 @@ std::vector<model::Attribute> Catalog::attributes() {
     if (path.empty()) {
       continue;
     }
-    const Handle object(H5Oopen(hdf5_.get(), path.c_str(), H5P_DEFAULT));
-    Found found{&attributes, owner, ours_ && netcdf_};
-    hsize_t position = 0;
-    check(
-        H5Aiterate2(object.get(), H5_INDEX_NAME, H5_ITER_NATIVE, &position, take_attribute, &found),
-        "attributes of " + owner);
+    take_attributes(path, owner, attributes);
+  }
+  if (grouped_ && steps_ != 0) {
+    std::vector<model::Attribute> of_step;
+    take_attributes(step_group(steps_ - 1), time_name, of_step);
+    for (model::Attribute& attribute : of_step) {
+      if (attribute.name.starts_with(time_prefix)) {
+        attribute.name.erase(0, time_prefix.size());
+        attributes.push_back(std::move(attribute));
+      }
+    }
   }
   return attributes;
 }

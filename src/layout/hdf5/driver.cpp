@@ -5,6 +5,8 @@
 #include <exception>
 #include <sys/mman.h>
 
+#include "model/bytes.hpp"
+
 namespace sluice::layout::hdf5 {
 
 Placeholder::~Placeholder() {
@@ -60,6 +62,13 @@ const DriverState& state_of(const H5FD_t* file) {
   return *reinterpret_cast<const DriverFile*>(file)->state;
 }
 
+void note_failure(DriverState& state, const std::exception& met) {
+  state.failure = met.what();
+  if (const auto* error = dynamic_cast<const Error*>(&met)) {
+    note_storage_failure(*error);
+  }
+}
+
 void* copy_info(const void* info) {
   auto* copy = static_cast<DriverState**>(std::malloc(sizeof(DriverState*)));
   if (copy != nullptr) {
@@ -90,10 +99,13 @@ H5FD_t* open_file(const char*, unsigned flags, hid_t fapl, haddr_t) {
   try {
     state.end_of_file = (flags & H5F_ACC_TRUNC) != 0 ? 0 : state.file->size();
   } catch (const std::exception& e) {
-    state.failure = e.what();
+    note_failure(state, e);
     std::free(file);
     return nullptr;
   }
+  // Before it creates a file libhdf5 tries to open one; what that met is settled.
+  state.failure.clear();
+  take_storage_failure();
   state.end_of_allocation = 0;
   return &file->base;
 }
@@ -135,25 +147,79 @@ haddr_t get_end_of_file(const H5FD_t* file, H5FD_mem_t) {
                         : state.end_of_file;
 }
 
-herr_t read_bytes(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, size_t size, void* buffer) {
+/// A global heap has no checksum, and libhdf5 walks one whose sizes do not fit for ever, or beyond
+/// its end. `bytes`: from its beginning; what lies behind them is not known.
+bool is_sound_heap(std::span<const std::byte> bytes) {
+  constexpr std::size_t header_bytes = 16;  // of the heap, and of each object
+  const auto total = model::load<std::uint64_t>(&bytes[8]);
+  std::uint64_t at = header_bytes;
+  while (at + header_bytes <= std::min<std::uint64_t>(total, bytes.size())) {
+    const auto index = model::load<std::uint16_t>(&bytes[at]);
+    const auto size = model::load<std::uint64_t>(&bytes[at + 8]);
+    const std::uint64_t left = total - at;
+    if (size > left) {
+      return false;
+    }
+    const std::uint64_t need = index == 0 ? size : header_bytes + (size + 7) / 8 * 8;
+    if (need == 0 || need > left) {
+      return false;
+    }
+    at += need;
+  }
+  return true;
+}
+
+/// The bytes as the commit under way leaves them.
+void read_planned(DriverState& state, haddr_t address, std::span<std::byte> bytes) {
+  const std::size_t got = state.file->read(address, bytes);
+  std::memset(bytes.data() + got, 0, bytes.size() - got);
+  for (const Overlay& earlier : state.under_way) {
+    earlier.read_over(address, bytes);
+  }
+  state.overlay.read_over(address, bytes);
+}
+
+/// Checks what was read if it is the beginning of a global heap, by all of the heap. libhdf5 reads
+/// heaps as raw data, so only the size of its first read and the heap's own signature tell.
+void check_heap(DriverState& state, haddr_t address, std::span<const std::byte> bytes) {
+  constexpr std::size_t least_bytes = 4096;
+  constexpr std::uint64_t most_heap_bytes = 64 << 20;
+  if (bytes.size() != least_bytes || std::memcmp(bytes.data(), "GCOL\1\0\0", 8) != 0) {
+    return;
+  }
+  const auto total = model::load<std::uint64_t>(&bytes[8]);
+  const bool is_inside = total >= least_bytes && address + total >= address &&
+                         address + total <= std::max(state.end_of_file, state.end_of_allocation);
+  std::vector<std::byte> whole;
+  if (is_inside && total > bytes.size() && total <= most_heap_bytes) {
+    whole.resize(total);
+    read_planned(state, address, whole);
+    bytes = whole;
+  }
+  if (!is_inside || !is_sound_heap(bytes.first(std::min<std::uint64_t>(bytes.size(), total)))) {
+    throw Error(Code::damaged, "the global heap at " + std::to_string(address) + " is damaged");
+  }
+}
+
+herr_t read_bytes(H5FD_t* file, H5FD_mem_t kind, hid_t, haddr_t address, size_t size,
+                  void* buffer) {
   DriverState& state = state_of(file);
+  note_file(state.file->path());
   if (state.placeholder.holds(buffer)) {
     state.noted = Extent{address, size};
     return 0;
   }
   const std::span<std::byte> bytes(static_cast<std::byte*>(buffer), size);
   try {
-    const std::size_t got = state.file->read(address, bytes);
-    std::memset(bytes.data() + got, 0, bytes.size() - got);
+    read_planned(state, address, bytes);
+    if (kind == H5FD_MEM_DRAW || kind == H5FD_MEM_GHEAP) {
+      check_heap(state, address, bytes);
+    }
+    return 0;
   } catch (const std::exception& e) {
-    state.failure = e.what();
+    note_failure(state, e);
     return -1;
   }
-  for (const Overlay& earlier : state.under_way) {
-    earlier.read_over(address, bytes);
-  }
-  state.overlay.read_over(address, bytes);
-  return 0;
 }
 
 herr_t write_bytes(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, size_t size,
@@ -210,7 +276,7 @@ hid_t driver_id() {
   static const H5FD_class_t driver = make_class();
   // Registered anew where the application closed the HDF5 library in between.
   static hid_t id = -1;
-  if (id < 0 || H5Iis_valid(id) <= 0) {
+  if (id < 0 || !is_yes(H5Iis_valid(id), "the planner driver")) {
     id = H5FDregister(&driver);
   }
   return checked(id, "registering the planner driver");

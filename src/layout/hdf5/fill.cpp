@@ -1,27 +1,51 @@
 #include "layout/hdf5/fill.hpp"
 
+#include <algorithm>
 #include <vector>
 
 #include "layout/hdf5/types.hpp"
+#include "model/fill.hpp"
 
 namespace sluice::layout::hdf5 {
-
-namespace {
 
 bool is_number(const Type& type) {
   return type.kind != Kind::string && type.kind != Kind::boolean && type.kind != Kind::c64 &&
          type.kind != Kind::c128;
 }
 
+namespace {
+
+/// One element as dense file bytes.
+std::vector<std::byte> element_of(const model::Definition& definition) {
+  std::vector<std::byte> element(definition.type.bytes);
+  model::fill(element, definition.type, definition.fill);
+  return element;
+}
+
 }  // namespace
 
 void set_fill(hid_t creation_list, const model::Definition& definition, hid_t type) {
-  if (is_number(definition.type)) {
-    check(H5Pset_fill_value(creation_list, H5T_NATIVE_DOUBLE, &definition.fill), definition.name);
+  // Where `type` is a single character of text, all characters are the same (netcdf4/rules).
+  check(H5Pset_fill_value(creation_list, type, element_of(definition).data()), definition.name);
+}
+
+void read_fill(hid_t creation_list, hid_t type, model::Definition& definition) {
+  H5D_fill_value_t state = H5D_FILL_VALUE_UNDEFINED;
+  check(H5Pfill_value_defined(creation_list, &state), definition.name);
+  if (state != H5D_FILL_VALUE_USER_DEFINED) {
     return;
   }
-  const std::vector<std::byte> zeros(definition.type.bytes);
-  check(H5Pset_fill_value(creation_list, type, zeros.data()), definition.name);
+  definition.partial = true;
+  std::vector<std::byte> element(definition.type.bytes);
+  check(H5Pget_fill_value(creation_list, type, element.data()), definition.name);
+  const std::size_t bytes = H5Tget_size(type);
+  if (bytes < element.size()) {
+    std::fill(element.begin(), element.end(), element.front());  // of each character
+  }
+  if (definition.type.kind == Kind::boolean) {
+    element.front() = element.front() == std::byte{0} ? std::byte{0} : std::byte{1};
+  }
+  definition.fill = model::fill_element(element);
 }
 
 void write_fill_attribute(hid_t dataset, const model::Definition& definition) {
@@ -33,7 +57,7 @@ void write_fill_attribute(hid_t dataset, const model::Definition& definition) {
   const Handle attribute =
       own(H5Acreate2(dataset, "_FillValue", type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT),
           definition.name);
-  check(H5Awrite(attribute.get(), H5T_NATIVE_DOUBLE, &definition.fill), definition.name);
+  check(H5Awrite(attribute.get(), type.get(), element_of(definition).data()), definition.name);
 }
 
 }  // namespace sluice::layout::hdf5

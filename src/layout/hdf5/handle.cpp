@@ -1,7 +1,5 @@
 #include "layout/hdf5/handle.hpp"
 
-#include "sluice/error.hpp"
-
 namespace sluice::layout::hdf5 {
 
 void Handle::reset() {
@@ -46,6 +44,8 @@ QuietErrors::~QuietErrors() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
 
 namespace {
 
+thread_local std::optional<Error> storage_failure;
+
 herr_t take_description(unsigned, const H5E_error2_t* error, void* into) {
   auto& text = *static_cast<std::string*>(into);
   if (error->desc != nullptr && text.empty()) {
@@ -62,7 +62,15 @@ std::string last_error() {
   return text;
 }
 
+void note_storage_failure(const Error& error) { storage_failure = error; }
+
+std::optional<Error> take_storage_failure() { return std::exchange(storage_failure, std::nullopt); }
+
 hid_t checked(hid_t result, const std::string& what) {
+  const std::optional<Error> failure = take_storage_failure();
+  if (result < 0 && failure) {
+    throw Error(failure->code(), what + ": " + failure->what());
+  }
   if (result < 0) {
     const std::string why = last_error();
     throw Error(Code::format, what + ": libhdf5: " + (why.empty() ? "no reason given" : why));
@@ -71,5 +79,27 @@ hid_t checked(hid_t result, const std::string& what) {
 }
 
 void check(herr_t status, const std::string& what) { checked(status, what); }
+
+bool is_yes(htri_t answer, const std::string& what) { return checked(answer, what) > 0; }
+
+void check_no_error(const std::string& what) {
+  const std::string why = last_error();
+  if (!why.empty()) {
+    throw Error(Code::format, what + ": libhdf5: " + why);
+  }
+}
+
+bool has_link(hid_t where, const std::string& path) {
+  // libhdf5 answers for the last name only if the groups before it are there.
+  for (std::size_t slash = path.find('/');; slash = path.find('/', slash + 1)) {
+    const std::string part = path.substr(0, slash);
+    if (!is_yes(H5Lexists(where, part.c_str(), H5P_DEFAULT), part)) {
+      return false;
+    }
+    if (slash == std::string::npos) {
+      return true;
+    }
+  }
+}
 
 }  // namespace sluice::layout::hdf5

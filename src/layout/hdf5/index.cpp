@@ -6,8 +6,10 @@
 #include <cmath>
 #include <cstring>
 
+#include "layout/hdf5/catalog.hpp"
 #include "layout/hdf5/driver.hpp"
 #include "layout/hdf5/fill.hpp"
+#include "layout/hdf5/signature.hpp"
 #include "layout/hdf5/types.hpp"
 #include "layout/netcdf4/scales.hpp"
 
@@ -69,13 +71,13 @@ class IndexWriter {
       make_variable(v);
     }
     for (const model::Definition& definition : index_.definitions) {
-      if (is_netcdf()) {
-        attach_dimensions(definition);  // when all coordinate variables are there
-      }
+      attach_dimensions(definition);  // when all coordinate variables are there
     }
     for (const model::Attribute& attribute : index_.attributes) {
       write(attribute);
     }
+    Catalog::write_contents(hdf5_.get(),
+                            Catalog::contents_of(hdf5_.get(), file_, index_.profile, index_.set));
     scales_.seal(hdf5_.get());
     order_.reset();
     check(H5Fclose(hdf5_.release()), file_.path());
@@ -89,6 +91,11 @@ class IndexWriter {
 
  private:
   bool is_netcdf() const { return index_.profile == Profile::netcdf4; }
+  /// Did the caller name dimensions? In netCDF-4 they all have names.
+  bool names_dimensions() const {
+    return is_netcdf() || std::any_of(index_.definitions.begin(), index_.definitions.end(),
+                                      [](const auto& d) { return !d.dimensions.empty(); });
+  }
 
   void open() {
     const Handle access = access_list(state_);
@@ -105,7 +112,7 @@ class IndexWriter {
     for (std::size_t slash = path.find('/'); slash != std::string::npos;
          slash = path.find('/', slash + 1)) {
       const std::string group = path.substr(0, slash);
-      if (checked(H5Lexists(hdf5_.get(), group.c_str(), H5P_DEFAULT), group) == 0) {
+      if (!is_yes(H5Lexists(hdf5_.get(), group.c_str(), H5P_DEFAULT), group)) {
         own(H5Gcreate2(hdf5_.get(), group.c_str(), H5P_DEFAULT, order_.get(), H5P_DEFAULT), group);
       }
     }
@@ -131,7 +138,7 @@ class IndexWriter {
   void write_log() {
     make_groups(std::string(group_name) + "/x");
     const Handle group = own(H5Gopen2(hdf5_.get(), group_name, H5P_DEFAULT), group_name);
-    write_attribute(group.get(), "format_major", std::int32_t{format_major});
+    write_attribute(group.get(), version_attribute, std::int32_t{format_major});
     write_attribute(group.get(), "format_minor", std::int32_t{format_minor});
     write_attribute(group.get(), "written_by", std::string("Sluice"));
     write_attribute(group.get(), set_id_name, std::bit_cast<std::int64_t>(index_.set->id));
@@ -167,7 +174,8 @@ class IndexWriter {
     const bool has_steps =
         !times.empty() || std::any_of(index_.definitions.begin(), index_.definitions.end(),
                                       [](const model::Definition& d) { return d.stepped; });
-    if (is_netcdf() && has_steps) {
+    has_times_ = (is_netcdf() && has_steps) || any;
+    if ((is_netcdf() && has_steps) || (names_dimensions() && any)) {
       make_unlimited_times(times);
     } else if (any) {
       make_filled(time_name, H5T_IEEE_F64LE, {times.size()}, times.data());
@@ -187,18 +195,34 @@ class IndexWriter {
       check(H5Dwrite(dataset.get(), H5T_IEEE_F64LE, H5S_ALL, H5S_ALL, H5P_DEFAULT, times.data()),
             time_name);
     }
-    netcdf4::write_attribute(dataset.get(), "units", std::string("1"));
+    if (is_netcdf()) {
+      netcdf4::write_attribute(dataset.get(), "units", std::string("1"));
+    }
     scales_.make_coordinate(dataset.get(), time_name);
   }
 
+  /// Can every dimension have a scale? Always so in netCDF-4; else as in the planner of files.
+  bool has_scales(const std::vector<netcdf4::Use>& uses) const {
+    if (is_netcdf()) {
+      return true;
+    }
+    return !uses.empty() && names_dimensions() &&
+           std::all_of(uses.begin(), uses.end(), [&](const netcdf4::Use& use) {
+             const netcdf4::Use* scale = scales_.find(use.name);
+             return scale != nullptr ? *scale == use
+                                     : may_have_scale(index_.profile, use, index_.definitions);
+           });
+  }
+
   void attach_dimensions(const model::Definition& definition) {
-    const Handle dataset =
-        own(H5Dopen2(hdf5_.get(), definition.name.c_str(), H5P_DEFAULT), definition.name);
-    if (netcdf4::is_coordinate(definition)) {
+    const std::vector<netcdf4::Use> uses = uses_of(index_.profile, definition);
+    if (is_coordinate(index_.profile, definition) || !has_scales(uses)) {
       return;
     }
+    const Handle dataset =
+        own(H5Dopen2(hdf5_.get(), definition.name.c_str(), H5P_DEFAULT), definition.name);
     std::vector<std::string> names;
-    for (const netcdf4::Use& use : netcdf4::uses_of(definition)) {
+    for (const netcdf4::Use& use : uses) {
       if (!scales_.has(use.name)) {
         scales_.make_plain(hdf5_.get(), use.name, use);
       }
@@ -229,7 +253,7 @@ class IndexWriter {
     }
     const Handle dataset = make(definition.name, type.get(), dataspace(dims).get(), list.get());
     mark(index_.profile, dataset.get(), definition);
-    if (is_netcdf() && netcdf4::is_coordinate(definition)) {
+    if (is_coordinate(index_.profile, definition)) {
       scales_.make_coordinate(dataset.get(), definition.name);
     }
   }
@@ -272,6 +296,9 @@ class IndexWriter {
     const bool is_variable =
         std::any_of(index_.definitions.begin(), index_.definitions.end(),
                     [&](const model::Definition& d) { return d.name == attribute.owner; });
+    if (attribute.owner == time_name && !is_variable && !has_times_) {
+      return;  // until a step has a time
+    }
     if (!is_variable && !attribute.owner.empty()) {
       make_groups(attribute.owner + "/x");
     }
@@ -283,6 +310,7 @@ class IndexWriter {
   storage::File& file_;
   const Index& index_;
   std::uint64_t steps_ = 0;
+  bool has_times_ = false;
   DriverState state_;
   Handle hdf5_;
   Handle order_;
@@ -298,14 +326,13 @@ void write_index(storage::File& file, const Index& index) {
 
 std::optional<PartSet> read_set(hid_t file, const std::string& path, std::uint64_t largest_words) {
   const QuietErrors quiet;
-  if (H5Lexists(file, group_name, H5P_DEFAULT) <= 0 ||
-      H5Lexists(file, parts_name, H5P_DEFAULT) <= 0) {
+  if (!has_log(file, path) || !has_link(file, parts_name)) {
     return std::nullopt;
   }
   const Handle dataset = own(H5Dopen2(file, parts_name, H5P_DEFAULT), parts_name);
   const Handle space = own(H5Dget_space(dataset.get()), parts_name);
-  const hssize_t points = H5Sget_simple_extent_npoints(space.get());
-  if (points < 0 || static_cast<std::uint64_t>(points) > largest_words) {
+  const hssize_t points = checked(H5Sget_simple_extent_npoints(space.get()), parts_name);
+  if (static_cast<std::uint64_t>(points) > largest_words) {
     throw Error(Code::damaged, path + ": /sluice/parts claims too many words");
   }
   std::vector<std::uint64_t> words(static_cast<std::size_t>(points));
@@ -316,7 +343,25 @@ std::optional<PartSet> read_set(hid_t file, const std::string& path, std::uint64
   return PartSet::from_words(words, path);
 }
 
+std::optional<PartSet> read_set(storage::File& file) {
+  if (!begins_with_superblock(file)) {
+    return std::nullopt;
+  }
+  const QuietErrors quiet;
+  DriverState state;
+  state.file = &file;
+  const Handle access = access_list(state);
+  const Handle hdf5 = own(H5Fopen(file.path().c_str(), H5F_ACC_RDONLY, access.get()), file.path());
+  return read_set(hdf5.get(), file.path(), file.size() / sizeof(std::uint64_t));
+}
+
 namespace {
+
+std::string read_index_path(hid_t group) {
+  const auto value = read_attribute(group, index_path_name);
+  const auto* text = value ? std::get_if<std::string>(&*value) : nullptr;
+  return text != nullptr ? *text : std::string();
+}
 
 std::uint64_t read_id(hid_t group, const char* name, const std::string& path) {
   const auto value = read_attribute(group, name);
@@ -341,17 +386,17 @@ PartIdentity read_identity(storage::File& file, std::uint64_t commit) {
                 file.path() + ": cannot be opened: libhdf5: " + why);
   }
   const Handle hdf5(opened);
-  if (H5Lexists(opened, group_name, H5P_DEFAULT) <= 0 ||
-      H5Lexists(opened, commits_name, H5P_DEFAULT) <= 0) {
+  if (!has_log(opened, file.path())) {
     throw Error(Code::format, file.path() + ": is not a part of a set that Sluice wrote");
   }
   const Handle group = own(H5Gopen2(opened, group_name, H5P_DEFAULT), file.path());
   PartIdentity identity;
   identity.set_id = read_id(group.get(), set_id_name, file.path());
   identity.part_id = read_id(group.get(), part_id_name, file.path());
+  identity.index_path = read_index_path(group.get());
   const Handle commits = own(H5Dopen2(opened, commits_name, H5P_DEFAULT), file.path());
   const Handle space = own(H5Dget_space(commits.get()), file.path());
-  const hssize_t words = H5Sget_simple_extent_npoints(space.get());
+  const hssize_t words = checked(H5Sget_simple_extent_npoints(space.get()), file.path());
   identity.commits = static_cast<std::uint64_t>(words) / CommitRow::words;
   if (commit < identity.commits) {
     const hsize_t start[2] = {commit, 0};

@@ -5,7 +5,8 @@
 // Invariants: an index is written whole, into an empty file, and never changed: a further step is a
 // further index. It holds no elements but those of scalars (HDF5 has no virtual ones), which it
 // copies. Mappings have explicit extents; what no part maps reads as the fill value. Each part
-// holds the ids of its set and of itself as attributes of /sluice.
+// holds the ids of its set and of itself, and the path of the index for which it was made, as
+// attributes of /sluice.
 #pragma once
 
 #include <map>
@@ -24,6 +25,7 @@ namespace sluice::layout::hdf5 {
 /// Attributes of /sluice in a part.
 inline constexpr const char* set_id_name = "set_id";
 inline constexpr const char* part_id_name = "part_id";
+inline constexpr const char* index_path_name = "index";
 /// The words of PartSet, in an index.
 inline constexpr const char* parts_name = "sluice/parts";
 
@@ -44,10 +46,14 @@ void write_index(storage::File& file, const Index& index);
 /// what a damaged file may claim.
 std::optional<PartSet> read_set(hid_t file, const std::string& path, std::uint64_t largest_words);
 
+/// The same of a file that may be anything: nothing where it is no HDF5 file of Sluice.
+std::optional<PartSet> read_set(storage::File& file);
+
 /// What a part says of itself.
 struct PartIdentity {
   std::uint64_t set_id = 0;
   std::uint64_t part_id = 0;
+  std::string index_path;  ///< absolute, of the index for which it was made
   std::uint64_t commits = 0;
   std::int64_t stamp_ns = 0;  ///< of the commit that was asked for; 0 where it has fewer
 };

@@ -1,8 +1,13 @@
 #include "layout/hdf5/library.hpp"
 
+#include <algorithm>
+#include <cstring>
+
 #ifdef SLUICE_HDF5_FILE
 
 #include <dlfcn.h>
+#include <new>
+#include <pthread.h>
 #include <string>
 
 #include "sluice/error.hpp"
@@ -50,16 +55,46 @@ void* find_number(const char* name) {
   return seen != nullptr && is_shared ? seen : own;
 }
 
-std::recursive_mutex& library_mutex() {
+namespace {
+
+/// Held over a fork, so that a forked child, which may open files of its own, finds libhdf5 between
+/// two calls. The child's is made anew: the one that it got belongs to a thread of its parent.
+std::recursive_mutex* mutex_over_forks() {
   static auto* mutex = new std::recursive_mutex;  // needed until the program ends
-  return *mutex;
+  static const int registered = pthread_atfork([] { mutex->lock(); }, [] { mutex->unlock(); },
+                                               [] { new (mutex) std::recursive_mutex; });
+  static_cast<void>(registered);  // where it fails a child can hang where it opens files of its own
+  return mutex;
 }
+
+}  // namespace
+
+std::recursive_mutex& library_mutex() { return *mutex_over_forks(); }
 
 }  // namespace sluice::layout::hdf5
 
 #endif
 
 namespace sluice::layout::hdf5 {
+
+namespace {
+
+CallWatch own_watch;
+CallWatch* watch = &own_watch;
+
+}  // namespace
+
+void watch_calls(CallWatch& other) { watch = &other; }
+
+CallWatch& call_watch() { return *watch; }
+
+void note_file(const std::string& path) {
+  const std::size_t length = std::min(path.size(), sizeof watch->file - 1);
+  std::memcpy(watch->file, path.data(), length);
+  watch->file[length] = '\0';
+}
+
+std::string CallWatch::file_name() const { return {file, strnlen(file, sizeof file)}; }
 
 bool takes_several_threads() {
 #ifdef SLUICE_HDF5_FILE

@@ -12,12 +12,31 @@
 // library is linked: add it.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <hdf5.h>
+#include <string>
 
 namespace sluice::layout::hdf5 {
 
 /// May several threads call it?
 bool takes_several_threads();
+
+/// What the process does in libhdf5, for whoever watches it from another process. Counted where the
+/// library is a private one (SLUICE_HDF5_FILE).
+struct CallWatch {
+  std::atomic<std::uint64_t> count{0};       ///< of calls begun and ended
+  std::atomic<const char*> inside{nullptr};  ///< name of the call under way
+  char file[512] = {};                       ///< the last one that it read, cut where it is longer
+
+  std::string file_name() const;
+};
+
+/// From now on the calls are noted in `watch`, which must live as long as the process.
+void watch_calls(CallWatch& watch);
+CallWatch& call_watch();
+/// Notes the file that is read.
+void note_file(const std::string& path);
 
 }  // namespace sluice::layout::hdf5
 
@@ -36,6 +55,25 @@ void* find_symbol(const char* name);
 void* find_number(const char* name);
 std::recursive_mutex& library_mutex();
 
+/// Notes one call while it lives.
+class CallMark {
+ public:
+  explicit CallMark(const char* name) : watch_(call_watch()) {
+    outer_ = watch_.inside.exchange(name, std::memory_order_relaxed);
+    watch_.count.fetch_add(1, std::memory_order_relaxed);
+  }
+  ~CallMark() {
+    watch_.inside.store(outer_, std::memory_order_relaxed);
+    watch_.count.fetch_add(1, std::memory_order_relaxed);
+  }
+  CallMark(const CallMark&) = delete;
+  CallMark& operator=(const CallMark&) = delete;
+
+ private:
+  CallWatch& watch_;
+  const char* outer_ = nullptr;
+};
+
 /// A name as a template argument.
 template <std::size_t size>
 struct Symbol {
@@ -53,6 +91,7 @@ struct Call<Result (*)(Arguments...), symbol> {
     static const auto function =
         reinterpret_cast<Result (*)(Arguments...)>(find_symbol(symbol.text));
     const std::lock_guard lock(library_mutex());  // libhdf5 may call back into code that calls it
+    const CallMark mark(symbol.text);
     return function(arguments...);
   }
 };

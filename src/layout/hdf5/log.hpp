@@ -3,8 +3,10 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "layout/catalog.hpp"
+#include "layout/hdf5/library.hpp"
 
 namespace sluice::layout::hdf5 {
 
@@ -13,8 +15,14 @@ inline constexpr int format_major = 1;
 inline constexpr int format_minor = 0;
 
 inline constexpr const char* group_name = "sluice";
+/// Attribute of /sluice: format_major.
+inline constexpr const char* version_attribute = "format_major";
 inline constexpr const char* commits_name = "sluice/commits";
 inline constexpr const char* checksums_name = "sluice/checksums";
+
+/// Attribute of /sluice: layout::Contents, as pairs of words. Metadata of numbers is under
+/// libhdf5's checksums, also where what it proves is not (text in global heaps).
+inline constexpr const char* contents_attribute = "contents";
 
 /// Attribute of /sluice: how the objects are arranged; absent: stacked.
 inline constexpr const char* layout_attribute = "layout";
@@ -29,6 +37,8 @@ inline std::string prototype_path(const std::string& variable) {
   return std::string(prototypes_name) + "/" + variable;
 }
 inline constexpr const char* step_group_prefix = "step_";
+/// Of the attributes of a step's group: what begins so is an attribute of its attribute `time`.
+inline constexpr std::string_view time_prefix = "time_";
 /// The group of a step: numbers have six digits, more where they need them.
 std::string step_group(std::uint64_t step);
 
@@ -43,6 +53,11 @@ inline constexpr const char* flag_type = "bool";
 /// Attribute (netCDF's convention) by which characters along the last dimension are text.
 inline constexpr const char* text_attribute = "_Encoding";
 inline constexpr const char* text_encoding = "utf-8";
+
+/// Does an open file have the log that Sluice keeps? A group of that name without anything of
+/// Sluice's in it is another program's. Error damaged where a part of the log is missing, format
+/// where it cannot be looked up.
+bool has_log(hid_t file, const std::string& path);
 
 using layout::CommitRow;  // one row of /sluice/commits
 using layout::time_name;

@@ -59,6 +59,7 @@ void Hdf5Planner::open_new() {
               file_.path());
   scales_.clear();
   make_log();
+  contents_changed_ = true;
 }
 
 void Hdf5Planner::open_existing() {
@@ -73,7 +74,7 @@ void Hdf5Planner::open_existing() {
   hdf5_ = own(H5Fopen(file_.path().c_str(), H5F_ACC_RDWR, access.get()), file_.path());
   on_disk_ = true;
   state_.frontier = committed_.frontier = state_.end_of_allocation;
-  if (profile_ == Profile::netcdf4) {
+  if (profile_ == Profile::netcdf4 || names_dimensions()) {
     scales_.load(hdf5_.get());
   }
 }
@@ -103,8 +104,9 @@ void Hdf5Planner::load_known() {
   }
   if (profile_ == Profile::grouped) {
     const auto attributes = catalog->attributes();
-    std::copy_if(attributes.begin(), attributes.end(), std::back_inserter(inherited_),
-                 [&](const model::Attribute& a) { return is_variable(a.owner); });
+    std::copy_if(
+        attributes.begin(), attributes.end(), std::back_inserter(inherited_),
+        [&](const model::Attribute& a) { return is_variable(a.owner) || a.owner == time_name; });
   }
   steps_ = catalog->steps();
   rows_ = catalog->commits().size();
@@ -126,6 +128,7 @@ void Hdf5Planner::set_attribute(const model::Attribute& attribute) {
 MetadataUpdate Hdf5Planner::seal() {
   const QuietErrors quiet;
   apply_attributes();
+  write_contents();
   scales_.seal(hdf5_.get());
   check(H5Fflush(hdf5_.get(), H5F_SCOPE_GLOBAL), file_.path());
   if (!state_.failure.empty()) {
@@ -152,6 +155,14 @@ MetadataUpdate Hdf5Planner::seal() {
     }
   }
   return update;
+}
+
+void Hdf5Planner::write_contents() {
+  if (contents_changed_) {
+    const auto contents = Catalog::contents_of(hdf5_.get(), file_, profile_, nullptr);
+    Catalog::write_contents(hdf5_.get(), contents);
+    contents_changed_ = false;
+  }
 }
 
 Hdf5Planner::Counters Hdf5Planner::counters() const {
@@ -208,6 +219,7 @@ void Hdf5Planner::abandon() {
   checksum_chunks_ = committed_.checksum_chunks;
   checksum_chunk_words_ = committed_.checksum_chunk_words;
   has_time_ = committed_.has_time;
+  contents_changed_ = true;  // the file may be the one before they were written
   inherited_.resize(committed_.inherited);
   if (on_disk_) {
     open_existing();

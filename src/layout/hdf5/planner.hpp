@@ -6,6 +6,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -72,14 +73,22 @@ class Hdf5Planner final : public Planner {
   model::Dims untouched_tile(const model::Definition& definition) const;
   void prepare_encoded(const Touched& touched);
   Handle creation_list(const model::Definition& definition) const;
-  /// Tells netCDF the dimensions of a variable that was just made.
+  /// Gives the dimensions of a variable that was just made their scales.
   void attach_dimensions(std::uint32_t variable);
   void make_scale(const netcdf4::Use& use);
+  /// Can every dimension of `definition` have a scale? Always so in netCDF-4.
+  bool has_scales(const model::Definition& definition, const std::vector<netcdf4::Use>& uses) const;
+  /// Stacked: did the caller name dimensions?
+  bool names_dimensions() const;
+  /// Stacked: makes room for a dataset at the place of a dimension without coordinates.
+  void replace_scale(const std::string& name, const std::function<void()>& make_dataset);
   void make_prototype(std::uint32_t variable);
   void make_step_group(std::uint64_t step, double time);
   void make_groups(const std::string& path);
   void extend(std::uint32_t variable, std::uint64_t steps);
   Placement place_fixed(std::uint32_t variable);
+  /// A write of the placeholder failed: what the storage says, or a rule of the driver, or libhdf5.
+  [[noreturn]] void throw_refused(const std::string& what);
   std::uint64_t place_contiguous(hid_t dataset, const model::Definition& definition);
   Placement place_step(const Touched& touched, std::uint64_t step);
   Placement place_group(const Touched& touched, std::uint64_t step);
@@ -87,9 +96,12 @@ class Hdf5Planner final : public Planner {
   void append_row(const CommitRow& row);
   void keep_rows_below(std::uint64_t steps);
   void make_time();
+  bool keeps_time(double time) const;
   void append_time(std::uint64_t step, double time);
   void apply_attributes();
   bool apply(const model::Attribute& attribute);
+  /// Says in the file what it holds, where that changed since it was said last.
+  void write_contents();
   bool is_variable(const std::string& name) const;
   /// Enters the chunk that begins at element `at` and returns its address.
   std::uint64_t note_chunk(hid_t dataset, const hsize_t* at, std::uint64_t chunk_bytes,
@@ -108,6 +120,7 @@ class Hdf5Planner final : public Planner {
   std::uint64_t checksum_chunks_ = 0;
   std::uint64_t checksum_chunk_words_ = 0;
   bool has_time_ = false;
+  bool contents_changed_ = false;
   /// What a commit leaves, and abandon() comes back to.
   struct Counters {
     std::uint64_t steps, rows, checksum_chunks, checksum_chunk_words;

@@ -22,10 +22,13 @@ CommitPlan Hdf5Planner::plan_commit(const CommitRequest& request) {
   CommitPlan plan;
   plan.step = planned_step_ = steps_;
   const bool is_grouped = profile_ == Profile::grouped;
+  if (request.is_step && !has_time_ && names_dimensions() && keeps_time(request.time)) {
+    make_time();  // first, for it is the scale of the steps' dimension
+  }
   make_touched(request);
   if (is_grouped && request.is_step) {
+    apply_attributes();  // what this step has inherits them
     make_step_group(steps_, request.time);
-    apply_attributes();  // the datasets of this step inherit them
   }
   for (const Touched& touched : request.touched) {
     const model::Definition& definition = definitions_[touched.variable];
@@ -42,6 +45,7 @@ CommitPlan Hdf5Planner::plan_commit(const CommitRequest& request) {
   row.modified_ns = request.modified_ns;
   if (request.is_step) {
     row.step = steps_;
+    row.rows_proof = proof_of_rows(definitions_, request.touched);
     append_time(steps_, request.time);
     ++steps_;
     for (std::uint32_t v = 0; v < definitions_.size(); ++v) {
@@ -89,19 +93,25 @@ Placement Hdf5Planner::place_fixed(std::uint32_t variable) {
   return {variable, definition.type.bytes, definition.shape, definition.shape, addresses};
 }
 
+void Hdf5Planner::throw_refused(const std::string& what) {
+  const std::optional<Error> failure = take_storage_failure();
+  const std::string why = state_.failure.empty() ? last_error() : state_.failure;
+  state_.failure.clear();
+  throw Error(failure ? failure->code() : Code::internal, what + ": " + why);
+}
+
 std::uint64_t Hdf5Planner::place_contiguous(hid_t dataset, const model::Definition& definition) {
   const haddr_t address = H5Dget_offset(dataset);
   if (address != HADDR_UNDEF) {
     return address;
   }
+  check_no_error(definition.name);
   // A coordinate variable that was made for its dimension's sake: a write makes libhdf5 allocate.
   const std::uint64_t bytes = definition.bytes_per_step();
   const Handle type = type_in_file(profile_, definition.type);
   const void* placeholder = state_.placeholder.reserve(bytes);
   if (H5Dwrite(dataset, type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, placeholder) < 0) {
-    const std::string why = state_.failure.empty() ? last_error() : state_.failure;
-    state_.failure.clear();
-    throw Error(Code::internal, definition.name + ": allocating: " + why);
+    throw_refused(definition.name + ": allocating");
   }
   return state_.take_noted(bytes, definition.name).offset;
 }
@@ -110,9 +120,7 @@ std::uint64_t Hdf5Planner::note_chunk(hid_t dataset, const hsize_t* at, std::uin
                                       const std::string& name, std::uint32_t mask) {
   const void* placeholder = state_.placeholder.reserve(chunk_bytes);
   if (H5Dwrite_chunk(dataset, H5P_DEFAULT, mask, at, chunk_bytes, placeholder) < 0) {
-    const std::string why = state_.failure.empty() ? last_error() : state_.failure;
-    state_.failure.clear();
-    throw Error(Code::internal, name + ": placing a chunk: " + why);
+    throw_refused(name + ": placing a chunk");
   }
   return state_.take_noted(chunk_bytes, name).offset;
 }

@@ -60,6 +60,8 @@ void Hdf5Planner::prepare_encoded(const Touched& touched) {
                 definition.name +
                     ": was written by an earlier commit, and committed data is never overwritten "
                     "in place: define it with steps");
+  } else {
+    check_no_error(definition.name);  // 0 is also how libhdf5 says that it failed
   }
 }
 

@@ -53,7 +53,7 @@ constexpr const char* word_scale = "sluice/word";
 void Hdf5Planner::make_log() {
   make_groups(std::string(group_name) + "/x");
   const Handle group = own(H5Gopen2(hdf5_.get(), group_name, H5P_DEFAULT), group_name);
-  write_attribute(group.get(), "format_major", std::int32_t{format_major});
+  write_attribute(group.get(), version_attribute, std::int32_t{format_major});
   write_attribute(group.get(), "format_minor", std::int32_t{format_minor});
   write_attribute(group.get(), "written_by", std::string("Sluice"));
   if (profile_ != Profile::stacked) {
@@ -91,7 +91,7 @@ void Hdf5Planner::make_groups(const std::string& path) {
   for (std::size_t slash = path.find('/'); slash != std::string::npos;
        slash = path.find('/', slash + 1)) {
     const std::string group = path.substr(0, slash);
-    if (checked(H5Lexists(hdf5_.get(), group.c_str(), H5P_DEFAULT), group) == 0) {
+    if (!is_yes(H5Lexists(hdf5_.get(), group.c_str(), H5P_DEFAULT), group)) {
       own(H5Gcreate2(hdf5_.get(), group.c_str(), H5P_DEFAULT, creation_order_.get(), H5P_DEFAULT),
           group);
     }
@@ -109,6 +109,7 @@ hid_t Hdf5Planner::dataset(std::uint32_t variable) {
 
 void Hdf5Planner::make(std::uint32_t variable, const Dims& tile, bool places_now) {
   const model::Definition definition = definitions_[variable];
+  contents_changed_ = true;
   made_[variable].tile = tile;
   made_[variable].exists = true;
   if (profile_ == Profile::grouped && definition.stepped) {
@@ -122,16 +123,18 @@ void Hdf5Planner::make(std::uint32_t variable, const Dims& tile, bool places_now
                     "define its variable before the first step that uses it");
   }
   const Handle list = creation_list(definition);
-  make_groups(definition.name);
-  if (definition.stepped) {
-    make_stepped(variable, list.get());
-  } else {
-    make_fixed(variable, list.get(), places_now);
-  }
-  mark(profile_, dataset(variable), definition);
-  if (profile_ == Profile::netcdf4) {
-    attach_dimensions(variable);
-  }
+  replace_scale(definition.name.substr(0, definition.name.find('/')), [&] {
+    make_groups(definition.name);
+    if (definition.stepped) {
+      make_stepped(variable, list.get());
+    } else {
+      make_fixed(variable, list.get(), places_now);
+    }
+    mark(profile_, dataset(variable), definition);
+    if (profile_ != Profile::grouped) {
+      attach_dimensions(variable);
+    }
+  });
 }
 
 Handle Hdf5Planner::creation_list(const model::Definition& definition) const {
@@ -223,6 +226,13 @@ bool Hdf5Planner::apply(const model::Attribute& attribute) {
                                   [&](const auto& d) { return d.name == attribute.owner; });
   const bool is_ours = known != definitions_.end() || attribute.owner == time_name;
   std::string path = attribute.owner.empty() ? "/" : attribute.owner;
+  if (attribute.owner == time_name && known == definitions_.end() && !has_time_) {
+    if (profile_ != Profile::grouped) {
+      return false;  // until a step has a time
+    }
+    inherited_.push_back(attribute);
+    return true;
+  }
   if (known != definitions_.end() && known->stepped && profile_ == Profile::grouped) {
     path = prototype_path(attribute.owner);
     if (!made_[static_cast<std::size_t>(known - definitions_.begin())].exists) {
@@ -230,16 +240,15 @@ bool Hdf5Planner::apply(const model::Attribute& attribute) {
     }
     inherited_.push_back(attribute);
   } else if (is_ours) {
-    // Negative where even the group on the way is not there yet.
-    if (H5Lexists(hdf5_.get(), path.c_str(), H5P_DEFAULT) <= 0) {
+    if (!has_link(hdf5_.get(), path)) {
       return false;
     }
   } else if (!attribute.owner.empty()) {
     make_groups(attribute.owner + "/x");
   }
-  const hid_t object = H5Oopen(hdf5_.get(), path.c_str(), H5P_DEFAULT);
-  checked(object, path);
-  const Handle holder(object);
+  contents_changed_ = true;
+  const Handle holder = own(H5Oopen(hdf5_.get(), path.c_str(), H5P_DEFAULT), path);
+  const hid_t object = holder.get();
   const auto* text = std::get_if<std::string>(&attribute.value);
   if (text != nullptr && attribute.owner == vtk_group) {
     write_fixed_text(object, attribute.name, *text);
@@ -250,21 +259,30 @@ bool Hdf5Planner::apply(const model::Attribute& attribute) {
 }
 
 void Hdf5Planner::make_time() {
-  const double none = std::nan("");  // of steps that were given no time
-  const Handle made =
-      make_growing(hdf5_.get(), time_name, H5T_IEEE_F64LE, {0}, {times_per_chunk}, &none);
-  has_time_ = true;
-  if (profile_ == Profile::netcdf4) {
-    netcdf4::write_attribute(made.get(), "units", std::string("1"));
-    scales_.make_coordinate(made.get(), time_name);
-  }
+  replace_scale(time_name, [&] {
+    const double none = std::nan("");  // of steps that were given no time
+    const Handle made =
+        make_growing(hdf5_.get(), time_name, H5T_IEEE_F64LE, {0}, {times_per_chunk}, &none);
+    has_time_ = contents_changed_ = true;
+    if (profile_ == Profile::netcdf4) {
+      netcdf4::write_attribute(made.get(), "units", std::string("1"));
+    }
+    if (profile_ == Profile::netcdf4 || names_dimensions()) {
+      scales_.make_coordinate(made.get(), time_name);
+    }
+  });
+}
+
+/// Does a step of that time go to the library's own `time`?
+bool Hdf5Planner::keeps_time(double time) const {
+  // In an appended file it is among the known variables too.
+  const bool is_callers = !has_time_ && is_variable(time_name);
+  const bool is_needed = profile_ == Profile::netcdf4 || has_time_ || !std::isnan(time);
+  return is_needed && !is_callers && profile_ != Profile::grouped;
 }
 
 void Hdf5Planner::append_time(std::uint64_t step, double time) {
-  const bool is_needed = profile_ == Profile::netcdf4 || has_time_ || !std::isnan(time);
-  // In an appended file the library's own `time` is among the known variables too.
-  const bool is_callers = !has_time_ && is_variable(time_name);
-  if (is_callers || profile_ == Profile::grouped || !is_needed) {
+  if (!keeps_time(time)) {
     return;
   }
   if (!has_time_) {

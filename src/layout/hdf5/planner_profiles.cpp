@@ -1,4 +1,4 @@
-// What the grouped form and netCDF-4 add: a group a step, and the scales of dimensions.
+// What the forms of a file add: a group a step (grouped), and the scales of dimensions.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -40,6 +40,11 @@ void Hdf5Planner::make_step_group(std::uint64_t step, double time) {
   if (!std::isnan(time)) {
     const Handle group = own(H5Gopen2(hdf5_.get(), path.c_str(), H5P_DEFAULT), path);
     write_attribute(group.get(), time_name, time);
+    for (const model::Attribute& attribute : inherited_) {
+      if (attribute.owner == time_name && !is_variable(time_name)) {
+        write_attribute(group.get(), std::string(time_prefix) + attribute.name, attribute.value);
+      }
+    }
   }
 }
 
@@ -75,39 +80,87 @@ Placement Hdf5Planner::place_group(const Touched& touched, std::uint64_t step) {
   return {touched.variable, definition.type.bytes, definition.shape, definition.shape, addresses};
 }
 
-// -- netCDF-4 -------------------------------------------------------------------------------------
+// -- scales of dimensions: always in netCDF-4, where the caller names dimensions in a stacked file
+// ---
 
 void Hdf5Planner::make_scale(const netcdf4::Use& use) {
   if (scales_.has(use.name)) {
     return;
   }
+  if (use.unlimited && has_time_) {
+    const Handle time = own(H5Dopen2(hdf5_.get(), time_name, H5P_DEFAULT), time_name);
+    scales_.make_coordinate(time.get(), time_name);  // made before any dimension had a name
+    return;
+  }
   for (std::uint32_t v = 0; v < definitions_.size(); ++v) {
     const model::Definition& definition = definitions_[v];
-    if (definition.name == use.name && netcdf4::is_coordinate(definition)) {
+    if (definition.name == use.name && is_coordinate(profile_, definition)) {
       const bool places_now = false;  // its values come with another commit, or later in this one
       make(v, definition.stepped ? Dims{} : definition.shape, places_now);
       return;
     }
   }
-  if (use.unlimited) {
+  if (use.unlimited && profile_ == Profile::netcdf4) {
     make_time();
   } else {
     scales_.make_plain(hdf5_.get(), use.name, use);
   }
 }
 
+bool Hdf5Planner::names_dimensions() const {
+  return profile_ == Profile::stacked &&
+         std::any_of(definitions_.begin(), definitions_.end(),
+                     [](const model::Definition& d) { return !d.dimensions.empty(); });
+}
+
+bool Hdf5Planner::has_scales(const model::Definition& definition,
+                             const std::vector<netcdf4::Use>& uses) const {
+  if (profile_ == Profile::netcdf4) {
+    return true;
+  }
+  if (uses.empty() || (definition.dimensions.empty() && !names_dimensions())) {
+    return false;  // what has steps and no other dimension goes by the names of the others
+  }
+  return std::all_of(uses.begin(), uses.end(), [&](const netcdf4::Use& use) {
+    if (const netcdf4::Use* scale = scales_.find(use.name)) {
+      return *scale == use;
+    }
+    return (use.unlimited && has_time_) || may_have_scale(profile_, use, definitions_);
+  });
+}
+
 void Hdf5Planner::attach_dimensions(std::uint32_t variable) {
   const model::Definition& definition = definitions_[variable];
-  if (netcdf4::is_coordinate(definition)) {
+  if (is_coordinate(profile_, definition)) {
     scales_.make_coordinate(dataset(variable), definition.name);
     return;
   }
+  const std::vector<netcdf4::Use> uses = uses_of(profile_, definition);
+  if (!has_scales(definition, uses)) {
+    return;
+  }
   std::vector<std::string> names;
-  for (const netcdf4::Use& use : netcdf4::uses_of(definition)) {
+  for (const netcdf4::Use& use : uses) {
     make_scale(use);
     names.push_back(use.name);
   }
   scales_.attach(hdf5_.get(), dataset(variable), definition.name, names);
+}
+
+void Hdf5Planner::replace_scale(const std::string& name,
+                                const std::function<void()>& make_dataset) {
+  const bool is_taken = profile_ == Profile::stacked && scales_.has_plain(name);
+  if (is_taken) {
+    scales_.remove(hdf5_.get(), name);
+  }
+  make_dataset();
+  for (std::uint32_t v = 0; v < definitions_.size() && is_taken; ++v) {
+    const model::Definition& definition = definitions_[v];
+    if (made_[v].exists && !scales_.has(definition.name) &&
+        !netcdf4::is_attached(dataset(v), definition.name)) {
+      attach_dimensions(v);
+    }
+  }
 }
 
 }  // namespace sluice::layout::hdf5

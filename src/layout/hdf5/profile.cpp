@@ -1,9 +1,12 @@
 #include "layout/hdf5/profile.hpp"
 
+#include <algorithm>
+
 #include "layout/hdf5/fill.hpp"
 #include "layout/hdf5/log.hpp"
 #include "layout/hdf5/types.hpp"
 #include "layout/netcdf4/scales.hpp"
+#include "model/name.hpp"
 
 namespace sluice::layout::hdf5 {
 
@@ -30,6 +33,48 @@ model::Dims dims_in_file(Profile profile, const model::Definition& definition, m
   return shape;
 }
 
+std::vector<netcdf4::Use> uses_of(Profile profile, const model::Definition& definition) {
+  if (profile == Profile::netcdf4) {
+    return netcdf4::uses_of(definition);
+  }
+  std::vector<netcdf4::Use> uses;
+  if (definition.dimensions.size() != static_cast<std::size_t>(definition.shape.rank())) {
+    return uses;
+  }
+  if (definition.stepped && profile == Profile::stacked) {
+    uses.push_back({netcdf4::step_dimension, 0, true});
+  }
+  for (int d = 0; d < definition.shape.rank(); ++d) {
+    uses.push_back(
+        {definition.dimensions[static_cast<std::size_t>(d)], definition.shape[d], false});
+  }
+  return uses;
+}
+
+bool is_coordinate(Profile profile, const model::Definition& definition) {
+  if (profile == Profile::netcdf4) {
+    return netcdf4::is_coordinate(definition);
+  }
+  const bool is_complex =
+      definition.type.kind == Kind::c64 || definition.type.kind == Kind::c128;  // no netCDF type
+  return profile == Profile::stacked && !definition.stepped && !is_complex &&
+         definition.dimensions == std::vector<std::string>{definition.name} &&
+         definition.name.find('/') == std::string::npos;
+}
+
+bool may_have_scale(Profile profile, const netcdf4::Use& use,
+                    std::span<const model::Definition> definitions) {
+  const std::string& name = use.name;
+  if (!model::is_name(name) || name.find('/') != std::string::npos || name == group_name) {
+    return false;
+  }
+  return std::all_of(definitions.begin(), definitions.end(), [&](const model::Definition& d) {
+    const bool is_taken = d.name.compare(0, name.size(), name) == 0 &&
+                          (d.name.size() == name.size() || d.name[name.size()] == '/');
+    return !is_taken || (is_coordinate(profile, d) && !use.unlimited && d.shape[0] == use.size);
+  });
+}
+
 void write_attribute_of(Profile profile, hid_t owner, const std::string& name,
                         const model::AttributeValue& value) {
   if (profile == Profile::netcdf4) {
@@ -47,6 +92,13 @@ void mark(Profile profile, hid_t dataset, const model::Definition& definition) {
     write_attribute_of(profile, dataset, varying_attribute,
                        profile == Profile::grouped ? std::string("as the dataset of each step says")
                                                    : definition.name + length_suffix);
+  }
+  if (profile != Profile::netcdf4 && !definition.dimensions.empty()) {
+    std::vector<std::string> labels;
+    for (const netcdf4::Use& use : uses_of(profile, definition)) {
+      labels.push_back(use.name);
+    }
+    write_attribute(dataset, netcdf4::labels_name, labels);
   }
   if (profile == Profile::netcdf4 && definition.type.kind == Kind::boolean) {
     netcdf4::write_attribute(dataset, flag_attribute, std::string(flag_type));

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "layout/hdf5/handle.hpp"
+#include "layout/netcdf4/rules.hpp"
 #include "model/definition.hpp"
 
 namespace sluice::layout::hdf5 {
@@ -23,6 +26,14 @@ const char* profile_name(Profile profile);
 Handle type_in_file(Profile profile, const Type& type);
 /// The dimensions of a dataset: `shape`, and netCDF's for the characters of text.
 model::Dims dims_in_file(Profile profile, const model::Definition& definition, model::Dims shape);
+/// The names of a dataset's dimensions, with the step's; empty where the caller gave none.
+std::vector<netcdf4::Use> uses_of(Profile profile, const model::Definition& definition);
+/// Is it the coordinate variable of its own dimension, and thus the scale of that name?
+bool is_coordinate(Profile profile, const model::Definition& definition);
+/// May the root group hold a scale of the dimension `use` beside `definitions`: is the name one of
+/// a link, and taken by none but the dimension's coordinate variable?
+bool may_have_scale(Profile profile, const netcdf4::Use& use,
+                    std::span<const model::Definition> definitions);
 /// In the types that the profile has.
 void write_attribute_of(Profile profile, hid_t owner, const std::string& name,
                         const model::AttributeValue& value);

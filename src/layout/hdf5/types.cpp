@@ -74,18 +74,31 @@ Handle file_type(const Type& type) {
 
 namespace {
 
-std::optional<StoredType> stored_number(hid_t type, H5T_class_t kind) {
+constexpr const char* type_query = "data type";
+
+bool is_same(hid_t a, hid_t b) { return is_yes(H5Tequal(a, b), type_query); }
+
+/// 0 is how libhdf5 says that it failed.
+std::size_t size_of(hid_t type) {
   const std::size_t bytes = H5Tget_size(type);
+  if (bytes == 0) {
+    throw Error(Code::format, std::string(type_query) + ": libhdf5: " + last_error());
+  }
+  return bytes;
+}
+
+std::optional<StoredType> stored_number(hid_t type, H5T_class_t kind) {
+  const std::size_t bytes = size_of(type);
   const H5T_order_t order = H5Tget_order(type);
   if (order != H5T_ORDER_LE && order != H5T_ORDER_BE && bytes != 1) {
     return std::nullopt;
   }
   const bool big = order == H5T_ORDER_BE;
   if (kind == H5T_FLOAT) {
-    if (H5Tequal(type, big ? H5T_IEEE_F32BE : H5T_IEEE_F32LE) > 0) {
+    if (is_same(type, big ? H5T_IEEE_F32BE : H5T_IEEE_F32LE)) {
       return StoredType{{Kind::f32, 4}, big};
     }
-    if (H5Tequal(type, big ? H5T_IEEE_F64BE : H5T_IEEE_F64LE) > 0) {
+    if (is_same(type, big ? H5T_IEEE_F64BE : H5T_IEEE_F64LE)) {
       return StoredType{{Kind::f64, 8}, big};
     }
     return std::nullopt;
@@ -93,7 +106,9 @@ std::optional<StoredType> stored_number(hid_t type, H5T_class_t kind) {
   if (H5Tget_precision(type) != 8 * bytes) {
     return std::nullopt;
   }
-  const bool is_signed = H5Tget_sign(type) == H5T_SGN_2;
+  const H5T_sign_t sign = H5Tget_sign(type);
+  check(sign == H5T_SGN_ERROR ? -1 : 0, type_query);
+  const bool is_signed = sign == H5T_SGN_2;
   switch (bytes) {
     case 1:
       return StoredType{{is_signed ? Kind::i8 : Kind::u8, 1}, false};
@@ -109,15 +124,15 @@ std::optional<StoredType> stored_number(hid_t type, H5T_class_t kind) {
 }
 
 std::optional<StoredType> stored_complex(hid_t type) {
-  if (H5Tget_nmembers(type) != 2 || H5Tget_member_index(type, "r") != 0 ||
+  if (checked(H5Tget_nmembers(type), type_query) != 2 || H5Tget_member_index(type, "r") != 0 ||
       H5Tget_member_index(type, "i") != 1) {
     return std::nullopt;
   }
-  const Handle real(H5Tget_member_type(type, 0));
-  const Handle imaginary(H5Tget_member_type(type, 1));
+  const Handle real = own(H5Tget_member_type(type, 0), type_query);
+  const Handle imaginary = own(H5Tget_member_type(type, 1), type_query);
   const auto part = stored_type(real.get());
-  if (!part || H5Tequal(real.get(), imaginary.get()) <= 0 ||
-      H5Tget_size(type) != 2 * std::size_t{part->type.bytes} ||
+  if (!part || !is_same(real.get(), imaginary.get()) ||
+      size_of(type) != 2 * std::size_t{part->type.bytes} ||
       H5Tget_member_offset(type, 1) != part->type.bytes) {
     return std::nullopt;
   }
@@ -131,13 +146,13 @@ std::optional<StoredType> stored_complex(hid_t type) {
 }
 
 std::optional<StoredType> stored_boolean(hid_t type) {
-  if (H5Tget_size(type) != 1 || H5Tget_nmembers(type) != 2) {
+  if (size_of(type) != 1 || checked(H5Tget_nmembers(type), type_query) != 2) {
     return std::nullopt;
   }
   std::int8_t no = -1;
   std::int8_t yes = -1;
   if (H5Tenum_valueof(type, "FALSE", &no) < 0 || H5Tenum_valueof(type, "TRUE", &yes) < 0 ||
-      no != 0 || yes != 1) {
+      no != 0 || yes != 1) {  // negative: there is no such name
     return std::nullopt;
   }
   return StoredType{{Kind::boolean, 1}, false};
@@ -157,13 +172,29 @@ std::optional<StoredType> stored_type(hid_t type) {
     case H5T_ENUM:
       return stored_boolean(type);
     case H5T_STRING:
-      if (H5Tis_variable_str(type) == 0) {
-        return StoredType{{Kind::string, static_cast<std::uint32_t>(H5Tget_size(type))}, false};
+      if (!is_yes(H5Tis_variable_str(type), type_query)) {
+        return StoredType{{Kind::string, static_cast<std::uint32_t>(size_of(type))}, false};
       }
       return std::nullopt;
+    case H5T_NO_CLASS:
+      throw Error(Code::format, std::string(type_query) + ": libhdf5: " + last_error());
     default:
       return std::nullopt;
   }
+}
+
+Handle element_type(hid_t stored, const Type& type, bool is_characters) {
+  if (is_characters) {
+    return own(H5Tcopy(H5T_C_S1), "character type");
+  }
+  if (type.kind == Kind::string) {
+    // Of its own character set: libhdf5 converts between none of them.
+    Handle text = own(H5Tcopy(stored), "text type");
+    check(H5Tset_strpad(text.get(), H5T_STR_NULLPAD), "text type");
+    return text;
+  }
+  const bool is_flag = type.kind == Kind::boolean && H5Tget_class(stored) == H5T_INTEGER;
+  return is_flag ? own(H5Tcopy(H5T_STD_I8LE), "number type") : file_type(type);
 }
 
 Handle dataspace(const model::Dims& dims) {

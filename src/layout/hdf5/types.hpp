@@ -18,6 +18,10 @@ struct StoredType {
 /// What a stored type is to Sluice; nothing where it has no counterpart (compounds other than
 /// complex, variable-length data, references, unusual bit layouts).
 std::optional<StoredType> stored_type(hid_t type);
+/// The type in which libhdf5 gives elements of stored type `stored` as those of `type`: a boolean
+/// that netCDF has as a byte stays a byte; `is_characters`: text that netCDF has as single
+/// characters stays these.
+Handle element_type(hid_t stored, const Type& type, bool is_characters);
 
 /// Makes, or replaces, an attribute of the object `owner`. Strings are UTF-8, variable-length, so
 /// that h5py, netCDF4 and xarray give them as text.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 #include "model/name.hpp"
 
@@ -38,6 +39,16 @@ std::vector<Use> uses_of(const Definition& definition) {
     uses.push_back({"string" + std::to_string(length), length, false});
   }
   return uses;
+}
+
+bool has_invented_names(const Definition& definition) {
+  Definition nameless = definition;
+  nameless.dimensions.clear();
+  nameless.stepped = false;
+  const std::vector<Use> uses = uses_of(nameless);
+  return !definition.dimensions.empty() &&
+         std::equal(definition.dimensions.begin(), definition.dimensions.end(), uses.begin(),
+                    [](const std::string& name, const Use& use) { return name == use.name; });
 }
 
 bool is_coordinate(const Definition& definition) {
@@ -106,6 +117,13 @@ void check_definition(const Definition& definition, const std::vector<Definition
            "netCDF has no complex numbers: write the real and the imaginary parts as two "
            "variables, or use format hdf5");
   }
+  const auto& fill = definition.fill;
+  if (definition.type.kind == Kind::string &&
+      std::adjacent_find(fill.begin(), fill.end(), std::not_equal_to()) != fill.end()) {
+    refuse(Code::unsupported, definition,
+           "netCDF has a single character as the fill value of text: leave it empty, or use format "
+           "hdf5");
+  }
   if (uses_of(definition).size() > static_cast<std::size_t>(model::max_rank)) {
     refuse(Code::unsupported, definition,
            "with the dimension of its characters it has more than 8: use format hdf5");
@@ -120,8 +138,8 @@ void check_definition(const Definition& definition, const std::vector<Definition
 }
 
 bool is_bookkeeping(const std::string& name) {
-  static constexpr std::array<const char*, 7> names{
-      "CLASS",         "NAME",          "REFERENCE_LIST",     "DIMENSION_LIST",
+  static constexpr std::array<const char*, 8> names{
+      "CLASS",         "NAME",          "REFERENCE_LIST",     "DIMENSION_LIST", "DIMENSION_LABELS",
       "_Netcdf4Dimid", "_NCProperties", "_Netcdf4Coordinates"};
   return std::find(names.begin(), names.end(), name) != names.end();
 }

@@ -26,6 +26,8 @@ struct Use {
 /// last dimension, as netCDF has always had it: netcdf-c 4.9.0 reads HDF5's own fixed-length text
 /// wrongly, all but the first element.
 std::vector<Use> uses_of(const model::Definition& definition);
+/// Are the names of its dimensions those that it would have if the caller had given none?
+bool has_invented_names(const model::Definition& definition);
 /// Is it the coordinate variable of its own dimension: 1-D, in the root group, of the same name?
 bool is_coordinate(const model::Definition& definition);
 

@@ -17,6 +17,9 @@ namespace {
 /// netCDF knows a dimension without coordinates by this beginning of its title; ten digits follow.
 constexpr const char* plain_title = "This is a netCDF dimension but not a netCDF variable.";
 
+/// The attribute with the scales of a dataset's dimensions.
+constexpr const char* list_name = "DIMENSION_LIST";
+
 Handle text_type(std::size_t bytes, H5T_cset_t characters) {
   Handle type = own(H5Tcopy(H5T_C_S1), "text type");
   check(H5Tset_size(type.get(), std::max<std::size_t>(1, bytes)), "text type");
@@ -27,7 +30,7 @@ Handle text_type(std::size_t bytes, H5T_cset_t characters) {
 void put_attribute(hid_t owner, const std::string& name, hid_t type, hid_t space,
                    const void* value) {
   const std::string what = "attribute " + name;
-  if (checked(H5Aexists(owner, name.c_str()), what) > 0) {
+  if (is_yes(H5Aexists(owner, name.c_str()), what)) {
     check(H5Adelete(owner, name.c_str()), what);
   }
   const Handle attribute =
@@ -50,7 +53,18 @@ std::string text_attribute(hid_t owner, const std::string& name) {
   return text != nullptr ? *text : "";
 }
 
-bool is_scale(hid_t dataset) { return text_attribute(dataset, "CLASS") == "DIMENSION_SCALE"; }
+/// The dimension of the scale `dataset`, whose extent is its size.
+Use use_of(hid_t dataset, const std::string& path) {
+  const Handle space = own(H5Dget_space(dataset), path);
+  if (H5Sget_simple_extent_ndims(space.get()) != 1) {
+    return {path, 0, false};  // netCDF's text: its characters are a dimension too
+  }
+  hsize_t extent = 0;
+  hsize_t limit = 0;
+  check(H5Sget_simple_extent_dims(space.get(), &extent, &limit), path);
+  const bool is_unlimited = limit == H5S_UNLIMITED;
+  return {path, is_unlimited ? 0 : extent, is_unlimited};
+}
 
 Handle list_type() { return own(H5Tvlen_create(H5T_STD_REF_OBJ), "DIMENSION_LIST"); }
 
@@ -74,6 +88,16 @@ hid_t Scales::reference_type() {
 void Scales::clear() {
   scales_.clear();
   next_id_ = 0;
+}
+
+const Use* Scales::find(const std::string& path) const {
+  const auto found = scales_.find(path);
+  return found == scales_.end() ? nullptr : &found->second.use;
+}
+
+bool Scales::has_plain(const std::string& path) const {
+  const auto found = scales_.find(path);
+  return found != scales_.end() && found->second.is_plain;
 }
 
 namespace {
@@ -112,17 +136,19 @@ void Scales::learn(hid_t file, const std::string& path) {
     return;
   }
   Scale& scale = scales_[path];
+  scale.use = use_of(dataset.get(), path);
+  scale.is_plain = is_plain_scale(dataset.get());
   const auto id = hdf5::read_attribute(dataset.get(), "_Netcdf4Dimid");
   const auto* number = id ? std::get_if<std::int32_t>(&*id) : nullptr;
   scale.id = number != nullptr ? *number : next_id_;
   next_id_ = std::max(next_id_, scale.id + 1);
-  if (checked(H5Aexists(dataset.get(), "REFERENCE_LIST"), path) == 0) {
+  if (!is_yes(H5Aexists(dataset.get(), "REFERENCE_LIST"), path)) {
     return;
   }
   const Handle attribute = own(H5Aopen(dataset.get(), "REFERENCE_LIST", H5P_DEFAULT), path);
   const Handle space = own(H5Aget_space(attribute.get()), path);
-  const hssize_t count = H5Sget_simple_extent_npoints(space.get());
-  scale.references.resize(static_cast<std::size_t>(std::max<hssize_t>(0, count)));
+  const hssize_t count = checked(H5Sget_simple_extent_npoints(space.get()), path);
+  scale.references.resize(static_cast<std::size_t>(count));
   const Handle type(reference_type());
   if (!scale.references.empty()) {
     check(H5Aread(attribute.get(), type.get(), scale.references.data()), path);
@@ -132,6 +158,8 @@ void Scales::learn(hid_t file, const std::string& path) {
 void Scales::enter(hid_t dataset, const std::string& path, const std::string& title) {
   Scale& scale = scales_[path];
   scale.id = next_id_++;
+  scale.use = use_of(dataset, path);
+  scale.is_plain = title.rfind(plain_title, 0) == 0;
   put_terminated(dataset, "CLASS", "DIMENSION_SCALE");
   put_terminated(dataset, "NAME", title);
   const Handle space = hdf5::dataspace({});
@@ -180,7 +208,25 @@ void Scales::attach(hid_t file, hid_t dataset, const std::string& path,
   }
   const Handle type = list_type();
   const Handle space = hdf5::dataspace({scales.size()});
-  put_attribute(dataset, "DIMENSION_LIST", type.get(), space.get(), list.data());
+  put_attribute(dataset, list_name, type.get(), space.get(), list.data());
+}
+
+void Scales::remove(hid_t file, const std::string& path) {
+  const std::vector<Reference> users = std::move(scales_.at(path).references);
+  scales_.erase(path);
+  for (const Reference& user : users) {
+    const Handle dataset = own(H5Rdereference2(file, H5P_DEFAULT, H5R_OBJECT, &user.dataset), path);
+    if (is_attached(dataset.get(), path)) {
+      check(H5Adelete(dataset.get(), list_name), path);
+    }
+    for (auto& [_, scale] : scales_) {
+      const auto gone = std::erase_if(scale.references, [&](const Reference& reference) {
+        return reference.dataset == user.dataset;
+      });
+      scale.is_changed = scale.is_changed || gone != 0;
+    }
+  }
+  check(H5Ldelete(file, path.c_str(), H5P_DEFAULT), path);
 }
 
 void Scales::seal(hid_t file) {
@@ -190,25 +236,46 @@ void Scales::seal(hid_t file) {
       continue;
     }
     const Handle dataset = own(H5Dopen2(file, path.c_str(), H5P_DEFAULT), path);
+    scale.is_changed = false;
+    if (scale.references.empty()) {
+      if (checked(H5Aexists(dataset.get(), "REFERENCE_LIST"), path) > 0) {
+        check(H5Adelete(dataset.get(), "REFERENCE_LIST"), path);
+      }
+      continue;
+    }
     const Handle space = hdf5::dataspace({scale.references.size()});
     put_attribute(dataset.get(), "REFERENCE_LIST", type.get(), space.get(),
                   scale.references.data());
-    scale.is_changed = false;
   }
+}
+
+bool is_scale(hid_t dataset) { return text_attribute(dataset, "CLASS") == "DIMENSION_SCALE"; }
+
+bool is_attached(hid_t dataset, const std::string& path) {
+  return is_yes(H5Aexists(dataset, list_name), path);
+}
+
+std::vector<std::string> dimension_labels(hid_t dataset) {
+  const auto value = hdf5::read_attribute(dataset, labels_name);
+  const auto* labels = value ? std::get_if<std::vector<std::string>>(&*value) : nullptr;
+  const bool is_complete =
+      labels != nullptr && std::none_of(labels->begin(), labels->end(),
+                                        [](const std::string& label) { return label.empty(); });
+  return is_complete ? *labels : std::vector<std::string>{};
 }
 
 std::vector<std::string> dimension_names(hid_t file, hid_t dataset, const std::string& path) {
   if (is_scale(dataset)) {
     return {path};
   }
-  if (H5Aexists(dataset, "DIMENSION_LIST") <= 0) {
+  if (!is_attached(dataset, path)) {
     return {};
   }
-  const Handle attribute = own(H5Aopen(dataset, "DIMENSION_LIST", H5P_DEFAULT), path);
+  const Handle attribute = own(H5Aopen(dataset, list_name, H5P_DEFAULT), path);
   const Handle space = own(H5Aget_space(attribute.get()), path);
   const Handle type = list_type();
-  const hssize_t rank = H5Sget_simple_extent_npoints(space.get());
-  if (rank <= 0 || rank > model::max_rank) {
+  const hssize_t rank = checked(H5Sget_simple_extent_npoints(space.get()), path);
+  if (rank == 0 || rank > model::max_rank) {
     return {};
   }
   std::vector<hvl_t> list(static_cast<std::size_t>(rank), hvl_t{});
@@ -217,10 +284,9 @@ std::vector<std::string> dimension_names(hid_t file, hid_t dataset, const std::s
   for (const hvl_t& one : list) {
     std::array<char, 1024> name{};
     if (one.len > 0) {
-      const Handle scale(H5Rdereference2(file, H5P_DEFAULT, H5R_OBJECT, one.p));
-      if (scale) {
-        H5Iget_name(scale.get(), name.data(), name.size());
-      }
+      const Handle scale = own(H5Rdereference2(file, H5P_DEFAULT, H5R_OBJECT, one.p),
+                               path + ": the scale of a dimension");
+      checked(H5Iget_name(scale.get(), name.data(), name.size()), path);
     }
     names.emplace_back(name[0] == '/' ? name.data() + 1 : name.data());
   }
@@ -259,7 +325,7 @@ bool is_flag(hid_t owner, const std::string& name) {
   const Handle attribute = own(H5Aopen(owner, name.c_str(), H5P_DEFAULT), "attribute " + name);
   const Handle type = own(H5Aget_type(attribute.get()), "attribute " + name);
   const Handle space = own(H5Aget_space(attribute.get()), "attribute " + name);
-  return H5Tequal(type.get(), H5T_STD_I8LE) > 0 &&
+  return is_yes(H5Tequal(type.get(), H5T_STD_I8LE), "attribute " + name) &&
          H5Sget_simple_extent_type(space.get()) == H5S_SCALAR;
 }
 

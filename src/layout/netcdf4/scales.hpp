@@ -21,6 +21,10 @@ class Scales {
   void clear();
   /// Is there a scale at `path`? Dimensions of variables have theirs in the root group.
   bool has(const std::string& path) const { return scales_.count(path) != 0; }
+  /// The dimension of the scale at `path`; null where there is none.
+  const Use* find(const std::string& path) const;
+  /// Is there a scale without coordinates at `path`?
+  bool has_plain(const std::string& path) const;
 
   /// Makes the scale of a dimension without coordinates: the dataset at `path`, which holds no
   /// data and takes no space.
@@ -31,6 +35,9 @@ class Scales {
   /// `scales`.
   void attach(hid_t file, hid_t dataset, const std::string& path,
               const std::vector<std::string>& scales);
+  /// Removes the scale without coordinates at `path`, so that a variable can take its name. The
+  /// variables along that dimension then have no scales at all: attach them again.
+  void remove(hid_t file, const std::string& path);
   /// Writes the lists of references that have changed.
   void seal(hid_t file);
 
@@ -41,6 +48,8 @@ class Scales {
   };
   struct Scale {
     int id = 0;
+    Use use;
+    bool is_plain = false;
     bool is_changed = false;
     std::vector<Reference> references;
   };
@@ -52,6 +61,15 @@ class Scales {
   int next_id_ = 0;
 };
 
+/// The attribute with the names of a dataset's dimensions that H5DSset_label makes and h5py reads.
+inline constexpr const char* labels_name = "DIMENSION_LABELS";
+
+/// Is it the scale of a dimension?
+bool is_scale(hid_t dataset);
+/// Has the dataset scales for its dimensions?
+bool is_attached(hid_t dataset, const std::string& path);
+/// The names of a dataset's dimensions as its labels say; empty where one has none.
+std::vector<std::string> dimension_labels(hid_t dataset);
 /// The names of a dataset's dimensions in a file with scales; empty where it has none.
 std::vector<std::string> dimension_names(hid_t file, hid_t dataset, const std::string& path);
 /// Is it the scale of a dimension without coordinates, which netCDF does not show as a variable?

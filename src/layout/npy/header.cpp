@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "model/definition.hpp"
 #include "model/name.hpp"
 
 namespace sluice::layout::npy {
@@ -186,7 +187,7 @@ void read_descriptor(const storage::File& file, const std::string& text, Header&
   }
   std::from_chars(text.data() + digits, text.data() + text.size(), bytes);
   const auto type = type_named(text[digits - 1], bytes);
-  if (!type) {
+  if (!type || type->bytes > model::most_element_bytes) {
     refuse(file, Code::unsupported,
            "elements of type " + model::quoted(text) + ", which Sluice does not have");
   }

@@ -5,6 +5,7 @@
 
 #include "codec/checksum.hpp"
 #include "model/bytes.hpp"
+#include "model/fill.hpp"
 
 namespace sluice::layout::records {
 
@@ -35,7 +36,10 @@ void put_definition(model::ByteWriter& out, const model::Definition& d) {
   put_shape(out, d.shape);
   out.put(
       static_cast<std::uint8_t>((d.stepped ? 1 : 0) | (d.partial ? 2 : 0) | (d.varying ? 4 : 0)));
-  out.put(d.fill);
+  out.put(static_cast<std::uint32_t>(d.fill.size()));
+  for (const std::byte byte : d.fill) {
+    out.put(byte);
+  }
   out.put(static_cast<std::uint32_t>(d.dimensions.size()));
   for (const std::string& name : d.dimensions) {
     put_text(out, name);
@@ -128,7 +132,7 @@ model::Definition Reader::definition() {
   d.type.kind = number<Kind>();
   d.type.bytes = number<std::uint32_t>();
   const bool is_kind = d.type.kind >= Kind::i8 && d.type.kind <= Kind::string;
-  if (!is_kind || d.type.bytes == 0 ||
+  if (!is_kind || d.type.bytes == 0 || d.type.bytes > model::most_element_bytes ||
       (d.type.kind != Kind::string && type_of(d.type.kind) != d.type)) {
     refuse();
   }
@@ -137,7 +141,12 @@ model::Definition Reader::definition() {
   d.stepped = (flags & 1) != 0;
   d.partial = (flags & 2) != 0;
   d.varying = (flags & 4) != 0;
-  d.fill = number<double>();
+  const auto fill_bytes = number<std::uint32_t>();
+  if (fill_bytes != 0 && fill_bytes != d.type.bytes) {
+    refuse();
+  }
+  const std::byte* const fill = take(fill_bytes);
+  d.fill = model::fill_element({fill, fill_bytes});
   if (d.varying && (!d.stepped || d.shape.empty())) {
     refuse();
   }

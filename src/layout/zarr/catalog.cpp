@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "layout/plausible.hpp"
 #include "model/convert.hpp"
 #include "model/fill.hpp"
 
@@ -14,8 +15,6 @@ namespace {
 
 /// Objects of an array that are remembered.
 constexpr std::size_t most_objects = 1024;
-/// Of one step: their places are held in memory, whatever a document claims.
-constexpr std::uint64_t most_chunks = 1 << 22;
 
 std::string storage_text(const Array& array) {
   std::string text = array.sharded ? "shards" : "chunks";
@@ -62,16 +61,32 @@ void ZarrCatalog::load() {
   if (!ours_) {
     return;
   }
+  // From the last row back, so that each drop is met once, when all rows that it covers follow.
   const auto rows = read_rows(file_, manifest_);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const bool is_dropped =
-        std::any_of(manifest_.drops.begin(), manifest_.drops.end(), [&](const Drop& drop) {
-          return i < drop.rows && rows[i].step != CommitRow::no_step && rows[i].step >= drop.steps;
-        });
-    if (!is_dropped) {
+  std::vector<Drop> drops = manifest_.drops;
+  std::sort(drops.begin(), drops.end(), [](auto& a, auto& b) { return a.rows < b.rows; });
+  std::uint64_t kept_steps = CommitRow::no_step;
+  for (std::size_t i = rows.size(); i-- > 0;) {
+    for (; !drops.empty() && drops.back().rows > i; drops.pop_back()) {
+      kept_steps = std::min(kept_steps, drops.back().steps);
+    }
+    if (rows[i].step == CommitRow::no_step || rows[i].step < kept_steps) {
       commits_.push_back(rows[i]);
     }
   }
+  std::reverse(commits_.begin(), commits_.end());
+}
+
+std::vector<std::string> ZarrCatalog::unchecked() {
+  std::vector<std::string> unchecked;
+  if (ours_ && !manifest_.is_sealed) {
+    unchecked.push_back(std::string(document_name) + " (written anew by another program)");
+  } else if (ours_) {
+    for (const Document& document : stale_documents(file_)) {
+      unchecked.push_back(document.name + " (not as the root says: sluice recover rewrites it)");
+    }
+  }
+  return unchecked;
 }
 
 ZarrCatalog::Object& ZarrCatalog::object_at(std::uint32_t variable, const Dims& chunk_at) {
@@ -105,6 +120,7 @@ void ZarrCatalog::read_index(std::uint32_t variable, const Array& array, Object&
     throw Error(Code::truncated, what + "has " + std::to_string(object.segment.length) +
                                      " bytes, its index alone " + std::to_string(bytes));
   }
+  require_plausible_tiles(what + "a shard", array.inner_count(), most_tiles_of_a_store);
   std::vector<std::byte> text(bytes);
   const std::uint64_t offset = array.index_first ? 0 : object.segment.length - bytes;
   if (file_.read(object.segment.address + offset, text) != bytes) {
@@ -152,18 +168,15 @@ EncodedTiles ZarrCatalog::look_up(std::uint32_t variable, std::uint64_t step, co
   const model::Definition& d = stored.definition;
   const Dims& whole = manifest_.arrays[variable].array.shape;
   const std::uint64_t count = d.shape.volume() == 0 ? 0 : grid_of(d.shape, stored.tile).volume();
-  if (count > most_chunks) {
-    throw Error(Code::over_budget, d.name + ": a step of " + std::to_string(count) +
-                                       " chunks; up to " + std::to_string(most_chunks) +
-                                       " can be read: rewrite it with larger chunks");
-  }
+  // Chunks may be left out, so nothing in the store says how many there should be.
+  require_plausible_tiles(d.name + ": a step", count, most_tiles_of_a_store);
   std::vector<std::uint64_t> addresses(count, absent);
   EncodedTiles tiles;
   tiles.sizes.resize(count, 0);
   tiles.masks.resize(count, 0);
   std::map<std::uint64_t, storage::Segment> used;
   const bool is_there = !d.stepped || step < whole[0];
-  for (const Piece& piece : cut(d.shape, stored.tile, region)) {
+  for_each_piece(d.shape, stored.tile, region, [&](const Piece& piece) {
     const Dims start = tile_box(d.shape, stored.tile, piece.tile_index).start;
     const auto found =
         is_there ? find(variable, d.stepped ? start.with_front(step) : start) : std::nullopt;
@@ -172,7 +185,7 @@ EncodedTiles ZarrCatalog::look_up(std::uint32_t variable, std::uint64_t step, co
       tiles.sizes[piece.tile_index] = found->extent.length;
       used.emplace(found->object->segment.address, found->object->segment);
     }
-  }
+  });
   tiles.placement = Placement(variable, d.type.bytes, d.shape, stored.tile, addresses);
   std::vector<storage::Segment> objects;
   objects.reserve(used.size());

@@ -28,6 +28,7 @@ class ZarrCatalog final : public layout::Catalog {
             std::span<std::byte> out) override;
   std::vector<std::uint64_t> rows_by_step(std::uint32_t) override { return {}; }
   std::vector<std::uint64_t> checksum_words(const CommitRow& commit) override;
+  std::vector<std::string> unchecked() override;
   std::vector<model::Attribute> attributes() override { return manifest_.attributes; }
 
  private:

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <limits>
 
 #include "codec/checksum.hpp"
 #include "layout/netcdf4/rules.hpp"
+#include "layout/zarr/seal.hpp"
+#include "model/fill.hpp"
 #include "model/name.hpp"
 #include "sluice/error.hpp"
 
@@ -18,8 +21,6 @@ namespace {
 
 constexpr int version = 1;
 constexpr std::size_t crc_bytes = 4;
-/// A root document is text: more than this is something else.
-constexpr std::uint64_t most_document_bytes = 1ULL << 30;
 
 std::string in_folder(const std::string& node) {
   return node.empty() ? document_name : node + "/" + document_name;
@@ -53,7 +54,8 @@ Json own_json(const Manifest& manifest) {
   for (const Drop& drop : manifest.drops) {
     drops.push_back({drop.rows, drop.steps});
   }
-  return {{"version", version},
+  return {{seal_name, std::string(seal_digits, '0')},
+          {"version", version},
           {"drops", std::move(drops)},
           {"steps", manifest.steps},
           {"commits", manifest.rows},
@@ -118,7 +120,7 @@ Json nodes_of(const Manifest& manifest) {
 
 Array time_array(std::uint64_t steps) {
   Array array = plain_array(type_of(Kind::f64), {steps}, {rows_per_object});
-  array.fill = std::nan("");
+  array.fill = model::fill_bytes(std::numeric_limits<double>::quiet_NaN(), array.type).value();
   array.dimensions = {netcdf4::step_dimension};
   return array;
 }
@@ -141,7 +143,7 @@ Documents documents_of(const Manifest& manifest) {
   Json root = group_document(attributes);
   root["consolidated_metadata"] = {
       {"kind", "inline"}, {"must_understand", false}, {"metadata", nodes}};
-  documents[document_name] = root.dump(1);
+  documents[document_name] = sealed_text(std::move(root));
   return documents;
 }
 
@@ -155,8 +157,21 @@ struct Told {
 };
 
 /// What Sluice says of itself in the root's attribute.
+/// What Sluice claims of itself must be possible, before anything is computed with it.
+void check_own(const Manifest& manifest, const std::string& path) {
+  const std::uint64_t each = manifest.checksum_chunk_words;
+  std::uint64_t words = 0;
+  if (each > most_checksum_words || (each == 0 && manifest.checksum_chunks != 0) ||
+      __builtin_mul_overflow(each, manifest.checksum_chunks, &words)) {
+    throw Error(Code::damaged, path + ": " + document_name + ": checksums of impossible sizes");
+  }
+  if (manifest.steps > manifest.rows) {
+    throw Error(Code::damaged, path + ": " + document_name + ": more steps than commits");
+  }
+}
+
 void take_own(const Json& own, Manifest& manifest, std::map<std::string, Told>& told,
-              std::vector<std::string>& order,
+              std::map<std::string, std::size_t>& order,
               std::map<std::pair<std::string, std::string>, std::size_t>& kinds) {
   manifest.ours = true;
   manifest.steps = own.at("steps").get<std::uint64_t>();
@@ -169,7 +184,7 @@ void take_own(const Json& own, Manifest& manifest, std::map<std::string, Told>& 
   }
   for (const Json& variable : own.at("variables")) {
     const auto name = variable.at("name").get<std::string>();
-    order.push_back(name);
+    order.emplace(name, order.size());
     told[name] = {variable.at("steps").get<bool>(), variable.at("partial").get<bool>(),
                   variable.at("compress").get<std::string>(),
                   variable.at("dimensions").get<std::vector<std::string>>()};
@@ -234,10 +249,32 @@ bool is_own(const Manifest& manifest, const std::string& name) {
   return manifest.ours && (name == own_name || name.rfind(std::string(own_name) + "/", 0) == 0);
 }
 
+/// All nodes below the root, by name; of a root that is an array, itself.
+Json nodes_in(const Json& root, const Manifest& manifest, const std::string& path) {
+  Json nodes = Json::object();
+  if (manifest.is_array) {
+    nodes[model::stem_of(path)] = root;
+    return nodes;
+  }
+  const Json consolidated = root.value("consolidated_metadata", Json());
+  if (!consolidated.is_object()) {
+    throw Error(Code::unsupported, path +
+                                       ": a Zarr group without consolidated metadata: let "
+                                       "zarr.consolidate_metadata() of zarr-python add them");
+  }
+  nodes = consolidated.at("metadata");
+  if (!manifest.ours && nodes.contains(commits_name)) {
+    throw Error(Code::damaged, path + ": " + document_name +
+                                   ": has commits of Sluice, and its attribute \"sluice\" is "
+                                   "lost: restore it from a copy");
+  }
+  return nodes;
+}
+
 Manifest manifest_of(const Json& root, const std::string& path) {
   Manifest manifest;
   std::map<std::string, Told> told;
-  std::vector<std::string> order;
+  std::map<std::string, std::size_t> order;
   std::map<std::pair<std::string, std::string>, std::size_t> kinds;
   const Json attributes = root.value("attributes", Json::object());
   const std::string kind = root.value("node_type", "");
@@ -251,22 +288,17 @@ Manifest manifest_of(const Json& root, const std::string& path) {
       throw Error(Code::version, path + ": a later version of Sluice wrote this store: update");
     }
     take_own(attributes[own_name], manifest, told, order, kinds);
+    check_own(manifest, path);
   }
-  Json nodes = Json::object();
+  manifest.is_array = !is_group;
   if (is_group) {
-    const Json consolidated = root.value("consolidated_metadata", Json());
-    if (!consolidated.is_object()) {
-      throw Error(Code::unsupported, path +
-                                         ": a Zarr group without consolidated metadata: let "
-                                         "zarr.consolidate_metadata() of zarr-python add them");
-    }
-    nodes = consolidated.at("metadata");
     take_attributes(root, "", kinds, manifest);
-  } else {
-    manifest.is_array = true;
-    nodes[model::stem_of(path)] = root;
   }
+  const Json nodes = nodes_in(root, manifest, path);
   for (const auto& [name, node] : nodes.items()) {
+    if (is_group) {
+      model::check_read_name(name, path + ": " + document_name);
+    }
     if (is_own(manifest, name)) {
       continue;
     }
@@ -287,7 +319,8 @@ Manifest manifest_of(const Json& root, const std::string& path) {
   std::stable_sort(manifest.arrays.begin(), manifest.arrays.end(),
                    [&](const Stored& a, const Stored& b) {
                      const auto place = [&](const Stored& s) {
-                       return std::find(order.begin(), order.end(), s.definition.name);
+                       const auto found = order.find(s.definition.name);
+                       return found != order.end() ? found->second : order.size();
                      };
                      return place(a) < place(b);
                    });
@@ -308,16 +341,22 @@ std::vector<std::byte> root_text(storage::File& file) {
 
 Manifest read_manifest(storage::File& file) {
   const std::uint64_t bytes = file.object_bytes(document_name).value_or(0);
-  if (bytes == 0 || bytes > most_document_bytes) {
+  if (bytes == 0) {
     throw Error(Code::format,
                 file.path() + ": no root document of a Zarr store (" + document_name + ")");
   }
-  const Json root = parse(root_text(file), file.path());
+  const std::vector<std::byte> text = root_text(file);
+  const Json root = parse(text, file.path());
   try {
     if (root.value("zarr_format", 0) != 3) {
       throw Error(Code::version, file.path() + ": not version 3 of Zarr");
     }
-    return manifest_of(root, file.path());
+    Manifest manifest = manifest_of(root, file.path());
+    if (manifest.ours) {
+      manifest.is_sealed =
+          check_seal({reinterpret_cast<const char*>(text.data()), text.size()}, root, file.path());
+    }
+    return manifest;
   } catch (const Json::exception& e) {
     throw Error(Code::damaged, file.path() + ": " + document_name + ": " + e.what());
   }

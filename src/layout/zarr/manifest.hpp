@@ -10,16 +10,18 @@
 #include "layout/catalog.hpp"
 #include "layout/layout.hpp"
 #include "layout/zarr/metadata.hpp"
+#include "layout/zarr/seal.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::layout::zarr {
 
-/// The group, and the attribute of the root, that are Sluice's own.
-inline constexpr const char* own_name = "sluice";
 inline constexpr const char* commits_name = "sluice/commits";
 inline constexpr const char* checksums_name = "sluice/checksums";
 /// Rows of an array that is written anew with every commit, in one object.
 inline constexpr std::uint64_t rows_per_object = 256;
+
+/// Of one object of the checksums.
+inline constexpr std::uint64_t most_checksum_words = (1 << 20) / 8;
 
 /// An array, and what its document does not say of the variable that it is.
 struct Stored {
@@ -36,6 +38,8 @@ struct Drop {
 struct Manifest {
   bool ours = false;
   bool is_array = false;  ///< the root is an array, no group
+  /// As Sluice wrote it, by its checksum; else another program wrote it anew.
+  bool is_sealed = false;
   std::uint64_t steps = 0;
   std::uint64_t rows = 0;  ///< commits
   std::uint64_t checksum_chunk_words = 0;

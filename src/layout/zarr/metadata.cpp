@@ -1,9 +1,12 @@
 #include "layout/zarr/metadata.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <string_view>
 #include <utility>
 
+#include "layout/zarr/fill_value.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::layout::zarr {
@@ -33,60 +36,6 @@ std::string name_of(const Type& type) {
     }
   }
   throw Error(Code::internal, "type " + type_name(type) + " in a Zarr store");
-}
-
-bool is_floating(const Type& type) {
-  return type.kind == Kind::f32 || type.kind == Kind::f64 || type.kind == Kind::c64 ||
-         type.kind == Kind::c128;
-}
-
-Json float_json(double value) {
-  if (std::isnan(value)) {
-    return "NaN";
-  }
-  if (std::isinf(value)) {
-    return value > 0 ? "Infinity" : "-Infinity";
-  }
-  return value;
-}
-
-double float_of(const Json& json) {
-  if (json.is_number()) {
-    return json.get<double>();
-  }
-  const std::string text = json.is_string() ? json.get<std::string>() : "";
-  if (text == "Infinity" || text == "-Infinity") {
-    return text[0] == '-' ? -INFINITY : INFINITY;
-  }
-  return text == "NaN" ? std::nan("") : 0;
-}
-
-Json fill_json(const Array& array) {
-  switch (array.type.kind) {
-    case Kind::c64:
-    case Kind::c128:
-      return Json::array({float_json(array.fill), 0.0});
-    case Kind::boolean:
-      return array.fill != 0;
-    case Kind::u8:
-    case Kind::u16:
-    case Kind::u32:
-    case Kind::u64:
-      return static_cast<std::uint64_t>(array.fill);
-    default:
-      return is_floating(array.type) ? float_json(array.fill)
-                                     : Json(static_cast<std::int64_t>(array.fill));
-  }
-}
-
-double fill_of(const Json& json, const Type& type) {
-  if (json.is_array()) {
-    return json.empty() ? 0 : float_of(json[0]);
-  }
-  if (type.kind == Kind::boolean) {
-    return json.is_boolean() && json.get<bool>() ? 1 : 0;
-  }
-  return float_of(json);
 }
 
 Json dims_json(const Dims& dims) {
@@ -250,7 +199,7 @@ Json array_document(const Array& array, const Json& attributes) {
        {{"name", "regular"}, {"configuration", {{"chunk_shape", dims_json(array.chunk)}}}}},
       {"chunk_key_encoding",
        {{"name", "default"}, {"configuration", {{"separator", std::string(1, array.separator)}}}}},
-      {"fill_value", fill_json(array)},
+      {"fill_value", fill_json(array.fill, array.type)},
       {"codecs", std::move(codecs)},
       {"attributes", attributes},
       {"dimension_names", std::move(names)},
@@ -296,7 +245,14 @@ std::optional<Array> array_in(const Json& document, const std::string& name, std
     array.separator = keys.value("configuration", Json::object())
                           .value("separator", array.prefixed ? "/" : ".")
                           .at(0);
-    array.fill = fill_of(document.at("fill_value"), array.type);
+    if (array.separator != '.' && array.separator != '/') {
+      refuse(name, "a separator of chunks that is neither . nor /");
+    }
+    try {
+      array.fill = fill_of(document.at("fill_value"), array.type);
+    } catch (const Error& e) {
+      refuse(name, e.what());
+    }
     take_codecs(document.at("codecs"), array, name, why);
     for (const Json& one : document.value("dimension_names", Json::array())) {
       array.dimensions.push_back(one.is_string() ? one.get<std::string>() : "");
@@ -404,8 +360,51 @@ std::optional<model::AttributeValue> value_of(const Json& json, std::optional<st
   return std::nullopt;
 }
 
+namespace {
+
+/// Values are copied, compared and written by functions that call themselves, once a level.
+constexpr std::size_t most_depth = 64;
+
+/// A name is compared with all names before it in its object: so many comparisons take a second.
+constexpr std::uint64_t most_comparisons = 1 << 29;
+
+/// What makes the document too costly to parse; "" where nothing does.
+std::string refusal_of(std::string_view text) {
+  std::array<std::uint64_t, most_depth> names{};  ///< of the object open at each level
+  std::uint64_t comparisons = 0;
+  std::size_t depth = 0;
+  bool in_text = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (in_text) {
+      at += c == '\\' ? 1 : 0;
+      in_text = c != '"';
+    } else if (c == '"') {
+      in_text = true;
+    } else if (c == '[' || c == '{') {
+      if (depth == most_depth) {
+        return "more than " + std::to_string(most_depth) + " levels of nesting";
+      }
+      names.at(depth++) = 0;
+    } else if (depth != 0 && (c == ']' || c == '}')) {
+      --depth;
+    } else if (depth != 0 && c == ':') {
+      comparisons += names.at(depth - 1)++;
+      if (comparisons > most_comparisons) {
+        return "too many names in one object";
+      }
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
 Json parse(std::span<const std::byte> bytes, const std::string& path) {
   const auto* text = reinterpret_cast<const char*>(bytes.data());
+  if (const std::string why = refusal_of({text, bytes.size()}); !why.empty()) {
+    throw Error(Code::damaged, path + ": " + document_name + ": " + why);
+  }
   try {
     Json json = Json::parse(text, text + bytes.size());
     if (!json.is_object()) {

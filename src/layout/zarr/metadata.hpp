@@ -28,7 +28,7 @@ struct Array {
   bool sharded = false;
   bool index_first = false;  ///< of a shard: before the chunks, else behind them
   codec::Pipeline filters;
-  double fill = 0;
+  std::vector<std::byte> fill = {};  ///< one element; empty: zeros
   char separator = '.';
   bool prefixed = true;  ///< do names of objects begin with "c"?
   std::vector<std::string> dimensions;

@@ -16,7 +16,6 @@ namespace {
 constexpr std::uint64_t first_address = 1ULL << 40;
 constexpr std::uint64_t page_bytes = 4096;
 constexpr std::uint64_t fewest_checksum_words = 512;
-constexpr std::uint64_t most_checksum_words = (1 << 20) / 8;
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
   return (value + unit - 1) / unit * unit;
@@ -94,7 +93,7 @@ Array ZarrPlanner::array_of(std::uint32_t variable) const {
   const Made& made = made_[variable];
   Array array;
   array.type = d.type;
-  array.fill = d.partial ? d.fill : 0;
+  array.fill = d.partial ? d.fill : std::vector<std::byte>{};
   array.filters = pipeline_in_zarr(pipeline_of(d));
   array.sharded = made.shard_rows != 0;
   array.index_first = true;
@@ -231,6 +230,7 @@ CommitPlan ZarrPlanner::plan_commit(const CommitRequest& request) {
   row.modified_ns = request.modified_ns;
   if (request.is_step) {
     row.step = step;
+    row.rows_proof = proof_of_rows(definitions_, request.touched);
     ++state_.steps;
     const bool is_name_free = std::none_of(definitions_.begin(), definitions_.end(),
                                            [](const auto& d) { return d.name == time_name; });

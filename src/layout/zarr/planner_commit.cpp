@@ -39,6 +39,12 @@ void ZarrPlanner::load() {
                     "a new one");
   }
   rows_ = read_rows(file_, manifest);
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    if (rows_[i].step != CommitRow::no_step && rows_[i].step > i) {
+      throw Error(Code::damaged, file_.path() + ": " + commits_name + ": row " + std::to_string(i) +
+                                     " names step " + std::to_string(rows_[i].step));
+    }
+  }
   first_new_row_ = rows_.size();
   drops_ = manifest.drops;
   attributes_ = manifest.attributes;

@@ -1,0 +1,233 @@
+#include "guard.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <fmt/format.h>
+#include <fstream>
+#include <new>
+#include <string>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "layout/hdf5/library.hpp"
+#include "text.hpp"
+#include "verb.hpp"
+
+namespace sluice::cli {
+
+namespace {
+
+using layout::hdf5::CallWatch;
+
+/// What a user or a launcher ends, or suspends, the command by.
+constexpr std::array passed_on{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+/// A child that one of these ended has not crashed: somebody asked for it.
+constexpr std::array asked_for{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2};
+constexpr double default_limit_s = 60;
+constexpr long look_every_ms = 100;
+
+template <class List>
+bool is_one_of(int number, const List& list) {
+  return std::find(list.begin(), list.end(), number) != list.end();
+}
+
+struct Settings {
+  bool is_on = true;
+  double limit_s = default_limit_s;  ///< 0: none
+};
+
+Settings settings_of(const char* text) {
+  Settings settings;
+  if (text != nullptr && std::strcmp(text, "off") == 0) {
+    settings.is_on = false;
+  } else if (text != nullptr) {
+    char* end = nullptr;
+    const double seconds = std::strtod(text, &end);
+    if (end != text && *end == '\0' && std::isfinite(seconds) && seconds >= 0) {
+      settings.limit_s = seconds;
+    }
+  }
+  return settings;
+}
+
+/// Bytes that the child may have in memory: nearly all there is, so that neither the machine nor
+/// the kernel's choice of a victim suffers.
+std::uint64_t memory_limit() {
+  std::uint64_t bytes = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+                        static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  std::ifstream group("/sys/fs/cgroup/memory.max");
+  std::uint64_t most = 0;
+  if (group >> most) {  // "max" is no number
+    bytes = std::min(bytes, most);
+  }
+  return bytes / 8 * 7;
+}
+
+/// Bytes of its own that a process has in memory; 0 where that cannot be seen.
+std::uint64_t resident_bytes(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/statm");
+  std::uint64_t all = 0;
+  std::uint64_t resident = 0;
+  std::uint64_t shared = 0;
+  file >> all >> resident >> shared;
+  return (resident - std::min(resident, shared)) *
+         static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+double cpu_seconds(pid_t process) {
+  clockid_t clock{};
+  timespec used{};
+  if (clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &used) != 0) {
+    return 0;
+  }
+  return static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
+}
+
+/// The parent's side.
+class Guard {
+ public:
+  Guard(pid_t child, const CallWatch& calls, double limit_s)
+      : child_(child), calls_(calls), limit_s_(limit_s), most_bytes_(memory_limit()) {}
+
+  /// Until the child has ended. `signals` are blocked.
+  int wait(const sigset_t& signals) {
+    const timespec period{0, look_every_ms * 1000000};
+    while (true) {
+      int status = 0;
+      const pid_t ended = waitpid(child_, &status, WNOHANG);
+      if (ended == child_) {
+        return end(status);
+      }
+      if (ended < 0 && errno != EINTR) {
+        return bad_input;
+      }
+      const int number = sigtimedwait(&signals, nullptr, &period);
+      if (number > 0 && number != SIGCHLD) {
+        kill(child_, number);
+      } else if (number < 0) {
+        look();
+      }
+    }
+  }
+
+ private:
+  void look() {
+    const std::uint64_t call = calls_.count.load();
+    if (call != call_ || calls_.inside.load() == nullptr) {
+      call_ = call;
+      began_s_ = cpu_seconds(child_);
+    } else if (limit_s_ > 0 && cpu_seconds(child_) - began_s_ > limit_s_) {
+      stop(fmt::format("libhdf5 came to no end within {:g} s", limit_s_));
+    }
+    if (const std::uint64_t bytes = resident_bytes(child_); bytes > most_bytes_) {
+      stop(fmt::format("reading it took more than {} of memory", bytes_text(most_bytes_)));
+    }
+  }
+
+  void stop(const std::string& why) {
+    if (why_.empty()) {
+      why_ = why;
+      kill(child_, SIGKILL);
+    }
+  }
+
+  int end(int status) {
+    if (WIFEXITED(status)) {
+      return WEXITSTATUS(status);
+    }
+    const int number = WTERMSIG(status);
+    if (why_.empty() && is_one_of(number, asked_for)) {
+      end_by(number);
+    }
+    const char* call = calls_.inside.load();
+    if (why_.empty()) {
+      const char* name = sigabbrev_np(number);
+      const std::string by = name == nullptr ? std::to_string(number) : "SIG" + std::string(name);
+      why_ = number == SIGKILL ? "killed (" + by + "): out of memory?"
+             : call != nullptr ? "libhdf5 crashed (" + by + ")"
+                               : "crashed (" + by + ")";
+    }
+    const std::string file = calls_.file_name();
+    fmt::print(stderr, "sluice: {}{}{}{}\n", file.empty() ? "" : printable(file) + ": ", why_,
+               call == nullptr ? "" : fmt::format(" in {}", call),
+               call == nullptr ? "" : ": the file is damaged, or was made to do this");
+    return bad_input;
+  }
+
+  /// As the shell expects of a command that was interrupted.
+  [[noreturn]] static void end_by(int number) {
+    std::signal(number, SIG_DFL);
+    sigset_t only;
+    sigemptyset(&only);
+    sigaddset(&only, number);
+    const rlimit none{0, 0};
+    setrlimit(RLIMIT_CORE, &none);
+    std::raise(number);
+    sigprocmask(SIG_UNBLOCK, &only, nullptr);
+    std::_Exit(128 + number);
+  }
+
+  pid_t child_;
+  const CallWatch& calls_;
+  double limit_s_;
+  std::uint64_t most_bytes_;
+  std::uint64_t call_ = 0;
+  double began_s_ = 0;  ///< of CPU time, of the call under way
+  std::string why_;     ///< the child was ended
+};
+
+int work_as_child(const std::function<int()>& work, pid_t parent, const sigset_t& mask) {
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != parent) {
+    return bad_input;  // it died before
+  }
+  const rlimit none{0, 0};
+  setrlimit(RLIMIT_CORE, &none);
+  setenv("OMPI_MCA_opal_signal", "", 0);  // else Open MPI shows the stack of a crash
+  sigprocmask(SIG_SETMASK, &mask, nullptr);
+  return work();
+}
+
+}  // namespace
+
+int run_guarded(const std::function<int()>& work) {
+  const Settings settings = settings_of(std::getenv("SLUICE_GUARD"));
+  void* memory = settings.is_on ? mmap(nullptr, sizeof(CallWatch), PROT_READ | PROT_WRITE,
+                                       MAP_SHARED | MAP_ANONYMOUS, -1, 0)
+                                : MAP_FAILED;
+  if (memory == MAP_FAILED) {
+    return work();
+  }
+  auto* calls = new (memory) CallWatch;
+  sigset_t signals;
+  sigset_t before;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGCHLD);
+  for (const int number : passed_on) {
+    sigaddset(&signals, number);
+  }
+  sigprocmask(SIG_BLOCK, &signals, &before);
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child < 0) {
+    sigprocmask(SIG_SETMASK, &before, nullptr);
+    return work();
+  }
+  if (child == 0) {
+    layout::hdf5::watch_calls(*calls);
+    return work_as_child(work, parent, before);
+  }
+  return Guard(child, *calls, settings.limit_s).wait(signals);
+}
+
+}  // namespace sluice::cli

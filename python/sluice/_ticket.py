@@ -1,0 +1,52 @@
+"""The receipt of a commit."""
+
+from __future__ import annotations
+
+from typing import Any, Tuple
+
+from ._library import check, ffi, lib
+
+
+class Ticket:
+    """The receipt of a commit. With strategy "forward" the commit may still be on its way:
+    `durable` looks anew each time, and wait() waits. Compares as (step, durable, skipped)."""
+
+    def __init__(self, handle: Any):
+        self._handle = ffi.gc(handle, lib.sluice_ticket_free)
+
+    @property
+    def step(self) -> int:
+        """Its number."""
+        return int(self._ask(lib.sluice_ticket_step, "int64_t*"))
+
+    @property
+    def durable(self) -> bool:
+        """Does it survive kill -9, a node's loss and a power cut?"""
+        return bool(self._ask(lib.sluice_ticket_durable, "int32_t*"))
+
+    @property
+    def skipped(self) -> bool:
+        """Was it left out (on_error="skip_step")?"""
+        return bool(self._ask(lib.sluice_ticket_skipped, "int32_t*"))
+
+    def wait(self) -> None:
+        """Returns when `durable` will not change any more; raises the Error of a commit that failed
+        on its way."""
+        check(lib.sluice_ticket_wait(self._handle))
+
+    def _ask(self, function: Any, kind: str) -> Any:
+        place = ffi.new(kind)
+        check(function(self._handle, place))
+        return place[0]
+
+    def _values(self) -> Tuple[int, bool, bool]:
+        return (self.step, self.durable, self.skipped)
+
+    def __eq__(self, other: Any) -> bool:
+        return self._values() == (other._values() if isinstance(other, Ticket) else other)
+
+    def __hash__(self) -> int:
+        return hash(self.step)
+
+    def __repr__(self) -> str:
+        return "Ticket(step={}, durable={}, skipped={})".format(*self._values())

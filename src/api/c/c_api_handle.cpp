@@ -1,0 +1,217 @@
+#include "api/c/c_api_handle.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <mutex>
+#include <new>
+
+#include "exec/transport/agree.hpp"
+#include "model/name.hpp"
+
+namespace sluice::c_api {
+
+namespace {
+
+thread_local Failure thread_failure;
+
+/// All handles that were ever made; as many as were ever open at once.
+struct Pool {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<sluice_file>> all;
+  std::vector<sluice_file*> free;
+};
+
+Pool& pool() {
+  static auto* the_pool = new Pool;  // lives as long as the last caller
+  return *the_pool;
+}
+
+Failure current() noexcept {
+  try {
+    try {
+      throw;
+    } catch (const Error& e) {
+      return {static_cast<int>(e.code()), e.rank(), model::escaped(e.what(), model::Shown::line)};
+    } catch (const std::bad_alloc&) {
+      return {SLUICE_ERROR_OVER_BUDGET, -1, "out of memory"};
+    } catch (const std::exception& e) {
+      return {SLUICE_ERROR_INTERNAL, -1, e.what()};
+    }
+  } catch (...) {
+    return {SLUICE_ERROR_INTERNAL, -1, {}};
+  }
+}
+
+}  // namespace
+
+int keep(Failure* of_handle) noexcept {
+  Failure failure = current();
+  const int code = failure.code;
+  try {
+    if (of_handle != nullptr) {
+      *of_handle = failure;
+    }
+    thread_failure = std::move(failure);
+  } catch (...) {
+    thread_failure = {code, -1, {}};  // no memory for the message: the code must do
+  }
+  return code;
+}
+
+const Failure& failure_of_thread() noexcept { return thread_failure; }
+
+sluice_file* take_handle() {
+  Pool& handles = pool();
+  const std::lock_guard lock(handles.mutex);
+  if (handles.free.empty()) {
+    handles.all.push_back(std::make_unique<sluice_file>());
+    handles.free.reserve(handles.all.size());  // so that giving back need not allocate
+    handles.free.push_back(handles.all.back().get());
+  }
+  sluice_file* file = handles.free.back();
+  handles.free.pop_back();
+  file->failure = {};
+  file->is_live = true;
+  return file;
+}
+
+void give_back(sluice_file* file) noexcept {
+  file->step.reset();
+  file->file.reset();
+  file->impl = nullptr;
+  file->forget_copies();
+  file->texts.clear();
+  file->last_name.clear();
+  file->last_variable = -1;
+  file->first_number = 0;
+  file->refusal.reset();
+  file->is_live = false;
+  Pool& handles = pool();
+  const std::lock_guard lock(handles.mutex);
+  handles.free.push_back(file);
+}
+
+void require_live(const sluice_file* file) {
+  if (file == nullptr) {
+    throw Error(Code::invalid_argument, "the file handle is NULL: was the file opened?");
+  }
+  if (!file->is_live) {
+    throw Error(Code::wrong_state, "this file handle was given back by sluice_free()");
+  }
+}
+
+void require(const void* pointer, const char* what) {
+  if (pointer == nullptr) {
+    throw Error(Code::invalid_argument, std::string(what) + " is NULL");
+  }
+}
+
+std::string text_of(const char* text, const char* what) {
+  require(text, what);
+  return text;
+}
+
+Type loose_type(sluice_type code) noexcept {
+  constexpr std::array<std::uint8_t, 15> bytes = {0, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 8, 16, 1, 0};
+  if (code >= SLUICE_INT8 && code <= SLUICE_BOOL) {
+    return {static_cast<Kind>(code), bytes[static_cast<std::size_t>(code)]};
+  }
+  if (code > 255 && code % 256 == SLUICE_KIND_STRING) {
+    return {Kind::string, static_cast<std::uint32_t>(code / 256)};
+  }
+  return {static_cast<Kind>(0), 0};
+}
+
+Type type_of_code(sluice_type code, const char* what) {
+  const Type type = loose_type(code);
+  if (type.bytes == 0) {
+    throw Error(Code::invalid_argument,
+                std::string(what) + ": " + std::to_string(code) +
+                    (code == SLUICE_KIND_STRING ? " has no length: use SLUICE_STRING(bytes)"
+                                                : " is no sluice_type"));
+  }
+  return type;
+}
+
+sluice_type code_of_type(const Type& type) noexcept {
+  const auto kind = static_cast<sluice_type>(type.kind);
+  return type.kind == Kind::string ? kind + 256 * static_cast<sluice_type>(type.bytes) : kind;
+}
+
+void refuse_dims(int rank, const std::int64_t* numbers, const std::string& what) {
+  if (rank < 0 || rank > model::max_rank) {
+    throw Error(Code::invalid_argument, what + ": " + std::to_string(rank) + " dimensions");
+  }
+  require(numbers, what.c_str());
+  const auto* bad = std::find_if(numbers, numbers + rank, [](std::int64_t n) { return n < 0; });
+  throw Error(Code::invalid_argument, what + ": " + std::to_string(*bad) + " in dimension " +
+                                          std::to_string(bad - numbers));
+}
+
+void read_sized(const void* given, std::size_t given_bytes, void* known, std::size_t known_bytes) {
+  constexpr std::size_t most_bytes = 1 << 16;
+  if (given_bytes < sizeof(std::size_t) || given_bytes > most_bytes) {
+    throw Error(Code::invalid_argument, "a struct of size " + std::to_string(given_bytes) +
+                                            ": initialise it with ..._INIT");
+  }
+  const auto* bytes = static_cast<const char*>(given);
+  for (std::size_t at = known_bytes; at < given_bytes; ++at) {
+    if (bytes[at] != 0) {
+      throw Error(Code::unsupported,
+                  "a struct has fields that this library does not know: it is older than the "
+                  "header the program was built with");
+    }
+  }
+  std::memcpy(known, given, std::min(given_bytes, known_bytes));
+}
+
+MPI_Comm comm_of_fortran(int comm) {
+  int started = 0;
+  MPI_Initialized(&started);
+  return started != 0 ? MPI_Comm_f2c(comm) : MPI_COMM_NULL;
+}
+
+Mode mode_of(const char* text) {
+  const std::string mode = text_of(text, "mode");
+  if (mode == "r") {
+    return Mode::read;
+  }
+  if (mode == "w") {
+    return Mode::write;
+  }
+  if (mode == "x") {
+    return Mode::create;
+  }
+  if (mode == "a") {
+    return Mode::append;
+  }
+  throw Error(Code::invalid_argument, "mode \"" + mode + "\": it is one of r, w, x, a");
+}
+
+}  // namespace sluice::c_api
+
+int sluice_refuse(sluice_file* file, int code, const char* why) {
+  return sluice::c_api::call(file, [&](sluice_file& f) {
+    const std::string text = sluice::c_api::text_of(why, "refuse: the reason");
+    f.refusal = sluice::exec::naming_file({static_cast<sluice::Code>(code), text}, f.impl->path());
+  });
+}
+
+int sluice_count_from(sluice_file* file, int32_t first) {
+  return sluice::c_api::call(file, [&](sluice_file& f) { f.first_number = first; });
+}
+
+using sluice::c_api::Failure;
+
+namespace {
+
+const Failure& failure_of(const sluice_file* file) {
+  return file != nullptr && file->is_live ? file->failure : sluice::c_api::failure_of_thread();
+}
+
+}  // namespace
+
+const char* sluice_last_error(const sluice_file* file) { return failure_of(file).message.c_str(); }
+int sluice_last_error_code(const sluice_file* file) { return failure_of(file).code; }
+int sluice_last_error_rank(const sluice_file* file) { return failure_of(file).rank; }

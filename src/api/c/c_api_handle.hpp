@@ -1,0 +1,189 @@
+// Behind the C interface: handles, and turning what C++ throws into codes and kept messages.
+//
+// Invariants: nothing is thrown into C; a handle's memory is never given back to the system, only
+// reused by a later open, so that a freed handle can be told from a live one; every failure is kept
+// on its handle and for its thread.
+#pragma once
+
+#define SLUICE_NO_MPI_H
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/file_impl.hpp"
+#include "model/numbering.hpp"
+#include "sluice/sluice.h"
+#include "sluice/sluice.hpp"
+
+namespace sluice::c_api {
+
+struct Failure {
+  int code = SLUICE_OK;
+  int rank = -1;
+  std::string message;
+};
+
+/// Keeps what is being handled now (call inside catch) and returns its code.
+int keep(Failure* of_handle) noexcept;
+const Failure& failure_of_thread() noexcept;
+
+}  // namespace sluice::c_api
+
+struct sluice_file {
+  bool is_live = false;
+  sluice::c_api::Failure failure;
+  sluice::detail::FileImpl* impl = nullptr;  ///< of `file`
+  std::unique_ptr<sluice::File> file;
+  std::optional<sluice::Step> step;
+  std::uint64_t budget_bytes = 0;
+  // copies of data that was not dense, until the commit
+  std::vector<std::unique_ptr<std::byte[]>> copies;
+  std::uint64_t copied_bytes = 0;
+  std::set<std::string> texts;  ///< handed out
+  // the variable that sluice_find() found last
+  std::string last_name;
+  sluice_variable last_variable = -1;
+  int first_number = 0;                  ///< from which messages count
+  std::optional<sluice::Error> refusal;  ///< of sluice_refuse(), for the next call
+
+  /// Also of a call that fails for another reason: a refusal is never left for a later one.
+  std::optional<sluice::Error> take_refusal() { return std::exchange(refusal, std::nullopt); }
+  const char* text(const std::string& value) { return texts.insert(value).first->c_str(); }
+  void forget_copies() noexcept {
+    copies.clear();
+    copied_bytes = 0;
+  }
+};
+
+struct sluice_ticket {
+  sluice::Ticket ticket;
+};
+
+namespace sluice::c_api {
+
+/// Runs `work()` for what is no sluice_file; what it throws becomes the code, and is kept for the
+/// thread.
+template <class Work>
+int guarded(Work&& work) noexcept {
+  try {
+    work();
+    return SLUICE_OK;
+  } catch (...) {
+    return keep(nullptr);
+  }
+}
+
+/// Fortran's handle of a communicator; MPI_COMM_NULL before MPI is started.
+MPI_Comm comm_of_fortran(int comm);
+
+sluice_file* take_handle();
+void give_back(sluice_file* file) noexcept;
+
+/// Throws Error where the handle cannot be used at all.
+void require_live(const sluice_file* file);
+
+/// Runs `work(*file)`; what it throws becomes the code and is kept.
+template <class Work>
+int call(sluice_file* file, Work&& work) noexcept {
+  try {
+    require_live(file);
+  } catch (...) {
+    return keep(nullptr);
+  }
+  try {
+    const model::Numbering numbering(file->first_number);
+    work(*file);
+    return SLUICE_OK;
+  } catch (...) {
+    return keep(&file->failure);
+  }
+}
+
+/// Throws what sluice_refuse() had been told.
+inline void throw_if(const std::optional<Error>& refusal) {
+  if (refusal) {
+    throw Error(*refusal);
+  }
+}
+
+/// The same for calls of one rank that must make the commit they belong to fail on every rank.
+template <class Work>
+int call_local(sluice_file* file, Work&& work) noexcept {
+  return call(file, [&](sluice_file& f) {
+    const auto refusal = f.take_refusal();
+    commit::Output& output = f.impl->output();
+    try {
+      throw_if(refusal);
+      work(f, output);
+    } catch (...) {
+      output.fail(std::current_exception());
+      throw;
+    }
+  });
+}
+
+/// Error invalid_argument where `pointer` is null: `what` names it.
+void require(const void* pointer, const char* what);
+std::string text_of(const char* text, const char* what);
+
+/// "r", "w", "x" or "a". Error invalid_argument otherwise.
+Mode mode_of(const char* text);
+/// Collective over `comm`; Error invalid_argument for MPI_COMM_NULL.
+std::unique_ptr<detail::FileImpl> open_mpi(MPI_Comm comm, const std::string& path, Mode mode,
+                                           const Options& options);
+/// This process alone; MPI is started where the storage needs it.
+std::unique_ptr<detail::FileImpl> open_serial(MPI_Comm comm, const std::string& path, Mode mode,
+                                              const Options& options);
+
+/// Error invalid_argument for what is no type.
+Type type_of_code(sluice_type code, const char* what);
+/// The same without an exception: kind 0.
+Type loose_type(sluice_type code) noexcept;
+sluice_type code_of_type(const Type& type) noexcept;
+
+/// `rank` numbers as dimensions. Error invalid_argument for negative ones; `what()` names them.
+template <class What>
+model::Dims dims_of(int rank, const std::int64_t* numbers, What&& what);
+
+/// A copy of a sized struct of the caller's, whatever version of the header made it.
+/// `least_bytes`: of its first version.
+template <class Struct>
+Struct sized(const Struct* given, const Struct& defaults);
+
+// -- implementation -------------------------------------------------------------------------------
+
+[[noreturn]] void refuse_dims(int rank, const std::int64_t* numbers, const std::string& what);
+
+template <class What>
+model::Dims dims_of(int rank, const std::int64_t* numbers, What&& what) {
+  model::Dims dims;
+  if (rank < 0 || rank > model::max_rank || (rank > 0 && numbers == nullptr)) {
+    refuse_dims(rank, numbers, what());
+  }
+  for (int d = 0; d < rank; ++d) {
+    if (numbers[d] < 0) {
+      refuse_dims(rank, numbers, what());
+    }
+    dims.push_back(static_cast<std::uint64_t>(numbers[d]));
+  }
+  return dims;
+}
+
+void read_sized(const void* given, std::size_t given_bytes, void* known, std::size_t known_bytes);
+
+template <class Struct>
+Struct sized(const Struct* given, const Struct& defaults) {
+  Struct known = defaults;
+  if (given != nullptr) {
+    read_sized(given, given->size, &known, sizeof known);
+    known.size = sizeof known;
+  }
+  return known;
+}
+
+}  // namespace sluice::c_api

@@ -1,0 +1,210 @@
+// The C interface of records.
+#include "api/c/c_api_handle.hpp"
+#include "api/config/settings.hpp"
+#include "api/records_impl.hpp"
+#include "sluice/records.h"
+#include "sluice/records_inline.h"
+
+using sluice::Code;
+using sluice::Error;
+using sluice::Mode;
+using sluice::Options;
+using sluice::detail::FileImpl;
+using sluice::detail::RecordsImpl;
+using sluice::layout::records::scalar_bytes;
+using sluice::layout::records::ScalarCode;
+using namespace sluice::c_api;  // NOLINT: C functions belong to no namespace
+
+struct sluice_part {
+  sluice_part_front front{};
+  RecordsImpl::Stream* stream = nullptr;
+  RecordsImpl* impl = nullptr;  ///< nullptr once it is closed
+  int number = 0;
+  bool is_for_writing = false;
+  bool is_for_reading = false;
+};
+
+struct sluice_records {
+  std::unique_ptr<RecordsImpl> impl;
+  std::vector<sluice_part> parts;
+};
+
+namespace {
+
+// What records_inline.h does is done to these.
+using LayoutPlace = sluice::layout::records::Place;
+using LayoutRepeat = sluice::layout::records::Repeat;
+using LayoutRun = sluice::layout::records::Run;
+static_assert(sizeof(LayoutPlace) == sizeof(sluice_part_place) &&
+              offsetof(LayoutPlace, end) == offsetof(sluice_part_place, end) &&
+              offsetof(LayoutPlace, run) == offsetof(sluice_part_place, run) &&
+              offsetof(LayoutPlace, repeat) == offsetof(sluice_part_place, repeat));
+static_assert(sizeof(LayoutRepeat) == sizeof(sluice_part_repeat) &&
+              offsetof(LayoutRepeat, distance) == offsetof(sluice_part_repeat, distance) &&
+              offsetof(LayoutRepeat, length) == offsetof(sluice_part_repeat, length) &&
+              offsetof(LayoutRepeat, window) == offsetof(sluice_part_repeat, window));
+static_assert(sizeof(LayoutRun) == sizeof(sluice_part_run) &&
+              offsetof(LayoutRun, count) == offsetof(sluice_part_run, count));
+
+sluice_part_place* place_of(LayoutPlace& place) {
+  return reinterpret_cast<sluice_part_place*>(&place);
+}
+
+constexpr std::int64_t most_quick = 1 << 30;  ///< values of which no product overflows
+
+using Open = std::unique_ptr<FileImpl> (*)(MPI_Comm, const std::string&, Mode, const Options&);
+
+int open_records(Open open, MPI_Comm comm, const char* path, const char* mode, const char* options,
+                 int parts, sluice_records** records) noexcept {
+  return guarded([&] {
+    require(static_cast<void*>(records), "the place for the handle");
+    *records = nullptr;
+    const std::string name = text_of(path, "path");
+    const Mode meant = mode_of(mode);
+    const Options parsed = sluice::parse_options(options == nullptr ? "" : options);
+    auto made = std::make_unique<sluice_records>();
+    made->impl = std::make_unique<RecordsImpl>(
+        [&](const Options& wanted) { return open(comm, name, meant, wanted); }, meant, parts,
+        parsed);
+    made->parts.resize(static_cast<std::size_t>(parts));
+    for (int i = 0; i < parts; ++i) {
+      RecordsImpl::Stream& stream = made->impl->stream(i);
+      const bool reads = made->impl->reads();
+      made->parts[static_cast<std::size_t>(i)] = {
+          {reads ? nullptr : place_of(stream.writer.place()),
+           reads ? place_of(stream.reader.place()) : nullptr},
+          &stream,
+          made->impl.get(),
+          i,
+          !reads,
+          reads};
+    }
+    *records = made.release();
+  });
+}
+
+RecordsImpl& impl_of(sluice_records* records) {
+  if (records == nullptr) {
+    throw Error(Code::invalid_argument, "the handle of records is NULL: was the file opened?");
+  }
+  return *records->impl;
+}
+
+RecordsImpl& impl_of(sluice_part* part) {
+  if (part == nullptr || part->impl == nullptr) {
+    throw Error(Code::invalid_argument, "the handle of a part is NULL: was the file opened?");
+  }
+  return *part->impl;
+}
+
+}  // namespace
+
+extern "C" SLUICE_API int sluice_records_open(MPI_Comm comm, const char* path, const char* mode,
+                                              const char* options, sluice_records** records) {
+  return open_records(open_mpi, comm, path, mode, options, 1, records);
+}
+
+int sluice_records_open_f(int comm, const char* path, const char* mode, const char* options,
+                          sluice_records** records) {
+  return open_records(open_mpi, comm_of_fortran(comm), path, mode, options, 1, records);
+}
+
+int sluice_records_open_parts(const char* path, const char* mode, const char* options, int parts,
+                              sluice_records** records) {
+  return open_records(open_serial, MPI_COMM_NULL, path, mode, options, parts, records);
+}
+
+int sluice_records_parts(const sluice_records* records) {
+  return records == nullptr ? 0 : records->impl->parts();
+}
+
+sluice_part* sluice_records_part(sluice_records* records, int part) {
+  const bool is_there = records != nullptr && part >= 0 && part < records->impl->parts();
+  return is_there ? &records->parts[static_cast<std::size_t>(part)] : nullptr;
+}
+
+int sluice_records_groups(sluice_records* records, int64_t* groups) {
+  return guarded([&] {
+    require(groups, "the place for the number of groups");
+    *groups = static_cast<std::int64_t>(impl_of(records).groups());
+  });
+}
+
+int sluice_records_set_text(sluice_records* records, const char* name, const char* text) {
+  return guarded([&] { impl_of(records).set_text(text_of(name, "name"), text_of(text, "text")); });
+}
+
+int sluice_part_write(sluice_part* part, sluice_type type, const void* values, int64_t count) {
+  if (part != nullptr && part->is_for_writing && count > 0 && count < most_quick &&
+      values != nullptr) {
+    const auto code = static_cast<ScalarCode>(type);
+    const std::size_t bytes = std::size_t{scalar_bytes(code)} * static_cast<std::size_t>(count);
+    if (bytes != 0 &&
+        part->stream->writer.write(code, values, static_cast<std::uint64_t>(count), bytes)) {
+      return SLUICE_OK;
+    }
+  }
+  return guarded(
+      [&] { impl_of(part).write(part->number, static_cast<ScalarCode>(type), values, count); });
+}
+
+int sluice_records_commit(sluice_records* records, int32_t* durable) {
+  return guarded([&] {
+    const sluice::Ticket ticket = impl_of(records).commit();
+    if (durable != nullptr) {
+      *durable = ticket.durable() ? 1 : 0;
+    }
+  });
+}
+
+int sluice_records_fetch(sluice_records* records, int64_t group) {
+  return guarded([&] {
+    RecordsImpl& impl = impl_of(records);
+    if (group >= 0) {
+      impl.fetch(static_cast<std::uint64_t>(group));
+    } else if (!impl.fetch()) {
+      throw Error(Code::out_of_bounds, impl.path() + ": there is no further record group: the " +
+                                           std::to_string(impl.groups()) +
+                                           " of the file have been read");
+    }
+  });
+}
+
+int sluice_part_read(sluice_part* part, sluice_type type, void* values, int64_t count) {
+  if (part != nullptr && part->is_for_reading && count > 0 && count < most_quick &&
+      values != nullptr) {
+    const auto code = static_cast<ScalarCode>(type);
+    const std::size_t bytes = std::size_t{scalar_bytes(code)} * static_cast<std::size_t>(count);
+    if (bytes != 0 &&
+        part->stream->reader.read_within(code, values, static_cast<std::uint64_t>(count), bytes)) {
+      return SLUICE_OK;
+    }
+  }
+  return guarded(
+      [&] { impl_of(part).read(part->number, static_cast<ScalarCode>(type), values, count); });
+}
+
+int sluice_part_at_end(sluice_part* part, int32_t* yes) {
+  return guarded([&] {
+    require(yes, "the place for the answer");
+    *yes = impl_of(part).at_end(part->number) ? 1 : 0;
+  });
+}
+
+int sluice_records_close(sluice_records* records) {
+  return guarded([&] {
+    RecordsImpl& impl = impl_of(records);
+    for (sluice_part& part : records->parts) {
+      part.front = {};
+      part.is_for_writing = part.is_for_reading = false;
+    }
+    impl.close();
+  });
+}
+
+void sluice_records_free(sluice_records* records) {
+  if (records != nullptr) {
+    records->impl->drop();
+  }
+  delete records;
+}

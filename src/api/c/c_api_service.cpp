@@ -1,0 +1,125 @@
+// The C interface: sessions of programs whose runtime carries messages.
+#include "api/c/c_api_handle.hpp"
+#include "api/c/c_api_session.hpp"
+#include "api/session_service.hpp"
+#include "sluice/service.h"
+
+using sluice::Session;
+using sluice::detail::SessionService;
+using namespace sluice::c_api;  // NOLINT: C functions belong to no namespace
+
+struct sluice_service {
+  SessionService service;
+  std::vector<std::byte> letter = {};  ///< given out last
+  std::string message = {};            ///< of the event given out last
+};
+
+namespace {
+
+template <class Work>
+int guarded_service(const sluice_service* service, Work&& work) noexcept {
+  return guarded([&] {
+    require(service, "the service");
+    service->service.require_here();
+    work();
+  });
+}
+
+}  // namespace
+
+int sluice_service_open(int rank, int size, const char* path, const char* mode, const char* options,
+                        sluice_service** service) {
+  return guarded([&] {
+    require(service, "the place for the service");
+    *service = nullptr;
+    const std::string name = text_of(path, "path");
+    *service = new sluice_service{{rank, size, name, mode_of(mode),
+                                   sluice::parse_options(options == nullptr ? "" : options)}};
+  });
+}
+
+int sluice_service_take_letter(sluice_service* service, int* to, const void** letter,
+                               int64_t* bytes) {
+  return guarded_service(service, [&] {
+    require(to, "the place for the rank");
+    require(letter, "the place for the letter");
+    require(bytes, "the place for its length");
+    auto parcel = service->service.carrier().take();
+    service->letter = parcel ? std::move(parcel->bytes) : std::vector<std::byte>();
+    *to = parcel ? parcel->rank : -1;
+    *letter = service->letter.data();
+    *bytes = static_cast<int64_t>(service->letter.size());
+  });
+}
+
+int sluice_service_bring_letter(sluice_service* service, const void* letter, int64_t bytes) {
+  return guarded_service(service, [&] {
+    require(letter, "the letter");
+    service->service.carrier().bring(
+        {static_cast<const std::byte*>(letter), count_of(bytes, "bytes of the letter")});
+  });
+}
+
+int sluice_service_start(sluice_service* service, int64_t offset, int64_t bytes,
+                         const sluice_session_options* options, sluice_session* session) {
+  return guarded_service(service, [&] {
+    require(session, "the place for the session");
+    const auto wanted = sized<sluice_session_options>(options, SLUICE_SESSION_OPTIONS_INIT);
+    std::vector<std::byte> after;
+    if (wanted.after_bytes != 0) {
+      require(wanted.after, "the bytes after all others");
+      const auto* first = static_cast<const std::byte*>(wanted.after);
+      after.assign(first, first + count_of(wanted.after_bytes, "after_bytes"));
+    }
+    const Session begun =
+        service->service.start(count_of(offset, "offset"), count_of(bytes, "bytes"),
+                               std::move(after), count_of(wanted.after_offset, "after_offset"));
+    *session = {begun.home, begun.number, offset, bytes};
+  });
+}
+
+int sluice_service_write(sluice_service* service, const sluice_session* session, const void* data,
+                         int64_t bytes, int64_t offset, int64_t* taken) {
+  return guarded_service(service, [&] {
+    require(taken, "the place for what was taken");
+    *taken = 0;
+    if (bytes != 0) {
+      require(data, "the data");
+    }
+    *taken = static_cast<int64_t>(service->service.write_some(
+        session_of(session), count_of(offset, "offset"),
+        {static_cast<const std::byte*>(data), count_of(bytes, "bytes")}));
+  });
+}
+
+int sluice_service_read(sluice_service* service, const sluice_session* session, void* data,
+                        int64_t bytes, int64_t offset, int64_t number) {
+  return guarded_service(service, [&] {
+    if (bytes != 0) {
+      require(data, "the place for the data");
+    }
+    service->service.read(session_of(session), count_of(offset, "offset"),
+                          {static_cast<std::byte*>(data), count_of(bytes, "bytes")}, number);
+  });
+}
+
+int sluice_service_close(sluice_service* service) {
+  return guarded_service(service, [&] { service->service.close(); });
+}
+
+int sluice_service_next(sluice_service* service, sluice_event* event) {
+  return guarded_service(service, [&] {
+    require(event, "the place for the event");
+    const auto next = service->service.next();
+    service->message = next ? next->message : std::string();
+    *event = {next ? static_cast<int>(next->kind) : SLUICE_EVENT_NONE,
+              next ? static_cast<int>(next->code) : SLUICE_OK, next ? next->number : 0,
+              service->message.c_str()};
+  });
+}
+
+void sluice_service_free(sluice_service* service) {
+  if (service != nullptr && service->service.is_here()) {
+    delete service;
+  }
+}

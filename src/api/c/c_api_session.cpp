@@ -1,0 +1,170 @@
+// The C interface: sessions.
+#include "api/c/c_api_session.hpp"
+
+#include <cstring>
+
+#include "api/c/c_api_handle.hpp"
+#include "api/session_impl.hpp"
+#include "exec/transport/solo_transport.hpp"
+
+using sluice::Error;
+using sluice::Mode;
+using sluice::Session;
+using sluice::SessionFile;
+using sluice::detail::Ground;
+using namespace sluice::c_api;  // NOLINT: C functions belong to no namespace
+
+namespace sluice::c_api {
+
+std::uint64_t count_of(std::int64_t number, const char* what) {
+  if (number < 0) {
+    throw Error(Code::invalid_argument,
+                std::string(what) + ": " + std::to_string(number) + ": it must not be negative");
+  }
+  return static_cast<std::uint64_t>(number);
+}
+
+Session session_of(const sluice_session* session) {
+  require(session, "the session");
+  return {session->home, session->number, count_of(session->offset, "offset of the session"),
+          count_of(session->bytes, "bytes of the session")};
+}
+
+}  // namespace sluice::c_api
+
+struct sluice_sessions {
+  SessionFile file;
+};
+
+namespace {
+
+/// The same as guarded(), of a handle.
+template <class Work>
+int guarded_on(const void* handle, Work&& work) noexcept {
+  return guarded([&] {
+    require(handle, "the handle");
+    work();
+  });
+}
+
+std::function<void(const Error*)> call_of(sluice_done done, void* user) {
+  if (done == nullptr) {
+    return {};
+  }
+  return [done, user](const Error* failure) {
+    failure == nullptr ? done(SLUICE_OK, "", user)
+                       : done(static_cast<int>(failure->code()), failure->what(), user);
+  };
+}
+
+template <class MakeGround>
+int open_on(MakeGround&& make_ground, const char* path, const char* mode, const char* options,
+            sluice_sessions** file) noexcept {
+  return guarded_on(static_cast<const void*>(file), [&] {
+    *file = nullptr;
+    const std::string name = text_of(path, "path");
+    const Mode meant = mode_of(mode);
+    Ground ground = make_ground(name, sluice::parse_options(options == nullptr ? "" : options));
+    auto made = std::make_unique<sluice_sessions>(sluice_sessions{SessionFile(
+        std::make_unique<sluice::detail::SessionImpl>(std::move(ground), name, meant))});
+    *file = made.release();
+  });
+}
+
+int open_on_mpi(MPI_Comm comm, const char* path, const char* mode, const char* options,
+                sluice_sessions** file) noexcept {
+  const auto ground = [&](const std::string& name, const sluice::Options& parsed) {
+    return sluice::detail::ground_on(comm, name, parsed);
+  };
+  return open_on(ground, path, mode, options, file);
+}
+
+}  // namespace
+
+extern "C" SLUICE_API int sluice_sessions_open(MPI_Comm comm, const char* path, const char* mode,
+                                               const char* options, sluice_sessions** file) {
+  return open_on_mpi(comm, path, mode, options, file);
+}
+
+int sluice_sessions_open_f(int comm, const char* path, const char* mode, const char* options,
+                           sluice_sessions** file) {
+  return open_on_mpi(comm_of_fortran(comm), path, mode, options, file);
+}
+
+int sluice_sessions_open_serial(const char* path, const char* mode, const char* options,
+                                sluice_sessions** file) {
+  const auto ground = [](const std::string& name, const sluice::Options& parsed) {
+    return sluice::detail::ground_on(sluice::exec::make_solo(), name, parsed);
+  };
+  return open_on(ground, path, mode, options, file);
+}
+
+int sluice_session_start(sluice_sessions* file, int64_t offset, int64_t bytes,
+                         const sluice_session_options* options, sluice_session* session) {
+  return guarded_on(file, [&] {
+    require(session, "the place for the session");
+    const auto wanted = sized<sluice_session_options>(options, SLUICE_SESSION_OPTIONS_INIT);
+    sluice::SessionHandlers handlers;
+    if (wanted.ready != nullptr) {
+      handlers.ready = [ready = wanted.ready, user = wanted.user] { ready(user); };
+    }
+    handlers.complete = call_of(wanted.complete, wanted.user);
+    if (wanted.after_bytes != 0) {
+      require(wanted.after, "the bytes after all others");
+      const auto* first = static_cast<const std::byte*>(wanted.after);
+      handlers.after.assign(first, first + count_of(wanted.after_bytes, "after_bytes"));
+      handlers.after_offset = count_of(wanted.after_offset, "after_offset");
+    }
+    const Session begun =
+        file->file.start(count_of(offset, "offset"), count_of(bytes, "bytes"), std::move(handlers));
+    *session = {begun.home, begun.number, offset, bytes};
+  });
+}
+
+int sluice_session_write(sluice_sessions* file, const sluice_session* session, const void* data,
+                         int64_t bytes, int64_t offset) {
+  return guarded_on(file, [&] {
+    if (bytes != 0) {
+      require(data, "the data");
+    }
+    file->file.write(session_of(session), data, count_of(bytes, "bytes"),
+                     count_of(offset, "offset"));
+  });
+}
+
+int sluice_session_read(sluice_sessions* file, const sluice_session* session, void* data,
+                        int64_t bytes, int64_t offset, sluice_done done, void* user) {
+  return guarded_on(file, [&] {
+    if (bytes != 0) {
+      require(data, "the place for the data");
+    }
+    file->file.read(session_of(session), data, count_of(bytes, "bytes"), count_of(offset, "offset"),
+                    call_of(done, user));
+  });
+}
+
+int sluice_session_end(sluice_sessions* file, const sluice_session* session) {
+  return guarded_on(file, [&] { file->file.end(session_of(session)); });
+}
+
+int sluice_session_wait(sluice_sessions* file, const sluice_session* session) {
+  return guarded_on(file, [&] { file->file.wait(session_of(session)); });
+}
+
+int sluice_session_close(sluice_sessions* file, const sluice_session* session) {
+  return guarded_on(file, [&] { file->file.close(session_of(session)); });
+}
+
+int sluice_sessions_poll(sluice_sessions* file) {
+  return guarded_on(file, [&] { file->file.poll(); });
+}
+
+int sluice_sessions_wait_for_reads(sluice_sessions* file) {
+  return guarded_on(file, [&] { file->file.wait_for_reads(); });
+}
+
+int sluice_sessions_close(sluice_sessions* file) {
+  return guarded_on(file, [&] { file->file.close(); });
+}
+
+void sluice_sessions_free(sluice_sessions* file) { delete file; }

@@ -1,0 +1,71 @@
+// The C interface: files that one rank reads for all; and the C++ call of the same.
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "api/c/c_api_handle.hpp"
+#include "exec/transport/mpi_transport.hpp"
+#include "exec/transport/read_text.hpp"
+#include "exec/transport/solo_transport.hpp"
+#include "sluice/text.hpp"
+
+namespace sluice {
+
+std::string read_on_root(MPI_Comm comm, const std::string& path) {
+  int started = 0;
+  MPI_Initialized(&started);
+  if (started != 0 && comm == MPI_COMM_NULL) {
+    throw Error(Code::invalid_argument, path + ": read: the communicator is MPI_COMM_NULL");
+  }
+  const auto transport = exec::make_mpi(comm, exec::MpiOptions{});
+  return exec::read_on_root(*transport, *storage::make_posix(), path);
+}
+
+}  // namespace sluice
+
+namespace {
+
+/// A copy that sluice_free_text() gives back, ended by NUL.
+char* copy_of(const std::string& bytes) {
+  auto* text = static_cast<char*>(std::malloc(bytes.size() + 1));
+  if (text == nullptr) {
+    throw std::bad_alloc();
+  }
+  std::memcpy(text, bytes.c_str(), bytes.size() + 1);
+  return text;
+}
+
+template <class Read>
+int read_text(const char* path, char** text, std::int64_t* bytes, Read&& read) noexcept {
+  return sluice::c_api::guarded([&] {
+    sluice::c_api::require(path, "path");
+    sluice::c_api::require(text, "text");
+    *text = nullptr;
+    const std::string found = read(path);
+    *text = copy_of(found);
+    if (bytes != nullptr) {
+      *bytes = static_cast<std::int64_t>(found.size());
+    }
+  });
+}
+
+}  // namespace
+
+extern "C" SLUICE_API int sluice_read_text(MPI_Comm comm, const char* path, char** text,
+                                           int64_t* bytes) {
+  return read_text(path, text, bytes,
+                   [&](const char* name) { return sluice::read_on_root(comm, name); });
+}
+
+int sluice_read_text_f(int comm, const char* path, char** text, int64_t* bytes) {
+  return sluice_read_text(sluice::c_api::comm_of_fortran(comm), path, text, bytes);
+}
+
+int sluice_read_text_serial(const char* path, char** text, int64_t* bytes) {
+  return read_text(path, text, bytes, [](const char* name) {
+    const auto alone = sluice::exec::make_solo();
+    return sluice::exec::read_on_root(*alone, *sluice::storage::make_posix(), name);
+  });
+}
+
+void sluice_free_text(char* text) { std::free(text); }

@@ -1,0 +1,43 @@
+// An output into one file, which all ranks of the transport write together.
+#pragma once
+
+#include "commit/output/output.hpp"
+#include "commit/write/file_writer.hpp"
+
+namespace sluice::commit {
+
+class SingleOutput final : public Output {
+ public:
+  /// Collective.
+  SingleOutput(exec::Transport& transport, storage::Storage& storage, const std::string& path,
+               Opening opening, const Options& options)
+      : Output(transport, storage, path, options),
+        file_(transport, storage, path, opening, options) {
+    adopt(file_.definitions(), file_.steps(), opening != Opening::append, file_.format());
+  }
+
+  std::string lease_notice() const override { return file_.lease_notice(); }
+
+ private:
+  void accept(const model::Definition& definition) override { file_.define(definition); }
+  void accept(const model::Attribute& attribute) override { file_.set_attribute(attribute); }
+  bool broken() const override { return file_.poisoned(); }
+  bool has_unfinished() const override { return file_.has_unmade(); }
+  std::uint64_t carry_out(const FileCommit& commit) override { return file_.commit(commit); }
+  void sync_all() override { file_.sync_all(); }
+  void finish() override { file_.close(); }
+  void move_on() override { file_.poll(); }
+  bool wait_at_most(double seconds) override { return file_.wait_at_most(seconds); }
+  void wait_for_all() override { file_.wait_for_all(); }
+  std::exception_ptr failure_on_way() override { return file_.failure_on_way(); }
+  bool failure_was_heard() const override { return file_.failure_was_heard(); }
+  void recover() override { file_.recover(); }
+  void lose_others() noexcept override { file_.lose_others(); }
+  std::shared_ptr<Fate> last_fate() const override { return file_.last_fate(); }
+  std::uint64_t steps_left() const override { return file_.steps(); }
+  double waited_s() const override { return file_.waited_s(); }
+
+  FileWriter file_;
+};
+
+}  // namespace sluice::commit

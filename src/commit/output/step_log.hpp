@@ -1,0 +1,33 @@
+// The log beside a file: a line of JSON a commit, for programs to read.
+//
+// Invariants: never a reason for output to fail: where a line cannot be written the log ends, and
+// failure() says why; nothing is synced.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "commit/write/monitor.hpp"
+#include "storage/storage.hpp"
+
+namespace sluice::commit {
+
+/// Where the log of the file at `path` lies.
+std::string log_path(const std::string& path);
+
+class StepLog {
+ public:
+  /// On one rank. `goes_on`: behind what an earlier run logged.
+  StepLog(storage::Storage& storage, const std::string& path, bool goes_on) noexcept;
+  void write(std::span<const CommitCost> commits) noexcept;
+  /// Why it ended; empty: it did not.
+  const std::string& failure() const noexcept { return failure_; }
+
+ private:
+  std::unique_ptr<storage::File> file_;
+  std::uint64_t end_ = 0;
+  std::string failure_;
+};
+
+}  // namespace sluice::commit

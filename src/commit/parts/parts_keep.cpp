@@ -1,0 +1,117 @@
+// Forgetting the first steps of a set of parts, and the files that are no longer needed.
+#include <algorithm>
+
+#include "commit/parts/parts_index.hpp"
+#include "commit/publish/parts_files.hpp"
+
+namespace sluice::commit {
+
+using layout::CommitRow;
+using layout::Mapping;
+using layout::PartSet;
+
+void PartsIndex::drop_first(PartSet& set, std::vector<CommitRow>& commits,
+                            std::map<Key, Last>& last, std::uint64_t steps) {
+  std::vector<std::uint32_t> numbers(set.mappings.size(), no_number);  // old to new
+  std::vector<Mapping> kept;
+  for (std::size_t m = 0; m < set.mappings.size(); ++m) {
+    Mapping mapping = set.mappings[m];
+    if (set.variables[mapping.variable].stepped) {
+      if (mapping.first_step + mapping.steps <= steps) {
+        continue;
+      }
+      const std::uint64_t cut = steps - std::min(steps, mapping.first_step);
+      mapping.first_row += cut;
+      mapping.steps -= cut;
+      mapping.first_step += cut - steps;  // wraps back: not below 0 in the end
+    }
+    numbers[m] = static_cast<std::uint32_t>(kept.size());
+    kept.push_back(mapping);
+  }
+  set.mappings = std::move(kept);
+  for (auto& [key, one] : last) {
+    for (Place& place : one.places) {
+      place.number = place.number == no_number ? no_number : numbers[place.number];
+    }
+  }
+  std::erase_if(commits, [&](const CommitRow& row) {
+    return row.step != CommitRow::no_step && row.step < steps;
+  });
+  for (CommitRow& row : commits) {
+    row.step -= row.step == CommitRow::no_step ? 0 : steps;
+  }
+}
+
+std::vector<OldPart> PartsIndex::drop_parts(PartSet& set, std::map<Key, Last>& last,
+                                            const std::set<std::uint64_t>& active) const {
+  std::vector<bool> is_used(set.parts.size());
+  for (const Mapping& mapping : set.mappings) {
+    is_used[mapping.part] = true;
+  }
+  std::vector<OldPart> old;
+  std::vector<std::uint32_t> numbers(set.parts.size(), no_number);
+  std::vector<layout::Part> kept;
+  for (std::size_t p = 0; p < set.parts.size(); ++p) {
+    if (is_used[p] || active.contains(set.parts[p].id)) {
+      numbers[p] = static_cast<std::uint32_t>(kept.size());
+      kept.push_back(set.parts[p]);
+    } else {
+      old.push_back({layout::part_path(path_, set.parts[p].path), set.parts[p].id});
+    }
+  }
+  if (old.empty()) {
+    return old;
+  }
+  set.parts = std::move(kept);
+  for (Mapping& mapping : set.mappings) {
+    mapping.part = numbers[mapping.part];
+  }
+  std::map<Key, Last> moved;
+  for (auto& [key, one] : last) {
+    if (numbers[key.first] != no_number) {
+      for (Place& place : one.places) {
+        place.mapping.part = numbers[key.first];
+      }
+      moved[{numbers[key.first], key.second}] = std::move(one);
+    }
+  }
+  last = std::move(moved);
+  return old;
+}
+
+void PartsIndex::remove_dropped(bool all) noexcept {
+  remove_all(older_);
+  if (all) {
+    remove_all(dropped_);
+    replaced_.remove_parts();
+  }
+}
+
+std::uint64_t PartsIndex::next_number() const {
+  std::uint64_t next = 0;
+  for (const layout::Part& part : set_.parts) {
+    if (const auto number = part_number(part.path, set_.id)) {
+      next = std::max(next, *number + 1);
+    }
+  }
+  return next;
+}
+
+void PartsIndex::remove_orphans(const std::string& folder) noexcept {
+  // As many as a run may have dropped between two commits, at most.
+  constexpr std::uint64_t most = 4096;
+  std::optional<std::uint64_t> lowest;
+  for (const layout::Part& part : set_.parts) {
+    const auto number = part_number(part.path, set_.id);
+    lowest = number && (!lowest || *number < *lowest) ? number : lowest;
+  }
+  const std::uint64_t first = lowest.value_or(0);
+  for (std::uint64_t n = 1; n <= std::min(first, most); ++n) {
+    const std::string path = part_file(folder, set_.id, first - n, path_);
+    if (!remove_part(storage_, path_, set_.id, {path, {}})) {
+      break;
+    }
+  }
+}
+
+}  // namespace sluice::commit

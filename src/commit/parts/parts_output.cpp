@@ -1,0 +1,353 @@
+#include "commit/parts/parts_output.hpp"
+
+#include <algorithm>
+
+#include "commit/publish/parts_files.hpp"
+#include "commit/write/choice.hpp"
+#include "exec/transport/agree.hpp"
+#include "layout/formats.hpp"
+#include "model/bytes.hpp"
+#include "plan/groups.hpp"
+#include "storage/alone.hpp"
+
+namespace sluice::commit {
+
+namespace {
+
+/// Who writes within a group: each rank its own extents of the group's file. Measured against the
+/// first rank writing all: docs/strategies.md.
+constexpr const char* strategy_within = "shared";
+/// The index may only name what its parts hold, so a part is complete before it is told of: who
+/// writes in the background has the same windows written before the call returns.
+constexpr const char* strategy_in_foreground = "collective";
+
+Options options_within(const Options& options, const layout::Format& format) {
+  Options within = options;
+  within.format = format.option;
+  if (plan::writes_parts(options.strategy)) {
+    within.strategy = strategy_within;
+    within.writers = 0;
+  } else if (plan::strategy(options.strategy).in_background) {
+    within.strategy = strategy_in_foreground;
+  }
+  return within;
+}
+
+using layout::hdf5::Profile;
+
+/// Error unsupported where no index can make one dataset of files of that format.
+Profile profile_of(const std::string& path, const Options& options) {
+  const layout::Format& format = layout::format_of(path, options);
+  if (!format.index) {
+    const bool is_strategy = plan::writes_parts(options.strategy);
+    throw Error(Code::unsupported,
+                path + ": " + (is_strategy ? "strategy " + options.strategy : "keep and split") +
+                    ": format " + format.name + " has no index over several files: use format " +
+                    "hdf5, or " +
+                    (is_strategy ? "a strategy that writes one file" : "neither of them"));
+  }
+  return std::string(format.name) == "netcdf4" ? Profile::netcdf4 : Profile::stacked;
+}
+
+/// A set goes on in the format in which it began.
+const layout::Format& format_as(Profile profile, const std::string& path, const Options& options) {
+  const layout::Format& format = layout::format_named(profile_name(profile));
+  if (options.format != "auto" && options.format != format.option) {
+    throw Error(Code::format, path + ": is of format " + format.option + ", not " + options.format +
+                                  ": use format auto");
+  }
+  return format;
+}
+
+/// Errors of a group name one of its ranks by its number there. That rank says it to all, under its
+/// number among all; nothing on the others.
+std::exception_ptr of_this_rank(const std::exception_ptr& failure, const exec::Transport& group) {
+  try {
+    if (failure) {
+      std::rethrow_exception(failure);
+    }
+  } catch (const Error& e) {
+    if (e.rank() < 0 || e.code() == Code::timeout || e.code() == Code::mpi) {
+      return failure;
+    }
+    const std::string text = e.what();
+    const std::string named = "rank " + std::to_string(e.rank()) + ": ";
+    return e.rank() != group.rank() || text.rfind(named, 0) != 0
+               ? nullptr
+               : std::make_exception_ptr(Error(e.code(), text.substr(named.size())));
+  } catch (...) {
+    return failure;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+PartsOutput::PartsOutput(exec::Transport& transport, storage::Storage& storage,
+                         const std::string& path, Opening opening, const Options& options)
+    : Output(transport, storage, path, options), alone_(storage::make_alone(storage)) {
+  const Profile asked = profile_of(path, options);
+  const plan::Topology topology =
+      plan::pretend({transport.rank(), transport.size(), transport.node(), transport.nodes()},
+                    options.ranks_per_node);
+  const plan::Group group = plan::writes_parts(options.strategy)
+                                ? plan::group_of(options.strategy, options.writers, topology)
+                                : plan::Group{0, 1};
+  place_.index_path = path;
+  place_.folder = parts_folder(path, options.parts_dir);
+  const auto message = exec::on_root(transport, 0, [&] {
+    index_ = std::make_unique<PartsIndex>(storage, path, options.strategy, opening, asked);
+    model::ByteWriter out;
+    out.put(index_->profile());
+    out.put(index_->steps());
+    out.put(index_->has_time());
+    out.put(index_->next_number());
+    if (options.keep != 0) {
+      index_->remove_orphans(place_.folder);
+    }
+    out.put(index_->definitions().size());
+    for (const model::Definition& d : index_->definitions()) {
+      d.write_to(out);
+    }
+    out.put(index_->set().words());
+    return out.take();
+  });
+  model::ByteReader in(message);
+  const layout::Format& format = format_as(in.get<Profile>(), path, options);
+  auto steps = in.get<std::uint64_t>();
+  has_time_ = in.get<bool>();
+  const auto first_number = in.get<std::uint64_t>();
+  std::vector<model::Definition> known;
+  for (auto left = in.get<std::size_t>(); left > 0; --left) {
+    known.push_back(model::Definition::read_from(in));
+  }
+  const auto set = layout::PartSet::from_words(in.get_vector<std::uint64_t>(), path);
+  check_parts(transport, storage, path, set, true);
+  if (opening == Opening::append && options.after_step >= 0) {
+    steps = drop_later_steps(steps, options);
+  }
+  is_written_.resize(known.size());
+  for (const layout::Mapping& mapping : set.mappings) {
+    is_written_[mapping.variable] = true;
+  }
+  adopt(known, steps, opening != Opening::append, format);
+  group_ = transport.split(group.number);
+  leaders_ = transport.split(group_->rank() == 0 ? 0 : -1);
+  place_.set_id = set.id;
+  place_.number = first_number + static_cast<std::uint64_t>(group.number);
+  place_.stride = static_cast<std::uint64_t>(group.count);
+  make_part();
+}
+
+void PartsOutput::make_part() {
+  if (part_) {
+    place_.number = part_->next_number();
+  }
+  part_.reset();
+  part_ =
+      std::make_unique<PartsWriter>(*group_, *alone_, place_, options_within(options(), format()));
+  part_steps_ = 0;
+  part_bytes_ = 0;
+  part_has_fixed_ = false;
+}
+
+bool PartsOutput::is_full() const {
+  const Options& o = options();
+  if (part_steps_ == 0) {
+    return o.keep != 0 && part_has_fixed_;  // what stays apart from what goes
+  }
+  const bool each = o.keep != 0 && o.split_steps == 0 && o.split_bytes == 0;
+  return each || (o.split_steps != 0 && part_steps_ >= o.split_steps) ||
+         (o.split_bytes != 0 && part_bytes_ >= o.split_bytes);
+}
+
+/// What is not to be tried twice: after a failed sync nobody knows what is on the disk.
+template <class Work>
+void PartsOutput::lasting(Work&& work) {
+  try {
+    work();
+  } catch (...) {
+    broken_ = true;
+    throw;
+  }
+}
+
+void PartsOutput::turn_over() {
+  const bool synced_late = options().durability == Durability::close;
+  if (synced_late) {
+    lasting([&] { sync_part(); });
+  }
+  close_part();  // where that fails, the next step tries again
+  if (synced_late) {
+    lasting([&] {
+      exec::on_root(transport(), 0, [&] {
+        index_->sync();
+        index_->remove_dropped(false);
+        return std::vector<std::byte>{};
+      });
+    });
+  }
+  make_part();
+}
+
+std::uint64_t PartsOutput::drop_later_steps(std::uint64_t steps, const Options& options) {
+  const std::uint64_t kept = steps_after_restart(path(), options.after_step, steps);
+  if (kept != steps) {
+    exec::on_root(transport(), 0, [&] {
+      index_->drop_steps(kept, options.durability != Durability::none);
+      return std::vector<std::byte>{};
+    });
+  }
+  return kept;
+}
+
+void PartsOutput::accept(const model::Definition& definition) {
+  if (has_time_ && definition.name == layout::time_name) {
+    throw Error(Code::exists, "define " + definition.name +
+                                  ": the times of the steps are there "
+                                  "already: choose another name");
+  }
+  is_written_.push_back(false);
+}
+
+void PartsOutput::accept(const model::Attribute& attribute) {
+  if (index_) {
+    index_->set_attribute(attribute);
+  }
+}
+
+void PartsOutput::check_fixed(const FileCommit& commit) const {
+  for (std::size_t v = 0; v < commit.touched.size(); ++v) {
+    const model::Definition& definition = definitions()[v];
+    if (commit.touched[v] && is_written_[v] && !definition.stepped) {
+      throw Error(Code::unsupported,
+                  path() + ": " + definition.name +
+                      ": was written by an earlier commit, and committed data is never overwritten "
+                      "in place: define it with steps");
+    }
+  }
+}
+
+std::uint64_t PartsOutput::carry_out(const FileCommit& commit) {
+  check_fixed(commit);
+  if (commit.is_step && is_full()) {
+    turn_over();
+  }
+  if (commit.explain != nullptr) {
+    plan::Totals totals;
+    totals.files = (group_->rank() == 0 ? 1 : 0) + (transport().rank() == 0 ? 1 : 0);  // the index
+    totals.writers = commit.blocks.empty() ? 0 : 1;
+    for (const model::Block& block : commit.blocks) {
+      totals.written_bytes += block.box.volume() * definitions()[block.variable].type.bytes;
+    }
+    totals.buffer_bytes = 2 * layout::portion_bytes;
+    (*commit.explain)(totals);
+  }
+  PartNews news;
+  plan::Totals totals;
+  const plan::Explain note = [&](const plan::Totals& own) { totals = own; };
+  FileCommit within = commit;
+  within.explain = commit.explain != nullptr ? &note : nullptr;
+  const auto failure = exec::failure_of([&] { news = part_->commit(definitions(), within); });
+  try {
+    std::int64_t poisoned = part_->poisoned() ? 1 : 0;
+    agree_on(failure, poisoned);
+    if (commit.explain != nullptr) {
+      totals.files += index_ ? 1 : 0;
+      (*commit.explain)(totals);
+    }
+    const std::uint64_t step = publish(commit, news);
+    if (news.wrote) {
+      part_->keep();
+    }
+    broken_ = broken_ || poisoned != 0;
+    for (std::size_t v = 0; v < commit.touched.size(); ++v) {
+      is_written_[v] = is_written_[v] || commit.touched[v];
+      part_has_fixed_ = part_has_fixed_ || (commit.touched[v] && !definitions()[v].stepped);
+    }
+    part_steps_ += commit.is_step ? 1 : 0;
+    return step;
+  } catch (...) {
+    give_up();
+    throw;
+  }
+}
+
+std::uint64_t PartsOutput::publish(const FileCommit& commit, const PartNews& news) {
+  std::vector<PartNews> all;
+  if (leaders_) {
+    for (const auto& bytes : leaders_->gather(news.to_bytes(), 0)) {
+      all.push_back(PartNews::from_bytes(bytes));
+    }
+  }
+  const auto message = exec::on_root(transport(), 0, [&] {
+    model::ByteWriter out;
+    out.put(index_->commit(definitions(), commit, all, options().keep));
+    if (options().durability != Durability::close) {
+      index_->remove_dropped(false);
+    }
+    std::uint64_t largest = 0;
+    for (const PartNews& one : all) {
+      largest = std::max(largest, one.part.bytes);
+    }
+    out.put(largest);
+    return out.take();
+  });
+  model::ByteReader in(message);
+  const auto step = in.get<std::uint64_t>();
+  part_bytes_ = std::max(part_bytes_, in.get<std::uint64_t>());
+  return step;
+}
+
+void PartsOutput::give_up() noexcept {
+  // Every rank comes here together: the error was agreed on.
+  part_->forget();
+  try {
+    std::int64_t poisoned = part_->poisoned() || (index_ && index_->poisoned()) ? 1 : 0;
+    transport().allreduce({&poisoned, 1}, exec::Op::max);
+    broken_ = broken_ || poisoned != 0;
+  } catch (const std::exception&) {
+    broken_ = true;
+  }
+  if (broken_) {
+    part_->keep();  // the index may mention it
+  }
+}
+
+void PartsOutput::agree_on(const std::exception_ptr& failure, std::int64_t& extra) {
+  std::int64_t flags[] = {extra, failure ? 1 : 0};
+  const std::exception_ptr own = of_this_rank(failure, *group_);
+  exec::agree(transport(), own, flags);
+  extra = flags[0];
+  if (flags[1] != 0) {
+    exec::agree(transport(), failure);  // the rank that it names did not hear of it
+  }
+}
+
+void PartsOutput::sync_part() {
+  std::int64_t unused = 0;
+  agree_on(exec::failure_of([&] { part_->sync_all(); }), unused);
+}
+
+void PartsOutput::close_part() {
+  std::int64_t unused = 0;
+  agree_on(exec::failure_of([&] { part_->close(); }), unused);
+}
+
+void PartsOutput::sync_all() {
+  sync_part();
+  exec::on_root(transport(), 0, [&] {
+    index_->sync();
+    return std::vector<std::byte>{};
+  });
+}
+
+void PartsOutput::finish() {
+  close_part();
+  if (index_) {
+    index_->remove_dropped(true);
+  }
+  index_.reset();  // and with it the lease
+}
+
+}  // namespace sluice::commit

@@ -1,0 +1,77 @@
+// An output into a set of parts: every group of ranks writes a file of its own, and an index makes
+// them one.
+//
+// The way of a commit: all ranks agree and check as for one file; each group commits its part, all
+// groups at once, metadata too; all ranks agree that every part is there (and, if durable, synced);
+// rank 0 writes the index and renames it. Only the rename makes the step visible.
+//
+// When something fails:
+// - before any part was written: nothing has happened;
+// - in one group, while others have committed: those parts now hold a row that no index mentions.
+//   No reader sees it. The step fails on every rank, and the next one is written behind that row,
+//   into the next; the row's space stays lost. The same holds for a process that dies there;
+// - writing the index: the same, in all parts;
+// - a part or an index of which it is not known what a crash would leave: the set is broken, and
+//   every later call fails. Opening it again goes by the index that is there.
+// A set that is replaced by a run of Mode::write stays whole until the first commit of that run.
+//
+// With `split` every group goes on in a new part after so many steps or bytes; other strategies
+// than file-per-* then have one group of all ranks. With `keep` the index forgets the first steps
+// in the commit that adds one too many, and the files of parts that nothing refers to any more are
+// removed after the next one. A part is closed before its successor is made.
+#pragma once
+
+#include "commit/output/output.hpp"
+#include "commit/parts/parts_index.hpp"
+#include "commit/parts/parts_writer.hpp"
+
+namespace sluice::commit {
+
+class PartsOutput final : public Output {
+ public:
+  /// Collective.
+  PartsOutput(exec::Transport& transport, storage::Storage& storage, const std::string& path,
+              Opening opening, const Options& options);
+
+  std::string lease_notice() const override {
+    return index_ ? index_->lease_notice() : std::string();
+  }
+
+ private:
+  void accept(const model::Definition& definition) override;
+  void accept(const model::Attribute& attribute) override;
+  bool broken() const override { return broken_; }
+  bool has_unfinished() const override { return false; }
+  std::uint64_t carry_out(const FileCommit& commit) override;
+  void sync_all() override;
+  void finish() override;
+
+  std::uint64_t drop_later_steps(std::uint64_t steps, const Options& options);
+  void check_fixed(const FileCommit& commit) const;
+  void make_part();
+  bool is_full() const;
+  template <class Work>
+  void lasting(Work&& work);
+  void turn_over();
+  std::uint64_t publish(const FileCommit& commit, const PartNews& news);
+  void give_up() noexcept;
+  /// As exec::agree over all ranks, of what happened in the groups.
+  void agree_on(const std::exception_ptr& failure, std::int64_t& extra);
+  void sync_part();
+  void close_part();
+
+  std::unique_ptr<storage::Storage> alone_;  ///< for the part: no calls that all ranks must make
+  std::unique_ptr<exec::Transport> group_;
+  std::unique_ptr<exec::Transport> leaders_;  ///< the first ranks of the groups; elsewhere nullptr
+  std::unique_ptr<PartsIndex> index_;         ///< rank 0
+  std::unique_ptr<PartsWriter> part_;
+  PartsPlace place_;              ///< of this group's next part
+  std::uint64_t part_steps_ = 0;  ///< in the present parts
+  std::uint64_t part_bytes_ = 0;  ///< of the largest of them
+  bool part_has_fixed_ = false;   ///< does one of them hold a fixed variable?
+  std::vector<bool> is_written_;  ///< by variable: a fixed one that is committed
+  bool has_time_ = false;         ///< of an appended set
+  bool broken_ = false;
+};
+
+}  // namespace sluice::commit

@@ -1,0 +1,133 @@
+// One group's part of a set: takes the group's blocks of a commit, gives them a place in the part,
+// writes them there, and tells what the index must say.
+//
+// A variable's blocks in a group have a common place in the part:
+//   natural  their union is a box: a dataset of that box's shape;
+//   listed   otherwise: a one-dimensional dataset with the blocks one after the other, each in
+//            row-major order.
+// A dataset is used again whenever it is large enough, so a decomposition that moves at every step
+// has two datasets, not one a step; only the first one is made as large as needed and no larger.
+// Where a new decomposition needs a new dataset, it is called `<variable>~1`, `~2`, ...
+//
+// Invariants: a group that never puts anything makes no file; every row of a stepped dataset is a
+// commit of the part, whatever the number of the step; committed rows and fixed datasets are never
+// written again, so a commit that failed in another group only leaves a row that no index mentions.
+// All ranks of the group take the same decisions from the same reductions. A part never takes the
+// name of a file that is there; one that no index came to mention is removed with its writer.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "commit/write/file_writer.hpp"
+#include "layout/part_set.hpp"
+#include "model/linear.hpp"
+
+namespace sluice::commit {
+
+/// What the index must learn of a group's commit. On the group's first rank; elsewhere only
+/// `wrote` counts.
+struct PartNews {
+  bool wrote = false;
+  layout::Part part;                ///< path as the group opens it; id 0: it has none yet
+  std::uint64_t row = 0;            ///< of the part's stepped datasets
+  std::vector<std::uint32_t> same;  ///< variables whose boxes are where they were in the row before
+  /// The others' boxes. Part and first_step are the index's to set; `dataset` counts in `datasets`.
+  std::vector<layout::Mapping> mappings;
+  std::vector<std::string> datasets;
+  struct Scalar {
+    std::uint32_t variable = 0;
+    std::vector<std::byte> bytes;
+  };
+  std::vector<Scalar> scalars;  ///< fixed scalars that this group put
+
+  std::vector<std::byte> to_bytes() const;
+  static PartNews from_bytes(std::span<const std::byte> bytes);
+};
+
+/// Where a group's parts go, and what they are called.
+struct PartsPlace {
+  std::string index_path;
+  std::string folder;
+  std::uint64_t set_id = 0;
+  std::uint64_t number = 0;  ///< of the next part
+  std::uint64_t stride = 1;  ///< between the numbers of one group: how many groups there are
+};
+
+class PartsWriter {
+ public:
+  /// Local. group and storage must outlive the object. The part will be made in `place`, by the
+  /// first commit in which the group has a block.
+  PartsWriter(exec::Transport& group, storage::Storage& storage, PartsPlace place,
+              const Options& options);
+  ~PartsWriter();
+
+  /// Collective over the group. `definitions`: of the whole. Does nothing where no rank of the
+  /// group has a block.
+  PartNews commit(const std::vector<model::Definition>& definitions, const FileCommit& commit);
+  /// Collective over the group. The commit before, though it went well here, did not take place.
+  void forget();
+  void sync_all();
+  void close();
+  /// Local. An index mentions the part, or may do so: it stays.
+  void keep() noexcept { is_kept_ = is_kept_ || part_id_ != 0; }
+  /// Local. The number that the group's next part may have.
+  std::uint64_t next_number() const noexcept { return place_.number + (file_ ? place_.stride : 0); }
+  bool poisoned() const { return file_ && file_->poisoned(); }
+
+ private:
+  /// A dataset of the part.
+  struct Dataset {
+    std::uint32_t number = 0;  ///< in the file
+    bool listed = false;
+    model::Dims shape;
+  };
+  /// What the group knows of a variable of the whole.
+  struct Known {
+    std::vector<Dataset> datasets;
+    // of the last commit
+    std::uint64_t signature = 0;  ///< of this rank's boxes; 0: to be placed anew
+    Dataset dataset;
+    model::Box hull;           ///< natural
+    std::uint64_t offset = 0;  ///< listed: of this rank's first element
+  };
+  /// A variable that the group writes in this commit.
+  struct Written {
+    std::uint32_t variable = 0;
+    bool is_new = false;      ///< is its place another than in the row before?
+    std::uint64_t total = 0;  ///< elements of the group
+  };
+
+  std::vector<Written> agree(const std::vector<model::Definition>& definitions,
+                             const FileCommit& commit);
+  void place(const std::vector<model::Definition>& definitions, const FileCommit& commit,
+             std::vector<Written>& written);
+  void make_file();
+  std::string free_path();
+  Dataset choose(const model::Definition& definition, Known& known, bool listed,
+                 const model::Dims& shape);
+  std::string free_name(const std::string& name) const;
+  std::vector<model::Block> move_blocks(const std::vector<model::Definition>& definitions,
+                                        const FileCommit& commit);
+  PartNews tell(const std::vector<model::Definition>& definitions, const FileCommit& commit,
+                const std::vector<Written>& written);
+  /// Of this rank: boxes of `listed` variables (with their number in the part), and scalars.
+  PartNews tell_own(const std::vector<model::Definition>& definitions, const FileCommit& commit,
+                    const std::vector<std::optional<std::uint32_t>>& listed) const;
+
+  exec::Transport& group_;
+  storage::Storage& storage_;
+  PartsPlace place_;
+  std::string path_;
+  std::uint64_t part_id_ = 0;
+  bool is_kept_ = false;
+  Options options_;
+  std::unique_ptr<FileWriter> file_;
+  std::uint64_t commits_ = 0;
+  std::vector<Known> known_;                                  ///< by variable of the whole
+  std::vector<std::unique_ptr<model::BlockSource>> sources_;  ///< of the commit under way
+};
+
+}  // namespace sluice::commit

@@ -1,0 +1,44 @@
+#include "commit/publish/by_rename.hpp"
+
+namespace sluice::commit {
+
+Error in_doubt(const Error& e) {
+  return {e.code(),
+          std::string(e.what()) +
+              ": whether this commit is in the file is known when it is opened again",
+          e.rank()};
+}
+
+std::string building_path(const std::string& path) { return path + ".sluice-new"; }
+
+std::string fresh_building_path(storage::Storage& storage, const std::string& path) {
+  std::string building = building_path(path);
+  if (storage.exists(building)) {
+    storage.remove(building);
+  }
+  return building;
+}
+
+void forget_building(storage::Storage& storage, const std::string& path) noexcept {
+  try {
+    storage.remove(building_path(path));
+  } catch (const Error&) {
+    return;
+  }
+}
+
+void write_by_rename(storage::Storage& storage, const std::string& path,
+                     const std::function<void(storage::File&)>& fill) {
+  const std::string real = storage.real_path(path);
+  const std::string building = fresh_building_path(storage, real);
+  try {
+    const auto file = storage.create_like(building, real);
+    fill(*file);
+    storage.rename(building, real);
+  } catch (...) {
+    forget_building(storage, real);
+    throw;
+  }
+}
+
+}  // namespace sluice::commit

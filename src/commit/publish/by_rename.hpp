@@ -1,0 +1,30 @@
+// A file that is there whole or not at all, without a journal.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "sluice/error.hpp"
+#include "storage/storage.hpp"
+
+namespace sluice::commit {
+
+/// Lets `fill` write a file under a temporary name beside `path`, then renames it to `path`,
+/// replacing what was there, whose permissions it gets. Of a symbolic link the target is replaced.
+/// Where anything fails the temporary file is removed, `path` is as it was, and the error goes on.
+/// To be durable, `fill` syncs the file and the caller the folder. Local.
+void write_by_rename(storage::Storage& storage, const std::string& path,
+                     const std::function<void(storage::File&)>& fill);
+
+/// `e`, of a rename that took place and may or may not be durable.
+Error in_doubt(const Error& e);
+
+/// Where the file for `path` is built until it has its name.
+std::string building_path(const std::string& path);
+/// The same; what stands there is removed, as one that a dead run left (of a symbolic link the
+/// link).
+std::string fresh_building_path(storage::Storage& storage, const std::string& path);
+/// Removes it where it can: the next attempt replaces what is left.
+void forget_building(storage::Storage& storage, const std::string& path) noexcept;
+
+}  // namespace sluice::commit

@@ -1,0 +1,57 @@
+// The journal beside a file: the bytes of one change in place, old and new.
+//
+// Format (little-endian): a header of 64 bytes: magic "SLUICEJ1"; commit number; bytes of the
+// payload; number of runs; length that the file must have; time of modification that the commit
+// gives the file; XXH3 of the payload; XXH3 of the 56 bytes before. Payload: for each run its
+// offset, its length, the old bytes, the new bytes.
+//
+// Invariants: a journal is complete or it is nothing: any torn or damaged byte makes it incomplete;
+// runs ascend and do not overlap.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "layout/layout.hpp"
+#include "storage/storage.hpp"
+
+namespace sluice::commit {
+
+std::string journal_path(const std::string& path);
+
+struct JournalRun {
+  std::uint64_t offset = 0;
+  std::vector<std::byte> before;
+  std::vector<std::byte> after;
+};
+
+struct Journal {
+  std::uint64_t commit = 0;
+  std::uint64_t end = 0;  ///< the file is at least this long when the journal is complete
+  std::int64_t modified_ns = 0;
+  std::vector<JournalRun> runs;
+
+  std::vector<std::byte> to_bytes() const;
+};
+
+/// The journal that `bytes` hold, nothing where they are not a complete one.
+std::optional<Journal> parse_journal(std::span<const std::byte> bytes);
+
+/// More than a commit of a million variables needs. It is held in memory whole.
+inline constexpr std::uint64_t most_journal_bytes = 128 << 20;
+
+/// The bytes of a journal without what an older one left behind it; of one that is not complete no
+/// more than its header. Error unsupported where it claims more than most_journal_bytes.
+std::vector<std::byte> journal_bytes_in(storage::File& file);
+
+/// The journal of `path`, nothing where there is none or it is not complete.
+std::optional<Journal> read_journal(storage::Storage& storage, const std::string& path);
+
+/// What an update changes below the frontier: only the bytes that differ from what `file` holds.
+Journal make_journal(storage::File& file, const layout::MetadataUpdate& update,
+                     std::uint64_t commit, std::int64_t modified_ns);
+
+}  // namespace sluice::commit

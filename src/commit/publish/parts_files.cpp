@@ -1,0 +1,194 @@
+#include "commit/publish/parts_files.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <random>
+
+#include "codec/checksum.hpp"
+#include "commit/publish/journal.hpp"
+#include "commit/publish/recovery.hpp"
+#include "exec/transport/agree.hpp"
+#include "layout/hdf5/index.hpp"
+#include "storage/calls.hpp"
+
+namespace sluice::commit {
+
+using layout::Part;
+using layout::PartSet;
+
+std::string parts_folder(const std::string& path, const std::string& parts_dir) {
+  const std::filesystem::path beside = path + ".parts";
+  return parts_dir.empty() ? beside.string()
+                           : (std::filesystem::path(parts_dir) / beside.filename()).string();
+}
+
+namespace {
+
+std::string name_prefix(std::uint64_t set_id) {
+  std::array<char, 18> text{};
+  std::snprintf(text.data(), text.size(), "%016llx-", static_cast<unsigned long long>(set_id));
+  return text.data();
+}
+
+}  // namespace
+
+std::string part_file(const std::string& folder, std::uint64_t set_id, std::uint64_t number,
+                      const std::string& index_path) {
+  constexpr std::size_t digits = 6;
+  std::string name = std::to_string(number);
+  name.insert(0, digits - std::min(digits, name.size()), '0');
+  const std::string ending = std::filesystem::path(index_path).extension().string();
+  return folder + "/" + name_prefix(set_id) + name + (ending.empty() ? ".h5" : ending);
+}
+
+std::optional<std::uint64_t> part_number(const std::string& path, std::uint64_t set_id) {
+  constexpr std::size_t most_digits = 18;
+  const std::string prefix = name_prefix(set_id);
+  std::string stem = std::filesystem::path(path).stem().string();
+  if (!stem.starts_with(prefix)) {
+    return std::nullopt;
+  }
+  stem.erase(0, prefix.size());
+  if (stem.empty() || stem.size() > most_digits ||
+      stem.find_first_not_of("0123456789") != std::string::npos) {
+    return std::nullopt;
+  }
+  return std::stoull(stem);
+}
+
+std::uint64_t draw_id() {
+  // The clock beside the device: one of them is different whatever the machine makes of the other.
+  std::random_device device;
+  const auto now = std::chrono::system_clock::now().time_since_epoch().count();
+  const std::array<std::uint64_t, 3> seeds{device(), device(), static_cast<std::uint64_t>(now)};
+  return codec::checksum(std::as_bytes(std::span(seeds)));
+}
+
+namespace {
+
+[[noreturn]] void refuse(Code code, const std::string& index_path, const std::string& part,
+                         const std::string& why) {
+  throw Error(code, index_path + ": its part " + part + " " + why);
+}
+
+/// Of a part that was checked. The index may be anybody's: what it names is not written through a
+/// link, nor under the hands of another writer, as where the index was copied.
+void recover_part(storage::Storage& storage, const std::string& index_path,
+                  const std::string& part) {
+  if (storage.is_link(part) || storage.is_link(storage::folder_of(part))) {
+    refuse(Code::permission, index_path, part,
+           "has a journal and is reached by a symbolic link: recover it under its own name");
+  }
+  recover_unattended(storage, part, false);
+}
+
+}  // namespace
+
+void check_part(storage::Storage& storage, const std::string& index_path, const PartSet& set,
+                std::size_t part) {
+  const Part& known = set.parts[part];
+  const std::string path = layout::part_path(index_path, known.path);
+  if (!storage.exists(path)) {
+    refuse(Code::not_found, index_path, path,
+           "is missing: bring it back, or run sluice collect where it lies");
+  }
+  const std::uint64_t bytes = storage.open(path, storage::Access::read)->size();
+  if (bytes < known.bytes) {
+    refuse(Code::truncated, index_path, path,
+           "has " + std::to_string(bytes) + " bytes, the index knows " +
+               std::to_string(known.bytes) + ": an older copy, or cut");
+  }
+  layout::hdf5::PartIdentity found;
+  try {
+    open_committed(storage, path, [&](storage::File& file) {
+      found = layout::hdf5::read_identity(file, known.commits - 1);
+    });
+  } catch (const Error& e) {
+    throw Error(e.code(), index_path + ": its part " + e.what());
+  }
+  if (found.set_id != set.id || found.part_id != known.id) {
+    refuse(Code::format, index_path, path,
+           found.set_id != set.id ? "belongs to another set: bring back the right file"
+                                  : "is another part of the set: was it renamed?");
+  }
+  if (found.commits < known.commits || found.stamp_ns != known.stamp_ns) {
+    refuse(Code::format, index_path, path, "does not hold the steps that the index knows");
+  }
+}
+
+void check_parts(exec::Transport& transport, storage::Storage& storage,
+                 const std::string& index_path, const PartSet& set, bool recovers) {
+  exec::together(transport, [&] {
+    const auto ranks = static_cast<std::size_t>(transport.size());
+    for (auto p = static_cast<std::size_t>(transport.rank()); p < set.parts.size(); p += ranks) {
+      const std::string path = layout::part_path(index_path, set.parts[p].path);
+      check_part(storage, index_path, set, p);
+      if (recovers && is_unfinished(storage, path)) {
+        recover_part(storage, index_path, path);
+      }
+    }
+  });
+}
+
+namespace {
+
+bool belongs_to(const std::string& index_path, const std::string& part,
+                const layout::hdf5::PartIdentity& found) {
+  const auto folder = [](const std::string& path) {
+    return std::filesystem::path(storage::absolute_path(path)).parent_path();
+  };
+  const std::string own_folder = parts_folder(index_path, "");
+  return folder(part) == folder(own_folder + "/x") ||
+         found.index_path == storage::absolute_path(index_path);
+}
+
+}  // namespace
+
+bool remove_part(storage::Storage& storage, const std::string& index_path, std::uint64_t set_id,
+                 const OldPart& part) noexcept {
+  try {
+    const bool is_removed = storage.remove_if(part.path, [&](std::unique_ptr<storage::File> file) {
+      if (auto journal = read_journal(storage, part.path)) {
+        file = with_journal(std::move(file), std::move(*journal));  // a crash left it half changed
+      }
+      const auto found = layout::hdf5::read_identity(*file, 0);
+      return found.set_id == set_id && (!part.id || found.part_id == *part.id) &&
+             belongs_to(index_path, part.path, found);
+    });
+    if (is_removed && storage.exists(journal_path(part.path))) {
+      storage.remove(journal_path(part.path));
+    }
+    return is_removed;
+  } catch (const std::exception&) {
+    return false;  // on another node, gone already, or no part: it does no harm
+  }
+}
+
+ReplacedSet::ReplacedSet(storage::Storage& storage, const std::string& index_path)
+    : storage_(&storage), index_path_(index_path) {
+  try {
+    if (!storage.exists(index_path)) {
+      return;
+    }
+    const auto file = storage.open(index_path, storage::Access::read);
+    if (const auto set = layout::hdf5::read_set(*file)) {
+      set_id_ = set->id;
+      for (const Part& part : set->parts) {
+        parts_.push_back({layout::part_path(index_path, part.path), part.id});
+      }
+    }
+  } catch (const Error&) {
+    parts_.clear();
+  }
+}
+
+void ReplacedSet::remove_parts() noexcept {
+  for (const OldPart& part : parts_) {
+    remove_part(*storage_, index_path_, set_id_, part);
+  }
+  parts_.clear();
+}
+
+}  // namespace sluice::commit

@@ -1,0 +1,18 @@
+#include "commit/publish/real_path.hpp"
+
+#include "exec/transport/agree.hpp"
+#include "model/bytes.hpp"
+
+namespace sluice::commit {
+
+std::string agreed_path(exec::Transport& transport, storage::Storage& storage,
+                        const std::string& path) {
+  const auto message = exec::on_root(transport, 0, [&] {
+    model::ByteWriter out;
+    out.put(storage.real_path(path));
+    return out.take();
+  });
+  return model::ByteReader(message).get_string();
+}
+
+}  // namespace sluice::commit

@@ -1,0 +1,169 @@
+#include "commit/publish/store_commit.hpp"
+
+#include "commit/publish/recovery.hpp"
+#include "layout/formats.hpp"
+#include "storage/calls.hpp"
+
+namespace sluice::commit {
+
+void Unsynced::add_folders(const std::string& top, const std::string& path) {
+  for (std::string at = path; at.size() > top.size(); at = storage::folder_of(at)) {
+    entries.insert(at);
+  }
+}
+
+void Unsynced::sync(storage::Storage& storage) {
+  for (const std::string& file : files) {
+    if (storage.exists(file)) {
+      storage.open(file, storage::Access::read_write)->sync();
+    }
+  }
+  files.clear();
+  std::set<std::string> folders;
+  for (const std::string& entry : entries) {
+    if (folders.insert(storage::folder_of(entry)).second) {
+      storage.sync_directory(entry);
+    }
+  }
+  entries.clear();
+}
+
+namespace {
+
+/// A file under the other name that a document has before it is one. What is there under it is
+/// removed, but where there is no document yet: before the first commit it marks the store.
+std::unique_ptr<storage::File> document_beside(storage::Storage& storage, const std::string& path,
+                                               const std::string& beside) {
+  if (storage.exists(beside)) {
+    if (!storage.exists(path)) {
+      return storage.open(beside, storage::Access::read_write);
+    }
+    storage.remove(beside);
+  }
+  return storage.create_like(beside, path);
+}
+
+void write_beside(storage::Storage& storage, const std::string& path,
+                  std::span<const std::byte> bytes, std::int64_t modified_ns, bool synced) {
+  const auto file = document_beside(storage, path, path + storage::new_ending);
+  file->write(0, bytes);
+  file->resize(bytes.size());
+  stamp_if_allowed(*file, modified_ns);
+  if (synced) {
+    file->sync();
+  }
+}
+
+/// The manifest as it is, to be put back.
+class Manifest {
+ public:
+  Manifest(storage::Storage& storage, const std::string& top)
+      : storage_(storage), path_(top + "/" + storage::manifest_name) {
+    if (storage.exists(path_)) {
+      now_ = storage.open(path_, storage::Access::read);
+    }
+  }
+  const std::string& path() const { return path_; }
+  std::string beside() const { return path_ + storage::new_ending; }
+
+  /// False where nobody can say which one a crash would leave.
+  bool put_back() noexcept {
+    try {
+      if (now_) {
+        std::vector<std::byte> bytes(now_->size());
+        bytes.resize(now_->read(0, bytes));
+        write_beside(storage_, path_, bytes, now_->modified_ns(), true);
+        storage_.rename(beside(), path_);
+      } else {
+        storage_.rename(path_, beside());
+      }
+      storage_.sync_directory(path_);
+      return true;
+    } catch (const std::exception&) {
+      return false;
+    }
+  }
+
+ private:
+  storage::Storage& storage_;
+  const std::string path_;
+  std::unique_ptr<storage::File> now_;  ///< stays readable when its name is another's
+};
+
+}  // namespace
+
+void replace_document(storage::Storage& storage, const std::string& top,
+                      const layout::Document& document, std::int64_t modified_ns, bool synced,
+                      Unsynced& unsynced) {
+  storage.confine(top);
+  const std::string path = storage::object_path(top, document.name);
+  const std::string beside = path + storage::new_ending;
+  storage.make_folder(storage::folder_of(path));
+  write_beside(storage, path, document.bytes, modified_ns, synced);
+  if (!synced) {
+    unsynced.files.insert(path);
+  }
+  unsynced.add_folders(top, path);
+  storage.rename(beside, path);
+}
+
+bool publish_store(storage::Storage& storage, const std::string& top,
+                   const layout::MetadataUpdate& update, bool synced, std::int64_t modified_ns,
+                   Unsynced& unsynced, bool& in_doubt) {
+  storage.confine(top);
+  if (update.manifest.size() > storage::most_manifest_bytes) {
+    throw Error(Code::unsupported,
+                top + ": the root document would have " + std::to_string(update.manifest.size()) +
+                    " bytes, and no reader takes more than " +
+                    std::to_string(storage::most_manifest_bytes) + ": write several stores");
+  }
+  for (const storage::Segment& object : update.objects) {
+    unsynced.add_folders(top, top + "/" + object.name);
+  }
+  for (const layout::Document& document : update.before) {
+    replace_document(storage, top, document, modified_ns, synced, unsynced);
+  }
+  Manifest manifest(storage, top);
+  // The manifest's own bytes must be there before its name: it is synced under the other one.
+  write_beside(storage, manifest.path(), update.manifest, modified_ns, synced);
+  if (synced) {
+    unsynced.sync(storage);
+  } else {
+    unsynced.files.insert(manifest.path());
+  }
+  storage.rename(manifest.beside(), manifest.path());
+  unsynced.entries.insert(manifest.path());
+  unsynced.entries.insert(top);
+  try {
+    if (synced) {
+      unsynced.sync(storage);
+    }
+  } catch (...) {
+    in_doubt = !manifest.put_back();
+    throw;
+  }
+  // The commit is there, whatever happens from here on.
+  try {
+    for (const layout::Document& document : update.after) {
+      replace_document(storage, top, document, modified_ns, synced, unsynced);
+    }
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+std::uint64_t recover_store(storage::Storage& storage, const std::string& top, bool dry_run) {
+  const auto file = storage::open_data(storage, top, storage::Access::read);
+  const auto stale = layout::stale_documents(*file);
+  Unsynced unsynced;
+  for (const layout::Document& document : stale) {
+    if (!dry_run) {
+      replace_document(storage, top, document, file->modified_ns(), true, unsynced);
+    }
+  }
+  unsynced.sync(storage);
+  return stale.size();
+}
+
+}  // namespace sluice::commit

@@ -1,0 +1,94 @@
+#include "commit/read/latest_good.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include "commit/read/input.hpp"
+#include "exec/transport/agree.hpp"
+#include "layout/portion.hpp"
+
+namespace sluice::commit {
+
+using model::Box;
+
+namespace {
+
+/// What a rank reads at one time.
+constexpr std::uint64_t piece_bytes = 32ULL << 20;
+
+bool is_damage(Code code) {
+  return code == Code::damaged || code == Code::truncated || code == Code::format ||
+         code == Code::io || code == Code::not_found || code == Code::changed_outside;
+}
+
+/// Collective: each rank reads its share of the pieces, all in as many calls.
+void read_variable(exec::Transport& transport, Input& input, std::uint32_t variable,
+                   std::uint64_t step, std::vector<std::byte>& buffer) {
+  const model::Definition& definition = input.variables()[variable].definition;
+  const Box whole = model::whole(input.shape(variable, step));
+  const std::vector<Box> pieces = layout::split(whole, definition.type.bytes, piece_bytes);
+  const auto ranks = static_cast<std::size_t>(transport.size());
+  const auto rank = static_cast<std::size_t>(transport.rank());
+  for (std::size_t first = 0; first < pieces.size(); first += ranks) {
+    const auto zeros = model::Dims::filled(whole.start.rank(), 0);
+    const Box mine = first + rank < pieces.size() ? pieces[first + rank] : Box{zeros, zeros};
+    buffer.resize(mine.volume() * definition.type.bytes + 1);  // also nothing has an address
+    input.get(variable, step, mine, {buffer.data(), definition.type, mine.count, zeros}, false);
+  }
+}
+
+/// Collective. What is wrong with a step; "" where it is good.
+std::string fault_of(exec::Transport& transport, Input& input, std::uint64_t step,
+                     std::vector<std::byte>& buffer) {
+  try {
+    for (std::uint32_t v = 0; v < input.variables().size(); ++v) {
+      if (input.variables()[v].definition.stepped) {
+        read_variable(transport, input, v, step, buffer);
+      }
+    }
+  } catch (const Error& e) {
+    if (!is_damage(e.code())) {
+      throw;
+    }
+    return e.what();
+  }
+  return "";
+}
+
+/// Collective.
+bool is_unchanged(exec::Transport& transport, const Input& input) {
+  const auto message = exec::on_root(
+      transport, 0, [&] { return std::vector<std::byte>{std::byte{input.is_unchanged()}}; });
+  return message.front() != std::byte{0};
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> latest_good(exec::Transport& transport, storage::Storage& storage,
+                                         const std::string& path, const StepSeen& seen) {
+  constexpr int most_looks = 10;  // beside a writer, which changes the file under them
+  auto input = std::make_unique<Input>(transport, storage, path, Options{});
+  std::vector<std::byte> buffer;
+  for (std::uint64_t step = input->steps(); step-- > 0;) {
+    std::string why = fault_of(transport, *input, step, buffer);
+    for (int looks = 1; looks < most_looks && !why.empty(); ++looks) {
+      if (is_unchanged(transport, *input)) {
+        break;
+      }
+      input = std::make_unique<Input>(transport, storage, path, Options{});
+      if (step >= input->steps()) {
+        break;  // it was dropped
+      }
+      why = fault_of(transport, *input, step, buffer);
+    }
+    if (seen) {
+      seen(step, why);
+    }
+    if (why.empty()) {
+      return step;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace sluice::commit

@@ -1,0 +1,187 @@
+#include "commit/read/parts_input.hpp"
+
+#include <algorithm>
+#include <atomic>
+
+#include "commit/read/input.hpp"
+#include "exec/transport/solo_transport.hpp"
+#include "layout/portion.hpp"
+#include "model/convert.hpp"
+#include "model/fill.hpp"
+#include "model/linear.hpp"
+#include "model/numbering.hpp"
+#include "storage/alone.hpp"
+#include "storage/calls.hpp"
+
+namespace sluice::commit {
+
+using layout::Mapping;
+using model::Box;
+using model::Dims;
+
+namespace {
+
+/// Of all sets of the process.
+std::atomic<std::size_t> open_parts{0};
+
+}  // namespace
+
+std::size_t most_open_parts() {
+  return std::clamp<std::size_t>(storage::open_files_limit() / 8, 8, 256);
+}
+
+struct PartsInput::Open {
+  Open(std::uint32_t number, exec::Transport& alone, storage::Storage& storage,
+       const std::string& path, const Options& options)
+      : part(number), input(alone, storage, path, options) {
+    ++open_parts;
+  }
+  ~Open() { --open_parts; }
+
+  std::uint32_t part;
+  Input input;
+};
+
+PartsInput::PartsInput(storage::Storage& storage, const std::string& index_path,
+                       layout::PartSet set, const Options& options)
+    : storage_(storage::make_alone(storage)),
+      index_path_(index_path),
+      set_(std::move(set)),
+      options_(options),
+      alone_(exec::make_solo()),
+      by_variable_(set_.variables.size()) {
+  for (std::uint32_t m = 0; m < set_.mappings.size(); ++m) {
+    by_variable_[set_.mappings[m].variable].push_back(m);
+  }
+}
+
+PartsInput::~PartsInput() = default;
+
+Input& PartsInput::open(std::uint32_t part) {
+  const auto found = std::find_if(open_.begin(), open_.end(),
+                                  [&](const auto& open) { return open->part == part; });
+  if (found != open_.end()) {
+    open_.splice(open_.begin(), open_, found);
+    return open_.front()->input;
+  }
+  // Other sets of the process count too, but each keeps the one that it is reading from.
+  while (!open_.empty() && open_parts >= most_open_parts()) {
+    open_.pop_back();
+  }
+  const std::string path = layout::part_path(index_path_, set_.parts[part].path);
+  open_.push_front(std::make_unique<Open>(part, *alone_, *storage_, path, options_));
+  return open_.front()->input;
+}
+
+void PartsInput::get(std::uint32_t variable, const model::Definition& definition,
+                     std::uint64_t step, const Box& box, const model::Memory& memory,
+                     bool allow_overflow) {
+  const Request request{definition, step, box, memory, allow_overflow};
+  std::vector<std::pair<const Mapping*, Box>> hits;
+  std::uint64_t covered = 0;
+  for (const std::uint32_t m : by_variable_[variable]) {
+    const Mapping& mapping = set_.mappings[m];
+    if (definition.stepped && !mapping.holds(step)) {
+      continue;
+    }
+    if (const auto part = model::intersect(mapping.box, box)) {
+      hits.emplace_back(&mapping, *part);
+      covered += part->volume();
+    }
+  }
+  if (covered < box.volume()) {
+    fill(request);
+  }
+  for (const auto& [mapping, wanted] : hits) {
+    try {
+      read(*mapping, wanted, request);
+    } catch (const Error& e) {
+      std::string what = e.what();
+      const std::string alone = "rank 0: ";  // of the part's own transport
+      what.erase(0, what.rfind(alone, 0) == 0 ? alone.size() : 0);
+      throw Error(e.code(), index_path_ + ": " + definition.name +
+                                (definition.stepped ? ", step " + model::number_text(step) : "") +
+                                ": " + what);
+    }
+  }
+}
+
+void PartsInput::fill(const Request& request) const {
+  const Type& type = request.definition.type;
+  std::vector<std::byte> bytes;
+  for (const Box& part : layout::split(request.box, type.bytes, layout::portion_bytes)) {
+    bytes.resize(part.volume() * type.bytes);
+    model::fill(bytes, type, request.definition.fill);
+    model::unpack(bytes, type, request.box, part, request.memory, request.allow_overflow);
+  }
+}
+
+void PartsInput::read(const Mapping& mapping, const Box& wanted, const Request& request) {
+  Input& part = open(mapping.part);
+  const std::uint32_t variable = part.find(set_.datasets[mapping.dataset]);
+  const model::Definition& stored = part.variables()[variable].definition;
+  if (stored.type != request.definition.type || stored.stepped != request.definition.stepped) {
+    throw Error(Code::format, part.path() + ": " + stored.name + " is not what the index says");
+  }
+  const std::uint64_t row =
+      stored.stepped ? mapping.first_row + (request.step - mapping.first_step) : 0;
+  if (mapping.listed) {
+    read_listed(part, variable, row, mapping, wanted, request);
+    return;
+  }
+  Box box = wanted;
+  model::Memory memory = request.memory;
+  for (int d = 0; d < wanted.start.rank(); ++d) {
+    box.start[d] -= mapping.box.start[d];
+    memory.start[d] += wanted.start[d] - request.box.start[d];
+  }
+  part.get(variable, row, box, memory, request.allow_overflow);
+}
+
+namespace {
+
+/// The number of the element at `at` in the row-major order of `box`.
+std::uint64_t number_of(const Dims& at, const Box& box) {
+  std::uint64_t number = 0;
+  for (int d = 0; d < at.rank(); ++d) {
+    number = number * box.count[d] + (at[d] - box.start[d]);
+  }
+  return number;
+}
+
+}  // namespace
+
+void PartsInput::read_listed(Input& part, std::uint32_t variable, std::uint64_t row,
+                             const Mapping& mapping, const Box& wanted, const Request& request) {
+  const Type& type = request.definition.type;
+  Dims last = wanted.start;
+  for (int d = 0; d < last.rank(); ++d) {
+    last[d] += wanted.count[d] - 1;
+  }
+  const std::uint64_t end = number_of(last, mapping.box) + 1;
+  // Pieces begin where the writer's portions did, so that a checksum is not read for twice.
+  const std::uint64_t most = std::max<std::uint64_t>(1, layout::portion_bytes / type.bytes);
+  std::vector<std::byte> bytes;
+  std::vector<std::byte> selected;
+  for (std::uint64_t at = number_of(wanted.start, mapping.box) / most * most; at < end;
+       at += most) {
+    const std::uint64_t count = std::min(most, mapping.box.volume() - at);
+    bytes.resize(count * type.bytes);
+    part.get(variable, row, {{mapping.offset + at}, {count}}, {bytes.data(), type, {count}, {0}},
+             false);
+    std::span<const std::byte> rest = bytes;
+    for (const Box& box : model::boxes_of_range(mapping.box, at, count)) {
+      const auto held = rest.first(box.volume() * type.bytes);
+      rest = rest.subspan(held.size());
+      const auto common = model::intersect(box, wanted);
+      if (!common) {
+        continue;
+      }
+      selected.resize(common->volume() * type.bytes);
+      model::copy_box(held.data(), box, selected.data(), *common, *common, type.bytes);
+      model::unpack(selected, type, request.box, *common, request.memory, request.allow_overflow);
+    }
+  }
+}
+
+}  // namespace sluice::commit

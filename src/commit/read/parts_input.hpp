@@ -1,0 +1,72 @@
+// Elements of a set of parts, read by one rank on its own.
+//
+// Invariants: every rank opens the parts that it needs and no others, each through an Input of its
+// own, so metadata is read in parallel and every checksum is checked; at most most_open_parts()
+// parts are open in the process, the least recently used is closed for another; what no part holds
+// is the fill value.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "exec/transport/transport.hpp"
+#include "layout/part_set.hpp"
+#include "model/block.hpp"
+#include "model/definition.hpp"
+#include "sluice/options.hpp"
+#include "storage/storage.hpp"
+
+namespace sluice::commit {
+
+class Input;
+
+/// How many parts all sets of this process together keep open: an eighth of the files that it may
+/// have, at least 8, at most 256. (An open part takes up to four descriptors.)
+std::size_t most_open_parts();
+
+class PartsInput {
+ public:
+  /// Local. `storage` must outlive the object. The parts were checked (check_parts).
+  PartsInput(storage::Storage& storage, const std::string& index_path, layout::PartSet set,
+             const Options& options);
+  ~PartsInput();
+  PartsInput(const PartsInput&) = delete;
+  PartsInput& operator=(const PartsInput&) = delete;
+
+  const layout::PartSet& set() const noexcept { return set_; }
+
+  /// Local. The box of a variable of the set (`variable` counts in the set), of one step, into
+  /// memory; the box lies inside the shape. Errors name the index, the variable and the step.
+  void get(std::uint32_t variable, const model::Definition& definition, std::uint64_t step,
+           const model::Box& box, const model::Memory& memory, bool allow_overflow);
+
+ private:
+  struct Open;
+  struct Request {
+    const model::Definition& definition;
+    std::uint64_t step;
+    const model::Box& box;
+    const model::Memory& memory;
+    bool allow_overflow;
+  };
+
+  Input& open(std::uint32_t part);
+  void fill(const Request& request) const;
+  void read(const layout::Mapping& mapping, const model::Box& wanted, const Request& request);
+  void read_listed(Input& part, std::uint32_t variable, std::uint64_t row,
+                   const layout::Mapping& mapping, const model::Box& wanted,
+                   const Request& request);
+
+  std::unique_ptr<storage::Storage> storage_;
+  std::string index_path_;
+  layout::PartSet set_;
+  Options options_;
+  std::unique_ptr<exec::Transport> alone_;               ///< of this rank only
+  std::vector<std::vector<std::uint32_t>> by_variable_;  ///< numbers of mappings
+  std::list<std::unique_ptr<Open>> open_;                ///< most recently used first
+};
+
+}  // namespace sluice::commit

@@ -1,0 +1,195 @@
+#include "commit/tools/collect.hpp"
+
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "commit/parts/parts_index.hpp"
+#include "commit/publish/by_rename.hpp"
+#include "commit/publish/parts_files.hpp"
+#include "commit/publish/real_path.hpp"
+#include "exec/transport/agree.hpp"
+#include "model/bytes.hpp"
+#include "storage/calls.hpp"
+
+namespace sluice::commit {
+
+using layout::Part;
+using layout::PartSet;
+
+namespace {
+
+constexpr std::size_t buffer_bytes = 4 << 20;
+
+class Collector {
+ public:
+  Collector(exec::Transport& transport, storage::Storage& storage, const std::string& index_path,
+            const CollectOptions& options, const CopyProgress& progress)
+      : transport_(transport),
+        storage_(storage),
+        index_path_(agreed_path(transport, storage, index_path)),
+        options_(options),
+        progress_(progress) {}
+
+  Collected run();
+
+ private:
+  void choose_targets();
+  void choose_movers();
+  void move(std::size_t part);
+  void copy(storage::File& from, storage::File& to);
+  bool is_home(std::size_t part) const { return sources_[part] == targets_[part]; }
+
+  exec::Transport& transport_;
+  storage::Storage& storage_;
+  const std::string index_path_;
+  const CollectOptions& options_;
+  const CopyProgress& progress_;
+  std::unique_ptr<PartsIndex> index_;  ///< rank 0
+  PartSet set_;
+  std::vector<std::string> sources_;
+  std::vector<std::string> targets_;
+  std::vector<int> movers_;  ///< by part
+  std::uint64_t total_bytes_ = 0;
+  std::uint64_t own_bytes_ = 0;
+};
+
+Collected Collector::run() {
+  const auto message = exec::on_root(transport_, 0, [&] {
+    index_ = std::make_unique<PartsIndex>(storage_, index_path_, "", Opening::append);
+    model::ByteWriter out;
+    out.put(index_->set().words());
+    return out.take();
+  });
+  const auto words = model::ByteReader(message).get_vector<std::uint64_t>();
+  set_ = PartSet::from_words(words, index_path_);
+  choose_targets();
+  choose_movers();
+  Collected done{set_.parts.size(), 0, 0, 0};
+  for (std::size_t p = 0; p < set_.parts.size(); ++p) {
+    done.moved += is_home(p) ? 0 : 1;
+    total_bytes_ += is_home(p) ? 0 : set_.parts[p].bytes;
+  }
+  done.bytes = total_bytes_;
+  if (done.moved == 0) {
+    return done;
+  }
+  exec::together(transport_, [&] {
+    for (std::size_t p = 0; p < set_.parts.size(); ++p) {
+      if (!is_home(p) && movers_[p] == transport_.rank()) {
+        move(p);
+      }
+    }
+  });
+  exec::on_root(transport_, 0, [&] {
+    index_->move_parts(targets_, true);
+    return std::vector<std::byte>{};
+  });
+  std::int64_t left = 0;
+  for (std::size_t p = 0; p < set_.parts.size() && !options_.keep; ++p) {
+    if (!is_home(p) && movers_[p] == transport_.rank() &&
+        !remove_part(storage_, index_path_, set_.id, {sources_[p], set_.parts[p].id})) {
+      ++left;
+    }
+  }
+  transport_.allreduce({&left, 1}, exec::Op::sum);  // when it returns, the old parts are gone
+  done.left = static_cast<std::uint64_t>(left);
+  return done;
+}
+
+/// A part keeps its number where it has one, unless another part of the set, from another folder,
+/// has it too. Whatever else the index calls it is not made a name here.
+void Collector::choose_targets() {
+  const std::string folder = options_.to.empty() ? parts_folder(index_path_, "") : options_.to;
+  std::set<std::string> taken;
+  for (const Part& part : set_.parts) {
+    sources_.push_back(storage::absolute_path(layout::part_path(index_path_, part.path)));
+    taken.insert(sources_.back());
+  }
+  std::uint64_t number = 0;
+  for (const std::string& source : sources_) {
+    const auto target_of = [&](std::uint64_t n) {
+      return storage::absolute_path(part_file(folder, set_.id, n, index_path_));
+    };
+    const auto own = part_number(source, set_.id);
+    std::string target = target_of(own ? *own : number++);
+    while (target != source && taken.count(target) != 0) {
+      target = target_of(number++);
+    }
+    taken.insert(target);
+    targets_.push_back(target);
+  }
+}
+
+/// Of the ranks that see a part whole, the next one after rank (number of the part) moves it: so
+/// the work is shared where all see all.
+void Collector::choose_movers() {
+  const int ranks = transport_.size();
+  std::vector<std::int64_t> distances;
+  std::vector<std::exception_ptr> reasons;
+  for (std::size_t p = 0; p < set_.parts.size(); ++p) {
+    std::exception_ptr reason;
+    try {
+      check_part(storage_, index_path_, set_, p);
+    } catch (...) {
+      reason = std::current_exception();
+    }
+    const int first = static_cast<int>(p % static_cast<std::size_t>(ranks));
+    distances.push_back(reason ? ranks : (transport_.rank() - first + ranks) % ranks);
+    reasons.push_back(reason);
+  }
+  transport_.allreduce(distances, exec::Op::min);
+  for (std::size_t p = 0; p < set_.parts.size(); ++p) {
+    if (distances[p] == ranks) {
+      exec::agree(transport_, reasons[p]);
+    }
+    movers_.push_back(static_cast<int>((static_cast<std::int64_t>(p) + distances[p]) % ranks));
+  }
+}
+
+void Collector::move(std::size_t part) {
+  const std::string& target = targets_[part];
+  if (storage_.exists(target)) {
+    throw Error(Code::exists, target +
+                                  ": is there already and not of this set: move it away, or "
+                                  "choose another folder");
+  }
+  storage_.make_folder(storage::folder_of(target));
+  write_by_rename(storage_, target, [&](storage::File& to) {
+    const auto from = storage_.open(sources_[part], storage::Access::read);
+    copy(*from, to);
+    to.set_modified_ns(from->modified_ns());
+    to.sync();
+  });
+  storage_.sync_directory(target);
+  storage_.sync_directory(storage::folder_of(target));
+}
+
+void Collector::copy(storage::File& from, storage::File& to) {
+  std::vector<std::byte> buffer(buffer_bytes);
+  const std::uint64_t size = from.size();
+  to.preallocate(0, size);
+  for (std::uint64_t at = 0; at < size;) {
+    const std::size_t got = from.read(at, buffer);
+    if (got == 0) {
+      throw Error(Code::truncated, from.path() + ": became shorter while it was copied");
+    }
+    to.write(at, std::span(buffer).first(got));
+    at += got;
+    own_bytes_ += got;
+    if (progress_) {
+      const auto ranks = static_cast<std::uint64_t>(transport_.size());
+      progress_(std::min(total_bytes_, own_bytes_ * ranks), total_bytes_);
+    }
+  }
+}
+
+}  // namespace
+
+Collected collect(exec::Transport& transport, storage::Storage& storage,
+                  const std::string& index_path, const CollectOptions& options,
+                  const CopyProgress& progress) {
+  return Collector(transport, storage, index_path, options, progress).run();
+}
+
+}  // namespace sluice::commit

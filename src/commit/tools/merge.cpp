@@ -1,0 +1,200 @@
+#include "commit/tools/merge.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "commit/output/output.hpp"
+#include "commit/read/input.hpp"
+#include "model/block.hpp"
+
+namespace sluice::commit {
+
+using layout::Mapping;
+
+namespace {
+
+/// The elements of one variable and step, read when they are asked for.
+class PartsSource final : public model::BlockSource {
+ public:
+  using Note = std::function<void(std::uint64_t bytes)>;
+  PartsSource(Input& input, std::uint32_t variable, std::uint64_t step, const Note& note)
+      : input_(input), variable_(variable), step_(step), note_(note) {}
+
+  void read(const model::Box& part, std::span<std::byte> out) const override {
+    const Type& type = input_.variables()[variable_].definition.type;
+    const model::Memory memory{out.data(), type, part.count,
+                               model::Dims::filled(part.count.rank(), 0)};
+    input_.get_from_parts(variable_, step_, part, memory, false);
+    note_(out.size());
+  }
+
+ private:
+  Input& input_;
+  std::uint32_t variable_;
+  std::uint64_t step_;
+  const Note& note_;
+};
+
+class Merger {
+ public:
+  Merger(exec::Transport& transport, storage::Storage& storage, const std::string& index_path,
+         const std::string& to, const Options& options, const CopyProgress& progress)
+      : transport_(transport),
+        input_(transport, storage, index_path, Options{}),
+        note_([this, &progress](std::uint64_t bytes) { note(bytes, progress); }) {
+    if (input_.set() == nullptr) {
+      throw Error(Code::unsupported, index_path + ": is one plain file already, no set of parts");
+    }
+    survey();
+    output_ = open_output(transport, storage, to, Opening::create, options);
+  }
+
+  Merged run() {
+    for (const model::Attribute& attribute : input_.attributes()) {
+      if (attribute.owner.empty()) {
+        output_->set_attribute(attribute);
+      }
+    }
+    for (std::uint64_t step = 0; step < input_.steps(); ++step) {
+      define_until(step);
+      output_->begin_step(input_.time(step));
+      put(step, step == 0);
+      output_->end_step();
+    }
+    define_until(std::numeric_limits<std::uint64_t>::max());
+    if (input_.steps() == 0) {
+      put(0, true);
+    }
+    output_->close();
+    return {input_.set()->parts.size(), input_.steps(), total_bytes_};
+  }
+
+ private:
+  struct Planned {
+    std::uint32_t variable = 0;  ///< of the input
+    std::uint64_t begins = 0;    ///< the first step that has it
+    bool is_defined = false;
+    std::uint32_t output = 0;
+  };
+
+  void survey();
+  bool is_length_of_another(const std::string& name) const;
+  void define_until(std::uint64_t step);
+  void put(std::uint64_t step, bool with_fixed);
+  void note(std::uint64_t bytes, const CopyProgress& progress);
+
+  exec::Transport& transport_;
+  Input input_;
+  PartsSource::Note note_;
+  std::unique_ptr<Output> output_;
+  std::vector<Planned> planned_;                       ///< by variable of the set
+  std::vector<std::unique_ptr<PartsSource>> sources_;  ///< of the step under way
+  std::uint64_t total_bytes_ = 0;
+  std::uint64_t own_bytes_ = 0;
+};
+
+void Merger::survey() {
+  const layout::PartSet& set = *input_.set();
+  for (const layout::SetVariable& variable : set.variables) {
+    Planned planned;
+    planned.variable = input_.find(variable.name);
+    // What no step has is defined behind the last one; fixed variables go with the first.
+    planned.begins = variable.stepped ? input_.steps() : 0;
+    planned_.push_back(planned);
+  }
+  for (const Mapping& mapping : set.mappings) {
+    Planned& planned = planned_[mapping.variable];
+    planned.begins = std::min(planned.begins, mapping.first_step);
+    const model::Definition& definition = input_.variables()[planned.variable].definition;
+    total_bytes_ += mapping.box.volume() * definition.type.bytes * mapping.steps;
+  }
+  for (Planned& planned : planned_) {
+    const model::Definition& definition = input_.variables()[planned.variable].definition;
+    if (definition.partial || definition.shape.volume() == 0) {
+      planned.begins = 0;  // its steps may be empty
+    }
+  }
+}
+
+/// The writer makes these companions of varying variables by itself.
+bool Merger::is_length_of_another(const std::string& name) const {
+  return std::any_of(
+      input_.variables().begin(), input_.variables().end(), [&](const InputVariable& v) {
+        return v.definition.varying && v.definition.name + layout::length_suffix == name;
+      });
+}
+
+void Merger::define_until(std::uint64_t step) {
+  for (Planned& planned : planned_) {
+    const model::Definition& definition = input_.variables()[planned.variable].definition;
+    if (planned.is_defined || planned.begins > step || is_length_of_another(definition.name)) {
+      continue;
+    }
+    planned.output = output_->define(definition);
+    planned.is_defined = true;
+    for (const model::Attribute& attribute : input_.attributes()) {
+      const bool is_fill = attribute.name == "_FillValue" && definition.partial;
+      if (attribute.owner == definition.name && !is_fill) {
+        output_->set_attribute(attribute);
+      }
+    }
+  }
+  // Groups have their attributes as soon as a variable has made them.
+  if (step == 0) {
+    for (const model::Attribute& attribute : input_.attributes()) {
+      const bool is_variable =
+          std::any_of(input_.variables().begin(), input_.variables().end(),
+                      [&](const InputVariable& v) { return v.definition.name == attribute.owner; });
+      if (!attribute.owner.empty() && !is_variable) {
+        output_->set_attribute(attribute);
+      }
+    }
+  }
+}
+
+void Merger::put(std::uint64_t step, bool with_fixed) {
+  sources_.clear();
+  for (std::size_t number = 0; number < planned_.size(); ++number) {
+    const Planned& planned = planned_[number];
+    const InputVariable& variable = input_.variables()[planned.variable];
+    if (planned.is_defined && variable.definition.varying) {
+      output_->resize(planned.output, input_.shape(planned.variable, step)[0]);
+    }
+    sources_.push_back(std::make_unique<PartsSource>(input_, planned.variable, step, note_));
+  }
+  const layout::PartSet& set = *input_.set();
+  const auto ranks = static_cast<std::uint32_t>(transport_.size());
+  for (const Mapping& mapping : set.mappings) {
+    const Planned& planned = planned_[mapping.variable];
+    const bool stepped = set.variables[mapping.variable].stepped;
+    const bool is_due = stepped ? mapping.holds(step) && input_.steps() != 0 : with_fixed;
+    if (planned.is_defined && is_due &&
+        mapping.part % ranks == static_cast<std::uint32_t>(transport_.rank())) {
+      model::Block block;
+      block.variable = planned.output;
+      block.box = mapping.box;
+      block.memory.type = input_.variables()[planned.variable].definition.type;
+      block.source = sources_[mapping.variable].get();
+      output_->put(block);
+    }
+  }
+}
+
+void Merger::note(std::uint64_t bytes, const CopyProgress& progress) {
+  own_bytes_ += bytes;
+  if (progress) {
+    const auto ranks = static_cast<std::uint64_t>(transport_.size());
+    progress(std::min(total_bytes_, own_bytes_ * ranks), total_bytes_);
+  }
+}
+
+}  // namespace
+
+Merged merge(exec::Transport& transport, storage::Storage& storage, const std::string& index_path,
+             const std::string& to, const Options& options, const CopyProgress& progress) {
+  return Merger(transport, storage, index_path, to, options, progress).run();
+}
+
+}  // namespace sluice::commit

@@ -1,0 +1,124 @@
+// The checksum records of a file in its own order, commit by commit, for verify(). On rank 0.
+//
+// Invariants: holds the records of one commit; a record that a later commit of the same step or
+// fixed variable replaced is left out; records that cannot be right (outside their variable, larger
+// than a portion) become findings and are not handed out; beside a writer it hands out the commits
+// that were there when it began, by the catalog of a later one where it has to.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "commit/read/input.hpp"
+#include "commit/read/records.hpp"
+#include "commit/tools/verify.hpp"
+#include "layout/catalog.hpp"
+
+namespace sluice::commit {
+
+/// Keeps the first most_findings and counts all.
+class Findings {
+ public:
+  void add(Finding finding);
+  const std::vector<Finding>& list() const noexcept { return list_; }
+  std::uint64_t count() const noexcept { return count_; }
+
+ private:
+  std::vector<Finding> list_;
+  std::uint64_t count_ = 0;
+};
+
+/// That a row of the log of commits does not match its checksum.
+Finding damaged_row(std::uint64_t order, std::size_t row);
+
+/// The records of one variable in one commit, and where its elements are.
+struct RecordUnit {
+  std::uint32_t variable = 0;
+  std::uint64_t step = 0;         ///< Finding::no_step for fixed variables
+  std::uint64_t first_order = 0;  ///< of the first record; the others follow
+  layout::EncodedTiles tiles;     ///< without sizes where nothing is encoded; empty for variables
+                                  ///< that only libhdf5 can decode
+  std::vector<Record> records;
+
+  void write_to(model::ByteWriter& out) const;
+  static RecordUnit read_from(model::ByteReader& in);
+};
+
+/// Variables, each of one step or Finding::no_step.
+using UnitNames = std::set<std::pair<std::string, std::uint64_t>>;
+
+class RecordFeed {
+ public:
+  /// Looks through all commits once; later ones are none of its business. `input` and `only` must
+  /// outlive the feed. Hands out what is named in `only`, everything where it is nullptr.
+  RecordFeed(Input& input, const std::string& path, const UnitNames* only = nullptr);
+
+  /// The next unit; false where there are no more.
+  bool next(RecordUnit& unit);
+
+  std::uint64_t total_bytes() const noexcept { return total_bytes_; }
+  const Findings& findings() const noexcept { return findings_; }
+  const std::vector<std::string>& uncovered() const noexcept { return uncovered_; }
+  std::uint64_t uncovered_count() const noexcept { return uncovered_count_; }
+
+ private:
+  using Records = std::multimap<std::uint64_t, Record>;
+
+  bool load(std::size_t commit, Records& records);
+  void survey();
+  void check_times();
+  void check_contents();
+  void check_rows();
+  /// Does the file hold data of it? What was only defined so far holds none.
+  bool is_written(std::uint32_t variable);
+  void list_uncovered();
+  void add_uncovered(const std::string& what);
+  bool is_current(std::uint32_t variable, std::size_t commit) const;
+  void enter_commit();
+  void check_strangers();
+  void take(std::uint32_t variable, RecordUnit& unit);
+  void check_coverage(const RecordUnit& unit, std::uint64_t covered);
+  bool holds_data(const RecordUnit& unit) const;
+  void find(const RecordUnit& unit, const std::string& place, const std::string& what);
+
+  /// The shape of the step that a unit is of.
+  model::Dims shape_of(const RecordUnit& unit) const;
+  /// Of a variable of the commit under way.
+  std::uint64_t step_of(std::uint32_t variable) const;
+  bool is_wanted(std::uint32_t variable) const;
+
+  layout::Catalog& catalog() const { return input_.catalog(); }
+  /// What `work` returns; where it fails because the writer went on, of the newer catalog.
+  template <class Work>
+  auto steady(Work&& work);
+
+  Input& input_;
+  const std::size_t commit_count_;
+  const std::uint64_t steps_;
+  int follows_left_;
+  const UnitNames* only_;
+  std::vector<std::vector<std::uint64_t>> rows_;  ///< a variable: varying ones' rows by step
+  std::string path_;
+  std::map<std::uint64_t, std::uint32_t> by_hash_;  ///< variables by name hash
+  std::vector<bool> has_records_;                   ///< a variable: in any commit?
+  std::vector<std::size_t> owner_of_fixed_;         ///< a variable: its last commit
+  std::vector<std::size_t> owner_of_step_;          ///< a step: its last commit
+  std::set<std::uint64_t> strangers_;  ///< hashes of variables that are not there, found already
+  std::uint64_t total_bytes_ = 0;
+  std::uint64_t order_ = 0;
+  Findings findings_;
+  std::vector<std::string> uncovered_;
+  std::uint64_t uncovered_count_ = 0;
+
+  std::size_t commit_ = 0;
+  bool is_entered_ = false;
+  Records records_;
+  std::vector<std::uint32_t> waiting_;  ///< variables of this commit, the next one last
+};
+
+}  // namespace sluice::commit

@@ -1,0 +1,391 @@
+#include "commit/tools/verify.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "codec/checksum.hpp"
+#include "commit/publish/recovery.hpp"
+#include "commit/read/input.hpp"
+#include "commit/tools/record_feed.hpp"
+#include "commit/tools/verify_parts.hpp"
+#include "exec/transport/agree.hpp"
+#include "layout/catalog.hpp"
+#include "layout/formats.hpp"
+#include "storage/store.hpp"
+
+namespace sluice::commit {
+
+void Finding::write_to(model::ByteWriter& out) const {
+  out.put(order);
+  out.put(variable);
+  out.put(step);
+  out.put(place);
+  out.put(what);
+  out.put(rank);
+}
+
+Finding Finding::read_from(model::ByteReader& in) {
+  Finding finding;
+  finding.order = in.get<std::uint64_t>();
+  finding.variable = in.get_string();
+  finding.step = in.get<std::uint64_t>();
+  finding.place = in.get_string();
+  finding.what = in.get_string();
+  finding.rank = in.get<int>();
+  return finding;
+}
+
+namespace {
+
+/// A message without the parts that a verdict says elsewhere.
+std::string bare(std::string text, const std::string& path) {
+  for (const std::string& prefix : {std::string("rank 0: "), path + ": "}) {
+    if (text.rfind(prefix, 0) == 0) {
+      text.erase(0, prefix.size());
+    }
+  }
+  return text;
+}
+
+/// Collective. One verification of one file that could be opened.
+class Verifier {
+ public:
+  /// `only`: see RecordFeed; all must outlive the object.
+  Verifier(exec::Transport& transport, const std::string& path, Input& input, const UnitNames* only,
+           const VerifyProgress& progress)
+      : transport_(transport), input_(input), progress_(progress) {
+    const auto message = exec::on_root(transport_, 0, [&] {
+      feed_ = std::make_unique<RecordFeed>(input_, path, only);
+      model::ByteWriter out;
+      out.put(feed_->total_bytes());
+      return out.take();
+    });
+    total_bytes_ = model::ByteReader(message).get<std::uint64_t>();
+  }
+
+  void run() {
+    while (true) {
+      const auto message = exec::on_root(transport_, 0, [&] {
+        model::ByteWriter out;
+        RecordUnit unit;
+        if (feed_->next(unit)) {
+          unit.write_to(out);
+        }
+        return out.take();
+      });
+      if (message.empty()) {
+        return;
+      }
+      model::ByteReader in(message);
+      check(RecordUnit::read_from(in));
+    }
+  }
+
+  Verdict verdict();
+
+ private:
+  void check(const RecordUnit& unit);
+  bool is_mine(std::uint64_t bytes, bool anybody_can);
+  void check_record(const Input::Located& located, const RecordUnit& unit, std::size_t number);
+  bool matches(const Input::Located& located, const RecordUnit& unit, const Record& record);
+
+  exec::Transport& transport_;
+  Input& input_;
+  const VerifyProgress& progress_;
+  std::uint64_t total_bytes_ = 0;
+  std::uint64_t handed_out_bytes_ = 0;  ///< to all ranks
+  std::uint64_t turn_ = 0;
+  std::uint64_t turn_bytes_ = 0;
+  Findings findings_;
+  std::exception_ptr failure_;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t records_ = 0;
+  std::vector<std::byte> buffer_;
+  layout::LastTile last_tile_;
+  std::unique_ptr<RecordFeed> feed_;  ///< rank 0
+};
+
+int writer_of(const Record& record) {
+  return record.rank == exec::ChecksumRecord::nobody ? -1 : static_cast<int>(record.rank);
+}
+
+/// Ranks take turns, a turn being at least so many bytes: small records stay together.
+constexpr std::uint64_t least_turn_bytes = 1 << 20;
+
+bool Verifier::is_mine(std::uint64_t bytes, bool anybody_can) {
+  if (!anybody_can) {
+    return transport_.rank() == 0;  // only libhdf5 can decode it
+  }
+  const bool mine = turn_ % static_cast<std::uint64_t>(transport_.size()) ==
+                    static_cast<std::uint64_t>(transport_.rank());
+  turn_bytes_ += bytes;
+  if (turn_bytes_ >= least_turn_bytes) {
+    ++turn_;
+    turn_bytes_ = 0;
+  }
+  return mine;
+}
+
+void Verifier::check(const RecordUnit& unit) {
+  const InputVariable& variable = input_.variables().at(unit.variable);
+  const std::uint64_t step = unit.step == Finding::no_step ? 0 : unit.step;
+  const Input::Located located{
+      unit.variable, step, model::whole(variable.definition.shape), unit.tiles.placement, {}};
+  for (std::size_t i = 0; i < unit.records.size(); ++i) {
+    const Record& record = unit.records[i];
+    const std::uint64_t bytes = record.box.volume() * variable.definition.type.bytes;
+    handed_out_bytes_ += bytes;
+    if (is_mine(bytes, variable.placeable || !variable.filters.empty())) {
+      check_record(located, unit, i);
+      bytes_ += bytes;
+      ++records_;
+      if (progress_) {
+        progress_(handed_out_bytes_, total_bytes_);
+      }
+    }
+  }
+}
+
+void Verifier::check_record(const Input::Located& located, const RecordUnit& unit,
+                            std::size_t number) {
+  const Record& record = unit.records[number];
+  const std::uint64_t order = unit.first_order + number;
+  const std::uint64_t step = unit.step;
+  const std::string& name = input_.variables()[located.variable].definition.name;
+  const int writer = writer_of(record);
+  try {
+    if (!matches(located, unit, record)) {
+      findings_.add({order, name, step, record.box.text(), "does not match its checksum", writer});
+    }
+  } catch (const Error& e) {
+    const bool is_damage = e.code() == Code::truncated || e.code() == Code::io ||
+                           e.code() == Code::damaged || e.code() == Code::format;
+    if (is_damage) {
+      findings_.add({order, name, step, record.box.text(),
+                     "cannot be read: " + bare(e.what(), input_.path()), writer});
+    } else {
+      failure_ = std::current_exception();  // this rank cannot get at the file: no verdict
+    }
+  }
+}
+
+bool Verifier::matches(const Input::Located& located, const RecordUnit& unit,
+                       const Record& record) {
+  const InputVariable& variable = input_.variables()[located.variable];
+  if (variable.placeable) {
+    return input_.read_record(located, record, buffer_);
+  }
+  if (!variable.filters.empty()) {
+    return input_.read_encoded_record(located, unit.tiles, record, last_tile_, buffer_);
+  }
+  buffer_.resize(record.box.volume() * variable.definition.type.bytes);
+  input_.catalog().read(located.variable, located.step, record.box, buffer_);
+  return codec::checksum(std::span<const std::byte>(buffer_)) == record.checksum;
+}
+
+Verdict Verifier::verdict() {
+  exec::agree(transport_, failure_);
+  std::int64_t sums[] = {static_cast<std::int64_t>(bytes_), static_cast<std::int64_t>(records_),
+                         static_cast<std::int64_t>(findings_.count())};
+  transport_.allreduce(sums, exec::Op::sum);
+  model::ByteWriter mine;
+  mine.put(findings_.list().size());
+  for (const Finding& finding : findings_.list()) {
+    finding.write_to(mine);
+  }
+  const auto all = transport_.gather(mine.take(), 0);
+  const auto message = exec::on_root(transport_, 0, [&] {
+    std::vector<Finding> findings = feed_->findings().list();
+    for (const auto& bytes : all) {
+      model::ByteReader in(bytes);
+      for (auto left = in.get<std::size_t>(); left > 0; --left) {
+        findings.push_back(Finding::read_from(in));
+      }
+    }
+    std::sort(findings.begin(), findings.end(),
+              [](const Finding& a, const Finding& b) { return a.order < b.order; });
+    findings.resize(std::min(findings.size(), most_findings));
+    model::ByteWriter out;
+    out.put(feed_->findings().count());
+    out.put(feed_->uncovered_count());
+    out.put(findings.size());
+    for (const Finding& finding : findings) {
+      finding.write_to(out);
+    }
+    out.put(feed_->uncovered().size());
+    for (const std::string& text : feed_->uncovered()) {
+      out.put(text);
+    }
+    return out.take();
+  });
+  model::ByteReader in(message);
+  Verdict verdict;
+  verdict.bytes = static_cast<std::uint64_t>(sums[0]);
+  verdict.records = static_cast<std::uint64_t>(sums[1]);
+  verdict.finding_count = static_cast<std::uint64_t>(sums[2]) + in.get<std::uint64_t>();
+  verdict.uncovered_count = in.get<std::uint64_t>();
+  for (auto left = in.get<std::size_t>(); left > 0; --left) {
+    verdict.findings.push_back(Finding::read_from(in));
+  }
+  for (auto left = in.get<std::size_t>(); left > 0; --left) {
+    verdict.uncovered.push_back(in.get_string());
+  }
+  return verdict;
+}
+
+/// Collective. The verdict over a file that cannot even be opened, or the error again where damage
+/// is not the reason.
+Verdict judge_unreadable(exec::Transport& transport, storage::Storage& storage,
+                         const std::string& path, const Error& error) {
+  bool is_damage = error.code() == Code::truncated || error.code() == Code::damaged;
+  if (error.code() == Code::format) {
+    const auto message = exec::on_root(transport, 0, [&] {
+      model::ByteWriter out;
+      const auto file = storage::open_data(storage, path, storage::Access::read);
+      out.put(layout::begins_as_known(*file));
+      return out.take();
+    });
+    is_damage = model::ByteReader(message).get<bool>();
+  }
+  if (!is_damage) {
+    throw error;
+  }
+  Verdict verdict;
+  verdict.state = State::damaged;
+  verdict.findings.push_back({0, "", Finding::no_step, "", bare(error.what(), path)});
+  verdict.finding_count = 1;
+  return verdict;
+}
+
+/// What one reading of a file comes to.
+struct Look {
+  Verdict verdict;
+  /// Did nobody write to the file or its journal meanwhile? Then there is nothing more to find out.
+  bool is_stable = false;
+  std::exception_ptr failure;  ///< it could not be read to its end; no verdict
+
+  bool is_settled() const { return is_stable || (!failure && verdict.finding_count == 0); }
+};
+
+Verdict verify_opened(exec::Transport& transport, storage::Storage& storage,
+                      const std::string& path, const UnitNames* only,
+                      const VerifyProgress& progress) {
+  Options options;
+  options.checksum = false;  // reading is what is checked here
+  Input input(transport, storage, path, options);
+  Verdict verdict;
+  if (!input.written_by_sluice()) {
+    verdict.state = State::not_ours;
+    return verdict;
+  }
+  if (input.set() != nullptr) {
+    verdict = verify_parts(transport, storage, input, progress);
+  } else {
+    Verifier verifier(transport, path, input, only, progress);
+    verifier.run();
+    verdict = verifier.verdict();
+    verdict.modified = input.modified_since_commit();
+  }
+  verdict.unfinished = verdict.unfinished || input.is_unfinished();
+  verdict.commits = input.commits().size();
+  verdict.steps = input.steps();
+  return verdict;
+}
+
+/// Collective.
+Look look(exec::Transport& transport, storage::Storage& storage, const std::string& path,
+          const UnitNames* only, const VerifyProgress& progress) {
+  Look result;
+  std::uint64_t before = 0;
+  exec::on_root(transport, 0, [&] {
+    before = moment_of(storage, path);
+    return std::vector<std::byte>{};
+  });
+  try {
+    result.verdict = verify_opened(transport, storage, path, only, progress);
+  } catch (const Error&) {
+    result.failure = std::current_exception();
+  }
+  const auto message = exec::on_root(transport, 0, [&] {
+    model::ByteWriter out;
+    out.put(before != 0 && moment_of(storage, path) == before);
+    return out.take();
+  });
+  result.is_stable = model::ByteReader(message).get<bool>();
+  return result;
+}
+
+/// What has to be looked at again; nothing where that is everything.
+std::optional<UnitNames> suspects_in(const Look& look) {
+  if (look.failure || look.verdict.finding_count != look.verdict.findings.size()) {
+    return std::nullopt;
+  }
+  UnitNames names;
+  for (const Finding& finding : look.verdict.findings) {
+    names.emplace(finding.variable, finding.step);
+  }
+  return names;
+}
+
+/// The first look with what the second one found in order taken out. A text may differ: what it
+/// says of a file that is being written need not be the same twice.
+Look narrowed(Look first, const Look& second) {
+  first.is_stable = second.is_stable;
+  first.verdict.unfinished = first.verdict.unfinished || second.verdict.unfinished;
+  if (second.verdict.finding_count != second.verdict.findings.size()) {
+    return first;  // not all of them are known
+  }
+  std::vector<Finding>& findings = first.verdict.findings;
+  std::erase_if(findings, [&](const Finding& finding) {
+    return std::none_of(second.verdict.findings.begin(), second.verdict.findings.end(),
+                        [&](const Finding& other) {
+                          return other.variable == finding.variable && other.step == finding.step &&
+                                 other.place == finding.place;
+                        });
+  });
+  first.verdict.finding_count = findings.size();
+  return first;
+}
+
+/// Collective. Looks until it is clear whether what does not match is damage.
+Look look_until_settled(exec::Transport& transport, storage::Storage& storage,
+                        const std::string& path, const VerifyProgress& progress) {
+  constexpr int most_looks = 10;
+  Look result = look(transport, storage, path, nullptr, progress);
+  for (int looks = 1; looks < most_looks && !result.is_settled(); ++looks) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(looks));
+    const std::optional<UnitNames> suspects = suspects_in(result);
+    Look next = look(transport, storage, path, suspects ? &*suspects : nullptr, {});
+    if (!suspects) {
+      result = next.failure && !result.failure ? result : std::move(next);
+    } else if (!next.failure) {
+      result = narrowed(std::move(result), next);
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+Verdict verify(exec::Transport& transport, storage::Storage& storage, const std::string& path,
+               const VerifyProgress& progress) {
+  const auto began = std::chrono::steady_clock::now();
+  Look settled = look_until_settled(transport, storage, path, progress);
+  Verdict& verdict = settled.verdict;
+  if (settled.failure) {
+    try {
+      std::rethrow_exception(settled.failure);
+    } catch (const Error& e) {
+      verdict = judge_unreadable(transport, storage, path, e);
+    }
+  } else if (verdict.finding_count != 0) {
+    verdict.state = verdict.modified ? State::changed_outside : State::damaged;
+  }
+  verdict.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  return verdict;
+}
+
+}  // namespace sluice::commit

@@ -1,0 +1,278 @@
+#include "commit/tools/verify_parts.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "commit/tools/record_feed.hpp"
+#include "exec/transport/agree.hpp"
+#include "exec/transport/solo_transport.hpp"
+#include "layout/catalog.hpp"
+#include "layout/formats.hpp"
+#include "storage/alone.hpp"
+
+namespace sluice::commit {
+
+using layout::Part;
+using layout::PartSet;
+
+namespace {
+
+constexpr std::uint64_t orders_per_part = 1ULL << 40;
+
+class PartsVerifier {
+ public:
+  PartsVerifier(exec::Transport& transport, storage::Storage& storage, Input& input,
+                const VerifyProgress& progress)
+      : transport_(transport),
+        alone_(exec::make_solo()),
+        storage_(storage::make_alone(storage)),
+        input_(input),
+        set_(*input.set()),
+        progress_(progress),
+        is_shared_(set_.parts.size() >= static_cast<std::size_t>(transport.size())) {
+    for (const Part& part : set_.parts) {
+      total_bytes_ += part.bytes;
+    }
+  }
+
+  Verdict run() {
+    check_log();
+    check_times();
+    check_scalars();
+    exec::together(transport_, [&] {
+      for (std::size_t p = 0; p < set_.parts.size(); ++p) {
+        if (is_shared_ && p % static_cast<std::size_t>(transport_.size()) !=
+                              static_cast<std::size_t>(transport_.rank())) {
+          continue;
+        }
+        check_part(p);
+      }
+    });
+    return together();
+  }
+
+ private:
+  void check_log();
+  void check_times();
+  void check_scalars();
+  bool is_mapped(std::uint32_t variable) const;
+  void check_part(std::size_t part);
+  void add(const Verdict& verdict, std::size_t part);
+  std::uint64_t step_of(std::size_t part, const Finding& finding) const;
+  Verdict together();
+
+  exec::Transport& transport_;
+  std::unique_ptr<exec::Transport> alone_;
+  std::unique_ptr<storage::Storage> storage_;
+  Input& input_;
+  const PartSet& set_;
+  const VerifyProgress& progress_;
+  bool is_shared_;  ///< does each rank verify other parts than the others?
+  std::uint64_t total_bytes_ = 0;
+  std::uint64_t passed_bytes_ = 0;  ///< parts that this rank has done with
+  Verdict mine_;
+  bool modified_ = false;
+};
+
+/// Each part has a log of its own, and the index one over all.
+void PartsVerifier::check_log() {
+  const auto& commits = input_.commits();
+  for (std::size_t c = 0; c < commits.size() && transport_.rank() == 0; ++c) {
+    if (commits[c].is_intact == 0) {
+      mine_.findings.push_back(damaged_row(0, c));
+      ++mine_.finding_count;
+    }
+  }
+}
+
+/// Times and scalars are the only values of the index itself. The times stand in its log too.
+void PartsVerifier::check_times() {
+  const auto& variables = input_.variables();
+  for (std::uint32_t v = 0; v < variables.size(); ++v) {
+    const model::Definition& definition = variables[v].definition;
+    if (definition.name != layout::time_name || input_.number_in_set(v) ||
+        definition.type.kind != Kind::f64 || definition.shape.rank() != 1) {
+      continue;
+    }
+    std::vector<double> times(definition.shape[0]);
+    const model::Box all = model::whole(definition.shape);
+    input_.get(v, 0, all,
+               {reinterpret_cast<std::byte*>(times.data()), definition.type, all.count, all.start},
+               false);
+    for (std::uint64_t step = 0; step < input_.steps() && transport_.rank() == 0; ++step) {
+      const double told = input_.time(step);
+      const bool is_same = step < times.size() && std::bit_cast<std::uint64_t>(times[step]) ==
+                                                      std::bit_cast<std::uint64_t>(told);
+      if (!is_same) {
+        mine_.findings.push_back(
+            {0, definition.name, step, "", "is not the time that was committed"});
+        ++mine_.finding_count;
+      }
+    }
+  }
+}
+
+/// What the index says of a scalar is a copy of what a part has.
+void PartsVerifier::check_scalars() {
+  const auto& variables = input_.variables();
+  std::unique_ptr<storage::File> file;
+  std::unique_ptr<layout::Catalog> catalog;
+  exec::on_root(transport_, 0, [&] {
+    file = storage_->open(input_.path(), storage::Access::read);
+    catalog = layout::open_catalog(layout::format_in(*file, "auto"), *file);
+    return std::vector<std::byte>{};
+  });
+  for (const auto& [owner, what] :
+       catalog ? catalog->departures(catalog->attributes()) : std::vector<layout::Departure>{}) {
+    mine_.findings.push_back({0, owner, Finding::no_step, "", what});
+    ++mine_.finding_count;
+  }
+  for (std::uint32_t v = 0; v < variables.size(); ++v) {
+    const model::Definition& definition = variables[v].definition;
+    if (definition.stepped || !definition.shape.empty() || !is_mapped(v)) {
+      continue;
+    }
+    std::vector<std::byte> original(definition.type.bytes);
+    input_.get(v, 0, {}, {original.data(), definition.type, {}, {}}, false);
+    std::vector<std::byte> copy(definition.type.bytes);
+    for (std::uint32_t c = 0; catalog && c < catalog->variables().size(); ++c) {
+      if (catalog->variables()[c].definition.name == definition.name) {
+        catalog->read(c, 0, {}, copy);
+      }
+    }
+    if (catalog && copy != original) {
+      mine_.findings.push_back({0, definition.name, Finding::no_step, "",
+                                "is another value in the index than in its part"});
+      ++mine_.finding_count;
+    }
+  }
+}
+
+bool PartsVerifier::is_mapped(std::uint32_t variable) const {
+  const auto number = input_.number_in_set(variable);
+  return number && std::any_of(set_.mappings.begin(), set_.mappings.end(),
+                               [&](const layout::Mapping& m) { return m.variable == *number; });
+}
+
+void PartsVerifier::check_part(std::size_t part) {
+  const Part& known = set_.parts[part];
+  const auto ranks = is_shared_ ? static_cast<std::uint64_t>(transport_.size()) : 1;
+  const VerifyProgress within = [&](std::uint64_t done, std::uint64_t total) {
+    if (progress_ && total != 0) {
+      // Bytes of data stand for those of the file.
+      const double share = static_cast<double>(done) / static_cast<double>(total);
+      const auto now = static_cast<std::uint64_t>(share * static_cast<double>(known.bytes));
+      progress_(std::min(total_bytes_, (passed_bytes_ + now) * ranks), total_bytes_);
+    }
+  };
+  add(verify(is_shared_ ? *alone_ : transport_, *storage_,
+             layout::part_path(input_.path(), known.path), within),
+      part);
+  passed_bytes_ += known.bytes;
+}
+
+std::uint64_t PartsVerifier::step_of(std::size_t part, const Finding& finding) const {
+  for (const layout::Mapping& mapping : set_.mappings) {
+    if (mapping.part == part && set_.datasets[mapping.dataset] == finding.variable &&
+        finding.step >= mapping.first_row && finding.step - mapping.first_row < mapping.steps) {
+      return mapping.first_step + (finding.step - mapping.first_row);
+    }
+  }
+  return finding.step;
+}
+
+void PartsVerifier::add(const Verdict& verdict, std::size_t part) {
+  if (!is_shared_ && transport_.rank() != 0) {
+    return;  // all ranks have the same verdict
+  }
+  const std::string& path = set_.parts[part].path;
+  for (Finding finding : verdict.findings) {
+    finding.order += (part + 1) * orders_per_part;
+    if (finding.step != Finding::no_step) {
+      finding.step = step_of(part, finding);
+    }
+    finding.what += " (part " + path + ")";
+    mine_.findings.push_back(finding);
+  }
+  for (const std::string& uncovered : verdict.uncovered) {
+    mine_.uncovered.push_back(path);
+    mine_.uncovered.back().append(": ").append(uncovered);
+  }
+  mine_.findings.resize(std::min(mine_.findings.size(), most_findings));
+  mine_.uncovered.resize(std::min(mine_.uncovered.size(), most_findings));
+  mine_.finding_count += verdict.finding_count;
+  mine_.uncovered_count += verdict.uncovered_count;
+  mine_.records += verdict.records;
+  mine_.bytes += verdict.bytes;
+  modified_ = modified_ || verdict.modified;
+  mine_.unfinished = mine_.unfinished || verdict.unfinished;
+}
+
+std::vector<std::byte> bytes_of(const std::vector<Finding>& findings,
+                                const std::vector<std::string>& uncovered) {
+  model::ByteWriter out;
+  out.put(findings.size());
+  for (const Finding& finding : findings) {
+    finding.write_to(out);
+  }
+  out.put(uncovered.size());
+  for (const std::string& text : uncovered) {
+    out.put(text);
+  }
+  return out.take();
+}
+
+Verdict PartsVerifier::together() {
+  const auto all = transport_.gather(bytes_of(mine_.findings, mine_.uncovered), 0);
+  const auto lists = exec::on_root(transport_, 0, [&] {
+    std::vector<Finding> findings;
+    std::vector<std::string> uncovered;
+    for (const auto& one : all) {
+      model::ByteReader in(one);
+      for (auto left = in.get<std::size_t>(); left > 0; --left) {
+        findings.push_back(Finding::read_from(in));
+      }
+      for (auto left = in.get<std::size_t>(); left > 0; --left) {
+        uncovered.push_back(in.get_string());
+      }
+    }
+    std::stable_sort(findings.begin(), findings.end(),
+                     [](const Finding& a, const Finding& b) { return a.order < b.order; });
+    std::sort(uncovered.begin(), uncovered.end());
+    findings.resize(std::min(findings.size(), most_findings));
+    uncovered.resize(std::min(uncovered.size(), most_findings));
+    return bytes_of(findings, uncovered);
+  });
+  std::int64_t sums[] = {static_cast<std::int64_t>(mine_.finding_count),
+                         static_cast<std::int64_t>(mine_.uncovered_count),
+                         static_cast<std::int64_t>(mine_.records),
+                         static_cast<std::int64_t>(mine_.bytes),
+                         modified_ ? 1 : 0,
+                         mine_.unfinished ? 1 : 0};
+  transport_.allreduce(sums, exec::Op::sum);
+  model::ByteReader in(lists);
+  Verdict verdict;
+  for (auto left = in.get<std::size_t>(); left > 0; --left) {
+    verdict.findings.push_back(Finding::read_from(in));
+  }
+  for (auto left = in.get<std::size_t>(); left > 0; --left) {
+    verdict.uncovered.push_back(in.get_string());
+  }
+  verdict.finding_count = static_cast<std::uint64_t>(sums[0]);
+  verdict.uncovered_count = static_cast<std::uint64_t>(sums[1]);
+  verdict.records = static_cast<std::uint64_t>(sums[2]);
+  verdict.bytes = static_cast<std::uint64_t>(sums[3]);
+  verdict.modified = sums[4] != 0 || input_.modified_since_commit();
+  verdict.unfinished = sums[5] != 0;
+  return verdict;
+}
+
+}  // namespace
+
+Verdict verify_parts(exec::Transport& transport, storage::Storage& storage, Input& input,
+                     const VerifyProgress& progress) {
+  return PartsVerifier(transport, storage, input, progress).run();
+}
+
+}  // namespace sluice::commit

@@ -1,0 +1,129 @@
+#include "commit/write/choice.hpp"
+
+#include <thread>
+
+#include "exec/transport/agree.hpp"
+#include "model/bytes.hpp"
+#include "plan/auto.hpp"
+#include "plan/groups.hpp"
+
+namespace sluice::commit {
+
+namespace {
+
+/// Whether the writer of a tile is the one of its number modulo their count. "auto": so where a
+/// file is dealt to several servers, as far as is known: a stripe should always have one writer.
+bool deals_in_turn(const std::string& tiles, const model::FileSystemFacts& facts) {
+  if (tiles != "auto" && tiles != "long" && tiles != "cyclic") {
+    throw Error(Code::invalid_argument, "tiles: \"" + tiles + "\": use auto, long or cyclic");
+  }
+  const bool has_stripes = facts.reach == model::Reach::parallel && facts.stripes != 1;
+  return tiles == "auto" ? has_stripes : tiles == "cyclic";
+}
+
+}  // namespace
+
+plan::WriterChoice choose_writers(exec::Transport& transport, storage::Storage& storage,
+                                  const std::string& path, const Options& options) {
+  const auto message = exec::on_root(transport, 0, [&] {
+    const model::FileSystemFacts facts = storage.file_system(path);
+    std::uint64_t tile = options.tile_bytes;
+    if (tile == 0) {
+      tile = options.stripe_bytes != 0 ? options.stripe_bytes : facts.stripe_bytes;
+    }
+    model::ByteWriter out;
+    out.put(options.writers);
+    out.put(options.first_writer);
+    out.put(options.writer_spacing);
+    out.put(options.writer_map);
+    out.put(deals_in_turn(options.tiles, facts));
+    out.put(tile != 0 ? tile : plan::default_tile_bytes);
+    out.put(options.budget_bytes);
+    out.put(options.gather);
+    out.put(options.gather_bytes);
+    return out.take();
+  });
+  model::ByteReader in(message);
+  plan::WriterChoice choice;
+  choice.writers = in.get<int>();
+  choice.first_writer = in.get<int>();
+  choice.writer_spacing = in.get<int>();
+  choice.writer_map = in.get_string();
+  choice.cyclic = in.get<bool>();
+  choice.tile_bytes = in.get<std::uint64_t>();
+  choice.budget_bytes = in.get<std::uint64_t>();
+  choice.gathers = in.get<bool>();
+  choice.gather_bytes = in.get<std::uint64_t>();
+  return choice;
+}
+
+plan::Ground ground_under(exec::Transport& transport, storage::Storage& storage,
+                          const std::string& path, const Options& options) {
+  const auto message = exec::on_root(transport, 0, [&] {
+    const model::FileSystemFacts facts = storage.file_system(path);
+    model::ByteWriter out;
+    out.put(facts.kind);
+    out.put(facts.reach);
+    out.put(options.stripe_bytes != 0 ? options.stripe_bytes : facts.stripe_bytes);
+    out.put(facts.stripes);
+    out.put(static_cast<int>(std::thread::hardware_concurrency()));
+    return out.take();
+  });
+  model::ByteReader in(message);
+  model::FileSystemFacts facts;
+  facts.kind = in.get_string();
+  facts.reach = in.get<model::Reach>();
+  facts.stripe_bytes = in.get<std::uint64_t>();
+  facts.stripes = in.get<std::uint32_t>();
+  return plan::ground_of(facts, in.get<int>());
+}
+
+FilesChoice choose_files(exec::Transport& transport, storage::Storage& storage,
+                         const std::string& path, const Options& options) {
+  plan::Input input;
+  input.choice = choose_writers(transport, storage, path, options);
+  input.ground = ground_under(transport, storage, path, options);
+  input.topology = plan::pretend(topology_of(transport, input.choice), options.ranks_per_node);
+  const auto message = exec::on_root(transport, 0, [&] {
+    const plan::Decision decision = plan::decide_files(input);
+    const bool is_set = plan::writes_parts(decision.way.strategy);
+    model::ByteWriter out;
+    out.put(is_set ? std::string(decision.way.strategy) : options.strategy);
+    out.put(decision.reason);
+    return out.take();
+  });
+  model::ByteReader in(message);
+  FilesChoice choice;
+  choice.strategy = in.get_string();
+  choice.reason = in.get_string();
+  return choice;
+}
+
+plan::Topology topology_of(exec::Transport& transport, const plan::WriterChoice& choice) {
+  plan::Topology topology{
+      transport.rank(), transport.size(), transport.node(), transport.nodes(), {}};
+  if (choice.writer_map == "node") {
+    model::ByteWriter mine;
+    mine.put(transport.node());
+    for (const auto& message : transport.allgather(mine.take())) {
+      model::ByteReader in(message);
+      topology.node_of.push_back(in.get<int>());
+    }
+  }
+  return topology;
+}
+
+std::uint64_t steps_after_restart(const std::string& path, std::int64_t after_step,
+                                  std::uint64_t steps) {
+  if (after_step < 0) {
+    return steps;
+  }
+  if (static_cast<std::uint64_t>(after_step) >= steps) {
+    throw Error(Code::out_of_bounds, path + ": after_step " + std::to_string(after_step) +
+                                         ": the file has " + std::to_string(steps) +
+                                         " steps, counted from 0");
+  }
+  return static_cast<std::uint64_t>(after_step) + 1;
+}
+
+}  // namespace sluice::commit

@@ -1,0 +1,42 @@
+// What the options say about who writes, made the same on every rank.
+#pragma once
+
+#include <string>
+
+#include "exec/transport/transport.hpp"
+#include "plan/plan.hpp"
+#include "sluice/options.hpp"
+#include "storage/storage.hpp"
+
+namespace sluice::commit {
+
+/// Collective. Rank 0's options count; tile_bytes 0 becomes the stripe of the file system that
+/// holds `path`, else the default. Error invalid_argument, on every rank, where `tiles` is no such
+/// word.
+plan::WriterChoice choose_writers(exec::Transport& transport, storage::Storage& storage,
+                                  const std::string& path, const Options& options);
+
+/// Collective. What rank 0 finds out of the file system that will hold `path` and of its node; the
+/// same on every rank.
+plan::Ground ground_under(exec::Transport& transport, storage::Storage& storage,
+                          const std::string& path, const Options& options);
+
+/// How an output is opened where it may come to several files.
+struct FilesChoice {
+  std::string strategy;  ///< file-per-process, file-per-node, or auto: one file
+  std::string reason;    ///< a sentence
+};
+
+/// Collective. What plan::decide_files() says on rank 0; the same on every rank.
+FilesChoice choose_files(exec::Transport& transport, storage::Storage& storage,
+                         const std::string& path, const Options& options);
+
+/// Collective. The ranks and nodes of a transport, as far as `choice` looks at them.
+plan::Topology topology_of(exec::Transport& transport, const plan::WriterChoice& choice);
+
+/// How many of `steps` steps an output that is opened to append with `after_step` keeps. Error
+/// out_of_bounds where there is no such step.
+std::uint64_t steps_after_restart(const std::string& path, std::int64_t after_step,
+                                  std::uint64_t steps);
+
+}  // namespace sluice::commit

@@ -1,0 +1,48 @@
+// What becomes of a commit that is on its way when its call returns.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <utility>
+
+#include "storage/own_process.hpp"
+
+namespace sluice::commit {
+
+class FileWriter;
+
+/// Shared by the file and the tickets of the commit; used by one thread of a rank.
+class Fate {
+ public:
+  /// `heard` becomes true when a caller gets to know of a failure.
+  Fate(FileWriter* file, std::uint64_t number, bool synced, std::shared_ptr<bool> heard)
+      : file_(file), number_(number), synced_(synced), heard_(std::move(heard)) {}
+
+  /// Is the commit there for good? Looks anew.
+  bool durable();
+  /// Returns when the commit is there; throws its failure.
+  void wait();
+
+  std::uint64_t number() const noexcept { return number_; }
+  bool failed() const noexcept { return failure_ != nullptr; }
+  /// When it was there, or had failed, by model::now_s; 0: it is still on its way.
+  double settled_s();
+  /// Nothing changes any more. `failure`: nullptr where the commit is there. `at_s`: since when.
+  void settle(const std::exception_ptr& failure, double at_s) noexcept {
+    file_ = nullptr;
+    failure_ = failure;
+    settled_s_ = at_s;
+  }
+
+ private:
+  FileWriter* file_;  ///< nullptr: settled
+  std::uint64_t number_;
+  bool synced_;
+  std::shared_ptr<bool> heard_;
+  storage::OwnProcess process_;
+  std::exception_ptr failure_;
+  double settled_s_ = 0;
+};
+
+}  // namespace sluice::commit

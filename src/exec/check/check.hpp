@@ -1,0 +1,43 @@
+// Do the blocks of all ranks cover every variable exactly once? The collective half.
+//
+// Invariants: every rank returns, or every rank throws the same Error (same code, text and rank);
+// no rank holds the blocks of all others: each searches cells of about as many blocks as it has
+// itself. Limit: 2^31 blocks of one variable over all ranks.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "exec/transport/transport.hpp"
+#include "model/box.hpp"
+
+namespace sluice::exec {
+
+/// A variable to be checked: the same list in the same order on every rank.
+struct VariableShape {
+  std::string name;
+  model::Dims shape;
+  bool partial = false;  ///< elements may be left out
+};
+
+/// A block of this rank; `variable` is its index in the list of variables to be checked.
+struct OwnBlock {
+  std::uint32_t variable = 0;
+  model::Box box;
+};
+
+/// Finds blocks outside their variable (Error out_of_bounds), elements covered twice (overlap) and,
+/// of variables that are not partial, elements covered by no block (hole), in this order, and
+/// names the first: of overlaps as model::find_overlap does, of holes the first missing element of
+/// the first variable. COLLECTIVE: two reductions and one exchange where all is well.
+void check_coverage(Transport& transport, std::span<const VariableShape> variables,
+                    std::span<const OwnBlock> own);
+
+/// Compares the number of elements put with that of each variable: Error hole where there are fewer
+/// (unless it is partial), overlap where there are more, out_of_bounds as above. Blocks that
+/// overlap as much as they leave out are not found. COLLECTIVE: one reduction where all is well.
+void check_volume(Transport& transport, std::span<const VariableShape> variables,
+                  std::span<const OwnBlock> own);
+
+}  // namespace sluice::exec

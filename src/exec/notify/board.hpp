@@ -1,0 +1,108 @@
+// What the ranks tell each other of commits that are on their way: each writer, that its part has
+// arrived in the file or failed; rank 0, what became of the commit.
+//
+// Invariants: commits are numbered from 1 and announced by begin() on every rank in the same order;
+// for each, every writer arrives once, in order, and rank 0 settles once, in order; nothing here
+// waits for a rank longer than it is told to, and no collective is called. Memory is bounded by the
+// commits that are on their way. Writers and rank 0 also write each other letters (sizes of encoded
+// tiles, and their places), each pair in order; there are as many from a writer as to it.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "exec/transport/transport.hpp"
+#include "sluice/error.hpp"
+
+namespace sluice::exec {
+
+/// What became of something: nothing, or an error, with its text cut to what a message holds.
+struct Mark {
+  std::uint64_t number = 0;
+  std::uint32_t failed = 0;
+  Code code = Code::ok;
+  std::int32_t rank = -1;
+  char text[484] = {};
+
+  Mark() = default;
+  /// `rank`: named in the error where it names none itself.
+  Mark(std::uint64_t number, const std::exception_ptr& failure, int rank);
+  /// The error, or nullptr.
+  std::exception_ptr failure() const;
+};
+
+class Board {
+ public:
+  virtual ~Board() = default;
+
+  /// Announces commit `number`.
+  virtual void begin(std::uint64_t number) = 0;
+  /// On a writer, by any of its threads: its part of commit `number` is in the file, or failed.
+  virtual void arrive(std::uint64_t number, const std::exception_ptr& failure) = 0;
+  /// On rank 0, by any thread: nothing while writers are missing, else what the first of them met.
+  virtual std::optional<std::exception_ptr> gathered(std::uint64_t number) = 0;
+  /// On rank 0, by any thread.
+  virtual void settle(std::uint64_t number, const std::exception_ptr& failure) = 0;
+
+  /// Commits up to this number are settled. By any thread.
+  virtual std::uint64_t settled() = 0;
+  /// The first that failed, number 0 where none did; all later ones fail too. By any thread.
+  virtual Mark failed() = 0;
+  /// Forgets the failure; between two barriers of all ranks, with all commits settled.
+  virtual void forgive() = 0;
+
+  /// Announces so many more letters from each writer to rank 0, and back.
+  virtual void expect_letters(std::uint64_t letters) = 0;
+  /// On a writer, by one thread. May wait until rank 0 takes what was written before; Error timeout
+  /// after stop().
+  virtual void write_root(std::span<const std::byte> letter) = 0;
+  /// On a writer, by the same thread: the next letter of rank 0, if it is there.
+  virtual std::optional<std::vector<std::byte>> from_root() = 0;
+  /// On a writer, by any thread where news need poll(), else by the same one.
+  virtual bool has_from_root() = 0;
+  /// The same on rank 0, for writer number `writer`; by one thread.
+  virtual void write_writer(std::size_t writer, std::span<const std::byte> letter) = 0;
+  virtual std::optional<std::vector<std::byte>> from_writer(std::size_t writer) = 0;
+  virtual std::size_t writers() const = 0;
+  /// Nobody shall wait for letters any more.
+  void stop() {
+    stopped_.store(true);
+    nudge();
+  }
+  bool is_stopped() const { return stopped_.load(); }
+
+  /// Moves messages on; by the rank's own thread only.
+  virtual void poll() = 0;
+  /// Has poll() begun to send every letter that this rank has written? They then arrive while it
+  /// does something else.
+  virtual bool has_sent_letters() = 0;
+  /// Does news come without poll()?
+  virtual bool is_local() const = 0;
+  /// Has this rank nothing more to tell? Then the board may be destroyed.
+  virtual bool is_quiet() = 0;
+  /// Wakes who waits, though there is no news.
+  virtual void nudge() = 0;
+  /// How much news there has been. Look at the board after that, then wait(): nothing is missed.
+  virtual std::uint32_t heard() = 0;
+  /// Waits for more news than `heard`, at most so long; by any thread. May return early.
+  virtual void wait(std::uint32_t heard, double limit_s) = 0;
+  /// Writers that have not arrived at commit `number`, as far as this rank knows.
+  virtual std::vector<int> missing(std::uint64_t number) = 0;
+
+ private:
+  std::atomic<bool> stopped_{false};
+};
+
+/// A board in memory of the node. Collective over all ranks, which must be of one node; nullptr on
+/// every rank where one of them cannot reach the memory.
+std::unique_ptr<Board> make_node_board(Transport& transport, const std::vector<int>& writers);
+/// A board of messages: they advance when both sides poll(). Collective.
+std::unique_ptr<Board> make_message_board(Transport& transport, const std::vector<int>& writers);
+
+}  // namespace sluice::exec

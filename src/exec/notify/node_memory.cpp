@@ -1,0 +1,59 @@
+#include "exec/notify/node_memory.hpp"
+
+#include <algorithm>
+#include <exception>
+
+#include "exec/transport/agree.hpp"
+#include "model/bytes.hpp"
+
+namespace sluice::exec {
+
+namespace {
+
+/// Of what one rank makes room for.
+constexpr std::uint64_t reserve_unit_bytes = 64 << 10;
+
+/// Every rank its part: zeroing takes longer than anything else here.
+void reserve_part(const Transport& transport, storage::SharedMemory& memory, std::uint64_t bytes) {
+  if (!storage::SharedMemory::makes_room_in_parts()) {
+    memory.reserve(0, transport.rank() == 0 ? bytes : 0);  // they would wait for each other
+    return;
+  }
+  const auto ranks = static_cast<std::uint64_t>(transport.size());
+  const auto rank = static_cast<std::uint64_t>(transport.rank());
+  const std::uint64_t units = (bytes + reserve_unit_bytes - 1) / reserve_unit_bytes;
+  const auto end_of = [&](std::uint64_t parts) {
+    return std::min(bytes, units * parts / ranks * reserve_unit_bytes);
+  };
+  memory.reserve(end_of(rank), end_of(rank + 1));
+}
+
+}  // namespace
+
+std::unique_ptr<storage::SharedMemory> share_on_node(Transport& transport, std::uint64_t bytes,
+                                                     std::uint64_t reserved_bytes) {
+  using storage::SharedMemory;
+  std::unique_ptr<SharedMemory> memory;
+  try {
+    const auto message = on_root(transport, 0, [&] {
+      memory = SharedMemory::make(bytes);
+      model::ByteWriter out;
+      out.put(memory->key());
+      return out.take();
+    });
+    together(transport, [&] {
+      if (!memory) {
+        memory = SharedMemory::attach(model::ByteReader(message).get<SharedMemory::Key>());
+      }
+      reserve_part(transport, *memory, reserved_bytes);
+    });
+  } catch (const Error& e) {
+    if (e.code() == Code::timeout || e.code() == Code::mpi) {
+      throw;
+    }
+    return nullptr;
+  }
+  return memory;
+}
+
+}  // namespace sluice::exec

@@ -1,0 +1,17 @@
+// Memory that all ranks of a transport see.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "exec/transport/transport.hpp"
+#include "storage/shared_memory.hpp"
+
+namespace sluice::exec {
+
+/// Collective over all ranks, which must be of one node. Zeroed; its first `reserved_bytes` may be
+/// touched. nullptr on every rank where there is no room for those, or one of them cannot reach it.
+std::unique_ptr<storage::SharedMemory> share_on_node(Transport& transport, std::uint64_t bytes,
+                                                     std::uint64_t reserved_bytes);
+
+}  // namespace sluice::exec

@@ -1,0 +1,344 @@
+#include "exec/read/encoded_read.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "exec/encode_pool.hpp"
+#include "exec/transport/agree.hpp"
+#include "layout/tile_block.hpp"
+#include "model/convert.hpp"
+#include "plan/tile_owners.hpp"
+
+namespace sluice::exec {
+
+using layout::TileBlock;
+using model::Box;
+
+namespace {
+
+constexpr int chunk_request_tag = 302;
+/// Of the budget: tiles decoded, what is received, what is sent, the coders' own.
+constexpr std::uint64_t read_shares_of_budget = 4;
+
+/// What one rank wants.
+struct Wish {
+  int rank = 0;
+  Box box;
+  TileBlock tiles;
+};
+
+class Decoding {
+ public:
+  using Deliver = std::function<void(const Box&, std::span<std::byte>)>;
+
+  Decoding(Transport& transport, const EncodedReading& reading, const Box& mine,
+           const Deliver& deliver)
+      : transport_(transport),
+        reading_(reading),
+        placement_(reading.tiles->placement),
+        region_(placement_, reading.region),
+        mine_{transport.rank(), mine, TileBlock(placement_, mine)},
+        deliver_(deliver),
+        share_(reading.budget_bytes / read_shares_of_budget),
+        owners_(reading.readers, {region_.size()}) {}
+
+  void run() {
+    if (region_.size() == 0) {
+      return;
+    }
+    find_sources();
+    choose_rounds();
+    own_ = owners_.index_of(transport_.rank());
+    ask();
+    const std::uint64_t most = owners_.most();
+    for (std::uint64_t first = 0; first < most; first += per_round_) {
+      round(first, std::min(most, first + per_round_));
+    }
+    agree(transport_, failure_);
+  }
+
+ private:
+  struct Arrival {
+    std::uint32_t reader = 0;
+    std::span<std::byte> bytes;
+    std::unique_ptr<Pending> pending;
+  };
+  static constexpr std::uint32_t no_slot = std::numeric_limits<std::uint32_t>::max();
+
+  /// The readers of the tiles that this rank's box meets.
+  void find_sources() {
+    sources_.clear();
+    for (std::uint64_t at = region_.next(mine_.tiles, 0); at < region_.size();) {
+      const std::uint32_t reader = owners_.place_of(0, at).owner;
+      sources_.push_back(reader);
+      at = region_.next(mine_.tiles, first_of(reader) + owners_.count(reader));
+    }
+  }
+
+  /// As many tiles a round as every rank has room for; fewer readers where even one is too many.
+  void choose_rounds() {
+    const std::uint64_t tile_bytes = std::max<std::uint64_t>(1, placement_.tile_bytes());
+    std::uint64_t most = std::clamp<std::uint64_t>(share_ / tile_bytes, 1, owners_.most());
+    while (most > 1 && largest_round(most) > share_) {
+      most /= 2;
+    }
+    // By the largest of complements, so that one reduction gives the smallest and the largest.
+    std::int64_t values[] = {~static_cast<std::int64_t>(most),
+                             most == 1 && largest_round(1) > share_ ? 1 : 0};
+    transport_.allreduce(values, Op::max);
+    per_round_ = static_cast<std::uint64_t>(~values[0]);
+    const std::uint64_t affordable = std::max<std::uint64_t>(1, share_ / tile_bytes);
+    if (values[1] != 0 && owners_.owners().size() > affordable) {
+      owners_ = plan::TileOwners(owners_.owners().first(affordable), {region_.size()});
+      find_sources();
+    }
+  }
+
+  /// The most bytes that this rank receives in a round of `count` tiles a reader.
+  std::uint64_t largest_round(std::uint64_t count) const {
+    std::uint64_t largest = 0;
+    for (std::uint64_t first = 0; first < owners_.most(); first += count) {
+      std::uint64_t sum = 0;
+      for (const std::uint32_t reader : sources_) {
+        sum += rank_of(reader) == transport_.rank()
+                   ? 0
+                   : bytes_for(mine_, reader, first, first + count);
+      }
+      largest = std::max(largest, sum);
+    }
+    return largest;
+  }
+
+  int rank_of(std::uint32_t reader) const { return owners_.owners()[reader]; }
+
+  /// A reader's first tile, by its number in the region.
+  std::uint64_t first_of(std::uint32_t reader) const { return owners_.tile_at(reader, 0).tile; }
+
+  /// The parts of a wish at positions [first, last) of a reader, of tiles that are there.
+  template <class Visit>
+  void for_each_part(const Wish& wish, std::uint32_t reader, std::uint64_t first,
+                     std::uint64_t last, Visit&& visit) const {
+    const std::uint64_t begin = first_of(reader);
+    const std::uint64_t end = begin + std::min(last, owners_.count(reader));
+    for (std::uint64_t at = region_.next(wish.tiles, begin + first); at < end;
+         at = region_.next(wish.tiles, at + 1)) {
+      const std::uint64_t tile = region_.tile(at);
+      if (placement_.address(tile) == layout::absent) {
+        continue;
+      }
+      if (const auto part = model::intersect(placement_.tile_box(tile), wish.box)) {
+        visit(at - begin, tile, *part);
+      }
+    }
+  }
+
+  std::uint64_t bytes_for(const Wish& wish, std::uint32_t reader, std::uint64_t first,
+                          std::uint64_t last) const {
+    std::uint64_t sum = 0;
+    for_each_part(wish, reader, first, last, [&](std::uint64_t, std::uint64_t, const Box& part) {
+      sum += part.volume() * placement_.element_bytes();
+    });
+    return sum;
+  }
+
+  void ask() {
+    model::ByteWriter out;
+    out.put(mine_.box);
+    const std::vector<std::byte> box = out.take();
+    std::vector<Parcel> parcels;
+    parcels.reserve(sources_.size());
+    for (const std::uint32_t reader : sources_) {
+      parcels.push_back({rank_of(reader), box});
+    }
+    for (const Parcel& parcel : transport_.exchange(std::move(parcels))) {
+      model::ByteReader in(parcel.bytes);
+      const Box wanted = in.get<Box>();
+      asked_.push_back({parcel.rank, wanted, TileBlock(placement_, wanted)});
+    }
+  }
+
+  void round(std::uint64_t first, std::uint64_t last) {
+    std::vector<Arrival> arrivals = post_receives(first, last);
+    if (!asked_.empty()) {
+      decode(first, last);
+      for (const Wish& wish : asked_) {
+        send(wish, first, last);
+      }
+    }
+    for (Arrival& arrival : arrivals) {
+      arrival.pending->wait();
+      std::span<std::byte> rest = arrival.bytes;
+      for_each_part(mine_, arrival.reader, first, last,
+                    [&](std::uint64_t, std::uint64_t, const Box& part) {
+                      const std::uint64_t bytes = part.volume() * placement_.element_bytes();
+                      hand_over(part, rest.first(bytes));
+                      rest = rest.subspan(bytes);
+                    });
+    }
+    wait_for_sends();
+  }
+
+  std::vector<Arrival> post_receives(std::uint64_t first, std::uint64_t last) {
+    std::vector<Arrival> arrivals;
+    std::vector<std::uint64_t> lengths;
+    std::uint64_t all = 0;
+    for (const std::uint32_t reader : sources_) {
+      const std::uint64_t bytes =
+          rank_of(reader) == transport_.rank() ? 0 : bytes_for(mine_, reader, first, last);
+      if (bytes != 0) {
+        arrivals.push_back({reader, {}, nullptr});
+        lengths.push_back(bytes);
+        all += bytes;
+      }
+    }
+    if (received_.size() < all) {
+      received_.resize(all);
+    }
+    std::uint64_t at = 0;
+    for (std::size_t i = 0; i < arrivals.size(); ++i) {
+      Arrival& arrival = arrivals[i];
+      arrival.bytes = std::span(received_).subspan(at, lengths[i]);
+      arrival.pending =
+          transport_.start_receive(rank_of(arrival.reader), chunk_request_tag, arrival.bytes);
+      at += lengths[i];
+    }
+    return arrivals;
+  }
+
+  /// Gives the tiles of a round that somebody wants slots; returns them by slot.
+  std::vector<std::uint64_t> wanted_tiles(std::uint64_t first, std::uint64_t last) {
+    first_ = first;
+    slots_.assign(last - first, no_slot);
+    std::vector<std::uint64_t> tiles;
+    for (const Wish& wish : asked_) {
+      for_each_part(wish, own(), first, last,
+                    [&](std::uint64_t position, std::uint64_t tile, const Box&) {
+                      std::uint32_t& slot = slots_[position - first];
+                      if (slot == no_slot) {
+                        slot = static_cast<std::uint32_t>(tiles.size());
+                        tiles.push_back(tile);
+                      }
+                    });
+    }
+    return tiles;
+  }
+
+  void decode(std::uint64_t first, std::uint64_t last) {
+    const std::vector<std::uint64_t> tiles = wanted_tiles(first, last);
+    if (tiles.empty() || failure_) {
+      return;
+    }
+    try {
+      const std::uint64_t tile_bytes = placement_.tile_bytes();
+      if (decoders_.empty()) {
+        for (std::size_t i = 0; i < reading_.threads; ++i) {
+          decoders_.emplace_back(reading_.pipeline, reading_.name,
+                                 share_ * read_shares_of_budget / 2);
+        }
+        decoders_.front().require_small(*reading_.tiles);
+      }
+      dense_.resize(std::max<std::size_t>(dense_.size(), tiles.size() * tile_bytes));
+      storage::File& file = reading_.file();
+      for_each_in_threads(
+          tiles.size(), reading_.threads, [&](std::size_t thread, std::size_t slot) {
+            const auto dense = std::span(dense_).subspan(slot * tile_bytes, tile_bytes);
+            decoders_[thread].read(file, *reading_.tiles, tiles[slot], dense);
+            if (reading_.inspect) {
+              reading_.inspect(tiles[slot], dense);
+            }
+          });
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+  }
+
+  void send(const Wish& wish, std::uint64_t first, std::uint64_t last) {
+    const std::uint64_t bytes = bytes_for(wish, own(), first, last);
+    if (bytes == 0) {
+      return;
+    }
+    if (sent_.size() < sent_from_ + bytes) {
+      wait_for_sends();
+      sent_.resize(std::max<std::size_t>(sent_.size(), std::max(bytes, share_ / 4)));
+    }
+    const auto out = std::span(sent_).subspan(sent_from_, bytes);
+    const bool is_own = wish.rank == transport_.rank();
+    std::span<std::byte> rest = out;
+    for_each_part(wish, own(), first, last,
+                  [&](std::uint64_t position, std::uint64_t tile, const Box& part) {
+                    const auto here = rest.first(part.volume() * placement_.element_bytes());
+                    rest = rest.subspan(here.size());
+                    if (!failure_) {
+                      select(slots_[position - first_], tile, part, here);
+                    }
+                    if (is_own) {
+                      hand_over(part, here);
+                    }
+                  });
+    if (!is_own) {
+      sends_.push_back(transport_.start_send(wish.rank, chunk_request_tag, out));
+      sent_from_ += bytes;
+    }
+  }
+
+  void select(std::uint32_t slot, std::uint64_t tile, const Box& part,
+              std::span<std::byte> out) const {
+    const std::byte* dense = dense_.data() + slot * placement_.tile_bytes();
+    const Box whole{placement_.tile_box(tile).start, placement_.tile()};
+    model::copy_box(dense, whole, out.data(), part, part, placement_.element_bytes());
+  }
+
+  void hand_over(const Box& part, std::span<std::byte> bytes) {
+    try {
+      if (!failure_) {
+        deliver_(part, bytes);
+      }
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+  }
+
+  void wait_for_sends() {
+    for (const auto& send : sends_) {
+      send->wait();
+    }
+    sends_.clear();
+    sent_from_ = 0;
+  }
+
+  /// This rank's number among the readers; only where somebody asked it.
+  std::uint32_t own() const { return static_cast<std::uint32_t>(own_); }
+
+  Transport& transport_;
+  const EncodedReading& reading_;
+  const layout::Placement& placement_;
+  const TileBlock region_;
+  const Wish mine_;
+  const Deliver& deliver_;
+  const std::uint64_t share_;
+  plan::TileOwners owners_;             ///< of the region's tiles, by their number in it
+  std::vector<std::uint32_t> sources_;  ///< readers of what this rank wants, ascending
+  std::vector<Wish> asked_;             ///< of this rank, by others and by itself
+  int own_ = -1;
+  std::uint64_t per_round_ = 1;
+  std::exception_ptr failure_;
+
+  // of the round under way
+  std::uint64_t first_ = 0;
+  std::vector<std::uint32_t> slots_;           ///< by position from first_: place in dense_
+  std::vector<layout::TileDecoder> decoders_;  ///< one a thread
+  std::vector<std::byte> dense_;
+  std::vector<std::byte> received_;
+  std::vector<std::byte> sent_;
+  std::uint64_t sent_from_ = 0;
+  std::vector<std::unique_ptr<Pending>> sends_;
+};
+
+}  // namespace
+
+void read_encoded(Transport& transport, const EncodedReading& reading, const Box& mine,
+                  const std::function<void(const Box&, std::span<std::byte>)>& deliver) {
+  Decoding(transport, reading, mine, deliver).run();
+}
+
+}  // namespace sluice::exec

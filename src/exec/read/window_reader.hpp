@@ -1,0 +1,137 @@
+// The reader's side of reading in two phases: windows of its range, checked and handed on.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "codec/checksum.hpp"
+#include "exec/notify/bits.hpp"
+#include "exec/read/two_phase_read.hpp"
+#include "layout/runs.hpp"
+
+namespace sluice::exec {
+
+/// A half-open range of the file.
+struct Range {
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+};
+
+/// What reader number `reader` reads in a round.
+Range window_of(const ReadMap& map, std::size_t reader, std::uint64_t round);
+
+/// The parts of a rank that lie in a reader's range, ascending; with their place among the rank's.
+struct Share {
+  int rank = 0;
+  std::vector<std::size_t> indices;
+  std::vector<layout::RunList> runs;
+  std::vector<layout::Piece> pieces;
+
+  std::uint64_t bytes(const Range& range) const {
+    std::uint64_t sum = 0;
+    for_each(range, [&](std::size_t, std::uint64_t from, std::uint64_t to) { sum += to - from; });
+    return sum;
+  }
+  /// visit(place in the share, packed_from, packed_to) for what lies in the range.
+  template <class Visit>
+  void for_each(const Range& range, Visit&& visit) const {
+    const auto before = [&](const layout::RunList& list) { return list.end() <= range.first; };
+    auto at = std::partition_point(runs.begin(), runs.end(), before);
+    for (; at != runs.end() && at->begin() < range.last; ++at) {
+      const std::uint64_t from = at->packed_before(range.first);
+      const std::uint64_t to = at->packed_before(range.last);
+      if (from != to) {
+        visit(static_cast<std::size_t>(at - runs.begin()), from, to);
+      }
+    }
+  }
+};
+
+class WindowReader {
+ public:
+  WindowReader(storage::File& file, const layout::Placement& placement, const ReadMap& map,
+               std::size_t index, std::vector<Share> shares, std::span<const CheckedPiece> records,
+               ReadBuffers& buffers);
+
+  const std::vector<Share>& shares() const { return shares_; }
+  const std::vector<std::size_t>& mismatches() const { return mismatches_; }
+  const Range& window() const { return window_; }
+
+  /// Fills the window of a round and takes the checksums of what passes. With `failed` it only
+  /// takes part in what the readers do together.
+  void read(std::uint64_t round, bool failed);
+
+  /// What a share has in the window, from where it lies or packed into room(bytes).
+  template <class Room>
+  std::span<const std::byte> message(const Share& share, Room&& room);
+
+ private:
+  struct Running {
+    std::size_t record = 0;
+    layout::RunList runs;
+    std::uint64_t checksum = 0;
+    std::unique_ptr<codec::Checksum> under_way;
+  };
+
+  void select_records(const layout::Placement& placement, std::span<const CheckedPiece> records);
+  std::vector<storage::ReadPiece> needed_pieces();
+  void mark(const layout::RunList& runs);
+  void mark_needed();
+  void check_records();
+  /// Calls visit for records that begin before the window's end and were not complete before it.
+  template <class Visit>
+  void for_each_record(Visit&& visit);
+
+  storage::File& file_;
+  const ReadMap& map_;
+  const std::size_t index_;
+  const std::vector<Share> shares_;
+  ReadBuffers& buffers_;
+  Bits needed_;
+  Range window_;
+  std::vector<Running> records_;
+  std::size_t done_ = 0;  ///< so many of the first records are complete
+  std::vector<std::size_t> mismatches_;
+};
+
+template <class Room>
+std::span<const std::byte> WindowReader::message(const Share& share, Room&& room) {
+  const std::uint64_t total = share.bytes(window_);
+  std::span<const std::byte> lying;
+  std::span<std::byte> packed;
+  std::uint64_t copied = 0;
+  share.for_each(window_, [&](std::size_t i, std::uint64_t, std::uint64_t) {
+    share.runs[i].for_each_within(
+        window_.first, window_.last,
+        [&](std::uint64_t offset, std::uint64_t, std::uint64_t length) {
+          const std::byte* from = &buffers_.window[offset - window_.first];
+          if (packed.empty() && (lying.empty() || lying.data() + lying.size() == from)) {
+            lying = {lying.empty() ? from : lying.data(), lying.size() + length};
+            return;
+          }
+          if (packed.empty()) {
+            packed = room(total);
+            std::copy(lying.begin(), lying.end(), packed.begin());
+            copied = lying.size();
+          }
+          std::memcpy(packed.data() + copied, from, length);
+          copied += length;
+        });
+  });
+  return packed.empty() ? lying : std::span<const std::byte>(packed);
+}
+
+template <class Visit>
+void WindowReader::for_each_record(Visit&& visit) {
+  for (std::size_t i = done_; i < records_.size(); ++i) {
+    if (records_[i].runs.begin() >= window_.last) {
+      return;
+    }
+    if (records_[i].runs.end() > window_.first) {
+      visit(records_[i]);
+    }
+  }
+}
+
+}  // namespace sluice::exec

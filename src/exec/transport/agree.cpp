@@ -1,0 +1,78 @@
+#include "exec/transport/agree.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "model/bytes.hpp"
+
+namespace sluice::exec {
+
+Error naming_file(const Error& e, const std::string& path) {
+  const std::string text = e.what();
+  if (path.empty() || text.find(path) != std::string::npos) {
+    return e;
+  }
+  const std::string rank = "rank " + std::to_string(e.rank()) + ": ";
+  const std::size_t at = text.rfind(rank, 0) == 0 ? rank.size() : 0;
+  return {e.code(), text.substr(0, at) + path + ": " + text.substr(at), e.rank()};
+}
+
+namespace detail {
+
+std::vector<std::byte> failure_message(const std::exception_ptr& failure) {
+  model::ByteWriter out;
+  try {
+    std::rethrow_exception(failure);
+  } catch (const Error& e) {
+    out.put(e.code());
+    out.put(e.rank());
+    out.put(std::string(e.what()));
+  } catch (const std::bad_alloc&) {
+    out.put(Code::over_budget);
+    out.put(-1);
+    out.put(std::string("out of memory"));
+  } catch (const std::exception& e) {
+    out.put(Code::internal);
+    out.put(-1);
+    out.put(std::string(e.what()));
+  }
+  return out.take();
+}
+
+void throw_message(std::span<const std::byte> message, int rank) {
+  model::ByteReader in(message);
+  const auto code = in.get<Code>();
+  const int named = in.get<int>();
+  const std::string text = in.get_string();
+  throw named >= 0 ? Error(code, text, named)
+                   : Error(code, "rank " + std::to_string(rank) + ": " + text, rank);
+}
+
+}  // namespace detail
+
+std::string rank_list(const std::vector<int>& ranks) {
+  std::string text;
+  for (const int rank : ranks) {
+    text += (text.empty() ? "" : ", ") + std::to_string(rank);
+  }
+  return text;
+}
+
+void agree(Transport& transport, const std::exception_ptr& failure, std::span<std::int64_t> extra) {
+  std::vector<std::int64_t> values(extra.begin(), extra.end());
+  // The lowest failing rank wins a maximum over (size - rank).
+  values.push_back(failure ? transport.size() - transport.rank() : 0);
+  transport.allreduce(values, Op::max);
+  std::copy(values.begin(), values.end() - 1, extra.begin());
+  if (values.back() != 0) {
+    const int root = transport.size() - static_cast<int>(values.back());
+    std::vector<std::byte> message;
+    if (transport.rank() == root) {
+      message = detail::failure_message(failure);
+    }
+    transport.broadcast(message, root);
+    detail::throw_message(message, root);
+  }
+}
+
+}  // namespace sluice::exec

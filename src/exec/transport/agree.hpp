@@ -1,0 +1,87 @@
+// All ranks learn whether one of them failed, and fail alike.
+#pragma once
+
+#include <exception>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "exec/transport/transport.hpp"
+#include "sluice/error.hpp"
+
+namespace sluice::exec {
+
+/// Collective. `failure` is what this rank met (null: nothing). Returns on every rank or throws the
+/// same Error on every rank: that of the lowest rank that failed, prefixed by its number.
+/// `extra` is reduced by maximum along with it, at no further cost; also where it throws.
+void agree(Transport& transport, const std::exception_ptr& failure,
+           std::span<std::int64_t> extra = {});
+
+/// What `work` throws; null where it does not.
+template <class Work>
+std::exception_ptr failure_of(Work&& work) {
+  try {
+    work();
+  } catch (...) {
+    return std::current_exception();
+  }
+  return nullptr;
+}
+
+/// Collective. Runs `work`, which must not send or receive by `transport`, and agrees on its
+/// outcome: where it throws on any rank, every rank throws the error of the lowest such rank.
+template <class Work>
+void together(Transport& transport, Work&& work) {
+  agree(transport, failure_of(work));
+}
+
+/// Collective. Runs `work` on `root` only; its bytes, or its error, reach every rank.
+template <class Work>
+std::vector<std::byte> on_root(Transport& transport, int root, Work&& work);
+
+/// "0, 3, 5", for a message.
+std::string rank_list(const std::vector<int>& ranks);
+
+// -- implementation -------------------------------------------------------------------------------
+
+/// `e`, with the file named behind the rank where its text does not name it yet.
+Error naming_file(const Error& e, const std::string& path);
+
+/// Runs `work`; an Error that leaves it names the file `path`.
+template <class Work>
+decltype(auto) for_file(const std::string& path, Work&& work) {
+  try {
+    return work();
+  } catch (const Error& e) {
+    throw naming_file(e, path);
+  }
+}
+
+namespace detail {
+/// code, rank that the error names (-1: none yet), text
+std::vector<std::byte> failure_message(const std::exception_ptr& failure);
+[[noreturn]] void throw_message(std::span<const std::byte> message, int rank);
+}  // namespace detail
+
+template <class Work>
+std::vector<std::byte> on_root(Transport& transport, int root, Work&& work) {
+  std::vector<std::byte> message;
+  if (transport.rank() == root) {
+    try {
+      message = work();
+      message.resize(message.size() + 1, std::byte{0});
+    } catch (...) {
+      message = detail::failure_message(std::current_exception());
+      message.resize(message.size() + 1, std::byte{1});
+    }
+  }
+  transport.broadcast(message, root);
+  const bool failed = message.back() != std::byte{0};
+  message.pop_back();
+  if (failed) {
+    detail::throw_message(message, root);
+  }
+  return message;
+}
+
+}  // namespace sluice::exec

@@ -1,0 +1,65 @@
+// The baton of virtual ranks: who runs is drawn from a seeded generator.
+//
+// Invariants: one thread at a time holds the baton; it is handed over only in pause() and block(),
+// and when a rank ends; state that is touched only by the holder needs no lock.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "exec/transport/local_transport.hpp"
+
+namespace sluice::exec {
+
+class Scheduler {
+ public:
+  /// `on_deadlock` runs with the baton when no rank can: afterwards every block() returns false.
+  Scheduler(int ranks, std::uint64_t seed, const LocalOptions& options,
+            std::function<void()> on_deadlock);
+
+  /// Runs `body(rank)` for all ranks; returns when all have. `body` must not throw.
+  void run(const std::function<void(int)>& body);
+
+  /// A rank with the baton lets another run, perhaps.
+  void pause(int rank);
+  /// Waits until `ready()`; false where nobody can run and so it never will be. `ready` is
+  /// evaluated by whoever holds the baton.
+  bool block(int rank, std::function<bool()> ready);
+  /// The next number of the seeded generator. With the baton only.
+  std::uint64_t draw() { return random_(); }
+
+  bool blocked(int rank) const {
+    return slots_[static_cast<std::size_t>(rank)]->state == State::blocked;
+  }
+  bool ended(int rank) const {
+    return slots_[static_cast<std::size_t>(rank)]->state == State::ended;
+  }
+
+ private:
+  enum class State : std::uint8_t { ready, blocked, stuck, ended };
+  struct Slot {
+    std::condition_variable turn;
+    State state = State::ready;
+    std::function<bool()> ready;
+  };
+
+  int pick();
+  void hand_over(int rank);
+  void end(int rank);
+
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Slot>> slots_;
+  std::vector<int> candidates_;
+  std::mt19937_64 random_;
+  LocalOptions options_;
+  std::function<void()> on_deadlock_;
+  int running_ = -1;  // -1: nobody
+};
+
+}  // namespace sluice::exec

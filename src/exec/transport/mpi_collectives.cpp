@@ -1,0 +1,299 @@
+#include "exec/transport/mpi_collectives.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "exec/transport/mpi_blob.hpp"
+#include "exec/transport/reduce.hpp"
+
+namespace sluice::exec {
+
+namespace {
+
+constexpr std::size_t reduce_slice_values = 8192;         // values of one round of messages
+constexpr std::size_t pipe_bytes = std::size_t{1} << 20;  // of a broadcast, handed on at once
+constexpr int gather_window = 256;                        // messages the root awaits at a time
+
+void check_root(MpiCore& core, int root) {
+  if (root < 0 || root >= core.size()) {
+    core.fail(Code::invalid_argument, core.prefix() + "root " + std::to_string(root) +
+                                          " is not one of the " + std::to_string(core.size()) +
+                                          " ranks");
+  }
+}
+
+std::span<std::int64_t> as_values(std::vector<std::byte>& bytes) {
+  return {reinterpret_cast<std::int64_t*>(bytes.data()), bytes.size() / sizeof(std::int64_t)};
+}
+
+// Recursive doubling; ranks above the largest power of two hand their values to a lower one first
+// and get the result back at the end.
+void reduce_slice(MpiCore& core, std::span<std::int64_t> values, Op op) {
+  const int rank = core.rank();
+  const int doubling = static_cast<int>(std::bit_floor(static_cast<unsigned>(core.size())));
+  const int extra = core.size() - doubling;
+  Batch batch;
+  std::vector<std::byte>& mine = batch.buffer(values.size_bytes());
+  std::vector<std::byte>& theirs = batch.buffer(values.size_bytes());
+  std::copy(values.begin(), values.end(), as_values(mine).begin());
+  const auto swap = [&](int to, int from, int phase) {
+    batch.clear();
+    if (from >= 0) {
+      core.post_receive(batch, from, core.tag(phase), theirs);
+    }
+    if (to >= 0) {
+      core.post_send(batch, to, core.tag(phase), mine);
+    }
+    core.wait(batch);
+  };
+  if (rank >= doubling) {
+    swap(rank - doubling, -1, 0);
+    swap(-1, rank - doubling, 2);
+    std::ranges::copy(as_values(theirs), values.begin());
+    return;
+  }
+  const auto take = [&] {
+    combine(as_values(mine), reinterpret_cast<const std::int64_t*>(theirs.data()), op);
+  };
+  if (rank < extra) {
+    swap(-1, rank + doubling, 0);
+    take();
+  }
+  for (int distance = 1; distance < doubling; distance *= 2) {
+    swap(rank ^ distance, rank ^ distance, 1);
+    take();
+  }
+  if (rank < extra) {
+    swap(rank + doubling, -1, 2);
+  }
+  std::ranges::copy(as_values(mine), values.begin());
+}
+
+// The place of a rank in a binomial tree whose root is rank `root`.
+struct Tree {
+  int parent = -1;
+  std::vector<int> children;  // the deepest subtree first
+
+  Tree(int rank, int size, int root) {
+    const int place = (rank - root + size) % size;
+    const int lowest =
+        place == 0 ? static_cast<int>(std::bit_ceil(static_cast<unsigned>(size))) : place & -place;
+    if (place != 0) {
+      parent = (place - lowest + root) % size;
+    }
+    for (int bit = lowest / 2; bit > 0; bit /= 2) {
+      if (place + bit < size) {
+        children.push_back((place + bit + root) % size);
+      }
+    }
+  }
+};
+
+// Hands the bytes from inline_bytes on down the tree, a piece as soon as it is here.
+void pipe_rest(MpiCore& core, const Tree& tree,
+               const std::shared_ptr<std::vector<std::byte>>& body) {
+  const std::span<std::byte> rest = std::span(*body).subspan(inline_bytes);
+  const auto piece = [&rest](std::size_t offset) {
+    return rest.subspan(offset, std::min(pipe_bytes, rest.size() - offset));
+  };
+  Batch in[2];
+  Batch out;
+  for (Batch* batch : {&in[0], &in[1], &out}) {
+    batch->hold(body);
+  }
+  if (tree.parent >= 0) {
+    core.post_receive(in[0], tree.parent, core.tag(1), piece(0));
+  }
+  std::size_t turn = 0;
+  for (std::size_t offset = 0; offset < rest.size(); offset += pipe_bytes, turn ^= 1) {
+    if (tree.parent >= 0) {
+      if (offset + pipe_bytes < rest.size()) {
+        in[turn ^ 1].clear();
+        core.post_receive(in[turn ^ 1], tree.parent, core.tag(1), piece(offset + pipe_bytes));
+      }
+      core.wait(in[turn]);
+    }
+    for (int child : tree.children) {
+      core.post_send(out, child, core.tag(1), piece(offset));
+    }
+  }
+  core.wait(out);
+}
+
+}  // namespace
+
+bool PolledBarrier::test() {
+  while (core_.test(batch_)) {
+    distance_ = distance_ == 0 ? 1 : 2 * distance_;
+    if (distance_ >= core_.size()) {
+      distance_ = core_.size();  // stays done
+      return true;
+    }
+    batch_.clear();
+    const int to = (core_.rank() + distance_) % core_.size();
+    const int from = (core_.rank() - distance_ + core_.size()) % core_.size();
+    core_.post_receive(batch_, from, core_.tag(phase_), {});
+    core_.post_send(batch_, to, core_.tag(phase_), {});
+  }
+  return false;
+}
+
+void mpi_barrier(MpiCore& core) {
+  core.enter(Verb::barrier);
+  PolledBarrier barrier(core, 0);
+  core.wait({[&barrier] { return barrier.test(); }, [&barrier] { return barrier.peers(); }, 0});
+}
+
+void mpi_allreduce(MpiCore& core, std::span<std::int64_t> values, Op op) {
+  core.enter(Verb::allreduce);
+  if (core.size() == 1) {
+    // As with more ranks: no gcd is negative.
+    const std::vector<std::int64_t> same(values.begin(), values.end());
+    if (op == Op::gcd) {
+      combine(values, same.data(), op);
+    }
+    return;
+  }
+  // An empty reduction still meets, so that lengths are compared.
+  std::size_t offset = 0;
+  do {
+    const std::size_t count = std::min(reduce_slice_values, values.size() - offset);
+    reduce_slice(core, values.subspan(offset, count), op);
+    offset += count;
+  } while (offset < values.size());
+}
+
+std::int64_t mpi_exclusive_sum(MpiCore& core, std::int64_t value) {
+  core.enter(Verb::exclusive_sum);
+  std::int64_t below = 0;
+  std::int64_t through = value;  // of the last 2^k ranks, this one included
+  Batch batch;
+  std::vector<std::byte>& mine = batch.buffer(sizeof value);
+  std::vector<std::byte>& theirs = batch.buffer(sizeof value);
+  for (int distance = 1; distance < core.size(); distance *= 2) {
+    batch.clear();
+    std::memcpy(mine.data(), &through, sizeof through);
+    if (core.rank() + distance < core.size()) {
+      core.post_send(batch, core.rank() + distance, core.tag(), mine);
+    }
+    if (core.rank() - distance >= 0) {
+      core.post_receive(batch, core.rank() - distance, core.tag(), theirs);
+    }
+    core.wait(batch);
+    if (core.rank() - distance >= 0) {
+      const std::int64_t sum = as_values(theirs)[0];
+      below = combine(below, sum, Op::sum);
+      through = combine(through, sum, Op::sum);
+    }
+  }
+  return below;
+}
+
+void mpi_broadcast(MpiCore& core, std::vector<std::byte>& bytes, int root) {
+  core.enter(Verb::broadcast);
+  check_root(core, root);
+  const Tree tree(core.rank(), core.size(), root);
+  // The caller's memory is used while it may be; on a failure it is gone.
+  auto body = std::make_shared<std::vector<std::byte>>(std::exchange(bytes, {}));
+  Batch in;
+  Batch heads;
+  if (tree.parent >= 0) {
+    BlobReceive blob(core, in, tree.parent);
+    core.wait(in);
+    blob.take_head(core, in, std::move(*body));
+    body->swap(blob.body());
+  }
+  // Heads only; the rest goes in pieces behind all heads.
+  for (int child : tree.children) {
+    post_blob_head(core, heads, child, *body);
+  }
+  if (body->size() > inline_bytes) {
+    pipe_rest(core, tree, body);
+  }
+  core.wait(heads);
+  bytes = std::move(*body);
+}
+
+std::vector<std::vector<std::byte>> mpi_gather(MpiCore& core, std::span<const std::byte> bytes,
+                                               int root) {
+  core.enter(Verb::gather);
+  check_root(core, root);
+  Batch batch;
+  if (core.rank() != root) {
+    const std::vector<std::byte>& mine = batch.adopt({bytes.begin(), bytes.end()});
+    post_blob(core, batch, root, mine);
+    core.wait(batch);
+    return {};
+  }
+  std::vector<std::vector<std::byte>> result(static_cast<std::size_t>(core.size()));
+  result[static_cast<std::size_t>(root)].assign(bytes.begin(), bytes.end());
+  for (int first = 0; first < core.size(); first += gather_window) {
+    Batch window;
+    std::vector<BlobReceive> blobs;
+    for (int from = first; from < std::min(first + gather_window, core.size()); ++from) {
+      if (from != root) {
+        blobs.emplace_back(core, window, from);
+      }
+    }
+    core.wait(window);
+    for (BlobReceive& blob : blobs) {
+      blob.take_head(core, window);
+    }
+    window.clear();
+    for (BlobReceive& blob : blobs) {
+      blob.post_rest(core, window);
+    }
+    core.wait(window);
+    for (BlobReceive& blob : blobs) {
+      result[static_cast<std::size_t>(blob.from())] = std::move(blob.body());
+    }
+  }
+  return result;
+}
+
+// Bruck's algorithm: after the round of distance d a rank knows the entries of the 2d ranks from
+// itself upwards, around the end.
+std::vector<std::vector<std::byte>> mpi_allgather(MpiCore& core, std::span<const std::byte> bytes,
+                                                  Verb verb) {
+  core.enter(verb);
+  const int size = core.size();
+  std::vector<std::vector<std::byte>> result(static_cast<std::size_t>(size));
+  const auto entry = [&](int above) -> std::vector<std::byte>& {
+    return result[static_cast<std::size_t>((core.rank() + above) % size)];
+  };
+  entry(0).assign(bytes.begin(), bytes.end());
+  for (int distance = 1; distance < size; distance *= 2) {
+    const int count = std::min(distance, size - distance);
+    Batch in;
+    Batch out;
+    BlobReceive blob(core, in, (core.rank() + distance) % size);
+    std::vector<std::byte> packed;
+    for (int above = 0; above < count; ++above) {
+      const auto length = static_cast<std::int64_t>(entry(above).size());
+      const auto* raw = reinterpret_cast<const std::byte*>(&length);
+      packed.insert(packed.end(), raw, raw + sizeof length);
+      packed.insert(packed.end(), entry(above).begin(), entry(above).end());
+    }
+    post_blob(core, out, (core.rank() - distance + size) % size, out.adopt(std::move(packed)));
+    core.wait(in);
+    blob.take_head(core, in);
+    in.clear();
+    blob.post_rest(core, in);
+    core.wait(in);
+    const std::byte* at = blob.body().data();
+    for (int above = distance; above < distance + count; ++above) {
+      std::int64_t length = 0;
+      std::memcpy(&length, at, sizeof length);
+      at += sizeof length;
+      entry(above).assign(at, at + length);
+      at += length;
+    }
+    core.wait(out);
+  }
+  return result;
+}
+
+}  // namespace sluice::exec

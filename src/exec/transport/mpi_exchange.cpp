@@ -1,0 +1,175 @@
+// The sparse all-to-all. With few ranks every pair exchanges a head, which says "nothing" or
+// carries the first bytes. With many, heads go to receivers only, as synchronous sends: when all of
+// its own are being received a rank enters a barrier, and when the barrier is over nobody can have
+// a head under way any more.
+#include <algorithm>
+#include <deque>
+#include <memory>
+
+#include "exec/transport/mpi_blob.hpp"
+#include "exec/transport/mpi_collectives.hpp"
+
+namespace sluice::exec {
+
+namespace {
+
+// The parcels that leave, by destination; shared with the batches that send them.
+using Bodies = std::shared_ptr<std::vector<Parcel>>;
+
+void check_parcels(MpiCore& core, const std::vector<Parcel>& parcels) {
+  for (std::size_t i = 0; i < parcels.size(); ++i) {
+    const int rank = parcels[i].rank;
+    if (rank < 0 || rank >= core.size()) {
+      core.fail(Code::invalid_argument, core.prefix() + "a parcel is for rank " +
+                                            std::to_string(rank) + " of " +
+                                            std::to_string(core.size()) + " ranks");
+    }
+    if (i > 0 && parcels[i - 1].rank == rank) {
+      core.fail(Code::invalid_argument,
+                core.prefix() + "two parcels are for rank " + std::to_string(rank) + ": join them");
+    }
+  }
+}
+
+// Receives bodies of heads that are done.
+void receive_rests(MpiCore& core, Batch& in, std::vector<BlobReceive>& blobs) {
+  for (BlobReceive& blob : blobs) {
+    blob.take_head(core, in);
+  }
+  in.clear();
+  for (BlobReceive& blob : blobs) {
+    blob.post_rest(core, in);
+  }
+  core.wait(in);
+}
+
+void exchange_dense(MpiCore& core, const Bodies& leaving, std::vector<Parcel>& result) {
+  Batch in;
+  Batch out;
+  out.hold(leaving);
+  std::vector<const Parcel*> parcel_for(static_cast<std::size_t>(core.size()), nullptr);
+  for (const Parcel& parcel : *leaving) {
+    parcel_for[static_cast<std::size_t>(parcel.rank)] = &parcel;
+  }
+  std::vector<BlobReceive> blobs;
+  // Each rank begins with its neighbour, so that not all send to the same one.
+  for (int step = 1; step < core.size(); ++step) {
+    const int to = (core.rank() + step) % core.size();
+    blobs.emplace_back(core, in, (core.rank() - step + core.size()) % core.size());
+    if (const Parcel* parcel = parcel_for[static_cast<std::size_t>(to)]; parcel != nullptr) {
+      post_blob(core, out, to, parcel->bytes);
+    } else {
+      post_no_blob(core, out, to);
+    }
+  }
+  core.wait(in);
+  receive_rests(core, in, blobs);
+  for (BlobReceive& blob : blobs) {
+    if (blob.length() != no_blob) {
+      result.push_back({blob.from(), std::move(blob.body())});
+    }
+  }
+  core.wait(out);
+}
+
+// The state of one sparse exchange while it is polled.
+class SparseExchange {
+ public:
+  SparseExchange(MpiCore& core, const Bodies& leaving) : core_(core), barrier_(core, /*phase=*/2) {
+    heads_out_.hold(leaving);
+    rests_out_.hold(leaving);
+    for (const Parcel& parcel : *leaving) {
+      post_blob_head(core_, heads_out_, parcel.rank, parcel.bytes, /*synchronous=*/true);
+    }
+    for (const Parcel& parcel : *leaving) {
+      post_blob_rest(core_, rests_out_, parcel.rank, parcel.bytes);
+    }
+  }
+
+  // All heads exchanged, everywhere?
+  bool test_heads() {
+    accept();
+    return core_.test(heads_out_) && barrier_.test();
+  }
+
+  std::vector<int> peers() {
+    return heads_out_.pending() ? heads_out_.pending_peers() : barrier_.peers();
+  }
+
+  void finish(std::vector<Parcel>& result) {
+    for (Incoming& one : incoming_) {
+      core_.wait(one.batch);
+      if (!one.headed) {
+        one.read_head(core_);
+        core_.wait(one.batch);
+      }
+      result.push_back({one.blob->from(), std::move(one.blob->body())});
+    }
+    core_.wait(rests_out_);
+  }
+
+ private:
+  struct Incoming {
+    Batch batch;
+    std::unique_ptr<BlobReceive> blob;
+    bool headed = false;
+
+    void read_head(MpiCore& core) {
+      blob->take_head(core, batch);
+      batch.clear();
+      blob->post_rest(core, batch);
+      headed = true;
+    }
+  };
+
+  void accept() {
+    for (;;) {
+      int flag = 0;
+      MPI_Status status;
+      core_.check(MPI_Iprobe(MPI_ANY_SOURCE, core_.tag(), core_.comm(), &flag, &status));
+      if (flag == 0) {
+        break;
+      }
+      Incoming& one = incoming_.emplace_back();
+      one.blob = std::make_unique<BlobReceive>(core_, one.batch, status.MPI_SOURCE);
+    }
+    // Rests are received as soon as their head is here: heads come in nearly any order.
+    for (; unread_ < incoming_.size() && core_.test(incoming_[unread_].batch); ++unread_) {
+      incoming_[unread_].read_head(core_);
+    }
+  }
+
+  MpiCore& core_;
+  Batch heads_out_;
+  Batch rests_out_;
+  PolledBarrier barrier_;
+  std::deque<Incoming> incoming_;
+  std::size_t unread_ = 0;
+};
+
+}  // namespace
+
+std::vector<Parcel> mpi_exchange(MpiCore& core, std::vector<Parcel> parcels) {
+  core.enter(Verb::exchange);
+  const auto by_rank = [](const Parcel& a, const Parcel& b) { return a.rank < b.rank; };
+  std::sort(parcels.begin(), parcels.end(), by_rank);
+  check_parcels(core, parcels);
+  std::vector<Parcel> result;
+  auto leaving = std::make_shared<std::vector<Parcel>>();
+  std::uint64_t bytes = 0;
+  for (Parcel& parcel : parcels) {
+    bytes += parcel.bytes.size();
+    (parcel.rank == core.rank() ? result : *leaving).push_back(std::move(parcel));
+  }
+  if (core.size() < core.options().sparse_from) {
+    exchange_dense(core, leaving, result);
+  } else {
+    SparseExchange state(core, leaving);
+    core.wait({[&state] { return state.test_heads(); }, [&state] { return state.peers(); }, bytes});
+    state.finish(result);
+  }
+  std::sort(result.begin(), result.end(), by_rank);
+  return result;
+}
+
+}  // namespace sluice::exec

@@ -1,0 +1,290 @@
+#include "exec/transport/mpi_transport.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <map>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "exec/transport/mpi_collectives.hpp"
+#include "exec/transport/mpi_core.hpp"
+#include "exec/transport/mpi_library.hpp"
+#include "model/clock.hpp"
+#include "sluice/error.hpp"
+
+namespace sluice::exec {
+
+namespace {
+
+constexpr double unwind_s = 1.0;  // what a send gets to finish while an exception unwinds
+
+class MpiPending final : public Pending {
+ public:
+  MpiPending(std::shared_ptr<MpiCore> core, Verb verb, int tag)
+      : core_(std::move(core)), verb_(verb), tag_(tag) {}
+
+  ~MpiPending() override {
+    // Reached with requests under way only while an exception unwinds: the buffer is about to go.
+    const double end = model::now_s() + unwind_s;
+    while (batch.pending() && !core_->failed() && model::now_s() < end) {
+      try {
+        if (verb_ == Verb::receive || core_->test(batch)) {
+          break;
+        }
+        std::this_thread::sleep_for(std::chrono::microseconds(20));
+      } catch (const Error&) {
+        break;
+      }
+    }
+    batch.abandon();
+  }
+
+  bool test() override {
+    core_->enter_point_to_point(verb_, tag_);
+    if (core_->test(batch)) {
+      return true;
+    }
+    core_->listen([this] { return batch.pending_peers(); });
+    return false;
+  }
+
+  void wait() override {
+    core_->enter_point_to_point(verb_, tag_);
+    core_->wait(batch);
+  }
+
+  Batch batch;
+
+ private:
+  std::shared_ptr<MpiCore> core_;
+  Verb verb_;
+  int tag_;
+};
+
+class MpiTransport final : public Transport {
+ public:
+  MpiTransport(std::shared_ptr<MpiCore> core, int node, int nodes)
+      : core_(std::move(core)), node_(node), nodes_(nodes) {}
+
+  int rank() const override { return core_->rank(); }
+  int size() const override { return core_->size(); }
+  int node() const override { return node_; }
+  int nodes() const override { return nodes_; }
+
+  void barrier() override { mpi_barrier(*core_); }
+  void allreduce(std::span<std::int64_t> values, Op op) override {
+    mpi_allreduce(*core_, values, op);
+  }
+  std::int64_t exclusive_sum(std::int64_t value) override {
+    return mpi_exclusive_sum(*core_, value);
+  }
+  void broadcast(std::vector<std::byte>& bytes, int root) override {
+    mpi_broadcast(*core_, bytes, root);
+  }
+  std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes, int root) override {
+    return mpi_gather(*core_, bytes, root);
+  }
+  std::vector<std::vector<std::byte>> allgather(std::span<const std::byte> bytes) override {
+    return mpi_allgather(*core_, bytes);
+  }
+  std::vector<Parcel> exchange(std::vector<Parcel> parcels) override {
+    return mpi_exchange(*core_, std::move(parcels));
+  }
+
+  std::unique_ptr<Pending> start_send(int to, int tag, std::span<const std::byte> bytes) override {
+    auto pending = begin(Verb::send, to, tag);
+    core_->post_send(pending->batch, to, tag, bytes);
+    return pending;
+  }
+  std::unique_ptr<Pending> start_receive(int from, int tag, std::span<std::byte> into) override {
+    auto pending = begin(Verb::receive, from, tag);
+    core_->post_receive(pending->batch, from, tag, into);
+    return pending;
+  }
+
+  std::optional<Arriving> start_receive_any(int tag) override {
+    Arriving arriving;
+    MPI_Message message = MPI_MESSAGE_NULL;
+    auto pending = begin(Verb::receive, 0, tag);
+    if (!core_->take_any(tag, message, arriving.rank, arriving.bytes)) {
+      core_->listen([] { return std::vector<int>(); });
+      return std::nullopt;
+    }
+    core_->post_taken(pending->batch, arriving.rank, message, arriving.bytes);
+    arriving.pending = std::move(pending);
+    return arriving;
+  }
+
+  std::unique_ptr<Transport> split(int color) override;
+
+ private:
+  std::unique_ptr<MpiPending> begin(Verb verb, int peer, int tag) {
+    core_->enter_point_to_point(verb, tag);
+    if (peer < 0 || peer >= size() || tag < 0 || tag > core_->max_user_tag()) {
+      throw Error(Code::invalid_argument,
+                  core_->prefix() + "rank " + std::to_string(peer) + " or tag " +
+                      std::to_string(tag) + " is out of range: ranks are 0 .. " +
+                      std::to_string(size() - 1) + ", tags 0 .. " +
+                      std::to_string(core_->max_user_tag()),
+                  rank());
+    }
+    return std::make_unique<MpiPending>(core_, verb, tag);
+  }
+
+  std::shared_ptr<MpiCore> core_;
+  int node_;
+  int nodes_;
+};
+
+std::span<const std::byte> bytes_of(const std::int64_t (&values)[2]) {
+  return std::as_bytes(std::span(values));
+}
+
+// Before a call that MPI cannot make pollable (making a communicator): every rank has left the
+// collective before, so none can have given up in it. What could still hang this rank in MPI is
+// another one that stops in the middle of this function for longer than the time limit.
+void all_are_here(MpiCore& core) {
+  PolledBarrier barrier(core, /*phase=*/2);
+  core.wait({[&barrier] { return barrier.test(); }, [&barrier] { return barrier.peers(); }, 0});
+}
+
+// Names nodes of a transport by the order in which its ranks show them: lowest rank first.
+class NodeNumbers {
+ public:
+  void see(std::int64_t name) { numbers_.try_emplace(name, static_cast<int>(numbers_.size())); }
+  int number(std::int64_t name) const { return numbers_.at(name); }
+  int count() const { return static_cast<int>(numbers_.size()); }
+
+ private:
+  std::map<std::int64_t, int> numbers_;
+};
+
+std::unique_ptr<Transport> MpiTransport::split(int color) {
+  const std::int64_t mine[2] = {std::max(color, -1), node_};
+  const auto all = mpi_allgather(*core_, bytes_of(mine), Verb::split);
+  NodeNumbers numbers;
+  for (const std::vector<std::byte>& entry : all) {
+    std::int64_t theirs[2];
+    std::memcpy(theirs, entry.data(), sizeof theirs);
+    if (theirs[0] == mine[0]) {
+      numbers.see(theirs[1]);
+    }
+  }
+  all_are_here(*core_);
+  MPI_Comm part = MPI_COMM_NULL;
+  core_->check(MPI_Comm_split(core_->comm(), color < 0 ? MPI_UNDEFINED : color, rank(), &part));
+  if (part == MPI_COMM_NULL) {
+    return nullptr;
+  }
+  return std::make_unique<MpiTransport>(std::make_shared<MpiCore>(part, core_->options()),
+                                        numbers.number(node_), numbers.count());
+}
+
+// The lowest rank on this rank's node.
+int node_leader(MpiCore& core) {
+  const int pretended = core.options().ranks_per_node;
+  if (pretended > 0) {
+    return core.rank() / pretended * pretended;
+  }
+  mpi_allgather(core, {}, Verb::open);
+  all_are_here(core);
+  MPI_Comm node = MPI_COMM_NULL;
+  MPI_Group on_node = MPI_GROUP_NULL;
+  MPI_Group all = MPI_GROUP_NULL;
+  const int first = 0;
+  int leader = 0;
+  core.check(
+      MPI_Comm_split_type(core.comm(), MPI_COMM_TYPE_SHARED, core.rank(), MPI_INFO_NULL, &node));
+  core.check(MPI_Comm_group(node, &on_node));
+  core.check(MPI_Comm_group(core.comm(), &all));
+  core.check(MPI_Group_translate_ranks(on_node, 1, &first, all, &leader));
+  MPI_Group_free(&all);
+  MPI_Group_free(&on_node);
+  MPI_Comm_free(&node);
+  return leader;
+}
+
+void check_options(const MpiOptions& options) {
+  if (!(options.timeout_s >= 0) || !(options.grace_s >= 0) || options.ranks_per_node < 0 ||
+      options.part_bytes == 0 || options.part_bytes > (std::size_t{1} << 30)) {
+    throw Error(Code::invalid_argument,
+                "sluice: open: an option of the MPI transport is out of range: times and "
+                "ranks_per_node are >= 0, part_bytes is 1 .. 2^30");
+  }
+}
+
+// A duplicate of `comm`; what is missing cannot be named yet, for there is no channel of our own.
+MPI_Comm duplicate(MPI_Comm comm, double timeout_s) {
+  struct Opening {
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Request request = MPI_REQUEST_NULL;
+  };
+  auto opening = std::make_unique<Opening>();
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  int result = MPI_Comm_idup(comm, &opening->comm, &opening->request);
+  const double start = model::now_s();
+  int done = 0;
+  while (result == MPI_SUCCESS) {
+    result = MPI_Test(&opening->request, &done, MPI_STATUS_IGNORE);
+    if (done != 0) {
+      return opening->comm;
+    }
+    if (timeout_s > 0 && model::now_s() - start > timeout_s) {
+      static_cast<void>(opening.release());  // MPI may still write to it
+      throw Error(Code::timeout,
+                  "sluice: rank " + std::to_string(rank) + " waited " + std::to_string(timeout_s) +
+                      " s in open: not every rank of the communicator came: every rank of it must "
+                      "open the file, or raise timeout_s",
+                  rank);
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+  }
+  throw Error(Code::mpi,
+              "sluice: rank " + std::to_string(rank) +
+                  ": open: MPI could not duplicate the communicator: see MPI's own messages",
+              rank);
+}
+
+}  // namespace
+
+std::unique_ptr<Transport> make_mpi(MPI_Comm comm, const MpiOptions& options) {
+  check_options(options);
+  require_own_mpi();
+  int initialized = 0;
+  int finalized = 0;
+  int inter = 0;
+  MPI_Initialized(&initialized);
+  MPI_Finalized(&finalized);
+  if (initialized == 0 || finalized != 0) {
+    throw Error(Code::wrong_state,
+                "sluice: open: MPI is not running: open between MPI_Init and MPI_Finalize");
+  }
+  if (comm != MPI_COMM_NULL) {
+    MPI_Comm_test_inter(comm, &inter);
+  }
+  if (comm == MPI_COMM_NULL || inter != 0) {
+    throw Error(Code::invalid_argument,
+                "sluice: open: the communicator is null or an intercommunicator: give an "
+                "intracommunicator of which this rank is a member");
+  }
+  auto core = std::make_shared<MpiCore>(duplicate(comm, options.timeout_s), options);
+  const std::int64_t mine[2] = {node_leader(*core), 0};
+  NodeNumbers numbers;
+  for (const std::vector<std::byte>& entry : mpi_allgather(*core, bytes_of(mine), Verb::open)) {
+    std::int64_t leader = 0;
+    std::memcpy(&leader, entry.data(), sizeof leader);
+    numbers.see(leader);
+  }
+  return std::make_unique<MpiTransport>(core, numbers.number(mine[0]), numbers.count());
+}
+
+std::unique_ptr<Transport> make_mpi(MPI_Comm comm, double timeout_s) {
+  MpiOptions options;
+  options.timeout_s = timeout_s;
+  return make_mpi(comm, options);
+}
+
+}  // namespace sluice::exec

@@ -1,0 +1,70 @@
+// From portions to packed bytes and checksum records: what every flow does before bytes move.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "codec/checksum.hpp"
+#include "exec/write/executor.hpp"
+#include "exec/write/sink.hpp"
+
+namespace sluice::exec {
+
+/// The packed bytes of portions. Holds nothing.
+class Packer {
+ public:
+  explicit Packer(const Work& work) : work_(work) {}
+
+  const layout::Placement& placement_of(const layout::Portion& portion) const;
+  std::uint64_t bytes(const layout::Portion& portion) const;
+  /// The bytes where they lie in the caller's memory as the file wants them.
+  std::optional<std::span<const std::byte>> in_place(const layout::Portion& portion) const;
+  /// Packs into `out` (bytes() long). Errors name the variable.
+  void pack(const layout::Portion& portion, std::span<std::byte> out) const;
+
+ private:
+  const model::Definition& definition_of(const layout::Portion& portion) const;
+  const Work& work_;
+};
+
+/// The checksum records of one rank, as words.
+class RecordWords {
+ public:
+  explicit RecordWords(const Work& work)
+      : work_(work), words_(work.earlier_words.begin(), work.earlier_words.end()) {}
+
+  bool wanted() const { return work_.wants_records(); }
+  void add(const layout::Portion& portion, std::uint64_t checksum);
+  std::span<const std::byte> bytes() const { return std::as_bytes(std::span(words_)); }
+  const std::vector<std::uint64_t>& words() const { return words_; }
+  /// Where the words lie among those of all ranks.
+  model::Box box() const { return {{work_.first_word}, {words_.size()}}; }
+
+ private:
+  const Work& work_;
+  std::vector<std::uint64_t> words_;
+};
+
+/// Writes portions to sinks, and at the end their records.
+class Emitter {
+ public:
+  Emitter(const Work& work, Buffers& buffers)
+      : work_(work), buffers_(buffers), packer_(work), records_(work) {}
+
+  void emit(const plan::Transfer& transfer, Sink& sink);
+  /// The records of everything emitted.
+  void emit_records(Sink& sink);
+
+ private:
+  void emit(const layout::Portion& portion, Sink& sink);
+
+  const Work& work_;
+  Buffers& buffers_;
+  Packer packer_;
+  RecordWords records_;
+  codec::Checksum checksum_;
+};
+
+}  // namespace sluice::exec

@@ -1,0 +1,33 @@
+#include "exec/write/executor.hpp"
+
+#include "exec/write/flows.hpp"
+#include "exec/write/ring.hpp"
+
+namespace sluice::exec {
+
+std::uint64_t Buffers::bytes() const {
+  std::uint64_t sum =
+      (ring ? ring->bytes() : 0) + writer.bytes() + scratch.size() + sent.size() + received.size();
+  for (const std::vector<std::byte>& buffer : packed) {
+    sum += buffer.size();
+  }
+  return sum;
+}
+
+std::uint64_t carry_out(Transport& transport, const plan::Plan& plan, const Work& work,
+                        Buffers& buffers) {
+  switch (plan.flow) {
+    case plan::Flow::own:
+      return write_own(plan, work, buffers);
+    case plan::Flow::in_turn:
+      return write_in_turn(transport, plan, work, buffers);
+    case plan::Flow::rounds:
+      return write_in_rounds(transport, plan, work, buffers);
+    case plan::Flow::background:
+      return buffers.ring ? write_through_ring(plan, work, buffers)
+                          : write_in_rounds(transport, plan, work, buffers);
+  }
+  throw Error(Code::internal, "a plan without a flow");
+}
+
+}  // namespace sluice::exec

@@ -1,0 +1,66 @@
+// Carries out a plan: packs portions, takes their checksums, moves bytes to their writers, writes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "exec/checksum_record.hpp"
+#include "exec/encode_pool.hpp"
+#include "exec/write/sink.hpp"
+#include "layout/layout.hpp"
+#include "model/block.hpp"
+#include "model/definition.hpp"
+#include "plan/plan.hpp"
+
+namespace sluice::exec {
+
+class Ring;
+
+/// Of the thread that writes: where it encodes tiles.
+struct EncodingRoom {
+  std::unique_ptr<Staging> staging;
+  TileEncoder encoder;
+};
+
+/// What one rank brings to a commit.
+struct Work {
+  std::span<const model::Definition> definitions;
+  std::span<const std::uint64_t> name_hashes;  ///< one a definition
+  std::span<const model::Block> blocks;
+  std::span<const layout::Portion> portions;  ///< of the blocks; placements need not be known
+  const layout::CommitPlan* commit = nullptr;
+  std::uint64_t first_word = 0;  ///< where this rank's checksum words begin in the commit's
+  std::span<const std::uint64_t> earlier_words = {};  ///< records that stand before the portions'
+  storage::File* file = nullptr;                      ///< open on writers only
+  std::uint32_t rank = 0;                             ///< this one's, as records name it
+  /// Takes the records of the portions where the commit has no place for any.
+  std::vector<std::uint64_t>* records_out = nullptr;
+
+  bool wants_records() const { return commit->checksums.has_value() || records_out != nullptr; }
+};
+
+/// Memory that lives as long as the file: first touches cost more than writes.
+struct Buffers {
+  WriteBehind writer;
+  std::vector<std::byte> scratch;
+  // for rounds
+  std::vector<std::byte> sent = {};
+  std::vector<std::byte> received = {};
+  std::vector<std::vector<std::byte>> packed = {};
+  std::shared_ptr<Ring> ring = {};  ///< of the node, where windows are written in the background
+
+  /// Of steps that are encoded behind the call.
+  std::shared_ptr<EncodingRoom> encoding = std::make_shared<EncodingRoom>();
+
+  /// All staging that was ever used, but for that.
+  std::uint64_t bytes() const;
+};
+
+/// Collective. Returns the bytes this rank wrote. What this rank meets is thrown at the end, after
+/// its part in the exchange: the caller agrees with the other ranks.
+std::uint64_t carry_out(Transport& transport, const plan::Plan& plan, const Work& work,
+                        Buffers& buffers);
+
+}  // namespace sluice::exec

@@ -1,0 +1,205 @@
+#include "exec/write/write_behind.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <utility>
+
+#include "model/clock.hpp"
+#include "sluice/error.hpp"
+
+namespace sluice::exec {
+
+Staging::Staging(std::size_t bytes) : size_(bytes) {
+  // Direct writes from huge pages cost the kernel a quarter of what small ones do.
+  constexpr std::size_t huge_page = 2 << 20;
+  const std::size_t reserved = (bytes + huge_page - 1) / huge_page * huge_page;
+  void* memory = std::aligned_alloc(huge_page, reserved);
+  if (memory == nullptr) {
+    throw Error(Code::over_budget, "no memory for " + std::to_string(bytes) + " bytes of staging");
+  }
+  madvise(memory, reserved, MADV_HUGEPAGE);  // a hint: where it is refused, small pages do
+  data_.reset(static_cast<std::byte*>(memory));
+}
+
+void Staging::Free::operator()(std::byte* at) const noexcept { std::free(at); }
+
+void unbind_thread() noexcept {
+  cpu_set_t all;
+  std::memset(&all, 0xff, sizeof all);
+  pthread_setaffinity_np(pthread_self(), sizeof all, &all);
+}
+
+WriteBehind::WriteBehind(std::size_t buffer_bytes, std::size_t buffers, Pace pace)
+    : buffer_bytes_(buffer_bytes), most_buffers_(buffers), pace_(pace) {}
+
+WriteBehind::~WriteBehind() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) {
+    thread_.join();
+  }
+}
+
+Staging* WriteBehind::take() {
+  std::unique_lock lock(mutex_);
+  if (free_.empty() && owned_.size() < most_buffers_) {
+    owned_.push_back(std::make_unique<Staging>(buffer_bytes_));
+    return owned_.back().get();
+  }
+  const double began_s = free_.empty() ? model::now_s() : 0;
+  while (pace_ == Pace::when_asked && free_.empty() && !queue_.empty()) {
+    carry_out_front(lock);
+  }
+  changed_.wait(lock, [&] { return !free_.empty(); });
+  waited_s_ += began_s != 0 ? model::now_s() - began_s : 0;
+  Staging* staging = free_.back();
+  free_.pop_back();
+  return staging;
+}
+
+void WriteBehind::put_back(Staging* staging) {
+  const std::lock_guard lock(mutex_);
+  free_.push_back(staging);
+}
+
+void WriteBehind::submit(storage::File& file, Staging* staging, std::uint64_t base,
+                         std::size_t from, std::size_t to) {
+  submit(file, staging, {{base + from, {staging->data() + from, to - from}}});
+}
+
+void WriteBehind::submit(storage::File& file, Staging* staging,
+                         std::vector<storage::WritePiece> pieces) {
+  Job job;
+  job.staging = staging;
+  job.work = [&file, kept = std::move(pieces)](bool has_failed) {
+    for (std::size_t i = 0; i < kept.size() && !has_failed; ++i) {
+      file.write(kept[i].offset, kept[i].bytes);
+    }
+  };
+  enqueue(std::move(job));
+}
+
+void WriteBehind::submit(std::function<void(bool has_failed)> work) {
+  Job job;
+  job.work = std::move(work);
+  enqueue(std::move(job));
+}
+
+void WriteBehind::submit_task(Task task) {
+  Job job;
+  job.task = std::move(task);
+  enqueue(std::move(job));
+}
+
+void WriteBehind::submit_task(Task task, std::function<bool()> is_ready) {
+  Job job;
+  job.task = std::move(task);
+  job.is_ready = std::move(is_ready);
+  enqueue(std::move(job));
+}
+
+void WriteBehind::limit_buffers(std::size_t buffers) {
+  const std::lock_guard lock(mutex_);
+  most_buffers_ = std::min(most_buffers_, std::max(owned_.size(), buffers));
+}
+
+void WriteBehind::enqueue(Job job) {
+  if (pace_ == Pace::at_once) {
+    if (job.staging != nullptr) {
+      put_back(job.staging);
+    }
+    job.task ? job.task(nullptr) : job.work(false);
+    return;
+  }
+  if (pace_ == Pace::in_thread && !thread_.joinable()) {
+    thread_ = std::thread([this] { run(); });
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    queue_.push_back(std::move(job));
+  }
+  changed_.notify_all();
+}
+
+bool WriteBehind::pump() {
+  std::unique_lock lock(mutex_);
+  if (pace_ != Pace::when_asked || queue_.empty() ||
+      (queue_.front().is_ready && !queue_.front().is_ready())) {
+    return false;
+  }
+  carry_out_front(lock);
+  return true;
+}
+
+void WriteBehind::write_through(storage::File& file, std::uint64_t offset,
+                                std::span<const std::byte> bytes) {
+  drain();
+  file.write(offset, bytes);
+}
+
+void WriteBehind::drain() {
+  std::unique_lock lock(mutex_);
+  while (pace_ == Pace::when_asked && !queue_.empty()) {
+    carry_out_front(lock);
+  }
+  changed_.wait(lock, [&] { return queue_.empty() && !busy_; });
+  if (failure_) {
+    std::rethrow_exception(std::exchange(failure_, nullptr));
+  }
+}
+
+void WriteBehind::abandon(Staging* staging) noexcept {
+  if (staging != nullptr) {
+    put_back(staging);
+  }
+  try {
+    drain();
+  } catch (...) {
+    // one failure is enough
+  }
+}
+
+void WriteBehind::run() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [&] { return stop_ || !queue_.empty(); });
+    if (queue_.empty()) {
+      return;
+    }
+    carry_out_front(lock);
+  }
+}
+
+void WriteBehind::carry_out_front(std::unique_lock<std::mutex>& lock) {
+  Job job = std::move(queue_.front());
+  queue_.pop_front();
+  busy_ = true;
+  const std::exception_ptr earlier = job.task ? std::exchange(failure_, nullptr) : failure_;
+  lock.unlock();
+  std::exception_ptr failure;
+  try {
+    if (job.task) {
+      job.task(earlier);
+    } else {
+      job.work(earlier != nullptr);
+    }
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  lock.lock();
+  failure_ = failure_ ? failure_ : failure;
+  if (job.staging != nullptr) {
+    free_.push_back(job.staging);
+  }
+  busy_ = false;
+  changed_.notify_all();
+}
+
+}  // namespace sluice::exec

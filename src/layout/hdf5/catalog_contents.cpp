@@ -1,0 +1,57 @@
+// What a file says that it holds, written with each commit that changes it and compared on reading.
+#include <bit>
+#include <vector>
+
+#include "layout/hdf5/catalog.hpp"
+#include "layout/hdf5/types.hpp"
+
+namespace sluice::layout::hdf5 {
+
+Contents Catalog::contents_of(hid_t file, storage::File& holder, Profile profile,
+                              const PartSet* set) {
+  Catalog catalog;
+  catalog.state_.file = &holder;
+  catalog.hdf5_ = Handle(file);
+  catalog.ours_ = true;
+  catalog.grouped_ = profile == Profile::grouped;
+  catalog.netcdf_ = profile == Profile::netcdf4;
+  if (set != nullptr) {
+    catalog.set_.emplace();
+    catalog.set_->variables = set->variables;  // all that is asked of it
+  }
+  Contents contents;
+  try {
+    catalog.list_datasets();
+    contents = catalog.contents(catalog.attributes());
+  } catch (...) {
+    catalog.hdf5_.release();  // the caller's
+    throw;
+  }
+  catalog.hdf5_.release();
+  return contents;
+}
+
+void Catalog::write_contents(hid_t file, const Contents& contents) {
+  std::vector<std::int64_t> words;
+  words.reserve(2 * contents.size());
+  for (const auto& [key, value] : contents) {
+    words.push_back(std::bit_cast<std::int64_t>(key));
+    words.push_back(std::bit_cast<std::int64_t>(value));
+  }
+  const Handle group = own(H5Gopen2(file, group_name, H5P_DEFAULT), group_name);
+  write_attribute(group.get(), contents_attribute, words);
+}
+
+void Catalog::load_contents(hid_t group) {
+  const auto value = read_attribute(group, contents_attribute);
+  const auto* words = value ? std::get_if<std::vector<std::int64_t>>(&*value) : nullptr;
+  if (words == nullptr || words->size() % 2 != 0) {
+    throw Error(Code::damaged, state_.file->path() + ": /sluice does not say what the file holds");
+  }
+  for (std::size_t at = 0; at < words->size(); at += 2) {
+    recorded_[std::bit_cast<std::uint64_t>((*words)[at])] =
+        std::bit_cast<std::uint64_t>((*words)[at + 1]);
+  }
+}
+
+}  // namespace sluice::layout::hdf5

@@ -1,0 +1,27 @@
+#include "layout/hdf5/log.hpp"
+
+#include "layout/hdf5/handle.hpp"
+#include "sluice/error.hpp"
+
+namespace sluice::layout::hdf5 {
+
+bool has_log(hid_t file, const std::string& path) {
+  const QuietErrors quiet;
+  const std::string what = path + ": /" + group_name;
+  if (!is_yes(H5Lexists(file, group_name, H5P_DEFAULT), what)) {
+    return false;
+  }
+  const Handle group = own(H5Oopen(file, group_name, H5P_DEFAULT), what);
+  if (H5Iget_type(group.get()) != H5I_GROUP) {
+    return false;
+  }
+  const bool has_version = is_yes(H5Aexists(group.get(), version_attribute), what);
+  const bool has_commits = is_yes(H5Lexists(file, commits_name, H5P_DEFAULT), what);
+  if (has_version != has_commits) {
+    throw Error(Code::damaged,
+                what + (has_version ? " has no log of commits" : " has no format version"));
+  }
+  return has_version;
+}
+
+}  // namespace sluice::layout::hdf5

@@ -1,0 +1,26 @@
+// The fill value of an array as Zarr v3 writes it in JSON, exactly.
+#pragma once
+
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <vector>
+
+#include "sluice/types.hpp"
+
+namespace sluice::layout::zarr {
+
+/// A number as JSON; "NaN", "Infinity" and "-Infinity" where it is none.
+nlohmann::ordered_json float_json(double value);
+/// The inverse, also of "0x7ff8000000000000". Error damaged where it is none.
+double float_of(const nlohmann::ordered_json& json);
+
+/// `element`: as Definition::fill holds it.
+nlohmann::ordered_json fill_json(std::span<const std::byte> element, const Type& type);
+
+/// The inverse, of what any program wrote: numbers, the names above, "0x7fc00000" (the bits of a
+/// floating-point number), pairs of these for complex numbers, true and false. Error damaged where
+/// the JSON is no value of the type.
+std::vector<std::byte> fill_of(const nlohmann::ordered_json& json, const Type& type);
+
+}  // namespace sluice::layout::zarr

@@ -1,0 +1,103 @@
+#include "storage/lease_record.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace sluice::storage {
+
+namespace {
+
+constexpr const char* mark = "sluice-lease";
+constexpr int version = 1;
+constexpr std::size_t most_record_bytes = 1024;
+constexpr const char* nothing = "-";
+
+std::string first_word_of(const char* path) {
+  std::string word;
+  std::ifstream(path) >> word;
+  return word.empty() ? nothing : word;
+}
+
+/// Two containers may have the same numbers for different processes.
+std::string pid_namespace() {
+  struct stat status = {};
+  return ::stat("/proc/self/ns/pid", &status) == 0 ? std::to_string(status.st_ino) : nothing;
+}
+
+/// When a process began, in ticks since the boot; 0 where that cannot be read.
+std::uint64_t start_of(std::int64_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::size_t name_end = text.rfind(')');  // the name may hold anything
+  if (name_end == std::string::npos) return 0;
+  std::istringstream fields(text.substr(name_end + 1));
+  constexpr int fields_before = 19;  // the third to the 21st
+  std::string skipped;
+  for (int i = 0; i < fields_before; ++i) fields >> skipped;
+  std::uint64_t start = 0;
+  fields >> start;
+  return fields ? start : 0;
+}
+
+}  // namespace
+
+std::string LeaseHolder::record() const {
+  std::ostringstream out;
+  out << text << '\n'
+      << mark << ' ' << version << ' ' << kernel << ' ' << pids << ' ' << process << ' ' << start
+      << ' ' << (by_file ? "file" : "lock") << '\n';
+  return out.str();
+}
+
+LeaseHolder own_holder(bool by_file) {
+  char host[256] = {};
+  ::gethostname(host, sizeof host - 1);
+  LeaseHolder own;
+  own.process = ::getpid();
+  own.text = std::string("host ") + host + ", process " + std::to_string(own.process);
+  own.is_known = true;
+  own.by_file = by_file;
+  own.kernel = first_word_of("/proc/sys/kernel/random/boot_id");
+  own.pids = pid_namespace();
+  own.start = start_of(own.process);
+  return own;
+}
+
+LeaseHolder read_holder(int fd) {
+  std::string text(most_record_bytes, '\0');
+  const ssize_t got = ::pread(fd, text.data(), text.size(), 0);
+  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  std::istringstream lines(text);
+  LeaseHolder holder;
+  std::getline(lines, holder.text);
+  std::replace_if(
+      holder.text.begin(), holder.text.end(), [](unsigned char c) { return c < 0x20 || c >= 0x7F; },
+      '?');
+  std::string word;
+  std::string how;
+  int its_version = 0;
+  lines >> word >> its_version >> holder.kernel >> holder.pids >> holder.process >> holder.start >>
+      how;
+  holder.by_file = how == "file";
+  holder.is_known = lines && word == mark && its_version == version && holder.process > 0 &&
+                    (holder.by_file || how == "lock");
+  return holder;
+}
+
+std::optional<bool> is_running(const LeaseHolder& holder) {
+  const LeaseHolder own = own_holder(false);
+  const bool is_here = holder.is_known && holder.kernel == own.kernel && holder.pids == own.pids &&
+                       own.kernel != nothing && own.pids != nothing;
+  if (!is_here) return std::nullopt;
+  if (::kill(static_cast<pid_t>(holder.process), 0) != 0 && errno == ESRCH) return false;
+  const std::uint64_t start = start_of(holder.process);
+  return start == 0 || holder.start == 0 || start == holder.start;
+}
+
+}  // namespace sluice::storage

@@ -1,0 +1,63 @@
+#include "storage/permissions.hpp"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "storage/calls.hpp"
+
+namespace sluice::storage {
+
+namespace {
+
+constexpr const char* acl_name = "system.posix_acl_access";
+constexpr std::size_t most_acl_bytes = 64 << 10;  // the kernel's own limit of an attribute
+constexpr mode_t all_bits = S_IRWXU | S_IRWXG | S_IRWXO;
+
+}  // namespace
+
+std::optional<Permissions> permissions_of(const Place& place, const std::string& path) {
+  struct stat status = {};
+  if (::fstatat(place.folder(), place.name(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
+    throw system_error(path, describe(Call::exists), errno);
+  }
+  if (S_ISLNK(status.st_mode)) return std::nullopt;
+  Permissions permissions{status.st_uid, status.st_gid, status.st_mode & all_bits, {}};
+  if (const int fd = ::openat(place.folder(), place.name(), O_PATH | O_NOFOLLOW | O_CLOEXEC);
+      fd >= 0) {
+    // By way of /proc: a file that may not be read has a list too.
+    const std::string opened = "/proc/self/fd/" + std::to_string(fd);
+    permissions.acl.resize(most_acl_bytes);
+    const ssize_t got =
+        ::getxattr(opened.c_str(), acl_name, permissions.acl.data(), permissions.acl.size());
+    permissions.acl.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+    ::close(fd);
+  }
+  return permissions;
+}
+
+void give_permissions(int fd, const Permissions& permissions) noexcept {
+  mode_t mode = permissions.mode;
+  struct stat status = {};
+  const bool has_group = ::fchown(fd, permissions.owner, permissions.group) == 0 ||
+                         (::fstat(fd, &status) == 0 && status.st_gid == permissions.group) ||
+                         ::fchown(fd, static_cast<uid_t>(-1), permissions.group) == 0;
+  if (!has_group) {
+    const mode_t others_as_group = (mode & S_IRWXO) << 3;
+    mode &= S_IRWXU | S_IRWXO | others_as_group;
+  }
+  if (permissions.acl.empty()) {
+    ::fremovexattr(fd, acl_name);  // one that the folder gives to new files
+  } else {
+    // Its mask stands where the bits of the group do: without the list they would mean the group.
+    const bool has_acl = has_group && ::fsetxattr(fd, acl_name, permissions.acl.data(),
+                                                  permissions.acl.size(), 0) == 0;
+    mode = has_acl ? mode : mode & S_IRWXU;
+  }
+  ::fchmod(fd, mode);  // it is this process's own file: it fails only where there are no modes
+}
+
+}  // namespace sluice::storage

@@ -1,0 +1,57 @@
+// Where a system call finds a path: in a folder that is held open, or as it is.
+//
+// Invariant: below a folder that was confined every component of a path is opened from the one
+// before it without following a symbolic link, so that nobody who may write there can lead a call
+// out of it, also not between a look and the call.
+#pragma once
+
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+
+namespace sluice::storage {
+
+/// A name in a folder, as the calls ending in `at` take it.
+class Place {
+ public:
+  /// `folder`: a descriptor, which the Place closes, or AT_FDCWD.
+  Place(int folder, std::string name, bool is_confined = false)
+      : folder_(folder), name_(std::move(name)), is_confined_(is_confined) {}
+  Place(Place&& other) noexcept;
+  Place& operator=(Place&& other) noexcept;
+  ~Place();
+
+  int folder() const noexcept { return folder_; }
+  const char* name() const noexcept { return name_.c_str(); }
+  bool is_link() const;
+  /// Is it below a folder that was confined?
+  bool is_confined() const noexcept { return is_confined_; }
+
+ private:
+  int folder_;
+  std::string name_;
+  bool is_confined_;
+};
+
+/// Storage::real_path() of the operating system's files.
+std::string follow_links(const std::string& path);
+
+/// The folders below which no symbolic link is followed. Thread safe.
+class Confined {
+ public:
+  void add(const std::string& top);
+  /// Error permission where a link is on the way, not_found and others as open() would meet them.
+  Place place_of(const std::string& path) const;
+  /// Makes a folder below a confined one and those between; false: `path` is below none.
+  bool make_folders(const std::string& path) const;
+
+ private:
+  /// The confined folder that holds `path` (the outermost), without its end; empty: none.
+  std::string top_of(const std::string& path) const;
+
+  mutable std::mutex mutex_;
+  std::set<std::string> tops_;
+};
+
+}  // namespace sluice::storage

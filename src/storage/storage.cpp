@@ -1,0 +1,17 @@
+#include "storage/storage.hpp"
+
+#include "storage/calls.hpp"
+
+namespace sluice::storage {
+
+bool Storage::remove_if(const std::string& path,
+                        const std::function<bool(std::unique_ptr<File>)>& is_meant) {
+  if (!exists(path) || is_link(path) || is_link(folder_of(path)) ||
+      !is_meant(open(path, Access::read))) {
+    return false;
+  }
+  remove(path);
+  return true;
+}
+
+}  // namespace sluice::storage

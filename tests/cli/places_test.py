@@ -1,0 +1,80 @@
+"""Where the command's files are: by symbolic links, at the limit of file size, pipes."""
+
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import tempfile
+import unittest
+
+from command import BAD_INPUT, COMMAND, FINE, copy, path, sluice
+
+TIMEOUT_S = 60
+
+
+class Places(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="sluice-places-")
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def at(self, name):
+        return os.path.join(self.folder, name)
+
+    def run_here(self, *arguments, **options):
+        return subprocess.run([COMMAND, *arguments], cwd=self.folder, capture_output=True,
+                              text=True, timeout=TIMEOUT_S, check=False, **options)
+
+    def said_of(self, result):
+        """Without the file's name and how long it took."""
+        return re.sub(r"\d+ ms", "", re.sub(r'[^" ]*\.h5', "FILE", result.stdout))
+
+    def test_verbs_agree_by_link(self):
+        real = copy("spins.h5")
+        os.symlink(real, self.at("link.h5"))
+        for verb in (["ls", "--json"], ["dump", "spins"], ["verify"], ["recover"]):
+            verb, *options = verb
+            one = self.run_here(verb, real, *options)
+            two = self.run_here(verb, self.at("link.h5"), *options)
+            self.assertEqual((one.returncode, two.returncode), (FINE, FINE), two.stderr)
+            self.assertEqual(self.said_of(one), self.said_of(two))
+
+    def test_recover_finds_the_journal_by_link(self):
+        real = copy("spins.h5")
+        os.symlink(real, self.at("link.h5"))
+        with open(real + ".sluice-journal", "wb") as journal:
+            journal.write(b"torn")
+        result = self.run_here("recover", "link.h5")
+        self.assertEqual(result.returncode, FINE, result.stderr)
+        self.assertIn("never became durable", result.stdout)
+        self.assertFalse(os.path.exists(real + ".sluice-journal"))
+
+    def test_convert_to_a_link_writes_its_target(self):
+        os.symlink("target.h5", self.at("link.h5"))
+        result = self.run_here("convert", path("spins.h5"), "link.h5")
+        self.assertEqual(result.returncode, FINE, result.stderr)
+        self.assertTrue(os.path.islink(self.at("link.h5")))
+        self.assertEqual(sluice("diff", path("spins.h5"), self.at("target.h5")).returncode, FINE)
+
+    def test_a_limit_of_file_size_is_an_error(self):
+        def limited():
+            signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1024, resource.RLIM_INFINITY))
+
+        for target in ("small.h5", "small.zarr", "small.nc"):
+            result = self.run_here("convert", path("spins.h5"), target, preexec_fn=limited)
+            self.assertEqual(result.returncode, BAD_INPUT, result.stderr)
+            self.assertIn("ulimit -f", result.stderr)
+            self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+            self.assertFalse(os.path.exists(self.at(target)))
+
+    def test_a_pipe_is_refused_at_once(self):
+        os.mkfifo(self.at("pipe.h5"))
+        result = self.run_here("ls", "pipe.h5")
+        self.assertEqual(result.returncode, BAD_INPUT)
+        self.assertIn("pipe", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,170 @@
+"""Fill values of every type: written, read, converted and compared exactly, whoever set them."""
+
+import os
+import subprocess
+
+import h5py
+import netCDF4
+import numpy as np
+import pytest
+import sluice
+import zarr
+
+QUICK = {"durability": "none"}
+COMMAND = os.environ["SLUICE_COMMAND"]
+
+VALUES = {
+    "i1": np.int8(-128),
+    "i8": np.int64(-9223372036854775806),
+    "u8": np.uint64(2**64 - 2),
+    "f4": np.float32(0.1),
+    "f8": np.float64(9.969209968386869e36),
+    "c8": np.complex64(1 - 2j),
+    "c16": np.complex128(0.1 + 2j),
+    "b1": np.True_,
+    "S3": np.bytes_(b"abc"),
+}
+SUPPORTED = {"h5": set(VALUES), "nc": set(VALUES) - {"c8", "c16", "S3"},
+             "zarr": set(VALUES) - {"S3"}}
+
+
+def command(*arguments):
+    return subprocess.run([COMMAND, *map(str, arguments)], capture_output=True, text=True,
+                          timeout=60, check=False)
+
+
+def same(a, b):
+    a, b = np.asarray(a), np.asarray(b)
+    return a.dtype == b.dtype and a.tobytes() == b.tobytes()
+
+
+def stored(path, name):
+    """The values as another program reads them."""
+    if path.suffix == ".nc":
+        with netCDF4.Dataset(path) as data:
+            data.set_auto_maskandscale(False)
+            return data[name][:]
+    if path.suffix == ".zarr":
+        return zarr.open_group(path, mode="r")[name][:]
+    with h5py.File(path) as data:
+        return data[name][:]
+
+
+@pytest.mark.parametrize("ending", SUPPORTED)
+@pytest.mark.parametrize("compress", ["none", "deflate:1"])
+def test_what_is_written_is_read(tmp_path, ending, compress):
+    path = tmp_path / f"own.{ending}"
+    names = sorted(SUPPORTED[ending])
+    with sluice.open(path, "w", **QUICK) as out:
+        for name in names:
+            out.define(name, np.dtype(name), (5,), partial=True, fill=VALUES[name],
+                       compress=compress)
+            out.define(f"stepped_{name}", np.dtype(name), (5,), steps=True, partial=True,
+                       fill=VALUES[name], compress=compress)
+        with out.step():
+            for name in names:
+                out.put(name, np.zeros(2, name), shape=(5,))
+                out.put(f"stepped_{name}", np.zeros(2, name), shape=(5,))
+    for name in names:
+        wanted = np.full(5, VALUES[name], dtype=name)
+        wanted[:2] = np.zeros(2, name)
+        with sluice.open(path) as data:
+            if name == "S3":
+                assert data[name].fill == "abc"
+            else:
+                assert same(data[name].fill, VALUES[name]), name
+            raw = {"dtype": name} if name == "S3" else {}
+            assert same(data[name].get(**raw), wanted), name
+            assert same(data[f"stepped_{name}"].get(0, **raw), wanted), name
+        found = np.asarray(stored(path, name))
+        assert found.astype(name).tobytes() == wanted.tobytes(), name
+
+
+def foreign_netcdf(path):
+    with netCDF4.Dataset(path, "w") as data:
+        data.createDimension("x", 3)
+        for kind in ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"):
+            data.createVariable(kind, kind, ("x",))
+
+
+def foreign_hdf5(path):
+    with h5py.File(path, "w") as data:
+        for name, value in VALUES.items():
+            data.create_dataset(name, shape=(3,), dtype=name, fillvalue=value)
+        data.create_dataset("big", shape=(3,), dtype=">i8", fillvalue=VALUES["i8"])
+
+
+def foreign_zarr(path):
+    group = zarr.create_group(path)
+    for name, value in VALUES.items():
+        if name in SUPPORTED["zarr"]:
+            group.create_array(name, shape=(3,), chunks=(3,), dtype=name, fill_value=value)
+    # By its bits, as the standard allows: 1.5 in single precision.
+    group.create_array("bits", shape=(3,), chunks=(3,), dtype="f4", fill_value=0)
+    document = path / "bits" / "zarr.json"
+    text = document.read_text()
+    assert '"fill_value": 0.0' in text
+    document.write_text(text.replace('"fill_value": 0.0', '"fill_value": "0x3fc00000"'))
+    zarr.consolidate_metadata(path)
+
+
+@pytest.mark.parametrize("ending, make", [("nc", foreign_netcdf), ("h5", foreign_hdf5),
+                                          ("zarr", foreign_zarr)])
+def test_what_others_wrote_is_read_and_converted(tmp_path, ending, make):
+    path = tmp_path / f"foreign.{ending}"
+    make(path)
+    with sluice.open(path) as data:
+        names = [name for name in data if name != "x"]
+        assert len(names) >= 9
+        for name in names:
+            wanted = np.asarray(stored(path, name))
+            found = data[name][...]
+            assert found.tobytes() == wanted.astype(found.dtype).tobytes(), name
+            if name == "bits":
+                assert (found == 1.5).all()
+    copy = tmp_path / "copy.h5"
+    converted = command("convert", path, copy)
+    assert converted.returncode == 0, converted.stderr
+    # The copy says the fill value in an attribute too, which a foreign file need not have.
+    compared = command("diff", path, copy)
+    assert compared.returncode == 0 or "different: 0 of" in compared.stdout, compared.stdout
+    for name in names:
+        wanted = np.asarray(stored(path, name))
+        found = np.asarray(stored(copy, name))
+        assert found.astype(wanted.dtype.newbyteorder("=")).tobytes() == \
+            wanted.astype(wanted.dtype.newbyteorder("=")).tobytes(), name
+
+
+def test_what_differs_in_the_last_digit_differs(tmp_path):
+    for name, value in (("a.h5", 2**62 + 1), ("b.h5", 2**62)):
+        with h5py.File(tmp_path / name, "w") as data:
+            data.create_dataset("v", shape=(3,), dtype="i8", fillvalue=value)
+    result = command("diff", tmp_path / "a.h5", tmp_path / "b.h5")
+    assert result.returncode == 1, result.stdout + result.stderr
+
+
+def test_a_fill_value_that_is_none_is_an_error(tmp_path):
+    path = tmp_path / "bad.zarr"
+    zarr.create_group(path).create_array("v", shape=(3,), chunks=(3,), dtype="i4", fill_value=7)
+    zarr.consolidate_metadata(path)
+    document = path / "zarr.json"
+    sound = document.read_text()
+    assert '"fill_value": 7' in sound
+    for wrong in ('"seven"', "7.5", "4294967296", "[7]", "null"):
+        document.write_text(sound.replace('"fill_value": 7', f'"fill_value": {wrong}'))
+        with pytest.raises(sluice.Error, match="fill_value|value"):
+            with sluice.open(path) as data:
+                data["v"][...]
+
+
+def test_what_does_not_fit_is_refused(tmp_path):
+    for dtype, fill in (("i1", 128), ("u8", -1), ("i4", 0.5), ("f4", 1e39), ("f8", 1j), ("b1", 2),
+                        ("S2", "abc"), ("f8", "x"), ("i8", [1, 2])):
+        with pytest.raises(sluice.Error, match="fill"):
+            with sluice.open(tmp_path / "refused.h5", "w", **QUICK) as out:
+                out.define("v", np.dtype(dtype), (3,), partial=True, fill=fill)
+    with pytest.raises(sluice.Error, match="single character"):
+        with sluice.open(tmp_path / "refused.nc", "w", **QUICK) as out:
+            out.define("text", np.dtype("S3"), (3,), partial=True, fill="abc")
+    with sluice.open(tmp_path / "same.nc", "w", **QUICK) as out:
+        out.define("same", np.dtype("S3"), (3,), partial=True, fill="aaa")
