@@ -17,6 +17,7 @@
 #include "fuzz/harness.hpp"
 #include "layout/hdf5/catalog.hpp"
 #include "layout/npy/header.hpp"
+#include "layout/records/entry_text.hpp"
 #include "model/name.hpp"
 #include "storage/scratch.hpp"
 #include "support/errors.hpp"
@@ -209,6 +210,26 @@ TEST(Hostile, NumpyHeaders) {
   }
   EXPECT_GT(tally.refused, 100U);
   tally.print("T9 numpy headers");
+}
+
+/// A variable names all its dimensions or none.
+TEST(Hostile, RecordsWithDimensionsOfAnotherCount) {
+  for (const std::size_t names : {0, 1, 2, 3}) {
+    layout::records::Entry entry;
+    model::Definition definition;
+    definition.name = "density";
+    definition.type = type_of(Kind::f64);
+    definition.shape = {6, 4};
+    definition.dimensions.assign(names, "a");
+    entry.definitions.push_back(definition);
+    const auto text = layout::records::entry_text(entry);
+    const auto read = [&] { layout::records::entry_of(text, "out.records"); };
+    if (names == 0 || names == 2) {
+      EXPECT_NO_THROW(read()) << names;
+    } else {
+      expect_error(thrown_by(read), Code::damaged, {"an entry of the file is damaged"});
+    }
+  }
 }
 
 /// The structure of a store, and the last element of every variable.

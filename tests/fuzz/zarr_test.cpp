@@ -8,6 +8,7 @@
 #include "fuzz/read_all.hpp"
 #include "layout/catalog.hpp"
 #include "layout/zarr/manifest.hpp"
+#include "support/errors.hpp"
 #include "support/world.hpp"
 
 namespace sluice::test {
@@ -229,6 +230,31 @@ TEST(Fuzz, ZarrDocumentsThatAreTooMuch) {
                  }));
   expect_refused("steps without commits",
                  with([](Json& d) { d["attributes"]["sluice"]["steps"] = 1ULL << 60; }));
+}
+
+/// A variable names all its dimensions or none.
+TEST(Fuzz, ZarrDimensionsOfAnotherCount) {
+  const FileSet sample = store_with("", false);
+  const Json whole = Json::parse(
+      std::string(reinterpret_cast<const char*>(sample.at(root).data()), sample.at(root).size()));
+  for (const Json& names : {Json::array({"a"}), Json::array({"a", "b", "c"}), Json::array()}) {
+    Json document = whole;
+    for (Json& variable : document["attributes"]["sluice"]["variables"]) {
+      if (variable["name"] == "density") {
+        variable["dimensions"] = names;
+      }
+    }
+    FileSet files = sample;
+    files[root] = sealed(document);
+    if (names.empty()) {
+      EXPECT_NO_THROW(sluice_snapshot(storage_with(files), store));
+    } else {
+      expect_error(thrown_by([&] { sluice_snapshot(storage_with(files), store); }), Code::damaged,
+                   {"density", "dimensions"});
+    }
+    run_mutant("dimensions", names.size(), files,
+               [&](const auto& storage) { do_all(storage, store, true); });
+  }
 }
 
 /// T6: no flipped bit of any object goes unnoticed: values, attributes and times are as they were,

@@ -151,6 +151,9 @@ model::Definition Reader::definition() {
     refuse();
   }
   const std::size_t names = count(sizeof(std::uint32_t));
+  if (names != 0 && names != static_cast<std::size_t>(d.shape.rank())) {
+    refuse();
+  }
   for (std::size_t i = 0; i < names; ++i) {
     d.dimensions.push_back(text());
   }

@@ -156,7 +156,6 @@ struct Told {
   std::vector<std::string> dimensions;
 };
 
-/// What Sluice says of itself in the root's attribute.
 /// What Sluice claims of itself must be possible, before anything is computed with it.
 void check_own(const Manifest& manifest, const std::string& path) {
   const std::uint64_t each = manifest.checksum_chunk_words;
@@ -170,6 +169,7 @@ void check_own(const Manifest& manifest, const std::string& path) {
   }
 }
 
+/// What Sluice says of itself in the root's attribute.
 void take_own(const Json& own, Manifest& manifest, std::map<std::string, Told>& told,
               std::map<std::string, std::size_t>& order,
               std::map<std::pair<std::string, std::string>, std::size_t>& kinds) {
@@ -222,6 +222,10 @@ Definition definition_of(const std::string& name, const Array& array, const Told
   }
   if (told != nullptr) {
     d.dimensions = told->dimensions;
+    if (!d.dimensions.empty() && d.dimensions.size() != static_cast<std::size_t>(d.shape.rank())) {
+      throw Error(Code::damaged, name + ": names of " + std::to_string(d.dimensions.size()) +
+                                     " dimensions, and has " + std::to_string(d.shape.rank()));
+    }
   } else if (array.dimensions.size() == static_cast<std::size_t>(d.shape.rank())) {
     d.dimensions = array.dimensions;
   }
