@@ -21,6 +21,7 @@
 #include "storage/store.hpp"
 #include "support/names.hpp"
 #include "support/values.hpp"
+#include "support/watch.hpp"
 #include "support/world.hpp"
 
 namespace sluice::test {
@@ -344,6 +345,9 @@ struct Counts {
   std::uint64_t wrong = 0;     ///< answered wrongly
 };
 
+/// A trial takes milliseconds, and a few seconds on a machine with much else to do.
+constexpr unsigned trial_seconds = 240;
+
 /// So that a change that breaks much is told in a few lines.
 constexpr std::uint64_t most_wrong = 5;
 
@@ -366,11 +370,13 @@ Counts fail_each(const Ground& ground) {
     }
     for (const Fault& fault : faults_at(nth)) {
       const int parts_before = parts_so_far();
-      const Trial trial = run(ground, fault);
       const std::string what =
           ground.title() + ", of " + std::to_string(counts.calls) + " calls: " + fault.text();
+      begin_watch(what, trial_seconds);
+      const Trial trial = run(ground, fault);
       EXPECT_GE(trial.faults->fired(), 1u) << what;
       check(ground, trial, fault, what);
+      end_watch();
       const auto& outcomes = trial.outcomes[0];
       ++counts.trials;
       counts.told += outcomes != clean.outcomes[0] ? 1 : 0;

@@ -5,15 +5,14 @@
 #pragma once
 
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <functional>
 #include <gtest/gtest.h>
 #include <map>
 #include <string>
-#include <unistd.h>
 
 #include "fuzz/harness.hpp"
+#include "support/watch.hpp"
 
 namespace sluice::test {
 
@@ -69,25 +68,12 @@ inline void keep_mutant(const char* name, std::uint64_t number, const FileSet& f
   }
 }
 
-inline char under_watch[128];
-
-inline void begin_watch(const char* name, std::uint64_t number) {
-  std::snprintf(under_watch, sizeof under_watch, "T8 %s: mutant %llu takes too long\n", name,
-                static_cast<unsigned long long>(number));
-  std::signal(SIGALRM, [](int) {
-    const auto written = write(STDERR_FILENO, under_watch, std::strlen(under_watch));
-    static_cast<void>(written);
-    std::abort();
-  });
-  alarm(mutant_seconds);
-}
-
 /// One mutant. True where the reader refused it.
 inline bool run_mutant(const char* name, std::uint64_t number, const FileSet& files,
                        const ReadFiles& read) {
   const auto storage = storage_with(files);
   bool is_refused = false;
-  begin_watch(name, number);
+  begin_watch("T8 " + std::string(name) + ": mutant " + std::to_string(number), mutant_seconds);
   largest_bytes = 0;
   try {
     read(storage);
@@ -96,7 +82,7 @@ inline bool run_mutant(const char* name, std::uint64_t number, const FileSet& fi
   } catch (const std::exception& e) {
     ADD_FAILURE() << name << ", mutant " << number << ": " << e.what();
   }
-  alarm(0);
+  end_watch();
   EXPECT_LE(largest_bytes.load(), own_bytes + copies * bytes_in(files))
       << name << ", mutant " << number;
   return is_refused;
