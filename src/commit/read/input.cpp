@@ -4,7 +4,7 @@
 
 #include "codec/checksum.hpp"
 #include "commit/publish/recovery.hpp"
-#include "exec/read/gather.hpp"
+#include "exec/read/read_box.hpp"
 #include "exec/rows/rows.hpp"
 #include "exec/transport/agree.hpp"
 #include "layout/formats.hpp"

@@ -202,13 +202,8 @@ void Input::get_by_address(std::span<const GetRequest> requests,
     }
     const GetRequest& request = *readings[i].request;
     storage::File* const source = open_together(readings[i].located->placement);
-    try {
-      get_together(source, *readings[i].located, readings[i].region, request.box, request.memory,
-                   request.allow_overflow, *readings[i].checked);
-    } catch (...) {
-      failure = naming_call("get " + variables_[request.variable].definition.name);
-    }
-    exec::agree(transport_, failure);
+    get_together(source, *readings[i].located, readings[i].region, request.box, request.memory,
+                 request.allow_overflow, *readings[i].checked);
   }
 }
 

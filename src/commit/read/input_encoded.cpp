@@ -108,12 +108,16 @@ void Input::get_encoded(std::uint32_t variable, std::uint64_t step, const Box& r
     return file();
   };
   reading.inspect = checks_of(located);
-  exec::read_encoded(transport_, reading, box, [&](const Box& part, std::span<std::byte> bytes) {
-    if (stored.big_endian) {
-      model::swap_bytes(bytes, d.type);
-    }
-    model::unpack(bytes, d.type, box, part, memory, allow_overflow);
-  });
+  std::vector<std::byte> swapped;
+  exec::read_encoded(transport_, reading, box,
+                     [&](const Box& part, std::span<const std::byte> bytes) {
+                       if (stored.big_endian) {
+                         swapped.assign(bytes.begin(), bytes.end());
+                         model::swap_bytes(swapped, d.type);
+                         bytes = swapped;
+                       }
+                       model::unpack(bytes, d.type, box, part, memory, allow_overflow);
+                     });
   fill_absent({variable, step, region, placement, {}}, box, memory, allow_overflow);
 }
 

@@ -184,20 +184,26 @@ void Input::get_together(storage::File* source, const Located& located, const Bo
       }
     }
   }
-  const auto mismatches = exec::read_in_rounds(
+  exec::read_in_rounds(
       transport_, source, located.placement, map, parts, checked, buffers_,
       [&](std::size_t part, std::span<std::byte> bytes) {
         if (variable.big_endian) {
           model::swap_bytes(bytes, d.type);
         }
-        model::unpack(bytes, d.type, box, parts[part].box, memory, allow_overflow);
+        try {
+          model::unpack(bytes, d.type, box, parts[part].box, memory, allow_overflow);
+        } catch (...) {
+          std::rethrow_exception(naming_call("get " + d.name));
+        }
+      },
+      [&](std::span<const std::size_t> mismatches) {
+        fill_absent(located, box, memory, allow_overflow);
+        if (!mismatches.empty()) {
+          const exec::CheckedPiece& first =
+              checked[*std::min_element(mismatches.begin(), mismatches.end())];
+          refuse_damaged(located, {first.piece.box, first.checksum});
+        }
       });
-  fill_absent(located, box, memory, allow_overflow);
-  if (!mismatches.empty()) {
-    const exec::CheckedPiece& first =
-        checked[*std::min_element(mismatches.begin(), mismatches.end())];
-    refuse_damaged(located, {first.piece.box, first.checksum});
-  }
 }
 
 void Input::fill_absent(const Located& located, const Box& box, const model::Memory& memory,
