@@ -97,6 +97,11 @@ class Decoding final : public RoundParty {
                     bytes = bytes.subspan(length);
                   });
   }
+  void finish() override {
+    if (reading_.finish) {
+      reading_.finish();
+    }
+  }
 
  private:
   static constexpr std::uint32_t no_slot = std::numeric_limits<std::uint32_t>::max();

@@ -35,6 +35,8 @@ struct EncodedReading {
   std::function<storage::File&()> file;
   /// Looks at a decoded tile; throws where it is not what it should be. Called by any thread.
   std::function<void(std::uint64_t tile, std::span<const std::byte> dense)> inspect;
+  /// On every rank, when all of its box that is there was delivered; may throw.
+  std::function<void()> finish;
 };
 
 /// Collective. Brings what is there of this rank's box to `deliver(part, dense bytes)`, piece by
