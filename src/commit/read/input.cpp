@@ -54,26 +54,23 @@ void Input::open_parts(std::span<const std::uint64_t> words) {
   }
   parts_ = std::make_unique<PartsInput>(storage_, path(), std::move(set), options_);
   for (std::uint32_t v = 0; v < variables().size(); ++v) {
-    if (variables()[v].definition.varying) {
-      view_.set_rows(v, row_counts(v));
+    const model::Definition& d = variables()[v].definition;
+    if (!d.varying) {
+      continue;
     }
+    const auto message = exec::on_root(transport_, 0, [&] {
+      const std::uint32_t lengths = find(d.name + layout::length_suffix);
+      std::vector<std::uint64_t> rows(steps());
+      for (std::uint64_t step = 0; step < steps(); ++step) {
+        auto* into = reinterpret_cast<std::byte*>(&rows[step]);
+        get_from_parts({lengths, step, {}, {into, type_of<std::uint64_t>(), {}, {}}});
+      }
+      model::ByteWriter out;
+      out.put(rows);
+      return out.take();
+    });
+    view_.set_rows(v, model::ByteReader(message).get_vector<std::uint64_t>());
   }
-}
-
-std::vector<std::uint64_t> Input::row_counts(std::uint32_t variable) {
-  const std::string name = variables()[variable].definition.name + layout::length_suffix;
-  const auto bytes = exec::on_root(transport_, 0, [&] {
-    const std::uint32_t lengths = find(name);
-    std::vector<std::uint64_t> rows(steps());
-    for (std::uint64_t step = 0; step < steps(); ++step) {
-      auto* into = reinterpret_cast<std::byte*>(&rows[step]);
-      get_from_parts({lengths, step, {}, {into, type_of<std::uint64_t>(), {}, {}}});
-    }
-    model::ByteWriter out;
-    out.put(rows);
-    return out.take();
-  });
-  return model::ByteReader(bytes).get_vector<std::uint64_t>();
 }
 
 void Input::keep_order_of(const Input& old) {

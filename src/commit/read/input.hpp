@@ -31,7 +31,6 @@ class Input {
   Input(exec::Transport& transport, storage::Storage& storage, const std::string& path,
         const Options& options);
   Input(const Input&) = delete;
-  Input& operator=(const Input&) = delete;
 
   const std::string& path() const noexcept { return view_.contents().path; }
   const std::vector<InputVariable>& variables() const noexcept { return view_.variables(); }
@@ -104,7 +103,6 @@ class Input {
   /// What rank 0 tells the others.
   std::vector<std::byte> open_on_root(std::string path);
   void open_parts(std::span<const std::uint64_t> words);
-  std::vector<std::uint64_t> row_counts(std::uint32_t variable);
 
   exec::Transport& transport_;
   storage::Storage& storage_;
