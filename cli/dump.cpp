@@ -154,7 +154,7 @@ void Dump::for_each(std::uint64_t step, const Visit& visit) {
     return;
   }
   if (input_.variables()[variable_].placeable) {
-    input_.locate(variable_, step, box_);  // once for all portions
+    input_.locate({variable_, step, box_});  // once for all portions
   }
   const std::size_t stride_bytes = definition_.type.bytes;
   layout::for_each_part(box_, stride_bytes, layout::portion_bytes, [&](const Box& part) {

@@ -25,13 +25,13 @@ std::uint64_t Side::steps() const {
 
 bool Side::is_local() const { return input_.variables()[variable_].placeable; }
 
-bool Side::is_in_parts() const { return input_.number_in_set(variable_).has_value(); }
+bool Side::is_in_parts() const { return input_.variables()[variable_].number_in_set.has_value(); }
 
 void Side::seek(std::uint64_t step) {
   step_ = step;
   if (is_local() && !is_in_parts()) {
     const Dims all = is_varying() ? shape(step) : definition_.shape;
-    located_ = &input_.locate(variable_, definition_.stepped ? step : 0, model::whole(all));
+    located_ = &input_.locate({variable_, definition_.stepped ? step : 0, model::whole(all)});
   }
 }
 
@@ -46,11 +46,11 @@ void Side::read(const Box& part, std::vector<std::byte>& out) {
   const model::Memory memory{out.data(), definition_.type, box.count,
                              Dims::filled(box.count.rank(), 0)};
   if (is_in_parts()) {
-    input_.get_from_parts(variable_, step, box, memory, false);
+    input_.get_from_parts({variable_, step, box, memory});
   } else if (!is_local()) {
     input_.get(variable_, step, box, memory, false);
   } else if (!part.empty()) {
-    input_.read_located(*located_, box, out);
+    input_.checked().read(*located_, box, out);
   }
 }
 
@@ -59,7 +59,7 @@ std::vector<Box> Side::parts(const Box& all) const {
     return layout::split(all, definition_.type.bytes, layout::portion_bytes);
   }
   std::vector<Box> boxes;
-  for (const layout::Piece& piece : layout::cut(located_->placement, all)) {
+  for (const layout::Piece& piece : layout::cut(located_->placement(), all)) {
     for (const Box& part :
          layout::split(piece.box, definition_.type.bytes, layout::portion_bytes)) {
       boxes.push_back(part);

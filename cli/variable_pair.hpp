@@ -48,7 +48,7 @@ class Side {
   const model::Definition& definition_;
   bool leads_ = false;
   std::uint64_t step_ = 0;
-  const commit::Input::Located* located_ = nullptr;
+  const commit::Located* located_ = nullptr;
 };
 
 /// Called with the bytes that all ranks have compared since the last call (about).

@@ -17,16 +17,20 @@ BoxTree::BoxTree(std::span<const OwnedBox> boxes) {
   rank_ = boxes[0].box.start.rank();
   corners_.reserve(boxes.size());
   for (const OwnedBox& owned : boxes) {
-    Corners corners{owned.box.start, owned.box.start};
-    for (int d = 0; d < rank_; ++d) {
-      corners.high[d] = owned.box.end(d);
-    }
-    corners_.push_back(corners);
+    corners_.push_back(corners_of(owned.box));
   }
   order_.resize(boxes.size());
   std::iota(order_.begin(), order_.end(), 0U);
   nodes_.reserve(boxes.size() / (leaf_size / 4) + 1);
   build(0, static_cast<std::uint32_t>(boxes.size()));
+}
+
+BoxTree::Corners BoxTree::corners_of(const Box& box) {
+  Corners corners{box.start, box.start};
+  for (int d = 0; d < box.start.rank(); ++d) {
+    corners.high[d] = box.end(d);
+  }
+  return corners;
 }
 
 BoxTree::Node BoxTree::bound(std::uint32_t first, std::uint32_t count) const {
@@ -94,17 +98,17 @@ bool BoxTree::meet(const Corners& a, const Corners& b) const {
   return true;
 }
 
-std::optional<std::size_t> BoxTree::first_overlap(std::size_t i) const {
-  constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
-  const Corners& wanted = corners_[i];
-  std::uint32_t best = none;
+template <class Visit>
+void BoxTree::for_each_overlap(const Corners& wanted, std::uint64_t first, Visit&& visit) const {
   std::array<std::uint32_t, 64> waiting{};
   std::size_t depth = 0;
-  waiting[depth++] = 0;
+  if (!nodes_.empty()) {
+    waiting[depth++] = 0;
+  }
   while (depth > 0) {
     const std::uint32_t index = waiting[--depth];
     const Node& node = nodes_[index];
-    if (node.last_box <= i || !meet(wanted, node.bounds)) {
+    if (node.last_box < first || !meet(wanted, node.bounds)) {
       continue;
     }
     if (node.right != 0) {
@@ -113,12 +117,39 @@ std::optional<std::size_t> BoxTree::first_overlap(std::size_t i) const {
       continue;
     }
     for (std::uint32_t k = node.first; k < node.first + node.count; ++k) {
-      if (order_[k] > i && order_[k] < best && meet(wanted, corners_[order_[k]])) {
-        best = order_[k];
+      if (order_[k] >= first && meet(wanted, corners_[order_[k]]) && !visit(order_[k])) {
+        return;
       }
     }
   }
-  return best == none ? std::nullopt : std::optional<std::size_t>(best);
+}
+
+std::optional<std::size_t> BoxTree::first_overlap(std::size_t i) const {
+  std::optional<std::size_t> best;
+  for_each_overlap(corners_[i], i + 1, [&](std::size_t k) {
+    best = std::min(k, best.value_or(k));
+    return true;
+  });
+  return best;
+}
+
+bool BoxTree::meets(const Box& box) const {
+  bool is_met = false;
+  for_each_overlap(corners_of(box), 0, [&](std::size_t) {
+    is_met = true;
+    return false;
+  });
+  return is_met;
+}
+
+std::vector<std::size_t> BoxTree::overlapping(const Box& box) const {
+  std::vector<std::size_t> numbers;
+  for_each_overlap(corners_of(box), 0, [&](std::size_t k) {
+    numbers.push_back(k);
+    return true;
+  });
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
 }
 
 }  // namespace sluice::model

@@ -15,11 +15,15 @@ namespace sluice::model {
 
 class BoxTree {
  public:
-  /// Over `boxes`, none empty, all of the same rank, which must outlive the tree.
+  /// Over `boxes`, none empty, all of the same rank.
   explicit BoxTree(std::span<const OwnedBox> boxes);
 
   /// The lowest j > i whose box overlaps that of i.
   std::optional<std::size_t> first_overlap(std::size_t i) const;
+  /// Does any box overlap `box`, which is not empty?
+  bool meets(const Box& box) const;
+  /// The numbers of all that overlap `box`, which is not empty; ascending.
+  std::vector<std::size_t> overlapping(const Box& box) const;
 
  private:
   static constexpr std::uint32_t leaf_size = 8;
@@ -40,6 +44,11 @@ class BoxTree {
   std::uint32_t build(std::uint32_t first, std::uint32_t count);
   Node bound(std::uint32_t first, std::uint32_t count) const;
   int widest_dimension(std::uint32_t first, std::uint32_t count) const;
+  static Corners corners_of(const Box& box);
+  /// Calls visit(number) for boxes from number `first` on that overlap `wanted`, in no order, until
+  /// it returns false.
+  template <class Visit>
+  void for_each_overlap(const Corners& wanted, std::uint64_t first, Visit&& visit) const;
   bool meet(const Corners& a, const Corners& b) const;
 
   int rank_ = 0;

@@ -97,16 +97,17 @@ void read_and_check(exec::Transport& transport, const Stored& stored, const std:
     reading.inspect = [&](std::uint64_t tile, std::span<const std::byte>) { ++(*decoded)[tile]; };
   }
   std::uint64_t elements = 0;
-  exec::read_encoded(transport, reading, box, [&](const Box& part, std::span<std::byte> bytes) {
-    ASSERT_TRUE(model::contains(box, part));
-    ASSERT_EQ(bytes.size(), part.volume() * sizeof(Element));
-    elements += part.volume();
-    for_each_element(placement.shape(), part, [&](std::uint64_t index, std::uint64_t k) {
-      Element got = 0;
-      std::memcpy(&got, &bytes[k * sizeof got], sizeof got);
-      ASSERT_EQ(got, element_of(index));
-    });
-  });
+  exec::read_encoded(
+      transport, reading, box, [&](const Box& part, std::span<const std::byte> bytes) {
+        ASSERT_TRUE(model::contains(box, part));
+        ASSERT_EQ(bytes.size(), part.volume() * sizeof(Element));
+        elements += part.volume();
+        for_each_element(placement.shape(), part, [&](std::uint64_t index, std::uint64_t k) {
+          Element got = 0;
+          std::memcpy(&got, &bytes[k * sizeof got], sizeof got);
+          ASSERT_EQ(got, element_of(index));
+        });
+      });
   std::uint64_t expected = 0;
   for (const layout::Piece& piece : layout::cut(placement, box)) {
     expected += placement.address(piece.tile_index) == layout::absent ? 0 : piece.box.volume();

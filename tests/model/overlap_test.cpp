@@ -3,6 +3,7 @@
 #include <chrono>
 #include <gtest/gtest.h>
 
+#include "model/box_tree.hpp"
 #include "model/coverage.hpp"
 #include "model/random_boxes.hpp"
 
@@ -52,6 +53,30 @@ TEST(Overlap, RandomBoxesAgreeWithBruteForce) {
   }
   EXPECT_GT(with_overlap, 200);
   EXPECT_LT(with_overlap, 1900);
+}
+
+TEST(Overlap, AllThatABoxMeetsAreFound) {
+  test::Random random(8);
+  for (int round = 0; round < 500; ++round) {
+    const int rank = static_cast<int>(test::pick(random, 0, 4));
+    const Box all = whole(test::random_shape(random, rank, 12));
+    std::vector<OwnedBox> boxes;
+    for (std::uint64_t i = test::pick(random, 0, 60); i > 0; --i) {
+      boxes.push_back({test::random_box(random, all)});
+    }
+    const BoxTree tree(boxes);
+    for (int i = 0; i < 10; ++i) {
+      const Box wanted = test::random_box(random, all);
+      std::vector<std::size_t> expected;
+      for (std::size_t k = 0; k < boxes.size(); ++k) {
+        if (intersect(boxes[k].box, wanted)) {
+          expected.push_back(k);
+        }
+      }
+      ASSERT_EQ(tree.overlapping(wanted), expected) << "round " << round;
+      ASSERT_EQ(tree.meets(wanted), !expected.empty()) << "round " << round;
+    }
+  }
 }
 
 TEST(Overlap, APlantedOneIsFoundWhateverTheOrder) {

@@ -83,6 +83,42 @@ TEST(Append, FixedVariablesScalarsAndAttributesStay) {
   });
 }
 
+TEST(Append, AReaderRefreshesToVariablesThatComeBeforeItsOwn) {
+  const auto storage = storage::make_memory();
+  const Shape shape{12};
+  on_ranks(2, [&](exec::Transport& transport) {
+    const auto write = [&](Mode mode, const std::vector<std::string>& names, std::uint64_t step) {
+      File out = open_file(transport, storage, "out.h5", mode, SetKind{}.options());
+      Giver<double> giver;
+      std::vector<Variable> variables;
+      for (const std::string& name : names) {
+        const VariableOptions options{.steps = true, .partial = true};
+        const auto known = out.variables();
+        const bool is_known =
+            std::any_of(known.begin(), known.end(), [&](const auto& v) { return v.name == name; });
+        variables.push_back(is_known ? out.find(name) : out.define<double>(name, shape, options));
+      }
+      Step now = out.begin_step();
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        const auto key = static_cast<std::uint64_t>(names[i][0]) + step;
+        giver.put(now, variables[i], key, shape, slab(shape, transport.rank(), 2));
+      }
+      now.end();
+      out.close();
+    };
+    write(Mode::write, {"m", "z"}, 0);
+    File in = open_file(transport, storage, "out.h5", Mode::read, {});
+    const Variable m = in.find("m");
+    write(Mode::append, {"a", "m", "z"}, 1);
+    in.refresh();
+    EXPECT_EQ(in.find("m").index(), m.index());
+    for (const std::string name : {"a", "m", "z"}) {
+      expect_values<double>(in, name, static_cast<std::uint64_t>(name[0]) + 1, shape,
+                            whole_box(shape), 1);
+    }
+  });
+}
+
 TEST(Append, CommittedFixedVariablesAreNotWrittenAgain) {
   const auto storage = storage::make_memory();
   const double value = 1;

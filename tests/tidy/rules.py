@@ -28,7 +28,8 @@ IMPORTS = {
 # The floors of a room that has sub-rooms, lowest first: one includes those below it and itself, not
 # those beside or above it. "" is what lies in the room directly.
 FLOORS = {
-    "exec": [{"transport"}, {""}, {"notify"}, {"check", "rows", "write"}, {"encode"}, {"read"}],
+    "exec": [{"transport"}, {""}, {"exchange", "notify"}, {"check", "rows", "write"}, {"encode"},
+             {"read"}],
     "commit": [{"publish"}, {"write"}, {"output", "read", "session"}, {"parts"}, {"tools"}, {""}],
     "api": [{"config"}, {""}, {"c"}],
 }

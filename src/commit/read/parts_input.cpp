@@ -7,7 +7,6 @@
 #include "exec/transport/solo_transport.hpp"
 #include "layout/portion.hpp"
 #include "model/convert.hpp"
-#include "model/fill.hpp"
 #include "model/linear.hpp"
 #include "model/numbering.hpp"
 #include "storage/alone.hpp"
@@ -73,15 +72,16 @@ Input& PartsInput::open(std::uint32_t part) {
   return open_.front()->input;
 }
 
-void PartsInput::get(std::uint32_t variable, const model::Definition& definition,
-                     std::uint64_t step, const Box& box, const model::Memory& memory,
-                     bool allow_overflow) {
-  const Request request{definition, step, box, memory, allow_overflow};
+void PartsInput::get(const InputVariable& variable, const GetRequest& request) {
+  const Box& box = request.box;
+  if (box.empty()) {
+    return;
+  }
   std::vector<std::pair<const Mapping*, Box>> hits;
   std::uint64_t covered = 0;
-  for (const std::uint32_t m : by_variable_[variable]) {
+  for (const std::uint32_t m : by_variable_[*variable.number_in_set]) {
     const Mapping& mapping = set_.mappings[m];
-    if (definition.stepped && !mapping.holds(step)) {
+    if (variable.definition.stepped && !mapping.holds(request.step)) {
       continue;
     }
     if (const auto part = model::intersect(mapping.box, box)) {
@@ -90,43 +90,36 @@ void PartsInput::get(std::uint32_t variable, const model::Definition& definition
     }
   }
   if (covered < box.volume()) {
-    fill(request);
+    Destination(variable, request).fill(box);
   }
   for (const auto& [mapping, wanted] : hits) {
     try {
-      read(*mapping, wanted, request);
+      read(*mapping, wanted, variable, request);
     } catch (const Error& e) {
+      const model::Definition& definition = variable.definition;
       std::string what = e.what();
       const std::string alone = "rank 0: ";  // of the part's own transport
       what.erase(0, what.rfind(alone, 0) == 0 ? alone.size() : 0);
-      throw Error(e.code(), index_path_ + ": " + definition.name +
-                                (definition.stepped ? ", step " + model::number_text(step) : "") +
-                                ": " + what);
+      throw Error(e.code(),
+                  index_path_ + ": " + definition.name +
+                      (definition.stepped ? ", step " + model::number_text(request.step) : "") +
+                      ": " + what);
     }
   }
 }
 
-void PartsInput::fill(const Request& request) const {
-  const Type& type = request.definition.type;
-  std::vector<std::byte> bytes;
-  for (const Box& part : layout::split(request.box, type.bytes, layout::portion_bytes)) {
-    bytes.resize(part.volume() * type.bytes);
-    model::fill(bytes, type, request.definition.fill);
-    model::unpack(bytes, type, request.box, part, request.memory, request.allow_overflow);
-  }
-}
-
-void PartsInput::read(const Mapping& mapping, const Box& wanted, const Request& request) {
+void PartsInput::read(const Mapping& mapping, const Box& wanted, const InputVariable& variable,
+                      const GetRequest& request) {
   Input& part = open(mapping.part);
-  const std::uint32_t variable = part.find(set_.datasets[mapping.dataset]);
-  const model::Definition& stored = part.variables()[variable].definition;
-  if (stored.type != request.definition.type || stored.stepped != request.definition.stepped) {
+  const std::uint32_t number = part.find(set_.datasets[mapping.dataset]);
+  const model::Definition& stored = part.variables()[number].definition;
+  if (stored.type != variable.definition.type || stored.stepped != variable.definition.stepped) {
     throw Error(Code::format, part.path() + ": " + stored.name + " is not what the index says");
   }
   const std::uint64_t row =
       stored.stepped ? mapping.first_row + (request.step - mapping.first_step) : 0;
   if (mapping.listed) {
-    read_listed(part, variable, row, mapping, wanted, request);
+    read_listed(part, {number, row, wanted}, mapping, Destination(variable, request));
     return;
   }
   Box box = wanted;
@@ -135,7 +128,7 @@ void PartsInput::read(const Mapping& mapping, const Box& wanted, const Request& 
     box.start[d] -= mapping.box.start[d];
     memory.start[d] += wanted.start[d] - request.box.start[d];
   }
-  part.get(variable, row, box, memory, request.allow_overflow);
+  part.get(number, row, box, memory, request.allow_overflow);
 }
 
 namespace {
@@ -151,35 +144,35 @@ std::uint64_t number_of(const Dims& at, const Box& box) {
 
 }  // namespace
 
-void PartsInput::read_listed(Input& part, std::uint32_t variable, std::uint64_t row,
-                             const Mapping& mapping, const Box& wanted, const Request& request) {
-  const Type& type = request.definition.type;
-  Dims last = wanted.start;
+void PartsInput::read_listed(Input& part, const Wanted& wanted, const Mapping& mapping,
+                             const Destination& to) {
+  const Type& type = part.variables()[wanted.variable].definition.type;
+  Dims last = wanted.region.start;
   for (int d = 0; d < last.rank(); ++d) {
-    last[d] += wanted.count[d] - 1;
+    last[d] += wanted.region.count[d] - 1;
   }
   const std::uint64_t end = number_of(last, mapping.box) + 1;
   // Pieces begin where the writer's portions did, so that a checksum is not read for twice.
   const std::uint64_t most = std::max<std::uint64_t>(1, layout::portion_bytes / type.bytes);
   std::vector<std::byte> bytes;
   std::vector<std::byte> selected;
-  for (std::uint64_t at = number_of(wanted.start, mapping.box) / most * most; at < end;
+  for (std::uint64_t at = number_of(wanted.region.start, mapping.box) / most * most; at < end;
        at += most) {
     const std::uint64_t count = std::min(most, mapping.box.volume() - at);
     bytes.resize(count * type.bytes);
-    part.get(variable, row, {{mapping.offset + at}, {count}}, {bytes.data(), type, {count}, {0}},
-             false);
+    part.get(wanted.variable, wanted.step, {{mapping.offset + at}, {count}},
+             {bytes.data(), type, {count}, {0}}, false);
     std::span<const std::byte> rest = bytes;
     for (const Box& box : model::boxes_of_range(mapping.box, at, count)) {
       const auto held = rest.first(box.volume() * type.bytes);
       rest = rest.subspan(held.size());
-      const auto common = model::intersect(box, wanted);
+      const auto common = model::intersect(box, wanted.region);
       if (!common) {
         continue;
       }
       selected.resize(common->volume() * type.bytes);
       model::copy_box(held.data(), box, selected.data(), *common, *common, type.bytes);
-      model::unpack(selected, type, request.box, *common, request.memory, request.allow_overflow);
+      to.put(*common, selected);
     }
   }
 }

@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "commit/read/destination.hpp"
+#include "commit/read/locator.hpp"
 #include "exec/transport/transport.hpp"
 #include "layout/part_set.hpp"
-#include "model/block.hpp"
-#include "model/definition.hpp"
 #include "sluice/options.hpp"
 #include "storage/storage.hpp"
 
@@ -38,27 +38,18 @@ class PartsInput {
 
   const layout::PartSet& set() const noexcept { return set_; }
 
-  /// Local. The box of a variable of the set (`variable` counts in the set), of one step, into
-  /// memory; the box lies inside the shape. Errors name the index, the variable and the step.
-  void get(std::uint32_t variable, const model::Definition& definition, std::uint64_t step,
-           const model::Box& box, const model::Memory& memory, bool allow_overflow);
+  /// Local. What is asked for of a variable of the set; the box lies inside its shape. Errors name
+  /// the index, the variable and the step.
+  void get(const InputVariable& variable, const GetRequest& request);
 
  private:
   struct Open;
-  struct Request {
-    const model::Definition& definition;
-    std::uint64_t step;
-    const model::Box& box;
-    const model::Memory& memory;
-    bool allow_overflow;
-  };
-
   Input& open(std::uint32_t part);
-  void fill(const Request& request) const;
-  void read(const layout::Mapping& mapping, const model::Box& wanted, const Request& request);
-  void read_listed(Input& part, std::uint32_t variable, std::uint64_t row,
-                   const layout::Mapping& mapping, const model::Box& wanted,
-                   const Request& request);
+  void read(const layout::Mapping& mapping, const model::Box& wanted, const InputVariable& variable,
+            const GetRequest& request);
+  /// `wanted`: the part's variable and row, and the region of the set.
+  static void read_listed(Input& part, const Wanted& wanted, const layout::Mapping& mapping,
+                          const Destination& to);
 
   std::unique_ptr<storage::Storage> storage_;
   std::string index_path_;

@@ -30,6 +30,35 @@ bool is_sound(const model::Dims& shape, const Type& type, const Record& record) 
   }
 }
 
+RecordSet::RecordSet(std::vector<Record> records) : list_(std::move(records)) {
+  constexpr std::size_t few = 16;
+  if (list_.size() <= few) {
+    return;
+  }
+  std::vector<model::OwnedBox> boxes;
+  boxes.reserve(list_.size());
+  for (const Record& record : list_) {
+    boxes.push_back({record.box});
+  }
+  tree_.emplace(boxes);
+}
+
+std::vector<const Record*> RecordSet::overlapping(const model::Box& box) const {
+  std::vector<const Record*> found;
+  if (tree_ && !box.empty()) {
+    for (const std::size_t i : tree_->overlapping(box)) {
+      found.push_back(&list_[i]);
+    }
+    return found;
+  }
+  for (const Record& record : list_) {
+    if (model::intersect(record.box, box)) {
+      found.push_back(&record);
+    }
+  }
+  return found;
+}
+
 void write_records(std::span<const Record> records, model::ByteWriter& out) {
   out.put(records.size());
   for (const Record& record : records) {

@@ -10,6 +10,7 @@
 
 #include "exec/checksum_record.hpp"
 #include "model/box.hpp"
+#include "model/box_tree.hpp"
 #include "model/bytes.hpp"
 #include "sluice/types.hpp"
 
@@ -28,6 +29,21 @@ std::multimap<std::uint64_t, Record> parse_records(std::span<const std::uint64_t
 
 /// Could a writer have made this record of a variable? One of a damaged file may claim any box.
 bool is_sound(const model::Dims& shape, const Type& type, const Record& record);
+
+/// The records of one variable in one step.
+class RecordSet {
+ public:
+  RecordSet() = default;
+  explicit RecordSet(std::vector<Record> records);
+
+  const std::vector<Record>& list() const noexcept { return list_; }
+  /// Those that overlap a box, in the order of the list; found without looking at the others.
+  std::vector<const Record*> overlapping(const model::Box& box) const;
+
+ private:
+  std::vector<Record> list_;
+  std::optional<model::BoxTree> tree_;  ///< where they are many
+};
 
 void write_records(std::span<const Record> records, model::ByteWriter& out);
 std::vector<Record> read_records(model::ByteReader& in);

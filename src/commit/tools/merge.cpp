@@ -26,7 +26,7 @@ class PartsSource final : public model::BlockSource {
     const Type& type = input_.variables()[variable_].definition.type;
     const model::Memory memory{out.data(), type, part.count,
                                model::Dims::filled(part.count.rank(), 0)};
-    input_.get_from_parts(variable_, step_, part, memory, false);
+    input_.get_from_parts({variable_, step_, part, memory});
     note_(out.size());
   }
 

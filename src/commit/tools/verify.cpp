@@ -89,8 +89,8 @@ class Verifier {
  private:
   void check(const RecordUnit& unit);
   bool is_mine(std::uint64_t bytes, bool anybody_can);
-  void check_record(const Input::Located& located, const RecordUnit& unit, std::size_t number);
-  bool matches(const Input::Located& located, const RecordUnit& unit, const Record& record);
+  void check_record(const Located& located, const RecordUnit& unit, std::size_t number);
+  bool matches(const Located& located, const Record& record);
 
   exec::Transport& transport_;
   Input& input_;
@@ -132,8 +132,7 @@ bool Verifier::is_mine(std::uint64_t bytes, bool anybody_can) {
 void Verifier::check(const RecordUnit& unit) {
   const InputVariable& variable = input_.variables().at(unit.variable);
   const std::uint64_t step = unit.step == Finding::no_step ? 0 : unit.step;
-  const Input::Located located{
-      unit.variable, step, model::whole(variable.definition.shape), unit.tiles.placement, {}};
+  const Located located{{unit.variable, step, model::whole(variable.definition.shape)}, unit.tiles};
   for (std::size_t i = 0; i < unit.records.size(); ++i) {
     const Record& record = unit.records[i];
     const std::uint64_t bytes = record.box.volume() * variable.definition.type.bytes;
@@ -149,15 +148,14 @@ void Verifier::check(const RecordUnit& unit) {
   }
 }
 
-void Verifier::check_record(const Input::Located& located, const RecordUnit& unit,
-                            std::size_t number) {
+void Verifier::check_record(const Located& located, const RecordUnit& unit, std::size_t number) {
   const Record& record = unit.records[number];
   const std::uint64_t order = unit.first_order + number;
   const std::uint64_t step = unit.step;
   const std::string& name = input_.variables()[located.variable].definition.name;
   const int writer = writer_of(record);
   try {
-    if (!matches(located, unit, record)) {
+    if (!matches(located, record)) {
       findings_.add({order, name, step, record.box.text(), "does not match its checksum", writer});
     }
   } catch (const Error& e) {
@@ -172,14 +170,13 @@ void Verifier::check_record(const Input::Located& located, const RecordUnit& uni
   }
 }
 
-bool Verifier::matches(const Input::Located& located, const RecordUnit& unit,
-                       const Record& record) {
+bool Verifier::matches(const Located& located, const Record& record) {
   const InputVariable& variable = input_.variables()[located.variable];
   if (variable.placeable) {
-    return input_.read_record(located, record, buffer_);
+    return input_.checked().read_record(located, record, buffer_);
   }
   if (!variable.filters.empty()) {
-    return input_.read_encoded_record(located, unit.tiles, record, last_tile_, buffer_);
+    return input_.checked().read_encoded_record(located, record, last_tile_, buffer_);
   }
   buffer_.resize(record.box.volume() * variable.definition.type.bytes);
   input_.catalog().read(located.variable, located.step, record.box, buffer_);

@@ -91,7 +91,7 @@ void PartsVerifier::check_times() {
   const auto& variables = input_.variables();
   for (std::uint32_t v = 0; v < variables.size(); ++v) {
     const model::Definition& definition = variables[v].definition;
-    if (definition.name != layout::time_name || input_.number_in_set(v) ||
+    if (definition.name != layout::time_name || variables[v].number_in_set ||
         definition.type.kind != Kind::f64 || definition.shape.rank() != 1) {
       continue;
     }
@@ -150,7 +150,7 @@ void PartsVerifier::check_scalars() {
 }
 
 bool PartsVerifier::is_mapped(std::uint32_t variable) const {
-  const auto number = input_.number_in_set(variable);
+  const auto& number = input_.variables()[variable].number_in_set;
   return number && std::any_of(set_.mappings.begin(), set_.mappings.end(),
                                [&](const layout::Mapping& m) { return m.variable == *number; });
 }

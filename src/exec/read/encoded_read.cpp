@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "exec/encode_pool.hpp"
-#include "exec/transport/agree.hpp"
+#include "exec/exchange/bounded_exchange.hpp"
 #include "layout/tile_block.hpp"
 #include "model/convert.hpp"
 #include "plan/tile_owners.hpp"
@@ -16,7 +16,7 @@ using model::Box;
 
 namespace {
 
-constexpr int chunk_request_tag = 302;
+constexpr int encoded_read_tag = 303;
 /// Of the budget: tiles decoded, what is received, what is sent, the coders' own.
 constexpr std::uint64_t read_shares_of_budget = 4;
 
@@ -27,9 +27,9 @@ struct Wish {
   TileBlock tiles;
 };
 
-class Decoding {
+class Decoding final : public RoundParty {
  public:
-  using Deliver = std::function<void(const Box&, std::span<std::byte>)>;
+  using Deliver = std::function<void(const Box&, std::span<const std::byte>)>;
 
   Decoding(Transport& transport, const EncodedReading& reading, const Box& mine,
            const Deliver& deliver)
@@ -50,19 +50,60 @@ class Decoding {
     choose_rounds();
     own_ = owners_.index_of(transport_.rank());
     ask();
-    const std::uint64_t most = owners_.most();
-    for (std::uint64_t first = 0; first < most; first += per_round_) {
-      round(first, std::min(most, first + per_round_));
+    ExchangeBuffers buffers;
+    BoundedExchange(transport_, encoded_read_tag, share_ / 4, *this, buffers)
+        .run((owners_.most() + per_round_ - 1) / per_round_);
+  }
+
+  std::vector<RoundMessage> incoming(std::uint64_t round) override {
+    first_ = round * per_round_;
+    last_ = std::min(owners_.most(), first_ + per_round_);
+    std::vector<RoundMessage> messages;
+    for (const std::uint32_t reader : sources_) {
+      if (const std::uint64_t bytes = bytes_for(mine_, reader, first_, last_); bytes != 0) {
+        messages.push_back({rank_of(reader), bytes, reader});
+      }
     }
-    agree(transport_, failure_);
+    return messages;
+  }
+  void prepare(std::uint64_t, bool failed) override {
+    if (!failed && !asked_.empty()) {
+      decode();
+    }
+  }
+  std::vector<RoundMessage> outgoing(std::uint64_t) override {
+    std::vector<RoundMessage> messages;
+    for (std::size_t i = 0; i < asked_.size(); ++i) {
+      if (const std::uint64_t bytes = bytes_for(asked_[i], own(), first_, last_); bytes != 0) {
+        messages.push_back({asked_[i].rank, bytes, i});
+      }
+    }
+    return messages;
+  }
+  std::span<const std::byte> in_place(const RoundMessage&) override { return {}; }
+  void pack(const RoundMessage& message, std::span<std::byte> into) override {
+    for_each_part(asked_[message.peer], own(), first_, last_,
+                  [&](std::uint64_t position, std::uint64_t tile, const Box& part) {
+                    const std::uint64_t bytes = part.volume() * placement_.element_bytes();
+                    select(slots_[position - first_], tile, part, into.first(bytes));
+                    into = into.subspan(bytes);
+                  });
+  }
+  void take(const RoundMessage& message, std::span<const std::byte> bytes) override {
+    for_each_part(mine_, static_cast<std::uint32_t>(message.peer), first_, last_,
+                  [&](std::uint64_t, std::uint64_t, const Box& part) {
+                    const std::uint64_t length = part.volume() * placement_.element_bytes();
+                    deliver_(part, bytes.first(length));
+                    bytes = bytes.subspan(length);
+                  });
+  }
+  void finish() override {
+    if (reading_.finish) {
+      reading_.finish();
+    }
   }
 
  private:
-  struct Arrival {
-    std::uint32_t reader = 0;
-    std::span<std::byte> bytes;
-    std::unique_ptr<Pending> pending;
-  };
   static constexpr std::uint32_t no_slot = std::numeric_limits<std::uint32_t>::max();
 
   /// The readers of the tiles that this rank's box meets.
@@ -157,63 +198,14 @@ class Decoding {
     }
   }
 
-  void round(std::uint64_t first, std::uint64_t last) {
-    std::vector<Arrival> arrivals = post_receives(first, last);
-    if (!asked_.empty()) {
-      decode(first, last);
-      for (const Wish& wish : asked_) {
-        send(wish, first, last);
-      }
-    }
-    for (Arrival& arrival : arrivals) {
-      arrival.pending->wait();
-      std::span<std::byte> rest = arrival.bytes;
-      for_each_part(mine_, arrival.reader, first, last,
-                    [&](std::uint64_t, std::uint64_t, const Box& part) {
-                      const std::uint64_t bytes = part.volume() * placement_.element_bytes();
-                      hand_over(part, rest.first(bytes));
-                      rest = rest.subspan(bytes);
-                    });
-    }
-    wait_for_sends();
-  }
-
-  std::vector<Arrival> post_receives(std::uint64_t first, std::uint64_t last) {
-    std::vector<Arrival> arrivals;
-    std::vector<std::uint64_t> lengths;
-    std::uint64_t all = 0;
-    for (const std::uint32_t reader : sources_) {
-      const std::uint64_t bytes =
-          rank_of(reader) == transport_.rank() ? 0 : bytes_for(mine_, reader, first, last);
-      if (bytes != 0) {
-        arrivals.push_back({reader, {}, nullptr});
-        lengths.push_back(bytes);
-        all += bytes;
-      }
-    }
-    if (received_.size() < all) {
-      received_.resize(all);
-    }
-    std::uint64_t at = 0;
-    for (std::size_t i = 0; i < arrivals.size(); ++i) {
-      Arrival& arrival = arrivals[i];
-      arrival.bytes = std::span(received_).subspan(at, lengths[i]);
-      arrival.pending =
-          transport_.start_receive(rank_of(arrival.reader), chunk_request_tag, arrival.bytes);
-      at += lengths[i];
-    }
-    return arrivals;
-  }
-
-  /// Gives the tiles of a round that somebody wants slots; returns them by slot.
-  std::vector<std::uint64_t> wanted_tiles(std::uint64_t first, std::uint64_t last) {
-    first_ = first;
-    slots_.assign(last - first, no_slot);
+  /// Gives the tiles of the round that somebody wants slots; returns them by slot.
+  std::vector<std::uint64_t> wanted_tiles() {
+    slots_.assign(last_ - first_, no_slot);
     std::vector<std::uint64_t> tiles;
     for (const Wish& wish : asked_) {
-      for_each_part(wish, own(), first, last,
+      for_each_part(wish, own(), first_, last_,
                     [&](std::uint64_t position, std::uint64_t tile, const Box&) {
-                      std::uint32_t& slot = slots_[position - first];
+                      std::uint32_t& slot = slots_[position - first_];
                       if (slot == no_slot) {
                         slot = static_cast<std::uint32_t>(tiles.size());
                         tiles.push_back(tile);
@@ -223,62 +215,28 @@ class Decoding {
     return tiles;
   }
 
-  void decode(std::uint64_t first, std::uint64_t last) {
-    const std::vector<std::uint64_t> tiles = wanted_tiles(first, last);
-    if (tiles.empty() || failure_) {
+  void decode() {
+    const std::vector<std::uint64_t> tiles = wanted_tiles();
+    if (tiles.empty()) {
       return;
     }
-    try {
-      const std::uint64_t tile_bytes = placement_.tile_bytes();
-      if (decoders_.empty()) {
-        for (std::size_t i = 0; i < reading_.threads; ++i) {
-          decoders_.emplace_back(reading_.pipeline, reading_.name,
-                                 share_ * read_shares_of_budget / 2);
-        }
-        decoders_.front().require_small(*reading_.tiles);
+    const std::uint64_t tile_bytes = placement_.tile_bytes();
+    if (decoders_.empty()) {
+      for (std::size_t i = 0; i < reading_.threads; ++i) {
+        decoders_.emplace_back(reading_.pipeline, reading_.name,
+                               share_ * read_shares_of_budget / 2);
       }
-      dense_.resize(std::max<std::size_t>(dense_.size(), tiles.size() * tile_bytes));
-      storage::File& file = reading_.file();
-      for_each_in_threads(
-          tiles.size(), reading_.threads, [&](std::size_t thread, std::size_t slot) {
-            const auto dense = std::span(dense_).subspan(slot * tile_bytes, tile_bytes);
-            decoders_[thread].read(file, *reading_.tiles, tiles[slot], dense);
-            if (reading_.inspect) {
-              reading_.inspect(tiles[slot], dense);
-            }
-          });
-    } catch (...) {
-      failure_ = std::current_exception();
+      decoders_.front().require_small(*reading_.tiles);
     }
-  }
-
-  void send(const Wish& wish, std::uint64_t first, std::uint64_t last) {
-    const std::uint64_t bytes = bytes_for(wish, own(), first, last);
-    if (bytes == 0) {
-      return;
-    }
-    if (sent_.size() < sent_from_ + bytes) {
-      wait_for_sends();
-      sent_.resize(std::max<std::size_t>(sent_.size(), std::max(bytes, share_ / 4)));
-    }
-    const auto out = std::span(sent_).subspan(sent_from_, bytes);
-    const bool is_own = wish.rank == transport_.rank();
-    std::span<std::byte> rest = out;
-    for_each_part(wish, own(), first, last,
-                  [&](std::uint64_t position, std::uint64_t tile, const Box& part) {
-                    const auto here = rest.first(part.volume() * placement_.element_bytes());
-                    rest = rest.subspan(here.size());
-                    if (!failure_) {
-                      select(slots_[position - first_], tile, part, here);
-                    }
-                    if (is_own) {
-                      hand_over(part, here);
-                    }
-                  });
-    if (!is_own) {
-      sends_.push_back(transport_.start_send(wish.rank, chunk_request_tag, out));
-      sent_from_ += bytes;
-    }
+    dense_.resize(std::max<std::size_t>(dense_.size(), tiles.size() * tile_bytes));
+    storage::File& file = reading_.file();
+    for_each_in_threads(tiles.size(), reading_.threads, [&](std::size_t thread, std::size_t slot) {
+      const auto dense = std::span(dense_).subspan(slot * tile_bytes, tile_bytes);
+      decoders_[thread].read(file, *reading_.tiles, tiles[slot], dense);
+      if (reading_.inspect) {
+        reading_.inspect(tiles[slot], dense);
+      }
+    });
   }
 
   void select(std::uint32_t slot, std::uint64_t tile, const Box& part,
@@ -286,24 +244,6 @@ class Decoding {
     const std::byte* dense = dense_.data() + slot * placement_.tile_bytes();
     const Box whole{placement_.tile_box(tile).start, placement_.tile()};
     model::copy_box(dense, whole, out.data(), part, part, placement_.element_bytes());
-  }
-
-  void hand_over(const Box& part, std::span<std::byte> bytes) {
-    try {
-      if (!failure_) {
-        deliver_(part, bytes);
-      }
-    } catch (...) {
-      failure_ = std::current_exception();
-    }
-  }
-
-  void wait_for_sends() {
-    for (const auto& send : sends_) {
-      send->wait();
-    }
-    sends_.clear();
-    sent_from_ = 0;
   }
 
   /// This rank's number among the readers; only where somebody asked it.
@@ -321,23 +261,19 @@ class Decoding {
   std::vector<Wish> asked_;             ///< of this rank, by others and by itself
   int own_ = -1;
   std::uint64_t per_round_ = 1;
-  std::exception_ptr failure_;
 
-  // of the round under way
+  // of the round under way: positions [first_, last_) of every reader
   std::uint64_t first_ = 0;
+  std::uint64_t last_ = 0;
   std::vector<std::uint32_t> slots_;           ///< by position from first_: place in dense_
   std::vector<layout::TileDecoder> decoders_;  ///< one a thread
   std::vector<std::byte> dense_;
-  std::vector<std::byte> received_;
-  std::vector<std::byte> sent_;
-  std::uint64_t sent_from_ = 0;
-  std::vector<std::unique_ptr<Pending>> sends_;
 };
 
 }  // namespace
 
 void read_encoded(Transport& transport, const EncodedReading& reading, const Box& mine,
-                  const std::function<void(const Box&, std::span<std::byte>)>& deliver) {
+                  const std::function<void(const Box&, std::span<const std::byte>)>& deliver) {
   Decoding(transport, reading, mine, deliver).run();
 }
 

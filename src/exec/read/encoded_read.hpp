@@ -7,11 +7,9 @@
 // has the tiles at positions [r n, (r + 1) n) of its own, and decodes those that somebody wants.
 //
 // Invariants: no rank knows what others want but a reader, of its own tiles: memory grows with a
-// rank's own box and with those who ask it, not with the number of ranks; in every round all
-// receives are posted before anything is decoded or sent; a rank holds of one round the tiles that
-// it decodes, what it receives, and a bounded buffer of what it sends, together within the budget;
-// after a failure a rank goes on to the end of the rounds, with bytes that mean nothing, where all
-// ranks throw alike.
+// rank's own box and with those who ask it, not with the number of ranks; a rank holds of one round
+// the tiles that it decodes, what it receives, and a bounded buffer of what it sends, together
+// within the budget. The rounds themselves are exec/exchange/bounded_exchange.
 #pragma once
 
 #include <functional>
@@ -37,11 +35,15 @@ struct EncodedReading {
   std::function<storage::File&()> file;
   /// Looks at a decoded tile; throws where it is not what it should be. Called by any thread.
   std::function<void(std::uint64_t tile, std::span<const std::byte> dense)> inspect;
+  /// On every rank, when all of its box that is there was delivered; may throw.
+  std::function<void()> finish;
 };
 
 /// Collective. Brings what is there of this rank's box to `deliver(part, dense bytes)`, piece by
-/// piece; the bytes may be changed. Nothing is delivered of tiles that the file does not hold.
-void read_encoded(Transport& transport, const EncodedReading& reading, const model::Box& mine,
-                  const std::function<void(const model::Box&, std::span<std::byte>)>& deliver);
+/// piece. Nothing is delivered of tiles that the file does not hold. What any rank met, every rank
+/// throws.
+void read_encoded(
+    Transport& transport, const EncodedReading& reading, const model::Box& mine,
+    const std::function<void(const model::Box&, std::span<const std::byte>)>& deliver);
 
 }  // namespace sluice::exec

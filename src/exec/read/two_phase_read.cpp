@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <exception>
 #include <numeric>
 
 #include "exec/read/window_reader.hpp"
@@ -16,7 +15,7 @@ namespace {
 using layout::Piece;
 using layout::RunList;
 
-constexpr int read_tag = 302;
+constexpr int two_phase_read_tag = 302;
 
 std::uint64_t bytes_in(const RunList& runs, const Range& range) {
   return runs.packed_before(range.last) - runs.packed_before(range.first);
@@ -108,141 +107,65 @@ Share understand(const layout::Placement& placement, const Parcel& parcel) {
   return share;
 }
 
-/// One rank's whole part in it.
-class Exchange {
+/// What a rank wants of the windows of all readers, and what it has for others as a reader.
+class ReadParty final : public RoundParty {
  public:
-  Exchange(Transport& transport, const ReadMap& map, const std::vector<Share>& shares,
-           WindowReader* reader, Wanted& wanted, ReadBuffers& buffers)
-      : transport_(transport),
-        map_(map),
-        shares_(shares),
-        reader_(reader),
-        wanted_(wanted),
-        buffers_(buffers) {}
+  using Finish = std::function<void(std::span<const std::size_t> mismatches)>;
+  /// `reader`: on readers, else nullptr.
+  ReadParty(const ReadMap& map, const std::vector<Share>& shares, WindowReader* reader,
+            Wanted& wanted, const Finish& finish)
+      : map_(map), shares_(shares), reader_(reader), wanted_(wanted), finish_(finish) {}
 
-  void run() {
-    const std::uint64_t rounds = map_.rounds();
-    for (std::uint64_t r = 0; r < rounds; ++r) {
-      round(r);
+  std::vector<RoundMessage> incoming(std::uint64_t round) override {
+    round_ = round;
+    std::vector<RoundMessage> messages;
+    for (std::size_t i = 0; i < shares_.size(); ++i) {
+      if (const std::uint64_t bytes = shares_[i].bytes(window_of(map_, i, round)); bytes != 0) {
+        messages.push_back({map_.readers[i], bytes, i});
+      }
     }
-    if (failure_) {
-      std::rethrow_exception(failure_);
-    }
+    return messages;
   }
-
- private:
-  struct Arrival {
-    const Share* share = nullptr;
-    Range window;
-    std::span<std::byte> bytes;
-    std::unique_ptr<Pending> pending;
-  };
-
-  void round(std::uint64_t number) {
-    std::vector<Arrival> arrivals = post_receives(number);
+  void prepare(std::uint64_t round, bool failed) override {
     if (reader_ != nullptr) {
-      attempt([&] { reader_->read(number, failure_ != nullptr); });
-      send_all();
-    }
-    for (Arrival& arrival : arrivals) {
-      arrival.pending->wait();
-      attempt([&] { take(*arrival.share, arrival.window, arrival.bytes); });
-    }
-    wait_for_sends();
-  }
-
-  template <class Action>
-  void attempt(Action&& action) {
-    try {
-      action();
-    } catch (...) {
-      failure_ = failure_ ? failure_ : std::current_exception();
+      reader_->read(round, failed);
     }
   }
-
-  std::vector<Arrival> post_receives(std::uint64_t number) {
-    std::vector<Arrival> arrivals;
-    std::uint64_t total = 0;
-    for (std::size_t reader = 0; reader < shares_.size(); ++reader) {
-      const Range window = window_of(map_, reader, number);
-      const std::uint64_t bytes = shares_[reader].bytes(window);
-      if (bytes != 0 && map_.readers[reader] != transport_.rank()) {
-        arrivals.push_back({&shares_[reader], window, {}, nullptr});
-        total += bytes;
-      }
-    }
-    buffers_.received.resize(std::max<std::size_t>(buffers_.received.size(), total));
-    std::uint64_t used = 0;
-    for (Arrival& arrival : arrivals) {
-      const std::uint64_t bytes = arrival.share->bytes(arrival.window);
-      const auto reader = static_cast<std::size_t>(arrival.share - shares_.data());
-      arrival.bytes = std::span(buffers_.received).subspan(used, bytes);
-      arrival.pending = transport_.start_receive(map_.readers[reader], read_tag, arrival.bytes);
-      used += bytes;
-    }
-    return arrivals;
+  std::vector<RoundMessage> outgoing(std::uint64_t) override {
+    return reader_ != nullptr ? reader_->messages() : std::vector<RoundMessage>{};
   }
-
-  void send_all() {
-    const std::size_t own = static_cast<std::size_t>(
-        std::find(map_.readers.begin(), map_.readers.end(), transport_.rank()) -
-        map_.readers.begin());
-    for (const Share& theirs : reader_->shares()) {
-      const auto bytes = reader_->message(theirs, [&](std::uint64_t n) { return room_to_send(n); });
-      if (bytes.empty()) {
-        continue;
-      }
-      if (theirs.rank == transport_.rank()) {
-        attempt([&] { take(shares_[own], reader_->window(), bytes); });
-      } else {
-        sends_.push_back(transport_.start_send(theirs.rank, read_tag, bytes));
-      }
-    }
+  std::span<const std::byte> in_place(const RoundMessage& message) override {
+    return reader_->in_place(message);
   }
-
-  /// The bytes of a share in a window, to the parts that they belong to.
-  void take(const Share& share, const Range& window, std::span<const std::byte> bytes) {
-    if (failure_) {
-      return;
-    }
-    share.for_each(window, [&](std::size_t i, std::uint64_t from, std::uint64_t to) {
+  void pack(const RoundMessage& message, std::span<std::byte> into) override {
+    reader_->pack(message, into);
+  }
+  /// The bytes of a share in its reader's window, to the parts that they belong to.
+  void take(const RoundMessage& message, std::span<const std::byte> bytes) override {
+    const Share& share = shares_[message.peer];
+    share.for_each(window_of(map_, message.peer, round_), [&](std::size_t i, std::uint64_t from,
+                                                              std::uint64_t to) {
       wanted_.take(share.indices[i], share.runs[i].bytes(), from, bytes.first(to - from));
       bytes = bytes.subspan(to - from);
     });
   }
-
-  std::span<std::byte> room_to_send(std::uint64_t bytes) {
-    buffers_.sent.resize(std::max<std::size_t>(buffers_.sent.size(), map_.window_bytes));
-    if (used_ + bytes > buffers_.sent.size()) {
-      wait_for_sends();
-    }
-    used_ += bytes;
-    return std::span(buffers_.sent).subspan(used_ - bytes, bytes);
+  void finish() override {
+    finish_(reader_ != nullptr ? reader_->mismatches() : std::span<const std::size_t>{});
   }
 
-  void wait_for_sends() {
-    for (const std::unique_ptr<Pending>& send : sends_) {
-      send->wait();
-    }
-    sends_.clear();
-    used_ = 0;
-  }
-
-  Transport& transport_;
+ private:
   const ReadMap& map_;
   const std::vector<Share>& shares_;
   WindowReader* reader_;
   Wanted& wanted_;
-  ReadBuffers& buffers_;
-  std::vector<std::unique_ptr<Pending>> sends_;
-  std::uint64_t used_ = 0;  ///< of buffers_.sent by sends_
-  std::exception_ptr failure_;
+  const Finish& finish_;
+  std::uint64_t round_ = 0;
 };
 
 }  // namespace
 
 std::uint64_t ReadBuffers::bytes() const {
-  std::uint64_t sum = window.size() + sent.size() + received.size();
+  std::uint64_t sum = window.size() + messages.bytes();
   for (const std::vector<std::byte>& buffer : idle) {
     sum += buffer.size();
   }
@@ -290,10 +213,11 @@ ReadMap read_map(const layout::Placement& placement, const layout::Extent& space
   return map;
 }
 
-std::vector<std::size_t> read_in_rounds(
-    Transport& transport, storage::File* file, const layout::Placement& placement,
-    const ReadMap& map, std::span<const Piece> parts, std::span<const CheckedPiece> records,
-    ReadBuffers& buffers, const std::function<void(std::size_t, std::span<std::byte>)>& whole) {
+void read_in_rounds(Transport& transport, storage::File* file, const layout::Placement& placement,
+                    const ReadMap& map, std::span<const Piece> parts,
+                    std::span<const CheckedPiece> records, ReadBuffers& buffers,
+                    const std::function<void(std::size_t, std::span<std::byte>)>& whole,
+                    const std::function<void(std::span<const std::size_t>)>& finish) {
   const std::vector<Share> shares = share_out(placement, map, parts);
   std::vector<Parcel> wishes;
   for (std::size_t i = 0; i < shares.size(); ++i) {
@@ -310,11 +234,12 @@ std::vector<std::size_t> read_in_rounds(
   if (own != map.readers.end()) {
     reader = std::make_unique<WindowReader>(*file, placement, map,
                                             static_cast<std::size_t>(own - map.readers.begin()),
-                                            std::move(theirs), records, buffers);
+                                            std::move(theirs), records, buffers.window);
   }
   Wanted wanted(parts, whole, buffers);
-  Exchange(transport, map, shares, reader.get(), wanted, buffers).run();
-  return reader ? reader->mismatches() : std::vector<std::size_t>{};
+  ReadParty party(map, shares, reader.get(), wanted, finish);
+  BoundedExchange(transport, two_phase_read_tag, map.window_bytes, party, buffers.messages)
+      .run(map.rounds());
 }
 
 }  // namespace sluice::exec

@@ -6,10 +6,9 @@
 //
 // Invariants: a reader's range is read in ascending windows, so checksums are taken on the way and
 // no record is ever held; ranges never cut a record; only windows' bytes that somebody wants, or
-// that a wanted record covers, are read, gaps of a few KiB apart; in every round all receives are
-// posted before anything is sent; a rank holds one window, as much again to send, what one round
-// brings, and the parts of its selection that are not complete. After a failure a rank goes on to
-// the end of the rounds.
+// that a wanted record covers, are read, gaps of a few KiB apart; a rank holds one window, as much
+// again to send, what one round brings, and the parts of its selection that are not complete. The
+// rounds themselves are exec/exchange/bounded_exchange.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +17,7 @@
 #include <span>
 #include <vector>
 
+#include "exec/exchange/bounded_exchange.hpp"
 #include "exec/transport/transport.hpp"
 #include "layout/placement.hpp"
 #include "storage/storage.hpp"
@@ -47,8 +47,7 @@ ReadMap read_map(const layout::Placement& placement, const layout::Extent& space
 /// Memory that lives as long as the file: first touches cost more than reads.
 struct ReadBuffers {
   std::vector<std::byte> window;
-  std::vector<std::byte> sent;
-  std::vector<std::byte> received;
+  ExchangeBuffers messages;
   std::vector<std::vector<std::byte>> idle;  ///< of parts that are complete
 
   std::uint64_t bytes() const;
@@ -57,13 +56,14 @@ struct ReadBuffers {
 /// Collective. Brings the dense file bytes of this rank's `parts` (in tiles that are there; their
 /// extents in the file do not overlap) to `whole(index, bytes)`, each once, as soon as it is
 /// complete; the bytes may be changed. `file`: open on readers. `records`: the same on every rank;
-/// those that overlap a wanted part are checked. Returns the indices of the records, of those that
-/// this rank read, that do not match. Throws what this rank met at the end, after its part for the
-/// others.
-std::vector<std::size_t> read_in_rounds(
-    Transport& transport, storage::File* file, const layout::Placement& placement,
-    const ReadMap& map, std::span<const layout::Piece> parts, std::span<const CheckedPiece> records,
-    ReadBuffers& buffers, const std::function<void(std::size_t, std::span<std::byte>)>& whole);
+/// those that overlap a wanted part are checked. At the end `finish(mismatches)` is told the
+/// indices of the records, of those that this rank read, that do not match. What any rank met,
+/// those two calls included, every rank throws.
+void read_in_rounds(Transport& transport, storage::File* file, const layout::Placement& placement,
+                    const ReadMap& map, std::span<const layout::Piece> parts,
+                    std::span<const CheckedPiece> records, ReadBuffers& buffers,
+                    const std::function<void(std::size_t, std::span<std::byte>)>& whole,
+                    const std::function<void(std::span<const std::size_t>)>& finish);
 
 /// Bytes that reading `piece` alone takes from the disk: short gaps between its runs are read too.
 std::uint64_t bytes_from_disk(const layout::Placement& placement, const layout::Piece& piece);

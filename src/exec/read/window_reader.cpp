@@ -1,5 +1,9 @@
 #include "exec/read/window_reader.hpp"
 
+#include <cstring>
+
+#include "model/box_tree.hpp"
+
 namespace sluice::exec {
 
 using layout::Piece;
@@ -21,14 +25,15 @@ Range window_of(const ReadMap& map, std::size_t reader, std::uint64_t round) {
 
 WindowReader::WindowReader(storage::File& file, const layout::Placement& placement,
                            const ReadMap& map, std::size_t index, std::vector<Share> shares,
-                           std::span<const CheckedPiece> records, ReadBuffers& buffers)
+                           std::span<const CheckedPiece> records,
+                           std::vector<std::byte>& window_buffer)
     : file_(file),
       map_(map),
       index_(index),
       shares_(std::move(shares)),
-      buffers_(buffers),
+      buffer_(window_buffer),
       needed_(map.window_bytes) {
-  buffers_.window.resize(std::max<std::size_t>(buffers_.window.size(), map.window_bytes));
+  buffer_.resize(std::max<std::size_t>(buffer_.size(), map.window_bytes));
   select_records(placement, records);
 }
 
@@ -54,7 +59,7 @@ std::vector<storage::ReadPiece> WindowReader::needed_pieces() {
       to = needed_.find(false, next, end);
       next = needed_.find(true, to, end);
     }
-    pieces.push_back({window_.first + from, std::span(buffers_.window).subspan(from, to - from)});
+    pieces.push_back({window_.first + from, std::span(buffer_).subspan(from, to - from)});
     from = next;
   }
   return pieces;
@@ -62,18 +67,20 @@ std::vector<storage::ReadPiece> WindowReader::needed_pieces() {
 
 void WindowReader::select_records(const layout::Placement& placement,
                                   std::span<const CheckedPiece> records) {
+  std::vector<model::OwnedBox> boxes;
+  for (const Share& share : shares_) {
+    for (const Piece& part : share.pieces) {
+      boxes.push_back({part.box, share.rank, 0});
+    }
+  }
+  const model::BoxTree wanted(boxes);
   for (std::size_t r = 0; r < records.size(); ++r) {
     const Piece& piece = records[r].piece;
     RunList runs(placement, piece);
     if (runs.begin() < map_.bounds[index_] || runs.begin() >= map_.bounds[index_ + 1]) {
       continue;
     }
-    const bool is_wanted = std::any_of(shares_.begin(), shares_.end(), [&](const Share& share) {
-      return std::any_of(share.pieces.begin(), share.pieces.end(), [&](const Piece& part) {
-        return part.tile_index == piece.tile_index && model::intersect(part.box, piece.box);
-      });
-    });
-    if (is_wanted) {
+    if (wanted.meets(piece.box)) {  // they share elements, and so the tile
       records_.push_back({r, runs, records[r].checksum, nullptr});
     }
   }
@@ -104,8 +111,7 @@ void WindowReader::check_records() {
     record.runs.for_each_within(
         window_.first, window_.last,
         [&](std::uint64_t offset, std::uint64_t, std::uint64_t length) {
-          record.under_way->update(
-              std::span(buffers_.window).subspan(offset - window_.first, length));
+          record.under_way->update(std::span(buffer_).subspan(offset - window_.first, length));
         });
     if (record.runs.end() <= window_.last) {
       if (record.under_way->value() != record.checksum) {
@@ -117,6 +123,45 @@ void WindowReader::check_records() {
   while (done_ < records_.size() && records_[done_].runs.end() <= window_.last) {
     ++done_;
   }
+}
+
+std::vector<RoundMessage> WindowReader::messages() const {
+  std::vector<RoundMessage> messages;
+  for (std::size_t i = 0; i < shares_.size(); ++i) {
+    if (const std::uint64_t bytes = shares_[i].bytes(window_); bytes != 0) {
+      messages.push_back({shares_[i].rank, bytes, i});
+    }
+  }
+  return messages;
+}
+
+std::span<const std::byte> WindowReader::in_place(const RoundMessage& message) const {
+  const Share& share = shares_[message.peer];
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  bool is_one = true;
+  share.for_each(window_, [&](std::size_t i, std::uint64_t from, std::uint64_t to) {
+    const std::uint64_t first = share.runs[i].offset_of_packed(from);
+    const std::uint64_t last = share.runs[i].offset_of_packed(to - 1);
+    is_one = is_one && last - first == to - 1 - from && (end == 0 || end == first);
+    begin = end == 0 ? first : begin;
+    end = last + 1;
+  });
+  return is_one ? std::span(buffer_).subspan(begin - window_.first, end - begin)
+                : std::span<std::byte>{};
+}
+
+void WindowReader::pack(const RoundMessage& message, std::span<std::byte> into) const {
+  const Share& share = shares_[message.peer];
+  std::uint64_t packed = 0;
+  share.for_each(window_, [&](std::size_t i, std::uint64_t, std::uint64_t) {
+    share.runs[i].for_each_within(window_.first, window_.last,
+                                  [&](std::uint64_t offset, std::uint64_t, std::uint64_t length) {
+                                    std::memcpy(&into[packed], &buffer_[offset - window_.first],
+                                                length);
+                                    packed += length;
+                                  });
+  });
 }
 
 std::uint64_t bytes_from_disk(const layout::Placement& placement, const Piece& piece) {

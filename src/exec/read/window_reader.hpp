@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "codec/checksum.hpp"
+#include "exec/exchange/bounded_exchange.hpp"
 #include "exec/notify/bits.hpp"
 #include "exec/read/two_phase_read.hpp"
 #include "layout/runs.hpp"
@@ -52,19 +53,18 @@ class WindowReader {
  public:
   WindowReader(storage::File& file, const layout::Placement& placement, const ReadMap& map,
                std::size_t index, std::vector<Share> shares, std::span<const CheckedPiece> records,
-               ReadBuffers& buffers);
+               std::vector<std::byte>& window_buffer);
 
-  const std::vector<Share>& shares() const { return shares_; }
   const std::vector<std::size_t>& mismatches() const { return mismatches_; }
-  const Range& window() const { return window_; }
 
   /// Fills the window of a round and takes the checksums of what passes. With `failed` it only
   /// takes part in what the readers do together.
   void read(std::uint64_t round, bool failed);
 
-  /// What a share has in the window, from where it lies or packed into room(bytes).
-  template <class Room>
-  std::span<const std::byte> message(const Share& share, Room&& room);
+  /// What the others want of the window; see RoundParty for this and what follows.
+  std::vector<RoundMessage> messages() const;
+  std::span<const std::byte> in_place(const RoundMessage& message) const;
+  void pack(const RoundMessage& message, std::span<std::byte> into) const;
 
  private:
   struct Running {
@@ -87,40 +87,13 @@ class WindowReader {
   const ReadMap& map_;
   const std::size_t index_;
   const std::vector<Share> shares_;
-  ReadBuffers& buffers_;
+  std::vector<std::byte>& buffer_;
   Bits needed_;
   Range window_;
   std::vector<Running> records_;
   std::size_t done_ = 0;  ///< so many of the first records are complete
   std::vector<std::size_t> mismatches_;
 };
-
-template <class Room>
-std::span<const std::byte> WindowReader::message(const Share& share, Room&& room) {
-  const std::uint64_t total = share.bytes(window_);
-  std::span<const std::byte> lying;
-  std::span<std::byte> packed;
-  std::uint64_t copied = 0;
-  share.for_each(window_, [&](std::size_t i, std::uint64_t, std::uint64_t) {
-    share.runs[i].for_each_within(
-        window_.first, window_.last,
-        [&](std::uint64_t offset, std::uint64_t, std::uint64_t length) {
-          const std::byte* from = &buffers_.window[offset - window_.first];
-          if (packed.empty() && (lying.empty() || lying.data() + lying.size() == from)) {
-            lying = {lying.empty() ? from : lying.data(), lying.size() + length};
-            return;
-          }
-          if (packed.empty()) {
-            packed = room(total);
-            std::copy(lying.begin(), lying.end(), packed.begin());
-            copied = lying.size();
-          }
-          std::memcpy(packed.data() + copied, from, length);
-          copied += length;
-        });
-  });
-  return packed.empty() ? lying : std::span<const std::byte>(packed);
-}
 
 template <class Visit>
 void WindowReader::for_each_record(Visit&& visit) {

@@ -1,4 +1,4 @@
-#include "exec/read/gather.hpp"
+#include "exec/read/read_box.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -19,9 +19,9 @@ void read_all(storage::File& file, std::uint64_t offset, std::span<std::byte> ou
 constexpr std::uint64_t short_run_bytes = 32 << 10;
 
 /// Takes ascending runs and reads neighbours in one window.
-class GatherReader {
+class RunReader {
  public:
-  GatherReader(storage::File& file, std::span<std::byte> out) : file_(file), out_(out) {}
+  RunReader(storage::File& file, std::span<std::byte> out) : file_(file), out_(out) {}
 
   void add(std::uint64_t offset, std::uint64_t at, std::uint64_t length) {
     const bool fits = !runs_.empty() && offset >= end_ &&
@@ -69,7 +69,7 @@ void fill_run(std::span<std::byte> out, std::span<const std::byte> element) {
 
 void read_box(storage::File& file, const layout::Placement& placement, const model::Box& box,
               std::span<const std::byte> fill_element, std::span<std::byte> out) {
-  GatherReader reader(file, out);
+  RunReader reader(file, out);
   for (const layout::Piece& piece : layout::cut(placement, box)) {
     const bool is_absent = placement.address(piece.tile_index) == layout::absent;
     layout::for_each_run(placement, piece, box,

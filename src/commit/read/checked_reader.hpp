@@ -1,0 +1,48 @@
+// What one rank reads by itself of variables that were located, and how it is verified.
+//
+// Invariant: what has checksum records is checked before it is handed out, partial reads too.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "commit/read/destination.hpp"
+#include "commit/read/file_view.hpp"
+#include "commit/read/locator.hpp"
+#include "commit/read/source_file.hpp"
+
+namespace sluice::commit {
+
+/// All calls are local.
+class CheckedReader {
+ public:
+  /// Both must outlive the object.
+  CheckedReader(const FileView& view, SourceFile& source) : view_(view), source_(source) {}
+
+  /// Brings the box of `to` of a variable with addresses there. Error damaged.
+  void get(const Located& located, const Destination& to);
+  /// Dense bytes of a box, in the order of this machine; not checked.
+  void read(const Located& located, const model::Box& box, std::span<std::byte> out);
+  /// Reads the box of a record and compares: false where it does not match.
+  bool read_record(const Located& located, const Record& record, std::vector<std::byte>& out);
+  /// The same of a compressed variable; `last` keeps a tile between calls.
+  bool read_encoded_record(const Located& located, const Record& record, layout::LastTile& last,
+                           std::vector<std::byte>& out);
+  /// Compares the records that lie in a decoded tile; called by any thread. Error damaged.
+  void check_tile(const Located& located, std::uint64_t tile,
+                  std::span<const std::byte> dense) const;
+  /// Error damaged, or changed_outside where the file was.
+  [[noreturn]] void refuse(const Wanted& which, const Record& record) const;
+
+ private:
+  void get_record(const Located& located, const Record& record, const Destination& to);
+
+  const FileView& view_;
+  SourceFile& source_;
+  std::vector<std::byte> bytes_;
+  std::vector<std::byte> selected_;
+};
+
+}  // namespace sluice::commit

@@ -1,0 +1,47 @@
+// Where the elements of a selection go: the last step of reading, from file bytes to the caller's
+// memory. Where a read fails, that memory may hold anything.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "commit/read/file_view.hpp"
+#include "model/block.hpp"
+
+namespace sluice::commit {
+
+/// What a rank wants of a variable (of one step), and where.
+struct GetRequest {
+  std::uint32_t variable = 0;
+  std::uint64_t step = 0;
+  model::Box box;  ///< in coordinates of the variable, without the step
+  model::Memory memory;
+  bool allow_overflow = false;
+};
+
+class Destination {
+ public:
+  /// All must outlive the object. `call`: of the library, in messages.
+  Destination(const InputVariable& variable, const GetRequest& request, const char* call = "get")
+      : variable_(variable), request_(request), call_(call) {}
+
+  const model::Box& box() const { return request_.box; }
+  /// Takes the dense bytes of a part of the box as they lie in the file; they may be changed. Error
+  /// overflow, naming the call, where a value does not fit the caller's type.
+  void put_stored(const model::Box& part, std::span<std::byte> bytes) const;
+  /// The same of bytes in the order of this machine.
+  void put(const model::Box& part, std::span<const std::byte> bytes) const;
+  /// Gives a part of the box the fill value.
+  void fill(const model::Box& part) const;
+  /// Where a part of the box belongs, if it is one run of the caller's memory and of the file's
+  /// type, so that it can be read there at once; empty otherwise.
+  std::span<std::byte> run_of(const model::Box& part) const;
+
+ private:
+  const InputVariable& variable_;
+  const GetRequest& request_;
+  const char* call_;
+};
+
+}  // namespace sluice::commit

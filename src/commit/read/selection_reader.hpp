@@ -1,0 +1,109 @@
+// The one road from a selection to the caller's memory, of all ranks together:
+//
+//   1. selection: the ranks agree on what they ask for, and on the hull of their boxes (agreement);
+//   2. placement: rank 0 tells where that is, with its checksum records (locator);
+//   3. runs: the bytes come, by the way that the variable's storage and the boxes ask for
+//      (selection_ways): each rank reads its own, some ranks read every byte once for all, one rank
+//      decodes each tile, each rank looks into the parts of a set, or rank 0 reads by the format's
+//      library;
+//   4. checksum: whoever reads bytes checks them first (checked_reader);
+//   5. convert: to the caller's type and place (destination).
+//
+// Invariants: which collective calls follow depends only on what every rank knows alike: the
+// variables and steps, the hull of all boxes, the file's metadata; every rank throws the same
+// error.
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "commit/read/checked_reader.hpp"
+#include "commit/read/destination.hpp"
+#include "commit/read/locator.hpp"
+#include "commit/read/parts_input.hpp"
+#include "exec/read/two_phase_read.hpp"
+#include "exec/transport/transport.hpp"
+#include "sluice/options.hpp"
+#include "storage/storage.hpp"
+
+namespace sluice::exec {
+struct RowSource;
+}
+
+namespace sluice::commit {
+
+/// What is read from; all must outlive a reader of it.
+struct ReadContext {
+  exec::Transport& transport;
+  storage::Storage& storage;
+  const Options& options;
+  const FileView& view;
+  SourceFile& source;
+  RootCatalog* root = nullptr;  ///< on rank 0
+  PartsInput* parts = nullptr;  ///< of the index of a set of parts
+};
+
+/// Rows of a variable by their numbers, into dense memory of `type`.
+struct RowsRequest {
+  std::uint32_t variable = 0;
+  std::uint64_t step = 0;
+  std::span<const std::uint64_t> ids;
+  std::byte* data = nullptr;
+  Type type;
+};
+
+class SelectionReader {
+ public:
+  explicit SelectionReader(const ReadContext& context);
+
+  /// Collective. The same variables and steps in the same order on every rank, the boxes are each
+  /// rank's own. `failure`: what this rank found wrong with them, which every rank then throws.
+  void get(std::span<const GetRequest> requests, const std::exception_ptr& failure);
+  /// Collective; each rank its own ids.
+  void get_rows(const RowsRequest& request, std::exception_ptr failure);
+  /// Local. What is wrong with a request is thrown.
+  void check(const RowsRequest& request) const;
+
+  Locator& locator() noexcept { return locator_; }
+  CheckedReader& checked() noexcept { return checked_; }
+
+ private:
+  /// A request for what was located; `records`: those that overlap the region, for two phases.
+  struct Reading {
+    const GetRequest* request = nullptr;
+    const Located* located = nullptr;
+    model::Box region;
+    std::optional<std::vector<exec::CheckedPiece>> records;
+  };
+  /// Those of which the ranks know addresses.
+  void get_by_address(std::span<const GetRequest> requests,
+                      std::span<const std::optional<model::Box>> regions);
+  /// Collective: which of them do the ranks read better in two phases?
+  std::vector<bool> choose_two_phases(std::span<const Reading> readings);
+  // The ways: collective, but for the first; every rank throws the same error.
+  void get_alone(const Reading& reading);
+  void get_in_two_phases(const Reading& reading);
+  void get_encoded(const GetRequest& request, const model::Box& region);
+  void get_from_parts(const GetRequest& request);
+  void get_through_root(const GetRequest& request);
+
+  /// Rank 0: the records that overlap what is wanted, by the format's library. Error damaged.
+  void check_through_root(const GetRequest& request, std::span<const model::Box> wanted) const;
+
+  /// Tells how rows are read of tiles, which must outlive it.
+  void read_encoded_rows(const Located& located, exec::RowSource& source);
+  /// The ranks that read for others.
+  std::vector<int> readers() const;
+  /// Gives what the file does not hold of a box the fill value.
+  static void fill_absent(const layout::Placement& placement, const Destination& to);
+
+  const ReadContext context_;
+  Locator locator_;
+  CheckedReader checked_;
+  exec::ReadBuffers buffers_;
+};
+
+}  // namespace sluice::commit

@@ -1,0 +1,141 @@
+// Rows by global index, of variables with addresses, of parts and of compressed ones; see
+// selection_reader.hpp.
+#include <memory>
+
+#include "commit/read/agreement.hpp"
+#include "commit/read/selection_reader.hpp"
+#include "exec/device_memory.hpp"
+#include "exec/rows/rows.hpp"
+#include "exec/transport/agree.hpp"
+#include "model/convert.hpp"
+#include "model/fill.hpp"
+#include "model/numbering.hpp"
+
+namespace sluice::commit {
+
+using model::Box;
+using model::Dims;
+
+namespace {
+
+Box rows_of(Box all, std::uint64_t first, std::uint64_t count) {
+  all.start[0] = first;
+  all.count[0] = count;
+  return all;
+}
+
+/// Of rows into dense memory of the file's type.
+GetRequest dense_request(const InputVariable& variable, const Wanted& which, const Box& rows,
+                         std::span<std::byte> out) {
+  const Dims zeros = Dims::filled(rows.start.rank(), 0);
+  return {
+      which.variable, which.step, rows, {out.data(), variable.definition.type, rows.count, zeros}};
+}
+
+}  // namespace
+
+void SelectionReader::check(const RowsRequest& request) const {
+  const FileView::Contents& file = context_.view.contents();
+  if (request.variable >= file.variables.size()) {
+    throw Error(Code::invalid_argument, file.path + ": get_rows: there is no variable " +
+                                            model::variable_text(request.variable));
+  }
+  const InputVariable& variable = file.variables[request.variable];
+  const model::Definition& d = variable.definition;
+  const std::string call = file.path + ": get_rows " + d.name;
+  if (d.shape.empty() || (!variable.placeable && variable.filters.empty())) {
+    throw Error(Code::unsupported, call +
+                                       ": needs a variable with rows, and none that only the "
+                                       "library of its format can read: use get");
+  }
+  if (d.stepped && request.step >= file.steps) {
+    throw Error(Code::out_of_bounds,
+                call + ": " + model::absent_step_text(request.step, file.steps));
+  }
+  if (!model::convertible(d.type, request.type)) {
+    throw Error(Code::type_mismatch,
+                call + ": " + type_name(d.type) + " cannot be read as " + type_name(request.type));
+  }
+  const void* const ids = request.ids.data();
+  if (!request.ids.empty() && (ids == nullptr || request.data == nullptr)) {
+    throw Error(Code::invalid_argument, call + ": null pointer");
+  }
+  for (const void* pointer : {ids, static_cast<const void*>(request.data)}) {
+    exec::refuse_device_memory(request.ids.empty() ? nullptr : pointer, [&] { return call; });
+  }
+}
+
+void SelectionReader::get_rows(const RowsRequest& request, std::exception_ptr failure) {
+  const FileView& view = context_.view;
+  const bool is_known = request.variable < view.variables().size();
+  const InputVariable none;
+  const InputVariable& variable = is_known ? view[request.variable] : none;
+  const model::Definition& d = variable.definition;
+  const Dims shape = is_known ? view.shape_or_most(request.variable, request.step) : d.shape;
+  const Wanted which{request.variable, request.step, model::whole(shape)};
+  const GetRequest all{which.variable, which.step, which.region, {}};
+  common_regions(context_.transport, view, {&all, 1}, failure);
+  exec::RowSource source{d.name, shape[0], shape.without_front().volume() * d.type.bytes, 1, {}};
+  if (variable.number_in_set) {
+    source.read = [&](std::uint64_t first, std::uint64_t count, std::span<std::byte> out) {
+      const Box rows = rows_of(which.region, first, count);
+      context_.parts->get(variable, dense_request(variable, which, rows, out));
+    };
+  } else if (variable.has_addresses()) {
+    const Located& located = locator_.locate({&which, 1}).front();
+    source.read = [&](std::uint64_t first, std::uint64_t count, std::span<std::byte> out) {
+      const Box rows = rows_of(which.region, first, count);
+      const GetRequest dense = dense_request(variable, which, rows, out);
+      checked_.get(located, Destination(variable, dense));
+    };
+  } else {
+    read_encoded_rows(locator_.locate_encoded(which), source);
+  }
+  const std::vector<std::byte> bytes = exec::fetch_rows(context_.transport, source, request.ids);
+  Box mine = which.region;
+  mine.start = Dims::filled(shape.rank(), 0);
+  mine.count[0] = request.ids.size();
+  exec::together(context_.transport, [&] {
+    if (!mine.empty()) {
+      const GetRequest dense{
+          which.variable, which.step, mine, {request.data, request.type, mine.count, mine.start}};
+      Destination(variable, dense, "get_rows").put(mine, bytes);
+    }
+  });
+}
+
+/// One rank has all rows of a tile, so that one rank decodes it.
+void SelectionReader::read_encoded_rows(const Located& located, exec::RowSource& source) {
+  const InputVariable& variable = context_.view[located.variable];
+  const std::uint64_t budget_bytes = context_.options.budget_bytes;
+  const std::uint64_t tile_rows = located.placement().tile()[0];
+  if (source.row_bytes != 0 && tile_rows <= budget_bytes / 4 / source.row_bytes) {
+    source.rows_together = tile_rows;
+  }
+  auto decoder = std::make_shared<layout::TileDecoder>(
+      variable.filters, context_.view.name_of(located.variable, located.step), budget_bytes / 2);
+  source.read = [this, &located, &variable, decoder, dense = std::vector<std::byte>()](
+                    std::uint64_t first, std::uint64_t count, std::span<std::byte> out) mutable {
+    const model::Definition& d = variable.definition;
+    const layout::Placement& tiles = located.placement();
+    const Box rows = rows_of(model::whole(tiles.shape()), first, count);
+    decoder->require_small(located.tiles);
+    dense.resize(tiles.tile_bytes());
+    storage::File& file = context_.source.file(tiles);
+    for (const layout::Piece& piece : layout::cut(tiles, rows)) {
+      const Box whole{tiles.tile_box(piece.tile_index).start, tiles.tile()};
+      if (tiles.address(piece.tile_index) == layout::absent) {
+        model::fill(dense, d.type, d.fill);
+      } else {
+        decoder->read(file, located.tiles, piece.tile_index, dense);
+        checked_.check_tile(located, piece.tile_index, dense);
+        if (variable.big_endian) {
+          model::swap_bytes(dense, d.type);
+        }
+      }
+      model::copy_box(dense.data(), whole, out.data(), rows, piece.box, d.type.bytes);
+    }
+  };
+}
+
+}  // namespace sluice::commit
