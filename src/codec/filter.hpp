@@ -73,6 +73,9 @@ std::shared_ptr<const Method> find_method(const std::string& name);
 /// The compressors of this build with their levels, "deflate:1..12, " and so on; "" where there is
 /// none.
 std::string compressor_names();
+/// The option `compress` for who has no wish: the first compressor, at its default level; "none"
+/// where there is none.
+std::string default_compressor();
 
 /// Can Coder decode what this pipeline made?
 bool can_decode(const Pipeline& pipeline);

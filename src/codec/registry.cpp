@@ -70,6 +70,17 @@ std::string compressor_names() {
   return known;
 }
 
+std::string default_compressor() {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  for (const auto& method : all.methods) {
+    if (method->compresses) {
+      return method->name + ":" + std::to_string(method->default_level);
+    }
+  }
+  return "none";
+}
+
 void add_method(Method method) {
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
