@@ -13,6 +13,7 @@
 #include "exec/transport/agree.hpp"
 #include "help.hpp"
 #include "model/bytes.hpp"
+#include "plan/plan.hpp"
 #include "progress.hpp"
 #include "sluice/error.hpp"
 #include "table.hpp"
@@ -63,14 +64,18 @@ double median(std::vector<double> seconds) {
 }
 
 std::vector<Candidate> candidates_of(exec::Transport& transport) {
-  std::vector<Candidate> found{{"auto"}, {"shared"}, {"file-per-process"}};
-  if (transport.size() == 1) {
-    return {{"auto"}, {"shared"}};
-  }
-  found.push_back({"serial"});
-  for (const char* strategy : {"collective", "forward"}) {
-    for (int writers = 1; writers < 2 * transport.size(); writers *= 2) {
-      found.push_back({strategy, std::min(writers, transport.size())});
+  std::vector<Candidate> found{{Options{}.strategy}};
+  for (const plan::Strategy* row : plan::strategies()) {
+    // One rank alone writes the same by all of them.
+    const bool is_plain = row->ways != nullptr && !row->in_windows && row->group == nullptr;
+    if (row->chooses || (transport.size() == 1 && !is_plain)) {
+      continue;
+    }
+    if (!row->in_windows) {
+      found.push_back({row->name});
+    }
+    for (int writers = 1; row->in_windows && writers < 2 * transport.size(); writers *= 2) {
+      found.push_back({row->name, std::min(writers, transport.size())});
     }
   }
   return found;
@@ -153,7 +158,7 @@ class Bench {
   void run() {
     const std::uint64_t mib = choose_size();
     resize(mib);
-    Candidate warm_up{"shared"};
+    Candidate warm_up = candidates_.front();
     measure(warm_up);  // the first touch of memory
     Progress progress("bench " + verb_.folder, transport_.rank() == 0);
     const std::uint64_t job_bytes = 2 * total_bytes();
@@ -204,7 +209,7 @@ class Bench {
       return verb_.mib;
     }
     resize(probe_mib);
-    Candidate probe{"shared"};
+    Candidate probe = candidates_.front();
     measure(probe);  // the first touch of everything
     measure(probe);
     const double job_s = probe.durable_s[1] + probe.read_s[1];
@@ -355,7 +360,7 @@ void print_table(const Context& context, const BenchVerb& verb, const Bench& ben
   }
   const Candidate& chosen = bench.recommended();
   tell("{}\nRecommended: {}.\n", table.text(), chosen.name());
-  if (chosen.strategy == "auto") {
+  if (chosen.strategy == Options{}.strategy) {
     tell("It is the default: there is nothing to set.\n");
   } else {
     tell("In sluice.toml:\n\n{}", settings_text(chosen));

@@ -8,12 +8,14 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "codec/filter.hpp"
 #include "convert_lines.hpp"
 #include "convert_records.hpp"
 #include "convert_spins.hpp"
 #include "convert_voxfe.hpp"
 #include "help.hpp"
 #include "layout/formats.hpp"
+#include "layout/records/format.hpp"
 #include "progress.hpp"
 #include "record_lines.hpp"
 #include "sluice/error.hpp"
@@ -75,7 +77,7 @@ std::optional<commit::Converted> convert_voxfe(const Context& context, const Con
     return std::nullopt;
   }
   if (!verb.is_compress_given) {
-    wish.compress = "deflate:6";
+    wish.compress = codec::default_compressor();
   }
   return voxfe_to_file(context, kind, wish);
 }
@@ -150,10 +152,12 @@ int report_spins(const Context& context, const ConvertVerb& verb, const commit::
 /// Texts become records whatever the name, which may not say another format.
 void require_records(const ConvertVerb& verb) {
   const layout::Format* named = layout::format_of_ending(verb.to);
-  if (verb.format != "records" &&
-      (verb.format != "auto" || (named != nullptr && named->option != std::string("records")))) {
+  const layout::Format& records = layout::records::format_row;
+  if (verb.format != records.option &&
+      (verb.format != "auto" || (named != nullptr && named != &records))) {
     throw Error(Code::invalid_argument, verb.to + ": texts of a template become records: use the " +
-                                            "ending .rec or none, or --format records");
+                                            "ending " + records.endings + " or none, or --format " +
+                                            records.option);
   }
 }
 
@@ -257,6 +261,7 @@ int convert(const Context& context, const ConvertVerb& verb) {
 
 void add_convert(CLI::App& app, Run& run) {
   const auto verb = std::make_shared<ConvertVerb>();
+  const std::string formats = layout::format_options(" ");
   CLI::App* command =
       add_verb(app, "convert", "write a file anew: compressed, or in another format",
                "Writes all variables, attributes, times and fill values of FILE into a new file\n"
@@ -276,10 +281,12 @@ void add_convert(CLI::App& app, Run& run) {
                "makes records of the texts beside it. --format h5md: a trajectory of records in\n"
                "the order of its particles.\n"
                "The ending of TO says its format; one that no format has is refused.\n"
-               "Formats: hdf5 netcdf4 npy zarr dcd namdbin records text lines h5md mfdn vampire\n"
-               "xyz vtu vtkhdf.\n"
-               "Memory: a step, shared out among the processes; of texts the budget.\n"
-               "Exit code: 0 done, 1 FILE is damaged, 2 bad input, 3 changed outside Sluice.\n",
+               "Formats: " +
+                   formats +
+                   ",\n"
+                   "of the codes: text lines h5md mfdn vampire xyz vtu vtkhdf.\n"
+                   "Memory: a step, shared out among the processes; of texts the budget.\n"
+                   "Exit code: 0 done, 1 FILE is damaged, 2 bad input, 3 changed outside Sluice.\n",
                R"help(
 Examples:
   sluice convert spins.h5 small.h5 --compress deflate:9
@@ -297,8 +304,7 @@ Examples:
   sluice convert spins.h5 again/ --format vampire --mode file-per-node --files 4)help");
   command->add_option("FILE", verb->file, "what to convert")->required();
   command->add_option("TO", verb->to, "the file to make; must not exist")->required();
-  command->add_option("--compress", verb->compress,
-                      "none, deflate:1 to :12, zstd:1 to :19; +noshuffle");
+  command->add_option("--compress", verb->compress, codec::compressor_names() + "none; +noshuffle");
   command->add_option("--format", verb->format, "of TO, where its ending does not say it");
   command->add_option("--grid", verb->grid, "X,Y,Z of a VOX-FE model; else as large as needed");
   command->add_flag("--records", verb->records, "a VOX-FE model's voxels as records too");

@@ -8,8 +8,8 @@
 #include "dialect/voxfe/displacement.hpp"
 #include "dialect/voxfe/xdmf.hpp"
 #include "exec/transport/agree.hpp"
+#include "layout/stores.hpp"
 #include "sluice/error.hpp"
-#include "storage/store.hpp"
 
 namespace sluice::cli {
 
@@ -237,7 +237,7 @@ commit::Converted displacements_to_file(const Context& context, const VoxfeWish&
 }  // namespace
 
 VoxfeText voxfe_text_of(storage::Storage& storage, const std::string& path) {
-  if (storage::is_store(storage, path)) {
+  if (layout::is_store(storage, path)) {
     return VoxfeText::none;
   }
   std::string text(512, '\0');

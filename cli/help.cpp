@@ -39,12 +39,12 @@ class Formatter : public CLI::Formatter {
 
 std::shared_ptr<CLI::FormatterBase> make_formatter() { return std::make_shared<Formatter>(); }
 
-CLI::App* add_verb(CLI::App& app, const char* name, const char* summary, const char* explanation,
-                   const char* examples) {
+CLI::App* add_verb(CLI::App& app, const char* name, const char* summary,
+                   const std::string& explanation, const char* examples) {
   CLI::App* verb = app.add_subcommand(name, summary);
   verb->formatter(make_formatter());
   verb->group("Verbs");
-  verb->footer(std::string(explanation) + examples);
+  verb->footer(explanation + examples);
   verb->set_help_flag("-h,--help", "this text");
   return verb;
 }

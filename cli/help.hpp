@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <string>
 
 namespace sluice::cli {
 
@@ -10,7 +11,7 @@ namespace sluice::cli {
 std::shared_ptr<CLI::FormatterBase> make_formatter();
 
 /// Adds a verb with its description and examples.
-CLI::App* add_verb(CLI::App& app, const char* name, const char* summary, const char* explanation,
-                   const char* examples);
+CLI::App* add_verb(CLI::App& app, const char* name, const char* summary,
+                   const std::string& explanation, const char* examples);
 
 }  // namespace sluice::cli

@@ -4,8 +4,8 @@
 
 #include "commit/publish/recovery.hpp"
 #include "layout/formats.hpp"
+#include "layout/stores.hpp"
 #include "sluice/error.hpp"
-#include "storage/store.hpp"
 
 namespace sluice::cli {
 
@@ -29,9 +29,9 @@ void require_known_ending(const std::string& to, const std::string& format,
     return;
   }
   std::string known;
-  for (const layout::Format& one : layout::formats()) {
-    if (*one.endings != '\0') {
-      known += std::string(known.empty() ? "" : ", ") + one.option + " (" + one.endings + ")";
+  for (const layout::Format* one : layout::formats()) {
+    if (*one->endings != '\0') {
+      known += std::string(known.empty() ? "" : ", ") + one->option + " (" + one->endings + ")";
     }
   }
   throw Error(Code::invalid_argument, to + ": no format has the ending " + ending +
@@ -39,7 +39,7 @@ void require_known_ending(const std::string& to, const std::string& format,
 }
 
 std::uint64_t bytes_on_disk(storage::Storage& storage, const std::string& path) {
-  if (!storage::is_store(storage, path)) {
+  if (!layout::is_store(storage, path)) {
     return storage.open(path, storage::Access::read)->size();
   }
   std::uint64_t bytes = 0;

@@ -7,9 +7,9 @@
 #include "commit/read/latest_good.hpp"
 #include "help.hpp"
 #include "layout/formats.hpp"
+#include "layout/stores.hpp"
 #include "progress.hpp"
 #include "session.hpp"
-#include "storage/store.hpp"
 #include "table.hpp"
 #include "text.hpp"
 #include "verb.hpp"
@@ -97,7 +97,7 @@ std::string as_far_as_text(const std::string& path, const Verdict& verdict) {
 
 /// What its format has no checksum for; "" where it has one for everything. Rank 0.
 std::string unchecked_by_format(storage::Storage& storage, const std::string& path) {
-  const auto file = storage::open_data(storage, path, storage::Access::read);
+  const auto file = layout::open_data(storage, path, storage::Access::read);
   return layout::format_in(*file, "auto").unchecked;
 }
 

@@ -43,7 +43,7 @@ enum class Files : std::uint8_t {
 
 struct Options {
   // -- what is written, and by whom ---------------------------------------------------------------
-  std::string format = "auto";    ///< hdf5 | netcdf4 | npy | auto (by the file name's ending)
+  std::string format = "auto";    ///< as docs/formats.md calls it | auto (by the name's ending)
   std::string strategy = "auto";  ///< serial | shared | collective | forward |
                                   ///< file-per-process | file-per-node | auto
   Files files = Files::one;       ///< auto: may it write several?

@@ -5,6 +5,7 @@
 #include "exec/device_memory.hpp"
 #include "exec/transport/agree.hpp"
 #include "exec/transport/disagree.hpp"
+#include "layout/records/format.hpp"
 
 namespace sluice::detail {
 
@@ -26,7 +27,7 @@ constexpr int most_streams = 1 << 24;
 Options records_options(const Options& options, Mode mode) {
   Options wanted = options;
   if (wanted.format == "auto" && mode != Mode::read && mode != Mode::append) {
-    wanted.format = "records";
+    wanted.format = layout::records::format_row.option;
   }
   if (wanted.check == Check::full) {
     wanted.check = Check::off;  // offsets are sums: there is nothing to find
@@ -51,8 +52,8 @@ RecordsImpl::RecordsImpl(const Opener& opener, Mode mode, int parts, const Optio
 }
 
 void RecordsImpl::define() {
-  if (std::string(file_impl_->output().format().name) != "records") {
-    const std::string name = file_impl_->output().format().name;
+  const std::string name = file_impl_->output().format().name;
+  if (name != layout::records::format_row.name) {
     file_impl_->drop();
     throw Error(Code::unsupported,
                 path() + ": format " + name + " holds no records: use format records");

@@ -180,10 +180,10 @@ class Blosc final : public Worker {
 
 }  // namespace
 
-Method blosc_method() {
+std::optional<Method> blosc_method() {
   // By name it has no level: which compressor is inside is a matter of its parameters.
-  return {"blosc", blosc_id, false, header_bytes,
-          1,       1,        1,     [] { return std::make_unique<Blosc>(); }};
+  return Method{"blosc", blosc_id, false, header_bytes,
+                1,       1,        1,     [] { return std::make_unique<Blosc>(); }};
 }
 
 }  // namespace sluice::codec

@@ -70,6 +70,12 @@ void add_method(Method method);
 /// The method of that number or name; nullptr where there is none. Valid until it is replaced.
 std::shared_ptr<const Method> find_method(std::uint32_t id);
 std::shared_ptr<const Method> find_method(const std::string& name);
+/// The compressors of this build with their levels, "deflate:1..12, " and so on; "" where there is
+/// none.
+std::string compressor_names();
+/// The option `compress` for who has no wish: the first compressor, at its default level; "none"
+/// where there is none.
+std::string default_compressor();
 
 /// Can Coder decode what this pipeline made?
 bool can_decode(const Pipeline& pipeline);

@@ -1,4 +1,4 @@
-// The compressors that a library was found for.
+// The rows of the codecs, each made where the codec is.
 #pragma once
 
 #include <optional>
@@ -7,8 +7,12 @@
 
 namespace sluice::codec {
 
+/// HDF5's byte shuffle.
+std::optional<Method> shuffle_method();
+/// HDF5's checksum behind the bytes.
+std::optional<Method> fletcher32_method();
 /// Blosc's chunks, with zlib and zstd inside where the build has them.
-Method blosc_method();
+std::optional<Method> blosc_method();
 /// zlib streams, by libdeflate. Nothing where the build has none.
 std::optional<Method> deflate_method();
 /// gzip files; only read.

@@ -1,89 +1,28 @@
 // Which filters there are, and how they are called.
 #include <algorithm>
+#include <array>
 #include <charconv>
-#include <cstring>
 #include <mutex>
 
 #include "codec/filter.hpp"
 #include "codec/methods.hpp"
-#include "codec/shuffle.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::codec {
 
 namespace {
 
-constexpr std::size_t fletcher_bytes = 4;
-
-class Shuffle final : public Worker {
- public:
-  std::size_t encode(const Parameters& parameters, std::span<const std::byte> in,
-                     std::span<std::byte> out) override {
-    if (out.size() < in.size()) {
-      return 0;
-    }
-    shuffle(in, element(parameters), out.first(in.size()));
-    return in.size();
-  }
-  bool decode(const Parameters& parameters, std::span<const std::byte> in,
-              std::span<std::byte> out) override {
-    if (out.size() != in.size()) {
-      return false;
-    }
-    unshuffle(in, element(parameters), out);
-    return true;
-  }
-
- private:
-  static std::size_t element(const Parameters& parameters) {
-    return parameters.empty() ? 1 : std::max<std::size_t>(1, parameters[0]);
-  }
-};
-
-class Fletcher final : public Worker {
- public:
-  std::size_t encode(const Parameters&, std::span<const std::byte> in,
-                     std::span<std::byte> out) override {
-    if (out.size() < in.size() + fletcher_bytes) {
-      return 0;
-    }
-    std::memcpy(out.data(), in.data(), in.size());
-    const std::uint32_t sum = fletcher32(in);
-    for (std::size_t i = 0; i < fletcher_bytes; ++i) {
-      out[in.size() + i] = static_cast<std::byte>(sum >> (8 * i));
-    }
-    return in.size() + fletcher_bytes;
-  }
-  bool decode(const Parameters&, std::span<const std::byte> in, std::span<std::byte> out) override {
-    if (in.size() != out.size() + fletcher_bytes) {
-      return false;
-    }
-    std::uint32_t stored = 0;
-    for (std::size_t i = 0; i < fletcher_bytes; ++i) {
-      stored |= std::to_integer<std::uint32_t>(in[out.size() + i]) << (8 * i);
-    }
-    const std::uint32_t sum = fletcher32(in.first(out.size()));
-    // Big-endian machines of HDF5 before 1.6.3 wrote the bytes of each half in the other order.
-    const std::uint32_t swapped = (sum & 0x00ff00ff) << 8 | (sum >> 8 & 0x00ff00ff);
-    if (stored != sum && stored != swapped) {
-      return false;
-    }
-    std::memcpy(out.data(), in.data(), out.size());
-    return true;
-  }
-};
+/// A new codec is a line here.
+constexpr std::array built_in{shuffle_method, fletcher32_method, blosc_method,
+                              deflate_method, zstd_method,       gzip_method};
 
 struct Registry {
   std::mutex mutex;
   std::vector<std::shared_ptr<const Method>> methods;
 
   Registry() {
-    add({"shuffle", shuffle_id, false, 0, 1, 1, 1, [] { return std::make_unique<Shuffle>(); }});
-    add({"fletcher32", fletcher32_id, false, fletcher_bytes, 1, 1, 1,
-         [] { return std::make_unique<Fletcher>(); }});
-    add(blosc_method());
-    for (auto method : {deflate_method(), zstd_method(), gzip_method()}) {
-      if (method) {
+    for (const auto& make_row : built_in) {
+      if (auto method = make_row()) {
         add(std::move(*method));
       }
     }
@@ -109,6 +48,16 @@ Registry& registry() {
 }
 
 [[noreturn]] void refuse(const std::string& text) {
+  const std::string known = compressor_names();
+  throw Error(Code::invalid_argument,
+              "compress \"" + text + "\" is not known: use one of " + known +
+                  "none, with +noshuffle where bytes shall stay in their order" +
+                  (known.empty() ? " (this build has no compressor)" : ""));
+}
+
+}  // namespace
+
+std::string compressor_names() {
   std::string known;
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
@@ -118,13 +67,19 @@ Registry& registry() {
                std::to_string(method->highest_level) + ", ";
     }
   }
-  throw Error(Code::invalid_argument,
-              "compress \"" + text + "\" is not known: use one of " + known +
-                  "none, with +noshuffle where bytes shall stay in their order" +
-                  (known.empty() ? " (this build has no compressor)" : ""));
+  return known;
 }
 
-}  // namespace
+std::string default_compressor() {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  for (const auto& method : all.methods) {
+    if (method->compresses) {
+      return method->name + ":" + std::to_string(method->default_level);
+    }
+  }
+  return "none";
+}
 
 void add_method(Method method) {
   Registry& all = registry();

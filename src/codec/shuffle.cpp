@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "codec/methods.hpp"
+
 namespace sluice::codec {
 
 namespace {
@@ -107,31 +109,38 @@ void unshuffle(std::span<const std::byte> in, std::size_t element_bytes, std::sp
   copy_rest(in, elements, element_bytes, out);
 }
 
-std::uint32_t fletcher32(std::span<const std::byte> bytes) {
-  constexpr std::size_t words_without_carry = 360;
-  std::uint32_t low = 0;
-  std::uint32_t high = 0;
-  auto fold = [&] {
-    low = (low & 0xffff) + (low >> 16);
-    high = (high & 0xffff) + (high >> 16);
-  };
-  std::size_t at = 0;
-  while (at + 1 < bytes.size()) {
-    const std::size_t end = std::min(bytes.size() - 1, at + 2 * words_without_carry);
-    for (; at < end; at += 2) {
-      low += std::to_integer<std::uint32_t>(bytes[at]) << 8 |
-             std::to_integer<std::uint32_t>(bytes[at + 1]);
-      high += low;
+namespace {
+
+class Shuffle final : public Worker {
+ public:
+  std::size_t encode(const Parameters& parameters, std::span<const std::byte> in,
+                     std::span<std::byte> out) override {
+    if (out.size() < in.size()) {
+      return 0;
     }
-    fold();
+    shuffle(in, element(parameters), out.first(in.size()));
+    return in.size();
   }
-  if (at < bytes.size()) {
-    low += std::to_integer<std::uint32_t>(bytes[at]) << 8;
-    high += low;
-    fold();
+  bool decode(const Parameters& parameters, std::span<const std::byte> in,
+              std::span<std::byte> out) override {
+    if (out.size() != in.size()) {
+      return false;
+    }
+    unshuffle(in, element(parameters), out);
+    return true;
   }
-  fold();
-  return high << 16 | low;
+
+ private:
+  static std::size_t element(const Parameters& parameters) {
+    return parameters.empty() ? 1 : std::max<std::size_t>(1, parameters[0]);
+  }
+};
+
+}  // namespace
+
+std::optional<Method> shuffle_method() {
+  return Method{"shuffle", shuffle_id, false, 0,
+                1,         1,          1,     [] { return std::make_unique<Shuffle>(); }};
 }
 
 }  // namespace sluice::codec

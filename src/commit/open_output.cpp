@@ -4,8 +4,8 @@
 #include "commit/write/choice.hpp"
 #include "exec/transport/agree.hpp"
 #include "layout/formats.hpp"
+#include "layout/stores.hpp"
 #include "plan/groups.hpp"
-#include "storage/store.hpp"
 
 namespace sluice::commit {
 
@@ -17,7 +17,7 @@ std::string strategy_of_set(exec::Transport& transport, storage::Storage& storag
   const auto message = exec::on_root(transport, 0, [&] {
     std::string strategy;
     try {
-      const auto file = storage::open_data(storage, path, storage::Access::read);
+      const auto file = layout::open_data(storage, path, storage::Access::read);
       const auto catalog = layout::open_catalog(layout::format_in(*file, "auto"), *file);
       strategy = catalog->set() != nullptr ? catalog->set()->strategy : strategy;
     } catch (const Error&) {
@@ -32,7 +32,7 @@ std::string strategy_of_set(exec::Transport& transport, storage::Storage& storag
 
 bool may_be_several(const exec::Transport& transport, const std::string& path,
                     const Options& options) {
-  return options.files == Files::any && options.strategy == "auto" && transport.size() > 1 &&
+  return options.files == Files::any && plan::chooses(options.strategy) && transport.size() > 1 &&
          layout::format_of(path, options).index;
 }
 
@@ -49,7 +49,7 @@ std::unique_ptr<Output> open_output(exec::Transport& transport, storage::Storage
   bool has_parts = options.keep != 0 || options.split_steps != 0 || options.split_bytes != 0;
   if (opening == Opening::append) {
     const std::string strategy = strategy_of_set(transport, storage, path);
-    if (!strategy.empty() && options.strategy == "auto") {
+    if (!strategy.empty() && plan::chooses(options.strategy)) {
       chosen.strategy = strategy;  // goes on as it began
     }
     has_parts = has_parts || (!strategy.empty() && !plan::writes_parts(strategy));

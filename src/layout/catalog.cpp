@@ -180,6 +180,10 @@ std::vector<std::uint64_t> steps_of_other_rows(const Catalog& catalog,
   return steps;
 }
 
+void Catalog::read(std::uint32_t, std::uint64_t, const model::Box&, std::span<std::byte>) {
+  throw Error(Code::internal, std::string(format()) + ": everything has a place");
+}
+
 EncodedTiles Catalog::locate_encoded(std::uint32_t, std::uint64_t, const model::Box&) {
   throw Error(Code::internal, std::string(format()) + ": holds no encoded tiles");
 }

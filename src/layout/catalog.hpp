@@ -124,17 +124,18 @@ class Catalog {
   /// Reads a box through the format's library, or decodes it (one rank, converted to dense
   /// little-endian file type). The part of a varying variable that the step does not have is left
   /// as it is in `out`.
+  /// Called only for variables that have no place.
   virtual void read(std::uint32_t variable, std::uint64_t step, const model::Box& box,
-                    std::span<std::byte> out) = 0;
+                    std::span<std::byte> out);
   /// Rows of every step of a varying variable; empty for others.
-  virtual std::vector<std::uint64_t> rows_by_step(std::uint32_t variable) = 0;
+  virtual std::vector<std::uint64_t> rows_by_step(std::uint32_t) { return {}; }
   /// The checksum words of one commit.
-  virtual std::vector<std::uint64_t> checksum_words(const CommitRow& commit) = 0;
+  virtual std::vector<std::uint64_t> checksum_words(const CommitRow&) { return {}; }
   /// What of a file of Sluice another program, or a crash, left without a checksum that matches,
   /// and that is no damage: a line each.
   virtual std::vector<std::string> unchecked() { return {}; }
   /// The attributes of the file, its groups and variables.
-  virtual std::vector<model::Attribute> attributes() = 0;
+  virtual std::vector<model::Attribute> attributes() { return {}; }
 
  protected:
   /// Of what was read.

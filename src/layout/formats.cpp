@@ -3,145 +3,163 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <mutex>
+#include <sstream>
+#include <string_view>
 
 #include "codec/filter.hpp"
-#include "layout/dcd/catalog.hpp"
-#include "layout/dcd/planner.hpp"
-#include "layout/dcd/rules.hpp"
-#include "layout/hdf5/catalog.hpp"
-#include "layout/hdf5/library.hpp"
-#include "layout/hdf5/planner.hpp"
-#include "layout/hdf5/signature.hpp"
-#include "layout/namdbin/namdbin.hpp"
-#include "layout/netcdf4/rules.hpp"
-#include "layout/npy/catalog.hpp"
-#include "layout/npy/planner.hpp"
-#include "layout/records/catalog.hpp"
-#include "layout/records/planner.hpp"
-#include "layout/zarr/catalog.hpp"
-#include "layout/zarr/planner.hpp"
+#include "layout/dcd/format.hpp"
+#include "layout/hdf5/format.hpp"
+#include "layout/namdbin/format.hpp"
+#include "layout/npy/format.hpp"
+#include "layout/records/format.hpp"
+#include "layout/zarr/format.hpp"
 #include "model/name.hpp"
 
 namespace sluice::layout {
 
 namespace {
 
-constexpr std::array<Format, 8> all{{
-    {.name = "hdf5",
-     .option = "hdf5",
-     .endings = ".h5 .hdf5 .hdf .he5 .h5md",
-     .many = true,
-     .names = true,
-     .attributes = true,
-     .times = true,
-     .checksums = true,
-     .tiled = true,
-     .varying = true,
-     .length_variable = true,
-     .complex = true,
-     .compress = true,
-     .index = true},
-    {.name = "hdf5-grouped",
-     .option = "hdf5",
-     .form = "grouped",
-     .many = true,
-     .names = true,
-     .attributes = true,
-     .times = true,
-     .checksums = true,
-     .varying = true,
-     .complex = true,
-     .instead = "use form stacked"},
-    {.name = "netcdf4",
-     .option = "netcdf4",
-     .endings = ".nc .nc4 .cdf",
-     .many = true,
-     .names = true,
-     .attributes = true,
-     .times = true,
-     .checksums = true,
-     .tiled = true,
-     .varying = true,
-     .length_variable = true,
-     .compress = true,
-     .index = true,
-     .instead = "use format hdf5"},
-    {.name = "npy",
-     .option = "npy",
-     .endings = ".npy",
-     .complex = true,
-     .unchecked = "everything",
-     .instead = "use format hdf5 or netcdf4"},
-    {.name = "zarr",
-     .option = "zarr",
-     .endings = ".zarr",
-     .many = true,
-     .names = true,
-     .attributes = true,
-     .times = true,
-     .checksums = true,
-     .tiled = true,
-     .complex = true,
-     .compress = true,
-     .store = true,
-     .most_tile_bytes = 16ULL << 20,
-     .instead = "use format hdf5 or netcdf4"},
-    {.name = "dcd",
-     .option = "dcd",
-     .endings = ".dcd",
-     .best = Durability::close,
-     .many = true,
-     .names = true,
-     .attributes = true,
-     .tiled = true,
-     .has_grammar = true,
-     .unchecked = "everything",
-     .instead = "use format hdf5 or netcdf4"},
-    {.name = "namdbin",
-     .option = "namdbin",
-     .endings = ".coor .vel",
-     .best = Durability::close,
-     .has_grammar = true,
-     .unchecked = "everything",
-     .instead = "use format hdf5 or netcdf4"},
-    {.name = "records",
-     .option = "records",
-     .endings = ".rec",
-     .many = true,
-     .names = true,
-     .attributes = true,
-     .times = true,
-     .checksums = true,
-     .varying = true,
-     .complex = true,
-     .instead = "use format hdf5"},
-}};
+/// A new format is a line here.
+constexpr std::array<const Format*, 8> built_in{
+    &hdf5::stacked_format, &hdf5::grouped_format, &hdf5::netcdf4_format, &npy::format_row,
+    &zarr::format_row,     &dcd::format_row,      &namdbin::format_row,  &records::format_row,
+};
+
+struct Registry {
+  std::mutex mutex;
+  std::vector<const Format*> rows{built_in.begin(), built_in.end()};
+};
+
+Registry& registry() {
+  static Registry only;
+  return only;
+}
 
 [[noreturn]] void refuse(const Format& format, const std::string& what, const std::string& why) {
   throw Error(Code::unsupported,
               what + ": format " + format.name + " " + why + ": " + format.instead);
 }
 
-const Format* find(const std::string& option, const std::string& form) {
-  const auto found = std::find_if(all.begin(), all.end(), [&](const Format& format) {
-    return format.option == option && format.form == form;
-  });
-  return found == all.end() ? nullptr : &*found;
+template <class Is>
+const Format* find_row(Is&& is) {
+  const std::vector<const Format*> all = formats();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Format* row) { return is(*row); });
+  return found == all.end() ? nullptr : *found;
 }
 
-std::string option_names() {
-  std::string names = "auto";
-  for (const Format& format : all) {
-    if (names.find(format.option) == std::string::npos) {
-      names += std::string(", ") + format.option;
+const Format* find_option(const std::string& option, const std::string& form) {
+  return find_row([&](const Format& row) { return row.option == option && row.form == form; });
+}
+
+bool has_ending(const Format& row, const std::string& ending) {
+  return (" " + std::string(row.endings) + " ").find(" " + ending + " ") != std::string::npos;
+}
+
+/// Small letters, digits and single dashes, so that it may stand in options, messages and names of
+/// tests.
+bool is_word(std::string_view name) {
+  return !name.empty() && name.front() != '-' && name.back() != '-' &&
+         std::all_of(name.begin(), name.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+         });
+}
+
+void check_row(const Format& row, const std::vector<const Format*>& all) {
+  const auto refuse_row = [&](const std::string& why) {
+    throw Error(Code::invalid_argument, std::string("register_format: ") +
+                                            (row.name != nullptr ? row.name : "(no name)") + ": " +
+                                            why);
+  };
+  if (row.name == nullptr || row.option == nullptr || row.form == nullptr || !is_word(row.name) ||
+      !is_word(row.option) || row.option == std::string("auto")) {
+    refuse_row("its name must be a word of small letters, digits and dashes, and not auto");
+  }
+  const Format& reader = row.reader();
+  if (row.create == nullptr || reader.append == nullptr || reader.open == nullptr ||
+      reader.match == nullptr) {
+    refuse_row("create, append, open and match must be there");
+  }
+  for (const Format* other : all) {
+    const auto clashes = [&](const char* a, const char* b) { return std::string_view(a) == b; };
+    if (clashes(row.name, other->name) ||
+        (clashes(row.option, other->option) && clashes(row.form, other->form))) {
+      refuse_row("there is a format of that name");
+    }
+    std::istringstream endings(row.endings);
+    for (std::string ending; endings >> ending;) {
+      if (has_ending(*other, ending)) {
+        refuse_row("the ending " + ending + " means " + other->name);
+      }
+    }
+    if (row.is_store() && other->is_store() && clashes(row.manifest, other->manifest)) {
+      refuse_row(std::string("the manifest ") + row.manifest + " means " + other->name);
     }
   }
-  return names;
+}
+
+/// The format of `file`; null where it is none.
+const Format* recognise(storage::File& file) {
+  const Format* possible = nullptr;
+  for (const Format* row : formats()) {
+    if (row->same_files != nullptr) {
+      continue;
+    }
+    const Match match = row->match(file);
+    if (match == Match::certain) {
+      return row;
+    }
+    possible = possible == nullptr && match == Match::possible ? row : possible;
+  }
+  return possible;
+}
+
+const Format* begin_of(storage::File& file) {
+  return find_row([&](const Format& row) {
+    return row.same_files == nullptr && row.match(file) == Match::certain;
+  });
 }
 
 }  // namespace
 
-std::span<const Format> formats() { return all; }
+std::vector<const Format*> formats() {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  return all.rows;
+}
+
+void register_format(const Format& row) {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  check_row(row, all.rows);
+  all.rows.push_back(&row);
+}
+
+namespace {
+
+/// `text` and what the rows say in `field`, each once.
+std::string listed(std::string text, const char* Format::*field, const std::string& separator) {
+  std::vector<std::string> seen;
+  for (const Format* row : formats()) {
+    const std::string word = row->*field;
+    if (std::find(seen.begin(), seen.end(), word) == seen.end()) {
+      text += (text.empty() ? "" : separator) + word;
+      seen.push_back(word);
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string format_options(const std::string& separator) {
+  return listed("auto", &Format::option, separator);
+}
+
+std::string form_options(const std::string& separator) {
+  return listed("", &Format::form, separator);
+}
 
 std::string ending_of(const std::string& path) {
   const std::size_t dot = path.rfind('.');
@@ -158,68 +176,53 @@ std::string ending_of(const std::string& path) {
 
 const Format* format_of_ending(const std::string& path) {
   const std::string ending = ending_of(path);
-  const auto found = std::find_if(all.begin(), all.end(), [&](const Format& format) {
-    return !ending.empty() &&
-           (" " + std::string(format.endings) + " ").find(" " + ending + " ") != std::string::npos;
-  });
-  return found == all.end() ? nullptr : &*found;
+  return find_row([&](const Format& row) { return !ending.empty() && has_ending(row, ending); });
 }
 
 const Format& format_of(const std::string& path, const Options& options) {
   std::string option = options.format;
   if (option == "auto") {
     const Format* named = format_of_ending(path);
-    option = named == nullptr ? all[0].option : named->option;
+    option = named == nullptr ? formats().front()->option : named->option;
   }
-  if (find(option, "stacked") == nullptr) {
+  if (find_row([&](const Format& row) { return row.option == option; }) == nullptr) {
     throw Error(Code::invalid_argument,
-                "format \"" + option + "\" is not known: use one of " + option_names());
+                "format \"" + option + "\" is not known: use one of " + format_options(", "));
   }
-  if (options.form != "stacked" && options.form != "grouped") {
+  const Format* of_form = find_row([&](const Format& row) { return row.form == options.form; });
+  if (of_form == nullptr) {
     throw Error(Code::invalid_argument,
-                "form \"" + options.form + "\" is not known: use stacked or grouped");
+                "form \"" + options.form + "\" is not known: use " + form_options(" or "));
   }
-  const Format* format = find(option, options.form);
+  const Format* format = find_option(option, options.form);
   if (format == nullptr) {
     throw Error(Code::unsupported, path + ": form " + options.form + ": format " + option +
-                                       " has no such form: use form stacked, or format hdf5");
+                                       " has no such form: use form " + Options{}.form +
+                                       ", or format " + of_form->option);
   }
   return *format;
 }
 
 const Format& format_named(const std::string& name) {
-  const auto found = std::find_if(all.begin(), all.end(),
-                                  [&](const Format& format) { return format.name == name; });
-  if (found == all.end()) {
+  const Format* found = find_row([&](const Format& row) { return row.name == name; });
+  if (found == nullptr) {
     throw Error(Code::internal, "format " + name + " is not in the list");
   }
   return *found;
 }
 
 const Format& format_in(storage::File& file, const std::string& wanted) {
-  hdf5::note_file(file.path());
-  const Format* found = nullptr;
-  if (zarr::is_zarr(file)) {
-    found = find("zarr", "stacked");
-  } else if (npy::is_npy(file)) {
-    found = find("npy", "stacked");
-  } else if (records::is_log(file)) {
-    found = find("records", "stacked");
-  } else if (hdf5::has_signature(file)) {
-    found = &all[0];  // which of its forms it is, its catalog tells
-  } else if (dcd::is_dcd(file)) {
-    found = find("dcd", "stacked");
-  } else if (namdbin::shape_in(file)) {
-    found = find("namdbin", "stacked");
-  } else {
+  const Format* found = recognise(file);
+  if (found == nullptr) {
     throw Error(Code::format, file.path() +
                                   ": not an HDF5 file (no signature), and no other format that is "
                                   "known: " +
-                                  option_names());
+                                  format_options(", "));
   }
-  const bool is_hdf5 = wanted == "hdf5" || wanted == "netcdf4";
-  const bool is_wanted = wanted == "auto" || wanted == found->option ||
-                         (is_hdf5 && std::string(found->option) == "hdf5");
+  const bool is_wanted =
+      wanted == "auto" || find_row([&](const Format& row) {
+                            return row.option == wanted && &row.reader() == found;
+                          }) != nullptr;
   if (!is_wanted) {
     throw Error(Code::format, file.path() + ": is of format " + found->option + ", not " + wanted +
                                   ": use format auto");
@@ -227,23 +230,24 @@ const Format& format_in(storage::File& file, const std::string& wanted) {
   return *found;
 }
 
-bool begins_as_known(storage::File& file) {
-  return hdf5::begins_with_superblock(file) || npy::is_npy(file) || zarr::is_zarr(file) ||
-         dcd::is_dcd(file) || records::is_log(file);
-}
+bool begins_as_known(storage::File& file) { return begin_of(file) != nullptr; }
 
 StepCount count_steps(storage::File& file) {
-  if (!npy::is_npy(file)) {
-    return {};
-  }
-  const npy::StepCount count = npy::count_steps(file);
-  return {count.counted, count.there};
+  const Format* format = begin_of(file);
+  return format != nullptr && format->count_steps != nullptr ? format->count_steps(file)
+                                                             : StepCount{};
 }
 
-void set_step_count(storage::File& file, std::uint64_t steps) { npy::set_step_count(file, steps); }
+void set_step_count(storage::File& file, std::uint64_t steps) {
+  const Format* format = begin_of(file);
+  if (format == nullptr || format->set_step_count == nullptr) {
+    throw Error(Code::internal, file.path() + ": no format that counts its steps in place");
+  }
+  format->set_step_count(file, steps);
+}
 
 void check_form(const Format& format, const Options& options, const std::string& path) {
-  if (options.form != "stacked" && options.form != format.form) {
+  if (options.form != Options{}.form && options.form != format.form) {
     throw Error(Code::unsupported, path + ": form " + options.form +
                                        ": the file is there in form " + format.form +
                                        ": append in that form, or write a new file");
@@ -251,10 +255,15 @@ void check_form(const Format& format, const Options& options, const std::string&
 }
 
 codec::Pipeline pipeline_in(const Format& format, const model::Definition& definition) {
-  return format.store ? zarr::pipeline_in_zarr(pipeline_of(definition)) : pipeline_of(definition);
+  return format.filters != nullptr ? format.filters(pipeline_of(definition))
+                                   : pipeline_of(definition);
 }
 
-std::vector<Document> stale_documents(storage::File& file) { return zarr::stale_documents(file); }
+std::vector<Document> stale_documents(storage::File& file) {
+  const Format* format = begin_of(file);
+  return format != nullptr && format->stale_documents != nullptr ? format->stale_documents(file)
+                                                                 : std::vector<Document>{};
+}
 
 Durability durability_of(const Format& format, Durability asked) {
   if (asked == Durability::automatic) {
@@ -285,31 +294,20 @@ void check_definition(const Format& format, const model::Definition& definition,
   if (definition.varying && !format.varying) {
     refuse(format, what, "has the same shape in every step");
   }
-  const std::string why = std::strcmp(format.name, "dcd") == 0       ? dcd::refusal(definition)
-                          : std::strcmp(format.name, "namdbin") == 0 ? namdbin::refusal(definition)
-                                                                     : "";
+  const std::string why = format.refuse_definition != nullptr
+                              ? format.refuse_definition(definition, others)
+                              : std::string();
   if (!why.empty()) {
     refuse(format, what, why);
   }
-  if (std::strcmp(format.name, "hdf5-grouped") == 0 && definition.name.rfind("step_", 0) == 0) {
-    throw Error(Code::bad_name, what +
-                                    ": format hdf5-grouped keeps names that begin with step_ "
-                                    "for the groups of steps: choose another");
-  }
-  if (std::strcmp(format.name, "netcdf4") == 0) {
-    netcdf4::check_definition(definition, others);
-  }
-  if (format.store && definition.type.kind == Kind::string) {
+  if (!format.text && definition.type.kind == Kind::string) {
     refuse(format, what, "holds no text in variables, only in attributes");
-  }
-  if (format.store && (definition.name + "/").rfind("sluice/", 0) == 0) {
-    throw Error(Code::bad_name, what + ": format zarr keeps the group sluice: choose another name");
   }
 }
 
 void settle_tile(const Format& format, model::Definition& definition) {
-  if (std::strcmp(format.name, "dcd") == 0) {
-    definition.chunk = dcd::tile_of(definition);
+  if (format.fixed_tile != nullptr) {
+    definition.chunk = format.fixed_tile(definition);
   }
 }
 
@@ -318,16 +316,10 @@ void check_attribute(const Format& format, const model::Attribute& attribute) {
     refuse(format, "attribute " + attribute.name,
            "holds no attributes (units and descriptions too)");
   }
-  if (std::strcmp(format.name, "netcdf4") == 0) {
-    netcdf4::check_attribute(attribute);
-  }
   const std::string why =
-      std::strcmp(format.name, "dcd") == 0 ? dcd::refusal(attribute) : std::string();
+      format.refuse_attribute != nullptr ? format.refuse_attribute(attribute) : std::string();
   if (!why.empty()) {
     refuse(format, "attribute " + attribute.name, why);
-  }
-  if (format.store && attribute.owner.empty() && attribute.name == "sluice") {
-    throw Error(Code::bad_name, "attribute sluice: format zarr keeps this name: choose another");
   }
 }
 
@@ -339,64 +331,12 @@ void check_time(const Format& format, double time) {
 
 std::unique_ptr<Planner> make_planner(const Format& format, storage::File& file, Start start,
                                       const PlannerOptions& options) {
-  const std::string name = format.name;
-  if (name == "npy") {
-    return start == Start::fresh ? npy::NpyPlanner::create(file)
-                                 : npy::NpyPlanner::append(file, model::stem_of(file.path()));
-  }
-  if (name == "dcd") {
-    return start == Start::fresh ? dcd::DcdPlanner::create(file) : dcd::DcdPlanner::append(file);
-  }
-  if (name == "namdbin") {
-    if (start == Start::append) {
-      throw Error(
-          Code::unsupported,
-          file.path() + ": format namdbin: holds one array, which is whole: write a new file");
-    }
-    return namdbin::NamdbinPlanner::create(file);
-  }
-  if (name == "records") {
-    return start == Start::fresh ? records::RecordsPlanner::create(file, options)
-                                 : records::RecordsPlanner::append(file, options);
-  }
-  if (name == "zarr") {
-    return start == Start::fresh ? zarr::ZarrPlanner::create(file, options)
-                                 : zarr::ZarrPlanner::append(file, options);
-  }
-  if (start == Start::append) {
-    return hdf5::Hdf5Planner::append(file, options);
-  }
-  const hdf5::Profile profile = name == "hdf5-grouped" ? hdf5::Profile::grouped
-                                : name == "netcdf4"    ? hdf5::Profile::netcdf4
-                                                       : hdf5::Profile::stacked;
-  return hdf5::Hdf5Planner::create(file, options, profile);
+  return start == Start::fresh ? format.create(file, options)
+                               : format.reader().append(file, options);
 }
-
-namespace {
-
-std::unique_ptr<Catalog> open_unchecked(const Format& format, storage::File& file) {
-  if (std::strcmp(format.name, "npy") == 0) {
-    return npy::NpyCatalog::open(file);
-  }
-  if (std::strcmp(format.name, "dcd") == 0) {
-    return dcd::DcdCatalog::open(file);
-  }
-  if (std::strcmp(format.name, "namdbin") == 0) {
-    return namdbin::NamdbinCatalog::open(file);
-  }
-  if (std::strcmp(format.name, "records") == 0) {
-    return records::RecordsCatalog::open(file);
-  }
-  if (format.store) {
-    return zarr::ZarrCatalog::open(file);
-  }
-  return hdf5::Catalog::open(file);
-}
-
-}  // namespace
 
 std::unique_ptr<Catalog> open_catalog(const Format& format, storage::File& file) {
-  auto catalog = open_unchecked(format, file);
+  auto catalog = format.reader().open(file);
   if (catalog->ours()) {
     for (const StoredVariable& variable : catalog->variables()) {
       model::check_read_name(variable.definition.name, file.path());
@@ -411,7 +351,7 @@ std::unique_ptr<Catalog> open_catalog(const Format& format, storage::File& file)
 }
 
 bool plans_beside_threads(const Format& format) {
-  return format.store || hdf5::takes_several_threads();
+  return format.plans_beside_threads == nullptr || format.plans_beside_threads();
 }
 
 }  // namespace sluice::layout

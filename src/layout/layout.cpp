@@ -4,6 +4,10 @@
 
 namespace sluice::layout {
 
+void Planner::set_attribute(const model::Attribute& attribute) {
+  throw Error(Code::internal, std::string(format()) + ": attribute " + attribute.name);
+}
+
 std::vector<std::uint64_t> Planner::place_encoded(std::span<const EncodedTile>) {
   throw Error(Code::internal, std::string(format()) + ": holds no encoded tiles");
 }

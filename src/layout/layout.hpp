@@ -80,9 +80,9 @@ struct MetadataUpdate {
 
   // Of a store: `objects` have the data and what is fresh; the manifest makes them visible.
   std::vector<storage::Segment> objects;
-  std::vector<Document> before;     ///< right for readers of either state
-  std::vector<std::byte> manifest;  ///< empty: this is no store
-  std::vector<Document> after;      ///< follow from the manifest
+  std::vector<Document> before;  ///< right for readers of either state
+  Document manifest;             ///< without a name: this is no store
+  std::vector<Document> after;   ///< follow from the manifest
 };
 
 /// What a planner is told of the file system and the caller's wishes.
@@ -102,15 +102,19 @@ class Planner {
   virtual const char* format() const = 0;
   /// The variables of the file, those of an appended one first, in the file's order.
   virtual const std::vector<model::Definition>& known() const = 0;
-  /// Tile of a known variable without the step dimension.
-  virtual const model::Dims& tile(std::uint32_t variable) const = 0;
+  /// Tile of a known variable without the step dimension: a step is one piece unless a format says
+  /// otherwise.
+  virtual const model::Dims& tile(std::uint32_t variable) const {
+    return known().at(variable).shape;
+  }
 
   virtual std::uint64_t steps() const = 0;
   /// Where the last commit ends: bytes from here on belong to nobody.
   virtual std::uint64_t committed_end() const = 0;
   /// Adds to the list of variables; made in the file when first touched.
   virtual void define(const model::Definition& definition) = 0;
-  virtual void set_attribute(const model::Attribute& attribute) = 0;
+  /// Called only where the format's row says that it has attributes.
+  virtual void set_attribute(const model::Attribute& attribute);
   /// Variables that are encoded get no placement.
   virtual CommitPlan plan_commit(const CommitRequest& request) = 0;
   /// Forgets the steps from number `steps` on; no step may have been planned since the last commit.
@@ -119,7 +123,7 @@ class Planner {
   /// Where tiles of encoded variables go, between plan_commit() and seal(); each once a commit.
   virtual std::vector<std::uint64_t> place_encoded(std::span<const EncodedTile> tiles);
   /// Makes the variables that no commit touched (before the last seal of a file).
-  virtual void make_all() = 0;
+  virtual void make_all() {}
   /// The metadata of everything since the last commit.
   virtual MetadataUpdate seal() = 0;
   /// The update of the last seal() is on its way to the file: the next commit is planned on top of

@@ -17,7 +17,7 @@ namespace sluice::plan {
 
 /// A way to write, and what it would take.
 struct Way {
-  std::string_view strategy = "shared";
+  std::string_view strategy;  ///< of a row: lives as long
   WriterChoice choice = {};
   double seconds = 0;  ///< from the first byte sent to the last one stable
 };
@@ -38,8 +38,8 @@ struct Decision {
 inline constexpr std::uint64_t assumed_rank_bytes = 32ULL << 20;
 inline constexpr std::uint64_t assumed_run_bytes = 1ULL << 20;
 
-/// For an output that may come to several files, when it is opened: file-per-process or
-/// file-per-node where that saves at least a tenth of a commit of the assumed load, else the best
+/// For an output that may come to several files, when it is opened: a set of files
+/// where that saves at least a tenth of a commit of the assumed load, else the best
 /// way into one file. Only `input.topology`, `choice` and `ground` are looked at.
 Decision decide_files(const Input& input);
 

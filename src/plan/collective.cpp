@@ -1,9 +1,12 @@
 // Some ranks write whole tiles, after an exchange in rounds.
 #include <algorithm>
+#include <bit>
 
-#include "plan/plan.hpp"
+#include "plan/costs.hpp"
 
 namespace sluice::plan {
+
+extern const Strategy collective_strategy;
 
 namespace {
 
@@ -42,7 +45,7 @@ TileMap tile_map(const Topology& topology, const WriterChoice& choice,
 
 Plan plan_collective(const Input& input) {
   Plan plan;
-  plan.strategy = "collective";
+  plan.strategy = collective_strategy.name;
   plan.flow = Flow::rounds;
   plan.tiles = tile_map(input.topology, input.choice, input.space);
   plan.window_bytes = window_bytes(input.choice);
@@ -59,5 +62,112 @@ Plan plan_collective(const Input& input) {
                       plan.window_bytes * (is_writer ? windows_of_writer : windows_of_feeder);
   return plan;
 }
+
+namespace {
+
+/// Do all stripes of a server have one writer, so that no two meet there?
+bool has_own_servers(const Ground& ground, const Way& way) {
+  const auto stripes = static_cast<int>(ground.stripes);
+  const int writers = way.choice.writers;
+  return way.choice.cyclic && way.choice.tile_bytes == ground.stripe_bytes &&
+         (writers % stripes == 0 || stripes % writers == 0);
+}
+
+/// Of rounds with their checksums: who sends how much, and that everything came.
+constexpr double meetings_of_round = 2;
+
+/// How many nodes have bytes in a round's windows and in those that are written meanwhile. Long
+/// runs lie one rank's after the other's, so these are few where a node has more than the windows
+/// take.
+double sending_nodes(const Load& load, double windows_bytes) {
+  const double longest =
+      std::min(load.bytes / load.ranks, static_cast<double>(layout::portion_bytes));
+  if (load.run_bytes < longest) {
+    return load.nodes;
+  }
+  const double node_bytes = load.bytes / load.nodes;
+  return std::clamp(0.5 + 2 * windows_bytes / node_bytes, 1.0, load.nodes);
+}
+
+double collective_s(const Input& input, const Way& way) {
+  const Ground& ground = input.ground;
+  const Load load = load_of(input);
+  const double writers = way.choice.writers;
+  const double written_s =
+      write_s(ground, load, writers, ground.stripes != 0 && has_own_servers(ground, way));
+  const double cores = std::min<double>(ground.cores, load.ranks / load.nodes);
+  const double node_rate =
+      std::min(cores * ground.exchange_bytes_per_s, ground.exchange_most_bytes_per_s);
+  const double windows = static_cast<double>(window_bytes(way.choice)) * writers;
+  double sent_s = load.bytes / load.nodes / node_rate;
+  if (load.nodes > 1) {
+    const double links = std::min({writers, load.nodes, sending_nodes(load, windows)});
+    sent_s += load.bytes * (1 - 1 / load.nodes) / links / ground.link_bytes_per_s;
+  }
+  // While a window is written the next one is brought.
+  const double rounds = std::max(1.0, load.bytes / windows);
+  const auto steps = static_cast<double>(std::bit_width(static_cast<unsigned>(load.ranks)));
+  return std::max(written_s, sent_s) + std::min(written_s, sent_s) / rounds +
+         (rounds + 1) * meetings_of_round * ground.meeting_s * steps;
+}
+
+/// Numbers of writers worth a look, ascending.
+std::vector<int> writer_counts(const Input& input) {
+  const Topology& topology = input.topology;
+  const WriterChoice& asked = input.choice;
+  if (asked.writers != 0 || asked.first_writer != 0 || asked.writer_spacing != 0 ||
+      asked.writer_map != "spaced") {
+    return {static_cast<int>(writer_list(topology, asked).size())};
+  }
+  std::vector<int> counts;
+  const auto stripes = static_cast<int>(input.ground.stripes);
+  for (const int count : {1, topology.nodes, default_writers_per_node * topology.nodes, stripes,
+                          2 * stripes, 4 * stripes}) {
+    if (count > 0) {
+      counts.push_back(std::min(count, topology.ranks));
+    }
+  }
+  std::sort(counts.begin(), counts.end());
+  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
+  return counts;
+}
+
+std::vector<Way> ways_of_collective(const Input& input) {
+  std::vector<Way> ways;
+  if (input.topology.ranks == 1) {
+    return ways;
+  }
+  for (const int writers : writer_counts(input)) {
+    Way way{collective_strategy.name, input.choice, 0};
+    way.choice.writers = writers;
+    // Where a file has stripes, the writer of a stripe should always be the same.
+    way.choice.cyclic = input.choice.cyclic || (input.ground.stripes > 1 && writers > 1);
+    ways.push_back(way);
+    if (input.ground.reach == model::Reach::unknown && writers > 1 && !way.choice.cyclic) {
+      // By the formulas the same; but nobody knows that there are no stripes.
+      way.choice.cyclic = true;
+      ways.push_back(way);
+    }
+  }
+  return ways;
+}
+
+std::string writers_text(const Way& way) {
+  return " with " + std::to_string(way.choice.writers) +
+         (way.choice.writers == 1 ? " writer" : " writers") +
+         (way.choice.cyclic && way.choice.writers != 1 ? " (cyclic)" : "");
+}
+
+}  // namespace
+
+constinit const Strategy collective_strategy{
+    .name = "collective",
+    .openers = writer_list,
+    .plan = plan_collective,
+    .in_windows = true,
+    .ways = ways_of_collective,
+    .seconds = collective_s,
+    .count_text = writers_text,
+};
 
 }  // namespace sluice::plan

@@ -5,6 +5,8 @@
 
 namespace sluice::plan {
 
+extern const Strategy forward_strategy;
+
 namespace {
 
 /// One being filled, one being written, one that keeps a slow write from stopping the packing.
@@ -19,9 +21,11 @@ std::uint64_t windows_held(const WriterChoice& choice) {
   return std::max(fewest_windows, std::max<std::uint64_t>(room / window, 2) - 2);
 }
 
+namespace {
+
 Plan plan_forward(const Input& input) {
   Plan plan = plan_collective(input);
-  plan.strategy = "forward";
+  plan.strategy = forward_strategy.name;
   plan.flow = Flow::background;
   plan.gathers = input.choice.gathers;
   plan.writer_bytes = std::min(plan.tiles.own_bytes(), input.space.length);
@@ -31,5 +35,18 @@ Plan plan_forward(const Input& input) {
   }
   return plan;
 }
+
+}  // namespace
+
+constinit const Strategy forward_strategy{
+    .name = "forward",
+    .openers = writer_list,
+    .plan = plan_forward,
+    .in_windows = true,
+    .in_background = true,
+    // An index may only name what its parts hold, so a part is complete before it is told of: the
+    // same windows, written before the call returns.
+    .within_part = "collective",
+};
 
 }  // namespace sluice::plan

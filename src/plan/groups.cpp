@@ -1,5 +1,10 @@
 #include "plan/groups.hpp"
 
+#include <algorithm>
+#include <cmath>
+
+#include "plan/costs.hpp"
+
 namespace sluice::plan {
 
 namespace {
@@ -10,18 +15,11 @@ int run_of(int rank, int ranks, int count) {
   return static_cast<int>(((position + 1) * count - 1) / ranks);
 }
 
-}  // namespace
+Group own_group(int, const Topology& topology) { return {topology.rank, topology.ranks}; }
 
-bool writes_parts(std::string_view strategy) {
-  return strategy == per_process || strategy == per_node;
-}
-
-Group group_of(const std::string& strategy, int writers, const Topology& topology) {
-  if (strategy == per_process) {
-    return {topology.rank, topology.ranks};
-  }
+Group group_of_node(int writers, const Topology& topology) {
   if (writers < 0 || writers > topology.ranks) {
-    throw Error(Code::invalid_argument, "strategy " + strategy +
+    throw Error(Code::invalid_argument, std::string("strategy ") + per_node +
                                             ": writers = " + std::to_string(writers) +
                                             ", but there are " + std::to_string(topology.ranks) +
                                             " ranks: use 1 to that many, or 0 for the nodes");
@@ -30,6 +28,89 @@ Group group_of(const std::string& strategy, int writers, const Topology& topolog
     return {topology.node, topology.nodes};
   }
   return {run_of(topology.rank, topology.ranks, writers), writers};
+}
+
+/// Who writes within a group: each rank its own extents of the group's file. Measured against the
+/// first rank writing all: docs/strategies.md.
+constexpr const char* within_group = "shared";
+
+/// A file of its own for each of so many groups of ranks, which write it as `shared` does. Files
+/// lie on servers by chance unless each lies on all, so the busiest server has more than its part.
+double set_s(const Input& input, const Way& way) {
+  const Ground& ground = input.ground;
+  const Load load = load_of(input);
+  const double files = way.choice.writers;
+  Ground all = ground;
+  double most = ground.files_bytes_per_s;
+  if (ground.stripes != 0) {
+    const double of_server = files * ground.stripes / ground.servers;
+    const double nodes_of_file = std::max(1.0, load.nodes / files);
+    if (ground.servers > ground.stripes) {
+      most /= 1 + std::sqrt(2 * std::log(ground.servers) / of_server);
+    }
+    all.stripes = std::min(static_cast<std::uint32_t>(files) * ground.stripes, ground.servers);
+    all.touch_s *= std::min(1.0, of_server * nodes_of_file / load.nodes);
+  }
+  all.file_bytes_per_s = std::min(files * ground.file_bytes_per_s, most);
+  double seconds = write_s(all, load, load.ranks, false) + files * ground.file_s;
+  const double clients = (ground.locks_processes ? load.ranks : load.nodes) / files;
+  if (ground.stripes != 0 && clients > 1) {
+    seconds += locks_s(all, load, clients);
+  }
+  return seconds;
+}
+
+std::vector<Way> way_with(const char* name, const Input& input, int files) {
+  if (files < 2) {
+    return {};
+  }
+  Way way{name, input.choice, 0};
+  way.choice.writers = files;
+  return {way};
+}
+
+std::vector<Way> ways_per_process(const Input& input) {
+  return way_with(per_process, input, input.choice.writers != 0 ? 1 : input.topology.ranks);
+}
+
+std::vector<Way> ways_per_node(const Input& input) {
+  return way_with(per_node, input,
+                  input.choice.writers != 0 ? input.choice.writers : input.topology.nodes);
+}
+
+std::string files_text(const Way& way) {
+  return ", " + std::to_string(way.choice.writers) + " of them";
+}
+
+}  // namespace
+
+extern const Strategy per_process_strategy;
+extern const Strategy per_node_strategy;
+
+constinit const Strategy per_process_strategy{
+    .name = per_process,
+    .group = own_group,
+    .within_part = within_group,
+    .ways = ways_per_process,
+    .seconds = set_s,
+};
+
+constinit const Strategy per_node_strategy{
+    .name = per_node,
+    .group = group_of_node,
+    .within_part = within_group,
+    .ways = ways_per_node,
+    .seconds = set_s,
+    .count_text = files_text,
+};
+
+bool writes_parts(std::string_view name) {
+  const Strategy* found = find_strategy(name);
+  return found != nullptr && found->group != nullptr;
+}
+
+Group group_of(const std::string& name, int writers, const Topology& topology) {
+  return strategy(name).group(writers, topology);
 }
 
 Topology pretend(Topology topology, int ranks_per_node) {

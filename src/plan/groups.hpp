@@ -17,11 +17,6 @@ inline constexpr const char* per_node = "file-per-node";
 /// Does this strategy write a part a group, and an index that makes them one?
 bool writes_parts(std::string_view strategy);
 
-struct Group {
-  int number = 0;
-  int count = 1;  ///< groups in all
-};
-
 /// The group of `topology.rank`. file-per-process: every rank its own. file-per-node: the node's
 /// ranks; with `writers` > 0 so many runs of consecutive ranks, whose sizes differ by at most one.
 /// Error invalid_argument where `writers` is negative or more than there are ranks.

@@ -1,47 +1,13 @@
 #include "plan/plan.hpp"
 
-#include <algorithm>
-#include <array>
 #include <numeric>
-
-#include "plan/groups.hpp"
 
 namespace sluice::plan {
 
-namespace {
-
-RankList only_first(const Topology&, const WriterChoice&) { return RankList::spaced(0, 1, 1); }
-RankList everybody(const Topology& topology, const WriterChoice&) {
-  return RankList::spaced(0, 1, topology.ranks);
-}
-
-constexpr std::array<Strategy, 5> strategies{{
-    {"serial", only_first, plan_serial},
-    {"shared", everybody, plan_shared},
-    {"collective", writer_list, plan_collective, false, true},
-    {"forward", writer_list, plan_forward, false, true, true},
-    {"auto", everybody, plan_auto, true, true},
-}};
-
-}  // namespace
-
-const Strategy& strategy(std::string_view name) {
-  std::string known;
-  for (const Strategy& candidate : strategies) {
-    if (name == candidate.name) {
-      return candidate;
-    }
-    known += candidate.name + std::string(", ");
-  }
-  known += std::string(per_process) + ", " + per_node;  // these plan each part as `shared`
-  throw Error(Code::invalid_argument,
-              "strategy \"" + std::string(name) + "\" is not known: use one of " + known);
-}
-
 std::uint64_t count_writers(const Strategy& strategy, const Topology& topology,
                             const WriterChoice& choice) {
-  return strategy.in_windows ? writer_list(topology, choice).size()
-                             : strategy.openers(topology, choice).size();
+  const auto ranks = strategy.writers != nullptr ? strategy.writers : strategy.openers;
+  return ranks(topology, choice).size();
 }
 
 Transfer everything_to(int writer, const Input& input) {

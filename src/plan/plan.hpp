@@ -91,25 +91,61 @@ struct Input {
   Ground ground = {};  ///< the same
 };
 
-/// A strategy: its name, which ranks open the file for writing, and the plan it makes. Both are
-/// pure, and throw the same Error on every rank for a choice that cannot be.
+struct Way;
+
+/// The ranks of one file of a set.
+struct Group {
+  int number = 0;
+  int count = 1;  ///< groups in all
+};
+
+/// A strategy as its file describes it: one row of properties and functions. Whoever needs to know
+/// something of a strategy asks its row; no other code names one. The functions are pure, and throw
+/// the same Error on every rank for a choice that cannot be. Rows live as long as the process.
 struct Strategy {
   const char* name;
-  RankList (*openers)(const Topology&, const WriterChoice&);
-  Plan (*plan)(const Input&);
-  bool looks_at_runs = false;  ///< Input::mean_run_bytes, bytes and ground
+  /// Which ranks open the file for writing, and the plan. Null for one that writes a set of files.
+  RankList (*openers)(const Topology&, const WriterChoice&) = nullptr;
+  Plan (*plan)(const Input&) = nullptr;
+  /// Which ranks write, where that is not all who open the file. Null: `openers`.
+  RankList (*writers)(const Topology&, const WriterChoice&) = nullptr;
+  /// It compares the others by Input::mean_run_bytes, bytes and ground, and takes one of them; also
+  /// one that writes a set of files, where the caller allows that.
+  bool chooses = false;
   /// Staging buffers of a writer: a window of the exchange, or layout::portion_bytes.
   bool in_windows = false;
   bool in_background = false;  ///< ends of steps do not wait for the writing
+  /// Of a set of files: the group of `topology.rank`. Null: it writes one file.
+  Group (*group)(int writers, const Topology& topology) = nullptr;
+  /// Of a set of files: the strategy by which the ranks of a group write their part. Null: this
+  /// one.
+  const char* within_part = nullptr;
+  // -- for one that is compared with others; null: it is not
+  // ---------------------------------------
+  /// The ways that `input.choice` leaves open, those that send nothing first.
+  std::vector<Way> (*ways)(const Input& input) = nullptr;
+  /// What a way takes.
+  double (*seconds)(const Input& input, const Way& way) = nullptr;
+  /// How many write, said behind the name: " with 4 writers". Null: nothing is said.
+  std::string (*count_text)(const Way& way) = nullptr;
 };
 
-Plan plan_serial(const Input& input);
-Plan plan_shared(const Input& input);
+/// Every strategy, in the order in which messages list them.
+std::vector<const Strategy*> strategies();
+/// Adds a strategy for the life of the process; `row` must live as long. Error invalid_argument
+/// where its name is no word or taken, or a function is missing that it needs. Thread-safe.
+void register_strategy(const Strategy& row);
+/// The names of all, with `separator` between them.
+std::string strategy_names(const std::string& separator);
+/// The strategy of that name. Error invalid_argument lists the names.
+const Strategy& strategy(std::string_view name);
+/// The same; null where there is none.
+const Strategy* find_strategy(std::string_view name);
+/// Is it a strategy that chooses among the others?
+bool chooses(std::string_view name);
+
+/// What `collective` does; others build on it.
 Plan plan_collective(const Input& input);
-/// As collective, but written in the background.
-Plan plan_forward(const Input& input);
-/// Shared or collective, whichever takes less by plan/auto.hpp.
-Plan plan_auto(const Input& input);
 
 /// The ranks that write by a choice, ascending. Error invalid_argument names the option that does
 /// not fit.
@@ -141,9 +177,6 @@ TileMap tile_map(const Topology& topology, const WriterChoice& choice, const lay
 std::uint64_t window_bytes(const WriterChoice& choice);
 /// Windows of a writer that may wait for being written, where that happens in the background.
 std::uint64_t windows_held(const WriterChoice& choice);
-
-/// The strategy of that name. Error invalid_argument lists the names.
-const Strategy& strategy(std::string_view name);
 
 /// All of `input`'s portions as one transfer to `writer`.
 Transfer everything_to(int writer, const Input& input);

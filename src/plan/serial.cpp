@@ -5,10 +5,16 @@
 
 namespace sluice::plan {
 
+extern const Strategy serial_strategy;
+
+namespace {
+
+RankList only_first(const Topology&, const WriterChoice&) { return RankList::spaced(0, 1, 1); }
+
 Plan plan_serial(const Input& input) {
   constexpr int writer = 0;
   Plan plan;
-  plan.strategy = "serial";
+  plan.strategy = serial_strategy.name;
   plan.flow = Flow::in_turn;
   plan.buffer_bytes = 2 * layout::portion_bytes;
   plan.transfers.push_back(everything_to(writer, input));
@@ -18,5 +24,13 @@ Plan plan_serial(const Input& input) {
   }
   return plan;
 }
+
+}  // namespace
+
+constinit const Strategy serial_strategy{
+    .name = "serial",
+    .openers = only_first,
+    .plan = plan_serial,
+};
 
 }  // namespace sluice::plan

@@ -1,15 +1,69 @@
 // Every rank writes its own extents into the one file, independently.
-#include "plan/plan.hpp"
+#include <algorithm>
+
+#include "plan/costs.hpp"
 
 namespace sluice::plan {
 
+extern const Strategy shared_strategy;
+
+namespace {
+
+/// Shorter runs are written by the rank itself, one after the other (exec/write/file_sink).
+constexpr std::uint64_t short_run_bytes = 256ULL << 10;
+RankList everybody(const Topology& topology, const WriterChoice&) {
+  return RankList::spaced(0, 1, topology.ranks);
+}
+
 Plan plan_shared(const Input& input) {
   Plan plan;
-  plan.strategy = "shared";
+  plan.strategy = shared_strategy.name;
   plan.flow = Flow::own;
   plan.buffer_bytes = 2 * layout::portion_bytes;
   plan.transfers.push_back(everything_to(input.topology.rank, input));
   return plan;
 }
+
+/// Every rank its own runs: short ones wait for the disk one by one, and where one ends inside a
+/// stripe its neighbour takes the stripe over, which a server does for one after the other. At the
+/// end all put their checksums into one stripe.
+double shared_s(const Input& input, const Way&) {
+  const Ground& ground = input.ground;
+  const Load load = load_of(input);
+  double seconds = write_s(ground, load, load.ranks, false);
+  const double clients = ground.locks_processes ? load.ranks : load.nodes;
+  if (ground.stripes != 0) {
+    // The stripe of the checksums, which ranks of all clients come to in any order.
+    seconds =
+        std::max(seconds, (load.ranks - 1) * (1 - 1 / clients) * (ground.lock_s + ground.rpc_s));
+  }
+  const double own_bytes = load.bytes / load.ranks;
+  if (load.run_bytes < static_cast<double>(short_run_bytes) && load.run_bytes < own_bytes) {
+    const double calls_s =
+        own_bytes / load.run_bytes * ground.call_s + own_bytes / ground.short_bytes_per_s;
+    // In memory a rank packs and calls while others have the file to themselves.
+    seconds = ground.reach == model::Reach::memory
+                  ? std::max(seconds, own_bytes / ground.stream_bytes_per_s + calls_s)
+                  : seconds + calls_s;
+  }
+  if (ground.stripes != 0 && load.ranks > 1) {
+    seconds += locks_s(ground, load, clients);
+  }
+  return seconds;
+}
+
+std::vector<Way> ways_of_shared(const Input& input) {
+  return {{shared_strategy.name, input.choice, 0}};
+}
+
+}  // namespace
+
+constinit const Strategy shared_strategy{
+    .name = "shared",
+    .openers = everybody,
+    .plan = plan_shared,
+    .ways = ways_of_shared,
+    .seconds = shared_s,
+};
 
 }  // namespace sluice::plan

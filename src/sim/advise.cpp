@@ -156,9 +156,11 @@ std::vector<Choice> candidates(const Machine& machine, const Described& run) {
   base.is_synced = run.is_synced;
   base.who.budget_bytes = run.budget_bytes;
   std::vector<Choice> all;
-  for (const char* name : {"serial", "shared", plan::per_process, plan::per_node}) {
-    base.strategy = name;
-    all.push_back(base);
+  for (const plan::Strategy* row : plan::strategies()) {
+    if (!row->chooses && !row->in_windows) {
+      base.strategy = row->name;
+      all.push_back(base);
+    }
   }
   const auto stripes = static_cast<int>(machine.stripes.value);
   std::set<int> counts;
@@ -167,11 +169,13 @@ std::vector<Choice> candidates(const Machine& machine, const Described& run) {
   }
   // Where a file has stripes, the writer of a stripe should always be the same.
   base.who.cyclic = stripes > 1;
-  for (const char* name : {"collective", "forward"}) {
-    base.strategy = name;
+  for (const plan::Strategy* row : plan::strategies()) {
+    base.strategy = row->name;
     for (const int count : counts) {
       base.who.writers = count;
-      all.push_back(base);
+      if (!row->chooses && row->in_windows) {
+        all.push_back(base);
+      }
     }
   }
   return all;

@@ -53,6 +53,10 @@ class Compiler {
   void end_one_file(const plan::Plan& plan);
   void publish();
   void note(const plan::Plan& plan, const Share& share);
+  std::string name_in_parts() const {
+    const char* own = plan::strategy(choice_.strategy).within_part;
+    return !choice_.in_parts.empty() ? choice_.in_parts : own != nullptr ? own : choice_.strategy;
+  }
   FileUse use_of(std::uint32_t file) const {
     return {file, choice_.is_direct, facts_.stripe_bytes, run_by_run_};
   }
@@ -134,7 +138,7 @@ Compiled Compiler::one_file() {
   run_by_run_ = arrangement.bytes() / std::max<std::uint64_t>(1, arrangement.mean_run_bytes()) <
                 most_single_runs;
   std::string name = choice_.strategy;
-  if (plan::strategy(name).looks_at_runs) {
+  if (plan::strategy(name).chooses) {
     plan::Input input{topology_of(job_, 0), {}, {}, arrangement.space(), choice_.who, 0};
     input.mean_run_bytes = arrangement.mean_run_bytes();
     input.bytes = arrangement.bytes();
@@ -286,7 +290,7 @@ Compiled Compiler::parts() {
 
 void Compiler::add_part(std::uint32_t number, const std::vector<int>& members) {
   const PartArrangement arrangement(job_, members);
-  const plan::Strategy& strategy = plan::strategy(choice_.in_parts);
+  const plan::Strategy& strategy = plan::strategy(name_in_parts());
   const std::uint32_t group = made_.programs.add_group(static_cast<std::uint32_t>(members.size()));
   for (std::size_t i = 0; i < members.size(); ++i) {
     plan::Topology topology;
@@ -300,12 +304,15 @@ void Compiler::add_part(std::uint32_t number, const std::vector<int>& members) {
     } else if (plan.flow == plan::Flow::in_turn) {
       add_in_turn(made_.programs, use_of(number), members[0], members[i], share.runs, {});
     } else {
-      throw Error(Code::unsupported, "the model writes parts by shared or serial only");
+      throw Error(Code::unsupported, std::string("the model writes no parts by strategy ") +
+                                         strategy.name + ", only without an exchange");
     }
   }
+  const plan::RankList writers =
+      strategy.openers({0, static_cast<int>(members.size())}, choice_.who);
   for (std::size_t i = 0; i < members.size(); ++i) {
     Program& program = made_.programs[members[i]];
-    if (i == 0 || choice_.in_parts == "shared") {
+    if (writers.index_of(static_cast<int>(i)) >= 0) {
       program.push_back(choice_.is_synced ? sync() : finish());
       ++made_.writers;
     }
@@ -330,7 +337,7 @@ Compiled compile(const Job& job, const Choice& choice, const MachineFacts& facts
                 "a job needs ranks, at most as many nodes, and a variable to write");
   }
   Choice opened = choice;
-  if (choice.may_be_several && choice.strategy == "auto") {
+  if (choice.may_be_several && plan::chooses(choice.strategy)) {
     const plan::Input input{topology_of(job, 0), {}, {}, {}, choice.who, 0, 0, facts.ground};
     const plan::Way way = plan::decide_files(input).way;
     opened.strategy = plan::writes_parts(way.strategy) ? way.strategy : choice.strategy;

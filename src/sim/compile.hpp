@@ -10,12 +10,13 @@
 #include "sim/job.hpp"
 #include "sim/machine.hpp"
 #include "sim/program.hpp"
+#include "sluice/options.hpp"
 
 namespace sluice::sim {
 
 /// How a job writes, in the words of the options of the same names.
 struct Choice {
-  std::string strategy = "auto";
+  std::string strategy = Options{}.strategy;
   bool may_be_several = false;  ///< files: any
   plan::WriterChoice who = {};  ///< tile_bytes 0: the stripe
   bool is_direct = false;       ///< storage
@@ -23,7 +24,8 @@ struct Choice {
   bool has_checksums = true;
   /// Neither agreement nor publication: what a code sees that times only its calls to write.
   bool is_only_data = false;
-  std::string in_parts = "shared";  ///< file-per-*: how a part is written by its ranks
+  /// Of a set of files: the strategy by which the ranks of a part write it; empty: its own.
+  std::string in_parts = {};
 };
 
 /// What of the machine production would ask for.

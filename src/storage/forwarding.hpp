@@ -5,7 +5,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -32,11 +31,7 @@ class ForwardingFile : public File {
   void resize(std::uint64_t bytes) override { inner().resize(bytes); }
   void set_modified_ns(std::int64_t ns) override { inner().set_modified_ns(ns); }
   std::int64_t modified_ns() override { return inner().modified_ns(); }
-  void map(std::span<const Segment> segments) override { inner().map(segments); }
-  void adopt(std::span<const Segment> segments) override { inner().adopt(segments); }
-  std::optional<std::uint64_t> object_bytes(const std::string& name) override {
-    return inner().object_bytes(name);
-  }
+  Objects* objects() override { return inner().objects(); }
   std::size_t alignment() const override { return inner().alignment(); }
   void drop_cache() override { inner().drop_cache(); }
   const std::string& path() const override { return inner().path(); }

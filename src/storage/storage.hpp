@@ -46,6 +46,19 @@ struct Segment {
   bool is_folder = false;        ///< all objects in this folder, of which there must be none
 };
 
+/// What a store has beside the bytes: a folder of objects with one range of addresses (store.hpp).
+class Objects {
+ public:
+  virtual ~Objects() = default;
+  /// Ties addresses to objects; what is tied already stays as it is. Any thread.
+  virtual void map(std::span<const Segment> segments) = 0;
+  /// Gives objects that were made elsewhere their sizes through this File, so that its sync()
+  /// covers them. Any thread.
+  virtual void adopt(std::span<const Segment> segments) = 0;
+  /// The size of an object; nothing where there is no such object.
+  virtual std::optional<std::uint64_t> object_bytes(const std::string& name) = 0;
+};
+
 class File {
  public:
   virtual ~File() = default;
@@ -71,16 +84,22 @@ class File {
   virtual void drop_cache() {}
   virtual const std::string& path() const = 0;
 
-  // -- of a store: a folder of objects with one range of addresses (store.hpp) --------------------
-  /// Ties addresses to objects; what is tied already stays as it is. Any thread.
-  virtual void map(std::span<const Segment> segments) { (void)segments; }
-  /// Gives objects that were made elsewhere their sizes through this File, so that its sync()
-  /// covers them. Any thread.
-  virtual void adopt(std::span<const Segment> segments) { (void)segments; }
-  /// The size of an object; nothing where there is no such object.
-  virtual std::optional<std::uint64_t> object_bytes(const std::string& name) {
-    (void)name;
-    return std::nullopt;
+  /// Of a store: its objects; null for a file.
+  virtual Objects* objects() { return nullptr; }
+  // The same of either: nothing is done, and there is nothing, where it is a file.
+  void map(std::span<const Segment> segments) {
+    if (Objects* all = objects()) {
+      all->map(segments);
+    }
+  }
+  void adopt(std::span<const Segment> segments) {
+    if (Objects* all = objects()) {
+      all->adopt(segments);
+    }
+  }
+  std::optional<std::uint64_t> object_bytes(const std::string& name) {
+    Objects* all = objects();
+    return all != nullptr ? all->object_bytes(name) : std::nullopt;
   }
 
   // -- of a file that several ranks opened together (Storage::open_together) ----------------------

@@ -20,30 +20,48 @@ constexpr std::size_t open_objects_max = 64;
 /// Closed ones that are remembered, to be synced if it is asked for; more are synced at once.
 constexpr std::size_t closed_objects_max = 4096;
 
-std::string manifest_path(const std::string& path) { return path + "/" + manifest_name; }
+std::string manifest_path(const std::string& path, const std::string& manifest) {
+  return path + "/" + manifest;
+}
 
-class Store final : public File {
+/// The name of the manifest of the store at `path`; "" where there is none (yet).
+std::string manifest_at(Storage& storage, const std::string& path, const Manifests& known,
+                        const char* ending = "") {
+  const auto found = std::find_if(known.begin(), known.end(), [&](const std::string& name) {
+    return storage.exists(manifest_path(path, name) + ending);
+  });
+  return found == known.end() ? "" : *found;
+}
+
+bool has_manifest(Storage& storage, const std::string& path, const Manifests& known) {
+  return !manifest_at(storage, path, known).empty();
+}
+
+class Store final : public File, public Objects {
  public:
-  Store(Storage& storage, std::string path, Access access)
+  Store(Storage& storage, std::string path, std::string manifest, Access access)
       : storage_(storage),
         path_(std::move(path)),
+        manifest_name_(std::move(manifest)),
         access_(access),
-        has_manifest_(storage.exists(manifest_path(path_))) {
+        has_manifest_(storage.exists(manifest_path(path_, manifest_name_))) {
     if (access_ != Access::read) {
       storage_.confine(path_);
     }
-    probe_ = storage_.open(manifest_path(path_) + (has_manifest_ ? "" : new_ending), access_);
+    const std::string at = manifest_path(path_, manifest_name_);
+    probe_ = storage_.open(at + (has_manifest_ ? "" : new_ending), access_);
     if (has_manifest_) {
       if (probe_->size() > most_manifest_bytes) {
-        throw Error(Code::unsupported, manifest_path(path_) + ": has " +
-                                           std::to_string(probe_->size()) + " bytes; up to " +
-                                           std::to_string(most_manifest_bytes) + " are read");
+        throw Error(Code::unsupported, at + ": has " + std::to_string(probe_->size()) +
+                                           " bytes; up to " + std::to_string(most_manifest_bytes) +
+                                           " are read");
       }
       manifest_.resize(probe_->size());
       manifest_.resize(probe_->read(0, manifest_));
     }
   }
 
+  Objects* objects() override { return this; }
   void map(std::span<const Segment> segments) override {
     const std::lock_guard lock(mutex_);
     for (const Segment& segment : segments) {
@@ -60,7 +78,7 @@ class Store final : public File {
     }
   }
   std::optional<std::uint64_t> object_bytes(const std::string& name) override {
-    if (has_manifest_ && name == manifest_name) {
+    if (has_manifest_ && name == manifest_name_) {
       return manifest_.size();
     }
     const std::string object = object_path(path_, name);
@@ -230,6 +248,7 @@ class Store final : public File {
 
   Storage& storage_;
   const std::string path_;
+  const std::string manifest_name_;
   const Access access_;
   const bool has_manifest_;
   std::unique_ptr<File> probe_;
@@ -252,8 +271,9 @@ std::string object_path(const std::string& path, const std::string& name) {
   return path + "/" + name;
 }
 
-bool is_store(Storage& storage, const std::string& path) {
-  return storage.exists(manifest_path(path)) || storage.exists(manifest_path(path) + new_ending);
+bool is_store(Storage& storage, const std::string& path, const Manifests& known) {
+  return has_manifest(storage, path, known) ||
+         !manifest_at(storage, path, known, new_ending).empty();
 }
 
 namespace {
@@ -278,7 +298,8 @@ void remove_whole(Storage& storage, const std::string& path, bool synced) {
 }
 
 /// The folder of a store, with the mark that says what it is, so that no crash leaves a bare one.
-void make_begun(Storage& storage, const std::string& path, bool synced) {
+void make_begun(Storage& storage, const std::string& path, const std::string& manifest,
+                const Manifests& known, bool synced) {
   const std::string replaced = path + old_ending;
   const std::string begun = path + begun_ending;
   if (storage.exists(begun)) {
@@ -286,22 +307,24 @@ void make_begun(Storage& storage, const std::string& path, bool synced) {
   }
   storage.make_folder_like(begun, replaced);
   storage.confine(begun);
-  storage.create_like(manifest_path(begun) + new_ending, manifest_path(replaced));
-  sync_name(storage, manifest_path(begun), synced);
+  const std::string made = manifest_path(begun, manifest);
+  storage.create_like(made + new_ending,
+                      manifest_path(replaced, manifest_at(storage, replaced, known)));
+  sync_name(storage, made, synced);
   storage.rename(begun, path);
   sync_name(storage, path, synced);
 }
 
 /// Of a store that could not be begun. What cannot be removed the next opening removes.
-void forget_begun(Storage& storage, const std::string& path) noexcept {
+void forget_begun(Storage& storage, const std::string& path, const Manifests& known) noexcept {
   try {
     if (storage.exists(path + begun_ending)) {
       storage.remove_folder(path + begun_ending);
     }
-    if (is_store(storage, path) && !storage.exists(manifest_path(path))) {
+    if (is_store(storage, path, known) && !has_manifest(storage, path, known)) {
       remove_whole(storage, path, false);
     }
-    restore_store(storage, path);
+    restore_store(storage, path, known);
   } catch (const std::exception&) {
     return;
   }
@@ -309,10 +332,11 @@ void forget_begun(Storage& storage, const std::string& path) noexcept {
 
 }  // namespace
 
-void begin_store(Storage& storage, const std::string& path, bool synced) {
-  restore_store(storage, path);
-  const bool replaces = storage.exists(manifest_path(path));
-  if (!replaces && is_store(storage, path)) {
+void begin_store(Storage& storage, const std::string& path, const std::string& manifest,
+                 const Manifests& known, bool synced) {
+  restore_store(storage, path, known);
+  const bool replaces = has_manifest(storage, path, known);
+  if (!replaces && is_store(storage, path, known)) {
     remove_whole(storage, path, synced);  // of a run that ended before its first commit
   } else if (!replaces && storage.exists(path)) {
     throw Error(Code::exists, path +
@@ -324,22 +348,22 @@ void begin_store(Storage& storage, const std::string& path, bool synced) {
       storage.rename(path, path + old_ending);
       sync_name(storage, path, synced);
     }
-    make_begun(storage, path, synced);
+    make_begun(storage, path, manifest, known, synced);
   } catch (...) {
-    forget_begun(storage, path);
+    forget_begun(storage, path, known);
     throw;
   }
 }
 
-bool is_put_aside(Storage& storage, const std::string& path) {
+bool is_put_aside(Storage& storage, const std::string& path, const Manifests& known) {
   // Nothing else that has the name meanwhile is in the way: it is never removed for this.
-  return storage.exists(manifest_path(path + old_ending)) && !storage.exists(manifest_path(path)) &&
-         (is_store(storage, path) || !storage.exists(path));
+  return has_manifest(storage, path + old_ending, known) && !has_manifest(storage, path, known) &&
+         (is_store(storage, path, known) || !storage.exists(path));
 }
 
-void restore_store(Storage& storage, const std::string& path) {
-  if (!is_put_aside(storage, path)) {
-    if (storage.exists(manifest_path(path))) {
+void restore_store(Storage& storage, const std::string& path, const Manifests& known) {
+  if (!is_put_aside(storage, path, known)) {
+    if (has_manifest(storage, path, known)) {
       forget_replaced(storage, path, true);  // of a run that ended behind its first commit
     }
     return;
@@ -349,9 +373,9 @@ void restore_store(Storage& storage, const std::string& path) {
   storage.sync_directory(path);
 }
 
-void give_up_store(Storage& storage, const std::string& path) {
+void give_up_store(Storage& storage, const std::string& path, const Manifests& known) {
   remove_whole(storage, path, true);
-  restore_store(storage, path);
+  restore_store(storage, path, known);
 }
 
 void forget_replaced(Storage& storage, const std::string& path, bool synced) {
@@ -361,15 +385,19 @@ void forget_replaced(Storage& storage, const std::string& path, bool synced) {
   }
 }
 
-std::unique_ptr<File> open_data(Storage& storage, const std::string& path, Access access) {
-  if (access == Access::read && is_put_aside(storage, path)) {
+std::unique_ptr<File> open_data(Storage& storage, const std::string& path, const Manifests& known,
+                                Access access) {
+  if (access == Access::read && is_put_aside(storage, path, known)) {
     throw Error(Code::format, path +
                                   ": a run ended here before its first commit, and put the store "
                                   "that was there aside: bring it back with `sluice recover " +
                                   path + "`");
   }
-  if (access != Access::create && is_store(storage, path)) {
-    return std::make_unique<Store>(storage, path, access);
+  if (access != Access::create && is_store(storage, path, known)) {
+    const std::string manifest = manifest_at(storage, path, known);
+    return std::make_unique<Store>(
+        storage, path, manifest.empty() ? manifest_at(storage, path, known, new_ending) : manifest,
+        access);
   }
   return storage.open(path, access);
 }

@@ -35,7 +35,8 @@ class Bench(unittest.TestCase):
         self.check(json.loads(self.measured("--json")), 1, [("auto", 0), ("shared", 0)])
 
     def test_on_several_ranks(self):
-        every = [("auto", 0), ("shared", 0), ("serial", 0), ("file-per-process", 0)]
+        every = [("auto", 0), ("shared", 0), ("serial", 0), ("file-per-process", 0),
+                 ("file-per-node", 0)]
         every += [(name, n) for name in ("collective", "forward") for n in (1, 2, 3)]
         self.check(json.loads(self.measured("--json", ranks=3)), 3, every)
 

@@ -112,16 +112,16 @@ TEST(Docs, SayWhatEachFormatCanHold) {
       {"an index over several files", [](const Format& f) { return f.index; }},
   };
   std::string header = "| |";
-  for (const Format& format : layout::formats()) {
-    header += std::string(" `") + format.name + "` |";
+  for (const Format* format : layout::formats()) {
+    header += std::string(" `") + format->name + "` |";
   }
   std::size_t rows = 0;
   for (const Cells& row : table(header)) {
     ASSERT_EQ(known.count(row.at(0)), 1U) << row[0];
     std::size_t column = 1;
-    for (const Format& format : layout::formats()) {
-      EXPECT_EQ(row.at(column++), known.at(row[0])(format) ? "yes" : "no")
-          << format.name << ": " << row[0];
+    for (const Format* format : layout::formats()) {
+      EXPECT_EQ(row.at(column++), known.at(row[0])(*format) ? "yes" : "no")
+          << format->name << ": " << row[0];
     }
     ++rows;
   }

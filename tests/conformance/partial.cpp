@@ -238,7 +238,7 @@ SLUICE_BEHAVIOUR(partial, sparse_offsets_beyond_2_and_4_gib) {
     out.end_step();
     out.close();
   });
-  if (world.format().many && !world.has_parts() && !world.format().store) {
+  if (world.format().many && !world.has_parts() && !world.format().is_store()) {
     EXPECT_GT(world.storage().open(path, storage::Access::read)->size(), 5ULL << 30);
   }
   for (const char* name : {"fixed", "moving"}) {

@@ -17,8 +17,8 @@
 #include "commit/publish/recovery.hpp"
 #include "crash/scenario.hpp"
 #include "exec/transport/local_transport.hpp"
+#include "layout/stores.hpp"
 #include "storage/faulty.hpp"
-#include "storage/store.hpp"
 #include "support/names.hpp"
 #include "support/values.hpp"
 #include "support/watch.hpp"
@@ -280,7 +280,7 @@ std::vector<std::string> leavings(const Trial& trial) {
 
 /// As a user would after a disk has failed for good.
 void recover_if_there(const Ground& ground, const Trial& trial) {
-  if (storage::is_put_aside(*trial.disk, ground.path()) || is_there(*trial.disk, ground.path())) {
+  if (layout::is_put_aside(*trial.disk, ground.path()) || is_there(*trial.disk, ground.path())) {
     commit::recover_unattended(*trial.disk, ground.path(), false);
   }
 }

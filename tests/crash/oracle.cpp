@@ -11,7 +11,7 @@
 #include "commit/tools/verify.hpp"
 #include "crash/plain_store.hpp"
 #include "exec/transport/local_transport.hpp"
-#include "storage/store.hpp"
+#include "layout/stores.hpp"
 
 namespace sluice::test {
 
@@ -140,7 +140,7 @@ class Examiner {
 
   void demand_all(const Files& files, const Demand& demand, bool may_crash_again) {
     const auto storage = storage_of(files);
-    if (storage::is_put_aside(*storage, crash_path)) {
+    if (layout::is_put_aside(*storage, crash_path)) {
       demand_put_back(storage, demand, may_crash_again);
       return;
     }
@@ -232,9 +232,9 @@ class Examiner {
   void demand_recovery(const std::shared_ptr<storage::MemoryStorage>& storage, const Demand& demand,
                        std::size_t state, bool may_crash_again) {
     const Golden& golden = recording_.golden[state];
-    if (!golden.sluice && storage::is_store(*storage, crash_path)) {
+    if (!golden.sluice && layout::is_store(*storage, crash_path)) {
       // What is left is not in the way of the next.
-      storage::begin_store(*storage, crash_path, true);
+      layout::begin_store(*storage, crash_path, layout::format_named("zarr"), true);
     }
     if (!golden.sluice) {
       return;  // no file, or one that recovery refuses as the reader did
@@ -272,7 +272,7 @@ class Examiner {
     exec::run_local(1, 1, [&](exec::Transport& transport) {
       const commit::Input in(transport, *storage, crash_path, {.checksum = false});
       const bool had_journal = recovery.found != commit::Recovery::Found::nothing;
-      if (had_journal && !storage::is_store(*storage, crash_path) && in.modified_since_commit()) {
+      if (had_journal && !layout::is_store(*storage, crash_path) && in.modified_since_commit()) {
         throw Violation("recovery left a time of modification that is not its commit's");
       }
       if (in.set() == nullptr) {

@@ -10,8 +10,8 @@
 #include "commit/publish/journal.hpp"
 #include "crash/plain_store.hpp"
 #include "layout/records/log.hpp"
+#include "layout/stores.hpp"
 #include "storage/scratch.hpp"
-#include "storage/store.hpp"
 #include "support/values.hpp"
 
 namespace sluice::test {
@@ -174,7 +174,7 @@ std::optional<Snapshot> plain_view(const storage::MemoryStorage& storage) {
 }
 
 bool is_there(storage::MemoryStorage& storage, const std::string& path) {
-  return storage::is_store(storage, path) ? is_store_there(storage, path) : storage.exists(path);
+  return layout::is_store(storage, path) ? is_store_there(storage, path) : storage.exists(path);
 }
 
 Golden golden_of(const std::shared_ptr<storage::MemoryStorage>& storage) {

@@ -4,7 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "storage/store.hpp"
+#include "layout/formats.hpp"
+#include "layout/stores.hpp"
 
 namespace sluice::test {
 
@@ -16,8 +17,9 @@ inline double victim_value(std::uint64_t step, std::uint64_t row) {
 
 /// A store without a commit is none yet.
 inline bool is_victim_there(storage::Storage& storage, const std::string& path) {
-  return storage::is_store(storage, path) ? storage.exists(path + "/" + storage::manifest_name)
-                                          : storage.exists(path);
+  return layout::is_store(storage, path)
+             ? storage.exists(path + "/" + layout::format_named("zarr").manifest)
+             : storage.exists(path);
 }
 
 }  // namespace sluice::test

@@ -2,7 +2,7 @@
 #include "layout/formats.hpp"
 
 #include "layout/local_files.hpp"
-#include "storage/store.hpp"
+#include "layout/stores.hpp"
 
 namespace sluice::test {
 namespace {
@@ -50,7 +50,8 @@ TEST(Formats, ByTheOption) {
 }
 
 TEST(Formats, EveryRowIsFoundByItsName) {
-  for (const layout::Format& format : layout::formats()) {
+  for (const layout::Format* row : layout::formats()) {
+    const layout::Format& format = *row;
     EXPECT_EQ(&layout::format_named(format.name), &format);
     EXPECT_EQ(&layout::format_of("x", options_of(format.option, format.form)), &format);
   }
@@ -146,7 +147,8 @@ TEST(Formats, GroupedKeepsTheNamesOfSteps) {
 TEST(Formats, AFileIsWhatItsFirstBytesSay) {
   LocalFiles files;
   files.run(1, [&](exec::Transport& transport) {
-    for (const layout::Format& format : layout::formats()) {
+    for (const layout::Format* row : layout::formats()) {
+      const layout::Format& format = *row;
       if (format.has_grammar) {
         continue;  // layout/trajectories
       }
@@ -157,7 +159,7 @@ TEST(Formats, AFileIsWhatItsFirstBytesSay) {
       const std::int32_t values[] = {1, 2, 3, 4};
       out.put(v, values);
       out.close();
-      const auto file = storage::open_data(*files.storage(), path, storage::Access::read);
+      const auto file = layout::open_data(*files.storage(), path, storage::Access::read);
       const layout::Format& found = layout::format_in(*file, "auto");
       const bool is_hdf5 = std::string(format.option) == "netcdf4";  // of another form
       EXPECT_STREQ(found.option, is_hdf5 ? "hdf5" : format.option);

@@ -7,9 +7,9 @@
 #include "commit/publish/recovery.hpp"
 #include "layout/formats.hpp"
 #include "layout/local_files.hpp"
+#include "layout/stores.hpp"
 #include "layout/zarr/manifest.hpp"
 #include "storage/recording.hpp"
-#include "storage/store.hpp"
 
 namespace sluice::test {
 namespace {
@@ -187,18 +187,18 @@ TEST_F(Zarr, ObjectsOfAStepThatNeverCameDoNotShineThrough) {
 
 TEST_F(Zarr, AStoreIsPutBackWhereTheNextOneDiesBeforeItsFirstCommit) {
   write(Mode::write, 5, 1);
-  storage::begin_store(*files_.storage(), path, true);
+  layout::begin_store(*files_.storage(), path, layout::format_named("zarr"), true);
   EXPECT_EQ(reading().code(), Code::format);
   commit::recover_unattended(*files_.storage(), path, false);
   EXPECT_EQ(value("g/v", 0), 5);
   // Also where not even the folder of the next one was there.
-  storage::begin_store(*files_.storage(), path, true);
+  layout::begin_store(*files_.storage(), path, layout::format_named("zarr"), true);
   files_.storage()->remove_folder(path);
   expect_error(reading(), Code::format, {path, "sluice recover"});
   EXPECT_EQ(commit::recover_unattended(*files_.storage(), path, true).changed, 1u);
   EXPECT_EQ(commit::recover_unattended(*files_.storage(), path, false).changed, 1u);
   EXPECT_EQ(value("g/v", 0), 5);
-  storage::begin_store(*files_.storage(), path, true);
+  layout::begin_store(*files_.storage(), path, layout::format_named("zarr"), true);
   write(Mode::append, 8, 1);
   EXPECT_EQ(value("g/v", 0), 5);
   EXPECT_EQ(value("g/v", 1), 8);

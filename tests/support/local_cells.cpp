@@ -1,6 +1,10 @@
-// The cells on virtual ranks: every strategy, on memory, posix and direct, on 1, 3, 4 and 8 ranks,
-// in every layout; those that carry the most in full, the others with one number of ranks, and
-// fewer under the sanitizers. After the run a table of them is printed.
+// The cells on virtual ranks: every strategy of plan::strategies(), on memory, posix and direct, on
+// 1, 3, 4 and 8 ranks, in every layout of layout::formats(); those that carry the most in full, the
+// others with one number of ranks, and fewer under the sanitizers. After the run a table of them is
+// printed.
+//
+// A program that has a format or a strategy of its own defines register_additions(), which is
+// called before the cells are counted.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -8,6 +12,8 @@
 
 #include "api/file_impl.hpp"
 #include "exec/transport/local_transport.hpp"
+#include "layout/formats.hpp"
+#include "plan/plan.hpp"
 #include "storage/memory.hpp"
 #include "storage/scratch.hpp"
 #include "support/matrix.hpp"
@@ -82,48 +88,64 @@ class LocalWorld final : public World {
   std::unique_ptr<storage::Scratch> scratch_;
 };
 
-const std::vector<std::string>& strategies() {
-  static const std::vector<std::string> all{
-      "serial", "shared", "collective", "forward", "file-per-process", "file-per-node", "auto"};
+/// The one that does the same on every storage and number of ranks.
+constexpr const char* plainest = "shared";
+
+/// Of formats that hold variables of any type; layout/trajectories runs every strategy on the
+/// others.
+std::vector<const layout::Format*> layouts() {
+  std::vector<const layout::Format*> all = layout::formats();
+  std::erase_if(all, [](const layout::Format* format) { return format->has_grammar; });
   return all;
 }
 
 const std::vector<Cell>& cells() {
   static const std::vector<Cell> all = [] {
+    if (register_additions != nullptr) {
+      register_additions();
+    }
     std::vector<Cell> made;
     // Whatever the storage, a strategy does the same on it: all of them for the one that uses all
     // that a storage offers.
     for (const char* storage : {"memory", "posix", "direct"}) {
       for (const int ranks : {1, 3, 4, 8}) {
-        made.push_back({"shared", storage, ranks});
+        made.push_back({plainest, storage, ranks});
       }
     }
     // All numbers of ranks in memory, one on a disk. On virtual ranks the windows of `forward` and
     // its commits go by messages; the node's memory is tested under mpirun. Sets of parts add
     // files only.
-    for (const char* strategy :
-         {"serial", "collective", "forward", "file-per-process", "file-per-node"}) {
-      for (const int ranks : {1, 3, 4, 8}) {
-        made.push_back({strategy, "memory", ranks});
+    for (const plan::Strategy* strategy : plan::strategies()) {
+      if (strategy->name == std::string(plainest)) {
+        continue;
       }
-      made.push_back({strategy, "posix", 4});
+      if (strategy->chooses) {
+        made.push_back({strategy->name, "memory", 4});
+        continue;  // does what the others do
+      }
+      for (const int ranks : {1, 3, 4, 8}) {
+        made.push_back({strategy->name, "memory", ranks});
+      }
+      made.push_back({strategy->name, "posix", 4});
+      if (strategy->group == nullptr) {
+        made.push_back({strategy->name, "direct", 4});
+      }
     }
-    for (const char* strategy : {"serial", "collective", "forward"}) {
-      made.push_back({strategy, "direct", 4});
-    }
-    made.push_back({"auto", "memory", 4});
     // A layout is planned on one rank and written like any other: every strategy on memory, and
     // more ranks and a disk for one of them.
-    for (const char* layout : {"hdf5-grouped", "netcdf4", "npy", "zarr", "records"}) {
-      for (const std::string& strategy : strategies()) {
-        if (find_unsupported_cell(layout, strategy) == nullptr) {
-          made.push_back({strategy, "memory", 4, layout});
+    for (const layout::Format* layout : layouts()) {
+      if (layout->name == Cell{}.layout) {
+        continue;
+      }
+      for (const plan::Strategy* strategy : plan::strategies()) {
+        if (find_unsupported_cell(layout->name, strategy->name) == nullptr) {
+          made.push_back({strategy->name, "memory", 4, layout->name});
         }
       }
       for (const int ranks : {1, 3, 8}) {
-        made.push_back({"shared", "memory", ranks, layout});
+        made.push_back({plainest, "memory", ranks, layout->name});
       }
-      made.push_back({"shared", "direct", 4, layout});
+      made.push_back({plainest, "direct", 4, layout->name});
     }
     return made;
   }();
@@ -141,32 +163,29 @@ class Matrix : public testing::Environment {
   }
 };
 
-// strategies() is all that there are: the message for another name lists them.
-TEST(cells, every_strategy_is_known_here) {
-  LocalWorld local({"shared", "memory", 1});
+TEST(cells, an_unknown_strategy_is_told_the_names_of_all) {
+  LocalWorld local({plainest, "memory", 1});
   World& world = local;
   const auto caught = world.run_catching([](Rank& rank) {
     Options options = rank.options();
     options.strategy = "no such";
     rank.open("x.h5", Mode::write, options);
   });
-  std::string message = caught[0].text;
-  for (const std::string& strategy : strategies()) {
-    EXPECT_NE(message.find(strategy), std::string::npos) << strategy << " is not in " << message;
+  for (const plan::Strategy* strategy : plan::strategies()) {
+    EXPECT_NE(caught[0].text.find(strategy->name), std::string::npos)
+        << strategy->name << " is not in " << caught[0].text;
   }
 }
 
 TEST(cells, every_strategy_and_layout_is_there_or_declared) {
-  for (const std::string& strategy : strategies()) {
-    for (const layout::Format& format : layout::formats()) {
-      if (format.has_grammar) {
-        continue;  // holds no variables of any type: layout/trajectories runs every strategy
-      }
+  for (const plan::Strategy* strategy : plan::strategies()) {
+    for (const layout::Format* format : layouts()) {
       const bool is_there = std::any_of(cells().begin(), cells().end(), [&](const Cell& cell) {
-        return cell.strategy == strategy && cell.layout == format.name;
+        return cell.strategy == strategy->name && cell.layout == format->name;
       });
-      EXPECT_NE(is_there, find_unsupported_cell(format.name, strategy) != nullptr)
-          << strategy << " x " << format.name << " needs a cell, or a reason why there is none";
+      EXPECT_NE(is_there, find_unsupported_cell(format->name, strategy->name) != nullptr)
+          << strategy->name << " x " << format->name
+          << " needs a cell, or a reason why there is none";
     }
   }
 }
@@ -185,7 +204,7 @@ TEST(cells, what_is_declared_unsupported_is_refused) {
 /// every layout once, one more number of ranks and one disk.
 bool runs_under_sanitizers(const Cell& cell) {
   const bool in_memory = cell.storage == "memory" && cell.ranks == 4;
-  if (cell.strategy == "shared") {
+  if (cell.strategy == plainest) {
     return in_memory || (cell.ranks == 3 && cell.storage == "memory") ||
            (cell.ranks == 4 && cell.storage == "direct");
   }

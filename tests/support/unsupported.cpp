@@ -2,45 +2,78 @@
 
 #include <algorithm>
 #include <gtest/gtest-spi.h>
+#include <map>
 #include <vector>
 
+#include "layout/formats.hpp"
+#include "plan/plan.hpp"
 #include "support/world.hpp"
 
 namespace sluice::test {
 
-std::span<const Unsupported> unsupported() {
-  static const std::vector<Unsupported> all{
-      {"hdf5-grouped", "shapes.chunks_of_the_callers_choice", "each step is one piece"},
-      {"netcdf4", "types.complex_numbers", "netCDF has no complex numbers"},
-      {"netcdf4", "conversions.complex_widens_and_narrows", "netCDF has no complex numbers"},
-      {"npy", "shapes.chunks_of_the_callers_choice", "each step is one piece"},
-      {"npy", "types.all_in_one_file_and_step", "holds one variable"},
-      {"npy", "attributes.names_of_groups_and_variables", "holds one variable"},
-      {"npy", "attributes.two_hundred_variables", "holds one variable"},
-      {"npy", "steps.fixed_variables_come_before_between_and_in_them", "holds one variable"},
-      {"npy", "steps.variables_defined_later", "holds one variable"},
-      {"npy", "steps.a_failed_one_leaves_nothing_in_the_holes_of_the_next", "holds one variable"},
-      {"npy", "append.new_variables_and_attributes", "holds one variable", false},
-      {"npy", "errors.a_name_on_the_way_to_another", "holds one variable"},
-      {"npy", "errors.ranks_that_get_different_things", "holds one variable"},
-      {"npy", "steps.a_file_without_definitions", "a file is an array: there is none without"},
-      {"npy", "errors.a_name_that_is_not_in_the_file",
+namespace {
+
+/// A behaviour that needs a property which some formats do not have.
+struct Need {
+  const char* behaviour;
+  bool (*has)(const layout::Format& format);
+  const char* reason;
+  bool is_refused = true;
+};
+
+const std::vector<Need>& needs() {
+  using layout::Format;
+  static const auto many = [](const Format& f) { return f.many; };
+  static const auto names = [](const Format& f) { return f.names; };
+  static const auto attributes = [](const Format& f) { return f.attributes; };
+  static const auto times = [](const Format& f) { return f.times; };
+  static const auto checksums = [](const Format& f) { return f.checksums; };
+  static const auto tiled = [](const Format& f) { return f.tiled; };
+  static const auto text = [](const Format& f) { return f.text; };
+  static const auto complex = [](const Format& f) { return f.complex; };
+  constexpr const char* one = "holds one variable";
+  constexpr const char* bare = "holds no attributes";
+  constexpr const char* real = "holds no complex numbers";
+  static const std::vector<Need> all{
+      {"shapes.chunks_of_the_callers_choice", tiled, "each step is one piece"},
+      {"types.complex_numbers", complex, real},
+      {"conversions.complex_widens_and_narrows", complex, real},
+      {"types.strings", text, "holds no text in variables"},
+      {"types.all_in_one_file_and_step", many, one},
+      {"attributes.names_of_groups_and_variables", many, one},
+      {"attributes.two_hundred_variables", many, one},
+      {"steps.fixed_variables_come_before_between_and_in_them", many, one},
+      {"steps.variables_defined_later", many, one},
+      {"steps.a_failed_one_leaves_nothing_in_the_holes_of_the_next", many, one},
+      {"append.new_variables_and_attributes", many, one, false},
+      {"errors.a_name_on_the_way_to_another", many, one},
+      {"errors.ranks_that_get_different_things", many, one},
+      {"errors.a_name_that_is_not_in_the_file", names,
        "holds no names: its array answers to every one", false},
-      {"npy", "attributes.of_every_kind_on_every_owner", "holds no attributes"},
-      {"npy", "attributes.unit_and_description_of_a_variable", "holds no attributes"},
-      {"npy", "attributes.may_be_replaced_and_come_late", "holds no attributes"},
-      {"npy", "attributes.of_a_failed_step_come_with_the_next", "holds no attributes"},
-      {"npy", "divergence.of_attributes", "holds no attributes"},
-      {"npy", "steps.times_where_given", "holds no times"},
-      {"npy", "steps.a_variable_of_the_callers_may_be_called_time", "holds no times"},
-      {"npy", "files.a_changed_byte_is_found", "holds no checksums", false},
-      {"npy", "files.a_change_by_another_program_is_told_from_damage", "holds no checksums", false},
+      {"append.new_variables_and_attributes", attributes, bare},
+      {"attributes.names_of_groups_and_variables", attributes, bare},
+      {"attributes.of_every_kind_on_every_owner", attributes, bare},
+      {"attributes.unit_and_description_of_a_variable", attributes, bare},
+      {"attributes.may_be_replaced_and_come_late", attributes, bare},
+      {"attributes.of_a_failed_step_come_with_the_next", attributes, bare},
+      {"divergence.of_attributes", attributes, bare},
+      {"steps.times_where_given", times, "holds no times"},
+      {"steps.a_variable_of_the_callers_may_be_called_time", times, "holds no times"},
+      {"files.a_changed_byte_is_found", checksums, "holds no checksums", false},
+      {"files.a_change_by_another_program_is_told_from_damage", checksums, "holds no checksums",
+       false},
+  };
+  return all;
+}
+
+std::vector<Unsupported>& declared() {
+  static std::vector<Unsupported> all{
+      {"npy", "steps.a_file_without_definitions", "a file is an array: there is none without"},
       {"npy", "files.aligned_to_stripes", "numpy fixes where every element is", false},
       {"npy", "strangers.what_another_program_added_does_not_disturb",
        "another program cannot add to an array", false},
       {"npy", "strangers.a_file_of_another_program_is_read_not_appended",
        "the file of the test is HDF5", false},
-      {"zarr", "types.strings", "holds no text in variables"},
       {"zarr", "files.write_replaces_the_old_one_at_the_first_commit",
        "a store is put aside when another is begun", false},
       {"zarr", "files.a_stale_temporary_is_replaced", "a store is put aside when another is begun",
@@ -55,7 +88,6 @@ std::span<const Unsupported> unsupported() {
       {"zarr", "strangers.a_file_of_another_program_is_read_not_appended",
        "the file of the test is HDF5", false},
       {"zarr", "strangers.a_newer_major_version_is_refused", "the file of the test is HDF5", false},
-      {"records", "shapes.chunks_of_the_callers_choice", "each step is one piece"},
       {"records", "strangers.what_another_program_added_does_not_disturb",
        "no other program adds to a log", false},
       {"records", "strangers.a_file_of_another_program_is_read_not_appended",
@@ -66,21 +98,54 @@ std::span<const Unsupported> unsupported() {
   return all;
 }
 
+template <class Row>
+bool has(const std::vector<Row>& rows, const std::string& layout, const std::string& behaviour) {
+  return std::any_of(rows.begin(), rows.end(), [&](const Row& row) {
+    return row.layout == layout && row.behaviour == behaviour;
+  });
+}
+
+}  // namespace
+
+void declare_unsupported(const Unsupported& row) { declared().push_back(row); }
+
+std::span<const Unsupported> unsupported() {
+  static const std::vector<Unsupported> all = [] {
+    std::vector<Unsupported> rows = declared();
+    for (const Need& need : needs()) {
+      for (const layout::Format* format : layout::formats()) {
+        if (!format->has_grammar && !need.has(*format) &&
+            !has(rows, format->name, need.behaviour)) {
+          rows.push_back({format->name, need.behaviour, need.reason, need.is_refused});
+        }
+      }
+    }
+    return rows;
+  }();
+  return all;
+}
+
 std::span<const UnsupportedCell> unsupported_cells() {
-  static constexpr const char* no_index = "numpy opens one file: no index would open in it";
-  static constexpr const char* long_index = "each step would rewrite an index of all steps' groups";
-  static constexpr const char* many_files = "a store is many files by itself";
-  static constexpr const char* one_log = "its groups are one log: no index makes one of several";
-  static const std::vector<UnsupportedCell> all{
-      {"hdf5-grouped", "file-per-process", long_index},
-      {"hdf5-grouped", "file-per-node", long_index},
-      {"npy", "file-per-process", no_index},
-      {"npy", "file-per-node", no_index},
-      {"zarr", "file-per-process", many_files},
-      {"zarr", "file-per-node", many_files},
-      {"records", "file-per-process", one_log},
-      {"records", "file-per-node", one_log},
+  static const std::map<std::string, const char*> reasons{
+      {"hdf5-grouped", "each step would rewrite an index of all steps' groups"},
+      {"npy", "numpy opens one file: no index would open in it"},
+      {"zarr", "a store is many files by itself"},
+      {"records", "its groups are one log: no index makes one of several"},
   };
+  static const std::vector<UnsupportedCell> all = [] {
+    std::vector<UnsupportedCell> cells;
+    for (const layout::Format* format : layout::formats()) {
+      for (const plan::Strategy* strategy : plan::strategies()) {
+        if (strategy->group != nullptr && !format->index && !format->has_grammar) {
+          const auto known = reasons.find(format->name);
+          cells.push_back(
+              {format->name, strategy->name,
+               known == reasons.end() ? "no index makes one of several files" : known->second});
+        }
+      }
+    }
+    return cells;
+  }();
   return all;
 }
 

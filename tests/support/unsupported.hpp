@@ -22,7 +22,10 @@ struct UnsupportedCell {
   const char* reason;
 };
 
+/// What follows from the properties of the formats, and what is declared.
 std::span<const Unsupported> unsupported();
+/// Adds a row, from register_additions().
+void declare_unsupported(const Unsupported& row);
 std::span<const UnsupportedCell> unsupported_cells();
 /// nullptr where the layout has the behaviour.
 const Unsupported* find_unsupported(const std::string& layout, const std::string& behaviour);

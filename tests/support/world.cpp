@@ -4,7 +4,8 @@
 #include <cstdlib>
 #include <gtest/gtest.h>
 
-#include "storage/store.hpp"
+#include "layout/stores.hpp"
+#include "plan/plan.hpp"
 #include "support/names.hpp"
 #include "support/part_paths.hpp"
 
@@ -19,7 +20,8 @@ Options Rank::options() const {
   if (strategy_ == "file-per-node") {
     options.writers = std::min(2, ranks());
   }
-  if (strategy_ == "collective" || strategy_ == "forward") {
+  const plan::Strategy& strategy = plan::strategy(strategy_);
+  if (strategy.in_windows && !strategy.chooses) {
     options.tile_bytes = 1000;  // small, and no multiple of anything: many tiles, ragged ones
   }
   return options;
@@ -67,15 +69,16 @@ int World::other_ranks() const {
 namespace {
 
 /// Of a store: the one file that says what the others are.
-std::string main_file(storage::Storage& storage, const std::string& path) {
-  return storage::is_store(storage, path) ? path + "/" + storage::manifest_name : path;
+std::string main_file(storage::Storage& storage, const std::string& path,
+                      const layout::Format& format) {
+  return layout::is_store(storage, path) ? path + "/" + format.manifest : path;
 }
 
 }  // namespace
 
 std::vector<std::string> World::data_files(const std::string& path) {
   std::vector<std::string> files;
-  if (format().store) {
+  if (format().is_store()) {
     for (int step = 0; step < 4; ++step) {
       for (int shard = 0; shard < 8; ++shard) {
         const std::string name =
@@ -94,7 +97,7 @@ std::vector<std::string> World::data_files(const std::string& path) {
 }
 
 std::vector<std::byte> World::bytes_of(const std::string& path) {
-  const auto file = storage().open(main_file(storage(), path), storage::Access::read);
+  const auto file = storage().open(main_file(storage(), path, format()), storage::Access::read);
   std::vector<std::byte> bytes(file->size());
   bytes.resize(file->read(0, bytes));
   return bytes;
@@ -102,7 +105,7 @@ std::vector<std::byte> World::bytes_of(const std::string& path) {
 
 void World::put_bytes(const std::string& path, const std::vector<std::byte>& bytes) {
   once([&] {
-    const std::string file = main_file(storage(), path);
+    const std::string file = main_file(storage(), path, format());
     if (exists(file)) {
       storage().remove(file);
     }

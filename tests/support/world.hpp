@@ -128,6 +128,10 @@ using BehaviourBody = void (*)(World&);
 bool register_behaviour(const char* group, const char* name, const char* file, int line,
                         BehaviourBody body);
 
+/// Of a program that runs the suite over formats and strategies of its own: adds them, once. Null
+/// where a program has none.
+[[gnu::weak]] void register_additions();
+
 /// Runs a behaviour in its cell: as it is; or, where the layout is declared not to support it
 /// (unsupported.cpp), so that it must be refused.
 void run_behaviour(World& world, const std::string& behaviour, BehaviourBody body);

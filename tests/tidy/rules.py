@@ -137,6 +137,29 @@ def _io(file, line, what):
     return Finding(file.path, line, "system-io", f"{what}: file I/O goes through storage/")
 
 
+# A row's own name, or the constant that holds it.
+_ROW_NAME = re.compile(r'\.name = (?:"([^"]+)"|(\w+)),|return Method\{"([^"]+)"')
+# Where rows live, or where the words are another program's.
+_ROOMS_OF_ROWS = re.compile(r"src/(?:layout/\w+|plan|codec|dialect)/")
+
+
+def rule_rows(tree):
+    """In src/ only a format's own folder, plan/ and codec/ name formats, strategies and codecs; the
+    others ask the row. ("auto" is a word of many options.)"""
+    names = set()
+    texts = {file.path: cpp.blank_comments(file.text) for file in tree.cpp() if file.room}
+    for path, code in texts.items():
+        for match in _ROW_NAME.finditer(code) if _ROOMS_OF_ROWS.match(path) else ():
+            held = re.compile(r'\b%s = "([^"]+)";' % match[2])
+            names |= {match[1] or match[3]} - {None}
+            names |= {m[1] for text in texts.values() for m in held.finditer(text) if match[2]}
+    for path, code in texts.items():
+        for match in re.finditer(r'"([a-z][a-z0-9-]*)"', code):
+            if match[1] in names - {"auto"} and not _ROOMS_OF_ROWS.match(path):
+                yield Finding(path, cpp.line_at(code, match.start()), "rows",
+                              f"names {match[1]}: ask its row")
+
+
 def rule_file_length(tree):
     """No source file, script or build file above 500 lines."""
     for file in tree.files.values():
@@ -299,6 +322,7 @@ def rule_headings(tree):
 RULES = {
     "imports": rule_imports,
     "system-io": rule_system_io,
+    "rows": rule_rows,
     "file-length": rule_file_length,
     "line-length": rule_line_length,
     "function-length": rule_function_length,

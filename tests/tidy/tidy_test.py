@@ -199,6 +199,24 @@ class SystemIo(unittest.TestCase):
             self.check("pwrite(fd, p, n, 0);", 0, path)
 
 
+class Rows(unittest.TestCase):
+    ROWS = {"src/layout/npy/format.cpp": 'x{\n    .name = "npy",\n};',
+            "src/plan/groups.cpp": 'const char* per_node = "file-per-node";\n.name = per_node,',
+            "src/codec/zstd.cpp": 'return Method{"zstd", 1};'}
+
+    def test_planted(self):
+        for name in ("npy", "file-per-node", "zstd"):
+            for path in ("src/commit/a.cpp", "src/layout/formats.cpp", "src/api/a.hpp"):
+                self.assertEqual(findings("rows", {**self.ROWS, path: f'\nf("{name}");'}),
+                                 [f"{path}:2: names {name}: ask its row"])
+
+    def test_in_order(self):
+        for path, code in (("src/layout/npy/a.cpp", 'f("npy");'), ("cli/a.cpp", 'f("npy");'),
+                           ("src/api/a.cpp", '// "npy"'), ("src/api/a.cpp", 'f("npy: no");'),
+                           ("src/api/a.cpp", 'f("auto"); f("other");')):
+            self.assertEqual(findings("rows", {**self.ROWS, path: code}), [])
+
+
 class Lengths(unittest.TestCase):
     def test_file(self):
         self.assertEqual(findings("file-length", {"a.cpp": "x\n" * 500, "b.md": "x\n" * 501}), [])

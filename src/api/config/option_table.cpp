@@ -4,11 +4,15 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <list>
 #include <numeric>
 #include <type_traits>
 #include <vector>
 
+#include "codec/filter.hpp"
+#include "layout/formats.hpp"
 #include "model/name.hpp"
+#include "plan/plan.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::settings {
@@ -180,13 +184,20 @@ Option bytes_option(const char* name, const char* help) {
           [](Options& o, const std::string& text) { o.*field = bytes(text); }};
 }
 
+/// Text that lives as long as the table: what the lists of formats, strategies and codecs say.
+const char* kept(std::string text) {
+  static std::list<std::string> texts;
+  return texts.emplace_back(std::move(text)).c_str();
+}
+
 std::vector<Option> make_table() {
   return {
       text_option<&Options::format>("format",
-                                    "hdf5 | netcdf4 | npy | zarr | dcd | namdbin | records | "
-                                    "auto: by the ending"),
-      text_option<&Options::form>("form", "of hdf5: stacked | grouped (a group a step)"),
-      text_option<&Options::strategy>("strategy", "who writes what"),
+                                    kept(layout::format_options(" | ") + "; auto: by the ending")),
+      text_option<&Options::form>(
+          "form", kept("of hdf5: " + layout::form_options(" | ") + " (a group a step)")),
+      text_option<&Options::strategy>("strategy",
+                                      kept("who writes: " + plan::strategy_names(" | "))),
       word_option<&Options::files, file_counts>(
           "files", "that strategy auto may write: one | any: one, or a part a rank or node"),
       flag_option<&Options::probe>(
@@ -206,7 +217,8 @@ std::vector<Option> make_table() {
       text_option<&Options::parts_dir>("parts_dir", "where file-per-* puts its parts"),
       {"after_step", "append: steps after this one are dropped first; -1: none",
        [](const Options& o) { return std::to_string(o.after_step); }, read_after_step},
-      text_option<&Options::compress>("compress", "of variables: deflate:6 | zstd:3 | none"),
+      text_option<&Options::compress>("compress",
+                                      kept("of variables: " + codec::compressor_names() + "none")),
       steps_option<&Options::keep>("keep", "only the last so many steps stay; 0: all"),
       {"split", "a new part after 100 steps, or 4 GiB, say; 0: none", split_text, read_split},
       count_option<&Options::ranks_per_node>("ranks_per_node", "pretend such nodes; 0: real ones"),

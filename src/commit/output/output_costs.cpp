@@ -3,11 +3,21 @@
 
 #include "commit/output/output.hpp"
 #include "model/clock.hpp"
+#include "plan/plan.hpp"
 
 namespace sluice::commit {
 
+namespace {
+
+bool writes_in_background(const std::string& name) {
+  const plan::Strategy* found = plan::find_strategy(name);
+  return found != nullptr && found->in_background;
+}
+
+}  // namespace
+
 bool Output::logs_line() const {
-  return is_told() || (options_.log == Log::automatic && options_.strategy == "forward");
+  return is_told() || (options_.log == Log::automatic && writes_in_background(options_.strategy));
 }
 
 void Output::poll() {
@@ -75,7 +85,7 @@ void Output::log_settled() {
 void Output::tell_choice() {
   for (const std::string& reason : {std::exchange(files_reason_, {}), monitor_.take_new_reason()}) {
     if (!reason.empty() && report_ && is_told() && transport_.rank() == 0) {
-      report_("auto takes " + reason);
+      report_(options_.strategy + " takes " + reason);
     }
   }
 }

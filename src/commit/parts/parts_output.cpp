@@ -14,21 +14,15 @@ namespace sluice::commit {
 
 namespace {
 
-/// Who writes within a group: each rank its own extents of the group's file. Measured against the
-/// first rank writing all: docs/strategies.md.
-constexpr const char* strategy_within = "shared";
-/// The index may only name what its parts hold, so a part is complete before it is told of: who
-/// writes in the background has the same windows written before the call returns.
-constexpr const char* strategy_in_foreground = "collective";
-
 Options options_within(const Options& options, const layout::Format& format) {
   Options within = options;
   within.format = format.option;
-  if (plan::writes_parts(options.strategy)) {
-    within.strategy = strategy_within;
+  const plan::Strategy& strategy = plan::strategy(options.strategy);
+  if (strategy.group != nullptr) {
     within.writers = 0;
-  } else if (plan::strategy(options.strategy).in_background) {
-    within.strategy = strategy_in_foreground;
+  }
+  if (strategy.within_part != nullptr) {
+    within.strategy = strategy.within_part;
   }
   return within;
 }
@@ -43,10 +37,10 @@ Profile profile_of(const std::string& path, const Options& options) {
     throw Error(Code::unsupported,
                 path + ": " + (is_strategy ? "strategy " + options.strategy : "keep and split") +
                     ": format " + format.name + " has no index over several files: use format " +
-                    "hdf5, or " +
+                    layout::formats().front()->option + ", or " +
                     (is_strategy ? "a strategy that writes one file" : "neither of them"));
   }
-  return std::string(format.name) == "netcdf4" ? Profile::netcdf4 : Profile::stacked;
+  return layout::hdf5::profile_named(format.name);
 }
 
 /// A set goes on in the format in which it began.

@@ -4,6 +4,7 @@
 
 #include "commit/publish/by_rename.hpp"
 #include "commit/publish/recovery.hpp"
+#include "layout/stores.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::commit {
@@ -15,10 +16,10 @@ Publisher::Publisher(storage::Storage& storage, const std::string& path)
       lease_(storage.lease(path)) {}
 
 std::unique_ptr<Publisher> Publisher::build(storage::Storage& storage, const std::string& path,
-                                            bool is_store, bool synced) {
+                                            const layout::Format& format, bool synced) {
   std::unique_ptr<Publisher> publisher(new Publisher(storage, path));
-  if (is_store) {
-    storage::begin_store(storage, path, synced);
+  if (format.is_store()) {
+    layout::begin_store(storage, path, format, synced);
     publisher->is_store_ = publisher->is_new_store_ = true;
     try {
       publisher->file_ =
@@ -45,7 +46,7 @@ std::unique_ptr<Publisher> Publisher::build(storage::Storage& storage, const std
 std::unique_ptr<Publisher> Publisher::reopen(storage::Storage& storage, const std::string& path) {
   std::unique_ptr<Publisher> publisher(new Publisher(storage, path));
   recover(storage, path, false, publisher->was_left_);
-  publisher->is_store_ = storage::is_store(storage, path);
+  publisher->is_store_ = layout::is_store(storage, path);
   publisher->file_ = std::make_unique<RenewableFile>(storage, path, storage::Access::read_write);
   publisher->modified_ns_ = publisher->file_->modified_ns();
   return publisher;
@@ -72,7 +73,7 @@ Publisher::~Publisher() {
 void Publisher::give_up_store() noexcept {
   try {
     file_.reset();
-    storage::give_up_store(storage_, path_);
+    layout::give_up_store(storage_, path_);
   } catch (const std::exception&) {
     // the next run does it
   }

@@ -16,7 +16,7 @@
 #include "commit/publish/parts_files.hpp"
 #include "commit/publish/renewable_file.hpp"
 #include "commit/publish/store_commit.hpp"
-#include "layout/layout.hpp"
+#include "layout/format.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::commit {
@@ -28,7 +28,7 @@ class Publisher {
   /// of `path`: Error locked where another process writes it. A store is built in its place, and is
   /// none before its first commit.
   static std::unique_ptr<Publisher> build(storage::Storage& storage, const std::string& path,
-                                          bool is_store, bool synced);
+                                          const layout::Format& format, bool synced);
   /// A file that is there; what a crash left undone is done first.
   static std::unique_ptr<Publisher> reopen(storage::Storage& storage, const std::string& path);
   /// Removes a file that was never committed.

@@ -10,6 +10,7 @@
 #include "commit/publish/store_commit.hpp"
 #include "layout/catalog.hpp"
 #include "layout/formats.hpp"
+#include "layout/stores.hpp"
 #include "sluice/error.hpp"
 #include "storage/forwarding.hpp"
 
@@ -174,13 +175,13 @@ bool is_unfinished(storage::Storage& storage, const std::string& path) {
 }
 
 Recovery recover(storage::Storage& storage, const std::string& path, bool dry_run, bool was_left) {
-  const bool is_put_aside = storage::is_put_aside(storage, path);
+  const bool is_put_aside = layout::is_put_aside(storage, path);
   if (is_put_aside && dry_run) {
     return {Recovery::Found::complete, 0, 1, 1, false};
   }
-  if (is_put_aside || storage::is_store(storage, path)) {
+  if (is_put_aside || layout::is_store(storage, path)) {
     if (!dry_run) {
-      storage::restore_store(storage, path);
+      layout::restore_store(storage, path);
     }
     const std::uint64_t changed = recover_store(storage, path, dry_run) + (is_put_aside ? 1 : 0);
     return {changed != 0 ? Recovery::Found::complete : Recovery::Found::nothing, 0, changed,
@@ -224,9 +225,9 @@ Recovery recover_unattended(storage::Storage& storage, const std::string& given_
                             bool dry_run) {
   const std::string path = storage.real_path(given_path);
   // Opened before the lease is taken, which makes a file beside it.
-  const auto file = storage::is_put_aside(storage, path)
+  const auto file = layout::is_put_aside(storage, path)
                         ? nullptr
-                        : storage::open_data(storage, path, storage::Access::read);
+                        : layout::open_data(storage, path, storage::Access::read);
   const bool was_left = has_lease(storage, path);
   const auto lease = dry_run ? nullptr : storage.lease(path);
   Recovery result = recover(storage, path, dry_run, was_left);
@@ -308,7 +309,7 @@ std::vector<std::byte> journal_bytes(storage::Storage& storage, const std::strin
 void try_committed(storage::Storage& storage, const std::string& path,
                    const std::function<void(storage::File&)>& load, Moment& moment,
                    std::unique_ptr<storage::File>& file) {
-  file = storage::open_data(storage, path, storage::Access::read);
+  file = layout::open_data(storage, path, storage::Access::read);
   if (auto journal = parse_journal(moment.journal)) {
     examine(*file, *journal);
     file = with_journal(std::move(file), std::move(*journal));
@@ -332,7 +333,7 @@ std::uint64_t moment_of(storage::Storage& storage, const std::string& path) noex
   try {
     codec::Checksum digest;
     digest.update(journal_bytes(storage, path));
-    const auto file = storage::open_data(storage, path, storage::Access::read);
+    const auto file = layout::open_data(storage, path, storage::Access::read);
     std::array<std::byte, superblock_bytes> superblock{};
     file->read(0, superblock);
     digest.update(superblock);
@@ -385,7 +386,7 @@ Committed open_committed(storage::Storage& storage, const std::string& given_pat
 
 std::unique_ptr<storage::File> open_beside(storage::Storage& storage, const std::string& path,
                                            std::span<const std::byte> journal) {
-  auto file = storage::open_data(storage, path, storage::Access::read);
+  auto file = layout::open_data(storage, path, storage::Access::read);
   if (auto parsed = parse_journal(journal)) {
     return with_journal(std::move(file), std::move(*parsed));
   }

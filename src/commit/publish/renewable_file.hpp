@@ -8,15 +8,15 @@
 #include <string>
 #include <utility>
 
+#include "layout/stores.hpp"
 #include "storage/forwarding.hpp"
-#include "storage/store.hpp"
 
 namespace sluice::commit {
 
 class RenewableFile final : public storage::ForwardingFile {
  public:
   RenewableFile(storage::Storage& storage, const std::string& path, storage::Access access)
-      : RenewableFile(storage, storage::open_data(storage, path, access)) {}
+      : RenewableFile(storage, layout::open_data(storage, path, access)) {}
   RenewableFile(storage::Storage& storage, std::unique_ptr<storage::File> file)
       : ForwardingFile(std::move(file)), storage_(storage) {}
 
@@ -25,7 +25,7 @@ class RenewableFile final : public storage::ForwardingFile {
   /// Where a sync failed: another descriptor of the file, which is at `path` now.
   void renew(const std::string& path) {
     if (sync_failed_) {
-      hand_on_to(storage::open_data(storage_, path, storage::Access::read_write));
+      hand_on_to(layout::open_data(storage_, path, storage::Access::read_write));
       sync_failed_ = false;
     }
   }

@@ -2,6 +2,7 @@
 
 #include "commit/publish/recovery.hpp"
 #include "layout/formats.hpp"
+#include "layout/stores.hpp"
 #include "storage/calls.hpp"
 
 namespace sluice::commit {
@@ -57,8 +58,8 @@ void write_beside(storage::Storage& storage, const std::string& path,
 /// The manifest as it is, to be put back.
 class Manifest {
  public:
-  Manifest(storage::Storage& storage, const std::string& top)
-      : storage_(storage), path_(top + "/" + storage::manifest_name) {
+  Manifest(storage::Storage& storage, const std::string& top, const std::string& name)
+      : storage_(storage), path_(storage::object_path(top, name)) {
     if (storage.exists(path_)) {
       now_ = storage.open(path_, storage::Access::read);
     }
@@ -111,11 +112,12 @@ bool publish_store(storage::Storage& storage, const std::string& top,
                    const layout::MetadataUpdate& update, bool synced, std::int64_t modified_ns,
                    Unsynced& unsynced, bool& in_doubt) {
   storage.confine(top);
-  if (update.manifest.size() > storage::most_manifest_bytes) {
-    throw Error(Code::unsupported,
-                top + ": the root document would have " + std::to_string(update.manifest.size()) +
-                    " bytes, and no reader takes more than " +
-                    std::to_string(storage::most_manifest_bytes) + ": write several stores");
+  if (update.manifest.bytes.size() > storage::most_manifest_bytes) {
+    throw Error(Code::unsupported, top + ": the root document would have " +
+                                       std::to_string(update.manifest.bytes.size()) +
+                                       " bytes, and no reader takes more than " +
+                                       std::to_string(storage::most_manifest_bytes) +
+                                       ": write several stores");
   }
   for (const storage::Segment& object : update.objects) {
     unsynced.add_folders(top, top + "/" + object.name);
@@ -123,9 +125,9 @@ bool publish_store(storage::Storage& storage, const std::string& top,
   for (const layout::Document& document : update.before) {
     replace_document(storage, top, document, modified_ns, synced, unsynced);
   }
-  Manifest manifest(storage, top);
+  Manifest manifest(storage, top, update.manifest.name);
   // The manifest's own bytes must be there before its name: it is synced under the other one.
-  write_beside(storage, manifest.path(), update.manifest, modified_ns, synced);
+  write_beside(storage, manifest.path(), update.manifest.bytes, modified_ns, synced);
   if (synced) {
     unsynced.sync(storage);
   } else {
@@ -154,7 +156,7 @@ bool publish_store(storage::Storage& storage, const std::string& top,
 }
 
 std::uint64_t recover_store(storage::Storage& storage, const std::string& top, bool dry_run) {
-  const auto file = storage::open_data(storage, top, storage::Access::read);
+  const auto file = layout::open_data(storage, top, storage::Access::read);
   const auto stale = layout::stale_documents(*file);
   Unsynced unsynced;
   for (const layout::Document& document : stale) {

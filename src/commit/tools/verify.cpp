@@ -14,7 +14,7 @@
 #include "exec/transport/agree.hpp"
 #include "layout/catalog.hpp"
 #include "layout/formats.hpp"
-#include "storage/store.hpp"
+#include "layout/stores.hpp"
 
 namespace sluice::commit {
 
@@ -241,7 +241,7 @@ Verdict judge_unreadable(exec::Transport& transport, storage::Storage& storage,
   if (error.code() == Code::format) {
     const auto message = exec::on_root(transport, 0, [&] {
       model::ByteWriter out;
-      const auto file = storage::open_data(storage, path, storage::Access::read);
+      const auto file = layout::open_data(storage, path, storage::Access::read);
       out.put(layout::begins_as_known(*file));
       return out.take();
     });

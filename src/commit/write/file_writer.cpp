@@ -5,6 +5,7 @@
 #include "codec/checksum.hpp"
 #include "commit/write/choice.hpp"
 #include "exec/transport/agree.hpp"
+#include "layout/stores.hpp"
 #include "model/clock.hpp"
 
 namespace sluice::commit {
@@ -77,11 +78,14 @@ FileWriter::FileWriter(exec::Transport& transport, storage::Storage& storage,
                {}} {
   if (strategy_.in_background && storage.ranks_together() != 0) {
     throw Error(Code::unsupported,
-                path +
-                    ": strategy forward writes in the background, which storage mpiio cannot: "
-                    "use storage direct or posix, or strategy collective");
+                path + ": strategy " + strategy_.name +
+                    " writes in the background, which storage mpiio cannot: use storage direct or "
+                    "posix" +
+                    (strategy_.within_part == nullptr
+                         ? std::string()
+                         : std::string(", or strategy ") + strategy_.within_part));
   }
-  if (strategy_.looks_at_runs) {
+  if (strategy_.chooses) {
     ground_ = ground_under(transport, storage, path, options);
   }
   open(opening);
@@ -135,8 +139,7 @@ std::unique_ptr<layout::Planner> FileWriter::plan_file(bool fresh) {
     const layout::Format& format = layout::format_of(path_, options_);
     layout::durability_of(format, options_.durability);
     refuse_together(format);
-    publisher_ =
-        Publisher::build(storage_, path_, format.store, options_.durability != Durability::none);
+    publisher_ = Publisher::build(storage_, path_, format, options_.durability != Durability::none);
     return layout::make_planner(format, file_to_plan(), layout::Start::fresh, settings);
   }
   publisher_ = Publisher::reopen(storage_, path_);
@@ -158,7 +161,7 @@ storage::File& FileWriter::file_to_plan() {
     return publisher_->file();
   }
   planner_file_ =
-      storage::open_data(storage_, publisher_->present_path(), storage::Access::read_write);
+      layout::open_data(storage_, publisher_->present_path(), storage::Access::read_write);
   return *planner_file_;
 }
 

@@ -102,7 +102,7 @@ void FileWriter::open_pipeline() {
   if (!strategy_.in_background) {
     return;
   }
-  const std::vector<int> writers = plan::writer_ranks(topology_, choice_);
+  const std::vector<int> writers = strategy_.openers(topology_, choice_).all();
   std::unique_ptr<exec::Board> board;
   if (has_thread() && transport_.nodes() == 1) {
     board = exec::make_node_board(transport_, writers);

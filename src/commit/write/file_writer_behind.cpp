@@ -115,7 +115,7 @@ std::shared_ptr<const FileWriter::Behind> FileWriter::plan_behind(const FileComm
     return nullptr;
   }
   encodes_behind_ = true;
-  const plan::RankList writers = plan::writer_list(topology_, choice_);
+  const plan::RankList writers = strategy_.openers(topology_, choice_);
   const auto rounds_in = [&](std::uint64_t bytes) {
     return exec::EncodedRounds(encoded_variables(commit), definitions_, writers, bytes);
   };

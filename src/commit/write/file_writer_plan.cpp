@@ -34,7 +34,7 @@ layout::Extent space_of(const layout::CommitPlan& placed) {
 }  // namespace
 
 void FileWriter::refuse_together(const layout::Format& format) const {
-  if (format.store && storage_.ranks_together() != 0) {
+  if (format.is_store() && storage_.ranks_together() != 0) {
     throw Error(Code::unsupported, path_ + ": format " + format.name +
                                        " is many files, and storage mpiio opens one with all "
                                        "ranks: use storage direct or posix");
@@ -105,7 +105,7 @@ plan::Plan FileWriter::make_plan(const FileCommit& commit, const layout::CommitP
     sizes.push_back(portion.piece.box.volume() * definitions_[variable].type.bytes);
     bytes += static_cast<std::int64_t>(sizes.back());
     for (const layout::Placement& placement : placed.placements) {
-      if (strategy_.looks_at_runs && placement.variable() == variable) {
+      if (strategy_.chooses && placement.variable() == variable) {
         runs += static_cast<std::int64_t>(
             layout::run_count(placement, portion.piece, portion.piece.box));
       }
@@ -113,7 +113,7 @@ plan::Plan FileWriter::make_plan(const FileCommit& commit, const layout::CommitP
   }
   plan::Input input{topology_, portions, sizes, space_of(placed), choice_, 0};
   plan::Plan plan =
-      strategy_.looks_at_runs ? choose_plan(commit, input, bytes, runs) : strategy_.plan(input);
+      strategy_.chooses ? choose_plan(commit, input, bytes, runs) : strategy_.plan(input);
   if (commit.explain != nullptr) {
     explain(commit, placed, plan, input, encoded);
   }

@@ -16,6 +16,15 @@ const char* profile_name(Profile profile) {
                                        : layout_stacked;
 }
 
+Profile profile_named(std::string_view name) {
+  for (const Profile profile : {Profile::stacked, Profile::grouped, Profile::netcdf4}) {
+    if (name == profile_name(profile)) {
+      return profile;
+    }
+  }
+  throw Error(Code::internal, std::string(name) + ": no arrangement of HDF5 files");
+}
+
 Handle type_in_file(Profile profile, const Type& type) {
   if (profile == Profile::netcdf4 && type.kind == Kind::boolean) {
     return own(H5Tcopy(H5T_STD_I8LE), "number type");

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "layout/hdf5/handle.hpp"
@@ -22,6 +23,8 @@ enum class Profile : std::uint8_t {
 
 /// As the attribute `layout` of /sluice names it.
 const char* profile_name(Profile profile);
+/// The one that profile_name() calls so; Error internal where there is none.
+Profile profile_named(std::string_view name);
 /// The type of a dataset: netCDF knows neither enumerations nor compounds of a file's own.
 Handle type_in_file(Profile profile, const Type& type);
 /// The dimensions of a dataset: `shape`, and netCDF's for the characters of text.

@@ -55,8 +55,4 @@ Placement NamdbinCatalog::locate(std::uint32_t variable, std::uint64_t, const mo
   return {variable, definition.type.bytes, definition.shape, definition.shape, addresses};
 }
 
-void NamdbinCatalog::read(std::uint32_t, std::uint64_t, const model::Box&, std::span<std::byte>) {
-  throw Error(Code::internal, "namdbin: everything has a place");
-}
-
 }  // namespace sluice::layout::namdbin

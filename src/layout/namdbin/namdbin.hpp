@@ -36,11 +36,9 @@ class NamdbinPlanner final : public Planner {
 
   const char* format() const override { return "namdbin"; }
   const std::vector<model::Definition>& known() const override { return definitions_; }
-  const model::Dims& tile(std::uint32_t) const override { return definitions_.at(0).shape; }
   std::uint64_t steps() const override { return 0; }
   std::uint64_t committed_end() const override { return is_committed_ ? end() : 0; }
   void define(const model::Definition& definition) override;
-  void set_attribute(const model::Attribute& attribute) override;
   CommitPlan plan_commit(const CommitRequest& request) override;
   void drop_steps(std::uint64_t, std::int64_t) override {}
   void make_all() override;
@@ -68,11 +66,6 @@ class NamdbinCatalog final : public Catalog {
 
   const char* format() const override { return "namdbin"; }
   Placement locate(std::uint32_t variable, std::uint64_t step, const model::Box& region) override;
-  void read(std::uint32_t variable, std::uint64_t step, const model::Box& box,
-            std::span<std::byte> out) override;
-  std::vector<std::uint64_t> rows_by_step(std::uint32_t) override { return {}; }
-  std::vector<std::uint64_t> checksum_words(const CommitRow&) override { return {}; }
-  std::vector<model::Attribute> attributes() override { return {}; }
 
  private:
   explicit NamdbinCatalog(const Shape& shape);

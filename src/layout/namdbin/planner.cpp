@@ -34,10 +34,6 @@ void NamdbinPlanner::define(const Definition& definition) {
   definitions_.push_back(definition);
 }
 
-void NamdbinPlanner::set_attribute(const model::Attribute& attribute) {
-  throw Error(Code::internal, "attribute " + attribute.name + " in a file of format namdbin");
-}
-
 std::uint64_t NamdbinPlanner::end() const {
   return header_bytes + (definitions_.empty() ? 0 : definitions_[0].bytes_per_step());
 }

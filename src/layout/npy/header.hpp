@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "layout/format.hpp"
 #include "model/dims.hpp"
 #include "sluice/types.hpp"
 #include "storage/storage.hpp"
@@ -35,12 +36,8 @@ bool is_npy(storage::File& file);
 /// Error format where it is none, unsupported for types that Sluice does not have (objects,
 /// records, dates, long doubles), truncated where the header or the data is cut off.
 Header read_header(storage::File& file);
-/// The steps of an array that Sluice wrote, as its header counts them and as the file is long.
-struct StepCount {
-  std::uint64_t counted = 0;
-  std::uint64_t there = 0;  ///< not more than counted
-};
-/// 0 of either where it is no growing array of Sluice's own form.
+/// The steps of an array that Sluice wrote, as its header counts them and as the file is long; 0 of
+/// either where it is no growing array of Sluice's own form.
 StepCount count_steps(storage::File& file);
 /// Writes the count of steps, and syncs it.
 void set_step_count(storage::File& file, std::uint64_t steps);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "layout/appending_planner.hpp"
+
 namespace sluice::layout::npy {
 
 using model::Definition;
@@ -56,10 +58,6 @@ void NpyPlanner::define(const Definition& definition) {
   definitions_.push_back(definition);
 }
 
-void NpyPlanner::set_attribute(const model::Attribute& attribute) {
-  throw Error(Code::internal, "attribute " + attribute.name + " in a numpy file");
-}
-
 std::uint64_t NpyPlanner::end() const {
   if (definitions_.empty()) {
     return header_bytes;
@@ -70,11 +68,8 @@ std::uint64_t NpyPlanner::end() const {
 
 Placement NpyPlanner::place(std::uint64_t step) const {
   const Definition& definition = definitions_[0];
-  std::vector<std::uint64_t> addresses;
-  if (definition.bytes_per_step() != 0) {
-    addresses.push_back(header_bytes + step * definition.bytes_per_step());
-  }
-  return {0, definition.type.bytes, definition.shape, definition.shape, addresses};
+  return in_one_piece(0, definition, definition.shape,
+                      header_bytes + step * definition.bytes_per_step());
 }
 
 CommitPlan NpyPlanner::plan_commit(const CommitRequest& request) {
@@ -92,10 +87,7 @@ CommitPlan NpyPlanner::plan_commit(const CommitRequest& request) {
     ++steps_;
   } else if (!request.touched.empty() || must_fill_) {
     if (under_way_.empty() ? committed_.placed : under_way_.back().placed) {
-      throw Error(Code::unsupported,
-                  definitions_[0].name +
-                      ": was written by an earlier commit, and committed data is never overwritten "
-                      "in place: define it with steps");
+      refuse_rewriting(definitions_[0]);
     }
     plan.placements.push_back(place(0));
     is_placed_ = true;

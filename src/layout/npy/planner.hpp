@@ -22,13 +22,11 @@ class NpyPlanner final : public Planner {
 
   const char* format() const override { return "npy"; }
   const std::vector<model::Definition>& known() const override { return definitions_; }
-  const model::Dims& tile(std::uint32_t) const override { return definitions_.at(0).shape; }
   std::uint64_t steps() const override { return steps_; }
   std::uint64_t committed_end() const override {
     return under_way_.empty() ? committed_.end : under_way_.back().end;
   }
   void define(const model::Definition& definition) override;
-  void set_attribute(const model::Attribute& attribute) override;
   CommitPlan plan_commit(const CommitRequest& request) override;
   void drop_steps(std::uint64_t steps, std::int64_t modified_ns) override;
   void make_all() override;

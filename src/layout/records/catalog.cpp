@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "layout/appending_planner.hpp"
+
 namespace sluice::layout::records {
 
 using model::Definition;
@@ -93,17 +95,7 @@ Placement RecordsCatalog::locate(std::uint32_t variable, std::uint64_t step, con
   } else if (const auto found = stepped_[variable].find(step); found != stepped_[variable].end()) {
     section = &found->second;
   }
-  std::vector<std::uint64_t> addresses;
-  if (section->shape.volume() != 0) {
-    addresses.push_back(section->address);
-  }
-  return {variable, definition.type.bytes, section->shape, section->shape, addresses};
-}
-
-void RecordsCatalog::read(std::uint32_t variable, std::uint64_t, const model::Box&,
-                          std::span<std::byte>) {
-  throw Error(Code::internal, variables_.at(variable).definition.name +
-                                  ": every rank can place it, so it need not be read by one");
+  return in_one_piece(variable, definition, section->shape, section->address);
 }
 
 std::vector<std::uint64_t> RecordsCatalog::rows_by_step(std::uint32_t variable) {

@@ -12,10 +12,6 @@ namespace {
 
 constexpr std::uint64_t word_bytes = 8;
 
-std::uint64_t rounded_up(std::uint64_t offset, std::uint64_t unit) {
-  return (offset + unit - 1) / unit * unit;
-}
-
 }  // namespace
 
 std::unique_ptr<RecordsPlanner> RecordsPlanner::create(storage::File& file,
@@ -27,7 +23,7 @@ std::unique_ptr<RecordsPlanner> RecordsPlanner::append(storage::File& file,
                                                        const PlannerOptions& options) {
   const auto catalog = RecordsCatalog::open(file);
   auto planner = create(file, options);
-  State& state = planner->state_;
+  RecordsState& state = planner->state_;
   for (std::uint32_t v = 0; v < catalog->variables().size(); ++v) {
     planner->definitions_.push_back(catalog->variables()[v].definition);
     state.fixed_is_there.push_back(catalog->holds_fixed(v));
@@ -50,16 +46,6 @@ void RecordsPlanner::set_attribute(const model::Attribute& attribute) {
   attributes_.push_back(attribute);
 }
 
-std::uint64_t RecordsPlanner::take(std::uint64_t bytes) {
-  const bool is_large = bytes >= options_.threshold_bytes;
-  const std::uint64_t unit = is_large ? std::max(options_.alignment_bytes, word_bytes) : word_bytes;
-  const std::uint64_t address = rounded_up(state_.end, unit);
-  if (__builtin_add_overflow(address, bytes, &state_.end)) {
-    throw Error(Code::no_space, file_.path() + ": the file would exceed 64-bit offsets");
-  }
-  return address;
-}
-
 Placement RecordsPlanner::place(const Touched& touched) {
   const Definition& definition = definitions_[touched.variable];
   const model::Dims& shape = definition.varying ? touched.shape : definition.shape;
@@ -67,19 +53,13 @@ Placement RecordsPlanner::place(const Touched& touched) {
       model::checked_product(shape.volume(), definition.type.bytes, "variable size in bytes");
   if (!definition.stepped) {
     if (state_.fixed_is_there[touched.variable]) {
-      throw Error(Code::unsupported,
-                  definition.name +
-                      ": was written by an earlier commit, and committed data is never overwritten "
-                      "in place: define it with steps");
+      refuse_rewriting(definition);
     }
     state_.fixed_is_there[touched.variable] = bytes != 0;
   }
-  std::vector<std::uint64_t> addresses;
-  if (bytes != 0) {
-    addresses.push_back(take(bytes));
-  }
-  entry_.sections.push_back({touched.variable, shape, bytes != 0 ? addresses[0] : absent});
-  return {touched.variable, definition.type.bytes, shape, shape, addresses};
+  const std::uint64_t address = bytes != 0 ? take(bytes) : absent;
+  entry_.sections.push_back({touched.variable, shape, address});
+  return in_one_piece(touched.variable, definition, shape, address);
 }
 
 CommitPlan RecordsPlanner::plan_commit(const CommitRequest& request) {
@@ -139,19 +119,8 @@ MetadataUpdate RecordsPlanner::seal() {
   return update;
 }
 
-void RecordsPlanner::planned() { under_way_.push_back(state_); }
-
-void RecordsPlanner::committed() {
-  if (under_way_.empty()) {
-    planned();
-  }
-  committed_ = std::move(under_way_.front());
-  under_way_.pop_front();
-}
-
 void RecordsPlanner::abandon() {
-  under_way_.clear();
-  state_ = committed_;
+  AppendingPlanner::abandon();
   entry_ = {};
 }
 

@@ -177,7 +177,7 @@ MetadataUpdate ZarrPlanner::seal() {
   update.before = row_documents();
   for (const auto& [name, text] : documents_of(manifest())) {
     if (name == document_name) {
-      update.manifest = bytes_of(text);
+      update.manifest = {document_name, bytes_of(text)};
       continue;
     }
     std::string& written = written_[name];

@@ -1,0 +1,71 @@
+// What planners have in common that only ever append: space handed out upwards, and the states that
+// commits leave.
+//
+// Invariant: space is never given out twice, not even after abandon() where it is under way.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <vector>
+
+#include "layout/layout.hpp"
+
+namespace sluice::layout {
+
+/// Error unsupported: committed data is never overwritten in place.
+[[noreturn]] void refuse_rewriting(const model::Definition& definition);
+
+/// All of a step, or of a fixed variable, in one piece at `address`.
+Placement in_one_piece(std::uint32_t variable, const model::Definition& definition,
+                       const model::Dims& shape, std::uint64_t address);
+
+/// `State`: what a commit leaves; it has at least `end`, behind the last byte that was handed out,
+/// and `steps`.
+template <class State>
+class AppendingPlanner : public Planner {
+ public:
+  const std::vector<model::Definition>& known() const override { return definitions_; }
+  std::uint64_t steps() const override { return state_.steps; }
+  std::uint64_t committed_end() const override {
+    return under_way_.empty() ? committed_.end : under_way_.back().end;
+  }
+  void define(const model::Definition& definition) override { definitions_.push_back(definition); }
+  void planned() override { under_way_.push_back(state_); }
+  void committed() override {
+    if (under_way_.empty()) {
+      planned();
+    }
+    committed_ = std::move(under_way_.front());
+    under_way_.pop_front();
+  }
+  void abandon() override {
+    under_way_.clear();
+    state_ = committed_;
+  }
+
+ protected:
+  AppendingPlanner(storage::File& file, const PlannerOptions& options)
+      : file_(file), options_(options) {}
+
+  /// The address of so many new bytes; of large ones aligned as the options ask.
+  std::uint64_t take(std::uint64_t bytes) {
+    constexpr std::uint64_t word_bytes = 8;
+    const bool is_large = bytes >= options_.threshold_bytes;
+    const std::uint64_t unit =
+        is_large ? std::max(options_.alignment_bytes, word_bytes) : word_bytes;
+    const std::uint64_t address = (state_.end + unit - 1) / unit * unit;
+    if (__builtin_add_overflow(address, bytes, &state_.end)) {
+      throw Error(Code::no_space, file_.path() + ": the file would exceed 64-bit offsets");
+    }
+    return address;
+  }
+
+  storage::File& file_;
+  PlannerOptions options_;
+  std::vector<model::Definition> definitions_;
+  State state_;      ///< with the commit being planned
+  State committed_;  ///< in the file
+  std::deque<State> under_way_;
+};
+
+}  // namespace sluice::layout

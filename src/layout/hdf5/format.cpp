@@ -1,0 +1,116 @@
+#include "layout/hdf5/format.hpp"
+
+#include "layout/hdf5/catalog.hpp"
+#include "layout/hdf5/library.hpp"
+#include "layout/hdf5/log.hpp"
+#include "layout/hdf5/planner.hpp"
+#include "layout/hdf5/signature.hpp"
+#include "layout/netcdf4/rules.hpp"
+
+namespace sluice::layout::hdf5 {
+
+namespace {
+
+template <Profile profile>
+std::unique_ptr<Planner> create_as(storage::File& file, const PlannerOptions& options) {
+  return Hdf5Planner::create(file, options, profile);
+}
+
+/// Which of the forms a file has is what its catalog says.
+std::unique_ptr<Planner> append_any(storage::File& file, const PlannerOptions& options) {
+  return Hdf5Planner::append(file, options);
+}
+std::unique_ptr<layout::Catalog> open_any(storage::File& file) { return Catalog::open(file); }
+
+Match match_any(storage::File& file) {
+  note_file(file.path());
+  return begins_with_superblock(file) ? Match::certain
+         : has_signature(file)        ? Match::possible
+                                      : Match::none;
+}
+
+std::string refuse_grouped(const model::Definition& definition,
+                           const std::vector<model::Definition>&) {
+  if (definition.name.rfind("step_", 0) == 0) {
+    throw Error(Code::bad_name, "define " + definition.name +
+                                    ": format hdf5-grouped keeps names that begin with step_ "
+                                    "for the groups of steps: choose another");
+  }
+  return "";
+}
+
+std::string refuse_netcdf4(const model::Definition& definition,
+                           const std::vector<model::Definition>& others) {
+  netcdf4::check_definition(definition, others);
+  return "";
+}
+
+std::string refuse_netcdf4_attribute(const model::Attribute& attribute) {
+  netcdf4::check_attribute(attribute);
+  return "";
+}
+
+}  // namespace
+
+constinit const Format stacked_format{
+    .name = layout_stacked,
+    .option = layout_stacked,
+    .endings = ".h5 .hdf5 .hdf .he5 .h5md",
+    .many = true,
+    .names = true,
+    .attributes = true,
+    .times = true,
+    .checksums = true,
+    .tiled = true,
+    .varying = true,
+    .length_variable = true,
+    .complex = true,
+    .compress = true,
+    .index = true,
+    .create = create_as<Profile::stacked>,
+    .append = append_any,
+    .open = open_any,
+    .match = match_any,
+    .plans_beside_threads = takes_several_threads,
+};
+
+constinit const Format grouped_format{
+    .name = layout_grouped,
+    .option = layout_stacked,
+    .form = "grouped",
+    .many = true,
+    .names = true,
+    .attributes = true,
+    .times = true,
+    .checksums = true,
+    .varying = true,
+    .complex = true,
+    .instead = "use form stacked",
+    .create = create_as<Profile::grouped>,
+    .same_files = &stacked_format,
+    .refuse_definition = refuse_grouped,
+    .plans_beside_threads = takes_several_threads,
+};
+
+constinit const Format netcdf4_format{
+    .name = layout_netcdf4,
+    .option = layout_netcdf4,
+    .endings = ".nc .nc4 .cdf",
+    .many = true,
+    .names = true,
+    .attributes = true,
+    .times = true,
+    .checksums = true,
+    .tiled = true,
+    .varying = true,
+    .length_variable = true,
+    .compress = true,
+    .index = true,
+    .create = create_as<Profile::netcdf4>,
+    .same_files = &stacked_format,
+    .refuse_definition = refuse_netcdf4,
+    .refuse_attribute = refuse_netcdf4_attribute,
+    .plans_beside_threads = takes_several_threads,
+};
+
+}  // namespace sluice::layout::hdf5

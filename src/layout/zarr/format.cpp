@@ -1,0 +1,58 @@
+#include "layout/zarr/format.hpp"
+
+#include "layout/zarr/catalog.hpp"
+#include "layout/zarr/planner.hpp"
+
+namespace sluice::layout::zarr {
+
+namespace {
+
+std::string refuse_definition(const model::Definition& definition,
+                              const std::vector<model::Definition>&) {
+  if ((definition.name + "/").rfind("sluice/", 0) == 0) {
+    throw Error(Code::bad_name, "define " + definition.name +
+                                    ": format zarr keeps the group sluice: choose another name");
+  }
+  return "";
+}
+
+std::string refuse_attribute(const model::Attribute& attribute) {
+  if (attribute.owner.empty() && attribute.name == "sluice") {
+    throw Error(Code::bad_name, "attribute sluice: format zarr keeps this name: choose another");
+  }
+  return "";
+}
+
+}  // namespace
+
+constinit const Format format_row{
+    .name = "zarr",
+    .option = "zarr",
+    .endings = ".zarr",
+    .many = true,
+    .names = true,
+    .attributes = true,
+    .times = true,
+    .checksums = true,
+    .tiled = true,
+    .text = false,
+    .complex = true,
+    .compress = true,
+    .manifest = document_name,
+    .most_tile_bytes = 16ULL << 20,
+    .instead = "use format hdf5 or netcdf4",
+    .create = [](storage::File& file, const PlannerOptions& options) -> std::unique_ptr<Planner> {
+      return ZarrPlanner::create(file, options);
+    },
+    .append = [](storage::File& file, const PlannerOptions& options) -> std::unique_ptr<Planner> {
+      return ZarrPlanner::append(file, options);
+    },
+    .open = [](storage::File& file) -> std::unique_ptr<Catalog> { return ZarrCatalog::open(file); },
+    .match = [](storage::File& file) { return is_zarr(file) ? Match::certain : Match::none; },
+    .refuse_definition = refuse_definition,
+    .refuse_attribute = refuse_attribute,
+    .filters = pipeline_in_zarr,
+    .stale_documents = stale_documents,
+};
+
+}  // namespace sluice::layout::zarr
