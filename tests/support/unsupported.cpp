@@ -51,7 +51,6 @@ const std::vector<Need>& needs() {
       {"errors.a_name_that_is_not_in_the_file", names,
        "holds no names: its array answers to every one", false},
       {"append.new_variables_and_attributes", attributes, bare},
-      {"attributes.names_of_groups_and_variables", attributes, bare},
       {"attributes.of_every_kind_on_every_owner", attributes, bare},
       {"attributes.unit_and_description_of_a_variable", attributes, bare},
       {"attributes.may_be_replaced_and_come_late", attributes, bare},
