@@ -5,6 +5,7 @@
 #include "codec/checksum.hpp"
 #include "commit/read/input.hpp"
 #include "exec/transport/agree.hpp"
+#include "exec/transport/tags.hpp"
 #include "layout/portion.hpp"
 #include "model/convert.hpp"
 #include "model/coverage.hpp"
@@ -115,7 +116,6 @@ void Input::check_through_root(std::uint32_t variable, std::uint64_t step,
 
 void Input::get_through_root(std::uint32_t variable, std::uint64_t step, const Box& box,
                              const model::Memory& memory, bool allow_overflow) {
-  constexpr int tag = 201;
   const model::Definition& d = variables_[variable].definition;
   model::ByteWriter wish;
   wish.put(box);
@@ -146,14 +146,14 @@ void Input::get_through_root(std::uint32_t variable, std::uint64_t step, const B
           failure = std::current_exception();  // the receiver still gets its bytes, to be dropped
         }
         if (rank != 0) {
-          transport_.send(rank, tag, bytes);
+          transport_.send(rank, exec::read_by_root_tag, bytes);
         }
       }
     }
   } else {
     for (const Box& part : parts_of(box)) {
       bytes.resize(part.volume() * d.type.bytes);
-      transport_.receive(0, tag, bytes);
+      transport_.receive(0, exec::read_by_root_tag, bytes);
       try {
         place(part);
       } catch (...) {

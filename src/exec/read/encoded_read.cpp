@@ -5,6 +5,7 @@
 
 #include "exec/encode_pool.hpp"
 #include "exec/transport/agree.hpp"
+#include "exec/transport/tags.hpp"
 #include "layout/tile_block.hpp"
 #include "model/convert.hpp"
 #include "plan/tile_owners.hpp"
@@ -16,7 +17,6 @@ using model::Box;
 
 namespace {
 
-constexpr int chunk_request_tag = 302;
 /// Of the budget: tiles decoded, what is received, what is sent, the coders' own.
 constexpr std::uint64_t read_shares_of_budget = 4;
 
@@ -199,7 +199,7 @@ class Decoding {
       Arrival& arrival = arrivals[i];
       arrival.bytes = std::span(received_).subspan(at, lengths[i]);
       arrival.pending =
-          transport_.start_receive(rank_of(arrival.reader), chunk_request_tag, arrival.bytes);
+          transport_.start_receive(rank_of(arrival.reader), decoded_tile_tag, arrival.bytes);
       at += lengths[i];
     }
     return arrivals;
@@ -276,7 +276,7 @@ class Decoding {
                     }
                   });
     if (!is_own) {
-      sends_.push_back(transport_.start_send(wish.rank, chunk_request_tag, out));
+      sends_.push_back(transport_.start_send(wish.rank, decoded_tile_tag, out));
       sent_from_ += bytes;
     }
   }

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "exec/read/window_reader.hpp"
+#include "exec/transport/tags.hpp"
 #include "layout/runs.hpp"
 #include "model/bytes.hpp"
 
@@ -15,8 +16,6 @@ namespace {
 
 using layout::Piece;
 using layout::RunList;
-
-constexpr int read_tag = 302;
 
 std::uint64_t bytes_in(const RunList& runs, const Range& range) {
   return runs.packed_before(range.last) - runs.packed_before(range.first);
@@ -177,7 +176,8 @@ class Exchange {
       const std::uint64_t bytes = arrival.share->bytes(arrival.window);
       const auto reader = static_cast<std::size_t>(arrival.share - shares_.data());
       arrival.bytes = std::span(buffers_.received).subspan(used, bytes);
-      arrival.pending = transport_.start_receive(map_.readers[reader], read_tag, arrival.bytes);
+      arrival.pending =
+          transport_.start_receive(map_.readers[reader], window_read_tag, arrival.bytes);
       used += bytes;
     }
     return arrivals;
@@ -195,7 +195,7 @@ class Exchange {
       if (theirs.rank == transport_.rank()) {
         attempt([&] { take(shares_[own], reader_->window(), bytes); });
       } else {
-        sends_.push_back(transport_.start_send(theirs.rank, read_tag, bytes));
+        sends_.push_back(transport_.start_send(theirs.rank, window_read_tag, bytes));
       }
     }
   }
