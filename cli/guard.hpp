@@ -7,7 +7,8 @@
 // that a user sent. Where the child crashes, spends too long in one call of libhdf5 or takes nearly
 // all memory, the parent ends it, says one line on stderr that names the file, and no core file is
 // left. SLUICE_GUARD=off: one process, for debuggers. SLUICE_GUARD=30: so many seconds of CPU time
-// for one call (60 unless told; 0: no limit).
+// for one call (60 unless told; 0: no limit). SLUICE_GUARD_BYTES=1000000000: so much memory (seven
+// eighths of the machine's, or of the control group's, unless told).
 #pragma once
 
 #include <functional>

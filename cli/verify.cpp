@@ -169,7 +169,7 @@ int code_of(State state) {
   return bad_input;
 }
 
-Json verdict_json(const std::string& path, const Verdict& verdict) {
+Json verdict_json(const std::string& path, const Verdict& verdict, const std::string& unchecked) {
   Json json;
   json["file"] = path;
   json["state"] = state_name(verdict.state);
@@ -187,6 +187,7 @@ Json verdict_json(const std::string& path, const Verdict& verdict) {
   json["finding_count"] = verdict.finding_count;
   json["uncovered"] = verdict.uncovered;
   json["uncovered_count"] = verdict.uncovered_count;
+  json["not_under_checksum"] = unchecked.empty() ? Json() : Json(unchecked);
   json["checksums"] = verdict.records;
   json["bytes"] = verdict.bytes;
   json["commits"] = verdict.commits;
@@ -256,13 +257,16 @@ int verify(const Context& context, const VerifyOptions& options) {
       continue;
     }
     code = graver(code, code_of(verdict.state));
+    if (!context.is_root()) {
+      continue;
+    }
+    const bool is_bad = verdict.state == State::not_ours;
+    const bool is_read = is_bad || verdict.state == State::ok;
+    const std::string unchecked =
+        is_read ? unchecked_by_format(context.storage, path) : std::string();
     if (options.json) {
-      all.push_back(verdict_json(path, verdict));
-    } else if (context.is_root()) {
-      const bool is_bad = verdict.state == State::not_ours;
-      const bool is_read = is_bad || verdict.state == State::ok;
-      const std::string unchecked =
-          is_read ? unchecked_by_format(context.storage, path) : std::string();
+      all.push_back(verdict_json(path, verdict, unchecked));
+    } else {
       show(is_bad ? stderr : stdout,
            (is_bad ? "sluice: " : "") + verdict_text(path, verdict, unchecked));
     }

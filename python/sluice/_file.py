@@ -467,9 +467,8 @@ def _with_own_lease(error: Error, path: str) -> Error:
             if file._is_open and os.path.realpath(file.path) == os.path.realpath(path)]
     if not mine:
         return error
-    return Error(error.code, f"{error}; it is this program that has it open, as {mine[0]!r}: "
-                             "close() that File first, or `del` every name that it has, also after "
-                             "an exception", error.rank)
+    return Error(error.code, f"{error}: close() {mine[0]!r}, or `del` every name that it has, also "
+                             "after an exception", error.rank)
 
 
 def _same_length(name: str, what: str, values: Sequence[Any], shape: Sequence[int]) -> None:

@@ -293,6 +293,10 @@ class Taker {
   /// Where there are no locks to tell whether somebody writes.
   std::string by_hand() const { return "; if nobody writes it any more, remove " + name_; }
   [[noreturn]] void refuse(const LeaseHolder& holder, const std::string& or_else = {}) const {
+    if (is_own(holder)) {
+      throw Error(Code::locked, path_ + ": is being written by this program itself, " +
+                                    holder.text + ": close the file that it has open there first");
+    }
     const std::string who = holder.text.empty() ? "another process" : holder.text;
     throw Error(Code::locked,
                 path_ + ": is being written by " + who + ": wait for it, or end it" + or_else);

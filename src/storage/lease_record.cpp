@@ -90,6 +90,13 @@ LeaseHolder read_holder(int fd) {
   return holder;
 }
 
+bool is_own(const LeaseHolder& holder) {
+  const LeaseHolder own = own_holder(holder.by_file);
+  return holder.is_known && holder.kernel == own.kernel && holder.pids == own.pids &&
+         own.kernel != nothing && own.pids != nothing && holder.process == own.process &&
+         holder.start == own.start;
+}
+
 std::optional<bool> is_running(const LeaseHolder& holder) {
   const LeaseHolder own = own_holder(false);
   const bool is_here = holder.is_known && holder.kernel == own.kernel && holder.pids == own.pids &&

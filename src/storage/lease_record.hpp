@@ -28,6 +28,8 @@ struct LeaseHolder {
 LeaseHolder own_holder(bool by_file);
 /// What the record that is open as `fd` says.
 LeaseHolder read_holder(int fd);
+/// Is it this process?
+bool is_own(const LeaseHolder& holder);
 /// True: it runs. False: it ended. Nothing: it is not of this system, where nobody can tell.
 std::optional<bool> is_running(const LeaseHolder& holder);
 

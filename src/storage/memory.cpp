@@ -286,7 +286,9 @@ std::unique_ptr<Lease> MemoryStorage::lease(const std::string& path) {
   const std::string name = normal_path(path);
   const std::lock_guard lock(system_->mutex);
   if (!system_->leased.insert(name).second) {
-    throw Error(Code::locked, path + ": is being written already: wait for it, or end it");
+    throw Error(Code::locked, path +
+                                  ": is being written by this program itself: close the file that "
+                                  "it has open there first");
   }
   return std::make_unique<MemoryLease>(system_, name);
 }

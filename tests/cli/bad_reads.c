@@ -1,5 +1,5 @@
 /* Loaded in front of the C library: the read of a file named victim* does what libhdf5 does on some
- * damaged files. SLUICE_BAD_READ: crash, loop or killed. */
+ * damaged files. SLUICE_BAD_READ: crash, loop, killed or grow. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
@@ -30,6 +30,19 @@ static void misbehave(const char* how) {
     }
   } else if (strcmp(how, "killed") == 0) {
     raise(SIGKILL);
+  } else if (strcmp(how, "grow") == 0) {
+    const size_t most = (size_t)1 << 30; /* of the machine's, should nobody stop it */
+    const size_t step = (size_t)8 << 20;
+    for (size_t taken = 0; taken < most; taken += step) {
+      void* more = malloc(step);
+      if (more != NULL) {
+        memset(more, 1, step);
+      }
+      usleep(2000);
+    }
+    for (;;) {
+      pause();
+    }
   }
 }
 

@@ -21,9 +21,9 @@ def victim():
     return target
 
 
-def run(arguments, how, seconds="0.5"):
+def run(arguments, how, seconds="0.5", **more):
     environment = {**os.environ, "LD_PRELOAD": os.environ["SLUICE_BAD_READS"],
-                   "SLUICE_BAD_READ": how, "SLUICE_GUARD": seconds}
+                   "SLUICE_BAD_READ": how, "SLUICE_GUARD": seconds, **more}
     return subprocess.run([COMMAND, *arguments], cwd=FOLDER, env=environment, capture_output=True,
                           text=True, timeout=60, check=False)
 
@@ -58,6 +58,17 @@ class Guard(unittest.TestCase):
         for verb in VERBS[:3]:
             with self.subTest(verb=verb):
                 self.expect_one_line(run(words(verb), "loop"), "no end within 0.5 s", "in H5")
+
+    def test_too_much_memory_is_one_line(self):
+        for verb in VERBS[:3]:
+            with self.subTest(verb=verb):
+                self.expect_one_line(
+                    run(words(verb), "grow", "0", SLUICE_GUARD_BYTES=str(200 << 20)),
+                    "reading it took more than 200 MiB of memory")
+
+    def test_a_sound_file_stays_below_the_limit_of_memory(self):
+        result = run(["verify", "victim.h5"], "none", "0", SLUICE_GUARD_BYTES=str(200 << 20))
+        self.assertEqual((result.returncode, result.stderr), (FINE, ""))
 
     def test_killed_by_the_kernel_is_one_line(self):
         self.expect_one_line(run(["verify", "victim.h5"], "killed"), "killed (SIGKILL)")

@@ -4,6 +4,7 @@ import json
 import os
 import random
 import shutil
+import struct
 import unittest
 
 import h5py
@@ -294,6 +295,21 @@ class Records(unittest.TestCase):
         self.assertIn("nothing to verify", sluice("verify", "unchecked.h5").stdout)
         code, report = verify("partial.h5")
         self.assertEqual((code, report["uncovered"]), (FINE, ["never_put"]))
+
+    def test_formats_without_checksums_are_said_to_programs_too(self):
+        array = new_path().replace(".h5", ".npy")
+        numpy.save(array, numpy.arange(12.0))
+        atoms = new_path().replace(".h5", ".coor")
+        with open(atoms, "wb") as file:
+            file.write(struct.pack("<i6d", 2, *range(6)))
+        for name in (array, atoms):
+            for ranks in (0, 2):
+                code, report = verify(name, ranks=ranks)
+                self.assertEqual((code, report["state"]), (BAD_INPUT, "not written by Sluice"))
+                self.assertEqual(report["not_under_checksum"], "everything")
+            self.assertIn("not under checksum: everything", sluice("verify", name).stderr)
+        for name in ("spins.h5", "unchecked.h5"):
+            self.assertIsNone(verify(name)[1]["not_under_checksum"])
 
 
 class Unreadable(unittest.TestCase):

@@ -92,6 +92,7 @@ class SymbolicLinks : public testing::TestWithParam<Case> {
     }
     return names;
   }
+  void expect_as_documented(const std::string& ending, Mode mode, const std::string& message) const;
   void expect_link_alone() {
     EXPECT_TRUE(fs::is_symlink(link()));
     EXPECT_EQ(names_in("other").size(), 1U) << "everything lies beside the target";
@@ -194,6 +195,25 @@ TEST_P(LinkedJournal, IsFoundByEveryName) {
 
 // -- planted ones ---------------------------------------------------------------------------------
 
+/// What docs/durability.md says of each name, once a run met a link there.
+void SymbolicLinks::expect_as_documented(const std::string& ending, Mode mode,
+                                         const std::string& message) const {
+  const bool is_left = fs::is_symlink(real() + ending);
+  const bool has_journal = std::string(GetParam().ending) != ".zarr";
+  if (ending == ".sluice-lease") {
+    EXPECT_NE(message.find(real() + ending), std::string::npos) << message;
+    EXPECT_TRUE(is_left);
+  } else if (ending == ".log.jsonl") {
+    EXPECT_EQ(message, "");
+    EXPECT_TRUE(is_left);
+  } else if (ending == ".sluice-journal" && has_journal && mode == Mode::write) {
+    EXPECT_EQ(message, "");
+    EXPECT_FALSE(is_left);
+  } else if (ending == ".sluice-journal" && has_journal) {
+    EXPECT_EQ(is_left, message != "") << message;
+  }
+}
+
 TEST_P(SymbolicLinks, APlantedOneLeadsNothingAstray) {
   const std::string victim = at("victim");
   for (const Mode mode : {Mode::write, Mode::append}) {
@@ -224,6 +244,7 @@ TEST_P(SymbolicLinks, APlantedOneLeadsNothingAstray) {
         }
         EXPECT_EQ(fs::exists(victim), is_there) << ending;
         EXPECT_EQ(content_of(victim), is_there ? "untouched" : "") << ending << ": " << message;
+        expect_as_documented(ending, mode, message);
         fs::remove(real() + ending);
         if (message.empty()) {
           expect(real(), mode == Mode::write ? std::vector<std::uint64_t>{2}

@@ -31,6 +31,15 @@ def value(step, row):
     return step * 1000 + row + 0.5
 
 
+def is_gone(process):
+    """Also where nobody has waited for it: then its files are closed."""
+    try:
+        with open(f"/proc/{process}/stat", encoding="ascii") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] in "ZX"
+    except OSError:
+        return True
+
+
 class Trial:
     """One run of the victim, a signal to one of its ranks, and what became of it."""
 
@@ -70,14 +79,23 @@ class Trial:
 
     def end(self):
         """Nothing of the run stays behind, whatever happened; only what was started here."""
+        ranks = []
         for rank in range(RANKS):
             try:
                 with open(os.path.join(self.folder.name, str(rank)), encoding="ascii") as file:
-                    os.kill(int(file.read()), signal.SIGKILL)
+                    ranks.append(int(file.read()))
+                os.kill(ranks[-1], signal.SIGKILL)
             except (OSError, ValueError):
                 pass  # gone already
         self.run.kill()
         self.run.wait()
+        # They are the launcher's children: only it could wait for them. A rank that has been sent
+        # a SIGKILL still holds the writer lease until it is gone.
+        end = time.monotonic() + MOST_S
+        while not all(is_gone(rank) for rank in ranks):
+            if time.monotonic() > end:
+                raise AssertionError(f"of {ranks} some are still there {MOST_S} s after SIGKILL")
+            time.sleep(0.01)
 
 
 class DeadRank(unittest.TestCase):

@@ -140,11 +140,11 @@ def run_page(runner, page, folder):
             left += 1
             continue
         if "program" in remarks and shutil.which(remarks["program"]) is None:
-            print(f"{name}:{line}: left out: there is no {remarks['program']}")
+            print(f"skipped: {name}:{line}: there is no {remarks['program']}")
             left += 1
             continue
         if language == "fortran" and not runner.has_fortran():
-            print(f"{name}:{line}: left out: no Fortran module is installed")
+            print(f"skipped: {name}:{line}: no Fortran module is installed")
             left += 1
             continue
         try:

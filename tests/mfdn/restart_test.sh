@@ -66,6 +66,14 @@ for delay in 0 0.002 0.005 0.01 0.02 0.05; do
   [ -z "$pids" ] || kill -9 $pids 2>/dev/null || true
   kill -9 "$launcher" 2>/dev/null || true
   wait "$launcher" 2>/dev/null || true
+  # A rank that was sent SIGKILL holds the writer lease until it is gone.
+  for pid in $pids; do
+    for _ in $(seq 3000); do
+      state=$(ps -o stat= -p "$pid" || true)
+      case $state in '' | Z*) break ;; esac
+      sleep 0.01
+    done
+  done
   kills=$((kills + 1))
   from=$(sed -n 's/^resumed after iteration \([0-9]*\)$/\1/p' killed.log)
   [ -z "$from" ] || [ "$from" -ge "$last" ] || fail "acknowledged $last, resumed after $from"

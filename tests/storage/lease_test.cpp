@@ -87,6 +87,7 @@ TEST(Lease, ASecondWriterIsRefusedAndToldWho) {
   char host[256] = {};
   ::gethostname(host, sizeof host - 1);
   EXPECT_NE(std::string(error.what()).find(host), std::string::npos) << error.what();
+  EXPECT_EQ(std::string(error.what()).find("this program"), std::string::npos) << error.what();
 }
 
 TEST(Lease, IsGoneAfterItsHolderWasKilled) {
@@ -104,7 +105,13 @@ TEST(Lease, TwoFilesOfOneProcessExcludeEachOther) {
   const auto storage = make_posix();
   auto first = storage->lease(path);
   if (!first) GTEST_SKIP() << "this file system has no open-file-description locks";
-  EXPECT_EQ(error_of([&] { storage->lease(path); }).code(), Code::locked);
+  const Error error = error_of([&] { storage->lease(path); });
+  EXPECT_EQ(error.code(), Code::locked);
+  EXPECT_NE(std::string(error.what()).find("by this program itself, host "), std::string::npos)
+      << error.what();
+  EXPECT_NE(std::string(error.what()).find("close the file that it has open there first"),
+            std::string::npos)
+      << error.what();
   first.reset();
   EXPECT_EQ(error_of([&] { storage->lease(path); }).code(), Code::ok);
   EXPECT_FALSE(storage->exists(path + ".sluice-lease")) << "a lease leaves no record behind";

@@ -160,6 +160,26 @@ def rule_rows(tree):
                               f"names {match[1]}: ask its row")
 
 
+_TAG_NUMBERS = [
+    re.compile(r"\b\w*[tT]ag\s*[={]\s*(-?[1-9]\d*)\s*[;,}]"),
+    re.compile(r"(?:\.|->)\s*(?:start_)?(?:send|receive)\(\s*[^,;{]+,\s*(-?\d\w*)\s*,"),
+    re.compile(r"\bstart_receive_any\(\s*(-?\d\w*)\s*\)"),
+]
+TAG_LIST = "src/exec/transport/tags.hpp"
+
+
+def rule_tags(tree):
+    """In src/ only the list of tags names a message's tag by its number."""
+    for file in tree.cpp():
+        if file.room is None or file.path == TAG_LIST:
+            continue
+        code = cpp.blank(file.text)
+        for pattern in _TAG_NUMBERS:
+            for match in pattern.finditer(code):
+                message = f"tag {match[1]} by its number: give it a name in {TAG_LIST}"
+                yield Finding(file.path, cpp.line_at(code, match.start(1)), "tags", message)
+
+
 def rule_file_length(tree):
     """No source file, script or build file above 500 lines."""
     for file in tree.files.values():
@@ -323,6 +343,7 @@ RULES = {
     "imports": rule_imports,
     "system-io": rule_system_io,
     "rows": rule_rows,
+    "tags": rule_tags,
     "file-length": rule_file_length,
     "line-length": rule_line_length,
     "function-length": rule_function_length,

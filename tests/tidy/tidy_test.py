@@ -217,6 +217,24 @@ class Rows(unittest.TestCase):
             self.assertEqual(findings("rows", {**self.ROWS, path: code}), [])
 
 
+class Tags(unittest.TestCase):
+    def test_planted(self):
+        for line in ("constexpr int read_tag = 302;", "const Tag tag{302};",
+                     "transport_.send(rank, 302, bytes);", "own->start_receive(0, 302, into);",
+                     "auto come = transport.start_receive_any(302);"):
+            with self.subTest(line):
+                self.assertEqual(findings("tags", {"src/exec/a.cpp": f"\n{line}\n"}),
+                                 ["src/exec/a.cpp:2: tag 302 by its number: give it a name in "
+                                  "src/exec/transport/tags.hpp"])
+
+    def test_in_order(self):
+        text = ("network_.send({rank, 3, node}, now_s);\n// tag = 302\nint user_tag_ = 0;\n"
+                "transport_.send(rank, window_tag, bytes);\nf(tag, 3);\n")
+        self.assertEqual(findings("tags", {"src/exec/a.cpp": text,
+                                           "src/exec/transport/tags.hpp": "a_tag = 1\n",
+                                           "tests/exec/b.cpp": "int a_tag = 1;"}), [])
+
+
 class Lengths(unittest.TestCase):
     def test_file(self):
         self.assertEqual(findings("file-length", {"a.cpp": "x\n" * 500, "b.md": "x\n" * 501}), [])

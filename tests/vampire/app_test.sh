@@ -46,7 +46,7 @@ if [ -d "$data" ]; then
       fail "$mode: not the magnetisation of the meta file: $(cat log)"
   done
 else
-  echo "no real snapshots in $data: not tried"
+  echo "skipped: no real snapshots in $data"
 fi
 
 # refused WHAT OPTION...: one line that holds WHAT, exit code 2, no output file of that run.

@@ -34,7 +34,10 @@ for source in src/model/error apps/common/comm tests/vampire/digest \
 done >"$scratch/digest.cpp"
 built=0
 for compiler in g++ clang++; do
-  command -v "$compiler" >/dev/null || continue
+  command -v "$compiler" >/dev/null || {
+    echo "skipped: no $compiler here"
+    continue
+  }
   # march=native offers fused multiply-adds where the processor has them: none may be used.
   OMPI_CXX=$compiler MPICH_CXX=$compiler mpicxx -std=c++20 -O3 -march=native \
     -ffp-contract=off -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX -I"$root/include" \

@@ -1,6 +1,7 @@
 // One commit, from blocks to a file: the ranks agree, check, and hand over to who writes.
 #include <algorithm>
 #include <bit>
+#include <map>
 
 #include "codec/checksum.hpp"
 #include "commit/output/output.hpp"
@@ -35,6 +36,7 @@ Receipt Output::commit(bool is_step, bool is_last) {
     scatter_all_rows(touched);
     check_decomposition(touched);
     FileCommit file{is_step, is_last, durable, time_, {}, {}, blocks_};
+    file.blocks_number = puts_number_;
     std::transform(touched.begin(), touched.end(), std::back_inserter(file.touched),
                    [](const Touch& t) { return t.blocks || t.rows; });
     for (std::uint32_t v = 0; v < definitions_.size(); ++v) {
@@ -124,13 +126,9 @@ void Output::put_lengths(bool is_step) {
     if (!definitions_[v].varying) {
       continue;
     }
-    const std::string name = definitions_[v].name + layout::length_suffix;
-    const auto lengths = std::find_if(definitions_.begin(), definitions_.end(),
-                                      [&](const auto& d) { return d.name == name; });
-    if (lengths != definitions_.end()) {
+    if (const auto lengths = names_.find(definitions_[v].name + layout::length_suffix)) {
       const auto* data = reinterpret_cast<const std::byte*>(&row_counts_[v]);
-      const auto index = static_cast<std::uint32_t>(lengths - definitions_.begin());
-      blocks_.push_back({index, {}, {data, type_of<std::uint64_t>(), {}, {}}, false});
+      blocks_.push_back({*lengths, {}, {data, type_of<std::uint64_t>(), {}, {}}, false});
     }
   }
 }
@@ -178,12 +176,14 @@ std::vector<Output::Touch> Output::agree_on_touched(bool is_step, bool is_last) 
   }
   // The maximum of a value and of its complement tells whether all ranks have the same.
   const std::int64_t kind = is_step ? 2 : is_last ? 1 : 0;
+  const std::uint64_t signature = puts_signature();
   const auto digest = std::bit_cast<std::int64_t>(step_digest());
   const auto count = static_cast<std::int64_t>(definitions_.size());
   const std::exception_ptr on_way = failure_on_way();
   // Where every caller was told by a ticket, the next commit simply goes on.
   const bool is_news = on_way && !failure_was_heard();
   std::int64_t head[] = {kind, ~kind, count, ~count, digest, ~digest, on_way ? 1 : 0,
+                         signature != puts_signature_ ? 1 : 0,
                          // the lowest rank that left a step without its end, and the step
                          unended_ ? transport_.size() - unended_->rank : 0,
                          unended_ ? static_cast<std::int64_t>(unended_->step) : 0};
@@ -202,8 +202,11 @@ std::vector<Output::Touch> Output::agree_on_touched(bool is_step, bool is_last) 
     refuse_divergent(is_step, is_last);
   }
   said_.clear();
-  if (is_last && head[7] != 0) {
-    unended_ = {static_cast<std::uint64_t>(head[8]), transport_.size() - static_cast<int>(head[7])};
+  if (is_last && head[8] != 0) {
+    unended_ = {static_cast<std::uint64_t>(head[9]), transport_.size() - static_cast<int>(head[8])};
+  }
+  if (head[7] == 0) {
+    return touched_;
   }
   // Only now are the lists known to be equally long on all ranks.
   std::vector<std::int64_t> flags;
@@ -215,6 +218,9 @@ std::vector<Output::Touch> Output::agree_on_touched(bool is_step, bool is_last) 
   for (std::size_t v = 0; v < mine.size(); ++v) {
     mine[v] = {flags[2 * v] != 0, flags[2 * v + 1] != 0};
   }
+  touched_ = mine;
+  puts_signature_ = signature;
+  ++puts_number_;
   return mine;
 }
 
@@ -243,13 +249,15 @@ model::Definition Output::step_definition(std::uint32_t variable) const {
 
 void Output::scatter_all_rows(const std::vector<Touch>& touched) {
   std::uint64_t held_bytes = 0;
+  std::map<std::uint32_t, std::vector<exec::Rows>> by_variable;
+  for (const exec::Rows& rows : rows_) {
+    by_variable[rows.variable].push_back(rows);
+  }
   for (std::uint32_t v = 0; v < definitions_.size(); ++v) {
     if (!touched[v].rows) {
       continue;
     }
-    std::vector<exec::Rows> calls;
-    std::copy_if(rows_.begin(), rows_.end(), std::back_inserter(calls),
-                 [&](const exec::Rows& rows) { return rows.variable == v; });
+    const std::vector<exec::Rows>& calls = by_variable[v];
     const std::uint64_t left = options_.budget_bytes - std::min(options_.budget_bytes, held_bytes);
     const exec::OwnedRows owned = row_scatter_.scatter(step_definition(v), calls, left);
     held_bytes += owned.bytes.size();
@@ -263,20 +271,27 @@ void Output::scatter_all_rows(const std::vector<Touch>& touched) {
   }
 }
 
-std::uint64_t Output::block_signature() const {
+/// Of where this rank's blocks lie, and of which variables it has put rows: which rows it gets of
+/// those follows from their number.
+std::uint64_t Output::puts_signature() const {
   model::ByteWriter out;
+  out.put(definitions_.size());
   for (const model::Block& block : blocks_) {
     out.put(block.variable);
     out.put(block.box);
   }
+  out.put(blocks_.size());
+  for (const exec::Rows& rows : rows_) {
+    out.put(rows.variable);
+  }
   if (in_step_) {
     out.put(row_counts_);
   }
-  return codec::checksum(out.take()) | 1;  // never the 0 that stands for "not checked"
+  return codec::checksum(out.take()) | 1;  // never the 0 that stands for "nothing was agreed on"
 }
 
 void Output::check_decomposition(const std::vector<Touch>& touched) {
-  if (options_.check == Check::off) {
+  if (options_.check == Check::off || checked_number_ == puts_number_) {
     return;
   }
   std::vector<exec::VariableShape> shapes;
@@ -295,16 +310,10 @@ void Output::check_decomposition(const std::vector<Touch>& touched) {
   }
   if (options_.check == Check::volume) {
     exec::check_volume(transport_, shapes, own);
-    return;
-  }
-  const std::uint64_t signature = block_signature();
-  std::int64_t changed = signature != checked_signature_ ? 1 : 0;
-  transport_.allreduce({&changed, 1}, exec::Op::max);
-  if (changed != 0) {
-    checked_signature_ = 0;
+  } else {
     exec::check_coverage(transport_, shapes, own);
-    checked_signature_ = signature;
   }
+  checked_number_ = puts_number_;
 }
 
 }  // namespace sluice::commit

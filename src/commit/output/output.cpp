@@ -25,6 +25,9 @@ void Output::adopt(const std::vector<model::Definition>& known, std::uint64_t st
   options_.durability = layout::durability_of(format, options_.durability);
   is_nameless_ = !format.names && !known.empty();
   definitions_ = known;
+  for (std::uint32_t v = 0; v < known.size() && !is_nameless_; ++v) {
+    names_.add(known[v].name, v);
+  }
   steps_ = steps;
   has_news_ = is_new;
   goes_on_ = !is_new;
@@ -127,15 +130,6 @@ void check_definition(const model::Definition& d) {
   }
 }
 
-/// A name may not be both a dataset and a group on the way to another.
-void check_path(const std::string& name, const std::vector<model::Definition>& others) {
-  for (const model::Definition& other : others) {
-    if (other.name.rfind(name + "/", 0) == 0 || name.rfind(other.name + "/", 0) == 0) {
-      throw Error(Code::bad_name, "define " + name + ": clashes with the variable " + other.name);
-    }
-  }
-}
-
 }  // namespace
 
 std::uint32_t Output::define(const model::Definition& definition) {
@@ -155,12 +149,11 @@ std::uint32_t Output::define(const model::Definition& definition) {
 
 /// The variable of an appended file, or of an earlier call, that `definition` means.
 std::optional<std::uint32_t> Output::find_same(const model::Definition& definition) {
-  const auto same = std::find_if(
-      definitions_.begin(), definitions_.end(),
-      [&](const model::Definition& d) { return d.name == definition.name || is_nameless_; });
-  if (same == definitions_.end()) {
+  const auto index = is_nameless_ ? std::optional<std::uint32_t>(0) : names_.find(definition.name);
+  if (!index) {
     return std::nullopt;
   }
+  model::Definition* same = &definitions_[*index];
   if (same->type != definition.type || same->shape != definition.shape ||
       same->stepped != definition.stepped || same->varying != definition.varying) {
     throw Error(Code::exists,
@@ -172,10 +165,11 @@ std::optional<std::uint32_t> Output::find_same(const model::Definition& definiti
   if (is_nameless_) {
     is_nameless_ = false;
     same->name = definition.name;  // what the format does not keep, the caller says
+    names_.add(same->name, *index);
     same->partial = definition.partial;
     same->fill = definition.fill;
   }
-  return static_cast<std::uint32_t>(same - definitions_.begin());
+  return index;
 }
 
 namespace {
@@ -226,18 +220,20 @@ std::uint32_t Output::add(const model::Definition& asked) {
   }
   layout::check_definition(*format_, definition, definitions_);
   layout::settle_tile(*format_, definition);
-  check_path(definition.name, definitions_);
+  names_.check_path(definition.name);
   model::ByteWriter digest;
   digest.put(description_digest_);
   definition.write_to(digest);
   description_digest_ = codec::checksum(digest.take());
   said_.push_back(said_of(definition));
   accept(definition);
+  const auto index = static_cast<std::uint32_t>(definitions_.size());
   definitions_.push_back(definition);
+  names_.add(definition.name, index);
   row_counts_.resize(definitions_.size());
   row_counts_.back() = definition.shape.empty() ? 0 : definition.shape[0];
   has_news_ = true;
-  return static_cast<std::uint32_t>(definitions_.size() - 1);
+  return index;
 }
 
 void Output::set_attribute(const model::Attribute& attribute) {

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "commit/output/names.hpp"
 #include "commit/output/small_puts.hpp"
 #include "commit/output/step_log.hpp"
 #include "commit/write/file_writer.hpp"
@@ -186,7 +187,7 @@ class Output {
   void scatter_all_rows(const std::vector<Touch>& touched);
   void check_decomposition(const std::vector<Touch>& touched);
   void forget_step() noexcept;
-  std::uint64_t block_signature() const;
+  std::uint64_t puts_signature() const;
 
   exec::Transport& transport_;
   storage::Storage& storage_;
@@ -195,6 +196,7 @@ class Output {
 
   const layout::Format* format_ = nullptr;
   std::vector<model::Definition> definitions_;
+  Names names_;                 ///< of the definitions; none of one that has none yet
   bool is_nameless_ = false;    ///< the appended variable has not been given its name yet
   std::vector<bool> has_rows_;  ///< by variable: something was put, so its rows are settled
   std::vector<std::uint64_t> row_counts_;  ///< by variable: of the step under way, if it is varying
@@ -218,7 +220,12 @@ class Output {
   plan::Experience experience_;
   std::unique_ptr<StepLog> log_;  ///< rank 0, if asked for
   bool log_has_ended_ = false;    ///< it could not be written
-  std::uint64_t checked_signature_ = 0;
+
+  // What the ranks agreed on when the puts of one of them last differed from those before.
+  std::uint64_t puts_signature_ = 0;  ///< of this rank's
+  std::uint64_t puts_number_ = 0;     ///< counts how often they differed; the same on every rank
+  std::vector<Touch> touched_;        ///< which variables anybody put
+  std::uint64_t checked_number_ = 0;  ///< the puts that were found without overlaps and holes
   bool failed_together_ = false;
   bool closed_ = false;
 

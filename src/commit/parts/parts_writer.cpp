@@ -42,6 +42,7 @@ PartNews PartsWriter::commit(const std::vector<Definition>& definitions, const F
     make_file();
   }
   place(definitions, commit, written);
+  number_places(written);
   const std::vector<model::Block> blocks = move_blocks(definitions, commit);
   FileCommit own;
   own.is_step = std::any_of(written.begin(), written.end(),
@@ -49,6 +50,7 @@ PartNews PartsWriter::commit(const std::vector<Definition>& definitions, const F
   own.synced = commit.synced;
   own.time = commit.time;
   own.blocks = blocks;
+  own.blocks_number = places_number_;
   own.rank = commit.rank;
   own.explain = commit.explain;
   own.touched.resize(file_->definitions().size());
@@ -68,6 +70,21 @@ void PartsWriter::forget() {
   for (Known& known : known_) {
     known.signature = 0;
   }
+  agreed_number_ = 0;
+}
+
+/// The same number as before where all that is written has the places that it had.
+void PartsWriter::number_places(const std::vector<Written>& written) {
+  std::vector<std::uint32_t> variables;
+  bool is_new = false;
+  for (const Written& w : written) {
+    variables.push_back(w.variable);
+    is_new = is_new || w.is_new;
+  }
+  if (is_new || variables != placed_) {
+    placed_ = std::move(variables);
+    ++places_number_;
+  }
 }
 
 void PartsWriter::sync_all() {
@@ -84,6 +101,11 @@ void PartsWriter::close() {
 
 std::vector<PartsWriter::Written> PartsWriter::agree(const std::vector<Definition>& definitions,
                                                      const FileCommit& commit) {
+  if (commit.blocks_number != 0 && commit.blocks_number == agreed_number_) {
+    return agreed_;
+  }
+  agreed_number_ = 0;
+  bool is_stepped = true;
   std::vector<model::ByteWriter> boxes(definitions.size());
   std::vector<bool> has(definitions.size());
   for (const model::Block& block : commit.blocks) {
@@ -99,6 +121,7 @@ std::vector<PartsWriter::Written> PartsWriter::agree(const std::vector<Definitio
       flags.push_back(has[v] ? 1 : 0);
       flags.push_back(signature != known_[v].signature || !definitions[v].stepped ? 1 : 0);
       known_[v].signature = signature;
+      is_stepped = is_stepped && definitions[v].stepped;
     }
   }
   group_.allreduce(flags, exec::Op::max);
@@ -107,6 +130,13 @@ std::vector<PartsWriter::Written> PartsWriter::agree(const std::vector<Definitio
     if (flags[2 * i] != 0) {
       written.push_back({touched[i], flags[2 * i + 1] != 0, 0});
     }
+  }
+  if (is_stepped) {  // then nothing is new where the ranks' blocks are the same again
+    agreed_ = written;
+    for (Written& w : agreed_) {
+      w.is_new = false;
+    }
+    agreed_number_ = commit.blocks_number;
   }
   return written;
 }

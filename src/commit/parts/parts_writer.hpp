@@ -102,6 +102,7 @@ class PartsWriter {
 
   std::vector<Written> agree(const std::vector<model::Definition>& definitions,
                              const FileCommit& commit);
+  void number_places(const std::vector<Written>& written);
   void place(const std::vector<model::Definition>& definitions, const FileCommit& commit,
              std::vector<Written>& written);
   void make_file();
@@ -128,6 +129,10 @@ class PartsWriter {
   std::uint64_t commits_ = 0;
   std::vector<Known> known_;                                  ///< by variable of the whole
   std::vector<std::unique_ptr<model::BlockSource>> sources_;  ///< of the commit under way
+  std::uint64_t agreed_number_ = 0;  ///< blocks_number of the commit that the group agreed on last
+  std::vector<Written> agreed_;      ///< what it then comes to when the number comes again
+  std::uint64_t places_number_ = 0;  ///< counts how often blocks came to other places in the part
+  std::vector<std::uint32_t> placed_;  ///< the variables that were written there last
 };
 
 }  // namespace sluice::commit

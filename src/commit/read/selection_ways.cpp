@@ -7,6 +7,7 @@
 #include "exec/exchange/bounded_exchange.hpp"
 #include "exec/read/encoded_read.hpp"
 #include "exec/transport/agree.hpp"
+#include "exec/transport/tags.hpp"
 #include "layout/portion.hpp"
 #include "layout/runs.hpp"
 #include "model/box_tree.hpp"
@@ -17,8 +18,6 @@ namespace sluice::commit {
 using model::Box;
 
 namespace {
-
-constexpr int root_read_tag = 201;
 
 /// Of the budget: a window, as much to send, what a round brings, parts that are not complete.
 constexpr std::uint64_t shares_of_budget = 4;
@@ -240,7 +239,8 @@ void SelectionReader::get_through_root(const GetRequest& request) {
   };
   const Destination to(variable, request);
   RootParty party(transport.rank(), wanted, variable.definition.type.bytes, to, read);
-  exec::BoundedExchange(transport, root_read_tag, 0, party, buffers_.messages).run(party.rounds());
+  exec::BoundedExchange(transport, exec::read_by_root_tag, 0, party, buffers_.messages)
+      .run(party.rounds());
 }
 
 void SelectionReader::check_through_root(const GetRequest& request,

@@ -233,12 +233,9 @@ std::uint64_t FileWriter::commit(const FileCommit& commit) {
       }
     }
     const std::vector<layout::Portion> to_encode = take_encoded(commit, portions);
-    const auto first_word =
-        static_cast<std::uint64_t>(transport_.exclusive_sum(static_cast<std::int64_t>(words)));
-    std::int64_t all_words = static_cast<std::int64_t>(words);
-    transport_.allreduce({&all_words, 1}, exec::Op::sum);
+    number_words(commit, words);
     placed = true;
-    const Staged staged{portions, to_encode, first_word, static_cast<std::uint64_t>(all_words)};
+    const Staged staged{portions, to_encode, words_.first, words_.all};
     std::uint64_t step = steps_;
     if (const auto behind = plan_behind(commit, staged)) {
       commit_behind(commit, behind, staged);
@@ -258,6 +255,19 @@ std::uint64_t FileWriter::commit(const FileCommit& commit) {
     }
     throw;
   }
+}
+
+/// Collective, but where the blocks lie as they did when their words were last numbered.
+void FileWriter::number_words(const FileCommit& commit, std::uint64_t words) {
+  if (commit.blocks_number != 0 && commit.blocks_number == words_.blocks_number) {
+    return;
+  }
+  words_.blocks_number = 0;
+  auto all = static_cast<std::int64_t>(words);
+  words_.first = static_cast<std::uint64_t>(transport_.exclusive_sum(all));
+  transport_.allreduce({&all, 1}, exec::Op::sum);
+  words_.all = static_cast<std::uint64_t>(all);
+  words_.blocks_number = commit.blocks_number;
 }
 
 /// Places are asked for before anything moves. Returns the number of the step.
@@ -300,15 +310,20 @@ void FileWriter::choose_tiles(const FileCommit& commit) {
   if (open.empty()) {
     return;
   }
+  std::vector<std::size_t> place(definitions_.size(), open.size());
+  std::vector<layout::Decomposition> own;
+  for (const std::uint32_t v : open) {
+    place[v] = own.size();
+    own.emplace_back(definitions_[v].shape.rank());
+  }
+  for (const model::Block& block : commit.blocks) {
+    if (place[block.variable] < own.size()) {
+      own[place[block.variable]].add(block.box, shape_of(commit, block.variable));
+    }
+  }
   std::vector<std::int64_t> gcds;
   std::vector<std::int64_t> largest;
-  for (const std::uint32_t v : open) {
-    layout::Decomposition mine(definitions_[v].shape.rank());
-    for (const model::Block& block : commit.blocks) {
-      if (block.variable == v) {
-        mine.add(block.box, shape_of(commit, v));
-      }
-    }
+  for (const layout::Decomposition& mine : own) {
     gcds.insert(gcds.end(), mine.boundary_gcd.begin(), mine.boundary_gcd.end());
     largest.insert(largest.end(), mine.largest_count.begin(), mine.largest_count.end());
   }

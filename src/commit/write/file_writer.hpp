@@ -50,7 +50,10 @@ struct FileCommit {
   std::vector<bool> touched;  ///< by variable: does any rank write it?
   /// By variable: of this step, where rows vary; empty: as defined.
   std::vector<model::Dims> shapes = {};
-  std::span<const model::Block> blocks;    ///< this rank's
+  std::span<const model::Block> blocks;  ///< this rank's
+  /// Where an earlier commit had the same number, the blocks of every rank lie as they did then; 0:
+  /// not known.
+  std::uint64_t blocks_number = 0;
   std::uint32_t rank = 0;                  ///< this one's among all of the output
   const plan::Explain* explain = nullptr;  ///< to be called once the plan is made, if any
   Monitor* monitor = nullptr;              ///< told of waits for the commit; outlives the writer
@@ -197,6 +200,7 @@ class FileWriter {
     std::uint64_t first_word = 0;
     std::uint64_t words = 0;  ///< of all ranks
   };
+  void number_words(const FileCommit& commit, std::uint64_t words);
   std::uint64_t commit_now(const FileCommit& commit, const Staged& staged);
   void wait_until_placed();
   std::shared_ptr<const Behind> plan_behind(const FileCommit& commit, const Staged& staged);
@@ -230,10 +234,25 @@ class FileWriter {
   plan::Topology topology_;
   plan::Ground ground_;             ///< asked for where the strategy looks at it
   bool has_planned_data_ = false;   ///< the same
-  double chose_s_ = 0;              ///< the same: when
+  double chose_s_ = 0;              ///< on rank 0: when it had chosen places
   double took_s_ = 0;               ///< of the last commit, from then on, if it came to its end
+  std::int64_t root_took_ns_ = 0;   ///< the same, of rank 0; told with the places
   std::uint64_t writers_ = 1;       ///< ranks that have the file open for data
   std::uint64_t writer_index_ = 0;  ///< of this rank among them, where it is one
+
+  // What the ranks told each other of their blocks when these had that number.
+  struct Words {
+    std::uint64_t blocks_number = 0;
+    std::uint64_t first = 0;  ///< checksum words of the ranks below this one
+    std::uint64_t all = 0;
+  };
+  struct Load {
+    std::uint64_t blocks_number = 0;
+    std::int64_t bytes = 0;
+    std::int64_t runs = 0;
+  };
+  Words words_;
+  Load load_;  ///< where the strategy looks at it
 
   std::vector<model::Definition> definitions_;
   std::vector<std::uint64_t> name_hashes_;

@@ -1,6 +1,7 @@
 // Places of a commit, who writes what of it, the fill values under what is written, and what cannot
 // be written.
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "commit/write/file_writer.hpp"
@@ -29,6 +30,16 @@ layout::Extent space_of(const layout::CommitPlan& placed) {
     include(placed.checksums->hull());
   }
   return first == layout::absent ? layout::Extent{} : layout::Extent{first, last - first};
+}
+
+/// By variable; nullptr: not in this commit.
+std::vector<const layout::Placement*> by_variable(const layout::CommitPlan& placed,
+                                                  std::size_t variables) {
+  std::vector<const layout::Placement*> all(variables);
+  for (const layout::Placement& placement : placed.placements) {
+    all[placement.variable()] = &placement;
+  }
+  return all;
 }
 
 }  // namespace
@@ -84,9 +95,16 @@ layout::CommitPlan FileWriter::place(const FileCommit& commit, std::uint64_t wor
       update_ = planner_->seal();
     }
     reserve(plan);
-    return plan.to_bytes();
+    std::vector<std::byte> message = plan.to_bytes();
+    const std::int64_t took_ns = model::to_ns(std::exchange(took_s_, 0));
+    const auto took = std::as_bytes(std::span(&took_ns, 1));
+    message.insert(message.end(), took.begin(), took.end());
+    chose_s_ = model::now_s();  // nobody writes before
+    return message;
   });
   layout::CommitPlan plan = layout::CommitPlan::from_bytes(bytes);
+  std::memcpy(&root_took_ns_, bytes.data() + bytes.size() - sizeof root_took_ns_,
+              sizeof root_took_ns_);
   if (file_ != nullptr) {
     file_->map(plan.objects);
   }
@@ -100,15 +118,14 @@ plan::Plan FileWriter::make_plan(const FileCommit& commit, const layout::CommitP
   sizes.reserve(portions.size());
   std::int64_t bytes = 0;
   std::int64_t runs = 0;
+  const auto placements = by_variable(placed, definitions_.size());
   for (const layout::Portion& portion : portions) {
     const std::uint32_t variable = commit.blocks[portion.block].variable;
     sizes.push_back(portion.piece.box.volume() * definitions_[variable].type.bytes);
     bytes += static_cast<std::int64_t>(sizes.back());
-    for (const layout::Placement& placement : placed.placements) {
-      if (strategy_.chooses && placement.variable() == variable) {
-        runs += static_cast<std::int64_t>(
-            layout::run_count(placement, portion.piece, portion.piece.box));
-      }
+    if (strategy_.chooses && placements[variable] != nullptr) {
+      runs += static_cast<std::int64_t>(
+          layout::run_count(*placements[variable], portion.piece, portion.piece.box));
     }
   }
   plan::Input input{topology_, portions, sizes, space_of(placed), choice_, 0};
@@ -120,23 +137,27 @@ plan::Plan FileWriter::make_plan(const FileCommit& commit, const layout::CommitP
   return plan;
 }
 
-/// Collective. Of this rank's bytes in so many runs. `input` gets what the choice goes by. Rank 0's
-/// clock counts for all, so that all choose the same.
+/// Collective, but where the blocks lie as they did when their load was last summed up. Of this
+/// rank's bytes in so many runs. `input` gets what the choice goes by. Rank 0's clock counts for
+/// all, so that all choose the same.
 plan::Plan FileWriter::choose_plan(const FileCommit& commit, plan::Input& input, std::int64_t bytes,
                                    std::int64_t runs) {
-  const std::int64_t took_ns = model::to_ns(std::exchange(took_s_, 0));
-  std::int64_t sums[] = {bytes, runs, transport_.rank() == 0 ? took_ns : 0};
-  chose_s_ = model::now_s();  // nobody writes before rank 0 has come here
-  transport_.allreduce(sums, exec::Op::sum);
-  input.bytes = static_cast<std::uint64_t>(sums[0]);
-  input.mean_run_bytes = static_cast<std::uint64_t>(sums[0] / std::max<std::int64_t>(1, sums[1]));
+  if (commit.blocks_number == 0 || commit.blocks_number != load_.blocks_number) {
+    load_.blocks_number = 0;
+    std::int64_t sums[] = {bytes, runs};
+    transport_.allreduce(sums, exec::Op::sum);
+    load_ = {commit.blocks_number, sums[0], sums[1]};
+  }
+  input.bytes = static_cast<std::uint64_t>(load_.bytes);
+  input.mean_run_bytes =
+      static_cast<std::uint64_t>(load_.bytes / std::max<std::int64_t>(1, load_.runs));
   input.ground = ground_;
-  const bool has_data = sums[0] != 0;
+  const bool has_data = load_.bytes != 0;
   plan::Plan plan;
   if (commit.experience != nullptr) {
     // The first one makes memory and the file's first space, the last one writes what is left.
     const bool is_sample = has_data && has_planned_data_ && !commit.is_last && !has_encoded(commit);
-    commit.experience->note(model::from_ns(sums[2]));
+    commit.experience->note(model::from_ns(root_took_ns_));
     plan = plan::plan_of(input, commit.experience->decide(input, is_sample));
   } else {
     plan = strategy_.plan(input);
@@ -151,12 +172,10 @@ plan::Plan FileWriter::choose_plan(const FileCommit& commit, plan::Input& input,
 void FileWriter::explain(const FileCommit& commit, const layout::CommitPlan& placed,
                          const plan::Plan& plan, const plan::Input& input,
                          const exec::EncodedResult& encoded) const {
+  const auto placements = by_variable(placed, definitions_.size());
   plan::Totals totals = plan::totals_of(
       plan, input, [&](const layout::Portion& portion) -> auto& {
-        const std::uint32_t variable = commit.blocks[portion.block].variable;
-        return *std::find_if(
-            placed.placements.begin(), placed.placements.end(),
-            [&](const auto& placement) { return placement.variable() == variable; });
+        return *placements[commit.blocks[portion.block].variable];
       });
   totals.moved_bytes += encoded.moved_bytes;
   totals.written_bytes += encoded.written_bytes;

@@ -8,13 +8,13 @@
 #include <optional>
 
 #include "exec/transport/agree.hpp"
+#include "exec/transport/tags.hpp"
 #include "exec/write/sink.hpp"
 #include "storage/forwarding.hpp"
 
 namespace sluice::dialect::vampire {
 namespace {
 
-constexpr int tag = 71;
 /// What is packed or received while another is written.
 constexpr std::size_t piece_bytes = 4 << 20;
 constexpr std::size_t pieces = 3;
@@ -122,13 +122,13 @@ using Head = std::array<std::uint64_t, 3>;
 
 void send_pieces(exec::Transport& transport, int to, std::span<const Extent> extents) {
   const auto announce = [&](const Head& head) {
-    transport.send(to, tag, std::as_bytes(std::span(head)));
+    transport.send(to, exec::text_piece_tag, std::as_bytes(std::span(head)));
   };
   for (const Extent& extent : extents) {
     for (std::size_t at = 0; at < extent.bytes.size(); at += gather_bytes) {
       const auto piece = extent.bytes.subspan(at, std::min(gather_bytes, extent.bytes.size() - at));
       announce({extent.file, extent.offset + at, piece.size()});
-      transport.send(to, tag, piece);
+      transport.send(to, exec::text_piece_tag, piece);
     }
   }
   announce({});
@@ -139,13 +139,13 @@ void receive_pieces(exec::Transport& transport, int from, Writing& writing,
                     std::vector<std::byte>& buffer, std::exception_ptr& failure) {
   for (;;) {
     Head head{};
-    transport.receive(from, tag, std::as_writable_bytes(std::span(head)));
+    transport.receive(from, exec::text_piece_tag, std::as_writable_bytes(std::span(head)));
     if (head[2] == 0) {
       return;
     }
     buffer.resize(std::max<std::size_t>(buffer.size(), head[2]));
     const auto piece = std::span(buffer).first(head[2]);
-    transport.receive(from, tag, piece);
+    transport.receive(from, exec::text_piece_tag, piece);
     if (!failure) {
       try {
         writing.write({head[0], head[1], piece});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <utility>
 
 #include "exec/encode/stand_in_file.hpp"
@@ -90,11 +91,14 @@ class EncodeBehind::PlainFile final : public StandInFile {
   }
 
   void place(const layout::CommitPlan& real) {
+    std::map<std::uint32_t, const layout::Placement*> by_variable;
+    for (const layout::Placement& placement : real.placements) {
+      by_variable[placement.variable()] = &placement;
+    }
     for (const layout::Placement& here : stand_ins_->placements) {
-      const auto there =
-          std::find_if(real.placements.begin(), real.placements.end(),
-                       [&](const layout::Placement& p) { return p.variable() == here.variable(); });
-      if (there == real.placements.end() || there->tiles() != here.tiles() ||
+      const auto found = by_variable.find(here.variable());
+      const layout::Placement* there = found == by_variable.end() ? nullptr : found->second;
+      if (there == nullptr || there->tiles() != here.tiles() ||
           there->tile_bytes() != here.tile_bytes()) {
         throw Error(Code::internal, path() + ": a variable is placed otherwise than was foreseen");
       }

@@ -8,6 +8,7 @@
 #include "codec/checksum.hpp"
 #include "exec/encode_pool.hpp"
 #include "exec/transport/agree.hpp"
+#include "exec/transport/tags.hpp"
 #include "exec/write/emitter.hpp"
 #include "exec/write/sink.hpp"
 #include "model/bytes.hpp"
@@ -21,7 +22,6 @@ using model::Box;
 
 namespace {
 
-constexpr int chunk_write_tag = 301;
 /// Of the budget: tiles dense, as they arrive, encoded; what is sent.
 constexpr std::uint64_t write_shares_of_budget = 4;
 /// Where an owner has enough for them; more would cost more in messages than they hide.
@@ -188,7 +188,7 @@ class Encoding {
         failure = std::current_exception();
         continue;  // of own parts: nobody waits for them
       }
-      sends_.push_back(transport_.start_send(owners_.owners()[owner], chunk_write_tag,
+      sends_.push_back(transport_.start_send(owners_.owners()[owner], tile_to_encode_tag,
                                              std::span(sent_).subspan(sent_from_, packed_)));
       sent_from_ += packed_;
     }
@@ -256,7 +256,7 @@ class Encoding {
       const auto now = in_round(parts, first, last);
       if (!now.empty()) {
         const auto into = std::span(received_).subspan(at, bytes_of(now));
-        arrivals.push_back({now, into, transport_.start_receive(rank, chunk_write_tag, into)});
+        arrivals.push_back({now, into, transport_.start_receive(rank, tile_to_encode_tag, into)});
         at += into.size();
       }
     }

@@ -10,15 +10,11 @@
 #include <utility>
 
 #include "exec/notify/board.hpp"
+#include "exec/transport/tags.hpp"
 
 namespace sluice::exec {
 
 namespace {
-
-constexpr int arrival_tag = 401;
-constexpr int outcome_tag = 402;
-constexpr int place_length_tag = 403;
-constexpr int place_letter_tag = 404;
 
 class MessageBoard final : public Board {
  public:

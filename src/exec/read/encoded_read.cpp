@@ -5,6 +5,7 @@
 
 #include "exec/encode_pool.hpp"
 #include "exec/exchange/bounded_exchange.hpp"
+#include "exec/transport/tags.hpp"
 #include "layout/tile_block.hpp"
 #include "model/convert.hpp"
 #include "plan/tile_owners.hpp"
@@ -16,7 +17,6 @@ using model::Box;
 
 namespace {
 
-constexpr int encoded_read_tag = 303;
 /// Of the budget: tiles decoded, what is received, what is sent, the coders' own.
 constexpr std::uint64_t read_shares_of_budget = 4;
 
@@ -51,7 +51,7 @@ class Decoding final : public RoundParty {
     own_ = owners_.index_of(transport_.rank());
     ask();
     ExchangeBuffers buffers;
-    BoundedExchange(transport_, encoded_read_tag, share_ / 4, *this, buffers)
+    BoundedExchange(transport_, decoded_tile_tag, share_ / 4, *this, buffers)
         .run((owners_.most() + per_round_ - 1) / per_round_);
   }
 

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "exec/read/window_reader.hpp"
+#include "exec/transport/tags.hpp"
 #include "layout/runs.hpp"
 #include "model/bytes.hpp"
 
@@ -14,8 +15,6 @@ namespace {
 
 using layout::Piece;
 using layout::RunList;
-
-constexpr int two_phase_read_tag = 302;
 
 std::uint64_t bytes_in(const RunList& runs, const Range& range) {
   return runs.packed_before(range.last) - runs.packed_before(range.first);
@@ -238,7 +237,7 @@ void read_in_rounds(Transport& transport, storage::File* file, const layout::Pla
   }
   Wanted wanted(parts, whole, buffers);
   ReadParty party(map, shares, reader.get(), wanted, finish);
-  BoundedExchange(transport, two_phase_read_tag, map.window_bytes, party, buffers.messages)
+  BoundedExchange(transport, window_read_tag, map.window_bytes, party, buffers.messages)
       .run(map.rounds());
 }
 

@@ -9,15 +9,13 @@
 
 #include "exec/transport/carrier.hpp"
 #include "exec/transport/reduce.hpp"
+#include "exec/transport/tags.hpp"
 #include "model/bytes.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::exec {
 
 namespace {
-
-constexpr std::int32_t collective_tag = -1;
-constexpr std::int32_t parcel_tag = -2;
 
 /// The carrier keeps the bytes.
 class Left : public Pending {
@@ -146,14 +144,14 @@ class CarriedTransport : public Transport {
     }
     for (int other = 0; other < size(); ++other) {
       if (other != root) {
-        leave(other, collective_tag, bytes);
+        leave(other, carried_collective_tag, bytes);
       }
     }
   }
 
   std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes, int root) override {
     if (rank_ != root) {
-      leave(root, collective_tag, bytes);
+      leave(root, carried_collective_tag, bytes);
       return {};
     }
     std::vector<std::vector<std::byte>> all;
@@ -185,7 +183,7 @@ class CarriedTransport : public Transport {
     std::vector<std::int32_t> receivers;
     for (const Parcel& parcel : parcels) {
       receivers.push_back(parcel.rank);
-      leave(parcel.rank, parcel_tag, parcel.bytes);
+      leave(parcel.rank, carried_parcel_tag, parcel.bytes);
     }
     const auto all = allgather(std::as_bytes(std::span(receivers)));
     std::vector<Parcel> mine;
@@ -194,7 +192,8 @@ class CarriedTransport : public Transport {
       std::vector<std::int32_t> ranks(theirs.size() / sizeof(std::int32_t));
       std::ranges::copy(theirs, std::as_writable_bytes(std::span(ranks)).begin());
       if (std::find(ranks.begin(), ranks.end(), rank_) != ranks.end()) {
-        mine.push_back({other, carrier_->await(place(parcel_tag), world(other), "exchange").bytes});
+        mine.push_back(
+            {other, carrier_->await(place(carried_parcel_tag), world(other), "exchange").bytes});
       }
     }
     return mine;
@@ -253,7 +252,7 @@ class CarriedTransport : public Transport {
     carrier_->leave(world(to), place(tag), bytes);
   }
   std::vector<std::byte> await(int from, const char* what) {
-    return carrier_->await(place(collective_tag), world(from), what).bytes;
+    return carrier_->await(place(carried_collective_tag), world(from), what).bytes;
   }
   static void require_length(std::size_t bytes, std::size_t wanted, const char* what) {
     if (bytes != wanted) {

@@ -4,14 +4,9 @@
 #include <set>
 #include <utility>
 
+#include "exec/transport/tags.hpp"
+
 namespace sluice::exec {
-
-namespace {
-
-constexpr int letter_tag = 501;
-constexpr int answer_tag = 502;
-
-}  // namespace
 
 Mailbox::Mailbox(Transport& transport) : own_(transport.split(0)), transport_(*own_) {}
 
@@ -39,7 +34,7 @@ bool Mailbox::poll(const Handler& handle) {
 bool Mailbox::hear() {
   std::erase_if(leaving_, [](const Leaving& one) { return one.pending->test(); });
   while (answers_.size() < arriving_max) {
-    std::optional<Arriving> answer = transport_.start_receive_any(answer_tag);
+    std::optional<Arriving> answer = transport_.start_receive_any(session_answer_tag);
     if (!answer) {
       break;
     }
@@ -72,7 +67,7 @@ void Mailbox::count_heard(int from, std::uint32_t letters) {
 
 bool Mailbox::receive(const Handler& handle) {
   while (arriving_.size() < arriving_max) {
-    std::optional<Arriving> letter = transport_.start_receive_any(letter_tag);
+    std::optional<Arriving> letter = transport_.start_receive_any(session_letter_tag);
     if (!letter) {
       break;
     }
@@ -110,7 +105,7 @@ void Mailbox::acknowledge() {
   for (const auto& [from, letters] : handled_) {
     const auto* bytes = reinterpret_cast<const std::byte*>(&letters);
     auto answer = std::make_shared<const std::vector<std::byte>>(bytes, bytes + sizeof letters);
-    auto pending = transport_.start_send(from, answer_tag, *answer);
+    auto pending = transport_.start_send(from, session_answer_tag, *answer);
     leaving_.push_back({std::move(answer), std::move(pending)});
   }
   handled_.clear();
@@ -123,7 +118,7 @@ bool Mailbox::send() {
       Letter letter = std::move(box.waiting.front());
       box.waiting.pop_front();
       box.unheard.push_back(letter->size());
-      auto pending = transport_.start_send(to, letter_tag, *letter);
+      auto pending = transport_.start_send(to, session_letter_tag, *letter);
       leaving_.push_back({std::move(letter), std::move(pending)});
       moved = true;
     }

@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <set>
 
+#include "exec/transport/tags.hpp"
+
 namespace sluice::exec {
 
 namespace {
@@ -19,7 +21,9 @@ std::string seconds_text(double seconds) {
 std::string place_text(const Place& place) {
   std::string text = verb_name(place.verb);
   if (!is_collective(place.verb)) {
-    text += " (tag " + std::to_string(place.tag) + ")";
+    const char* meaning = meaning_of_tag(place.tag);
+    text += " (tag " + std::to_string(place.tag) +
+            (meaning != nullptr ? std::string(": ") + meaning : "") + ")";
   }
   if (!place.peers.empty()) {
     text += " for rank(s) " + list_ranks(place.peers);

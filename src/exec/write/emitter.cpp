@@ -16,18 +16,26 @@ constexpr std::uint64_t slice_bytes = 256 << 10;
 
 }  // namespace
 
+Packer::Packer(const Work& work) : work_(work) {
+  if (work.commit == nullptr) {
+    return;
+  }
+  placements_.resize(work.definitions.size());
+  for (const Placement& placement : work.commit->placements) {
+    placements_[placement.variable()] = &placement;
+  }
+}
+
 const model::Definition& Packer::definition_of(const Portion& portion) const {
   return work_.definitions[work_.blocks[portion.block].variable];
 }
 
 const Placement& Packer::placement_of(const Portion& portion) const {
   const std::uint32_t variable = work_.blocks[portion.block].variable;
-  for (const Placement& placement : work_.commit->placements) {
-    if (placement.variable() == variable) {
-      return placement;
-    }
+  if (variable >= placements_.size() || placements_[variable] == nullptr) {
+    throw Error(Code::internal, work_.definitions[variable].name + ": not part of this commit");
   }
-  throw Error(Code::internal, work_.definitions[variable].name + ": not part of this commit");
+  return *placements_[variable];
 }
 
 std::uint64_t Packer::bytes(const Portion& portion) const {

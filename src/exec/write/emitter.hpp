@@ -12,10 +12,11 @@
 
 namespace sluice::exec {
 
-/// The packed bytes of portions. Holds nothing.
+/// The packed bytes of portions, of which it holds none.
 class Packer {
  public:
-  explicit Packer(const Work& work) : work_(work) {}
+  /// The commit of `work` is there already, or no placement will be asked for.
+  explicit Packer(const Work& work);
 
   const layout::Placement& placement_of(const layout::Portion& portion) const;
   std::uint64_t bytes(const layout::Portion& portion) const;
@@ -27,6 +28,7 @@ class Packer {
  private:
   const model::Definition& definition_of(const layout::Portion& portion) const;
   const Work& work_;
+  std::vector<const layout::Placement*> placements_;  ///< by variable; nullptr: not in this commit
 };
 
 /// The checksum records of one rank, as words.

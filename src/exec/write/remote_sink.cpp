@@ -5,16 +5,12 @@
 #include <cstring>
 #include <exception>
 
+#include "exec/transport/tags.hpp"
 #include "exec/write/sink.hpp"
 
 namespace sluice::exec {
 
 namespace {
-
-constexpr int turn_tag = 101;
-constexpr int header_tag = 102;
-constexpr int runs_tag = 103;
-constexpr int payload_tag = 104;
 
 constexpr std::size_t payload_limit = 4U << 20;
 constexpr std::size_t runs_limit = 64U << 10;
@@ -60,10 +56,10 @@ void RemoteSink::send(bool last) {
     has_turn_ = true;
   }
   const Header header{runs_.size(), payload_.size(), last ? 1U : 0U};
-  transport_.send(writer_, header_tag, bytes_of(header));
+  transport_.send(writer_, batch_header_tag, bytes_of(header));
   if (!runs_.empty()) {
-    transport_.send(writer_, runs_tag, std::as_bytes(std::span(runs_)));
-    transport_.send(writer_, payload_tag, payload_);
+    transport_.send(writer_, batch_runs_tag, std::as_bytes(std::span(runs_)));
+    transport_.send(writer_, batch_payload_tag, payload_);
   }
   runs_.clear();
   payload_.clear();
@@ -83,14 +79,14 @@ void take_in_turn(Transport& transport, std::span<const int> feeders,
     transport.send(feeder, turn_tag, {&turn, 1});
     Header header;
     do {
-      transport.receive(feeder, header_tag, std::as_writable_bytes(std::span(&header, 1)));
+      transport.receive(feeder, batch_header_tag, std::as_writable_bytes(std::span(&header, 1)));
       if (header.runs == 0) {
         continue;
       }
       runs.resize(header.runs);
       payload.resize(header.payload_bytes);
-      transport.receive(feeder, runs_tag, std::as_writable_bytes(std::span(runs)));
-      transport.receive(feeder, payload_tag, payload);
+      transport.receive(feeder, batch_runs_tag, std::as_writable_bytes(std::span(runs)));
+      transport.receive(feeder, batch_payload_tag, payload);
       if (failure) {
         continue;  // the feeder must not wait for us; the step has failed all the same
       }

@@ -4,13 +4,12 @@
 #include <cstring>
 #include <numeric>
 
+#include "exec/transport/tags.hpp"
 #include "model/bytes.hpp"
 
 namespace sluice::exec {
 
 namespace {
-
-constexpr int rounds_tag = 301;
 
 /// One meeting of all ranks for so many rounds; what ranks announce for them is held at once.
 constexpr std::uint64_t rounds_in_batch = 8;
@@ -204,7 +203,7 @@ std::vector<Rounds::Arrival> Rounds::post_receives(const Stretches& window) {
       arrival.bytes = std::span(buffers_.received).subspan(used, run.bytes);
       used += run.bytes;
     }
-    arrival.pending = transport_.start_receive(feed.rank, rounds_tag, arrival.bytes);
+    arrival.pending = transport_.start_receive(feed.rank, window_tag, arrival.bytes);
     arrivals.push_back(std::move(arrival));
   }
   return arrivals;
@@ -231,7 +230,7 @@ void Rounds::send_all(std::uint64_t number) {
     const std::span<const std::byte> bytes =
         message(leaving_.at(writer), window_of(writer, number));
     if (!bytes.empty()) {
-      sends_.push_back(transport_.start_send(tiles_.writers()[writer], rounds_tag, bytes));
+      sends_.push_back(transport_.start_send(tiles_.writers()[writer], window_tag, bytes));
     }
   }
 }
@@ -326,7 +325,7 @@ void Rounds::round_in_turn(std::uint64_t number) {
           if (static_cast<int>(writer) != own_index_) {
             for_each_part(source_->items()[i].runs, theirs,
                           [&](const plan::Stretch&, std::uint64_t from, std::uint64_t to) {
-                            transport_.send(tiles_.writers()[writer], rounds_tag,
+                            transport_.send(tiles_.writers()[writer], window_tag,
                                             take(i, from, to).bytes);
                           });
           }
@@ -341,7 +340,7 @@ void Rounds::round_in_turn(std::uint64_t number) {
         for_each_part(runs, window,
                       [&](const plan::Stretch& stretch, std::uint64_t from, std::uint64_t to) {
                         const auto into = std::span(buffers_.received).first(to - from);
-                        transport_.receive(rank, rounds_tag, into);
+                        transport_.receive(rank, window_tag, into);
                         window_->place(runs, stretch, into);
                       });
       }

@@ -1,0 +1,52 @@
+// Every tag of a message between ranks, each with what it carries: the one list of them.
+//
+// Invariants: no number stands for two tags (the switch below would not compile), and no other file
+// of src/ names a tag by its number (tests/tidy). Those below 0 are of carried_transport, which
+// puts its collectives into messages; no caller can use them.
+#pragma once
+
+namespace sluice::exec {
+
+// ONE(name, number, meaning)
+#define SLUICE_TAGS(ONE)                                                       \
+  ONE(carried_collective_tag, -1, "part of a collective")                      \
+  ONE(carried_parcel_tag, -2, "a parcel of an exchange")                       \
+  ONE(text_piece_tag, 71, "rows of a text file, and where they go")            \
+  ONE(turn_tag, 101, "a writer lets a feeder send")                            \
+  ONE(batch_header_tag, 102, "how much a feeder sends next")                   \
+  ONE(batch_runs_tag, 103, "where the bytes of a feeder go")                   \
+  ONE(batch_payload_tag, 104, "the bytes of a feeder")                         \
+  ONE(read_by_root_tag, 201, "what rank 0 read through the library")           \
+  ONE(window_tag, 301, "bytes of a writer's window")                           \
+  ONE(tile_to_encode_tag, 302, "parts of a tile, for its owner")               \
+  ONE(window_read_tag, 303, "bytes of a reader's window")                      \
+  ONE(decoded_tile_tag, 304, "parts of a tile, from its reader")               \
+  ONE(arrival_tag, 401, "a writer has the bytes of a commit")                  \
+  ONE(outcome_tag, 402, "what became of a commit")                             \
+  ONE(place_length_tag, 403, "the length of a letter with sizes or places")    \
+  ONE(place_letter_tag, 404, "a letter with sizes or places of encoded tiles") \
+  ONE(session_letter_tag, 501, "a letter of a session")                        \
+  ONE(session_answer_tag, 502, "a letter of a session was taken")
+
+enum Tag : int {
+#define SLUICE_ONE_TAG(name, number, meaning) name = number,
+  SLUICE_TAGS(SLUICE_ONE_TAG)
+#undef SLUICE_ONE_TAG
+};
+
+/// What a message of this tag carries; nullptr for a number that no tag has.
+constexpr const char* meaning_of_tag(int tag) noexcept {
+  switch (tag) {
+#define SLUICE_ONE_TAG(name, number, meaning) \
+  case name:                                  \
+    return meaning;
+    SLUICE_TAGS(SLUICE_ONE_TAG)
+#undef SLUICE_ONE_TAG
+    default:
+      return nullptr;
+  }
+}
+
+#undef SLUICE_TAGS
+
+}  // namespace sluice::exec

@@ -1,0 +1,178 @@
+// How many collective calls a step makes, by strategy: the latency of a small step is theirs. The
+// bounds are what is reached, so a rise is a failure.
+#include <algorithm>
+#include <gtest/gtest.h>
+
+#include "api/file_impl.hpp"
+#include "exec/transport/local_transport.hpp"
+#include "storage/memory.hpp"
+#include "support/values.hpp"
+
+namespace sluice::test {
+namespace {
+
+/// Counts the collective calls of one rank, those of its groups too.
+class CountingTransport final : public exec::Transport {
+ public:
+  CountingTransport(exec::Transport& inner, int& calls) : inner_(inner), calls_(calls) {}
+  CountingTransport(std::unique_ptr<exec::Transport> inner, int& calls)
+      : own_(std::move(inner)), inner_(*own_), calls_(calls) {}
+
+  int rank() const override { return inner_.rank(); }
+  int size() const override { return inner_.size(); }
+  int node() const override { return inner_.node(); }
+  int nodes() const override { return inner_.nodes(); }
+  bool runs_at_once() const override { return inner_.runs_at_once(); }
+
+  void barrier() override {
+    ++calls_;
+    inner_.barrier();
+  }
+  void allreduce(std::span<std::int64_t> values, exec::Op op) override {
+    ++calls_;
+    inner_.allreduce(values, op);
+  }
+  std::int64_t exclusive_sum(std::int64_t value) override {
+    ++calls_;
+    return inner_.exclusive_sum(value);
+  }
+  void broadcast(std::vector<std::byte>& bytes, int root) override {
+    ++calls_;
+    inner_.broadcast(bytes, root);
+  }
+  std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes, int root) override {
+    ++calls_;
+    return inner_.gather(bytes, root);
+  }
+  std::vector<std::vector<std::byte>> allgather(std::span<const std::byte> bytes) override {
+    ++calls_;
+    return inner_.allgather(bytes);
+  }
+  std::vector<exec::Parcel> exchange(std::vector<exec::Parcel> parcels) override {
+    ++calls_;
+    return inner_.exchange(std::move(parcels));
+  }
+  std::unique_ptr<exec::Pending> start_send(int to, int tag,
+                                            std::span<const std::byte> bytes) override {
+    return inner_.start_send(to, tag, bytes);
+  }
+  std::unique_ptr<exec::Pending> start_receive(int from, int tag,
+                                               std::span<std::byte> into) override {
+    return inner_.start_receive(from, tag, into);
+  }
+  std::optional<exec::Arriving> start_receive_any(int tag) override {
+    return inner_.start_receive_any(tag);
+  }
+  std::unique_ptr<exec::Transport> split(int color) override {
+    ++calls_;
+    auto part = inner_.split(color);
+    return part ? std::make_unique<CountingTransport>(std::move(part), calls_) : nullptr;
+  }
+
+ private:
+  std::unique_ptr<exec::Transport> own_;
+  exec::Transport& inner_;
+  int& calls_;
+};
+
+/// Of a step: the most calls of a rank.
+struct Bounds {
+  int first;              ///< the first step
+  int unchanged;          ///< blocks as in the step before
+  int changed;            ///< the blocks lie otherwise
+  int after = unchanged;  ///< blocks as in that one
+};
+
+struct Case {
+  const char* name;
+  const char* strategy;
+  Bounds bounds;
+  const char* check = "full";
+  const char* compress = "";
+};
+void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+
+class Collectives : public testing::TestWithParam<Case> {
+ protected:
+  static constexpr int ranks = 4;
+
+  /// The calls of each step: the decomposition is `axes[step]`'s.
+  std::vector<int> count(const std::vector<int>& axes) {
+    std::vector<std::vector<int>> counts(ranks);
+    exec::run_local(ranks, 1, [&](exec::Transport& transport) {
+      int calls = 0;
+      CountingTransport counting(transport, calls);
+      Options options;
+      options.strategy = GetParam().strategy;
+      options.compress = GetParam().compress;
+      options.check = GetParam().check == std::string("full") ? Check::full : Check::off;
+      options.log = Log::off;
+      File out(detail::open_on(counting, storage_, "f.h5", Mode::write, options));
+      const Variable v = out.define<double>("v", shape, {.steps = true});
+      const Variable n = out.define<std::int64_t>("n", {}, {.steps = true});
+      for (std::uint64_t s = 0; s < axes.size(); ++s) {
+        Giver<double> giver;
+        Step step = out.begin_step();
+        giver.put(step, v, s, shape, box_of(transport.rank(), axes[s]));
+        const auto number = static_cast<std::int64_t>(s);
+        if (transport.rank() == 0) {
+          step.put(n, &number);
+        }
+        const int before = calls;
+        step.end();
+        counts[static_cast<std::size_t>(transport.rank())].push_back(calls - before);
+      }
+      out.close();
+    });
+    std::vector<int> most(axes.size());
+    for (const auto& of_rank : counts) {
+      for (std::size_t s = 0; s < most.size(); ++s) {
+        most[s] = std::max(most[s], of_rank[s]);
+      }
+    }
+    return most;
+  }
+
+ private:
+  static inline const Shape shape = {64, 48};
+
+  static model::Box box_of(int rank, int axis) {
+    model::Box box = whole_box(shape);
+    box.count[axis] = shape[static_cast<std::size_t>(axis)] / ranks;
+    box.start[axis] = static_cast<std::uint64_t>(rank) * box.count[axis];
+    return box;
+  }
+
+  std::shared_ptr<storage::MemoryStorage> storage_ = storage::make_memory();
+};
+
+TEST_P(Collectives, OfAStepAreNoMoreThanBefore) {
+  const std::vector<int> calls = count({0, 0, 0, 1, 1, 1});
+  const Bounds& bounds = GetParam().bounds;
+  EXPECT_LE(calls[0], bounds.first);
+  EXPECT_LE(calls[1], bounds.unchanged);
+  EXPECT_LE(calls[2], bounds.unchanged);
+  EXPECT_LE(calls[3], bounds.changed);
+  EXPECT_LE(calls[4], bounds.after);
+  EXPECT_LE(calls[5], bounds.after);
+  EXPECT_GE(calls[1], 3);  // places, outcome of writing, outcome of publishing: they are counted
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Strategies, Collectives,
+    testing::Values(Case{"serial", "serial", {12, 4, 10}}, Case{"shared", "shared", {12, 4, 10}},
+                    // its rounds announce what comes: two calls for the data, two for its records
+                    Case{"collective", "collective", {16, 8, 14}},
+                    // the same in one process; between processes of a node there are no rounds
+                    Case{"forward", "forward", {15, 7, 13}},
+                    // `shared` until the blocks change, then `collective`
+                    Case{"auto", "auto", {13, 4, 15, 8}},
+                    // the group's and those of all
+                    Case{"per_process", "file-per-process", {22, 7, 18}},
+                    Case{"per_node", "file-per-node", {22, 7, 16}},
+                    Case{"unchecked", "shared", {9, 4, 7}, "off"},
+                    Case{"compressed", "shared", {18, 10, 16}, "full", "deflate:1"}),
+    [](const auto& named) { return std::string(named.param.name); });
+
+}  // namespace
+}  // namespace sluice::test
