@@ -85,7 +85,7 @@ void Output::log_settled() {
 void Output::tell_choice() {
   for (const std::string& reason : {std::exchange(files_reason_, {}), monitor_.take_new_reason()}) {
     if (!reason.empty() && report_ && is_told() && transport_.rank() == 0) {
-      report_(options_.strategy + " takes " + reason);
+      report_("auto takes " + reason);
     }
   }
 }
