@@ -80,16 +80,23 @@ BATTERY = [
         Count(r"T4 .*: (?P<trials>\d+) trials, (?P<refused>\d+) steps refused, (?P<lost>\d+) lost",
               "{trials:,} trials, {refused:,} steps refused, {lost:,} lost"),
     ]),
-    Part("T6", "flipped bits", "fuzz/damage, fuzz/flips_*, compress/damage, parts/verify", [
+    Part("T6", "flipped bits", "fuzz/damage, fuzz/flips_*, fuzz/zarr, compress/damage, parts/verify", [
         Count(rf"T6 (?P<kind>[^:]*): {DAMAGE}", DAMAGE_TEXT),
+        Count(r"T6 (?P<kind>[^:]*): (?P<tried>\d+) tried, (?P<refused>\d+) refused by the reader, "
+              r"(?P<verified>\d+) found by verify, (?P<harmless>\d+) without effect, "
+              r"(?P<unnoticed>\d+) unnoticed",
+              "{tried:,} tried: {refused:,} refused, {verified:,} found by verify, {harmless:,} "
+              "without effect, {unnoticed:,} unnoticed"),
     ], True),
     Part("T7", "swapped sectors, cut files", "fuzz/damage", [
         Count(rf"T7 (?P<kind>[^:]*): {DAMAGE}", DAMAGE_TEXT),
         Count(r"T7 (?P<lengths>\d+) lengths of \d+ bytes, each refused",
               "cut at {lengths:,} lengths, each refused"),
     ]),
-    Part("T8", "mutants to every reader", "fuzz/readers, layout/npy, dialect/*", [
-        Count(r"T8 (?P<kind>[^:]*): (?P<mutants>\d+) mutants, (?P<refused>\d+) refused",
+    Part("T8", "mutants to every reader",
+         "fuzz/readers, fuzz/formats, fuzz/zarr, layout/npy, dialect/*", [
+        Count(r"T8 (?P<kind>[^:]*): (?P<mutants>\d+) mutants(?: in \d+ s)?, "
+              r"(?P<refused>\d+) refused",
               "{mutants:,} mutants, {refused:,} refused"),
     ], True),
     Part("T9", "hostile counts, extents, cycles, bombs", "fuzz/hostile, compress/damage", [

@@ -48,6 +48,21 @@ Test Failed.
 """
 
 
+MUTANTS = """4/4 Testing: fuzz/zarr
+4/4 Test: fuzz/zarr
+Output:
+----------------------------------------------------------
+T8 zarr: 236 mutants in 401 s, 148 refused, seed 7
+T8 journal: 20 mutants, 4 refused, seed 7
+T6 flipped bits of a Zarr store: 1068 tried, 916 refused by the reader, 3 found by verify, 149 \
+without effect, 0 unnoticed
+<end of output>
+Test time = 500.00 sec
+----------------------------------------------------------
+Test Passed.
+"""
+
+
 class Reliability(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -71,6 +86,14 @@ class Reliability(unittest.TestCase):
         self.assertIn("**1 of these tests failed: crash/planted.**", page)
         self.assertIn("| T1 | crash images | not run |", page)
         self.assertEqual(self.write(), page)
+
+    def test_mutants_by_time_and_flips_of_a_store_count(self):
+        self.log.write_text(MUTANTS, encoding="utf-8")
+        page = self.write("--log", self.log)
+        self.assertIn("| T8 | zarr | 236 mutants, 148 refused |", page)
+        self.assertIn("256 mutants, 152 refused", page)
+        self.assertIn("| 1,068 tried: 916 refused, 3 found by verify, 149 without effect, 0 "
+                      "unnoticed |", page)
 
     def test_a_later_run_stands_in_the_place_of_an_earlier_one(self):
         self.log.write_text(LOG, encoding="utf-8")
