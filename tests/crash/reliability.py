@@ -80,7 +80,8 @@ BATTERY = [
         Count(r"T4 .*: (?P<trials>\d+) trials, (?P<refused>\d+) steps refused, (?P<lost>\d+) lost",
               "{trials:,} trials, {refused:,} steps refused, {lost:,} lost"),
     ]),
-    Part("T6", "flipped bits", "fuzz/damage, fuzz/flips_*, fuzz/zarr, compress/damage, parts/verify", [
+    Part("T6", "flipped bits",
+         "fuzz/damage, fuzz/flips_*, fuzz/zarr, compress/damage, parts/verify", [
         Count(rf"T6 (?P<kind>[^:]*): {DAMAGE}", DAMAGE_TEXT),
         Count(r"T6 (?P<kind>[^:]*): (?P<tried>\d+) tried, (?P<refused>\d+) refused by the reader, "
               r"(?P<verified>\d+) found by verify, (?P<harmless>\d+) without effect, "
