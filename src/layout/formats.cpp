@@ -15,6 +15,7 @@
 #include "layout/records/format.hpp"
 #include "layout/zarr/format.hpp"
 #include "model/name.hpp"
+#include "model/word.hpp"
 
 namespace sluice::layout {
 
@@ -57,23 +58,15 @@ bool has_ending(const Format& row, const std::string& ending) {
   return (" " + std::string(row.endings) + " ").find(" " + ending + " ") != std::string::npos;
 }
 
-/// Small letters, digits and single dashes, so that it may stand in options, messages and names of
-/// tests.
-bool is_word(std::string_view name) {
-  return !name.empty() && name.front() != '-' && name.back() != '-' &&
-         std::all_of(name.begin(), name.end(), [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
-         });
-}
-
 void check_row(const Format& row, const std::vector<const Format*>& all) {
   const auto refuse_row = [&](const std::string& why) {
     throw Error(Code::invalid_argument, std::string("register_format: ") +
                                             (row.name != nullptr ? row.name : "(no name)") + ": " +
                                             why);
   };
-  if (row.name == nullptr || row.option == nullptr || row.form == nullptr || !is_word(row.name) ||
-      !is_word(row.option) || row.option == std::string("auto")) {
+  if (row.name == nullptr || row.option == nullptr || row.form == nullptr ||
+      !model::is_word(row.name) || !model::is_word(row.option) ||
+      row.option == std::string("auto")) {
     refuse_row("its name must be a word of small letters, digits and dashes, and not auto");
   }
   const Format& reader = row.reader();

@@ -3,6 +3,7 @@
 #include <array>
 #include <mutex>
 
+#include "model/word.hpp"
 #include "plan/plan.hpp"
 #include "sluice/error.hpp"
 
@@ -41,22 +42,13 @@ const Strategy* find_in(const std::vector<const Strategy*>& rows, std::string_vi
   return found == rows.end() ? nullptr : *found;
 }
 
-/// Small letters, digits and single dashes, so that it may stand in options, messages and names of
-/// tests.
-bool is_word(std::string_view name) {
-  return !name.empty() && name.front() != '-' && name.back() != '-' &&
-         std::all_of(name.begin(), name.end(), [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
-         });
-}
-
 void check_row(const Strategy& row, const std::vector<const Strategy*>& rows) {
   const auto refuse_row = [&](const std::string& why) {
     throw Error(Code::invalid_argument, std::string("register_strategy: ") +
                                             (row.name != nullptr ? row.name : "(no name)") + ": " +
                                             why);
   };
-  if (row.name == nullptr || !is_word(row.name)) {
+  if (row.name == nullptr || !model::is_word(row.name)) {
     refuse_row("its name must be a word of small letters, digits and dashes");
   }
   if (find_in(rows, row.name) != nullptr) {
