@@ -20,6 +20,7 @@
 #include "layout/stores.hpp"
 #include "storage/faulty.hpp"
 #include "support/names.hpp"
+#include "support/outcomes.hpp"
 #include "support/values.hpp"
 #include "support/watch.hpp"
 #include "support/world.hpp"
@@ -65,9 +66,6 @@ struct Fault {
   }
 };
 
-/// What became of each collective call of each rank: "" or the error.
-using Outcomes = std::vector<std::vector<std::string>>;
-
 struct Trial {
   std::shared_ptr<storage::MemoryStorage> disk;
   std::shared_ptr<storage::Log> log = std::make_shared<storage::Log>();
@@ -78,18 +76,6 @@ struct Trial {
 bool says_reopen(const std::string& outcome) {
   return outcome.starts_with(code_name(Code::wrong_state)) &&
          outcome.find("reopen") != std::string::npos;
-}
-
-template <class Call>
-bool attempt(std::vector<std::string>& outcomes, Call&& call) {
-  try {
-    call();
-    outcomes.emplace_back();
-    return true;
-  } catch (const Error& e) {
-    outcomes.emplace_back(std::string(code_name(e.code())) + ": " + e.what());
-    return false;
-  }
 }
 
 struct Variables {

@@ -6,6 +6,7 @@
 
 #include "parts/sets.hpp"
 #include "storage/faulty.hpp"
+#include "support/outcomes.hpp"
 #include "support/world.hpp"
 
 namespace sluice::test {
@@ -37,26 +38,11 @@ std::vector<Way> ways() {
   return all;
 }
 
-/// The error of each collective call of each rank; "" where there was none.
-using Outcomes = std::vector<std::vector<std::string>>;
-
 struct Trial {
   std::shared_ptr<storage::MemoryStorage> disk = storage::make_memory();
   std::shared_ptr<storage::Faults> faults = std::make_shared<storage::Faults>();
   Outcomes outcomes{ranks};
 };
-
-template <class Call>
-bool attempt(std::vector<std::string>& outcomes, Call&& call) {
-  try {
-    call();
-    outcomes.emplace_back();
-    return true;
-  } catch (const Error& e) {
-    outcomes.emplace_back(std::string(code_name(e.code())) + ": " + e.what());
-    return false;
-  }
-}
 
 void write_steps(exec::Transport& transport, const std::shared_ptr<storage::Storage>& storage,
                  const Options& options, Mode mode, std::vector<std::string>& outcomes) {
