@@ -31,6 +31,8 @@ class ForwardingFile : public File {
   void resize(std::uint64_t bytes) override { inner().resize(bytes); }
   void set_modified_ns(std::int64_t ns) override { inner().set_modified_ns(ns); }
   std::int64_t modified_ns() override { return inner().modified_ns(); }
+  FileIdentity identity() override { return inner().identity(); }
+  bool share_lock() override { return inner().share_lock(); }
   Objects* objects() override { return inner().objects(); }
   std::size_t alignment() const override { return inner().alignment(); }
   void drop_cache() override { inner().drop_cache(); }

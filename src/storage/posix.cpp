@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -212,6 +213,16 @@ void PosixFile::set_modified_ns(std::int64_t ns) {
 std::int64_t PosixFile::modified_ns() {
   const struct stat status = status_of(fd_, path_, Call::modified);
   return std::int64_t{status.st_mtim.tv_sec} * ns_per_s + status.st_mtim.tv_nsec;
+}
+
+FileIdentity PosixFile::identity() {
+  const struct stat status = status_of(fd_, path_, Call::size);
+  return {status.st_dev, status.st_ino};
+}
+
+bool PosixFile::share_lock() {
+  return uninterrupted([&] { return ::flock(fd_, LOCK_SH | LOCK_NB); }) == 0 ||
+         errno != EWOULDBLOCK;
 }
 
 void PosixFile::drop_cache() {

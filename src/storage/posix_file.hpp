@@ -39,6 +39,8 @@ class PosixFile : public File {
   void resize(std::uint64_t bytes) override;
   void set_modified_ns(std::int64_t ns) override;
   std::int64_t modified_ns() override;
+  FileIdentity identity() override;
+  bool share_lock() override;
   void drop_cache() override;
   const std::string& path() const override { return path_; }
 

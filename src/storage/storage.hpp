@@ -59,6 +59,13 @@ class Objects {
   virtual std::optional<std::uint64_t> object_bytes(const std::string& name) = 0;
 };
 
+/// Of a file that is open: no other has the same while it is there.
+struct FileIdentity {
+  std::uint64_t device = 0;
+  std::uint64_t number = 0;
+  friend auto operator<=>(const FileIdentity&, const FileIdentity&) = default;
+};
+
 class File {
  public:
   virtual ~File() = default;
@@ -78,6 +85,12 @@ class File {
   /// Sets the time of last modification (nanoseconds since 1970), and reads it.
   virtual void set_modified_ns(std::int64_t ns) = 0;
   virtual std::int64_t modified_ns() = 0;
+  /// What tells two names of one file from names of two; all zero: the storage cannot tell.
+  virtual FileIdentity identity() { return {}; }
+  /// Keeps out programs that lock the whole file for themselves, as HDF5 does for writing, and lets
+  /// in those that only share it, as HDF5 does for reading; until the File is destroyed. False:
+  /// another one holds it for itself. A file system without locks is not an error.
+  virtual bool share_lock() { return true; }
   /// Offsets and memory addresses that are multiples of this are written fastest; 1: any.
   virtual std::size_t alignment() const { return 1; }
   /// Tells the operating system to forget cached pages of this file (for cold benchmarks).

@@ -1,5 +1,7 @@
 #include "commit/publish/by_rename.hpp"
 
+#include "commit/publish/journal.hpp"
+
 namespace sluice::commit {
 
 Error in_doubt(const Error& e) {
@@ -24,6 +26,32 @@ void forget_building(storage::Storage& storage, const std::string& path) noexcep
     storage.remove(building_path(path));
   } catch (const Error&) {
     return;
+  }
+}
+
+bool take_name(storage::Storage& storage, const std::string& building, const std::string& path,
+               bool synced) {
+  if (storage.exists(journal_path(path))) {
+    storage.remove(journal_path(path));
+  }
+  if (synced) {
+    // Also one that an earlier run removed must not come back.
+    storage.sync_directory(path);
+  }
+  const bool is_replacing = storage.exists(path);
+  storage.rename(building, path);
+  return is_replacing;
+}
+
+bool take_name_back(storage::Storage& storage, const std::string& building, const std::string& path,
+                    std::string& present) noexcept {
+  try {
+    storage.rename(path, building);
+    present = building;
+    storage.sync_directory(path);
+    return true;
+  } catch (const std::exception&) {
+    return false;
   }
 }
 

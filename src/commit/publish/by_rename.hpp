@@ -19,6 +19,17 @@ void write_by_rename(storage::Storage& storage, const std::string& path,
 /// `e`, of a rename that took place and may or may not be durable.
 Error in_doubt(const Error& e);
 
+/// Gives the file at `building`, which is complete, the name `path`; the journal of a file that is
+/// replaced goes before, with `synced` durably, so that it never comes back beside the new one. The
+/// folder is not synced. Returns whether a file was replaced.
+bool take_name(storage::Storage& storage, const std::string& building, const std::string& path,
+               bool synced);
+/// After take_name() of a file that replaced nothing, where the folder could not be synced.
+/// `present` becomes `building` where the file is called so again. False: a crash decides what it
+/// is called.
+bool take_name_back(storage::Storage& storage, const std::string& building, const std::string& path,
+                    std::string& present) noexcept;
+
 /// Where the file for `path` is built until it has its name.
 std::string building_path(const std::string& path);
 /// The same; what stands there is removed, as one that a dead run left (of a symbolic link the

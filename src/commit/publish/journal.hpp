@@ -22,6 +22,7 @@ namespace sluice::commit {
 
 std::string journal_path(const std::string& path);
 
+/// Bytes at an offset as they were before a commit and as they are after it.
 struct JournalRun {
   std::uint64_t offset = 0;
   std::vector<std::byte> before;
@@ -46,9 +47,6 @@ inline constexpr std::uint64_t most_journal_bytes = 128 << 20;
 /// The bytes of a journal without what an older one left behind it; of one that is not complete no
 /// more than its header. Error unsupported where it claims more than most_journal_bytes.
 std::vector<std::byte> journal_bytes_in(storage::File& file);
-
-/// The journal of `path`, nothing where there is none or it is not complete.
-std::optional<Journal> read_journal(storage::Storage& storage, const std::string& path);
 
 /// What an update changes below the frontier: only the bytes that differ from what `file` holds.
 Journal make_journal(storage::File& file, const layout::MetadataUpdate& update,

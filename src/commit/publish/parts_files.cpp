@@ -8,6 +8,7 @@
 
 #include "codec/checksum.hpp"
 #include "commit/publish/journal.hpp"
+#include "commit/publish/in_place.hpp"
 #include "commit/publish/recovery.hpp"
 #include "exec/transport/agree.hpp"
 #include "layout/hdf5/index.hpp"
@@ -150,8 +151,8 @@ bool remove_part(storage::Storage& storage, const std::string& index_path, std::
                  const OldPart& part) noexcept {
   try {
     const bool is_removed = storage.remove_if(part.path, [&](std::unique_ptr<storage::File> file) {
-      if (auto journal = read_journal(storage, part.path)) {
-        file = with_journal(std::move(file), std::move(*journal));  // a crash left it half changed
+      if (auto journal = open_runs(storage, part.path)) {
+        file = with_journal(std::move(file), std::move(journal));  // a crash left it half changed
       }
       const auto found = layout::hdf5::read_identity(*file, 0);
       return found.set_id == set_id && (!part.id || found.part_id == *part.id) &&

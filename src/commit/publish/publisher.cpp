@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "commit/publish/by_rename.hpp"
+#include "commit/publish/in_place.hpp"
 #include "commit/publish/recovery.hpp"
 #include "layout/stores.hpp"
 #include "sluice/error.hpp"
@@ -150,10 +151,11 @@ void Publisher::publish(const layout::MetadataUpdate& update, bool synced,
   // From here on the commit is there, whatever happens: recovery would carry it out.
   modified_ns_ = modified_ns;
   if (synced && storage_.in_background()) {
-    applying_ =
-        std::async(std::launch::async, [this, kept = std::move(journal)] { apply(kept, true); });
+    applying_ = std::async(std::launch::async, [this, kept = std::move(journal)]() mutable {
+      apply(std::move(kept), true);
+    });
   } else {
-    apply(journal, synced);
+    apply(std::move(journal), synced);
   }
 }
 
@@ -169,10 +171,11 @@ void Publisher::publish_to_store(const layout::MetadataUpdate& update, bool sync
   }
 }
 
-void Publisher::apply(const Journal& journal, bool synced) noexcept {
+void Publisher::apply(Journal journal, bool synced) noexcept {
   try {
-    apply_journal(*file_, journal, synced);
-    stamp(*file_, journal.modified_ns);
+    MemoryRuns runs(std::move(journal));
+    apply_journal(*file_, runs, synced);
+    stamp(*file_, runs.modified_ns());
   } catch (const std::exception&) {
     poisoned_ = true;
   }
@@ -242,16 +245,7 @@ void Publisher::name_file(const layout::MetadataUpdate& update, bool synced,
   if (synced) {
     file_->sync();
   }
-  if (storage_.exists(journal_path(path_))) {
-    storage_.remove(journal_path(path_));  // of the file that is about to be replaced
-  }
-  if (synced) {
-    // A journal of the old file, also one that an earlier run removed, must not come back beside
-    // the new one.
-    storage_.sync_directory(path_);
-  }
-  const bool is_replacing = storage_.exists(path_);
-  storage_.rename(building_, path_);
+  const bool is_replacing = commit::take_name(storage_, building_, path_, synced);
   const std::string building = std::exchange(building_, {});
   modified_ns_ = modified_ns;
   names_changed_ = true;
@@ -260,24 +254,12 @@ void Publisher::name_file(const layout::MetadataUpdate& update, bool synced,
       sync_names();
     } catch (const Error& e) {
       // What was replaced cannot come back, so old file or new one: a crash would decide.
-      poisoned_ = is_replacing || !take_name_back(building);
+      poisoned_ = is_replacing || !take_name_back(storage_, building, path_, building_);
       if (poisoned_) {
         throw in_doubt(e);
       }
       throw;
     }
-  }
-}
-
-/// After a first commit whose folder could not be synced, and which replaced nothing.
-bool Publisher::take_name_back(const std::string& building) noexcept {
-  try {
-    storage_.rename(path_, building);
-    building_ = building;
-    storage_.sync_directory(path_);
-    return true;
-  } catch (const std::exception&) {
-    return false;
   }
 }
 

@@ -66,10 +66,9 @@ class Publisher {
   void publish_to_store(const layout::MetadataUpdate& update, bool synced,
                         std::int64_t modified_ns);
   void name_file(const layout::MetadataUpdate& update, bool synced, std::int64_t modified_ns);
-  bool take_name_back(const std::string& building) noexcept;
   void write_journal(const std::vector<std::byte>& bytes, bool synced);
   void invalidate_journal();
-  void apply(const Journal& journal, bool synced) noexcept;
+  void apply(Journal journal, bool synced) noexcept;
   void restore_time() noexcept;
 
   storage::Storage& storage_;

@@ -40,19 +40,6 @@ bool has_lease(storage::Storage& storage, const std::string& path);
 /// where the file is being written, not_found where there is none.
 Recovery recover_unattended(storage::Storage& storage, const std::string& path, bool dry_run);
 
-/// Writes a complete journal's runs in place, guarded: the file's first byte is spoiled until the
-/// rest is there. With `synced` every stage is synced.
-void apply_journal(storage::File& file, const Journal& journal, bool synced);
-
-/// Gives a file the time of modification of its last commit: by that `verify` knows that nobody
-/// else changed it. Only the owner of a file may; for another writer it stays as it is.
-void stamp_if_allowed(storage::File& file, std::int64_t modified_ns);
-/// The same where no failure counts any more.
-void stamp(storage::File& file, std::int64_t modified_ns) noexcept;
-
-/// A file as a Sluice reader sees it: `journal` laid over what is read. Read only.
-std::unique_ptr<storage::File> with_journal(std::unique_ptr<storage::File> file, Journal journal);
-
 /// Does a journal or a lease lie beside the file? Then it is being written, or its writer ended
 /// without closing it, and its time of modification says nothing.
 bool is_unfinished(storage::Storage& storage, const std::string& path);

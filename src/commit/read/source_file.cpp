@@ -1,5 +1,6 @@
 #include "commit/read/source_file.hpp"
 
+#include "commit/publish/in_place.hpp"
 #include "commit/publish/recovery.hpp"
 #include "exec/transport/agree.hpp"
 
@@ -27,7 +28,8 @@ storage::File* SourceFile::file_of_readers(exec::Transport& transport,
         is_common_open_ = true;
         common_file_ = storage_.open_together(path_, storage::Access::read, is_reader);
         if (auto journal = parse_journal(journal_); journal && common_file_) {
-          common_file_ = with_journal(std::move(common_file_), std::move(*journal));
+          common_file_ = with_journal(std::move(common_file_),
+                                      std::make_unique<MemoryRuns>(std::move(*journal)));
         }
       }
       opened = common_file_.get();

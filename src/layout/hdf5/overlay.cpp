@@ -44,8 +44,10 @@ void Overlay::write(std::uint64_t offset, std::span<const std::byte> bytes) {
   }
   std::memcpy(merged.data() + (offset - from), bytes.data(), bytes.size());
   for (const auto& run : swallowed) {
+    held_bytes_ -= run->second.size();
     runs_.erase(run);
   }
+  held_bytes_ += merged.size();
   runs_.emplace(from, std::move(merged));
 }
 

@@ -21,13 +21,18 @@ class Overlay {
   /// Does any held byte lie in [offset, offset + length)?
   bool touches(std::uint64_t offset, std::uint64_t length) const;
   const Runs& runs() const noexcept { return runs_; }
-  void clear() { runs_.clear(); }
+  std::uint64_t held_bytes() const noexcept { return held_bytes_; }
+  void clear() {
+    runs_.clear();
+    held_bytes_ = 0;
+  }
 
  private:
   /// The first run that ends after `offset`.
   Runs::const_iterator first_after(std::uint64_t offset) const;
 
   Runs runs_;
+  std::uint64_t held_bytes_ = 0;
 };
 
 }  // namespace sluice::layout::hdf5

@@ -1,0 +1,34 @@
+# libsluice_hdf5_driver.so: what a program's own HDF5 (1.14 and later) loads where HDF5_DRIVER=sluice.
+# It needs neither HDF5 nor MPI, so it is compiled from the few files that it uses.
+set(SLUICE_DRIVER_SOURCES
+  src/codec/checksum.cpp src/commit/publish/by_rename.cpp src/commit/publish/in_place.cpp
+  src/commit/publish/journal.cpp src/commit/publish/journal_format.cpp
+  src/commit/publish/journal_runs.cpp src/layout/hdf5/overlay.cpp src/model/error.cpp
+  src/model/name.cpp src/plugin/atomic_file.cpp src/plugin/driver.cpp src/plugin/fresh_ranges.cpp
+  src/plugin/held_writes.cpp src/plugin/open_files.cpp src/plugin/say.cpp src/plugin/settings.cpp
+  src/storage/calls.cpp src/storage/file_system.cpp src/storage/lease.cpp
+  src/storage/lease_record.cpp src/storage/own_process.cpp src/storage/permissions.cpp
+  src/storage/place.cpp src/storage/posix.cpp src/storage/size_limit.cpp src/storage/storage.cpp
+  src/storage/together.cpp)
+list(TRANSFORM SLUICE_DRIVER_SOURCES PREPEND ${CMAKE_SOURCE_DIR}/)
+
+# sluice_hdf5_driver(target [source...]): with other sources for the storage, for tests.
+function(sluice_hdf5_driver target)
+  add_library(${target} MODULE ${SLUICE_DRIVER_SOURCES} ${ARGN})
+  target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
+  target_link_libraries(${target} PRIVATE PkgConfig::XXHASH Threads::Threads sluice_flags)
+  set_target_properties(${target} PROPERTIES
+    CXX_VISIBILITY_PRESET hidden LINK_DEPENDS ${CMAKE_SOURCE_DIR}/src/plugin/driver.map)
+  # HDF5 closes its files when the process ends, after a module could have been unloaded.
+  target_link_options(${target} PRIVATE -Wl,-Bsymbolic -Wl,--as-needed -Wl,-z,nodelete)
+  if(NOT SLUICE_SANITIZE)
+    target_link_options(${target} PRIVATE -Wl,-z,defs)
+  endif()
+endfunction()
+
+# A folder of its own: HDF5 tries every library of HDF5_PLUGIN_PATH.
+sluice_hdf5_driver(sluice_hdf5_driver ${CMAKE_SOURCE_DIR}/src/plugin/driver_storage.cpp)
+set_target_properties(sluice_hdf5_driver PROPERTIES
+  LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/hdf5_driver)
+target_link_options(sluice_hdf5_driver PRIVATE
+  -Wl,--version-script=${CMAKE_SOURCE_DIR}/src/plugin/driver.map)

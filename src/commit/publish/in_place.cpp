@@ -1,0 +1,245 @@
+#include "commit/publish/in_place.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+
+#include "sluice/error.hpp"
+#include "storage/forwarding.hpp"
+
+namespace sluice::commit {
+
+namespace {
+
+/// Versions 2 and 3 of the superblock, and the first part of versions 0 and 1, which holds all that
+/// is needed to open a file.
+constexpr std::uint64_t superblock_bytes = 48;
+constexpr std::byte signature_byte{0x89};
+constexpr std::byte spoiled_byte{0x00};
+
+struct Superblock {
+  std::uint64_t offset = 0;
+  bool guarded = false;
+};
+
+/// Where HDF5 finds the superblock: at 0, or behind a user block of 512 bytes or a larger power of
+/// two. 0 where there is none: a file of another format, or an empty one.
+Superblock find_superblock(storage::File& file) {
+  constexpr std::array<char, 7> rest{'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
+  constexpr std::uint64_t first_behind_user_block = 512;
+  const std::uint64_t size = file.size();
+  for (std::uint64_t at = 0; at < size; at = std::max(first_behind_user_block, 2 * at)) {
+    std::array<std::byte, 1 + rest.size()> first{};
+    if (file.read(at, first) != first.size()) {
+      break;
+    }
+    const bool is_either = first[0] == spoiled_byte || first[0] == signature_byte;
+    if (is_either && std::memcmp(&first[1], rest.data(), rest.size()) == 0) {
+      return {at, first[0] == spoiled_byte};
+    }
+  }
+  return {};
+}
+
+/// Lifts the guard in bytes of the file from `offset` on.
+void lift_guard(const Superblock& superblock, std::uint64_t offset, std::span<std::byte> bytes) {
+  if (superblock.offset >= offset && superblock.offset - offset < bytes.size()) {
+    std::byte& first = bytes[superblock.offset - offset];
+    first = first == spoiled_byte ? signature_byte : first;
+  }
+}
+
+std::vector<std::byte> read_piece(storage::File& file, const JournalRuns::Piece& piece) {
+  std::vector<std::byte> now(piece.length);
+  const std::size_t got = file.read(piece.offset, now);
+  std::fill(now.begin() + static_cast<std::ptrdiff_t>(got), now.end(), std::byte{0});
+  return now;
+}
+
+/// Is every byte the old one or the new one? Byte by byte: a crash tears at sectors, but a write
+/// that failed may have landed in any part.
+bool is_either(std::span<const std::byte> now, std::span<const std::byte> before,
+               std::span<const std::byte> after) {
+  for (std::size_t at = 0; at < now.size(); ++at) {
+    if (now[at] != before[at] && now[at] != after[at]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+InPlace examine(storage::File& file, JournalRuns& journal) {
+  const Superblock superblock = find_superblock(file);
+  InPlace result{0, superblock.guarded};
+  std::uint64_t last_changed = std::uint64_t(-1);
+  for (const JournalRuns::Piece& piece : journal.pieces()) {
+    std::vector<std::byte> now = read_piece(file, piece);
+    const std::vector<std::byte> after = journal.after(piece);
+    const bool is_done = now == after;
+    const std::vector<std::byte> before = journal.before(piece);
+    if (superblock.guarded && superblock.offset >= piece.offset &&
+        superblock.offset - piece.offset < now.size()) {
+      now[superblock.offset - piece.offset] = before[superblock.offset - piece.offset];
+    }
+    if (!is_done && !is_either(now, before, after)) {
+      throw Error(Code::changed_outside,
+                  file.path() + ": the journal beside it does not fit: bytes at offset " +
+                      std::to_string(piece.offset) +
+                      " are neither those before nor those after the last commit. The file was "
+                      "changed by another program, or replaced. Nothing was changed; remove " +
+                      journal_path(file.path()) + " to keep the file as it is");
+    }
+    if (!is_done && piece.run != last_changed) {
+      ++result.changed;
+      last_changed = piece.run;
+    }
+  }
+  if (file.size() < journal.end()) {
+    throw Error(Code::truncated, file.path() + ": is shorter than its last durable commit (" +
+                                     std::to_string(file.size()) + " of " +
+                                     std::to_string(journal.end()) + " bytes)");
+  }
+  return result;
+}
+
+void apply_journal(storage::File& file, JournalRuns& journal, bool synced) {
+  auto sync = [&] {
+    if (synced) {
+      file.sync();
+    }
+  };
+  const std::uint64_t root = find_superblock(file).offset;
+  file.write(root, {&spoiled_byte, 1});
+  sync();
+  std::vector<std::byte> superblock(superblock_bytes);
+  file.read(root, superblock);
+  superblock[0] = signature_byte;
+  const std::uint64_t root_end = root + superblock_bytes;
+  // From the end of the file to its front: what a structure points to was made after it and lies
+  // behind it. So a plain reader that had opened the file before the guard meets no array that is
+  // longer than the index of its chunks, where it would read fill values as data.
+  for (auto next = journal.pieces().rbegin(); next != journal.pieces().rend(); ++next) {
+    const std::vector<std::byte> bytes = journal.after(*next);
+    const std::span<const std::byte> after = bytes;
+    const std::uint64_t end = next->offset + after.size();
+    const std::uint64_t from = std::clamp(root, next->offset, end);
+    const std::uint64_t to = std::clamp(root_end, next->offset, end);
+    if (to < end) {
+      file.write(to, after.subspan(to - next->offset));
+    }
+    if (from < to) {
+      std::copy_n(after.begin() + static_cast<std::ptrdiff_t>(from - next->offset), to - from,
+                  superblock.begin() + static_cast<std::ptrdiff_t>(from - root));
+    }
+    if (next->offset < from && from < end) {
+      file.write(next->offset, after.first(from - next->offset));
+    }
+    if (end <= root) {
+      file.write(next->offset, after);
+    }
+  }
+  sync();
+  file.write(root, superblock);
+  sync();
+}
+
+bool is_guarded(storage::File& file) { return find_superblock(file).guarded; }
+
+void throw_lost(const std::string& path) {
+  throw Error(Code::damaged, path +
+                                 ": was being changed in place and its journal is lost or damaged: "
+                                 "restore the file from a copy");
+}
+
+void stamp_if_allowed(storage::File& file, std::int64_t modified_ns) {
+  try {
+    file.set_modified_ns(modified_ns);
+  } catch (const Error& e) {
+    if (e.code() != Code::permission) {
+      throw;
+    }
+    // Only the owner may; verify then says "changed or copied outside", and nothing else is lost.
+  }
+}
+
+void stamp(storage::File& file, std::int64_t modified_ns) noexcept {
+  try {
+    stamp_if_allowed(file, modified_ns);
+  } catch (const std::exception&) {
+    // The commit is there already.
+  }
+}
+
+CarriedOut carry_out_journal(storage::Storage& storage, const std::string& path, bool dry_run) {
+  const auto journal = open_runs(storage, path);
+  const auto file =
+      storage.open(path, dry_run ? storage::Access::read : storage::Access::read_write);
+  if (!journal) {
+    if (is_guarded(*file)) {
+      throw_lost(path);
+    }
+    return {};
+  }
+  const InPlace found = examine(*file, *journal);
+  if (!dry_run) {
+    if (found.changed != 0 || found.guarded) {
+      apply_journal(*file, *journal, true);
+    }
+    stamp(*file, journal->modified_ns());  // a crash may have come just before that, too
+  }
+  return {true, journal->commit(), journal->runs(), found};
+}
+
+void remove_journal(storage::Storage& storage, const std::string& path) {
+  storage.remove(journal_path(path));
+  storage.sync_directory(path);
+}
+
+namespace {
+
+class JournalledFile final : public storage::ForwardingFile {
+ public:
+  JournalledFile(std::unique_ptr<storage::File> file, std::unique_ptr<JournalRuns> journal)
+      : ForwardingFile(std::move(file)),
+        journal_(std::move(journal)),
+        superblock_(find_superblock(inner())) {}
+
+  std::size_t read(std::uint64_t offset, std::span<std::byte> bytes) override {
+    const std::size_t got = inner().read(offset, bytes);
+    lift_guard(superblock_, offset, bytes.first(got));
+    for (auto piece = journal_->first_behind(offset);
+         piece != journal_->pieces().end() && piece->offset < offset + got; ++piece) {
+      const std::uint64_t from = std::max(offset, piece->offset);
+      const std::uint64_t to = std::min(offset + got, piece->offset + piece->length);
+      const std::vector<std::byte> after = journal_->after(*piece);
+      std::memcpy(&bytes[from - offset], &after[from - piece->offset], to - from);
+    }
+    return got;
+  }
+
+  void write(std::uint64_t, std::span<const std::byte>) override { refuse(); }
+  void preallocate(std::uint64_t, std::uint64_t) override { refuse(); }
+  void sync() override { refuse(); }
+  void resize(std::uint64_t) override { refuse(); }
+  void set_modified_ns(std::int64_t) override { refuse(); }
+
+ private:
+  [[noreturn]] void refuse() const {
+    throw Error(Code::internal, path() + ": a reader must not change the file");
+  }
+
+  std::unique_ptr<JournalRuns> journal_;
+  Superblock superblock_;
+};
+
+}  // namespace
+
+std::unique_ptr<storage::File> with_journal(std::unique_ptr<storage::File> file,
+                                            std::unique_ptr<JournalRuns> journal) {
+  return std::make_unique<JournalledFile>(std::move(file), std::move(journal));
+}
+
+}  // namespace sluice::commit

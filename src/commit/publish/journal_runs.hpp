@@ -1,0 +1,102 @@
+// The runs of a journal piece by piece, so that a journal may be larger than memory: the pieces of
+// one in memory, and those of one in a file, which is written and read through small buffers.
+//
+// Invariants: pieces ascend, do not overlap, and have at most piece_bytes; a stored journal counts
+// only where its checksums are right (journal.hpp).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "codec/checksum.hpp"
+#include "commit/publish/journal.hpp"
+#include "storage/storage.hpp"
+
+namespace sluice::commit {
+
+class JournalRuns {
+ public:
+  static constexpr std::uint64_t piece_bytes = 1 << 20;
+  struct Piece {
+    std::uint64_t offset = 0;  ///< in the file
+    std::uint64_t length = 0;
+    std::uint64_t before = 0;  ///< where its old bytes are, for the subclass
+    std::uint64_t after = 0;
+    std::uint64_t run = 0;
+  };
+
+  virtual ~JournalRuns() = default;
+  const std::vector<Piece>& pieces() const noexcept { return pieces_; }
+  std::uint64_t commit() const noexcept { return commit_; }
+  std::uint64_t end() const noexcept { return end_; }
+  std::int64_t modified_ns() const noexcept { return modified_ns_; }
+  std::uint64_t runs() const noexcept { return runs_; }
+
+  virtual std::vector<std::byte> before(const Piece& piece) = 0;
+  virtual std::vector<std::byte> after(const Piece& piece) = 0;
+  /// The first piece that ends behind `offset`.
+  std::vector<Piece>::const_iterator first_behind(std::uint64_t offset) const;
+
+ protected:
+  /// Adds the pieces of one run.
+  void add(std::uint64_t offset, std::uint64_t length, std::uint64_t before, std::uint64_t after);
+
+  std::vector<Piece> pieces_;
+  std::uint64_t runs_ = 0;
+  std::uint64_t commit_ = 0;
+  std::uint64_t end_ = 0;
+  std::int64_t modified_ns_ = 0;
+};
+
+/// Of a journal in memory.
+class MemoryRuns final : public JournalRuns {
+ public:
+  explicit MemoryRuns(Journal journal);
+  std::vector<std::byte> before(const Piece& piece) override;
+  std::vector<std::byte> after(const Piece& piece) override;
+
+ private:
+  Journal journal_;
+};
+
+/// Of the journal in a file, nothing where it is not complete. `file` is kept.
+std::unique_ptr<JournalRuns> open_runs(std::shared_ptr<storage::File> file);
+/// Of the journal of `path`; nothing where there is none or it is not complete.
+std::unique_ptr<JournalRuns> open_runs(storage::Storage& storage, const std::string& path);
+
+/// Writes a journal to a file, over an older one. What is held is one piece.
+class JournalWriter {
+ public:
+  explicit JournalWriter(std::shared_ptr<storage::File> file);
+
+  /// What differs of `before` and `after`, both of the same length and at most piece_bytes, at
+  /// `offset`, which lies behind all that was added before.
+  void add(std::uint64_t offset, std::span<const std::byte> before,
+           std::span<const std::byte> after);
+  bool is_empty() const noexcept { return runs_ == 0; }
+  /// Makes the journal complete. It is not synced. Nothing else may be called afterwards.
+  std::unique_ptr<JournalRuns> finish(std::uint64_t commit, std::uint64_t end,
+                                      std::int64_t modified_ns);
+
+ private:
+  void put(std::span<const std::byte> bytes);
+  void write_out();
+
+  class Written;
+  std::shared_ptr<storage::File> file_;
+  std::unique_ptr<Written> written_;
+  codec::Checksum digest_;
+  std::vector<std::byte> buffer_;  ///< from offset at_ of the file on
+  std::uint64_t at_ = 0;
+  std::uint64_t runs_ = 0;
+
+ public:
+  ~JournalWriter();
+  JournalWriter(const JournalWriter&) = delete;
+  JournalWriter& operator=(const JournalWriter&) = delete;
+};
+
+}  // namespace sluice::commit

@@ -1,0 +1,436 @@
+#include "plugin/atomic_file.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "commit/publish/by_rename.hpp"
+#include "commit/publish/in_place.hpp"
+#include "plugin/say.hpp"
+#include "sluice/error.hpp"
+
+namespace sluice::plugin {
+
+namespace {
+
+constexpr std::uint64_t piece_bytes = commit::JournalRuns::piece_bytes;
+
+std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+/// The old file must be whole for as long as a crash may leave it there.
+void recover_replaced(storage::Storage& storage, const std::string& path) {
+  try {
+    if (storage.exists(commit::journal_path(path))) {
+      commit::carry_out_journal(storage, path, false);
+      commit::remove_journal(storage, path);
+    }
+  } catch (const Error&) {
+    // one that cannot be recovered may be replaced all the same
+  }
+}
+
+}  // namespace
+
+void share_lock(storage::File& file, const Settings& settings) {
+  if (settings.locks && !file.share_lock()) {
+    throw Error(Code::locked,
+                file.path() + ": another program has locked it for writing: wait for it");
+  }
+}
+
+AtomicFile::AtomicFile(storage::Storage& storage, std::string path, const Settings& settings)
+    : storage_(storage),
+      path_(std::move(path)),
+      settings_(settings),
+      lease_(storage.lease(path_)),
+      held_(storage, path_ + ".sluice-held", settings.budget_bytes) {}
+
+std::shared_ptr<AtomicFile> AtomicFile::reopen(storage::Storage& storage, const std::string& path,
+                                               const Settings& settings) {
+  // Before the lease, which makes a file beside it.
+  auto there = storage.open(path, storage::Access::read_write);
+  share_lock(*there, settings);
+  std::shared_ptr<AtomicFile> file(new AtomicFile(storage, path, settings));
+  if (storage.exists(commit::journal_path(path))) {
+    commit::carry_out_journal(storage, path, false);
+    commit::remove_journal(storage, path);
+  } else if (commit::is_guarded(*there)) {
+    commit::throw_lost(path);
+  }
+  file->file_ = std::move(there);
+  file->identity_ = file->file_->identity();
+  file->frontier_ = file->logical_end_ = file->file_->size();
+  return file;
+}
+
+std::shared_ptr<AtomicFile> AtomicFile::create(storage::Storage& storage, const std::string& path,
+                                               const Settings& settings, bool exclusive) {
+  if (exclusive && storage.exists(path)) {
+    throw Error(Code::exists, path + ": is there already");
+  }
+  if (storage.exists(path)) {
+    // Whoever may not write it may not replace it either.
+    share_lock(*storage.open(path, storage::Access::read_write), settings);
+  }
+  std::shared_ptr<AtomicFile> file(new AtomicFile(storage, path, settings));
+  recover_replaced(storage, path);
+  const std::string building = commit::fresh_building_path(storage, path);
+  file->file_ = storage.create_like(building, path);
+  file->building_ = building;
+  share_lock(*file->file_, settings);
+  file->identity_ = file->file_->identity();
+  file->state_.exclusive = exclusive;
+  return file;
+}
+
+AtomicFile::~AtomicFile() {
+  if (own_.is_here() && !building_.empty()) {
+    file_.reset();
+    commit::forget_building(storage_, path_);
+  }
+}
+
+void AtomicFile::require_sound() const {
+  if (state_.poisoned) {
+    throw Error(Code::wrong_state, path_ + ": an earlier flush failed half-way: close the file and "
+                                           "open it again to go on; it holds the last flush");
+  }
+  if (state_.data_lost) {
+    throw Error(Code::wrong_state, path_ + ": data was lost when a sync of it failed: close the "
+                                           "file, open it again and write what came after the last "
+                                           "flush anew");
+  }
+  if (!lost_.empty()) {
+    throw Error(Code::wrong_state, path_ + ": " + std::to_string(lost_.front().length) +
+                                       " bytes at offset " + std::to_string(lost_.front().offset) +
+                                       " could not be written: write them again, or close the "
+                                       "file; it holds the last flush");
+  }
+}
+
+void AtomicFile::read(std::uint64_t offset, std::span<std::byte> bytes) {
+  const std::size_t got = file_->read(offset, bytes);
+  std::fill(bytes.begin() + static_cast<std::ptrdiff_t>(got), bytes.end(), std::byte{0});
+  held_.read_over(offset, bytes);
+}
+
+void AtomicFile::write(std::uint64_t offset, std::span<const std::byte> bytes) {
+  own_.require(path_);
+  if (state_.poisoned) {
+    require_sound();
+  }
+  state_.dirty = true;
+  logical_end_ = std::max(logical_end_, offset + bytes.size());
+  const std::uint64_t below =
+      std::min<std::uint64_t>(bytes.size(), frontier_ - std::min(frontier_, offset));
+  try {
+    if (below != 0) {
+      held_.write(offset, bytes.first(below));
+    }
+    if (below != bytes.size()) {
+      write_through(offset + below, bytes.subspan(below));
+    }
+  } catch (...) {
+    note_lost(offset, bytes.size());
+    throw;
+  }
+  note_written(offset, bytes.size());
+}
+
+/// Beyond the frontier. What the file refuses is held until the next commit tries again.
+void AtomicFile::write_through(std::uint64_t offset, std::span<const std::byte> bytes) {
+  if (!state_.keeps_fresh) {
+    try {
+      state_.unsynced = true;
+      file_->write(offset, bytes);
+      if (settings_.durability == Settings::Durability::step) {
+        fresh_.add(offset, bytes);
+      }
+      return;
+    } catch (const Error&) {
+      state_.keeps_fresh = true;
+    }
+  }
+  held_.write(offset, bytes);
+}
+
+void AtomicFile::note_lost(std::uint64_t offset, std::uint64_t length) {
+  note_written(offset, length);
+  lost_.push_back({offset, length});
+}
+
+void AtomicFile::note_written(std::uint64_t offset, std::uint64_t length) {
+  if (lost_.empty()) {
+    return;
+  }
+  std::vector<HeldWrites::Range> left;
+  for (const HeldWrites::Range& range : lost_) {
+    const std::uint64_t end = range.offset + range.length;
+    const std::uint64_t from = std::clamp(offset, range.offset, end);
+    const std::uint64_t to = std::clamp(offset + length, range.offset, end);
+    if (range.offset < from) {
+      left.push_back({range.offset, from - range.offset});
+    }
+    if (to < end) {
+      left.push_back({to, end - to});
+    }
+  }
+  lost_ = std::move(left);
+}
+
+void AtomicFile::set_size(std::uint64_t bytes) {
+  if (bytes != logical_end_) {
+    logical_end_ = bytes;
+    state_.dirty = true;
+  }
+}
+
+void AtomicFile::commit(bool closing) {
+  if (!own_.is_here() || state_.closed) {
+    return;
+  }
+  require_sound();
+  if (!state_.dirty && !pending_) {
+    return;
+  }
+  if (lease_) {
+    lease_->check();
+  }
+  renew();
+  if (pending_) {
+    apply(true);
+    if (pending_) {
+      throw Error(Code::io, path_ + ": the flush before this one is not in place yet: recovery, or "
+                                    "the next flush, will do it");
+    }
+  }
+  if (!state_.dirty) {
+    return;
+  }
+  const bool synced =
+      settings_.durability == Settings::Durability::step ||
+      (closing && settings_.durability == Settings::Durability::close);
+  place_kept();
+  if (file_->size() < end_) {
+    state_.unsynced = true;
+    file_->resize(end_);
+  }
+  if (synced) {
+    sync_data();
+  }
+  if (building_.empty()) {
+    change_in_place(synced);
+  } else {
+    take_name(synced);
+  }
+  ++commits_;
+  frontier_ = std::max(frontier_, end_);
+  state_.dirty = state_.keeps_fresh = false;
+  if (!pending_) {
+    held_.clear();
+  }
+  if (settings_.log) {
+    say(path_ + ": commit " + std::to_string(commits_) + ", " + std::to_string(end_) + " bytes");
+  }
+}
+
+/// What the file refused when it was written.
+void AtomicFile::place_kept() {
+  if (!state_.keeps_fresh) {
+    return;
+  }
+  std::vector<std::byte> bytes;
+  for (const HeldWrites::Range& range : held_.ranges(piece_bytes)) {
+    const std::uint64_t from = std::max(range.offset, frontier_);
+    const std::uint64_t end = range.offset + range.length;
+    if (from < end) {
+      bytes.assign(end - from, std::byte{0});
+      held_.read_over(from, bytes);
+      state_.unsynced = true;
+      file_->write(from, bytes);
+      fresh_.add(from, bytes);
+    }
+  }
+}
+
+void AtomicFile::sync_data() {
+  if (!state_.unsynced) {
+    return;
+  }
+  try {
+    file_->sync();
+  } catch (...) {
+    state_.sync_failed = true;
+    throw;
+  }
+  state_.unsynced = false;
+  fresh_.clear();
+}
+
+/// After a failed sync: another descriptor, and everything once more that was not synced.
+void AtomicFile::renew() {
+  if (!state_.sync_failed) {
+    return;
+  }
+  file_ = storage_.open(present_path(), storage::Access::read_write);
+  share_lock(*file_, settings_);
+  if (state_.unsynced && !fresh_.write_again(*file_)) {
+    state_.data_lost = true;
+    require_sound();
+  }
+  state_.sync_failed = false;
+}
+
+void AtomicFile::take_name(bool synced) {
+  if (state_.exclusive && storage_.exists(path_)) {
+    throw Error(Code::exists, path_ + ": was made by another program meanwhile");
+  }
+  const std::string building = building_;
+  const bool is_replacing = commit::take_name(storage_, building, path_, synced);
+  building_.clear();
+  state_.exclusive = false;
+  if (!synced) {
+    state_.names_changed = true;
+    return;
+  }
+  try {
+    storage_.sync_directory(path_);
+  } catch (const Error& e) {
+    // What was replaced cannot come back: a crash would decide between the old file and this one.
+    state_.poisoned =
+        is_replacing || !commit::take_name_back(storage_, building, path_, building_);
+    throw state_.poisoned ? commit::in_doubt(e) : e;
+  }
+}
+
+void AtomicFile::change_in_place(bool synced) {
+  std::unique_ptr<commit::JournalRuns> journal;
+  try {
+    journal = write_journal(synced);
+  } catch (...) {
+    invalidate_journal();
+    throw;
+  }
+  if (journal) {
+    // From here on the commit is there, whatever happens: recovery would carry it out.
+    pending_ = std::move(journal);
+    apply(synced);
+  }
+}
+
+/// Null where nothing that is committed changes.
+std::unique_ptr<commit::JournalRuns> AtomicFile::write_journal(bool synced) {
+  if (!journal_) {
+    journal_ = storage_.create_like(commit::journal_path(path_), path_);
+    state_.names_changed = true;
+  }
+  commit::JournalWriter writer(journal_);
+  std::vector<std::byte> before;
+  std::vector<std::byte> after;
+  for (const HeldWrites::Range& range : held_.ranges(piece_bytes)) {
+    if (range.offset >= frontier_) {
+      break;
+    }
+    const std::uint64_t length = std::min(range.length, frontier_ - range.offset);
+    before.assign(length, std::byte{0});
+    file_->read(range.offset, before);
+    after = before;
+    held_.read_over(range.offset, after);
+    writer.add(range.offset, before, after);
+  }
+  if (writer.is_empty()) {
+    return nullptr;
+  }
+  auto journal = writer.finish(commits_ + 1, end_, now_ns());
+  if (synced) {
+    journal_->sync();
+    if (state_.names_changed) {
+      storage_.sync_directory(path_);
+      state_.names_changed = false;
+    }
+  }
+  return journal;
+}
+
+/// It may be complete on the disk, and must not count once anything else is written.
+void AtomicFile::invalidate_journal() {
+  try {
+    journal_.reset();
+    if (storage_.exists(commit::journal_path(path_))) {
+      storage_.remove(commit::journal_path(path_));
+    }
+    storage_.sync_directory(path_);
+  } catch (const std::exception&) {
+    state_.poisoned = true;
+  }
+}
+
+/// Where it fails the next commit or recovery does it.
+void AtomicFile::apply(bool synced) {
+  try {
+    state_.unsynced = state_.unsynced || !synced;
+    commit::apply_journal(*file_, *pending_, synced);
+    pending_.reset();
+  } catch (const std::exception& e) {
+    state_.sync_failed = true;  // whichever call it was: another descriptor next time
+    say(std::string(e.what()) + ": the flush is durable, but not in place: the next flush, or "
+                                "sluice recover " + path_ + ", will do it");
+  }
+}
+
+/// What HDF5 gave back at the end. Nothing is lost where it stays.
+void AtomicFile::cut_to_end() noexcept {
+  try {
+    if (commits_ != 0 && end_ != 0 && file_->size() > end_) {
+      file_->resize(end_);
+    }
+  } catch (const std::exception&) {
+    // as above
+  }
+}
+
+void AtomicFile::close() {
+  if (!own_.is_here() || state_.closed) {
+    return;
+  }
+  try {
+    commit(true);
+  } catch (...) {
+    give_up();
+    throw;
+  }
+  state_.closed = true;
+  cut_to_end();
+  if (settings_.durability == Settings::Durability::close) {
+    sync_data();
+  }
+  if (journal_) {
+    journal_.reset();
+    commit::remove_journal(storage_, path_);
+  } else if (state_.names_changed && settings_.durability != Settings::Durability::none) {
+    storage_.sync_directory(path_);
+  }
+  file_.reset();
+  lease_.reset();
+}
+
+/// The file stays at its last commit. A journal that is in place is not needed, and would forbid
+/// other programs to change the file.
+void AtomicFile::give_up() noexcept {
+  state_.closed = true;
+  if (journal_ && !pending_ && !state_.poisoned) {
+    try {
+      journal_.reset();
+      commit::remove_journal(storage_, path_);
+    } catch (const std::exception&) {
+      // recovery finds that there is nothing to do
+    }
+  }
+}
+
+}  // namespace sluice::plugin

@@ -1,0 +1,117 @@
+// A file that a program of HDF5 writes, whose every flush is a commit: whatever happens, the file
+// is that of some flush, not older than the last one that returned.
+//
+// Invariants:
+// - What is committed is never written over without a complete journal (docs/durability.md): writes
+//   below the frontier, the largest end of allocation of any commit, are held; those beyond it go
+//   to the file at once, where no commit so far can see them.
+// - A new file is built beside its name, and takes it at the first commit.
+// - A commit that fails leaves the one before; where the file can be written again the next one
+//   takes everything with it. Bytes that could not be written anywhere, and data that a failed sync
+//   has lost, keep every later commit from being made.
+// - The file never becomes shorter before it is closed.
+// - In a forked child nothing is written.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "commit/publish/journal_runs.hpp"
+#include "plugin/fresh_ranges.hpp"
+#include "plugin/held_writes.hpp"
+#include "plugin/settings.hpp"
+#include "storage/own_process.hpp"
+#include "storage/storage.hpp"
+
+namespace sluice::plugin {
+
+/// Keeps out HDF5 programs without the driver that write the file, not those that read it. Error
+/// locked where one is there already.
+void share_lock(storage::File& file, const Settings& settings);
+
+class AtomicFile {
+ public:
+  /// A file that is there; what a crash left undone is done first. Errors: those of opening; locked
+  /// names who writes it.
+  static std::shared_ptr<AtomicFile> reopen(storage::Storage& storage, const std::string& path,
+                                            const Settings& settings);
+  /// A new file; what is at `path` stays until the first commit replaces it. With `exclusive` Error
+  /// exists where there is something, now or then.
+  static std::shared_ptr<AtomicFile> create(storage::Storage& storage, const std::string& path,
+                                            const Settings& settings, bool exclusive);
+  /// Removes a file that was never committed; drops what was not committed of another one.
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  const std::string& path() const noexcept { return path_; }
+  storage::FileIdentity identity() const noexcept { return identity_; }
+  bool is_here() const noexcept { return own_.is_here(); }
+
+  /// What the program wrote last; zeros beyond the end.
+  void read(std::uint64_t offset, std::span<std::byte> bytes);
+  void write(std::uint64_t offset, std::span<const std::byte> bytes);
+  std::uint64_t size() const noexcept { return logical_end_; }
+  void set_size(std::uint64_t bytes);
+  std::uint64_t end() const noexcept { return end_; }
+  void set_end(std::uint64_t end) noexcept { end_ = end; }
+
+  /// A durable, atomic commit of everything written so far. `closing`: the last one.
+  void commit(bool closing);
+  /// Commits what commit() did not; a clean end removes the journal. Error where the last state is
+  /// not in the file.
+  void close();
+
+ private:
+  AtomicFile(storage::Storage& storage, std::string path, const Settings& settings);
+  const std::string& present_path() const { return building_.empty() ? path_ : building_; }
+  void require_sound() const;
+  void sync_data();
+  void renew();
+  void write_through(std::uint64_t offset, std::span<const std::byte> bytes);
+  void note_lost(std::uint64_t offset, std::uint64_t length);
+  void note_written(std::uint64_t offset, std::uint64_t length);
+  void place_kept();
+  void take_name(bool synced);
+  void change_in_place(bool synced);
+  std::unique_ptr<commit::JournalRuns> write_journal(bool synced);
+  void invalidate_journal();
+  void apply(bool synced);
+  void cut_to_end() noexcept;
+  void give_up() noexcept;
+
+  storage::Storage& storage_;
+  const std::string path_;
+  const Settings settings_;
+  std::unique_ptr<storage::Lease> lease_;
+  std::string building_;  ///< its name until the first commit
+  std::unique_ptr<storage::File> file_;
+  storage::FileIdentity identity_;
+  HeldWrites held_;
+  FreshRanges fresh_;
+  std::vector<HeldWrites::Range> lost_;  ///< written, and nowhere
+  std::shared_ptr<storage::File> journal_;
+  std::unique_ptr<commit::JournalRuns> pending_;  ///< decided, not all in place
+  std::uint64_t frontier_ = 0;
+  std::uint64_t logical_end_ = 0;
+  std::uint64_t end_ = 0;
+  std::uint64_t commits_ = 0;
+  struct State {
+    bool dirty = false;        ///< written since the last commit
+    bool unsynced = false;     ///< the data, since the last sync
+    bool sync_failed = false;  ///< of the present descriptor
+    bool data_lost = false;    ///< by a failed sync
+    bool keeps_fresh = false;  ///< held_ has bytes beyond the frontier that the file refused
+    bool names_changed = false;
+    bool poisoned = false;
+    bool exclusive = false;
+    bool closed = false;
+  };
+  State state_;
+  storage::OwnProcess own_;
+};
+
+}  // namespace sluice::plugin

@@ -1,0 +1,182 @@
+// The virtual file driver: what libhdf5 loads where HDF5_DRIVER=sluice. It calls nothing of HDF5.
+//
+// Invariants: no exception leaves a callback; a failure is said in words, since HDF5 can only say
+// which call failed. There is no `lock` callback: with one HDF5 marks files of version 3 as open,
+// and a crash would leave the mark. There is no handle: bytes behind the driver's back would be
+// neither held nor committed.
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <string>
+
+#include "plugin/hdf5_abi.hpp"
+#include "plugin/open_files.hpp"
+#include "plugin/say.hpp"
+#include "plugin/driver_storage.hpp"
+#include "sluice/error.hpp"
+
+namespace sluice::plugin {
+
+namespace {
+
+struct DriverFile {
+  abi::File base;  // libhdf5's own part; must be first
+  OpenFile* file;
+};
+
+OpenFile& file_of(abi::File* file) { return *reinterpret_cast<DriverFile*>(file)->file; }
+const OpenFile& file_of(const abi::File* file) {
+  return *reinterpret_cast<const DriverFile*>(file)->file;
+}
+
+/// Carries `action` out; a failure is said, and becomes HDF5's.
+template <class Action>
+abi::Status guarded(Action&& action) noexcept {
+  try {
+    action();
+    return abi::ok;
+  } catch (const std::exception& e) {
+    say(e.what());
+    return abi::failed;
+  }
+}
+
+Opening opening_of(unsigned flags) {
+  Opening opening;
+  opening.writes = (flags & abi::access_read_write) != 0;
+  opening.creates = (flags & abi::access_create) != 0;
+  opening.truncates = (flags & abi::access_truncate) != 0;
+  opening.exclusive = (flags & abi::access_exclusive) != 0;
+  opening.swmr = (flags & (abi::access_swmr_write | abi::access_swmr_read)) != 0;
+  return opening;
+}
+
+/// HDF5 tries to open what it is about to create, and programs try what may not be there.
+bool is_usual(Code code) {
+  return code == Code::not_found || code == Code::exists || code == Code::permission;
+}
+
+abi::File* open_file(const char* name, unsigned flags, abi::Id, abi::Address) {
+  auto* opened = static_cast<DriverFile*>(std::calloc(1, sizeof(DriverFile)));
+  if (opened == nullptr) {
+    return nullptr;
+  }
+  try {
+    const Settings settings = settings_of_environment();
+    opened->file =
+        OpenFile::open(driver_storage(), name, opening_of(flags), settings).release();
+    return &opened->base;
+  } catch (const Error& e) {
+    if (!is_usual(e.code())) {
+      say(e.what());
+    }
+  } catch (const std::exception& e) {
+    say(e.what());
+  }
+  std::free(opened);
+  return nullptr;
+}
+
+abi::Status close_file(abi::File* file) {
+  auto* opened = reinterpret_cast<DriverFile*>(file);
+  const abi::Status status = guarded([&] { opened->file->close(); });
+  delete opened->file;
+  std::free(opened);
+  return status;
+}
+
+int compare(const abi::File* a, const abi::File* b) {
+  const storage::FileIdentity left = file_of(a).identity();
+  const storage::FileIdentity right = file_of(b).identity();
+  return left < right ? -1 : left == right ? 0 : 1;
+}
+
+abi::Status query(const abi::File* file, unsigned long* flags) {
+  if (flags != nullptr) {
+    *flags = abi::aggregate_metadata | abi::accumulate_metadata | abi::data_sieve |
+             abi::aggregate_small_data | abi::default_compatible;
+    if (file != nullptr && !file_of(file).is_written()) {
+      *flags |= abi::supports_swmr;  // as a reader
+    }
+  }
+  return abi::ok;
+}
+
+abi::Address end_of_allocation(const abi::File* file, int) { return file_of(file).end(); }
+
+abi::Status set_end_of_allocation(abi::File* file, int, abi::Address address) {
+  return guarded([&] { file_of(file).set_end(address); });
+}
+
+abi::Address end_of_file(const abi::File* file, int) {
+  abi::Address size = abi::undefined_address;
+  guarded([&] { size = file_of(file).size(); });
+  return size;
+}
+
+abi::Status read_bytes(abi::File* file, int, abi::Id, abi::Address address, std::size_t size,
+                       void* into) {
+  return guarded(
+      [&] { file_of(file).read(address, {static_cast<std::byte*>(into), size}); });
+}
+
+abi::Status write_bytes(abi::File* file, int, abi::Id, abi::Address address, std::size_t size,
+                        const void* from) {
+  return guarded(
+      [&] { file_of(file).write(address, {static_cast<const std::byte*>(from), size}); });
+}
+
+abi::Status flush_file(abi::File* file, abi::Id, bool closing) {
+  return guarded([&] { file_of(file).commit(closing); });
+}
+
+abi::Status truncate_file(abi::File* file, abi::Id, bool) {
+  return guarded([&] { file_of(file).truncate(); });
+}
+
+abi::Status remove_file(const char* name, abi::Id) {
+  return guarded([&] { remove_with_journal(driver_storage(), name); });
+}
+
+abi::Class make_class() {
+  constexpr int unregistered_value = 580;  // from 512 on HDF5 leaves to those who ask for none
+  abi::Class driver{};
+  driver.version = abi::class_version;
+  driver.value = unregistered_value;
+  driver.name = "sluice";
+  driver.max_address = static_cast<abi::Address>(INT64_MAX);
+  driver.close_degree = abi::close_weak;
+  driver.open = open_file;
+  driver.close = close_file;
+  driver.compare = compare;
+  driver.query = query;
+  driver.end_of_allocation = end_of_allocation;
+  driver.set_end_of_allocation = set_end_of_allocation;
+  driver.end_of_file = end_of_file;
+  driver.read = read_bytes;
+  driver.write = write_bytes;
+  driver.flush = flush_file;
+  driver.truncate = truncate_file;
+  driver.remove = remove_file;
+  // H5FD_FLMAP_DICHOTOMY, as HDF5's own driver: raw data apart from metadata.
+  constexpr int super = 1;
+  constexpr int raw = 3;
+  constexpr int map[abi::memory_types] = {super, super, super, raw, raw, super, super};
+  std::memcpy(driver.free_list_map, map, sizeof map);
+  return driver;
+}
+
+}  // namespace
+
+}  // namespace sluice::plugin
+
+extern "C" {
+
+__attribute__((visibility("default"))) int H5PLget_plugin_type() { return sluice::plugin::abi::plugin_is_driver; }
+
+__attribute__((visibility("default"))) const void* H5PLget_plugin_info() {
+  static const sluice::plugin::abi::Class driver = sluice::plugin::make_class();
+  return &driver;
+}
+}

@@ -1,0 +1,64 @@
+// Bytes that were written but are not in their place in the file yet: in memory up to a budget,
+// beyond it in a file that has no name any more.
+//
+// Invariants: what was written last is what is read; memory and the file hold at most twice what
+// lies in them plus a few budgets, whatever is written again; the file is gone with the process.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "layout/hdf5/overlay.hpp"
+#include "storage/storage.hpp"
+
+namespace sluice::plugin {
+
+class HeldWrites {
+ public:
+  struct Range {
+    std::uint64_t offset = 0;
+    std::uint64_t length = 0;
+  };
+
+  /// `spill_path`: where the file is made that takes what is beyond `budget_bytes`.
+  HeldWrites(storage::Storage& storage, std::string spill_path, std::uint64_t budget_bytes);
+
+  /// Where it throws (the spill file cannot be written) the bytes are held all the same if they
+  /// are in memory already; else nothing has changed.
+  void write(std::uint64_t offset, std::span<const std::byte> bytes);
+  /// Lays what is held over `bytes`, which stand for the file from `offset` on.
+  void read_over(std::uint64_t offset, std::span<std::byte> bytes) const;
+  bool is_empty() const { return memory_.runs().empty() && spilled_.empty(); }
+  std::uint64_t memory_bytes() const noexcept { return memory_.held_bytes(); }
+  std::uint64_t spilled_bytes() const noexcept { return spilled_bytes_; }
+  /// What is held, ascending, adjacent ranges joined, none longer than `most_bytes`.
+  std::vector<Range> ranges(std::uint64_t most_bytes) const;
+  void clear();
+
+ private:
+  struct Spilled {
+    std::uint64_t length = 0;
+    std::uint64_t at = 0;  ///< in the spill file
+  };
+
+  void spill();
+  void put_spilled(std::uint64_t offset, std::span<const std::byte> bytes);
+  void cut_spilled(std::uint64_t offset, std::uint64_t length);
+  void compact();
+  void open_spill();
+
+  storage::Storage& storage_;
+  const std::string spill_path_;
+  const std::uint64_t budget_bytes_;
+  layout::hdf5::Overlay memory_;  ///< newer than what is spilled
+  std::map<std::uint64_t, Spilled> spilled_;
+  std::uint64_t spilled_bytes_ = 0;
+  std::uint64_t spill_end_ = 0;
+  std::unique_ptr<storage::File> spill_;
+};
+
+}  // namespace sluice::plugin

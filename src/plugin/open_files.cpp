@@ -1,0 +1,207 @@
+#include "plugin/open_files.hpp"
+
+#include <array>
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "commit/publish/in_place.hpp"
+#include "sluice/error.hpp"
+#include "storage/calls.hpp"
+
+namespace sluice::plugin {
+
+namespace {
+
+struct Registry {
+  std::mutex mutex;
+  std::map<std::string, std::weak_ptr<AtomicFile>> written;
+};
+
+Registry& registry() {
+  static auto* const all = new Registry;  // HDF5 closes files when the process ends
+  return *all;
+}
+
+std::string key_of(storage::Storage& storage, const std::string& path) {
+  return storage::absolute_path(storage.real_path(path));
+}
+
+/// The bytes HDF5 sets in the superblock of a file that it has open for writing, where nobody has
+/// closed it: other programs refuse such a file, and so must we.
+void require_closed(storage::File& file, bool swmr) {
+  constexpr std::array<unsigned char, 8> signature{0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
+  constexpr std::size_t version_at = 8;
+  constexpr std::size_t flags_at = 11;
+  constexpr unsigned open_for_writing = 1;
+  constexpr unsigned open_for_swmr = 4;
+  const std::uint64_t size = file.size();
+  for (std::uint64_t at = 0; at < size; at = std::max<std::uint64_t>(512, 2 * at)) {
+    std::array<unsigned char, flags_at + 1> front{};
+    if (file.read(at, std::as_writable_bytes(std::span(front))) != front.size()) {
+      return;
+    }
+    if (!std::equal(signature.begin(), signature.end(), front.begin())) {
+      continue;
+    }
+    const unsigned flags = front[version_at] >= 3 ? front[flags_at] : 0;
+    if ((flags & open_for_swmr) != 0 && swmr) {
+      return;
+    }
+    if ((flags & (open_for_writing | open_for_swmr)) != 0) {
+      throw Error(Code::locked, file.path() +
+                                    ": a program without the driver has it open for writing, or "
+                                    "ended without closing it; for the latter: h5clear -s");
+    }
+    return;
+  }
+}
+
+/// What a reader sees that knows of the journal.
+std::unique_ptr<storage::File> open_to_read(storage::Storage& storage, const std::string& path,
+                                            const Settings& settings) {
+  constexpr int most_tries = 200;
+  for (int tries = 0;; ++tries) {
+    auto file = storage.open(path, storage::Access::read);
+    const bool is_last = tries == most_tries || !storage.exists(path + ".sluice-lease");
+    try {
+      auto journal = commit::open_runs(storage, path);
+      if (journal) {
+        const commit::InPlace found = commit::examine(*file, *journal);
+        if ((found.changed != 0 || found.guarded) && is_last) {
+          return commit::with_journal(std::move(file), std::move(journal));
+        }
+      }
+      if (!commit::is_guarded(*file)) {
+        share_lock(*file, settings);
+        return file;
+      }
+      if (is_last) {
+        commit::throw_lost(path);
+      }
+    } catch (const Error& e) {
+      if (is_last || e.code() == Code::locked) {
+        throw;
+      }
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));  // its writer is at work
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<OpenFile> OpenFile::open(storage::Storage& storage, const std::string& path,
+                                         const Opening& opening, const Settings& settings) {
+  const std::string key = key_of(storage, path);
+  std::unique_ptr<OpenFile> open(new OpenFile);
+  const std::lock_guard lock(registry().mutex);
+  std::weak_ptr<AtomicFile>& known = registry().written[key];
+  std::shared_ptr<AtomicFile> written = known.lock();
+  if (written && !written->is_here()) {
+    written.reset();  // of the parent of this process
+  }
+  const bool is_new = opening.truncates || opening.exclusive || opening.creates;
+  if (written && opening.exclusive) {
+    throw Error(Code::exists, path + ": is there already");
+  }
+  if (written && opening.truncates) {
+    throw Error(Code::locked, path + ": is open in this program: close it first");
+  }
+  if (!written && opening.writes) {
+    if (opening.swmr) {
+      throw Error(Code::unsupported,
+                  path + ": SWMR writing is not possible with the sluice driver: readers see each "
+                         "flush whole without it");
+    }
+    const bool creates = opening.truncates || opening.exclusive ||
+                         (is_new && !storage.exists(key));
+    if (!creates) {
+      require_closed(*storage.open(key, storage::Access::read_write), false);
+    }
+    written = creates ? AtomicFile::create(storage, key, settings, opening.exclusive)
+                      : AtomicFile::reopen(storage, key, settings);
+    known = written;
+  }
+  if (written) {
+    open->identity_ = written->identity();
+    open->written_ = std::move(written);
+    return open;
+  }
+  registry().written.erase(key);
+  open->read_ = open_to_read(storage, key, settings);
+  require_closed(*open->read_, opening.swmr);
+  open->identity_ = open->read_->identity();
+  return open;
+}
+
+void remove_with_journal(storage::Storage& storage, const std::string& given_path) {
+  const std::string path = key_of(storage, given_path);
+  const auto lease = storage.lease(path);
+  storage.remove(path);
+  if (storage.exists(commit::journal_path(path))) {
+    commit::remove_journal(storage, path);
+  }
+}
+
+OpenFile::~OpenFile() {
+  const std::lock_guard lock(registry().mutex);
+  if (!written_) {
+    return;
+  }
+  const std::string key = written_->path();
+  written_.reset();
+  const auto found = registry().written.find(key);
+  if (found != registry().written.end() && found->second.expired()) {
+    registry().written.erase(found);
+  }
+}
+
+const std::string& OpenFile::path() const { return written_ ? written_->path() : read_->path(); }
+
+void OpenFile::read(std::uint64_t offset, std::span<std::byte> bytes) {
+  if (written_) {
+    written_->read(offset, bytes);
+    return;
+  }
+  const std::size_t got = read_->read(offset, bytes);
+  std::fill(bytes.begin() + static_cast<std::ptrdiff_t>(got), bytes.end(), std::byte{0});
+}
+
+void OpenFile::write(std::uint64_t offset, std::span<const std::byte> bytes) {
+  if (!written_) {
+    throw Error(Code::permission, path() + ": was opened for reading");
+  }
+  written_->write(offset, bytes);
+}
+
+std::uint64_t OpenFile::size() const { return written_ ? written_->size() : read_->size(); }
+
+std::uint64_t OpenFile::end() const { return written_ ? written_->end() : end_; }
+
+void OpenFile::set_end(std::uint64_t end) {
+  if (written_) {
+    written_->set_end(end);
+  }
+  end_ = end;
+}
+
+void OpenFile::truncate() {
+  if (written_) {
+    written_->set_size(written_->end());
+  }
+}
+
+void OpenFile::commit(bool closing) {
+  if (written_) {
+    written_->commit(closing);
+  }
+}
+
+void OpenFile::close() {
+  if (written_ && written_.use_count() == 1) {
+    written_->close();
+  }
+}
+
+}  // namespace sluice::plugin

@@ -1,0 +1,62 @@
+// The files that a process has open through the driver: HDF5 may open one a second time, and must
+// then find the same file.
+//
+// Invariant: there is at most one AtomicFile of a path in a process; it is closed when the last
+// OpenFile of it is.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "plugin/atomic_file.hpp"
+#include "storage/storage.hpp"
+
+namespace sluice::plugin {
+
+/// How a program opens a file.
+struct Opening {
+  bool writes = false;
+  bool creates = false;    ///< where there is none
+  bool truncates = false;  ///< what is there goes
+  bool exclusive = false;  ///< there must be nothing
+  bool swmr = false;
+};
+
+/// One opening of a file: of one that is written, or only read.
+class OpenFile {
+ public:
+  /// Error locked, not_found, exists and those of opening.
+  static std::unique_ptr<OpenFile> open(storage::Storage& storage, const std::string& path,
+                                        const Opening& opening, const Settings& settings);
+  ~OpenFile();
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+
+  const std::string& path() const;
+  storage::FileIdentity identity() const { return identity_; }
+  bool is_written() const noexcept { return written_ != nullptr; }
+  void read(std::uint64_t offset, std::span<std::byte> bytes);
+  /// Error permission where it was opened for reading.
+  void write(std::uint64_t offset, std::span<const std::byte> bytes);
+  std::uint64_t size() const;
+  std::uint64_t end() const;
+  void set_end(std::uint64_t end);
+  /// Cuts or grows to end().
+  void truncate();
+  void commit(bool closing);
+  /// Of the last OpenFile of a file: commits what is left. Only once.
+  void close();
+
+ private:
+  OpenFile() = default;
+
+  std::shared_ptr<AtomicFile> written_;
+  std::unique_ptr<storage::File> read_;
+  storage::FileIdentity identity_;
+  std::uint64_t end_ = 0;  ///< of one that is read
+};
+
+/// H5Fdelete: the file, and a journal that lies beside it.
+void remove_with_journal(storage::Storage& storage, const std::string& path);
+
+}  // namespace sluice::plugin
