@@ -10,6 +10,7 @@
 
 #include "guard.hpp"
 #include "help.hpp"
+#include "run.hpp"
 #include "session.hpp"
 #include "sluice/error.hpp"
 
@@ -33,6 +34,7 @@ const char* const examples = R"help(Examples:
   mpirun -n 8 sluice bench --on DIR      measure a file system, and what to set
   sluice plan --ranks 4096 --shape 1024x1024x1024   which strategy?
   mpirun -n 8 sluice verify spins.h5     the same with 8 processes (diff too)
+  sluice run -- python script.py         a program of HDF5, crash-safe
   sluice VERB --help                     a verb's options, with examples
 
 Exit codes: 0 fine; 1 the files differ, or data is damaged; 2 bad input or
@@ -90,6 +92,8 @@ int run_command(int argc, char** argv, const Context& context) {
   add_stats(app, run);
   add_bench(app, run);
   add_plan(app, run);
+  add_run(app, run);
+  add_env(app, run);
   app.require_subcommand(0, 1);
   app.allow_extras();  // said below, in better words
   try {
@@ -104,7 +108,7 @@ int run_command(int argc, char** argv, const Context& context) {
   if (!run) {
     const std::string verbs =
         "the verbs are ls, dump, diff, verify, recover, collect, merge, convert, render, stats, "
-        "bench, plan and watch (see: sluice --help)";
+        "bench, plan, run, env and watch (see: sluice --help)";
     throw Error(Code::invalid_argument, app.remaining_size() == 0
                                             ? "no verb: " + verbs
                                             : "no verb " + app.remaining()[0] + ": " + verbs);
@@ -121,6 +125,9 @@ int run_command(int argc, char** argv, const Context& context) {
 }  // namespace sluice::cli
 
 int main(int argc, char** argv) {
+  if (const auto words = sluice::cli::program_words(argc, argv); !words.empty()) {
+    return sluice::cli::run_program(words);
+  }
   return sluice::cli::run_guarded([&] {
     // After damaged metadata libhdf5 cannot close itself in order, and would say so at exit. Only
     // files that are read are open here: there is nothing to save.

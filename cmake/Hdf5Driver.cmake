@@ -32,3 +32,7 @@ set_target_properties(sluice_hdf5_driver PROPERTIES
   LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/hdf5_driver)
 target_link_options(sluice_hdf5_driver PRIVATE
   -Wl,--version-script=${CMAKE_SOURCE_DIR}/src/plugin/driver.map)
+if(SKBUILD)
+  install(TARGETS sluice_hdf5_driver
+    LIBRARY DESTINATION sluice/lib/hdf5_driver COMPONENT python)
+endif()

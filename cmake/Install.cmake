@@ -18,6 +18,10 @@ install(TARGETS sluice EXPORT Sluice-${SLUICE_MPI_NAME}
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/sluice DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   COMPONENT library FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 
+# The driver for programs of HDF5 needs no MPI: the same for all of them.
+install(TARGETS sluice_hdf5_driver
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/sluice/hdf5_driver COMPONENT library)
+
 # -- Fortran: compiled modules for this compiler and MPI, sources for any other -------------------
 file(GLOB fortran_sources CONFIGURE_DEPENDS
   ${CMAKE_SOURCE_DIR}/fortran/*.f90 ${CMAKE_SOURCE_DIR}/fortran/*.[ch])

@@ -10,7 +10,8 @@
 //   takes everything with it. Bytes that could not be written anywhere, and data that a failed sync
 //   has lost, keep every later commit from being made.
 // - The file never becomes shorter before it is closed.
-// - In a forked child nothing is written.
+// - In a forked child nothing reaches the disk: what it writes stays in its memory, and its flush
+//   says so.
 #pragma once
 
 #include <cstdint>
@@ -71,6 +72,7 @@ class AtomicFile {
   void require_sound() const;
   void sync_data();
   void renew();
+  void write_in_child(std::uint64_t offset, std::span<const std::byte> bytes);
   void write_through(std::uint64_t offset, std::span<const std::byte> bytes);
   void note_lost(std::uint64_t offset, std::uint64_t length);
   void note_written(std::uint64_t offset, std::uint64_t length);

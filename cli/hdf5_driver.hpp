@@ -1,0 +1,17 @@
+// Where the driver for programs of HDF5 lies, and what tells their HDF5 to load it.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sluice::cli {
+
+/// The folder of libsluice_hdf5_driver.so: SLUICE_HDF5_DRIVER_PATH, else beside this command. Error
+/// not_found: naming it while it is not there would keep every program of HDF5 from starting.
+std::string driver_folder();
+
+/// The variables to set, and their values: HDF5_DRIVER, HDF5_PLUGIN_PATH (what it was is kept).
+std::vector<std::pair<std::string, std::string>> driver_environment();
+
+}  // namespace sluice::cli

@@ -1,0 +1,67 @@
+"""Makes h5py, netCDF4, PyTables and whatever else uses HDF5 in this process crash-safe.
+
+    import sluice.hdf5   # before the first of them
+    import h5py
+
+Each flush (and close) of a file becomes a durable, atomic commit: after a kill, a power cut or a
+full disk the file is that of the last one. Settings: the environment variable HDF5_DRIVER_CONFIG.
+See docs/hdf5-driver.md.
+
+Importing it sets HDF5_DRIVER and HDF5_PLUGIN_PATH for this process and those that it starts. HDF5
+reads them once, when it is loaded, so an import that comes later is an ImportError.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import List
+
+__all__ = ["driver_folder"]
+
+_NAME = "libsluice_hdf5_driver.so"
+_DEFAULT_PLUGINS = "/usr/local/hdf5/lib/plugin"
+
+
+def driver_folder() -> str:
+    """The folder of the driver: SLUICE_HDF5_DRIVER_PATH, else inside the package, else beside the
+    library in a system folder. ImportError where it is nowhere."""
+    told = os.environ.get("SLUICE_HDF5_DRIVER_PATH")
+    candidates: List[Path] = [Path(told)] if told else [
+        Path(__file__).resolve().parent / "lib" / "hdf5_driver",
+        *(Path(prefix) / "sluice" / "hdf5_driver"
+          for prefix in ("/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib")),
+    ]
+    for folder in candidates:
+        if (folder / _NAME).exists():
+            return str(folder)
+    raise ImportError(f"{_NAME} was not found: set SLUICE_HDF5_DRIVER_PATH to its folder")
+
+
+def _loaded_hdf5() -> List[str]:
+    """The HDF5 libraries that this process has loaded already."""
+    try:
+        maps = Path("/proc/self/maps").read_text(errors="replace")
+    except OSError:
+        return []
+    paths = {line[line.index("/"):] for line in maps.splitlines() if "/" in line}
+    return sorted(path for path in paths
+                  if re.match(r"libhdf5(-|\.|_serial)", path.rsplit("/", 1)[-1]))
+
+
+def _switch_on() -> None:
+    folder = driver_folder()
+    if os.environ.get("HDF5_DRIVER") == "sluice":
+        return  # by `sluice run` or `sluice env`
+    loaded = _loaded_hdf5()
+    if loaded:
+        raise ImportError(
+            f"import sluice.hdf5 comes too late: {loaded[0]} is loaded already. Import it before "
+            "h5py, netCDF4, tables and the like, or start Python by `sluice run -- python ...`")
+    before = os.environ.get("HDF5_PLUGIN_PATH") or _DEFAULT_PLUGINS
+    os.environ["HDF5_DRIVER"] = "sluice"
+    os.environ["HDF5_PLUGIN_PATH"] = f"{folder}:{before}"
+
+
+_switch_on()

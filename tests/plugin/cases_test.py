@@ -1,0 +1,283 @@
+"""What a program may do with files besides writing them, each as docs/hdf5-driver.md says: several
+handles, two programs, fork, SWMR, user blocks, links, virtual datasets, readers beside a writer,
+files larger than the budget, and what a failed opening leaves. The ABI of the driver's class is
+checked against the HDF5 that h5py brings."""
+
+import multiprocessing
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import h5py
+import numpy
+
+import recorded
+
+FOLDER = tempfile.mkdtemp(prefix="sluice-plugin-")
+
+
+def path_of(name):
+    return os.path.join(FOLDER, name)
+
+
+def python(code, *arguments, driver=False, config=""):
+    environment = {**os.environ, "HDF5_DRIVER": ""}
+    environment.pop("HDF5_DRIVER_CONFIG", None)
+    if driver:
+        environment = {**recorded.driver_environment(), "HDF5_DRIVER_CONFIG": config}
+    return subprocess.run([sys.executable, "-W", "ignore", "-c",
+                           "import h5py, numpy, os, sys\n" + code, *arguments], env=environment,
+                          capture_output=True, text=True, timeout=120, check=False)
+
+
+def plain(code, *arguments):
+    done = python(code, *arguments)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_nothing_of_hdf5_is_needed():
+    driver = os.path.join(os.environ["SLUICE_DRIVER_FOLDER"], "libsluice_hdf5_driver.so")
+    symbols = subprocess.run(["nm", "-D", driver], capture_output=True, text=True, check=True)
+    hdf5 = sorted(line.split()[-1] for line in symbols.stdout.splitlines()
+                  if line.split()[-1].startswith("H5"))
+    assert hdf5 == ["H5PLget_plugin_info", "H5PLget_plugin_type"], hdf5
+    needed = subprocess.run(["readelf", "-d", driver], capture_output=True, text=True, check=True)
+    assert "hdf5" not in needed.stdout and "mpi" not in needed.stdout.lower()
+
+
+def test_the_class_is_that_of_hdf5():
+    """HDF5 calls the driver through its class: each callback in its place, or it would crash."""
+    assert h5py.version.hdf5_version_tuple >= (1, 14)
+    with h5py.File(path_of("abi.h5"), "w") as f:
+        f["x"] = numpy.arange(10)
+        assert f.id.get_access_plist().get_driver() >= 0
+        f.flush()
+        assert f.id.get_filesize() > 0
+
+
+def test_two_handles_are_one_file():
+    path = path_of("handles.h5")
+    with h5py.File(path, "w") as one:
+        one["x"] = 1
+        with h5py.File(path, "r+") as two:
+            two["y"] = 2
+            assert one["y"][()] == 2
+        with h5py.File(path, "r") as three:
+            assert three["y"][()] == 2
+        one["z"] = 3
+    assert plain("print(sorted(h5py.File(sys.argv[1])))", path) == "['x', 'y', 'z']"
+
+
+def test_the_second_writer_is_told_who_writes():
+    path = path_of("lease.h5")
+    with h5py.File(path, "w") as f:
+        f["x"] = 1
+        f.flush()
+        other = python("h5py.File(sys.argv[1], 'r+')", path, driver=True)
+        assert other.returncode != 0
+        assert f"process {os.getpid()}" in other.stderr, other.stderr
+        # A writer without the driver is kept out by HDF5's own lock, a reader is not.
+        assert python("h5py.File(sys.argv[1], 'r+')", path).returncode != 0
+        assert plain("print(h5py.File(sys.argv[1])['x'][()])", path) == "1"
+
+
+def test_the_old_file_stays_until_the_first_flush():
+    path = path_of("old.h5")
+    plain("h5py.File(sys.argv[1], 'w')['old'] = 1", path)
+    f = h5py.File(path, "w")
+    f["new"] = 2
+    assert plain("print(list(h5py.File(sys.argv[1])))", path) == "['old']"
+    f.flush()
+    assert plain("print(list(h5py.File(sys.argv[1])))", path) == "['new']"
+    f.close()
+
+
+def test_readers_see_the_last_flush_only():
+    path = path_of("readers.h5")
+    with h5py.File(path, "w") as f:
+        f["x"] = numpy.zeros(1000)
+        f.flush()
+        for i in range(1, 4):
+            f["x"][...] = i
+            f.create_group(f"g{i}")
+            look = "f = h5py.File(sys.argv[1]); print(set(f['x'][()].tolist()), len(f))"
+            assert plain(look, path) == f"{{{float(i - 1)}}} {i}"
+            done = python(look, path, driver=True)
+            assert done.stdout.strip() == f"{{{float(i - 1)}}} {i}", done
+            f.flush()
+
+
+def in_child(path, told):
+    """Reads what the parent had, and cannot write."""
+    value = int(OPEN["x"][0])
+    try:
+        OPEN["x"][0] = 99
+        OPEN.flush()
+        told.send((value, "written"))
+    except Exception:  # noqa: BLE001
+        told.send((value, "refused"))
+
+
+OPEN = None
+
+
+def test_a_forked_child_reads_and_does_not_write():
+    global OPEN
+    path = path_of("fork.h5")
+    OPEN = h5py.File(path, "w")
+    OPEN.create_dataset("x", data=numpy.arange(10) + 5)
+    OPEN.flush()
+    ours, theirs = multiprocessing.Pipe()
+    child = multiprocessing.get_context("fork").Process(target=in_child, args=(path, theirs))
+    child.start()
+    value, outcome = ours.recv()
+    child.join()
+    assert value == 5 and child.exitcode == 0
+    OPEN["x"][1] = 7
+    OPEN.close()
+    assert plain("print(h5py.File(sys.argv[1])['x'][:2])", path) == "[5 7]", outcome
+    assert os.listdir(FOLDER).count("fork.h5.sluice-lease") == 0
+
+
+def test_swmr_writing_is_refused_and_reading_is_not():
+    path = path_of("swmr.h5")
+    f = h5py.File(path, "w", libver="latest")
+    f["x"] = 1
+    try:
+        f.swmr_mode = True
+        raise AssertionError("SWMR was switched on")
+    except (OSError, RuntimeError, ValueError):
+        pass
+    f.close()
+    with h5py.File(path, "r", swmr=True) as reader:
+        assert reader["x"][()] == 1
+
+
+def test_a_file_of_the_newest_format_does_not_look_open():
+    path = path_of("latest.h5")
+    f = h5py.File(path, "w", libver="latest")
+    f["x"] = 1
+    f.flush()
+    copy = shutil.copy(path, path_of("latest-copy.h5"))
+    assert plain("f = h5py.File(sys.argv[1], 'r+'); print(f['x'][()])", copy) == "1"
+    f.close()
+
+
+def test_a_user_block_stays_the_users():
+    path = path_of("user.h5")
+    with h5py.File(path, "w", userblock_size=512) as f:
+        f["x"] = 1
+    with open(path, "r+b") as file:
+        file.write(b"mine")
+    with h5py.File(path, "r+") as f:
+        f["x"][...] = 2
+        f.flush()
+        f["y"] = numpy.arange(100)
+    with open(path, "rb") as file:
+        assert file.read(4) == b"mine"
+    assert plain("f = h5py.File(sys.argv[1]); print(f['x'][()], f['y'][99])", path) == "2 99"
+
+
+def test_links_and_virtual_datasets_of_other_files():
+    source, path = path_of("source.h5"), path_of("links.h5")
+    with h5py.File(source, "w") as f:
+        f["x"] = numpy.arange(10)
+    layout = h5py.VirtualLayout((10,), "i8")
+    layout[:] = h5py.VirtualSource("source.h5", "x", (10,))
+    with h5py.File(path, "w") as f:
+        f["link"] = h5py.ExternalLink("source.h5", "/x")
+        f.create_virtual_dataset("virtual", layout)
+        f.flush()
+        f["link"][3] = 33  # each file is a commit of its own
+        assert f["link"][3] == 33
+    look = "f = h5py.File(sys.argv[1]); print(f['link'][3], f['virtual'][3])"
+    assert plain(look, path) == "33 33"
+
+
+def test_a_read_only_folder_is_read():
+    folder = path_of("frozen")
+    os.mkdir(folder)
+    path = os.path.join(folder, "x.h5")
+    plain("h5py.File(sys.argv[1], 'w')['x'] = 1", path)
+    before = os.stat(path).st_mtime_ns, sorted(os.listdir(folder))
+    os.chmod(folder, 0o555)
+    with h5py.File(path, "r") as f:
+        assert f["x"][()] == 1
+    os.chmod(folder, 0o755)
+    assert (os.stat(path).st_mtime_ns, sorted(os.listdir(folder))) == before
+
+
+def test_more_than_the_budget_goes_to_a_file():
+    path = path_of("large.h5")
+    code = """
+import resource
+with h5py.File(sys.argv[1], 'w') as f:
+    f['x'] = numpy.zeros(6_000_000)
+    f.flush()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for at in range(0, 6_000_000, 100_000):
+        f['x'][at:at + 100_000] = at + 1
+    f['x'][50:150_000] = -1
+    assert f['x'][60] == -1 and f['x'][200_000] == 200_001
+    f.flush()
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+    done = python(code, path, driver=True, config="budget=1MiB")
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < 24 * 1024, f"{done.stdout.strip()} KiB more for 46 MiB"
+    assert plain("x = h5py.File(sys.argv[1])['x'][()]; print(x[0], x[100], x[-1])",
+                 path) == "1.0 -1.0 5900001.0"
+    assert sorted(name for name in os.listdir(FOLDER) if name.startswith("large")) == ["large.h5"]
+
+
+def test_without_syncs_the_same_file():
+    for durability in ("none", "close"):
+        path = path_of(f"{durability}.h5")
+        code = """
+with h5py.File(sys.argv[1], 'w') as f:
+    for i in range(3):
+        f[str(i)] = numpy.full(100, i)
+        f.flush()
+        f['0'][...] = i
+"""
+        done = python(code, path, driver=True, config=f"durability={durability}")
+        assert done.returncode == 0, done.stderr
+        assert plain("f = h5py.File(sys.argv[1]); print(len(f), f['0'][0])", path) == "3 2"
+
+
+def test_a_wrong_setting_is_said():
+    done = python("h5py.File(sys.argv[1], 'w')", path_of("set.h5"), driver=True, config="budgt=1")
+    assert done.returncode != 0 and "budgt is not known" in done.stderr, done.stderr
+
+
+def test_a_file_that_is_removed():
+    path = path_of("gone.h5")
+    with h5py.File(path, "w") as f:
+        f["x"] = 1
+    os.remove(path)
+    with h5py.File(path, "x") as f:
+        f["x"] = 2
+    try:
+        h5py.File(path, "x")
+        raise AssertionError("made over one that is there")
+    except OSError:
+        pass
+    assert not h5py.is_hdf5(path_of("never.h5"))
+
+
+def main():
+    try:
+        tests = [test for name, test in sorted(globals().items()) if name.startswith("test_")]
+        for test in tests:
+            test()
+            print(test.__name__, flush=True)
+    finally:
+        shutil.rmtree(FOLDER, ignore_errors=True)
+
+
+if os.environ.get("HDF5_DRIVER") != "sluice":
+    os.execve(sys.executable, [sys.executable, *sys.argv], recorded.driver_environment())
+main()

@@ -1,0 +1,150 @@
+"""T3 of the driver: every call of the storage fails once, or from then on until it is mended, with
+EIO and ENOSPC. The flush says so; the file stays at a flush that it may hold; the program goes on,
+and what it writes afterwards is in the file, or it is told that it is not."""
+
+import ctypes
+import errno
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import h5py
+import numpy
+
+import recorded
+
+STEPS = 4
+
+
+def step_of(f, i):
+    if i == 0:
+        f.create_dataset("rows", (0, 20), maxshape=(None, 20), chunks=(4, 20), dtype="f8")
+        f["fixed"] = numpy.zeros(300)
+    f["rows"].resize(3 * (i + 1), axis=0)
+    f["rows"][3 * i:] = i + 1
+    f["fixed"][20:200] = i + 1
+    f.attrs["step"] = i
+
+
+def is_right(path, whole, last_possible):
+    """Does plain HDF5 find a step not older than the last of `whole`, and the rows of those?"""
+    with h5py.File(path, "r", locking=False) as f:
+        step = int(f.attrs["step"])
+        rows = f["rows"][()]
+        fixed = f["fixed"][()]
+        assert max(whole, default=0) <= step <= last_possible, f"step {step}, {whole}"
+        for i in whole:
+            assert (rows[3 * i:3 * i + 3] == i + 1).all(), f"rows of step {i}: {rows[3 * i:]}"
+        if whole == list(range(step + 1)):
+            assert (fixed[20:200] == step + 1).all(), "fixed"
+
+
+def carry_out(watched, path, nth, number, persistent):
+    """Steps whose flush returned without an error, and how many calls failed."""
+    h5py._errors.silence_errors()
+    whole = []
+    failed = 0
+    if nth:
+        watched.watched_fail(nth, number, persistent, 100)
+    try:
+        f = h5py.File(path, "w")
+    except OSError:
+        watched.watched_heal()
+        return None, 1
+    for i in range(STEPS):
+        try:
+            step_of(f, i)
+            f.flush()
+            whole.append(i)
+        except (OSError, RuntimeError, ValueError, KeyError):
+            failed += 1
+            if i == 0:
+                break  # what follows needs it
+        if persistent and failed:
+            watched.watched_heal()
+    watched.watched_heal()
+    try:
+        f.close()
+    except (OSError, RuntimeError, ValueError):
+        failed += 1
+    return whole, failed
+
+
+def trial(watched, folder, nth, number, persistent):
+    """In a child, so that nothing of it remains. Returns what went wrong, and failed calls."""
+    path = os.path.join(folder, "file.h5")
+    for name in os.listdir(folder):
+        os.remove(os.path.join(folder, name))
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        try:
+            whole, failed = carry_out(watched, path, nth, number, persistent)
+            os.write(theirs, json.dumps([whole, failed, watched.watched_calls()]).encode())
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    os.close(theirs)
+    text = os.read(ours, 65536)
+    os.close(ours)
+    if not text:
+        return "the program ended", 0, 0
+    whole, failed, calls = json.loads(text)
+    if whole is None:
+        return None, failed, calls
+    try:
+        if os.path.exists(path + ".sluice-journal"):
+            subprocess.run([sys.executable, "-c",
+                            "import h5py, sys; h5py.File(sys.argv[1], 'r+').close()", path],
+                           check=True, capture_output=True)
+        if whole or os.path.exists(path):
+            # Through plain HDF5, in a process without the driver.
+            done = subprocess.run([sys.executable, __file__, "check", path, json.dumps(whole)],
+                                  env={**os.environ, "HDF5_DRIVER": ""}, capture_output=True,
+                                  text=True, check=False)
+            if done.returncode != 0:
+                return done.stderr.strip().splitlines()[-1], failed, calls
+    except (OSError, subprocess.CalledProcessError) as problem:
+        return str(problem), failed, calls
+    return None, failed, calls
+
+
+def main():
+    watched = ctypes.CDLL(os.environ["SLUICE_WATCHED_DRIVER"])
+    watched.watched_calls.restype = ctypes.c_ulong
+    watched.watched_fail.argtypes = [ctypes.c_ulong, ctypes.c_int, ctypes.c_int, ctypes.c_ulong]
+    folder = tempfile.mkdtemp(prefix="sluice-plugin-")
+    wrong, failed, calls = trial(watched, folder, 0, 0, 0)
+    assert wrong is None and failed == 0, wrong
+    trials = errors = 0
+    faults = []
+    every = 1 if recorded.IS_LONG else 7
+    for number in (errno.EIO, errno.ENOSPC):
+        for persistent in (0, 1):
+            first = 1 + (number + 3 * persistent) % every
+            for nth in range(first, calls + 1, every):
+                wrong, failed, _ = trial(watched, folder, nth, number, persistent)
+                trials += 1
+                errors += 1 if failed else 0
+                if wrong:
+                    faults.append(f"call {nth} {errno.errorcode[number]} "
+                                  f"{'until mended' if persistent else 'once'}: {wrong}")
+    shutil.rmtree(folder)
+    for fault in faults[:20]:
+        print(fault)
+    print(f"T3 hdf5-driver of one program: {calls} calls, {trials} trials, {errors} errors, 0 files "
+          f"to be reopened, {len(faults)} answered wrongly")
+    sys.exit(1 if faults else 0)
+
+
+if sys.argv[1:2] == ["check"]:
+    is_right(sys.argv[2], json.loads(sys.argv[3]), STEPS - 1)
+elif os.environ.get("HDF5_DRIVER") != "sluice":
+    os.execve(sys.executable, [sys.executable, *sys.argv],
+              recorded.driver_environment(recorded.WATCHED))
+else:
+    main()

@@ -1,0 +1,33 @@
+"""T1 of the driver: every disk that a crash may leave of unchanged programs holds, after the driver
+has opened it, the values of the last flush that returned or of the one after; plain HDF5 refuses it
+or sees the same. The values of every flush are those of the same program without the driver."""
+
+import os
+import sys
+
+import programs
+import recorded
+
+SEED = int(os.environ.get("SLUICE_CRASH_SEED", "20261124"))
+FEWEST = 50_000 if recorded.IS_LONG else 2_000
+
+
+def main():
+    all_images, failures = 0, []
+    for name in programs.PROGRAMS:
+        run = recorded.Recorded(name)
+        images, again, violations = run.judge(SEED)
+        run.remove()
+        print(f"T1 driver-{name} seed {SEED}: {images} disks, {again} second crashes, "
+              f"{len(violations)} violations", flush=True)
+        all_images += images + again
+        failures += violations
+    print(f"T1 driver, seed {SEED}: {all_images} images, {len(failures)} violations")
+    for failure in failures[:20]:
+        print(failure)
+    if all_images < FEWEST:
+        sys.exit(f"only {all_images} images")
+    sys.exit(1 if failures else 0)
+
+
+main()

@@ -1,0 +1,141 @@
+"""Programs as people write them: none knows of the driver. Each takes the path of its file and
+calls `flushed()` whenever a flush, or the close, has returned. `before(path)`, where there is one,
+makes the file that is there already, by plain HDF5.
+"""
+
+import h5py
+import netCDF4
+import numpy
+import tables
+
+
+def append(path, flushed):
+    with h5py.File(path, "w") as f:
+        rows = f.create_dataset("rows", (0, 40), maxshape=(None, 40), chunks=(8, 40), dtype="f8")
+        for i in range(5):
+            rows.resize(3 * (i + 1), axis=0)
+            rows[3 * i:] = i + 1
+            f.attrs["step"] = i
+            f.flush()
+            flushed()
+    flushed()
+
+
+def _arrays(path):
+    with h5py.File(path, "w") as f:
+        f["plain"] = numpy.zeros(500)
+        f.create_dataset("chunked", data=numpy.zeros((40, 40)), chunks=(10, 10))
+
+
+def in_place(path, flushed):
+    with h5py.File(path, "r+") as f:
+        for i in range(1, 5):
+            f["plain"][100:400] = i
+            f["chunked"][5:25, i] = i
+            f.flush()
+            flushed()
+    flushed()
+
+
+def attributes(path, flushed):
+    with h5py.File(path, "a") as f:
+        for i in range(5):
+            f.attrs[f"number {i}"] = i
+            f.attrs["text"] = "x" * (10 + 30 * i)
+            f["plain"].attrs["array"] = numpy.full(20, i)
+            f.flush()
+            flushed()
+        del f.attrs["number 2"]
+    flushed()
+
+
+def groups(path, flushed):
+    with h5py.File(path, "w") as f:
+        for i in range(4):
+            group = f.create_group(f"run {i}")
+            for j in range(3):
+                group[f"values {j}"] = numpy.arange(60) * i + j
+            if i > 1:
+                del f[f"run {i - 2}"]
+            f.flush()
+            flushed()
+    flushed()
+
+
+def moving(path, flushed):
+    """Compressed chunks that change their size, and so their place."""
+    noise = numpy.random.default_rng(7)
+    with h5py.File(path, "w") as f:
+        data = f.create_dataset("d", (4, 300), chunks=(1, 300), dtype="i4", compression="gzip")
+        for i in range(5):
+            data[i % 4] = noise.integers(0, 10 ** (i + 1), 300)
+            data[0, :50] = i
+            f.flush()
+            flushed()
+    flushed()
+
+
+def records(path, flushed):
+    with netCDF4.Dataset(path, "w") as f:
+        f.createDimension("time", None)
+        f.createDimension("x", 30)
+        time = f.createVariable("time", "f8", ("time",))
+        field = f.createVariable("field", "f4", ("time", "x"), zlib=True)
+        field.units = "m"
+        for i in range(4):
+            time[i] = i * 0.5
+            field[i] = numpy.arange(30) * (i + 1)
+            f.sync()
+            flushed()
+    flushed()
+
+
+def table(path, flushed):
+    with tables.open_file(path, "w") as f:
+        rows = f.create_table("/", "t", {"a": tables.Int32Col(), "b": tables.Float64Col()},
+                              chunkshape=16)
+        for i in range(4):
+            for j in range(10):
+                rows.row["a"], rows.row["b"] = i, j / (i + 1)
+                rows.row.append()
+            f.flush()
+            flushed()
+    flushed()
+
+
+def replaced(path, flushed):
+    """A new file over an old one."""
+    with h5py.File(path, "w") as f:
+        f["new"] = numpy.arange(200)
+        f.flush()
+        flushed()
+        f["more"] = numpy.arange(50)
+        f["new"][10:20] = -1
+        f.flush()
+        flushed()
+    flushed()
+
+
+def latest(path, flushed):
+    """The newest format, and a user block in front of it."""
+    with h5py.File(path, "w", libver="latest", userblock_size=1024) as f:
+        rows = f.create_dataset("rows", (0,), maxshape=(None,), chunks=(32,), dtype="i8")
+        for i in range(4):
+            rows.resize(20 * (i + 1), axis=0)
+            rows[20 * i:] = i
+            f.attrs["step"] = i
+            f.flush()
+            flushed()
+    flushed()
+
+
+def nothing(path):
+    """There is no file before."""
+
+
+PROGRAMS = {
+    "append": (append, nothing), "in-place": (in_place, _arrays),
+    "attributes": (attributes, _arrays), "groups": (groups, nothing), "moving": (moving, nothing),
+    "netcdf4": (records, nothing), "pytables": (table, nothing), "replaced": (replaced, _arrays),
+    "latest": (latest, nothing),
+}
