@@ -122,7 +122,7 @@ void AtomicFile::read(std::uint64_t offset, std::span<std::byte> bytes) {
 /// What a forked child writes only the child sees: HDF5 writes old buffers whenever it likes.
 void AtomicFile::write_in_child(std::uint64_t offset, std::span<const std::byte> bytes) {
   if (held_.memory_bytes() + bytes.size() > settings_.budget_bytes) {
-    own_.refuse(path_);
+    own_.require(path_);
   }
   state_.dirty = true;
   held_.write(offset, bytes);
@@ -205,7 +205,7 @@ void AtomicFile::set_size(std::uint64_t bytes) {
 
 void AtomicFile::commit(bool closing) {
   if (!own_.is_here() && state_.dirty && !closing) {
-    own_.refuse(path_);
+    own_.require(path_);
   }
   if (!own_.is_here() || state_.closed) {
     return;

@@ -22,10 +22,10 @@ class OwnProcess {
   void require(const std::string& what) const {
     if (!is_here()) refuse(what);
   }
-  /// That error.
-  [[noreturn]] void refuse(const std::string& what) const;
 
  private:
+  [[noreturn]] void refuse(const std::string& what) const;
+
   int process_;
 };
 
