@@ -1,8 +1,8 @@
-# libsluice-openmpi or libsluice-mpich: what programs link to. The objects of sluice_core, of which
-# only the public interface is visible (src/api/sluice.map).
+# libsluice: what programs link to, whatever their MPI. The objects of sluice_core, of which only the
+# public interface is visible (src/api/sluice.map). SONAME: the major version, while that is 0 also
+# the minor one.
 #
-# The name says which MPI, because the C interface takes that MPI's communicators; both kinds can be
-# installed side by side. SONAME: the major version, while that is 0 also the minor one.
+# SLUICE_MPI_NAME: the MPI that tests, apps and Fortran modules are built with here.
 if(MPI_CXX_LIBRARY_VERSION_STRING MATCHES "Open MPI")
   set(SLUICE_MPI_NAME openmpi)
 elseif(MPI_CXX_LIBRARY_VERSION_STRING MATCHES "MPICH")
@@ -17,9 +17,8 @@ if(PROJECT_VERSION_MAJOR EQUAL 0)
   set(SLUICE_SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 endif()
 
-add_library(sluice SHARED $<TARGET_OBJECTS:sluice_core>)
+add_library(sluice SHARED $<TARGET_OBJECTS:sluice_core> ${SLUICE_MPI_OBJECTS})
 set_target_properties(sluice PROPERTIES
-  OUTPUT_NAME sluice-${SLUICE_MPI_NAME}
   VERSION ${PROJECT_VERSION}
   SOVERSION ${SLUICE_SOVERSION}
   LINKER_LANGUAGE CXX
@@ -28,8 +27,8 @@ target_include_directories(sluice PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/i
 # Which of MPI's interfaces a program needs is its own choice once the library is installed: see
 # SluiceConfig.cmake.
 target_link_libraries(sluice
-  INTERFACE $<BUILD_INTERFACE:MPI::MPI_CXX>
-  PRIVATE MPI::MPI_CXX PkgConfig::XXHASH ${SLUICE_COMPRESSORS} Threads::Threads ${CMAKE_DL_LIBS}
+  INTERFACE $<BUILD_INTERFACE:$<TARGET_NAME_IF_EXISTS:MPI::MPI_CXX>>
+  PRIVATE PkgConfig::XXHASH ${SLUICE_COMPRESSORS} Threads::Threads ${CMAKE_DL_LIBS}
     sluice_flags)
 if(NOT SLUICE_HDF5_FILE)
   target_link_libraries(sluice PRIVATE PkgConfig::HDF5)

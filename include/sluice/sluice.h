@@ -54,11 +54,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The communicator's type is the MPI library's own; programs without MPI define SLUICE_NO_MPI_H
- * and have sluice_open_serial() and sluice_open_f(). */
-#ifndef SLUICE_NO_MPI_H
-#include <mpi.h>
-#endif
+/* Functions with an MPI_Comm are inline: they hand the communicator of whatever MPI the program is
+ * compiled with to a library that is linked to none. Programs without MPI define SLUICE_NO_MPI_H
+ * and have sluice_open_serial(), sluice_open_f() and sluice_open_comm(). */
+#include "sluice/comm.h"
 
 #if defined(__GNUC__)
 #define SLUICE_API __attribute__((visibility("default")))
@@ -144,9 +143,8 @@ typedef int32_t sluice_variable;
 
 /* "1.2.3" */
 SLUICE_API const char* sluice_version(void);
-/* What MPI_Get_library_version says of the MPI that this library was built for (where the program
- * has put another MPI in its place: name and version of the right one). Works before MPI_Init.
- * Communicators of another MPI must not be handed in. */
+/* What MPI_Get_library_version says of the MPI that this process has loaded, which is the one that
+ * the library calls; "none" where there is none. Works before MPI_Init. Local. */
 SLUICE_API const char* sluice_mpi_library(void);
 /* Where messages go (option `log`, SLUICE_EXPLAIN), each a line without its end: to `handler`;
  * NULL: to stderr, as at the start. One for the whole process. It is called on rank 0 of a file, by
@@ -174,8 +172,12 @@ SLUICE_API int sluice_last_error_rank(const sluice_file* file);
  *        the message is sluice_last_error(NULL).
  * bytes: their number without that NUL (the file may hold others); may be NULL. */
 
+SLUICE_API int sluice_read_text_comm(sluice_comm comm, const char* path, char** text,
+                                     int64_t* bytes);
 #ifndef SLUICE_NO_MPI_H
-SLUICE_API int sluice_read_text(MPI_Comm comm, const char* path, char** text, int64_t* bytes);
+static inline int sluice_read_text(MPI_Comm comm, const char* path, char** text, int64_t* bytes) {
+  return sluice_read_text_comm(sluice_comm_of(comm), path, text, bytes);
+}
 #endif
 /* The same for the integer handle of Fortran. */
 SLUICE_API int sluice_read_text_f(int comm, const char* path, char** text, int64_t* bytes);
@@ -193,10 +195,15 @@ SLUICE_API void sluice_free_text(char* text);
  * file:    on success the handle, to be given to sluice_close() and sluice_free(). On failure NULL;
  *          the message is sluice_last_error(NULL). */
 
+/* Collective over comm (an intracommunicator), which is duplicated. SLUICE_ERROR_MPI where the
+ * process has no MPI that fits, in one line that names it and says what to do. */
+SLUICE_API int sluice_open_comm(sluice_comm comm, const char* path, const char* mode,
+                                const char* options, sluice_file** file);
 #ifndef SLUICE_NO_MPI_H
-/* Collective over comm (an intracommunicator), which is duplicated. */
-SLUICE_API int sluice_open(MPI_Comm comm, const char* path, const char* mode, const char* options,
-                           sluice_file** file);
+static inline int sluice_open(MPI_Comm comm, const char* path, const char* mode,
+                              const char* options, sluice_file** file) {
+  return sluice_open_comm(sluice_comm_of(comm), path, mode, options, file);
+}
 #endif
 /* The same for the integer handle of Fortran (MPI_Comm_c2f, or MPI_VAL of mpi_f08). */
 SLUICE_API int sluice_open_f(int comm, const char* path, const char* mode, const char* options,
@@ -453,9 +460,13 @@ typedef struct sluice_session_options {
 /* Collective over comm. mode: "r" reads; "w" cuts off what was there; "x" as "w", but
  * SLUICE_ERROR_EXISTS where something was; "a" leaves it. options: as of sluice_open(). The handle
  * is to be given to sluice_sessions_close() and sluice_sessions_free(). */
+SLUICE_API int sluice_sessions_open_comm(sluice_comm comm, const char* path, const char* mode,
+                                         const char* options, sluice_sessions** file);
 #ifndef SLUICE_NO_MPI_H
-SLUICE_API int sluice_sessions_open(MPI_Comm comm, const char* path, const char* mode,
-                                    const char* options, sluice_sessions** file);
+static inline int sluice_sessions_open(MPI_Comm comm, const char* path, const char* mode,
+                                       const char* options, sluice_sessions** file) {
+  return sluice_sessions_open_comm(sluice_comm_of(comm), path, mode, options, file);
+}
 #endif
 SLUICE_API int sluice_sessions_open_f(int comm, const char* path, const char* mode,
                                       const char* options, sluice_sessions** file);

@@ -21,12 +21,12 @@
 #include <initializer_list>
 #include <limits>
 #include <memory>
-#include <mpi.h>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "sluice/comm.hpp"
 #include "sluice/error.hpp"
 #include "sluice/fill.hpp"
 #include "sluice/options.hpp"
@@ -213,7 +213,7 @@ class Step {
 class File {
  public:
   /// Collective over `comm`, which is duplicated.
-  File(MPI_Comm comm, const std::string& path, Mode mode, const Options& options = {});
+  File(const Comm& comm, const std::string& path, Mode mode, const Options& options = {});
   explicit File(std::unique_ptr<detail::FileImpl> impl);
   File(File&&) noexcept;
   File& operator=(File&&) noexcept;

@@ -191,7 +191,7 @@ void Step::abandon(const std::string& why) {
 
 // -- File: opening, describing, writing -----------------------------------------------------------
 
-File::File(MPI_Comm comm, const std::string& path, Mode mode, const Options& options)
+File::File(const Comm& comm, const std::string& path, Mode mode, const Options& options)
     : impl_(std::make_unique<FileImpl>(comm, path, mode, options)) {}
 
 File::File(std::unique_ptr<FileImpl> impl) : impl_(std::move(impl)) {}

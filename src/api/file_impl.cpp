@@ -6,7 +6,7 @@
 
 namespace sluice::detail {
 
-FileImpl::FileImpl(MPI_Comm comm, const std::string& path, Mode mode, const Options& options)
+FileImpl::FileImpl(const Comm& comm, const std::string& path, Mode mode, const Options& options)
     : FileImpl(ground_on(comm, path, options), path, mode) {}
 
 FileImpl::FileImpl(std::unique_ptr<exec::Transport> transport, const std::string& path, Mode mode,

@@ -3,7 +3,6 @@
 
 #include <exception>
 #include <memory>
-#include <mpi.h>
 #include <optional>
 
 #include "api/ground.hpp"
@@ -21,7 +20,7 @@ class FileImpl {
  public:
   /// Collective over `comm`, which is duplicated. What the environment and sluice.toml say counts
   /// more than `options`, here and below.
-  FileImpl(MPI_Comm comm, const std::string& path, Mode mode, const Options& options);
+  FileImpl(const Comm& comm, const std::string& path, Mode mode, const Options& options);
   /// The same over a transport that the file keeps.
   FileImpl(std::unique_ptr<exec::Transport> transport, const std::string& path, Mode mode,
            const Options& options);

@@ -15,7 +15,7 @@
 
 namespace sluice::detail {
 
-Ground ground_on(MPI_Comm comm, const std::string& path, const Options& options) {
+Ground ground_on(const Comm& comm, const std::string& path, const Options& options) {
   Ground ground;
   auto connect = [&](const Options& wanted) {
     exec::MpiOptions mpi;
@@ -42,8 +42,9 @@ Ground ground_on(std::unique_ptr<exec::Transport> transport, const std::string& 
   ground.settings = settings::resolve(*ground.transport, path, options);
   const Options& wanted = ground.settings.options;
   ground.uses_mpi = wanted.storage == "mpiio";
-  ground.storage = ground.uses_mpi ? storage::make_mpiio(MPI_COMM_SELF, wanted.hints)
-                                   : storage::make(wanted.storage);
+  constexpr Comm self(sluice_comm{SLUICE_COMM_SELF, 0, 0});
+  ground.storage =
+      ground.uses_mpi ? storage::make_mpiio(self, wanted.hints) : storage::make(wanted.storage);
   return ground;
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <mpi.h>
 #include <string>
 
 #include "api/config/settings.hpp"
@@ -21,7 +20,7 @@ struct Ground {
 
 /// Collective over `comm`, which is duplicated. What the environment and sluice.toml say counts
 /// more than `options`.
-Ground ground_on(MPI_Comm comm, const std::string& path, const Options& options);
+Ground ground_on(const Comm& comm, const std::string& path, const Options& options);
 /// The same over a transport of other ranks than MPI's.
 Ground ground_on(std::unique_ptr<exec::Transport> transport, const std::string& path,
                  const Options& options);

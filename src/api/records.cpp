@@ -18,7 +18,7 @@ layout::records::ScalarCode code_of(const Type& type) {
 
 }  // namespace
 
-Records::Records(MPI_Comm comm, const std::string& path, Mode mode, const Options& options)
+Records::Records(const Comm& comm, const std::string& path, Mode mode, const Options& options)
     : impl_(std::make_unique<RecordsImpl>(
           [&](const Options& wanted) {
             return std::make_unique<FileImpl>(comm, path, mode, wanted);

@@ -100,7 +100,8 @@ void SessionImpl::drop_at_finalize() noexcept {
 
 }  // namespace detail
 
-SessionFile::SessionFile(MPI_Comm comm, const std::string& path, Mode mode, const Options& options)
+SessionFile::SessionFile(const Comm& comm, const std::string& path, Mode mode,
+                         const Options& options)
     : impl_(std::make_unique<detail::SessionImpl>(detail::ground_on(comm, path, options), path,
                                                   mode)) {}
 SessionFile::SessionFile(std::unique_ptr<detail::SessionImpl> impl) : impl_(std::move(impl)) {}

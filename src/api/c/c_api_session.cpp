@@ -7,6 +7,7 @@
 #include "api/session_impl.hpp"
 #include "exec/transport/solo_transport.hpp"
 
+using sluice::Comm;
 using sluice::Error;
 using sluice::Mode;
 using sluice::Session;
@@ -71,7 +72,7 @@ int open_on(MakeGround&& make_ground, const char* path, const char* mode, const 
   });
 }
 
-int open_on_mpi(MPI_Comm comm, const char* path, const char* mode, const char* options,
+int open_on_mpi(const Comm& comm, const char* path, const char* mode, const char* options,
                 sluice_sessions** file) noexcept {
   const auto ground = [&](const std::string& name, const sluice::Options& parsed) {
     return sluice::detail::ground_on(comm, name, parsed);
@@ -81,8 +82,8 @@ int open_on_mpi(MPI_Comm comm, const char* path, const char* mode, const char* o
 
 }  // namespace
 
-extern "C" SLUICE_API int sluice_sessions_open(MPI_Comm comm, const char* path, const char* mode,
-                                               const char* options, sluice_sessions** file) {
+int sluice_sessions_open_comm(sluice_comm comm, const char* path, const char* mode,
+                              const char* options, sluice_sessions** file) {
   return open_on_mpi(comm, path, mode, options, file);
 }
 
