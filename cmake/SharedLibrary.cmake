@@ -18,8 +18,13 @@ if(PROJECT_VERSION_MAJOR EQUAL 0)
 endif()
 
 add_library(sluice SHARED $<TARGET_OBJECTS:sluice_core> ${SLUICE_MPI_OBJECTS})
+# A wheel has no links: there the file has the name by which programs ask for it.
+set(version ${PROJECT_VERSION})
+if(SKBUILD)
+  set(version ${SLUICE_SOVERSION})
+endif()
 set_target_properties(sluice PROPERTIES
-  VERSION ${PROJECT_VERSION}
+  VERSION ${version}
   SOVERSION ${SLUICE_SOVERSION}
   LINKER_LANGUAGE CXX
   LINK_DEPENDS ${CMAKE_SOURCE_DIR}/src/api/sluice.map)
@@ -30,7 +35,7 @@ target_link_libraries(sluice
   INTERFACE $<BUILD_INTERFACE:$<TARGET_NAME_IF_EXISTS:MPI::MPI_CXX>>
   PRIVATE PkgConfig::XXHASH ${SLUICE_COMPRESSORS} Threads::Threads ${CMAKE_DL_LIBS}
     sluice_flags)
-if(NOT SLUICE_HDF5_FILE)
+if(NOT SLUICE_HDF5_FILE)  # found static or shared, as it was found
   target_link_libraries(sluice PRIVATE PkgConfig::HDF5)
 endif()
 # -Bsymbolic: the library's own calls reach its own functions, whatever the program defines.
@@ -42,11 +47,3 @@ if(NOT SLUICE_SANITIZE)
   target_link_options(sluice PRIVATE -Wl,-z,defs)
 endif()
 add_library(Sluice::sluice ALIAS sluice)
-
-# Into the Python package, where `pip install` builds: beside the modules that load it.
-if(SKBUILD)
-  install(TARGETS sluice LIBRARY DESTINATION sluice/lib COMPONENT python NAMELINK_SKIP)
-  install(FILES ${CMAKE_SOURCE_DIR}/include/sluice/sluice.h
-    ${CMAKE_SOURCE_DIR}/include/sluice/service.h
-    DESTINATION sluice/include COMPONENT python)
-endif()

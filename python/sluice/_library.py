@@ -11,17 +11,15 @@ import sys
 from pathlib import Path
 from typing import Any, Callable, List, Optional
 
-import cffi
-
-from ._header import declarations, find_header
+from ._header import declare
 
 _HERE = Path(__file__).resolve().parent
 _SONAME_VERSION = "0.1"
 
-ffi = cffi.FFI()
-ffi.cdef(declarations(find_header("comm.h").read_text()))
-ffi.cdef(declarations(find_header().read_text()))
-ffi.cdef(declarations(find_header("service.h").read_text()))
+try:
+    from ._declared import ffi  # made of the headers when the package was built
+except ImportError:  # the source tree
+    ffi = declare()
 
 
 class Code(enum.IntEnum):
