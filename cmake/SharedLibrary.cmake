@@ -1,6 +1,6 @@
-# libsluice: what programs link to, whatever their MPI. The objects of sluice_core, of which only the
-# public interface is visible (src/api/sluice.map). SONAME: the major version, while that is 0 also
-# the minor one.
+# libsluice: what programs link to, whatever their MPI. The objects of sluice_core, of which only
+# the public interface is visible (src/api/sluice.map). SONAME: the major version, while that is 0
+# also the minor one.
 #
 # SLUICE_MPI_NAME: the MPI that tests, apps and Fortran modules are built with here.
 if(MPI_CXX_LIBRARY_VERSION_STRING MATCHES "Open MPI")

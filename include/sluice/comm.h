@@ -10,6 +10,12 @@
 #include <mpi.h>
 #endif
 
+#if defined(__GNUC__)
+#define SLUICE_API __attribute__((visibility("default")))
+#else
+#define SLUICE_API
+#endif
+
 /* What `handle` of a sluice_comm is. The numbers never change. */
 enum {
   SLUICE_COMM_NULL = 0,     /* no communicator */

@@ -59,12 +59,6 @@
  * and have sluice_open_serial(), sluice_open_f() and sluice_open_comm(). */
 #include "sluice/comm.h"
 
-#if defined(__GNUC__)
-#define SLUICE_API __attribute__((visibility("default")))
-#else
-#define SLUICE_API
-#endif
-
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -174,11 +168,6 @@ SLUICE_API int sluice_last_error_rank(const sluice_file* file);
 
 SLUICE_API int sluice_read_text_comm(sluice_comm comm, const char* path, char** text,
                                      int64_t* bytes);
-#ifndef SLUICE_NO_MPI_H
-static inline int sluice_read_text(MPI_Comm comm, const char* path, char** text, int64_t* bytes) {
-  return sluice_read_text_comm(sluice_comm_of(comm), path, text, bytes);
-}
-#endif
 /* The same for the integer handle of Fortran. */
 SLUICE_API int sluice_read_text_f(int comm, const char* path, char** text, int64_t* bytes);
 /* For this process alone, without MPI. */
@@ -199,12 +188,6 @@ SLUICE_API void sluice_free_text(char* text);
  * process has no MPI that fits, in one line that names it and says what to do. */
 SLUICE_API int sluice_open_comm(sluice_comm comm, const char* path, const char* mode,
                                 const char* options, sluice_file** file);
-#ifndef SLUICE_NO_MPI_H
-static inline int sluice_open(MPI_Comm comm, const char* path, const char* mode,
-                              const char* options, sluice_file** file) {
-  return sluice_open_comm(sluice_comm_of(comm), path, mode, options, file);
-}
-#endif
 /* The same for the integer handle of Fortran (MPI_Comm_c2f, or MPI_VAL of mpi_f08). */
 SLUICE_API int sluice_open_f(int comm, const char* path, const char* mode, const char* options,
                              sluice_file** file);
@@ -462,12 +445,6 @@ typedef struct sluice_session_options {
  * is to be given to sluice_sessions_close() and sluice_sessions_free(). */
 SLUICE_API int sluice_sessions_open_comm(sluice_comm comm, const char* path, const char* mode,
                                          const char* options, sluice_sessions** file);
-#ifndef SLUICE_NO_MPI_H
-static inline int sluice_sessions_open(MPI_Comm comm, const char* path, const char* mode,
-                                       const char* options, sluice_sessions** file) {
-  return sluice_sessions_open_comm(sluice_comm_of(comm), path, mode, options, file);
-}
-#endif
 SLUICE_API int sluice_sessions_open_f(int comm, const char* path, const char* mode,
                                       const char* options, sluice_sessions** file);
 SLUICE_API int sluice_sessions_open_serial(const char* path, const char* mode, const char* options,
@@ -500,6 +477,21 @@ SLUICE_API int sluice_sessions_close(sluice_sessions* file);
 /* Gives the handle back, which must not be used any more; NULL is fine. Of a file that was not
  * closed, what was not written by then is lost. */
 SLUICE_API void sluice_sessions_free(sluice_sessions* file);
+
+#ifndef SLUICE_NO_MPI_H
+/* As the functions whose names end on _comm, of the program's own MPI. */
+static inline int sluice_read_text(MPI_Comm comm, const char* path, char** text, int64_t* bytes) {
+  return sluice_read_text_comm(sluice_comm_of(comm), path, text, bytes);
+}
+static inline int sluice_open(MPI_Comm comm, const char* path, const char* mode,
+                              const char* options, sluice_file** file) {
+  return sluice_open_comm(sluice_comm_of(comm), path, mode, options, file);
+}
+static inline int sluice_sessions_open(MPI_Comm comm, const char* path, const char* mode,
+                                       const char* options, sluice_sessions** file) {
+  return sluice_sessions_open_comm(sluice_comm_of(comm), path, mode, options, file);
+}
+#endif
 
 #ifdef __cplusplus
 }

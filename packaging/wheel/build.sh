@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Builds the wheel that serves any MPI into out/wheel, and says what is in it. Behind `./dev wheel`.
 #
-# Needs the -dev packages of Debian's Open MPI and MPICH, static xxHash, libdeflate, zstd and libpng,
-# and PyPI: for the build tools, and for the header of the ABI of MPI 5, which Debian 12 lacks.
+# Needs the -dev packages of Debian's Open MPI and MPICH, static xxHash, libdeflate, zstd and
+# libpng, and PyPI: for the build tools, and for the header of the ABI of MPI 5, which Debian 12
+# lacks.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)

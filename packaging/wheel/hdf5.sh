@@ -19,8 +19,9 @@ fetch() {
   . /etc/os-release
   echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]" \
     "http://deb.debian.org/debian $VERSION_CODENAME main" >"$apt/sources.list"
-  local options=(-q -o "Dir::Etc::sourcelist=$apt/sources.list" -o "Dir::Etc::sourceparts=$apt/parts"
-    -o "Dir::State::lists=$apt/lists" -o Acquire::Retries=3 -o APT::Sandbox::User=root)
+  local options=(-q -o "Dir::Etc::sourcelist=$apt/sources.list"
+    -o "Dir::Etc::sourceparts=$apt/parts" -o "Dir::State::lists=$apt/lists"
+    -o Acquire::Retries=3 -o APT::Sandbox::User=root)
   apt-get "${options[@]}" update >"$apt/update.log" 2>&1
   (cd "$place" && apt-get "${options[@]}" source --download-only hdf5 >"$apt/source.log" 2>&1)
 }

@@ -5,8 +5,8 @@
 // (a parallel one, h5py's, one of another version) and its symbols are neither seen by the program
 // nor replaced by it; calls are made one at a time in the process, so that files may be used by
 // several threads even where libhdf5 is not thread-safe. With SLUICE_HDF5_INSIDE the same holds for
-// a static one, which is part of the library and hidden in it. With neither libhdf5 is linked in the
-// ordinary way, and calls go straight to it.
+// a static one, which is part of the library and hidden in it. With neither libhdf5 is linked in
+// the ordinary way, and calls go straight to it.
 //
 // Inside this namespace (and those with a using-directive for it) a call of H5Fopen() reaches the
 // object of that name below. A function that is not in the list is not found when the shared
