@@ -41,5 +41,6 @@ void add_render(CLI::App& app, Run& run);
 void add_stats(CLI::App& app, Run& run);
 void add_bench(CLI::App& app, Run& run);
 void add_plan(CLI::App& app, Run& run);
+void add_doctor(CLI::App& app, Run& run);
 
 }  // namespace sluice::cli
