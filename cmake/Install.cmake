@@ -95,7 +95,7 @@ install(FILES ${CMAKE_SOURCE_DIR}/cmake/SluiceConfig.cmake
   ${CMAKE_BINARY_DIR}/install/SluiceConfigVersion.cmake
   DESTINATION ${SLUICE_CONFIG_FOLDER} COMPONENT library)
 
-# -- pkg-config sluice, sluice-openmpi-fortran ----------------------------------------------------
+# -- pkg-config sluice, sluice-openmpi (with that MPI), sluice-openmpi-fortran --------------------
 # sluice_pkg_config(NAME TEMPLATE COMPONENT): into lib/pkgconfig.
 function(sluice_pkg_config name template component)
   cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX
@@ -104,16 +104,25 @@ function(sluice_pkg_config name template component)
   install(FILES ${CMAKE_BINARY_DIR}/install/${name}.pc
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT ${component})
 endfunction()
-sluice_pkg_config(sluice sluice.pc.in library)
-if(TARGET sluice_fortran)
-  # How to reach MPI; where that package is not there, the consumer's compiler has to be mpifort.
-  set(SLUICE_PC_MPI ${SLUICE_MPI_NAME})
-  if(SLUICE_MPI_NAME STREQUAL "openmpi")
-    set(SLUICE_PC_MPI ompi-fort)
-  endif()
+# The same with an MPI, for compilers that know of none. Where the MPI has no pkg-config file, the
+# consumer's compiler has to be mpicc, mpicxx or mpifort.
+function(sluice_pkg_config_of_mpi name template component SLUICE_PC_MPI)
   pkg_check_modules(SLUICE_PC_${SLUICE_PC_MPI} QUIET ${SLUICE_PC_MPI})
   if(NOT SLUICE_PC_${SLUICE_PC_MPI}_FOUND)
     set(SLUICE_PC_MPI "")
   endif()
-  sluice_pkg_config(sluice-${SLUICE_MPI_NAME}-fortran sluice-fortran.pc.in fortran)
+  sluice_pkg_config(${name} ${template} ${component})
+endfunction()
+sluice_pkg_config(sluice sluice.pc.in library)
+set(mpi_packages ${SLUICE_MPI_NAME} ${SLUICE_MPI_NAME})
+if(SLUICE_MPI_NAME STREQUAL "openmpi")
+  set(mpi_packages ompi-c ompi-fort)
+endif()
+list(POP_FRONT mpi_packages c_package fortran_package)
+if(NOT SKBUILD AND MPI_CXX_FOUND)
+  sluice_pkg_config_of_mpi(sluice-${SLUICE_MPI_NAME} sluice-mpi.pc.in library ${c_package})
+endif()
+if(TARGET sluice_fortran)
+  sluice_pkg_config_of_mpi(sluice-${SLUICE_MPI_NAME}-fortran sluice-fortran.pc.in fortran
+    ${fortran_package})
 endif()

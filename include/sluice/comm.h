@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+#include "sluice/version.h"
+
 #ifndef SLUICE_NO_MPI_H
 #include <mpi.h>
 #endif

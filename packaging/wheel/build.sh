@@ -36,12 +36,14 @@ END
 fi
 "$root/packaging/wheel/hdf5.sh" "$place/hdf5"
 
+# What ./dev build has compiled already is taken from the cache, whatever folder it was built in.
+export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
 launcher=()
 command -v ccache >/dev/null && launcher=(-C cmake.define.CMAKE_CXX_COMPILER_LAUNCHER=ccache)
 rm -rf "$place/raw"
 PATH=$place/tools/bin:$PATH PKG_CONFIG_PATH=$place/hdf5/pkgconfig \
   "$place/tools/bin/pip" wheel -q --no-deps --no-build-isolation -w "$place/raw" \
-  -C build-dir="$place/build" -C cmake.define.SLUICE_STATIC_DEPENDENCIES=ON \
+  -C build-dir="$root/build/wheel-build" -C cmake.define.SLUICE_STATIC_DEPENDENCIES=ON \
   -C cmake.define.SLUICE_MPI_HEADERS="$place/headers" -C install.strip=true \
   "${launcher[@]}" "$root" >"$place/build.log" 2>&1 || {
   tail -30 "$place/build.log" >&2
