@@ -147,10 +147,10 @@ std::unique_ptr<layout::Planner> FileWriter::plan_file(bool fresh) {
   auto planner = layout::make_planner(format, file_to_plan(), layout::Start::append, settings);
   const layout::Format& found = layout::format_named(planner->format());
   refuse_together(found);
-  layout::check_form(found, options_, path_);
+  layout::check_hdf5_layout(found, options_, path_);
   layout::durability_of(found, options_.durability);
   cut(publisher_->file(), planner->committed_end());  // of a step that never came to be
-  if (options_.after_step >= 0) {
+  if (options_.restart_after >= 0) {
     drop_later_steps(*planner);
   }
   return planner;
@@ -166,7 +166,7 @@ storage::File& FileWriter::file_to_plan() {
 }
 
 void FileWriter::drop_later_steps(layout::Planner& planner) {
-  const std::uint64_t kept = steps_after_restart(path_, options_.after_step, planner.steps());
+  const std::uint64_t kept = steps_after_restart(path_, options_.restart_after, planner.steps());
   if (kept == planner.steps()) {
     return;
   }
