@@ -15,9 +15,9 @@ class FileWriter;
 /// Shared by the file and the tickets of the commit; used by one thread of a rank.
 class Fate {
  public:
-  /// `heard` becomes true when a caller gets to know of a failure.
-  Fate(FileWriter* file, std::uint64_t number, bool synced, std::shared_ptr<bool> heard)
-      : file_(file), number_(number), synced_(synced), heard_(std::move(heard)) {}
+  /// `epoch` becomes true when a caller gets to know of a failure.
+  Fate(FileWriter* file, std::uint64_t number, bool synced, std::shared_ptr<bool> epoch)
+      : file_(file), number_(number), synced_(synced), heard_(std::move(epoch)) {}
 
   /// Is the commit there for good? Looks anew.
   bool durable();

@@ -86,7 +86,7 @@ FileWriter::FileWriter(exec::Transport& transport, storage::Storage& storage,
                          : std::string(", or strategy ") + strategy_.within_part));
   }
   if (strategy_.chooses) {
-    ground_ = ground_under(transport, storage, path, options);
+    rates_ = ground_under(transport, storage, path, options);
   }
   open(opening);
   open_pipeline();
@@ -120,11 +120,11 @@ void FileWriter::open(Opening opening) {
     // Not so for a group of the ranks: each of them has another file.
     const bool together = storage_.ranks_together() == transport_.size();
     if (together) {
-      own_file_ = std::make_unique<RenewableFile>(
+      own_file_ = std::make_unique<ReopenableFile>(
           storage_, storage_.open_together(present_path, storage::Access::read_write, writes));
     } else if (writes && (!publisher_ || strategy_.in_background)) {
       own_file_ =
-          std::make_unique<RenewableFile>(storage_, present_path, storage::Access::read_write);
+          std::make_unique<ReopenableFile>(storage_, present_path, storage::Access::read_write);
     }
     if (writes) {
       file_ = own_file_ ? own_file_.get() : &publisher_->file();
@@ -222,7 +222,7 @@ bool FileWriter::has_unmade() const {
 
 std::uint64_t FileWriter::commit(const FileCommit& commit) {
   bool placed = false;
-  monitor_ = commit.monitor;
+  stats_ = commit.stats;
   try {
     choose_tiles(commit);
     std::vector<layout::Portion> portions = cut_blocks(commit);
@@ -400,8 +400,8 @@ void FileWriter::write(const FileCommit& commit, const layout::CommitPlan& place
     }
   });
   pipeline_ ? agree_in_background(failure, commit.synced) : exec::agree(transport_, failure);
-  if (monitor_ != nullptr && who.predicted_s != 0) {
-    monitor_->compare(who.predicted_s, model::now_s() - began_s);
+  if (stats_ != nullptr && who.predicted_s != 0) {
+    stats_->compare(who.predicted_s, model::now_s() - began_s);
   }
 }
 

@@ -18,9 +18,9 @@
 #include <string>
 #include <vector>
 
+#include "commit/output/output_stats.hpp"
 #include "commit/publish/publisher.hpp"
 #include "commit/write/fate.hpp"
-#include "commit/write/monitor.hpp"
 #include "commit/write/pipeline.hpp"
 #include "exec/encode/encode_behind.hpp"
 #include "exec/encode/encoded_rounds.hpp"
@@ -31,9 +31,9 @@
 #include "layout/chunking.hpp"
 #include "layout/formats.hpp"
 #include "layout/layout.hpp"
-#include "plan/experience.hpp"
 #include "plan/plan.hpp"
 #include "plan/totals.hpp"
+#include "plan/tuner.hpp"
 #include "sluice/options.hpp"
 #include "storage/storage.hpp"
 
@@ -56,10 +56,10 @@ struct FileCommit {
   std::uint64_t blocks_number = 0;
   std::uint32_t rank = 0;                  ///< this one's among all of the output
   const plan::Explain* explain = nullptr;  ///< to be called once the plan is made, if any
-  Monitor* monitor = nullptr;              ///< told of waits for the commit; outlives the writer
+  OutputStats* stats = nullptr;            ///< told of waits for the commit; outlives the writer
   /// Of the output's commits so far: consulted, and told, where the strategy leaves a choice. On
   /// every rank or on none.
-  plan::Experience* experience = nullptr;
+  plan::Tuner* tuner = nullptr;
 };
 
 class FileWriter {
@@ -232,7 +232,7 @@ class FileWriter {
   const plan::Strategy& strategy_;
   plan::WriterChoice choice_;
   plan::Topology topology_;
-  plan::Ground ground_;             ///< asked for where the strategy looks at it
+  plan::MachineRates rates_;        ///< asked for where the strategy looks at it
   bool has_planned_data_ = false;   ///< the same
   double chose_s_ = 0;              ///< on rank 0: when it had chosen places
   double took_s_ = 0;               ///< of the last commit, from then on, if it came to its end
@@ -265,7 +265,7 @@ class FileWriter {
   std::unique_ptr<Publisher> publisher_;      ///< rank 0
   std::unique_ptr<layout::Planner> planner_;  ///< rank 0
   layout::MetadataUpdate update_;             ///< rank 0: of the commit under way
-  std::unique_ptr<RenewableFile> own_file_;
+  std::unique_ptr<ReopenableFile> own_file_;
   storage::File* file_ = nullptr;  ///< for data, on writers: the publisher's or own_file_
   exec::Buffers buffers_;
 
@@ -291,7 +291,7 @@ class FileWriter {
   std::deque<std::pair<std::uint64_t, std::function<void(layout::Planner&)>>> waiting_to_be_told_;
   std::uint64_t last_behind_ = 0;            ///< number of the last such commit
   std::atomic<std::uint64_t> answered_ = 0;  ///< on writers: the last whose places have come
-  Monitor* monitor_ = nullptr;
+  OutputStats* stats_ = nullptr;
 };
 
 }  // namespace sluice::commit

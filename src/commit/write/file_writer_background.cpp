@@ -12,7 +12,7 @@ namespace sluice::commit {
 
 namespace {
 
-/// Few windows make a writer and its feeders wait for each other.
+/// Few windows make a writer and its senders wait for each other.
 constexpr std::uint64_t fewest_slots = 3;
 /// Small steps have small windows, so that little memory is touched for them.
 constexpr std::uint64_t windows_of_step = 8;
@@ -82,7 +82,7 @@ void FileWriter::bring_ended() noexcept {
   try {
     pipeline_->wait_at_most(on_way_.back().fate->number(), limit_s);
     absorb();
-    pipeline_->wait_until_quiet(limit_s);
+    pipeline_->wait_until_idle(limit_s);
   } catch (const std::exception&) {
     // What is not there by now is lost: its tickets say so.
   }
@@ -103,17 +103,17 @@ void FileWriter::open_pipeline() {
     return;
   }
   const std::vector<int> writers = strategy_.openers(topology_, choice_).all();
-  std::unique_ptr<exec::Board> board;
+  std::unique_ptr<exec::CompletionTracker> tracker;
   if (has_thread() && transport_.nodes() == 1) {
-    board = exec::make_node_board(transport_, writers);
+    board = exec::make_node_tracker(transport_, writers);
   }
   ring_is_refused_ = board == nullptr;
-  if (!board) {
-    board = exec::make_message_board(transport_, writers);
+  if (!tracker) {
+    board = exec::make_message_tracker(transport_, writers);
   }
   const Pipeline::Ground ground{transport_, buffers_.writer, publisher_.get(), has_thread(),
                                 options_.timeout_s};
-  pipeline_ = std::make_unique<Pipeline>(ground, std::move(board));
+  pipeline_ = std::make_unique<Pipeline>(ground, std::move(tracker));
   if (has_thread() && file_ != nullptr) {
     buffers_.writer.submit([](bool) { exec::unbind_thread(); });
   }
@@ -195,7 +195,7 @@ void FileWriter::agree_in_background(const std::exception_ptr& failure, bool syn
     exec::agree(transport_, failure);
   } catch (...) {
     if (publisher_) {
-      pipeline_->doom(number_, std::current_exception());
+      pipeline_->fail(number_, std::current_exception());
     }
     throw;
   }
@@ -219,7 +219,7 @@ void FileWriter::publish_in_background(const FileCommit& commit) {
 
 void FileWriter::absorb() {
   const std::uint64_t settled = pipeline_->settled();
-  const exec::Mark failed = pipeline_->failed();
+  const exec::Outcome failed = pipeline_->failed();
   while (!on_way_.empty() && on_way_.front().fate->number() <= settled &&
          (failed.number == 0 || on_way_.front().fate->number() < failed.number)) {
     on_way_.front().fate->settle(nullptr, pipeline_->settled_s(on_way_.front().fate->number()));
@@ -256,7 +256,7 @@ void FileWriter::poll() {
 }
 
 void FileWriter::wait(std::uint64_t number) {
-  const Monitor::Call inside(monitor_);
+  const OutputStats::Call inside(stats_);
   if (pipeline_) {
     pipeline_->wait(number);
     absorb();

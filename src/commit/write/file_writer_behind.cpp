@@ -51,18 +51,18 @@ void FileWriter::tell_planner_what_waits(std::uint64_t number) {
 }
 
 /// Until the planner is ready for another commit. Every rank comes, so that those between nodes
-/// bring each other's letters.
+/// bring each other's messages.
 void FileWriter::wait_until_placed() {
   if (last_behind_ == 0) {
     return;
   }
   const double began_s = model::now_s();
-  const bool waits_for_answer = file_ != nullptr && !pipeline_->board().is_local();
+  const bool waits_for_answer = file_ != nullptr && !pipeline_->tracker().is_local();
   pipeline_->wait_until(
       [&] {
-        // In this order: a letter is written before its round counts as placed. Rank 0 must not go
+        // In this order: a message is written before its round counts as placed. Rank 0 must not go
         // on with one in its hands, for the others wait for it here and not where rank 0 goes.
-        return pipeline_->has_placed_all() && pipeline_->board().has_sent_letters() &&
+        return pipeline_->has_placed_all() && pipeline_->tracker().has_sent_messages() &&
                (!waits_for_answer || answered_.load() >= last_behind_);
       },
       "the sizes and places of encoded tiles");
@@ -144,7 +144,7 @@ std::shared_ptr<const FileWriter::Behind> FileWriter::plan_behind(const FileComm
 void FileWriter::commit_behind(const FileCommit& commit,
                                const std::shared_ptr<const Behind>& behind, const Staged& staged) {
   number_ = last_behind_ = pipeline_->begin();
-  pipeline_->board().expect_letters(behind->rounds.rounds());
+  pipeline_->tracker().expect_messages(behind->rounds.rounds());
   if (publisher_) {
     begin_placing(commit, *behind, staged);
   }
@@ -204,8 +204,8 @@ std::shared_ptr<exec::EncodeBehind> FileWriter::make_encoder(
     return nullptr;
   }
   const std::size_t threads = has_thread() ? exec::idle_cores(transport_) : 1;
-  const exec::EncodeBehind::Ground ground{*file_,  pipeline_->board(), *buffers_.encoding,
-                                          threads, transport_.rank(),  has_thread()};
+  const exec::EncodeBehind::Ground ground{*file_,  pipeline_->tracker(), *buffers_.encoding,
+                                          threads, transport_.rank(),    has_thread()};
   return std::make_shared<exec::EncodeBehind>(
       ground, number_, behind->rounds, definitions_,
       std::shared_ptr<const layout::CommitPlan>(behind, &behind->plain));
@@ -283,7 +283,7 @@ void FileWriter::end_round(const std::shared_ptr<exec::EncodeBehind>& encoder, b
         encoder->finish(earlier);
         if (is_last) {
           answered_.store(number);
-          pipeline_->board().nudge();
+          pipeline_->tracker().notify();
         }
       },
       [encoder] { return encoder->is_answered(); });

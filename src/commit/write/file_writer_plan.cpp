@@ -151,20 +151,20 @@ plan::Plan FileWriter::choose_plan(const FileCommit& commit, plan::Input& input,
   input.bytes = static_cast<std::uint64_t>(load_.bytes);
   input.mean_run_bytes =
       static_cast<std::uint64_t>(load_.bytes / std::max<std::int64_t>(1, load_.runs));
-  input.ground = ground_;
+  input.rates = rates_;
   const bool has_data = load_.bytes != 0;
   plan::Plan plan;
   if (commit.experience != nullptr) {
     // The first one makes memory and the file's first space, the last one writes what is left.
     const bool is_sample = has_data && has_planned_data_ && !commit.is_last && !has_encoded(commit);
-    commit.experience->note(model::from_ns(root_took_ns_));
-    plan = plan::plan_of(input, commit.experience->decide(input, is_sample));
+    commit.tuner->note(model::from_ns(root_took_ns_));
+    plan = plan::plan_of(input, commit.tuner->decide(input, is_sample));
   } else {
     plan = strategy_.plan(input);
   }
   has_planned_data_ = has_planned_data_ || has_data;
   if (commit.monitor != nullptr && has_data) {
-    commit.monitor->choose(plan.reason);
+    commit.stats->choose(plan.reason);
   }
   return plan;
 }
@@ -214,7 +214,7 @@ void FileWriter::fill_tiles(const layout::Placement& placement, const model::Def
                             const plan::Plan& who) {
   constexpr std::uint64_t piece_bytes = layout::portion_bytes;
   std::vector<std::byte> filled;
-  if (who.flow == plan::Flow::rounds || who.flow == plan::Flow::background) {
+  if (who.flow == plan::Flow::two_phase || who.flow == plan::Flow::async_two_phase) {
     fill_own_tiles(*file_, placement, definition, who.tiles);
     return;
   }

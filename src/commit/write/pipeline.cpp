@@ -20,28 +20,28 @@ constexpr double ask_again_s = 100e-6;
 
 }  // namespace
 
-Pipeline::Pipeline(const Ground& ground, std::unique_ptr<exec::Board> board)
-    : ground_(ground), board_(std::move(board)) {}
+Pipeline::Pipeline(const Ground& ground, std::unique_ptr<exec::CompletionTracker> tracker)
+    : rates_(ground), tracker_(std::move(tracker)) {}
 
 Pipeline::~Pipeline() {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
   }
-  board_->stop();
+  tracker_->stop();
   if (thread_.joinable()) {
     thread_.join();
   }
 }
 
 std::uint64_t Pipeline::begin() {
-  board_->begin(++begun_);
+  tracker_->begin(++begun_);
   return begun_;
 }
 
 void Pipeline::arrive(std::uint64_t number, storage::File& file, bool sync) {
-  ground_.writer.submit_task(
-      [board = board_.get(), number, &file, sync](const std::exception_ptr& earlier) {
+  rates_.writer.submit_task(
+      [board = tracker_.get(), number, &file, sync](const std::exception_ptr& earlier) {
         std::exception_ptr failure = earlier;
         try {
           if (sync && !failure) {
@@ -50,7 +50,7 @@ void Pipeline::arrive(std::uint64_t number, storage::File& file, bool sync) {
         } catch (...) {
           failure = std::current_exception();
         }
-        board->arrive(number, failure);
+        tracker->arrive(number, failure);
       });
 }
 
@@ -65,7 +65,7 @@ void Pipeline::push(std::uint64_t number, layout::MetadataUpdate update, bool sy
   });
 }
 
-void Pipeline::doom(std::uint64_t number, const std::exception_ptr& failure) {
+void Pipeline::fail(std::uint64_t number, const std::exception_ptr& failure) {
   decide(number, [&](Commit& commit) { commit.failure = failure; });
 }
 
@@ -74,7 +74,7 @@ void Pipeline::begin_placing(std::uint64_t number, std::int64_t modified_ns, Pla
   commit.number = number;
   commit.modified_ns = modified_ns;
   commit.placing = std::move(placing);
-  commit.offers.resize(board_->writers());
+  commit.offers.resize(tracker_->writers());
   enqueue(std::move(commit));
 }
 
@@ -88,7 +88,7 @@ void Pipeline::decide(std::uint64_t number, const std::function<void(Commit&)>& 
     }
   }
   if (number == 0) {
-    board_->nudge();
+    tracker_->notify();
     return;
   }
   Commit commit;
@@ -102,18 +102,18 @@ void Pipeline::enqueue(Commit commit) {
   {
     const std::lock_guard lock(mutex_);
     commits_.push_back(std::make_shared<Commit>(std::move(commit)));
-    if (ground_.has_thread && !thread_.joinable()) {
+    if (rates_.has_thread && !thread_.joinable()) {
       thread_ = std::thread([this] { run(); });
     }
   }
-  board_->nudge();
+  tracker_->notify();
 }
 
 bool Pipeline::advance() { return place_some() || publish_front(); }
 
 bool Pipeline::publish_front() {
   std::shared_ptr<Commit> commit;
-  std::exception_ptr doomed;
+  std::exception_ptr failed;
   {
     const std::lock_guard lock(mutex_);
     if (commits_.empty() || !commits_.front()->is_decided ||
@@ -121,15 +121,15 @@ bool Pipeline::publish_front() {
       return false;
     }
     commit = commits_.front();
-    doomed = commit->failure;
+    failed = commit->failure;
   }
-  const auto gathered = board_->gathered(commit->number);
+  const auto gathered = tracker_->gathered(commit->number);
   if (!gathered) {
     return false;
   }
-  std::exception_ptr failure = board_->failed().failure();
+  std::exception_ptr failure = tracker_->failed().failure();
   failure = failure ? failure : *gathered;
-  failure = failure ? failure : doomed;
+  failure = failure ? failure : failed;
   if (!failure) {
     try {
       publish(*commit);
@@ -142,12 +142,12 @@ bool Pipeline::publish_front() {
     commits_.pop_front();
     settled_s_[commit->number % settled_s_.size()] = model::now_s();
   }
-  board_->settle(commit->number, failure);
+  tracker_->settle(commit->number, failure);
   return true;
 }
 
 void Pipeline::publish(const Commit& commit) {
-  Publisher& publisher = *ground_.publisher;
+  Publisher& publisher = *rates_.publisher;
   publisher.settle();
   publisher.write_fresh(commit.update);
   if (commit.synced) {
@@ -164,7 +164,7 @@ void Pipeline::publish(const Commit& commit) {
 void Pipeline::run() {
   exec::unbind_thread();
   while (true) {
-    const std::uint32_t heard = board_->heard();
+    const std::uint32_t epoch = tracker_->epoch();
     {
       const std::lock_guard lock(mutex_);
       if (stop_) {
@@ -173,7 +173,7 @@ void Pipeline::run() {
     }
     try {
       if (!advance()) {
-        board_->wait(heard, look_again_s);
+        tracker_->wait(epoch, look_again_s);
       }
     } catch (const Error&) {
       return;  // stopped while a writer took no answer
@@ -182,28 +182,28 @@ void Pipeline::run() {
 }
 
 double Pipeline::settled_s(std::uint64_t number) {
-  if (board_->settled() < number) {
+  if (tracker_->settled() < number) {
     return 0;
   }
   const double now_s = model::now_s();
   const std::lock_guard lock(mutex_);
   const double at_s = settled_s_[number % settled_s_.size()];
-  return ground_.publisher != nullptr && at_s != 0 ? at_s : now_s;
+  return rates_.publisher != nullptr && at_s != 0 ? at_s : now_s;
 }
 
 void Pipeline::poll() {
-  if (!ground_.has_thread) {
-    ground_.writer.pump();
+  if (!rates_.has_thread) {
+    rates_.writer.pump();
     advance();
   }
-  board_->poll();
+  tracker_->poll();
 }
 
 void Pipeline::wait_until(const std::function<bool()>& done, const std::string& what) {
   const double forever = std::numeric_limits<double>::infinity();
-  const double limit_s = ground_.timeout_s > 0 ? ground_.timeout_s : forever;
+  const double limit_s = rates_.timeout_s > 0 ? rates_.timeout_s : forever;
   if (!wait_for(done, limit_s)) {
-    const int rank = ground_.transport.rank();
+    const int rank = rates_.transport.rank();
     throw Error(
         Code::timeout,
         "rank " + std::to_string(rank) + ": waited " + std::to_string(limit_s) + " s for " + what,
@@ -213,27 +213,27 @@ void Pipeline::wait_until(const std::function<bool()>& done, const std::string& 
 
 void Pipeline::wait(std::uint64_t number) {
   const double forever = std::numeric_limits<double>::infinity();
-  const double limit_s = ground_.timeout_s > 0 ? ground_.timeout_s : forever;
+  const double limit_s = rates_.timeout_s > 0 ? rates_.timeout_s : forever;
   if (wait_at_most(number, limit_s)) {
     return;
   }
-  const std::vector<int> missing = board_->missing(number);
+  const std::vector<int> missing = tracker_->missing(number);
   throw Error(Code::timeout,
-              "rank " + std::to_string(ground_.transport.rank()) + ": waited " +
+              "rank " + std::to_string(rates_.transport.rank()) + ": waited " +
                   std::to_string(limit_s) + " s for commit " + std::to_string(number) +
                   (missing.empty() ? std::string(" to be published")
                                    : "; not arrived: writers on ranks " + exec::rank_list(missing)),
-              ground_.transport.rank());
+              rates_.transport.rank());
 }
 
 bool Pipeline::wait_at_most(std::uint64_t number, double seconds) {
-  return wait_for([&] { return board_->settled() >= number; }, seconds);
+  return wait_for([&] { return tracker_->settled() >= number; }, seconds);
 }
 
 bool Pipeline::wait_for(const std::function<bool()>& done, double seconds) {
   const double start = model::now_s();
   while (true) {
-    const std::uint32_t heard = board_->heard();
+    const std::uint32_t epoch = tracker_->epoch();
     poll();
     if (done()) {
       return true;
@@ -242,8 +242,8 @@ bool Pipeline::wait_for(const std::function<bool()>& done, double seconds) {
     if (left_s <= 0) {
       return false;
     }
-    if (ground_.transport.runs_at_once()) {
-      board_->wait(heard, std::min(left_s, board_->is_local() ? look_again_s : ask_again_s));
+    if (rates_.transport.runs_at_once()) {
+      tracker_->wait(epoch, std::min(left_s, tracker_->is_local() ? look_again_s : ask_again_s));
     } else {
       exec::LocalTransport::pause();
     }
@@ -253,22 +253,22 @@ bool Pipeline::wait_for(const std::function<bool()>& done, double seconds) {
 void Pipeline::wait_for_all() {
   wait(begun_);
   const double forever = std::numeric_limits<double>::infinity();
-  if (!wait_until_quiet(ground_.timeout_s > 0 ? ground_.timeout_s : forever)) {
+  if (!wait_until_idle(rates_.timeout_s > 0 ? rates_.timeout_s : forever)) {
     throw Error(
         Code::timeout,
-        "rank " + std::to_string(ground_.transport.rank()) + ": the others took no news of commits",
-        ground_.transport.rank());
+        "rank " + std::to_string(rates_.transport.rank()) + ": the others took no news of commits",
+        rates_.transport.rank());
   }
 }
 
-bool Pipeline::wait_until_quiet(double seconds) {
+bool Pipeline::wait_until_idle(double seconds) {
   const double start = model::now_s();
-  while (!board_->is_quiet()) {
-    board_->poll();
+  while (!tracker_->is_idle()) {
+    tracker_->poll();
     if (model::now_s() - start > seconds) {
       return false;
     }
-    if (!ground_.transport.runs_at_once()) {
+    if (!rates_.transport.runs_at_once()) {
       exec::LocalTransport::pause();
     }
   }
@@ -276,13 +276,13 @@ bool Pipeline::wait_until_quiet(double seconds) {
 }
 
 void Pipeline::restart() {
-  ground_.transport.barrier();
+  rates_.transport.barrier();
   {
     const std::lock_guard lock(mutex_);
     place_failure_ = nullptr;
   }
-  board_->forgive();
-  ground_.transport.barrier();
+  tracker_->clear_failure();
+  rates_.transport.barrier();
 }
 
 }  // namespace sluice::commit

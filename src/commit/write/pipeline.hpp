@@ -25,7 +25,7 @@
 
 #include "commit/publish/publisher.hpp"
 #include "exec/encode/encode_behind.hpp"
-#include "exec/notify/board.hpp"
+#include "exec/notify/completion_tracker.hpp"
 #include "exec/write/write_behind.hpp"
 #include "layout/layout.hpp"
 
@@ -56,14 +56,14 @@ class Pipeline {
     bool has_thread;
     double timeout_s;
   };
-  Pipeline(const Ground& ground, std::unique_ptr<exec::Board> board);
+  Pipeline(const Ground& ground, std::unique_ptr<exec::CompletionTracker> tracker);
   /// Leaves what is on its way where it is.
   ~Pipeline();
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
 
   /// The number of the next commit. Every rank calls it, and then all of them come to push() or
-  /// doom() on rank 0, and to arrive() on writers.
+  /// fail() on rank 0, and to arrive() on writers.
   std::uint64_t begin();
   /// On a writer: everything given to the writer so far belongs to `number`; `sync`: of the file,
   /// after it.
@@ -77,16 +77,16 @@ class Pipeline {
   void push(std::uint64_t number, layout::MetadataUpdate update, bool synced,
             std::int64_t modified_ns);
   /// On rank 0: the commit failed already, and is not published.
-  void doom(std::uint64_t number, const std::exception_ptr& failure);
+  void fail(std::uint64_t number, const std::exception_ptr& failure);
 
   std::uint64_t begun() const noexcept { return begun_; }
   /// Commits up to this number are settled: committed, or failed.
-  std::uint64_t settled() { return board_->settled(); }
+  std::uint64_t settled() { return tracker_->settled(); }
   /// When commit `number`, one of the last commits_max, was settled, by model::now_s; 0: it is on
   /// its way. To the moment on rank 0, elsewhere when it is asked for.
   double settled_s(std::uint64_t number);
   /// The first that failed; all later ones did too.
-  exec::Mark failed() { return board_->failed(); }
+  exec::Outcome failed() { return tracker_->failed(); }
   /// Moves on what can be moved without waiting.
   void poll();
   /// Until commit `number` is settled; Error timeout names the writers that are missing.
@@ -94,14 +94,14 @@ class Pipeline {
   /// Until `done`, which is asked again whenever there is news; Error timeout says what for.
   void wait_until(const std::function<bool()>& done, const std::string& what);
   /// Wakes up who waits in this process's threads, for good: an end without success.
-  void stop() { board_->stop(); }
-  exec::Board& board() { return *board_; }
+  void stop() { tracker_->stop(); }
+  exec::CompletionTracker& tracker() { return *tracker_; }
   /// At most so many seconds; is it settled then?
   bool wait_at_most(std::uint64_t number, double seconds);
   /// Until everything is settled and told.
   void wait_for_all();
   /// Until the others have taken this rank's news, at most so many seconds; have they then?
-  bool wait_until_quiet(double seconds);
+  bool wait_until_idle(double seconds);
   /// Collective, after wait_for_all() on every rank: forgets a failure.
   void restart();
 
@@ -112,7 +112,7 @@ class Pipeline {
     bool synced = false;
     std::int64_t modified_ns = 0;
     std::exception_ptr failure;
-    bool is_decided = false;  ///< pushed or doomed
+    bool is_decided = false;  ///< pushed or failed
     Placing placing = {};
     std::uint64_t placed = 0;  ///< rounds
     std::vector<std::optional<exec::Offer>> offers = {};
@@ -128,8 +128,8 @@ class Pipeline {
   void publish(const Commit& commit);
   void run();
 
-  Ground ground_;
-  std::unique_ptr<exec::Board> board_;
+  Ground rates_;
+  std::unique_ptr<exec::CompletionTracker> tracker_;
   std::uint64_t begun_ = 0;
   // rank 0
   std::mutex mutex_;

@@ -28,8 +28,8 @@ bool Pipeline::place_some() {
   bool has_all = true;
   for (std::size_t w = 0; w < commit->offers.size(); ++w) {
     if (!commit->offers[w]) {
-      if (const auto letter = board_->from_writer(w)) {
-        commit->offers[w] = exec::Offer::from_bytes(*letter);
+      if (const auto message = tracker_->receive_from_writer(w)) {
+        commit->offers[w] = exec::Offer::from_bytes(*message);
       }
     }
     has_all = has_all && commit->offers[w].has_value();
@@ -50,7 +50,7 @@ std::exception_ptr Pipeline::why_not_placed(const Commit& commit) {
 }
 
 void Pipeline::answer(Commit& commit) {
-  const int rank = ground_.transport.rank();
+  const int rank = rates_.transport.rank();
   std::exception_ptr failure = why_not_placed(commit);
   std::vector<layout::EncodedTile> tiles;
   for (const auto& offer : commit.offers) {
@@ -67,14 +67,14 @@ void Pipeline::answer(Commit& commit) {
   auto next = placed.addresses.cbegin();
   for (std::size_t w = 0; w < commit.offers.size(); ++w) {
     exec::Answer answer;
-    answer.outcome = exec::Mark(commit.number, failure, rank);
+    answer.outcome = exec::Outcome(commit.number, failure, rank);
     if (!failure) {
       answer.plan = placed.plan;
       const auto end = next + static_cast<std::ptrdiff_t>(commit.offers[w]->tiles.size());
       answer.addresses.assign(next, end);
       next = end;
     }
-    board_->write_writer(w, answer.to_bytes());
+    tracker_->send_to_writer(w, answer.to_bytes());
     commit.offers[w].reset();
   }
   commit.update = std::move(placed.update);
@@ -83,7 +83,7 @@ void Pipeline::answer(Commit& commit) {
     place_failure_ = failure;
     ++commit.placed;
   }
-  board_->nudge();
+  tracker_->notify();
 }
 
 }  // namespace sluice::commit

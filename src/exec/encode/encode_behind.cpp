@@ -30,7 +30,7 @@ std::vector<std::byte> Offer::to_bytes() const {
 Offer Offer::from_bytes(std::span<const std::byte> bytes) {
   model::ByteReader in(bytes);
   Offer offer;
-  offer.outcome = in.get<Mark>();
+  offer.outcome = in.get<Outcome>();
   offer.tiles = in.get_vector<layout::EncodedTile>();
   return offer;
 }
@@ -46,7 +46,7 @@ std::vector<std::byte> Answer::to_bytes() const {
 Answer Answer::from_bytes(std::span<const std::byte> bytes) {
   model::ByteReader in(bytes);
   Answer answer;
-  answer.outcome = in.get<Mark>();
+  answer.outcome = in.get<Outcome>();
   answer.plan = in.get_vector<std::byte>();
   answer.addresses = in.get_vector<std::uint64_t>();
   return answer;
@@ -246,21 +246,21 @@ void EncodeBehind::offer(const std::exception_ptr& earlier) {
     note(std::current_exception());
     offer.tiles.clear();
   }
-  offer.outcome = Mark(number_, failure_, ground_.rank);
-  ground_.board.write_root(offer.to_bytes());
+  offer.outcome = Outcome(number_, failure_, ground_.rank);
+  ground_.tracker.send_to_root(offer.to_bytes());
 }
 
 Answer EncodeBehind::await_answer() {
   while (true) {
-    const std::uint32_t heard = ground_.board.heard();
-    if (const auto letter = ground_.board.from_root()) {
-      return Answer::from_bytes(*letter);
+    const std::uint32_t epoch = ground_.tracker.epoch();
+    if (const auto message = ground_.tracker.receive_from_root()) {
+      return Answer::from_bytes(*message);
     }
-    if (ground_.board.is_stopped() || !ground_.may_wait) {
+    if (ground_.tracker.is_stopped() || !ground_.may_wait) {
       throw Error(Code::timeout, ground_.file.path() + ": no places came for encoded tiles",
                   ground_.rank);
     }
-    ground_.board.wait(heard, look_for_answer_s);
+    ground_.tracker.wait(epoch, look_for_answer_s);
   }
 }
 

@@ -19,7 +19,7 @@
 
 #include "exec/encode/encoded_rounds.hpp"
 #include "exec/encode_pool.hpp"
-#include "exec/notify/board.hpp"
+#include "exec/notify/completion_tracker.hpp"
 #include "exec/write/executor.hpp"
 #include "layout/layout.hpp"
 #include "storage/storage.hpp"
@@ -28,7 +28,7 @@ namespace sluice::exec {
 
 /// What a writer tells rank 0 of a round.
 struct Offer {
-  Mark outcome;
+  Outcome outcome;
   std::vector<layout::EncodedTile> tiles;
 
   std::vector<std::byte> to_bytes() const;
@@ -37,7 +37,7 @@ struct Offer {
 
 /// What rank 0 says to that.
 struct Answer {
-  Mark outcome;
+  Outcome outcome;
   std::vector<std::byte> plan;  ///< round 0: the layout::CommitPlan; else empty
   std::vector<std::uint64_t> addresses;
 
@@ -49,7 +49,7 @@ class EncodeBehind {
  public:
   struct Ground {
     storage::File& file;
-    Board& board;
+    CompletionTracker& tracker;
     EncodingRoom& room;
     std::size_t threads;
     int rank;
@@ -68,7 +68,7 @@ class EncodeBehind {
 
   /// All of the round has come. `earlier`: what went wrong with it.
   void offer(const std::exception_ptr& earlier);
-  bool is_answered() const { return ground_.board.has_from_root(); }
+  bool is_answered() const { return ground_.tracker.has_message_from_root(); }
   /// Takes the answer and writes the round. `earlier` as above.
   void finish(const std::exception_ptr& earlier);
   /// After the last round: throws what went wrong.
