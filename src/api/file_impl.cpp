@@ -7,19 +7,19 @@
 namespace sluice::detail {
 
 FileImpl::FileImpl(MPI_Comm comm, const std::string& path, Mode mode, const Options& options)
-    : FileImpl(ground_on(comm, path, options), path, mode) {}
+    : FileImpl(context_on(comm, path, options), path, mode) {}
 
 FileImpl::FileImpl(std::unique_ptr<exec::Transport> transport, const std::string& path, Mode mode,
                    const Options& options)
-    : FileImpl(ground_on(std::move(transport), path, options), path, mode) {}
+    : FileImpl(context_on(std::move(transport), path, options), path, mode) {}
 
-FileImpl::FileImpl(OpenContext ground, const std::string& path, Mode mode)
-    : owned_(std::move(ground.transport)),
+FileImpl::FileImpl(OpenContext context, const std::string& path, Mode mode)
+    : owned_(std::move(context.transport)),
       transport_(*owned_),
-      storage_(std::move(ground.storage)),
+      storage_(std::move(context.storage)),
       path_(path) {
-  open(mode, ground.settings);
-  if (ground.uses_mpi) {
+  open(mode, context.settings);
+  if (context.uses_mpi) {
     at_finalize_.emplace([this] { close_at_finalize(); });
   }
 }

@@ -61,7 +61,7 @@ class FileImpl {
   bool speaks() const { return options_.log != Log::off && transport_.rank() == 0; }
 
  private:
-  FileImpl(OpenContext ground, const std::string& path, Mode mode);
+  FileImpl(OpenContext context, const std::string& path, Mode mode);
   void open(Mode mode, const settings::Settings& settings);
   void close_at_finalize() noexcept;
 

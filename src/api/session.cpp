@@ -54,10 +54,10 @@ Sessions::Opening opening_of(Mode mode) {
 
 namespace detail {
 
-SessionImpl::SessionImpl(OpenContext ground, const std::string& path, Mode mode)
-    : path_(path), owned_(std::move(ground.transport)) {
-  open(*owned_, std::move(ground.storage), path, mode, ground.settings);
-  if (ground.uses_mpi) {
+SessionImpl::SessionImpl(OpenContext context, const std::string& path, Mode mode)
+    : path_(path), owned_(std::move(context.transport)) {
+  open(*owned_, std::move(context.storage), path, mode, context.settings);
+  if (context.uses_mpi) {
     at_finalize_.emplace([this] { drop_at_finalize(); });
   }
 }
@@ -101,7 +101,7 @@ void SessionImpl::drop_at_finalize() noexcept {
 }  // namespace detail
 
 SessionFile::SessionFile(MPI_Comm comm, const std::string& path, Mode mode, const Options& options)
-    : impl_(std::make_unique<detail::SessionImpl>(detail::ground_on(comm, path, options), path,
+    : impl_(std::make_unique<detail::SessionImpl>(detail::context_on(comm, path, options), path,
                                                   mode)) {}
 SessionFile::SessionFile(std::unique_ptr<detail::SessionImpl> impl) : impl_(std::move(impl)) {}
 SessionFile::SessionFile(SessionFile&&) noexcept = default;

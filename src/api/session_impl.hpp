@@ -16,7 +16,7 @@ namespace sluice::detail {
 class SessionImpl {
  public:
   /// Collective.
-  SessionImpl(OpenContext ground, const std::string& path, Mode mode);
+  SessionImpl(OpenContext context, const std::string& path, Mode mode);
   /// The same over a transport of the caller's, which must outlive the file (tests).
   SessionImpl(exec::Transport& transport, std::shared_ptr<storage::Storage> storage,
               const std::string& path, Mode mode, const Options& options);

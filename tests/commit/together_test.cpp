@@ -18,10 +18,10 @@ class TogetherFile final : public storage::ForwardingFile {
  public:
   TogetherFile(std::unique_ptr<storage::File> file, int& calls)
       : ForwardingFile(std::move(file)), calls_(calls) {}
-  bool works_together() const override { return true; }
-  void write_together(std::span<const storage::WritePiece> pieces) override {
+  bool is_collective() const override { return true; }
+  void write_collective(std::span<const storage::WritePiece> pieces) override {
     ++calls_;
-    File::write_together(pieces);
+    File::write_collective(pieces);
   }
 
  private:
