@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "api/records_impl.hpp"
+#include "api/records/records_impl.hpp"
 #include "dialect/lines/template.hpp"
 #include "verb.hpp"
 

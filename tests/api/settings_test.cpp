@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "api/config/option_table.hpp"
-#include "api/file_impl.hpp"
+#include "api/file/file_impl.hpp"
 #include "exec/transport/local_transport.hpp"
 #include "sluice/error.hpp"
 #include "storage/memory.hpp"

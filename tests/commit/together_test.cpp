@@ -2,7 +2,7 @@
 // is one such call, and every writer is in each of them.
 #include <gtest/gtest.h>
 
-#include "api/file_impl.hpp"
+#include "api/file/file_impl.hpp"
 #include "exec/transport/local_transport.hpp"
 #include "storage/forwarding.hpp"
 #include "storage/memory.hpp"

@@ -1,7 +1,7 @@
 // The C interface: sessions of programs whose runtime carries messages.
 #include "api/c/c_api_handle.hpp"
 #include "api/c/c_api_session.hpp"
-#include "api/session_service.hpp"
+#include "api/session/session_service.hpp"
 #include "sluice/service.h"
 
 using sluice::Session;

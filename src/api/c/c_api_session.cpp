@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "api/c/c_api_handle.hpp"
-#include "api/session_impl.hpp"
+#include "api/session/session_impl.hpp"
 #include "exec/transport/solo_transport.hpp"
 
 using sluice::Error;

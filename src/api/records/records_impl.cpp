@@ -1,4 +1,4 @@
-#include "api/records_impl.hpp"
+#include "api/records/records_impl.hpp"
 
 #include <algorithm>
 

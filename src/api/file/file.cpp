@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <exception>
 
-#include "api/file_impl.hpp"
+#include "api/file/file_impl.hpp"
 #include "api/messages.hpp"
 #include "model/fill.hpp"
 #include "model/numbering.hpp"

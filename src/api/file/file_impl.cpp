@@ -1,4 +1,4 @@
-#include "api/file_impl.hpp"
+#include "api/file/file_impl.hpp"
 
 #include "api/messages.hpp"
 #include "commit/read/latest_good.hpp"

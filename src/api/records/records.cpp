@@ -1,7 +1,7 @@
 #include "sluice/records.hpp"
 
 #include "api/messages.hpp"
-#include "api/records_impl.hpp"
+#include "api/records/records_impl.hpp"
 #include "exec/transport/solo_transport.hpp"
 
 namespace sluice {

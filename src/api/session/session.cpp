@@ -1,7 +1,7 @@
 #include <utility>
 
 #include "api/messages.hpp"
-#include "api/session_impl.hpp"
+#include "api/session/session_impl.hpp"
 
 namespace sluice {
 

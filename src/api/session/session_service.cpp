@@ -1,4 +1,4 @@
-#include "api/session_service.hpp"
+#include "api/session/session_service.hpp"
 
 #include <chrono>
 #include <utility>

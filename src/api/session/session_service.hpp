@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-#include "api/session_impl.hpp"
+#include "api/session/session_impl.hpp"
 #include "exec/transport/carrier.hpp"
 #include "storage/own_process.hpp"
 

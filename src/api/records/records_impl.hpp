@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-#include "api/file_impl.hpp"
+#include "api/file/file_impl.hpp"
 #include "layout/records/part.hpp"
 #include "sluice/records.hpp"
 
