@@ -11,7 +11,7 @@
 #include "exec/transport/mpi_transport.hpp"
 #include "mpi/process.hpp"
 #include "sluice/error.hpp"
-#include "text.hpp"
+#include "text/text.hpp"
 
 namespace sluice::cli {
 

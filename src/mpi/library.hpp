@@ -136,8 +136,8 @@ class Files {
   virtual int write(FileHandle file, const FilePiece& piece, std::int64_t& moved) = 0;
   virtual int read(FileHandle file, const FilePiece& piece, std::int64_t& moved) = 0;
   /// Collective: every rank at most one piece.
-  virtual int write_together(FileHandle file, const FilePiece& piece, std::int64_t& moved) = 0;
-  virtual int read_together(FileHandle file, const FilePiece& piece, std::int64_t& moved) = 0;
+  virtual int write_collective(FileHandle file, const FilePiece& piece, std::int64_t& moved) = 0;
+  virtual int read_collective(FileHandle file, const FilePiece& piece, std::int64_t& moved) = 0;
   /// Collective: any number, by a view of the file that is given up again.
   virtual int move_scattered(FileHandle file, std::span<const FilePiece> pieces, bool is_write,
                              std::int64_t& moved) = 0;

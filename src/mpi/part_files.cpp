@@ -86,10 +86,10 @@ class BoundFiles final : public Files {
   int read(FileHandle file, const FilePiece& piece, std::int64_t& moved) override {
     return one(f.File_read_at, file, piece, moved);
   }
-  int write_together(FileHandle file, const FilePiece& piece, std::int64_t& moved) override {
+  int write_collective(FileHandle file, const FilePiece& piece, std::int64_t& moved) override {
     return one(f.File_write_at_all, file, piece, moved);
   }
-  int read_together(FileHandle file, const FilePiece& piece, std::int64_t& moved) override {
+  int read_collective(FileHandle file, const FilePiece& piece, std::int64_t& moved) override {
     return one(f.File_read_at_all, file, piece, moved);
   }
 

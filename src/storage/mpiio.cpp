@@ -121,9 +121,9 @@ class MpiioFile final : public File {
   void drop_cache() override { posix_->drop_cache(); }
   const std::string& path() const override { return posix_->path(); }
 
-  bool works_together() const override { return comm_ != mpi::comms().self(); }
+  bool is_collective() const override { return comm_ != mpi::comms().self(); }
 
-  void write_together(std::span<const WritePiece> pieces) override {
+  void write_collective(std::span<const WritePiece> pieces) override {
     const SizeLimit no_signal;
     std::vector<Piece> all;
     for (const WritePiece& piece : pieces) {
@@ -132,7 +132,7 @@ class MpiioFile final : public File {
     transfer(all, true);
   }
 
-  void read_together(std::span<const ReadPiece> pieces) override {
+  void read_collective(std::span<const ReadPiece> pieces) override {
     std::vector<Piece> all;
     const std::uint64_t end = size();
     std::string trouble;
@@ -190,8 +190,8 @@ class MpiioFile final : public File {
     mpi::Files& files = mpi::files();
     const Piece only = as_one && !call.empty() ? call[0] : Piece{};
     const int status = !as_one    ? files.move_scattered(file_, call, is_write, moved)
-                       : is_write ? files.write_together(file_, only, moved)
-                                  : files.read_together(file_, only, moved);
+                       : is_write ? files.write_collective(file_, only, moved)
+                                  : files.read_collective(file_, only, moved);
     check(status, path(), what);
     if (!call.empty()) check_count(moved, bytes, what);
   }

@@ -88,7 +88,7 @@ void FileWriter::bring_ended() noexcept {
   }
 }
 
-/// The writer's thread speaks to the board until its last job is done.
+/// The writer's thread uses the tracker until its last job is done.
 void FileWriter::end_pipeline() noexcept {
   try {
     buffers_.writer.drain();
@@ -105,11 +105,11 @@ void FileWriter::open_pipeline() {
   const std::vector<int> writers = strategy_.openers(topology_, choice_).all();
   std::unique_ptr<exec::CompletionTracker> tracker;
   if (has_thread() && transport_.nodes() == 1) {
-    board = exec::make_node_tracker(transport_, writers);
+    tracker = exec::make_node_tracker(transport_, writers);
   }
-  ring_is_refused_ = board == nullptr;
+  ring_is_refused_ = tracker == nullptr;
   if (!tracker) {
-    board = exec::make_message_tracker(transport_, writers);
+    tracker = exec::make_message_tracker(transport_, writers);
   }
   const Pipeline::Ground ground{transport_, buffers_.writer, publisher_.get(), has_thread(),
                                 options_.timeout_s};

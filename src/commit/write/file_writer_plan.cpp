@@ -154,7 +154,7 @@ plan::Plan FileWriter::choose_plan(const FileCommit& commit, plan::Input& input,
   input.rates = rates_;
   const bool has_data = load_.bytes != 0;
   plan::Plan plan;
-  if (commit.experience != nullptr) {
+  if (commit.tuner != nullptr) {
     // The first one makes memory and the file's first space, the last one writes what is left.
     const bool is_sample = has_data && has_planned_data_ && !commit.is_last && !has_encoded(commit);
     commit.tuner->note(model::from_ns(root_took_ns_));
@@ -163,7 +163,7 @@ plan::Plan FileWriter::choose_plan(const FileCommit& commit, plan::Input& input,
     plan = strategy_.plan(input);
   }
   has_planned_data_ = has_planned_data_ || has_data;
-  if (commit.monitor != nullptr && has_data) {
+  if (commit.stats != nullptr && has_data) {
     commit.stats->choose(plan.reason);
   }
   return plan;

@@ -41,7 +41,7 @@ std::uint64_t Pipeline::begin() {
 
 void Pipeline::arrive(std::uint64_t number, storage::File& file, bool sync) {
   rates_.writer.submit_task(
-      [board = tracker_.get(), number, &file, sync](const std::exception_ptr& earlier) {
+      [tracker = tracker_.get(), number, &file, sync](const std::exception_ptr& earlier) {
         std::exception_ptr failure = earlier;
         try {
           if (sync && !failure) {

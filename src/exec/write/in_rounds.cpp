@@ -10,7 +10,7 @@ std::uint64_t write_in_rounds(Transport& transport, const plan::Plan& plan, cons
   const bool in_background = plan.flow == plan::Flow::async_two_phase;
   std::optional<Window> window;
   const bool owns_tiles = plan.tiles.index_of(transport.rank()) >= 0;
-  if (work.file != nullptr && (owns_tiles || work.file->works_together())) {
+  if (work.file != nullptr && (owns_tiles || work.file->is_collective())) {
     window.emplace(*work.file, buffers.writer, plan.window_bytes, in_background);
   }
   std::vector<const layout::Placement*> placements;
