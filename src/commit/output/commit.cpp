@@ -53,7 +53,7 @@ Receipt Output::commit(bool is_step, bool is_last) {
     file.monitor = &monitor_;
     file.experience = options_.probe ? &experience_ : nullptr;
     Receipt receipt{carry_out(file), durable};
-    receipt.fate = last_fate();
+    receipt.pending = last_pending();
     note_cost(receipt, is_step, waited_s() - waited_before_s);
     tell_choice();
     failed_together_ = false;

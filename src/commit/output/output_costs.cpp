@@ -59,8 +59,10 @@ void Output::note_cost(const Receipt& receipt, bool is_step, double waited_s) {
   }
   commit.cost.bytes = static_cast<std::uint64_t>(bytes);
   Monitor::Look look;
-  if (receipt.fate) {
-    look = [fate = receipt.fate] { return Monitor::Outcome{fate->settled_s(), fate->failed()}; };
+  if (receipt.pending) {
+    look = [pending = receipt.pending] {
+      return Monitor::Outcome{pending->settled_s(), pending->failed()};
+    };
   }
   monitor_.add(commit, std::move(look));
 }

@@ -10,7 +10,9 @@ std::uint64_t write_in_rounds(Transport& transport, const plan::Plan& plan, cons
   const bool in_background = plan.flow == plan::Flow::background;
   std::optional<Window> window;
   const bool owns_tiles = plan.tiles.index_of(transport.rank()) >= 0;
-  if (work.file != nullptr && (owns_tiles || work.file->works_together())) {
+  if (work.memory != nullptr) {
+    window.emplace(*work.memory);
+  } else if (work.file != nullptr && (owns_tiles || work.file->works_together())) {
     window.emplace(*work.file, buffers.writer, plan.window_bytes, in_background);
   }
   std::vector<const layout::Placement*> placements;

@@ -1,4 +1,4 @@
-// What becomes of a commit that is on its way when its call returns.
+// A commit that may still be on its way when its call returns.
 #pragma once
 
 #include <cstdint>
@@ -6,18 +6,24 @@
 #include <memory>
 #include <utility>
 
+#include "commit/write/monitor.hpp"
 #include "storage/own_process.hpp"
 
 namespace sluice::commit {
 
-class FileWriter;
+class CommitQueue;
 
-/// Shared by the file and the tickets of the commit; used by one thread of a rank.
-class Fate {
+/// Shared by the file's queue and the tickets of the commit; used by one thread of a rank.
+class PendingCommit {
  public:
-  /// `heard` becomes true when a caller gets to know of a failure.
-  Fate(FileWriter* file, std::uint64_t number, bool synced, std::shared_ptr<bool> heard)
-      : file_(file), number_(number), synced_(synced), heard_(std::move(heard)) {}
+  /// `heard` becomes true when a caller gets to know of a failure. `monitor` may be null.
+  PendingCommit(CommitQueue* queue, std::uint64_t number, bool synced, std::shared_ptr<bool> heard,
+                Monitor* monitor)
+      : queue_(queue),
+        number_(number),
+        synced_(synced),
+        heard_(std::move(heard)),
+        monitor_(monitor) {}
 
   /// Is the commit there for good? Looks anew.
   bool durable();
@@ -30,16 +36,17 @@ class Fate {
   double settled_s();
   /// Nothing changes any more. `failure`: nullptr where the commit is there. `at_s`: since when.
   void settle(const std::exception_ptr& failure, double at_s) noexcept {
-    file_ = nullptr;
+    queue_ = nullptr;
     failure_ = failure;
     settled_s_ = at_s;
   }
 
  private:
-  FileWriter* file_;  ///< nullptr: settled
+  CommitQueue* queue_;  ///< nullptr: settled
   std::uint64_t number_;
   bool synced_;
   std::shared_ptr<bool> heard_;
+  Monitor* monitor_;
   storage::OwnProcess process_;
   std::exception_ptr failure_;
   double settled_s_ = 0;
