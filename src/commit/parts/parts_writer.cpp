@@ -273,7 +273,8 @@ PartsWriter::Dataset PartsWriter::choose(const Definition& definition, Known& kn
   } else if (!listed) {
     own.chunk = definition.chunk;
   }
-  const Dataset made{static_cast<std::uint32_t>(file_->variables().definitions().size()), listed, own.shape};
+  const Dataset made{static_cast<std::uint32_t>(file_->variables().definitions().size()), listed,
+                     own.shape};
   file_->define(own);
   known.datasets.push_back(made);
   return made;

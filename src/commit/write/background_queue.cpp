@@ -54,8 +54,7 @@ void PendingCommit::wait() {
 
 BackgroundQueue::BackgroundQueue(const Config& config, const std::vector<int>& writers)
     : config_(config),
-      limit_s_(config.timeout_s > 0 ? config.timeout_s
-                                    : std::numeric_limits<double>::infinity()) {
+      limit_s_(config.timeout_s > 0 ? config.timeout_s : std::numeric_limits<double>::infinity()) {
   if (config.data.has_thread() && config.transport.nodes() == 1) {
     board_ = exec::make_node_board(config.transport, writers);
   }
@@ -165,11 +164,11 @@ void BackgroundQueue::arrive(const std::exception_ptr& failure, bool synced,
                              const CommitPlanner::Update&) {
   if (storage::File* const file = config_.data.file()) {
     // Everything given to the writer so far belongs to this commit.
-    config_.data.writer().submit_task([board = board_.get(), number = begun_, file,
-                                       synced](const std::exception_ptr& earlier) {
-      const auto met = earlier || !synced ? earlier : exec::failure_of([&] { file->sync(); });
-      board->arrive(number, met);
-    });
+    config_.data.writer().submit_task(
+        [board = board_.get(), number = begun_, file, synced](const std::exception_ptr& earlier) {
+          const auto met = earlier || !synced ? earlier : exec::failure_of([&] { file->sync(); });
+          board->arrive(number, met);
+        });
   }
   try {
     exec::agree(config_.transport, failure);

@@ -69,13 +69,12 @@ std::unique_ptr<layout::Planner> CommitPlanner::open(Opening opening, const Opti
     layout::durability_of(format, options.durability);
     refuse_together(storage_, path_, format);
     publisher_ = Publisher::build(storage_, path_, format, options.durability != Durability::none);
-    return layout::make_planner(format, file_to_plan(has_own_file), layout::Start::fresh,
-                                settings);
+    return layout::make_planner(format, file_to_plan(has_own_file), layout::Start::fresh, settings);
   }
   publisher_ = Publisher::reopen(storage_, path_);
   const layout::Format& format = layout::format_in(publisher_->file(), options.format);
-  auto planner = layout::make_planner(format, file_to_plan(has_own_file), layout::Start::append,
-                                      settings);
+  auto planner =
+      layout::make_planner(format, file_to_plan(has_own_file), layout::Start::append, settings);
   const layout::Format& found = layout::format_named(planner->format());
   refuse_together(storage_, path_, found);
   layout::check_form(found, options, path_);
@@ -178,8 +177,7 @@ layout::CommitPlan CommitPlanner::plan(const layout::CommitRequest& request, boo
 
 exec::RoundPlaces CommitPlanner::place(std::uint64_t number, const Rounds& rounds,
                                        std::uint64_t round,
-                                       std::span<const layout::EncodedTile> tiles,
-                                       Update& update) {
+                                       std::span<const layout::EncodedTile> tiles, Update& update) {
   const std::lock_guard lock(mutex_);
   exec::RoundPlaces places;
   if (round == 0) {

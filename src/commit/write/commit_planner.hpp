@@ -90,7 +90,7 @@ class CommitPlanner {
   storage::Storage& storage_;
   const std::string path_;
   std::unique_ptr<Publisher> publisher_;
-  std::unique_ptr<storage::File> own_file_;    ///< the planner's
+  std::unique_ptr<storage::File> own_file_;   ///< the planner's
   std::unique_ptr<layout::Planner> planner_;  ///< reads through one of the files above
   std::int64_t modified_ns_ = 0;
   std::mutex mutex_;  ///< of the planner, and:

@@ -40,8 +40,7 @@ exec::WriteBehind writer_of(const PlanMaker& plans, const exec::Transport& trans
 
 DataWriter::DataWriter(exec::Transport& transport, storage::Storage& storage,
                        const std::string& present_path, const Options& options,
-                       const FileVariables& variables, const PlanMaker& plans,
-                       Publisher* publisher)
+                       const FileVariables& variables, const PlanMaker& plans, Publisher* publisher)
     : transport_(transport),
       storage_(storage),
       options_(options),
@@ -99,8 +98,7 @@ void DataWriter::number_words(const FileCommit& commit, StagedCommit& staged) {
   staged.words = words_.all;
 }
 
-exec::Work DataWriter::work_of(const FileCommit& commit,
-                               std::span<const layout::Portion> portions,
+exec::Work DataWriter::work_of(const FileCommit& commit, std::span<const layout::Portion> portions,
                                const layout::CommitPlan& placed) const {
   exec::Work work;
   work.definitions = variables_.definitions();

@@ -13,10 +13,10 @@
 #include <span>
 #include <string>
 
+#include "commit/publish/publisher.hpp"
 #include "commit/publish/renewable_file.hpp"
 #include "commit/write/file_variables.hpp"
 #include "commit/write/plan_maker.hpp"
-#include "commit/publish/publisher.hpp"
 #include "exec/transport/transport.hpp"
 #include "exec/write/executor.hpp"
 #include "exec/write/ring.hpp"
@@ -100,7 +100,7 @@ class DataWriter {
   exec::Buffers buffers_;
   Words words_;
   bool ring_is_refused_ = false;
-  bool encodes_ = false;  ///< was there ever a commit that is encoded in the background?
+  bool encodes_ = false;      ///< was there ever a commit that is encoded in the background?
   double ring_waited_s_ = 0;  ///< for rings that were dropped
 };
 

@@ -72,10 +72,9 @@ plan::Totals EncodedWriter::totals_of(const FileCommit& commit, const exec::Enco
   return sum;
 }
 
-std::exception_ptr EncodedWriter::bring(const FileCommit& commit,
-                                        const exec::EncodedRounds& rounds, std::uint64_t round,
-                                        const Parts& parts, plan::Plan& who, storage::File* file,
-                                        const exec::WindowMemory* memory,
+std::exception_ptr EncodedWriter::bring(const FileCommit& commit, const exec::EncodedRounds& rounds,
+                                        std::uint64_t round, const Parts& parts, plan::Plan& who,
+                                        storage::File* file, const exec::WindowMemory* memory,
                                         std::vector<std::uint64_t>& words) {
   const auto places = rounds.placements(round, config_.transport.rank(), parts.tiles);
   who.tiles = rounds.tile_map(round);
@@ -152,8 +151,7 @@ exec::RoundPlaces EncodedWriter::exchange(const CommitPlanner::Rounds& rounds, s
                                           CommitPlanner::Update& update) {
   exec::Transport& transport = config_.transport;
   const bool is_silent = mine.outcome.failed == 0 && mine.tiles.empty();
-  const auto gathered =
-      transport.gather(is_silent ? std::vector<std::byte>{} : mine.to_bytes(), 0);
+  const auto gathered = transport.gather(is_silent ? std::vector<std::byte>{} : mine.to_bytes(), 0);
   std::vector<std::byte> message = exec::on_root(transport, 0, [&] {
     std::vector<exec::RoundSizes> sizes;
     for (const auto& bytes : gathered) {
@@ -212,8 +210,7 @@ std::shared_ptr<const EncodedWriter::Behind> EncodedWriter::plan_behind(
   return std::make_shared<Behind>(Behind{std::move(rounds), std::move(plain), std::move(who)});
 }
 
-std::exception_ptr EncodedWriter::write_behind(const FileCommit& commit,
-                                               const StagedCommit& staged,
+std::exception_ptr EncodedWriter::write_behind(const FileCommit& commit, const StagedCommit& staged,
                                                const std::shared_ptr<const Behind>& behind) {
   DataWriter& data = config_.data;
   const exec::EncodedRounds& rounds = behind->rounds;

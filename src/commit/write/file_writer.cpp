@@ -117,8 +117,7 @@ std::uint64_t FileWriter::write(const FileCommit& commit, const StagedCommit& st
   }
   const plan::Plan who = plans_.make(commit, written.placed, staged.plain);
   if (commit.explain != nullptr) {
-    plans_.explain(commit, written.totals,
-                   plans_.totals(commit, written.placed, who, staged.plain),
+    plans_.explain(commit, written.totals, plans_.totals(commit, written.placed, who, staged.plain),
                    data_->file() != nullptr);
   }
   queue_->begin(who, commit.is_step);

@@ -46,9 +46,8 @@ std::vector<const layout::Placement*> by_variable(const layout::CommitPlan& plac
 
 }  // namespace
 
-PlanMaker::PlanMaker(exec::Transport& transport, storage::Storage& storage,
-                     const std::string& path, const Options& options,
-                     const FileVariables& variables)
+PlanMaker::PlanMaker(exec::Transport& transport, storage::Storage& storage, const std::string& path,
+                     const Options& options, const FileVariables& variables)
     : transport_(transport),
       variables_(variables),
       strategy_(plan::strategy(options.strategy)),
@@ -152,9 +151,10 @@ plan::Totals PlanMaker::totals(const FileCommit& commit, const layout::CommitPla
   const std::vector<std::uint64_t> sizes = sizes_of(commit, portions);
   const auto placements = by_variable(placed, variables_.definitions().size());
   const plan::Input input{topology_, portions, sizes, space_of(placed), choice_, 0};
-  return plan::totals_of(plan, input, [&](const layout::Portion& portion) -> auto& {
-    return *placements[commit.blocks[portion.block].variable];
-  });
+  return plan::totals_of(
+      plan, input, [&](const layout::Portion& portion) -> auto& {
+        return *placements[commit.blocks[portion.block].variable];
+      });
 }
 
 void PlanMaker::explain(const FileCommit& commit, const plan::Totals& encoded, plan::Totals plain,

@@ -1,5 +1,5 @@
-// Who writes what of a commit: asks the strategy, with what the ranks know of the machine and of the
-// commits before.
+// Who writes what of a commit: asks the strategy, with what the ranks know of the machine and of
+// the commits before.
 //
 // Invariant: the same choice on every rank; the plan that is explained is the plan that is carried
 // out.
@@ -73,12 +73,12 @@ class PlanMaker {
   const plan::Strategy& strategy_;
   const plan::WriterChoice choice_;
   const plan::Topology topology_;
-  plan::Ground ground_;             ///< asked for where the strategy looks at it
-  bool has_planned_data_ = false;   ///< the same
-  Load load_;                       ///< the same
-  double began_s_ = 0;              ///< on rank 0: when it had chosen places
-  double took_s_ = 0;               ///< of the last commit, from then on, if it came to its end
-  std::int64_t root_took_ns_ = 0;   ///< the same, of rank 0; told with the places
+  plan::Ground ground_;            ///< asked for where the strategy looks at it
+  bool has_planned_data_ = false;  ///< the same
+  Load load_;                      ///< the same
+  double began_s_ = 0;             ///< on rank 0: when it had chosen places
+  double took_s_ = 0;              ///< of the last commit, from then on, if it came to its end
+  std::int64_t root_took_ns_ = 0;  ///< the same, of rank 0; told with the places
 };
 
 }  // namespace sluice::commit

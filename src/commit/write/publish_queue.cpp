@@ -10,9 +10,9 @@ namespace sluice::commit {
 
 namespace {
 
-/// Whoever waits looks again so often, whatever it hears.
-constexpr double look_again_s = 1;
-constexpr int root = 0;
+/// The thread looks again so often, whatever it hears.
+constexpr double look_for_work_s = 1;
+constexpr int planning_rank = 0;
 
 }  // namespace
 
@@ -135,7 +135,7 @@ void PublishQueue::place(Commit& commit) {
     return places;
   };
   const exec::RoundPlaces places =
-      exec::place_round(commit.number, sizes, earlier, root, place_tiles);
+      exec::place_round(commit.number, sizes, earlier, planning_rank, place_tiles);
   for (std::size_t w = 0; w < sizes.size(); ++w) {
     board_.write_writer(w, places.of(w).to_bytes());
   }
@@ -209,7 +209,7 @@ void PublishQueue::run() {
     }
     try {
       if (!advance()) {
-        board_.wait(heard, look_again_s);
+        board_.wait(heard, look_for_work_s);
       }
     } catch (const Error&) {
       return;  // stopped while a writer took no answer

@@ -59,7 +59,7 @@ class PublishQueue {
     std::exception_ptr failure = {};
     bool is_decided = false;  ///< submitted or failed
     CommitPlanner::Rounds rounds = {};
-    std::uint64_t placed = 0;  ///< rounds
+    std::uint64_t placed = 0;                                 ///< rounds
     std::vector<std::optional<exec::RoundSizes>> sizes = {};  ///< by writer
   };
   void enqueue(Commit commit);
@@ -75,7 +75,7 @@ class PublishQueue {
   const bool has_thread_;
   std::mutex mutex_;
   std::deque<std::shared_ptr<Commit>> commits_;
-  std::exception_ptr place_failure_;  ///< since restart()
+  std::exception_ptr place_failure_;                              ///< since restart()
   std::array<double, 2 * CommitQueue::commits_max> settled_s_{};  ///< by number, modulo
   bool stop_ = false;
   std::thread thread_;

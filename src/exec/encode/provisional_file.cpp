@@ -11,9 +11,9 @@ void RelocatedFile::write(std::uint64_t offset, std::span<const std::byte> bytes
     kept_.push_back({offset, {bytes.begin(), bytes.end()}});
     return;
   }
-  auto at = std::upper_bound(
-      ranges_.begin(), ranges_.end(), offset,
-      [](std::uint64_t place, const Range& range) { return place < range.first; });
+  auto at =
+      std::upper_bound(ranges_.begin(), ranges_.end(), offset,
+                       [](std::uint64_t place, const Range& range) { return place < range.first; });
   while (!bytes.empty()) {
     if (at == ranges_.begin() || offset >= std::prev(at)->last) {
       throw Error(Code::internal, path() + ": bytes of a commit that have no place");
@@ -64,8 +64,7 @@ void RelocatedFile::add(std::uint64_t provisional, std::uint64_t bytes, std::uin
 }
 
 /// The words are one run here, in the file they may be several.
-void RelocatedFile::place_checksums(const layout::Placement& here,
-                                    const layout::CommitPlan& real) {
+void RelocatedFile::place_checksums(const layout::Placement& here, const layout::CommitPlan& real) {
   std::uint64_t done = 0;
   for (std::uint64_t tile = 0; real.checksums && tile < real.checksums->tiles(); ++tile) {
     const std::uint64_t bytes = std::min(real.checksums->tile_bytes(), here.tile_bytes() - done);

@@ -39,7 +39,7 @@ struct Work {
   std::span<const std::uint64_t> earlier_words = {};  ///< records that stand before the portions'
   storage::File* file = nullptr;                      ///< open on writers only
   const WindowMemory* memory = nullptr;  ///< Flow::rounds: takes a writer's bytes, not `file`
-  std::uint32_t rank = 0;                             ///< this one's, as records name it
+  std::uint32_t rank = 0;                ///< this one's, as records name it
   /// Takes the records of the portions where the commit has no place for any.
   std::vector<std::uint64_t>* records_out = nullptr;
 

@@ -1,9 +1,9 @@
 // A writer's window of its own space while it is assembled.
 //
-// Invariants: memory is one staging buffer (or the caller's) and a bit for each of its bytes; exactly the bytes that
-// came are written, so holes of the window stay as they are in the file; the next window is filled
-// while the one before is written; after a failure nothing more is written, but the others' bytes
-// are still taken.
+// Invariants: memory is one staging buffer (or the caller's) and a bit for each of its bytes;
+// exactly the bytes that came are written, so holes of the window stay as they are in the file; the
+// next window is filled while the one before is written; after a failure nothing more is written,
+// but the others' bytes are still taken.
 #pragma once
 
 #include <algorithm>
