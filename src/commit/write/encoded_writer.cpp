@@ -74,14 +74,16 @@ plan::Totals EncodedWriter::totals_of(const FileCommit& commit, const exec::Enco
 
 std::exception_ptr EncodedWriter::bring(const FileCommit& commit, const exec::EncodedRounds& rounds,
                                         std::uint64_t round, const Parts& parts, plan::Plan& who,
-                                        storage::File* file, const exec::WindowMemory* memory,
+                                        storage::File* file, exec::RoundEncoder* encoder,
                                         std::vector<std::uint64_t>& words) {
   const auto places = rounds.placements(round, config_.transport.rank(), parts.tiles);
   who.tiles = rounds.tile_map(round);
   exec::Work work = config_.data.work_of(commit, parts.portions, places);
   work.records_out = config_.checksum ? &words : nullptr;
   work.file = file;
-  work.memory = memory;
+  if (encoder != nullptr) {
+    work.memory = [encoder] { return encoder->dense_memory(); };
+  }
   return config_.data.write(who, work);
 }
 
@@ -118,12 +120,8 @@ EncodedWriter::Written EncodedWriter::write_now(const FileCommit& commit,
   Written written;
   written.totals = totals_of(commit, rounds, parts, who);
   for (std::uint64_t r = 0; r < rounds.rounds(); ++r) {
-    std::optional<exec::WindowMemory> memory;
-    if (encoder) {
-      memory.emplace(encoder->dense_memory());
-    }
     const auto failure = bring(commit, rounds, r, parts[r], who, nullptr,
-                               memory ? &*memory : nullptr, written.words);
+                               encoder ? &*encoder : nullptr, written.words);
     const exec::RoundSizes mine =
         encoder ? encoder->encode(failure)
                 : exec::RoundSizes{exec::Mark(0, failure, config_.transport.rank()), {}};

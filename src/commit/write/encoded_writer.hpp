@@ -82,10 +82,10 @@ class EncodedWriter {
                                     const exec::EncodedRounds& rounds) const;
   plan::Totals totals_of(const FileCommit& commit, const exec::EncodedRounds& rounds,
                          const std::vector<Parts>& parts, plan::Plan who) const;
-  /// Brings the dense bytes of a round to `file`, or to `memory`.
+  /// Brings the dense bytes of a round to `file`, or into the memory of `encoder`.
   std::exception_ptr bring(const FileCommit& commit, const exec::EncodedRounds& rounds,
                            std::uint64_t round, const Parts& parts, plan::Plan& who,
-                           storage::File* file, const exec::WindowMemory* memory,
+                           storage::File* file, exec::RoundEncoder* encoder,
                            std::vector<std::uint64_t>& words);
   exec::RoundPlaces exchange(const CommitPlanner::Rounds& rounds, std::uint64_t round,
                              const exec::RoundSizes& mine, CommitPlanner::Update& update);

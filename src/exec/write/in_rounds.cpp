@@ -10,8 +10,13 @@ std::uint64_t write_in_rounds(Transport& transport, const plan::Plan& plan, cons
   const bool in_background = plan.flow == plan::Flow::background;
   std::optional<Window> window;
   const bool owns_tiles = plan.tiles.index_of(transport.rank()) >= 0;
-  if (work.memory != nullptr) {
-    window.emplace(*work.memory);
+  std::exception_ptr failure;
+  if (work.memory) {
+    try {
+      window.emplace(work.memory());
+    } catch (...) {
+      failure = std::current_exception();
+    }
   } else if (work.file != nullptr && (owns_tiles || work.file->works_together())) {
     window.emplace(*work.file, buffers.writer, plan.window_bytes, in_background);
   }
@@ -24,6 +29,7 @@ std::uint64_t write_in_rounds(Transport& transport, const plan::Plan& plan, cons
   }
   Rounds rounds(transport, plan.tiles, plan.window_bytes, placements, window ? &*window : nullptr,
                 buffers);
+  rounds.fail(failure);
   PortionSource portions(work, plan.packed_bytes, buffers);
   bool is_well = rounds.run(portions, {0, plan.tiles.own_bytes()});
   if (is_well) {
