@@ -44,8 +44,8 @@ void add_field_posix(Contestants& contestants);
 void add_field_netcdf4(Contestants& contestants);
 /// strategies/pnetcdf.
 void add_field_pnetcdf(Contestants& contestants);
-/// strategies/sluice; strategy, storage, tiles, durability, writers, tile, budget, checksum, probe
-/// as in sluice.toml; form: stepped or fixed; steps: how many, if stepped.
+/// strategies/sluice; strategy, storage, tiles, durability, writers, tile_bytes, budget_bytes,
+/// checksum, autotune as in sluice.toml; form: stepped or fixed; steps: how many, if stepped.
 void add_field_sluice(Contestants& contestants);
 /// vampire/lines: text with a flush after every line, a file a rank; keys path and elements (three
 /// an atom); answers as the case `write` does.

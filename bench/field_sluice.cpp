@@ -14,7 +14,7 @@ Options options_of(const Job& job) {
     const std::string value = job.text(key, "");
     if (!value.empty()) options = parse_options(std::string(key) + " = \"" + value + '"', options);
   }
-  for (const char* key : {"writers", "tile", "budget", "checksum", "probe"}) {
+  for (const char* key : {"writers", "tile_bytes", "budget_bytes", "checksum", "autotune"}) {
     const std::string value = job.text(key, "");
     if (!value.empty()) options = parse_options(std::string(key) + " = " + value, options);
   }

@@ -31,8 +31,8 @@ class Background {
 
 Values run_overlap(World& world, const Job& job, Background& output);
 
-/// overlap/sluice: strategy, storage, writers, ranks_per_node, checksum, budget_mib, gather (0,
-/// 1 or bytes).
+/// overlap/sluice: strategy, storage, writers, ranks_per_node, checksum, budget_mib,
+/// coalesce (0 or 1), coalesce_bytes.
 void add_overlap_sluice(Contestants& contestants);
 /// overlap/mpiio-iwrite: MPI_File_iwrite_at_all, and a sync when it is waited for.
 void add_overlap_mpiio(Contestants& contestants);

@@ -38,8 +38,8 @@ class SluiceOutput final : public Background {
     options.durability = Durability::step;
     options.log = Log::off;
     options.compress = job.text("compress", options.compress);
-    options.gather = job.number("gather", 1) != 0;
-    options.gather_bytes = job.number("gather", 1) > 1 ? job.number("gather", 1) : 0;
+    options.coalesce = job.number("coalesce", 1) != 0;
+    options.coalesce_bytes = job.number("coalesce_bytes", 0);
     return options;
   }
 

@@ -105,7 +105,7 @@ sim::Described described(const PlanVerb& verb, const sim::Machine& machine) {
     }
   }
   Options options;
-  settings::find_option("budget")->set(options, verb.budget);
+  settings::find_option("budget_bytes")->set(options, verb.budget);
   run.budget_bytes = options.budget_bytes;
   run.period_s = verb.period_s;
   run.is_direct = verb.storage == "direct";
@@ -127,10 +127,10 @@ std::string toml_of(const PlanVerb& verb, const sim::Prediction& chosen) {
   std::string text = fmt::format("strategy = \"{}\"\n", chosen.strategy);
   if (has_writers(chosen)) {
     text += fmt::format("writers = {}\ntiles = \"{}\"\n", chosen.writers,
-                        chosen.choice.who.cyclic ? "cyclic" : "long");
+                        chosen.choice.who.cyclic ? "cyclic" : "contiguous");
   }
-  text += fmt::format("storage = \"{}\"\ndurability = \"{}\"\nbudget = \"{}\"\n", verb.storage,
-                      verb.durability, verb.budget);
+  text += fmt::format("storage = \"{}\"\ndurability = \"{}\"\nbudget_bytes = \"{}\"\n",
+                      verb.storage, verb.durability, verb.budget);
   parse_options(text);  // production must take it
   return text;
 }
@@ -147,7 +147,7 @@ void write_toml(const Context& context, const std::string& path, const std::stri
 Json json_of(const sim::Prediction& one) {
   return {{"strategy", one.strategy},
           {"writers", one.writers},
-          {"tiles", one.choice.who.cyclic ? "cyclic" : "long"},
+          {"tiles", one.choice.who.cyclic ? "cyclic" : "contiguous"},
           {"files", one.files},
           {"visible_s", one.visible_s},
           {"durable_s", one.durable_s},

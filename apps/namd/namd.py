@@ -248,7 +248,7 @@ def open_outputs(run, output, writers):
     velocities. And a Future of what becomes of the trajectory, its header and the other two."""
     atoms, frames = run["atoms"], run["steps"] // run["every"]
     done = Future(4)
-    trajectory = sluice.charm.open(output + ".dcd", "w", writers=writers, tile=1 << 16)
+    trajectory = sluice.charm.open(output + ".dcd", "w", writers=writers, tile_bytes=1 << 16)
     head = trajectory.start(0, files.DCD_HEAD_BYTES, done)
     trajectory.write(head, 0, files.dcd_head(atoms, run["every"], run["time_step"]))
     count = FrameCount(trajectory, run["every"], frames, done)

@@ -22,8 +22,8 @@ MOUNT = ("--targets", str(TARGETS), "--bandwidth", "45MB/s", "--latency", "2ms",
 FIXED = ("serial", "shared", "collective", "forward", "file-per-process")
 AUTO = "auto"
 AGAIN = "auto again"  # the same, to show what the noise is
-ANY = "auto, files=any"
-FORMULAS = "auto without probe"
+ANY = "auto, files=allow_multiple"
+FORMULAS = "auto without autotune"
 IN_PARTS = ("file-per-process",)
 GOAL = 0.9
 # On disk and in memory 8 MiB a rank are written before a clock is sure of it.
@@ -83,7 +83,7 @@ def contestants(options):
             ours = [(AUTO, {"strategy": "auto"}), (AGAIN, {"strategy": "auto"}),
                     (ANY, {"strategy": "auto", "files": "any"})]
             if options.steps > 1:
-                ours.append((FORMULAS, {"strategy": "auto", "probe": "false"}))
+                ours.append((FORMULAS, {"strategy": "auto", "autotune": "false"}))
             for strategy, parameters in (*_fixed(options), *ours):
                 found.append(Contestant(
                     strategy, "bench_sluice", "strategies/sluice",
@@ -108,8 +108,8 @@ def caption(options):
         f"{' '.join(MOUNT)}; silent: so that it does not say how it stripes files. "
         "contiguous: slabs. pencils: the ranks divide the last two dimensions. small, ragged-N: "
         "every rank has every ranks-th run of 512 or N doubles. x N: so many writers; else as many "
-        "as the strategy takes. auto again: the same once more, for the noise; files=any: it may "
-        "make several files; without probe: without trying other ways. 1 MB is 10^6 "
+        "as the strategy takes. auto again: the same once more, for the noise; files=allow_multiple: it may "
+        "make several files; without autotune: without trying other ways. 1 MB is 10^6 "
         "bytes. Samples of every contestant's last file were read back and compared."
     )
 

@@ -81,7 +81,7 @@ def _parser():
             action="append",
             default=[],
             metavar="KEY=VALUE",
-            help="an option of Sluice: storage, check, checksum, budget_mib, stripe_kib, gather",
+            help="an option of Sluice: storage, check, checksum, budget_mib, stripe_kib, coalesce",
         )
         sub.add_argument("--json", action="store_true", help="JSON to stdout instead of a table")
         sub.add_argument(

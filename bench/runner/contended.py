@@ -93,7 +93,7 @@ def _doubling(last, first=1):
 
 def _ours(options, strategy, writers, common):
     return common | options.set | {
-        "strategy": strategy, "writers": writers, "tile": options.stripe_kib << 10,
+        "strategy": strategy, "writers": writers, "tile_bytes": options.stripe_kib << 10,
         "durability": "step", "form": "fixed",
     }
 

@@ -38,7 +38,8 @@ enum class Log : std::uint8_t {
 /// How many files an output may come to where the strategy is `auto`.
 enum class Files : std::uint8_t {
   one,
-  any,  ///< or a set of parts with an index, where that is faster (file-per-process, -node)
+  allow_multiple,  ///< or a set of parts with an index, where that is faster (file-per-process,
+                   ///< file-per-node)
 };
 
 struct Options {
@@ -47,25 +48,25 @@ struct Options {
   std::string strategy = "auto";  ///< serial | shared | collective | forward |
                                   ///< file-per-process | file-per-node | auto
   Files files = Files::one;       ///< auto: may it write several?
-  bool probe = true;              ///< auto: may it try other ways with the run's own commits?
+  bool autotune = true;           ///< auto: may it try other ways with the run's own commits?
   int writers =
       0;  ///< ranks (collective, forward) or groups (file-per-node) that write; 0: the nodes
   int first_writer = 0;               ///< rank of the first writer
   int writer_spacing = 0;             ///< ranks from one writer to the next; 0: spread evenly
   std::string writer_map = "spaced";  ///< spaced | node | a list of ranks "0,4,8" | "costs 3,1,1,2"
   int readers = 0;                    ///< ranks that read from disk; 0: all
-  std::string tiles = "auto";  ///< tile to writer: long (contiguous) | cyclic (tile mod writers) |
-                               ///< auto: cyclic where a file is dealt to several servers
+  std::string tiles = "auto";         ///< tile to writer: contiguous | cyclic (tile mod writers) |
+                                      ///< auto: cyclic where a file is striped over several servers
   std::uint64_t tile_bytes = 0;  ///< unit of file space that has one writer; 0: stripe or 4 MiB
-  bool gather = true;  ///< forward, sessions: bytes wait for those beside them; else written as
-                       ///< they come
-  std::uint64_t gather_bytes = 0;  ///< collective, forward: at most so many at once; 0: by budget
-  std::uint64_t stripe_bytes = 0;  ///< 0: what the file system says, else 4 KiB pages
-  std::string form = "stacked";    ///< hdf5: stacked (leading step dimension) | grouped
-  std::string parts_dir = {};      ///< where file-per-* puts its parts; empty: beside the file
-  std::int64_t after_step = -1;    ///< append: steps after this one are dropped first; -1: none
-  std::string compress = {};  ///< default of variables: "deflate:6" | "zstd:3" | ...; empty: none
-  std::uint64_t keep = 0;     ///< only the last so many steps stay; 0: all
+  bool coalesce = true;  ///< forward, sessions: bytes wait for their neighbours, and are written
+                         ///< with them; false: written as they come
+  std::uint64_t coalesce_bytes = 0;     ///< collective, forward: the most at once; 0: by the budget
+  std::uint64_t stripe_bytes = 0;       ///< 0: what the file system says, else 4 KiB pages
+  std::string hdf5_layout = "stacked";  ///< hdf5: stacked (leading step dimension) | grouped
+  std::string parts_dir = {};           ///< where file-per-* puts its parts; empty: beside the file
+  std::int64_t restart_after = -1;  ///< append: steps after this one are dropped first; -1: none
+  std::string compress = {};    ///< default of variables: "deflate:6" | "zstd:3" | ...; empty: none
+  std::uint64_t keep_last = 0;  ///< only the last so many steps stay; 0: all
   std::uint64_t split_steps = 0;  ///< a new part after so many steps; 0: not by steps
   std::uint64_t split_bytes = 0;  ///< a new part once one has so many bytes; 0: not by bytes
   int ranks_per_node = 0;         ///< pretend nodes of so many ranks; 0: the real ones

@@ -40,7 +40,7 @@ typedef struct sluice_event {
 } sluice_event;
 
 /* Begins to open; returns at once. Every rank of 0 .. size-1 does the same, and carries letters.
- * path, mode and options: as of sluice_sessions_open(). */
+ * path, mode and options: as of sluice_session_file_open(). */
 SLUICE_API int sluice_service_open(int rank, int size, const char* path, const char* mode,
                                    const char* options, sluice_service** service);
 /* The next letter: for which rank, and its bytes, valid until the next call of this function.

@@ -59,7 +59,7 @@ class SessionFile {
   /// Collective over `comm`, which is duplicated. Mode::write cuts off what was there,
   /// Mode::create is Error exists where something was, Mode::append leaves it. Mode::read opens for
   /// reading only. Of the options count writers, first_writer, writer_spacing, writer_map, readers
-  /// (of those who read), tile_bytes, stripe_bytes, gather, storage (not mpiio), budget_bytes,
+  /// (of those who read), tile_bytes, stripe_bytes, coalesce, storage (not mpiio), budget_bytes,
   /// durability (automatic: each session is synced before it is complete) and timeout_s; tile t of
   /// the file belongs to writer t mod writers, always.
   SessionFile(MPI_Comm comm, const std::string& path, Mode mode, const Options& options = {});

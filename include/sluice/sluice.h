@@ -405,7 +405,7 @@ SLUICE_API int sluice_get_rows(sluice_file* file, sluice_variable variable, slui
 SLUICE_API int sluice_refresh(sluice_file* file);
 /* The newest step of which every value can be read and matches its checksum (they are checked
  * whatever the option checksum says), -1 where no step does. For programs that go on from it: the
- * option after_step. Reads one step, more only if that is damaged. Collective. */
+ * option restart_after. Reads one step, more only if that is damaged. Collective. */
 SLUICE_API int sluice_latest_good(sluice_file* file, int64_t* step);
 
 /* -- for interfaces of other languages ----------------------------------------------------------
@@ -426,11 +426,11 @@ SLUICE_API int sluice_count_from(sluice_file* file, int32_t first);
  * value that may be sent to any rank, writes parts of it in any order; every byte is written once.
  * Tile t of the file belongs to writer t mod writers.
  *
- * Messages of failures: sluice_last_error(NULL). Callbacks come from sluice_sessions_poll, _wait,
- * _wait_for_reads and _close of the thread that opened the file. code: SLUICE_OK, or why it failed,
- * and then a message that is valid during the call. */
+ * Messages of failures: sluice_last_error(NULL). Callbacks come from sluice_session_file_poll,
+ * _wait, _wait_for_reads and _close of the thread that opened the file. code: SLUICE_OK, or why it
+ * failed, and then a message that is valid during the call. */
 
-typedef struct sluice_sessions sluice_sessions;
+typedef struct sluice_session_file sluice_session_file;
 typedef struct sluice_session {
   int32_t home; /* the rank that began it */
   uint32_t number;
@@ -452,43 +452,44 @@ typedef struct sluice_session_options {
 
 /* Collective over comm. mode: "r" reads; "w" cuts off what was there; "x" as "w", but
  * SLUICE_ERROR_EXISTS where something was; "a" leaves it. options: as of sluice_open(). The handle
- * is to be given to sluice_sessions_close() and sluice_sessions_free(). */
+ * is to be given to sluice_session_file_close() and sluice_session_file_free(). */
 #ifndef SLUICE_NO_MPI_H
-SLUICE_API int sluice_sessions_open(MPI_Comm comm, const char* path, const char* mode,
-                                    const char* options, sluice_sessions** file);
+SLUICE_API int sluice_session_file_open(MPI_Comm comm, const char* path, const char* mode,
+                                        const char* options, sluice_session_file** file);
 #endif
-SLUICE_API int sluice_sessions_open_f(int comm, const char* path, const char* mode,
-                                      const char* options, sluice_sessions** file);
-SLUICE_API int sluice_sessions_open_serial(const char* path, const char* mode, const char* options,
-                                           sluice_sessions** file);
+SLUICE_API int sluice_session_file_open_f(int comm, const char* path, const char* mode,
+                                          const char* options, sluice_session_file** file);
+SLUICE_API int sluice_session_file_open_serial(const char* path, const char* mode,
+                                               const char* options, sluice_session_file** file);
 /* A session of `bytes` (0 too) from `offset` on. options: NULL for none. Local. */
-SLUICE_API int sluice_session_start(sluice_sessions* file, int64_t offset, int64_t bytes,
+SLUICE_API int sluice_session_start(sluice_session_file* file, int64_t offset, int64_t bytes,
                                     const sluice_session_options* options, sluice_session* session);
 /* Copies `bytes` of `data` to `offset` of the file, inside the session. Local; waits only where the
  * budget is used up. Any thread, as long as the one that opened the file polls. */
-SLUICE_API int sluice_session_write(sluice_sessions* file, const sluice_session* session,
+SLUICE_API int sluice_session_write(sluice_session_file* file, const sluice_session* session,
                                     const void* data, int64_t bytes, int64_t offset);
 /* Reads `bytes` from `offset` of the file on into `data`, which must stay until `done` is called.
  * Local. */
-SLUICE_API int sluice_session_read(sluice_sessions* file, const sluice_session* session, void* data,
-                                   int64_t bytes, int64_t offset, sluice_done done, void* user);
+SLUICE_API int sluice_session_read(sluice_session_file* file, const sluice_session* session,
+                                   void* data, int64_t bytes, int64_t offset, sluice_done done,
+                                   void* user);
 /* On the home of a session that reads: its memory may be given back. Local. */
-SLUICE_API int sluice_session_end(sluice_sessions* file, const sluice_session* session);
+SLUICE_API int sluice_session_end(sluice_session_file* file, const sluice_session* session);
 /* On the home: until the session is complete (reading: ready). The others must poll meanwhile. */
-SLUICE_API int sluice_session_wait(sluice_sessions* file, const sluice_session* session);
+SLUICE_API int sluice_session_wait(sluice_session_file* file, const sluice_session* session);
 /* Nobody writes to it any more: waits until it is complete. Collective. SLUICE_ERROR_HOLE, on every
  * rank, where bytes of it are missing. */
-SLUICE_API int sluice_session_close(sluice_sessions* file, const sluice_session* session);
+SLUICE_API int sluice_session_close(sluice_session_file* file, const sluice_session* session);
 /* Moves on what can be moved without waiting, and calls back. Local. */
-SLUICE_API int sluice_sessions_poll(sluice_sessions* file);
+SLUICE_API int sluice_session_file_poll(sluice_session_file* file);
 /* Until every read of this rank was answered. The readers must poll meanwhile. */
-SLUICE_API int sluice_sessions_wait_for_reads(sluice_sessions* file);
+SLUICE_API int sluice_session_file_wait_for_reads(sluice_session_file* file);
 /* Closes all sessions, and the file. Collective. The failure of any session is returned on every
  * rank. */
-SLUICE_API int sluice_sessions_close(sluice_sessions* file);
+SLUICE_API int sluice_session_file_close(sluice_session_file* file);
 /* Gives the handle back, which must not be used any more; NULL is fine. Of a file that was not
  * closed, what was not written by then is lost. */
-SLUICE_API void sluice_sessions_free(sluice_sessions* file);
+SLUICE_API void sluice_session_file_free(sluice_session_file* file);
 
 #ifdef __cplusplus
 }

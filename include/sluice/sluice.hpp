@@ -288,7 +288,7 @@ class File {
   void refresh();
   /// The newest step of which every value can be read and matches its checksum, where there is one
   /// (they are checked whatever Options::checksum says); nothing where no step does. For programs
-  /// that go on from it: Options::after_step. Reads one step, more only if that is damaged.
+  /// that go on from it: Options::restart_after. Reads one step, more only if that is damaged.
   /// Collective.
   std::optional<std::uint64_t> latest_good();
 

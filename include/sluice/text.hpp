@@ -4,7 +4,8 @@
 // one rank opens it, and the bytes travel over the network:
 //
 //   std::ifstream input("input");             // every rank opens it
-//   sluice::InputStream input(comm, "input"); // one rank does; the rest of the program stays
+//   sluice::BroadcastFileStream input(comm, "input"); // one rank does; the rest of the program
+//   stays
 #pragma once
 
 #include <istream>
@@ -23,12 +24,12 @@ std::string read_on_root(MPI_Comm comm, const std::string& path);
 
 /// The same as a stream, where a program has a std::ifstream: getline, >>, seekg, rdbuf and what
 /// else an istream has. Unlike an ifstream a file that cannot be read is an exception.
-class InputStream : public std::istringstream {
+class BroadcastFileStream : public std::istringstream {
  public:
   /// Not open.
-  InputStream() { setstate(std::ios::badbit); }
+  BroadcastFileStream() { setstate(std::ios::badbit); }
   /// Collective. Throws as read_on_root().
-  InputStream(MPI_Comm comm, const std::string& path) { open(comm, path); }
+  BroadcastFileStream(MPI_Comm comm, const std::string& path) { open(comm, path); }
 
   /// Collective. Throws as read_on_root(); what was open before is closed.
   void open(MPI_Comm comm, const std::string& path) {

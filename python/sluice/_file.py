@@ -35,7 +35,7 @@ def open(path: Union[str, "os.PathLike[str]"], mode: str = "r", comm: Any = None
     comm: an mpi4py communicator, "self": this process alone, without MPI, or None: the same, but
     Error INVALID_ARGUMENT where it would write as one of several ranks (of mpirun or srun), which
     would all write this file.
-    options: as in sluice.toml, e.g. strategy="collective", writers=4, budget=2**28,
+    options: as in sluice.toml, e.g. strategy="collective", writers=4, budget_bytes=2**28,
     durability="step", compress="zstd:3".
 
     Raises Error: NOT_FOUND (a FileNotFoundError too), EXISTS, PERMISSION, FORMAT, INVALID_ARGUMENT
@@ -300,7 +300,7 @@ class File(Mapping):
 
     def latest_good(self) -> Optional[int]:
         """The newest step of which every value can be read and matches its checksum; None where no
-        step does. For programs that go on from it: the option after_step. Reads one step, more only
+        step does. For programs that go on from it: the option restart_after. Reads one step, more only
         if that is damaged. Collective."""
         step = ffi.new("int64_t*")
         self._call(lib.sluice_latest_good, step)

@@ -30,7 +30,7 @@ def open_sessions(path: Union[str, "os.PathLike[str]"], mode: str = "r", comm: A
                   **options: Any) -> "Sessions":
     """Opens a file of sessions. Collective over `comm`, an mpi4py communicator, or "self" or None:
     this process alone, as for open(). mode: "r" reads; "w" cuts off what was there; "x" as "w", but
-    Error EXISTS where something was; "a" leaves it. options: as of open(): writers, tile, gather,
+    Error EXISTS where something was; "a" leaves it. options: as of open(): writers, tile_bytes, coalesce,
     budget, ..."""
     return Sessions(path, mode, comm, **options)
 
@@ -51,14 +51,14 @@ class Sessions:
         self._last = 0
         self._raised: List[BaseException] = []
         self.path = os.fspath(path)
-        place = ffi.new("sluice_sessions**")
+        place = ffi.new("sluice_session_file**")
         words = (c_text(os.fsencode(self.path), "path"), c_text(mode, "mode"),
                  c_text(toml_of(options), "options"), place)
         if is_alone(comm, self.path, mode):
-            check_open(lib.sluice_sessions_open_serial(*words), self.path)
+            check_open(lib.sluice_session_file_open_serial(*words), self.path)
         else:
-            check_open(lib.sluice_sessions_open_f(fortran_handle(comm), *words), self.path)
-        self._handle = ffi.gc(place[0], lib.sluice_sessions_free)
+            check_open(lib.sluice_session_file_open_f(fortran_handle(comm), *words), self.path)
+        self._handle = ffi.gc(place[0], lib.sluice_session_file_free)
 
     def start(self, offset: int, nbytes: int, complete: Optional[Done] = None,
               ready: Optional[Callable[[], None]] = None,
@@ -116,7 +116,7 @@ class Sessions:
 
     def poll(self) -> None:
         """Moves on what can be moved without waiting, and calls back. Local."""
-        self._calling(lib.sluice_sessions_poll)
+        self._calling(lib.sluice_session_file_poll)
 
     def wait(self, session: Session) -> None:
         """On the home: until the session is complete (reading: ready). The others must poll
@@ -125,7 +125,7 @@ class Sessions:
 
     def wait_for_reads(self) -> None:
         """Until every read of this rank was answered. The readers must poll meanwhile."""
-        self._calling(lib.sluice_sessions_wait_for_reads)
+        self._calling(lib.sluice_session_file_wait_for_reads)
 
     def close(self, session: Optional[Session] = None) -> None:
         """Nobody writes to the session any more: waits until it is complete. Without a session:
@@ -135,7 +135,7 @@ class Sessions:
             self._calling(lib.sluice_session_close, session._as_c())
             return
         try:
-            self._calling(lib.sluice_sessions_close)
+            self._calling(lib.sluice_session_file_close)
         finally:
             self._kept.clear()
 

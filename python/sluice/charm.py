@@ -101,7 +101,7 @@ def open(path: Union[str, "os.PathLike[str]"], mode: str = "r", **options: Any) 
 
     mode: "r" reads; "w" cuts off what was there; "x" as "w", but Error EXISTS where something was;
     "a" leaves it. options: as of sluice.open_sessions(): writers, first_writer, writer_spacing,
-    writer_map, tile, gather, budget, durability, ... Relative paths are those of this PE."""
+    writer_map, tile_bytes, coalesce, budget_bytes, durability, ... Relative paths are those of this PE."""
     if _Post not in charm.registered:
         raise Error(Code.WRONG_STATE, "open: the chares of this module are not registered: "
                                       'charm.start(..., modules=["sluice.charm"])')

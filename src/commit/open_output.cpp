@@ -32,8 +32,8 @@ std::string strategy_of_set(exec::Transport& transport, storage::Storage& storag
 
 bool may_be_several(const exec::Transport& transport, const std::string& path,
                     const Options& options) {
-  return options.files == Files::any && plan::chooses(options.strategy) && transport.size() > 1 &&
-         layout::format_of(path, options).index;
+  return options.files == Files::allow_multiple && plan::chooses(options.strategy) &&
+         transport.size() > 1 && layout::format_of(path, options).index;
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ std::unique_ptr<Output> open_output(exec::Transport& transport, storage::Storage
   if (opening != Opening::append && path != given_path && options.format == "auto") {
     chosen.format = layout::format_of(given_path, options).option;  // the name says what it is
   }
-  bool has_parts = options.keep != 0 || options.split_steps != 0 || options.split_bytes != 0;
+  bool has_parts = options.keep_last != 0 || options.split_steps != 0 || options.split_bytes != 0;
   if (opening == Opening::append) {
     const std::string strategy = strategy_of_set(transport, storage, path);
     if (!strategy.empty() && plan::chooses(options.strategy)) {

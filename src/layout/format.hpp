@@ -32,11 +32,11 @@ struct StepCount {
 
 /// A row of the table of formats: what it has beyond the defaults.
 struct Format {
-  const char* name;    ///< as in the option `format`; with the form where that makes a difference
+  const char* name;    ///< as in the option `format`; with the layout where that makes a difference
   const char* option;  ///< what the option `format` says
-  const char* form = "stacked";  ///< what the option `form` says
-  const char* endings = "";      ///< of file names that mean it, separated by spaces; "" for none
-  /// The strongest that it offers; also what `automatic` stands for.
+  const char* hdf5_layout = "stacked";  ///< what the option `hdf5_layout` says
+  const char* endings = "";  ///< of file names that mean it, separated by spaces; "" for none
+  /// The strongest that it offers; also what `auto` stands for.
   Durability best = Durability::step;
   bool many = false;   ///< more than one variable
   bool names = false;  ///< of variables; if not, its one variable answers to every name

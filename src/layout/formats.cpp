@@ -50,8 +50,9 @@ const Format* find_row(Is&& is) {
   return found == all.end() ? nullptr : *found;
 }
 
-const Format* find_option(const std::string& option, const std::string& form) {
-  return find_row([&](const Format& row) { return row.option == option && row.form == form; });
+const Format* find_option(const std::string& option, const std::string& layout) {
+  return find_row(
+      [&](const Format& row) { return row.option == option && row.hdf5_layout == layout; });
 }
 
 bool has_ending(const Format& row, const std::string& ending) {
@@ -64,7 +65,7 @@ void check_row(const Format& row, const std::vector<const Format*>& all) {
                                             (row.name != nullptr ? row.name : "(no name)") + ": " +
                                             why);
   };
-  if (row.name == nullptr || row.option == nullptr || row.form == nullptr ||
+  if (row.name == nullptr || row.option == nullptr || row.hdf5_layout == nullptr ||
       !model::is_word(row.name) || !model::is_word(row.option) ||
       row.option == std::string("auto")) {
     refuse_row("its name must be a word of small letters, digits and dashes, and not auto");
@@ -77,7 +78,7 @@ void check_row(const Format& row, const std::vector<const Format*>& all) {
   for (const Format* other : all) {
     const auto clashes = [&](const char* a, const char* b) { return std::string_view(a) == b; };
     if (clashes(row.name, other->name) ||
-        (clashes(row.option, other->option) && clashes(row.form, other->form))) {
+        (clashes(row.option, other->option) && clashes(row.hdf5_layout, other->hdf5_layout))) {
       refuse_row("there is a format of that name");
     }
     std::istringstream endings(row.endings);
@@ -150,8 +151,8 @@ std::string format_options(const std::string& separator) {
   return listed("auto", &Format::option, separator);
 }
 
-std::string form_options(const std::string& separator) {
-  return listed("", &Format::form, separator);
+std::string hdf5_layout_options(const std::string& separator) {
+  return listed("", &Format::hdf5_layout, separator);
 }
 
 std::string ending_of(const std::string& path) {
@@ -182,16 +183,17 @@ const Format& format_of(const std::string& path, const Options& options) {
     throw Error(Code::invalid_argument,
                 "format \"" + option + "\" is not known: use one of " + format_options(", "));
   }
-  const Format* of_form = find_row([&](const Format& row) { return row.form == options.form; });
-  if (of_form == nullptr) {
-    throw Error(Code::invalid_argument,
-                "form \"" + options.form + "\" is not known: use " + form_options(" or "));
+  const Format* of_layout =
+      find_row([&](const Format& row) { return row.hdf5_layout == options.hdf5_layout; });
+  if (of_layout == nullptr) {
+    throw Error(Code::invalid_argument, "hdf5_layout \"" + options.hdf5_layout +
+                                            "\" is not known: use " + hdf5_layout_options(" or "));
   }
-  const Format* format = find_option(option, options.form);
+  const Format* format = find_option(option, options.hdf5_layout);
   if (format == nullptr) {
-    throw Error(Code::unsupported, path + ": form " + options.form + ": format " + option +
-                                       " has no such form: use form " + Options{}.form +
-                                       ", or format " + of_form->option);
+    throw Error(Code::unsupported, path + ": hdf5_layout " + options.hdf5_layout + ": format " +
+                                       option + " has no such layout: use " +
+                                       Options{}.hdf5_layout + ", or format " + of_layout->option);
   }
   return *format;
 }
@@ -239,11 +241,11 @@ void set_step_count(storage::File& file, std::uint64_t steps) {
   format->set_step_count(file, steps);
 }
 
-void check_form(const Format& format, const Options& options, const std::string& path) {
-  if (options.form != Options{}.form && options.form != format.form) {
-    throw Error(Code::unsupported, path + ": form " + options.form +
-                                       ": the file is there in form " + format.form +
-                                       ": append in that form, or write a new file");
+void check_hdf5_layout(const Format& format, const Options& options, const std::string& path) {
+  if (options.hdf5_layout != Options{}.hdf5_layout && options.hdf5_layout != format.hdf5_layout) {
+    throw Error(Code::unsupported, path + ": hdf5_layout " + options.hdf5_layout +
+                                       ": the file is there as " + format.hdf5_layout +
+                                       ": append to it as that, or write a new file");
   }
 }
 

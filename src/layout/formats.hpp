@@ -22,17 +22,17 @@ std::vector<const Format*> formats();
 void register_format(const Format& row);
 /// What the option `format` may say: "auto, hdf5, ...", with `separator` between them.
 std::string format_options(const std::string& separator);
-/// The same of the option `form`.
-std::string form_options(const std::string& separator);
+/// The same of the option `hdf5_layout`.
+std::string hdf5_layout_options(const std::string& separator);
 
 /// Where the name of a file has an ending: a dot and letters or digits, the first a letter.
 std::string ending_of(const std::string& path);
 /// The format that the ending of `path` means; null for those that no format has.
 const Format* format_of_ending(const std::string& path);
 
-/// The format of a file that is to be written: by the options `format` and `form`, by the ending of
-/// `path` where the first is "auto". Error invalid_argument lists the formats; Error unsupported
-/// where it has no such form.
+/// The format of a file that is to be written: by the options `format` and `hdf5_layout`,
+/// by the ending of `path` where the first is "auto". Error invalid_argument lists the formats;
+/// Error unsupported where it has no such layout.
 const Format& format_of(const std::string& path, const Options& options);
 /// The row of that name; Error internal where there is none.
 const Format& format_named(const std::string& name);
@@ -47,8 +47,8 @@ bool begins_as_known(storage::File& file);
 StepCount count_steps(storage::File& file);
 /// Counts `steps` from now on, durably; for a file of which count_steps() says some.
 void set_step_count(storage::File& file, std::uint64_t steps);
-/// Error unsupported where `options` ask for another form than the file has that is appended to.
-void check_form(const Format& format, const Options& options, const std::string& path);
+/// Error unsupported where `options` ask for another layout than the file has that is appended to.
+void check_hdf5_layout(const Format& format, const Options& options, const std::string& path);
 /// The filters of a variable as the format has them.
 codec::Pipeline pipeline_in(const Format& format, const model::Definition& definition);
 /// Documents of a store that do not say what its manifest does; a crash may leave some.

@@ -26,8 +26,8 @@ constexpr std::uint64_t windows_of_feeder = 1;
 std::uint64_t window_bytes(const WriterChoice& choice) {
   std::uint64_t window = std::clamp(choice.budget_bytes / windows_in_budget, smallest_window_bytes,
                                     largest_window_bytes);
-  if (choice.gather_bytes != 0) {
-    window = std::clamp(choice.gather_bytes, smallest_window_bytes, window);
+  if (choice.coalesce_bytes != 0) {
+    window = std::clamp(choice.coalesce_bytes, smallest_window_bytes, window);
   }
   const std::uint64_t tile = choice.tile_bytes != 0 ? choice.tile_bytes : default_tile_bytes;
   // Whole tiles where several fit: then no write is shorter than the tiles ask for.

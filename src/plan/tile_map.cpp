@@ -153,7 +153,7 @@ OwnRange TileMap::own_range(const layout::Extent& extent) const {
 
 std::string TileMap::text() const {
   std::string text = "tiles of " + std::to_string(tile_bytes_) + " bytes, " +
-                     (is_cyclic_ ? "cyclic" : "long") + ", to ranks";
+                     (is_cyclic_ ? "cyclic" : "contiguous") + ", to ranks";
   constexpr std::size_t shown = 16;
   for (std::size_t i = 0; i < std::min(shown, writers_.size()); ++i) {
     text += " " + std::to_string(writers_[i]);

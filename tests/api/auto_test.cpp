@@ -104,7 +104,7 @@ void write_append_and_read(const std::shared_ptr<storage::Storage>& disk, const 
   constexpr std::uint64_t ranks = 3;
   exec::run_local(ranks, 1, [&](exec::Transport& transport) {
     Options options;
-    options.files = Files::any;
+    options.files = Files::allow_multiple;
     options.log = Log::line;
     const auto rank = static_cast<std::uint64_t>(transport.rank());
     for (const Mode mode : {Mode::write, Mode::append}) {
@@ -260,7 +260,7 @@ TEST_F(AutoOutput, ComesToTheFasterWayByItsOwnStepsAndTheBytesAreThoseOfSerial) 
 TEST_F(AutoOutput, TriesNothingWhereItMayNot) {
   Options options;
   options.log = Log::line;
-  options.probe = false;
+  options.autotune = false;
   write_steps(std::make_shared<NearToRankZero>(storage::make_memory()), "out.h5", options,
               probing_steps);
   for (const std::string& heard : heard_) {

@@ -26,10 +26,10 @@ using test::thrown_by;
 TEST(OptionTable, EveryValueSurvivesBeingText) {
   Options odd;
   odd.format = "npy";
-  odd.form = "grouped";
+  odd.hdf5_layout = "grouped";
   odd.strategy = "collective";
-  odd.files = Files::any;
-  odd.probe = false;
+  odd.files = Files::allow_multiple;
+  odd.autotune = false;
   odd.writers = 3;
   odd.first_writer = 1;
   odd.writer_spacing = 2;
@@ -37,7 +37,8 @@ TEST(OptionTable, EveryValueSurvivesBeingText) {
   odd.readers = 5;
   odd.tiles = "cyclic";
   odd.tile_bytes = (1 << 20) + 1;
-  odd.gather = false;
+  odd.coalesce = false;
+  odd.coalesce_bytes = 2 << 20;
   odd.stripe_bytes = 4 << 20;
   odd.parts_dir = "/some where";
   odd.compress = "zstd:3";
@@ -50,9 +51,10 @@ TEST(OptionTable, EveryValueSurvivesBeingText) {
   odd.checksum = false;
   odd.log = Log::steps;
   odd.timeout_s = 0.1;
-  odd.after_step = 7;
-  odd.keep = 3;
+  odd.restart_after = 7;
+  odd.keep_last = 3;
   odd.split_steps = 100;
+  odd.split_bytes = 1 << 20;
   odd.on_error = OnError::skip_step;
   const Options defaults;
   for (const Option& option : option_table()) {
@@ -66,7 +68,7 @@ TEST(OptionTable, EveryValueSurvivesBeingText) {
 }
 
 TEST(OptionTable, BytesMayHaveUnits) {
-  const Option& budget = *find_option("budget");
+  const Option& budget = *find_option("budget_bytes");
   const std::vector<std::pair<std::string, std::uint64_t>> expected{
       {"0", 0}, {"4096", 4096}, {"4 KiB", 4096}, {"3MiB", 3 << 20}, {" 2 GiB ", 2ULL << 30}};
   for (const auto& [text, bytes] : expected) {
@@ -82,49 +84,20 @@ TEST(OptionTable, BytesMayHaveUnits) {
 }
 
 TEST(OptionTable, PartsAreSplitByStepsOrBytes) {
-  const Option& split = *find_option("split");
+  const Option& steps = *find_option("split_steps");
+  const Option& bytes = *find_option("split_bytes");
   Options options;
-  split.set(options, "12 steps");
+  steps.set(options, "12");
+  bytes.set(options, "3 GiB");
   EXPECT_EQ(options.split_steps, 12u);
-  split.set(options, "3 GiB");
-  EXPECT_EQ(options.split_steps, 0u);
   EXPECT_EQ(options.split_bytes, 3ULL << 30);
-  EXPECT_EQ(split.get(options), "3 GiB");
-  split.set(options, "1 step");
-  EXPECT_EQ(options.split_bytes, 0u);
-  EXPECT_EQ(split.get(options), "1 steps");
-  split.set(options, "0");
-  EXPECT_EQ(options.split_steps + options.split_bytes, 0u);
-  for (const char* wrong : {"", "100", "steps", "-1 steps", "1.5 steps", "4 MB", "many"}) {
-    EXPECT_EQ(thrown_by([&] { split.set(options, wrong); }).code(), Code::invalid_argument)
+  EXPECT_EQ(bytes.get(options), "3 GiB");
+  for (const char* wrong : {"", "steps", "100 steps", "-1", "1.5", "many"}) {
+    EXPECT_EQ(thrown_by([&] { steps.set(options, wrong); }).code(), Code::invalid_argument)
         << wrong;
   }
-  EXPECT_EQ(thrown_by([&] { find_option("keep")->set(options, "-1"); }).code(),
+  EXPECT_EQ(thrown_by([&] { find_option("keep_last")->set(options, "-1"); }).code(),
             Code::invalid_argument);
-}
-
-TEST(OptionTable, GatheringIsAYesANoOrANumberOfBytes) {
-  const Option& gather = *find_option("gather");
-  Options options;
-  EXPECT_EQ(gather.get(options), "true");
-  for (const char* no : {"0", "false", "off"}) {
-    gather.set(options, no);
-    EXPECT_FALSE(options.gather) << no;
-    EXPECT_EQ(gather.get(options), "false");
-  }
-  gather.set(options, "2 MiB");
-  EXPECT_TRUE(options.gather);
-  EXPECT_EQ(options.gather_bytes, 2ULL << 20);
-  EXPECT_EQ(gather.get(options), "2 MiB");
-  for (const char* yes : {"1", "true"}) {
-    gather.set(options, yes);
-    EXPECT_TRUE(options.gather) << yes;
-    EXPECT_EQ(options.gather_bytes, 0u);
-  }
-  for (const char* wrong : {"", "some", "-1", "2 MB"}) {
-    EXPECT_EQ(thrown_by([&] { gather.set(options, wrong); }).code(), Code::invalid_argument)
-        << wrong;
-  }
 }
 
 TEST(OptionTable, WrongValuesAreNamed) {
@@ -137,8 +110,8 @@ TEST(OptionTable, WrongValuesAreNamed) {
   expect_error(refused("timeout_s", "-0.5"), Code::invalid_argument, {"negative"});
   expect_error(refused("timeout_s", "nan"), Code::invalid_argument, {"negative"});
   expect_error(refused("durability", "always"), Code::invalid_argument,
-               {"always", "none, close, step, automatic"});
-  expect_error(refused("files", "two"), Code::invalid_argument, {"one, any"});
+               {"always", "none, close, step, auto"});
+  expect_error(refused("files", "two"), Code::invalid_argument, {"one, allow_multiple"});
   expect_error(refused("check", "some"), Code::invalid_argument, {"off, volume, full"});
   expect_error(refused("checksum", "maybe"), Code::invalid_argument, {"true or false"});
 }
@@ -146,7 +119,9 @@ TEST(OptionTable, WrongValuesAreNamed) {
 TEST(OptionTable, TheNearestNameIsFound) {
   EXPECT_STREQ(nearest_option("stratgey").name, "strategy");
   EXPECT_STREQ(nearest_option("writer").name, "writers");
-  EXPECT_STREQ(nearest_option("tile_bytes").name, "tile");
+  EXPECT_STREQ(nearest_option("tile").name, "tile_bytes");
+  EXPECT_STREQ(nearest_option("keep").name, "keep_last");
+  EXPECT_STREQ(nearest_option("budget_mib").name, "budget_bytes");
   EXPECT_EQ(edit_distance("", "abc"), 3u);
   EXPECT_EQ(edit_distance("kitten", "sitting"), 3u);
   EXPECT_EQ(edit_distance("same", "same"), 0u);
@@ -335,10 +310,10 @@ class FoundSettings : public Resolve {
 };
 
 TEST_F(FoundSettings, AreToldWhereTheyChangeWhatBecomesOfTheSteps) {
-  write("durability = \"none\"\nwriters = 2\n[spins]\nkeep = 3\nparts_dir = \"/elsewhere\"\n");
+  write("durability = \"none\"\nwriters = 2\n[spins]\nkeep_last = 3\nparts_dir = \"/elsewhere\"\n");
   for (const Settings& settings : resolved()) {
     EXPECT_EQ(settings.notice,
-              "sluice.toml in the current folder sets durability = \"none\", keep = \"3\", "
+              "sluice.toml in the current folder sets durability = \"none\", keep_last = \"3\", "
               "parts_dir = \"/elsewhere\"");
   }
   {
@@ -346,7 +321,7 @@ TEST_F(FoundSettings, AreToldWhereTheyChangeWhatBecomesOfTheSteps) {
     EXPECT_EQ(resolved()[0].notice, "") << "somebody has named it";
   }
   const Environment environment{
-      {"SLUICE_DURABILITY", "automatic"}, {"SLUICE_KEEP", "0"}, {"SLUICE_PARTS_DIR", ""}};
+      {"SLUICE_DURABILITY", "auto"}, {"SLUICE_KEEP_LAST", "0"}, {"SLUICE_PARTS_DIR", ""}};
   EXPECT_EQ(resolved()[0].notice, "") << "it changes nothing";
 }
 

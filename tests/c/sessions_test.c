@@ -6,7 +6,7 @@
 
 enum { each = 1000 };
 static int rank = 0, ranks = 1;
-static const char* const options = "tile = 4096\ntimeout_s = 60";
+static const char* const options = "tile_bytes = 4096\ntimeout_s = 60";
 
 static void count(void* user) { ++*(int*)user; }
 
@@ -21,8 +21,8 @@ static int64_t bytes_of_all(void) { return (int64_t)ranks * each * (int64_t)size
 static int64_t first_byte(void) { return (int64_t)rank * each * (int64_t)sizeof(double); }
 
 static void write_all(const char* path) {
-  sluice_sessions* out = NULL;
-  OK(sluice_sessions_open(MPI_COMM_WORLD, path, "w", options, &out));
+  sluice_session_file* out = NULL;
+  OK(sluice_session_file_open(MPI_COMM_WORLD, path, "w", options, &out));
   int completed = 0;
   sluice_session session = {-1, 0, 0, 0};
   const char late[8] = "the last";
@@ -44,17 +44,17 @@ static void write_all(const char* path) {
         "not inside the session");
   FAILS(sluice_session_write(out, &session, data, -1, 0), SLUICE_ERROR_INVALID_ARGUMENT, "bytes");
   OK(sluice_session_write(out, &session, data, sizeof data, first_byte()));
-  OK(sluice_sessions_poll(out));
-  OK(sluice_sessions_close(out));
-  FAILS(sluice_sessions_close(out), SLUICE_ERROR_WRONG_STATE, "closed already");
-  sluice_sessions_free(out);
+  OK(sluice_session_file_poll(out));
+  OK(sluice_session_file_close(out));
+  FAILS(sluice_session_file_close(out), SLUICE_ERROR_WRONG_STATE, "closed already");
+  sluice_session_file_free(out);
   CHECK(completed == (rank == 0 ? 1 : 0));
   CHECK(rank != 0 || last_code == SLUICE_OK);
 }
 
 static void read_all(const char* path) {
-  sluice_sessions* in = NULL;
-  OK(sluice_sessions_open(MPI_COMM_WORLD, path, "r", "readers = 1\ntimeout_s = 60", &in));
+  sluice_session_file* in = NULL;
+  OK(sluice_session_file_open(MPI_COMM_WORLD, path, "r", "readers = 1\ntimeout_s = 60", &in));
   int ready = 0, answered = 0;
   sluice_session session = {-1, 0, 0, 0};
   if (rank == 0) {
@@ -70,19 +70,19 @@ static void read_all(const char* path) {
   char late[8] = {0};
   OK(sluice_session_read(in, &session, got, sizeof got, first_byte(), note, &answered));
   OK(sluice_session_read(in, &session, late, sizeof late, bytes_of_all(), note, &answered));
-  OK(sluice_sessions_wait_for_reads(in));
+  OK(sluice_session_file_wait_for_reads(in));
   CHECK(answered == 2);
   for (int i = 0; i < each; ++i) {
     CHECK(got[i] == rank + i / 1024.0);
   }
   CHECK(memcmp(late, "the last", sizeof late) == 0);
-  OK(sluice_sessions_close(in));
-  sluice_sessions_free(in);
+  OK(sluice_session_file_close(in));
+  sluice_session_file_free(in);
 }
 
 static void fail_short(const char* path) {
-  sluice_sessions* out = NULL;
-  OK(sluice_sessions_open(MPI_COMM_WORLD, path, "w", options, &out));
+  sluice_session_file* out = NULL;
+  OK(sluice_session_file_open(MPI_COMM_WORLD, path, "w", options, &out));
   sluice_session session = {-1, 0, 0, 0};
   if (rank == 0) {
     OK(sluice_session_start(out, 0, 10, NULL, &session));
@@ -90,8 +90,8 @@ static void fail_short(const char* path) {
   }
   MPI_Bcast(&session, sizeof session, MPI_BYTE, 0, MPI_COMM_WORLD);
   FAILS(sluice_session_close(out, &session), SLUICE_ERROR_HOLE, "closed short");
-  FAILS(sluice_sessions_close(out), SLUICE_ERROR_HOLE, "closed short");
-  sluice_sessions_free(out);
+  FAILS(sluice_session_file_close(out), SLUICE_ERROR_HOLE, "closed short");
+  sluice_session_file_free(out);
 }
 
 static void poll_and_drain(const char* path) {

@@ -74,7 +74,7 @@ class Writer(Chare):
 def walk(folder):
     """Two sessions a step: of the late chare alone, and of all others."""
     out = sluice.charm.open(os.path.join(folder, "walk.bin"), "w", writers=2, first_writer=1,
-                            writer_spacing=1, tile=8192)
+                            writer_spacing=1, tile_bytes=8192)
     order = []
     complete = {"others": Future(STEPS), "late": Future(STEPS)}
 
@@ -145,7 +145,7 @@ def budget(folder):
     """More than the budget at once: a coroutine waits, another entry method says so."""
     writers = _writers()
     name = os.path.join(folder, "budget.bin")
-    out = sluice.charm.open(name, "w", writers=1, budget=1 << 20, tile=1 << 16)
+    out = sluice.charm.open(name, "w", writers=1, budget_bytes=1 << 20, tile_bytes=1 << 16)
     nbytes = 5 << 20
     complete = Future()
     session = out.start(0, 2 * nbytes + 8, complete, after=(2 * nbytes + 8, b"the end."))
@@ -195,7 +195,7 @@ def killed(folder, pe):
     """A PE dies when a part of a session has been written."""
     writers = _writers()
     out = sluice.charm.open(os.path.join(folder, "killed.bin"), "w", writers=1, first_writer=1,
-                            tile=4096, timeout_s=5)
+                            tile_bytes=4096, timeout_s=5)
     complete = Future()
     session = out.start(0, 30000, complete)
     for writer in range(charm.numPes()):

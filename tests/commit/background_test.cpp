@@ -91,7 +91,7 @@ TEST_F(Background, ASmallBudgetHoldsBack) {
 }
 
 TEST_F(Background, PiecesAreWrittenAsTheyCome) {
-  options_.gather = false;
+  options_.coalesce = false;
   File out = open(Mode::write);
   write(out, 4, true);
   out.close();

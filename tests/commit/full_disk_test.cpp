@@ -63,7 +63,7 @@ Trial make_trial(const std::string& path, const Case& c, OnError on_error) {
   trial.path = path;
   trial.options.strategy = c.strategy;
   trial.options.format = c.format;
-  trial.options.form = c.form;
+  trial.options.hdf5_layout = c.form;
   trial.options.on_error = on_error;
   return trial;
 }

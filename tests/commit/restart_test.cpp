@@ -1,4 +1,4 @@
-// after_step: a run that goes on from step k of an earlier one finds k + 1 steps, whatever was
+// restart_after: a run that goes on from step k of an earlier one finds k + 1 steps, whatever was
 // written behind them; what it adds then is what readers see.
 #include <cmath>
 #include <filesystem>
@@ -31,7 +31,7 @@ class Restart : public testing::TestWithParam<Case> {
     Options options;
     options.strategy = GetParam().strategy;
     options.format = GetParam().format;
-    options.form = GetParam().form;
+    options.hdf5_layout = GetParam().form;
     return options;
   }
   std::string path() const {
@@ -70,12 +70,12 @@ class Restart : public testing::TestWithParam<Case> {
     });
   }
 
-  void restart(std::int64_t after_step, std::uint64_t key, std::uint64_t steps) {
+  void restart(std::int64_t restart_after, std::uint64_t key, std::uint64_t steps) {
     run([&](exec::Transport& transport) {
       Options wanted = options();
-      wanted.after_step = after_step;
+      wanted.restart_after = restart_after;
       File out = open(transport, Mode::append, wanted);
-      const auto first = static_cast<std::uint64_t>(after_step) + 1;
+      const auto first = static_cast<std::uint64_t>(restart_after) + 1;
       EXPECT_EQ(out.steps(), first);
       put_steps(transport, out, key, first, steps);
       out.close();
@@ -127,7 +127,7 @@ TEST_P(Restart, KeepsTheFileAsItIsWhereThereIsNoSuchStep) {
   std::vector<std::string> texts(4);
   run([&](exec::Transport& transport) {
     Options wanted = options();
-    wanted.after_step = 2;
+    wanted.restart_after = 2;
     try {
       File out = open(transport, Mode::append, wanted);
       ADD_FAILURE() << "no error";
@@ -136,7 +136,7 @@ TEST_P(Restart, KeepsTheFileAsItIsWhereThereIsNoSuchStep) {
       texts[static_cast<std::size_t>(transport.rank())] = e.what();
     }
   });
-  EXPECT_NE(texts[0].find("after_step 2: the file has 2 steps"), std::string::npos) << texts[0];
+  EXPECT_NE(texts[0].find("restart_after 2: the file has 2 steps"), std::string::npos) << texts[0];
   EXPECT_EQ(texts, std::vector<std::string>(4, texts[0]));
   expect({100, 101});
 }

@@ -352,7 +352,7 @@ TEST(RoundTrip, AFixedVariableIsWrittenOnce) {
 TEST(RoundTrip, FormatsWithoutFiltersRefuse) {
   LocalFiles files;
   Options grouped;
-  grouped.form = "grouped";
+  grouped.hdf5_layout = "grouped";
   for (const auto& [path, options] :
        std::vector<std::pair<std::string, Options>>{{"f.npy", {}}, {"f.h5", grouped}}) {
     const Error error = files.caught(1, [&](exec::Transport& transport) {

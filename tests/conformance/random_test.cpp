@@ -49,7 +49,7 @@ void draw_strategy(Random& random, Case& c) {
     if (writers != 0) {
       options.first_writer = static_cast<int>(pick(random, 0, ranks - writers));
     }
-    options.tiles = pick(random, 0, 1) == 0 ? "long" : "cyclic";
+    options.tiles = pick(random, 0, 1) == 0 ? "contiguous" : "cyclic";
     options.tile_bytes = pick(random, 0, 1) == 0 ? pick(random, 1, 5000) : 0;
   }
   // Fewer ranks read from disk than ask, in some cases.

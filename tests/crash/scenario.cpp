@@ -64,8 +64,8 @@ Options Row::options() const {
   Options options;
   options.strategy = strategy;
   options.format = format;
-  options.form = form;
-  options.keep = keep;
+  options.hdf5_layout = form;
+  options.keep_last = keep;
   options.split_steps = split_steps;
   if (strategy == "collective" || strategy == "forward") {
     options.writers = 2;
@@ -119,7 +119,7 @@ void Writer::promise_begins() {
 
 void Writer::expect(const std::string& name, std::uint64_t key, const Shape& shape,
                     std::uint64_t step) {
-  if (options_.keep != 0) {
+  if (options_.keep_last != 0) {
     return;  // the numbers of steps are others
   }
   File in(detail::open_on(transport_, recording_.disk, crash_path, Mode::read, {}));
@@ -311,7 +311,7 @@ void fixed(Writer& w) {
 void larger(Writer& w) {
   const Shape shape{4, 40, 101};  // 4 x 32 KB
   File out = w.open(Mode::write);
-  const bool has_chunks = w.options().form == "stacked" && w.options().format != "records";
+  const bool has_chunks = w.options().hdf5_layout == "stacked" && w.options().format != "records";
   const Shape chunk = has_chunks ? Shape{2, 20, 101} : Shape{};
   const Variable v = out.define<double>("field", shape, {.steps = true, .chunk = chunk});
   write_steps(w, out, v, shape, 0, 3);
@@ -371,7 +371,7 @@ void write_three(Writer& w) { write_file(w, Mode::write, {7}, 50, 3); }
 
 /// A run that goes on from the middle of an earlier one.
 void restart(Writer& w) {
-  w.options().after_step = 0;
+  w.options().restart_after = 0;
   File out = w.open(Mode::append);
   w.committed();
   const Variable v = out.define<double>("density", {7}, w.in_steps());

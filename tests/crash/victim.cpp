@@ -132,7 +132,7 @@ double told(const char* variable, double otherwise) {
 /// The number of the next step; a file of the last steps alone tells it by its times.
 std::uint64_t next_number(const commit::Input& in, const Options& options) {
   const std::uint64_t steps = in.steps();
-  const bool is_counted = options.keep == 0 || steps == 0;
+  const bool is_counted = options.keep_last == 0 || steps == 0;
   return is_counted ? steps : static_cast<std::uint64_t>(in.time(steps - 1)) + 1;
 }
 
@@ -140,7 +140,7 @@ Options options_of(const char* strategy, double deadline_s) {
   Options options;
   options.strategy = strategy;
   options.timeout_s = deadline_s;
-  options.keep = static_cast<std::uint64_t>(told("SLUICE_VICTIM_KEEP", 0));
+  options.keep_last = static_cast<std::uint64_t>(told("SLUICE_VICTIM_KEEP", 0));
   options.split_steps = static_cast<std::uint64_t>(told("SLUICE_VICTIM_SPLIT", 0));
   if (const char* format = std::getenv("SLUICE_VICTIM_FORMAT")) {
     options.format = format;

@@ -164,7 +164,7 @@ void write_arrays(Writer& writer) {
 /// A group a step, with steps of different lengths and one that is left out.
 void write_grouped(Writer& writer) {
   Options options;
-  options.form = "grouped";
+  options.hdf5_layout = "grouped";
   File out = writer.open("grouped.h5", options);
   const auto atoms = out.define<double>(
       "atoms", {8, 3},

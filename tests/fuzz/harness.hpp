@@ -78,7 +78,7 @@ inline std::vector<FuzzBytes> hdf5_files() {
       Options options;
       options.strategy = "shared";
       options.format = format;
-      options.form = form;
+      options.hdf5_layout = form;
       File out(detail::open_on(transport, storage, "out.h5", Mode::write, options));
       const Variable v = out.define<double>("density", {6, 4}, {.steps = true, .unit = "1"});
       const Variable x = out.define<float>("grid/x", {6});

@@ -122,7 +122,7 @@ TEST(Fuzz, MetaOfVampire) {
 
 TEST(Fuzz, Settings) {
   const std::string text =
-      "budget = \"512 MiB\"\ndurability = \"close\"\n[spins]\nstrategy = \"collective\"\n"
+      "budget_bytes = \"512 MiB\"\ndurability = \"close\"\n[spins]\nstrategy = \"collective\"\n"
       "writers = 4\nwriter_map = [0, 4, 8]\nhints = { cb_nodes = 1 }\n";
   fuzz("settings", {bytes_of(text)}, case_count(20000, 2000, 2000000), [](const FuzzBytes& bytes) {
     Options options;

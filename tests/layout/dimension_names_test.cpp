@@ -23,7 +23,7 @@ class DimensionNames : public testing::TestWithParam<Form> {
 
   File open(exec::Transport& transport, Mode mode) {
     Options options;
-    options.form = form.form;
+    options.hdf5_layout = form.form;
     options.strategy = form.strategy;
     return files.open(transport, form.path, mode, options);
   }

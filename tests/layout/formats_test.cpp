@@ -10,7 +10,7 @@ namespace {
 Options options_of(const std::string& format, const std::string& form = "stacked") {
   Options options;
   options.format = format;
-  options.form = form;
+  options.hdf5_layout = form;
   options.durability = Durability::none;
   return options;
 }
@@ -53,7 +53,7 @@ TEST(Formats, EveryRowIsFoundByItsName) {
   for (const layout::Format* row : layout::formats()) {
     const layout::Format& format = *row;
     EXPECT_EQ(&layout::format_named(format.name), &format);
-    EXPECT_EQ(&layout::format_of("x", options_of(format.option, format.form)), &format);
+    EXPECT_EQ(&layout::format_of("x", options_of(format.option, format.hdf5_layout)), &format);
   }
 }
 
@@ -153,7 +153,7 @@ TEST(Formats, AFileIsWhatItsFirstBytesSay) {
         continue;  // layout/trajectories
       }
       const std::string path = std::string("file.") + format.name;
-      const Options options = options_of(format.option, format.form);
+      const Options options = options_of(format.option, format.hdf5_layout);
       File out = files.open(transport, path, Mode::write, options);
       const auto v = out.define<std::int32_t>("v", {4});
       const std::int32_t values[] = {1, 2, 3, 4};

@@ -14,7 +14,7 @@ struct Form {
 
 Form form_of(const std::string& name) {
   Form form{name, name == "netcdf4" ? "v.nc" : "v.h5", {}};
-  form.options.form = name == "grouped" ? "grouped" : "stacked";
+  form.options.hdf5_layout = name == "grouped" ? "grouped" : "stacked";
   return form;
 }
 

@@ -211,7 +211,7 @@ TEST_F(Zarr, LaterStepsAreDropped) {
   write(Mode::write, 5, 3);
   files_.run(2, [&](exec::Transport& transport) {
     Options options;
-    options.after_step = 0;
+    options.restart_after = 0;
     File out = files_.open(transport, path, Mode::append, options);
     EXPECT_EQ(out.steps(), 1u);
     out.close();

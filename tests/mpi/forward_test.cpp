@@ -226,8 +226,8 @@ TEST_F(Forward, GatheredOrNotTheBytesAreTheSame) {
   // Columns, so that every tile is made of pieces of all ranks; npy, whose bytes hold no time.
   const auto write = [&](const std::string& strategy, bool gather, std::uint64_t gather_bytes) {
     options_.strategy = strategy;
-    options_.gather = gather;
-    options_.gather_bytes = gather_bytes;
+    options_.coalesce = gather;
+    options_.coalesce_bytes = gather_bytes;
     options_.writers = strategy == "serial" ? 0 : std::min(2, size());
     File out(
         detail::open_on(*all_, storage::make_posix(), folder_ + "/f.npy", Mode::write, options_));

@@ -57,7 +57,7 @@ TEST(ReadTextMpi, AStreamInTheOldOnesPlace) {
     return lines;
   };
   std::ifstream old(path);
-  InputStream stream(MPI_COMM_WORLD, path);
+  BroadcastFileStream stream(MPI_COMM_WORLD, path);
   ASSERT_TRUE(stream.is_open());
   EXPECT_EQ(all_of(stream), all_of(old));
   EXPECT_TRUE(stream.eof());
@@ -78,7 +78,7 @@ TEST(ReadTextMpi, AStreamInTheOldOnesPlace) {
 
 TEST(ReadTextMpi, AMissingFileIsOneErrorOnAll) {
   try {
-    InputStream stream(MPI_COMM_WORLD, "/no/such/input");
+    BroadcastFileStream stream(MPI_COMM_WORLD, "/no/such/input");
     FAIL() << "it was opened";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Code::not_found);

@@ -31,7 +31,7 @@ std::vector<Way> ways() {
                        {"split", SetKind{"shared"}.options()},
                        {"keep", SetKind{"file-per-process"}.options()}};
   all[2].options.split_steps = 1;
-  all[3].options.keep = 2;
+  all[3].options.keep_last = 2;
   for (Way& way : all) {
     way.options.durability = Durability::step;
   }
@@ -105,8 +105,8 @@ std::vector<std::uint64_t> expected_of(const Trial& trial, const Way& way, Start
   if (start != Start::fresh && (start == Start::append || !is_new)) {
     keys.insert(keys.begin(), 100);
   }
-  if (way.options.keep != 0 && keys.size() > way.options.keep) {
-    keys.erase(keys.begin(), keys.end() - static_cast<std::ptrdiff_t>(way.options.keep));
+  if (way.options.keep_last != 0 && keys.size() > way.options.keep_last) {
+    keys.erase(keys.begin(), keys.end() - static_cast<std::ptrdiff_t>(way.options.keep_last));
   }
   return keys;
 }

@@ -23,7 +23,7 @@ Options options_of(const std::string& strategy, std::uint64_t keep, std::uint64_
   options.writers =
       strategy == "collective" || strategy == "forward" || strategy == "file-per-node" ? 2 : 0;
   options.durability = Durability::step;
-  options.keep = keep;
+  options.keep_last = keep;
   options.split_steps = split_steps;
   return options;
 }
@@ -98,7 +98,7 @@ TEST(Keep, ALaterRunGoesOnAndRestartsFromAKeptStep) {
     on_ranks(2, [&](exec::Transport& transport) {  // steps 2, 3, 4 are there as 0, 1, 2
       Options again = options;
       again.strategy = "auto";
-      again.after_step = 1;
+      again.restart_after = 1;
       File out = open_file(transport, storage, "out.h5", Mode::append, again);
       EXPECT_EQ(out.steps(), 2u);
       Steps{.first = 4, .steps = 4, .slabs = true}.write(out, transport);
@@ -270,7 +270,7 @@ TEST(Split, WhatHasNoIndexIsRefused) {
                       }),
       Code::unsupported, {"out.npy", "keep and split", "no index"});
   Options grouped = options_of("shared", 2, 0);
-  grouped.form = "grouped";
+  grouped.hdf5_layout = "grouped";
   expect_everywhere(
       errors_on_ranks(2,
                       [&](exec::Transport& transport) {

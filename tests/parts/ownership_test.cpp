@@ -35,7 +35,7 @@ std::vector<Options> all_options() {
 }
 
 std::string text_of(const Options& options) {
-  return options.strategy + " " + options.format + (options.keep != 0 ? " keep" : "") +
+  return options.strategy + " " + options.format + (options.keep_last != 0 ? " keep" : "") +
          (options.split_steps != 0 ? " split" : "");
 }
 
@@ -146,7 +146,7 @@ TEST_F(Ownership, ACopiedIndexThatIsReplacedLeavesThePartsToTheOriginal) {
 
 TEST_F(Ownership, ACopiedIndexDropsNoStepsOfTheOriginal) {
   Options options = SetKind{"shared"}.options();
-  options.keep = 3;
+  options.keep_last = 3;
   options.parts_dir = "/fast";
   write("out.h5", options, {.steps = 3, .slabs = true});
   copy("out.h5", "copy.h5");

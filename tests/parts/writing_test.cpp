@@ -297,7 +297,7 @@ TEST(Writing, OnlyFormatsWithAnIndex) {
   for (const auto& [format, form] : {std::pair("npy", "stacked"), std::pair("hdf5", "grouped")}) {
     Options options = SetKind{}.options();
     options.format = format;
-    options.form = form;
+    options.hdf5_layout = form;
     options.durability = Durability::automatic;
     expect_everywhere(errors_on_ranks(2,
                                       [&](exec::Transport& transport) {

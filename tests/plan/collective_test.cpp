@@ -141,7 +141,7 @@ TEST(collective, random_decompositions_equal_serial) {
     const Recipe recipe = random_recipe(random(), ranks);
     Options options = quick_options(seed % 2 == 0 ? "collective" : "forward");
     options.writers = static_cast<int>(pick(random, 0, static_cast<std::uint64_t>(ranks)));
-    options.tiles = pick(random, 0, 1) == 0 ? "long" : "cyclic";
+    options.tiles = pick(random, 0, 1) == 0 ? "contiguous" : "cyclic";
     options.tile_bytes =
         std::array<std::uint64_t, 5>{0, 64, 1000, 4096, 20'000}[pick(random, 0, 4)];
     options.budget_bytes = pick(random, 0, 1) == 0 ? 1 << 14 : 256 << 20;
@@ -191,7 +191,7 @@ struct Dealing {
 };
 
 void expect_one_writer_a_tile(const std::string& strategy) {
-  const std::vector<Dealing> dealings{{"long", 4, false},
+  const std::vector<Dealing> dealings{{"contiguous", 4, false},
                                       {"cyclic", 0, true},
                                       {"auto", 4, true},
                                       {"auto", 1, false},

@@ -13,7 +13,7 @@ from sluice import Code  # noqa: E402
 
 COMM = MPI.COMM_WORLD
 RANK, RANKS = COMM.rank, COMM.size
-QUICK = {"timeout_s": 60, "tile": 4096}
+QUICK = {"timeout_s": 60, "tile_bytes": 4096}
 
 
 @pytest.fixture

@@ -137,7 +137,7 @@ TEST(RecordsFormat, StepsThatWereDroppedStayDropped) {
   const auto write = [&](Mode mode, int first, int last, std::int64_t after) {
     files.run(2, [&](exec::Transport& transport) {
       Options options;
-      options.after_step = after;
+      options.restart_after = after;
       Records out = files.open(transport, "traj", mode, options);
       for (int value = first; value < last; ++value) {
         out.write(value);

@@ -94,7 +94,7 @@ TEST(Sessions, only_writers_open_and_each_tile_has_one) {
 TEST(Sessions, pieces_are_written_as_they_come_without_gathering) {
   LocalSessions local;
   local.options().writers = 1;
-  local.options().gather = false;
+  local.options().coalesce = false;
   local.run(1, [&](exec::Transport& t) {
     SessionFile out = local.open(t, "f", Mode::write);
     const Session session = out.start(0, 64);

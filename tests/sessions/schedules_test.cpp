@@ -151,7 +151,7 @@ void check(std::uint64_t seed) {
   local.options().writers = static_cast<int>(draw(0, static_cast<std::uint64_t>(all.ranks)));
   local.options().tile_bytes = draw(1, 100);
   local.options().budget_bytes = draw(1, 8) == 1 ? draw(1, 100) : draw(1000, 100000);
-  local.options().gather = draw(0, 3) != 0;
+  local.options().coalesce = draw(0, 3) != 0;
   std::vector<Completions> seen(static_cast<std::size_t>(all.ranks));
   const auto errors = local.errors(all.ranks, [&](exec::Transport& transport) {
     follow(all, local, transport, seed, seen[static_cast<std::size_t>(transport.rank())]);

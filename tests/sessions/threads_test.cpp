@@ -15,7 +15,7 @@ SessionFile open_alone(exec::Transport& transport, const std::string& path, Mode
   Options options;
   options.tile_bytes = 8192;
   options.budget_bytes = 256 << 10;
-  options.gather = gather;
+  options.coalesce = gather;
   options.timeout_s = 60;
   return SessionFile(
       std::make_unique<detail::SessionImpl>(transport, storage::make_posix(), path, mode, options));

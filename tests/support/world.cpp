@@ -36,7 +36,7 @@ Options Cell::in_layout(Mode mode, Options options) const {
   if (mode != Mode::read && options.format == "auto") {
     const layout::Format& format = layout::format_named(layout);
     options.format = format.option;
-    options.form = format.form;
+    options.hdf5_layout = format.hdf5_layout;
   }
   return options;
 }

@@ -32,7 +32,7 @@ Session session_of(const sluice_session* session) {
 
 }  // namespace sluice::c_api
 
-struct sluice_sessions {
+struct sluice_session_file {
   SessionFile file;
 };
 
@@ -59,20 +59,20 @@ std::function<void(const Error*)> call_of(sluice_done done, void* user) {
 
 template <class MakeGround>
 int open_on(MakeGround&& make_ground, const char* path, const char* mode, const char* options,
-            sluice_sessions** file) noexcept {
+            sluice_session_file** file) noexcept {
   return guarded_on(static_cast<const void*>(file), [&] {
     *file = nullptr;
     const std::string name = text_of(path, "path");
     const Mode meant = mode_of(mode);
     Ground ground = make_ground(name, sluice::parse_options(options == nullptr ? "" : options));
-    auto made = std::make_unique<sluice_sessions>(sluice_sessions{SessionFile(
+    auto made = std::make_unique<sluice_session_file>(sluice_session_file{SessionFile(
         std::make_unique<sluice::detail::SessionImpl>(std::move(ground), name, meant))});
     *file = made.release();
   });
 }
 
 int open_on_mpi(MPI_Comm comm, const char* path, const char* mode, const char* options,
-                sluice_sessions** file) noexcept {
+                sluice_session_file** file) noexcept {
   const auto ground = [&](const std::string& name, const sluice::Options& parsed) {
     return sluice::detail::ground_on(comm, name, parsed);
   };
@@ -81,25 +81,26 @@ int open_on_mpi(MPI_Comm comm, const char* path, const char* mode, const char* o
 
 }  // namespace
 
-extern "C" SLUICE_API int sluice_sessions_open(MPI_Comm comm, const char* path, const char* mode,
-                                               const char* options, sluice_sessions** file) {
+extern "C" SLUICE_API int sluice_session_file_open(MPI_Comm comm, const char* path,
+                                                   const char* mode, const char* options,
+                                                   sluice_session_file** file) {
   return open_on_mpi(comm, path, mode, options, file);
 }
 
-int sluice_sessions_open_f(int comm, const char* path, const char* mode, const char* options,
-                           sluice_sessions** file) {
+int sluice_session_file_open_f(int comm, const char* path, const char* mode, const char* options,
+                               sluice_session_file** file) {
   return open_on_mpi(comm_of_fortran(comm), path, mode, options, file);
 }
 
-int sluice_sessions_open_serial(const char* path, const char* mode, const char* options,
-                                sluice_sessions** file) {
+int sluice_session_file_open_serial(const char* path, const char* mode, const char* options,
+                                    sluice_session_file** file) {
   const auto ground = [](const std::string& name, const sluice::Options& parsed) {
     return sluice::detail::ground_on(sluice::exec::make_solo(), name, parsed);
   };
   return open_on(ground, path, mode, options, file);
 }
 
-int sluice_session_start(sluice_sessions* file, int64_t offset, int64_t bytes,
+int sluice_session_start(sluice_session_file* file, int64_t offset, int64_t bytes,
                          const sluice_session_options* options, sluice_session* session) {
   return guarded_on(file, [&] {
     require(session, "the place for the session");
@@ -121,7 +122,7 @@ int sluice_session_start(sluice_sessions* file, int64_t offset, int64_t bytes,
   });
 }
 
-int sluice_session_write(sluice_sessions* file, const sluice_session* session, const void* data,
+int sluice_session_write(sluice_session_file* file, const sluice_session* session, const void* data,
                          int64_t bytes, int64_t offset) {
   return guarded_on(file, [&] {
     if (bytes != 0) {
@@ -132,7 +133,7 @@ int sluice_session_write(sluice_sessions* file, const sluice_session* session, c
   });
 }
 
-int sluice_session_read(sluice_sessions* file, const sluice_session* session, void* data,
+int sluice_session_read(sluice_session_file* file, const sluice_session* session, void* data,
                         int64_t bytes, int64_t offset, sluice_done done, void* user) {
   return guarded_on(file, [&] {
     if (bytes != 0) {
@@ -143,28 +144,28 @@ int sluice_session_read(sluice_sessions* file, const sluice_session* session, vo
   });
 }
 
-int sluice_session_end(sluice_sessions* file, const sluice_session* session) {
+int sluice_session_end(sluice_session_file* file, const sluice_session* session) {
   return guarded_on(file, [&] { file->file.end(session_of(session)); });
 }
 
-int sluice_session_wait(sluice_sessions* file, const sluice_session* session) {
+int sluice_session_wait(sluice_session_file* file, const sluice_session* session) {
   return guarded_on(file, [&] { file->file.wait(session_of(session)); });
 }
 
-int sluice_session_close(sluice_sessions* file, const sluice_session* session) {
+int sluice_session_close(sluice_session_file* file, const sluice_session* session) {
   return guarded_on(file, [&] { file->file.close(session_of(session)); });
 }
 
-int sluice_sessions_poll(sluice_sessions* file) {
+int sluice_session_file_poll(sluice_session_file* file) {
   return guarded_on(file, [&] { file->file.poll(); });
 }
 
-int sluice_sessions_wait_for_reads(sluice_sessions* file) {
+int sluice_session_file_wait_for_reads(sluice_session_file* file) {
   return guarded_on(file, [&] { file->file.wait_for_reads(); });
 }
 
-int sluice_sessions_close(sluice_sessions* file) {
+int sluice_session_file_close(sluice_session_file* file) {
   return guarded_on(file, [&] { file->file.close(); });
 }
 
-void sluice_sessions_free(sluice_sessions* file) { delete file; }
+void sluice_session_file_free(sluice_session_file* file) { delete file; }

@@ -68,24 +68,6 @@ std::uint64_t bytes(const std::string& text) {
   return product;
 }
 
-/// "100 steps", or a number of bytes with its unit.
-void read_split(Options& options, const std::string& text) {
-  const std::string bare = trimmed(text);
-  const std::size_t letters = bare.find_first_not_of("0123456789");
-  const std::string unit = letters == std::string::npos ? "" : trimmed(bare.substr(letters));
-  const bool is_steps = unit == "steps" || unit == "step";
-  if (bare != "0" && !is_steps && (unit.empty() || letters == 0)) {
-    refuse(text, "size of a part: say 100 steps, or 4 GiB; 0: one file");
-  }
-  options.split_steps = is_steps ? number<std::uint64_t>(bare.substr(0, letters), "number") : 0;
-  options.split_bytes = is_steps ? 0 : bytes(bare);
-}
-
-std::string split_text(const Options& options) {
-  return options.split_steps != 0 ? std::to_string(options.split_steps) + " steps"
-                                  : bytes_text(options.split_bytes);
-}
-
 bool boolean(const std::string& text) {
   const std::string bare = trimmed(text);
   for (const char* yes : {"true", "1", "yes", "on"}) {
@@ -101,32 +83,17 @@ bool boolean(const std::string& text) {
   refuse(text, "boolean: say true or false");
 }
 
-constexpr std::array<const char*, 4> durabilities{"none", "close", "step", "automatic"};
+constexpr std::array<const char*, 4> durabilities{"none", "close", "step", "auto"};
 constexpr std::array<const char*, 2> on_errors{"fail", "skip_step"};
 constexpr std::array<const char*, 3> checks{"off", "volume", "full"};
-constexpr std::array<const char*, 2> file_counts{"one", "any"};
+constexpr std::array<const char*, 2> file_counts{"one", "allow_multiple"};
 constexpr std::array<const char*, 4> logs{"off", "auto", "line", "steps"};
 
-void read_after_step(Options& options, const std::string& text) {
-  options.after_step = number<std::int64_t>(text, "number of a step");
-  if (options.after_step < -1) {
+void read_restart_after(Options& options, const std::string& text) {
+  options.restart_after = number<std::int64_t>(text, "number of a step");
+  if (options.restart_after < -1) {
     refuse(text, "number of a step: it must not be negative; -1 drops none");
   }
-}
-
-/// A yes, a no, or a number of bytes. 0 is a no, 1 a yes.
-void read_gather(Options& options, const std::string& text) {
-  const std::string bare = trimmed(text);
-  const bool is_number = !bare.empty() && bare[0] >= '0' && bare[0] <= '9';
-  const std::uint64_t number_of_bytes = is_number ? bytes(bare) : 0;
-  options.gather = is_number ? number_of_bytes != 0 : boolean(text);
-  options.gather_bytes = number_of_bytes > 1 ? number_of_bytes : 0;
-}
-
-std::string gather_text(const Options& options) {
-  return options.gather_bytes != 0 ? bytes_text(options.gather_bytes)
-         : options.gather          ? "true"
-                                   : "false";
 }
 
 template <class Enum, std::size_t count>
@@ -194,14 +161,17 @@ std::vector<Option> make_table() {
   return {
       text_option<&Options::format>("format",
                                     kept(layout::format_options(" | ") + "; auto: by the ending")),
-      text_option<&Options::form>(
-          "form", kept("of hdf5: " + layout::form_options(" | ") + " (a group a step)")),
+      text_option<&Options::hdf5_layout>(
+          "hdf5_layout",
+          kept("of hdf5: " + layout::hdf5_layout_options(" | ") + " (a group a step)")),
       text_option<&Options::strategy>("strategy",
                                       kept("who writes: " + plan::strategy_names(" | "))),
       word_option<&Options::files, file_counts>(
-          "files", "that strategy auto may write: one | any: one, or a part a rank or node"),
-      flag_option<&Options::probe>(
-          "probe", "strategy auto: try other ways with the run's own steps, and keep the fastest"),
+          "files",
+          "that strategy auto may write: one | allow_multiple: one, or a part a rank or node"),
+      flag_option<&Options::autotune>(
+          "autotune",
+          "strategy auto: try other ways with the run's own steps, and keep the fastest"),
       count_option<&Options::writers>("writers", "ranks, or groups of them, that write; 0: nodes"),
       count_option<&Options::first_writer>("first_writer", "rank of the first writer"),
       count_option<&Options::writer_spacing>("writer_spacing",
@@ -209,24 +179,28 @@ std::vector<Option> make_table() {
       text_option<&Options::writer_map>("writer_map",
                                         "spaced | node | ranks 0,4,8 | costs 3,1,1,2"),
       count_option<&Options::readers>("readers", "ranks that read from disk; 0: all"),
-      text_option<&Options::tiles>("tiles", "tile to writer: auto | long | cyclic"),
-      bytes_option<&Options::tile_bytes>("tile", "file space with one writer; 0: the stripe"),
-      {"gather", "whole tiles: true | 0: pieces as they come (forward, sessions) | bytes at once",
-       gather_text, read_gather},
-      bytes_option<&Options::stripe_bytes>("stripe", "of the file system; 0: as it says"),
+      text_option<&Options::tiles>("tiles", "tile to writer: auto | contiguous | cyclic"),
+      bytes_option<&Options::tile_bytes>("tile_bytes", "file space with one writer; 0: the stripe"),
+      flag_option<&Options::coalesce>(
+          "coalesce", "forward, sessions: write whole tiles; false: pieces as they come"),
+      bytes_option<&Options::coalesce_bytes>("coalesce_bytes",
+                                             "collective, forward: most at once; 0: by the budget"),
+      bytes_option<&Options::stripe_bytes>("stripe_bytes", "of the file system; 0: as it says"),
       text_option<&Options::parts_dir>("parts_dir", "where file-per-* puts its parts"),
-      {"after_step", "append: steps after this one are dropped first; -1: none",
-       [](const Options& o) { return std::to_string(o.after_step); }, read_after_step},
+      {"restart_after", "append: steps after this one are dropped first; -1: none",
+       [](const Options& o) { return std::to_string(o.restart_after); }, read_restart_after},
       text_option<&Options::compress>("compress",
                                       kept("of variables: " + codec::compressor_names() + "none")),
-      steps_option<&Options::keep>("keep", "only the last so many steps stay; 0: all"),
-      {"split", "a new part after 100 steps, or 4 GiB, say; 0: none", split_text, read_split},
+      steps_option<&Options::keep_last>("keep_last", "only the last so many steps stay; 0: all"),
+      steps_option<&Options::split_steps>("split_steps", "a new part after so many; 0: none"),
+      bytes_option<&Options::split_bytes>("split_bytes",
+                                          "a new part once one has so many; 0: none"),
       count_option<&Options::ranks_per_node>("ranks_per_node", "pretend such nodes; 0: real ones"),
       text_option<&Options::storage>("storage", "direct | posix | mpiio | auto"),
       text_option<&Options::hints>("hints", "of MPI-IO: cb_nodes=1,romio_cb_write=enable"),
-      bytes_option<&Options::budget_bytes>("budget", "staging memory of one rank"),
+      bytes_option<&Options::budget_bytes>("budget_bytes", "staging memory of one rank"),
       word_option<&Options::durability, durabilities>(
-          "durability", "none | close | step | automatic: the strongest that the format offers"),
+          "durability", "none | close | step | auto: the strongest that the format offers"),
       word_option<&Options::on_error, on_errors>(
           "on_error", "what becomes of a step that the storage cannot take: fail | skip_step"),
       word_option<&Options::check, checks>("check", "of overlaps and holes: off | volume | full"),
@@ -277,11 +251,14 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 const Option& nearest_option(std::string_view name) {
   const auto table = option_table();
-  // A name with its unit behind it, as the fields of Options have, is not far.
+  // The same word without its unit, or with another one, is not far.
   const auto distance = [&](const Option& option) {
-    const bool has_unit = name.starts_with(option.name) &&
-                          name.substr(std::string_view(option.name).size()).starts_with("_");
-    return has_unit ? 0 : edit_distance(name, option.name);
+    const std::string_view known = option.name;
+    const std::size_t unit = known.rfind('_');
+    const std::string_view word = known.substr(0, unit);
+    const bool is_same_word = unit != std::string_view::npos && name.starts_with(word) &&
+                              (name.size() == word.size() || name[word.size()] == '_');
+    return is_same_word ? 0 : edit_distance(name, option.name);
   };
   return *std::min_element(table.begin(), table.end(), [&](const Option& a, const Option& b) {
     return distance(a) < distance(b);

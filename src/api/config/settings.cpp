@@ -103,8 +103,8 @@ namespace {
 /// What a sluice.toml that nobody has named changes of whether a step survives, which steps stay,
 /// and where files are put.
 std::string found_notice(const Settings& settings, const Options& code) {
-  constexpr std::array<std::string_view, 5> watched{"after_step", "durability", "keep", "on_error",
-                                                    "parts_dir"};
+  constexpr std::array<std::string_view, 5> watched{"durability", "keep_last", "on_error",
+                                                    "parts_dir", "restart_after"};
   std::map<std::string, const Override*> last;
   for (const Override& one : settings.overrides) {
     last[one.name] = &one;

@@ -51,7 +51,7 @@ Receipt Output::commit(bool is_step, bool is_last) {
     const double waited_before_s = waited_s();
     file.rank = static_cast<std::uint32_t>(transport_.rank());
     file.monitor = &monitor_;
-    file.experience = options_.probe ? &experience_ : nullptr;
+    file.experience = options_.autotune ? &experience_ : nullptr;
     Receipt receipt{carry_out(file), durable};
     receipt.pending = last_pending();
     note_cost(receipt, is_step, waited_s() - waited_before_s);

@@ -96,7 +96,7 @@ PartsOutput::PartsOutput(exec::Transport& transport, storage::Storage& storage,
     out.put(index_->steps());
     out.put(index_->has_time());
     out.put(index_->next_number());
-    if (options.keep != 0) {
+    if (options.keep_last != 0) {
       index_->remove_orphans(place_.folder);
     }
     out.put(index_->definitions().size());
@@ -117,7 +117,7 @@ PartsOutput::PartsOutput(exec::Transport& transport, storage::Storage& storage,
   }
   const auto set = layout::PartSet::from_words(in.get_vector<std::uint64_t>(), path);
   check_parts(transport, storage, path, set, true);
-  if (opening == Opening::append && options.after_step >= 0) {
+  if (opening == Opening::append && options.restart_after >= 0) {
     steps = drop_later_steps(steps, options);
   }
   is_written_.resize(known.size());
@@ -148,9 +148,9 @@ void PartsOutput::make_part() {
 bool PartsOutput::is_full() const {
   const Options& o = options();
   if (part_steps_ == 0) {
-    return o.keep != 0 && part_has_fixed_;  // what stays apart from what goes
+    return o.keep_last != 0 && part_has_fixed_;  // what stays apart from what goes
   }
-  const bool each = o.keep != 0 && o.split_steps == 0 && o.split_bytes == 0;
+  const bool each = o.keep_last != 0 && o.split_steps == 0 && o.split_bytes == 0;
   return each || (o.split_steps != 0 && part_steps_ >= o.split_steps) ||
          (o.split_bytes != 0 && part_bytes_ >= o.split_bytes);
 }
@@ -185,7 +185,7 @@ void PartsOutput::turn_over() {
 }
 
 std::uint64_t PartsOutput::drop_later_steps(std::uint64_t steps, const Options& options) {
-  const std::uint64_t kept = steps_after_restart(path(), options.after_step, steps);
+  const std::uint64_t kept = steps_after_restart(path(), options.restart_after, steps);
   if (kept != steps) {
     exec::on_root(transport(), 0, [&] {
       index_->drop_steps(kept, options.durability != Durability::none);
@@ -276,7 +276,7 @@ std::uint64_t PartsOutput::publish(const FileCommit& commit, const PartNews& new
   }
   const auto message = exec::on_root(transport(), 0, [&] {
     model::ByteWriter out;
-    out.put(index_->commit(definitions(), commit, all, options().keep));
+    out.put(index_->commit(definitions(), commit, all, options().keep_last));
     if (options().durability != Durability::close) {
       index_->remove_dropped(false);
     }

@@ -62,7 +62,7 @@ void Sessions::take_role() {
     return;
   }
   // Tiles that are too large to hold a few of are written as they come.
-  const bool gathers = options_.gather && tiles_.tile_bytes() <= options_.budget_bytes / 8;
+  const bool gathers = options_.coalesce && tiles_.tile_bytes() <= options_.budget_bytes / 8;
   const bool syncs =
       options_.durability == Durability::step || options_.durability == Durability::automatic;
   writer_ = std::make_unique<SessionWriter>(SessionWriter::Ground{

@@ -14,8 +14,8 @@ namespace {
 /// Whether the writer of a tile is the one of its number modulo their count. "auto": so where a
 /// file is dealt to several servers, as far as is known: a stripe should always have one writer.
 bool deals_in_turn(const std::string& tiles, const model::FileSystemFacts& facts) {
-  if (tiles != "auto" && tiles != "long" && tiles != "cyclic") {
-    throw Error(Code::invalid_argument, "tiles: \"" + tiles + "\": use auto, long or cyclic");
+  if (tiles != "auto" && tiles != "contiguous" && tiles != "cyclic") {
+    throw Error(Code::invalid_argument, "tiles: \"" + tiles + "\": use auto, contiguous or cyclic");
   }
   const bool has_stripes = facts.reach == model::Reach::parallel && facts.stripes != 1;
   return tiles == "auto" ? has_stripes : tiles == "cyclic";
@@ -39,8 +39,8 @@ plan::WriterChoice choose_writers(exec::Transport& transport, storage::Storage& 
     out.put(deals_in_turn(options.tiles, facts));
     out.put(tile != 0 ? tile : plan::default_tile_bytes);
     out.put(options.budget_bytes);
-    out.put(options.gather);
-    out.put(options.gather_bytes);
+    out.put(options.coalesce);
+    out.put(options.coalesce_bytes);
     return out.take();
   });
   model::ByteReader in(message);
@@ -53,7 +53,7 @@ plan::WriterChoice choose_writers(exec::Transport& transport, storage::Storage& 
   choice.tile_bytes = in.get<std::uint64_t>();
   choice.budget_bytes = in.get<std::uint64_t>();
   choice.gathers = in.get<bool>();
-  choice.gather_bytes = in.get<std::uint64_t>();
+  choice.coalesce_bytes = in.get<std::uint64_t>();
   return choice;
 }
 
@@ -113,17 +113,17 @@ plan::Topology topology_of(exec::Transport& transport, const plan::WriterChoice&
   return topology;
 }
 
-std::uint64_t steps_after_restart(const std::string& path, std::int64_t after_step,
+std::uint64_t steps_after_restart(const std::string& path, std::int64_t restart_after,
                                   std::uint64_t steps) {
-  if (after_step < 0) {
+  if (restart_after < 0) {
     return steps;
   }
-  if (static_cast<std::uint64_t>(after_step) >= steps) {
-    throw Error(Code::out_of_bounds, path + ": after_step " + std::to_string(after_step) +
+  if (static_cast<std::uint64_t>(restart_after) >= steps) {
+    throw Error(Code::out_of_bounds, path + ": restart_after " + std::to_string(restart_after) +
                                          ": the file has " + std::to_string(steps) +
                                          " steps, counted from 0");
   }
-  return static_cast<std::uint64_t>(after_step) + 1;
+  return static_cast<std::uint64_t>(restart_after) + 1;
 }
 
 }  // namespace sluice::commit

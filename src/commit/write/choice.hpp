@@ -34,9 +34,9 @@ FilesChoice choose_files(exec::Transport& transport, storage::Storage& storage,
 /// Collective. The ranks and nodes of a transport, as far as `choice` looks at them.
 plan::Topology topology_of(exec::Transport& transport, const plan::WriterChoice& choice);
 
-/// How many of `steps` steps an output that is opened to append with `after_step` keeps. Error
+/// How many of `steps` steps an output that is opened to append with `restart_after` keeps. Error
 /// out_of_bounds where there is no such step.
-std::uint64_t steps_after_restart(const std::string& path, std::int64_t after_step,
+std::uint64_t steps_after_restart(const std::string& path, std::int64_t restart_after,
                                   std::uint64_t steps);
 
 }  // namespace sluice::commit

@@ -77,10 +77,10 @@ std::unique_ptr<layout::Planner> CommitPlanner::open(Opening opening, const Opti
       layout::make_planner(format, file_to_plan(has_own_file), layout::Start::append, settings);
   const layout::Format& found = layout::format_named(planner->format());
   refuse_together(storage_, path_, found);
-  layout::check_form(found, options, path_);
+  layout::check_hdf5_layout(found, options, path_);
   layout::durability_of(found, options.durability);
   cut(publisher_->file(), planner->committed_end());  // of a step that never came to be
-  if (options.after_step >= 0) {
+  if (options.restart_after >= 0) {
     drop_later_steps(*planner, options);
   }
   return planner;
@@ -95,7 +95,7 @@ storage::File& CommitPlanner::file_to_plan(bool has_own_file) {
 }
 
 void CommitPlanner::drop_later_steps(layout::Planner& planner, const Options& options) {
-  const std::uint64_t kept = steps_after_restart(path_, options.after_step, planner.steps());
+  const std::uint64_t kept = steps_after_restart(path_, options.restart_after, planner.steps());
   if (kept == planner.steps()) {
     return;
   }

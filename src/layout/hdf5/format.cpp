@@ -77,7 +77,7 @@ constinit const Format stacked_format{
 constinit const Format grouped_format{
     .name = layout_grouped,
     .option = layout_stacked,
-    .form = "grouped",
+    .hdf5_layout = "grouped",
     .many = true,
     .names = true,
     .attributes = true,
@@ -85,7 +85,7 @@ constinit const Format grouped_format{
     .checksums = true,
     .varying = true,
     .complex = true,
-    .instead = "use form stacked",
+    .instead = "use hdf5_layout stacked",
     .create = create_as<Profile::grouped>,
     .same_files = &stacked_format,
     .refuse_definition = refuse_grouped,
