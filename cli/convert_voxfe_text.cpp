@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "commit/publish/by_rename.hpp"
+#include "commit/publish/atomic_file.hpp"
 #include "commit/read/input.hpp"
 #include "convert_voxfe.hpp"
 #include "dialect/voxfe/displacement.hpp"

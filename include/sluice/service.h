@@ -9,8 +9,8 @@
  *
  *   sluice_service_open(rank, ranks, "forces.bin", "w", "writers = 2", &service);
  *   while (1) {                                        // now and then, beside all else
- *     while (sluice_service_take_letter(service, &to, &letter, &bytes) == 0 && bytes != 0)
- *       send(to, letter, bytes);                       // there: sluice_service_bring_letter()
+ *     while (sluice_service_next_outgoing(service, &to, &letter, &bytes) == 0 && bytes != 0)
+ *       send(to, letter, bytes);                       // there: sluice_service_deliver()
  *     while (sluice_service_next(service, &event) == 0 && event.kind != SLUICE_EVENT_NONE) ...
  *   }
  */
@@ -45,9 +45,9 @@ SLUICE_API int sluice_service_open(int rank, int size, const char* path, const c
                                    const char* options, sluice_service** service);
 /* The next letter: for which rank, and its bytes, valid until the next call of this function.
  * *bytes = 0: there is none. */
-SLUICE_API int sluice_service_take_letter(sluice_service* service, int* to, const void** letter,
+SLUICE_API int sluice_service_next_outgoing(sluice_service* service, int* to, const void** letter,
                                           int64_t* bytes);
-SLUICE_API int sluice_service_bring_letter(sluice_service* service, const void* letter,
+SLUICE_API int sluice_service_deliver(sluice_service* service, const void* letter,
                                            int64_t bytes);
 /* After SLUICE_EVENT_OPENED. As sluice_session_start(); of the options count after, after_bytes and
  * after_offset, NULL for none. */

@@ -216,13 +216,13 @@ class _Service:
         """Those that wait to be carried, each with the PE that it is for."""
         to, letter, nbytes = ffi.new("int*"), ffi.new("const void**"), ffi.new("int64_t*")
         while self._handle != ffi.NULL:
-            check(lib.sluice_service_take_letter(self._handle, to, letter, nbytes))
+            check(lib.sluice_service_next_outgoing(self._handle, to, letter, nbytes))
             if nbytes[0] == 0:
                 return
             yield to[0], bytes(ffi.buffer(letter[0], nbytes[0]))
 
     def bring(self, letter: bytes) -> None:
-        check(lib.sluice_service_bring_letter(self._handle, ffi.from_buffer(letter), len(letter)))
+        check(lib.sluice_service_deliver(self._handle, ffi.from_buffer(letter), len(letter)))
 
     def hear(self) -> None:
         """Tells what has happened."""

@@ -13,7 +13,7 @@ FileImpl::FileImpl(std::unique_ptr<exec::Transport> transport, const std::string
                    const Options& options)
     : FileImpl(ground_on(std::move(transport), path, options), path, mode) {}
 
-FileImpl::FileImpl(Ground ground, const std::string& path, Mode mode)
+FileImpl::FileImpl(OpenContext ground, const std::string& path, Mode mode)
     : owned_(std::move(ground.transport)),
       transport_(*owned_),
       storage_(std::move(ground.storage)),

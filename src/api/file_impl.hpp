@@ -6,7 +6,7 @@
 #include <mpi.h>
 #include <optional>
 
-#include "api/ground.hpp"
+#include "api/open_context.hpp"
 #include "commit/output/output.hpp"
 #include "commit/read/input.hpp"
 #include "exec/transport/at_finalize.hpp"
@@ -61,7 +61,7 @@ class FileImpl {
   bool speaks() const { return options_.log != Log::off && transport_.rank() == 0; }
 
  private:
-  FileImpl(Ground ground, const std::string& path, Mode mode);
+  FileImpl(OpenContext ground, const std::string& path, Mode mode);
   void open(Mode mode, const settings::Settings& settings);
   void close_at_finalize() noexcept;
 

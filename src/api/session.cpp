@@ -54,7 +54,7 @@ Sessions::Opening opening_of(Mode mode) {
 
 namespace detail {
 
-SessionImpl::SessionImpl(Ground ground, const std::string& path, Mode mode)
+SessionImpl::SessionImpl(OpenContext ground, const std::string& path, Mode mode)
     : path_(path), owned_(std::move(ground.transport)) {
   open(*owned_, std::move(ground.storage), path, mode, ground.settings);
   if (ground.uses_mpi) {

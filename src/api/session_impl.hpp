@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "api/ground.hpp"
+#include "api/open_context.hpp"
 #include "commit/session/sessions.hpp"
 #include "exec/transport/at_finalize.hpp"
 #include "sluice/session.hpp"
@@ -16,7 +16,7 @@ namespace sluice::detail {
 class SessionImpl {
  public:
   /// Collective.
-  SessionImpl(Ground ground, const std::string& path, Mode mode);
+  SessionImpl(OpenContext ground, const std::string& path, Mode mode);
   /// The same over a transport of the caller's, which must outlive the file (tests).
   SessionImpl(exec::Transport& transport, std::shared_ptr<storage::Storage> storage,
               const std::string& path, Mode mode, const Options& options);

@@ -33,7 +33,8 @@ SessionService::~SessionService() {
 
 void SessionService::run(const std::string& path, Mode mode, const Options& options) {
   try {
-    Ground ground = ground_on(exec::make_carried(carrier_, options.ranks_per_node), path, options);
+    OpenContext ground =
+        ground_on(exec::make_carried(carrier_, options.ranks_per_node), path, options);
     file_ = std::make_unique<SessionImpl>(std::move(ground), path, mode);
     state_ = State::open;
     tell(Kind::opened, 0, nullptr);
@@ -58,7 +59,7 @@ void SessionService::run(const std::string& path, Mode mode, const Options& opti
 void SessionService::serve() {
   while (state_ == State::open && !is_ending_) {
     file_->sessions().poll();
-    carrier_->doze(look_at_least);
+    carrier_->wait(look_at_least);
   }
 }
 

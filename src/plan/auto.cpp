@@ -26,13 +26,13 @@ Input of_assumed_load(Input input) {
 }
 
 /// The ways of all strategies that are compared, with their seconds, in the order of the list.
-std::vector<Way> compared(const Input& input, bool in_sets) {
-  std::vector<Way> ways;
+std::vector<Candidate> compared(const Input& input, bool in_sets) {
+  std::vector<Candidate> ways;
   for (const Strategy* row : strategies()) {
-    if (row->ways == nullptr || (row->group != nullptr) != in_sets) {
+    if (row->candidates == nullptr || (row->group != nullptr) != in_sets) {
       continue;
     }
-    for (Way& way : row->ways(input)) {
+    for (Candidate& candidate : row->candidates(input)) {
       way.seconds = row->seconds(input, way);
       ways.push_back(std::move(way));
     }
@@ -40,22 +40,21 @@ std::vector<Way> compared(const Input& input, bool in_sets) {
   return ways;
 }
 
-std::string place_text(const Ground& ground) {
-  std::string text = ground.kind.empty() ? "a file system of unknown kind" : ground.kind;
-  if (ground.stripes > 1) {
-    text +=
-        " of " + std::to_string(ground.stripes) + " stripes of " + size_text(ground.stripe_bytes);
+std::string place_text(const MachineRates& rates) {
+  std::string text = rates.kind.empty() ? "a file system of unknown kind" : rates.kind;
+  if (rates.stripes > 1) {
+    text += " of " + std::to_string(rates.stripes) + " stripes of " + size_text(rates.stripe_bytes);
   }
   return text;
 }
 
-std::string reason_of(const Input& input, const Way& best, const Way* next) {
+std::string reason_of(const Input& input, const Candidate& best, const Candidate* next) {
   const bool is_dealt =
-      strategy(best.strategy).in_windows && best.choice.cyclic && input.ground.stripes > 1;
+      strategy(best.strategy).in_windows && best.choice.cyclic && input.rates.stripes > 1;
   std::string text = name_of(best) + (is_dealt ? ", each with its own stripes" : "") +
                      ": runs of " + size_text(input.mean_run_bytes) + " of " +
-                     std::to_string(input.topology.ranks) + " ranks on " +
-                     place_text(input.ground) + " take about " + seconds_text(best.seconds);
+                     std::to_string(input.topology.ranks) + " ranks on " + place_text(input.rates) +
+                     " take about " + seconds_text(best.seconds);
   if (next != nullptr) {
     text += ", by " + name_of(*next) + " " + seconds_text(next->seconds);
   }
@@ -70,25 +69,26 @@ std::string seconds_text(double seconds) {
   return text.data();
 }
 
-std::string name_of(const Way& way) {
+std::string name_of(const Candidate& candidate) {
   const Strategy& row = strategy(way.strategy);
   return row.name + (row.count_text != nullptr ? row.count_text(way) : std::string());
 }
 
-double seconds_of(const Input& input, const Way& way) {
+double seconds_of(const Input& input, const Candidate& candidate) {
   return strategy(way.strategy).seconds(input, way);
 }
 
-std::vector<Way> ways_of(const Input& input) { return compared(input, false); }
+std::vector<Candidate> candidates_of(const Input& input) { return compared(input, false); }
 
 Decision decide(const Input& input) {
-  const std::vector<Way> ways = ways_of(input);
+  const std::vector<Candidate> ways = candidates_of(input);
   const auto least = std::min_element(
-      ways.begin(), ways.end(), [](const Way& a, const Way& b) { return a.seconds < b.seconds; });
+      ways.begin(), ways.end(),
+      [](const Candidate& a, const Candidate& b) { return a.seconds < b.seconds; });
   const bool sends = least->seconds < (1 - worth_sending) * ways.front().seconds;
-  const Way& best = sends ? *least : ways.front();
-  const Way* next = nullptr;
-  for (const Way& way : ways) {
+  const Candidate& best = sends ? *least : ways.front();
+  const Candidate* next = nullptr;
+  for (const Candidate& candidate : ways) {
     const bool is_other = way.strategy != best.strategy;
     next = is_other && (next == nullptr || way.seconds < next->seconds) ? &way : next;
   }
@@ -97,13 +97,13 @@ Decision decide(const Input& input) {
 
 Decision decide_files(const Input& input) {
   const Input assumed = of_assumed_load(input);
-  const Way one = decide(assumed).way;
-  std::optional<Way> set;
-  for (const Way& way : compared(assumed, true)) {
+  const Candidate one = decide(assumed).candidate;
+  std::optional<Candidate> set;
+  for (const Candidate& candidate : compared(assumed, true)) {
     set = !set || way.seconds < set->seconds ? way : set;
   }
   const bool is_set = set && set->seconds < (1 - worth_more_files) * one.seconds;
-  std::string reason = (is_set ? name_of(*set) : "one file") + ": on " + place_text(input.ground) +
+  std::string reason = (is_set ? name_of(*set) : "one file") + ": on " + place_text(input.rates) +
                        " a commit, taken to be " + size_text(assumed_rank_bytes) + " of each of " +
                        std::to_string(input.topology.ranks) + " ranks, takes about " +
                        seconds_text(is_set ? set->seconds : one.seconds);
@@ -116,10 +116,10 @@ Decision decide_files(const Input& input) {
 
 Plan plan_of(const Input& input, const Decision& decision) {
   Input chosen = input;
-  chosen.choice = decision.way.choice;
-  Plan plan = strategy(decision.way.strategy).plan(chosen);
+  chosen.choice = decision.candidate.choice;
+  Plan plan = strategy(decision.candidate.strategy).plan(chosen);
   plan.reason = decision.reason;
-  plan.predicted_s = decision.way.seconds;
+  plan.predicted_s = decision.candidate.seconds;
   return plan;
 }
 

@@ -16,7 +16,7 @@
 namespace sluice::plan {
 
 /// A way to write, and what it would take.
-struct Way {
+struct Candidate {
   std::string_view strategy;  ///< of a row: lives as long
   WriterChoice choice = {};
   double seconds = 0;  ///< from the first byte sent to the last one stable
@@ -24,13 +24,13 @@ struct Way {
 
 /// Seconds of one way. `way.choice.writers` is how many write, where the strategy leaves a choice,
 /// or how many files a set has. Of a set runs are taken to be long.
-double seconds_of(const Input& input, const Way& way);
+double seconds_of(const Input& input, const Candidate& candidate);
 
 /// The ways that `input.choice` leaves open, with their seconds; the one that sends nothing first.
-std::vector<Way> ways_of(const Input& input);
+std::vector<Candidate> candidates_of(const Input& input);
 
 struct Decision {
-  Way way;
+  Candidate candidate;
   std::string reason;  ///< a sentence
 };
 
@@ -40,7 +40,7 @@ inline constexpr std::uint64_t assumed_run_bytes = 1ULL << 20;
 
 /// For an output that may come to several files, when it is opened: a set of files
 /// where that saves at least a tenth of a commit of the assumed load, else the best
-/// way into one file. Only `input.topology`, `choice` and `ground` are looked at.
+/// way into one file. Only `input.topology`, `choice` and `rates` are looked at.
 Decision decide_files(const Input& input);
 
 /// The way of the least seconds. One that sends bytes must save a twentieth at least.
@@ -50,7 +50,7 @@ Decision decide(const Input& input);
 Plan plan_of(const Input& input, const Decision& decision);
 
 /// "collective with 4 writers (cyclic)".
-std::string name_of(const Way& way);
+std::string name_of(const Candidate& candidate);
 /// "0.21 s".
 std::string seconds_text(double seconds);
 

@@ -46,7 +46,7 @@ TileMap tile_map(const Topology& topology, const WriterChoice& choice,
 Plan plan_collective(const Input& input) {
   Plan plan;
   plan.strategy = collective_strategy.name;
-  plan.flow = Flow::rounds;
+  plan.flow = Flow::two_phase;
   plan.tiles = tile_map(input.topology, input.choice, input.space);
   plan.window_bytes = window_bytes(input.choice);
   // A portion is packed as a whole, however small the budget.
@@ -66,10 +66,10 @@ Plan plan_collective(const Input& input) {
 namespace {
 
 /// Do all stripes of a server have one writer, so that no two meet there?
-bool has_own_servers(const Ground& ground, const Way& way) {
-  const auto stripes = static_cast<int>(ground.stripes);
+bool has_own_servers(const MachineRates& rates, const Candidate& candidate) {
+  const auto stripes = static_cast<int>(rates.stripes);
   const int writers = way.choice.writers;
-  return way.choice.cyclic && way.choice.tile_bytes == ground.stripe_bytes &&
+  return way.choice.cyclic && way.choice.tile_bytes == rates.stripe_bytes &&
          (writers % stripes == 0 || stripes % writers == 0);
 }
 
@@ -89,26 +89,26 @@ double sending_nodes(const Load& load, double windows_bytes) {
   return std::clamp(0.5 + 2 * windows_bytes / node_bytes, 1.0, load.nodes);
 }
 
-double collective_s(const Input& input, const Way& way) {
-  const Ground& ground = input.ground;
+double collective_s(const Input& input, const Candidate& candidate) {
+  const MachineRates& rates = input.rates;
   const Load load = load_of(input);
   const double writers = way.choice.writers;
   const double written_s =
-      write_s(ground, load, writers, ground.stripes != 0 && has_own_servers(ground, way));
-  const double cores = std::min<double>(ground.cores, load.ranks / load.nodes);
+      write_s(rates, load, writers, rates.stripes != 0 && has_own_servers(rates, way));
+  const double cores = std::min<double>(rates.cores, load.ranks / load.nodes);
   const double node_rate =
-      std::min(cores * ground.exchange_bytes_per_s, ground.exchange_most_bytes_per_s);
+      std::min(cores * rates.exchange_bytes_per_s, rates.exchange_most_bytes_per_s);
   const double windows = static_cast<double>(window_bytes(way.choice)) * writers;
   double sent_s = load.bytes / load.nodes / node_rate;
   if (load.nodes > 1) {
     const double links = std::min({writers, load.nodes, sending_nodes(load, windows)});
-    sent_s += load.bytes * (1 - 1 / load.nodes) / links / ground.link_bytes_per_s;
+    sent_s += load.bytes * (1 - 1 / load.nodes) / links / rates.link_bytes_per_s;
   }
   // While a window is written the next one is brought.
   const double rounds = std::max(1.0, load.bytes / windows);
   const auto steps = static_cast<double>(std::bit_width(static_cast<unsigned>(load.ranks)));
   return std::max(written_s, sent_s) + std::min(written_s, sent_s) / rounds +
-         (rounds + 1) * meetings_of_round * ground.meeting_s * steps;
+         (rounds + 1) * meetings_of_round * rates.meeting_s * steps;
 }
 
 /// Numbers of writers worth a look, ascending.
@@ -120,7 +120,7 @@ std::vector<int> writer_counts(const Input& input) {
     return {static_cast<int>(writer_list(topology, asked).size())};
   }
   std::vector<int> counts;
-  const auto stripes = static_cast<int>(input.ground.stripes);
+  const auto stripes = static_cast<int>(input.rates.stripes);
   for (const int count : {1, topology.nodes, default_writers_per_node * topology.nodes, stripes,
                           2 * stripes, 4 * stripes}) {
     if (count > 0) {
@@ -132,18 +132,18 @@ std::vector<int> writer_counts(const Input& input) {
   return counts;
 }
 
-std::vector<Way> ways_of_collective(const Input& input) {
-  std::vector<Way> ways;
+std::vector<Candidate> candidates_of_collective(const Input& input) {
+  std::vector<Candidate> ways;
   if (input.topology.ranks == 1) {
     return ways;
   }
   for (const int writers : writer_counts(input)) {
-    Way way{collective_strategy.name, input.choice, 0};
+    Candidate candidate{collective_strategy.name, input.choice, 0};
     way.choice.writers = writers;
     // Where a file has stripes, the writer of a stripe should always be the same.
-    way.choice.cyclic = input.choice.cyclic || (input.ground.stripes > 1 && writers > 1);
+    way.choice.cyclic = input.choice.cyclic || (input.rates.stripes > 1 && writers > 1);
     ways.push_back(way);
-    if (input.ground.reach == model::Reach::unknown && writers > 1 && !way.choice.cyclic) {
+    if (input.rates.reach == model::Reach::unknown && writers > 1 && !way.choice.cyclic) {
       // By the formulas the same; but nobody knows that there are no stripes.
       way.choice.cyclic = true;
       ways.push_back(way);
@@ -152,7 +152,7 @@ std::vector<Way> ways_of_collective(const Input& input) {
   return ways;
 }
 
-std::string writers_text(const Way& way) {
+std::string writers_text(const Candidate& candidate) {
   return " with " + std::to_string(way.choice.writers) +
          (way.choice.writers == 1 ? " writer" : " writers") +
          (way.choice.cyclic && way.choice.writers != 1 ? " (cyclic)" : "");
@@ -165,7 +165,7 @@ constinit const Strategy collective_strategy{
     .openers = writer_list,
     .plan = plan_collective,
     .in_windows = true,
-    .ways = ways_of_collective,
+    .candidates = candidates_of_collective,
     .seconds = collective_s,
     .count_text = writers_text,
 };

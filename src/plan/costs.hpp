@@ -1,6 +1,6 @@
 // Closed formulas of what writing takes, which the strategies' own formulas share.
 //
-// Pure: of the ground, the load and the number of writers.
+// Pure: of the rates, the load and the number of writers.
 #pragma once
 
 #include "plan/auto.hpp"
@@ -17,9 +17,9 @@ struct Load {
 
 Load load_of(const Input& input);
 /// What `writers` take to write and sync. `is_apart`: no two of them meet at a server.
-double write_s(const Ground& ground, const Load& load, double writers, bool is_apart);
+double write_s(const MachineRates& rates, const Load& load, double writers, bool is_apart);
 /// A run that ends inside a stripe hands it to its neighbour, and of `clients` that write one file
 /// each comes to the stripe of its checksums.
-double locks_s(const Ground& ground, const Load& load, double clients);
+double locks_s(const MachineRates& rates, const Load& load, double clients);
 
 }  // namespace sluice::plan

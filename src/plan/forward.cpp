@@ -26,7 +26,7 @@ namespace {
 Plan plan_forward(const Input& input) {
   Plan plan = plan_collective(input);
   plan.strategy = forward_strategy.name;
-  plan.flow = Flow::background;
+  plan.flow = Flow::async_two_phase;
   plan.gathers = input.choice.gathers;
   plan.writer_bytes = std::min(plan.tiles.own_bytes(), input.space.length);
   if (plan.tiles.index_of(input.topology.rank) >= 0) {

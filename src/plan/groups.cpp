@@ -36,49 +36,49 @@ constexpr const char* within_group = "shared";
 
 /// A file of its own for each of so many groups of ranks, which write it as `shared` does. Files
 /// lie on servers by chance unless each lies on all, so the busiest server has more than its part.
-double set_s(const Input& input, const Way& way) {
-  const Ground& ground = input.ground;
+double set_s(const Input& input, const Candidate& candidate) {
+  const MachineRates& rates = input.rates;
   const Load load = load_of(input);
   const double files = way.choice.writers;
-  Ground all = ground;
-  double most = ground.files_bytes_per_s;
-  if (ground.stripes != 0) {
-    const double of_server = files * ground.stripes / ground.servers;
+  MachineRates all = rates;
+  double most = rates.files_bytes_per_s;
+  if (rates.stripes != 0) {
+    const double of_server = files * rates.stripes / rates.servers;
     const double nodes_of_file = std::max(1.0, load.nodes / files);
-    if (ground.servers > ground.stripes) {
-      most /= 1 + std::sqrt(2 * std::log(ground.servers) / of_server);
+    if (rates.servers > rates.stripes) {
+      most /= 1 + std::sqrt(2 * std::log(rates.servers) / of_server);
     }
-    all.stripes = std::min(static_cast<std::uint32_t>(files) * ground.stripes, ground.servers);
+    all.stripes = std::min(static_cast<std::uint32_t>(files) * rates.stripes, rates.servers);
     all.touch_s *= std::min(1.0, of_server * nodes_of_file / load.nodes);
   }
-  all.file_bytes_per_s = std::min(files * ground.file_bytes_per_s, most);
-  double seconds = write_s(all, load, load.ranks, false) + files * ground.file_s;
-  const double clients = (ground.locks_processes ? load.ranks : load.nodes) / files;
-  if (ground.stripes != 0 && clients > 1) {
+  all.file_bytes_per_s = std::min(files * rates.file_bytes_per_s, most);
+  double seconds = write_s(all, load, load.ranks, false) + files * rates.file_s;
+  const double clients = (rates.locks_processes ? load.ranks : load.nodes) / files;
+  if (rates.stripes != 0 && clients > 1) {
     seconds += locks_s(all, load, clients);
   }
   return seconds;
 }
 
-std::vector<Way> way_with(const char* name, const Input& input, int files) {
+std::vector<Candidate> way_with(const char* name, const Input& input, int files) {
   if (files < 2) {
     return {};
   }
-  Way way{name, input.choice, 0};
+  Candidate candidate{name, input.choice, 0};
   way.choice.writers = files;
   return {way};
 }
 
-std::vector<Way> ways_per_process(const Input& input) {
+std::vector<Candidate> ways_per_process(const Input& input) {
   return way_with(per_process, input, input.choice.writers != 0 ? 1 : input.topology.ranks);
 }
 
-std::vector<Way> ways_per_node(const Input& input) {
+std::vector<Candidate> ways_per_node(const Input& input) {
   return way_with(per_node, input,
                   input.choice.writers != 0 ? input.choice.writers : input.topology.nodes);
 }
 
-std::string files_text(const Way& way) {
+std::string files_text(const Candidate& candidate) {
   return ", " + std::to_string(way.choice.writers) + " of them";
 }
 
@@ -91,7 +91,7 @@ constinit const Strategy per_process_strategy{
     .name = per_process,
     .group = own_group,
     .within_part = within_group,
-    .ways = ways_per_process,
+    .candidates = ways_per_process,
     .seconds = set_s,
 };
 
@@ -99,7 +99,7 @@ constinit const Strategy per_node_strategy{
     .name = per_node,
     .group = group_of_node,
     .within_part = within_group,
-    .ways = ways_per_node,
+    .candidates = ways_per_node,
     .seconds = set_s,
     .count_text = files_text,
 };

@@ -22,13 +22,13 @@ Transfer everything_to(int writer, const Input& input) {
 
 std::string Plan::text() const {
   std::string text = strategy + ": buffer " + std::to_string(buffer_bytes) + " bytes, " +
-                     std::to_string(feeders.size()) + " feeders\n";
+                     std::to_string(senders.size()) + " senders\n";
   for (const Transfer& transfer : transfers) {
     text += "  to rank " + std::to_string(transfer.writer) + ": " +
             std::to_string(transfer.portions.size()) + " portions, " +
             std::to_string(transfer.bytes) + " bytes\n";
   }
-  if (flow == Flow::rounds || flow == Flow::background) {
+  if (flow == Flow::two_phase || flow == Flow::async_two_phase) {
     text += "  " + tiles.text() + ", windows of " + std::to_string(window_bytes) + " bytes\n";
   }
   return text;

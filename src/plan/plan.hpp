@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "layout/portion.hpp"
-#include "plan/ground.hpp"
+#include "plan/machine_rates.hpp"
 #include "plan/tile_map.hpp"
 
 namespace sluice::plan {
@@ -36,16 +36,16 @@ struct Transfer {
 /// How bytes flow to a writer that is not their owner.
 enum class Flow : std::uint8_t {
   own,         ///< every rank writes its own portions; nothing is sent
-  in_turn,     ///< the feeders send one after the other, each through a bounded buffer
+  in_turn,     ///< the senders send one after the other, each through a bounded buffer
   rounds,      ///< window by window of every writer's own space, all ranks send to all writers
   background,  ///< the same windows, written after the ranks have gone on
 };
 
 struct Plan {
   std::string strategy;
-  Flow flow = Flow::own;
+  Flow flow = Flow::direct;
   std::vector<Transfer> transfers;  ///< of this rank; at most one a writer
-  std::vector<int> feeders;         ///< ranks whose bytes this rank writes, in order; not itself
+  std::vector<int> senders;         ///< ranks whose bytes this rank writes, in order; not itself
   TileMap tiles;                    ///< rounds, background: who owns which byte
   std::uint64_t window_bytes = 0;   ///< rounds, background: what a writer assembles in one round
   bool gathers = true;  ///< background: windows are written when all is there, not piece by piece
@@ -88,10 +88,10 @@ struct Input {
   std::uint64_t mean_run_bytes = 0;
   /// The same: of data, of all ranks together; 0: the length of `space`.
   std::uint64_t bytes = 0;
-  Ground ground = {};  ///< the same
+  MachineRates rates = {};  ///< the same
 };
 
-struct Way;
+struct Candidate;
 
 /// The ranks of one file of a set.
 struct Group {
@@ -109,7 +109,7 @@ struct Strategy {
   Plan (*plan)(const Input&) = nullptr;
   /// Which ranks write, where that is not all who open the file. Null: `openers`.
   RankList (*writers)(const Topology&, const WriterChoice&) = nullptr;
-  /// It compares the others by Input::mean_run_bytes, bytes and ground, and takes one of them; also
+  /// It compares the others by Input::mean_run_bytes, bytes and rates, and takes one of them; also
   /// one that writes a set of files, where the caller allows that.
   bool chooses = false;
   /// Staging buffers of a writer: a window of the exchange, or layout::portion_bytes.
@@ -123,11 +123,11 @@ struct Strategy {
   // -- for one that is compared with others; null: it is not
   // ---------------------------------------
   /// The ways that `input.choice` leaves open, those that send nothing first.
-  std::vector<Way> (*ways)(const Input& input) = nullptr;
+  std::vector<Candidate> (*ways)(const Input& input) = nullptr;
   /// What a way takes.
-  double (*seconds)(const Input& input, const Way& way) = nullptr;
+  double (*seconds)(const Input& input, const Candidate& candidate) = nullptr;
   /// How many write, said behind the name: " with 4 writers". Null: nothing is said.
-  std::string (*count_text)(const Way& way) = nullptr;
+  std::string (*count_text)(const Candidate& candidate) = nullptr;
 };
 
 /// Every strategy, in the order in which messages list them.

@@ -15,12 +15,12 @@ Plan plan_serial(const Input& input) {
   constexpr int writer = 0;
   Plan plan;
   plan.strategy = serial_strategy.name;
-  plan.flow = Flow::in_turn;
+  plan.flow = Flow::funnel;
   plan.buffer_bytes = 2 * layout::portion_bytes;
   plan.transfers.push_back(everything_to(writer, input));
   if (input.topology.rank == writer) {
-    plan.feeders.resize(static_cast<std::size_t>(input.topology.ranks - 1));
-    std::iota(plan.feeders.begin(), plan.feeders.end(), 1);
+    plan.senders.resize(static_cast<std::size_t>(input.topology.ranks - 1));
+    std::iota(plan.senders.begin(), plan.senders.end(), 1);
   }
   return plan;
 }

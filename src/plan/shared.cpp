@@ -18,7 +18,7 @@ RankList everybody(const Topology& topology, const WriterChoice&) {
 Plan plan_shared(const Input& input) {
   Plan plan;
   plan.strategy = shared_strategy.name;
-  plan.flow = Flow::own;
+  plan.flow = Flow::direct;
   plan.buffer_bytes = 2 * layout::portion_bytes;
   plan.transfers.push_back(everything_to(input.topology.rank, input));
   return plan;
@@ -27,32 +27,32 @@ Plan plan_shared(const Input& input) {
 /// Every rank its own runs: short ones wait for the disk one by one, and where one ends inside a
 /// stripe its neighbour takes the stripe over, which a server does for one after the other. At the
 /// end all put their checksums into one stripe.
-double shared_s(const Input& input, const Way&) {
-  const Ground& ground = input.ground;
+double shared_s(const Input& input, const Candidate&) {
+  const MachineRates& rates = input.rates;
   const Load load = load_of(input);
-  double seconds = write_s(ground, load, load.ranks, false);
-  const double clients = ground.locks_processes ? load.ranks : load.nodes;
-  if (ground.stripes != 0) {
+  double seconds = write_s(rates, load, load.ranks, false);
+  const double clients = rates.locks_processes ? load.ranks : load.nodes;
+  if (rates.stripes != 0) {
     // The stripe of the checksums, which ranks of all clients come to in any order.
     seconds =
-        std::max(seconds, (load.ranks - 1) * (1 - 1 / clients) * (ground.lock_s + ground.rpc_s));
+        std::max(seconds, (load.ranks - 1) * (1 - 1 / clients) * (rates.lock_s + rates.rpc_s));
   }
   const double own_bytes = load.bytes / load.ranks;
   if (load.run_bytes < static_cast<double>(short_run_bytes) && load.run_bytes < own_bytes) {
     const double calls_s =
-        own_bytes / load.run_bytes * ground.call_s + own_bytes / ground.short_bytes_per_s;
+        own_bytes / load.run_bytes * rates.call_s + own_bytes / rates.short_bytes_per_s;
     // In memory a rank packs and calls while others have the file to themselves.
-    seconds = ground.reach == model::Reach::memory
-                  ? std::max(seconds, own_bytes / ground.stream_bytes_per_s + calls_s)
+    seconds = rates.reach == model::Reach::memory
+                  ? std::max(seconds, own_bytes / rates.stream_bytes_per_s + calls_s)
                   : seconds + calls_s;
   }
-  if (ground.stripes != 0 && load.ranks > 1) {
-    seconds += locks_s(ground, load, clients);
+  if (rates.stripes != 0 && load.ranks > 1) {
+    seconds += locks_s(rates, load, clients);
   }
   return seconds;
 }
 
-std::vector<Way> ways_of_shared(const Input& input) {
+std::vector<Candidate> candidates_of_shared(const Input& input) {
   return {{shared_strategy.name, input.choice, 0}};
 }
 
@@ -62,7 +62,7 @@ constinit const Strategy shared_strategy{
     .name = "shared",
     .openers = everybody,
     .plan = plan_shared,
-    .ways = ways_of_shared,
+    .candidates = candidates_of_shared,
     .seconds = shared_s,
 };
 

@@ -59,7 +59,7 @@ void check_row(const Strategy& row, const std::vector<const Strategy*>& rows) {
   if (writes_one == writes_set) {
     refuse_row("either openers and plan must be there, or group and within_part");
   }
-  if ((row.ways == nullptr) != (row.seconds == nullptr)) {
+  if ((row.candidates == nullptr) != (row.seconds == nullptr)) {
     refuse_row("ways and seconds belong together");
   }
 }

@@ -16,7 +16,7 @@ Totals totals_of(
   }
   for (std::size_t i = 0; i < input.portions.size(); ++i) {
     totals.written_bytes += input.portion_sizes[i];
-    if (plan.flow != Flow::rounds && plan.flow != Flow::background) {
+    if (plan.flow != Flow::two_phase && plan.flow != Flow::async_two_phase) {
       continue;
     }
     const layout::Portion& portion = input.portions[i];

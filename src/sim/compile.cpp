@@ -68,33 +68,33 @@ class Compiler {
   Compiled made_;
 };
 
-plan::Ground ground_of(const Machine& machine) {
-  plan::Ground ground;
+plan::MachineRates rates_of(const Machine& machine) {
+  plan::MachineRates rates;
   const double targets = machine.stripes.value;
-  ground.kind = machine.name;
-  ground.reach = model::Reach::parallel;
-  ground.cores = static_cast<int>(machine.cores_per_node.value);
-  ground.exchange_bytes_per_s = machine.copy_bytes_per_s.value;
-  ground.exchange_most_bytes_per_s = machine.memory_bytes_per_s.value;
-  ground.link_bytes_per_s = machine.link_bytes_per_s.value;
-  ground.meeting_s = machine.meeting_s.value;
-  ground.stream_bytes_per_s = machine.stream_bytes_per_s.value;
-  ground.drain_bytes_per_s = machine.drain_bytes_per_s.value;
-  ground.file_bytes_per_s = targets * machine.target_bytes_per_s.value;
-  ground.files_bytes_per_s = machine.targets.value * machine.target_bytes_per_s.value;
-  ground.file_s = 1 / machine.opens_per_s.value;
-  ground.in_flight = std::max(1.0, machine.dirty_bytes.value / machine.request_bytes.value);
-  ground.call_s = machine.request_s.value;
-  ground.short_bytes_per_s = machine.stream_bytes_per_s.value;
-  ground.sync_s = machine.sync_s.value;
-  ground.stripes = static_cast<std::uint32_t>(targets);
-  ground.servers = static_cast<std::uint32_t>(machine.targets.value);
-  ground.stripe_bytes = static_cast<std::uint64_t>(machine.stripe_bytes.value);
-  ground.rpc_s = machine.rpc_s.value;
-  ground.lock_s = machine.lock_callback_s.value + machine.handover_s.value;
-  ground.locks_processes = machine.process_clients.value > 0;
-  ground.touch_s = machine.touch_s.value;
-  return ground;
+  rates.kind = machine.name;
+  rates.reach = model::Reach::parallel;
+  rates.cores = static_cast<int>(machine.cores_per_node.value);
+  rates.exchange_bytes_per_s = machine.copy_bytes_per_s.value;
+  rates.exchange_most_bytes_per_s = machine.memory_bytes_per_s.value;
+  rates.link_bytes_per_s = machine.link_bytes_per_s.value;
+  rates.meeting_s = machine.meeting_s.value;
+  rates.stream_bytes_per_s = machine.stream_bytes_per_s.value;
+  rates.drain_bytes_per_s = machine.drain_bytes_per_s.value;
+  rates.file_bytes_per_s = targets * machine.target_bytes_per_s.value;
+  rates.files_bytes_per_s = machine.targets.value * machine.target_bytes_per_s.value;
+  rates.file_s = 1 / machine.opens_per_s.value;
+  rates.in_flight = std::max(1.0, machine.dirty_bytes.value / machine.request_bytes.value);
+  rates.call_s = machine.request_s.value;
+  rates.short_bytes_per_s = machine.stream_bytes_per_s.value;
+  rates.sync_s = machine.sync_s.value;
+  rates.stripes = static_cast<std::uint32_t>(targets);
+  rates.servers = static_cast<std::uint32_t>(machine.targets.value);
+  rates.stripe_bytes = static_cast<std::uint64_t>(machine.stripe_bytes.value);
+  rates.rpc_s = machine.rpc_s.value;
+  rates.lock_s = machine.lock_callback_s.value + machine.handover_s.value;
+  rates.locks_processes = machine.process_clients.value > 0;
+  rates.touch_s = machine.touch_s.value;
+  return rates;
 }
 
 Compiler::Compiler(const Job& job, const Choice& choice, const MachineFacts& facts)
@@ -142,8 +142,8 @@ Compiled Compiler::one_file() {
     plan::Input input{topology_of(job_, 0), {}, {}, arrangement.space(), choice_.who, 0};
     input.mean_run_bytes = arrangement.mean_run_bytes();
     input.bytes = arrangement.bytes();
-    input.ground = facts_.ground;
-    const plan::Way way = plan::decide(input).way;
+    input.rates = facts_.rates;
+    const plan::Candidate candidate = plan::decide(input).candidate;
     name = way.strategy;
     choice_.who = way.choice;
   }
@@ -186,7 +186,7 @@ void Compiler::open_one_file(const plan::Strategy& strategy) {
 
 void Compiler::add_rounds(const Arrangement& arrangement, const plan::Plan& first) {
   const plan::Strategy& strategy = plan::strategy(first.strategy);
-  const bool in_background = first.flow == plan::Flow::background;
+  const bool in_background = first.flow == plan::Flow::async_two_phase;
   const std::uint64_t windows = in_background ? plan::windows_held(choice_.who) : windows_behind;
   made_.programs.held_bytes = windows * first.window_bytes;
   const std::uint64_t meetings = first.tiles.own_bytes() / first.window_bytes / rounds_of_meeting;
@@ -218,7 +218,7 @@ void Compiler::add_one_by_one(const Arrangement& arrangement, const plan::Strate
     const Share share = arrangement.share(rank);
     const plan::Plan plan = plan_of(strategy, topology_of(job_, rank), share, arrangement.space());
     note(plan, share);
-    if (plan.flow == plan::Flow::own) {
+    if (plan.flow == plan::Flow::direct) {
       add_own(made_.programs[rank], use_of(0), share.runs, arrangement.words_of(rank));
     } else {
       add_in_turn(made_.programs, use_of(0), plan.transfers.front().writer, rank, share.runs,
@@ -299,9 +299,9 @@ void Compiler::add_part(std::uint32_t number, const std::vector<int>& members) {
     const Share share = arrangement.share(i);
     const plan::Plan plan = plan_of(strategy, topology, share, arrangement.space());
     note(plan, share);
-    if (plan.flow == plan::Flow::own) {
+    if (plan.flow == plan::Flow::direct) {
       add_own(made_.programs[members[i]], use_of(number), share.runs, {});
-    } else if (plan.flow == plan::Flow::in_turn) {
+    } else if (plan.flow == plan::Flow::funnel) {
       add_in_turn(made_.programs, use_of(number), members[0], members[i], share.runs, {});
     } else {
       throw Error(Code::unsupported, std::string("the model writes no parts by strategy ") +
@@ -328,7 +328,7 @@ void Compiler::add_part(std::uint32_t number, const std::vector<int>& members) {
 }  // namespace
 
 MachineFacts facts_of(const Machine& machine) {
-  return {static_cast<std::uint64_t>(machine.stripe_bytes.value), ground_of(machine)};
+  return {static_cast<std::uint64_t>(machine.stripe_bytes.value), rates_of(machine)};
 }
 
 Compiled compile(const Job& job, const Choice& choice, const MachineFacts& facts) {
@@ -338,8 +338,8 @@ Compiled compile(const Job& job, const Choice& choice, const MachineFacts& facts
   }
   Choice opened = choice;
   if (choice.may_be_several && plan::chooses(choice.strategy)) {
-    const plan::Input input{topology_of(job, 0), {}, {}, {}, choice.who, 0, 0, facts.ground};
-    const plan::Way way = plan::decide_files(input).way;
+    const plan::Input input{topology_of(job, 0), {}, {}, {}, choice.who, 0, 0, facts.rates};
+    const plan::Candidate candidate = plan::decide_files(input).candidate;
     opened.strategy = plan::writes_parts(way.strategy) ? way.strategy : choice.strategy;
   }
   Compiler compiler(job, opened, facts);

@@ -31,7 +31,7 @@ struct Choice {
 /// What of the machine production would ask for.
 struct MachineFacts {
   std::uint64_t stripe_bytes = 0;
-  plan::Ground ground = {};  ///< looked at by `auto` only
+  plan::MachineRates rates = {};  ///< looked at by `auto` only
 };
 
 /// What production would find out of a machine of the model.

@@ -123,11 +123,11 @@ void add_in_turn(Programs& programs, const FileUse& use, int writer, int rank,
     for (const RunList& list : runs) {
       bytes += list.bytes();
     }
-    Program& feeder = programs[rank];
-    feeder.push_back(receive(turn_bytes));
+    Program& sender = programs[rank];
+    sender.push_back(receive(turn_bytes));
     for (std::uint64_t done = 0; done < bytes; done += layout::portion_bytes) {
-      feeder.push_back(send(writer, std::min(layout::portion_bytes, bytes - done)));
-      feeder.push_back(sent());
+      sender.push_back(send(writer, std::min(layout::portion_bytes, bytes - done)));
+      sender.push_back(sent());
     }
     programs[writer].push_back(send(rank, turn_bytes));
     programs[writer].push_back(receive(bytes));

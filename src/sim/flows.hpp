@@ -22,15 +22,15 @@ struct FileUse {
   bool is_run_by_run = false;  ///< as exec does; else, what is faster to model, stripe by stripe
 };
 
-/// Flow::own: the runs of a rank, adjacent ones in one, and its checksum records.
+/// Flow::direct: the runs of a rank, adjacent ones in one, and its checksum records.
 void add_own(Program& program, const FileUse& use, const std::vector<layout::RunList>& runs,
              const layout::Extent& words);
 
-/// Flow::in_turn: what `rank` has, by way of `writer`, which takes the ranks in the order of calls.
+/// Flow::funnel: what `rank` has, by way of `writer`, which takes the ranks in the order of calls.
 void add_in_turn(Programs& programs, const FileUse& use, int writer, int rank,
                  const std::vector<layout::RunList>& runs, const layout::Extent& words);
 
-/// Flow::rounds and Flow::background.
+/// Flow::two_phase and Flow::async_two_phase.
 class RoundsOfAll {
  public:
   RoundsOfAll(const plan::TileMap& tiles, std::uint64_t window_bytes, int ranks);

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "layout/local_files.hpp"
-#include "plan/experience.hpp"
+#include "plan/tuner.hpp"
 #include "storage/forwarding.hpp"
 #include "storage/scratch.hpp"
 #include "support/forwarding_storage.hpp"
@@ -244,7 +244,7 @@ TEST_F(AutoOutput, ComesToTheFasterWayByItsOwnStepsAndTheBytesAreThoseOfSerial) 
   EXPECT_NE(heard_.front().find("auto takes shared: "), std::string::npos) << heard_.front();
   EXPECT_NE(heard_[1].find(" to try it: a commit takes by shared "), std::string::npos)
       << heard_[1];
-  EXPECT_LE(heard_.size(), 2U + 2 * plan::Experience::most_trials) << "not a line a commit";
+  EXPECT_LE(heard_.size(), 2U + 2 * plan::Tuner::most_trials) << "not a line a commit";
   const std::string end = only("auto.h5", "auto: ");
   EXPECT_NE(end.find("; tried, a commit: collective with "), std::string::npos) << end;
   EXPECT_NE(end.find(", shared "), std::string::npos) << end;

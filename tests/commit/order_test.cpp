@@ -26,7 +26,7 @@ struct Case {
   const char* strategy;
   const char* path = "f.h5";
   const char* visible = "f.h5";  ///< what is renamed where a step becomes visible by a rename
-  bool by_rename = false;        ///< every step becomes visible by a rename
+  bool atomic_file = false;      ///< every step becomes visible by a rename
   bool is_store = false;         ///< a folder of documents
 };
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
@@ -203,7 +203,7 @@ TEST_P(Order, AllFilesAreStableBeforeAStepBecomesVisible) {
     // and the other groups are at work on theirs.
     if (record.call == Call::write && record.offset == 0 && named.count(record.inode) != 0) {
       ++changes;
-      if (GetParam().by_rename) {
+      if (GetParam().atomic_file) {
         EXPECT_FALSE(left.files.count(record.inode)) << "call " << i;
       } else {
         expect_stable(records, left, "before the superblock, call " + std::to_string(i));
@@ -211,9 +211,9 @@ TEST_P(Order, AllFilesAreStableBeforeAStepBecomesVisible) {
     }
     left.take(record, i);
   }
-  EXPECT_EQ(renames, GetParam().by_rename ? 4u : 1u);
+  EXPECT_EQ(renames, GetParam().atomic_file ? 4u : 1u);
   // the guard and the superblock of each step but the first
-  EXPECT_GE(changes, GetParam().by_rename ? 0u : 6u);
+  EXPECT_GE(changes, GetParam().atomic_file ? 0u : 6u);
 }
 
 INSTANTIATE_TEST_SUITE_P(

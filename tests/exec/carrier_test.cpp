@@ -1,5 +1,5 @@
-// The transport whose letters the program carries does what every Transport must, in whatever order
-// the letters are brought; what is no letter, or comes twice, is refused; a wait ends.
+// The transport whose messages the program carries does what every Transport must, in whatever
+// order the messages are brought; what is no message, or comes twice, is refused; a wait ends.
 #include "exec/transport/carrier.hpp"
 
 #include <atomic>
@@ -24,7 +24,7 @@ Carriers carriers_of(int ranks, double timeout_s) {
   return carriers;
 }
 
-/// Takes letters from all, keeps a few, and brings one of them at random.
+/// Takes messages from all, keeps a few, and brings one of them at random.
 class Courier {
  public:
   Courier(Carriers& carriers, std::uint64_t seed) : carriers_(carriers), random_(seed) {
@@ -40,8 +40,8 @@ class Courier {
     std::vector<Parcel> bag;
     while (!is_done_ || !bag.empty()) {
       for (const auto& carrier : carriers_) {
-        while (auto letter = carrier->take()) {
-          bag.push_back(std::move(*letter));
+        while (auto message = carrier->take()) {
+          bag.push_back(std::move(*message));
         }
       }
       if (bag.empty()) {
@@ -49,7 +49,7 @@ class Courier {
         continue;
       }
       std::swap(bag[random_() % bag.size()], bag.back());
-      carriers_[static_cast<std::size_t>(bag.back().rank)]->bring(bag.back().bytes);
+      carriers_[static_cast<std::size_t>(bag.back().rank)]->deliver(bag.back().bytes);
       bag.pop_back();
     }
   }
@@ -92,15 +92,15 @@ TEST(CarriedTransport, RanksOfOneHostAreOneNode) {
 
 TEST(CarriedTransport, HearsLettersOfARankInTheirOrderWhateverIsBroughtFirst) {
   Carriers carriers = carriers_of(2, 60);
-  constexpr int letters = 30;
+  constexpr int messages = 30;
   const Courier courier(carriers, 9);
   on_ranks(carriers, 0, [](Transport& transport) {
-    for (int number = 0; transport.rank() == 0 && number < letters; ++number) {
+    for (int number = 0; transport.rank() == 0 && number < messages; ++number) {
       transport.send(1, 5, pattern(3, static_cast<std::uint64_t>(number)));
     }
-    for (int number = 0; transport.rank() == 1 && number < letters;) {
-      if (const auto letter = transport.start_receive_any(5)) {
-        EXPECT_TRUE(letter->bytes == pattern(3, static_cast<std::uint64_t>(number))) << number;
+    for (int number = 0; transport.rank() == 1 && number < messages;) {
+      if (const auto message = transport.start_receive_any(5)) {
+        EXPECT_TRUE(message->bytes == pattern(3, static_cast<std::uint64_t>(number))) << number;
         ++number;
       }
     }
@@ -120,21 +120,22 @@ void expect_error(Code code, const std::string& part, const std::function<void()
 TEST(Carrier, RefusesWhatIsNoLetterAndWhatComesTwice) {
   Carrier from(0, 3, 1);
   Carrier to(2, 3, 1);
-  from.leave(2, {}, pattern(10, 1));
-  const auto letter = from.take();
-  ASSERT_TRUE(letter.has_value());
-  EXPECT_EQ(letter->rank, 2);
-  expect_error(Code::invalid_argument, "no letter for rank 0", [&] { from.bring(letter->bytes); });
-  expect_error(Code::invalid_argument, "no letter", [&] { to.bring(pattern(5, 2)); });
-  to.bring(letter->bytes);
-  expect_error(Code::invalid_argument, "twice", [&] { to.bring(letter->bytes); });
-  EXPECT_TRUE(to.hear({})->bytes == pattern(10, 1));
+  from.send(2, {}, pattern(10, 1));
+  const auto message = from.take();
+  ASSERT_TRUE(message.has_value());
+  EXPECT_EQ(message->rank, 2);
+  expect_error(Code::invalid_argument, "no message for rank 0",
+               [&] { from.deliver(message->bytes); });
+  expect_error(Code::invalid_argument, "no message", [&] { to.deliver(pattern(5, 2)); });
+  to.deliver(message->bytes);
+  expect_error(Code::invalid_argument, "twice", [&] { to.deliver(message->bytes); });
+  EXPECT_TRUE(to.receive({})->bytes == pattern(10, 1));
   expect_error(Code::invalid_argument, "no rank 3 of 3", [] { Carrier(3, 3, 1); });
 }
 
 TEST(Carrier, AWaitEndsAtItsLimitAndWhenTheCarrierStops) {
   Carrier alone(1, 2, 0.2);
-  expect_error(Code::timeout, "a letter of rank 0", [&] { alone.await({}, 0, "open"); });
+  expect_error(Code::timeout, "a message of rank 0", [&] { alone.await({}, 0, "open"); });
   Carrier patient(1, 2, 0);
   std::thread stopper([&] { patient.stop(); });
   expect_error(Code::wrong_state, "no more", [&] { patient.await({}, 0, "open"); });

@@ -31,12 +31,12 @@ Input input_of(const FileSystemFacts& facts, int ranks, int nodes, std::uint64_t
   input.space = {4096, bytes};
   input.bytes = bytes;
   input.mean_run_bytes = run_bytes;
-  input.ground = ground_of(facts, cores);
+  input.rates = rates_of(facts, cores);
   input.choice.tile_bytes = facts.stripe_bytes != 0 ? facts.stripe_bytes : default_tile_bytes;
   return input;
 }
 
-std::string_view taken(const Input& input) { return decide(input).way.strategy; }
+std::string_view taken(const Input& input) { return decide(input).candidate.strategy; }
 
 TEST(Auto, InMemoryNothingIsSent) {
   for (const std::uint64_t run : {std::uint64_t{1024}, std::uint64_t{4096}, 4 * mib}) {
@@ -63,13 +63,14 @@ TEST(Auto, WhatIsUnknownIsTakenForADisk) {
 TEST(Auto, OnStripesEveryServerHasItsWriters) {
   const FileSystemFacts striped = on("fuse", Reach::parallel, 4, mib);
   for (const std::uint64_t run : {std::uint64_t{4096}, std::uint64_t{98312}, 8 * mib}) {
-    const Way way = decide(input_of(striped, 4, 1, 32 * mib, run)).way;
+    const Candidate candidate = decide(input_of(striped, 4, 1, 32 * mib, run)).candidate;
     EXPECT_EQ(way.strategy, "collective") << run;
     EXPECT_EQ(way.choice.writers, 4) << run;
     EXPECT_TRUE(way.choice.cyclic) << run;
   }
-  const Way lustre =
-      decide(input_of(on("lustre", Reach::parallel, 8, 4 * mib), 512, 16, 4096 * mib, 300000)).way;
+  const Candidate lustre =
+      decide(input_of(on("lustre", Reach::parallel, 8, 4 * mib), 512, 16, 4096 * mib, 300000))
+          .candidate;
   EXPECT_EQ(lustre.strategy, "collective") << "runs end inside stripes: locks";
   EXPECT_EQ(lustre.choice.writers % 8, 0);
 }
@@ -78,11 +79,11 @@ TEST(Auto, WriterSettingsAreKept) {
   const FileSystemFacts striped = on("lustre", Reach::parallel, 4, mib);
   Input input = input_of(striped, 16, 2, 64 * mib, 4096);
   input.choice.writers = 3;
-  EXPECT_EQ(decide(input).way.choice.writers, 3);
+  EXPECT_EQ(decide(input).candidate.choice.writers, 3);
   input.choice.writers = 0;
   input.choice.writer_map = "1,5";
-  EXPECT_EQ(decide(input).way.choice.writers, 2);
-  EXPECT_EQ(decide(input).way.choice.writer_map, "1,5");
+  EXPECT_EQ(decide(input).candidate.choice.writers, 2);
+  EXPECT_EQ(decide(input).candidate.choice.writer_map, "1,5");
 }
 
 TEST(Auto, ThePlanIsThatOfTheChoiceAndSaysWhy) {
@@ -110,7 +111,7 @@ TEST(Auto, IsTheSameOnEveryRank) {
     input.portion_sizes = sizes;
     const Decision here = decide(input);
     EXPECT_EQ(here.reason, first.reason);
-    EXPECT_EQ(here.way.choice.writers, first.way.choice.writers);
+    EXPECT_EQ(here.candidate.choice.writers, first.candidate.choice.writers);
   }
 }
 
@@ -120,7 +121,7 @@ TEST(Auto, MoreNeverTakesLess) {
         on("gpfs", Reach::parallel)}) {
     double before = 0;
     for (std::uint64_t bytes = mib; bytes <= 4096 * mib; bytes *= 2) {
-      const double now = decide(input_of(facts, 64, 4, bytes, 98312)).way.seconds;
+      const double now = decide(input_of(facts, 64, 4, bytes, 98312)).candidate.seconds;
       EXPECT_GT(now, before) << facts.kind << ", " << bytes;
       before = now;
     }
@@ -136,7 +137,7 @@ TEST(Auto, MoreNeverTakesLess) {
 
 /// The set that is taken where there may be several files; "" for one file.
 std::string set_taken(const Input& input) {
-  const Way way = decide_files(input).way;
+  const Candidate candidate = decide_files(input).candidate;
   return writes_parts(way.strategy) ? std::string(way.strategy) : "";
 }
 
@@ -157,14 +158,14 @@ TEST(Auto, ManyRanksShareTheFileOfTheirNode) {
   EXPECT_EQ(set_taken(input_of(narrow, 64, 4, 0, 0)), per_process);
   EXPECT_EQ(set_taken(input_of(narrow, 100000, 800, 0, 0)), per_node);
   const Decision many = decide_files(input_of(narrow, 100000, 800, 0, 0));
-  EXPECT_EQ(many.way.choice.writers, 800);
+  EXPECT_EQ(many.candidate.choice.writers, 800);
 }
 
 TEST(Auto, FilesAreAsManyAsWritersThatAreAskedFor) {
   const FileSystemFacts narrow = on("lustre", Reach::parallel, 1, mib);
   Input input = input_of(narrow, 64, 4, 0, 0);
   input.choice.writers = 16;
-  const Way way = decide_files(input).way;
+  const Candidate candidate = decide_files(input).candidate;
   EXPECT_EQ(way.strategy, per_node);
   EXPECT_EQ(way.choice.writers, 16);
   input.choice.writers = 1;
@@ -188,7 +189,7 @@ TEST(Auto, CostsLessThanAMillisecond) {
   constexpr int times = 100;
   const auto began = std::chrono::steady_clock::now();
   for (int i = 0; i < times; ++i) {
-    EXPECT_GT(decide(input).way.seconds, 0);
+    EXPECT_GT(decide(input).candidate.seconds, 0);
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
   EXPECT_LT(took.count() / times, 1e-3);

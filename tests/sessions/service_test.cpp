@@ -1,4 +1,4 @@
-// Sessions whose letters the program carries (sluice_service_*): whatever order they come in, the
+// Sessions whose messages the program carries (sluice_service_*): whatever order they come in, the
 // same bytes and the same errors; no call waits, and a service goes in whatever state.
 #include <algorithm>
 #include <chrono>
@@ -21,7 +21,7 @@ namespace {
 
 using Seen = std::map<int, std::vector<std::pair<int, std::string>>>;  // kind: codes and messages
 
-/// The services of all ranks in one process, and the program that carries their letters.
+/// The services of all ranks in one process, and the program that carries their messages.
 class Ranks {
  public:
   Ranks(int ranks, const std::string& path, const char* mode, const char* options,
@@ -44,7 +44,7 @@ class Ranks {
   int ranks() const { return static_cast<int>(services_.size()); }
   const Seen& seen(int rank) const { return seen_[static_cast<std::size_t>(rank)]; }
 
-  /// Brings letters in any order until every rank has seen `kind` `times`.
+  /// Brings messages in any order until every rank has seen `kind` `times`.
   void until(int kind, std::size_t times = 1) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (!all_saw(kind, times)) {
@@ -60,22 +60,23 @@ class Ranks {
     until(SLUICE_EVENT_CLOSED);
   }
 
-  /// Takes all letters, brings about half of them, and notes what happened.
+  /// Takes all messages, brings about half of them, and notes what happened.
   void carry() {
     for (sluice_service* service : services_) {
       int to = 0;
-      const void* letter = nullptr;
+      const void* message = nullptr;
       std::int64_t bytes = 0;
-      while (sluice_service_take_letter(service, &to, &letter, &bytes) == SLUICE_OK && bytes > 0) {
-        const auto* first = static_cast<const char*>(letter);
+      while (sluice_service_take_message(service, &to, &message, &bytes) == SLUICE_OK &&
+             bytes > 0) {
+        const auto* first = static_cast<const char*>(message);
         bag_.push_back({to, std::string(first, first + bytes)});
       }
     }
     std::shuffle(bag_.begin(), bag_.end(), random_);
     for (std::size_t keep = bag_.size() / 2; bag_.size() > keep; bag_.pop_back()) {
-      const auto& [to, letter] = bag_.back();
-      EXPECT_EQ(sluice_service_bring_letter(at(to), letter.data(),
-                                            static_cast<std::int64_t>(letter.size())),
+      const auto& [to, message] = bag_.back();
+      EXPECT_EQ(sluice_service_bring_message(at(to), message.data(),
+                                             static_cast<std::int64_t>(message.size())),
                 SLUICE_OK);
     }
     for (std::size_t rank = 0; rank < services_.size(); ++rank) {

@@ -38,13 +38,13 @@ int sluice_service_open(int rank, int size, const char* path, const char* mode, 
   });
 }
 
-int sluice_service_take_letter(sluice_service* service, int* to, const void** letter,
-                               int64_t* bytes) {
+int sluice_service_next_outgoing(sluice_service* service, int* to, const void** letter,
+                                 int64_t* bytes) {
   return guarded_service(service, [&] {
     require(to, "the place for the rank");
     require(letter, "the place for the letter");
     require(bytes, "the place for its length");
-    auto parcel = service->service.carrier().take();
+    auto parcel = service->service.carrier().next_outgoing();
     service->letter = parcel ? std::move(parcel->bytes) : std::vector<std::byte>();
     *to = parcel ? parcel->rank : -1;
     *letter = service->letter.data();
@@ -52,10 +52,10 @@ int sluice_service_take_letter(sluice_service* service, int* to, const void** le
   });
 }
 
-int sluice_service_bring_letter(sluice_service* service, const void* letter, int64_t bytes) {
+int sluice_service_deliver(sluice_service* service, const void* letter, int64_t bytes) {
   return guarded_service(service, [&] {
     require(letter, "the letter");
-    service->service.carrier().bring(
+    service->service.carrier().deliver(
         {static_cast<const std::byte*>(letter), count_of(bytes, "bytes of the letter")});
   });
 }

@@ -11,7 +11,7 @@ using sluice::Error;
 using sluice::Mode;
 using sluice::Session;
 using sluice::SessionFile;
-using sluice::detail::Ground;
+using sluice::detail::Config;
 using namespace sluice::c_api;  // NOLINT: C functions belong to no namespace
 
 namespace sluice::c_api {
@@ -64,19 +64,19 @@ int open_on(MakeGround&& make_ground, const char* path, const char* mode, const 
     *file = nullptr;
     const std::string name = text_of(path, "path");
     const Mode meant = mode_of(mode);
-    Ground ground = make_ground(name, sluice::parse_options(options == nullptr ? "" : options));
+    Config config = make_ground(name, sluice::parse_options(options == nullptr ? "" : options));
     auto made = std::make_unique<sluice_session_file>(sluice_session_file{SessionFile(
-        std::make_unique<sluice::detail::SessionImpl>(std::move(ground), name, meant))});
+        std::make_unique<sluice::detail::SessionImpl>(std::move(config), name, meant))});
     *file = made.release();
   });
 }
 
 int open_on_mpi(MPI_Comm comm, const char* path, const char* mode, const char* options,
                 sluice_session_file** file) noexcept {
-  const auto ground = [&](const std::string& name, const sluice::Options& parsed) {
+  const auto config = [&](const std::string& name, const sluice::Options& parsed) {
     return sluice::detail::ground_on(comm, name, parsed);
   };
-  return open_on(ground, path, mode, options, file);
+  return open_on(config, path, mode, options, file);
 }
 
 }  // namespace
@@ -94,10 +94,10 @@ int sluice_session_file_open_f(int comm, const char* path, const char* mode, con
 
 int sluice_session_file_open_serial(const char* path, const char* mode, const char* options,
                                     sluice_session_file** file) {
-  const auto ground = [](const std::string& name, const sluice::Options& parsed) {
+  const auto config = [](const std::string& name, const sluice::Options& parsed) {
     return sluice::detail::ground_on(sluice::exec::make_solo(), name, parsed);
   };
-  return open_on(ground, path, mode, options, file);
+  return open_on(config, path, mode, options, file);
 }
 
 int sluice_session_start(sluice_session_file* file, int64_t offset, int64_t bytes,

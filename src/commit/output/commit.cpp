@@ -50,8 +50,8 @@ Receipt Output::commit(bool is_step, bool is_last) {
     }
     const double waited_before_s = waited_s();
     file.rank = static_cast<std::uint32_t>(transport_.rank());
-    file.monitor = &monitor_;
-    file.experience = options_.autotune ? &experience_ : nullptr;
+    file.stats = &stats_;
+    file.tuner = options_.autotune ? &tuner_ : nullptr;
     Receipt receipt{carry_out(file), durable};
     receipt.pending = last_pending();
     note_cost(receipt, is_step, waited_s() - waited_before_s);
@@ -98,7 +98,7 @@ void Output::print_totals(const plan::Totals& mine) {
   auto largest = static_cast<std::int64_t>(mine.buffer_bytes);
   transport_.allreduce({&largest, 1}, exec::Op::max);
   if (transport_.rank() == 0) {
-    const std::string& reason = monitor_.choice().reason;
+    const std::string& reason = stats_.choice().reason;
     explain_(
         std::string("format ") + format_->name + ", first commit: " +
         plan::text_of({static_cast<std::uint64_t>(sums[0]), static_cast<std::uint64_t>(sums[1]),

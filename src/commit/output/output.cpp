@@ -425,7 +425,7 @@ template <class Work>
 auto Output::together(Work&& work) {
   try {
     return exec::for_file(path_, [&] {
-      const Monitor::Call inside(&monitor_);
+      const OutputStats::Call inside(&stats_);
       return work();
     });
   } catch (const Error& e) {

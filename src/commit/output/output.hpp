@@ -16,17 +16,17 @@
 #include <vector>
 
 #include "commit/output/names.hpp"
+#include "commit/output/output_stats.hpp"
 #include "commit/output/small_puts.hpp"
 #include "commit/output/step_log.hpp"
 #include "commit/write/file_commit.hpp"
-#include "commit/write/monitor.hpp"
 #include "commit/write/pending_commit.hpp"
 #include "exec/rows/row_scatter.hpp"
 #include "exec/transport/disagree.hpp"
 #include "exec/transport/transport.hpp"
 #include "layout/formats.hpp"
 #include "model/block.hpp"
-#include "plan/experience.hpp"
+#include "plan/tuner.hpp"
 #include "sluice/options.hpp"
 #include "storage/storage.hpp"
 
@@ -218,8 +218,8 @@ class Output {
   std::function<void(const std::string&)> explain_;
   std::string files_reason_;  ///< empty: there was no choice, or it was told
   std::function<void(const std::string&)> report_;
-  Monitor monitor_;
-  plan::Experience experience_;
+  OutputStats stats_;
+  plan::Tuner tuner_;
   std::unique_ptr<StepLog> log_;  ///< rank 0, if asked for
   bool log_has_ended_ = false;    ///< it could not be written
 

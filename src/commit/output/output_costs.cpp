@@ -22,7 +22,7 @@ bool Output::logs_line() const {
 
 void Output::poll() {
   {
-    const Monitor::Call inside(&monitor_);
+    const OutputStats::Call inside(&stats_);
     move_on();
   }
   log_settled();
@@ -31,7 +31,7 @@ void Output::poll() {
 bool Output::drain(double seconds) {
   bool all = false;
   {
-    const Monitor::Call inside(&monitor_);
+    const OutputStats::Call inside(&stats_);
     all = wait_at_most(seconds);
   }
   log_settled();
@@ -58,18 +58,18 @@ void Output::note_cost(const Receipt& receipt, bool is_step, double waited_s) {
     }
   }
   commit.cost.bytes = static_cast<std::uint64_t>(bytes);
-  Monitor::Look look;
+  OutputStats::Look look;
   if (receipt.pending) {
     look = [pending = receipt.pending] {
-      return Monitor::Outcome{pending->settled_s(), pending->failed()};
+      return OutputStats::Outcome{pending->settled_s(), pending->failed()};
     };
   }
-  monitor_.add(commit, std::move(look));
+  stats_.add(commit, std::move(look));
 }
 
-/// Outside of a Monitor::Call.
+/// Outside of a OutputStats::Call.
 void Output::log_settled() {
-  const std::vector<CommitCost> settled = monitor_.take_settled();
+  const std::vector<CommitCost> settled = stats_.take_settled();
   if (!log_) {
     return;
   }
@@ -85,7 +85,7 @@ void Output::log_settled() {
 
 /// After a commit: what `auto` chose, where it is asked for.
 void Output::tell_choice() {
-  for (const std::string& reason : {std::exchange(files_reason_, {}), monitor_.take_new_reason()}) {
+  for (const std::string& reason : {std::exchange(files_reason_, {}), stats_.take_new_reason()}) {
     if (!reason.empty() && report_ && is_told() && transport_.rank() == 0) {
       report_("auto takes " + reason);
     }
@@ -94,14 +94,14 @@ void Output::tell_choice() {
 
 /// Collective where `auto` chose: was it as predicted?
 void Output::tell_comparison() {
-  Choice choice = monitor_.choice();
+  Choice choice = stats_.choice();
   if (choice.commits == 0 || !report_) {
     return;
   }
   std::int64_t longest_ns = model::to_ns(choice.measured_s);
   transport_.allreduce({&longest_ns, 1}, exec::Op::max);
   choice.measured_s = model::from_ns(longest_ns);
-  choice.tried = experience_.summary();
+  choice.tried = tuner_.summary();
   if (transport_.rank() == 0 && (is_told() || is_far_off(choice))) {
     report_(line_of(choice));
   }
@@ -114,7 +114,7 @@ void Output::tell_costs() {
   if (!logs_line() || !report_) {
     return;
   }
-  Cost total = monitor_.total();
+  Cost total = stats_.total();
   auto bytes = static_cast<std::int64_t>(total.bytes);
   if (options_.log != Log::steps) {  // there every rank has counted the bytes of all
     transport_.allreduce({&bytes, 1}, exec::Op::sum);
@@ -125,7 +125,7 @@ void Output::tell_costs() {
   total.visible_s = model::from_ns(longest_ns[0]);
   total.waiting_s = model::from_ns(longest_ns[1]);
   if (transport_.rank() == 0) {
-    report_(line_of(total, monitor_.steps(), options_.durability != Durability::none));
+    report_(line_of(total, stats_.steps(), options_.durability != Durability::none));
   }
 }
 

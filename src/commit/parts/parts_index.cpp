@@ -4,7 +4,7 @@
 #include <iterator>
 #include <set>
 
-#include "commit/publish/by_rename.hpp"
+#include "commit/publish/atomic_file.hpp"
 #include "commit/publish/journal.hpp"
 #include "layout/hdf5/catalog.hpp"
 #include "model/bytes.hpp"

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "commit/publish/by_rename.hpp"
+#include "commit/publish/atomic_file.hpp"
 #include "commit/publish/recovery.hpp"
 #include "layout/stores.hpp"
 #include "sluice/error.hpp"
@@ -23,7 +23,7 @@ std::unique_ptr<Publisher> Publisher::build(storage::Storage& storage, const std
     publisher->is_store_ = publisher->is_new_store_ = true;
     try {
       publisher->file_ =
-          std::make_unique<RenewableFile>(storage, path, storage::Access::read_write);
+          std::make_unique<ReopenableFile>(storage, path, storage::Access::read_write);
     } catch (...) {
       publisher->give_up_store();
       throw;
@@ -38,7 +38,7 @@ std::unique_ptr<Publisher> Publisher::build(storage::Storage& storage, const std
   }
   publisher->replaced_ = ReplacedSet(storage, path);
   const std::string building = fresh_building_path(storage, path);
-  publisher->file_ = std::make_unique<RenewableFile>(storage, storage.create_like(building, path));
+  publisher->file_ = std::make_unique<ReopenableFile>(storage, storage.create_like(building, path));
   publisher->building_ = building;
   return publisher;
 }
@@ -47,7 +47,7 @@ std::unique_ptr<Publisher> Publisher::reopen(storage::Storage& storage, const st
   std::unique_ptr<Publisher> publisher(new Publisher(storage, path));
   recover(storage, path, false, publisher->was_left_);
   publisher->is_store_ = layout::is_store(storage, path);
-  publisher->file_ = std::make_unique<RenewableFile>(storage, path, storage::Access::read_write);
+  publisher->file_ = std::make_unique<ReopenableFile>(storage, path, storage::Access::read_write);
   publisher->modified_ns_ = publisher->file_->modified_ns();
   return publisher;
 }

@@ -14,7 +14,7 @@
 
 #include "commit/publish/journal.hpp"
 #include "commit/publish/parts_files.hpp"
-#include "commit/publish/renewable_file.hpp"
+#include "commit/publish/reopenable_file.hpp"
 #include "commit/publish/store_commit.hpp"
 #include "layout/format.hpp"
 #include "storage/storage.hpp"
@@ -36,7 +36,7 @@ class Publisher {
   Publisher(const Publisher&) = delete;
   Publisher& operator=(const Publisher&) = delete;
 
-  RenewableFile& file() noexcept { return *file_; }
+  ReopenableFile& file() noexcept { return *file_; }
   /// Where the file is now: under its temporary name until the first commit.
   const std::string& present_path() const noexcept { return building_.empty() ? path_ : building_; }
   bool poisoned() const noexcept { return poisoned_; }
@@ -78,7 +78,7 @@ class Publisher {
   bool was_left_ = false;  ///< did the writer before end without closing the file?
   std::unique_ptr<storage::Lease> lease_;
   ReplacedSet replaced_;  ///< whose index the new file replaces
-  std::unique_ptr<RenewableFile> file_;
+  std::unique_ptr<ReopenableFile> file_;
   std::unique_ptr<storage::File> journal_;
   std::uint64_t commits_ = 0;
   std::int64_t modified_ns_ = 0;  ///< of the last commit

@@ -8,15 +8,15 @@
 
 namespace sluice::commit {
 
-SessionReader::SessionReader(const Ground& ground)
-    : ground_(ground),
-      cell_bytes_(session_piece_bytes(ground.tiles, ground.budget_bytes)),
-      cells_max_(std::max<std::uint64_t>(2, ground.budget_bytes / 2 / cell_bytes_)),
-      thread_(cell_bytes_, 0, ground.pace) {}
+SessionReader::SessionReader(const Config& config)
+    : config_(config),
+      cell_bytes_(session_piece_bytes(config.tiles, config.budget_bytes)),
+      cells_max_(std::max<std::uint64_t>(2, config.budget_bytes / 2 / cell_bytes_)),
+      thread_(cell_bytes_, 0, config.pace) {}
 
 /// The cell of a byte, as pieces are cut.
 plan::ByteRange SessionReader::cell_of(std::uint64_t offset) const {
-  const std::uint64_t tile = ground_.tiles.tile_bytes();
+  const std::uint64_t tile = config_.tiles.tile_bytes();
   const std::uint64_t first = offset / tile * tile;
   const std::uint64_t begin = first + (offset - first) / cell_bytes_ * cell_bytes_;
   return {begin, std::min(cell_bytes_, tile - (begin - first))};
@@ -25,8 +25,8 @@ plan::ByteRange SessionReader::cell_of(std::uint64_t offset) const {
 void SessionReader::read_ahead(const SessionPart& part) {
   sessions_.push_back(part.key);
   Ahead& ahead = ahead_[part.key];
-  ground_.tiles.for_each_tile(part.range, ground_.rank, [&](std::uint64_t tile) {
-    const plan::ByteRange here = ground_.tiles.part(tile, part.range);
+  config_.tiles.for_each_tile(part.range, config_.rank, [&](std::uint64_t tile) {
+    const plan::ByteRange here = config_.tiles.part(tile, part.range);
     for (std::uint64_t at = here.offset; at < here.end() && ahead.cells.size() < cells_max_;) {
       ahead.cells.push_back(cell_of(at));
       at = ahead.cells.back().end();
@@ -86,7 +86,7 @@ std::shared_ptr<SessionReader::Cell> SessionReader::look_up(std::uint64_t offset
     std::exception_ptr failure;
     try {
       bytes.resize(place.bytes);
-      bytes.resize(ground_.file.read(place.offset, bytes));
+      bytes.resize(config_.file.read(place.offset, bytes));
     } catch (...) {
       failure = std::current_exception();
     }
@@ -103,7 +103,7 @@ SessionReader::Answer SessionReader::answer(const Question& question, const Cell
   const std::uint64_t at = question.range.offset - cell_of(question.range.offset).offset;
   if (!answer.failure && at + question.range.bytes > cell.bytes.size()) {
     answer.failure = std::make_exception_ptr(
-        Error(Code::truncated, ground_.file.path() + ": ends before byte " +
+        Error(Code::truncated, config_.file.path() + ": ends before byte " +
                                    std::to_string(question.range.end()) + ", which rank " +
                                    std::to_string(question.from) + " asked for"));
   }

@@ -19,7 +19,7 @@ namespace sluice::commit {
 
 class SessionReader {
  public:
-  struct Ground {
+  struct Config {
     storage::File& file;
     const plan::SessionTiles& tiles;
     int rank = 0;
@@ -41,7 +41,7 @@ class SessionReader {
     std::vector<SessionKey> ready;  ///< sessions whose beginning is in memory
   };
 
-  explicit SessionReader(const Ground& ground);
+  explicit SessionReader(const Config& config);
 
   /// Begins to read this rank's tiles of the session, as far as they fit.
   void read_ahead(const SessionPart& part);
@@ -72,7 +72,7 @@ class SessionReader {
   Answer answer(const Question& question, const Cell& cell) const;
   bool go_ahead(Ahead& ahead);
 
-  const Ground ground_;
+  const Config config_;
   const std::uint64_t cell_bytes_;
   const std::size_t cells_max_;
   std::map<std::uint64_t, std::shared_ptr<Cell>> cells_;  ///< by first byte

@@ -27,20 +27,20 @@ std::uint64_t session_piece_bytes(const plan::SessionTiles& tiles, std::uint64_t
       1, std::min({tiles.tile_bytes(), budget_bytes / (2 * fewest_buffers), most_piece_bytes}));
 }
 
-SessionWriter::SessionWriter(const Ground& ground)
-    : ground_(ground),
-      buffer_bytes_(ground.gathers ? ground.tiles.tile_bytes()
-                                   : session_piece_bytes(ground.tiles, ground.budget_bytes)),
-      open_max_(std::clamp(ground.budget_bytes / 2 / buffer_bytes_, fewest_buffers, most_buffers) -
+SessionWriter::SessionWriter(const Config& config)
+    : config_(config),
+      buffer_bytes_(config.gathers ? config.tiles.tile_bytes()
+                                   : session_piece_bytes(config.tiles, config.budget_bytes)),
+      open_max_(std::clamp(config.budget_bytes / 2 / buffer_bytes_, fewest_buffers, most_buffers) -
                 2),
-      writer_(buffer_bytes_, open_max_ + 2, ground.pace) {}
+      writer_(buffer_bytes_, open_max_ + 2, config.pace) {}
 
 SessionWriter::Share& SessionWriter::share_of(const SessionPart& part) {
   const auto [found, is_new] = shares_.try_emplace(part.key);
   Share& share = found->second;
   if (is_new) {
     share.range = part.range;
-    share.missing = ground_.tiles.share(part.range, ground_.rank);
+    share.missing = config_.tiles.share(part.range, config_.rank);
     share.failure = std::make_shared<std::exception_ptr>();
   }
   return share;
@@ -49,10 +49,10 @@ SessionWriter::Share& SessionWriter::share_of(const SessionPart& part) {
 void SessionWriter::take(const SessionPart& part, int from, std::uint64_t offset,
                          std::span<const std::byte> bytes) {
   Share& share = share_of(part);
-  const std::uint64_t number = ground_.tiles.tile_of(offset);
+  const std::uint64_t number = config_.tiles.tile_of(offset);
   try {
     if (!(share.range == part.range)) {
-      throw Error(Code::divergent, ground_.file.path() + ": rank " + std::to_string(from) +
+      throw Error(Code::divergent, config_.file.path() + ": rank " + std::to_string(from) +
                                        " writes to a session of bytes " +
                                        bytes_text(part.range.offset, part.range.end()) +
                                        " that others know as one of bytes " +
@@ -61,12 +61,12 @@ void SessionWriter::take(const SessionPart& part, int from, std::uint64_t offset
     auto tile = share.tiles.find(number);
     if (tile == share.tiles.end()) {
       if (share.has_ended) {
-        throw Error(Code::overlap, ground_.file.path() + ": rank " + std::to_string(from) +
+        throw Error(Code::overlap, config_.file.path() + ": rank " + std::to_string(from) +
                                        " wrote bytes " + bytes_text(offset, offset + bytes.size()) +
                                        " of a session that has ended");
       }
       tile = share.tiles.emplace(number, Tile()).first;
-      tile->second.missing = ground_.tiles.part(number, share.range).bytes;
+      tile->second.missing = config_.tiles.part(number, share.range).bytes;
     }
     note(tile->second, from, offset, bytes.size());
   } catch (...) {
@@ -87,7 +87,7 @@ void SessionWriter::note(Tile& tile, int from, std::uint64_t offset, std::uint64
   const std::uint64_t end = offset + bytes;
   auto next = tile.runs.upper_bound(offset);
   const auto refuse = [&](std::uint64_t first, const Came& came) {
-    throw Error(Code::overlap, ground_.file.path() + ": bytes " +
+    throw Error(Code::overlap, config_.file.path() + ": bytes " +
                                    bytes_text(std::max(first, offset), std::min(came.end, end)) +
                                    " were written twice: by rank " + std::to_string(came.rank) +
                                    " (in bytes " + bytes_text(first, came.end) + ") and by rank " +
@@ -115,7 +115,7 @@ void SessionWriter::note(Tile& tile, int from, std::uint64_t offset, std::uint64
 void SessionWriter::copy(const SessionKey& key, Share& share, std::uint64_t number,
                          std::uint64_t offset, std::span<const std::byte> bytes) {
   Tile& tile = share.tiles.at(number);
-  const bool gathers = ground_.gathers;
+  const bool gathers = config_.gathers;
   if (tile.staging == nullptr) {
     if (gathers) {
       make_room();
@@ -123,7 +123,7 @@ void SessionWriter::copy(const SessionKey& key, Share& share, std::uint64_t numb
     }
     tile.staging = writer_.take();
   }
-  const std::uint64_t base = gathers ? number * ground_.tiles.tile_bytes() : offset;
+  const std::uint64_t base = gathers ? number * config_.tiles.tile_bytes() : offset;
   std::memcpy(tile.staging->data() + (offset - base), bytes.data(), bytes.size());
   if (!tile.fresh.empty() && tile.fresh.back().end() == offset) {
     tile.fresh.back().bytes += bytes.size();
@@ -154,7 +154,7 @@ void SessionWriter::write_tile(Share& share, std::uint64_t number, Tile& tile) {
   }
   tile.fresh = {};
   const std::uint64_t base =
-      ground_.gathers ? number * ground_.tiles.tile_bytes() : runs.front().offset;
+      config_.gathers ? number * config_.tiles.tile_bytes() : runs.front().offset;
   exec::Staging* const staging = std::exchange(tile.staging, nullptr);
   std::erase_if(open_, [&](const Open& open) {
     return open.tile == number && &shares_.at(open.key) == &share;
@@ -162,7 +162,7 @@ void SessionWriter::write_tile(Share& share, std::uint64_t number, Tile& tile) {
   writer_.submit([this, staging, base, runs = std::move(runs), failure = share.failure](bool) {
     try {
       for (std::size_t i = 0; i < runs.size() && !*failure; ++i) {
-        ground_.file.write(runs[i].offset,
+        config_.file.write(runs[i].offset,
                            {staging->data() + (runs[i].offset - base), runs[i].bytes});
       }
     } catch (...) {
@@ -182,14 +182,14 @@ void SessionWriter::make_room() {
   write_tile(share, oldest.tile, share.tiles.at(oldest.tile));
 }
 
-void SessionWriter::judge(const SessionPart& part) {
+void SessionWriter::finalize(const SessionPart& part) {
   Share& share = share_of(part);
   if (share.has_ended) {
     return;
   }
   plan::ByteRange gap;
-  ground_.tiles.for_each_tile(share.range, ground_.rank, [&](std::uint64_t number) {
-    const plan::ByteRange whole = ground_.tiles.part(number, share.range);
+  config_.tiles.for_each_tile(share.range, config_.rank, [&](std::uint64_t number) {
+    const plan::ByteRange whole = config_.tiles.part(number, share.range);
     const auto tile = share.tiles.find(number);
     std::uint64_t at = whole.offset;
     if (tile != share.tiles.end()) {
@@ -206,9 +206,9 @@ void SessionWriter::judge(const SessionPart& part) {
   });
   end(part.key, share,
       std::make_exception_ptr(Error(
-          Code::hole, ground_.file.path() + ": the session of bytes " +
+          Code::hole, config_.file.path() + ": the session of bytes " +
                           bytes_text(share.range.offset, share.range.end()) +
-                          " was closed short: rank " + std::to_string(ground_.rank) + " lacks " +
+                          " was closed short: rank " + std::to_string(config_.rank) + " lacks " +
                           std::to_string(share.missing) + " bytes of its tiles, first bytes " +
                           bytes_text(gap.offset, gap.end()))));
 }
@@ -224,8 +224,8 @@ void SessionWriter::end(const SessionKey& key, Share& share, const std::exceptio
   writer_.submit([this, key, failure, written = share.failure](bool) {
     std::exception_ptr outcome = *written ? *written : failure;
     try {
-      if (ground_.syncs && !outcome) {
-        ground_.file.sync();
+      if (config_.syncs && !outcome) {
+        config_.file.sync();
       }
     } catch (...) {
       outcome = std::current_exception();

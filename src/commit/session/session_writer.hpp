@@ -40,7 +40,7 @@ struct SessionPart {
 
 class SessionWriter {
  public:
-  struct Ground {
+  struct Config {
     storage::File& file;
     const plan::SessionTiles& tiles;
     int rank = 0;
@@ -57,14 +57,14 @@ class SessionWriter {
   /// be told from whom it came first; of older ones only that they were complete.
   static constexpr std::size_t finished_max = 64;
 
-  explicit SessionWriter(const Ground& ground);
+  explicit SessionWriter(const Config& config);
 
   /// Bytes of this rank's tiles, within one tile and the session, brought by rank `from`. Waits for
   /// the disk where all buffers are full. What is wrong with them becomes the session's outcome.
   void take(const SessionPart& part, int from, std::uint64_t offset,
             std::span<const std::byte> bytes);
   /// No more of the session will come: what it lacks becomes its outcome.
-  void judge(const SessionPart& part);
+  void finalize(const SessionPart& part);
   /// Of the sessions that ended since the last call.
   std::vector<Outcome> outcomes();
   /// Carries out one write where no thread does; false where there was none.
@@ -108,7 +108,7 @@ class SessionWriter {
   void forget_old();
   void tell(const SessionKey& key, const std::exception_ptr& failure);
 
-  const Ground ground_;
+  const Config config_;
   std::uint64_t buffer_bytes_;
   std::size_t open_max_;
   std::map<SessionKey, Share> shares_;

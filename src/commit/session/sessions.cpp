@@ -32,7 +32,7 @@ Sessions::Sessions(exec::Transport& transport, std::shared_ptr<storage::Storage>
       path_(agreed_path(transport, *storage_, path)),
       opening_(opening),
       options_(options),
-      mailbox_(transport) {
+      messages_(transport) {
   if (storage_->ranks_together() != 0) {
     throw Error(Code::unsupported, path_ + ": sessions do not work with storage " +
                                        storage_->name() + ": use direct or posix");
@@ -58,14 +58,14 @@ void Sessions::take_role() {
   const exec::Pace pace = has_thread ? exec::Pace::in_thread : exec::Pace::when_asked;
   if (reads()) {
     reader_ = std::make_unique<SessionReader>(
-        SessionReader::Ground{*file_, tiles_, transport_.rank(), options_.budget_bytes, pace});
+        SessionReader::Config{*file_, tiles_, transport_.rank(), options_.budget_bytes, pace});
     return;
   }
   // Tiles that are too large to hold a few of are written as they come.
   const bool gathers = options_.coalesce && tiles_.tile_bytes() <= options_.budget_bytes / 8;
   const bool syncs =
       options_.durability == Durability::step || options_.durability == Durability::automatic;
-  writer_ = std::make_unique<SessionWriter>(SessionWriter::Ground{
+  writer_ = std::make_unique<SessionWriter>(SessionWriter::Config{
       *file_, tiles_, transport_.rank(), gathers, syncs, options_.budget_bytes, pace});
 }
 
@@ -205,7 +205,7 @@ std::uint64_t Sessions::give_some(const SessionPart& part, std::uint64_t offset,
 
 /// May so many more bytes be on their way from here?
 bool Sessions::has_room(std::uint64_t bytes) const {
-  const std::uint64_t held = mailbox_.unheard_bytes() + draft_bytes_;
+  const std::uint64_t held = messages_.unacknowledged_bytes() + draft_bytes_;
   return held == 0 || held + bytes <= options_.budget_bytes / 2;
 }
 
@@ -227,7 +227,7 @@ void Sessions::make_room(std::unique_lock<std::mutex>& lock, std::uint64_t bytes
   double moved_s = model::now_s();
   std::uint64_t before = 0;
   while (!has_room(bytes)) {
-    const std::uint64_t held = mailbox_.unheard_bytes() + draft_bytes_;
+    const std::uint64_t held = messages_.unacknowledged_bytes() + draft_bytes_;
     if (std::this_thread::get_id() == thread_) {
       if (!move_all() && transport_.runs_at_once()) {
         lock.unlock();
@@ -243,7 +243,7 @@ void Sessions::make_room(std::unique_lock<std::mutex>& lock, std::uint64_t bytes
     if (options_.timeout_s > 0 && now_s - moved_s > options_.timeout_s) {
       expire("write: room for " + std::to_string(bytes) + " bytes more than the " +
              std::to_string(held) + " that are on their way to ranks " +
-             exec::rank_list(mailbox_.silent_ranks()) +
+             exec::rank_list(messages_.unacknowledged_ranks()) +
              (std::this_thread::get_id() == thread_
                   ? ""
                   : ", which the thread that opened the file moves on by poll()"));

@@ -30,7 +30,7 @@
 
 #include "commit/session/session_reader.hpp"
 #include "commit/session/session_writer.hpp"
-#include "exec/transport/mailbox.hpp"
+#include "exec/transport/active_messages.hpp"
 #include "sluice/options.hpp"
 #include "storage/own_process.hpp"
 
@@ -126,20 +126,20 @@ class Sessions {
   bool all_homes_settled() const;
   void finish(std::optional<SessionKey> only);
   void meet(const std::string& what);
-  void judge(const std::optional<SessionKey>& only);
+  void finalize(const std::optional<SessionKey>& only);
   void drain();
   std::exception_ptr failure_of(const std::optional<SessionKey>& only);
 
-  // sessions_letters.cpp: what ranks tell each other; under the lock
+  // sessions_messages.cpp: what ranks tell each other; under the lock
   bool move_on();
   bool move_writer();
   bool move_reader();
   void send_drafts();
   void draft_piece(int to, const SessionPart& part, std::uint64_t offset,
                    std::span<const std::byte> bytes);
-  void handle(int from, std::span<const std::byte> letter);
-  void handle_pieces(int from, std::span<const std::byte> letter);
-  void handle_answer(std::span<const std::byte> letter);
+  void handle(int from, std::span<const std::byte> message);
+  void handle_pieces(int from, std::span<const std::byte> message);
+  void handle_answer(std::span<const std::byte> message);
   void handle_meeting(int from, std::uint64_t number);
   void note_outcome(const SessionKey& key, int owner, const std::exception_ptr& failure);
   void write_after(Home& home);
@@ -147,7 +147,7 @@ class Sessions {
   void tell_to_read_ahead(const Home& home);
   void tell_to_forget(const SessionPart& part);
   void ask(const plan::ByteRange& piece);
-  void come(std::uint64_t meeting);
+  void arrive(std::uint64_t meeting);
   void settle(Home& home);
 
   exec::Transport& transport_;
@@ -165,7 +165,7 @@ class Sessions {
 
   std::mutex mutex_;  ///< all below
   std::condition_variable moved_;
-  exec::Mailbox mailbox_;
+  exec::ActiveMessages messages_;
   std::map<int, std::vector<std::byte>> drafts_;
   std::uint64_t draft_bytes_ = 0;
   std::uint32_t started_ = 0;

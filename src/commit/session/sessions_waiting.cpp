@@ -34,9 +34,9 @@ void Sessions::until(const std::string& what, Ready&& ready) {
       moved_s = moved ? now_s : moved_s;
       if (options_.timeout_s > 0 && now_s - moved_s > limit_s) {
         expire(what + absent_ranks() +
-               (mailbox_.is_quiet()
+               (messages_.is_idle()
                     ? std::string()
-                    : "; not heard by ranks " + exec::rank_list(mailbox_.silent_ranks())));
+                    : "; not heard by ranks " + exec::rank_list(messages_.unacknowledged_ranks())));
       }
     }
     run_calls();
@@ -78,19 +78,20 @@ void Sessions::wait_for_reads() {
   until("answers to reads", [&] { return readings_.empty(); });
 }
 
-/// Collective, but by letters: what others wait for goes on meanwhile.
+/// Collective, but by messages: what others wait for goes on meanwhile.
 void Sessions::meet(const std::string& what) {
-  until(what + ": its letters to be heard", [&] { return drafts_.empty() && mailbox_.is_quiet(); });
+  until(what + ": its messages to be heard",
+        [&] { return drafts_.empty() && messages_.is_idle(); });
   std::uint64_t number = 0;
   {
     const std::lock_guard lock(mutex_);
     number = ++meetings_;
-    come(number);
+    arrive(number);
   }
   until(what + ": all ranks to come", [&] { return met_ >= number; });
 }
 
-void Sessions::judge(const std::optional<SessionKey>& only) {
+void Sessions::finalize(const std::optional<SessionKey>& only) {
   const std::lock_guard lock(mutex_);
   for (const auto& [number, home] : homes_) {
     // What is written after all others is its home's own, and on its way.
@@ -132,14 +133,14 @@ void Sessions::finish(std::optional<SessionKey> only) {
   }
   meet(what);
   if (!reads()) {
-    judge(only);
+    finalize(only);
     for (int phase = 0; phase < 2; ++phase) {
       meet(what);
       drain();
       meet(what);
     }
   }
-  until(what, [&] { return drafts_.empty() && mailbox_.is_quiet() && readings_.empty(); });
+  until(what, [&] { return drafts_.empty() && messages_.is_idle() && readings_.empty(); });
 }
 
 void Sessions::close(const SessionPart& part) {
@@ -173,7 +174,7 @@ void Sessions::close() {
   } catch (...) {
     failure = std::current_exception();
   }
-  mailbox_.settle();
+  messages_.settle();
   writer_.reset();
   reader_.reset();
   file_.reset();

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "commit/parts/parts_index.hpp"
-#include "commit/publish/by_rename.hpp"
+#include "commit/publish/atomic_file.hpp"
 #include "commit/publish/parts_files.hpp"
 #include "commit/publish/real_path.hpp"
 #include "exec/transport/agree.hpp"

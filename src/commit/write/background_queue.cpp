@@ -41,7 +41,7 @@ double PendingCommit::settled_s() {
 void PendingCommit::wait() {
   process_.require("the ticket of a step");
   if (queue_ != nullptr) {
-    const Monitor::Call inside(monitor_);
+    const OutputStats::Call inside(stats_);
     queue_->wait(number_);
   }
   if (failure_) {
@@ -56,15 +56,15 @@ BackgroundQueue::BackgroundQueue(const Config& config, const std::vector<int>& w
     : config_(config),
       limit_s_(config.timeout_s > 0 ? config.timeout_s : std::numeric_limits<double>::infinity()) {
   if (config.data.has_thread() && config.transport.nodes() == 1) {
-    board_ = exec::make_node_board(config.transport, writers);
+    tracker_ = exec::make_node_tracker(config.transport, writers);
   }
-  if (!board_) {
+  if (!tracker_) {
     config.data.refuse_ring();
-    board_ = exec::make_message_board(config.transport, writers);
+    tracker_ = exec::make_message_tracker(config.transport, writers);
   }
   if (config.planner != nullptr) {
     publishing_ =
-        std::make_unique<PublishQueue>(*config.planner, *board_, config.data.has_thread());
+        std::make_unique<PublishQueue>(*config.planner, *tracker_, config.data.has_thread());
   }
   if (config.data.has_thread() && config.data.file() != nullptr) {
     config.data.writer().submit([](bool) { exec::unbind_thread(); });
@@ -74,7 +74,7 @@ BackgroundQueue::BackgroundQueue(const Config& config, const std::vector<int>& w
 BackgroundQueue::~BackgroundQueue() {
   finish_on_way();
   config_.data.stop_ring();
-  board_->stop();
+  tracker_->stop();
   for (const OnWay& on_way : on_way_) {
     if (!on_way.commit->failed()) {
       const Error ended(Code::wrong_state,
@@ -94,7 +94,7 @@ void BackgroundQueue::finish_on_way() noexcept {
   try {
     wait_until_settled(on_way_.back().commit->number(), seconds);
     absorb();
-    wait_until_quiet(seconds);
+    wait_until_idle(seconds);
   } catch (const std::exception&) {
     // What is not there by now is lost: its tickets say so.
   }
@@ -102,18 +102,18 @@ void BackgroundQueue::finish_on_way() noexcept {
 
 // -- one commit -----------------------------------------------------------------------------------
 
-/// Every rank comes, so that those between nodes bring each other's letters.
+/// Every rank comes, so that those between nodes bring each other's messages.
 void BackgroundQueue::wait_until_placed() {
   if (last_rounds_ == 0) {
     return;
   }
   const double began_s = model::now_s();
-  const bool waits_for_places = config_.data.file() != nullptr && !board_->is_local();
+  const bool waits_for_places = config_.data.file() != nullptr && !tracker_->is_local();
   const bool is_placed = wait_for(
       [&] {
-        // In this order: a letter is written before its round counts as placed. Rank 0 must not go
+        // In this order: a message is written before its round counts as placed. Rank 0 must not go
         // on with one in its hands, for the others wait for it here and not where rank 0 goes.
-        return (!publishing_ || publishing_->has_placed_all()) && board_->has_sent_letters() &&
+        return (!publishing_ || publishing_->has_placed_all()) && tracker_->has_sent_messages() &&
                (!waits_for_places || placed_.load() >= last_rounds_);
       },
       limit_s_);
@@ -142,13 +142,13 @@ void BackgroundQueue::make_room(const plan::Plan& who, bool is_step, bool encode
 
 void BackgroundQueue::begin(const plan::Plan& who, bool is_step) {
   make_room(who, is_step, false);
-  board_->begin(++begun_);
+  tracker_->begin(++begun_);
 }
 
 std::uint64_t BackgroundQueue::begin_rounds(CommitPlanner::Rounds rounds) {
-  board_->begin(++begun_);
+  tracker_->begin(++begun_);
   last_rounds_ = begun_;
-  board_->expect_letters(rounds.rounds);
+  tracker_->expect_messages(rounds.rounds);
   if (publishing_) {
     publishing_->submit_rounds(begun_, std::move(rounds));
   }
@@ -157,7 +157,7 @@ std::uint64_t BackgroundQueue::begin_rounds(CommitPlanner::Rounds rounds) {
 
 void BackgroundQueue::note_placed(std::uint64_t number) {
   placed_.store(number);
-  board_->nudge();
+  tracker_->notify();
 }
 
 void BackgroundQueue::arrive(const std::exception_ptr& failure, bool synced,
@@ -165,9 +165,9 @@ void BackgroundQueue::arrive(const std::exception_ptr& failure, bool synced,
   if (storage::File* const file = config_.data.file()) {
     // Everything given to the writer so far belongs to this commit.
     config_.data.writer().submit_task(
-        [board = board_.get(), number = begun_, file, synced](const std::exception_ptr& earlier) {
+        [board = tracker_.get(), number = begun_, file, synced](const std::exception_ptr& earlier) {
           const auto met = earlier || !synced ? earlier : exec::failure_of([&] { file->sync(); });
-          board->arrive(number, met);
+          tracker->arrive(number, met);
         });
   }
   try {
@@ -187,7 +187,7 @@ void BackgroundQueue::publish(const FileCommit& commit, CommitPlanner::Update up
     }
     publishing_->submit(begun_, std::move(update), commit.synced);
   }
-  last_ = std::make_shared<PendingCommit>(this, begun_, commit.synced, heard_, commit.monitor);
+  last_ = std::make_shared<PendingCommit>(this, begun_, commit.synced, heard_, commit.stats);
   on_way_.push_back({last_, config_.variables.state()});
 }
 
@@ -198,8 +198,8 @@ std::uint64_t BackgroundQueue::first_unplanned() {
 }
 
 void BackgroundQueue::absorb() {
-  const std::uint64_t settled = board_->settled();
-  const exec::Mark failed = board_->failed();
+  const std::uint64_t settled = tracker_->settled();
+  const exec::Outcome failed = tracker_->failed();
   while (!on_way_.empty() && on_way_.front().commit->number() <= settled &&
          (failed.number == 0 || on_way_.front().commit->number() < failed.number)) {
     PendingCommit& commit = *on_way_.front().commit;
@@ -219,7 +219,7 @@ void BackgroundQueue::absorb() {
 
 /// To the moment on rank 0, elsewhere when it is asked for.
 double BackgroundQueue::settled_s(std::uint64_t number) {
-  if (board_->settled() < number) {
+  if (tracker_->settled() < number) {
     return 0;
   }
   const double at_s = publishing_ ? publishing_->settled_s(number) : 0;
@@ -233,7 +233,7 @@ void BackgroundQueue::move_on() {
       publishing_->advance();
     }
   }
-  board_->poll();
+  tracker_->poll();
 }
 
 void BackgroundQueue::poll() {
@@ -244,7 +244,7 @@ void BackgroundQueue::poll() {
 bool BackgroundQueue::wait_for(const std::function<bool()>& done, double seconds) {
   const double start = model::now_s();
   while (true) {
-    const std::uint32_t heard = board_->heard();
+    const std::uint32_t epoch = tracker_->epoch();
     move_on();
     if (done()) {
       return true;
@@ -254,7 +254,7 @@ bool BackgroundQueue::wait_for(const std::function<bool()>& done, double seconds
       return false;
     }
     if (config_.transport.runs_at_once()) {
-      board_->wait(heard, std::min(left_s, board_->is_local() ? look_again_s : ask_again_s));
+      tracker_->wait(epoch, std::min(left_s, tracker_->is_local() ? look_again_s : ask_again_s));
     } else {
       exec::LocalTransport::pause();
     }
@@ -262,7 +262,7 @@ bool BackgroundQueue::wait_for(const std::function<bool()>& done, double seconds
 }
 
 bool BackgroundQueue::wait_until_settled(std::uint64_t number, double seconds) {
-  return wait_for([&] { return board_->settled() >= number; }, seconds);
+  return wait_for([&] { return tracker_->settled() >= number; }, seconds);
 }
 
 /// Error timeout names the writers that are missing.
@@ -270,7 +270,7 @@ void BackgroundQueue::require_settled(std::uint64_t number) {
   if (wait_until_settled(number, limit_s_)) {
     return;
   }
-  const std::vector<int> missing = board_->missing(number);
+  const std::vector<int> missing = tracker_->missing(number);
   const int rank = config_.transport.rank();
   throw Error(Code::timeout,
               "rank " + std::to_string(rank) + ": waited " + std::to_string(limit_s_) +
@@ -286,10 +286,10 @@ void BackgroundQueue::wait(std::uint64_t number) {
 }
 
 /// Until the others have taken this rank's news; have they?
-bool BackgroundQueue::wait_until_quiet(double seconds) {
+bool BackgroundQueue::wait_until_idle(double seconds) {
   const double start = model::now_s();
-  while (!board_->is_quiet()) {
-    board_->poll();
+  while (!tracker_->is_idle()) {
+    tracker_->poll();
     if (model::now_s() - start > seconds) {
       return false;
     }
@@ -303,7 +303,7 @@ bool BackgroundQueue::wait_until_quiet(double seconds) {
 /// Until everything is settled and told.
 void BackgroundQueue::wait_for_everything() {
   require_settled(begun_);
-  if (!wait_until_quiet(limit_s_)) {
+  if (!wait_until_idle(limit_s_)) {
     const int rank = config_.transport.rank();
     throw Error(Code::timeout,
                 "rank " + std::to_string(rank) + ": the others took no news of commits", rank);
@@ -318,7 +318,7 @@ void BackgroundQueue::wait_for_all() {
 bool BackgroundQueue::wait_at_most(double seconds) {
   const bool all = wait_until_settled(begun_, seconds);
   absorb();
-  if (const std::exception_ptr failure = board_->failed().failure()) {
+  if (const std::exception_ptr failure = tracker_->failed().failure()) {
     *heard_ = true;
     std::rethrow_exception(failure);
   }
@@ -327,7 +327,7 @@ bool BackgroundQueue::wait_at_most(double seconds) {
 
 std::exception_ptr BackgroundQueue::failure() {
   poll();
-  return board_->failed().failure();
+  return tracker_->failed().failure();
 }
 
 // -- after a failure ------------------------------------------------------------------------------
@@ -347,7 +347,7 @@ void BackgroundQueue::restart() {
   if (publishing_) {
     publishing_->restart();
   }
-  board_->forgive();
+  tracker_->clear_failure();
   *heard_ = false;
   config_.transport.barrier();
 }

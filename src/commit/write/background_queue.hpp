@@ -1,12 +1,12 @@
 // A queue whose commits go on after their calls have returned: the ranks hear of each other by the
-// board, rank 0 publishes what has arrived.
+// tracker, rank 0 publishes what has arrived.
 //
 // Invariants: those of CommitQueue; the commits under way are bounded by the staging, and by
 // commits_max; whoever waits, waits at most timeout_s and says for whom. Commits whose call has
 // returned come into the file even if the queue is destroyed without wait_for_all() (within
 // timeout_s): every rank has delivered its part of them, so nobody has to take part in anything but
-// its own calls. Of its functions half are CommitQueue's: that, and waiting in all its forms, is why
-// there are more than 30.
+// its own calls. Of its functions half are CommitQueue's: that, and waiting in all its forms, is
+// why there are more than 30.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@
 #include "commit/write/commit_queue.hpp"
 #include "commit/write/data_writer.hpp"
 #include "commit/write/publish_queue.hpp"
-#include "exec/notify/board.hpp"
+#include "exec/notify/completion_tracker.hpp"
 
 namespace sluice::commit {
 
@@ -68,7 +68,7 @@ class BackgroundQueue final : public CommitQueue {
   std::uint64_t begin_rounds(CommitPlanner::Rounds rounds);
   /// On a writer, by its thread: the last places of commit `number` have come.
   void note_placed(std::uint64_t number);
-  exec::Board& board() noexcept { return *board_; }
+  exec::CompletionTracker& tracker() noexcept { return *tracker_; }
 
  private:
   /// A commit on its way, and what there was before it.
@@ -82,12 +82,12 @@ class BackgroundQueue final : public CommitQueue {
   bool wait_for(const std::function<bool()>& done, double seconds);
   bool wait_until_settled(std::uint64_t number, double seconds);
   void require_settled(std::uint64_t number);
-  bool wait_until_quiet(double seconds);
+  bool wait_until_idle(double seconds);
   void wait_for_everything();
 
   const Config config_;
   const double limit_s_;  ///< of a wait
-  std::unique_ptr<exec::Board> board_;
+  std::unique_ptr<exec::CompletionTracker> tracker_;
   std::unique_ptr<PublishQueue> publishing_;  ///< rank 0
   std::uint64_t begun_ = 0;                   ///< number of the last commit
   std::uint64_t last_rounds_ = 0;             ///< of the last that was encoded in the background

@@ -57,8 +57,8 @@ plan::WriterChoice choose_writers(exec::Transport& transport, storage::Storage& 
   return choice;
 }
 
-plan::Ground ground_under(exec::Transport& transport, storage::Storage& storage,
-                          const std::string& path, const Options& options) {
+plan::MachineRates ground_under(exec::Transport& transport, storage::Storage& storage,
+                                const std::string& path, const Options& options) {
   const auto message = exec::on_root(transport, 0, [&] {
     const model::FileSystemFacts facts = storage.file_system(path);
     model::ByteWriter out;
@@ -82,13 +82,13 @@ FilesChoice choose_files(exec::Transport& transport, storage::Storage& storage,
                          const std::string& path, const Options& options) {
   plan::Input input;
   input.choice = choose_writers(transport, storage, path, options);
-  input.ground = ground_under(transport, storage, path, options);
+  input.rates = ground_under(transport, storage, path, options);
   input.topology = plan::pretend(topology_of(transport, input.choice), options.ranks_per_node);
   const auto message = exec::on_root(transport, 0, [&] {
     const plan::Decision decision = plan::decide_files(input);
-    const bool is_set = plan::writes_parts(decision.way.strategy);
+    const bool is_set = plan::writes_parts(decision.candidate.strategy);
     model::ByteWriter out;
-    out.put(is_set ? std::string(decision.way.strategy) : options.strategy);
+    out.put(is_set ? std::string(decision.candidate.strategy) : options.strategy);
     out.put(decision.reason);
     return out.take();
   });

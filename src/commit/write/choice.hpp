@@ -18,8 +18,8 @@ plan::WriterChoice choose_writers(exec::Transport& transport, storage::Storage& 
 
 /// Collective. What rank 0 finds out of the file system that will hold `path` and of its node; the
 /// same on every rank.
-plan::Ground ground_under(exec::Transport& transport, storage::Storage& storage,
-                          const std::string& path, const Options& options);
+plan::MachineRates ground_under(exec::Transport& transport, storage::Storage& storage,
+                                const std::string& path, const Options& options);
 
 /// How an output is opened where it may come to several files.
 struct FilesChoice {

@@ -36,7 +36,7 @@ class CommitPlanner {
     layout::MetadataUpdate metadata;
     std::int64_t modified_ns = 0;
   };
-  /// A commit with compressed variables: planned in its first round, sealed in its last.
+  /// A commit with compressed variables: planned in its first round, framed in its last.
   struct Rounds {
     layout::CommitRequest request;
     std::uint64_t rounds = 0;

@@ -12,7 +12,7 @@ namespace {
 
 /// One is filled while another is written; the third keeps a slow write from stopping the packing.
 constexpr std::size_t staging_buffers = 3;
-/// Few windows make a writer and its feeders wait for each other.
+/// Few windows make a writer and its senders wait for each other.
 constexpr std::uint64_t fewest_slots = 3;
 /// Small steps have small windows, so that little memory is touched for them.
 constexpr std::uint64_t windows_of_step = 8;
@@ -57,11 +57,11 @@ DataWriter::DataWriter(exec::Transport& transport, storage::Storage& storage,
     // Not so for a group of the ranks: each of them has another file.
     const bool together = storage.ranks_together() == transport.size();
     if (together) {
-      own_file_ = std::make_unique<RenewableFile>(
+      own_file_ = std::make_unique<ReopenableFile>(
           storage, storage.open_together(present_path, storage::Access::read_write, writes));
     } else if (writes && (publisher == nullptr || plans.strategy().in_background)) {
       own_file_ =
-          std::make_unique<RenewableFile>(storage, present_path, storage::Access::read_write);
+          std::make_unique<ReopenableFile>(storage, present_path, storage::Access::read_write);
     }
     if (writes) {
       file_ = own_file_ ? own_file_.get() : &publisher->file();
@@ -118,7 +118,7 @@ void DataWriter::map(const layout::CommitPlan& placed) {
 }
 
 void DataWriter::prefill(const layout::CommitPlan& placed, const plan::Plan& who) {
-  const bool in_background = who.flow == plan::Flow::background;
+  const bool in_background = who.flow == plan::Flow::async_two_phase;
   bool any = false;
   std::exception_ptr failure;
   for (const layout::Placement& placement : placed.placements) {
@@ -141,7 +141,7 @@ void DataWriter::prefill(const layout::CommitPlan& placed, const plan::Plan& who
       continue;
     }
     failure = exec::failure_of([&] {
-      who.flow == plan::Flow::rounds
+      who.flow == plan::Flow::two_phase
           ? fill_own_tiles(*file_, placement, definition, who.tiles, transport_.rank())
           : fill_tiles_in_turn(*file_, placement, definition, writers_, writer_index_);
     });

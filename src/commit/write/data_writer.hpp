@@ -14,7 +14,7 @@
 #include <string>
 
 #include "commit/publish/publisher.hpp"
-#include "commit/publish/renewable_file.hpp"
+#include "commit/publish/reopenable_file.hpp"
 #include "commit/write/file_variables.hpp"
 #include "commit/write/plan_maker.hpp"
 #include "exec/transport/transport.hpp"
@@ -95,7 +95,7 @@ class DataWriter {
   Publisher* publisher_;
   std::uint64_t writers_ = 1;       ///< ranks that have the file open for data
   std::uint64_t writer_index_ = 0;  ///< of this rank among them, where it is one
-  std::unique_ptr<RenewableFile> own_file_;
+  std::unique_ptr<ReopenableFile> own_file_;
   storage::File* file_ = nullptr;  ///< the publisher's or own_file_
   exec::Buffers buffers_;
   Words words_;

@@ -124,7 +124,7 @@ EncodedWriter::Written EncodedWriter::write_now(const FileCommit& commit,
                                encoder ? &*encoder : nullptr, written.words);
     const exec::RoundSizes mine =
         encoder ? encoder->encode(failure)
-                : exec::RoundSizes{exec::Mark(0, failure, config_.transport.rank()), {}};
+                : exec::RoundSizes{exec::Outcome(0, failure, config_.transport.rank()), {}};
     const exec::RoundPlaces places = exchange(planning, r, mine, update);
     if (r == 0) {
       written.placed = layout::CommitPlan::from_bytes(places.plan);
@@ -262,7 +262,7 @@ EncodedWriter::Encoder EncodedWriter::make_encoder(
     return nullptr;
   }
   return std::make_shared<exec::BackgroundEncoder>(
-      encoder_config(), *file, config_.background->board(), config_.data.has_thread(), number,
+      encoder_config(), *file, config_.background->tracker(), config_.data.has_thread(), number,
       behind->rounds, config_.variables.definitions(),
       std::shared_ptr<const layout::CommitPlan>(behind, &behind->plain));
 }

@@ -3,7 +3,7 @@
 //
 // Sizes and places travel in one of two ways. write_now(): by one gather and one broadcast a round,
 // while all ranks wait; what is not compressed follows when its places are known. write_behind():
-// by the board, after the call has returned; what is not compressed goes to provisional addresses
+// by the tracker, after the call has returned; what is not compressed goes to provisional addresses
 // too, and from there to its places.
 //
 // Invariants: what one rank meets in a round is every rank's failure in its answer; an owner holds

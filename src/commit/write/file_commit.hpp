@@ -5,11 +5,11 @@
 #include <span>
 #include <vector>
 
-#include "commit/write/monitor.hpp"
+#include "commit/output/output_stats.hpp"
 #include "layout/portion.hpp"
 #include "model/block.hpp"
-#include "plan/experience.hpp"
 #include "plan/totals.hpp"
+#include "plan/tuner.hpp"
 
 namespace sluice::commit {
 
@@ -30,10 +30,10 @@ struct FileCommit {
   std::uint64_t blocks_number = 0;
   std::uint32_t rank = 0;                  ///< this one's among all of the output
   const plan::Explain* explain = nullptr;  ///< to be called once the plan is made, if any
-  Monitor* monitor = nullptr;              ///< told of waits for the commit; outlives the writer
+  OutputStats* stats = nullptr;            ///< told of waits for the commit; outlives the writer
   /// Of the output's commits so far: consulted, and told, where the strategy leaves a choice. On
   /// every rank or on none.
-  plan::Experience* experience = nullptr;
+  plan::Tuner* tuner = nullptr;
 };
 
 /// The blocks of a commit cut into portions, those of compressed variables apart.

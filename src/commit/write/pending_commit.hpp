@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "commit/write/monitor.hpp"
+#include "commit/output/output_stats.hpp"
 #include "storage/own_process.hpp"
 
 namespace sluice::commit {
@@ -16,14 +16,10 @@ class CommitQueue;
 /// Shared by the file's queue and the tickets of the commit; used by one thread of a rank.
 class PendingCommit {
  public:
-  /// `heard` becomes true when a caller gets to know of a failure. `monitor` may be null.
-  PendingCommit(CommitQueue* queue, std::uint64_t number, bool synced, std::shared_ptr<bool> heard,
-                Monitor* monitor)
-      : queue_(queue),
-        number_(number),
-        synced_(synced),
-        heard_(std::move(heard)),
-        monitor_(monitor) {}
+  /// `epoch` becomes true when a caller gets to know of a failure. `monitor` may be null.
+  PendingCommit(CommitQueue* queue, std::uint64_t number, bool synced, std::shared_ptr<bool> epoch,
+                OutputStats* stats)
+      : queue_(queue), number_(number), synced_(synced), heard_(std::move(epoch)), stats_(stats) {}
 
   /// Is the commit there for good? Looks anew.
   bool durable();
@@ -46,7 +42,7 @@ class PendingCommit {
   std::uint64_t number_;
   bool synced_;
   std::shared_ptr<bool> heard_;
-  Monitor* monitor_;
+  OutputStats* stats_;
   storage::OwnProcess process_;
   std::exception_ptr failure_;
   double settled_s_ = 0;

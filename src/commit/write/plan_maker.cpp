@@ -63,7 +63,7 @@ PlanMaker::PlanMaker(exec::Transport& transport, storage::Storage& storage, cons
                          : std::string(", or strategy ") + strategy_.within_part));
   }
   if (strategy_.chooses) {
-    ground_ = ground_under(transport, storage, path, options);
+    rates_ = ground_under(transport, storage, path, options);
   }
 }
 
@@ -111,21 +111,21 @@ plan::Plan PlanMaker::choose(const FileCommit& commit, plan::Input& input, std::
   input.bytes = static_cast<std::uint64_t>(load_.bytes);
   input.mean_run_bytes =
       static_cast<std::uint64_t>(load_.bytes / std::max<std::int64_t>(1, load_.runs));
-  input.ground = ground_;
+  input.rates = rates_;
   const bool has_data = load_.bytes != 0;
   plan::Plan plan;
   if (commit.experience != nullptr) {
     // The first one makes memory and the file's first space, the last one writes what is left.
     const bool is_sample =
         has_data && has_planned_data_ && !commit.is_last && !variables_.has_encoded(commit);
-    commit.experience->note(model::from_ns(root_took_ns_));
-    plan = plan::plan_of(input, commit.experience->decide(input, is_sample));
+    commit.tuner->note(model::from_ns(root_took_ns_));
+    plan = plan::plan_of(input, commit.tuner->decide(input, is_sample));
   } else {
     plan = strategy_.plan(input);
   }
   has_planned_data_ = has_planned_data_ || has_data;
   if (commit.monitor != nullptr && has_data) {
-    commit.monitor->choose(plan.reason);
+    commit.stats->choose(plan.reason);
   }
   return plan;
 }
@@ -137,7 +137,7 @@ plan::Plan PlanMaker::make_rounds(const FileCommit& commit,
   const auto largest = std::max_element(sizes.begin(), sizes.end());
   plan::Plan plan;
   plan.strategy = strategy_.name;
-  plan.flow = plan::Flow::rounds;
+  plan.flow = plan::Flow::two_phase;
   plan.window_bytes = window_bytes;
   plan.packed_bytes = std::max(choice_.budget_bytes / packing_share_of_budget,
                                largest == sizes.end() ? 0 : *largest);

@@ -73,7 +73,7 @@ class PlanMaker {
   const plan::Strategy& strategy_;
   const plan::WriterChoice choice_;
   const plan::Topology topology_;
-  plan::Ground ground_;            ///< asked for where the strategy looks at it
+  plan::MachineRates rates_;       ///< asked for where the strategy looks at it
   bool has_planned_data_ = false;  ///< the same
   Load load_;                      ///< the same
   double began_s_ = 0;             ///< on rank 0: when it had chosen places

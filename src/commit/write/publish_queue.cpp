@@ -21,7 +21,7 @@ PublishQueue::~PublishQueue() {
     const std::lock_guard lock(mutex_);
     stop_ = true;
   }
-  board_.stop();
+  tracker_.stop();
   if (thread_.joinable()) {
     thread_.join();
   }
@@ -31,7 +31,7 @@ void PublishQueue::submit_rounds(std::uint64_t number, CommitPlanner::Rounds rou
   Commit commit;
   commit.number = number;
   commit.rounds = std::move(rounds);
-  commit.sizes.resize(board_.writers());
+  commit.sizes.resize(tracker_.writers());
   enqueue(std::move(commit));
 }
 
@@ -58,7 +58,7 @@ void PublishQueue::decide(std::uint64_t number, const std::function<void(Commit&
     }
   }
   if (number == 0) {
-    board_.nudge();
+    tracker_.notify();
     return;
   }
   Commit commit;
@@ -76,7 +76,7 @@ void PublishQueue::enqueue(Commit commit) {
       thread_ = std::thread([this] { run(); });
     }
   }
-  board_.nudge();
+  tracker_.notify();
 }
 
 bool PublishQueue::has_placed_all() {
@@ -103,8 +103,8 @@ bool PublishQueue::place_some() {
   bool has_all = true;
   for (std::size_t w = 0; w < commit->sizes.size(); ++w) {
     if (!commit->sizes[w]) {
-      if (const auto letter = board_.from_writer(w)) {
-        commit->sizes[w] = exec::RoundSizes::from_bytes(*letter);
+      if (const auto message = tracker_.receive_from_writer(w)) {
+        commit->sizes[w] = exec::RoundSizes::from_bytes(*message);
       }
     }
     has_all = has_all && commit->sizes[w].has_value();
@@ -137,14 +137,14 @@ void PublishQueue::place(Commit& commit) {
   const exec::RoundPlaces places =
       exec::place_round(commit.number, sizes, earlier, planning_rank, place_tiles);
   for (std::size_t w = 0; w < sizes.size(); ++w) {
-    board_.write_writer(w, places.of(w).to_bytes());
+    tracker_.send_to_writer(w, places.of(w).to_bytes());
   }
   {
     const std::lock_guard lock(mutex_);
     place_failure_ = places.outcome.failure();
     ++commit.placed;
   }
-  board_.nudge();
+  tracker_.notify();
 }
 
 bool PublishQueue::publish_front() {
@@ -159,11 +159,11 @@ bool PublishQueue::publish_front() {
     commit = commits_.front();
     earlier = commit->failure;
   }
-  const auto gathered = board_.gathered(commit->number);
+  const auto gathered = tracker_.gathered(commit->number);
   if (!gathered) {
     return false;
   }
-  std::exception_ptr failure = board_.failed().failure();
+  std::exception_ptr failure = tracker_.failed().failure();
   failure = failure ? failure : *gathered;
   failure = failure ? failure : earlier;
   if (!failure) {
@@ -178,7 +178,7 @@ bool PublishQueue::publish_front() {
     commits_.pop_front();
     settled_s_[commit->number % settled_s_.size()] = model::now_s();
   }
-  board_.settle(commit->number, failure);
+  tracker_.settle(commit->number, failure);
   return true;
 }
 
@@ -200,7 +200,7 @@ void PublishQueue::publish(const Commit& commit) {
 void PublishQueue::run() {
   exec::unbind_thread();
   while (true) {
-    const std::uint32_t heard = board_.heard();
+    const std::uint32_t epoch = tracker_.epoch();
     {
       const std::lock_guard lock(mutex_);
       if (stop_) {
@@ -209,7 +209,7 @@ void PublishQueue::run() {
     }
     try {
       if (!advance()) {
-        board_.wait(heard, look_for_work_s);
+        tracker_.wait(epoch, look_for_work_s);
       }
     } catch (const Error&) {
       return;  // stopped while a writer took no answer

@@ -20,16 +20,16 @@
 #include "commit/write/commit_planner.hpp"
 #include "commit/write/commit_queue.hpp"
 #include "exec/encode/round_encoder.hpp"
-#include "exec/notify/board.hpp"
+#include "exec/notify/completion_tracker.hpp"
 
 namespace sluice::commit {
 
 class PublishQueue {
  public:
   /// What is given must outlive the object.
-  PublishQueue(CommitPlanner& planner, exec::Board& board, bool has_thread)
-      : planner_(planner), board_(board), has_thread_(has_thread) {}
-  /// Leaves what is on its way where it is, and stops the board.
+  PublishQueue(CommitPlanner& planner, exec::CompletionTracker& tracker, bool has_thread)
+      : planner_(planner), tracker_(tracker), has_thread_(has_thread) {}
+  /// Leaves what is on its way where it is, and stops the tracker.
   ~PublishQueue();
   PublishQueue(const PublishQueue&) = delete;
   PublishQueue& operator=(const PublishQueue&) = delete;
@@ -71,7 +71,7 @@ class PublishQueue {
   void run();
 
   CommitPlanner& planner_;
-  exec::Board& board_;
+  exec::CompletionTracker& tracker_;
   const bool has_thread_;
   std::mutex mutex_;
   std::deque<std::shared_ptr<Commit>> commits_;

@@ -12,31 +12,31 @@ constexpr double look_for_places_s = 1;
 }  // namespace
 
 BackgroundEncoder::BackgroundEncoder(const RoundEncoder::Config& config, storage::File& file,
-                                     Board& board, bool may_wait, std::uint64_t commit,
-                                     const EncodedRounds& rounds,
+                                     CompletionTracker& tracker, bool may_wait,
+                                     std::uint64_t commit, const EncodedRounds& rounds,
                                      std::span<const model::Definition> definitions,
                                      std::shared_ptr<const layout::CommitPlan> plain)
     : file_(file),
-      board_(board),
+      tracker_(tracker),
       may_wait_(may_wait),
       rank_(config.rank),
       encoder_(config, commit, rounds, definitions),
       plain_(file, std::move(plain)) {}
 
 void BackgroundEncoder::send_sizes(const std::exception_ptr& earlier) {
-  board_.write_root(encoder_.encode(earlier).to_bytes());
+  tracker_.send_to_root(encoder_.encode(earlier).to_bytes());
 }
 
 RoundPlaces BackgroundEncoder::await_places() {
   while (true) {
-    const std::uint32_t heard = board_.heard();
-    if (const auto message = board_.from_root()) {
+    const std::uint32_t epoch = tracker_.epoch();
+    if (const auto message = tracker_.receive_from_root()) {
       return RoundPlaces::from_bytes(*message);
     }
-    if (board_.is_stopped() || !may_wait_) {
+    if (tracker_.is_stopped() || !may_wait_) {
       throw Error(Code::timeout, file_.path() + ": no places came for encoded tiles", rank_);
     }
-    board_.wait(heard, look_for_places_s);
+    tracker_.wait(epoch, look_for_places_s);
   }
 }
 

@@ -28,7 +28,7 @@ RoundSizes RoundSizes::from_bytes(std::span<const std::byte> bytes) {
   RoundSizes sizes;
   if (!bytes.empty()) {
     model::ByteReader in(bytes);
-    sizes.outcome = in.get<Mark>();
+    sizes.outcome = in.get<Outcome>();
     sizes.tiles = in.get_vector<layout::EncodedTile>();
   }
   return sizes;
@@ -56,7 +56,7 @@ std::vector<std::byte> RoundPlaces::to_bytes() const {
 RoundPlaces RoundPlaces::from_bytes(std::span<const std::byte> bytes) {
   model::ByteReader in(bytes);
   RoundPlaces places;
-  places.outcome = in.get<Mark>();
+  places.outcome = in.get<Outcome>();
   places.plan = in.get_vector<std::byte>();
   places.addresses = in.get_vector<std::uint64_t>();
   places.ends = in.get_vector<std::uint64_t>();
@@ -84,7 +84,7 @@ RoundPlaces place_round(
       places = {};
     }
   }
-  places.outcome = Mark(commit, failure, rank);
+  places.outcome = Outcome(commit, failure, rank);
   return places;
 }
 
@@ -206,7 +206,7 @@ RoundSizes RoundEncoder::encode(const std::exception_ptr& earlier) {
     note(std::current_exception());
     sizes.tiles.clear();
   }
-  sizes.outcome = Mark(commit_, failure_, config_.rank);
+  sizes.outcome = Outcome(commit_, failure_, config_.rank);
   return sizes;
 }
 

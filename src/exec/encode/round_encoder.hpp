@@ -18,7 +18,7 @@
 
 #include "exec/encode/encoded_rounds.hpp"
 #include "exec/encode_pool.hpp"
-#include "exec/notify/board.hpp"
+#include "exec/notify/completion_tracker.hpp"
 #include "exec/write/executor.hpp"
 #include "exec/write/window.hpp"
 #include "layout/layout.hpp"
@@ -28,7 +28,7 @@ namespace sluice::exec {
 
 /// What an owner tells rank 0 of a round. Empty bytes mean no tiles.
 struct RoundSizes {
-  Mark outcome;
+  Outcome outcome;
   std::vector<layout::EncodedTile> tiles;
 
   std::vector<std::byte> to_bytes() const;
@@ -37,7 +37,7 @@ struct RoundSizes {
 
 /// What rank 0 answers.
 struct RoundPlaces {
-  Mark outcome;
+  Outcome outcome;
   std::vector<std::byte> plan;  ///< round 0: the layout::CommitPlan; else empty
   std::vector<std::uint64_t> addresses;
   /// Of the answer to all senders together: how many addresses are those of senders up to each.

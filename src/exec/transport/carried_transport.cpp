@@ -33,7 +33,7 @@ class Expected : public Pending {
 
   bool test() override {
     if (!is_done_) {
-      if (const std::optional<Parcel> parcel = carrier_->hear(place_, from_)) {
+      if (const std::optional<Parcel> parcel = carrier_->receive(place_, from_)) {
         fill(*parcel);
       }
     }
@@ -207,7 +207,7 @@ class CarriedTransport : public Transport {
     return std::make_unique<Expected>(carrier_, place(tag), world(from), into);
   }
   std::optional<Arriving> start_receive_any(int tag) override {
-    std::optional<Parcel> parcel = carrier_->hear(place(tag));
+    std::optional<Parcel> parcel = carrier_->receive(place(tag));
     if (!parcel) {
       return std::nullopt;
     }
@@ -248,8 +248,8 @@ class CarriedTransport : public Transport {
  private:
   Carrier::Place place(std::int32_t tag) const { return {channel_, tag}; }
   int world(int rank) const { return members_.at(static_cast<std::size_t>(rank)); }
-  void leave(int to, std::int32_t tag, std::span<const std::byte> bytes) {
-    carrier_->leave(world(to), place(tag), bytes);
+  void send(int to, std::int32_t tag, std::span<const std::byte> bytes) {
+    carrier_->send(world(to), place(tag), bytes);
   }
   std::vector<std::byte> await(int from, const char* what) {
     return carrier_->await(place(carried_collective_tag), world(from), what).bytes;

@@ -12,11 +12,11 @@ namespace sluice::exec {
 
 namespace {
 
-constexpr std::uint32_t letter_mark = 0x4c554c53;  // "SLUL"
+constexpr std::uint32_t message_mark = 0x4c554c53;  // "SLUL"
 
-/// In front of each letter.
-struct LetterHead {
-  std::uint32_t mark = letter_mark;
+/// In front of each message.
+struct MessageHead {
+  std::uint32_t mark = message_mark;
   std::int32_t from = 0;
   std::int32_t to = 0;
   Carrier::Place place;
@@ -24,9 +24,9 @@ struct LetterHead {
   std::uint64_t number = 0;  ///< of those of this pair of ranks
 };
 
-LetterHead head_of(std::span<const std::byte> letter) {
-  LetterHead head;
-  std::memcpy(&head, letter.data(), std::min(letter.size(), sizeof head));
+MessageHead head_of(std::span<const std::byte> message) {
+  MessageHead head;
+  std::memcpy(&head, message.data(), std::min(message.size(), sizeof head));
   return head;
 }
 
@@ -40,7 +40,7 @@ Carrier::Carrier(int rank, int size, double timeout_s)
   }
 }
 
-std::optional<Parcel> Carrier::take() {
+std::optional<Parcel> Carrier::next_outgoing() {
   const std::lock_guard lock(mutex_);
   if (leaving_.empty()) {
     return std::nullopt;
@@ -50,62 +50,62 @@ std::optional<Parcel> Carrier::take() {
   return parcel;
 }
 
-void Carrier::bring(std::span<const std::byte> letter) {
-  const LetterHead head = head_of(letter);
-  if (letter.size() < sizeof head || head.mark != letter_mark || head.to != rank_ ||
+void Carrier::deliver(std::span<const std::byte> message) {
+  const MessageHead head = head_of(message);
+  if (message.size() < sizeof head || head.mark != message_mark || head.to != rank_ ||
       head.from < 0 || head.from >= size_) {
-    throw Error(Code::invalid_argument, "bring: these " + std::to_string(letter.size()) +
-                                            " bytes are no letter for rank " +
+    throw Error(Code::invalid_argument, "deliver: these " + std::to_string(message.size()) +
+                                            " bytes are no message for rank " +
                                             std::to_string(rank_));
   }
   const std::lock_guard lock(mutex_);
   Peer& peer = peers_[head.from];
   if (head.number < peer.heard || peer.early.count(head.number) != 0) {
-    throw Error(Code::invalid_argument, "bring: letter " + std::to_string(head.number) +
+    throw Error(Code::invalid_argument, "deliver: message " + std::to_string(head.number) +
                                             " of rank " + std::to_string(head.from) +
                                             " was brought twice");
   }
   if (head.number != peer.heard) {
-    peer.early.emplace(head.number, std::vector<std::byte>(letter.begin(), letter.end()));
+    peer.early.emplace(head.number, std::vector<std::byte>(message.begin(), message.end()));
     return;
   }
-  deliver(head.from, letter);
+  enqueue(head.from, message);
   for (auto next = peer.early.begin(); next != peer.early.end() && next->first == peer.heard;) {
-    deliver(head.from, next->second);
+    enqueue(head.from, next->second);
     next = peer.early.erase(next);
   }
   has_news_ = true;
-  brought_.notify_all();
+  delivered_.notify_all();
 }
 
 /// The one whose turn it is.
-void Carrier::deliver(int from, std::span<const std::byte> letter) {
-  const std::span<const std::byte> text = letter.subspan(sizeof(LetterHead));
-  boxes_[head_of(letter).place].push_back({from, {text.begin(), text.end()}});
+void Carrier::enqueue(int from, std::span<const std::byte> message) {
+  const std::span<const std::byte> text = message.subspan(sizeof(MessageHead));
+  boxes_[head_of(message).place].push_back({from, {text.begin(), text.end()}});
   ++peers_[from].heard;
 }
 
 void Carrier::stop() {
   const std::lock_guard lock(mutex_);
   is_stopped_ = true;
-  brought_.notify_all();
+  delivered_.notify_all();
 }
 
-void Carrier::leave(int to, const Place& place, std::span<const std::byte> bytes) {
+void Carrier::send(int to, const Place& place, std::span<const std::byte> bytes) {
   if (to < 0 || to >= size_) {
     throw Error(Code::internal,
                 "there is no rank " + std::to_string(to) + " of " + std::to_string(size_));
   }
   const std::lock_guard lock(mutex_);
-  LetterHead head;
+  MessageHead head;
   head.from = rank_;
   head.to = to;
   head.place = place;
   head.number = peers_[to].left++;
-  std::vector<std::byte> letter(sizeof head + bytes.size());
-  std::memcpy(letter.data(), &head, sizeof head);
-  std::copy(bytes.begin(), bytes.end(), letter.begin() + sizeof head);
-  leaving_.push_back({to, std::move(letter)});
+  std::vector<std::byte> message(sizeof head + bytes.size());
+  std::memcpy(message.data(), &head, sizeof head);
+  std::copy(bytes.begin(), bytes.end(), message.begin() + sizeof head);
+  leaving_.push_back({to, std::move(message)});
 }
 
 std::optional<Parcel> Carrier::find(const Place& place, std::optional<int> from) {
@@ -113,21 +113,21 @@ std::optional<Parcel> Carrier::find(const Place& place, std::optional<int> from)
   if (box == boxes_.end()) {
     return std::nullopt;
   }
-  std::deque<Parcel>& letters = box->second;
-  const auto found = std::find_if(letters.begin(), letters.end(),
+  std::deque<Parcel>& messages = box->second;
+  const auto found = std::find_if(messages.begin(), messages.end(),
                                   [&](const Parcel& one) { return !from || one.rank == *from; });
-  if (found == letters.end()) {
+  if (found == messages.end()) {
     return std::nullopt;
   }
   Parcel parcel = std::move(*found);
-  letters.erase(found);
-  if (letters.empty()) {
+  messages.erase(found);
+  if (messages.empty()) {
     boxes_.erase(box);
   }
   return parcel;
 }
 
-std::optional<Parcel> Carrier::hear(const Place& place, std::optional<int> from) {
+std::optional<Parcel> Carrier::receive(const Place& place, std::optional<int> from) {
   const std::lock_guard lock(mutex_);
   require_going("receive");
   return find(place, from);
@@ -136,7 +136,7 @@ std::optional<Parcel> Carrier::hear(const Place& place, std::optional<int> from)
 void Carrier::require_going(const char* what) const {
   if (is_stopped_) {
     throw Error(Code::wrong_state, "rank " + std::to_string(rank_) + ": " + what +
-                                       ": the program carries letters no more");
+                                       ": the program carries messages no more");
   }
 }
 
@@ -151,17 +151,17 @@ Parcel Carrier::await(const Place& place, int from, const char* what) {
     if (timeout_s_ > 0 && model::now_s() - begin_s > timeout_s_) {
       throw Error(Code::timeout,
                   "rank " + std::to_string(rank_) + ": " + what + ": waited " +
-                      std::to_string(timeout_s_) + " s for a letter of rank " +
-                      std::to_string(from) + ": has it opened the file, and are letters carried?",
+                      std::to_string(timeout_s_) + " s for a message of rank " +
+                      std::to_string(from) + ": has it opened the file, and are messages carried?",
                   rank_);
     }
-    brought_.wait_for(lock, std::chrono::milliseconds(50));
+    delivered_.wait_for(lock, std::chrono::milliseconds(50));
   }
 }
 
-void Carrier::doze(std::chrono::microseconds most) {
+void Carrier::wait(std::chrono::microseconds most) {
   std::unique_lock lock(mutex_);
-  brought_.wait_for(lock, most, [this] { return has_news_ || is_stopped_; });
+  delivered_.wait_for(lock, most, [this] { return has_news_ || is_stopped_; });
   has_news_ = false;
 }
 

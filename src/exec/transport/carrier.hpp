@@ -1,9 +1,9 @@
 // The transport of programs whose own runtime carries messages, such as Charm++'s.
 //
-// The ranks leave their letters with a Carrier; the program takes them out, sends them by whatever
+// The ranks leave their messages with a Carrier; the program takes them out, sends them by whatever
 // means it has, and brings them to the Carrier of the rank they are for. It looks into none.
 //
-// Invariants: a letter is a string of bytes that says where it comes from and belongs; letters of
+// Invariants: a message is a string of bytes that says where it comes from and belongs; messages of
 // one rank to another are numbered, and heard in that order in whatever order they are brought; no
 // call of the program waits, and the transport never calls it; a wait ends within the time limit,
 // or when the carrier stops. Any thread may take and bring; one uses the transport.
@@ -27,19 +27,19 @@ namespace sluice::exec {
 
 class Carrier {
  public:
-  /// Of rank `rank` of `size`. `timeout_s`: limit of one wait for a letter; 0: none.
+  /// Of rank `rank` of `size`. `timeout_s`: limit of one wait for a message; 0: none.
   Carrier(int rank, int size, double timeout_s);
 
   int rank() const noexcept { return rank_; }
   int size() const noexcept { return size_; }
 
   // -- for the program --------------------------------------------------------------------------
-  /// The next letter to be carried, and to which rank; nothing where there is none.
-  std::optional<Parcel> take();
-  /// A letter that another rank's take() gave out for this one. Each is brought once; Error
+  /// The next message to be carried, and to which rank; nothing where there is none.
+  std::optional<Parcel> next_outgoing();
+  /// A message that another rank's take() gave out for this one. Each is brought once; Error
   /// invalid_argument where it is none of ours.
-  void bring(std::span<const std::byte> letter);
-  /// Whoever waits for a letter, now or later, gets Error wrong_state.
+  void deliver(std::span<const std::byte> message);
+  /// Whoever waits for a message, now or later, gets Error wrong_state.
   void stop();
 
   // -- for transports ---------------------------------------------------------------------------
@@ -49,24 +49,24 @@ class Carrier {
     std::int32_t tag = 0;
     friend auto operator<=>(const Place&, const Place&) = default;
   };
-  void leave(int to, const Place& place, std::span<const std::byte> bytes);
-  /// The first letter of the place, of any rank or of `from`.
-  std::optional<Parcel> hear(const Place& place, std::optional<int> from = {});
+  void send(int to, const Place& place, std::span<const std::byte> bytes);
+  /// The first message of the place, of any rank or of `from`.
+  std::optional<Parcel> receive(const Place& place, std::optional<int> from = {});
   /// The same; waits for it. `what` is for the message of Error timeout.
   Parcel await(const Place& place, int from, const char* what);
-  /// Returns when a letter was brought since the last call, at the latest after `most`.
-  void doze(std::chrono::microseconds most);
+  /// Returns when a message was brought since the last call, at the latest after `most`.
+  void wait(std::chrono::microseconds most);
   /// The number of the youngest channel made here.
   std::uint32_t& channels() noexcept { return channels_; }
 
  private:
   struct Peer {
-    std::uint64_t left = 0;                                 ///< letters to it
+    std::uint64_t left = 0;                                 ///< messages to it
     std::uint64_t heard = 0;                                ///< of it, in order
     std::map<std::uint64_t, std::vector<std::byte>> early;  ///< brought before their turn
   };
 
-  void deliver(int from, std::span<const std::byte> letter);
+  void enqueue(int from, std::span<const std::byte> message);
   void require_going(const char* what) const;
   std::optional<Parcel> find(const Place& place, std::optional<int> from);
 
@@ -76,7 +76,7 @@ class Carrier {
   std::uint32_t channels_ = 0;  ///< of the transport's thread
 
   std::mutex mutex_;  ///< all below
-  std::condition_variable brought_;
+  std::condition_variable delivered_;
   bool has_news_ = false;
   bool is_stopped_ = false;
   std::deque<Parcel> leaving_;

@@ -1,7 +1,7 @@
-// The baton of virtual ranks: who runs is drawn from a seeded generator.
+// The run token of virtual ranks: who runs is drawn from a seeded generator.
 //
-// Invariants: one thread at a time holds the baton; it is handed over only in pause() and block(),
-// and when a rank ends; state that is touched only by the holder needs no lock.
+// Invariants: one thread at a time holds the run token; it is handed over only in pause() and
+// block(), and when a rank ends; state that is touched only by the holder needs no lock.
 #pragma once
 
 #include <condition_variable>
@@ -19,19 +19,20 @@ namespace sluice::exec {
 
 class Scheduler {
  public:
-  /// `on_deadlock` runs with the baton when no rank can: afterwards every block() returns false.
+  /// `on_deadlock` runs with the run token when no rank can: afterwards every block() returns
+  /// false.
   Scheduler(int ranks, std::uint64_t seed, const LocalOptions& options,
             std::function<void()> on_deadlock);
 
   /// Runs `body(rank)` for all ranks; returns when all have. `body` must not throw.
   void run(const std::function<void(int)>& body);
 
-  /// A rank with the baton lets another run, perhaps.
+  /// A rank with the run token lets another run, perhaps.
   void pause(int rank);
   /// Waits until `ready()`; false where nobody can run and so it never will be. `ready` is
-  /// evaluated by whoever holds the baton.
+  /// evaluated by whoever holds the run token.
   bool block(int rank, std::function<bool()> ready);
-  /// The next number of the seeded generator. With the baton only.
+  /// The next number of the seeded generator. With the run token only.
   std::uint64_t draw() { return random_(); }
 
   bool blocked(int rank) const {

@@ -136,7 +136,7 @@ Verdict LocalWorld::judge_one(const Wait& wait, double seconds) const {
     }
   }
   reports.erase(wait.member);
-  return judge(wait.member, wait.place, reports, seconds, notes);
+  return diagnose_missing_ranks(wait.member, wait.place, reports, seconds, notes);
 }
 
 void LocalWorld::judge_all() {

@@ -1,7 +1,7 @@
 // What virtual ranks share: groups (communicators), collective calls under way, messages.
 //
-// Invariants: touched only by the rank that holds the baton; a failed group stays failed and every
-// later call on it throws; a message's bytes are copied when both sides are there.
+// Invariants: touched only by the rank that holds the run token; a failed group stays failed and
+// every later call on it throws; a message's bytes are copied when both sides are there.
 #pragma once
 
 #include <chrono>

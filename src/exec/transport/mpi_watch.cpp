@@ -116,7 +116,7 @@ void MpiCore::expire(const Waiting& waiting, double started_s) {
     listen(waiting.peers);
     std::this_thread::sleep_for(std::chrono::microseconds(pause_max_us));
   }
-  const Verdict verdict = judge(rank_, place(waiting.peers), reports_, waited);
+  const Verdict verdict = diagnose_missing_ranks(rank_, place(waiting.peers), reports_, waited);
   fail(verdict.code, verdict.text);
 }
 

@@ -141,8 +141,8 @@ std::vector<int> reachable(int rank, const Place& place, const std::map<int, Pla
   return {found.begin(), found.end()};
 }
 
-Verdict judge(int rank, const Place& place, const std::map<int, Place>& reports, double seconds,
-              const std::map<int, std::string>& notes) {
+Verdict diagnose_missing_ranks(int rank, const Place& place, const std::map<int, Place>& reports,
+                               double seconds, const std::map<int, std::string>& notes) {
   Verdict verdict;
   const std::vector<int> ranks = reachable(rank, place, reports);
   if (find_divergence(rank, place, ranks, reports, &verdict)) {

@@ -1,8 +1,9 @@
 // Who waits where for whom, and what to say when a wait has run out of time.
 //
-// Pure: no communication. Both transports collect the places in which ranks wait; judge() follows
-// the "waits for" edges between them to the ranks that are really missing. Invariant: a rank is
-// named only if it gave no sign, or is known to wait somewhere before the call in question.
+// Pure: no communication. Both transports collect the places in which ranks wait;
+// diagnose_missing_ranks() follows the "waits for" edges between them to the ranks that are really
+// missing. Invariant: a rank is named only if it gave no sign, or is known to wait somewhere before
+// the call in question.
 #pragma once
 
 #include <cstdint>
@@ -57,8 +58,8 @@ std::string list_ranks(const std::vector<int>& ranks);
 /// Judges the wait of `rank` at `place` after `seconds`. `reports` holds the places of the ranks
 /// that gave a sign; `notes` may say more about silent ones (rank -> "left with ..."). Ranks are
 /// those of the transport.
-Verdict judge(int rank, const Place& place, const std::map<int, Place>& reports, double seconds,
-              const std::map<int, std::string>& notes = {});
+Verdict diagnose_missing_ranks(int rank, const Place& place, const std::map<int, Place>& reports,
+                               double seconds, const std::map<int, std::string>& notes = {});
 
 /// The ranks that can be reached from `place` along the peers of `reports`: those whose report is
 /// needed to judge. Ascending.

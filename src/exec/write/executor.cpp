@@ -17,13 +17,13 @@ std::uint64_t Buffers::bytes() const {
 std::uint64_t carry_out(Transport& transport, const plan::Plan& plan, const Work& work,
                         Buffers& buffers) {
   switch (plan.flow) {
-    case plan::Flow::own:
+    case plan::Flow::direct:
       return write_own(plan, work, buffers);
-    case plan::Flow::in_turn:
+    case plan::Flow::funnel:
       return write_in_turn(transport, plan, work, buffers);
-    case plan::Flow::rounds:
+    case plan::Flow::two_phase:
       return write_in_rounds(transport, plan, work, buffers);
-    case plan::Flow::background:
+    case plan::Flow::async_two_phase:
       return buffers.ring ? write_through_ring(plan, work, buffers)
                           : write_in_rounds(transport, plan, work, buffers);
   }

@@ -39,8 +39,9 @@ struct Work {
   std::uint64_t first_word = 0;  ///< where this rank's checksum words begin in the commit's
   std::span<const std::uint64_t> earlier_words = {};  ///< records that stand before the portions'
   storage::File* file = nullptr;                      ///< open on writers only
-  std::function<WindowMemory()> memory = {};  ///< Flow::rounds: takes a writer's bytes, not `file`
-  std::uint32_t rank = 0;                     ///< this one's, as records name it
+  std::function<WindowMemory()> memory =
+      {};                  ///< Flow::two_phase: takes a writer's bytes, not `file`
+  std::uint32_t rank = 0;  ///< this one's, as records name it
   /// Takes the records of the portions where the commit has no place for any.
   std::vector<std::uint64_t>* records_out = nullptr;
 

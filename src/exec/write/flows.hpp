@@ -11,8 +11,8 @@ std::uint64_t write_own(const plan::Plan& plan, const Work& work, Buffers& buffe
 /// One rank writes, the others feed it one after the other.
 std::uint64_t write_in_turn(Transport& transport, const plan::Plan& plan, const Work& work,
                             Buffers& buffers);
-/// The writers assemble windows of whole tiles, all ranks send to them. Flow::background: returns
-/// when all windows are on their way to the file.
+/// The writers assemble windows of whole tiles, all ranks send to them. Flow::async_two_phase:
+/// returns when all windows are on their way to the file.
 std::uint64_t write_in_rounds(Transport& transport, const plan::Plan& plan, const Work& work,
                               Buffers& buffers);
 

@@ -7,7 +7,7 @@ namespace sluice::exec {
 
 std::uint64_t write_in_rounds(Transport& transport, const plan::Plan& plan, const Work& work,
                               Buffers& buffers) {
-  const bool in_background = plan.flow == plan::Flow::background;
+  const bool in_background = plan.flow == plan::Flow::async_two_phase;
   std::optional<Window> window;
   const bool owns_tiles = plan.tiles.index_of(transport.rank()) >= 0;
   std::exception_ptr failure;

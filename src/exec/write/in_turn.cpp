@@ -33,7 +33,7 @@ std::uint64_t write_in_turn(Transport& transport, const plan::Plan& plan, const 
     }
   }
   try {
-    take_in_turn(transport, plan.feeders, [&](std::uint64_t offset, auto bytes) {
+    take_in_turn(transport, plan.senders, [&](std::uint64_t offset, auto bytes) {
       if (!failure) {
         file->write(offset, bytes);
       }

@@ -1,5 +1,5 @@
-// The wire between a feeder and its writer: for every message a header, then the runs, then the
-// packed bytes. A feeder sends nothing before its writer gave it the turn, so the writer never
+// The wire between a sender and its writer: for every message a header, then the runs, then the
+// packed bytes. A sender sends nothing before its writer gave it the turn, so the writer never
 // holds more than one message, whatever the number of ranks.
 #include <algorithm>
 #include <cstring>
@@ -65,7 +65,7 @@ void RemoteSink::send(bool last) {
   payload_.clear();
 }
 
-void take_in_turn(Transport& transport, std::span<const int> feeders,
+void take_in_turn(Transport& transport, std::span<const int> senders,
                   const std::function<void(std::uint64_t, std::span<const std::byte>)>& visit) {
   struct Run {
     std::uint64_t offset;
@@ -74,21 +74,21 @@ void take_in_turn(Transport& transport, std::span<const int> feeders,
   std::exception_ptr failure;
   std::vector<Run> runs;
   std::vector<std::byte> payload;
-  for (const int feeder : feeders) {
+  for (const int sender : senders) {
     const std::byte turn{};
-    transport.send(feeder, turn_tag, {&turn, 1});
+    transport.send(sender, turn_tag, {&turn, 1});
     Header header;
     do {
-      transport.receive(feeder, batch_header_tag, std::as_writable_bytes(std::span(&header, 1)));
+      transport.receive(sender, batch_header_tag, std::as_writable_bytes(std::span(&header, 1)));
       if (header.runs == 0) {
         continue;
       }
       runs.resize(header.runs);
       payload.resize(header.payload_bytes);
-      transport.receive(feeder, batch_runs_tag, std::as_writable_bytes(std::span(runs)));
-      transport.receive(feeder, batch_payload_tag, payload);
+      transport.receive(sender, batch_runs_tag, std::as_writable_bytes(std::span(runs)));
+      transport.receive(sender, batch_payload_tag, payload);
       if (failure) {
-        continue;  // the feeder must not wait for us; the step has failed all the same
+        continue;  // the sender must not wait for us; the step has failed all the same
       }
       try {
         std::size_t at = 0;

@@ -55,8 +55,8 @@ void set_shared(std::uint64_t* words, std::uint64_t at, std::uint64_t length) {
 
 struct alignas(64) Ring::Writer {
   std::atomic<std::uint64_t> written;  ///< windows up to this number
-  Bell came;                           ///< a rank has passed a window
-  Bell went;                           ///< a window was written
+  EventCount came;                     ///< a rank has passed a window
+  EventCount went;                     ///< a window was written
 };
 
 namespace {
@@ -166,7 +166,7 @@ void Ring::advance(std::uint64_t number) {
   stream_fence();
   for (std::size_t w = 0; w < writers_; ++w) {
     passed(rank_, w).store(number, std::memory_order_release);
-    writer(w).came.ring();
+    writer(w).came.notify();
   }
 }
 
@@ -223,7 +223,7 @@ void Ring::put_window(const Pass& pass, std::uint64_t window, std::size_t w, Rou
                       const auto bytes = source.bytes(i, at, end).bytes;
                       copy(pass, stretch, item, bytes, at, window, w);
                     }
-                    mark(pass, stretch, item, from, to, window, w);
+                    outcome(pass, stretch, item, from, to, window, w);
                   });
   }
 }
@@ -243,8 +243,8 @@ void Ring::copy(const Pass& pass, const plan::Stretch& stretch, const RoundItem&
 }
 
 /// Packed bytes [from, to) were copied.
-void Ring::mark(const Pass& pass, const plan::Stretch& stretch, const RoundItem& item,
-                std::uint64_t from, std::uint64_t to, std::uint64_t window, std::size_t w) {
+void Ring::outcome(const Pass& pass, const plan::Stretch& stretch, const RoundItem& item,
+                   std::uint64_t from, std::uint64_t to, std::uint64_t window, std::size_t w) {
   std::uint64_t* const came = bits(w, pass.number + (window - pass.first_window));
   if (!pass.gathers) {
     stream_fence();  // the writer may look at once
@@ -260,7 +260,7 @@ void Ring::mark(const Pass& pass, const plan::Stretch& stretch, const RoundItem&
         set_shared(came, first, last - first);
       });
   if (!pass.gathers) {
-    writer(w).came.ring();
+    writer(w).came.notify();
   }
 }
 
@@ -270,7 +270,7 @@ void Ring::wait_for_slot(std::size_t w, std::uint64_t number) {
   }
   const double start = model::now_s();
   while (true) {
-    const std::uint32_t heard = writer(w).went.heard();
+    const std::uint32_t epoch = writer(w).went.epoch();
     if (number < writer(w).written.load(std::memory_order_acquire) + slots_) {
       waited_s_ += model::now_s() - start;
       return;
@@ -281,20 +281,20 @@ void Ring::wait_for_slot(std::size_t w, std::uint64_t number) {
       throw Error(Code::timeout, "writer " + std::to_string(w) + " of the node took no bytes for " +
                                      std::to_string(timeout_s_) + " s");
     }
-    writer(w).went.wait(heard, ring_look_again_s);
+    writer(w).went.wait(epoch, ring_look_again_s);
   }
 }
 
 void Ring::wait_for_ranks(std::size_t w, std::uint64_t number) {
   while (true) {
-    const std::uint32_t heard = writer(w).came.heard();
+    const std::uint32_t epoch = writer(w).came.epoch();
     if (passed_by_all(w) > number) {
       return;
     }
     if (stopped_.load()) {
       throw Error(Code::timeout, "the ranks did not bring everything");
     }
-    writer(w).came.wait(heard, ring_look_again_s);
+    writer(w).came.wait(epoch, ring_look_again_s);
   }
 }
 
@@ -330,7 +330,7 @@ void Ring::take(const Pass& pass, storage::File* file) {
       std::memset(bits(w, number), 0, bits_bytes(pass));
     }
     writer(w).written.store(number + 1, std::memory_order_release);
-    writer(w).went.ring();
+    writer(w).went.notify();
   }
   if (failure) {
     std::rethrow_exception(failure);
@@ -349,7 +349,7 @@ void Ring::write_as_it_comes(const Pass& pass, std::uint64_t window, std::size_t
   std::vector<std::uint64_t> done(window_bytes_ / pass.granule / word_bits + 1);
   std::vector<std::uint64_t> fresh(done.size());
   for (bool is_last = false; !is_last;) {
-    const std::uint32_t heard = writer(w).came.heard();
+    const std::uint32_t epoch = writer(w).came.epoch();
     is_last = passed_by_all(w) > number;  // looked at first: then all bits are set
     bool any = false;
     for (std::size_t word = 0; word < done.size(); ++word) {
@@ -364,7 +364,7 @@ void Ring::write_as_it_comes(const Pass& pass, std::uint64_t window, std::size_t
       if (stopped_.load()) {
         return;  // wait_for_ranks() says so
       }
-      writer(w).came.wait(heard, ring_look_again_s);
+      writer(w).came.wait(epoch, ring_look_again_s);
     }
   }
 }
@@ -391,7 +391,7 @@ void Ring::write_runs(const Pass& pass, std::uint64_t window, std::size_t w,
 void Ring::stop() noexcept {
   stopped_.store(true);
   for (std::size_t w = 0; w < writers_; ++w) {
-    writer(w).came.ring();
+    writer(w).came.notify();
   }
 }
 

@@ -17,7 +17,7 @@
 #include <memory>
 #include <vector>
 
-#include "exec/notify/bell.hpp"
+#include "exec/notify/event_count.hpp"
 #include "exec/transport/transport.hpp"
 #include "exec/write/round_source.hpp"
 #include "plan/tile_map.hpp"
@@ -104,8 +104,8 @@ class Ring {
   void copy(const Pass& pass, const plan::Stretch& stretch, const RoundItem& item,
             std::span<const std::byte> bytes, std::uint64_t from, std::uint64_t window,
             std::size_t w);
-  void mark(const Pass& pass, const plan::Stretch& stretch, const RoundItem& item,
-            std::uint64_t from, std::uint64_t to, std::uint64_t window, std::size_t w);
+  void outcome(const Pass& pass, const plan::Stretch& stretch, const RoundItem& item,
+               std::uint64_t from, std::uint64_t to, std::uint64_t window, std::size_t w);
   void write_complete(const Pass& pass, std::uint64_t window, std::size_t w, storage::File& file);
   void write_as_it_comes(const Pass& pass, std::uint64_t window, std::size_t w,
                          storage::File& file);

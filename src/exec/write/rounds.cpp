@@ -197,7 +197,7 @@ std::vector<Rounds::Arrival> Rounds::post_receives(const Stretches& window) {
     arrival.is_placed = run.is_one;
     if (run.is_one) {
       arrival.bytes = {window_->at(run.own), run.bytes};
-      window_->mark(run.own, run.bytes);
+      window_->outcome(run.own, run.bytes);
     } else {
       buffers_.received.resize(std::max<std::size_t>(buffers_.received.size(), window_bytes_));
       arrival.bytes = std::span(buffers_.received).subspan(used, run.bytes);

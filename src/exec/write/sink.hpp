@@ -48,7 +48,7 @@ class FileSink final : public Sink {
   std::uint64_t bytes_written_ = 0;
 };
 
-/// Sends runs to a writer that takes its feeders in turn. Waits for its turn at the first message.
+/// Sends runs to a writer that takes its senders in turn. Waits for its turn at the first message.
 class RemoteSink final : public Sink {
  public:
   RemoteSink(Transport& transport, int writer);
@@ -69,10 +69,10 @@ class RemoteSink final : public Sink {
   std::vector<std::byte> payload_;
 };
 
-/// The writer's side of RemoteSink: takes everything that `feeders` send, one after the other, and
+/// The writer's side of RemoteSink: takes everything that `senders` send, one after the other, and
 /// hands it to `visit(offset, bytes)`. All of it is taken even if visit throws; the first such
 /// error is thrown at the end.
-void take_in_turn(Transport& transport, std::span<const int> feeders,
+void take_in_turn(Transport& transport, std::span<const int> senders,
                   const std::function<void(std::uint64_t, std::span<const std::byte>)>& visit);
 
 }  // namespace sluice::exec

@@ -53,12 +53,12 @@ void Window::place(const layout::RunList& runs, const plan::Stretch& stretch,
                        [&](std::uint64_t offset, std::uint64_t, std::uint64_t length) {
                          const std::uint64_t own = stretch.own + (offset - stretch.offset);
                          std::memcpy(at(own), from, length);
-                         mark(own, length);
+                         outcome(own, length);
                          from += length;
                        });
 }
 
-void Window::mark(std::uint64_t own, std::uint64_t length) { came_.set(own - own_, length); }
+void Window::outcome(std::uint64_t own, std::uint64_t length) { came_.set(own - own_, length); }
 
 std::vector<storage::WritePiece> Window::pieces() {
   std::vector<storage::WritePiece> pieces;

@@ -66,7 +66,7 @@ class Window {
   void place(const layout::RunList& runs, const plan::Stretch& stretch,
              std::span<const std::byte> bytes);
   /// [own, own + length) was written into memory by another way.
-  void mark(std::uint64_t own, std::uint64_t length);
+  void outcome(std::uint64_t own, std::uint64_t length);
   /// Gives what came to the file.
   void end();
   /// Everything is written, or the first failure is thrown.

@@ -2,7 +2,7 @@
 //
 // Invariants: the thread makes storage calls only, never MPI; at most `buffers` writes are under
 // way or filling (the bound of the queue); writes and tasks are carried out in the order in which
-// they were given; after a failure nothing more is written until a task or drain() has heard of it.
+// they were given; after a failure nothing more is written until a task or drain() has epoch of it.
 // The thread starts with the first submit, so that steps which fit one buffer never have one.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Letters between ranks that nobody waits for: every one comes once, those of one rank in order.
-#include "exec/transport/mailbox.hpp"
+// Messages between ranks that nobody waits for: every one comes once, those of one rank in order.
+#include "exec/transport/active_messages.hpp"
 
 #include <cstring>
 #include <gtest/gtest.h>
@@ -11,9 +11,9 @@
 namespace sluice::test {
 namespace {
 
-using exec::Mailbox;
+using exec::ActiveMessages;
 
-std::vector<std::byte> letter(int number, std::size_t bytes) {
+std::vector<std::byte> message(int number, std::size_t bytes) {
   std::vector<std::byte> text(sizeof number + bytes);
   std::memcpy(text.data(), &number, sizeof number);
   return text;
@@ -25,11 +25,11 @@ int number_of(std::span<const std::byte> text) {
   return number;
 }
 
-TEST(Mailbox, every_letter_comes_once_and_in_its_order) {
+TEST(ActiveMessages, every_letter_comes_once_and_in_its_order) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     const int ranks = 1 + static_cast<int>(seed % 5);
     exec::run_local(ranks, seed, [&](exec::Transport& transport) {
-      Mailbox box(transport);
+      ActiveMessages box(transport);
       constexpr int each = 20;
       std::map<int, int> next;  // by sender
       int heard = 0;
@@ -40,15 +40,15 @@ TEST(Mailbox, every_letter_comes_once_and_in_its_order) {
       for (int number = 0; number < each; ++number) {
         for (int to = 0; to < ranks; ++to) {
           // Some longer than what a transport sends without the receiver.
-          box.post(to, letter(number, static_cast<std::size_t>(number) * 9000));
+          box.send(to, message(number, static_cast<std::size_t>(number) * 9000));
         }
         box.poll(handle);
       }
-      while (heard < each * ranks || !box.is_quiet()) {
+      while (heard < each * ranks || !box.is_idle()) {
         box.poll(handle);
       }
-      EXPECT_EQ(box.unheard_bytes(), 0);
-      EXPECT_TRUE(box.silent_ranks().empty());
+      EXPECT_EQ(box.unacknowledged_bytes(), 0);
+      EXPECT_TRUE(box.unacknowledged_ranks().empty());
       // Others may still wait for this rank to hear: the meeting is theirs to end.
       for (int i = 0; i < 500; ++i) {
         box.poll(handle);
@@ -60,44 +60,44 @@ TEST(Mailbox, every_letter_comes_once_and_in_its_order) {
   }
 }
 
-TEST(Mailbox, who_does_not_hear_is_known) {
+TEST(ActiveMessages, who_does_not_hear_is_known) {
   exec::run_local(3, 1, [&](exec::Transport& transport) {
-    Mailbox box(transport);
+    ActiveMessages box(transport);
     const auto handle = [](int, std::span<const std::byte>) {};
     if (transport.rank() == 0) {
-      box.post(2, letter(1, 100));
+      box.send(2, message(1, 100));
       box.poll(handle);
-      EXPECT_FALSE(box.is_quiet());
-      EXPECT_EQ(box.silent_ranks(), std::vector<int>{2});
-      EXPECT_EQ(box.unheard_bytes(), 100 + sizeof(int));
+      EXPECT_FALSE(box.is_idle());
+      EXPECT_EQ(box.unacknowledged_ranks(), std::vector<int>{2});
+      EXPECT_EQ(box.unacknowledged_bytes(), 100 + sizeof(int));
     }
     transport.barrier();
     for (int i = 0; i < 2000; ++i) {
       box.poll(handle);
     }
-    EXPECT_TRUE(box.is_quiet());
+    EXPECT_TRUE(box.is_idle());
     transport.barrier();
     box.settle();
   });
 }
 
-TEST(Mailbox, one_rank_writes_to_itself) {
+TEST(ActiveMessages, one_rank_writes_to_itself) {
   const auto alone = exec::make_solo();
-  Mailbox box(*alone);
+  ActiveMessages box(*alone);
   int heard = 0;
   const auto handle = [&](int from, std::span<const std::byte> text) {
     EXPECT_EQ(from, 0);
     if (++heard < 3) {
-      box.post(0, letter(number_of(text) + 1, 0));  // handled by the next poll
+      box.send(0, message(number_of(text) + 1, 0));  // handled by the next poll
     }
   };
-  box.post(0, letter(0, 0));
+  box.send(0, message(0, 0));
   for (int polls = 1; polls <= 3; ++polls) {
     EXPECT_TRUE(box.poll(handle));
     EXPECT_EQ(heard, polls);
   }
   EXPECT_FALSE(box.poll(handle));
-  EXPECT_TRUE(box.is_quiet());
+  EXPECT_TRUE(box.is_idle());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "api/ground.hpp"
+#include "api/open_context.hpp"
 
 #include <mutex>
 #include <set>
@@ -15,8 +15,8 @@
 
 namespace sluice::detail {
 
-Ground ground_on(MPI_Comm comm, const std::string& path, const Options& options) {
-  Ground ground;
+OpenContext ground_on(MPI_Comm comm, const std::string& path, const Options& options) {
+  OpenContext ground;
   auto connect = [&](const Options& wanted) {
     exec::MpiOptions mpi;
     mpi.timeout_s = wanted.timeout_s;
@@ -35,9 +35,9 @@ Ground ground_on(MPI_Comm comm, const std::string& path, const Options& options)
   return ground;
 }
 
-Ground ground_on(std::unique_ptr<exec::Transport> transport, const std::string& path,
-                 const Options& options) {
-  Ground ground;
+OpenContext ground_on(std::unique_ptr<exec::Transport> transport, const std::string& path,
+                      const Options& options) {
+  OpenContext ground;
   ground.transport = std::move(transport);
   ground.settings = settings::resolve(*ground.transport, path, options);
   const Options& wanted = ground.settings.options;

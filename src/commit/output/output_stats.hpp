@@ -49,7 +49,7 @@ struct Choice {
   std::string tried = {};  ///< what a commit took by each way; empty: nothing was tried
 };
 
-class Monitor {
+class OutputStats {
  public:
   /// What became of a commit: when it was there, or had failed. 0: it is still on its way.
   struct Outcome {
@@ -58,18 +58,18 @@ class Monitor {
   };
   using Look = std::function<Outcome()>;
 
-  explicit Monitor(double (*clock)() = model::now_s) : clock_(clock) {}
+  explicit OutputStats(double (*clock)() = model::now_s) : clock_(clock) {}
 
   /// As long as it lives the caller is inside the library. They may nest.
   class Call {
    public:
-    explicit Call(Monitor* monitor);
+    explicit Call(OutputStats* stats);
     ~Call();
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
 
    private:
-    Monitor* monitor_;  ///< nullptr: nobody looks
+    OutputStats* stats_;  ///< nullptr: nobody looks
   };
 
   /// Inside a Call, whose length becomes the commit's visible_s. Without `look` it is there.

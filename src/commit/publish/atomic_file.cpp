@@ -1,4 +1,4 @@
-#include "commit/publish/by_rename.hpp"
+#include "commit/publish/atomic_file.hpp"
 
 namespace sluice::commit {
 

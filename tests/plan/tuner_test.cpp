@@ -1,6 +1,6 @@
 // What `auto` learns from a run's own commits: on machines whose rates are not what was assumed it
 // comes to the way that is best there, and what it loses on the way is bounded.
-#include "plan/experience.hpp"
+#include "plan/tuner.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -27,24 +27,24 @@ Input input_of(const FileSystemFacts& facts, int ranks, int nodes, std::uint64_t
   input.bytes = rank_bytes * static_cast<std::uint64_t>(ranks);
   input.space = {4096, input.bytes};
   input.mean_run_bytes = run_bytes;
-  input.ground = ground_of(facts, 16);
+  input.rates = rates_of(facts, 16);
   input.choice.tile_bytes = facts.stripe_bytes != 0 ? facts.stripe_bytes : default_tile_bytes;
   return input;
 }
 
 /// A machine that is another one than `auto` takes it for.
 struct Machine {
-  Ground ground;
+  MachineRates rates;
   double shared = 1;      ///< times what the formulas say
   double collective = 1;  ///< the same
-  double seconds(const Input& input, const Way& way) const {
+  double seconds(const Input& input, const Candidate& candidate) const {
     Input there = input;
-    there.ground = ground;
+    there.rates = rates;
     return seconds_of(there, way) * (way.strategy == "shared" ? shared : collective);
   }
   double best(const Input& input) const {
     double least = std::numeric_limits<double>::infinity();
-    for (const Way& way : ways_of(input)) {
+    for (const Candidate& candidate : candidates_of(input)) {
       least = std::min(least, seconds(input, way));
     }
     return least;
@@ -56,11 +56,11 @@ double factor_of(std::mt19937_64& random, double most) {
   return std::pow(most, std::uniform_real_distribution<double>(-1, 1)(random));
 }
 
-void make_wrong(Ground& ground, std::mt19937_64& random, double most) {
-  for (double* rate : {&ground.exchange_bytes_per_s, &ground.link_bytes_per_s, &ground.meeting_s,
-                       &ground.stream_bytes_per_s, &ground.drain_bytes_per_s,
-                       &ground.file_bytes_per_s, &ground.call_s, &ground.short_bytes_per_s,
-                       &ground.sync_s, &ground.rpc_s, &ground.lock_s, &ground.touch_s}) {
+void make_wrong(MachineRates& rates, std::mt19937_64& random, double most) {
+  for (double* rate :
+       {&rates.exchange_bytes_per_s, &rates.link_bytes_per_s, &rates.meeting_s,
+        &rates.stream_bytes_per_s, &rates.drain_bytes_per_s, &rates.file_bytes_per_s, &rates.call_s,
+        &rates.short_bytes_per_s, &rates.sync_s, &rates.rpc_s, &rates.lock_s, &rates.touch_s}) {
     *rate *= factor_of(random, most);
   }
 }
@@ -96,14 +96,14 @@ struct Course {
 };
 
 Course run(const Input& input, const Machine& machine, int commits, std::mt19937_64& random) {
-  Experience experience;
+  Tuner tuner;
   Course course;
   const double best = machine.best(input);
-  const double by_formulas = machine.seconds(input, decide(input).way);
+  const double by_formulas = machine.seconds(input, decide(input).candidate);
   std::set<std::string> ways;
   for (int i = 0; i < commits; ++i) {
     const double noise = noise_of(random);
-    const Way way = experience.decide(input, true).way;
+    const Candidate candidate = experience.decide(input, true).candidate;
     ways.insert(name_of(way));
     course.last_of_best = machine.seconds(input, way) / best;
     course.seconds += machine.seconds(input, way) * noise;
@@ -112,7 +112,7 @@ Course run(const Input& input, const Machine& machine, int commits, std::mt19937
   }
   course.formulas_of_best = by_formulas / best;
   course.trials = experience.trials();
-  course.ways = ways.size();
+  course.candidates = ways.size();
   return course;
 }
 
@@ -141,13 +141,13 @@ Runs runs_of(int machines, int commits, double most_of_strategy) {
   for (int seed = 0; seed < machines; ++seed) {
     std::mt19937_64 random(static_cast<std::uint64_t>(seed));
     const Input input = random_input(random);
-    Machine machine{input.ground};
-    make_wrong(machine.ground, random, 3);
+    Machine machine{input.rates};
+    make_wrong(machine.rates, random, 3);
     machine.shared = factor_of(random, most_of_strategy);
     machine.collective = factor_of(random, most_of_strategy);
     const Course one = run(input, machine, commits, random);
-    EXPECT_LE(one.trials, Experience::most_trials) << "seed " << seed;
-    EXPECT_LE(one.ways, Experience::most_ways) << "seed " << seed;
+    EXPECT_LE(one.trials, Tuner::most_trials) << "seed " << seed;
+    EXPECT_LE(one.candidates, Tuner::most_ways) << "seed " << seed;
     runs.cost.push_back(one.seconds / one.by_formulas_seconds);
     runs.end.push_back(one.last_of_best);
     runs.formulas.push_back(one.formulas_of_best);
@@ -155,14 +155,14 @@ Runs runs_of(int machines, int commits, double most_of_strategy) {
   return runs;
 }
 
-TEST(Experience, ComesToTheBestWayWhereFormulasAreWrong) {
+TEST(Tuner, ComesToTheBestWayWhereFormulasAreWrong) {
   const Runs runs = runs_of(400, 300, 3);
   EXPECT_GT(Spread(runs.formulas).p95, 2) << "the formulas are wrong, or this tests nothing";
   EXPECT_LT(Spread(runs.end).p95, 1.25);
   EXPECT_LT(Spread(runs.cost).mean, 0.95) << "it is worth it";
 }
 
-TEST(Experience, CostsLittleWhereThereIsNothingToGain) {
+TEST(Tuner, CostsLittleWhereThereIsNothingToGain) {
   for (const double of_strategy : {1, 3}) {
     for (const int commits : {30, 100, 300}) {
       const Spread cost(runs_of(400, commits, of_strategy).cost);
@@ -174,16 +174,16 @@ TEST(Experience, CostsLittleWhereThereIsNothingToGain) {
   }
 }
 
-TEST(Experience, OneTrialIsTheMostThatABadGuessCosts) {
+TEST(Tuner, OneTrialIsTheMostThatABadGuessCosts) {
   // Every way but the one that is taken is twenty times as slow as it looks.
   const Input input = input_of(striped, 16, 1, 8 * mib, 50000);
-  ASSERT_EQ(decide(input).way.strategy, "collective");
-  Machine machine{input.ground};
-  const int taken = decide(input).way.choice.writers;
-  Experience experience;
+  ASSERT_EQ(decide(input).candidate.strategy, "collective");
+  Machine machine{input.rates};
+  const int taken = decide(input).candidate.choice.writers;
+  Tuner tuner;
   int others = 0;
   for (int i = 0; i < 200; ++i) {
-    const Way way = experience.decide(input, true).way;
+    const Candidate candidate = experience.decide(input, true).candidate;
     const bool is_other = way.strategy != "collective" || way.choice.writers != taken;
     others += is_other ? 1 : 0;
     experience.note(way.seconds * (is_other ? 20 : 1));
@@ -194,10 +194,10 @@ TEST(Experience, OneTrialIsTheMostThatABadGuessCosts) {
 /// On a mount of four slow servers that says nothing of itself, so is taken for a disk.
 Input mistaken_input() { return input_of(unknown, 32, 2, mib, 300000); }
 
-TEST(Experience, WhatIsUnknownIsFoundOut) {
+TEST(Tuner, WhatIsUnknownIsFoundOut) {
   const Input input = mistaken_input();
-  ASSERT_EQ(decide(input).way.strategy, "shared");
-  const Machine machine{ground_of(striped, 16)};
+  ASSERT_EQ(decide(input).candidate.strategy, "shared");
+  const Machine machine{rates_of(striped, 16)};
   std::mt19937_64 random(1);
   const Course found = run(input, machine, 200, random);
   EXPECT_GT(found.formulas_of_best, 1.2);
@@ -205,14 +205,14 @@ TEST(Experience, WhatIsUnknownIsFoundOut) {
   EXPECT_LT(found.seconds, 0.9 * found.by_formulas_seconds);
 }
 
-TEST(Experience, AWriterAServerIsFoundWhereNobodySaysThatThereAreStripes) {
+TEST(Tuner, AWriterAServerIsFoundWhereNobodySaysThatThereAreStripes) {
   Input input = mistaken_input();
   input.choice.tile_bytes = striped.stripe_bytes;  // by luck: a mebibyte is common
-  const Machine machine{ground_of(striped, 16)};
-  Experience experience;
-  Way way;
+  const Machine machine{rates_of(striped, 16)};
+  Tuner tuner;
+  Candidate candidate;
   for (int i = 0; i < 300; ++i) {
-    way = experience.decide(input, true).way;
+    way = experience.decide(input, true).candidate;
     experience.note(machine.seconds(input, way));
   }
   EXPECT_TRUE(way.choice.cyclic) << name_of(way);
@@ -222,10 +222,10 @@ TEST(Experience, AWriterAServerIsFoundWhereNobodySaysThatThereAreStripes) {
 }
 
 /// Commits until `experience` takes something else than `way`; at most `most`.
-int commits_until_other(Experience& experience, const Input& input, const Machine& machine,
-                        const Way& way, int most) {
+int commits_until_other(Tuner& tuner, const Input& input, const Machine& machine,
+                        const Candidate& candidate, int most) {
   for (int i = 0; i < most; ++i) {
-    const Way now = experience.decide(input, true).way;
+    const Candidate now = experience.decide(input, true).candidate;
     if (now.strategy != way.strategy || now.choice.writers != way.choice.writers) {
       return i;
     }
@@ -234,23 +234,23 @@ int commits_until_other(Experience& experience, const Input& input, const Machin
   return most;
 }
 
-TEST(Experience, OnlyCommitsThatAreLikeOthersCount) {
+TEST(Tuner, OnlyCommitsThatAreLikeOthersCount) {
   const Input input = mistaken_input();
-  const Machine machine{ground_of(striped, 16)};
-  Experience experience;
+  const Machine machine{rates_of(striped, 16)};
+  Tuner tuner;
   const Decision formulas = decide(input);
   for (int i = 0; i < 200; ++i) {
     const Decision now = experience.decide(input, false);
     EXPECT_EQ(now.reason, formulas.reason);
-    experience.note(machine.seconds(input, now.way));
+    experience.note(machine.seconds(input, now.candidate));
   }
   EXPECT_EQ(experience.trials(), 0);
   EXPECT_EQ(experience.summary(), "");
 }
 
-TEST(Experience, NothingIsTriedWhereNoiseWouldDecide) {
+TEST(Tuner, NothingIsTriedWhereNoiseWouldDecide) {
   const Input input = input_of(unknown, 4, 1, 64 << 10, 4096);
-  Experience experience;
+  Tuner tuner;
   for (int i = 0; i < 500; ++i) {
     experience.decide(input, true);
     experience.note(1e-3);
@@ -258,24 +258,24 @@ TEST(Experience, NothingIsTriedWhereNoiseWouldDecide) {
   EXPECT_EQ(experience.trials(), 0);
 }
 
-TEST(Experience, OneLongCommitPaysForNoTrial) {
+TEST(Tuner, OneLongCommitPaysForNoTrial) {
   const Input input = mistaken_input();
-  Experience experience;
+  Tuner tuner;
   for (int i = 0; i < 8; ++i) {
     const Decision now = experience.decide(input, true);
-    experience.note(now.way.seconds * (i == 1 ? 1000 : 1));
+    experience.note(now.candidate.seconds * (i == 1 ? 1000 : 1));
   }
   EXPECT_EQ(experience.trials(), 0);
 }
 
-TEST(Experience, AWayThatFailsIsNotTriedAgain) {
+TEST(Tuner, AWayThatFailsIsNotTriedAgain) {
   const Input input = mistaken_input();
-  const Machine machine{ground_of(striped, 16)};
-  const Way taken = decide(input).way;
-  Experience experience;
+  const Machine machine{rates_of(striped, 16)};
+  const Candidate taken = decide(input).candidate;
+  Tuner tuner;
   std::set<std::string> failed;
   for (int i = 0; i < 300; ++i) {
-    const Way way = experience.decide(input, true).way;
+    const Candidate candidate = experience.decide(input, true).candidate;
     const bool is_other = way.strategy != taken.strategy;
     EXPECT_TRUE(!is_other || failed.insert(name_of(way)).second) << name_of(way);
     experience.note(is_other ? 0 : machine.seconds(input, way));
@@ -283,17 +283,17 @@ TEST(Experience, AWayThatFailsIsNotTriedAgain) {
   EXPECT_GE(failed.size(), 1U);
 }
 
-TEST(Experience, EveryKindOfLoadHasItsOwnWay) {
+TEST(Tuner, EveryKindOfLoadHasItsOwnWay) {
   const Input large = input_of(unknown, 32, 2, 8 * mib, 4096);
   const Input small = mistaken_input();
-  const Machine machine{ground_of(striped, 16)};
-  Experience experience;
+  const Machine machine{rates_of(striped, 16)};
+  Tuner tuner;
   double large_s = 0;
   double small_s = 0;
   for (int i = 0; i < 300; ++i) {
-    large_s = machine.seconds(large, experience.decide(large, true).way);
+    large_s = machine.seconds(large, experience.decide(large, true).candidate);
     experience.note(large_s);
-    small_s = machine.seconds(small, experience.decide(small, true).way);
+    small_s = machine.seconds(small, experience.decide(small, true).candidate);
     experience.note(small_s);
   }
   EXPECT_LT(large_s, 1.1 * machine.best(large));
@@ -306,30 +306,30 @@ TEST(Experience, EveryKindOfLoadHasItsOwnWay) {
   }
 }
 
-TEST(Experience, WhatBecomesSlowerIsLeft) {
+TEST(Tuner, WhatBecomesSlowerIsLeft) {
   const Input input = input_of(unknown, 16, 1, 8 * mib, mib);
-  Machine machine{ground_of(unknown, 16)};
-  Experience experience;
+  Machine machine{rates_of(unknown, 16)};
+  Tuner tuner;
   std::mt19937_64 random(1);
-  Way way;
+  Candidate candidate;
   for (int i = 0; i < 200; ++i) {
-    way = experience.decide(input, true).way;
+    way = experience.decide(input, true).candidate;
     experience.note(machine.seconds(input, way) * noise_of(random));
   }
   EXPECT_EQ(way.strategy, "shared");
   machine.shared = 10;
-  EXPECT_LT(commits_until_other(experience, input, machine, way, 50), 50);
+  EXPECT_LT(commits_until_other(tuner, input, machine, way, 50), 50);
   for (int i = 0; i < 20; ++i) {
-    way = experience.decide(input, true).way;
+    way = experience.decide(input, true).candidate;
     experience.note(machine.seconds(input, way) * noise_of(random));
   }
   EXPECT_EQ(way.strategy, "collective");
 }
 
-TEST(Experience, IsTheSameOnEveryRankThatIsToldTheSame) {
+TEST(Tuner, IsTheSameOnEveryRankThatIsToldTheSame) {
   Input input = mistaken_input();
-  const Machine machine{ground_of(striped, 16)};
-  std::vector<Experience> ranks(3);
+  const Machine machine{rates_of(striped, 16)};
+  std::vector<Tuner> ranks(3);
   std::mt19937_64 random(7);
   for (int i = 0; i < 150; ++i) {
     const double noise = noise_of(random);
@@ -339,26 +339,26 @@ TEST(Experience, IsTheSameOnEveryRankThatIsToldTheSame) {
       input.topology.rank = static_cast<int>(rank);
       const Decision here = ranks[rank].decide(input, true);
       reasons.insert(here.reason);
-      seconds = machine.seconds(input, here.way) * noise;
+      seconds = machine.seconds(input, here.candidate) * noise;
     }
     ASSERT_EQ(reasons.size(), 1U) << i;
-    for (Experience& experience : ranks) {
+    for (Tuner& experience : ranks) {
       experience.note(seconds);
     }
   }
 }
 
-TEST(Experience, SaysWhatItTriesAndWhatWasMeasured) {
+TEST(Tuner, SaysWhatItTriesAndWhatWasMeasured) {
   const Input input = mistaken_input();
-  const Machine machine{ground_of(striped, 16)};
-  Experience experience;
+  const Machine machine{rates_of(striped, 16)};
+  Tuner tuner;
   std::vector<std::string> reasons;
   for (int i = 0; i < 200; ++i) {
     const Decision now = experience.decide(input, true);
     if (reasons.empty() || now.reason != reasons.back()) {
       reasons.push_back(now.reason);
     }
-    experience.note(machine.seconds(input, now.way));
+    experience.note(machine.seconds(input, now.candidate));
   }
   ASSERT_GE(reasons.size(), 3U);
   EXPECT_EQ(reasons[0], decide(input).reason);

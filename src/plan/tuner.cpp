@@ -1,4 +1,4 @@
-#include "plan/experience.hpp"
+#include "plan/tuner.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -24,7 +24,7 @@ constexpr double doubtful = 3;
 /// What a way that was not tried may take, in parts of what it is thought to.
 constexpr double pessimism = 2;
 
-bool is_same(const Way& a, const Way& b) {
+bool is_same(const Candidate& a, const Candidate& b) {
   return a.strategy == b.strategy && a.choice.writers == b.choice.writers &&
          a.choice.cyclic == b.choice.cyclic;
 }
@@ -43,14 +43,14 @@ double lower_median(std::vector<double> values) {
 
 }  // namespace
 
-Experience::Kind* Experience::find(const Input& input) {
+Tuner::Kind* Tuner::find(const Input& input) {
   const auto found = std::find_if(kinds_.begin(), kinds_.end(), [&](const Kind& kind) {
     return is_about(kind.bytes, bytes_of(input)) && is_about(kind.run_bytes, run_bytes_of(input));
   });
   return found == kinds_.end() ? nullptr : &*found;
 }
 
-Experience::Kind& Experience::find_or_add(const Input& input) {
+Tuner::Kind& Tuner::find_or_add(const Input& input) {
   if (Kind* kind = find(input)) {
     return *kind;
   }
@@ -64,13 +64,13 @@ Experience::Kind& Experience::find_or_add(const Input& input) {
 
 /// Seconds of a way that was not tried: by the formulas, as wrong as they are for its relatives,
 /// else for all.
-double Experience::guess_s(const Way& way, const Kind& kind) {
+double Tuner::guess_s(const Candidate& candidate, const Kind& kind) {
   double logarithms = 0;
   int count = 0;
   for (const bool of_relatives : {true, false}) {
-    for (const Known& known : kind.known) {
+    for (const Measured& known : kind.known) {
       if (known.factor > 0 && std::isfinite(known.factor) &&
-          (!of_relatives || known.way.strategy == way.strategy)) {
+          (!of_relatives || known.candidate.strategy == way.strategy)) {
         logarithms += std::log(known.factor);
         ++count;
       }
@@ -82,29 +82,29 @@ double Experience::guess_s(const Way& way, const Kind& kind) {
   return way.seconds * std::exp(logarithms / std::max(1, count));
 }
 
-void Experience::begin(Kind& kind, std::size_t known) {
+void Tuner::begin(Kind& kind, std::size_t known) {
   kind.trial_reason =
-      name_of(kind.known[known].way) + " to try it: a commit takes by " + measured_text(kind);
+      name_of(kind.known[known].candidate) + " to try it: a commit takes by " + measured_text(kind);
   kind.on_trial = known;
   ++kind.trials;
 }
 
-void Experience::end(Kind& kind) {
+void Tuner::end(Kind& kind) {
   kind.on_trial.reset();
-  kind.reason = name_of(kind.known[kind.taken].way) + ": a commit was measured to take by " +
+  kind.reason = name_of(kind.known[kind.taken].candidate) + ": a commit was measured to take by " +
                 measured_text(kind);
 }
 
 /// Puts a way to the test, if one is worth it and can be afforded: one that is known and now seems
 /// better than what is taken, which has become slower, else the best of those never tried.
-bool Experience::begin_trial(const Input& input, Kind& kind) {
+bool Tuner::begin_trial(const Input& input, Kind& kind) {
   const double usual_s = kind.known[kind.taken].seconds();
   if (kind.trials == most_trials) {
     return false;
   }
-  const auto rival =
-      std::min_element(kind.known.begin(), kind.known.end(),
-                       [](const Known& a, const Known& b) { return a.seconds() < b.seconds(); });
+  const auto rival = std::min_element(
+      kind.known.begin(), kind.known.end(),
+      [](const Measured& a, const Measured& b) { return a.seconds() < b.seconds(); });
   if (rival->seconds() < better * usual_s) {
     begin(kind, static_cast<std::size_t>(rival - kind.known.begin()));
     rival->recent.clear();
@@ -113,12 +113,13 @@ bool Experience::begin_trial(const Input& input, Kind& kind) {
   if (kind.known.size() == most_ways) {
     return false;
   }
-  const Way* best = nullptr;
+  const Candidate* best = nullptr;
   double best_s = doubtful * usual_s;
-  const std::vector<Way> ways = ways_of(input);
-  for (const Way& way : ways) {
-    const bool is_known = std::any_of(kind.known.begin(), kind.known.end(),
-                                      [&](const Known& known) { return is_same(known.way, way); });
+  const std::vector<Candidate> ways = candidates_of(input);
+  for (const Candidate& candidate : ways) {
+    const bool is_known =
+        std::any_of(kind.known.begin(), kind.known.end(),
+                    [&](const Measured& known) { return is_same(known.candidate, way); });
     if (const double seconds = guess_s(way, kind); !is_known && seconds <= best_s) {
       best = &way;
       best_s = seconds;
@@ -133,17 +134,17 @@ bool Experience::begin_trial(const Input& input, Kind& kind) {
 }
 
 /// Is the next commit of `kind` to be written by the way on trial?
-bool Experience::is_on_trial_now(const Input& input, Kind& kind) {
-  const Known& taken = kind.known[kind.taken];
+bool Tuner::is_on_trial_now(const Input& input, Kind& kind) {
+  const Measured& taken = kind.known[kind.taken];
   if (kind.on_trial) {
-    const Known& known = kind.known[*kind.on_trial];
+    const Measured& known = kind.known[*kind.on_trial];
     return known.recent.empty() || affords(known.seconds() - taken.seconds());
   }
   return taken.recent.size() >= commits_of_trial && taken.seconds() >= worth_trying_s &&
          begin_trial(input, kind);
 }
 
-Decision Experience::decide(const Input& input, bool is_sample) {
+Decision Tuner::decide(const Input& input, bool is_sample) {
   pending_.reset();
   ++decisions_;
   Decision by_formulas = plan::decide(input);
@@ -152,28 +153,29 @@ Decision Experience::decide(const Input& input, bool is_sample) {
   }
   Kind& kind = find_or_add(input);
   kind.used = decisions_;
-  if (kind.trials == 0 && (kind.known.empty() || !is_same(kind.known[0].way, by_formulas.way))) {
-    kind.known = {Known{by_formulas.way}};
+  if (kind.trials == 0 &&
+      (kind.known.empty() || !is_same(kind.known[0].candidate, by_formulas.candidate))) {
+    kind.known = {Measured{by_formulas.candidate}};
   }
-  for (Known& known : kind.known) {
-    known.way.seconds = seconds_of(input, known.way);
+  for (Measured& known : kind.known) {
+    known.candidate.seconds = seconds_of(input, known.candidate);
   }
   const bool is_trial = is_sample && is_on_trial_now(input, kind);
   const std::size_t chosen = is_trial ? *kind.on_trial : kind.taken;
   if (is_sample) {
     pending_ = {static_cast<std::size_t>(&kind - kinds_.data()), chosen};
   }
-  return {kind.known[chosen].way, is_trial              ? kind.trial_reason
-                                  : kind.reason.empty() ? std::move(by_formulas.reason)
-                                                        : kind.reason};
+  return {kind.known[chosen].candidate, is_trial              ? kind.trial_reason
+                                        : kind.reason.empty() ? std::move(by_formulas.reason)
+                                                              : kind.reason};
 }
 
-void Experience::note(double seconds) {
+void Tuner::note(double seconds) {
   if (!pending_) {
     return;
   }
   Kind& kind = kinds_[pending_->kind];
-  Known& known = kind.known[pending_->known];
+  Measured& known = kind.known[pending_->known];
   const bool is_trial = kind.on_trial == pending_->known;
   pending_.reset();
   if (!(seconds > 0)) {
@@ -183,7 +185,7 @@ void Experience::note(double seconds) {
     }
     return;
   }
-  known.recent.push_back(seconds / known.way.seconds);
+  known.recent.push_back(seconds / known.candidate.seconds);
   if (known.recent.size() > most_recent) {
     known.recent.erase(known.recent.begin());
   }
@@ -205,25 +207,25 @@ void Experience::note(double seconds) {
 }
 
 /// "collective with 2 writers 0.21 s, shared 0.3 s": the one that is taken first.
-std::string Experience::measured_text(const Kind& kind) {
-  const Known& taken = kind.known[kind.taken];
-  std::string text = name_of(taken.way) + " " + seconds_text(taken.seconds());
-  for (const Known& known : kind.known) {
+std::string Tuner::measured_text(const Kind& kind) {
+  const Measured& taken = kind.known[kind.taken];
+  std::string text = name_of(taken.candidate) + " " + seconds_text(taken.seconds());
+  for (const Measured& known : kind.known) {
     if (&known != &taken && !known.recent.empty()) {
-      text += ", " + name_of(known.way) + " " + seconds_text(known.seconds());
+      text += ", " + name_of(known.candidate) + " " + seconds_text(known.seconds());
     }
   }
   return text;
 }
 
-std::string Experience::summary() const {
+std::string Tuner::summary() const {
   const auto most =
       std::max_element(kinds_.begin(), kinds_.end(),
                        [](const Kind& a, const Kind& b) { return a.trials < b.trials; });
   return most == kinds_.end() || most->trials == 0 ? "" : measured_text(*most);
 }
 
-int Experience::trials() const {
+int Tuner::trials() const {
   int trials = 0;
   for (const Kind& kind : kinds_) {
     trials += kind.trials;

@@ -1,4 +1,4 @@
-#include "exec/notify/board.hpp"
+#include "exec/notify/completion_tracker.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -9,7 +9,8 @@
 
 namespace sluice::exec {
 
-Mark::Mark(std::uint64_t commit, const std::exception_ptr& why, int own_rank) : number(commit) {
+Outcome::Outcome(std::uint64_t commit, const std::exception_ptr& why, int own_rank)
+    : number(commit) {
   if (!why) {
     return;
   }
@@ -28,7 +29,7 @@ Mark::Mark(std::uint64_t commit, const std::exception_ptr& why, int own_rank) : 
   text[length] = '\0';
 }
 
-std::exception_ptr Mark::failure() const {
+std::exception_ptr Outcome::failure() const {
   return failed == 0 ? nullptr : std::make_exception_ptr(Error(code, text, rank));
 }
 

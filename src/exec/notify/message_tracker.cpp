@@ -9,25 +9,25 @@
 #include <thread>
 #include <utility>
 
-#include "exec/notify/board.hpp"
+#include "exec/notify/completion_tracker.hpp"
 #include "exec/transport/tags.hpp"
 
 namespace sluice::exec {
 
 namespace {
 
-class MessageBoard final : public Board {
+class MessageTracker final : public CompletionTracker {
  public:
-  MessageBoard(std::unique_ptr<Transport> transport, const std::vector<int>& writers)
+  MessageTracker(std::unique_ptr<Transport> transport, const std::vector<int>& writers)
       : own_(std::move(transport)), transport_(*own_), is_root_(transport_.rank() == 0) {
     if (is_root_) {
       for (const int writer : writers) {
         inboxes_.push_back({writer, arrival_tag});
-        letters_.push_back({writer});
+        messages_.push_back({writer});
       }
     } else {
       inboxes_.push_back({0, outcome_tag});
-      letters_.push_back({0});
+      messages_.push_back({0});
     }
     is_writer_ = std::find(writers.begin(), writers.end(), transport_.rank()) != writers.end();
   }
@@ -38,12 +38,12 @@ class MessageBoard final : public Board {
   }
 
   void arrive(std::uint64_t number, const std::exception_ptr& failure) override {
-    const Mark mark(number, failure, transport_.rank());
+    const Outcome outcome(number, failure, transport_.rank());
     const std::lock_guard lock(mutex_);
     if (is_root_) {
-      own_inbox().take(mark);
+      own_inbox().take(outcome);
     } else {
-      outbox_.push_back(mark);
+      outbox_.push_back(outcome);
     }
     tell();
   }
@@ -63,10 +63,10 @@ class MessageBoard final : public Board {
   }
 
   void settle(std::uint64_t number, const std::exception_ptr& failure) override {
-    const Mark mark(number, failure, transport_.rank());
+    const Outcome outcome(number, failure, transport_.rank());
     const std::lock_guard lock(mutex_);
-    note_failure(mark);
-    outbox_.push_back(mark);
+    note_failure(outcome);
+    outbox_.push_back(outcome);
     tell();
   }
 
@@ -74,54 +74,54 @@ class MessageBoard final : public Board {
     const std::lock_guard lock(mutex_);
     return settled_;
   }
-  Mark failed() override {
+  Outcome failed() override {
     const std::lock_guard lock(mutex_);
     return failure_;
   }
-  void forgive() override {
+  void clear_failure() override {
     const std::lock_guard lock(mutex_);
-    failure_ = Mark();
+    failure_ = Outcome();
     for (Inbox& inbox : inboxes_) {
-      inbox.failure = Mark();
+      inbox.failure = Outcome();
     }
   }
 
-  void expect_letters(std::uint64_t letters) override {
+  void expect_messages(std::uint64_t messages) override {
     const std::lock_guard lock(mutex_);
-    for (Letters& inbox : letters_) {
-      inbox.expected += is_root_ || is_writer_ ? letters : 0;
+    for (Messages& inbox : messages_) {
+      inbox.expected += is_root_ || is_writer_ ? messages : 0;
     }
   }
-  void write_root(std::span<const std::byte> letter) override {
+  void send_to_root(std::span<const std::byte> message) override {
     if (is_root_) {
-      bring(own_letters().came, letter);
+      bring(own_messages().came, message);
     } else {
-      post(0, letter);
+      post(0, message);
     }
   }
-  void write_writer(std::size_t writer, std::span<const std::byte> letter) override {
-    if (letters_[writer].from == transport_.rank()) {
-      bring(to_self_, letter);
+  void send_to_writer(std::size_t writer, std::span<const std::byte> message) override {
+    if (messages_[writer].from == transport_.rank()) {
+      bring(to_self_, message);
     } else {
-      post(letters_[writer].from, letter);
+      post(messages_[writer].from, message);
     }
   }
-  bool has_from_root() override {
+  bool has_message_from_root() override {
     const std::lock_guard lock(mutex_);
     return !mine().empty();
   }
-  std::optional<std::vector<std::byte>> from_root() override {
+  std::optional<std::vector<std::byte>> receive_from_root() override {
     const std::lock_guard lock(mutex_);
     return next_of(mine());
   }
-  std::optional<std::vector<std::byte>> from_writer(std::size_t writer) override {
+  std::optional<std::vector<std::byte>> receive_from_writer(std::size_t writer) override {
     const std::lock_guard lock(mutex_);
-    return next_of(letters_[writer].came);
+    return next_of(messages_[writer].came);
   }
-  std::size_t writers() const override { return letters_.size(); }
+  std::size_t writers() const override { return messages_.size(); }
 
   void poll() override {
-    std::deque<Mark> leaving;
+    std::deque<Outcome> leaving;
     std::deque<Post> posts;
     std::uint64_t begun = 0;
     {
@@ -130,14 +130,14 @@ class MessageBoard final : public Board {
       posts.swap(posts_);
       begun = begun_;
     }
-    for (const Post& letter : posts) {
-      send(letter);
+    for (const Post& message : posts) {
+      send(message);
     }
-    for (const Mark& mark : leaving) {
-      send(mark);
+    for (const Outcome& outcome : leaving) {
+      send(outcome);
       if (is_root_) {
         const std::lock_guard lock(mutex_);
-        settled_ = mark.number;
+        settled_ = outcome.number;
       }
     }
     while (!sends_.empty() && sends_.front().pending->test()) {
@@ -148,34 +148,34 @@ class MessageBoard final : public Board {
         receive(inbox, begun);
       }
     }
-    for (Letters& inbox : letters_) {
+    for (Messages& inbox : messages_) {
       if (inbox.from != transport_.rank()) {
         receive(inbox);
       }
     }
   }
 
-  bool has_sent_letters() override {
+  bool has_sent_messages() override {
     const std::lock_guard lock(mutex_);
     return posts_.empty();
   }
   bool is_local() const override { return false; }
-  bool is_quiet() override {
+  bool is_idle() override {
     const std::lock_guard lock(mutex_);
     return outbox_.empty() && posts_.empty() && sends_.empty();
   }
 
-  void nudge() override {
+  void notify() override {
     const std::lock_guard lock(mutex_);
     tell();
   }
-  std::uint32_t heard() override {
+  std::uint32_t epoch() override {
     const std::lock_guard lock(mutex_);
-    return heard_;
+    return epoch_;
   }
-  void wait(std::uint32_t heard, double limit_s) override {
+  void wait(std::uint32_t epoch, double limit_s) override {
     std::unique_lock lock(mutex_);
-    news_.wait_for(lock, std::chrono::duration<double>(limit_s), [&] { return heard_ != heard; });
+    news_.wait_for(lock, std::chrono::duration<double>(limit_s), [&] { return epoch_ != epoch; });
   }
 
   std::vector<int> missing(std::uint64_t number) override {
@@ -194,14 +194,14 @@ class MessageBoard final : public Board {
     int from;
     int tag;
     std::uint64_t got = 0;  ///< marks up to this number
-    Mark failure = {};      ///< the first
-    std::unique_ptr<Mark> into = {};
+    Outcome failure = {};   ///< the first
+    std::unique_ptr<Outcome> into = {};
     std::unique_ptr<Pending> pending = {};
 
-    void take(const Mark& mark) {
-      got = mark.number;
-      if (mark.failed != 0 && failure.number == 0) {
-        failure = mark;
+    void take(const Outcome& outcome) {
+      got = outcome.number;
+      if (outcome.failed != 0 && failure.number == 0) {
+        failure = outcome;
       }
     }
   };
@@ -212,48 +212,48 @@ class MessageBoard final : public Board {
   };
   struct Post {
     int to = 0;
-    std::shared_ptr<const Bytes> letter;
+    std::shared_ptr<const Bytes> message;
   };
-  /// Letters of one rank: their lengths come in front.
-  struct Letters {
+  /// Messages of one rank: their lengths come in front.
+  struct Messages {
     int from = 0;
     std::uint64_t expected = 0;  ///< under the mutex, as `came`
     std::deque<Bytes> came = {};
     std::uint64_t got = 0;
     std::unique_ptr<std::uint64_t> length = {};
-    std::unique_ptr<Bytes> letter = {};
+    std::unique_ptr<Bytes> message = {};
     std::unique_ptr<Pending> pending = {};
   };
 
-  void post(int to, std::span<const std::byte> letter) {
-    auto kept = std::make_shared<const Bytes>(letter.begin(), letter.end());
+  void post(int to, std::span<const std::byte> message) {
+    auto kept = std::make_shared<const Bytes>(message.begin(), message.end());
     const std::lock_guard lock(mutex_);
     posts_.push_back({to, std::move(kept)});
     tell();
   }
-  void bring(std::deque<Bytes>& into, std::span<const std::byte> letter) {
+  void bring(std::deque<Bytes>& into, std::span<const std::byte> message) {
     const std::lock_guard lock(mutex_);
-    into.emplace_back(letter.begin(), letter.end());
+    into.emplace_back(message.begin(), message.end());
     tell();
   }
   /// With the mutex: what rank 0 wrote to this rank.
-  std::deque<Bytes>& mine() { return is_root_ ? to_self_ : letters_.front().came; }
-  Letters& own_letters() {
-    return *std::find_if(letters_.begin(), letters_.end(),
-                         [](const Letters& inbox) { return inbox.from == 0; });
+  std::deque<Bytes>& mine() { return is_root_ ? to_self_ : messages_.front().came; }
+  Messages& own_messages() {
+    return *std::find_if(messages_.begin(), messages_.end(),
+                         [](const Messages& inbox) { return inbox.from == 0; });
   }
   static std::optional<Bytes> next_of(std::deque<Bytes>& came) {
     if (came.empty()) {
       return std::nullopt;
     }
-    Bytes letter = std::move(came.front());
+    Bytes message = std::move(came.front());
     came.pop_front();
-    return letter;
+    return message;
   }
 
   /// With the mutex.
   void tell() {
-    ++heard_;
+    ++epoch_;
     news_.notify_all();
   }
 
@@ -262,14 +262,14 @@ class MessageBoard final : public Board {
                          [&](const Inbox& inbox) { return inbox.from == 0; });
   }
 
-  void note_failure(const Mark& mark) {
-    if (mark.failed != 0 && failure_.number == 0) {
-      failure_ = mark;
+  void note_failure(const Outcome& outcome) {
+    if (outcome.failed != 0 && failure_.number == 0) {
+      failure_ = outcome;
     }
   }
 
-  void send(const Mark& mark) {
-    const auto kept = std::make_shared<const Mark>(mark);
+  void send(const Outcome& outcome) {
+    const auto kept = std::make_shared<const Outcome>(outcome);
     const auto bytes = std::as_bytes(std::span(kept.get(), 1));
     if (!is_root_) {
       sends_.push_back({kept, transport_.start_send(0, arrival_tag, bytes)});
@@ -281,13 +281,14 @@ class MessageBoard final : public Board {
   }
 
   void send(const Post& post) {
-    const auto length = std::make_shared<const std::uint64_t>(post.letter->size());
+    const auto length = std::make_shared<const std::uint64_t>(post.message->size());
     sends_.push_back({length, transport_.start_send(post.to, place_length_tag,
                                                     std::as_bytes(std::span(length.get(), 1)))});
-    sends_.push_back({post.letter, transport_.start_send(post.to, place_letter_tag, *post.letter)});
+    sends_.push_back(
+        {post.message, transport_.start_send(post.to, place_message_tag, *post.message)});
   }
 
-  void receive(Letters& inbox) {
+  void receive(Messages& inbox) {
     while (true) {
       if (!inbox.length) {
         {
@@ -303,22 +304,22 @@ class MessageBoard final : public Board {
       if (!inbox.pending->test()) {
         return;
       }
-      if (!inbox.letter) {
-        inbox.letter = std::make_unique<Bytes>(*inbox.length);
-        inbox.pending = transport_.start_receive(inbox.from, place_letter_tag, *inbox.letter);
+      if (!inbox.message) {
+        inbox.message = std::make_unique<Bytes>(*inbox.length);
+        inbox.pending = transport_.start_receive(inbox.from, place_message_tag, *inbox.message);
         continue;
       }
       inbox.pending.reset();
       inbox.length.reset();
       ++inbox.got;
-      bring(inbox.came, *std::exchange(inbox.letter, nullptr));
+      bring(inbox.came, *std::exchange(inbox.message, nullptr));
     }
   }
 
   void receive(Inbox& inbox, std::uint64_t begun) {
     while (inbox.got < begun) {
       if (!inbox.pending) {
-        inbox.into = std::make_unique<Mark>();
+        inbox.into = std::make_unique<Outcome>();
         inbox.pending = transport_.start_receive(
             inbox.from, inbox.tag, std::as_writable_bytes(std::span(inbox.into.get(), 1)));
       }
@@ -342,22 +343,23 @@ class MessageBoard final : public Board {
   std::deque<Leaving> sends_;  ///< the rank's own thread only
   std::mutex mutex_;
   std::condition_variable news_;
-  std::vector<Inbox> inboxes_;    ///< got and failure under the mutex
-  std::vector<Letters> letters_;  ///< on rank 0 one a writer, else what rank 0 writes
+  std::vector<Inbox> inboxes_;      ///< got and failure under the mutex
+  std::vector<Messages> messages_;  ///< on rank 0 one a writer, else what rank 0 writes
   bool is_writer_ = false;
-  std::deque<Mark> outbox_;
+  std::deque<Outcome> outbox_;
   std::deque<Post> posts_;
   std::deque<Bytes> to_self_;
-  std::uint32_t heard_ = 0;
+  std::uint32_t epoch_ = 0;
   std::uint64_t begun_ = 0;
   std::uint64_t settled_ = 0;
-  Mark failure_;
+  Outcome failure_;
 };
 
 }  // namespace
 
-std::unique_ptr<Board> make_message_board(Transport& transport, const std::vector<int>& writers) {
-  return std::make_unique<MessageBoard>(transport.split(0), writers);
+std::unique_ptr<CompletionTracker> make_message_tracker(Transport& transport,
+                                                        const std::vector<int>& writers) {
+  return std::make_unique<MessageTracker>(transport.split(0), writers);
 }
 
 }  // namespace sluice::exec

@@ -13,11 +13,11 @@
 
 namespace sluice::commit {
 
-class RenewableFile final : public storage::ForwardingFile {
+class ReopenableFile final : public storage::ForwardingFile {
  public:
-  RenewableFile(storage::Storage& storage, const std::string& path, storage::Access access)
-      : RenewableFile(storage, layout::open_data(storage, path, access)) {}
-  RenewableFile(storage::Storage& storage, std::unique_ptr<storage::File> file)
+  ReopenableFile(storage::Storage& storage, const std::string& path, storage::Access access)
+      : ReopenableFile(storage, layout::open_data(storage, path, access)) {}
+  ReopenableFile(storage::Storage& storage, std::unique_ptr<storage::File> file)
       : ForwardingFile(std::move(file)), storage_(storage) {}
 
   bool sync_failed() const noexcept { return sync_failed_; }

@@ -5,9 +5,9 @@
 #include <cstring>
 #include <new>
 
-#include "exec/notify/bell.hpp"
-#include "exec/notify/board.hpp"
-#include "exec/notify/letter_stream.hpp"
+#include "exec/notify/completion_tracker.hpp"
+#include "exec/notify/event_count.hpp"
+#include "exec/notify/message_stream.hpp"
 #include "exec/notify/node_memory.hpp"
 
 namespace sluice::exec {
@@ -20,25 +20,25 @@ constexpr double look_again_s = 1;
 /// Written once by one rank, then announced by `number`.
 struct Slot {
   std::atomic<std::uint64_t> failed_number;  ///< 0: none
-  Mark mark;
+  Outcome outcome;
 };
 
 struct alignas(64) WriterState {
   std::atomic<std::uint64_t> arrived;
   Slot failure;
-  LetterPipe to_root;
-  LetterPipe from_root;
+  SpscPipe to_root;
+  SpscPipe receive_from_root;
 };
 
 struct alignas(64) Head {
-  Bell news;
+  EventCount news;
   std::atomic<std::uint64_t> settled;
   Slot failure;
 };
 
-class NodeBoard final : public Board {
+class NodeTracker final : public CompletionTracker {
  public:
-  NodeBoard(std::unique_ptr<storage::SharedMemory> memory, int rank, std::vector<int> writers)
+  NodeTracker(std::unique_ptr<storage::SharedMemory> memory, int rank, std::vector<int> writers)
       : memory_(std::move(memory)), rank_(rank), writers_(std::move(writers)) {
     // Zeroed memory is a board on which nothing has happened.
     head_ = std::launder(reinterpret_cast<Head*>(memory_->data()));
@@ -57,7 +57,7 @@ class NodeBoard final : public Board {
   void arrive(std::uint64_t number, const std::exception_ptr& failure) override {
     note(own_->failure, number, failure);
     own_->arrived.store(number, std::memory_order_release);
-    head_->news.ring();
+    head_->news.notify();
   }
 
   std::optional<std::exception_ptr> gathered(std::uint64_t number) override {
@@ -68,7 +68,7 @@ class NodeBoard final : public Board {
       }
       const std::uint64_t failed = states_[w].failure.failed_number.load(std::memory_order_acquire);
       if (!first && failed != 0 && failed <= number) {
-        first = states_[w].failure.mark.failure();
+        first = states_[w].failure.outcome.failure();
       }
     }
     return first;
@@ -77,17 +77,18 @@ class NodeBoard final : public Board {
   void settle(std::uint64_t number, const std::exception_ptr& failure) override {
     note(head_->failure, number, failure);
     head_->settled.store(number, std::memory_order_release);
-    head_->news.ring();
+    head_->news.notify();
   }
 
   std::uint64_t settled() override { return head_->settled.load(std::memory_order_acquire); }
 
-  Mark failed() override {
-    return head_->failure.failed_number.load(std::memory_order_acquire) == 0 ? Mark()
-                                                                             : head_->failure.mark;
+  Outcome failed() override {
+    return head_->failure.failed_number.load(std::memory_order_acquire) == 0
+               ? Outcome()
+               : head_->failure.outcome;
   }
 
-  void forgive() override {
+  void clear_failure() override {
     if (own_ != nullptr) {
       own_->failure.failed_number.store(0, std::memory_order_release);
     }
@@ -96,32 +97,32 @@ class NodeBoard final : public Board {
     }
   }
 
-  void expect_letters(std::uint64_t) override {}
-  void write_root(std::span<const std::byte> letter) override { write(own_->to_root, letter); }
-  void write_writer(std::size_t writer, std::span<const std::byte> letter) override {
-    write(states_[writer].from_root, letter);
+  void expect_messages(std::uint64_t) override {}
+  void send_to_root(std::span<const std::byte> message) override { write(own_->to_root, message); }
+  void send_to_writer(std::size_t writer, std::span<const std::byte> message) override {
+    write(states_[writer].receive_from_root, message);
   }
-  bool has_from_root() override {
-    take(own_->from_root, from_root_);
-    return from_root_.has_letter();
+  bool has_message_from_root() override {
+    take(own_->receive_from_root, from_root_);
+    return from_root_.has_message();
   }
-  std::optional<std::vector<std::byte>> from_root() override {
-    take(own_->from_root, from_root_);
+  std::optional<std::vector<std::byte>> receive_from_root() override {
+    take(own_->receive_from_root, from_root_);
     return from_root_.next();
   }
-  std::optional<std::vector<std::byte>> from_writer(std::size_t writer) override {
+  std::optional<std::vector<std::byte>> receive_from_writer(std::size_t writer) override {
     take(states_[writer].to_root, from_writers_[writer]);
     return from_writers_[writer].next();
   }
   std::size_t writers() const override { return writers_.size(); }
 
   void poll() override {}
-  bool has_sent_letters() override { return true; }
+  bool has_sent_messages() override { return true; }
   bool is_local() const override { return true; }
-  bool is_quiet() override { return true; }
-  void nudge() override { head_->news.ring(); }
-  std::uint32_t heard() override { return head_->news.heard(); }
-  void wait(std::uint32_t heard, double limit_s) override { head_->news.wait(heard, limit_s); }
+  bool is_idle() override { return true; }
+  void notify() override { head_->news.notify(); }
+  std::uint32_t epoch() override { return head_->news.epoch(); }
+  void wait(std::uint32_t epoch, double limit_s) override { head_->news.wait(epoch, limit_s); }
 
   std::vector<int> missing(std::uint64_t number) override {
     std::vector<int> ranks;
@@ -134,31 +135,31 @@ class NodeBoard final : public Board {
   }
 
  private:
-  void write(LetterPipe& pipe, std::span<const std::byte> letter) {
-    const std::vector<std::byte> all = sealed(letter);
+  void write(SpscPipe& pipe, std::span<const std::byte> message) {
+    const std::vector<std::byte> all = framed(message);
     for (std::span<const std::byte> left = all; !left.empty();) {
-      const std::uint32_t heard = head_->news.heard();
+      const std::uint32_t epoch = head_->news.epoch();
       const std::size_t gone = pipe.put(left);
       left = left.subspan(gone);
       if (gone != 0) {
-        head_->news.ring();
+        head_->news.notify();
       } else if (is_stopped()) {
         throw Error(Code::timeout, "nobody took the sizes or places of encoded tiles", rank_);
       } else {
-        head_->news.wait(heard, look_again_s);
+        head_->news.wait(epoch, look_again_s);
       }
     }
   }
 
-  void take(LetterPipe& pipe, LetterReader& reader) {
-    if (pipe.take(reader.came()) == LetterPipe::stream_bytes) {
-      head_->news.ring();  // there may be more, for which there was no room
+  void take(SpscPipe& pipe, MessageReader& reader) {
+    if (pipe.take(reader.came()) == SpscPipe::stream_bytes) {
+      head_->news.notify();  // there may be more, for which there was no room
     }
   }
 
   void note(Slot& slot, std::uint64_t number, const std::exception_ptr& failure) const {
     if (failure && slot.failed_number.load(std::memory_order_acquire) == 0) {
-      slot.mark = Mark(number, failure, rank_);
+      slot.outcome = Outcome(number, failure, rank_);
       slot.failed_number.store(number, std::memory_order_release);
     }
   }
@@ -169,19 +170,20 @@ class NodeBoard final : public Board {
   Head* head_ = nullptr;
   WriterState* states_ = nullptr;
   WriterState* own_ = nullptr;
-  LetterReader from_root_;
-  std::vector<LetterReader> from_writers_;  ///< on rank 0
+  MessageReader from_root_;
+  std::vector<MessageReader> from_writers_;  ///< on rank 0
 };
 
 }  // namespace
 
-std::unique_ptr<Board> make_node_board(Transport& transport, const std::vector<int>& writers) {
-  const std::uint64_t bytes = NodeBoard::bytes(writers.size());
+std::unique_ptr<CompletionTracker> make_node_tracker(Transport& transport,
+                                                     const std::vector<int>& writers) {
+  const std::uint64_t bytes = NodeTracker::bytes(writers.size());
   auto memory = share_on_node(transport, bytes, bytes);
   if (!memory) {
     return nullptr;
   }
-  return std::make_unique<NodeBoard>(std::move(memory), transport.rank(), writers);
+  return std::make_unique<NodeTracker>(std::move(memory), transport.rank(), writers);
 }
 
 }  // namespace sluice::exec

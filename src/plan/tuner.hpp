@@ -16,7 +16,7 @@
 
 namespace sluice::plan {
 
-class Experience {
+class Tuner {
  public:
   /// Of a kind of load, the one that was there first included.
   static constexpr std::size_t most_ways = 4;
@@ -43,8 +43,8 @@ class Experience {
  private:
   /// A way that commits were written by. Seconds are kept as parts of what the formulas say, and so
   /// go for any load of the kind.
-  struct Known {
-    Way way;  ///< its seconds: by the formulas, for the last load
+  struct Measured {
+    Candidate candidate;  ///< its seconds: by the formulas, for the last load
     std::vector<double> recent = {};
     double factor = 0;  ///< median of those, or of earlier ones where a trial has just begun
     double seconds() const { return factor * way.seconds; }
@@ -53,7 +53,7 @@ class Experience {
   struct Kind {
     double bytes = 0;
     double run_bytes = 0;
-    std::vector<Known> known = {};
+    std::vector<Measured> known = {};
     std::size_t taken = 0;
     std::optional<std::size_t> on_trial = {};
     int trials = 0;
@@ -76,7 +76,7 @@ class Experience {
   bool affords(double extra_s) const { return lost_s_ + extra_s <= trials_part * spent_s_; }
 
   static std::string measured_text(const Kind& kind);
-  static double guess_s(const Way& way, const Kind& kind);
+  static double guess_s(const Candidate& candidate, const Kind& kind);
 
   std::vector<Kind> kinds_;
   std::optional<Pending> pending_;

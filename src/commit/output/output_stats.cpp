@@ -1,4 +1,4 @@
-#include "commit/write/monitor.hpp"
+#include "commit/output/output_stats.hpp"
 
 #include <algorithm>
 #include <array>
@@ -30,19 +30,19 @@ double Cost::bytes_per_s() const {
   return all_s > 0 ? static_cast<double>(bytes) / all_s : 0;
 }
 
-Monitor::Call::Call(Monitor* monitor) : monitor_(monitor) {
-  if (monitor_ != nullptr && monitor_->depth_++ == 0) {
-    monitor_->enter();
+OutputStats::Call::Call(OutputStats* stats) : stats_(stats) {
+  if (stats_ != nullptr && stats_->depth_++ == 0) {
+    stats_->enter();
   }
 }
 
-Monitor::Call::~Call() {
-  if (monitor_ != nullptr && --monitor_->depth_ == 0) {
-    monitor_->leave();
+OutputStats::Call::~Call() {
+  if (stats_ != nullptr && --stats_->depth_ == 0) {
+    stats_->leave();
   }
 }
 
-void Monitor::enter() {
+void OutputStats::enter() {
   entered_s_ = clock_();
   double longest_s = 0;
   for (OnWay& each : on_way_) {
@@ -56,7 +56,7 @@ void Monitor::enter() {
   total_.hidden_s += longest_s;
 }
 
-void Monitor::leave() {
+void OutputStats::leave() {
   left_s_ = clock_();
   const double inside_s = left_s_ - entered_s_;
   total_.visible_s += inside_s;
@@ -66,14 +66,14 @@ void Monitor::leave() {
   }
 }
 
-void Monitor::add(const CommitCost& commit, Look look) {
+void OutputStats::add(const CommitCost& commit, Look look) {
   on_way_.push_back({commit, std::move(look), true});
   steps_ += commit.is_step ? 1 : 0;
   total_.bytes += commit.cost.bytes;
   total_.waiting_s += commit.cost.waiting_s;
 }
 
-std::vector<CommitCost> Monitor::take_settled() {
+std::vector<CommitCost> OutputStats::take_settled() {
   std::vector<CommitCost> settled;
   while (!on_way_.empty() && !on_way_.front().is_new) {
     OnWay& oldest = on_way_.front();
@@ -90,24 +90,24 @@ std::vector<CommitCost> Monitor::take_settled() {
   return settled;
 }
 
-Cost Monitor::total() const {
+Cost OutputStats::total() const {
   Cost total = total_;
   total.visible_s += depth_ > 0 ? clock_() - entered_s_ : 0;
   return total;
 }
 
-void Monitor::choose(const std::string& reason) {
+void OutputStats::choose(const std::string& reason) {
   choice_.is_new = choice_.is_new || reason != choice_.reason;
   choice_.reason = reason;
 }
 
-void Monitor::compare(double predicted_s, double measured_s) {
+void OutputStats::compare(double predicted_s, double measured_s) {
   ++choice_.commits;
   choice_.predicted_s += predicted_s;
   choice_.measured_s += measured_s;
 }
 
-std::string Monitor::take_new_reason() {
+std::string OutputStats::take_new_reason() {
   return std::exchange(choice_.is_new, false) ? choice_.reason : std::string();
 }
 

@@ -1,4 +1,4 @@
-#include "exec/notify/bell.hpp"
+#include "exec/notify/event_count.hpp"
 
 #include <climits>
 #include <ctime>
@@ -11,20 +11,20 @@ namespace sluice::exec {
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free &&
               sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t));
 
-void Bell::ring() noexcept {
-  rings_.fetch_add(1, std::memory_order_seq_cst);
+void EventCount::notify() noexcept {
+  epoch_.fetch_add(1, std::memory_order_seq_cst);
   if (waiting_.load(std::memory_order_seq_cst) != 0) {
-    syscall(SYS_futex, &rings_, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+    syscall(SYS_futex, &epoch_, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
   }
 }
 
-void Bell::wait(std::uint32_t heard, double limit_s) const noexcept {
+void EventCount::wait(std::uint32_t epoch, double limit_s) const noexcept {
   timespec limit{};
   limit.tv_sec = static_cast<time_t>(limit_s);
   limit.tv_nsec = static_cast<long>((limit_s - static_cast<double>(limit.tv_sec)) * 1e9);
   waiting_.fetch_add(1, std::memory_order_seq_cst);
   // Returns at once where the bell has rung since.
-  syscall(SYS_futex, &rings_, FUTEX_WAIT, heard, &limit, nullptr, 0);
+  syscall(SYS_futex, &epoch_, FUTEX_WAIT, epoch, &limit, nullptr, 0);
   waiting_.fetch_sub(1, std::memory_order_seq_cst);
 }
 

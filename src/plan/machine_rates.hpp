@@ -11,7 +11,7 @@
 namespace sluice::plan {
 
 /// Rates and times, in bytes and seconds.
-struct Ground {
+struct MachineRates {
   std::string kind = {};
   model::Reach reach = model::Reach::unknown;
   // -- a node -------------------------------------------------------------------------------------
@@ -42,6 +42,6 @@ struct Ground {
 
 /// A machine with such a file system and so many cores a node, by constants that were measured
 /// where a development machine has such a file system (memory, node) and are common ones elsewhere.
-Ground ground_of(const model::FileSystemFacts& facts, int cores);
+MachineRates rates_of(const model::FileSystemFacts& facts, int cores);
 
 }  // namespace sluice::plan

@@ -11,17 +11,17 @@ namespace sluice::commit {
 
 namespace {
 
-enum class Letter : std::uint8_t {
-  pieces,   ///< any rank to an owner: bytes of sessions
-  outcome,  ///< owner to home: its share is there, or what went wrong
-  judge,    ///< home to owner: no more will come
-  ahead,    ///< home to owner: read ahead
-  ready,    ///< owner to home: it is in memory
-  forget,   ///< home to owner
-  ask,      ///< any rank to an owner
-  answer,   ///< and back
-  come,     ///< to rank 0: this rank has come to a meeting
-  met,      ///< from rank 0: all have
+enum class Message : std::uint8_t {
+  pieces,    ///< any rank to an owner: bytes of sessions
+  outcome,   ///< owner to home: its share is there, or what went wrong
+  judge,     ///< home to owner: no more will come
+  ahead,     ///< home to owner: read ahead
+  ready,     ///< owner to home: it is in memory
+  forget,    ///< home to owner
+  ask,       ///< any rank to an owner
+  answer,    ///< and back
+  arrived,   ///< to rank 0: this rank has come to a meeting
+  released,  ///< from rank 0: all have
 };
 
 /// Before the bytes of each piece.
@@ -32,7 +32,7 @@ struct PieceHead {
 };
 
 /// Small pieces travel together up to so much.
-constexpr std::uint64_t letter_bytes = 64 << 10;
+constexpr std::uint64_t message_bytes = 64 << 10;
 
 void put_failure(model::ByteWriter& out, const std::exception_ptr& failure) {
   try {
@@ -54,15 +54,15 @@ std::exception_ptr get_failure(model::ByteReader& in, int rank) {
   return code == Code::ok ? nullptr : std::make_exception_ptr(Error(code, in.get_string(), rank));
 }
 
-model::ByteWriter letter(Letter kind) {
+model::ByteWriter message(Message kind) {
   model::ByteWriter out;
   out.put(kind);
   return out;
 }
 
 template <class Value>
-std::vector<std::byte> letter_with(Letter kind, const Value& value) {
-  model::ByteWriter out = letter(kind);
+std::vector<std::byte> message_with(Message kind, const Value& value) {
+  model::ByteWriter out = message(kind);
   out.put(value);
   return out.take();
 }
@@ -73,13 +73,13 @@ void Sessions::draft_piece(int to, const SessionPart& part, std::uint64_t offset
                            std::span<const std::byte> bytes) {
   std::vector<std::byte>& draft = drafts_[to];
   const std::uint64_t added = sizeof(PieceHead) + bytes.size();
-  if (!draft.empty() && draft.size() + added > letter_bytes) {
+  if (!draft.empty() && draft.size() + added > message_bytes) {
     draft_bytes_ -= draft.size();
-    mailbox_.post(to, std::exchange(draft, {}));
+    messages_.send(to, std::exchange(draft, {}));
   }
   const std::size_t before = draft.size();
   if (draft.empty()) {
-    draft.push_back(static_cast<std::byte>(Letter::pieces));
+    draft.push_back(static_cast<std::byte>(Message::pieces));
   }
   const PieceHead head{part, offset, bytes.size()};
   const auto* first = reinterpret_cast<const std::byte*>(&head);
@@ -90,7 +90,7 @@ void Sessions::draft_piece(int to, const SessionPart& part, std::uint64_t offset
 
 void Sessions::send_drafts() {
   for (auto& [to, draft] : drafts_) {
-    mailbox_.post(to, std::move(draft));
+    messages_.send(to, std::move(draft));
   }
   drafts_.clear();
   draft_bytes_ = 0;
@@ -99,7 +99,7 @@ void Sessions::send_drafts() {
 bool Sessions::move_on() {
   send_drafts();
   bool moved =
-      mailbox_.poll([this](int from, std::span<const std::byte> text) { handle(from, text); });
+      messages_.poll([this](int from, std::span<const std::byte> text) { handle(from, text); });
   moved = move_writer() || moved;
   moved = move_reader() || moved;
   if (moved) {
@@ -114,10 +114,10 @@ bool Sessions::move_writer() {
   }
   bool moved = writer_->pump();
   for (const SessionWriter::Outcome& outcome : writer_->outcomes()) {
-    model::ByteWriter out = letter(Letter::outcome);
+    model::ByteWriter out = message(Message::outcome);
     out.put(outcome.key);
     put_failure(out, outcome.failure);
-    mailbox_.post(outcome.key.home, out.take());
+    messages_.send(outcome.key.home, out.take());
     moved = true;
   }
   return moved;
@@ -130,18 +130,18 @@ bool Sessions::move_reader() {
   bool moved = reader_->pump();
   const SessionReader::News news = reader_->news();
   for (const SessionReader::Answer& answer : news.answers) {
-    model::ByteWriter out = letter(Letter::answer);
+    model::ByteWriter out = message(Message::answer);
     out.put(answer.question.number);
     out.put(answer.question.range);
     put_failure(out, answer.failure);
     if (!answer.failure) {
       out.put(answer.bytes);
     }
-    mailbox_.post(answer.question.from, out.take());
+    messages_.send(answer.question.from, out.take());
     moved = true;
   }
   for (const SessionKey& key : news.ready) {
-    mailbox_.post(key.home, letter_with(Letter::ready, key));
+    messages_.send(key.home, message_with(Message::ready, key));
     moved = true;
   }
   return moved;
@@ -149,30 +149,30 @@ bool Sessions::move_reader() {
 
 void Sessions::handle(int from, std::span<const std::byte> text) {
   model::ByteReader in(text);
-  switch (in.get<Letter>()) {
-    case Letter::pieces:
+  switch (in.get<Message>()) {
+    case Message::pieces:
       handle_pieces(from, text.subspan(1));
       break;
-    case Letter::outcome: {
+    case Message::outcome: {
       const auto key = in.get<SessionKey>();
       note_outcome(key, from, get_failure(in, from));
       break;
     }
-    case Letter::ready: {
+    case Message::ready: {
       const auto key = in.get<SessionKey>();
       note_outcome(key, from, nullptr);
       break;
     }
-    case Letter::judge:
-      writer_->judge(in.get<SessionPart>());
+    case Message::finalize:
+      writer_->finalize(in.get<SessionPart>());
       break;
-    case Letter::ahead:
+    case Message::ahead:
       reader_->read_ahead(in.get<SessionPart>());
       break;
-    case Letter::forget:
+    case Message::forget:
       reader_->forget(in.get<SessionKey>());
       break;
-    case Letter::ask: {
+    case Message::ask: {
       SessionReader::Question question;
       question.from = from;
       question.number = in.get<std::uint64_t>();
@@ -180,13 +180,13 @@ void Sessions::handle(int from, std::span<const std::byte> text) {
       reader_->ask(question);
       break;
     }
-    case Letter::answer:
+    case Message::answer:
       handle_answer(text);
       break;
-    case Letter::come:
+    case Message::arrived:
       handle_meeting(from, in.get<std::uint64_t>());
       break;
-    case Letter::met:
+    case Message::released:
       met_ = in.get<std::uint64_t>();
       break;
   }
@@ -207,7 +207,7 @@ void Sessions::handle_pieces(int from, std::span<const std::byte> text) {
 
 void Sessions::handle_answer(std::span<const std::byte> text) {
   model::ByteReader in(text);
-  in.get<Letter>();
+  in.get<Message>();
   const auto number = in.get<std::uint64_t>();
   const auto range = in.get<plan::ByteRange>();
   const auto found = readings_.find(number);
@@ -232,7 +232,7 @@ void Sessions::handle_meeting(int from, std::uint64_t number) {
   if (came_[number].size() == static_cast<std::size_t>(transport_.size())) {
     came_.erase(number);
     for (int rank = 0; rank < transport_.size(); ++rank) {
-      mailbox_.post(rank, letter_with(Letter::met, number));
+      messages_.send(rank, message_with(Message::released, number));
     }
   }
 }
@@ -292,30 +292,32 @@ void Sessions::settle(Home& home) {
 
 void Sessions::tell_to_judge(const Home& home) {
   for (const int owner : home.owners_left) {
-    mailbox_.post(owner, letter_with(Letter::judge, home.part));
+    messages_.send(owner, message_with(Message::finalize, home.part));
   }
 }
 
 void Sessions::tell_to_read_ahead(const Home& home) {
   for (const int owner : home.owners_left) {
-    mailbox_.post(owner, letter_with(Letter::ahead, home.part));
+    messages_.send(owner, message_with(Message::ahead, home.part));
   }
 }
 
 void Sessions::tell_to_forget(const SessionPart& part) {
   for (const int owner : tiles_.owners_of(part.range)) {
-    mailbox_.post(owner, letter_with(Letter::forget, part.key));
+    messages_.send(owner, message_with(Message::forget, part.key));
   }
 }
 
 /// For a piece of the read that came last.
 void Sessions::ask(const plan::ByteRange& piece) {
-  model::ByteWriter out = letter(Letter::ask);
+  model::ByteWriter out = message(Message::ask);
   out.put(asked_);
   out.put(piece);
-  mailbox_.post(tiles_.owner_of(piece.offset), out.take());
+  messages_.send(tiles_.owner_of(piece.offset), out.take());
 }
 
-void Sessions::come(std::uint64_t meeting) { mailbox_.post(0, letter_with(Letter::come, meeting)); }
+void Sessions::arrive(std::uint64_t meeting) {
+  messages_.send(0, message_with(Message::arrived, meeting));
+}
 
 }  // namespace sluice::commit

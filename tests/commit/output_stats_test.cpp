@@ -1,5 +1,5 @@
-// What a Monitor makes of a clock and of commits on their way.
-#include "commit/write/monitor.hpp"
+// What a OutputStats makes of a clock and of commits on their way.
+#include "commit/output/output_stats.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@ namespace {
 double now = 0;
 double clock_of_test() { return now; }
 
-Monitor::Look settled_at(const double& when, bool failed = false) {
-  return [&when, failed] { return Monitor::Outcome{when <= now ? when : 0, failed}; };
+OutputStats::Look settled_at(const double& when, bool failed = false) {
+  return [&when, failed] { return OutputStats::Outcome{when <= now ? when : 0, failed}; };
 }
 
 CommitCost step_of(std::uint64_t bytes) {
@@ -25,51 +25,51 @@ class MonitorOf : public testing::Test {
  protected:
   MonitorOf() { now = 100; }
   /// A call of `inside_s` that ends a step.
-  void commit(double inside_s, Monitor::Look look, std::uint64_t bytes = 1000) {
-    const Monitor::Call inside(&monitor_);
+  void commit(double inside_s, OutputStats::Look look, std::uint64_t bytes = 1000) {
+    const OutputStats::Call inside(&stats_);
     now += inside_s;
-    monitor_.add(step_of(bytes), std::move(look));
+    stats_.add(step_of(bytes), std::move(look));
   }
   void call(double inside_s) {
-    const Monitor::Call inside(&monitor_);
+    const OutputStats::Call inside(&stats_);
     now += inside_s;
   }
-  Monitor monitor_{clock_of_test};
+  OutputStats stats_{clock_of_test};
 };
 
 TEST_F(MonitorOf, ABlockingCommitHidesNothing) {
   commit(2, {});
   now += 10;
   commit(3, {});
-  const auto done = monitor_.take_settled();
+  const auto done = stats_.take_settled();
   ASSERT_EQ(done.size(), 2u);
   EXPECT_DOUBLE_EQ(done[0].cost.visible_s, 2);
   EXPECT_DOUBLE_EQ(done[1].cost.visible_s, 3);
-  EXPECT_DOUBLE_EQ(monitor_.total().visible_s, 5);
-  EXPECT_DOUBLE_EQ(monitor_.total().hidden_s, 0);
-  EXPECT_DOUBLE_EQ(monitor_.total().overlap_percent(), 0);
-  EXPECT_DOUBLE_EQ(monitor_.total().bytes_per_s(), 400);
-  EXPECT_EQ(monitor_.total().bytes, 2000u);
-  EXPECT_EQ(monitor_.steps(), 2u);
+  EXPECT_DOUBLE_EQ(stats_.total().visible_s, 5);
+  EXPECT_DOUBLE_EQ(stats_.total().hidden_s, 0);
+  EXPECT_DOUBLE_EQ(stats_.total().overlap_percent(), 0);
+  EXPECT_DOUBLE_EQ(stats_.total().bytes_per_s(), 400);
+  EXPECT_EQ(stats_.total().bytes, 2000u);
+  EXPECT_EQ(stats_.steps(), 2u);
 }
 
 TEST_F(MonitorOf, TimeOnTheWayOutsideOfCallsIsHidden) {
   const double settled_s = 107;  // the call ends at 101
   commit(1, settled_at(settled_s));
-  EXPECT_TRUE(monitor_.take_settled().empty());
+  EXPECT_TRUE(stats_.take_settled().empty());
   now = 104;
   call(1);  // 104 to 105: visible
-  EXPECT_TRUE(monitor_.take_settled().empty());
+  EXPECT_TRUE(stats_.take_settled().empty());
   now = 120;
   call(0.5);
-  const auto done = monitor_.take_settled();
+  const auto done = stats_.take_settled();
   ASSERT_EQ(done.size(), 1u);
   EXPECT_DOUBLE_EQ(done[0].cost.visible_s, 1);
   EXPECT_DOUBLE_EQ(done[0].cost.hidden_s, 3 + 2);
   EXPECT_TRUE(done[0].durable);
-  EXPECT_DOUBLE_EQ(monitor_.total().visible_s, 2.5);
-  EXPECT_DOUBLE_EQ(monitor_.total().hidden_s, 5);
-  EXPECT_DOUBLE_EQ(monitor_.total().overlap_percent(), 100 * 5 / 7.5);
+  EXPECT_DOUBLE_EQ(stats_.total().visible_s, 2.5);
+  EXPECT_DOUBLE_EQ(stats_.total().hidden_s, 5);
+  EXPECT_DOUBLE_EQ(stats_.total().overlap_percent(), 100 * 5 / 7.5);
 }
 
 TEST_F(MonitorOf, SharedTimeCountsOnceInTheTotal) {
@@ -79,44 +79,44 @@ TEST_F(MonitorOf, SharedTimeCountsOnceInTheTotal) {
   commit(1, settled_at(second_s));  // to 102
   now = 115;
   call(0);
-  const auto done = monitor_.take_settled();
+  const auto done = stats_.take_settled();
   ASSERT_EQ(done.size(), 2u);
   EXPECT_DOUBLE_EQ(done[0].cost.hidden_s, 6);
   EXPECT_DOUBLE_EQ(done[1].cost.hidden_s, 8);
-  EXPECT_DOUBLE_EQ(monitor_.total().hidden_s, 8);
+  EXPECT_DOUBLE_EQ(stats_.total().hidden_s, 8);
 }
 
 TEST_F(MonitorOf, CallsNestAndFailuresAreSeen) {
   const double settled_s = 101;
   commit(1, settled_at(settled_s, true));
   {
-    const Monitor::Call outer(&monitor_);
+    const OutputStats::Call outer(&stats_);
     call(2);
-    EXPECT_DOUBLE_EQ(monitor_.total().visible_s, 3);
+    EXPECT_DOUBLE_EQ(stats_.total().visible_s, 3);
   }
-  EXPECT_DOUBLE_EQ(monitor_.total().visible_s, 3);
-  const auto done = monitor_.take_settled();
+  EXPECT_DOUBLE_EQ(stats_.total().visible_s, 3);
+  const auto done = stats_.take_settled();
   ASSERT_EQ(done.size(), 1u);
   EXPECT_TRUE(done[0].failed);
   EXPECT_FALSE(done[0].durable);
 }
 
 TEST_F(MonitorOf, AChosenStrategyIsToldOnceAReason) {
-  EXPECT_EQ(monitor_.take_new_reason(), "");
-  monitor_.choose("shared");
-  monitor_.choose("shared");
-  EXPECT_EQ(monitor_.take_new_reason(), "shared");
-  monitor_.choose("shared");
-  EXPECT_EQ(monitor_.take_new_reason(), "");
-  monitor_.choose("collective");
-  EXPECT_EQ(monitor_.take_new_reason(), "collective");
+  EXPECT_EQ(stats_.take_new_reason(), "");
+  stats_.choose("shared");
+  stats_.choose("shared");
+  EXPECT_EQ(stats_.take_new_reason(), "shared");
+  stats_.choose("shared");
+  EXPECT_EQ(stats_.take_new_reason(), "");
+  stats_.choose("collective");
+  EXPECT_EQ(stats_.take_new_reason(), "collective");
 }
 
 TEST_F(MonitorOf, PredictionsStandBesideMeasurements) {
-  monitor_.compare(0.5, 0.4);
-  monitor_.compare(0.5, 0.8);
-  EXPECT_EQ(line_of(monitor_.choice()), "auto: 2 commits predicted to take 1 s, took 1.2 s");
-  EXPECT_FALSE(is_far_off(monitor_.choice()));
+  stats_.compare(0.5, 0.4);
+  stats_.compare(0.5, 0.8);
+  EXPECT_EQ(line_of(stats_.choice()), "auto: 2 commits predicted to take 1 s, took 1.2 s");
+  EXPECT_FALSE(is_far_off(stats_.choice()));
   EXPECT_NE(line_of(Choice{"", false, 1, 0.1, 0.4}).find("sluice bench --on"), std::string::npos);
   EXPECT_FALSE(is_far_off({"", false, 1, 0.1, 0.4})) << "slow, but not worth a word";
   EXPECT_FALSE(is_far_off({"", false, 1, 2, 16}));

@@ -1,7 +1,7 @@
-// Letters from one thread to another through memory that their processes share.
+// Messages from one thread to another through memory that their processes share.
 //
-// Invariants: one writes, one reads; letters come whole and in order; memory is a pipe of
-// stream_bytes, whatever the letter's length: who writes a longer one waits for who reads.
+// Invariants: one writes, one reads; messages come whole and in order; memory is a pipe of
+// stream_bytes, whatever the message's length: who writes a longer one waits for who reads.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace sluice::exec {
 
 /// Lies in the memory; zeroed memory is an empty one.
-struct LetterPipe {
+struct SpscPipe {
   static constexpr std::uint64_t stream_bytes = 16ULL << 10;
   alignas(64) std::atomic<std::uint64_t> written;
   alignas(64) std::atomic<std::uint64_t> read;
@@ -45,23 +45,23 @@ struct LetterPipe {
   }
 };
 
-/// What came so far of the next letters.
-class LetterReader {
+/// What came so far of the next messages.
+class MessageReader {
  public:
   std::vector<std::byte>& came() noexcept { return came_; }
-  bool has_letter() const {
+  bool has_message() const {
     return came_.size() >= sizeof(std::uint64_t) &&
            came_.size() - sizeof(std::uint64_t) >= length();
   }
   std::optional<std::vector<std::byte>> next() {
-    if (!has_letter()) {
+    if (!has_message()) {
       return std::nullopt;
     }
     const auto first = came_.begin() + sizeof(std::uint64_t);
     const auto last = first + static_cast<std::ptrdiff_t>(length());
-    std::vector<std::byte> letter(first, last);
+    std::vector<std::byte> message(first, last);
     came_.erase(came_.begin(), last);
-    return letter;
+    return message;
   }
 
  private:
@@ -73,14 +73,14 @@ class LetterReader {
   std::vector<std::byte> came_;
 };
 
-/// A letter with its length in front.
-inline std::vector<std::byte> sealed(std::span<const std::byte> letter) {
-  const std::uint64_t length = letter.size();
+/// A message with its length in front.
+inline std::vector<std::byte> framed(std::span<const std::byte> message) {
+  const std::uint64_t length = message.size();
   const auto head = std::as_bytes(std::span(&length, 1));
   std::vector<std::byte> out;
-  out.reserve(head.size() + letter.size());
+  out.reserve(head.size() + message.size());
   out.insert(out.end(), head.begin(), head.end());
-  out.insert(out.end(), letter.begin(), letter.end());
+  out.insert(out.end(), message.begin(), message.end());
   return out;
 }
 

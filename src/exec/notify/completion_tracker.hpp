@@ -4,8 +4,8 @@
 // Invariants: commits are numbered from 1 and announced by begin() on every rank in the same order;
 // for each, every writer arrives once, in order, and rank 0 settles once, in order; nothing here
 // waits for a rank longer than it is told to, and no collective is called. Memory is bounded by the
-// commits that are on their way. Writers and rank 0 also write each other letters (sizes of encoded
-// tiles, and their places), each pair in order; there are as many from a writer as to it.
+// commits that are on their way. Writers and rank 0 also write each other messages (sizes of
+// encoded tiles, and their places), each pair in order; there are as many from a writer as to it.
 #pragma once
 
 #include <atomic>
@@ -23,23 +23,23 @@
 namespace sluice::exec {
 
 /// What became of something: nothing, or an error, with its text cut to what a message holds.
-struct Mark {
+struct Outcome {
   std::uint64_t number = 0;
   std::uint32_t failed = 0;
   Code code = Code::ok;
   std::int32_t rank = -1;
   char text[484] = {};
 
-  Mark() = default;
+  Outcome() = default;
   /// `rank`: named in the error where it names none itself.
-  Mark(std::uint64_t number, const std::exception_ptr& failure, int rank);
+  Outcome(std::uint64_t number, const std::exception_ptr& failure, int rank);
   /// The error, or nullptr.
   std::exception_ptr failure() const;
 };
 
-class Board {
+class CompletionTracker {
  public:
-  virtual ~Board() = default;
+  virtual ~CompletionTracker() = default;
 
   /// Announces commit `number`.
   virtual void begin(std::uint64_t number) = 0;
@@ -53,45 +53,45 @@ class Board {
   /// Commits up to this number are settled. By any thread.
   virtual std::uint64_t settled() = 0;
   /// The first that failed, number 0 where none did; all later ones fail too. By any thread.
-  virtual Mark failed() = 0;
+  virtual Outcome failed() = 0;
   /// Forgets the failure; between two barriers of all ranks, with all commits settled.
-  virtual void forgive() = 0;
+  virtual void clear_failure() = 0;
 
-  /// Announces so many more letters from each writer to rank 0, and back.
-  virtual void expect_letters(std::uint64_t letters) = 0;
+  /// Announces so many more messages from each writer to rank 0, and back.
+  virtual void expect_messages(std::uint64_t messages) = 0;
   /// On a writer, by one thread. May wait until rank 0 takes what was written before; Error timeout
   /// after stop().
-  virtual void write_root(std::span<const std::byte> letter) = 0;
-  /// On a writer, by the same thread: the next letter of rank 0, if it is there.
-  virtual std::optional<std::vector<std::byte>> from_root() = 0;
+  virtual void send_to_root(std::span<const std::byte> message) = 0;
+  /// On a writer, by the same thread: the next message of rank 0, if it is there.
+  virtual std::optional<std::vector<std::byte>> receive_from_root() = 0;
   /// On a writer, by any thread where news need poll(), else by the same one.
-  virtual bool has_from_root() = 0;
+  virtual bool has_message_from_root() = 0;
   /// The same on rank 0, for writer number `writer`; by one thread.
-  virtual void write_writer(std::size_t writer, std::span<const std::byte> letter) = 0;
-  virtual std::optional<std::vector<std::byte>> from_writer(std::size_t writer) = 0;
+  virtual void send_to_writer(std::size_t writer, std::span<const std::byte> message) = 0;
+  virtual std::optional<std::vector<std::byte>> receive_from_writer(std::size_t writer) = 0;
   virtual std::size_t writers() const = 0;
-  /// Nobody shall wait for letters any more.
+  /// Nobody shall wait for messages any more.
   void stop() {
     stopped_.store(true);
-    nudge();
+    notify();
   }
   bool is_stopped() const { return stopped_.load(); }
 
   /// Moves messages on; by the rank's own thread only.
   virtual void poll() = 0;
-  /// Has poll() begun to send every letter that this rank has written? They then arrive while it
+  /// Has poll() begun to send every message that this rank has written? They then arrive while it
   /// does something else.
-  virtual bool has_sent_letters() = 0;
+  virtual bool has_sent_messages() = 0;
   /// Does news come without poll()?
   virtual bool is_local() const = 0;
   /// Has this rank nothing more to tell? Then the board may be destroyed.
-  virtual bool is_quiet() = 0;
+  virtual bool is_idle() = 0;
   /// Wakes who waits, though there is no news.
-  virtual void nudge() = 0;
+  virtual void notify() = 0;
   /// How much news there has been. Look at the board after that, then wait(): nothing is missed.
-  virtual std::uint32_t heard() = 0;
-  /// Waits for more news than `heard`, at most so long; by any thread. May return early.
-  virtual void wait(std::uint32_t heard, double limit_s) = 0;
+  virtual std::uint32_t epoch() = 0;
+  /// Waits for more news than `epoch`, at most so long; by any thread. May return early.
+  virtual void wait(std::uint32_t epoch, double limit_s) = 0;
   /// Writers that have not arrived at commit `number`, as far as this rank knows.
   virtual std::vector<int> missing(std::uint64_t number) = 0;
 
@@ -101,8 +101,10 @@ class Board {
 
 /// A board in memory of the node. Collective over all ranks, which must be of one node; nullptr on
 /// every rank where one of them cannot reach the memory.
-std::unique_ptr<Board> make_node_board(Transport& transport, const std::vector<int>& writers);
+std::unique_ptr<CompletionTracker> make_node_tracker(Transport& transport,
+                                                     const std::vector<int>& writers);
 /// A board of messages: they advance when both sides poll(). Collective.
-std::unique_ptr<Board> make_message_board(Transport& transport, const std::vector<int>& writers);
+std::unique_ptr<CompletionTracker> make_message_tracker(Transport& transport,
+                                                        const std::vector<int>& writers);
 
 }  // namespace sluice::exec
