@@ -46,9 +46,8 @@ SLUICE_API int sluice_service_open(int rank, int size, const char* path, const c
 /* The next letter: for which rank, and its bytes, valid until the next call of this function.
  * *bytes = 0: there is none. */
 SLUICE_API int sluice_service_next_outgoing(sluice_service* service, int* to, const void** letter,
-                                          int64_t* bytes);
-SLUICE_API int sluice_service_deliver(sluice_service* service, const void* letter,
-                                           int64_t bytes);
+                                            int64_t* bytes);
+SLUICE_API int sluice_service_deliver(sluice_service* service, const void* letter, int64_t bytes);
 /* After SLUICE_EVENT_OPENED. As sluice_session_start(); of the options count after, after_bytes and
  * after_offset, NULL for none. */
 SLUICE_API int sluice_service_start(sluice_service* service, int64_t offset, int64_t bytes,
