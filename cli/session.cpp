@@ -11,7 +11,7 @@
 #include "exec/transport/local_transport.hpp"
 #include "exec/transport/mpi_transport.hpp"
 #include "sluice/error.hpp"
-#include "text.hpp"
+#include "text/text.hpp"
 
 namespace sluice::cli {
 

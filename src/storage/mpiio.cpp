@@ -177,9 +177,9 @@ class MpiioFile final : public File {
   void drop_cache() override { posix_->drop_cache(); }
   const std::string& path() const override { return posix_->path(); }
 
-  bool works_together() const override { return comm_ != MPI_COMM_SELF; }
+  bool is_collective() const override { return comm_ != MPI_COMM_SELF; }
 
-  void write_together(std::span<const WritePiece> pieces) override {
+  void write_collective(std::span<const WritePiece> pieces) override {
     const SizeLimit no_signal;
     std::vector<Piece> all;
     for (const WritePiece& piece : pieces) {
@@ -189,7 +189,7 @@ class MpiioFile final : public File {
     transfer(all, true);
   }
 
-  void read_together(std::span<const ReadPiece> pieces) override {
+  void read_collective(std::span<const ReadPiece> pieces) override {
     std::vector<Piece> all;
     const std::uint64_t end = size();
     std::string trouble;

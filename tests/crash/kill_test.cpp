@@ -24,7 +24,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include "api/file_impl.hpp"
+#include "api/file/file_impl.hpp"
 #include "commit/publish/parts_files.hpp"
 #include "commit/publish/recovery.hpp"
 #include "commit/read/input.hpp"

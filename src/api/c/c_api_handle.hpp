@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "api/file_impl.hpp"
+#include "api/file/file_impl.hpp"
 #include "model/numbering.hpp"
 #include "sluice/sluice.h"
 #include "sluice/sluice.hpp"

@@ -1,7 +1,7 @@
 // The C interface of records.
 #include "api/c/c_api_handle.hpp"
 #include "api/config/settings.hpp"
-#include "api/records_impl.hpp"
+#include "api/records/records_impl.hpp"
 #include "sluice/records.h"
 #include "sluice/records_inline.h"
 

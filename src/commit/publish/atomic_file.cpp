@@ -27,8 +27,8 @@ void forget_building(storage::Storage& storage, const std::string& path) noexcep
   }
 }
 
-void write_by_rename(storage::Storage& storage, const std::string& path,
-                     const std::function<void(storage::File&)>& fill) {
+void write_atomically(storage::Storage& storage, const std::string& path,
+                      const std::function<void(storage::File&)>& fill) {
   const std::string real = storage.real_path(path);
   const std::string building = fresh_building_path(storage, real);
   try {

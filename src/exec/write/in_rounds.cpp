@@ -17,7 +17,7 @@ std::uint64_t write_in_rounds(Transport& transport, const plan::Plan& plan, cons
     } catch (...) {
       failure = std::current_exception();
     }
-  } else if (work.file != nullptr && (owns_tiles || work.file->works_together())) {
+  } else if (work.file != nullptr && (owns_tiles || work.file->is_collective())) {
     window.emplace(*work.file, buffers.writer, plan.window_bytes, in_background);
   }
   std::vector<const layout::Placement*> placements;

@@ -81,9 +81,9 @@ void Window::end() {
   }
   try {
     std::vector<storage::WritePiece> all = pieces();
-    if (file_->works_together()) {
+    if (file_->is_collective()) {
       // The others are in this call too, whatever failed here.
-      file_->write_together(failure_ ? std::span<const storage::WritePiece>{} : all);
+      file_->write_collective(failure_ ? std::span<const storage::WritePiece>{} : all);
     } else if (!failure_ && !all.empty()) {
       writer_->submit(*file_, std::exchange(staging_, nullptr), std::move(all));
     }
