@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "commit/output/names.hpp"
-#include "commit/output/output_stats.hpp"
 #include "commit/output/small_puts.hpp"
 #include "commit/output/step_log.hpp"
 #include "commit/write/file_commit.hpp"
+#include "commit/write/output_stats.hpp"
 #include "commit/write/pending_commit.hpp"
 #include "exec/rows/row_scatter.hpp"
 #include "exec/transport/disagree.hpp"
@@ -140,7 +140,7 @@ class Output {
   /// What a commit met on its way, if this rank knows of one; then all ranks come to recover().
   virtual std::exception_ptr failure_on_way() { return nullptr; }
   /// Has the caller been told of that?
-  virtual bool failure_was_heard() const { return false; }
+  virtual bool failure_was_reported() const { return false; }
   /// Collective.
   virtual void recover() {}
   /// Local: a wait for another rank has failed, so that no other should be as long.

@@ -31,7 +31,7 @@ class SingleOutput final : public Output {
   bool wait_at_most(double seconds) override { return file_.queue().wait_at_most(seconds); }
   void wait_for_all() override { file_.queue().wait_for_all(); }
   std::exception_ptr failure_on_way() override { return file_.queue().failure(); }
-  bool failure_was_heard() const override { return file_.queue().failure_was_heard(); }
+  bool failure_was_reported() const override { return file_.queue().failure_was_reported(); }
   void recover() override { file_.recover(); }
   void lose_others() noexcept override { file_.queue().lose_others(); }
   std::shared_ptr<PendingCommit> last_pending() const override { return file_.queue().last(); }

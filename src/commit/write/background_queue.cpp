@@ -45,7 +45,7 @@ void PendingCommit::wait() {
     queue_->wait(number_);
   }
   if (failure_) {
-    *heard_ = true;
+    *was_reported_ = true;
     std::rethrow_exception(failure_);
   }
 }
@@ -82,7 +82,7 @@ BackgroundQueue::~BackgroundQueue() {
       on_way.commit->settle(std::make_exception_ptr(ended), model::now_s());
     }
   }
-  // The writer's thread uses the board until its last job is done.
+  // The writer's thread uses the tracker until its last job is done.
   config_.data.writer().abandon(nullptr);
 }
 
@@ -164,11 +164,11 @@ void BackgroundQueue::arrive(const std::exception_ptr& failure, bool synced,
                              const CommitPlanner::Update&) {
   if (storage::File* const file = config_.data.file()) {
     // Everything given to the writer so far belongs to this commit.
-    config_.data.writer().submit_task(
-        [board = tracker_.get(), number = begun_, file, synced](const std::exception_ptr& earlier) {
-          const auto met = earlier || !synced ? earlier : exec::failure_of([&] { file->sync(); });
-          tracker->arrive(number, met);
-        });
+    config_.data.writer().submit_task([tracker = tracker_.get(), number = begun_, file,
+                                       synced](const std::exception_ptr& earlier) {
+      const auto met = earlier || !synced ? earlier : exec::failure_of([&] { file->sync(); });
+      tracker->arrive(number, met);
+    });
   }
   try {
     exec::agree(config_.transport, failure);
@@ -187,7 +187,7 @@ void BackgroundQueue::publish(const FileCommit& commit, CommitPlanner::Update up
     }
     publishing_->submit(begun_, std::move(update), commit.synced);
   }
-  last_ = std::make_shared<PendingCommit>(this, begun_, commit.synced, heard_, commit.stats);
+  last_ = std::make_shared<PendingCommit>(this, begun_, commit.synced, was_reported_, commit.stats);
   on_way_.push_back({last_, config_.variables.state()});
 }
 
@@ -319,7 +319,7 @@ bool BackgroundQueue::wait_at_most(double seconds) {
   const bool all = wait_until_settled(begun_, seconds);
   absorb();
   if (const std::exception_ptr failure = tracker_->failed().failure()) {
-    *heard_ = true;
+    *was_reported_ = true;
     std::rethrow_exception(failure);
   }
   return all;
@@ -348,7 +348,7 @@ void BackgroundQueue::restart() {
     publishing_->restart();
   }
   tracker_->clear_failure();
-  *heard_ = false;
+  *was_reported_ = false;
   config_.transport.barrier();
 }
 

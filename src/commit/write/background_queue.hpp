@@ -55,7 +55,7 @@ class BackgroundQueue final : public CommitQueue {
   bool wait_at_most(double seconds) override;
   std::uint64_t first_unplanned() override;
   std::exception_ptr failure() override;
-  bool failure_was_heard() const override { return *heard_; }
+  bool failure_was_reported() const override { return *was_reported_; }
   void lose_others() noexcept override { lost_others_ = true; }
   double waited_s() const override { return waited_s_; }
   void drop_failed() override;
@@ -94,7 +94,7 @@ class BackgroundQueue final : public CommitQueue {
   std::atomic<std::uint64_t> placed_ = 0;     ///< on writers: the last whose places have come
   std::deque<OnWay> on_way_;
   std::shared_ptr<PendingCommit> last_;
-  std::shared_ptr<bool> heard_ = std::make_shared<bool>(false);
+  std::shared_ptr<bool> was_reported_ = std::make_shared<bool>(false);
   bool lost_others_ = false;
   double waited_s_ = 0;
 };

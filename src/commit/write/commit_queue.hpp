@@ -57,7 +57,7 @@ class CommitQueue {
   /// What the first commit met that failed on its way, if this rank knows of one.
   virtual std::exception_ptr failure() { return nullptr; }
   /// Has a ticket told the caller of it?
-  virtual bool failure_was_heard() const { return false; }
+  virtual bool failure_was_reported() const { return false; }
   /// Another rank does not answer any more, so that it is not worth waiting for.
   virtual void lose_others() noexcept {}
   /// Seconds that commits have waited for others.

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "commit/output/output_stats.hpp"
+#include "commit/write/output_stats.hpp"
 #include "layout/portion.hpp"
 #include "model/block.hpp"
 #include "plan/totals.hpp"

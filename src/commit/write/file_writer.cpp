@@ -128,7 +128,7 @@ std::uint64_t FileWriter::write(const FileCommit& commit, const StagedCommit& st
   work.earlier_words = written.words;
   const std::exception_ptr failure = data_->write(who, work);
   queue_->arrive(written.failure ? written.failure : failure, commit.synced, update);
-  if (commit.monitor != nullptr && who.predicted_s != 0) {
+  if (commit.stats != nullptr && who.predicted_s != 0) {
     commit.stats->compare(who.predicted_s, model::now_s() - began_s);
   }
   plans_.end_writing();

@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "commit/output/output_stats.hpp"
+#include "commit/write/output_stats.hpp"
 #include "storage/own_process.hpp"
 
 namespace sluice::commit {
@@ -16,10 +16,14 @@ class CommitQueue;
 /// Shared by the file's queue and the tickets of the commit; used by one thread of a rank.
 class PendingCommit {
  public:
-  /// `epoch` becomes true when a caller gets to know of a failure. `monitor` may be null.
-  PendingCommit(CommitQueue* queue, std::uint64_t number, bool synced, std::shared_ptr<bool> epoch,
-                OutputStats* stats)
-      : queue_(queue), number_(number), synced_(synced), heard_(std::move(epoch)), stats_(stats) {}
+  /// `was_reported` becomes true when a caller has seen a failure. `stats` may be null.
+  PendingCommit(CommitQueue* queue, std::uint64_t number, bool synced,
+                std::shared_ptr<bool> was_reported, OutputStats* stats)
+      : queue_(queue),
+        number_(number),
+        synced_(synced),
+        was_reported_(std::move(was_reported)),
+        stats_(stats) {}
 
   /// Is the commit there for good? Looks anew.
   bool durable();
@@ -41,7 +45,7 @@ class PendingCommit {
   CommitQueue* queue_;  ///< nullptr: settled
   std::uint64_t number_;
   bool synced_;
-  std::shared_ptr<bool> heard_;
+  std::shared_ptr<bool> was_reported_;
   OutputStats* stats_;
   storage::OwnProcess process_;
   std::exception_ptr failure_;

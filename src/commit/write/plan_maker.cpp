@@ -114,7 +114,7 @@ plan::Plan PlanMaker::choose(const FileCommit& commit, plan::Input& input, std::
   input.rates = rates_;
   const bool has_data = load_.bytes != 0;
   plan::Plan plan;
-  if (commit.experience != nullptr) {
+  if (commit.tuner != nullptr) {
     // The first one makes memory and the file's first space, the last one writes what is left.
     const bool is_sample =
         has_data && has_planned_data_ && !commit.is_last && !variables_.has_encoded(commit);
@@ -124,7 +124,7 @@ plan::Plan PlanMaker::choose(const FileCommit& commit, plan::Input& input, std::
     plan = strategy_.plan(input);
   }
   has_planned_data_ = has_planned_data_ || has_data;
-  if (commit.monitor != nullptr && has_data) {
+  if (commit.stats != nullptr && has_data) {
     commit.stats->choose(plan.reason);
   }
   return plan;

@@ -24,11 +24,11 @@
 
 namespace sluice::exec {
 
-class Rounds {
+class TwoPhaseWrite {
  public:
   /// `window` on writers, else nullptr. `placements`: what RoundItem::placement counts in.
-  Rounds(Transport& transport, const plan::TileMap& tiles, std::uint64_t window_bytes,
-         std::vector<const layout::Placement*> placements, Window* window, Buffers& buffers);
+  TwoPhaseWrite(Transport& transport, const plan::TileMap& tiles, std::uint64_t window_bytes,
+                std::vector<const layout::Placement*> placements, Window* window, Buffers& buffers);
 
   /// Collective. Brings all bytes of all sources whose own places are in `range` to their writers.
   /// False on every rank where a rank has failed.

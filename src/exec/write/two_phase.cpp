@@ -1,11 +1,11 @@
 #include <optional>
 
 #include "exec/write/flows.hpp"
-#include "exec/write/rounds.hpp"
+#include "exec/write/two_phase_write.hpp"
 
 namespace sluice::exec {
 
-std::uint64_t write_in_rounds(Transport& transport, const plan::Plan& plan, const Work& work,
+std::uint64_t write_two_phase(Transport& transport, const plan::Plan& plan, const Work& work,
                               Buffers& buffers) {
   const bool in_background = plan.flow == plan::Flow::async_two_phase;
   std::optional<Window> window;
@@ -27,8 +27,8 @@ std::uint64_t write_in_rounds(Transport& transport, const plan::Plan& plan, cons
   if (work.commit->checksums) {
     placements.push_back(&*work.commit->checksums);
   }
-  Rounds rounds(transport, plan.tiles, plan.window_bytes, placements, window ? &*window : nullptr,
-                buffers);
+  TwoPhaseWrite rounds(transport, plan.tiles, plan.window_bytes, placements,
+                       window ? &*window : nullptr, buffers);
   rounds.fail(failure);
   PortionSource portions(work, plan.packed_bytes, buffers);
   bool is_well = rounds.run(portions, {0, plan.tiles.own_bytes()});
