@@ -87,8 +87,8 @@ void put_row_list(FileImpl& file, Variable variable, const std::uint64_t* ids, s
 }
 
 Ticket ticket_of(const commit::Receipt& receipt) {
-  if (receipt.fate) {
-    return {receipt.step, receipt.fate};
+  if (receipt.pending) {
+    return {receipt.step, receipt.pending};
   }
   return {receipt.step, receipt.durable, !receipt.skipped.empty()};
 }
@@ -105,11 +105,11 @@ void report_skipped(FileImpl& file, const commit::Receipt& receipt) {
 
 // -- Ticket ---------------------------------------------------------------------------------------
 
-bool Ticket::durable() const { return fate_ ? fate_->durable() : durable_; }
+bool Ticket::durable() const { return pending_ ? pending_->durable() : durable_; }
 
 void Ticket::wait() const {
-  if (fate_) {
-    fate_->wait();
+  if (pending_) {
+    pending_->wait();
   }
 }
 

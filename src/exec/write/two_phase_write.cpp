@@ -1,4 +1,4 @@
-#include "exec/write/rounds.hpp"
+#include "exec/write/two_phase_write.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -19,8 +19,10 @@ enum State : std::int64_t { fine = 0, crowded = 1, failed = 2 };
 
 }  // namespace
 
-Rounds::Rounds(Transport& transport, const plan::TileMap& tiles, std::uint64_t window_bytes,
-               std::vector<const layout::Placement*> placements, Window* window, Buffers& buffers)
+TwoPhaseWrite::TwoPhaseWrite(Transport& transport, const plan::TileMap& tiles,
+                             std::uint64_t window_bytes,
+                             std::vector<const layout::Placement*> placements, Window* window,
+                             Buffers& buffers)
     : transport_(transport),
       tiles_(tiles),
       window_bytes_(window_bytes),
@@ -29,7 +31,7 @@ Rounds::Rounds(Transport& transport, const plan::TileMap& tiles, std::uint64_t w
       buffers_(buffers),
       own_index_(tiles.index_of(transport.rank())) {}
 
-bool Rounds::run(RoundSource& source, const plan::OwnRange& range) {
+bool TwoPhaseWrite::run(RoundSource& source, const plan::OwnRange& range) {
   source_ = &source;
   const std::uint64_t last = (range.last + window_bytes_ - 1) / window_bytes_;
   for (std::uint64_t at = range.first / window_bytes_; at < last; at += rounds_in_batch) {
@@ -40,7 +42,7 @@ bool Rounds::run(RoundSource& source, const plan::OwnRange& range) {
   return true;
 }
 
-bool Rounds::batch(std::uint64_t first, std::uint64_t last) {
+bool TwoPhaseWrite::batch(std::uint64_t first, std::uint64_t last) {
   announce({first * window_bytes_, last * window_bytes_});
   std::int64_t state = fine;
   if (failure_ || (window_ != nullptr && window_->failed())) {
@@ -58,7 +60,7 @@ bool Rounds::batch(std::uint64_t first, std::uint64_t last) {
   return true;
 }
 
-void Rounds::announce(const plan::OwnRange& range) {
+void TwoPhaseWrite::announce(const plan::OwnRange& range) {
   leaving_ = items_by_writer(source_->items(), tiles_, range);
   targets_.clear();
   for (const auto& [writer, items] : leaving_) {
@@ -82,7 +84,7 @@ void Rounds::announce(const plan::OwnRange& range) {
   }
 }
 
-std::vector<std::byte> Rounds::describe(const std::vector<std::size_t>& items) const {
+std::vector<std::byte> TwoPhaseWrite::describe(const std::vector<std::size_t>& items) const {
   model::ByteWriter out;
   for (const std::size_t i : items) {
     const RoundItem& item = source_->items()[i];
@@ -93,7 +95,7 @@ std::vector<std::byte> Rounds::describe(const std::vector<std::size_t>& items) c
   return out.take();
 }
 
-Rounds::Feed Rounds::understand(const Parcel& parcel) const {
+TwoPhaseWrite::Feed TwoPhaseWrite::understand(const Parcel& parcel) const {
   Feed feed;
   feed.rank = parcel.rank;
   model::ByteReader in(parcel.bytes);
@@ -107,14 +109,14 @@ Rounds::Feed Rounds::understand(const Parcel& parcel) const {
   return feed;
 }
 
-Stretches Rounds::window_of(std::uint32_t writer, std::uint64_t round) const {
+Stretches TwoPhaseWrite::window_of(std::uint32_t writer, std::uint64_t round) const {
   Stretches stretches;
   tiles_.for_each_stretch(writer, {round * window_bytes_, (round + 1) * window_bytes_},
                           [&](const plan::Stretch& stretch) { stretches.push_back(stretch); });
   return stretches;
 }
 
-bool Rounds::is_crowded(std::uint64_t first, std::uint64_t last) const {
+bool TwoPhaseWrite::is_crowded(std::uint64_t first, std::uint64_t last) const {
   for (std::uint64_t number = first; number < last && own_index_ >= 0; ++number) {
     const Stretches window = window_of(static_cast<std::uint32_t>(own_index_), number);
     std::uint64_t bytes = 0;
@@ -130,13 +132,13 @@ bool Rounds::is_crowded(std::uint64_t first, std::uint64_t last) const {
   return false;
 }
 
-void Rounds::open_window(const Stretches& window, std::uint64_t number) {
+void TwoPhaseWrite::open_window(const Stretches& window, std::uint64_t number) {
   if (window_ != nullptr) {
     window_->begin(window, number * window_bytes_);
   }
 }
 
-void Rounds::round(std::uint64_t number) {
+void TwoPhaseWrite::round(std::uint64_t number) {
   Stretches window;
   if (own_index_ >= 0) {
     window = window_of(static_cast<std::uint32_t>(own_index_), number);
@@ -184,7 +186,7 @@ OwnRun own_run(const std::vector<layout::RunList>& pieces, const Stretches& wind
 
 }  // namespace
 
-std::vector<Rounds::Arrival> Rounds::post_receives(const Stretches& window) {
+std::vector<TwoPhaseWrite::Arrival> TwoPhaseWrite::post_receives(const Stretches& window) {
   std::vector<Arrival> arrivals;
   std::uint64_t used = 0;
   for (const Feed& feed : feeds_) {
@@ -209,7 +211,7 @@ std::vector<Rounds::Arrival> Rounds::post_receives(const Stretches& window) {
   return arrivals;
 }
 
-RoundSource::Bytes Rounds::take(std::size_t item, std::uint64_t from, std::uint64_t to) {
+RoundSource::Bytes TwoPhaseWrite::take(std::size_t item, std::uint64_t from, std::uint64_t to) {
   if (!failure_) {
     try {
       return source_->bytes(item, from, to);
@@ -222,7 +224,7 @@ RoundSource::Bytes Rounds::take(std::size_t item, std::uint64_t from, std::uint6
   return {std::span(buffers_.scratch).first(to - from), false};
 }
 
-void Rounds::send_all(std::uint64_t number) {
+void TwoPhaseWrite::send_all(std::uint64_t number) {
   for (const std::uint32_t writer : targets_) {
     if (static_cast<int>(writer) == own_index_) {
       continue;
@@ -235,8 +237,8 @@ void Rounds::send_all(std::uint64_t number) {
   }
 }
 
-std::span<const std::byte> Rounds::message(const std::vector<std::size_t>& items,
-                                           const Stretches& window) {
+std::span<const std::byte> TwoPhaseWrite::message(const std::vector<std::size_t>& items,
+                                                  const Stretches& window) {
   std::uint64_t total = 0;
   for (const std::size_t i : items) {
     total += bytes_in(source_->items()[i].runs, window);
@@ -267,7 +269,7 @@ std::span<const std::byte> Rounds::message(const std::vector<std::size_t>& items
   return room.empty() ? lying : std::span<const std::byte>(room);
 }
 
-std::span<std::byte> Rounds::room_to_send(std::uint64_t bytes) {
+std::span<std::byte> TwoPhaseWrite::room_to_send(std::uint64_t bytes) {
   buffers_.sent.resize(std::max<std::size_t>(buffers_.sent.size(), window_bytes_));
   if (sent_bytes_ + bytes > window_bytes_) {
     wait_for_sends();
@@ -277,7 +279,7 @@ std::span<std::byte> Rounds::room_to_send(std::uint64_t bytes) {
   return room;
 }
 
-void Rounds::wait_for_sends() {
+void TwoPhaseWrite::wait_for_sends() {
   for (const std::unique_ptr<Pending>& send : sends_) {
     send->wait();
   }
@@ -285,7 +287,7 @@ void Rounds::wait_for_sends() {
   sent_bytes_ = 0;
 }
 
-void Rounds::place_own(const Stretches& window) {
+void TwoPhaseWrite::place_own(const Stretches& window) {
   const auto own =
       own_index_ < 0 ? leaving_.end() : leaving_.find(static_cast<std::uint32_t>(own_index_));
   if (own == leaving_.end()) {
@@ -300,7 +302,8 @@ void Rounds::place_own(const Stretches& window) {
   }
 }
 
-void Rounds::place(const Feed& feed, const Stretches& window, std::span<const std::byte> bytes) {
+void TwoPhaseWrite::place(const Feed& feed, const Stretches& window,
+                          std::span<const std::byte> bytes) {
   for (const layout::RunList& runs : feed.pieces) {
     for_each_part(runs, window,
                   [&](const plan::Stretch& stretch, std::uint64_t from, std::uint64_t to) {
@@ -310,7 +313,7 @@ void Rounds::place(const Feed& feed, const Stretches& window, std::span<const st
   }
 }
 
-void Rounds::round_in_turn(std::uint64_t number) {
+void TwoPhaseWrite::round_in_turn(std::uint64_t number) {
   Stretches window;
   if (own_index_ >= 0) {
     window = window_of(static_cast<std::uint32_t>(own_index_), number);

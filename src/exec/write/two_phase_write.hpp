@@ -24,15 +24,17 @@
 
 namespace sluice::exec {
 
-class Rounds {
+class TwoPhaseWrite {
  public:
   /// `window` on writers, else nullptr. `placements`: what RoundItem::placement counts in.
-  Rounds(Transport& transport, const plan::TileMap& tiles, std::uint64_t window_bytes,
-         std::vector<const layout::Placement*> placements, Window* window, Buffers& buffers);
+  TwoPhaseWrite(Transport& transport, const plan::TileMap& tiles, std::uint64_t window_bytes,
+                std::vector<const layout::Placement*> placements, Window* window, Buffers& buffers);
 
   /// Collective. Brings all bytes of all sources whose own places are in `range` to their writers.
   /// False on every rank where a rank has failed.
   bool run(RoundSource& source, const plan::OwnRange& range);
+  /// Before run(): this rank can take no part (null: it can), so that nobody sends anything.
+  void fail(const std::exception_ptr& failure) noexcept { failure_ = failure; }
   /// What this rank met, if anything.
   const std::exception_ptr& failure() const noexcept { return failure_; }
 

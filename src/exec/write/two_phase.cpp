@@ -1,16 +1,23 @@
 #include <optional>
 
 #include "exec/write/flows.hpp"
-#include "exec/write/rounds.hpp"
+#include "exec/write/two_phase_write.hpp"
 
 namespace sluice::exec {
 
-std::uint64_t write_in_rounds(Transport& transport, const plan::Plan& plan, const Work& work,
+std::uint64_t write_two_phase(Transport& transport, const plan::Plan& plan, const Work& work,
                               Buffers& buffers) {
   const bool in_background = plan.flow == plan::Flow::async_two_phase;
   std::optional<Window> window;
   const bool owns_tiles = plan.tiles.index_of(transport.rank()) >= 0;
-  if (work.file != nullptr && (owns_tiles || work.file->is_collective())) {
+  std::exception_ptr failure;
+  if (work.memory) {
+    try {
+      window.emplace(work.memory());
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  } else if (work.file != nullptr && (owns_tiles || work.file->is_collective())) {
     window.emplace(*work.file, buffers.writer, plan.window_bytes, in_background);
   }
   std::vector<const layout::Placement*> placements;
@@ -20,8 +27,9 @@ std::uint64_t write_in_rounds(Transport& transport, const plan::Plan& plan, cons
   if (work.commit->checksums) {
     placements.push_back(&*work.commit->checksums);
   }
-  Rounds rounds(transport, plan.tiles, plan.window_bytes, placements, window ? &*window : nullptr,
-                buffers);
+  TwoPhaseWrite rounds(transport, plan.tiles, plan.window_bytes, placements,
+                       window ? &*window : nullptr, buffers);
+  rounds.fail(failure);
   PortionSource portions(work, plan.packed_bytes, buffers);
   bool is_well = rounds.run(portions, {0, plan.tiles.own_bytes()});
   if (is_well) {

@@ -6,8 +6,8 @@
 
 namespace sluice::exec {
 
-std::uint64_t write_in_turn(Transport& transport, const plan::Plan& plan, const Work& work,
-                            Buffers& buffers) {
+std::uint64_t write_funnel(Transport& transport, const plan::Plan& plan, const Work& work,
+                           Buffers& buffers) {
   std::exception_ptr failure;
   std::optional<FileSink> file;
   if (work.file != nullptr) {

@@ -1,4 +1,4 @@
-// What becomes of a commit that is on its way when its call returns.
+// A commit that may still be on its way when its call returns.
 #pragma once
 
 #include <cstdint>
@@ -6,18 +6,24 @@
 #include <memory>
 #include <utility>
 
+#include "commit/write/output_stats.hpp"
 #include "storage/own_process.hpp"
 
 namespace sluice::commit {
 
-class FileWriter;
+class CommitQueue;
 
-/// Shared by the file and the tickets of the commit; used by one thread of a rank.
-class Fate {
+/// Shared by the file's queue and the tickets of the commit; used by one thread of a rank.
+class PendingCommit {
  public:
-  /// `epoch` becomes true when a caller gets to know of a failure.
-  Fate(FileWriter* file, std::uint64_t number, bool synced, std::shared_ptr<bool> epoch)
-      : file_(file), number_(number), synced_(synced), heard_(std::move(epoch)) {}
+  /// `was_reported` becomes true when a caller has seen a failure. `stats` may be null.
+  PendingCommit(CommitQueue* queue, std::uint64_t number, bool synced,
+                std::shared_ptr<bool> was_reported, OutputStats* stats)
+      : queue_(queue),
+        number_(number),
+        synced_(synced),
+        was_reported_(std::move(was_reported)),
+        stats_(stats) {}
 
   /// Is the commit there for good? Looks anew.
   bool durable();
@@ -30,16 +36,17 @@ class Fate {
   double settled_s();
   /// Nothing changes any more. `failure`: nullptr where the commit is there. `at_s`: since when.
   void settle(const std::exception_ptr& failure, double at_s) noexcept {
-    file_ = nullptr;
+    queue_ = nullptr;
     failure_ = failure;
     settled_s_ = at_s;
   }
 
  private:
-  FileWriter* file_;  ///< nullptr: settled
+  CommitQueue* queue_;  ///< nullptr: settled
   std::uint64_t number_;
   bool synced_;
-  std::shared_ptr<bool> heard_;
+  std::shared_ptr<bool> was_reported_;
+  OutputStats* stats_;
   storage::OwnProcess process_;
   std::exception_ptr failure_;
   double settled_s_ = 0;

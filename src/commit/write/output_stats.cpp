@@ -1,4 +1,4 @@
-#include "commit/output/output_stats.hpp"
+#include "commit/write/output_stats.hpp"
 
 #include <algorithm>
 #include <array>

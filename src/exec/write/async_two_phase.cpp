@@ -27,7 +27,7 @@ std::uint64_t granule_of(const Work& work, const plan::Plan& plan, std::uint64_t
 
 }  // namespace
 
-std::uint64_t write_through_ring(const plan::Plan& plan, const Work& work, Buffers& buffers) {
+std::uint64_t write_async_two_phase(const plan::Plan& plan, const Work& work, Buffers& buffers) {
   Ring& ring = *buffers.ring;
   const std::uint64_t granule = granule_of(work, plan, ring.window_bytes());
   std::exception_ptr failure;

@@ -3,7 +3,7 @@
 
 namespace sluice::exec {
 
-std::uint64_t write_own(const plan::Plan& plan, const Work& work, Buffers& buffers) {
+std::uint64_t write_direct(const plan::Plan& plan, const Work& work, Buffers& buffers) {
   FileSink file(*work.file, buffers.writer);
   Emitter emitter(work, buffers);
   for (const plan::Transfer& transfer : plan.transfers) {
