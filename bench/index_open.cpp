@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "api/file_impl.hpp"
+#include "api/file/file_impl.hpp"
 #include "contestants.hpp"
 #include "exec/transport/local_transport.hpp"
 #include "hdf5_check.hpp"

@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include "api/file_impl.hpp"
+#include "api/file/file_impl.hpp"
 #include "exec/transport/solo_transport.hpp"
 #include "sluice/sluice.h"
 #include "sluice/sluice.hpp"

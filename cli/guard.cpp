@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "layout/hdf5/library.hpp"
-#include "text.hpp"
+#include "text/text.hpp"
 #include "verb.hpp"
 
 namespace sluice::cli {

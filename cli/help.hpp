@@ -10,6 +10,9 @@ namespace sluice::cli {
 /// Options as `--name TYPE   what it is`; of verbs the one-line description.
 std::shared_ptr<CLI::FormatterBase> make_formatter();
 
+/// The group of verbs that know the files of single codes.
+inline constexpr const char* tools_of_codes = "Tools of single codes";
+
 /// Adds a verb with its description and examples.
 CLI::App* add_verb(CLI::App& app, const char* name, const char* summary,
                    const std::string& explanation, const char* examples);

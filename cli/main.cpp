@@ -10,9 +10,9 @@
 
 #include "guard.hpp"
 #include "help.hpp"
-#include "run.hpp"
 #include "session.hpp"
 #include "sluice/error.hpp"
+#include "verbs/run.hpp"
 
 namespace sluice::cli {
 
@@ -33,6 +33,7 @@ const char* const examples = R"help(Examples:
   sluice render spins.h5 spins.png       a picture of atoms and their spins
   mpirun -n 8 sluice bench --on DIR      measure a file system, and what to set
   sluice plan --ranks 4096 --shape 1024x1024x1024   which strategy?
+  sluice doctor /scratch/run7            what is slow or missing here?
   mpirun -n 8 sluice verify spins.h5     the same with 8 processes (diff too)
   sluice run -- python script.py         a program of HDF5, crash-safe
   sluice VERB --help                     a verb's options, with examples
@@ -94,6 +95,7 @@ int run_command(int argc, char** argv, const Context& context) {
   add_plan(app, run);
   add_run(app, run);
   add_env(app, run);
+  add_doctor(app, run);
   app.require_subcommand(0, 1);
   app.allow_extras();  // said below, in better words
   try {
@@ -108,7 +110,7 @@ int run_command(int argc, char** argv, const Context& context) {
   if (!run) {
     const std::string verbs =
         "the verbs are ls, dump, diff, verify, recover, collect, merge, convert, render, stats, "
-        "bench, plan, run, env and watch (see: sluice --help)";
+        "bench, plan, doctor, run, env and watch (see: sluice --help)";
     throw Error(Code::invalid_argument, app.remaining_size() == 0
                                             ? "no verb: " + verbs
                                             : "no verb " + app.remaining()[0] + ": " + verbs);

@@ -4,14 +4,14 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <mpi.h>
 #include <optional>
 #include <thread>
 
 #include "exec/transport/local_transport.hpp"
 #include "exec/transport/mpi_transport.hpp"
+#include "mpi/process.hpp"
 #include "sluice/error.hpp"
-#include "text.hpp"
+#include "text/text.hpp"
 
 namespace sluice::cli {
 
@@ -59,27 +59,26 @@ constexpr std::chrono::seconds patience{10};
 
 /// All ranks meet at the end. The lowest one that failed speaks, and all get the gravest code.
 int end_together(const RankEnd& outcome) {
-  int rank = 0;
-  int size = 1;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  mpi::Comms& comms = mpi::comms();
+  const int rank = comms.rank(comms.world());
+  const int size = comms.size(comms.world());
   // Bad input is graver than a difference, and that than a change from outside.
   const bool is_bad = outcome.code == bad_input;
   const int grave = is_bad ? 10 : outcome.code == differs ? 5 : outcome.code;
   std::array<int, 2> mine{grave, outcome.failure ? size - rank : 0};
   std::array<int, 2> all{};
-  MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Iallreduce(mine.data(), all.data(), 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD, &request);
+  mpi::Request request;
+  comms.start_all_max(mine, all, comms.world(), request);
   const auto limit = std::chrono::steady_clock::now() + patience;
-  int done = 0;
-  MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-  while (done == 0) {
+  bool is_done = false;
+  mpi::messages().test(request, is_done);
+  while (!is_done) {
     if (outcome.failure && std::chrono::steady_clock::now() > limit) {
       say("rank " + std::to_string(rank) + ": " + *outcome.failure);
-      MPI_Abort(MPI_COMM_WORLD, outcome.code);
+      comms.abort(outcome.code);
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    mpi::messages().test(request, is_done);
   }
   if (outcome.failure && all[1] == size - rank) {
     say(*outcome.failure);
@@ -128,17 +127,24 @@ int run_session(int* argc, char*** argv, const Run& body) {
   if (!has_launcher()) {
     return run_alone(body, *storage);
   }
-  MPI_Init(argc, argv);
+  try {
+    mpi::load();
+  } catch (const Error& e) {
+    say(message_of(e));
+    return bad_input;
+  }
+  mpi::comms().init(argc, argv);
   RankEnd outcome;
   try {
-    const auto transport = exec::make_mpi(MPI_COMM_WORLD, exec::MpiOptions{});
+    const Comm world(sluice_comm{SLUICE_COMM_WORLD, 0, 0});
+    const auto transport = exec::make_mpi(world, exec::MpiOptions{});
     outcome = attempt(body, {*transport, *storage});
     check_output(outcome);
   } catch (const std::exception& e) {
     outcome = {exit_code(e), message_of(e)};
   }
   const int code = end_together(outcome);
-  MPI_Finalize();
+  mpi::comms().finalize();
   return code;
 }
 

@@ -43,5 +43,6 @@ void add_bench(CLI::App& app, Run& run);
 void add_plan(CLI::App& app, Run& run);
 void add_run(CLI::App& app, Run& run);
 void add_env(CLI::App& app, Run& run);
+void add_doctor(CLI::App& app, Run& run);
 
 }  // namespace sluice::cli

@@ -1,7 +1,7 @@
 # libsluice_hdf5_driver.so: what a program's own HDF5 (1.14 and later) loads where HDF5_DRIVER=sluice.
 # It needs neither HDF5 nor MPI, so it is compiled from the few files that it uses.
 set(SLUICE_DRIVER_SOURCES
-  src/codec/checksum.cpp src/commit/publish/by_rename.cpp src/commit/publish/in_place.cpp
+  src/codec/checksum.cpp src/commit/publish/atomic_file.cpp src/commit/publish/in_place.cpp
   src/commit/publish/journal.cpp src/commit/publish/journal_format.cpp
   src/commit/publish/journal_runs.cpp src/layout/hdf5/overlay.cpp src/model/error.cpp
   src/model/name.cpp src/plugin/atomic_file.cpp src/plugin/driver.cpp src/plugin/fresh_ranges.cpp
@@ -9,7 +9,7 @@ set(SLUICE_DRIVER_SOURCES
   src/storage/calls.cpp src/storage/file_system.cpp src/storage/lease.cpp
   src/storage/lease_record.cpp src/storage/own_process.cpp src/storage/permissions.cpp
   src/storage/place.cpp src/storage/posix.cpp src/storage/size_limit.cpp src/storage/storage.cpp
-  src/storage/together.cpp)
+  src/storage/collective_file.cpp)
 list(TRANSFORM SLUICE_DRIVER_SOURCES PREPEND ${CMAKE_SOURCE_DIR}/)
 
 # sluice_hdf5_driver(target [source...]): with other sources for the storage, for tests.
@@ -32,7 +32,3 @@ set_target_properties(sluice_hdf5_driver PROPERTIES
   LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/hdf5_driver)
 target_link_options(sluice_hdf5_driver PRIVATE
   -Wl,--version-script=${CMAKE_SOURCE_DIR}/src/plugin/driver.map)
-if(SKBUILD)
-  install(TARGETS sluice_hdf5_driver
-    LIBRARY DESTINATION sluice/lib/hdf5_driver COMPONENT python)
-endif()

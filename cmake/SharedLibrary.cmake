@@ -1,8 +1,8 @@
-# libsluice-openmpi or libsluice-mpich: what programs link to. The objects of sluice_core, of which
-# only the public interface is visible (src/api/sluice.map).
+# libsluice: what programs link to, whatever their MPI. The objects of sluice_core, of which only
+# the public interface is visible (src/api/sluice.map). SONAME: the major version, while that is 0
+# also the minor one.
 #
-# The name says which MPI, because the C interface takes that MPI's communicators; both kinds can be
-# installed side by side. SONAME: the major version, while that is 0 also the minor one.
+# SLUICE_MPI_NAME: the MPI that tests, apps and Fortran modules are built with here.
 if(MPI_CXX_LIBRARY_VERSION_STRING MATCHES "Open MPI")
   set(SLUICE_MPI_NAME openmpi)
 elseif(MPI_CXX_LIBRARY_VERSION_STRING MATCHES "MPICH")
@@ -17,10 +17,14 @@ if(PROJECT_VERSION_MAJOR EQUAL 0)
   set(SLUICE_SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 endif()
 
-add_library(sluice SHARED $<TARGET_OBJECTS:sluice_core>)
+add_library(sluice SHARED $<TARGET_OBJECTS:sluice_core> ${SLUICE_MPI_OBJECTS})
+# A wheel has no links: there the file has the name by which programs ask for it.
+set(version ${PROJECT_VERSION})
+if(SKBUILD)
+  set(version ${SLUICE_SOVERSION})
+endif()
 set_target_properties(sluice PROPERTIES
-  OUTPUT_NAME sluice-${SLUICE_MPI_NAME}
-  VERSION ${PROJECT_VERSION}
+  VERSION ${version}
   SOVERSION ${SLUICE_SOVERSION}
   LINKER_LANGUAGE CXX
   LINK_DEPENDS ${CMAKE_SOURCE_DIR}/src/api/sluice.map)
@@ -28,10 +32,10 @@ target_include_directories(sluice PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/i
 # Which of MPI's interfaces a program needs is its own choice once the library is installed: see
 # SluiceConfig.cmake.
 target_link_libraries(sluice
-  INTERFACE $<BUILD_INTERFACE:MPI::MPI_CXX>
-  PRIVATE MPI::MPI_CXX PkgConfig::XXHASH ${SLUICE_COMPRESSORS} Threads::Threads ${CMAKE_DL_LIBS}
+  INTERFACE $<BUILD_INTERFACE:$<TARGET_NAME_IF_EXISTS:MPI::MPI_CXX>>
+  PRIVATE PkgConfig::XXHASH ${SLUICE_COMPRESSORS} Threads::Threads ${CMAKE_DL_LIBS}
     sluice_flags)
-if(NOT SLUICE_HDF5_FILE)
+if(NOT SLUICE_HDF5_FILE)  # found static or shared, as it was found
   target_link_libraries(sluice PRIVATE PkgConfig::HDF5)
 endif()
 # -Bsymbolic: the library's own calls reach its own functions, whatever the program defines.
@@ -43,11 +47,3 @@ if(NOT SLUICE_SANITIZE)
   target_link_options(sluice PRIVATE -Wl,-z,defs)
 endif()
 add_library(Sluice::sluice ALIAS sluice)
-
-# Into the Python package, where `pip install` builds: beside the modules that load it.
-if(SKBUILD)
-  install(TARGETS sluice LIBRARY DESTINATION sluice/lib COMPONENT python NAMELINK_SKIP)
-  install(FILES ${CMAKE_SOURCE_DIR}/include/sluice/sluice.h
-    ${CMAKE_SOURCE_DIR}/include/sluice/service.h
-    DESTINATION sluice/include COMPONENT python)
-endif()

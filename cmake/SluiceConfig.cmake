@@ -2,16 +2,17 @@
 #
 # Each brings the headers or modules, the library, and that language's interface of MPI. Without
 # COMPONENTS: those of C, CXX and Fortran whose language the project uses and that are installed.
-# Which of the installed libraries is right (libsluice-openmpi, libsluice-mpich) is asked of the MPI
-# that find_package(MPI) finds; Sluice_MPI (openmpi or mpich) says it where the program that asks
-# cannot be run, as when cross-compiling. Sets Sluice_MPI_NAME.
+# The library serves any MPI. Only the compiled Fortran modules belong to one: which of those that
+# are installed is right is asked of the MPI that find_package(MPI) finds; Sluice_MPI (openmpi or
+# mpich) says it where the program that asks cannot be run, as when cross-compiling. Where none is
+# right, compile the sources in share/sluice/fortran with your compiler (docs/install.md).
 include(CMakeFindDependencyMacro)
 
 set(_sluice_folder ${CMAKE_CURRENT_LIST_DIR})
-file(GLOB _sluice_files RELATIVE ${_sluice_folder} ${_sluice_folder}/Sluice-*.cmake)
+file(GLOB _sluice_files RELATIVE ${_sluice_folder} ${_sluice_folder}/SluiceFortran-*.cmake)
 set(_sluice_there "")
 foreach(_sluice_file ${_sluice_files})
-  if(_sluice_file MATCHES "^Sluice-([a-z]+)\\.cmake$")
+  if(_sluice_file MATCHES "^SluiceFortran-([a-z]+)\\.cmake$")
     list(APPEND _sluice_there ${CMAKE_MATCH_1})
   endif()
 endforeach()
@@ -47,37 +48,36 @@ endforeach()
 set(MPI_CXX_SKIP_MPICXX ON)
 set(MPI_DETERMINE_LIBRARY_VERSION ON)
 find_dependency(MPI COMPONENTS ${_sluice_languages})
-set(Sluice_MPI_NAME "${Sluice_MPI}")
-foreach(_sluice_language ${_sluice_languages})
-  set(_sluice_said "${MPI_${_sluice_language}_LIBRARY_VERSION_STRING}")
-  if(NOT Sluice_MPI_NAME AND _sluice_said MATCHES "Open MPI")
-    set(Sluice_MPI_NAME openmpi)
-  elseif(NOT Sluice_MPI_NAME AND _sluice_said MATCHES "MPICH")
-    set(Sluice_MPI_NAME mpich)
-  endif()
-endforeach()
-list(JOIN _sluice_there ", " _sluice_list)
-if(NOT Sluice_MPI_NAME AND _sluice_there MATCHES "^[a-z]+$")
-  set(Sluice_MPI_NAME ${_sluice_there})  # nobody could be asked, and there is but one
-elseif(NOT Sluice_MPI_NAME)
-  _sluice_give_up("which MPI this is could not be found out; set Sluice_MPI to one of: "
-    "${_sluice_list}")
-endif()
-if(NOT Sluice_MPI_NAME IN_LIST _sluice_there)
-  _sluice_give_up("the MPI in use is ${Sluice_MPI_NAME}, and here is Sluice for: ${_sluice_list}")
-endif()
 
 # -- the targets ----------------------------------------------------------------------------------
-include(${_sluice_folder}/Sluice-${Sluice_MPI_NAME}.cmake)
+include(${_sluice_folder}/SluiceLibrary.cmake)
+
+# Sets Sluice_MPI_NAME: of which MPI the Fortran modules have to be.
+macro(_sluice_name_mpi)
+  set(Sluice_MPI_NAME "${Sluice_MPI}")
+  if(NOT Sluice_MPI_NAME AND MPI_Fortran_LIBRARY_VERSION_STRING MATCHES "Open MPI")
+    set(Sluice_MPI_NAME openmpi)
+  elseif(NOT Sluice_MPI_NAME AND MPI_Fortran_LIBRARY_VERSION_STRING MATCHES "MPICH")
+    set(Sluice_MPI_NAME mpich)
+  elseif(NOT Sluice_MPI_NAME AND _sluice_there MATCHES "^[a-z]+$")
+    set(Sluice_MPI_NAME ${_sluice_there})  # nobody could be asked, and there is but one
+  endif()
+endmacro()
+
 foreach(_sluice_language ${_sluice_languages})
   set(Sluice_${_sluice_language}_FOUND TRUE)
   string(TOLOWER ${_sluice_language} _sluice_target)
   set(_sluice_target Sluice::${_sluice_target})
   if(_sluice_language STREQUAL "Fortran")
-    include(${_sluice_folder}/SluiceFortran-${Sluice_MPI_NAME}.cmake OPTIONAL
-      RESULT_VARIABLE Sluice_Fortran_FOUND)
-    if(NOT Sluice_Fortran_FOUND AND Sluice_FIND_REQUIRED_Fortran)
-      _sluice_give_up("the Fortran modules for ${Sluice_MPI_NAME} are not installed here")
+    _sluice_name_mpi()
+    list(JOIN _sluice_there ", " _sluice_list)
+    set(Sluice_Fortran_FOUND FALSE)
+    if(Sluice_MPI_NAME IN_LIST _sluice_there)
+      include(${_sluice_folder}/SluiceFortran-${Sluice_MPI_NAME}.cmake)
+      set(Sluice_Fortran_FOUND TRUE)
+    elseif(Sluice_FIND_REQUIRED_Fortran)
+      _sluice_give_up("the MPI in use is '${Sluice_MPI_NAME}', and here are Fortran modules for: "
+        "'${_sluice_list}'; set Sluice_MPI, or compile those in share/sluice/fortran yourself")
     endif()
   elseif(NOT TARGET ${_sluice_target})
     add_library(${_sluice_target} INTERFACE IMPORTED)

@@ -18,10 +18,7 @@ need_programs "$namd_io"
 rm -rf "$out"
 mkdir -p "$out"
 cd "$out"
-export PYTHONPATH=$root/python
-for library in "$build"/libsluice-*.so; do
-  export SLUICE_LIBRARY=$library
-done
+export PYTHONPATH=$root/python SLUICE_LIBRARY=$build/libsluice.so
 if "$python" -c 'import charm4py' >/dev/null 2>&1; then
   run "$python" "$(dirname "$python")/charmrun" +p2 ++local ++quiet "$root/apps/namd/namd.py" \
     --cells 10 --steps 40 --every 8 "$@" run

@@ -39,10 +39,14 @@ enum {
 };
 
 /* mode, options, records: as in sluice_open(). "a" appends record groups. */
-#ifndef SLUICE_NO_MPI_H
 /* Collective over comm, which is duplicated. */
-SLUICE_API int sluice_records_open(MPI_Comm comm, const char* path, const char* mode,
-                                   const char* options, sluice_records** records);
+SLUICE_API int sluice_records_open_comm(sluice_comm comm, const char* path, const char* mode,
+                                        const char* options, sluice_records** records);
+#ifndef SLUICE_NO_MPI_H
+static inline int sluice_records_open(MPI_Comm comm, const char* path, const char* mode,
+                                      const char* options, sluice_records** records) {
+  return sluice_records_open_comm(sluice_comm_of(comm), path, mode, options, records);
+}
 #endif
 SLUICE_API int sluice_records_open_f(int comm, const char* path, const char* mode,
                                      const char* options, sluice_records** records);

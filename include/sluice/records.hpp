@@ -27,7 +27,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <mpi.h>
 #include <string>
 #include <type_traits>
 
@@ -45,7 +44,7 @@ class Records {
   /// Options as for File, but `format` is records and `check` off; the strategies that write
   /// several files are refused with Error unsupported. Error format where a file that is opened is
   /// not one of records.
-  Records(MPI_Comm comm, const std::string& path, Mode mode, const Options& options = {});
+  Records(const Comm& comm, const std::string& path, Mode mode, const Options& options = {});
   /// This process alone, without MPI, in place of `parts` ranks: each of them is a number in the
   /// calls below.
   Records(const std::string& path, Mode mode, int parts, const Options& options = {});

@@ -18,10 +18,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mpi.h>
 #include <string>
 #include <vector>
 
+#include "sluice/comm.hpp"
 #include "sluice/error.hpp"
 #include "sluice/options.hpp"
 #include "sluice/sluice.hpp"
@@ -62,7 +62,7 @@ class SessionFile {
   /// (of those who read), tile_bytes, stripe_bytes, coalesce, storage (not mpiio), budget_bytes,
   /// durability (automatic: each session is synced before it is complete) and timeout_s; tile t of
   /// the file belongs to writer t mod writers, always.
-  SessionFile(MPI_Comm comm, const std::string& path, Mode mode, const Options& options = {});
+  SessionFile(const Comm& comm, const std::string& path, Mode mode, const Options& options = {});
   explicit SessionFile(std::unique_ptr<detail::SessionImpl> impl);
   SessionFile(SessionFile&&) noexcept;
   SessionFile& operator=(SessionFile&&) noexcept;

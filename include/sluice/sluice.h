@@ -54,17 +54,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The communicator's type is the MPI library's own; programs without MPI define SLUICE_NO_MPI_H
- * and have sluice_open_serial() and sluice_open_f(). */
-#ifndef SLUICE_NO_MPI_H
-#include <mpi.h>
-#endif
-
-#if defined(__GNUC__)
-#define SLUICE_API __attribute__((visibility("default")))
-#else
-#define SLUICE_API
-#endif
+/* Functions with an MPI_Comm are inline: they hand the communicator of whatever MPI the program is
+ * compiled with to a library that is linked to none. Programs without MPI define SLUICE_NO_MPI_H
+ * and have sluice_open_serial(), sluice_open_f() and sluice_open_comm(). */
+#include "sluice/comm.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -144,9 +137,8 @@ typedef int32_t sluice_variable;
 
 /* "1.2.3" */
 SLUICE_API const char* sluice_version(void);
-/* What MPI_Get_library_version says of the MPI that this library was built for (where the program
- * has put another MPI in its place: name and version of the right one). Works before MPI_Init.
- * Communicators of another MPI must not be handed in. */
+/* What MPI_Get_library_version says of the MPI that this process has loaded, which is the one that
+ * the library calls; "none" where there is none. Works before MPI_Init. Local. */
 SLUICE_API const char* sluice_mpi_library(void);
 /* Where messages go (option `log`, SLUICE_EXPLAIN), each a line without its end: to `handler`;
  * NULL: to stderr, as at the start. One for the whole process. It is called on rank 0 of a file, by
@@ -174,9 +166,8 @@ SLUICE_API int sluice_last_error_rank(const sluice_file* file);
  *        the message is sluice_last_error(NULL).
  * bytes: their number without that NUL (the file may hold others); may be NULL. */
 
-#ifndef SLUICE_NO_MPI_H
-SLUICE_API int sluice_read_text(MPI_Comm comm, const char* path, char** text, int64_t* bytes);
-#endif
+SLUICE_API int sluice_read_text_comm(sluice_comm comm, const char* path, char** text,
+                                     int64_t* bytes);
 /* The same for the integer handle of Fortran. */
 SLUICE_API int sluice_read_text_f(int comm, const char* path, char** text, int64_t* bytes);
 /* For this process alone, without MPI. */
@@ -193,11 +184,10 @@ SLUICE_API void sluice_free_text(char* text);
  * file:    on success the handle, to be given to sluice_close() and sluice_free(). On failure NULL;
  *          the message is sluice_last_error(NULL). */
 
-#ifndef SLUICE_NO_MPI_H
-/* Collective over comm (an intracommunicator), which is duplicated. */
-SLUICE_API int sluice_open(MPI_Comm comm, const char* path, const char* mode, const char* options,
-                           sluice_file** file);
-#endif
+/* Collective over comm (an intracommunicator), which is duplicated. SLUICE_ERROR_MPI where the
+ * process has no MPI that fits, in one line that names it and says what to do. */
+SLUICE_API int sluice_open_comm(sluice_comm comm, const char* path, const char* mode,
+                                const char* options, sluice_file** file);
 /* The same for the integer handle of Fortran (MPI_Comm_c2f, or MPI_VAL of mpi_f08). */
 SLUICE_API int sluice_open_f(int comm, const char* path, const char* mode, const char* options,
                              sluice_file** file);
@@ -453,10 +443,8 @@ typedef struct sluice_session_options {
 /* Collective over comm. mode: "r" reads; "w" cuts off what was there; "x" as "w", but
  * SLUICE_ERROR_EXISTS where something was; "a" leaves it. options: as of sluice_open(). The handle
  * is to be given to sluice_session_file_close() and sluice_session_file_free(). */
-#ifndef SLUICE_NO_MPI_H
-SLUICE_API int sluice_session_file_open(MPI_Comm comm, const char* path, const char* mode,
-                                        const char* options, sluice_session_file** file);
-#endif
+SLUICE_API int sluice_session_file_open_comm(sluice_comm comm, const char* path, const char* mode,
+                                             const char* options, sluice_session_file** file);
 SLUICE_API int sluice_session_file_open_f(int comm, const char* path, const char* mode,
                                           const char* options, sluice_session_file** file);
 SLUICE_API int sluice_session_file_open_serial(const char* path, const char* mode,
@@ -490,6 +478,21 @@ SLUICE_API int sluice_session_file_close(sluice_session_file* file);
 /* Gives the handle back, which must not be used any more; NULL is fine. Of a file that was not
  * closed, what was not written by then is lost. */
 SLUICE_API void sluice_session_file_free(sluice_session_file* file);
+
+#ifndef SLUICE_NO_MPI_H
+/* As the functions whose names end on _comm, of the program's own MPI. */
+static inline int sluice_read_text(MPI_Comm comm, const char* path, char** text, int64_t* bytes) {
+  return sluice_read_text_comm(sluice_comm_of(comm), path, text, bytes);
+}
+static inline int sluice_open(MPI_Comm comm, const char* path, const char* mode,
+                              const char* options, sluice_file** file) {
+  return sluice_open_comm(sluice_comm_of(comm), path, mode, options, file);
+}
+static inline int sluice_session_file_open(MPI_Comm comm, const char* path, const char* mode,
+                                           const char* options, sluice_session_file** file) {
+  return sluice_session_file_open_comm(sluice_comm_of(comm), path, mode, options, file);
+}
+#endif
 
 #ifdef __cplusplus
 }

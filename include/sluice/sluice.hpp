@@ -21,12 +21,12 @@
 #include <initializer_list>
 #include <limits>
 #include <memory>
-#include <mpi.h>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "sluice/comm.hpp"
 #include "sluice/error.hpp"
 #include "sluice/fill.hpp"
 #include "sluice/options.hpp"
@@ -38,7 +38,7 @@ namespace detail {
 class FileImpl;
 }
 namespace commit {
-class Fate;
+class PendingCommit;
 }
 
 /// Where messages go (option `log`, SLUICE_EXPLAIN), each a line without its end: to `handler`, or,
@@ -124,8 +124,8 @@ class Ticket {
   Ticket() = default;
   Ticket(std::uint64_t step, bool durable, bool skipped = false)
       : step_(step), durable_(durable), skipped_(skipped) {}
-  Ticket(std::uint64_t step, std::shared_ptr<commit::Fate> fate)
-      : step_(step), fate_(std::move(fate)) {}
+  Ticket(std::uint64_t step, std::shared_ptr<commit::PendingCommit> pending)
+      : step_(step), pending_(std::move(pending)) {}
   std::uint64_t step() const noexcept { return step_; }
   /// Does the step survive kill -9, a node's loss, a power cut?
   bool durable() const;
@@ -140,7 +140,7 @@ class Ticket {
   std::uint64_t step_ = 0;
   bool durable_ = false;
   bool skipped_ = false;
-  std::shared_ptr<commit::Fate> fate_;
+  std::shared_ptr<commit::PendingCommit> pending_;
 };
 
 /// One step under way. Destroying it without end() leaves the step out: the other ranks' end()
@@ -213,7 +213,7 @@ class Step {
 class File {
  public:
   /// Collective over `comm`, which is duplicated.
-  File(MPI_Comm comm, const std::string& path, Mode mode, const Options& options = {});
+  File(const Comm& comm, const std::string& path, Mode mode, const Options& options = {});
   explicit File(std::unique_ptr<detail::FileImpl> impl);
   File(File&&) noexcept;
   File& operator=(File&&) noexcept;

@@ -9,10 +9,10 @@
 #pragma once
 
 #include <istream>
-#include <mpi.h>
 #include <sstream>
 #include <string>
 
+#include "sluice/comm.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice {
@@ -20,7 +20,7 @@ namespace sluice {
 /// All bytes of a file, on every rank. Collective over `comm`, every rank with the same path. One
 /// open and one read, however many ranks. Files above 2 GiB too; each rank holds the whole. Throws
 /// the same Error on every rank: not_found, permission, io, timeout.
-std::string read_on_root(MPI_Comm comm, const std::string& path);
+std::string read_on_root(const Comm& comm, const std::string& path);
 
 /// The same as a stream, where a program has a std::ifstream: getline, >>, seekg, rdbuf and what
 /// else an istream has. Unlike an ifstream a file that cannot be read is an exception.
@@ -29,10 +29,10 @@ class BroadcastFileStream : public std::istringstream {
   /// Not open.
   BroadcastFileStream() { setstate(std::ios::badbit); }
   /// Collective. Throws as read_on_root().
-  BroadcastFileStream(MPI_Comm comm, const std::string& path) { open(comm, path); }
+  BroadcastFileStream(const Comm& comm, const std::string& path) { open(comm, path); }
 
   /// Collective. Throws as read_on_root(); what was open before is closed.
-  void open(MPI_Comm comm, const std::string& path) {
+  void open(const Comm& comm, const std::string& path) {
     close();
     str(read_on_root(comm, path));
     clear();

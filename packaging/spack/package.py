@@ -24,6 +24,9 @@ class Sluice(CMakePackage):
     depends_on("hdf5@1.10: ~mpi +hl")
     depends_on("xxhash@0.8:")
     depends_on("tomlplusplus")
+    depends_on("libdeflate")
+    depends_on("zstd")
+    depends_on("libpng", when="+command")
     depends_on("cli11", type="build", when="+command")
     depends_on("fmt", when="+command")
     depends_on("nlohmann-json", type="build")
@@ -37,7 +40,6 @@ class Sluice(CMakePackage):
     def cmake_args(self):
         return [
             self.define("SLUICE_TESTS", False),
-            self.define("SLUICE_BUILD_APPS", False),
             self.define_from_variant("SLUICE_COMMAND", "command"),
             self.define_from_variant("SLUICE_FORTRAN", "fortran"),
         ]
@@ -46,10 +48,9 @@ class Sluice(CMakePackage):
     def install_python(self):
         """The package's modules; they load the library that was installed, by SLUICE_LIBRARY."""
         install_tree("python/sluice", join_path(python_platlib, "sluice"))
-        mkdirp(join_path(python_platlib, "sluice", "include"))
-        install("include/sluice/sluice.h", join_path(python_platlib, "sluice", "include"))
+        install_tree("include/sluice", join_path(python_platlib, "sluice", "include", "sluice"))
 
     def setup_run_environment(self, env):
         if "+python" in self.spec:
-            libraries = find(self.prefix, "libsluice-*.so", recursive=True)
+            libraries = find(self.prefix, "libsluice.so", recursive=True)
             env.set("SLUICE_LIBRARY", libraries[0])

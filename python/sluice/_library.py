@@ -11,17 +11,15 @@ import sys
 from pathlib import Path
 from typing import Any, Callable, List, Optional
 
-import cffi
-
-from ._header import declarations, find_header
+from ._header import declare
 
 _HERE = Path(__file__).resolve().parent
 _SONAME_VERSION = "0.1"
-_MPI_NAMES = ("openmpi", "mpich")
 
-ffi = cffi.FFI()
-ffi.cdef(declarations(find_header().read_text()))
-ffi.cdef(declarations(find_header("service.h").read_text()))
+try:
+    from ._declared import ffi  # made of the headers when the package was built
+except ImportError:  # the source tree
+    ffi = declare()
 
 
 class Code(enum.IntEnum):
@@ -107,21 +105,9 @@ def _candidates() -> List[str]:
     """Where the library may be, best first."""
     if os.environ.get("SLUICE_LIBRARY"):
         return [os.environ["SLUICE_LIBRARY"]]
-    names = [f"libsluice-{mpi}.so.{_SONAME_VERSION}" for mpi in _MPI_NAMES]
-    mine = _loaded_mpi()
-    if mine is not None:  # the one that mpi4py uses comes first
-        names.sort(key=lambda name: mine not in name)
-    inside = [str(_HERE / "lib" / name) for name in names]
-    return [path for path in inside if os.path.exists(path)] + names
-
-
-def _loaded_mpi() -> Optional[str]:
-    """"openmpi" or "mpich", where mpi4py has been imported already."""
-    mpi = sys.modules.get("mpi4py.MPI")
-    if mpi is None:
-        return None
-    text = mpi.Get_library_version()
-    return "openmpi" if "Open MPI" in text else "mpich" if "MPICH" in text else None
+    name = f"libsluice.so.{_SONAME_VERSION}"
+    inside = str(_HERE / "lib" / name)
+    return [inside, name] if os.path.exists(inside) else [name]
 
 
 def _load() -> Any:
@@ -169,7 +155,7 @@ def version() -> str:
 
 
 def mpi_library() -> str:
-    """Which MPI the shared library belongs to, in that MPI's own words."""
+    """Which MPI this process has loaded, in that MPI's own words; "none"."""
     return text_of(lib.sluice_mpi_library()).strip()
 
 
@@ -231,7 +217,8 @@ def error_of(code: int, handle: Any = ffi.NULL) -> Error:
 
 
 def fortran_handle(comm: Any) -> int:
-    """The integer of an mpi4py communicator, if its MPI is the library's; Error MPI if not."""
+    """The integer of an mpi4py communicator. Error MPI where the library found another MPI in this
+    process than mpi4py's."""
     from mpi4py import MPI
 
     if not isinstance(comm, MPI.Comm):
@@ -243,10 +230,8 @@ def fortran_handle(comm: Any) -> int:
     ours = mpi_library()
     if _one_line(theirs) != _one_line(ours):
         raise Error(Code.MPI,
-                    f"mpi4py uses '{_one_line(theirs)}', but libsluice was built for "
-                    f"'{_one_line(ours)}': install mpi4py for that MPI (MPICC=... pip install "
-                    "--no-binary mpi4py mpi4py), or set SLUICE_LIBRARY to the libsluice of the "
-                    "other")
+                    f"mpi4py uses '{_one_line(theirs)}', but the MPI that this process has started "
+                    f"is '{_one_line(ours)}': use one of them only")
     return int(comm.py2f())
 
 

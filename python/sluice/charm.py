@@ -37,16 +37,16 @@ Complete = Union[Callable[[Optional[Error]], Any], Any]  # a callable, a Future,
 _PERIOD_S = 0.0005  # between two looks at what the library has to say, where nothing came
 _numbers = itertools.count()
 _here: Dict[Tuple[int, int], "_Service"] = {}  # the open files of this PE, by File.key
-_posts: List[Any] = []  # the group that carries letters of files opened on this PE, once made
+_couriers: List[Any] = []  # the group that delivers messages of files opened on this PE, once made
 
 
 class File:
     """A file of sessions, open on all PEs. A plain value: it may be sent to any chare."""
 
-    def __init__(self, key: Tuple[int, int], path: str, post: Any):
+    def __init__(self, key: Tuple[int, int], path: str, group: Any):
         self.key = key
         self.path = path
-        self._post = post
+        self._group = group
 
     def start(self, offset: int, nbytes: int, complete: Optional[Complete] = None,
               ready: Optional[Complete] = None,
@@ -83,8 +83,8 @@ class File:
         """Nobody writes any more: completes all sessions, and closes the file on all PEs. In a
         coroutine, once. Raises Error HOLE where bytes are missing, OVERLAP where some were written
         twice: the failure of any session of the file."""
-        failure = _failure_of_all(lambda told: self._post.shut(self.key, told))
-        self._post.forget(self.key)
+        failure = _failure_of_all(lambda done: self._group.close(self.key, done))
+        self._group.forget(self.key)
         if failure is not None:
             raise failure
 
@@ -101,72 +101,73 @@ def open(path: Union[str, "os.PathLike[str]"], mode: str = "r", **options: Any) 
 
     mode: "r" reads; "w" cuts off what was there; "x" as "w", but Error EXISTS where something was;
     "a" leaves it. options: as of sluice.open_sessions(): writers, first_writer, writer_spacing,
-    writer_map, tile_bytes, coalesce, budget_bytes, durability, ... Relative paths are those of this PE."""
-    if _Post not in charm.registered:
+    writer_map, tile_bytes, coalesce, budget_bytes, durability, ...
+    Relative paths are those of this PE."""
+    if _Courier not in charm.registered:
         raise Error(Code.WRONG_STATE, "open: the chares of this module are not registered: "
                                       'charm.start(..., modules=["sluice.charm"])')
-    if not _posts:
-        _posts.append(Group(_Post))
-    post = _posts[0]
-    file = File((charm.myPe(), next(_numbers)), os.path.abspath(os.fspath(path)), post)
+    if not _couriers:
+        _couriers.append(Group(_Courier))
+    group = _couriers[0]
+    file = File((charm.myPe(), next(_numbers)), os.path.abspath(os.fspath(path)), group)
     failure = _failure_of_all(
-        lambda told: post.enter(file.key, file.path, mode, toml_of(options), told))
+        lambda done: group.open(file.key, file.path, mode, toml_of(options), done))
     if failure is not None:
-        post.forget(file.key)
+        group.forget(file.key)
         raise failure
     return file
 
 
 def _failure_of_all(ask: Callable[[Any], None]) -> Optional[Error]:
     """Waits until every PE has answered None or an Error; an Error, if there was any."""
-    told = Future(charm.numPes())
-    ask(told)
+    done = Future(charm.numPes())
+    ask(done)
     try:
-        told.get()  # raises one of them, when all have come
+        done.get()  # raises one of them, when all have come
     except Error as failure:
         return failure
     return None
 
 
-class _Post(Chare):
-    """On each PE: carries the letters of the files that this PE's namesake opened."""
+class _Courier(Chare):
+    """On each PE: delivers the messages between the PEs of an open file."""
 
     def __init__(self) -> None:
         self._services: Dict[Tuple[int, int], "_Service"] = {}
-        self._early: Dict[Tuple[int, int], List[bytes]] = {}  # letters that came before their file
+        self._early: Dict[Tuple[int, int], List[bytes]] = {}  # messages that came before their file
         self._ended: Set[Tuple[int, int]] = set()
-        self._is_looking = False
+        self._is_polling = False
 
-    def enter(self, key: Tuple[int, int], path: str, mode: str, options: str, told: Any) -> None:
-        """Begins to open a file; `told` gets None, or the Error."""
+    def open(self, key: Tuple[int, int], path: str, mode: str, options: str, done: Any) -> None:
+        """Begins to open a file; `done` gets None, or the Error."""
         try:
-            service = _Service(path, mode, options, told)
+            service = _Service(path, mode, options, done)
         except Error as error:
-            told.send(error)
+            done.send(error)
             return
         self._services[key] = _here[key] = service
-        for letter in self._early.pop(key, []):
-            service.bring(letter)
-        if not self._is_looking:
-            self._is_looking = True
-            self.look()
+        for message in self._early.pop(key, []):
+            service.deliver(message)
+        if not self._is_polling:
+            self._is_polling = True
+            self.poll()
 
-    def letter(self, key: Tuple[int, int], letter: bytes) -> None:
+    def receive(self, key: Tuple[int, int], message: bytes) -> None:
         """Of the same file on another PE."""
         service = self._services.get(key)
         if service is not None:
-            service.bring(letter)
+            service.deliver(message)
             self._move(key, service)
         elif key not in self._ended:
-            self._early.setdefault(key, []).append(letter)
+            self._early.setdefault(key, []).append(message)
 
-    def shut(self, key: Tuple[int, int], told: Any) -> None:
-        """Begins to close a file; `told` gets None, or the Error."""
+    def close(self, key: Tuple[int, int], done: Any) -> None:
+        """Begins to close a file; `done` gets None, or the Error."""
         service = self._services.get(key)
         if service is None:
-            told.send(Error(Code.WRONG_STATE, f"close: is not open on PE {charm.myPe()}"))
+            done.send(Error(Code.WRONG_STATE, f"close: is not open on PE {charm.myPe()}"))
         else:
-            service.shut(told)
+            service.close(done)
 
     def forget(self, key: Tuple[int, int]) -> None:
         """No PE needs it any more."""
@@ -177,24 +178,24 @@ class _Post(Chare):
         if service is not None:
             service.free()
 
-    def look(self) -> None:
-        """Moves its files on, and comes back as long as there are any."""
+    def poll(self) -> None:
+        """Advances its files, and runs again as long as there are any."""
         for key, service in list(self._services.items()):
             if key in self._services:  # a callback may have ended it
                 self._move(key, service)
-        self._is_looking = bool(self._services)
-        if self._is_looking:
-            charm.scheduleCallableAfter(self.look, _PERIOD_S)
+        self._is_polling = bool(self._services)
+        if self._is_polling:
+            charm.scheduleCallableAfter(self.poll, _PERIOD_S)
 
     def _move(self, key: Tuple[int, int], service: "_Service") -> None:
-        for to, letter in service.letters():
-            self.thisProxy[to].letter(key, letter)
+        for to, message in service.messages():
+            self.thisProxy[to].receive(key, message)
         service.write_left()
-        service.hear()
+        service.dispatch()
 
 
 class _Service:
-    """A file on this PE: the library's service, and whom to tell of what."""
+    """A file on this PE: the library's service, and the callbacks of its events."""
 
     def __init__(self, path: str, mode: str, options: str, opened: Complete):
         place = ffi.new("sluice_service**")
@@ -206,26 +207,26 @@ class _Service:
         self._kept: Dict[int, np.ndarray] = {}  # what reads fill, by number
         self._left: Deque[Tuple[Session, int, np.ndarray]] = collections.deque()
         self._reads = 0
-        self._is_shut = False
+        self._is_closing = False
 
     def free(self) -> None:
         lib.sluice_service_free(self._handle)
         self._handle = ffi.NULL
 
-    def letters(self) -> Iterator[Tuple[int, bytes]]:
-        """Those that wait to be carried, each with the PE that it is for."""
-        to, letter, nbytes = ffi.new("int*"), ffi.new("const void**"), ffi.new("int64_t*")
+    def messages(self) -> Iterator[Tuple[int, bytes]]:
+        """Those that wait to be sent, each with its destination PE."""
+        to, message, nbytes = ffi.new("int*"), ffi.new("const void**"), ffi.new("int64_t*")
         while self._handle != ffi.NULL:
-            check(lib.sluice_service_next_outgoing(self._handle, to, letter, nbytes))
+            check(lib.sluice_service_next_outgoing(self._handle, to, message, nbytes))
             if nbytes[0] == 0:
                 return
-            yield to[0], bytes(ffi.buffer(letter[0], nbytes[0]))
+            yield to[0], bytes(ffi.buffer(message[0], nbytes[0]))
 
-    def bring(self, letter: bytes) -> None:
-        check(lib.sluice_service_deliver(self._handle, ffi.from_buffer(letter), len(letter)))
+    def deliver(self, message: bytes) -> None:
+        check(lib.sluice_service_deliver(self._handle, ffi.from_buffer(message), len(message)))
 
-    def hear(self) -> None:
-        """Tells what has happened."""
+    def dispatch(self) -> None:
+        """Calls whom the events are for."""
         event = ffi.new("sluice_event*")
         while self._handle != ffi.NULL:
             check(lib.sluice_service_next(self._handle, event))
@@ -278,8 +279,8 @@ class _Service:
             if taken < memory.size:
                 self._left.appendleft((session, offset + taken, memory[taken:]))
                 return
-        if self._is_shut:
-            self._is_shut = False
+        if self._is_closing:
+            self._is_closing = False
             check(lib.sluice_service_close(self._handle))
 
     def _write_some(self, session: Session, offset: int, memory: np.ndarray) -> int:
@@ -300,6 +301,6 @@ class _Service:
         self._kept[self._reads] = memory
         self._calls[lib.SLUICE_EVENT_READ, self._reads] = done
 
-    def shut(self, closed: Complete) -> None:
+    def close(self, closed: Complete) -> None:
         self._calls[lib.SLUICE_EVENT_CLOSED, 0] = closed
-        self._is_shut = True
+        self._is_closing = True

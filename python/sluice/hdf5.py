@@ -29,7 +29,7 @@ def driver_folder() -> str:
     library in a system folder. ImportError where it is nowhere."""
     told = os.environ.get("SLUICE_HDF5_DRIVER_PATH")
     candidates: List[Path] = [Path(told)] if told else [
-        Path(__file__).resolve().parent / "lib" / "hdf5_driver",
+        Path(__file__).resolve().parent / "lib" / "sluice" / "hdf5_driver",
         *(Path(prefix) / "sluice" / "hdf5_driver"
           for prefix in ("/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib")),
     ]

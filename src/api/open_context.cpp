@@ -15,36 +15,37 @@
 
 namespace sluice::detail {
 
-OpenContext ground_on(MPI_Comm comm, const std::string& path, const Options& options) {
-  OpenContext ground;
+OpenContext context_on(const Comm& comm, const std::string& path, const Options& options) {
+  OpenContext context;
   auto connect = [&](const Options& wanted) {
     exec::MpiOptions mpi;
     mpi.timeout_s = wanted.timeout_s;
     mpi.ranks_per_node = wanted.ranks_per_node;
-    ground.transport = exec::make_mpi(comm, mpi);
+    context.transport = exec::make_mpi(comm, mpi);
   };
-  ground.uses_mpi = true;
+  context.uses_mpi = true;
   connect(options);
-  ground.settings = settings::resolve(*ground.transport, path, options);
-  const Options& wanted = ground.settings.options;
+  context.settings = settings::resolve(*context.transport, path, options);
+  const Options& wanted = context.settings.options;
   if (wanted.timeout_s != options.timeout_s || wanted.ranks_per_node != options.ranks_per_node) {
     connect(wanted);
   }
-  ground.storage = wanted.storage == "mpiio" ? storage::make_mpiio(comm, wanted.hints)
-                                             : storage::make(wanted.storage);
-  return ground;
+  context.storage = wanted.storage == "mpiio" ? storage::make_mpiio(comm, wanted.hints)
+                                              : storage::make(wanted.storage);
+  return context;
 }
 
-OpenContext ground_on(std::unique_ptr<exec::Transport> transport, const std::string& path,
-                      const Options& options) {
-  OpenContext ground;
-  ground.transport = std::move(transport);
-  ground.settings = settings::resolve(*ground.transport, path, options);
-  const Options& wanted = ground.settings.options;
-  ground.uses_mpi = wanted.storage == "mpiio";
-  ground.storage = ground.uses_mpi ? storage::make_mpiio(MPI_COMM_SELF, wanted.hints)
-                                   : storage::make(wanted.storage);
-  return ground;
+OpenContext context_on(std::unique_ptr<exec::Transport> transport, const std::string& path,
+                       const Options& options) {
+  OpenContext context;
+  context.transport = std::move(transport);
+  context.settings = settings::resolve(*context.transport, path, options);
+  const Options& wanted = context.settings.options;
+  context.uses_mpi = wanted.storage == "mpiio";
+  constexpr Comm self(sluice_comm{SLUICE_COMM_SELF, 0, 0});
+  context.storage =
+      context.uses_mpi ? storage::make_mpiio(self, wanted.hints) : storage::make(wanted.storage);
+  return context;
 }
 
 namespace {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <mpi.h>
 #include <string>
 
 #include "api/config/settings.hpp"
@@ -21,10 +20,10 @@ struct OpenContext {
 
 /// Collective over `comm`, which is duplicated. What the environment and sluice.toml say counts
 /// more than `options`.
-OpenContext ground_on(MPI_Comm comm, const std::string& path, const Options& options);
+OpenContext context_on(const Comm& comm, const std::string& path, const Options& options);
 /// The same over a transport of other ranks than MPI's.
-OpenContext ground_on(std::unique_ptr<exec::Transport> transport, const std::string& path,
-                      const Options& options);
+OpenContext context_on(std::unique_ptr<exec::Transport> transport, const std::string& path,
+                       const Options& options);
 
 /// On rank 0: says Settings::notice, each once in a process.
 void say_notice(const exec::Transport& transport, const settings::Settings& settings);

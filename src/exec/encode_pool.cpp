@@ -42,23 +42,24 @@ void for_each_in_threads(std::size_t items, std::size_t threads,
   }
 }
 
-std::vector<CookedTile> TileEncoder::encode(std::span<const RawTile> tiles, std::size_t threads) {
+std::vector<EncodedBytes> TileEncoder::encode(std::span<const DenseTile> tiles,
+                                              std::size_t threads) {
   coders_.resize(std::max(coders_.size(), threads));
-  std::vector<CookedTile> cooked(tiles.size());
+  std::vector<EncodedBytes> results(tiles.size());
   for_each_in_threads(tiles.size(), threads, [&](std::size_t thread, std::size_t i) {
-    const RawTile& tile = tiles[i];
+    const DenseTile& tile = tiles[i];
     auto coder = coders_[thread].find(tile.variable);
     if (coder == coders_[thread].end()) {
       coder = coders_[thread].emplace(tile.variable, codec::Coder(*tile.pipeline)).first;
     }
     const auto encoded = coder->second.encode(tile.room.first(tile.dense_bytes));
-    cooked[i] = {encoded.mask, tile.room.first(encoded.bytes.size())};
+    results[i] = {encoded.mask, tile.room.first(encoded.bytes.size())};
     if (encoded.bytes.data() != tile.room.data()) {
       // Room enough, and memory that is warm: nothing else is needed for what is encoded.
       std::copy(encoded.bytes.begin(), encoded.bytes.end(), tile.room.begin());
     }
   });
-  return cooked;
+  return results;
 }
 
 }  // namespace sluice::exec

@@ -22,7 +22,7 @@ void for_each_in_threads(std::size_t items, std::size_t threads,
                          const std::function<void(std::size_t, std::size_t)>& work);
 
 /// A tile to be encoded.
-struct RawTile {
+struct DenseTile {
   std::uint32_t variable = 0;  ///< of the file
   const codec::Pipeline* pipeline = nullptr;
   std::span<std::byte>
@@ -31,7 +31,7 @@ struct RawTile {
 };
 
 /// What came of it, in the same room.
-struct CookedTile {
+struct EncodedBytes {
   std::uint32_t mask = 0;  ///< of the filters that were left out
   std::span<std::byte> bytes;
 };
@@ -41,7 +41,7 @@ struct CookedTile {
 class TileEncoder {
  public:
   /// One result a tile, in order.
-  std::vector<CookedTile> encode(std::span<const RawTile> tiles, std::size_t threads);
+  std::vector<EncodedBytes> encode(std::span<const DenseTile> tiles, std::size_t threads);
 
  private:
   std::vector<std::map<std::uint32_t, codec::Coder>> coders_;  ///< by thread and variable

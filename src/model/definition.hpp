@@ -40,6 +40,8 @@ struct Definition {
     step[0] = rows;
     return step;
   }
+  /// What elements read as that nobody wrote, as `fill`.
+  std::vector<std::byte> hole_fill() const { return partial ? fill : std::vector<std::byte>{}; }
   void write_to(ByteWriter& out) const;
   static Definition read_from(ByteReader& in);
   friend bool operator==(const Definition&, const Definition&) = default;

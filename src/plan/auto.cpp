@@ -27,17 +27,17 @@ Input of_assumed_load(Input input) {
 
 /// The ways of all strategies that are compared, with their seconds, in the order of the list.
 std::vector<Candidate> compared(const Input& input, bool in_sets) {
-  std::vector<Candidate> ways;
+  std::vector<Candidate> candidates;
   for (const Strategy* row : strategies()) {
     if (row->candidates == nullptr || (row->group != nullptr) != in_sets) {
       continue;
     }
     for (Candidate& candidate : row->candidates(input)) {
-      way.seconds = row->seconds(input, way);
-      ways.push_back(std::move(way));
+      candidate.seconds = row->seconds(input, candidate);
+      candidates.push_back(std::move(candidate));
     }
   }
-  return ways;
+  return candidates;
 }
 
 std::string place_text(const MachineRates& rates) {
@@ -70,27 +70,27 @@ std::string seconds_text(double seconds) {
 }
 
 std::string name_of(const Candidate& candidate) {
-  const Strategy& row = strategy(way.strategy);
-  return row.name + (row.count_text != nullptr ? row.count_text(way) : std::string());
+  const Strategy& row = strategy(candidate.strategy);
+  return row.name + (row.count_text != nullptr ? row.count_text(candidate) : std::string());
 }
 
 double seconds_of(const Input& input, const Candidate& candidate) {
-  return strategy(way.strategy).seconds(input, way);
+  return strategy(candidate.strategy).seconds(input, candidate);
 }
 
 std::vector<Candidate> candidates_of(const Input& input) { return compared(input, false); }
 
 Decision decide(const Input& input) {
-  const std::vector<Candidate> ways = candidates_of(input);
+  const std::vector<Candidate> candidates = candidates_of(input);
   const auto least = std::min_element(
-      ways.begin(), ways.end(),
+      candidates.begin(), candidates.end(),
       [](const Candidate& a, const Candidate& b) { return a.seconds < b.seconds; });
-  const bool sends = least->seconds < (1 - worth_sending) * ways.front().seconds;
-  const Candidate& best = sends ? *least : ways.front();
+  const bool sends = least->seconds < (1 - worth_sending) * candidates.front().seconds;
+  const Candidate& best = sends ? *least : candidates.front();
   const Candidate* next = nullptr;
-  for (const Candidate& candidate : ways) {
-    const bool is_other = way.strategy != best.strategy;
-    next = is_other && (next == nullptr || way.seconds < next->seconds) ? &way : next;
+  for (const Candidate& candidate : candidates) {
+    const bool is_other = candidate.strategy != best.strategy;
+    next = is_other && (next == nullptr || candidate.seconds < next->seconds) ? &candidate : next;
   }
   return {best, reason_of(input, best, next)};
 }
@@ -100,7 +100,7 @@ Decision decide_files(const Input& input) {
   const Candidate one = decide(assumed).candidate;
   std::optional<Candidate> set;
   for (const Candidate& candidate : compared(assumed, true)) {
-    set = !set || way.seconds < set->seconds ? way : set;
+    set = !set || candidate.seconds < set->seconds ? candidate : set;
   }
   const bool is_set = set && set->seconds < (1 - worth_more_files) * one.seconds;
   std::string reason = (is_set ? name_of(*set) : "one file") + ": on " + place_text(input.rates) +

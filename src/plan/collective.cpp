@@ -68,13 +68,13 @@ namespace {
 /// Do all stripes of a server have one writer, so that no two meet there?
 bool has_own_servers(const MachineRates& rates, const Candidate& candidate) {
   const auto stripes = static_cast<int>(rates.stripes);
-  const int writers = way.choice.writers;
-  return way.choice.cyclic && way.choice.tile_bytes == rates.stripe_bytes &&
+  const int writers = candidate.choice.writers;
+  return candidate.choice.cyclic && candidate.choice.tile_bytes == rates.stripe_bytes &&
          (writers % stripes == 0 || stripes % writers == 0);
 }
 
 /// Of rounds with their checksums: who sends how much, and that everything came.
-constexpr double meetings_of_round = 2;
+constexpr double barriers_of_round = 2;
 
 /// How many nodes have bytes in a round's windows and in those that are written meanwhile. Long
 /// runs lie one rank's after the other's, so these are few where a node has more than the windows
@@ -92,13 +92,13 @@ double sending_nodes(const Load& load, double windows_bytes) {
 double collective_s(const Input& input, const Candidate& candidate) {
   const MachineRates& rates = input.rates;
   const Load load = load_of(input);
-  const double writers = way.choice.writers;
+  const double writers = candidate.choice.writers;
   const double written_s =
-      write_s(rates, load, writers, rates.stripes != 0 && has_own_servers(rates, way));
+      write_s(rates, load, writers, rates.stripes != 0 && has_own_servers(rates, candidate));
   const double cores = std::min<double>(rates.cores, load.ranks / load.nodes);
   const double node_rate =
       std::min(cores * rates.exchange_bytes_per_s, rates.exchange_most_bytes_per_s);
-  const double windows = static_cast<double>(window_bytes(way.choice)) * writers;
+  const double windows = static_cast<double>(window_bytes(candidate.choice)) * writers;
   double sent_s = load.bytes / load.nodes / node_rate;
   if (load.nodes > 1) {
     const double links = std::min({writers, load.nodes, sending_nodes(load, windows)});
@@ -108,7 +108,7 @@ double collective_s(const Input& input, const Candidate& candidate) {
   const double rounds = std::max(1.0, load.bytes / windows);
   const auto steps = static_cast<double>(std::bit_width(static_cast<unsigned>(load.ranks)));
   return std::max(written_s, sent_s) + std::min(written_s, sent_s) / rounds +
-         (rounds + 1) * meetings_of_round * rates.meeting_s * steps;
+         (rounds + 1) * barriers_of_round * rates.barrier_s * steps;
 }
 
 /// Numbers of writers worth a look, ascending.
@@ -133,29 +133,29 @@ std::vector<int> writer_counts(const Input& input) {
 }
 
 std::vector<Candidate> candidates_of_collective(const Input& input) {
-  std::vector<Candidate> ways;
+  std::vector<Candidate> candidates;
   if (input.topology.ranks == 1) {
-    return ways;
+    return candidates;
   }
   for (const int writers : writer_counts(input)) {
     Candidate candidate{collective_strategy.name, input.choice, 0};
-    way.choice.writers = writers;
+    candidate.choice.writers = writers;
     // Where a file has stripes, the writer of a stripe should always be the same.
-    way.choice.cyclic = input.choice.cyclic || (input.rates.stripes > 1 && writers > 1);
-    ways.push_back(way);
-    if (input.rates.reach == model::Reach::unknown && writers > 1 && !way.choice.cyclic) {
+    candidate.choice.cyclic = input.choice.cyclic || (input.rates.stripes > 1 && writers > 1);
+    candidates.push_back(candidate);
+    if (input.rates.reach == model::Reach::unknown && writers > 1 && !candidate.choice.cyclic) {
       // By the formulas the same; but nobody knows that there are no stripes.
-      way.choice.cyclic = true;
-      ways.push_back(way);
+      candidate.choice.cyclic = true;
+      candidates.push_back(candidate);
     }
   }
-  return ways;
+  return candidates;
 }
 
 std::string writers_text(const Candidate& candidate) {
-  return " with " + std::to_string(way.choice.writers) +
-         (way.choice.writers == 1 ? " writer" : " writers") +
-         (way.choice.cyclic && way.choice.writers != 1 ? " (cyclic)" : "");
+  return " with " + std::to_string(candidate.choice.writers) +
+         (candidate.choice.writers == 1 ? " writer" : " writers") +
+         (candidate.choice.cyclic && candidate.choice.writers != 1 ? " (cyclic)" : "");
 }
 
 }  // namespace

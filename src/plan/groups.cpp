@@ -39,7 +39,7 @@ constexpr const char* within_group = "shared";
 double set_s(const Input& input, const Candidate& candidate) {
   const MachineRates& rates = input.rates;
   const Load load = load_of(input);
-  const double files = way.choice.writers;
+  const double files = candidate.choice.writers;
   MachineRates all = rates;
   double most = rates.files_bytes_per_s;
   if (rates.stripes != 0) {
@@ -65,8 +65,8 @@ std::vector<Candidate> way_with(const char* name, const Input& input, int files)
     return {};
   }
   Candidate candidate{name, input.choice, 0};
-  way.choice.writers = files;
-  return {way};
+  candidate.choice.writers = files;
+  return {candidate};
 }
 
 std::vector<Candidate> ways_per_process(const Input& input) {
@@ -79,7 +79,7 @@ std::vector<Candidate> ways_per_node(const Input& input) {
 }
 
 std::string files_text(const Candidate& candidate) {
-  return ", " + std::to_string(way.choice.writers) + " of them";
+  return ", " + std::to_string(candidate.choice.writers) + " of them";
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ MachineRates local_rates(bool is_memory) {
   rates.exchange_bytes_per_s = 1.7 * giga;
   rates.exchange_most_bytes_per_s = 40 * giga;
   rates.link_bytes_per_s = 10 * giga;
-  rates.meeting_s = 3 * micro;
+  rates.barrier_s = 3 * micro;
   rates.stream_bytes_per_s = is_memory ? 1.7 * giga : 2 * giga;
   rates.drain_bytes_per_s = is_memory ? 3.6 * giga : 2.2 * giga;
   // The kernel lets one process at a time write a file in memory.

@@ -19,7 +19,7 @@ struct MachineRates {
   double exchange_most_bytes_per_s = 1;  ///< of a node
   int cores = 1;
   double link_bytes_per_s = 1;  ///< of a node, each way
-  double meeting_s = 0;         ///< a collective call of two ranks; times log2 of the ranks
+  double barrier_s = 0;         ///< a collective call of two ranks; times log2 of the ranks
   // -- the way to the file system -----------------------------------------------------------------
   double stream_bytes_per_s = 1;  ///< what one process gets
   double drain_bytes_per_s = 1;   ///< what a node gets

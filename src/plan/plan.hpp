@@ -35,10 +35,10 @@ struct Transfer {
 
 /// How bytes flow to a writer that is not their owner.
 enum class Flow : std::uint8_t {
-  own,         ///< every rank writes its own portions; nothing is sent
-  in_turn,     ///< the senders send one after the other, each through a bounded buffer
-  rounds,      ///< window by window of every writer's own space, all ranks send to all writers
-  background,  ///< the same windows, written after the ranks have gone on
+  direct,           ///< every rank writes its own portions; nothing is sent
+  funnel,           ///< the senders send one after the other, each through a bounded buffer
+  two_phase,        ///< window by window of every writer's own space, all ranks send to all writers
+  async_two_phase,  ///< the same windows, written after the ranks have gone on
 };
 
 struct Plan {
@@ -46,8 +46,9 @@ struct Plan {
   Flow flow = Flow::direct;
   std::vector<Transfer> transfers;  ///< of this rank; at most one a writer
   std::vector<int> senders;         ///< ranks whose bytes this rank writes, in order; not itself
-  TileMap tiles;                    ///< rounds, background: who owns which byte
-  std::uint64_t window_bytes = 0;   ///< rounds, background: what a writer assembles in one round
+  TileMap tiles;                    ///< two_phase, async_two_phase: who owns which byte
+  std::uint64_t window_bytes =
+      0;                ///< two_phase, async_two_phase: what a writer assembles in one round
   bool gathers = true;  ///< background: windows are written when all is there, not piece by piece
   std::uint64_t packed_bytes = 0;  ///< the same: what a rank may keep packed for later windows
   std::uint64_t writer_bytes = 0;  ///< background: the most that one writer can get
@@ -70,7 +71,7 @@ struct WriterChoice {
   std::uint64_t tile_bytes = 0;  ///< 0: default_tile_bytes
   std::uint64_t budget_bytes = 256ULL << 20;  ///< staging of one rank
   bool gathers = true;                        ///< background: windows, not pieces as they come
-  std::uint64_t gather_bytes = 0;             ///< the most of a window; 0: as the budget allows
+  std::uint64_t coalesce_bytes = 0;           ///< the most of a window; 0: as the budget allows
 };
 
 /// A whole number of stripes of every file system in use, and a write long enough for any disk.
@@ -123,7 +124,7 @@ struct Strategy {
   // -- for one that is compared with others; null: it is not
   // ---------------------------------------
   /// The ways that `input.choice` leaves open, those that send nothing first.
-  std::vector<Candidate> (*ways)(const Input& input) = nullptr;
+  std::vector<Candidate> (*candidates)(const Input& input) = nullptr;
   /// What a way takes.
   double (*seconds)(const Input& input, const Candidate& candidate) = nullptr;
   /// How many write, said behind the name: " with 4 writers". Null: nothing is said.

@@ -70,7 +70,7 @@ double Tuner::guess_s(const Candidate& candidate, const Kind& kind) {
   for (const bool of_relatives : {true, false}) {
     for (const Measured& known : kind.known) {
       if (known.factor > 0 && std::isfinite(known.factor) &&
-          (!of_relatives || known.candidate.strategy == way.strategy)) {
+          (!of_relatives || known.candidate.strategy == candidate.strategy)) {
         logarithms += std::log(known.factor);
         ++count;
       }
@@ -79,7 +79,7 @@ double Tuner::guess_s(const Candidate& candidate, const Kind& kind) {
       break;
     }
   }
-  return way.seconds * std::exp(logarithms / std::max(1, count));
+  return candidate.seconds * std::exp(logarithms / std::max(1, count));
 }
 
 void Tuner::begin(Kind& kind, std::size_t known) {
@@ -110,18 +110,18 @@ bool Tuner::begin_trial(const Input& input, Kind& kind) {
     rival->recent.clear();
     return true;
   }
-  if (kind.known.size() == most_ways) {
+  if (kind.known.size() == most_candidates) {
     return false;
   }
   const Candidate* best = nullptr;
   double best_s = doubtful * usual_s;
-  const std::vector<Candidate> ways = candidates_of(input);
-  for (const Candidate& candidate : ways) {
+  const std::vector<Candidate> candidates = candidates_of(input);
+  for (const Candidate& candidate : candidates) {
     const bool is_known =
         std::any_of(kind.known.begin(), kind.known.end(),
-                    [&](const Measured& known) { return is_same(known.candidate, way); });
-    if (const double seconds = guess_s(way, kind); !is_known && seconds <= best_s) {
-      best = &way;
+                    [&](const Measured& known) { return is_same(known.candidate, candidate); });
+    if (const double seconds = guess_s(candidate, kind); !is_known && seconds <= best_s) {
+      best = &candidate;
       best_s = seconds;
     }
   }

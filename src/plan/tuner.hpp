@@ -19,7 +19,7 @@ namespace sluice::plan {
 class Tuner {
  public:
   /// Of a kind of load, the one that was there first included.
-  static constexpr std::size_t most_ways = 4;
+  static constexpr std::size_t most_candidates = 4;
   /// Of a kind of load; each is three commits at most.
   static constexpr int most_trials = 8;
   static constexpr std::size_t most_kinds = 4;
@@ -47,7 +47,7 @@ class Tuner {
     Candidate candidate;  ///< its seconds: by the formulas, for the last load
     std::vector<double> recent = {};
     double factor = 0;  ///< median of those, or of earlier ones where a trial has just begun
-    double seconds() const { return factor * way.seconds; }
+    double seconds() const { return factor * candidate.seconds; }
   };
   /// Commits of about so many bytes in runs of about so many.
   struct Kind {

@@ -135,7 +135,8 @@ Prediction predict(const Machine& machine, const Described& run, const Choice& c
 
 namespace {
 
-/// Nothing where few writers have so much to write that all ranks would have to meet for ever.
+/// Nothing where few writers have so much to write that all ranks would wait in barriers most of
+/// the time.
 std::optional<Prediction> predict_if_modelled(const Machine& machine, const Described& run,
                                               const Choice& choice) {
   try {

@@ -18,7 +18,7 @@ constexpr std::uint64_t windows_behind = 2;
 /// Rank 0, for a chunk to be entered into an index by libhdf5: measured, 2.7 million a second.
 constexpr double place_tile_s = 0.37e-6;
 /// Of a commit: may we, what is touched, where does it go.
-constexpr int meetings_before = 3;
+constexpr int barriers_before = 3;
 /// More runs than these are gathered stripe by stripe.
 constexpr std::uint64_t most_single_runs = 1'000'000;
 /// Journal, the change in place, the root.
@@ -77,7 +77,7 @@ plan::MachineRates rates_of(const Machine& machine) {
   rates.exchange_bytes_per_s = machine.copy_bytes_per_s.value;
   rates.exchange_most_bytes_per_s = machine.memory_bytes_per_s.value;
   rates.link_bytes_per_s = machine.link_bytes_per_s.value;
-  rates.meeting_s = machine.meeting_s.value;
+  rates.barrier_s = machine.barrier_s.value;
   rates.stream_bytes_per_s = machine.stream_bytes_per_s.value;
   rates.drain_bytes_per_s = machine.drain_bytes_per_s.value;
   rates.file_bytes_per_s = targets * machine.target_bytes_per_s.value;
@@ -121,13 +121,13 @@ void Compiler::note(const plan::Plan& plan, const Share& share) {
 void Compiler::begin_all(const Arrangement* arrangement) {
   for (int rank = 0; rank < job_.ranks; ++rank) {
     Program& program = made_.programs[rank];
-    program.push_back(meet(everybody));
+    program.push_back(barrier(everybody));
     program.push_back(begin());
-    for (int i = 0; i < meetings_before && !choice_.is_only_data; ++i) {
-      if (rank == 0 && i + 1 == meetings_before && arrangement != nullptr) {
+    for (int i = 0; i < barriers_before && !choice_.is_only_data; ++i) {
+      if (rank == 0 && i + 1 == barriers_before && arrangement != nullptr) {
         program.push_back(compute(place_tile_s * static_cast<double>(arrangement->tiles())));
       }
-      program.push_back(meet(everybody));
+      program.push_back(barrier(everybody));
     }
   }
 }
@@ -144,8 +144,8 @@ Compiled Compiler::one_file() {
     input.bytes = arrangement.bytes();
     input.rates = facts_.rates;
     const plan::Candidate candidate = plan::decide(input).candidate;
-    name = way.strategy;
-    choice_.who = way.choice;
+    name = candidate.strategy;
+    choice_.who = candidate.choice;
   }
   const plan::Strategy& strategy = plan::strategy(name);
   const auto ranks = plan::count_writers(strategy, topology_of(job_, 0), choice_.who);
@@ -174,7 +174,7 @@ void Compiler::open_one_file(const plan::Strategy& strategy) {
     return;  // nobody asks how long the others take
   }
   for (Program& program : made_.programs.of_rank) {
-    program.push_back(meet(everybody));
+    program.push_back(barrier(everybody));
   }
   const plan::RankList writers = strategy.openers(topology_of(job_, 0), choice_.who);
   for (std::size_t i = 0; i < writers.size(); ++i) {
@@ -189,8 +189,8 @@ void Compiler::add_rounds(const Arrangement& arrangement, const plan::Plan& firs
   const bool in_background = first.flow == plan::Flow::async_two_phase;
   const std::uint64_t windows = in_background ? plan::windows_held(choice_.who) : windows_behind;
   made_.programs.held_bytes = windows * first.window_bytes;
-  const std::uint64_t meetings = first.tiles.own_bytes() / first.window_bytes / rounds_of_meeting;
-  if (meetings * static_cast<std::uint64_t>(job_.ranks) > 2 * most_meetings) {
+  const std::uint64_t barriers = first.tiles.own_bytes() / first.window_bytes / rounds_of_barrier;
+  if (barriers * static_cast<std::uint64_t>(job_.ranks) > 2 * most_barriers) {
     throw Error(Code::unsupported, "so many bytes through " + std::to_string(made_.writers) +
                                        " writers are too many rounds for the model: use more");
   }
@@ -248,11 +248,11 @@ void Compiler::publish() {
   }
   for (int rank = 0; rank < job_.ranks; ++rank) {
     Program& program = made_.programs[rank];
-    program.push_back(meet(everybody));
+    program.push_back(barrier(everybody));
     for (int i = 0; i < syncs_to_publish && rank == 0 && choice_.is_synced; ++i) {
       program.push_back(sync());
     }
-    program.push_back(meet(everybody));
+    program.push_back(barrier(everybody));
   }
 }
 
@@ -317,7 +317,7 @@ void Compiler::add_part(std::uint32_t number, const std::vector<int>& members) {
       ++made_.writers;
     }
     if (!choice_.is_only_data) {
-      program.push_back(meet(group));
+      program.push_back(barrier(group));
     }
   }
   if (members[0] != 0 && !choice_.is_only_data) {
@@ -340,7 +340,7 @@ Compiled compile(const Job& job, const Choice& choice, const MachineFacts& facts
   if (choice.may_be_several && plan::chooses(choice.strategy)) {
     const plan::Input input{topology_of(job, 0), {}, {}, {}, choice.who, 0, 0, facts.rates};
     const plan::Candidate candidate = plan::decide_files(input).candidate;
-    opened.strategy = plan::writes_parts(way.strategy) ? way.strategy : choice.strategy;
+    opened.strategy = plan::writes_parts(candidate.strategy) ? candidate.strategy : choice.strategy;
   }
   Compiler compiler(job, opened, facts);
   return plan::writes_parts(opened.strategy) ? compiler.parts() : compiler.one_file();

@@ -48,11 +48,11 @@ struct Compiled {
   std::uint64_t largest_buffer_bytes = 0;
 };
 
-/// The most calls to meetings of all ranks' programs together.
-inline constexpr std::uint64_t most_meetings = 10'000'000;
+/// The most calls to barriers of all ranks' programs together.
+inline constexpr std::uint64_t most_barriers = 10'000'000;
 
 /// One commit of `job`: opens (before its begin), writes, agrees, publishes. The same Errors as in
-/// production for a choice that cannot be; Error unsupported for one with more than most_meetings.
+/// production for a choice that cannot be; Error unsupported for one with more than most_barriers.
 Compiled compile(const Job& job, const Choice& choice, const MachineFacts& facts);
 
 }  // namespace sluice::sim

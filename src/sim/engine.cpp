@@ -49,7 +49,7 @@ Stripes stripes_of(const Machine& machine, const Programs& programs) {
 class Engine {
  public:
   Engine(const Machine& machine, const Programs& programs, std::uint64_t seed)
-      : meeting_s_(machine.meeting_s.value),
+      : barrier_s_(machine.barrier_s.value),
         programs_(programs),
         ranks_(static_cast<std::uint32_t>(programs.ranks)),
         nodes_(machine, programs.nodes),
@@ -60,7 +60,7 @@ class Engine {
                2 * std::size_t{ranks_}, stripes_of(machine, programs), seed),
         actors_(2 * std::size_t{ranks_}),
         threads_(ranks_),
-        meetings_(programs.group_sizes.size()) {}
+        barriers_(programs.group_sizes.size()) {}
 
   Outcome run();
 
@@ -71,7 +71,7 @@ class Engine {
   bool step_access(std::uint32_t rank, const Op& op, double now_s);
   bool step_thread_op(std::uint32_t rank, const Op& op, double now_s);
   void thread_goes_on(std::uint32_t rank, double now_s);
-  bool meet(std::uint32_t rank, std::uint32_t group, double now_s);
+  bool barrier(std::uint32_t rank, std::uint32_t group, double now_s);
   void send(std::uint32_t rank, const Op& op, double now_s);
   /// True: the access is at its end. Otherwise the actor comes again.
   bool write_on(std::uint32_t actor, double now_s);
@@ -96,7 +96,7 @@ class Engine {
   void check_ended() const;
   Outcome outcome() const;
 
-  const double meeting_s_;
+  const double barrier_s_;
   const Programs& programs_;
   const std::uint32_t ranks_;
   EventQueue queue_;
@@ -106,7 +106,7 @@ class Engine {
   FileSystem files_;
   std::vector<Actor> actors_;  ///< the ranks, then their threads
   std::vector<Thread> threads_;
-  std::vector<std::vector<std::uint32_t>> meetings_;  ///< who has come, by group
+  std::vector<std::vector<std::uint32_t>> barriers_;  ///< who has come, by group
 };
 
 Outcome Engine::run() {
@@ -221,9 +221,9 @@ bool Engine::step(std::uint32_t rank, const Op& op, double now_s) {
         return pause(rank, Wait::sends);
       }
       break;
-    case Do::meet:
+    case Do::barrier:
       ++self.at;
-      return meet(rank, op.other, now_s);
+      return barrier(rank, op.other, now_s);
     case Do::open:
       ++self.at;
       return come_again(rank, files_.open(now_s));
@@ -303,14 +303,14 @@ void Engine::thread_goes_on(std::uint32_t rank, double now_s) {
   call(rank, Wait::thread, now_s);
 }
 
-bool Engine::meet(std::uint32_t rank, std::uint32_t group, double now_s) {
-  std::vector<std::uint32_t>& here = meetings_[group];
+bool Engine::barrier(std::uint32_t rank, std::uint32_t group, double now_s) {
+  std::vector<std::uint32_t>& here = barriers_[group];
   here.push_back(rank);
   const std::uint32_t size = programs_.group_sizes[group];
   if (here.size() < size) {
     return pause(rank, Wait::event);
   }
-  const double over = now_s + meeting_s_ * std::ceil(std::log2(std::max(1.0, double(size))));
+  const double over = now_s + barrier_s_ * std::ceil(std::log2(std::max(1.0, double(size))));
   for (const std::uint32_t member : here) {
     queue_.at(over, What::actor_goes_on, member);
   }

@@ -224,8 +224,8 @@ void RoundsOfAll::emit_rank(Programs& programs, const FileUse& use, int rank, st
   auto part = parts_[static_cast<std::size_t>(rank)].cbegin();
   const auto end = parts_[static_cast<std::size_t>(rank)].cend();
   for (std::uint32_t window = first; window < last; ++window) {
-    if ((window - first) % rounds_of_meeting == 0) {
-      program.push_back(meet(everybody));
+    if ((window - first) % rounds_of_barrier == 0) {
+      program.push_back(barrier(everybody));
     }
     const std::uint32_t round = rounds_before_ + window + 1;
     std::uint64_t expected = index < 0 ? 0 : total(static_cast<std::uint32_t>(index), window);

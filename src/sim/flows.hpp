@@ -8,8 +8,8 @@
 
 namespace sluice::sim {
 
-/// exec's: ranks meet once for so many rounds.
-inline constexpr std::uint32_t rounds_of_meeting = 8;
+/// exec's: one barrier for so many rounds.
+inline constexpr std::uint32_t rounds_of_barrier = 8;
 
 /// Direct writes begin and end where one does.
 inline constexpr std::uint64_t page_bytes = 4096;

@@ -26,7 +26,7 @@ constexpr std::array<ConstantName, 26> names{{
     {"link_bytes_per_s", &Machine::link_bytes_per_s},
     {"latency_s", &Machine::latency_s},
     {"message_s", &Machine::message_s},
-    {"meeting_s", &Machine::meeting_s},
+    {"barrier_s", &Machine::barrier_s},
     {"stream_bytes_per_s", &Machine::stream_bytes_per_s},
     {"drain_bytes_per_s", &Machine::drain_bytes_per_s},
     {"dirty_bytes", &Machine::dirty_bytes},

@@ -39,7 +39,7 @@ struct Machine {
   Constant link_bytes_per_s;  ///< of a node, each way
   Constant latency_s;
   Constant message_s;  ///< what the receiver's node does for a message
-  Constant meeting_s;  ///< a collective call of two ranks; times log2 of the ranks
+  Constant barrier_s;  ///< a collective call of two ranks; times log2 of the ranks
   // -- a node's way to the file system ------------------------------------------------------------
   Constant stream_bytes_per_s;  ///< what one process gets to the servers
   Constant drain_bytes_per_s;   ///< what a node gets

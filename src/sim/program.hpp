@@ -17,7 +17,7 @@ enum class Do : std::uint8_t {
   admit,     ///< messages of rounds up to this one may come
   receive,   ///< waits until so many bytes more have come
   sent,      ///< waits until all that was sent has come
-  meet,      ///< waits for all ranks of a group
+  barrier,   ///< waits for all ranks of a group
   open,      ///< a file, at the metadata server
   write,     ///< into the node's cache, or straight to the targets where it is direct
   submit,    ///< a write that the rank's thread makes; waits where the thread has too much
@@ -44,7 +44,7 @@ struct Programs {
   int ranks = 0;
   int nodes = 1;  ///< equal blocks of consecutive ranks
   std::vector<Program> of_rank;
-  std::vector<std::uint32_t> group_sizes;  ///< of `meet`
+  std::vector<std::uint32_t> group_sizes;  ///< of `barrier`
   std::uint64_t held_bytes = 0;            ///< that a rank's thread may have waiting
   std::uint32_t stripes = 0;               ///< of every file; 0: the machine's
   std::uint64_t stripe_bytes = 0;          ///< the same
@@ -66,7 +66,7 @@ struct Programs {
   }
 };
 
-/// Group of `meet`: everybody.
+/// Group of `barrier`: everybody.
 inline constexpr std::uint32_t everybody = 0;
 /// Round of a message that is never held back.
 inline constexpr std::uint32_t at_once = 0;
@@ -82,7 +82,7 @@ inline Op send(int to, std::uint64_t bytes, std::uint32_t round = at_once) {
 inline Op admit(std::uint32_t round) { return {Do::admit, false, false, 0, round}; }
 inline Op receive(std::uint64_t bytes) { return {Do::receive, false, false, 0, 1, 0, bytes}; }
 inline Op sent() { return {Do::sent}; }
-inline Op meet(std::uint32_t group) { return {Do::meet, false, false, group}; }
+inline Op barrier(std::uint32_t group) { return {Do::barrier, false, false, group}; }
 inline Op open(std::uint32_t file) { return {Do::open, false, false, file}; }
 inline Op write(std::uint32_t file, std::uint64_t offset, std::uint64_t bytes,
                 bool is_direct = false) {

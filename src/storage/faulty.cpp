@@ -36,7 +36,7 @@ std::uint64_t Faults::fired() const {
   return fired_;
 }
 
-std::optional<Rule> Faults::meet(Call call, const std::string& path, const std::string& other) {
+std::optional<Rule> Faults::match(Call call, const std::string& path, const std::string& other) {
   const std::lock_guard lock(mutex_);
   ++calls_[static_cast<std::size_t>(call)];
   std::optional<Rule> hit;
@@ -64,7 +64,7 @@ class FaultyFile final : public ForwardingFile {
       : ForwardingFile(std::move(file)), faults_(std::move(faults)) {}
 
   void write(std::uint64_t offset, std::span<const std::byte> bytes) override {
-    if (const auto rule = faults_->meet(Call::write, path())) {
+    if (const auto rule = faults_->match(Call::write, path())) {
       const auto landed = std::min<std::uint64_t>(rule->landed_bytes, bytes.size());
       inner().write(offset, bytes.first(static_cast<std::size_t>(landed)));
       throw system_error(path(), describe(Call::write, bytes.size(), offset), rule->error_number);
@@ -80,7 +80,7 @@ class FaultyFile final : public ForwardingFile {
     inner().preallocate(offset, length);
   }
   void sync() override {
-    const auto rule = faults_->meet(Call::sync, path());
+    const auto rule = faults_->match(Call::sync, path());
     if (rule && sync_errno_ == 0) sync_errno_ = rule->error_number;
     if (sync_errno_ != 0) throw system_error(path(), describe(Call::sync), sync_errno_);
     inner().sync();
@@ -104,7 +104,7 @@ class FaultyFile final : public ForwardingFile {
 
  private:
   void pass(Call call, std::uint64_t bytes = 0, std::uint64_t offset = 0) {
-    if (const auto rule = faults_->meet(call, path())) {
+    if (const auto rule = faults_->match(call, path())) {
       throw system_error(path(), describe(call, bytes, offset), rule->error_number);
     }
   }
@@ -115,7 +115,7 @@ class FaultyFile final : public ForwardingFile {
 
 /// Throws where a rule says so.
 void pass(Faults& faults, Call call, const std::string& path) {
-  if (const auto rule = faults.meet(call, path)) {
+  if (const auto rule = faults.match(call, path)) {
     throw system_error(path, describe(call), rule->error_number);
   }
 }
@@ -136,7 +136,7 @@ bool FaultyStorage::exists(const std::string& path) {
 }
 
 void FaultyStorage::rename(const std::string& from, const std::string& to) {
-  if (const auto rule = faults_->meet(Call::rename, from, to)) {
+  if (const auto rule = faults_->match(Call::rename, from, to)) {
     throw system_error(from, "rename to " + to, rule->error_number);
   }
   inner_->rename(from, to);

@@ -43,7 +43,7 @@ class Faults {
   std::uint64_t fired() const;
 
   /// Counts the call; the rule that makes it fail, if one does (the first in order of add()).
-  std::optional<Rule> meet(Call call, const std::string& path, const std::string& other = {});
+  std::optional<Rule> match(Call call, const std::string& path, const std::string& other = {});
 
  private:
   struct Armed {

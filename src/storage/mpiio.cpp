@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "mpi/process.hpp"
 #include "storage/calls.hpp"
 #include "storage/size_limit.hpp"
 
@@ -11,28 +12,21 @@ namespace sluice::storage {
 
 namespace {
 
-/// Both are in range: check_range() has seen them.
-MPI_Offset to_offset(std::uint64_t offset, std::size_t done) {
-  return static_cast<MPI_Offset>(offset) + static_cast<MPI_Offset>(done);
-}
-
 /// MPI counts are ints, and libraries differ in what they do near their end.
 constexpr std::size_t most_call_bytes = std::size_t{1} << 30;
+using Hints = std::vector<std::pair<std::string, std::string>>;
+
 constexpr std::size_t most_call_pieces = std::size_t{1} << 16;
 
 Code code_of(int status) {
-  int error_class = MPI_ERR_OTHER;
-  MPI_Error_class(status, &error_class);
-  switch (error_class) {
-    case MPI_ERR_NO_SUCH_FILE:
+  switch (mpi::messages().fault(status)) {
+    case mpi::Fault::no_such_file:
       return Code::not_found;
-    case MPI_ERR_FILE_EXISTS:
+    case mpi::Fault::file_exists:
       return Code::exists;
-    case MPI_ERR_ACCESS:
-    case MPI_ERR_READ_ONLY:
+    case mpi::Fault::no_access:
       return Code::permission;
-    case MPI_ERR_NO_SPACE:
-    case MPI_ERR_QUOTA:
+    case mpi::Fault::no_space:
       return Code::no_space;
     default:
       return Code::io;
@@ -40,58 +34,12 @@ Code code_of(int status) {
 }
 
 void check(int status, const std::string& path, const std::string& what) {
-  if (status == MPI_SUCCESS) return;
-  char text[MPI_MAX_ERROR_STRING] = {};
-  int length = 0;
-  MPI_Error_string(status, text, &length);
-  throw Error(code_of(status), path + ": " + what + ": MPI-IO: " + text);
+  if (status == mpi::success) return;
+  throw Error(code_of(status),
+              path + ": " + what + ": MPI-IO: " + mpi::messages().error_text(status));
 }
 
-/// Owned for a scope.
-class Info {
- public:
-  explicit Info(const std::vector<std::pair<std::string, std::string>>& hints) {
-    if (hints.empty()) return;
-    MPI_Info_create(&info_);
-    for (const auto& [key, value] : hints) MPI_Info_set(info_, key.c_str(), value.c_str());
-  }
-  Info(const Info&) = delete;
-  Info& operator=(const Info&) = delete;
-  ~Info() {
-    if (info_ != MPI_INFO_NULL) MPI_Info_free(&info_);
-  }
-  MPI_Info get() const { return info_; }
-
- private:
-  MPI_Info info_ = MPI_INFO_NULL;
-};
-
-/// A byte type of scattered blocks, owned for a scope; one contiguous MPI_BYTE where there is none.
-class Scatter {
- public:
-  Scatter(std::vector<int> lengths, std::vector<MPI_Aint> places) {
-    if (lengths.empty()) return;
-    MPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(), places.data(),
-                             MPI_BYTE, &type_);
-    MPI_Type_commit(&type_);
-  }
-  Scatter(const Scatter&) = delete;
-  Scatter& operator=(const Scatter&) = delete;
-  ~Scatter() {
-    if (type_ != MPI_BYTE) MPI_Type_free(&type_);
-  }
-  MPI_Datatype get() const { return type_; }
-
- private:
-  MPI_Datatype type_ = MPI_BYTE;
-};
-
-/// A piece whose address may be read or written.
-struct Piece {
-  std::uint64_t offset = 0;
-  std::byte* at = nullptr;
-  std::size_t bytes = 0;
-};
+using Piece = mpi::FilePiece;
 
 /// Those of `pieces` that one call takes, from `next` on, cut where they are too long.
 std::vector<Piece> next_call(std::vector<Piece>& pieces, std::size_t& next) {
@@ -113,11 +61,10 @@ std::vector<Piece> next_call(std::vector<Piece>& pieces, std::size_t& next) {
 class MpiioFile final : public File {
  public:
   /// `comm` is freed with the file unless it is MPI_COMM_SELF. `posix` is the same inode.
-  MpiioFile(MPI_Comm comm, std::unique_ptr<File> posix, Access access, MPI_Info info)
+  MpiioFile(mpi::Comm comm, std::unique_ptr<File> posix, Access access, const Hints& hints)
       : comm_(comm), posix_(std::move(posix)) {
-    const int mode = access == Access::read ? MPI_MODE_RDONLY : MPI_MODE_RDWR;
-    const int status = MPI_File_open(comm_, path().c_str(), mode, info, &file_);
-    if (status != MPI_SUCCESS) {
+    const int status = mpi::files().open(comm_, path(), access == Access::read, hints, file_);
+    if (status != mpi::success) {
       free_comm();
       check(status, path(), describe(Call::open));
     }
@@ -125,10 +72,8 @@ class MpiioFile final : public File {
   MpiioFile(const MpiioFile&) = delete;
   MpiioFile& operator=(const MpiioFile&) = delete;
   ~MpiioFile() override {
-    int is_over = 0;
-    MPI_Finalized(&is_over);
-    if (is_over != 0) return;  // MPI took its files with it
-    MPI_File_close(&file_);
+    if (mpi::comms().is_finalized()) return;  // MPI took its files with it
+    mpi::files().close(file_);
     free_comm();
   }
 
@@ -137,12 +82,12 @@ class MpiioFile final : public File {
     const SizeLimit no_signal;
     for (std::size_t done = 0; done < bytes.size();) {
       const std::size_t piece = std::min(bytes.size() - done, most_call_bytes);
-      MPI_Status status;
+      std::int64_t moved = 0;
       const std::string what = describe(Call::write, bytes.size(), offset);
-      check(MPI_File_write_at(file_, to_offset(offset, done), bytes.data() + done,
-                              static_cast<int>(piece), MPI_BYTE, &status),
-            path(), what);
-      check_count(status, MPI_BYTE, piece, what);
+      // MPI-IO only reads what it writes, whatever its datatypes ask for.
+      auto* const at = const_cast<std::byte*>(bytes.data() + done);
+      check(mpi::files().write(file_, {offset + done, at, piece}, moved), path(), what);
+      check_count(moved, piece, what);
       done += piece;
     }
   }
@@ -155,12 +100,11 @@ class MpiioFile final : public File {
     bytes = bytes.first(std::min<std::uint64_t>(bytes.size(), there));
     for (std::size_t done = 0; done < bytes.size();) {
       const std::size_t piece = std::min(bytes.size() - done, most_call_bytes);
-      MPI_Status status;
+      std::int64_t moved = 0;
       const std::string what = describe(Call::read, bytes.size(), offset);
-      check(MPI_File_read_at(file_, to_offset(offset, done), bytes.data() + done,
-                             static_cast<int>(piece), MPI_BYTE, &status),
-            path(), what);
-      check_count(status, MPI_BYTE, piece, what);
+      check(mpi::files().read(file_, {offset + done, bytes.data() + done, piece}, moved), path(),
+            what);
+      check_count(moved, piece, what);
       done += piece;
     }
     return bytes.size();
@@ -177,19 +121,18 @@ class MpiioFile final : public File {
   void drop_cache() override { posix_->drop_cache(); }
   const std::string& path() const override { return posix_->path(); }
 
-  bool works_together() const override { return comm_ != MPI_COMM_SELF; }
+  bool is_collective() const override { return comm_ != mpi::comms().self(); }
 
-  void write_together(std::span<const WritePiece> pieces) override {
+  void write_collective(std::span<const WritePiece> pieces) override {
     const SizeLimit no_signal;
     std::vector<Piece> all;
     for (const WritePiece& piece : pieces) {
-      // MPI-IO only reads what it writes, whatever its datatypes ask for.
       all.push_back({piece.offset, const_cast<std::byte*>(piece.bytes.data()), piece.bytes.size()});
     }
     transfer(all, true);
   }
 
-  void read_together(std::span<const ReadPiece> pieces) override {
+  void read_collective(std::span<const ReadPiece> pieces) override {
     std::vector<Piece> all;
     const std::uint64_t end = size();
     std::string trouble;
@@ -207,11 +150,8 @@ class MpiioFile final : public File {
   }
 
  private:
-  void check_count(const MPI_Status& status, MPI_Datatype type, std::size_t bytes,
-                   const std::string& what) const {
-    MPI_Count moved = 0;
-    MPI_Get_elements_x(&status, type, &moved);
-    if (moved != static_cast<MPI_Count>(bytes)) {
+  void check_count(std::int64_t moved, std::size_t bytes, const std::string& what) const {
+    if (moved != static_cast<std::int64_t>(bytes)) {
       throw Error(Code::io,
                   path() + ": " + what + ": MPI-IO moved only " + std::to_string(moved) + " bytes");
     }
@@ -226,12 +166,12 @@ class MpiioFile final : public File {
     while (true) {
       const std::vector<Piece> call = next_call(pieces, next);
       // Is anybody left with bytes, and has anybody more than one piece?
-      int most = call.empty() ? 0 : next < pieces.size() || call.size() > 1 ? 2 : 1;
+      const int most = call.empty() ? 0 : next < pieces.size() || call.size() > 1 ? 2 : 1;
       int of_all = 0;
-      check(MPI_Allreduce(&most, &of_all, 1, MPI_INT, MPI_MAX, comm_), path(), "agreeing");
+      check(mpi::comms().all_max({&most, 1}, {&of_all, 1}, comm_), path(), "agreeing");
       if (of_all == 0) break;
       try {
-        of_all == 1 ? one_piece(call, is_write) : by_view(call, is_write);
+        move(call, of_all == 1, is_write);
       } catch (const Error& e) {
         trouble = trouble.empty() ? e.what() : trouble;
         code = code == Code::ok ? e.code() : code;
@@ -240,84 +180,52 @@ class MpiioFile final : public File {
     if (code != Code::ok) throw Error(code, trouble);
   }
 
-  void one_piece(const std::vector<Piece>& call, bool is_write) {
-    const Piece piece = call.empty() ? Piece{} : call[0];
-    move(static_cast<MPI_Offset>(piece.offset), piece.at, static_cast<int>(piece.bytes), MPI_BYTE,
-         piece.bytes, is_write);
-  }
-
-  void by_view(const std::vector<Piece>& call, bool is_write) {
-    std::vector<int> lengths;
-    std::vector<MPI_Aint> in_file;
-    std::vector<MPI_Aint> in_memory;
+  /// `as_one`: no rank has more than one piece.
+  void move(const std::vector<Piece>& call, bool as_one, bool is_write) {
     std::size_t bytes = 0;
-    for (const Piece& piece : call) {
-      lengths.push_back(static_cast<int>(piece.bytes));
-      in_file.push_back(static_cast<MPI_Aint>(piece.offset));
-      in_memory.emplace_back();
-      MPI_Get_address(piece.at, &in_memory.back());
-      bytes += piece.bytes;
-    }
-    const Scatter file_type(lengths, in_file);
-    const Scatter memory_type(lengths, in_memory);
-    check(MPI_File_set_view(file_, 0, MPI_BYTE, file_type.get(), "native", MPI_INFO_NULL), path(),
-          "setting the view");
-    std::exception_ptr failure;
-    try {
-      move(0, MPI_BOTTOM, call.empty() ? 0 : 1, memory_type.get(), bytes, is_write);
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    check(MPI_File_set_view(file_, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL), path(),
-          "setting the view");
-    if (failure) std::rethrow_exception(failure);
-  }
-
-  void move(MPI_Offset offset, void* at, int count, MPI_Datatype type, std::size_t bytes,
-            bool is_write) {
-    MPI_Status status;
+    for (const Piece& piece : call) bytes += piece.bytes;
     const std::string what = std::string(is_write ? "write" : "read") + " of " +
                              std::to_string(bytes) + " bytes together";
-    check(is_write ? MPI_File_write_at_all(file_, offset, at, count, type, &status)
-                   : MPI_File_read_at_all(file_, offset, at, count, type, &status),
-          path(), what);
-    if (count > 0) check_count(status, type, bytes, what);
+    std::int64_t moved = 0;
+    mpi::Files& files = mpi::files();
+    const Piece only = as_one && !call.empty() ? call[0] : Piece{};
+    const int status = !as_one    ? files.move_scattered(file_, call, is_write, moved)
+                       : is_write ? files.write_collective(file_, only, moved)
+                                  : files.read_collective(file_, only, moved);
+    check(status, path(), what);
+    if (!call.empty()) check_count(moved, bytes, what);
   }
 
   void free_comm() {
-    if (comm_ != MPI_COMM_SELF) MPI_Comm_free(&comm_);
+    if (comm_ != mpi::comms().self()) mpi::comms().free(comm_);
   }
 
-  MPI_Comm comm_;
+  mpi::Comm comm_;
   const std::unique_ptr<File> posix_;
-  MPI_File file_ = MPI_FILE_NULL;
+  mpi::FileHandle file_;
 };
 
 class MpiioStorage final : public Storage {
  public:
-  MpiioStorage(MPI_Comm comm, std::vector<std::pair<std::string, std::string>> hints)
-      : hints_(std::move(hints)) {
-    MPI_Comm_dup(comm, &comm_);
-    MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+  MpiioStorage(mpi::Comm comm, Hints hints) : hints_(std::move(hints)) {
+    mpi::comms().duplicate(comm, comm_);
+    mpi::comms().return_errors(comm_);
   }
   MpiioStorage(const MpiioStorage&) = delete;
   MpiioStorage& operator=(const MpiioStorage&) = delete;
   ~MpiioStorage() override {
-    int is_over = 0;
-    MPI_Finalized(&is_over);
-    if (is_over == 0) MPI_Comm_free(&comm_);
+    if (!mpi::comms().is_finalized()) mpi::comms().free(comm_);
   }
 
   std::unique_ptr<File> open(const std::string& path, Access access) override {
-    const Info info(hints_);
-    return std::make_unique<MpiioFile>(MPI_COMM_SELF, posix_->open(path, access), access,
-                                       info.get());
+    return std::make_unique<MpiioFile>(mpi::comms().self(), posix_->open(path, access), access,
+                                       hints_);
   }
 
   std::unique_ptr<File> open_together(const std::string& path, Access access,
                                       bool takes_part) override {
-    MPI_Comm group = MPI_COMM_NULL;
-    check(MPI_Comm_split(comm_, takes_part ? 0 : MPI_UNDEFINED, 0, &group), path, "splitting");
+    mpi::Comm group;
+    check(mpi::comms().split(comm_, takes_part ? 0 : -1, 0, group), path, "splitting");
     if (!takes_part) return nullptr;
     std::unique_ptr<File> posix;
     std::exception_ptr failure;
@@ -326,17 +234,16 @@ class MpiioStorage final : public Storage {
     } catch (...) {
       failure = std::current_exception();
     }
-    // MPI_File_open is entered by all or by none.
-    int is_bad = failure ? 1 : 0;
+    // The file is opened by all or by none.
+    const int is_bad = failure ? 1 : 0;
     int any_bad = 0;
-    MPI_Allreduce(&is_bad, &any_bad, 1, MPI_INT, MPI_MAX, group);
+    mpi::comms().all_max({&is_bad, 1}, {&any_bad, 1}, group);
     if (any_bad != 0) {
-      MPI_Comm_free(&group);
+      mpi::comms().free(group);
       if (failure) std::rethrow_exception(failure);
       throw Error(Code::io, path + ": open: another rank could not open it");
     }
-    const Info info(hints_);
-    return std::make_unique<MpiioFile>(group, std::move(posix), access, info.get());
+    return std::make_unique<MpiioFile>(group, std::move(posix), access, hints_);
   }
 
   std::unique_ptr<File> create_like(const std::string& path, const std::string& model) override {
@@ -363,27 +270,24 @@ class MpiioStorage final : public Storage {
   FileSystemFacts file_system(const std::string& path) override {
     return posix_->file_system(path);
   }
-  int ranks_together() const override {
-    int ranks = 0;
-    MPI_Comm_size(comm_, &ranks);
-    return ranks;
-  }
+  int ranks_together() const override { return mpi::comms().size(comm_); }
   const char* name() const override { return "mpiio"; }
 
  private:
-  MPI_Comm comm_ = MPI_COMM_NULL;
-  const std::vector<std::pair<std::string, std::string>> hints_;
+  mpi::Comm comm_;
+  const Hints hints_;
   const std::shared_ptr<Storage> posix_ = make_posix();
 };
 
-std::vector<std::pair<std::string, std::string>> parse(const std::string& hints) {
-  std::vector<std::pair<std::string, std::string>> pairs;
+Hints parse(const std::string& hints) {
+  Hints pairs;
   for (std::size_t at = 0; at < hints.size();) {
     const std::size_t end = std::min(hints.find(',', at), hints.size());
     const std::string hint = hints.substr(at, end - at);
     const std::size_t equals = hint.find('=');
     const bool is_good = equals != std::string::npos && equals > 0 && equals + 1 < hint.size() &&
-                         equals <= MPI_MAX_INFO_KEY && hint.size() - equals <= MPI_MAX_INFO_VAL;
+                         equals <= mpi::files().hint_key_limit() &&
+                         hint.size() - equals <= mpi::files().hint_value_limit();
     if (!is_good) {
       throw Error(Code::invalid_argument,
                   "hints: \"" + hint + "\" is not key=value (several are parted by commas)");
@@ -396,8 +300,9 @@ std::vector<std::pair<std::string, std::string>> parse(const std::string& hints)
 
 }  // namespace
 
-std::shared_ptr<Storage> make_mpiio(MPI_Comm comm, const std::string& hints) {
-  return std::make_shared<MpiioStorage>(comm, parse(hints));
+std::shared_ptr<Storage> make_mpiio(const Comm& comm, const std::string& hints) {
+  mpi::use(comm);
+  return std::make_shared<MpiioStorage>(mpi::take(comm), parse(hints));
 }
 
 }  // namespace sluice::storage

@@ -9,16 +9,16 @@
 #pragma once
 
 #include <memory>
-#include <mpi.h>
 #include <string>
 
+#include "sluice/comm.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::storage {
 
 /// Collective over `comm`, which is duplicated. `hints`: "key=value,key=value" for MPI_Info, handed
 /// through as they are (an MPI library ignores those that it does not know). Error invalid_argument
-/// where they do not parse.
-std::shared_ptr<Storage> make_mpiio(MPI_Comm comm, const std::string& hints);
+/// where they do not parse, mpi where the process has no MPI that fits.
+std::shared_ptr<Storage> make_mpiio(const Comm& comm, const std::string& hints);
 
 }  // namespace sluice::storage

@@ -116,16 +116,16 @@ class File {
   }
 
   // -- of a file that several ranks opened together (Storage::open_together) ----------------------
-  /// Must all ranks that opened it write at the same time for the best speed? Then write_together
-  /// and read_together are collective over them, each rank with its own pieces, none too.
-  virtual bool works_together() const { return false; }
+  /// Must all ranks that opened it write at the same time for the best speed? Then write_collective
+  /// and read_collective are collective over them, each rank with its own pieces, none too.
+  virtual bool is_collective() const { return false; }
   /// As write() of each piece; pieces ascend and do not overlap.
-  virtual void write_together(std::span<const WritePiece> pieces) {
+  virtual void write_collective(std::span<const WritePiece> pieces) {
     for (const WritePiece& piece : pieces) write(piece.offset, piece.bytes);
   }
   /// As read() of each piece, each wholly inside the file: Error truncated where it is not, on the
   /// rank that asked for it; the others get theirs.
-  virtual void read_together(std::span<const ReadPiece> pieces);
+  virtual void read_collective(std::span<const ReadPiece> pieces);
 };
 
 /// The right to change a file, held until it is destroyed or its process ends.

@@ -4,8 +4,8 @@
 #include <sluice/records.hpp>
 #include <sluice/session.hpp>
 
-#include "api/records_impl.hpp"
-#include "api/session_impl.hpp"
+#include "api/records/records_impl.hpp"
+#include "api/session/session_impl.hpp"
 #include "layout/local_files.hpp"
 #include "sluice/sluice.h"
 #include "storage/scratch.hpp"

@@ -69,6 +69,22 @@ TEST(Explain, CollectiveMovesToTheOwnersOfTiles) {
       << text;
 }
 
+/// In dense bytes, and of the way that the commit takes.
+TEST(Explain, CompressedMovesToTheOwnersOfTiles) {
+  for (const char* strategy : {"serial", "collective", "forward"}) {
+    Options options;
+    options.strategy = strategy;
+    options.writers = std::string(strategy) == "serial" ? 0 : 1;
+    options.compress = "deflate:1";
+    const std::string text = printed("out.h5", options);
+    EXPECT_EQ(count(text, "first commit: "), 1) << text;
+    EXPECT_NE(text.find("first commit: 1 file, 1 of 3 ranks write, 4.7 KiB written, "
+                        "3.1 KiB moved between ranks"),
+              std::string::npos)
+        << text;
+  }
+}
+
 TEST(Explain, SaysNothingUnlessAsked) {
   LocalFiles files;
   testing::internal::CaptureStderr();

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "api/config/option_table.hpp"
-#include "api/file_impl.hpp"
+#include "api/file/file_impl.hpp"
 #include "exec/transport/local_transport.hpp"
 #include "sluice/error.hpp"
 #include "storage/memory.hpp"
@@ -131,7 +131,7 @@ TEST(ParseOptions, TakesTomlOverTheBase) {
   Options base;
   base.readers = 7;
   const Options options = parse_options(
-      "strategy = \"collective\"\nwriters = 4\nbudget = \"64 MiB\"\nchecksum = false\n"
+      "strategy = \"collective\"\nwriters = 4\nbudget_bytes = \"64 MiB\"\nchecksum = false\n"
       "timeout_s = 2.5\nwriter_map = [0, 4, 8]\nhints = { cb_nodes = 1, romio_cb_write = \"on\" }",
       base);
   EXPECT_EQ(options.strategy, "collective");
@@ -255,7 +255,7 @@ class Resolve : public testing::Test {
 };
 
 TEST_F(Resolve, EnvironmentOverFileOverCode) {
-  write("writers = 2\ntile = \"1 MiB\"\n[spins]\nwriters = 3\nstripe = 4096\n");
+  write("writers = 2\ntile_bytes = \"1 MiB\"\n[spins]\nwriters = 3\nstripe_bytes = 4096\n");
   const Environment environment{
       {"SLUICE_CONFIG", path_}, {"SLUICE_WRITERS", "4"}, {"SLUICE_EXPLAIN", "1"}};
   const auto all = resolved();
@@ -268,10 +268,10 @@ TEST_F(Resolve, EnvironmentOverFileOverCode) {
   }
   const std::string text = explain_options("spins.h5", all[1]);
   for (const std::string& line : {std::string("writers         4                   SLUICE_WRITERS"),
-                                  "stripe          4 KiB               " + path_ + " [spins]",
-                                  "tile            1 MiB               " + path_ + "\n",
+                                  "stripe_bytes    4 KiB               " + path_ + " [spins]",
+                                  "tile_bytes      1 MiB               " + path_ + "\n",
                                   std::string("readers         1                   code"),
-                                  std::string("durability      automatic           default")}) {
+                                  std::string("durability      auto                default")}) {
     EXPECT_NE(text.find(line), std::string::npos) << "no \"" << line << "\" in\n" << text;
   }
 }

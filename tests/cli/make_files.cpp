@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "api/file_impl.hpp"
-#include "api/records_impl.hpp"
+#include "api/file/file_impl.hpp"
+#include "api/records/records_impl.hpp"
 #include "exec/transport/local_transport.hpp"
 #include "sluice/records.hpp"
 

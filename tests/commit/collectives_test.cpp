@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
-#include "api/file_impl.hpp"
+#include "api/file/file_impl.hpp"
 #include "exec/transport/local_transport.hpp"
 #include "storage/memory.hpp"
 #include "support/values.hpp"
@@ -171,7 +171,11 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"per_process", "file-per-process", {22, 7, 18}},
                     Case{"per_node", "file-per-node", {22, 7, 16}},
                     Case{"unchecked", "shared", {9, 4, 7}, "off"},
-                    Case{"compressed", "shared", {18, 10, 16}, "full", "deflate:1"}),
+                    // in place of the places: who has what of the tiles, its outcome, sizes, places
+                    Case{"compressed", "shared", {15, 7, 13}, "full", "deflate:1"},
+                    Case{"compressed_serial", "serial", {15, 7, 13}, "full", "deflate:1"},
+                    Case{"compressed_collective", "collective", {19, 11, 17}, "full", "deflate:1"},
+                    Case{"compressed_forward", "forward", {40, 40, 40}, "full", "deflate:1"}),
     [](const auto& named) { return std::string(named.param.name); });
 
 }  // namespace

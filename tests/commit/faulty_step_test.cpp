@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "api/file_impl.hpp"
+#include "api/file/file_impl.hpp"
 #include "commit/read/input.hpp"
 #include "exec/transport/local_transport.hpp"
 #include "storage/faulty.hpp"

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 
-#include "api/file_impl.hpp"
+#include "api/file/file_impl.hpp"
 #include "commit/read/input.hpp"
 #include "exec/transport/local_transport.hpp"
 #include "storage/scratch.hpp"

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "api/file_impl.hpp"
+#include "api/file/file_impl.hpp"
 #include "commit/tools/verify.hpp"
 #include "exec/transport/local_transport.hpp"
 #include "storage/posix_calls.hpp"

@@ -1,5 +1,5 @@
 // What a OutputStats makes of a clock and of commits on their way.
-#include "commit/output/output_stats.hpp"
+#include "commit/write/output_stats.hpp"
 
 #include <gtest/gtest.h>
 

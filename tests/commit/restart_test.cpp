@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <gtest/gtest.h>
 
-#include "api/file_impl.hpp"
+#include "api/file/file_impl.hpp"
 #include "commit/tools/verify.hpp"
 #include "crash/snapshot.hpp"
 #include "exec/transport/local_transport.hpp"

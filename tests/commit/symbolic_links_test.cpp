@@ -6,7 +6,7 @@
 #include <iterator>
 #include <sys/stat.h>
 
-#include "api/file_impl.hpp"
+#include "api/file/file_impl.hpp"
 #include "commit/publish/journal.hpp"
 #include "commit/publish/recovery.hpp"
 #include "commit/tools/verify.hpp"

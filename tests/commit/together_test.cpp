@@ -2,7 +2,7 @@
 // is one such call, and every writer is in each of them.
 #include <gtest/gtest.h>
 
-#include "api/file_impl.hpp"
+#include "api/file/file_impl.hpp"
 #include "exec/transport/local_transport.hpp"
 #include "storage/forwarding.hpp"
 #include "storage/memory.hpp"
@@ -18,10 +18,10 @@ class TogetherFile final : public storage::ForwardingFile {
  public:
   TogetherFile(std::unique_ptr<storage::File> file, int& calls)
       : ForwardingFile(std::move(file)), calls_(calls) {}
-  bool works_together() const override { return true; }
-  void write_together(std::span<const storage::WritePiece> pieces) override {
+  bool is_collective() const override { return true; }
+  void write_collective(std::span<const storage::WritePiece> pieces) override {
     ++calls_;
-    File::write_together(pieces);
+    File::write_collective(pieces);
   }
 
  private:

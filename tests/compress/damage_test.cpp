@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
-#include "api/file_impl.hpp"
+#include "api/file/file_impl.hpp"
 #include "codec/filter.hpp"
 #include "layout/formats.hpp"
 #include "layout/local_files.hpp"

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <numeric>
 
-#include "api/file_impl.hpp"
+#include "api/file/file_impl.hpp"
 #include "codec/filter.hpp"
 #include "commit/tools/verify.hpp"
 #include "exec/transport/local_transport.hpp"

@@ -9,7 +9,7 @@
 #include <deque>
 #include <filesystem>
 
-#include "api/file_impl.hpp"
+#include "api/file/file_impl.hpp"
 #include "codec/filter.hpp"
 #include "exec/transport/local_transport.hpp"
 #include "support/values.hpp"

@@ -9,7 +9,7 @@
 #include <map>
 #include <numeric>
 
-#include "api/file_impl.hpp"
+#include "api/file/file_impl.hpp"
 #include "exec/transport/local_transport.hpp"
 #include "storage/memory.hpp"
 #include "support/values.hpp"

@@ -13,7 +13,7 @@
 #include <set>
 #include <thread>
 
-#include "api/file_impl.hpp"
+#include "api/file/file_impl.hpp"
 #include "crash/scenario.hpp"
 #include "exec/transport/local_transport.hpp"
 #include "storage/forwarding.hpp"

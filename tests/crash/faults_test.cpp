@@ -13,7 +13,7 @@
 #include <cstdlib>
 #include <gtest/gtest.h>
 
-#include "api/file_impl.hpp"
+#include "api/file/file_impl.hpp"
 #include "commit/publish/recovery.hpp"
 #include "crash/scenario.hpp"
 #include "exec/transport/local_transport.hpp"

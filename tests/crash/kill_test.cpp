@@ -24,12 +24,12 @@
 #include <unistd.h>
 #include <vector>
 
-#include "api/file_impl.hpp"
+#include "api/file/file_impl.hpp"
 #include "commit/publish/parts_files.hpp"
 #include "commit/publish/recovery.hpp"
 #include "commit/read/input.hpp"
 #include "commit/tools/verify.hpp"
-#include "commit/write/pipeline.hpp"
+#include "commit/write/commit_queue.hpp"
 #include "crash/snapshot.hpp"
 #include "crash/victim_values.hpp"
 #include "exec/transport/local_transport.hpp"
@@ -317,7 +317,7 @@ class Killing {
 
   /// Steps that may be there though nobody was told: those on their way.
   std::uint64_t most_unannounced() const {
-    return layout_.strategy == "forward" ? commit::Pipeline::commits_max : 1;
+    return layout_.strategy == "forward" ? commit::CommitQueue::commits_max : 1;
   }
 
   const Layout layout_;

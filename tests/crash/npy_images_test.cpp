@@ -12,7 +12,7 @@
 #include <optional>
 #include <set>
 
-#include "api/file_impl.hpp"
+#include "api/file/file_impl.hpp"
 #include "codec/checksum.hpp"
 #include "commit/publish/recovery.hpp"
 #include "crash/buggy.hpp"

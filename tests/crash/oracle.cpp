@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "api/file_impl.hpp"
+#include "api/file/file_impl.hpp"
 #include "codec/checksum.hpp"
 #include "commit/publish/parts_files.hpp"
 #include "commit/publish/recovery.hpp"

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 
-#include "api/file_impl.hpp"
+#include "api/file/file_impl.hpp"
 #include "commit/publish/journal.hpp"
 #include "crash/plain_store.hpp"
 #include "layout/records/log.hpp"

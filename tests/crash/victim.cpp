@@ -23,7 +23,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include "api/file_impl.hpp"
+#include "api/file/file_impl.hpp"
 #include "commit/read/input.hpp"
 #include "crash/victim_values.hpp"
 #include "exec/transport/mpi_transport.hpp"

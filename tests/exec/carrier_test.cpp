@@ -40,7 +40,7 @@ class Courier {
     std::vector<Parcel> bag;
     while (!is_done_ || !bag.empty()) {
       for (const auto& carrier : carriers_) {
-        while (auto message = carrier->take()) {
+        while (auto message = carrier->next_outgoing()) {
           bag.push_back(std::move(*message));
         }
       }
@@ -121,7 +121,7 @@ TEST(Carrier, RefusesWhatIsNoLetterAndWhatComesTwice) {
   Carrier from(0, 3, 1);
   Carrier to(2, 3, 1);
   from.send(2, {}, pattern(10, 1));
-  const auto message = from.take();
+  const auto message = from.next_outgoing();
   ASSERT_TRUE(message.has_value());
   EXPECT_EQ(message->rank, 2);
   expect_error(Code::invalid_argument, "no message for rank 0",

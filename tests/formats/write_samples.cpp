@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "api/file_impl.hpp"
+#include "api/file/file_impl.hpp"
 #include "exec/transport/local_transport.hpp"
 #include "support/values.hpp"
 

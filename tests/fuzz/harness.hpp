@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "api/file_impl.hpp"
+#include "api/file/file_impl.hpp"
 #include "exec/transport/local_transport.hpp"
 #include "fuzz/mutate.hpp"
 #include "layout/part_set.hpp"

@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include "api/file_impl.hpp"
+#include "api/file/file_impl.hpp"
 #include "exec/transport/solo_transport.hpp"
 
 namespace {

@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "api/file_impl.hpp"
+#include "api/file/file_impl.hpp"
 #include "exec/transport/mpi_transport.hpp"
 #include "storage/forwarding.hpp"
 #include "storage/scratch.hpp"

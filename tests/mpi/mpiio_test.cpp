@@ -56,7 +56,7 @@ TEST_F(Mpiio, each_rank_writes_and_reads_by_itself) {
   const std::string name = made("own", {});
   const auto mine = random_bytes(5'000, static_cast<std::uint64_t>(rank()) + 1);
   const auto file = storage_->open(name, Access::read_write);
-  EXPECT_FALSE(file->works_together());
+  EXPECT_FALSE(file->is_collective());
   const std::uint64_t at = (1ULL << 33) + static_cast<std::uint64_t>(rank()) * 5'000;
   file->write(at, mine);
   file->sync();
@@ -120,10 +120,10 @@ TEST_F(Mpiio, opened_together_by_some) {
   const auto file = storage_->open_together(name, Access::read_write, takes_part);
   EXPECT_EQ(file != nullptr, takes_part);
   if (file) {
-    EXPECT_TRUE(file->works_together());
+    EXPECT_TRUE(file->is_collective());
     const std::vector<std::byte> mine(100, static_cast<std::byte>(rank() + 1));
     const WritePiece piece{static_cast<std::uint64_t>(rank()) * 100, mine};
-    file->write_together({&piece, 1});
+    file->write_collective({&piece, 1});
   }
   // What new bytes are that nobody wrote, between those of two, MPI leaves open.
   const auto bytes = all_of(name);
@@ -156,8 +156,8 @@ TEST_F(Mpiio, pieces_of_different_number_and_length) {
       pieces.push_back({s * slot, held.back()});
     }
   }
-  file->write_together(pieces);
-  file->write_together({});  // all with nothing is fine too
+  file->write_collective(pieces);
+  file->write_collective({});  // all with nothing is fine too
   const auto bytes = all_of(name);
   for (std::uint64_t s = 0; s < slots; ++s) {
     const bool is_there = owner(s) != size() - 1 || size() == 1;
@@ -180,7 +180,7 @@ TEST_F(Mpiio, pieces_of_different_number_and_length) {
       wanted.push_back({s * slot, got[next++]});
     }
   }
-  file->read_together(wanted);
+  file->read_collective(wanted);
   for (const ReadPiece& piece : wanted) {
     ASSERT_TRUE(std::equal(piece.bytes.begin(), piece.bytes.end(),
                            bytes.begin() + static_cast<std::ptrdiff_t>(piece.offset)));
@@ -196,9 +196,9 @@ TEST_F(Mpiio, a_read_beyond_the_end_is_an_error) {
   std::vector<ReadPiece> pieces{{200, inside}};
   if (rank() == 0) {
     pieces.push_back({700, beyond});
-    expect_code(Code::truncated, [&] { file->read_together(pieces); });
+    expect_code(Code::truncated, [&] { file->read_collective(pieces); });
   } else {
-    file->read_together(pieces);  // is not held up, and gets what it asked for
+    file->read_collective(pieces);  // is not held up, and gets what it asked for
   }
   EXPECT_TRUE(std::equal(inside.begin(), inside.end(), content.begin() + 200));
 }
@@ -215,7 +215,7 @@ TEST_F(Mpiio, more_than_two_gib_in_one_call) {
   bytes.back() = std::byte{9};
   bytes.front() = std::byte{7};
   const WritePiece piece{rank() == 0 ? 0 : count + 3 * static_cast<std::uint64_t>(rank()), bytes};
-  file->write_together({&piece, 1});
+  file->write_collective({&piece, 1});
   all_->barrier();
   std::vector<std::byte> end(1);
   EXPECT_EQ(file->read(count - 1, end), 1u);

@@ -7,7 +7,7 @@
 #include <mpi.h>
 #include <sys/mman.h>
 
-#include "api/file_impl.hpp"
+#include "api/file/file_impl.hpp"
 #include "exec/transport/mpi_transport.hpp"
 #include "storage/scratch.hpp"
 #include "storage/shared_memory.hpp"

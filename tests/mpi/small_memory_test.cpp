@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "api/file_impl.hpp"
+#include "api/file/file_impl.hpp"
 #include "codec/filter.hpp"
 #include "exec/transport/mpi_transport.hpp"
 #include "storage/scratch.hpp"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "api/file_impl.hpp"
+#include "api/file/file_impl.hpp"
 #include "commit/publish/parts_files.hpp"
 #include "exec/transport/local_transport.hpp"
 #include "storage/memory.hpp"

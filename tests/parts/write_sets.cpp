@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <string>
 
-#include "api/file_impl.hpp"
+#include "api/file/file_impl.hpp"
 #include "exec/transport/local_transport.hpp"
 #include "layout/hdf5/index.hpp"
 

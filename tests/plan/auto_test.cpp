@@ -64,9 +64,9 @@ TEST(Auto, OnStripesEveryServerHasItsWriters) {
   const FileSystemFacts striped = on("fuse", Reach::parallel, 4, mib);
   for (const std::uint64_t run : {std::uint64_t{4096}, std::uint64_t{98312}, 8 * mib}) {
     const Candidate candidate = decide(input_of(striped, 4, 1, 32 * mib, run)).candidate;
-    EXPECT_EQ(way.strategy, "collective") << run;
-    EXPECT_EQ(way.choice.writers, 4) << run;
-    EXPECT_TRUE(way.choice.cyclic) << run;
+    EXPECT_EQ(candidate.strategy, "collective") << run;
+    EXPECT_EQ(candidate.choice.writers, 4) << run;
+    EXPECT_TRUE(candidate.choice.cyclic) << run;
   }
   const Candidate lustre =
       decide(input_of(on("lustre", Reach::parallel, 8, 4 * mib), 512, 16, 4096 * mib, 300000))
@@ -138,7 +138,7 @@ TEST(Auto, MoreNeverTakesLess) {
 /// The set that is taken where there may be several files; "" for one file.
 std::string set_taken(const Input& input) {
   const Candidate candidate = decide_files(input).candidate;
-  return writes_parts(way.strategy) ? std::string(way.strategy) : "";
+  return writes_parts(candidate.strategy) ? std::string(candidate.strategy) : "";
 }
 
 TEST(Auto, SeveralFilesAreTakenWhereTheyAreFasterOnly) {
@@ -166,8 +166,8 @@ TEST(Auto, FilesAreAsManyAsWritersThatAreAskedFor) {
   Input input = input_of(narrow, 64, 4, 0, 0);
   input.choice.writers = 16;
   const Candidate candidate = decide_files(input).candidate;
-  EXPECT_EQ(way.strategy, per_node);
-  EXPECT_EQ(way.choice.writers, 16);
+  EXPECT_EQ(candidate.strategy, per_node);
+  EXPECT_EQ(candidate.choice.writers, 16);
   input.choice.writers = 1;
   EXPECT_EQ(set_taken(input), "");
 }

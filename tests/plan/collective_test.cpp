@@ -3,7 +3,7 @@
 #include <map>
 #include <mutex>
 
-#include "api/file_impl.hpp"
+#include "api/file/file_impl.hpp"
 #include "exec/transport/local_transport.hpp"
 #include "storage/faulty.hpp"
 #include "storage/memory.hpp"

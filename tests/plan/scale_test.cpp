@@ -169,7 +169,7 @@ TEST(scale, owners_of_tiles_are_found_by_arithmetic) {
 }
 
 /// What a rank works out of a round of compressed tiles that go behind the call.
-TEST(scale, stand_ins_are_worked_out_for_own_tiles_only) {
+TEST(scale, provisional_addresses_are_worked_out_for_own_tiles_only) {
   constexpr std::uint64_t tiles = 250'007;
   std::vector<exec::EncodedVariable> encoded(variables);
   const std::vector<model::Definition> definitions(variables);  // doubles
@@ -192,8 +192,8 @@ TEST(scale, stand_ins_are_worked_out_for_own_tiles_only) {
   }
   EXPECT_LE(there, rounds.per_round() + 1);
   EXPECT_GE(there, 2U);
-  expect_within(seconds, 0.1, "stand-ins");
-  std::printf("stand-ins of %d x %lu tiles: %.1f ms\n", variables,
+  expect_within(seconds, 0.1, "provisional addresses");
+  std::printf("provisional addresses of %d x %lu tiles: %.1f ms\n", variables,
               static_cast<unsigned long>(tiles), seconds * 1e3);
 }
 

@@ -40,12 +40,12 @@ struct Machine {
   double seconds(const Input& input, const Candidate& candidate) const {
     Input there = input;
     there.rates = rates;
-    return seconds_of(there, way) * (way.strategy == "shared" ? shared : collective);
+    return seconds_of(there, candidate) * (candidate.strategy == "shared" ? shared : collective);
   }
   double best(const Input& input) const {
     double least = std::numeric_limits<double>::infinity();
     for (const Candidate& candidate : candidates_of(input)) {
-      least = std::min(least, seconds(input, way));
+      least = std::min(least, seconds(input, candidate));
     }
     return least;
   }
@@ -58,7 +58,7 @@ double factor_of(std::mt19937_64& random, double most) {
 
 void make_wrong(MachineRates& rates, std::mt19937_64& random, double most) {
   for (double* rate :
-       {&rates.exchange_bytes_per_s, &rates.link_bytes_per_s, &rates.meeting_s,
+       {&rates.exchange_bytes_per_s, &rates.link_bytes_per_s, &rates.barrier_s,
         &rates.stream_bytes_per_s, &rates.drain_bytes_per_s, &rates.file_bytes_per_s, &rates.call_s,
         &rates.short_bytes_per_s, &rates.sync_s, &rates.rpc_s, &rates.lock_s, &rates.touch_s}) {
     *rate *= factor_of(random, most);
@@ -92,7 +92,7 @@ struct Course {
   double last_of_best = 0;         ///< where it came to, as a part of the best way
   double formulas_of_best = 0;
   int trials = 0;
-  std::size_t ways = 0;
+  std::size_t candidates = 0;
 };
 
 Course run(const Input& input, const Machine& machine, int commits, std::mt19937_64& random) {
@@ -100,19 +100,19 @@ Course run(const Input& input, const Machine& machine, int commits, std::mt19937
   Course course;
   const double best = machine.best(input);
   const double by_formulas = machine.seconds(input, decide(input).candidate);
-  std::set<std::string> ways;
+  std::set<std::string> candidates;
   for (int i = 0; i < commits; ++i) {
     const double noise = noise_of(random);
-    const Candidate candidate = experience.decide(input, true).candidate;
-    ways.insert(name_of(way));
-    course.last_of_best = machine.seconds(input, way) / best;
-    course.seconds += machine.seconds(input, way) * noise;
+    const Candidate candidate = tuner.decide(input, true).candidate;
+    candidates.insert(name_of(candidate));
+    course.last_of_best = machine.seconds(input, candidate) / best;
+    course.seconds += machine.seconds(input, candidate) * noise;
     course.by_formulas_seconds += by_formulas * noise;
-    experience.note(machine.seconds(input, way) * noise);
+    tuner.note(machine.seconds(input, candidate) * noise);
   }
   course.formulas_of_best = by_formulas / best;
-  course.trials = experience.trials();
-  course.candidates = ways.size();
+  course.trials = tuner.trials();
+  course.candidates = candidates.size();
   return course;
 }
 
@@ -147,7 +147,7 @@ Runs runs_of(int machines, int commits, double most_of_strategy) {
     machine.collective = factor_of(random, most_of_strategy);
     const Course one = run(input, machine, commits, random);
     EXPECT_LE(one.trials, Tuner::most_trials) << "seed " << seed;
-    EXPECT_LE(one.candidates, Tuner::most_ways) << "seed " << seed;
+    EXPECT_LE(one.candidates, Tuner::most_candidates) << "seed " << seed;
     runs.cost.push_back(one.seconds / one.by_formulas_seconds);
     runs.end.push_back(one.last_of_best);
     runs.formulas.push_back(one.formulas_of_best);
@@ -183,10 +183,10 @@ TEST(Tuner, OneTrialIsTheMostThatABadGuessCosts) {
   Tuner tuner;
   int others = 0;
   for (int i = 0; i < 200; ++i) {
-    const Candidate candidate = experience.decide(input, true).candidate;
-    const bool is_other = way.strategy != "collective" || way.choice.writers != taken;
+    const Candidate candidate = tuner.decide(input, true).candidate;
+    const bool is_other = candidate.strategy != "collective" || candidate.choice.writers != taken;
     others += is_other ? 1 : 0;
-    experience.note(way.seconds * (is_other ? 20 : 1));
+    tuner.note(candidate.seconds * (is_other ? 20 : 1));
   }
   EXPECT_EQ(others, 1) << "then it has lost more than a twentieth of 200 commits";
 }
@@ -212,24 +212,23 @@ TEST(Tuner, AWriterAServerIsFoundWhereNobodySaysThatThereAreStripes) {
   Tuner tuner;
   Candidate candidate;
   for (int i = 0; i < 300; ++i) {
-    way = experience.decide(input, true).candidate;
-    experience.note(machine.seconds(input, way));
+    candidate = tuner.decide(input, true).candidate;
+    tuner.note(machine.seconds(input, candidate));
   }
-  EXPECT_TRUE(way.choice.cyclic) << name_of(way);
-  EXPECT_LT(machine.seconds(input, way), 1.05 * machine.best(input)) << name_of(way);
-  EXPECT_NE(experience.summary().find(" writers (cyclic) "), std::string::npos)
-      << experience.summary();
+  EXPECT_TRUE(candidate.choice.cyclic) << name_of(candidate);
+  EXPECT_LT(machine.seconds(input, candidate), 1.05 * machine.best(input)) << name_of(candidate);
+  EXPECT_NE(tuner.summary().find(" writers (cyclic) "), std::string::npos) << tuner.summary();
 }
 
-/// Commits until `experience` takes something else than `way`; at most `most`.
+/// Commits until `tuner` takes something else than `way`; at most `most`.
 int commits_until_other(Tuner& tuner, const Input& input, const Machine& machine,
                         const Candidate& candidate, int most) {
   for (int i = 0; i < most; ++i) {
-    const Candidate now = experience.decide(input, true).candidate;
-    if (now.strategy != way.strategy || now.choice.writers != way.choice.writers) {
+    const Candidate now = tuner.decide(input, true).candidate;
+    if (now.strategy != candidate.strategy || now.choice.writers != candidate.choice.writers) {
       return i;
     }
-    experience.note(machine.seconds(input, now));
+    tuner.note(machine.seconds(input, now));
   }
   return most;
 }
@@ -240,32 +239,32 @@ TEST(Tuner, OnlyCommitsThatAreLikeOthersCount) {
   Tuner tuner;
   const Decision formulas = decide(input);
   for (int i = 0; i < 200; ++i) {
-    const Decision now = experience.decide(input, false);
+    const Decision now = tuner.decide(input, false);
     EXPECT_EQ(now.reason, formulas.reason);
-    experience.note(machine.seconds(input, now.candidate));
+    tuner.note(machine.seconds(input, now.candidate));
   }
-  EXPECT_EQ(experience.trials(), 0);
-  EXPECT_EQ(experience.summary(), "");
+  EXPECT_EQ(tuner.trials(), 0);
+  EXPECT_EQ(tuner.summary(), "");
 }
 
 TEST(Tuner, NothingIsTriedWhereNoiseWouldDecide) {
   const Input input = input_of(unknown, 4, 1, 64 << 10, 4096);
   Tuner tuner;
   for (int i = 0; i < 500; ++i) {
-    experience.decide(input, true);
-    experience.note(1e-3);
+    tuner.decide(input, true);
+    tuner.note(1e-3);
   }
-  EXPECT_EQ(experience.trials(), 0);
+  EXPECT_EQ(tuner.trials(), 0);
 }
 
 TEST(Tuner, OneLongCommitPaysForNoTrial) {
   const Input input = mistaken_input();
   Tuner tuner;
   for (int i = 0; i < 8; ++i) {
-    const Decision now = experience.decide(input, true);
-    experience.note(now.candidate.seconds * (i == 1 ? 1000 : 1));
+    const Decision now = tuner.decide(input, true);
+    tuner.note(now.candidate.seconds * (i == 1 ? 1000 : 1));
   }
-  EXPECT_EQ(experience.trials(), 0);
+  EXPECT_EQ(tuner.trials(), 0);
 }
 
 TEST(Tuner, AWayThatFailsIsNotTriedAgain) {
@@ -275,10 +274,10 @@ TEST(Tuner, AWayThatFailsIsNotTriedAgain) {
   Tuner tuner;
   std::set<std::string> failed;
   for (int i = 0; i < 300; ++i) {
-    const Candidate candidate = experience.decide(input, true).candidate;
-    const bool is_other = way.strategy != taken.strategy;
-    EXPECT_TRUE(!is_other || failed.insert(name_of(way)).second) << name_of(way);
-    experience.note(is_other ? 0 : machine.seconds(input, way));
+    const Candidate candidate = tuner.decide(input, true).candidate;
+    const bool is_other = candidate.strategy != taken.strategy;
+    EXPECT_TRUE(!is_other || failed.insert(name_of(candidate)).second) << name_of(candidate);
+    tuner.note(is_other ? 0 : machine.seconds(input, candidate));
   }
   EXPECT_GE(failed.size(), 1U);
 }
@@ -291,18 +290,18 @@ TEST(Tuner, EveryKindOfLoadHasItsOwnWay) {
   double large_s = 0;
   double small_s = 0;
   for (int i = 0; i < 300; ++i) {
-    large_s = machine.seconds(large, experience.decide(large, true).candidate);
-    experience.note(large_s);
-    small_s = machine.seconds(small, experience.decide(small, true).candidate);
-    experience.note(small_s);
+    large_s = machine.seconds(large, tuner.decide(large, true).candidate);
+    tuner.note(large_s);
+    small_s = machine.seconds(small, tuner.decide(small, true).candidate);
+    tuner.note(small_s);
   }
   EXPECT_LT(large_s, 1.1 * machine.best(large));
   EXPECT_LT(small_s, 1.1 * machine.best(small));
   // Others come and go, and what is kept of them stays bounded.
   for (std::uint64_t bytes = mib / 8; bytes < 4096 * mib; bytes *= 3) {
     const Input other = input_of(unknown, 32, 2, bytes, 8 * mib);
-    EXPECT_EQ(experience.decide(other, true).reason, decide(other).reason) << bytes;
-    experience.note(1);
+    EXPECT_EQ(tuner.decide(other, true).reason, decide(other).reason) << bytes;
+    tuner.note(1);
   }
 }
 
@@ -313,17 +312,17 @@ TEST(Tuner, WhatBecomesSlowerIsLeft) {
   std::mt19937_64 random(1);
   Candidate candidate;
   for (int i = 0; i < 200; ++i) {
-    way = experience.decide(input, true).candidate;
-    experience.note(machine.seconds(input, way) * noise_of(random));
+    candidate = tuner.decide(input, true).candidate;
+    tuner.note(machine.seconds(input, candidate) * noise_of(random));
   }
-  EXPECT_EQ(way.strategy, "shared");
+  EXPECT_EQ(candidate.strategy, "shared");
   machine.shared = 10;
-  EXPECT_LT(commits_until_other(tuner, input, machine, way, 50), 50);
+  EXPECT_LT(commits_until_other(tuner, input, machine, candidate, 50), 50);
   for (int i = 0; i < 20; ++i) {
-    way = experience.decide(input, true).candidate;
-    experience.note(machine.seconds(input, way) * noise_of(random));
+    candidate = tuner.decide(input, true).candidate;
+    tuner.note(machine.seconds(input, candidate) * noise_of(random));
   }
-  EXPECT_EQ(way.strategy, "collective");
+  EXPECT_EQ(candidate.strategy, "collective");
 }
 
 TEST(Tuner, IsTheSameOnEveryRankThatIsToldTheSame) {
@@ -342,8 +341,8 @@ TEST(Tuner, IsTheSameOnEveryRankThatIsToldTheSame) {
       seconds = machine.seconds(input, here.candidate) * noise;
     }
     ASSERT_EQ(reasons.size(), 1U) << i;
-    for (Tuner& experience : ranks) {
-      experience.note(seconds);
+    for (Tuner& tuner : ranks) {
+      tuner.note(seconds);
     }
   }
 }
@@ -354,11 +353,11 @@ TEST(Tuner, SaysWhatItTriesAndWhatWasMeasured) {
   Tuner tuner;
   std::vector<std::string> reasons;
   for (int i = 0; i < 200; ++i) {
-    const Decision now = experience.decide(input, true);
+    const Decision now = tuner.decide(input, true);
     if (reasons.empty() || now.reason != reasons.back()) {
       reasons.push_back(now.reason);
     }
-    experience.note(machine.seconds(input, now.candidate));
+    tuner.note(machine.seconds(input, now.candidate));
   }
   ASSERT_GE(reasons.size(), 3U);
   EXPECT_EQ(reasons[0], decide(input).reason);
@@ -368,7 +367,7 @@ TEST(Tuner, SaysWhatItTriesAndWhatWasMeasured) {
             std::string::npos)
       << reasons.back();
   EXPECT_NE(reasons.back().find(", shared "), std::string::npos) << reasons.back();
-  EXPECT_EQ(experience.summary().rfind("collective with ", 0), 0U) << experience.summary();
+  EXPECT_EQ(tuner.summary().rfind("collective with ", 0), 0U) << tuner.summary();
 }
 
 }  // namespace

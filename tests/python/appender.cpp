@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <deque>
 
-#include "api/file_impl.hpp"
+#include "api/file/file_impl.hpp"
 #include "exec/transport/local_transport.hpp"
 #include "support/values.hpp"
 

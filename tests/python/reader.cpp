@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <map>
 
-#include "api/file_impl.hpp"
+#include "api/file/file_impl.hpp"
 #include "exec/transport/local_transport.hpp"
 #include "support/values.hpp"
 

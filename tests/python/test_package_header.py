@@ -84,7 +84,7 @@ def test_declarations_keep_what_cffi_understands_and_no_more():
 def test_versions():
     assert re.fullmatch(r"\d+\.\d+\.\d+", sluice.__version__)
     assert sluice.version() == sluice.__version__
-    assert "MPI" in sluice.mpi_library()
+    assert sluice.mpi_library() == "none" or "MPI" in sluice.mpi_library()
 
 
 @pytest.mark.parametrize("library", ["/nowhere/libsluice.so", __file__])

@@ -6,7 +6,7 @@
 #include <deque>
 #include <limits>
 
-#include "api/file_impl.hpp"
+#include "api/file/file_impl.hpp"
 #include "exec/transport/local_transport.hpp"
 #include "support/values.hpp"
 

@@ -1,7 +1,7 @@
 // Records on virtual ranks over memory.
 #pragma once
 
-#include "api/records_impl.hpp"
+#include "api/records/records_impl.hpp"
 #include "layout/local_files.hpp"
 #include "sluice/records.hpp"
 

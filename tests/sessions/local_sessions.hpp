@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "api/session_impl.hpp"
+#include "api/session/session_impl.hpp"
 #include "exec/transport/local_transport.hpp"
 #include "storage/memory.hpp"
 #include "storage/recording.hpp"

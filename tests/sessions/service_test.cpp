@@ -66,7 +66,7 @@ class Ranks {
       int to = 0;
       const void* message = nullptr;
       std::int64_t bytes = 0;
-      while (sluice_service_take_message(service, &to, &message, &bytes) == SLUICE_OK &&
+      while (sluice_service_next_outgoing(service, &to, &message, &bytes) == SLUICE_OK &&
              bytes > 0) {
         const auto* first = static_cast<const char*>(message);
         bag_.push_back({to, std::string(first, first + bytes)});
@@ -75,9 +75,9 @@ class Ranks {
     std::shuffle(bag_.begin(), bag_.end(), random_);
     for (std::size_t keep = bag_.size() / 2; bag_.size() > keep; bag_.pop_back()) {
       const auto& [to, message] = bag_.back();
-      EXPECT_EQ(sluice_service_bring_message(at(to), message.data(),
-                                             static_cast<std::int64_t>(message.size())),
-                SLUICE_OK);
+      EXPECT_EQ(
+          sluice_service_deliver(at(to), message.data(), static_cast<std::int64_t>(message.size())),
+          SLUICE_OK);
     }
     for (std::size_t rank = 0; rank < services_.size(); ++rank) {
       sluice_event event;
@@ -102,7 +102,7 @@ class Ranks {
   std::mt19937_64 random_;
 };
 
-constexpr char options[] = "writers = 2\ntile = 4096\n";
+constexpr char options[] = "writers = 2\ntile_bytes = 4096\n";
 constexpr std::int64_t each = 10007;
 
 char byte_of(std::int64_t offset) { return static_cast<char>(offset * 31 % 127); }
@@ -157,7 +157,8 @@ TEST(Service, EveryByteIsWhereItBelongsWhateverOrderLettersComeIn) {
 
 TEST(Service, MoreThanTheBudgetIsTakenPieceByPiece) {
   const storage::Scratch folder;
-  Ranks ranks(2, folder / "large", "w", "writers = 1\ntile = 65536\nbudget = 1048576\n", 9);
+  Ranks ranks(2, folder / "large", "w", "writers = 1\ntile_bytes = 65536\nbudget_bytes = 1048576\n",
+              9);
   ranks.until(SLUICE_EVENT_OPENED);
   sluice_session session;
   constexpr std::int64_t bytes = 6 << 20;

@@ -15,7 +15,7 @@ Machine plain_machine() {
   machine.copy_bytes_per_s.value = 10e9;
   machine.memory_bytes_per_s.value = 100e9;
   machine.link_bytes_per_s.value = 1e9;
-  machine.latency_s.value = machine.message_s.value = machine.meeting_s.value = 0;
+  machine.latency_s.value = machine.message_s.value = machine.barrier_s.value = 0;
   machine.stream_bytes_per_s.value = machine.drain_bytes_per_s.value = 50e9;
   machine.rpc_s.value = machine.lock_callback_s.value = machine.touch_s.value = 0;
   machine.sync_s.value = machine.interference.value = 0;
@@ -111,9 +111,9 @@ Outcome take_over(const Machine& machine, int nodes) {
   for (int rank = 1; rank < nodes; ++rank) {
     const std::uint64_t at = static_cast<std::uint64_t>(rank) * mib;
     programs[0].push_back(write(0, at, half));
-    programs[rank] = {meet(everybody), write(0, at + half, half), sync()};
+    programs[rank] = {barrier(everybody), write(0, at + half, half), sync()};
   }
-  programs[0].insert(programs[0].end(), {sync(), meet(everybody)});
+  programs[0].insert(programs[0].end(), {sync(), barrier(everybody)});
   return run_programs(machine, programs, 1);
 }
 
@@ -150,8 +150,8 @@ TEST(Physics, APartOfAStripeCostsItsTargetARead) {
 TEST(Physics, AProcessMayBeAClientOfItsOwn) {
   Machine machine = plain_machine();
   Programs one_node(2, 1);
-  one_node[0] = {write(0, 0, mib / 2), sync(), meet(everybody)};
-  one_node[1] = {meet(everybody), write(0, mib / 2, mib / 2), sync()};
+  one_node[0] = {write(0, 0, mib / 2), sync(), barrier(everybody)};
+  one_node[1] = {barrier(everybody), write(0, mib / 2, mib / 2), sync()};
   EXPECT_EQ(run_programs(machine, one_node, 1).counts.handovers, 0U);
   machine.process_clients.value = 1;
   EXPECT_EQ(run_programs(machine, one_node, 1).counts.handovers, 1U);

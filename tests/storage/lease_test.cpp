@@ -11,7 +11,7 @@
 #include <thread>
 #include <unistd.h>
 
-#include "api/file_impl.hpp"
+#include "api/file/file_impl.hpp"
 #include "exec/transport/local_transport.hpp"
 #include "storage/memory.hpp"
 #include "storage/posix_calls.hpp"

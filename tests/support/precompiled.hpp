@@ -22,7 +22,7 @@
 #include <thread>
 #include <vector>
 
-#include "api/file_impl.hpp"
+#include "api/file/file_impl.hpp"
 #include "commit/tools/verify.hpp"
 #include "exec/transport/local_transport.hpp"
 #include "storage/memory.hpp"

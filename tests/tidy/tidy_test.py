@@ -163,7 +163,8 @@ class Imports(unittest.TestCase):
         self.check("src/a.cpp", "<vector>", True)
 
     def test_mpi(self):
-        self.check("src/exec/a.cpp", "<mpi.h>", False)
+        self.check("src/mpi/a.hpp", "<mpi.h>", False)
+        self.check("src/exec/a.cpp", "<mpi.h>", True)
         self.check("src/plan/a.cpp", "<mpi.h>", True)
 
 

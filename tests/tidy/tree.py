@@ -80,7 +80,7 @@ class Tree:
 
     def resolve(self, including, include):
         """The project's file that `include` in file `including` means, None where foreign."""
-        places = ["include", "src", including.top, ""]  # "": the command says cli/table.hpp
+        places = ["include", "src", including.top, ""]  # "": the command says text/table.hpp
         if including.top in ("apps", "tests"):
             places.append("/".join(including.path.split("/")[:2]))
         if not include.angled:

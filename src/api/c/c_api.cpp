@@ -6,10 +6,11 @@
 
 #include "api/c/c_api_handle.hpp"
 #include "api/config/settings.hpp"
-#include "exec/transport/mpi_library.hpp"
 #include "exec/transport/solo_transport.hpp"
+#include "mpi/process.hpp"
 
 using sluice::Code;
+using sluice::Comm;
 using sluice::Error;
 using sluice::Mode;
 using sluice::Options;
@@ -22,7 +23,7 @@ using namespace sluice::c_api;  // NOLINT: C functions belong to no namespace
 
 const char* sluice_version(void) { return SLUICE_VERSION; }
 
-const char* sluice_mpi_library(void) { return sluice::exec::mpi_library().c_str(); }
+const char* sluice_mpi_library(void) { return sluice::mpi::version_text().c_str(); }
 
 void sluice_set_message_handler(sluice_message_handler handler, void* user) {
   guarded([&] {
@@ -55,10 +56,10 @@ size_t sluice_type_bytes(sluice_type type) { return loose_type(type).bytes; }
 
 namespace {
 
-using Opener = std::unique_ptr<FileImpl> (*)(MPI_Comm, const std::string&, Mode, const Options&);
+using Opener = std::unique_ptr<FileImpl> (*)(const Comm&, const std::string&, Mode, const Options&);
 
-int open_with(Opener opener, MPI_Comm comm, const char* path, const char* mode, const char* options,
-              sluice_file** file) noexcept {
+int open_with(Opener opener, const Comm& comm, const char* path, const char* mode,
+              const char* options, sluice_file** file) noexcept {
   sluice_file* handle = nullptr;
   try {
     require(static_cast<void*>(file), "the place for the file handle");
@@ -86,20 +87,16 @@ void finish_mpi(const sluice::storage::OwnProcess& starter) {
   if (!starter.is_here()) {
     return;  // in a forked child, which has no place among the ranks
   }
-  int finished = 0;
-  MPI_Finalized(&finished);
-  if (finished == 0) {
-    MPI_Finalize();
+  if (!sluice::mpi::comms().is_finalized()) {
+    sluice::mpi::comms().finalize();
   }
 }
 
 /// For storages that need MPI in a program that has none.
 void start_mpi() {
-  int started = 0;
-  MPI_Initialized(&started);
-  if (started == 0) {
-    int provided = 0;
-    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
+  sluice::mpi::load();
+  if (!sluice::mpi::comms().is_initialized()) {
+    sluice::mpi::comms().init(nullptr, nullptr);
     static const sluice::storage::OwnProcess starter;
     std::atexit([] { finish_mpi(starter); });
   }
@@ -107,26 +104,22 @@ void start_mpi() {
 
 }  // namespace
 
-std::unique_ptr<FileImpl> sluice::c_api::open_mpi(MPI_Comm comm, const std::string& path, Mode mode,
-                                                  const Options& options) {
-  int started = 0;
-  MPI_Initialized(&started);
-  if (started != 0 && comm == MPI_COMM_NULL) {
-    throw Error(Code::invalid_argument, path + ": open: the communicator is MPI_COMM_NULL");
-  }
+std::unique_ptr<FileImpl> sluice::c_api::open_mpi(const Comm& comm, const std::string& path,
+                                                  Mode mode, const Options& options) {
+  refuse_null(comm, path + ": open");
   return std::make_unique<FileImpl>(comm, path, mode, options);
 }
 
-std::unique_ptr<FileImpl> sluice::c_api::open_serial(MPI_Comm, const std::string& path, Mode mode,
-                                                     const Options& options) {
+std::unique_ptr<FileImpl> sluice::c_api::open_serial(const Comm&, const std::string& path,
+                                                     Mode mode, const Options& options) {
   if (options.storage == "mpiio") {
     start_mpi();
   }
   return std::make_unique<FileImpl>(sluice::exec::make_solo(), path, mode, options);
 }
 
-extern "C" SLUICE_API int sluice_open(MPI_Comm comm, const char* path, const char* mode,
-                                      const char* options, sluice_file** file) {
+int sluice_open_comm(sluice_comm comm, const char* path, const char* mode, const char* options,
+                     sluice_file** file) {
   return open_with(open_mpi, comm, path, mode, options, file);
 }
 
@@ -137,7 +130,7 @@ int sluice_open_f(int comm, const char* path, const char* mode, const char* opti
 
 int sluice_open_serial(const char* path, const char* mode, const char* options,
                        sluice_file** file) {
-  return open_with(open_serial, MPI_COMM_NULL, path, mode, options, file);
+  return open_with(open_serial, Comm(), path, mode, options, file);
 }
 
 int sluice_close(sluice_file* file) {

@@ -8,6 +8,7 @@
 
 #include "exec/transport/agree.hpp"
 #include "model/name.hpp"
+#include "mpi/process.hpp"
 
 namespace sluice::c_api {
 
@@ -166,10 +167,18 @@ void read_sized(const void* given, std::size_t given_bytes, void* known, std::si
   std::memcpy(known, given, std::min(given_bytes, known_bytes));
 }
 
-MPI_Comm comm_of_fortran(int comm) {
-  int started = 0;
-  MPI_Initialized(&started);
-  return started != 0 ? MPI_Comm_f2c(comm) : MPI_COMM_NULL;
+Comm comm_of_fortran(int comm) {
+  return sluice_comm{SLUICE_COMM_FORTRAN, 0, static_cast<std::uint32_t>(comm)};
+}
+
+void refuse_null(const Comm& comm, const std::string& what) {
+  if (!mpi::runs()) {
+    return;  // which is said first
+  }
+  mpi::use(comm);
+  if (mpi::take(comm) == mpi::comms().null_comm()) {
+    throw Error(Code::invalid_argument, what + ": the communicator is MPI_COMM_NULL");
+  }
 }
 
 Mode mode_of(const char* text) {

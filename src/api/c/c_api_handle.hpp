@@ -5,7 +5,6 @@
 // on its handle and for its thread.
 #pragma once
 
-#define SLUICE_NO_MPI_H
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -15,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "api/file_impl.hpp"
+#include "api/file/file_impl.hpp"
 #include "model/numbering.hpp"
 #include "sluice/sluice.h"
 #include "sluice/sluice.hpp"
@@ -78,8 +77,10 @@ int guarded(Work&& work) noexcept {
   }
 }
 
-/// Fortran's handle of a communicator; MPI_COMM_NULL before MPI is started.
-MPI_Comm comm_of_fortran(int comm);
+/// Of Fortran's integer.
+Comm comm_of_fortran(int comm);
+/// Error invalid_argument for MPI_COMM_NULL, where MPI runs; `what` begins the message.
+void refuse_null(const Comm& comm, const std::string& what);
 
 sluice_file* take_handle();
 void give_back(sluice_file* file) noexcept;
@@ -134,10 +135,10 @@ std::string text_of(const char* text, const char* what);
 /// "r", "w", "x" or "a". Error invalid_argument otherwise.
 Mode mode_of(const char* text);
 /// Collective over `comm`; Error invalid_argument for MPI_COMM_NULL.
-std::unique_ptr<detail::FileImpl> open_mpi(MPI_Comm comm, const std::string& path, Mode mode,
+std::unique_ptr<detail::FileImpl> open_mpi(const Comm& comm, const std::string& path, Mode mode,
                                            const Options& options);
 /// This process alone; MPI is started where the storage needs it.
-std::unique_ptr<detail::FileImpl> open_serial(MPI_Comm comm, const std::string& path, Mode mode,
+std::unique_ptr<detail::FileImpl> open_serial(const Comm& comm, const std::string& path, Mode mode,
                                               const Options& options);
 
 /// Error invalid_argument for what is no type.

@@ -1,11 +1,12 @@
 // The C interface of records.
 #include "api/c/c_api_handle.hpp"
 #include "api/config/settings.hpp"
-#include "api/records_impl.hpp"
+#include "api/records/records_impl.hpp"
 #include "sluice/records.h"
 #include "sluice/records_inline.h"
 
 using sluice::Code;
+using sluice::Comm;
 using sluice::Error;
 using sluice::Mode;
 using sluice::Options;
@@ -52,10 +53,10 @@ sluice_part_place* place_of(LayoutPlace& place) {
 
 constexpr std::int64_t most_quick = 1 << 30;  ///< values of which no product overflows
 
-using Open = std::unique_ptr<FileImpl> (*)(MPI_Comm, const std::string&, Mode, const Options&);
+using Open = std::unique_ptr<FileImpl> (*)(const Comm&, const std::string&, Mode, const Options&);
 
-int open_records(Open open, MPI_Comm comm, const char* path, const char* mode, const char* options,
-                 int parts, sluice_records** records) noexcept {
+int open_records(Open open, const Comm& comm, const char* path, const char* mode,
+                 const char* options, int parts, sluice_records** records) noexcept {
   return guarded([&] {
     require(static_cast<void*>(records), "the place for the handle");
     *records = nullptr;
@@ -99,8 +100,8 @@ RecordsImpl& impl_of(sluice_part* part) {
 
 }  // namespace
 
-extern "C" SLUICE_API int sluice_records_open(MPI_Comm comm, const char* path, const char* mode,
-                                              const char* options, sluice_records** records) {
+int sluice_records_open_comm(sluice_comm comm, const char* path, const char* mode,
+                             const char* options, sluice_records** records) {
   return open_records(open_mpi, comm, path, mode, options, 1, records);
 }
 
@@ -111,7 +112,7 @@ int sluice_records_open_f(int comm, const char* path, const char* mode, const ch
 
 int sluice_records_open_parts(const char* path, const char* mode, const char* options, int parts,
                               sluice_records** records) {
-  return open_records(open_serial, MPI_COMM_NULL, path, mode, options, parts, records);
+  return open_records(open_serial, Comm(), path, mode, options, parts, records);
 }
 
 int sluice_records_parts(const sluice_records* records) {

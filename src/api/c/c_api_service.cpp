@@ -1,7 +1,7 @@
 // The C interface: sessions of programs whose runtime carries messages.
 #include "api/c/c_api_handle.hpp"
 #include "api/c/c_api_session.hpp"
-#include "api/session_service.hpp"
+#include "api/session/session_service.hpp"
 #include "sluice/service.h"
 
 using sluice::Session;
@@ -10,8 +10,8 @@ using namespace sluice::c_api;  // NOLINT: C functions belong to no namespace
 
 struct sluice_service {
   SessionService service;
-  std::vector<std::byte> letter = {};  ///< given out last
-  std::string message = {};            ///< of the event given out last
+  std::vector<std::byte> outgoing = {};  ///< given out last
+  std::string event_text = {};           ///< of the event given out last
 };
 
 namespace {
@@ -38,25 +38,25 @@ int sluice_service_open(int rank, int size, const char* path, const char* mode, 
   });
 }
 
-int sluice_service_next_outgoing(sluice_service* service, int* to, const void** letter,
+int sluice_service_next_outgoing(sluice_service* service, int* to, const void** message,
                                  int64_t* bytes) {
   return guarded_service(service, [&] {
     require(to, "the place for the rank");
-    require(letter, "the place for the letter");
+    require(message, "the place for the message");
     require(bytes, "the place for its length");
     auto parcel = service->service.carrier().next_outgoing();
-    service->letter = parcel ? std::move(parcel->bytes) : std::vector<std::byte>();
+    service->outgoing = parcel ? std::move(parcel->bytes) : std::vector<std::byte>();
     *to = parcel ? parcel->rank : -1;
-    *letter = service->letter.data();
-    *bytes = static_cast<int64_t>(service->letter.size());
+    *message = service->outgoing.data();
+    *bytes = static_cast<int64_t>(service->outgoing.size());
   });
 }
 
-int sluice_service_deliver(sluice_service* service, const void* letter, int64_t bytes) {
+int sluice_service_deliver(sluice_service* service, const void* message, int64_t bytes) {
   return guarded_service(service, [&] {
-    require(letter, "the letter");
+    require(message, "the message");
     service->service.carrier().deliver(
-        {static_cast<const std::byte*>(letter), count_of(bytes, "bytes of the letter")});
+        {static_cast<const std::byte*>(message), count_of(bytes, "bytes of the message")});
   });
 }
 
@@ -111,10 +111,10 @@ int sluice_service_next(sluice_service* service, sluice_event* event) {
   return guarded_service(service, [&] {
     require(event, "the place for the event");
     const auto next = service->service.next();
-    service->message = next ? next->message : std::string();
+    service->event_text = next ? next->message : std::string();
     *event = {next ? static_cast<int>(next->kind) : SLUICE_EVENT_NONE,
               next ? static_cast<int>(next->code) : SLUICE_OK, next ? next->number : 0,
-              service->message.c_str()};
+              service->event_text.c_str()};
   });
 }
 

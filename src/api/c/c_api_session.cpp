@@ -4,14 +4,15 @@
 #include <cstring>
 
 #include "api/c/c_api_handle.hpp"
-#include "api/session_impl.hpp"
+#include "api/session/session_impl.hpp"
 #include "exec/transport/solo_transport.hpp"
 
+using sluice::Comm;
 using sluice::Error;
 using sluice::Mode;
 using sluice::Session;
 using sluice::SessionFile;
-using sluice::detail::Config;
+using sluice::detail::OpenContext;
 using namespace sluice::c_api;  // NOLINT: C functions belong to no namespace
 
 namespace sluice::c_api {
@@ -57,33 +58,33 @@ std::function<void(const Error*)> call_of(sluice_done done, void* user) {
   };
 }
 
-template <class MakeGround>
-int open_on(MakeGround&& make_ground, const char* path, const char* mode, const char* options,
+template <class MakeContext>
+int open_on(MakeContext&& make_context, const char* path, const char* mode, const char* options,
             sluice_session_file** file) noexcept {
   return guarded_on(static_cast<const void*>(file), [&] {
     *file = nullptr;
     const std::string name = text_of(path, "path");
     const Mode meant = mode_of(mode);
-    Config config = make_ground(name, sluice::parse_options(options == nullptr ? "" : options));
+    OpenContext context =
+        make_context(name, sluice::parse_options(options == nullptr ? "" : options));
     auto made = std::make_unique<sluice_session_file>(sluice_session_file{SessionFile(
-        std::make_unique<sluice::detail::SessionImpl>(std::move(config), name, meant))});
+        std::make_unique<sluice::detail::SessionImpl>(std::move(context), name, meant))});
     *file = made.release();
   });
 }
 
-int open_on_mpi(MPI_Comm comm, const char* path, const char* mode, const char* options,
+int open_on_mpi(const Comm& comm, const char* path, const char* mode, const char* options,
                 sluice_session_file** file) noexcept {
-  const auto config = [&](const std::string& name, const sluice::Options& parsed) {
-    return sluice::detail::ground_on(comm, name, parsed);
+  const auto context = [&](const std::string& name, const sluice::Options& parsed) {
+    return sluice::detail::context_on(comm, name, parsed);
   };
-  return open_on(config, path, mode, options, file);
+  return open_on(context, path, mode, options, file);
 }
 
 }  // namespace
 
-extern "C" SLUICE_API int sluice_session_file_open(MPI_Comm comm, const char* path,
-                                                   const char* mode, const char* options,
-                                                   sluice_session_file** file) {
+int sluice_session_file_open_comm(sluice_comm comm, const char* path, const char* mode,
+                                  const char* options, sluice_session_file** file) {
   return open_on_mpi(comm, path, mode, options, file);
 }
 
@@ -94,10 +95,10 @@ int sluice_session_file_open_f(int comm, const char* path, const char* mode, con
 
 int sluice_session_file_open_serial(const char* path, const char* mode, const char* options,
                                     sluice_session_file** file) {
-  const auto config = [](const std::string& name, const sluice::Options& parsed) {
-    return sluice::detail::ground_on(sluice::exec::make_solo(), name, parsed);
+  const auto context = [](const std::string& name, const sluice::Options& parsed) {
+    return sluice::detail::context_on(sluice::exec::make_solo(), name, parsed);
   };
-  return open_on(config, path, mode, options, file);
+  return open_on(context, path, mode, options, file);
 }
 
 int sluice_session_start(sluice_session_file* file, int64_t offset, int64_t bytes,

@@ -11,12 +11,8 @@
 
 namespace sluice {
 
-std::string read_on_root(MPI_Comm comm, const std::string& path) {
-  int started = 0;
-  MPI_Initialized(&started);
-  if (started != 0 && comm == MPI_COMM_NULL) {
-    throw Error(Code::invalid_argument, path + ": read: the communicator is MPI_COMM_NULL");
-  }
+std::string read_on_root(const Comm& comm, const std::string& path) {
+  c_api::refuse_null(comm, path + ": read");
   const auto transport = exec::make_mpi(comm, exec::MpiOptions{});
   return exec::read_on_root(*transport, *storage::make_posix(), path);
 }
@@ -51,14 +47,13 @@ int read_text(const char* path, char** text, std::int64_t* bytes, Read&& read) n
 
 }  // namespace
 
-extern "C" SLUICE_API int sluice_read_text(MPI_Comm comm, const char* path, char** text,
-                                           int64_t* bytes) {
+int sluice_read_text_comm(sluice_comm comm, const char* path, char** text, int64_t* bytes) {
   return read_text(path, text, bytes,
                    [&](const char* name) { return sluice::read_on_root(comm, name); });
 }
 
 int sluice_read_text_f(int comm, const char* path, char** text, int64_t* bytes) {
-  return sluice_read_text(sluice::c_api::comm_of_fortran(comm), path, text, bytes);
+  return sluice_read_text_comm(sluice::c_api::comm_of_fortran(comm).raw(), path, text, bytes);
 }
 
 int sluice_read_text_serial(const char* path, char** text, int64_t* bytes) {

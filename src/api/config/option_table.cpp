@@ -252,11 +252,15 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 const Option& nearest_option(std::string_view name) {
   const auto table = option_table();
   // The same word without its unit, or with another one, is not far.
+  constexpr std::array<std::string_view, 4> endings{"bytes", "steps", "s", "last"};
   const auto distance = [&](const Option& option) {
     const std::string_view known = option.name;
-    const std::size_t unit = known.rfind('_');
-    const std::string_view word = known.substr(0, unit);
-    const bool is_same_word = unit != std::string_view::npos && name.starts_with(word) &&
+    const std::size_t end = known.rfind('_');
+    const std::string_view word = known.substr(0, end);
+    const bool has_unit =
+        end != std::string_view::npos &&
+        std::find(endings.begin(), endings.end(), known.substr(end + 1)) != endings.end();
+    const bool is_same_word = has_unit && name.starts_with(word) &&
                               (name.size() == word.size() || name[word.size()] == '_');
     return is_same_word ? 0 : edit_distance(name, option.name);
   };

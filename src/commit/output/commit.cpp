@@ -53,7 +53,7 @@ Receipt Output::commit(bool is_step, bool is_last) {
     file.stats = &stats_;
     file.tuner = options_.autotune ? &tuner_ : nullptr;
     Receipt receipt{carry_out(file), durable};
-    receipt.fate = last_fate();
+    receipt.pending = last_pending();
     note_cost(receipt, is_step, waited_s() - waited_before_s);
     tell_choice();
     failed_together_ = false;
@@ -181,7 +181,7 @@ std::vector<Output::Touch> Output::agree_on_touched(bool is_step, bool is_last) 
   const auto count = static_cast<std::int64_t>(definitions_.size());
   const std::exception_ptr on_way = failure_on_way();
   // Where every caller was told by a ticket, the next commit simply goes on.
-  const bool is_news = on_way && !failure_was_heard();
+  const bool is_news = on_way && !failure_was_reported();
   std::int64_t head[] = {kind, ~kind, count, ~count, digest, ~digest, on_way ? 1 : 0,
                          signature != puts_signature_ ? 1 : 0,
                          // the lowest rank that left a step without its end, and the step

@@ -16,13 +16,15 @@
 #include <vector>
 
 #include "commit/output/names.hpp"
-#include "commit/output/output_stats.hpp"
 #include "commit/output/small_puts.hpp"
 #include "commit/output/step_log.hpp"
-#include "commit/write/file_writer.hpp"
+#include "commit/write/file_commit.hpp"
+#include "commit/write/output_stats.hpp"
+#include "commit/write/pending_commit.hpp"
 #include "exec/rows/row_scatter.hpp"
 #include "exec/transport/disagree.hpp"
 #include "exec/transport/transport.hpp"
+#include "layout/formats.hpp"
 #include "model/block.hpp"
 #include "plan/tuner.hpp"
 #include "sluice/options.hpp"
@@ -35,8 +37,8 @@ struct Receipt {
   std::uint64_t step = 0;
   bool durable = false;
   std::string skipped = {};  ///< why the step was left out; empty: it was not
-  /// Where the commit is still on its way: what becomes of it; `durable` has no meaning then.
-  std::shared_ptr<Fate> fate = {};
+  /// Where the commit is still on its way; `durable` has no meaning then.
+  std::shared_ptr<PendingCommit> pending = {};
 };
 
 class Output {
@@ -138,12 +140,12 @@ class Output {
   /// What a commit met on its way, if this rank knows of one; then all ranks come to recover().
   virtual std::exception_ptr failure_on_way() { return nullptr; }
   /// Has the caller been told of that?
-  virtual bool failure_was_heard() const { return false; }
+  virtual bool failure_was_reported() const { return false; }
   /// Collective.
   virtual void recover() {}
   /// Local: a wait for another rank has failed, so that no other should be as long.
   virtual void lose_others() noexcept {}
-  virtual std::shared_ptr<Fate> last_fate() const { return nullptr; }
+  virtual std::shared_ptr<PendingCommit> last_pending() const { return nullptr; }
   /// Steps that are there or on their way, after a failure.
   virtual std::uint64_t steps_left() const { return steps_; }
   /// Seconds that commits of this rank have waited for staging memory so far.

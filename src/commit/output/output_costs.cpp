@@ -59,9 +59,9 @@ void Output::note_cost(const Receipt& receipt, bool is_step, double waited_s) {
   }
   commit.cost.bytes = static_cast<std::uint64_t>(bytes);
   OutputStats::Look look;
-  if (receipt.fate) {
-    look = [fate = receipt.fate] {
-      return OutputStats::Outcome{fate->settled_s(), fate->failed()};
+  if (receipt.pending) {
+    look = [pending = receipt.pending] {
+      return OutputStats::Outcome{pending->settled_s(), pending->failed()};
     };
   }
   stats_.add(commit, std::move(look));

@@ -13,7 +13,8 @@ class SingleOutput final : public Output {
                Opening opening, const Options& options)
       : Output(transport, storage, path, options),
         file_(transport, storage, path, opening, options) {
-    adopt(file_.definitions(), file_.steps(), opening != Opening::append, file_.format());
+    adopt(file_.variables().definitions(), file_.variables().steps(), opening != Opening::append,
+          file_.variables().format());
   }
 
   std::string lease_notice() const override { return file_.lease_notice(); }
@@ -22,19 +23,19 @@ class SingleOutput final : public Output {
   void accept(const model::Definition& definition) override { file_.define(definition); }
   void accept(const model::Attribute& attribute) override { file_.set_attribute(attribute); }
   bool broken() const override { return file_.poisoned(); }
-  bool has_unfinished() const override { return file_.has_unmade(); }
+  bool has_unfinished() const override { return file_.variables().has_unmade(); }
   std::uint64_t carry_out(const FileCommit& commit) override { return file_.commit(commit); }
   void sync_all() override { file_.sync_all(); }
   void finish() override { file_.close(); }
-  void move_on() override { file_.poll(); }
-  bool wait_at_most(double seconds) override { return file_.wait_at_most(seconds); }
-  void wait_for_all() override { file_.wait_for_all(); }
-  std::exception_ptr failure_on_way() override { return file_.failure_on_way(); }
-  bool failure_was_heard() const override { return file_.failure_was_heard(); }
+  void move_on() override { file_.queue().poll(); }
+  bool wait_at_most(double seconds) override { return file_.queue().wait_at_most(seconds); }
+  void wait_for_all() override { file_.queue().wait_for_all(); }
+  std::exception_ptr failure_on_way() override { return file_.queue().failure(); }
+  bool failure_was_reported() const override { return file_.queue().failure_was_reported(); }
   void recover() override { file_.recover(); }
-  void lose_others() noexcept override { file_.lose_others(); }
-  std::shared_ptr<Fate> last_fate() const override { return file_.last_fate(); }
-  std::uint64_t steps_left() const override { return file_.steps(); }
+  void lose_others() noexcept override { file_.queue().lose_others(); }
+  std::shared_ptr<PendingCommit> last_pending() const override { return file_.queue().last(); }
+  std::uint64_t steps_left() const override { return file_.variables().steps(); }
   double waited_s() const override { return file_.waited_s(); }
 
   FileWriter file_;

@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "commit/output/output_stats.hpp"
+#include "commit/write/output_stats.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::commit {

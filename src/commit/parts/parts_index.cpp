@@ -281,7 +281,7 @@ void PartsIndex::replace(const layout::hdf5::Index& index, bool synced) {
 }
 
 void PartsIndex::write(const layout::hdf5::Index& index, bool synced) {
-  write_by_rename(storage_, path_, [&](storage::File& file) {
+  write_atomically(storage_, path_, [&](storage::File& file) {
     layout::hdf5::write_index(file, index);
     if (!index.commits.empty()) {
       file.set_modified_ns(index.commits.back().modified_ns);

@@ -8,7 +8,7 @@
 #include "layout/formats.hpp"
 #include "model/bytes.hpp"
 #include "plan/groups.hpp"
-#include "storage/alone.hpp"
+#include "storage/self_storage.hpp"
 
 namespace sluice::commit {
 
@@ -79,7 +79,7 @@ std::exception_ptr of_this_rank(const std::exception_ptr& failure, const exec::T
 
 PartsOutput::PartsOutput(exec::Transport& transport, storage::Storage& storage,
                          const std::string& path, Opening opening, const Options& options)
-    : Output(transport, storage, path, options), alone_(storage::make_alone(storage)) {
+    : Output(transport, storage, path, options), alone_(storage::make_self_storage(storage)) {
   const Profile asked = profile_of(path, options);
   const plan::Topology topology =
       plan::pretend({transport.rank(), transport.size(), transport.node(), transport.nodes()},

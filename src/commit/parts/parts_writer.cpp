@@ -53,7 +53,7 @@ PartNews PartsWriter::commit(const std::vector<Definition>& definitions, const F
   own.blocks_number = places_number_;
   own.rank = commit.rank;
   own.explain = commit.explain;
-  own.touched.resize(file_->definitions().size());
+  own.touched.resize(file_->variables().definitions().size());
   for (const Written& w : written) {
     own.touched[known_[w.variable].dataset.number] = true;
   }
@@ -273,7 +273,8 @@ PartsWriter::Dataset PartsWriter::choose(const Definition& definition, Known& kn
   } else if (!listed) {
     own.chunk = definition.chunk;
   }
-  const Dataset made{static_cast<std::uint32_t>(file_->definitions().size()), listed, own.shape};
+  const Dataset made{static_cast<std::uint32_t>(file_->variables().definitions().size()), listed,
+                     own.shape};
   file_->define(own);
   known.datasets.push_back(made);
   return made;
@@ -281,7 +282,7 @@ PartsWriter::Dataset PartsWriter::choose(const Definition& definition, Known& kn
 
 std::string PartsWriter::free_name(const std::string& name) const {
   constexpr int most_names = 1 << 20;  // a part with more datasets of one variable is no part
-  const auto& taken = file_->definitions();
+  const auto& taken = file_->variables().definitions();
   for (int number = 0; number < most_names; ++number) {
     std::string candidate = number == 0 ? name : name + "~" + std::to_string(number);
     const bool is_free = std::none_of(taken.begin(), taken.end(), [&](const Definition& d) {
@@ -369,7 +370,7 @@ PartNews PartsWriter::tell(const std::vector<Definition>& definitions, const Fil
     Mapping mapping;
     mapping.variable = w.variable;
     mapping.dataset = static_cast<std::uint32_t>(news.datasets.size());
-    news.datasets.push_back(file_->definitions()[known.dataset.number].name);
+    news.datasets.push_back(file_->variables().definitions()[known.dataset.number].name);
     mapping.listed = known.dataset.listed;
     mapping.box = known.hull;
     (mapping.listed ? listed : news.mappings).push_back(mapping);

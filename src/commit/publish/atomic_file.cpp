@@ -55,8 +55,8 @@ bool take_name_back(storage::Storage& storage, const std::string& building, cons
   }
 }
 
-void write_by_rename(storage::Storage& storage, const std::string& path,
-                     const std::function<void(storage::File&)>& fill) {
+void write_atomically(storage::Storage& storage, const std::string& path,
+                      const std::function<void(storage::File&)>& fill) {
   const std::string real = storage.real_path(path);
   const std::string building = fresh_building_path(storage, real);
   try {

@@ -13,8 +13,8 @@ namespace sluice::commit {
 /// replacing what was there, whose permissions it gets. Of a symbolic link the target is replaced.
 /// Where anything fails the temporary file is removed, `path` is as it was, and the error goes on.
 /// To be durable, `fill` syncs the file and the caller the folder. Local.
-void write_by_rename(storage::Storage& storage, const std::string& path,
-                     const std::function<void(storage::File&)>& fill);
+void write_atomically(storage::Storage& storage, const std::string& path,
+                      const std::function<void(storage::File&)>& fill);
 
 /// `e`, of a rename that took place and may or may not be durable.
 Error in_doubt(const Error& e);

@@ -38,12 +38,12 @@ class ReopenableFile final : public storage::ForwardingFile {
       throw;
     }
   }
-  bool works_together() const override { return inner().works_together(); }
-  void write_together(std::span<const storage::WritePiece> pieces) override {
-    inner().write_together(pieces);
+  bool is_collective() const override { return inner().is_collective(); }
+  void write_collective(std::span<const storage::WritePiece> pieces) override {
+    inner().write_collective(pieces);
   }
-  void read_together(std::span<const storage::ReadPiece> pieces) override {
-    inner().read_together(pieces);
+  void read_collective(std::span<const storage::ReadPiece> pieces) override {
+    inner().read_collective(pieces);
   }
 
  private:

@@ -9,8 +9,8 @@
 #include "model/convert.hpp"
 #include "model/linear.hpp"
 #include "model/numbering.hpp"
-#include "storage/alone.hpp"
 #include "storage/calls.hpp"
+#include "storage/self_storage.hpp"
 
 namespace sluice::commit {
 
@@ -43,7 +43,7 @@ struct PartsInput::Open {
 
 PartsInput::PartsInput(storage::Storage& storage, const std::string& index_path,
                        layout::PartSet set, const Options& options)
-    : storage_(storage::make_alone(storage)),
+    : storage_(storage::make_self_storage(storage)),
       index_path_(index_path),
       set_(std::move(set)),
       options_(options),

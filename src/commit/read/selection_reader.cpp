@@ -119,7 +119,7 @@ void SelectionReader::get_by_address(std::span<const GetRequest> requests,
   std::exception_ptr failure;
   for (std::size_t i = 0; i < readings.size() && !failure; ++i) {
     if (!is_in_two_phases[i] && !readings[i].request->box.empty()) {
-      failure = exec::failure_of([&] { get_alone(readings[i]); });
+      failure = exec::failure_of([&] { get_independent(readings[i]); });
     }
   }
   if (std::find(is_in_two_phases.begin(), is_in_two_phases.end(), false) !=

@@ -84,7 +84,7 @@ class SelectionReader {
   /// Collective: which of them do the ranks read better in two phases?
   std::vector<bool> choose_two_phases(std::span<const Reading> readings);
   // The ways: collective, but for the first; every rank throws the same error.
-  void get_alone(const Reading& reading);
+  void get_independent(const Reading& reading);
   void get_in_two_phases(const Reading& reading);
   void get_encoded(const GetRequest& request, const model::Box& region);
   void get_from_parts(const GetRequest& request);

@@ -65,7 +65,7 @@ void SelectionReader::fill_absent(const layout::Placement& placement, const Dest
   }
 }
 
-void SelectionReader::get_alone(const Reading& reading) {
+void SelectionReader::get_independent(const Reading& reading) {
   checked_.get(*reading.located,
                Destination(context_.view[reading.located->variable], *reading.request));
 }

@@ -251,7 +251,7 @@ void Sessions::make_room(std::unique_lock<std::mutex>& lock, std::uint64_t bytes
   }
 }
 
-/// Rank 0 knows who has not come to a meeting that others wait in.
+/// Rank 0 knows who has not come to a barrier that others wait in.
 std::string Sessions::absent_ranks() const {
   std::vector<int> ranks;
   for (int rank = 0; !came_.empty() && rank < transport_.size(); ++rank) {

@@ -125,7 +125,7 @@ class Sessions {
   void run_calls();
   bool all_homes_settled() const;
   void finish(std::optional<SessionKey> only);
-  void meet(const std::string& what);
+  void barrier(const std::string& what);
   void finalize(const std::optional<SessionKey>& only);
   void drain();
   std::exception_ptr failure_of(const std::optional<SessionKey>& only);
@@ -147,7 +147,7 @@ class Sessions {
   void tell_to_read_ahead(const Home& home);
   void tell_to_forget(const SessionPart& part);
   void ask(const plan::ByteRange& piece);
-  void arrive(std::uint64_t meeting);
+  void arrive(std::uint64_t barrier);
   void settle(Home& home);
 
   exec::Transport& transport_;
@@ -175,7 +175,7 @@ class Sessions {
   std::uint64_t asked_ = 0;  ///< number of the last of them
   std::deque<std::function<void()>> calls_;
   std::uint64_t meetings_ = 0;
-  std::map<std::uint64_t, std::set<int>> came_;  ///< rank 0: who to which meeting
+  std::map<std::uint64_t, std::set<int>> came_;  ///< rank 0: who to which barrier
   std::uint64_t met_ = 0;
   std::unique_ptr<SessionWriter> writer_;  // its thread uses file_
   std::unique_ptr<SessionReader> reader_;

@@ -14,13 +14,13 @@ namespace {
 enum class Message : std::uint8_t {
   pieces,    ///< any rank to an owner: bytes of sessions
   outcome,   ///< owner to home: its share is there, or what went wrong
-  judge,     ///< home to owner: no more will come
+  finalize,  ///< home to owner: no more will come
   ahead,     ///< home to owner: read ahead
   ready,     ///< owner to home: it is in memory
   forget,    ///< home to owner
   ask,       ///< any rank to an owner
   answer,    ///< and back
-  arrived,   ///< to rank 0: this rank has come to a meeting
+  arrived,   ///< to rank 0: this rank has come to a barrier
   released,  ///< from rank 0: all have
 };
 
@@ -316,8 +316,8 @@ void Sessions::ask(const plan::ByteRange& piece) {
   messages_.send(tiles_.owner_of(piece.offset), out.take());
 }
 
-void Sessions::arrive(std::uint64_t meeting) {
-  messages_.send(0, message_with(Message::arrived, meeting));
+void Sessions::arrive(std::uint64_t barrier) {
+  messages_.send(0, message_with(Message::arrived, barrier));
 }
 
 }  // namespace sluice::commit

@@ -12,7 +12,7 @@ namespace sluice::commit {
 
 namespace {
 
-/// Rank 0 is the one that knows who has not come to a meeting, so it speaks first.
+/// Rank 0 is the one that knows who has not come to a barrier, so it speaks first.
 constexpr double rank_0_first = 1.25;
 
 }  // namespace
@@ -79,7 +79,7 @@ void Sessions::wait_for_reads() {
 }
 
 /// Collective, but by messages: what others wait for goes on meanwhile.
-void Sessions::meet(const std::string& what) {
+void Sessions::barrier(const std::string& what) {
   until(what + ": its messages to be heard",
         [&] { return drafts_.empty() && messages_.is_idle(); });
   std::uint64_t number = 0;
@@ -131,13 +131,13 @@ void Sessions::finish(std::optional<SessionKey> only) {
   if (reads()) {
     until(what + ": what is read ahead", [&] { return all_homes_settled(); });
   }
-  meet(what);
+  barrier(what);
   if (!reads()) {
     finalize(only);
     for (int phase = 0; phase < 2; ++phase) {
-      meet(what);
+      barrier(what);
       drain();
-      meet(what);
+      barrier(what);
     }
   }
   until(what, [&] { return drafts_.empty() && messages_.is_idle() && readings_.empty(); });

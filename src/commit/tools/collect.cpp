@@ -155,7 +155,7 @@ void Collector::move(std::size_t part) {
                                   "choose another folder");
   }
   storage_.make_folder(storage::folder_of(target));
-  write_by_rename(storage_, target, [&](storage::File& to) {
+  write_atomically(storage_, target, [&](storage::File& to) {
     const auto from = storage_.open(sources_[part], storage::Access::read);
     copy(*from, to);
     to.set_modified_ns(from->modified_ns());

@@ -9,7 +9,7 @@
 #include "exec/transport/solo_transport.hpp"
 #include "layout/catalog.hpp"
 #include "layout/formats.hpp"
-#include "storage/alone.hpp"
+#include "storage/self_storage.hpp"
 
 namespace sluice::commit {
 
@@ -26,7 +26,7 @@ class PartsVerifier {
                 const VerifyProgress& progress)
       : transport_(transport),
         alone_(exec::make_solo()),
-        storage_(storage::make_alone(storage)),
+        storage_(storage::make_self_storage(storage)),
         input_(input),
         set_(*input.set()),
         progress_(progress),

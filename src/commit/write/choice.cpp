@@ -75,7 +75,7 @@ plan::MachineRates ground_under(exec::Transport& transport, storage::Storage& st
   facts.reach = in.get<model::Reach>();
   facts.stripe_bytes = in.get<std::uint64_t>();
   facts.stripes = in.get<std::uint32_t>();
-  return plan::ground_of(facts, in.get<int>());
+  return plan::rates_of(facts, in.get<int>());
 }
 
 FilesChoice choose_files(exec::Transport& transport, storage::Storage& storage,

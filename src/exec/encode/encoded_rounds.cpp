@@ -6,7 +6,7 @@ namespace sluice::exec {
 
 namespace {
 
-constexpr std::uint64_t stand_in_page_bytes = 4096;
+constexpr std::uint64_t provisional_page_bytes = 4096;
 
 std::vector<std::uint64_t> counts_of(const std::vector<EncodedVariable>& variables) {
   std::vector<std::uint64_t> counts;
@@ -15,6 +15,15 @@ std::vector<std::uint64_t> counts_of(const std::vector<EncodedVariable>& variabl
     counts.push_back(layout::grid_of(v.shape, v.tile).volume());
   }
   return counts;
+}
+
+/// Bytes of a tile, dense or encoded, where it does not shrink.
+std::uint64_t most_encoded_bytes(const EncodedVariable& variable, std::uint32_t element_bytes) {
+  std::uint64_t bytes = variable.tile.volume() * element_bytes;
+  for (const codec::Filter& filter : variable.pipeline) {
+    bytes += codec::find_method(filter.id)->added_bytes;
+  }
+  return bytes;
 }
 
 }  // namespace
@@ -27,9 +36,9 @@ EncodedRounds::EncodedRounds(std::vector<EncodedVariable> variables,
     element_bytes_.push_back(definitions[v.variable].type.bytes);
     stride_bytes_ = std::max(stride_bytes_, most_encoded_bytes(v, element_bytes_.back()));
   }
-  stride_bytes_ =
-      std::max<std::uint64_t>(1, (stride_bytes_ + stand_in_page_bytes - 1) / stand_in_page_bytes) *
-      stand_in_page_bytes;
+  stride_bytes_ = std::max<std::uint64_t>(
+                      1, (stride_bytes_ + provisional_page_bytes - 1) / provisional_page_bytes) *
+                  provisional_page_bytes;
   const std::uint64_t most = std::max<std::uint64_t>(1, owners_.most());
   per_round_ = std::clamp<std::uint64_t>(room_bytes / stride_bytes_, 1, most);
   rounds_ = (most + per_round_ - 1) / per_round_;

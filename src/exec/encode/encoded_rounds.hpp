@@ -1,25 +1,32 @@
-// Compressed variables that go behind the call: which tiles are encoded together, and addresses
-// that stand in for those which nobody knows before the tiles are encoded.
+// Compressed variables on their way to the owners of their tiles: which tiles are encoded together,
+// and provisional addresses for the time in which nobody knows where the encoded ones will lie.
 //
 // Every tile has one owner (plan::TileOwners). Round r has the tiles at positions [r n, (r + 1) n)
 // of every owner, n such that they fit its memory. Of one round tile p of owner w stands at
 // (p * owners + w) * stride, so that dense tiles travel by a TileMap like any bytes with a place.
 //
 // Invariants: a value, the same on every rank for the same arguments; a rank works out the
-// stand-ins of its own tiles and parts only, however many tiles there are.
+// provisional addresses of its own tiles and parts only, however many tiles there are.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "exec/encode/encoded_write.hpp"
+#include "codec/filter.hpp"
 #include "layout/layout.hpp"
 #include "plan/rank_list.hpp"
 #include "plan/tile_map.hpp"
 #include "plan/tile_owners.hpp"
 
 namespace sluice::exec {
+
+struct EncodedVariable {
+  std::uint32_t variable = 0;
+  model::Dims shape;
+  model::Dims tile;
+  codec::Pipeline pipeline;
+};
 
 class EncodedRounds {
  public:
@@ -39,8 +46,8 @@ class EncodedRounds {
   std::uint64_t held_bytes() const noexcept { return per_round_ * stride_bytes_; }
   std::uint64_t round_of(std::uint32_t variable, std::uint64_t tile) const;
 
-  /// Stand-ins of all variables for the tiles of a round that `rank` owns or has part of (`parts`,
-  /// which are of that round); `absent` for all others. No checksums.
+  /// Provisional addresses of all variables for the tiles of a round that `rank` owns or has part
+  /// of (`parts`, which are of that round); `absent` for all others. No checksums.
   layout::CommitPlan placements(std::uint64_t round, int rank,
                                 std::span<const plan::TileOwners::Tile> parts) const;
   plan::TileMap tile_map(std::uint64_t round) const;

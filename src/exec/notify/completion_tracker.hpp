@@ -1,11 +1,11 @@
-// What the ranks tell each other of commits that are on their way: each writer, that its part has
-// arrived in the file or failed; rank 0, what became of the commit.
+// Tracks commits in progress over the ranks: each writer reports that its part is in the file or
+// has failed; rank 0 reports the outcome of the commit.
 //
 // Invariants: commits are numbered from 1 and announced by begin() on every rank in the same order;
 // for each, every writer arrives once, in order, and rank 0 settles once, in order; nothing here
 // waits for a rank longer than it is told to, and no collective is called. Memory is bounded by the
-// commits that are on their way. Writers and rank 0 also write each other messages (sizes of
-// encoded tiles, and their places), each pair in order; there are as many from a writer as to it.
+// commits that are on their way. Writers and rank 0 also send each other messages (sizes of
+// encoded tiles, and their places), each pair in order; as many from a writer as to it.
 #pragma once
 
 #include <atomic>
@@ -84,11 +84,11 @@ class CompletionTracker {
   virtual bool has_sent_messages() = 0;
   /// Does news come without poll()?
   virtual bool is_local() const = 0;
-  /// Has this rank nothing more to tell? Then the board may be destroyed.
+  /// Has this rank nothing more to tell? Then the tracker may be destroyed.
   virtual bool is_idle() = 0;
   /// Wakes who waits, though there is no news.
   virtual void notify() = 0;
-  /// How much news there has been. Look at the board after that, then wait(): nothing is missed.
+  /// Counts notifications. Read it, look at the state, then wait(): no notification is missed.
   virtual std::uint32_t epoch() = 0;
   /// Waits for more news than `epoch`, at most so long; by any thread. May return early.
   virtual void wait(std::uint32_t epoch, double limit_s) = 0;
@@ -99,11 +99,11 @@ class CompletionTracker {
   std::atomic<bool> stopped_{false};
 };
 
-/// A board in memory of the node. Collective over all ranks, which must be of one node; nullptr on
-/// every rank where one of them cannot reach the memory.
+/// A tracker in memory of the node. Collective over all ranks, which must be of one node; nullptr
+/// on every rank where one of them cannot reach the memory.
 std::unique_ptr<CompletionTracker> make_node_tracker(Transport& transport,
                                                      const std::vector<int>& writers);
-/// A board of messages: they advance when both sides poll(). Collective.
+/// A tracker by messages: they advance when both sides poll(). Collective.
 std::unique_ptr<CompletionTracker> make_message_tracker(Transport& transport,
                                                         const std::vector<int>& writers);
 

@@ -6,13 +6,14 @@
 
 namespace sluice::exec {
 
-/// Lies in memory that processes may share; zeroed memory is a bell. Read epoch() first, then look
-/// at what is waited for, then wait(epoch): a ring in between is not lost.
+/// Lies in memory that processes may share; zeroed memory is one that has seen no event.
+/// Read epoch() first, then look at the state, then wait(epoch): a notification in between is not
+/// lost.
 class EventCount {
  public:
   std::uint32_t epoch() const noexcept { return epoch_.load(std::memory_order_acquire); }
   void notify() noexcept;
-  /// Returns when it has rung since epoch(), or after `limit_s` seconds, or for no reason.
+  /// Returns when notify() was called since epoch(), or after `limit_s` seconds, or for no reason.
   void wait(std::uint32_t epoch, double limit_s) const noexcept;
 
  private:

@@ -1,6 +1,6 @@
-// The board of messages: a few hundred bytes a writer and commit to rank 0, and back to every rank.
-// Rank 0 itself holds a commit for settled only when it has sent the news: it may then go and wait
-// for the others elsewhere, and they need no further call of it.
+// The tracker by messages: a few hundred bytes a writer and commit to rank 0, and back to every
+// rank. Rank 0 itself holds a commit for settled only when it has sent the news: it may then go and
+// wait for the others elsewhere, and they need no further call of it.
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>

@@ -1,4 +1,4 @@
-// The board in memory of the node: every call is a few loads and stores, so commits are settled
+// The tracker in memory of the node: every call is a few loads and stores, so commits are settled
 // while all ranks compute.
 #include <algorithm>
 #include <atomic>
@@ -40,7 +40,7 @@ class NodeTracker final : public CompletionTracker {
  public:
   NodeTracker(std::unique_ptr<storage::SharedMemory> memory, int rank, std::vector<int> writers)
       : memory_(std::move(memory)), rank_(rank), writers_(std::move(writers)) {
-    // Zeroed memory is a board on which nothing has happened.
+    // Zeroed memory is a tracker without events.
     head_ = std::launder(reinterpret_cast<Head*>(memory_->data()));
     states_ = std::launder(reinterpret_cast<WriterState*>(memory_->data() + sizeof(Head)));
     const auto own = std::find(writers_.begin(), writers_.end(), rank_);

@@ -43,7 +43,7 @@ void WindowReader::read(std::uint64_t round, bool failed) {
   if (!failed) {
     mark_needed();
   }
-  file_.read_together(needed_pieces());
+  file_.read_collective(needed_pieces());
   if (!failed) {
     check_records();
   }

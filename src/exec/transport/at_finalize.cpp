@@ -1,10 +1,11 @@
 #include "exec/transport/at_finalize.hpp"
 
 #include <algorithm>
-#include <mpi.h>
 #include <mutex>
 #include <utility>
 #include <vector>
+
+#include "mpi/process.hpp"
 
 namespace sluice::exec {
 
@@ -22,7 +23,7 @@ FinalizeList& finalize_list() {
   return *one;
 }
 
-int run_finalize_list(MPI_Comm, int, void*, void*) {
+void run_finalize_list() {
   std::vector<const std::function<void()>*> works;
   {
     const std::lock_guard lock(finalize_list().mutex);
@@ -31,30 +32,18 @@ int run_finalize_list(MPI_Comm, int, void*, void*) {
   for (const auto* work : works) {
     (*work)();
   }
-  return MPI_SUCCESS;
 }
 
 }  // namespace
 
-bool mpi_runs() {
-  int initialized = 0;
-  int finalized = 0;
-  MPI_Initialized(&initialized);
-  MPI_Finalized(&finalized);
-  return initialized != 0 && finalized == 0;
-}
-
 AtFinalize::AtFinalize(std::function<void()> work) : work_(std::move(work)) {
-  if (!mpi_runs()) {
+  if (!mpi::runs()) {
     return;
   }
   FinalizeList& list = finalize_list();
   const std::lock_guard lock(list.mutex);
   if (!list.has_attribute) {
-    int key = MPI_KEYVAL_INVALID;
-    if (MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, run_finalize_list, &key, nullptr) !=
-            MPI_SUCCESS ||
-        MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr) != MPI_SUCCESS) {
+    if (mpi::comms().at_finalize(run_finalize_list) != mpi::success) {
       return;  // the file works without
     }
     list.has_attribute = true;

@@ -23,7 +23,4 @@ class AtFinalize {
   std::function<void()> work_;
 };
 
-/// Is MPI running: after MPI_Init and before MPI_Finalize?
-bool mpi_runs();
-
 }  // namespace sluice::exec

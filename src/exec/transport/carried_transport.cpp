@@ -144,14 +144,14 @@ class CarriedTransport : public Transport {
     }
     for (int other = 0; other < size(); ++other) {
       if (other != root) {
-        leave(other, carried_collective_tag, bytes);
+        send(other, carried_collective_tag, bytes);
       }
     }
   }
 
   std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes, int root) override {
     if (rank_ != root) {
-      leave(root, carried_collective_tag, bytes);
+      send(root, carried_collective_tag, bytes);
       return {};
     }
     std::vector<std::vector<std::byte>> all;
@@ -183,7 +183,7 @@ class CarriedTransport : public Transport {
     std::vector<std::int32_t> receivers;
     for (const Parcel& parcel : parcels) {
       receivers.push_back(parcel.rank);
-      leave(parcel.rank, carried_parcel_tag, parcel.bytes);
+      send(parcel.rank, carried_parcel_tag, parcel.bytes);
     }
     const auto all = allgather(std::as_bytes(std::span(receivers)));
     std::vector<Parcel> mine;
@@ -200,7 +200,7 @@ class CarriedTransport : public Transport {
   }
 
   std::unique_ptr<Pending> start_send(int to, int tag, std::span<const std::byte> bytes) override {
-    leave(to, tag, bytes);
+    send(to, tag, bytes);
     return std::make_unique<Left>();
   }
   std::unique_ptr<Pending> start_receive(int from, int tag, std::span<std::byte> into) override {

@@ -60,17 +60,17 @@ void Carrier::deliver(std::span<const std::byte> message) {
   }
   const std::lock_guard lock(mutex_);
   Peer& peer = peers_[head.from];
-  if (head.number < peer.heard || peer.early.count(head.number) != 0) {
+  if (head.number < peer.received || peer.early.count(head.number) != 0) {
     throw Error(Code::invalid_argument, "deliver: message " + std::to_string(head.number) +
                                             " of rank " + std::to_string(head.from) +
                                             " was brought twice");
   }
-  if (head.number != peer.heard) {
+  if (head.number != peer.received) {
     peer.early.emplace(head.number, std::vector<std::byte>(message.begin(), message.end()));
     return;
   }
   enqueue(head.from, message);
-  for (auto next = peer.early.begin(); next != peer.early.end() && next->first == peer.heard;) {
+  for (auto next = peer.early.begin(); next != peer.early.end() && next->first == peer.received;) {
     enqueue(head.from, next->second);
     next = peer.early.erase(next);
   }
@@ -82,7 +82,7 @@ void Carrier::deliver(std::span<const std::byte> message) {
 void Carrier::enqueue(int from, std::span<const std::byte> message) {
   const std::span<const std::byte> text = message.subspan(sizeof(MessageHead));
   boxes_[head_of(message).place].push_back({from, {text.begin(), text.end()}});
-  ++peers_[from].heard;
+  ++peers_[from].received;
 }
 
 void Carrier::stop() {

@@ -4,9 +4,9 @@
 // means it has, and brings them to the Carrier of the rank they are for. It looks into none.
 //
 // Invariants: a message is a string of bytes that says where it comes from and belongs; messages of
-// one rank to another are numbered, and heard in that order in whatever order they are brought; no
-// call of the program waits, and the transport never calls it; a wait ends within the time limit,
-// or when the carrier stops. Any thread may take and bring; one uses the transport.
+// one rank to another are numbered, and received in that order in whatever order they are brought;
+// no call of the program waits, and the transport never calls it; a wait ends within the time
+// limit, or when the carrier stops. Any thread may take and bring; one uses the transport.
 #pragma once
 
 #include <chrono>
@@ -62,7 +62,7 @@ class Carrier {
  private:
   struct Peer {
     std::uint64_t left = 0;                                 ///< messages to it
-    std::uint64_t heard = 0;                                ///< of it, in order
+    std::uint64_t received = 0;                             ///< of it, in order
     std::map<std::uint64_t, std::vector<std::byte>> early;  ///< brought before their turn
   };
 

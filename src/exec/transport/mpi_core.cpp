@@ -18,11 +18,7 @@ void bury(std::vector<std::shared_ptr<void>>&& memory) {
   graveyard->push_back(std::move(memory));
 }
 
-bool mpi_is_over() {
-  int finalized = 0;
-  MPI_Finalized(&finalized);
-  return finalized != 0;
-}
+bool mpi_is_over() { return mpi::comms().is_finalized(); }
 
 }  // namespace
 
@@ -33,10 +29,11 @@ Batch::~Batch() { abandon(); }
 
 std::vector<int> Batch::pending_peers() {
   std::set<int> peers;
+  const mpi::Request none = mpi::messages().null_request();
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    int flag = 0;
-    if (requests[i] != MPI_REQUEST_NULL &&
-        MPI_Request_get_status(requests[i], &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && flag == 0) {
+    bool is_done = false;
+    if (requests[i] != none && mpi::messages().look(requests[i], is_done) == mpi::success &&
+        !is_done) {
       peers.insert(items[i].peer);
     }
   }
@@ -55,11 +52,12 @@ void Batch::abandon() noexcept {
   }
   done_ = true;
   if (!mpi_is_over()) {
+    mpi::Messages& messages = mpi::messages();
     for (std::size_t i = 0; i < requests.size(); ++i) {
-      int flag = 0;
-      if (items[i].receive && requests[i] != MPI_REQUEST_NULL) {
-        MPI_Cancel(&requests[i]);
-        MPI_Test(&requests[i], &flag, MPI_STATUS_IGNORE);
+      bool is_done = false;
+      if (items[i].receive && requests[i] != messages.null_request()) {
+        messages.cancel(requests[i]);
+        messages.test(requests[i], is_done);
       }
     }
   }
@@ -69,20 +67,18 @@ void Batch::abandon() noexcept {
 // -- life
 // -------------------------------------------------------------------------------------------
 
-MpiCore::MpiCore(MPI_Comm comm, const MpiOptions& options) : comm_(comm), options_(options) {
-  MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
-  MPI_Comm_rank(comm_, &rank_);
-  MPI_Comm_size(comm_, &size_);
-  void* value = nullptr;
-  int found = 0;
-  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &value, &found);
-  notice_tag_ = found != 0 ? *static_cast<int*>(value) : 32767;  // the least that MPI promises
+MpiCore::MpiCore(mpi::Comm comm, const MpiOptions& options) : comm_(comm), options_(options) {
+  mpi::Comms& comms = mpi::comms();
+  comms.return_errors(comm_);
+  rank_ = comms.rank(comm_);
+  size_ = comms.size(comm_);
+  notice_tag_ = comms.tag_limit();
   tag_base_ = notice_tag_ - internal_tags;
 }
 
 MpiCore::~MpiCore() {
   if (!failed_ && !mpi_is_over()) {
-    MPI_Comm_free(&comm_);
+    mpi::comms().free(comm_);
   }
 }
 
@@ -125,10 +121,9 @@ void MpiCore::post_send(Batch& batch, int to, int tag, std::span<const std::byte
   do {
     const std::size_t part = std::min(bytes.size(), options_.part_bytes);
     const int count = static_cast<int>(part);
-    MPI_Request& request = batch.requests.emplace_back(MPI_REQUEST_NULL);
+    mpi::Request& request = batch.requests.emplace_back(mpi::messages().null_request());
     batch.items.push_back({to, false, count, true});
-    check((synchronous ? MPI_Issend : MPI_Isend)(bytes.data(), count, MPI_BYTE, to, tag, comm_,
-                                                 &request));
+    check(mpi::messages().start_send(bytes.first(part), to, tag, comm_, synchronous, request));
     batch.done_ = false;
     batch.total_bytes += part;
     bytes = bytes.subspan(part);
@@ -139,34 +134,32 @@ void MpiCore::post_receive(Batch& batch, int from, int tag, std::span<std::byte>
   do {
     const std::size_t part = std::min(into.size(), options_.part_bytes);
     const int count = static_cast<int>(part);
-    MPI_Request& request = batch.requests.emplace_back(MPI_REQUEST_NULL);
+    mpi::Request& request = batch.requests.emplace_back(mpi::messages().null_request());
     batch.items.push_back({from, true, count, exact});
-    check(MPI_Irecv(into.data(), count, MPI_BYTE, from, tag, comm_, &request));
+    check(mpi::messages().start_receive(into.first(part), from, tag, comm_, request));
     batch.done_ = false;
     batch.total_bytes += part;
     into = into.subspan(part);
   } while (!into.empty());
 }
 
-bool MpiCore::take_any(int tag, MPI_Message& message, int& from, std::vector<std::byte>& into) {
-  int flag = 0;
-  MPI_Status status;
-  check(MPI_Improbe(MPI_ANY_SOURCE, tag, comm_, &flag, &message, &status));
-  if (flag == 0) {
+bool MpiCore::take_any(int tag, mpi::Message& message, int& from, std::vector<std::byte>& into) {
+  bool is_there = false;
+  mpi::Status status;
+  check(mpi::messages().take(tag, comm_, is_there, message, status));
+  if (!is_there) {
     return false;
   }
-  int bytes = 0;
-  check(MPI_Get_count(&status, MPI_BYTE, &bytes));
-  from = status.MPI_SOURCE;
-  into.resize(static_cast<std::size_t>(bytes));
+  from = status.source;
+  into.resize(static_cast<std::size_t>(std::max(status.bytes, 0)));
   return true;
 }
 
-void MpiCore::post_taken(Batch& batch, int from, MPI_Message message, std::span<std::byte> into) {
+void MpiCore::post_taken(Batch& batch, int from, mpi::Message message, std::span<std::byte> into) {
   const int count = static_cast<int>(into.size());
-  MPI_Request& request = batch.requests.emplace_back(MPI_REQUEST_NULL);
+  mpi::Request& request = batch.requests.emplace_back(mpi::messages().null_request());
   batch.items.push_back({from, true, count, true});
-  check(MPI_Imrecv(into.data(), count, MPI_BYTE, &message, &request));
+  check(mpi::messages().start_taken(into, message, request));
   batch.done_ = false;
   batch.total_bytes += into.size();
 }
@@ -175,14 +168,13 @@ bool MpiCore::test(Batch& batch) {
   if (batch.done_) {
     return true;
   }
-  const int count = static_cast<int>(batch.requests.size());
   batch.statuses.resize(batch.requests.size());
-  int flag = 0;
-  const int result = MPI_Testall(count, batch.requests.data(), &flag, batch.statuses.data());
-  if (result != MPI_SUCCESS) {
+  bool is_done = false;
+  const int result = mpi::messages().test_all(batch.requests, is_done, batch.statuses);
+  if (result != mpi::success) {
     check_batch(result, batch);
   }
-  if (flag == 0) {
+  if (!is_done) {
     return false;
   }
   batch.done_ = true;
@@ -196,7 +188,7 @@ void MpiCore::check_lengths(Batch& batch) {
     if (!item.receive) {
       continue;
     }
-    check(MPI_Get_count(&batch.statuses[i], MPI_BYTE, &item.received));
+    item.received = batch.statuses[i].bytes;
     if (item.exact && item.received != item.expected) {
       fail(Code::divergent, prefix() + "rank " + std::to_string(item.peer) + " sent " +
                                 std::to_string(item.received) + " bytes where " +
@@ -207,17 +199,17 @@ void MpiCore::check_lengths(Batch& batch) {
 }
 
 void MpiCore::check_batch(int result, const Batch& batch) {
-  if (result != MPI_ERR_IN_STATUS) {
+  mpi::Messages& messages = mpi::messages();
+  if (messages.fault(result) != mpi::Fault::in_status) {
     check(result);
   }
   for (std::size_t i = 0; i < batch.items.size(); ++i) {
-    const int error = batch.statuses[i].MPI_ERROR;
-    if (error == MPI_SUCCESS || error == MPI_ERR_PENDING) {
+    const int error = batch.statuses[i].error;
+    const mpi::Fault fault = messages.fault(error);
+    if (fault == mpi::Fault::none || fault == mpi::Fault::pending) {
       continue;
     }
-    int error_class = MPI_ERR_OTHER;
-    MPI_Error_class(error, &error_class);
-    if (error_class == MPI_ERR_TRUNCATE) {
+    if (fault == mpi::Fault::truncate) {
       fail(Code::divergent, prefix() + "rank " + std::to_string(batch.items[i].peer) +
                                 " sent more than the " + std::to_string(batch.items[i].expected) +
                                 " bytes that were expected: both sides must give the same length");
@@ -228,13 +220,10 @@ void MpiCore::check_batch(int result, const Batch& batch) {
 }
 
 void MpiCore::check(int result) {
-  if (result == MPI_SUCCESS) {
+  if (result == mpi::success) {
     return;
   }
-  char text[MPI_MAX_ERROR_STRING] = "unknown";
-  int length = 0;
-  MPI_Error_string(result, text, &length);
-  fail(Code::mpi, prefix() + "MPI failed: " + text +
+  fail(Code::mpi, prefix() + "MPI failed: " + mpi::messages().error_text(result) +
                       ": the run cannot go on over this communicator; see MPI's own messages");
 }
 

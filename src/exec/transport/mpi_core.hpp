@@ -14,7 +14,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mpi.h>
 #include <set>
 #include <span>
 #include <string>
@@ -22,6 +21,7 @@
 
 #include "exec/transport/mpi_transport.hpp"
 #include "exec/transport/waiting.hpp"
+#include "mpi/process.hpp"
 
 namespace sluice::exec {
 
@@ -62,8 +62,8 @@ class Batch {
   /// Gives up requests under way without waiting: receives are cancelled, the buffers buried.
   void abandon() noexcept;
 
-  std::vector<MPI_Request> requests;
-  std::vector<MPI_Status> statuses;
+  std::vector<mpi::Request> requests;
+  std::vector<mpi::Status> statuses;
   std::vector<Item> items;
   std::uint64_t total_bytes = 0;  ///< of all messages together
 
@@ -83,14 +83,14 @@ struct Waiting {
 class MpiCore {
  public:
   /// Takes over `comm`. MPI must be initialised.
-  MpiCore(MPI_Comm comm, const MpiOptions& options);
+  MpiCore(mpi::Comm comm, const MpiOptions& options);
   MpiCore(const MpiCore&) = delete;
   MpiCore& operator=(const MpiCore&) = delete;
   ~MpiCore();
 
   int rank() const noexcept { return rank_; }
   int size() const noexcept { return size_; }
-  MPI_Comm comm() const noexcept { return comm_; }
+  mpi::Comm comm() const noexcept { return comm_; }
   const MpiOptions& options() const noexcept { return options_; }
   int max_user_tag() const noexcept { return tag_base_ - 1; }
 
@@ -109,9 +109,9 @@ class MpiCore {
 
   /// Takes the next message of `tag` out of those that came, if there is one: who sent it, and room
   /// for it.
-  bool take_any(int tag, MPI_Message& message, int& from, std::vector<std::byte>& into);
+  bool take_any(int tag, mpi::Message& message, int& from, std::vector<std::byte>& into);
   /// Posts the receive of what take_any() found.
-  void post_taken(Batch& batch, int from, MPI_Message message, std::span<std::byte> into);
+  void post_taken(Batch& batch, int from, mpi::Message message, std::span<std::byte> into);
 
   /// All done? Makes progress; throws what MPI reports.
   bool test(Batch& batch);
@@ -125,7 +125,7 @@ class MpiCore {
   /// Makes the transport unusable, tells the other ranks and throws.
   [[noreturn]] void fail(Code code, const std::string& text);
   bool failed() const noexcept { return failed_; }
-  /// fail() unless `result` is MPI_SUCCESS.
+  /// fail() unless `result` is mpi::success.
   void check(int result);
   /// "sluice: rank 3: exchange: "
   std::string prefix() const;
@@ -145,7 +145,7 @@ class MpiCore {
   void tell(int to, Kind kind, const Place& place, const std::string& text);
   void tell_of_failure();
 
-  MPI_Comm comm_;
+  mpi::Comm comm_;
   MpiOptions options_;
   int rank_ = 0;
   int size_ = 1;

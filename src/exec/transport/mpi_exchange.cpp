@@ -124,14 +124,14 @@ class SparseExchange {
 
   void accept() {
     for (;;) {
-      int flag = 0;
-      MPI_Status status;
-      core_.check(MPI_Iprobe(MPI_ANY_SOURCE, core_.tag(), core_.comm(), &flag, &status));
-      if (flag == 0) {
+      bool is_there = false;
+      mpi::Status status;
+      core_.check(mpi::messages().probe(core_.tag(), core_.comm(), is_there, status));
+      if (!is_there) {
         break;
       }
       Incoming& one = incoming_.emplace_back();
-      one.blob = std::make_unique<BlobReceive>(core_, one.batch, status.MPI_SOURCE);
+      one.blob = std::make_unique<BlobReceive>(core_, one.batch, status.source);
     }
     // Rests are received as soon as their head is here: heads come in nearly any order.
     for (; unread_ < incoming_.size() && core_.test(incoming_[unread_].batch); ++unread_) {

@@ -10,7 +10,6 @@
 
 #include "exec/transport/mpi_collectives.hpp"
 #include "exec/transport/mpi_core.hpp"
-#include "exec/transport/mpi_library.hpp"
 #include "model/clock.hpp"
 #include "sluice/error.hpp"
 
@@ -106,7 +105,7 @@ class MpiTransport final : public Transport {
 
   std::optional<Arriving> start_receive_any(int tag) override {
     Arriving arriving;
-    MPI_Message message = MPI_MESSAGE_NULL;
+    mpi::Message message;
     auto pending = begin(Verb::receive, 0, tag);
     if (!core_->take_any(tag, message, arriving.rank, arriving.bytes)) {
       core_->listen([] { return std::vector<int>(); });
@@ -173,9 +172,9 @@ std::unique_ptr<Transport> MpiTransport::split(int color) {
     }
   }
   all_are_here(*core_);
-  MPI_Comm part = MPI_COMM_NULL;
-  core_->check(MPI_Comm_split(core_->comm(), color < 0 ? MPI_UNDEFINED : color, rank(), &part));
-  if (part == MPI_COMM_NULL) {
+  mpi::Comm part = mpi::comms().null_comm();
+  core_->check(mpi::comms().split(core_->comm(), color, rank(), part));
+  if (part == mpi::comms().null_comm()) {
     return nullptr;
   }
   return std::make_unique<MpiTransport>(std::make_shared<MpiCore>(part, core_->options()),
@@ -190,19 +189,8 @@ int node_leader(MpiCore& core) {
   }
   mpi_allgather(core, {}, Verb::open);
   all_are_here(core);
-  MPI_Comm node = MPI_COMM_NULL;
-  MPI_Group on_node = MPI_GROUP_NULL;
-  MPI_Group all = MPI_GROUP_NULL;
-  const int first = 0;
   int leader = 0;
-  core.check(
-      MPI_Comm_split_type(core.comm(), MPI_COMM_TYPE_SHARED, core.rank(), MPI_INFO_NULL, &node));
-  core.check(MPI_Comm_group(node, &on_node));
-  core.check(MPI_Comm_group(core.comm(), &all));
-  core.check(MPI_Group_translate_ranks(on_node, 1, &first, all, &leader));
-  MPI_Group_free(&all);
-  MPI_Group_free(&on_node);
-  MPI_Comm_free(&node);
+  core.check(mpi::comms().node_leader(core.comm(), leader));
   return leader;
 }
 
@@ -216,20 +204,19 @@ void check_options(const MpiOptions& options) {
 }
 
 // A duplicate of `comm`; what is missing cannot be named yet, for there is no channel of our own.
-MPI_Comm duplicate(MPI_Comm comm, double timeout_s) {
+mpi::Comm duplicate(mpi::Comm comm, double timeout_s) {
   struct Opening {
-    MPI_Comm comm = MPI_COMM_NULL;
-    MPI_Request request = MPI_REQUEST_NULL;
+    mpi::Comm comm;
+    mpi::Request request;
   };
   auto opening = std::make_unique<Opening>();
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
-  int result = MPI_Comm_idup(comm, &opening->comm, &opening->request);
+  const int rank = mpi::comms().rank(comm);
+  int result = mpi::comms().start_duplicate(comm, opening->comm, opening->request);
   const double start = model::now_s();
-  int done = 0;
-  while (result == MPI_SUCCESS) {
-    result = MPI_Test(&opening->request, &done, MPI_STATUS_IGNORE);
-    if (done != 0) {
+  bool is_done = false;
+  while (result == mpi::success) {
+    result = mpi::messages().test(opening->request, is_done);
+    if (is_done) {
       return opening->comm;
     }
     if (timeout_s > 0 && model::now_s() - start > timeout_s) {
@@ -250,27 +237,25 @@ MPI_Comm duplicate(MPI_Comm comm, double timeout_s) {
 
 }  // namespace
 
-std::unique_ptr<Transport> make_mpi(MPI_Comm comm, const MpiOptions& options) {
+std::unique_ptr<Transport> make_mpi(const Comm& comm, const MpiOptions& options) {
   check_options(options);
-  require_own_mpi();
-  int initialized = 0;
-  int finalized = 0;
-  int inter = 0;
-  MPI_Initialized(&initialized);
-  MPI_Finalized(&finalized);
-  if (initialized == 0 || finalized != 0) {
+  mpi::use(comm);
+  mpi::Comms& comms = mpi::comms();
+  if (!mpi::runs()) {
     throw Error(Code::wrong_state,
                 "sluice: open: MPI is not running: open between MPI_Init and MPI_Finalize");
   }
-  if (comm != MPI_COMM_NULL) {
-    MPI_Comm_test_inter(comm, &inter);
+  const mpi::Comm own = mpi::take(comm);
+  bool is_inter = false;
+  if (own != comms.null_comm()) {
+    comms.test_inter(own, is_inter);
   }
-  if (comm == MPI_COMM_NULL || inter != 0) {
+  if (own == comms.null_comm() || is_inter) {
     throw Error(Code::invalid_argument,
                 "sluice: open: the communicator is null or an intercommunicator: give an "
                 "intracommunicator of which this rank is a member");
   }
-  auto core = std::make_shared<MpiCore>(duplicate(comm, options.timeout_s), options);
+  auto core = std::make_shared<MpiCore>(duplicate(own, options.timeout_s), options);
   const std::int64_t mine[2] = {node_leader(*core), 0};
   NodeNumbers numbers;
   for (const std::vector<std::byte>& entry : mpi_allgather(*core, bytes_of(mine), Verb::open)) {
@@ -281,7 +266,7 @@ std::unique_ptr<Transport> make_mpi(MPI_Comm comm, const MpiOptions& options) {
   return std::make_unique<MpiTransport>(core, numbers.number(mine[0]), numbers.count());
 }
 
-std::unique_ptr<Transport> make_mpi(MPI_Comm comm, double timeout_s) {
+std::unique_ptr<Transport> make_mpi(const Comm& comm, double timeout_s) {
   MpiOptions options;
   options.timeout_s = timeout_s;
   return make_mpi(comm, options);

@@ -9,9 +9,9 @@
 
 #include <cstddef>
 #include <memory>
-#include <mpi.h>
 
 #include "exec/transport/transport.hpp"
+#include "sluice/comm.hpp"
 
 namespace sluice::exec {
 
@@ -26,13 +26,14 @@ struct MpiOptions {
 /// A transport over a duplicate of `comm` (an intracommunicator; it stays the caller's).
 /// Collective over `comm`. The duplicate is freed with the transport and the last Pending of it,
 /// or leaked after a failure or once MPI is finalised. Error timeout where ranks do not come,
-/// invalid_argument for options out of range, wrong_state outside MPI_Init .. MPI_Finalize.
+/// invalid_argument for options out of range, wrong_state outside MPI_Init .. MPI_Finalize, mpi
+/// where the process has no MPI that fits.
 ///
 /// What a caller must know: after an error, memory given to a start_send() that had not ended may
 /// still be read by MPI: keep it until MPI_Finalize. The bytes given to a broadcast() that failed
 /// are gone, on the root too. Collectives and receives leave no such trace.
-std::unique_ptr<Transport> make_mpi(MPI_Comm comm, const MpiOptions& options);
+std::unique_ptr<Transport> make_mpi(const Comm& comm, const MpiOptions& options);
 /// The same with `timeout_s` alone.
-std::unique_ptr<Transport> make_mpi(MPI_Comm comm, double timeout_s);
+std::unique_ptr<Transport> make_mpi(const Comm& comm, double timeout_s);
 
 }  // namespace sluice::exec

@@ -133,17 +133,17 @@ void MpiCore::ask_around(const Place& here) {
 
 void MpiCore::listen(const std::function<std::vector<int>()>& peers) {
   for (int heard = 0; heard < max_notices; ++heard) {
-    int flag = 0;
-    MPI_Status status;
-    check(MPI_Iprobe(MPI_ANY_SOURCE, notice_tag_, comm_, &flag, &status));
-    if (flag == 0) {
+    bool is_there = false;
+    mpi::Status status;
+    check(mpi::messages().probe(notice_tag_, comm_, is_there, status));
+    if (!is_there) {
       return;
     }
     // Small and already here, so this receive does not wait.
     Notice notice{};
-    check(MPI_Recv(&notice, sizeof notice, MPI_BYTE, status.MPI_SOURCE, notice_tag_, comm_,
-                   MPI_STATUS_IGNORE));
-    hear(notice, status.MPI_SOURCE, peers);
+    check(mpi::messages().receive(std::as_writable_bytes(std::span(&notice, 1)), status.source,
+                                  notice_tag_, comm_));
+    hear(notice, status.source, peers);
   }
 }
 
@@ -168,10 +168,8 @@ void MpiCore::hear(const Notice& notice, int from, const std::function<std::vect
 void MpiCore::tell(int to, Kind kind, const Place& here, const std::string& text) {
   while (!outbox_.empty()) {
     Batch& oldest = outbox_.front();
-    int flag = 0;
-    if (MPI_Testall(static_cast<int>(oldest.requests.size()), oldest.requests.data(), &flag,
-                    MPI_STATUSES_IGNORE) == MPI_SUCCESS &&
-        flag == 0) {
+    bool is_done = false;
+    if (mpi::messages().test_all(oldest.requests, is_done, {}) == mpi::success && !is_done) {
       break;
     }
     oldest.done_ = true;
@@ -198,9 +196,8 @@ void MpiCore::tell(int to, Kind kind, const Place& here, const std::string& text
   std::vector<std::byte>& bytes = batch.buffer(sizeof notice);
   std::memcpy(bytes.data(), &notice, sizeof notice);
   batch.items.push_back({to, false, static_cast<int>(sizeof notice), true});
-  MPI_Request& request = batch.requests.emplace_back(MPI_REQUEST_NULL);
-  if (MPI_Isend(bytes.data(), static_cast<int>(sizeof notice), MPI_BYTE, to, notice_tag_, comm_,
-                &request) == MPI_SUCCESS) {
+  mpi::Request& request = batch.requests.emplace_back(mpi::messages().null_request());
+  if (mpi::messages().start_send(bytes, to, notice_tag_, comm_, false, request) == mpi::success) {
     batch.done_ = false;
   }
 }

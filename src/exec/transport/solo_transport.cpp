@@ -11,12 +11,12 @@ namespace sluice::exec {
 namespace {
 
 /// Messages to itself of one tag: the nth receive gets the nth one sent.
-struct ActiveMessages {
+struct Mailbox {
   std::map<std::uint64_t, std::vector<std::byte>> waiting;
   std::uint64_t sent = 0;
   std::uint64_t asked = 0;
 };
-using Mailboxes = std::map<int, ActiveMessages>;
+using Mailboxes = std::map<int, Mailbox>;
 
 class Sent : public Pending {
  public:
@@ -54,7 +54,7 @@ class Awaited : public Pending {
 
  private:
   std::shared_ptr<Mailboxes> boxes_;  // may outlive the transport
-  ActiveMessages& box_;
+  Mailbox& box_;
   std::uint64_t number_;
   std::span<std::byte> into_;
   bool done_ = false;
@@ -93,7 +93,7 @@ class SoloTransport : public Transport {
 
   std::unique_ptr<Pending> start_send(int to, int tag, std::span<const std::byte> bytes) override {
     require_self(to);
-    ActiveMessages& box = (*boxes_)[tag];
+    Mailbox& box = (*boxes_)[tag];
     box.waiting.emplace(box.sent++, std::vector<std::byte>(bytes.begin(), bytes.end()));
     return std::make_unique<Sent>();
   }
@@ -102,7 +102,7 @@ class SoloTransport : public Transport {
     return std::make_unique<Awaited>(boxes_, tag, into);
   }
   std::optional<Arriving> start_receive_any(int tag) override {
-    ActiveMessages& box = (*boxes_)[tag];
+    Mailbox& box = (*boxes_)[tag];
     if (box.waiting.empty()) {
       return std::nullopt;
     }

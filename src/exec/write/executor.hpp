@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "exec/checksum_record.hpp"
 #include "exec/encode_pool.hpp"
+#include "exec/notify/bits.hpp"
 #include "exec/write/sink.hpp"
 #include "layout/layout.hpp"
 #include "model/block.hpp"
@@ -18,9 +20,12 @@ namespace sluice::exec {
 
 class Ring;
 
+struct WindowMemory;
+
 /// Of the thread that writes: where it encodes tiles.
 struct EncodingRoom {
   std::unique_ptr<Staging> staging;
+  Bits came;  ///< which bytes of the staging came in the round under way
   TileEncoder encoder;
 };
 
@@ -34,7 +39,9 @@ struct Work {
   std::uint64_t first_word = 0;  ///< where this rank's checksum words begin in the commit's
   std::span<const std::uint64_t> earlier_words = {};  ///< records that stand before the portions'
   storage::File* file = nullptr;                      ///< open on writers only
-  std::uint32_t rank = 0;                             ///< this one's, as records name it
+  std::function<WindowMemory()> memory =
+      {};                  ///< Flow::two_phase: takes a writer's bytes, not `file`
+  std::uint32_t rank = 0;  ///< this one's, as records name it
   /// Takes the records of the portions where the commit has no place for any.
   std::vector<std::uint64_t>* records_out = nullptr;
 
@@ -51,7 +58,7 @@ struct Buffers {
   std::vector<std::vector<std::byte>> packed = {};
   std::shared_ptr<Ring> ring = {};  ///< of the node, where windows are written in the background
 
-  /// Of steps that are encoded behind the call.
+  /// Of compressed variables.
   std::shared_ptr<EncodingRoom> encoding = std::make_shared<EncodingRoom>();
 
   /// All staging that was ever used, but for that.

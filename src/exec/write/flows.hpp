@@ -7,17 +7,17 @@
 namespace sluice::exec {
 
 /// Every rank writes its own portions.
-std::uint64_t write_own(const plan::Plan& plan, const Work& work, Buffers& buffers);
+std::uint64_t write_direct(const plan::Plan& plan, const Work& work, Buffers& buffers);
 /// One rank writes, the others feed it one after the other.
-std::uint64_t write_in_turn(Transport& transport, const plan::Plan& plan, const Work& work,
-                            Buffers& buffers);
+std::uint64_t write_funnel(Transport& transport, const plan::Plan& plan, const Work& work,
+                           Buffers& buffers);
 /// The writers assemble windows of whole tiles, all ranks send to them. Flow::async_two_phase:
 /// returns when all windows are on their way to the file.
-std::uint64_t write_in_rounds(Transport& transport, const plan::Plan& plan, const Work& work,
+std::uint64_t write_two_phase(Transport& transport, const plan::Plan& plan, const Work& work,
                               Buffers& buffers);
 
 /// The same in memory of the node: every rank puts its bytes into the writers' windows itself, and
 /// they are written while it goes on. Not collective, but every rank must come.
-std::uint64_t write_through_ring(const plan::Plan& plan, const Work& work, Buffers& buffers);
+std::uint64_t write_async_two_phase(const plan::Plan& plan, const Work& work, Buffers& buffers);
 
 }  // namespace sluice::exec

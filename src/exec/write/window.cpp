@@ -16,20 +16,33 @@ std::uint64_t bytes_in(const layout::RunList& runs, const Stretches& window) {
 
 Window::Window(storage::File& file, WriteBehind& writer, std::uint64_t bytes,
                bool is_left_to_writer)
-    : file_(file), writer_(writer), came_(bytes), is_left_to_writer_(is_left_to_writer) {}
+    : file_(&file),
+      writer_(&writer),
+      own_came_(bytes),
+      came_(own_came_),
+      is_left_to_writer_(is_left_to_writer) {}
+
+Window::Window(const WindowMemory& memory) : data_(memory.bytes), came_(memory.came) {}
 
 Window::~Window() {
+  if (writer_ == nullptr) {
+    return;
+  }
   if (!is_left_to_writer_) {
-    writer_.abandon(staging_);
+    writer_->abandon(staging_);
   } else if (staging_ != nullptr) {
-    writer_.put_back(staging_);
+    writer_->put_back(staging_);
   }
 }
 
 void Window::begin(const Stretches& stretches, std::uint64_t own) {
+  if (file_ == nullptr) {
+    return;
+  }
   stretches_ = stretches;
   own_ = own;
-  staging_ = staging_ != nullptr ? staging_ : writer_.take();
+  staging_ = staging_ != nullptr ? staging_ : writer_->take();
+  data_ = staging_->data();
   came_.clear();
 }
 
@@ -54,7 +67,7 @@ std::vector<storage::WritePiece> Window::pieces() {
     const std::uint64_t last = first + stretch.length;
     for (std::uint64_t from = came_.find(true, first, last); from < last;) {
       const std::uint64_t to = came_.find(false, from, last);
-      pieces.push_back({stretch.offset + (from - first), {staging_->data() + from, to - from}});
+      pieces.push_back({stretch.offset + (from - first), {data_ + from, to - from}});
       bytes_written_ += to - from;
       from = came_.find(true, to, last);
     }
@@ -63,13 +76,16 @@ std::vector<storage::WritePiece> Window::pieces() {
 }
 
 void Window::end() {
+  if (file_ == nullptr) {
+    return;
+  }
   try {
     std::vector<storage::WritePiece> all = pieces();
-    if (file_.works_together()) {
+    if (file_->is_collective()) {
       // The others are in this call too, whatever failed here.
-      file_.write_together(failure_ ? std::span<const storage::WritePiece>{} : all);
+      file_->write_collective(failure_ ? std::span<const storage::WritePiece>{} : all);
     } else if (!failure_ && !all.empty()) {
-      writer_.submit(file_, std::exchange(staging_, nullptr), std::move(all));
+      writer_->submit(*file_, std::exchange(staging_, nullptr), std::move(all));
     }
   } catch (...) {
     failure_ = failure_ ? failure_ : std::current_exception();
@@ -78,7 +94,9 @@ void Window::end() {
 
 void Window::finish() {
   try {
-    writer_.drain();
+    if (writer_ != nullptr) {
+      writer_->drain();
+    }
   } catch (...) {
     failure_ = failure_ ? failure_ : std::current_exception();
   }
@@ -89,7 +107,7 @@ void Window::finish() {
 
 void Window::leave() {
   if (staging_ != nullptr) {
-    writer_.put_back(std::exchange(staging_, nullptr));
+    writer_->put_back(std::exchange(staging_, nullptr));
   }
   if (failure_) {
     std::rethrow_exception(std::exchange(failure_, nullptr));

@@ -1,9 +1,9 @@
 // A writer's window of its own space while it is assembled.
 //
-// Invariants: memory is one staging buffer and a bit for each of its bytes; exactly the bytes that
-// came are written, so holes of the window stay as they are in the file; the next window is filled
-// while the one before is written; after a failure nothing more is written, but the others' bytes
-// are still taken.
+// Invariants: memory is one staging buffer (or the caller's) and a bit for each of its bytes;
+// exactly the bytes that came are written, so holes of the window stay as they are in the file; the
+// next window is filled while the one before is written; after a failure nothing more is written,
+// but the others' bytes are still taken.
 #pragma once
 
 #include <algorithm>
@@ -40,12 +40,20 @@ void for_each_part(const layout::RunList& runs, const Stretches& window, Visit&&
 /// Packed bytes that `runs` have in the window.
 std::uint64_t bytes_in(const layout::RunList& runs, const Stretches& window);
 
+/// Takes the bytes of windows in place of a file: one window at own place 0, in memory that
+/// outlives it.
+struct WindowMemory {
+  std::byte* bytes;
+  Bits& came;
+};
+
 class Window {
  public:
   /// `bytes`: the longest window. file and writer must outlive it. `is_left_to_writer`: ended by
   /// leave(), never by finish().
   Window(storage::File& file, WriteBehind& writer, std::uint64_t bytes,
          bool is_left_to_writer = false);
+  explicit Window(const WindowMemory& memory);
   ~Window();
   Window(const Window&) = delete;
   Window& operator=(const Window&) = delete;
@@ -53,7 +61,7 @@ class Window {
   /// Begins the window of `stretches`, whose first byte stands at `own` of the own space.
   void begin(const Stretches& stretches, std::uint64_t own);
   /// Memory of a byte of the own space inside the window.
-  std::byte* at(std::uint64_t own) { return staging_->data() + (own - own_); }
+  std::byte* at(std::uint64_t own) { return data_ + (own - own_); }
   /// Puts the packed bytes [from, ...) of `runs` in their places.
   void place(const layout::RunList& runs, const plan::Stretch& stretch,
              std::span<const std::byte> bytes);
@@ -72,14 +80,16 @@ class Window {
  private:
   std::vector<storage::WritePiece> pieces();
 
-  storage::File& file_;
-  WriteBehind& writer_;
+  storage::File* file_ = nullptr;  ///< nullptr: the bytes stay in memory
+  WriteBehind* writer_ = nullptr;
   Staging* staging_ = nullptr;
+  std::byte* data_ = nullptr;  ///< of the window under way
   Stretches stretches_;
   std::uint64_t own_ = 0;
-  Bits came_;
+  Bits own_came_;
+  Bits& came_;
   std::uint64_t bytes_written_ = 0;
-  bool is_left_to_writer_;
+  bool is_left_to_writer_ = false;
   std::exception_ptr failure_;
 };
 

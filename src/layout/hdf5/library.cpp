@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#ifdef SLUICE_HDF5_FILE
+#if defined(SLUICE_HDF5_FILE) || defined(SLUICE_HDF5_INSIDE)
 
 #include <dlfcn.h>
 #include <new>
@@ -12,6 +12,7 @@
 
 #include "sluice/error.hpp"
 
+#ifdef SLUICE_HDF5_FILE
 namespace sluice::layout::hdf5 {
 
 namespace {
@@ -55,6 +56,11 @@ void* find_number(const char* name) {
   return seen != nullptr && is_shared ? seen : own;
 }
 
+}  // namespace sluice::layout::hdf5
+#endif
+
+namespace sluice::layout::hdf5 {
+
 namespace {
 
 /// Held over a fork, so that a forked child, which may open files of its own, finds libhdf5 between
@@ -97,7 +103,7 @@ void note_file(const std::string& path) {
 std::string CallWatch::file_name() const { return {file, strnlen(file, sizeof file)}; }
 
 bool takes_several_threads() {
-#ifdef SLUICE_HDF5_FILE
+#if defined(SLUICE_HDF5_FILE) || defined(SLUICE_HDF5_INSIDE)
   return true;
 #else
   hbool_t is_safe = 0;

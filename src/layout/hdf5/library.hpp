@@ -4,8 +4,9 @@
 // Invariants: where SLUICE_HDF5_FILE names a shared library, it is loaded beside the program's own
 // (a parallel one, h5py's, one of another version) and its symbols are neither seen by the program
 // nor replaced by it; calls are made one at a time in the process, so that files may be used by
-// several threads even where libhdf5 is not thread-safe. Without SLUICE_HDF5_FILE libhdf5 is linked
-// in the ordinary way, and calls go straight to it.
+// several threads even where libhdf5 is not thread-safe. With SLUICE_HDF5_INSIDE the same holds for
+// a static one, which is part of the library and hidden in it. With neither libhdf5 is linked in
+// the ordinary way, and calls go straight to it.
 //
 // Inside this namespace (and those with a using-directive for it) a call of H5Fopen() reaches the
 // object of that name below. A function that is not in the list is not found when the shared
@@ -23,7 +24,7 @@ namespace sluice::layout::hdf5 {
 bool takes_several_threads();
 
 /// What the process does in libhdf5, for whoever watches it from another process. Counted where the
-/// library is a private one (SLUICE_HDF5_FILE).
+/// library is a private one.
 struct CallWatch {
   std::atomic<std::uint64_t> count{0};       ///< of calls begun and ended
   std::atomic<const char*> inside{nullptr};  ///< name of the call under way
@@ -40,7 +41,7 @@ void note_file(const std::string& path);
 
 }  // namespace sluice::layout::hdf5
 
-#ifdef SLUICE_HDF5_FILE
+#if defined(SLUICE_HDF5_FILE) || defined(SLUICE_HDF5_INSIDE)
 
 #include <algorithm>
 #include <cstddef>
@@ -48,11 +49,13 @@ void note_file(const std::string& path);
 
 namespace sluice::layout::hdf5 {
 
+#ifdef SLUICE_HDF5_FILE
 /// Of a symbol of libhdf5, which is loaded by the first call. Error unsupported where it cannot be.
 void* find_symbol(const char* name);
 /// The same for a variable. Where the program is linked to the very same libhdf5 and names the
 /// variable too, it lives in the program (a copy relocation), and the one in the library is dead.
 void* find_number(const char* name);
+#endif
 std::recursive_mutex& library_mutex();
 
 /// Notes one call while it lives.
@@ -83,13 +86,18 @@ struct Symbol {
   char text[size] = {};
 };
 
-template <class Function, Symbol symbol>
+/// `own`: its address where it is part of the library.
+template <class Function, Symbol symbol, Function own>
 struct Call;
-template <class Result, class... Arguments, Symbol symbol>
-struct Call<Result (*)(Arguments...), symbol> {
+template <class Result, class... Arguments, Symbol symbol, Result (*own)(Arguments...)>
+struct Call<Result (*)(Arguments...), symbol, own> {
   Result operator()(Arguments... arguments) const {
+#ifdef SLUICE_HDF5_FILE
     static const auto function =
         reinterpret_cast<Result (*)(Arguments...)>(find_symbol(symbol.text));
+#else
+    constexpr auto function = own;
+#endif
     const std::lock_guard lock(library_mutex());  // libhdf5 may call back into code that calls it
     const CallMark mark(symbol.text);
     return function(arguments...);
@@ -97,18 +105,30 @@ struct Call<Result (*)(Arguments...), symbol> {
 };
 
 /// A number of libhdf5 that is known once it has been opened.
-template <class Number, Symbol symbol>
+template <class Number, Symbol symbol, Number* own>
 struct Constant {
   operator Number() const {  // NOLINT(google-explicit-constructor): stands for the variable
+#ifdef SLUICE_HDF5_FILE
     static const auto* const number = static_cast<const Number*>(find_number(symbol.text));
     return *number;
+#else
+    return *own;
+#endif
   }
 };
 
+#ifdef SLUICE_HDF5_FILE
+#define SLUICE_HDF5_OWN(name) nullptr
+#else
+#define SLUICE_HDF5_OWN(name) &::name
+#endif
+
 // NOLINTNEXTLINE(bugprone-macro-parentheses): it makes a name
-#define SLUICE_HDF5_CALL(name) inline constexpr Call<decltype(&::name), #name> name{};
+#define SLUICE_HDF5_CALL(name) \
+  inline constexpr Call<decltype(&::name), #name, SLUICE_HDF5_OWN(name)> name{};
 // NOLINTNEXTLINE(bugprone-macro-parentheses)
-#define SLUICE_HDF5_CONSTANT(name) inline constexpr Constant<hid_t, #name> name{};
+#define SLUICE_HDF5_CONSTANT(name) \
+  inline constexpr Constant<hid_t, #name, SLUICE_HDF5_OWN(name)> name{};
 
 SLUICE_HDF5_CALL(H5Aclose)
 SLUICE_HDF5_CALL(H5Acreate2)
@@ -251,6 +271,7 @@ SLUICE_HDF5_CONSTANT(H5T_STD_U32LE_g)
 SLUICE_HDF5_CONSTANT(H5T_STD_U64LE_g)
 SLUICE_HDF5_CONSTANT(H5T_STD_U8LE_g)
 
+#undef SLUICE_HDF5_OWN
 #undef SLUICE_HDF5_CALL
 #undef SLUICE_HDF5_CONSTANT
 

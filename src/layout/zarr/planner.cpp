@@ -93,7 +93,7 @@ Array ZarrPlanner::array_of(std::uint32_t variable) const {
   const Made& made = made_[variable];
   Array array;
   array.type = d.type;
-  array.fill = d.partial ? d.fill : std::vector<std::byte>{};
+  array.fill = d.hole_fill();
   array.filters = pipeline_in_zarr(pipeline_of(d));
   array.sharded = made.shard_rows != 0;
   array.index_first = true;

@@ -1,0 +1,42 @@
+// Colours of spins: a wheel of hues for the direction across an axis, lighter along it, darker
+// against it; or a scale for the component along it.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "spins/spin_selection.hpp"
+
+namespace sluice::cli {
+
+using Rgb = std::array<double, 3>;  ///< each from 0 to 1
+
+class SpinColours {
+ public:
+  /// Of a view's map and axes. Error invalid_argument for maps that are not known and axes without
+  /// direction.
+  explicit SpinColours(const View& view);
+
+  Rgb of(const double* spin) const;
+  /// Round the wheel (turn from 0 to 1) in the plane across the axis.
+  Rgb on_wheel(double turn) const;
+  /// Of a component along the axis, from -1 to 1.
+  Rgb on_scale(double component) const;
+  /// Is colour the direction across the axis (c2 and 3d), or the component along it?
+  bool is_wheel() const noexcept { return is_wheel_; }
+
+ private:
+  std::vector<Rgb> map_;
+  bool is_wheel_ = true;
+  std::array<double, 3> x_{}, y_{}, z_{};
+};
+
+/// "white", "black", "grey", "transparent" (as white) or "r,g,b" from 0 to 1. Error
+/// invalid_argument.
+Rgb background_of(const std::string& name);
+
+/// Rows of "r g b" from 0 to 1: vdc's custom maps. Error format names the line.
+std::vector<Rgb> map_of_text(const std::string& text, const std::string& path);
+
+}  // namespace sluice::cli

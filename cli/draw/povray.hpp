@@ -1,0 +1,19 @@
+// A scene for POV-Ray: a .pov with camera and shapes, and an .inc of the atoms for every frame.
+#pragma once
+
+#include "draw/scene.hpp"
+
+namespace sluice::cli {
+
+/// The file with the atoms of a frame, beside the scene.
+std::string povray_frame_name(const std::string& scene, std::uint32_t frame);
+
+/// The scene's text; `frame` is shown where POV-Ray is not told to make a film.
+std::string povray_scene(const std::string& scene, const View& view, const Extent3& sample,
+                         const Camera& camera, int width, int height, std::uint32_t frame);
+
+/// One line an atom of this rank.
+std::string povray_atoms(const ChosenAtoms& atoms, const SpinColours& colours, const View& view,
+                         double spacing);
+
+}  // namespace sluice::cli

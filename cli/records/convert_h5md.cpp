@@ -1,0 +1,173 @@
+// A trajectory of records as H5MD, in the order of its particles.
+#include <array>
+#include <bit>
+
+#include "commit/output/output.hpp"
+#include "exec/transport/agree.hpp"
+#include "records/convert_lines.hpp"
+#include "records/record_lines.hpp"
+#include "sluice/error.hpp"
+
+namespace sluice::cli {
+
+namespace {
+
+using dialect::lines::Line;
+using dialect::lines::Scalar;
+
+/// What this rank has of a frame.
+struct Frame {
+  std::vector<std::uint64_t> rows;  ///< ids, from 0
+  std::vector<float> position_nm;
+  std::vector<std::int32_t> species;
+  std::array<double, 3> box_nm{};
+  double time_ps = 0;
+  std::int64_t step = 0;
+};
+
+Frame read_frame(RecordLines& lines) {
+  Frame frame;
+  for (std::size_t i = 0; i < lines.own().size(); ++i) {
+    lines.read(i, [&](const Line& line, const std::vector<Scalar>& values) {
+      const std::size_t id = line.find("id");
+      const std::size_t position = line.find("position_nm");
+      const std::size_t type = line.find("type");
+      if (const std::size_t box = line.find("box_nm"); box != Line::npos) {
+        for (std::size_t d = 0; d < 3; ++d) {
+          frame.box_nm[d] = values[box + d].real;
+        }
+      }
+      if (const std::size_t time = line.find("time_ps"); time != Line::npos) {
+        frame.time_ps = values[time].real;
+      }
+      if (const std::size_t step = line.find("step"); step != Line::npos) {
+        frame.step = values[step].integer;
+      }
+      if (id == Line::npos || position == Line::npos) {
+        return;
+      }
+      // An id of 0 wraps to a row that nobody has: put_rows() says so.
+      frame.rows.push_back(static_cast<std::uint64_t>(values[id].integer) - 1);
+      for (std::size_t d = 0; d < 3; ++d) {
+        frame.position_nm.push_back(static_cast<float>(values[position + d].real));
+      }
+      frame.species.push_back(
+          type == Line::npos ? 0 : static_cast<std::int32_t>(values[type].integer - 1));
+    });
+  }
+  return frame;
+}
+
+/// Collective. Ranks without parts learn time, step and box from the others; none is negative.
+void share_head(exec::Transport& transport, Frame& frame) {
+  std::array<std::int64_t, 5> head = {frame.step, std::bit_cast<std::int64_t>(frame.time_ps),
+                                      std::bit_cast<std::int64_t>(frame.box_nm[0]),
+                                      std::bit_cast<std::int64_t>(frame.box_nm[1]),
+                                      std::bit_cast<std::int64_t>(frame.box_nm[2])};
+  transport.allreduce(head, exec::Op::max);
+  frame.step = head[0];
+  frame.time_ps = std::bit_cast<double>(head[1]);
+  for (std::size_t d = 0; d < 3; ++d) {
+    frame.box_nm[d] = std::bit_cast<double>(head[d + 2]);
+  }
+}
+
+struct Variables {
+  std::uint32_t position = 0;
+  std::uint32_t step = 0;
+  std::uint32_t time = 0;
+  std::uint32_t species = 0;
+  std::uint32_t edges = 0;  ///< its step and its time are the next two
+};
+
+std::uint32_t define(commit::Output& output, const std::string& name, const Type& type,
+                     const model::Dims& shape, bool stepped) {
+  model::Definition definition;
+  definition.name = name;
+  definition.type = type;
+  definition.shape = shape;
+  definition.stepped = stepped;
+  return output.define(definition);
+}
+
+Variables define_all(commit::Output& output, std::uint64_t particles) {
+  const std::string all = "particles/all/";
+  Variables v;
+  v.position = define(output, all + "position/value", type_of<float>(), {particles, 3}, true);
+  v.step = define(output, all + "position/step", type_of<std::int32_t>(), {}, true);
+  v.time = define(output, all + "position/time", type_of<double>(), {}, true);
+  v.species = define(output, all + "species", type_of<std::int32_t>(), {particles}, false);
+  v.edges = define(output, all + "box/edges/value", type_of<double>(), {3}, true);
+  define(output, all + "box/edges/step", type_of<std::int32_t>(), {}, true);
+  define(output, all + "box/edges/time", type_of<double>(), {}, true);
+  output.set_attribute({"h5md", "version", std::vector<std::int32_t>{1, 1}});
+  output.set_attribute({"h5md/author", "name", std::string("unknown")});
+  output.set_attribute({"h5md/creator", "name", std::string("Sluice")});
+  output.set_attribute({"h5md/creator", "version", std::string(SLUICE_VERSION)});
+  output.set_attribute({all + "box", "dimension", std::int32_t{3}});
+  output.set_attribute(
+      {all + "box", "boundary", std::vector<std::string>{"periodic", "periodic", "periodic"}});
+  output.set_attribute({all + "position/value", "unit", std::string("nm")});
+  output.set_attribute({all + "position/time", "unit", std::string("ps")});
+  output.set_attribute({all + "box/edges/value", "unit", std::string("nm")});
+  return v;
+}
+
+}  // namespace
+
+commit::Converted convert_to_h5md(const Context& context, const std::string& from,
+                                  const std::string& to, const Options& options) {
+  RecordLines lines(context, from);
+  if (lines.layout().line_with("id") == nullptr ||
+      lines.layout().line_with("position_nm") == nullptr || lines.groups() == 0) {
+    throw Error(Code::format, from + ": holds no particles' id and position_nm: no trajectory");
+  }
+  exec::Transport& transport = context.transport;
+  std::unique_ptr<commit::Output> output;
+  Variables v;
+  std::int64_t particles = 0;
+  for (std::uint64_t g = 0; g < lines.groups(); ++g) {
+    Frame frame;
+    lines.fetch(g);
+    exec::together(transport, [&] { frame = read_frame(lines); });
+    share_head(transport, frame);
+    if (!output) {
+      particles = static_cast<std::int64_t>(frame.rows.size());
+      transport.allreduce({&particles, 1}, exec::Op::sum);
+      output =
+          commit::open_output(transport, context.storage, to, commit::Opening::create, options);
+      v = define_all(*output, static_cast<std::uint64_t>(particles));
+      output->put_rows({v.species, frame.rows,
+                        reinterpret_cast<const std::byte*>(frame.species.data()),
+                        type_of<std::int32_t>()});
+      output->flush();
+    }
+    output->begin_step(frame.time_ps);
+    output->put_rows({v.position, frame.rows,
+                      reinterpret_cast<const std::byte*>(frame.position_nm.data()),
+                      type_of<float>()});
+    if (context.is_root()) {
+      const auto put = [&](std::uint32_t variable, void* data, const Type& type,
+                           const model::Dims& shape) {
+        output->put({variable,
+                     model::whole(shape),
+                     {static_cast<std::byte*>(data), type, shape,
+                      shape.rank() == 0 ? model::Dims{} : model::Dims{0}},
+                     false},
+                    true);
+      };
+      auto step = static_cast<std::int32_t>(frame.step);
+      put(v.step, &step, type_of<std::int32_t>(), {});
+      put(v.time, &frame.time_ps, type_of<double>(), {});
+      put(v.edges, frame.box_nm.data(), type_of<double>(), {3});
+      put(v.edges + 1, &step, type_of<std::int32_t>(), {});
+      put(v.edges + 2, &frame.time_ps, type_of<double>(), {});
+    }
+    output->end_step();
+  }
+  output->close();
+  const auto frames = lines.groups();
+  return {1, frames, frames * static_cast<std::uint64_t>(particles) * 3 * sizeof(float)};
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,224 @@
+#include "records/convert_lines.hpp"
+
+#include <algorithm>
+
+#include "exec/transport/agree.hpp"
+#include "exec/transport/read_text.hpp"
+#include "records/record_lines.hpp"
+#include "sluice/error.hpp"
+
+namespace sluice::cli {
+
+namespace {
+
+using dialect::lines::Line;
+using dialect::lines::Scalar;
+using dialect::lines::Template;
+
+/// "traj.template" of "%d.traj".
+std::string template_file(const Template& layout) {
+  const std::size_t at = layout.files.find("%d");
+  const std::string rest = layout.files.substr(0, at) + layout.files.substr(at + 2);
+  return rest.substr(rest.find_first_not_of('.')) + ".template";
+}
+
+}  // namespace
+
+commit::Converted convert_to_lines(const Context& context, const std::string& from,
+                                   const std::string& folder) {
+  RecordLines lines(context, from);
+  exec::together(context.transport, [&] {
+    if (context.is_root()) {
+      context.storage.make_folder(folder);
+      context.storage.open(folder + "/" + template_file(lines.layout()), storage::Access::create)
+          ->write(0, std::as_bytes(std::span(lines.layout().text)));
+    }
+  });
+  exec::together(context.transport, [&] {
+    for (const std::uint64_t part : lines.own()) {
+      context.storage.open(folder + "/" + lines.layout().name_of(part), storage::Access::create);
+    }
+  });
+  std::vector<std::uint64_t> written(lines.own().size(), 0);
+  std::int64_t bytes = 0;
+  for (std::uint64_t g = 0; g < lines.groups(); ++g) {
+    lines.fetch(g);
+    exec::together(context.transport, [&] {
+      for (std::size_t i = 0; i < written.size(); ++i) {
+        std::string text;
+        lines.read(i, [&](const Line& line, const std::vector<Scalar>& values) {
+          append_line(line, values, text);
+        });
+        if (text.empty()) {
+          continue;
+        }
+        const std::string path = folder + "/" + lines.layout().name_of(lines.own()[i]);
+        context.storage.open(path, storage::Access::read_write)
+            ->write(written[i], std::as_bytes(std::span(text)));
+        written[i] += text.size();
+        bytes += static_cast<std::int64_t>(text.size());
+      }
+    });
+  }
+  context.transport.allreduce({&bytes, 1}, exec::Op::sum);
+  return {lines.parts(), lines.groups(), static_cast<std::uint64_t>(bytes)};
+}
+
+namespace {
+
+/// The lines of one text, a piece at a time: the file is open only while it is read, so that there
+/// may be more files than a process may have open.
+class TextLines {
+ public:
+  TextLines(const Context& context, std::string path) : context_(context), path_(std::move(path)) {
+    size_ = context_.storage.open(path_, storage::Access::read)->size();
+  }
+  bool at_end() const noexcept { return at_ == text_.size() && offset_ == size_; }
+
+  /// The next line without its end; valid until the next call.
+  std::string_view next() {
+    std::size_t end = text_.find('\n', at_);
+    while (end == std::string::npos && offset_ != size_) {
+      fetch();
+      end = text_.find('\n', at_);
+    }
+    if (end == std::string::npos) {
+      throw Error(Code::truncated,
+                  path_ + ": ends in the middle of what its template says, " + where());
+    }
+    const std::string_view line(text_.data() + at_, end - at_);
+    at_ = end + 1;
+    ++number_;
+    return line;
+  }
+  std::string where() const { return "line " + std::to_string(number_); }
+  const std::string& path() const noexcept { return path_; }
+  /// Gives back what was read; memory is then a line's.
+  void rest() {
+    text_.erase(0, at_);
+    text_.shrink_to_fit();
+    at_ = 0;
+  }
+
+ private:
+  void fetch() {
+    constexpr std::uint64_t piece_bytes = 256 << 10;
+    text_.erase(0, at_);
+    at_ = 0;
+    const std::size_t had = text_.size();
+    const std::uint64_t bytes = std::min(piece_bytes, size_ - offset_);
+    text_.resize(had + bytes);
+    const auto file = context_.storage.open(path_, storage::Access::read);
+    if (file->read(offset_, std::as_writable_bytes(std::span(text_).subspan(had))) != bytes) {
+      throw Error(Code::truncated, path_ + ": became shorter while it was read");
+    }
+    offset_ += bytes;
+  }
+
+  const Context& context_;
+  std::string path_;
+  std::uint64_t size_ = 0;
+  std::uint64_t offset_ = 0;
+  std::string text_;
+  std::size_t at_ = 0;
+  std::uint64_t number_ = 0;
+};
+
+void write_scalar(detail::RecordsImpl& records, int part, const Type& type, const Scalar& value) {
+  const auto code = static_cast<layout::records::ScalarCode>(type.kind);
+  if (type.kind == Kind::i32) {
+    const auto narrow = static_cast<std::int32_t>(value.integer);
+    records.write(part, code, &narrow, 1);
+  } else if (type.kind == Kind::i64) {
+    records.write(part, code, &value.integer, 1);
+  } else if (type.kind == Kind::f32) {
+    const auto narrow = static_cast<float>(value.real);
+    records.write(part, code, &narrow, 1);
+  } else {
+    records.write(part, code, &value.real, 1);
+  }
+}
+
+/// One pass of a text through the template, into a part.
+void take_group(const Template& layout, TextLines& text, detail::RecordsImpl& records, int part) {
+  std::vector<Scalar> values;
+  dialect::lines::walk(layout, [&](const Line& line) {
+    const std::string_view words = text.next();
+    try {
+      parse_line(line, words, values);
+    } catch (const Error& error) {
+      throw Error(error.code(), text.path() + ", " + text.where() + ": " + error.what());
+    }
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      write_scalar(records, part, line.types[i], values[i]);
+    }
+    return values.empty() ? 0 : values.back().integer;
+  });
+}
+
+/// How many files there are in a row from 1 on. Collective.
+std::uint64_t count_texts(const Context& context, const std::string& folder,
+                          const Template& layout) {
+  std::int64_t files = 0;
+  if (context.is_root()) {
+    while (context.storage.exists(folder + layout.name_of(static_cast<std::uint64_t>(files)))) {
+      ++files;
+    }
+  }
+  context.transport.allreduce({&files, 1}, exec::Op::max);
+  const int ranks = context.transport.size();
+  if (files == 0 || files % ranks != 0) {
+    throw Error(Code::invalid_argument,
+                folder + layout.name_of(0) + " and so on: " + std::to_string(files) +
+                    " files: take a number of processes that divides it, not " +
+                    std::to_string(ranks));
+  }
+  return static_cast<std::uint64_t>(files);
+}
+
+}  // namespace
+
+commit::Converted convert_from_lines(const Context& context, const std::string& from,
+                                     const std::string& to) {
+  const Template layout =
+      dialect::lines::parse_template(exec::read_on_root(context.transport, context.storage, from));
+  const std::string folder = from.substr(0, from.rfind('/') + 1);
+  const std::uint64_t files = count_texts(context, folder, layout);
+  const std::uint64_t own = files / static_cast<std::uint64_t>(context.transport.size());
+  const std::uint64_t first = own * static_cast<std::uint64_t>(context.transport.rank());
+  std::vector<TextLines> texts;
+  exec::together(context.transport, [&] {
+    for (std::uint64_t i = 0; i < own; ++i) {
+      texts.emplace_back(context, folder + layout.name_of(first + i));
+    }
+  });
+  const auto records = open_records(context, to, Mode::create, static_cast<int>(own));
+  records->set_text(template_name, layout.text);
+  std::uint64_t groups = 0;
+  for (;; ++groups) {
+    std::int64_t left[] = {0, 0};
+    for (const TextLines& text : texts) {
+      left[text.at_end() ? 1 : 0] = 1;
+    }
+    context.transport.allreduce(left, exec::Op::max);
+    if (left[0] == 0) {
+      break;
+    }
+    if (left[1] != 0) {
+      throw Error(Code::format, folder + layout.files +
+                                    ": the files have different numbers of "
+                                    "groups");
+    }
+    exec::together(context.transport, [&] {
+      for (std::size_t i = 0; i < texts.size(); ++i) {
+        take_group(layout, texts[i], *records, static_cast<int>(i));
+        texts[i].rest();
+      }
+    });
+    records->commit();
+  }
+  records->close();
+  return {files, groups, context.storage.open(to, storage::Access::read)->size()};
+}
+
+}  // namespace sluice::cli

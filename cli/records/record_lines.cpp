@@ -1,0 +1,130 @@
+#include "records/record_lines.hpp"
+
+#include <algorithm>
+
+#include "commit/read/input.hpp"
+#include "sluice/error.hpp"
+
+namespace sluice::cli {
+
+namespace {
+
+using dialect::lines::Line;
+using dialect::lines::Scalar;
+
+const std::string* find_template(const commit::Input& input) {
+  for (const model::Attribute& attribute : input.attributes()) {
+    if (attribute.owner.empty() && attribute.name == template_name) {
+      return std::get_if<std::string>(&attribute.value);
+    }
+  }
+  return nullptr;
+}
+
+/// Reads one scalar of the line's type.
+Scalar read_scalar(detail::RecordsImpl& records, int stream, const Type& type) {
+  const auto code = static_cast<layout::records::ScalarCode>(type.kind);
+  Scalar value;
+  if (type.kind == Kind::i32) {
+    std::int32_t narrow = 0;
+    records.read(stream, code, &narrow, 1);
+    value.integer = narrow;
+  } else if (type.kind == Kind::i64) {
+    records.read(stream, code, &value.integer, 1);
+  } else if (type.kind == Kind::f32) {
+    float narrow = 0;
+    records.read(stream, code, &narrow, 1);
+    value.real = static_cast<double>(narrow);
+  } else {
+    records.read(stream, code, &value.real, 1);
+  }
+  return value;
+}
+
+}  // namespace
+
+bool has_template(const Context& context, const std::string& path) {
+  std::int64_t is_there = 0;
+  if (context.is_root()) {
+    try {
+      const auto file = context.storage.open(path, storage::Access::read);
+      std::array<std::byte, 8> mark{};
+      const std::string wanted = "\x89SLUICE\r";
+      is_there = file->read(0, mark) == mark.size() &&
+                 std::memcmp(mark.data(), wanted.data(), mark.size()) == 0;
+    } catch (const Error&) {
+      is_there = 0;  // whoever opens it says what is wrong
+    }
+  }
+  context.transport.allreduce({&is_there, 1}, exec::Op::max);
+  return is_there != 0 &&
+         find_template(commit::Input(context.transport, context.storage, path, {})) != nullptr;
+}
+
+std::unique_ptr<detail::RecordsImpl> open_records(const Context& context, const std::string& path,
+                                                  Mode mode, int parts) {
+  const auto opener = [&](const Options& options) {
+    // The storage is the command's, and outlives all files.
+    return detail::open_on(
+        context.transport,
+        std::shared_ptr<storage::Storage>(std::shared_ptr<void>(), &context.storage), path, mode,
+        options);
+  };
+  return std::make_unique<detail::RecordsImpl>(opener, mode, parts, Options{});
+}
+
+RecordLines::RecordLines(const Context& context, const std::string& path) : path_(path) {
+  {
+    const commit::Input input(context.transport, context.storage, path, {});
+    const std::string* text = find_template(input);
+    if (text == nullptr) {
+      throw Error(Code::format, path + ": has no attribute " + template_name +
+                                    ", which says what its records are");
+    }
+    layout_ = dialect::lines::parse_template(*text);
+    groups_ = input.steps();
+    const std::uint32_t table = input.find("parts");
+    for (std::uint64_t g = 0; g < groups_; ++g) {
+      const std::uint64_t parts = input.shape(table, g)[0];
+      if (g != 0 && parts != parts_) {
+        throw Error(Code::format, path + ": record group " + std::to_string(g) + " has " +
+                                      std::to_string(parts) + " parts, those before " +
+                                      std::to_string(parts_));
+      }
+      parts_ = parts;
+    }
+  }
+  // As many readers as parts, or a few more, that have none: no reader has two.
+  const auto ranks = static_cast<std::uint64_t>(context.transport.size());
+  const std::uint64_t streams = std::max<std::uint64_t>(1, (parts_ + ranks - 1) / ranks);
+  const std::uint64_t readers = streams * ranks;
+  for (std::uint64_t i = 0; i < streams; ++i) {
+    const std::uint64_t reader = streams * static_cast<std::uint64_t>(context.transport.rank()) + i;
+    if (reader * parts_ / readers != (reader + 1) * parts_ / readers) {
+      own_.push_back(reader * parts_ / readers);
+      streams_.push_back(static_cast<int>(i));
+    }
+  }
+  records_ = open_records(context, path, Mode::read, static_cast<int>(streams));
+}
+
+void RecordLines::fetch(std::uint64_t group) { records_->fetch(group); }
+
+void RecordLines::read(std::size_t i, const Visit& visit) {
+  const int stream = streams_[i];
+  std::vector<Scalar> values;
+  dialect::lines::walk(layout_, [&](const Line& line) {
+    values.clear();
+    for (const Type& type : line.types) {
+      values.push_back(read_scalar(*records_, stream, type));
+    }
+    visit(line, values);
+    return values.empty() ? 0 : values.back().integer;
+  });
+  if (!records_->at_end(stream)) {
+    throw Error(Code::format, path_ + ": part " + std::to_string(own_[i]) +
+                                  " has more values than its template says");
+  }
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,55 @@
+// A file of records whose template says what its values are: part by part, line by line.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/records/records_impl.hpp"
+#include "dialect/lines/template.hpp"
+#include "verb.hpp"
+
+namespace sluice::cli {
+
+/// The attribute that holds the template.
+inline constexpr const char* template_name = "sluice_template";
+
+/// Collective. Does the file hold records with a template? False where it is no file of records.
+bool has_template(const Context& context, const std::string& path);
+
+/// Records over the command's ranks; `parts`: streams of each of them.
+std::unique_ptr<detail::RecordsImpl> open_records(const Context& context, const std::string& path,
+                                                  Mode mode, int parts);
+
+class RecordLines {
+ public:
+  /// Collective. Error format where the file has no template, or groups of different numbers of
+  /// parts.
+  RecordLines(const Context& context, const std::string& path);
+
+  const dialect::lines::Template& layout() const noexcept { return layout_; }
+  std::uint64_t groups() const noexcept { return groups_; }
+  std::uint64_t parts() const noexcept { return parts_; }
+  /// Numbers of the parts that this rank has, from 0.
+  const std::vector<std::uint64_t>& own() const noexcept { return own_; }
+
+  /// Collective. Brings a group into memory.
+  void fetch(std::uint64_t group);
+  /// Local. All lines of part own()[i] of the group, once. Error format where values are left, or
+  /// are others than the template says.
+  using Visit =
+      std::function<void(const dialect::lines::Line&, const std::vector<dialect::lines::Scalar>&)>;
+  void read(std::size_t i, const Visit& visit);
+
+ private:
+  dialect::lines::Template layout_;
+  std::string path_;
+  std::uint64_t groups_ = 0;
+  std::uint64_t parts_ = 0;
+  std::vector<std::uint64_t> own_;
+  std::vector<int> streams_;  ///< of each of own_
+  std::unique_ptr<detail::RecordsImpl> records_;
+};
+
+}  // namespace sluice::cli

@@ -1,0 +1,43 @@
+// convert, for the spins of atoms: VAMPIRE's folders and files of spins, into one another and into
+// what other programs read.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+
+#include "commit/tools/convert.hpp"
+#include "spins/spin_selection.hpp"
+#include "verb.hpp"
+
+namespace sluice::cli {
+
+struct SpinWish {
+  std::string from;
+  std::string to;
+  std::string format;  ///< vampire, text, xyz, vtu, vtkhdf; "": a file of Sluice's
+  std::string mode;    ///< of VAMPIRE; "": the files as they were
+  int files = 0;       ///< of VAMPIRE; 0: as the mode says
+  bool is_text = false;
+  bool is_binary = false;
+  SpinOptions choice;
+  Options options;  ///< of a file of Sluice's
+};
+
+/// Adds --mode, --files, --text, --binary and those that choose atoms and frames.
+void add_spin_wish(CLI::App& command, SpinWish& wish);
+
+/// The format of spins that `format`, or the ending of `to`, means; "" where it is another.
+std::string spin_format(const std::string& format, const std::string& to);
+
+/// Collective. Error format where `from` holds no spins, invalid_argument for options that do not
+/// go together.
+commit::Converted convert_spins(const Context& context, const SpinWish& wish);
+
+/// Collective. xyz, text, vtu and vtkhdf, a file a frame where there are several.
+commit::Converted spins_by_frame(const Context& context, SpinSource& source, const SpinWish& wish);
+
+/// `to` with a frame's number before its ending.
+std::string numbered(const std::string& to, std::uint32_t frame);
+
+}  // namespace sluice::cli

@@ -1,0 +1,59 @@
+#include "text/parallel_text.hpp"
+
+#include <span>
+
+#include "exec/transport/agree.hpp"
+#include "sluice/error.hpp"
+
+namespace sluice::cli {
+
+namespace {
+
+std::string unfinished(const std::string& path) { return path + ".unfinished"; }
+
+}  // namespace
+
+ParallelText::ParallelText(const Context& context, const std::string& path)
+    : context_(context), path_(path) {
+  exec::on_root(context.transport, 0, [&] {
+    if (context.storage.exists(path)) {
+      throw Error(Code::exists, path + ": is there already");
+    }
+    if (context.storage.exists(unfinished(path))) {
+      context.storage.remove(unfinished(path));
+    }
+    context.storage.open(unfinished(path), storage::Access::create);
+    return std::vector<std::byte>{};
+  });
+}
+
+void ParallelText::append(const std::string& part) {
+  const auto own = static_cast<std::int64_t>(part.size());
+  const auto before = static_cast<std::uint64_t>(context_.transport.exclusive_sum(own));
+  std::exception_ptr failure;
+  try {
+    if (own > 0) {
+      if (!file_) {
+        file_ = context_.storage.open(unfinished(path_), storage::Access::read_write);
+      }
+      file_->write(bytes_ + before, std::as_bytes(std::span(part)));
+    }
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  exec::agree(context_.transport, failure);
+  std::int64_t all = own;
+  context_.transport.allreduce({&all, 1}, exec::Op::sum);
+  bytes_ += static_cast<std::uint64_t>(all);
+}
+
+std::uint64_t ParallelText::close() {
+  file_.reset();
+  exec::on_root(context_.transport, 0, [&] {
+    context_.storage.rename(unfinished(path_), path_);
+    return std::vector<std::byte>{};
+  });
+  return bytes_;
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,136 @@
+#include "text/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <ctime>
+#include <fmt/format.h>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "model/name.hpp"
+
+namespace sluice::cli {
+
+std::string bytes_text(std::uint64_t bytes) {
+  constexpr std::array units{"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  if (bytes < 1024) {
+    return fmt::format("{} B", bytes);
+  }
+  auto value = static_cast<double>(bytes) / 1024;
+  std::size_t unit = 0;
+  while (value >= 999.5 && unit + 1 < units.size()) {
+    value /= 1024;
+    ++unit;
+  }
+  return value < 99.95 ? fmt::format("{:.1f} {}", value, units[unit])
+                       : fmt::format("{:.0f} {}", value, units[unit]);
+}
+
+std::string rate_text(std::uint64_t bytes, double seconds) {
+  if (seconds <= 0 || bytes < (1 << 20)) {
+    return "";
+  }
+  return bytes_text(static_cast<std::uint64_t>(static_cast<double>(bytes) / seconds)) + "/s";
+}
+
+std::string seconds_text(double seconds) {
+  if (seconds < 1) {
+    return fmt::format("{:.0f} ms", std::max(1.0, seconds * 1000));
+  }
+  if (seconds < 10) {
+    return fmt::format("{:.2f} s", seconds);
+  }
+  const auto whole = static_cast<std::uint64_t>(std::min(seconds + 0.5, 1e12));
+  if (whole < 60) {
+    return fmt::format("{} s", whole);
+  }
+  if (whole < 3600) {
+    return fmt::format("{} min {} s", whole / 60, whole % 60);
+  }
+  return fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
+}
+
+std::string shape_text(const model::Dims& shape) {
+  return shape.empty() ? "scalar" : fmt::format("{}", fmt::join(shape, " x "));
+}
+
+std::string number_text(double value) {
+  if (std::isnan(value)) {
+    return "nan";  // to_chars tells the sign of a NaN, which means nothing
+  }
+  std::array<char, 32> buffer;
+  return {buffer.data(), std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr};
+}
+
+std::string count_text(std::uint64_t count, const std::string& noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+std::string date_text(std::int64_t ns_since_1970) {
+  const std::time_t seconds = ns_since_1970 / 1'000'000'000;
+  std::tm parts{};
+  std::array<char, 40> buffer;
+  if (gmtime_r(&seconds, &parts) == nullptr ||
+      std::strftime(buffer.data(), buffer.size(), "%Y-%m-%d %H:%M:%S UTC", &parts) == 0) {
+    return "?";
+  }
+  return buffer.data();
+}
+
+std::string unfinished_text(const std::string& path) {
+  return fmt::format(
+      "  being written, or its writer ended without closing it (then: sluice recover {})\n",
+      printable(path));
+}
+
+void show(std::FILE* to, std::string_view text) {
+  const std::string out = model::escaped(text, model::Shown::lines);
+  std::fwrite(out.data(), 1, out.size(), to);
+}
+
+void show_json_text(std::string_view text) {
+  const std::string out = model::escaped(text, model::Shown::json);
+  std::fwrite(out.data(), 1, out.size(), stdout);
+}
+
+void show_json(const nlohmann::ordered_json& json) {
+  show_json_text(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+}
+
+void show_error(const std::string& what) {
+  std::fflush(stdout);
+  const std::string line = "sluice: " + model::escaped(what, model::Shown::line) + "\n";
+  std::fputs(line.c_str(), stderr);
+}
+
+std::string printable(std::string_view text) {
+  if (model::escaped(text, model::Shown::line) == text) {
+    return std::string(text);
+  }
+  return model::quoted(text, std::numeric_limits<std::size_t>::max());
+}
+
+std::size_t width_of(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;  // not a continuation byte
+  }));
+}
+
+std::string shortened(const std::string& text, std::size_t columns) {
+  if (width_of(text) <= columns || columns < 3) {
+    return text;
+  }
+  std::size_t at = 0;
+  for (std::size_t column = 0; at < text.size(); ++at) {
+    const bool begins = (static_cast<unsigned char>(text[at]) & 0xc0) != 0x80;
+    column += begins ? 1 : 0;
+    if (column > columns - 3) {
+      break;
+    }
+  }
+  return text.substr(0, at) + "...";
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,320 @@
+// convert: a file written anew, in another format or compressed in another way. On all ranks.
+#include "commit/tools/convert.hpp"
+
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "codec/filter.hpp"
+#include "compare/stored.hpp"
+#include "help.hpp"
+#include "layout/formats.hpp"
+#include "layout/records/format.hpp"
+#include "records/convert_lines.hpp"
+#include "records/convert_records.hpp"
+#include "records/record_lines.hpp"
+#include "sluice/error.hpp"
+#include "spins/convert_spins.hpp"
+#include "text/progress.hpp"
+#include "text/text.hpp"
+#include "verb.hpp"
+#include "voxels/convert_voxfe.hpp"
+
+namespace sluice::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct ConvertVerb {
+  std::string file;
+  std::string to;
+  std::string compress;
+  bool is_compress_given = false;
+  std::string format = "auto";
+  std::string grid;
+  bool records = false;
+  std::uint64_t budget_mib = 256;
+  bool json = false;
+  SpinWish spins;
+};
+
+constexpr const char* by_option =
+    ", or name one by --format: these, text, lines, h5md, mfdn, vampire, xyz, vtu, vtkhdf";
+
+bool is_text_name(const std::string& path) {
+  return path.ends_with(".txt") || path.ends_with(".model");
+}
+
+/// "148,148,48" as voxels in x, y, z; zeros where nothing is said.
+dialect::voxfe::Grid grid_of(const std::string& text) {
+  dialect::voxfe::Grid grid{};
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  for (std::size_t i = 0; i < grid.size() && !text.empty(); ++i) {
+    const auto result = std::from_chars(at, end, grid[i]);
+    const bool is_last = i + 1 == grid.size();
+    if (result.ec != std::errc{} || (is_last ? result.ptr != end : *result.ptr != ',')) {
+      throw Error(Code::invalid_argument, "--grid " + text + ": use X,Y,Z, such as 148,148,48");
+    }
+    at = is_last ? end : result.ptr + 1;
+  }
+  return grid;
+}
+
+/// VOX-FE's texts, in both directions; nothing where the file is none of them.
+std::optional<commit::Converted> convert_voxfe(const Context& context, const ConvertVerb& verb,
+                                               const Options& options) {
+  VoxfeWish wish{verb.file, verb.to, verb.compress, grid_of(verb.grid), verb.records, options};
+  if (verb.format == "text" || (verb.format == "auto" && is_text_name(verb.to))) {
+    return voxfe_to_text(context, wish);
+  }
+  const VoxfeText kind = voxfe_text_of(context.storage, verb.file);
+  if (kind == VoxfeText::none) {
+    return std::nullopt;
+  }
+  if (!verb.is_compress_given) {
+    wish.compress = codec::default_compressor();
+  }
+  return voxfe_to_file(context, kind, wish);
+}
+
+/// Does a file hold spins, so that --format text does not mean VOX-FE's? Collective.
+bool holds_spins(const Context& context, const ConvertVerb& verb) {
+  if (verb.format != "text" && !is_text_name(verb.to)) {
+    return true;  // no other format means two things
+  }
+  try {
+    return open_spins(context, verb.file) != nullptr;
+  } catch (const Error&) {
+    return false;  // VOX-FE's own reader says what is wrong
+  }
+}
+
+/// Spins of atoms; nothing where it is none of theirs. Collective.
+std::optional<commit::Converted> try_spins(const Context& context, const ConvertVerb& verb,
+                                           const Options& options) {
+  SpinWish wish = verb.spins;
+  wish.from = verb.file;
+  wish.to = verb.to;
+  wish.options = options;
+  wish.options.compress = verb.compress;
+  wish.format = spin_format(verb.format, verb.to);
+  const bool is_folder = is_vampire_folder(context, verb.file);
+  if (!is_folder && (wish.format.empty() || !holds_spins(context, verb))) {
+    return std::nullopt;
+  }
+  if (wish.format.empty()) {
+    require_known_ending(verb.to, verb.format, by_option);
+  }
+  return convert_spins(context, wish);
+}
+
+/// Wave functions of MFDn: without sizes of files, for one side is a folder.
+int convert_records(const Context& context, const ConvertVerb& verb, bool is_to_folder) {
+  Options options;
+  options.strategy = "shared";
+  options.format = is_to_folder ? "auto" : verb.format;
+  if (!is_to_folder) {
+    require_known_ending(verb.to, verb.format, by_option);
+  }
+  options.compress = verb.compress;
+  const commit::Converted done = is_to_folder
+                                     ? convert_to_records(context, verb.file, verb.to)
+                                     : convert_from_records(context, verb.file, verb.to, options);
+  if (context.is_root() && verb.json) {
+    const Json json{{"file", verb.to}, {"variables", done.variables}, {"bytes", done.bytes}};
+    show_json(json);
+  } else if (context.is_root()) {
+    tell("{}: {} of {}\n", printable(verb.to), count_text(done.variables, "wave function"),
+         bytes_text(done.bytes));
+  }
+  return fine;
+}
+
+int report_spins(const Context& context, const ConvertVerb& verb, const commit::Converted& done,
+                 double seconds) {
+  if (context.is_root() && verb.json) {
+    const Json json{
+        {"file", verb.to}, {"steps", done.steps}, {"bytes", done.bytes}, {"seconds", seconds}};
+    show_json(json);
+  } else if (context.is_root()) {
+    const std::string rate = rate_text(done.bytes, seconds);
+    tell("{}: {} of {} in {}{}\n", printable(verb.to), count_text(done.steps, "frame"),
+         bytes_text(done.bytes), seconds_text(seconds), rate.empty() ? "" : ", " + rate);
+  }
+  return fine;
+}
+
+/// Texts become records whatever the name, which may not say another format.
+void require_records(const ConvertVerb& verb) {
+  const layout::Format* named = layout::format_of_ending(verb.to);
+  const layout::Format& records = layout::records::format_row;
+  if (verb.format != records.option &&
+      (verb.format != "auto" || (named != nullptr && named != &records))) {
+    throw Error(Code::invalid_argument, verb.to + ": texts of a template become records: use the " +
+                                            "ending " + records.endings + " or none, or --format " +
+                                            records.option);
+  }
+}
+
+/// Records and the texts that a program may write instead; nothing where neither side is one.
+/// Collective.
+std::optional<commit::Converted> try_lines(const Context& context, const ConvertVerb& verb,
+                                           const Options& options) {
+  if (verb.file.ends_with(".template")) {
+    require_records(verb);
+    return convert_from_lines(context, verb.file, verb.to);
+  }
+  if (verb.format == "lines") {
+    return convert_to_lines(context, verb.file, verb.to);
+  }
+  if (verb.format == "h5md") {
+    Options as_hdf5 = options;
+    as_hdf5.format = "hdf5";
+    as_hdf5.compress = verb.compress;
+    return convert_to_h5md(context, verb.file, verb.to, as_hdf5);
+  }
+  return std::nullopt;
+}
+
+int report_lines(const Context& context, const ConvertVerb& verb, const commit::Converted& done) {
+  if (context.is_root() && verb.json) {
+    const Json json{{"file", verb.to},
+                    {"variables", done.variables},
+                    {"steps", done.steps},
+                    {"bytes", done.bytes}};
+    show_json(json);
+  } else if (context.is_root()) {
+    const std::string parts =
+        verb.format == "h5md" ? "" : " of " + count_text(done.variables, "part");
+    tell("{}: {}{}, {}\n", printable(verb.to), count_text(done.steps, "record group"), parts,
+         bytes_text(done.bytes));
+  }
+  return fine;
+}
+
+int convert(const Context& context, const ConvertVerb& verb) {
+  const bool is_to_folder = verb.format == "mfdn";
+  if (is_to_folder || is_record_folder(context, verb.file)) {
+    return convert_records(context, verb, is_to_folder);
+  }
+  const auto began = std::chrono::steady_clock::now();
+  const auto seconds_since = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  };
+  Options options;
+  options.strategy = "shared";  // who has read it writes it
+  options.format = verb.format;
+  options.budget_bytes = verb.budget_mib << 20;
+  if (const auto lines = try_lines(context, verb, options)) {
+    return report_lines(context, verb, *lines);
+  }
+  if (const auto spins = try_spins(context, verb, options)) {
+    return report_spins(context, verb, *spins, seconds_since());
+  }
+  commit::Converted done;
+  {
+    Progress progress("convert " + verb.file, context.is_root());
+    const bool is_text = verb.format == "auto" && is_text_name(verb.to);
+    require_known_ending(verb.to, is_text ? "text" : verb.format, by_option);
+    const auto voxels = convert_voxfe(context, verb, options);
+    done = voxels
+               ? *voxels
+               : commit::convert(
+                     context.transport, context.storage, verb.file, verb.to,
+                     verb.is_compress_given ? std::optional(verb.compress) : std::nullopt, options,
+                     [&](std::uint64_t bytes, std::uint64_t all) { progress.update(bytes, all); });
+  }
+  const double seconds = seconds_since();
+  if (!context.is_root()) {
+    return fine;
+  }
+  for (const std::string& name : done.unnamed) {
+    fmt::print(stderr,
+               "sluice: {}: the names of the dimensions of {} are left out: this "
+               "format cannot hold them beside the others\n",
+               printable(verb.to), printable(name));
+  }
+  const std::uint64_t before = bytes_on_disk(context.storage, verb.file);
+  const std::uint64_t after = bytes_on_disk(context.storage, verb.to);
+  if (verb.json) {
+    const Json json{{"file", verb.to},     {"variables", done.variables}, {"steps", done.steps},
+                    {"bytes", done.bytes}, {"bytes_before", before},      {"bytes_after", after},
+                    {"seconds", seconds}};
+    show_json(json);
+  } else {
+    const std::string rate = rate_text(done.bytes, seconds);
+    tell("{}: {} of {} in {}{}; the file has {}, {} had {} ({:.1f} times as much)\n",
+         printable(verb.to), count_text(done.variables, "variable"), bytes_text(done.bytes),
+         seconds_text(seconds), rate.empty() ? "" : ", " + rate, bytes_text(after),
+         printable(verb.file), bytes_text(before),
+         static_cast<double>(before) / static_cast<double>(std::max<std::uint64_t>(1, after)));
+  }
+  return fine;
+}
+
+}  // namespace
+
+void add_convert(CLI::App& app, Run& run) {
+  const auto verb = std::make_shared<ConvertVerb>();
+  const std::string formats = layout::format_options(" ");
+  CLI::App* command =
+      add_verb(app, "convert", "write a file anew: compressed, or in another format",
+               "Writes all variables, attributes, times and fill values of FILE into a new file\n"
+               "TO, every checksum checked on the way. Without --compress each variable stays as\n"
+               "it is. FILE may be any that sluice reads, or a text of VOX-FE: a model becomes a\n"
+               "grid of bytes, `material` (z, y, x), displacements `displacement` (node, 3),\n"
+               "both with a description for ParaView, TO.xdmf. A TO that ends in .txt or .model\n"
+               "is such a text, made of such a file. txt2hdf5 and hdf52txt are short for these.\n"
+               "A folder of MFDn's files mfdn_smwf001, ... (a Fortran record a state) becomes\n"
+               "its tree of vectors, and --format mfdn makes such a folder of it again.\n"
+               "A folder of VAMPIRE's (any output mode) becomes a file of spins, or text, xyz,\n"
+               "vtu, vtkhdf by TO's ending (of several frames: TO with its number each);\n"
+               "--format vampire makes such a folder of spins, with the files it had, or by\n"
+               "--mode.\n"
+               "Records with a template (attribute sluice_template) become the texts that it\n"
+               "describes, a file a part, with --format lines; TO is a folder. FOLDER/x.template\n"
+               "makes records of the texts beside it. --format h5md: a trajectory of records in\n"
+               "the order of its particles.\n"
+               "The ending of TO says its format; one that no format has is refused.\n"
+               "Formats: " +
+                   formats +
+                   ",\n"
+                   "of the codes: text lines h5md mfdn vampire xyz vtu vtkhdf.\n"
+                   "Memory: a step, shared out among the processes; of texts the budget.\n"
+                   "Exit code: 0 done, 1 FILE is damaged, 2 bad input, 3 changed outside Sluice.\n",
+               R"help(
+Examples:
+  sluice convert spins.h5 small.h5 --compress deflate:9
+  mpirun -n 8 sluice convert spins.h5 spins.nc --compress zstd:3
+  sluice convert small.h5 plain.h5 --compress none
+  sluice convert bone.model bone.nc --compress deflate:9
+  sluice convert bone.nc bone.model
+  sluice convert run7/ states.h5                          mfdn_smwf001, ...
+  sluice convert states.h5 again/ --format mfdn
+  sluice convert traj again/ --format lines               1.traj, 2.traj, ...
+  sluice convert again/traj.template traj2
+  sluice convert traj traj.h5 --format h5md
+  sluice convert run8/ spins.h5                           atoms-coords.meta, ...
+  sluice convert run8/ spins.vtu --frames 0:10 --where 'sz < 0'
+  sluice convert spins.h5 again/ --format vampire --mode file-per-node --files 4)help");
+  command->add_option("FILE", verb->file, "what to convert")->required();
+  command->add_option("TO", verb->to, "the file to make; must not exist")->required();
+  command->add_option("--compress", verb->compress, codec::compressor_names() + "none; +noshuffle");
+  command->add_option("--format", verb->format, "of TO, where its ending does not say it");
+  command->add_option("--grid", verb->grid, "X,Y,Z of a VOX-FE model; else as large as needed");
+  command->add_flag("--records", verb->records, "a VOX-FE model's voxels as records too");
+  command->add_option("--budget-mib", verb->budget_mib, "staging memory of a process (256)");
+  command->add_flag("--json", verb->json, "for programs");
+  add_spin_wish(*command, verb->spins);
+  command->callback([&run, verb, command] {
+    verb->is_compress_given = command->count("--compress") != 0;
+    run = [verb](const Context& context) { return convert(context, *verb); };
+  });
+}
+
+}  // namespace sluice::cli

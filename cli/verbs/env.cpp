@@ -1,0 +1,46 @@
+// env: what a shell has to set so that programs of HDF5 load the driver.
+#include <fmt/format.h>
+
+#include "hdf5_driver.hpp"
+#include "help.hpp"
+#include "text/text.hpp"
+#include "verb.hpp"
+
+namespace sluice::cli {
+
+namespace {
+
+/// As one word of a shell.
+std::string quoted(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) {
+    out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  }
+  return out + "'";
+}
+
+}  // namespace
+
+void add_env(CLI::App& app, Run& run) {
+  CLI::App* verb = add_verb(
+      app, "env", "what a shell sets so that programs of HDF5 become crash-safe",
+      "Prints the lines by which a shell tells programs of HDF5 1.14 and later to write through\n"
+      "Sluice's driver: each flush becomes a durable, atomic commit. `sluice run` does it for one\n"
+      "program.\n",
+      R"help(
+Examples:
+  eval "$(sluice env)"
+  python script.py)help");
+  verb->callback([&run] {
+    run = [](const Context& context) -> int {
+      if (context.is_root()) {
+        for (const auto& [name, value] : driver_environment()) {
+          tell("export {}={}\n", name, quoted(value));
+        }
+      }
+      return fine;
+    };
+  });
+}
+
+}  // namespace sluice::cli

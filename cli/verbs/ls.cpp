@@ -1,0 +1,261 @@
+// ls: what an HDF5 file holds. Any HDF5 file; of those of Sluice also steps, times and commits.
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "compare/stored.hpp"
+#include "help.hpp"
+#include "text/table.hpp"
+#include "text/text.hpp"
+#include "text/values.hpp"
+#include "verb.hpp"
+
+namespace sluice::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct LsOptions {
+  std::string file;
+  bool attributes = false;
+  bool json = false;
+};
+
+/// All that is told of a file.
+struct Contents {
+  std::string path;
+  std::uint64_t bytes = 0;
+  Stored stored;
+  Catalog* catalog = nullptr;
+  std::vector<model::Attribute> attributes;
+  std::vector<StoredVariable> variables;  ///< by name
+
+  const model::AttributeValue* find(const std::string& owner, const std::string& name) const {
+    for (const model::Attribute& attribute : attributes) {
+      if (attribute.owner == owner && attribute.name == name) {
+        return &attribute.value;
+      }
+    }
+    return nullptr;
+  }
+  std::string unit_of(const std::string& variable) const {
+    const auto* value = find(variable, "units");
+    const auto* text = value != nullptr ? std::get_if<std::string>(value) : nullptr;
+    return text != nullptr ? *text : "";
+  }
+  std::uint64_t bytes_of(const StoredVariable& variable) const {
+    const model::Definition& d = variable.definition;
+    return d.bytes_per_step() * (d.stepped ? catalog->steps() : 1);
+  }
+};
+
+/// The times of the first and the last step; NaN where none was told.
+std::pair<double, double> time_range(const Catalog& catalog) {
+  std::pair<double, double> range{std::nan(""), std::nan("")};
+  for (const CommitRow& row : catalog.commits()) {
+    if (row.step != CommitRow::no_step) {
+      range.first = row.step == 0 ? row.time : range.first;
+      range.second = row.time;
+    }
+  }
+  return range;
+}
+
+/// "contiguous", "8000 x 3", "8000 x 3 deflate"
+std::string chunk_text(const StoredVariable& stored) {
+  const std::string chunked = "chunked";
+  if (stored.storage.rfind(chunked, 0) != 0) {
+    return stored.storage;
+  }
+  std::string filters = stored.storage.substr(chunked.size());
+  if (!filters.empty()) {
+    filters = " " + filters.substr(2);
+  }
+  return (stored.tile.empty() ? "1" : shape_text(stored.tile)) + filters;
+}
+
+std::string headline(const Contents& contents) {
+  const Catalog& catalog = *contents.catalog;
+  std::string text =
+      fmt::format("{}: {}, HDF5", printable(contents.path), bytes_text(contents.bytes));
+  if (!catalog.ours()) {
+    return text + ", not written by Sluice\n";
+  }
+  text += " written by Sluice\n" + count_text(catalog.steps(), "step");
+  const auto [first, last] = time_range(catalog);
+  if (!std::isnan(first) || !std::isnan(last)) {
+    const std::string unit = contents.unit_of(time_variable);
+    text += fmt::format(", time {} to {}{}", number_text(first), number_text(last),
+                        unit.empty() ? "" : " " + printable(unit));
+  }
+  text += ", " + count_text(catalog.commits().size(), "commit");
+  if (!catalog.commits().empty()) {
+    text += ", the last on " + date_text(catalog.commits().back().modified_ns);
+  }
+  text += "\n";
+  return contents.stored.is_unfinished ? text + unfinished_text(contents.path) : text;
+}
+
+std::string variables_text(const Contents& contents) {
+  const Catalog& catalog = *contents.catalog;
+  if (contents.variables.empty() && catalog.unreadable().empty()) {
+    return "\nno variables\n";
+  }
+  Table table({"VARIABLE", "TYPE", "SHAPE", ">STEPS", "UNIT", ">SIZE", "CHUNK"});
+  for (const StoredVariable& stored : contents.variables) {
+    const model::Definition& d = stored.definition;
+    table.add({printable(d.name), type_name(d.type) + (stored.big_endian ? " BE" : ""),
+               shape_text(d.shape), d.stepped ? std::to_string(catalog.steps()) : "-",
+               shortened(printable(contents.unit_of(d.name)), 16),
+               bytes_text(contents.bytes_of(stored)), chunk_text(stored)});
+  }
+  std::string text = fmt::format("\n{}", table.text());
+  if (!catalog.unreadable().empty()) {
+    text += "\nDatasets that Sluice does not read:\n";
+    Table others({"", ""});
+    for (const auto& dataset : catalog.unreadable()) {
+      others.add({printable(dataset.name), dataset.type});
+    }
+    text += others.text(2);
+  }
+  return text;
+}
+
+std::string attributes_text(const Contents& contents, bool all) {
+  constexpr std::size_t columns = 80;
+  std::string text;
+  std::size_t hidden = 0;
+  for (std::size_t at = 0; at < contents.attributes.size();) {
+    const std::string owner = contents.attributes[at].owner;
+    std::size_t end = at;
+    std::size_t widest = 0;
+    for (; end < contents.attributes.size() && contents.attributes[end].owner == owner; ++end) {
+      widest = std::max(widest, width_of(printable(contents.attributes[end].name)));
+    }
+    if (!owner.empty() && !all) {
+      hidden += end - at;
+      at = end;
+      continue;
+    }
+    text += fmt::format("\nAttributes of {}:\n", owner.empty() ? "the file" : printable(owner));
+    Table table({"", ""});
+    for (; at < end; ++at) {
+      const model::Attribute& attribute = contents.attributes[at];
+      const std::size_t left = columns > widest + 24 ? columns - widest - 4 : 20;
+      const std::string value = attribute_text(attribute.value);
+      table.add({printable(attribute.name), all ? value : shortened(value, left)});
+    }
+    text += table.text(2);
+  }
+  if (hidden != 0) {
+    text += fmt::format("\n{} of variables and groups: --attributes shows them.\n",
+                        count_text(hidden, "attribute"));
+  }
+  return text;
+}
+
+Json attributes_json(const Contents& contents, const std::string& owner) {
+  Json json = Json::object();
+  for (const model::Attribute& attribute : contents.attributes) {
+    if (attribute.owner == owner) {
+      json[attribute.name] = attribute_json(attribute.value);
+    }
+  }
+  return json;
+}
+
+Json variable_json(const Contents& contents, const StoredVariable& stored) {
+  const model::Definition& d = stored.definition;
+  Json json;
+  json["name"] = d.name;
+  json["type"] = type_name(d.type);
+  json["big_endian"] = stored.big_endian;
+  json["shape"] = std::vector<std::uint64_t>(d.shape.begin(), d.shape.end());
+  json["steps"] = d.stepped ? Json(contents.catalog->steps()) : Json();
+  json["unit"] = contents.unit_of(d.name);
+  json["bytes"] = contents.bytes_of(stored);
+  json["storage"] = stored.storage;
+  const bool is_chunked = stored.storage.rfind("chunked", 0) == 0;
+  json["chunk"] = is_chunked
+                      ? Json(std::vector<std::uint64_t>(stored.tile.begin(), stored.tile.end()))
+                      : Json();
+  json["attributes"] = attributes_json(contents, d.name);
+  return json;
+}
+
+Json contents_json(const Contents& contents) {
+  const Catalog& catalog = *contents.catalog;
+  Json json;
+  json["file"] = contents.path;
+  json["bytes"] = contents.bytes;
+  json["written_by_sluice"] = catalog.ours();
+  json["unfinished"] = contents.stored.is_unfinished;
+  json["steps"] = catalog.steps();
+  Json times = Json::array();
+  for (const CommitRow& row : catalog.commits()) {
+    if (row.step != CommitRow::no_step) {
+      times.push_back(std::isnan(row.time) ? Json() : Json(row.time));
+    }
+  }
+  json["times"] = std::move(times);
+  json["commits"] = catalog.commits().size();
+  json["attributes"] = attributes_json(contents, "");
+  json["variables"] = Json::array();
+  for (const StoredVariable& stored : contents.variables) {
+    json["variables"].push_back(variable_json(contents, stored));
+  }
+  json["unreadable"] = Json::array();
+  for (const auto& dataset : catalog.unreadable()) {
+    json["unreadable"].push_back({{"name", dataset.name}, {"type", dataset.type}});
+  }
+  return json;
+}
+
+int ls(const Context& context, const LsOptions& options) {
+  if (!context.is_root()) {
+    return fine;
+  }
+  Contents contents;
+  contents.path = options.file;
+  contents.stored = open_stored(context.storage, options.file, [&](Catalog& catalog) {
+    contents.attributes = catalog.attributes();
+    contents.variables = catalog.variables();
+  });
+  contents.catalog = contents.stored.catalog.get();
+  contents.bytes = bytes_on_disk(context.storage, options.file);
+  std::sort(contents.variables.begin(), contents.variables.end(),
+            [](auto& a, auto& b) { return a.definition.name < b.definition.name; });
+  if (options.json) {
+    show_json(contents_json(contents));
+    return fine;
+  }
+  tell("{}{}{}", headline(contents), variables_text(contents),
+       attributes_text(contents, options.attributes));
+  return fine;
+}
+
+}  // namespace
+
+void add_ls(CLI::App& app, Run& run) {
+  const auto options = std::make_shared<LsOptions>();
+  CLI::App* verb =
+      add_verb(app, "ls", "what an HDF5 file holds",
+               "SHAPE is that of one step, SIZE that of all steps, CHUNK the piece in which a\n"
+               "step is stored.\n",
+               R"help(
+Examples:
+  sluice ls spins.h5
+  sluice ls spins.h5 --attributes
+  sluice ls spins.h5 --json | jq '.variables[].name')help");
+  verb->add_option("FILE", options->file, "an HDF5 file, by Sluice or not")->required();
+  verb->add_flag("--attributes", options->attributes,
+                 "attributes of variables and groups too, in full");
+  verb->add_flag("--json", options->json, "everything, for programs");
+  verb->callback([&run, options] {
+    run = [options](const Context& context) { return ls(context, *options); };
+  });
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,78 @@
+// merge: one plain file of a set of parts. On all ranks together.
+#include "commit/tools/merge.hpp"
+
+#include <chrono>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "compare/stored.hpp"
+#include "help.hpp"
+#include "text/progress.hpp"
+#include "text/text.hpp"
+#include "verb.hpp"
+
+namespace sluice::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct MergeVerb {
+  std::string file;
+  std::string to;
+  bool json = false;
+};
+
+int merge(const Context& context, const MergeVerb& verb) {
+  require_known_ending(verb.to, "auto", "");
+  const auto began = std::chrono::steady_clock::now();
+  Options options;
+  options.strategy = "shared";  // who has read it writes it
+  commit::Merged done;
+  {
+    Progress progress("merge " + verb.file, context.is_root());
+    done = commit::merge(
+        context.transport, context.storage, verb.file, verb.to, options,
+        [&](std::uint64_t bytes, std::uint64_t total) { progress.update(bytes, total); });
+  }
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  if (context.is_root() && verb.json) {
+    const Json json{{"file", verb.to},
+                    {"parts", done.parts},
+                    {"steps", done.steps},
+                    {"bytes", done.bytes},
+                    {"seconds", seconds}};
+    show_json(json);
+  } else if (context.is_root()) {
+    const std::string rate = rate_text(done.bytes, seconds);
+    tell("{}: {} of {} in {}: {} in {}{}\n", printable(verb.to), count_text(done.steps, "step"),
+         count_text(done.parts, "part"), "one file", bytes_text(done.bytes), seconds_text(seconds),
+         rate.empty() ? "" : ", " + rate);
+  }
+  return fine;
+}
+
+}  // namespace
+
+void add_merge(CLI::App& app, Run& run) {
+  const auto verb = std::make_shared<MergeVerb>();
+  CLI::App* command =
+      add_verb(app, "merge", "make one plain file of a set of parts",
+               "Writes the data, times and attributes of a set (strategies file-per-process and\n"
+               "file-per-node) into one new HDF5 file, every checksum checked on the way. The\n"
+               "set stays as it is. Memory does not grow with the set.\n"
+               "Exit code: 0 done, 1 a part is damaged, 2 bad input, 3 changed outside Sluice.\n",
+               R"help(
+Examples:
+  sluice merge spins.h5 whole.h5
+  mpirun -n 8 sluice merge spins.h5 whole.h5
+  sluice diff spins.h5 whole.h5                # equal, bit for bit)help");
+  command->add_option("FILE", verb->file, "the index of the set")->required();
+  command->add_option("TO", verb->to, "the file to make; must not exist")->required();
+  command->add_flag("--json", verb->json, "for programs");
+  command->callback(
+      [&run, verb] { run = [verb](const Context& context) { return merge(context, *verb); }; });
+}
+
+}  // namespace sluice::cli

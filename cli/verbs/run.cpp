@@ -1,0 +1,217 @@
+// run: starts a program whose HDF5 writes through the driver, and says where it cannot.
+//
+// Invariants: the program has the terminal, its exit code and its signals as without this command;
+// whether its HDF5 loaded the driver is seen from outside, in the list of what it has mapped.
+#include "verbs/run.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fmt/format.h>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string_view>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+#include "hdf5_driver.hpp"
+#include "help.hpp"
+#include "session.hpp"
+#include "sluice/error.hpp"
+#include "text/text.hpp"
+#include "verb.hpp"
+
+namespace sluice::cli {
+
+namespace {
+
+pid_t child = 0;
+
+void pass_on(int signal) {
+  if (child > 0) {
+    ::kill(child, signal);
+  }
+}
+
+/// What a process has mapped that has to do with HDF5.
+struct Mapped {
+  std::string hdf5;  ///< the first libhdf5
+  bool driver = false;
+};
+
+Mapped mapped_of(pid_t process) {
+  Mapped mapped;
+  std::ifstream maps(fmt::format("/proc/{}/maps", process));
+  for (std::string line; std::getline(maps, line);) {
+    const std::size_t slash = line.find('/');
+    if (slash == std::string::npos) {
+      continue;
+    }
+    const std::string path = line.substr(slash);
+    const std::string name = path.substr(path.rfind('/') + 1);
+    if (name == "libsluice_hdf5_driver.so") {
+      mapped.driver = true;
+    }
+    if (mapped.hdf5.empty() && (name.rfind("libhdf5-", 0) == 0 || name.rfind("libhdf5.", 0) == 0 ||
+                                name.rfind("libhdf5_serial", 0) == 0)) {
+      mapped.hdf5 = path;
+    }
+  }
+  return mapped;
+}
+
+/// "1.10.8", as the library says it of itself; empty: it does not.
+std::string version_of(const std::string& library) {
+  constexpr std::string_view before = "HDF5 library version: ";
+  std::ifstream file(library, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  const std::size_t found = bytes.find(before);
+  if (found == std::string::npos) {
+    return {};
+  }
+  const std::size_t from = found + before.size();
+  return bytes.substr(from, bytes.find_first_not_of("0123456789.", from) - from);
+}
+
+bool is_too_old(const std::string& version) {
+  int major = 0;
+  int minor = 0;
+  return std::sscanf(version.c_str(), "%d.%d", &major, &minor) == 2 &&
+         (major < 1 || (major == 1 && minor < 14));
+}
+
+/// Watches for as long as the program runs. Says once where it is not protected.
+class Watch {
+ public:
+  void look(pid_t process) {
+    if (is_settled_) {
+      return;
+    }
+    const Mapped mapped = mapped_of(process);
+    if (mapped.driver) {
+      is_settled_ = true;
+    } else if (!mapped.hdf5.empty()) {
+      const std::string version = version_of(mapped.hdf5);
+      is_settled_ = is_too_old(version);
+      if (is_settled_) {
+        show_error(fmt::format(
+            "the program's HDF5 {} ({}) is older than 1.14 and cannot load a driver: its files are "
+            "written as without sluice",
+            version, mapped.hdf5));
+      }
+    }
+  }
+  void end() const {
+    if (!is_settled_) {
+      show_error(
+          "the driver was not seen in the program: it ended too soon, used no HDF5, or one that "
+          "is linked into it and older than 1.14; its files may be as without sluice");
+    }
+  }
+
+ private:
+  bool is_settled_ = false;
+};
+
+int wait_for(pid_t process) {
+  Watch watch;
+  int status = 0;
+  auto pause = std::chrono::milliseconds(5);
+  while (true) {
+    // Before it is reaped: the list of a process that has ended is empty.
+    watch.look(process);
+    const pid_t ended = ::waitpid(process, &status, WNOHANG);
+    if (ended == process) {
+      break;
+    }
+    if (ended < 0 && errno != EINTR) {
+      throw Error(Code::internal, fmt::format("waiting for the program: {}", std::strerror(errno)));
+    }
+    std::this_thread::sleep_for(pause);
+    pause = std::min(pause + pause / 8, std::chrono::milliseconds(250));
+  }
+  watch.end();
+  if (WIFSIGNALED(status)) {
+    std::signal(WTERMSIG(status), SIG_DFL);
+    ::raise(WTERMSIG(status));
+  }
+  return WEXITSTATUS(status);
+}
+
+int start(const std::vector<std::string>& words) {
+  for (const auto& [name, value] : driver_environment()) {
+    ::setenv(name.c_str(), value.c_str(), 1);
+  }
+  std::vector<char*> arguments;
+  for (const std::string& word : words) {
+    arguments.push_back(const_cast<char*>(word.c_str()));
+  }
+  arguments.push_back(nullptr);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) {
+    std::signal(signal, pass_on);
+  }
+  child = ::fork();
+  if (child == 0) {
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) {
+      std::signal(signal, SIG_DFL);
+    }
+    ::execvp(arguments[0], arguments.data());
+    const int problem = errno;
+    show_error(fmt::format("{}: {}", words[0], std::strerror(problem)));
+    ::_exit(problem == ENOENT ? 127 : 126);
+  }
+  if (child < 0) {
+    throw Error(Code::internal, fmt::format("starting {}: {}", words[0], std::strerror(errno)));
+  }
+  return wait_for(child);
+}
+
+}  // namespace
+
+std::vector<std::string> program_words(int argc, char** argv) {
+  if (argc < 3 || std::string_view(argv[1]) != "run") {
+    return {};
+  }
+  const std::string_view first = argv[2];
+  if (first == "--") {
+    return {argv + 3, argv + argc};
+  }
+  return first[0] == '-' ? std::vector<std::string>{}
+                         : std::vector<std::string>{argv + 2, argv + argc};
+}
+
+int run_program(const std::vector<std::string>& words) {
+  try {
+    return start(words);
+  } catch (const std::exception& e) {
+    show_error(message_of(e));
+    return exit_code(e);
+  }
+}
+
+void add_run(CLI::App& app, Run& run) {
+  CLI::App* verb = add_verb(
+      app, "run", "start a program of HDF5, unchanged, that becomes crash-safe",
+      "The program's HDF5 (1.14 or later, as in the wheels of h5py, netCDF4 and PyTables) writes\n"
+      "through Sluice's driver: each flush is a durable, atomic commit, and a crash leaves the\n"
+      "file of the last one. Says where the program's HDF5 cannot load the driver.\n"
+      "Exit code: that of the program.\n",
+      R"help(
+Settings: HDF5_DRIVER_CONFIG="durability=close budget=256MiB log=on"
+
+Examples:
+  sluice run -- python script.py
+  sluice run -- ./simulation input.txt)help");
+  // With a program it never comes here: main() starts that before it becomes a rank or a guard.
+  verb->callback([&run] {
+    run = [](const Context&) -> int {
+      throw Error(Code::invalid_argument, "no program: sluice run -- COMMAND [ARGUMENT...]");
+    };
+  });
+}
+
+}  // namespace sluice::cli

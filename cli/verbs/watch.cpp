@@ -1,0 +1,267 @@
+// watch: the steps of a file that is being written, as they arrive. On rank 0.
+//
+// Invariants: only committed steps are shown, each once; the file is only read. A look that meets a
+// commit under way is made again (commit::open_committed), and a file that is not there yet, or not
+// readable yet, is waited for. Looking takes at most a tenth of the time.
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
+#include <unistd.h>
+
+#include "commit/publish/recovery.hpp"
+#include "compare/stored.hpp"
+#include "help.hpp"
+#include "layout/formats.hpp"
+#include "sluice/error.hpp"
+#include "text/text.hpp"
+#include "verb.hpp"
+
+namespace sluice::cli {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Json = nlohmann::ordered_json;
+
+struct WatchOptions {
+  std::string file;
+  std::optional<std::uint64_t> until;
+  double timeout_s = 0;  ///< without a new step; 0: no limit
+  double every_s = 0.5;
+  bool all = false;
+  bool json = false;
+};
+
+/// One committed step.
+struct SeenStep {
+  double time = std::nan("");
+  std::uint64_t bytes = 0;
+  std::int64_t committed_ns = 0;  ///< since 1970, by the writer's clock
+};
+
+double seconds_since(Clock::time_point began) {
+  return std::chrono::duration<double>(Clock::now() - began).count();
+}
+
+/// Bytes of one step in all variables that have steps.
+void add_bytes(Catalog& catalog, std::vector<SeenStep>& steps) {
+  for (std::uint32_t v = 0; v < catalog.variables().size(); ++v) {
+    const model::Definition& d = catalog.variables()[v].definition;
+    if (!d.stepped) {
+      continue;
+    }
+    const auto rows = catalog.rows_by_step(v);  // empty unless it varies
+    for (std::uint64_t step = 0; step < steps.size(); ++step) {
+      const bool varies = step < rows.size() && d.shape.rank() != 0 && d.shape[0] != 0;
+      const std::uint64_t whole = d.bytes_per_step();
+      steps[step].bytes += varies ? whole / d.shape[0] * rows[step] : whole;
+    }
+  }
+}
+
+/// All steps that are committed at this moment.
+std::vector<SeenStep> look(storage::Storage& storage, const std::string& path) {
+  std::vector<SeenStep> steps;
+  std::unique_ptr<Catalog> catalog;
+  const auto committed = commit::open_committed(storage, path, [&](storage::File& file) {
+    catalog.reset();
+    catalog = layout::open_catalog(layout::format_in(file, "auto"), file);
+    steps.clear();
+    for (const CommitRow& row : catalog->commits()) {
+      if (row.step != CommitRow::no_step) {
+        steps.push_back({row.time, 0, row.modified_ns});
+      }
+    }
+    add_bytes(*catalog, steps);
+  });
+  catalog.reset();  // before the file that it reads from
+  return steps;
+}
+
+/// Seconds from the step before to this one; nothing for the first one, or where clocks disagree.
+std::optional<double> seconds_before(const std::vector<SeenStep>& steps, std::uint64_t step) {
+  if (step == 0 || steps[step].committed_ns <= steps[step - 1].committed_ns) {
+    return std::nullopt;
+  }
+  return static_cast<double>(steps[step].committed_ns - steps[step - 1].committed_ns) * 1e-9;
+}
+
+std::string step_text(const std::vector<SeenStep>& steps, std::uint64_t step) {
+  const SeenStep& seen = steps[step];
+  std::string text = fmt::format("step {}", step);
+  if (!std::isnan(seen.time)) {
+    text += fmt::format("  time {}", number_text(seen.time));
+  }
+  text += "  " + bytes_text(seen.bytes);
+  if (const auto seconds = seconds_before(steps, step)) {
+    const std::string rate = rate_text(seen.bytes, *seconds);
+    text += fmt::format("  after {}{}", seconds_text(*seconds), rate.empty() ? "" : "  " + rate);
+  }
+  return text;
+}
+
+std::string step_json(const std::vector<SeenStep>& steps, std::uint64_t step) {
+  const SeenStep& seen = steps[step];
+  const auto seconds = seconds_before(steps, step);
+  const Json json{
+      {"step", step},
+      {"time", std::isnan(seen.time) ? Json() : Json(seen.time)},
+      {"bytes", seen.bytes},
+      {"committed_ns", seen.committed_ns},
+      {"seconds", seconds ? Json(*seconds) : Json()},
+      {"bytes_per_second", seconds ? Json(static_cast<double>(seen.bytes) / *seconds) : Json()}};
+  return json.dump();
+}
+
+/// The line on a terminal that says that nothing is wrong while nothing happens.
+class Pulse {
+ public:
+  explicit Pulse(std::string name) : name_(std::move(name)) {}
+  ~Pulse() { clear(); }
+  Pulse(const Pulse&) = delete;
+  Pulse& operator=(const Pulse&) = delete;
+
+  void clear() {
+    if (is_drawn_) {
+      std::fputs("\r\033[K", stderr);
+      is_drawn_ = false;
+    }
+  }
+  void draw(const std::optional<std::uint64_t>& steps, double quiet_s) {
+    if (!is_terminal_) {
+      return;
+    }
+    fmt::print(stderr, "\r{}: {}, nothing new for {}\033[K", shortened(name_, 32),
+               steps ? count_text(*steps, "step") : "not there yet",
+               seconds_text(std::floor(quiet_s)));
+    std::fflush(stderr);
+    is_drawn_ = true;
+  }
+
+ private:
+  std::string name_;
+  bool is_terminal_ = isatty(STDERR_FILENO) == 1;
+  bool is_drawn_ = false;
+};
+
+class Watch {
+ public:
+  Watch(storage::Storage& storage, const WatchOptions& options)
+      : storage_(storage), options_(options), pulse_(printable(options.file)) {}
+
+  int run() {
+    for (;;) {
+      const auto began = Clock::now();
+      look_again();
+      const double took_s = seconds_since(began);
+      if (options_.until && shown_ && *shown_ >= *options_.until) {
+        return fine;
+      }
+      const double quiet_s = seconds_since(last_news_);
+      if (options_.timeout_s > 0 && quiet_s >= options_.timeout_s) {
+        return give_up();
+      }
+      pulse_.draw(shown_, quiet_s);
+      std::this_thread::sleep_for(
+          std::chrono::duration<double>(std::max(options_.every_s, 9 * took_s)));
+    }
+  }
+
+ private:
+  void look_again() {
+    try {
+      show(look(storage_, options_.file));
+      waits_for_.clear();
+    } catch (const Error& error) {
+      // Not made yet, or in the middle of being made, replaced, or put in place after a crash.
+      const Code code = error.code();
+      if (code == Code::permission || code == Code::unsupported || code == Code::version) {
+        throw;
+      }
+      waits_for_ = error.what();
+    }
+  }
+
+  void show(const std::vector<SeenStep>& steps) {
+    pulse_.clear();
+    if (shown_ && steps.size() < *shown_) {
+      say(fmt::format("{}: started anew", printable(options_.file)));
+      shown_ = 0;
+    }
+    if (!shown_) {
+      last_news_ = Clock::now();
+      shown_ = options_.all ? 0 : steps.size();
+      say(fmt::format("{}: {} so far", printable(options_.file), count_text(steps.size(), "step")));
+    }
+    for (; *shown_ < steps.size(); ++*shown_) {
+      last_news_ = Clock::now();
+      options_.json ? show_json_text(step_json(steps, *shown_) + "\n")
+                    : tell("{}\n", step_text(steps, *shown_));
+    }
+    std::fflush(stdout);  // a pipe's reader wants each line now
+  }
+
+  void say(const std::string& line) const {
+    if (!options_.json) {
+      tell("{}\n", line);
+    }
+  }
+
+  int give_up() {
+    pulse_.clear();
+    if (!shown_) {
+      throw Error(Code::timeout, waits_for_);
+    }
+    if (!options_.until) {
+      return fine;
+    }
+    show_error(fmt::format("{}: {} of {} after {} without a new one", options_.file, *shown_,
+                           count_text(*options_.until, "step"), seconds_text(options_.timeout_s)));
+    return differs;
+  }
+
+  storage::Storage& storage_;
+  const WatchOptions& options_;
+  Pulse pulse_;
+  std::optional<std::uint64_t> shown_;  ///< steps that were shown; nothing: no look succeeded yet
+  std::string waits_for_;               ///< why the last look failed
+  Clock::time_point last_news_ = Clock::now();
+};
+
+}  // namespace
+
+void add_watch(CLI::App& app, Run& run) {
+  const auto options = std::make_shared<WatchOptions>();
+  CLI::App* verb =
+      add_verb(app, "watch", "steps of a file as they arrive",
+               "One line for each step that is committed from now on: its time, its size, how\n"
+               "long after the one before, and the rate that makes. The file may not be there\n"
+               "yet. Ends at --until or --timeout, or with Ctrl-C.\n"
+               "Exit code: 0, 1 not all of --until came, 2 bad input, or no file to the end.\n",
+               R"help(
+Examples:
+  sluice watch spins.h5
+  sluice watch spins.h5 --until 100 --timeout 600 && ./analyse spins.h5
+  sluice watch spins.h5 --all --json | jq .bytes_per_second)help");
+  verb->add_option("FILE", options->file, "the file that a run writes")->required();
+  verb->add_option("--until", options->until, "end when the file has N steps")->type_name("N");
+  verb->add_option("--timeout", options->timeout_s, "end after S seconds without a new step")
+      ->type_name("S")
+      ->check(CLI::Range(0.0, 1e9).description(""));
+  verb->add_option("--every", options->every_s, "seconds from look to look (default: 0.5)")
+      ->type_name("S")
+      ->check(CLI::Range(0.01, 3600.0).description(""));
+  verb->add_flag("--all", options->all, "the steps that are there already, too");
+  verb->add_flag("--json", options->json, "one object a line, for programs");
+  verb->callback([&run, options] {
+    run = [options](const Context& context) {
+      return context.is_root() ? Watch(context.storage, *options).run() : fine;
+    };
+  });
+}
+
+}  // namespace sluice::cli

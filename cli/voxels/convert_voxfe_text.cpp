@@ -1,0 +1,258 @@
+// The way back: VOX-FE's texts from netCDF-4 or HDF5, written by all ranks at once.
+//
+// Invariant: every rank goes through its part twice, in pieces of a bounded size: to learn how long
+// its text is, and to write it where the ranks below end.
+#include <algorithm>
+#include <functional>
+
+#include "commit/publish/atomic_file.hpp"
+#include "commit/read/input.hpp"
+#include "dialect/voxfe/displacement.hpp"
+#include "exec/transport/agree.hpp"
+#include "sluice/error.hpp"
+#include "voxels/convert_voxfe.hpp"
+
+namespace sluice::cli {
+
+namespace {
+
+namespace voxfe = dialect::voxfe;
+
+constexpr std::uint64_t round_bytes = 8 << 20;
+
+/// Calls take(text) for piece after piece of this rank's text. Collective.
+using Produce = std::function<void(const std::function<void(const std::string&)>& take)>;
+
+/// A file that was opened to become text.
+class Source {
+ public:
+  Source(const Context& context, const std::string& path)
+      : context_(context), input_(context.transport, context.storage, path, Options{}) {}
+
+  bool has(const std::string& name) const {
+    return std::any_of(input_.variables().begin(), input_.variables().end(),
+                       [&](const auto& v) { return v.definition.name == name; });
+  }
+  model::Dims shape(const std::string& name) const {
+    return input_.variables()[input_.find(name)].definition.shape;
+  }
+  template <class T>
+  std::optional<T> attribute(const std::string& name) const {
+    for (const model::Attribute& a : input_.attributes()) {
+      if (a.owner.empty() && a.name == name && std::holds_alternative<T>(a.value)) {
+        return std::get<T>(a.value);
+      }
+    }
+    return std::nullopt;
+  }
+  /// Rows [first, first + count) of a variable. Collective; count 0 is fine.
+  template <class T>
+  void read(const std::string& name, std::uint64_t first, std::uint64_t count,
+            std::vector<T>& values) {
+    const std::uint32_t variable = input_.find(name);
+    model::Box box = model::whole(input_.variables()[variable].definition.shape);
+    box.start[0] = count == 0 ? 0 : first;
+    box.count[0] = count;
+    values.resize(box.volume());
+    input_.get(variable, 0, box,
+               {reinterpret_cast<std::byte*>(values.data()), type_of<T>(), box.count,
+                model::Dims::filled(box.count.rank(), 0)},
+               false);
+  }
+  /// This rank's part of `all` rows in rounds of at most `rows`: visit(first, count), as often on
+  /// every rank.
+  void rounds(std::uint64_t all, std::uint64_t rows,
+              const std::function<void(std::uint64_t, std::uint64_t)>& visit) const {
+    const voxfe::ByteRange own =
+        voxfe::part_of_rank(0, all, context_.transport.rank(), context_.transport.size());
+    auto count = static_cast<std::int64_t>((own.end - own.begin + rows - 1) / rows);
+    context_.transport.allreduce({&count, 1}, exec::Op::max);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::uint64_t first =
+          std::min(own.end, own.begin + static_cast<std::uint64_t>(i) * rows);
+      visit(first, std::min(rows, own.end - first));
+    }
+  }
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw Error(Code::format, input_.path() + ": " + why);
+  }
+
+ private:
+  const Context& context_;
+  commit::Input input_;
+};
+
+/// Every rank its text into the file `building`, from `at` on. Collective.
+void fill_text(const Context& context, const std::string& building, std::uint64_t at,
+               const Produce& produce) {
+  std::unique_ptr<storage::File> file;
+  std::exception_ptr failure;
+  const auto attempt = [&](const auto& work) {
+    try {
+      if (!failure) work();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  };
+  attempt([&] { file = context.storage.open(building, storage::Access::read_write); });
+  produce([&](const std::string& text) {
+    attempt([&] {
+      file->write(at, std::as_bytes(std::span(text)));
+      at += text.size();
+    });
+  });
+  exec::agree(context.transport, failure);
+}
+
+void write_text(const Context& context, const std::string& path, const std::string& head,
+                const Produce& produce) {
+  exec::Transport& transport = context.transport;
+  const std::string building = commit::building_path(path);
+  refuse_existing(context, path);
+  exec::on_root(transport, 0, [&] {
+    context.storage
+        .open(commit::fresh_building_path(context.storage, path), storage::Access::create)
+        ->write(0, std::as_bytes(std::span(head)));
+    return std::vector<std::byte>{};
+  });
+  std::uint64_t bytes = 0;
+  produce([&](const std::string& text) { bytes += text.size(); });
+  const std::uint64_t at =
+      head.size() +
+      static_cast<std::uint64_t>(transport.exclusive_sum(static_cast<std::int64_t>(bytes)));
+  try {
+    fill_text(context, building, at, produce);
+    exec::on_root(transport, 0, [&] {
+      context.storage.rename(building, path);
+      return std::vector<std::byte>{};
+    });
+  } catch (...) {
+    if (context.is_root()) {
+      commit::forget_building(context.storage, path);
+    }
+    throw;
+  }
+}
+
+commit::Converted records_to_text(const Context& context, Source& in, const std::string& to,
+                                  const std::string& voxel_size) {
+  const std::uint64_t all = in.shape("voxel_x")[0];
+  for (const char* name : {"voxel_y", "voxel_z", "voxel_material"}) {
+    if (!in.has(name) || in.shape(name) != model::Dims{all}) {
+      in.refuse(std::string(name) + " does not go with voxel_x");
+    }
+  }
+  const bool has_numbers = in.has("voxel_element");
+  write_text(context, to, voxel_size + "\n" + std::to_string(all) + "\n", [&](const auto& take) {
+    std::vector<std::int64_t> element;
+    std::vector<std::uint8_t> material;
+    std::array<std::vector<std::uint32_t>, 3> at;
+    in.rounds(all, round_bytes / 32, [&](std::uint64_t first, std::uint64_t count) {
+      in.read("voxel_material", first, count, material);
+      in.read("voxel_x", first, count, at[0]);
+      in.read("voxel_y", first, count, at[1]);
+      in.read("voxel_z", first, count, at[2]);
+      if (has_numbers) {
+        in.read("voxel_element", first, count, element);
+      }
+      std::string text;
+      for (std::uint64_t i = 0; i < count; ++i) {
+        const auto number = has_numbers ? static_cast<std::uint64_t>(element[i]) : first + i + 1;
+        voxfe::append_row(text, {number, material[i], {at[0][i], at[1][i], at[2][i]}});
+      }
+      take(text);
+    });
+  });
+  return {has_numbers ? 5U : 4U, 0, all * (has_numbers ? 21 : 13)};
+}
+
+commit::Converted grid_to_text(const Context& context, Source& in, const std::string& to,
+                               const std::string& voxel_size) {
+  const model::Dims shape = in.shape("material");
+  if (shape.rank() != 3) {
+    in.refuse("material has no three dimensions");
+  }
+  const std::uint64_t plane = shape[1] * shape[2];
+  const std::uint64_t planes =
+      std::max<std::uint64_t>(1, round_bytes / std::max<std::uint64_t>(1, plane));
+  std::vector<std::uint8_t> cells;
+  std::uint64_t own = 0;
+  in.rounds(shape[0], planes, [&](std::uint64_t first, std::uint64_t count) {
+    in.read("material", first, count, cells);
+    own += cells.size() - static_cast<std::uint64_t>(std::count(cells.begin(), cells.end(), 0));
+  });
+  const auto below =
+      static_cast<std::uint64_t>(context.transport.exclusive_sum(static_cast<std::int64_t>(own)));
+  auto all = static_cast<std::int64_t>(own);
+  context.transport.allreduce({&all, 1}, exec::Op::sum);
+  write_text(context, to, voxel_size + "\n" + std::to_string(all) + "\n", [&](const auto& take) {
+    std::uint64_t element = below;
+    in.rounds(shape[0], planes, [&](std::uint64_t first, std::uint64_t count) {
+      in.read("material", first, count, cells);
+      std::string text;
+      for (std::uint64_t i = 0; i < cells.size(); ++i) {
+        if (cells[i] == 0) {
+          continue;
+        }
+        const auto number = [](std::uint64_t value) { return static_cast<std::uint32_t>(value); };
+        voxfe::append_row(text, {++element,
+                                 cells[i],
+                                 {number(i % shape[2] + 1), number(i / shape[2] % shape[1] + 1),
+                                  number(first + i / plane + 1)}});
+        if (text.size() > round_bytes) {
+          take(text);
+          text.clear();
+        }
+      }
+      take(text);
+    });
+  });
+  return {1, 0, shape.volume()};
+}
+
+commit::Converted displacements_to_text(const Context& context, Source& in, const std::string& to) {
+  const model::Dims shape = in.shape("displacement");
+  const auto nodes = in.attribute<std::vector<std::int64_t>>("nodes");
+  if (shape.rank() != 2 || shape[1] != 3 || !in.has("node_id") ||
+      in.shape("node_id") != model::Dims{shape[0]} || !nodes || nodes->size() != 3 ||
+      *std::min_element(nodes->begin(), nodes->end()) < 1) {
+    in.refuse("displacement(node, 3) needs node_id(node) and the attribute nodes = NX, NY, NZ");
+  }
+  voxfe::DisplacementHead head{shape[0], {}, ""};
+  std::copy(nodes->begin(), nodes->end(), head.grid.begin());
+  head.materials = in.attribute<std::string>("materials_file").value_or("");
+  write_text(context, to, voxfe::head_text(head), [&](const auto& take) {
+    std::vector<std::uint64_t> id;
+    std::vector<double> value;
+    in.rounds(shape[0], round_bytes / 96, [&](std::uint64_t first, std::uint64_t count) {
+      in.read("node_id", first, count, id);
+      in.read("displacement", first, count, value);
+      std::string text;
+      for (std::uint64_t i = 0; i < count; ++i) {
+        voxfe::append_row(text, {id[i], {value[3 * i], value[3 * i + 1], value[3 * i + 2]}},
+                          head.grid);
+      }
+      take(text);
+    });
+  });
+  return {2, 0, shape[0] * 32};
+}
+
+}  // namespace
+
+commit::Converted voxfe_to_text(const Context& context, const VoxfeWish& wish) {
+  Source in(context, wish.from);
+  const std::string voxel_size = in.attribute<std::string>("voxel_size").value_or("");
+  if (in.has("displacement")) {
+    return displacements_to_text(context, in, wish.to);
+  }
+  if (in.has("voxel_x")) {
+    return records_to_text(context, in, wish.to, voxel_size);
+  }
+  if (in.has("material")) {
+    return grid_to_text(context, in, wish.to, voxel_size);
+  }
+  in.refuse("neither displacement nor material nor voxel_x: no voxel model to write as text");
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,442 @@
+#include <algorithm>
+#include <exception>
+
+#include "api/file/file_impl.hpp"
+#include "api/messages.hpp"
+#include "model/fill.hpp"
+#include "model/numbering.hpp"
+
+namespace sluice {
+
+using detail::FileImpl;
+using model::Box;
+using model::Dims;
+
+namespace {
+
+Dims dims_of(const Shape& shape) { return Dims(std::span<const std::uint64_t>(shape)); }
+
+/// The box that a selection means in a variable of `shape`.
+Box box_of(const Selection& selection, const Dims& shape) {
+  Box box;
+  box.start = selection.start.empty() ? Dims::filled(shape.rank(), 0) : dims_of(selection.start);
+  if (!selection.count.empty()) {
+    box.count = dims_of(selection.count);
+  } else if (box.start.rank() == shape.rank()) {
+    for (int d = 0; d < shape.rank(); ++d) {
+      box.count.push_back(shape[d] - std::min(shape[d], box.start[d]));
+    }
+  }
+  return box;
+}
+
+/// Shape and start of the caller's array: dense unless the selection says otherwise.
+template <class Memory, class Pointer>
+Memory memory_of(Pointer data, const Type& type, const Selection& selection, const Box& box) {
+  Memory memory;
+  memory.data = static_cast<decltype(memory.data)>(data);
+  memory.type = type;
+  memory.shape = selection.memory_shape.empty() ? box.count : dims_of(selection.memory_shape);
+  memory.start = selection.memory_start.empty() ? Dims::filled(memory.shape.rank(), 0)
+                                                : dims_of(selection.memory_start);
+  return memory;
+}
+
+void put_block(FileImpl& file, Variable variable, const void* data, const Type& type,
+               const Selection& selection) {
+  commit::Output& output = file.output();
+  const bool is_plain = selection.memory_shape.empty() && selection.memory_start.empty() &&
+                        !selection.count.empty() &&
+                        selection.start.size() == selection.count.size();
+  if (is_plain && output.put_next(variable.index(), type, selection.allow_overflow, data,
+                                  static_cast<int>(selection.count.size()), selection.start.data(),
+                                  selection.count.data())) {
+    return;
+  }
+  model::Block block;
+  block.variable = variable.index();
+  block.allow_overflow = selection.allow_overflow;
+  if (variable.index() < output.definitions().size()) {
+    block.box = box_of(selection, output.shape_of(variable.index()));
+  }
+  block.memory = memory_of<model::ConstMemory>(data, type, selection, block.box);
+  output.put(block);
+}
+
+void put_single(FileImpl& file, Variable variable, const void* value, const Type& type,
+                const std::uint64_t* at, std::size_t rank) {
+  commit::Output& output = file.output();
+  if (output.put_next(variable.index(), type, false, value, static_cast<int>(rank), at, nullptr)) {
+    return;
+  }
+  model::Block block;
+  block.variable = variable.index();
+  block.box = {Dims(std::span<const std::uint64_t>(at, rank)),
+               Dims::filled(static_cast<int>(rank), 1)};
+  block.memory = {static_cast<const std::byte*>(value), type, block.box.count,
+                  Dims::filled(static_cast<int>(rank), 0)};
+  output.put(block, true);
+}
+
+void put_row_list(FileImpl& file, Variable variable, const std::uint64_t* ids, std::uint64_t rows,
+                  const void* data, const Type& type) {
+  file.output().put_rows({variable.index(),
+                          {ids, static_cast<std::size_t>(rows)},
+                          static_cast<const std::byte*>(data),
+                          type});
+}
+
+Ticket ticket_of(const commit::Receipt& receipt) {
+  if (receipt.pending) {
+    return {receipt.step, receipt.pending};
+  }
+  return {receipt.step, receipt.durable, !receipt.skipped.empty()};
+}
+
+/// Rank 0 says that a step was left out, and why.
+void report_skipped(FileImpl& file, const commit::Receipt& receipt) {
+  if (!receipt.skipped.empty() && file.speaks()) {
+    detail::say("sluice: step " + model::number_text(receipt.step) +
+                " is left out: " + receipt.skipped);
+  }
+}
+
+}  // namespace
+
+// -- Ticket ---------------------------------------------------------------------------------------
+
+bool Ticket::durable() const { return pending_ ? pending_->durable() : durable_; }
+
+void Ticket::wait() const {
+  if (pending_) {
+    pending_->wait();
+  }
+}
+
+// -- Step -----------------------------------------------------------------------------------------
+
+Step::Step(FileImpl* file)
+    : file_(file), life_(file->life()), exceptions_(std::uncaught_exceptions()) {}
+
+Step::Step(Step&& other) noexcept
+    : file_(std::exchange(other.file_, nullptr)),
+      life_(std::move(other.life_)),
+      exceptions_(other.exceptions_) {}
+
+/// The file of a step that has not ended. Error wrong_state where there is none.
+FileImpl& Step::open_file(const char* call) const {
+  if (file_ == nullptr) {
+    throw Error(Code::wrong_state, std::string(call) + ": this step has ended, or was moved from");
+  }
+  if (life_.expired()) {
+    throw Error(Code::wrong_state, std::string(call) + ": the file of this step was destroyed");
+  }
+  return *file_;
+}
+
+Step::~Step() {
+  if (file_ == nullptr || life_.expired() || !file_->is_here() || !file_->is_open() ||
+      !file_->output().in_step()) {
+    return;
+  }
+  commit::Output& output = file_->output();
+  const bool unwinds = std::uncaught_exceptions() > exceptions_;
+  const bool is_first = !unwinds && output.note_unended();
+  // The other ranks are on their way into end(): take part, with a failure, so that nobody hangs.
+  try {
+    output.fail(std::make_exception_ptr(
+        Error(Code::wrong_state,
+              file_->path() + ": step " + model::number_text(output.steps()) +
+                  (unwinds ? " was abandoned before its end" : " was destroyed without end()"))));
+    output.end_step();
+  } catch (const std::exception& e) {
+    // While an exception unwinds, what failed is on its way to the caller already.
+    if (is_first && file_->speaks()) {
+      detail::say(std::string("sluice: ") + e.what());
+    }
+  }
+}
+
+void Step::put_raw(Variable variable, const void* data, Type type, const Selection& selection) {
+  put_block(open_file("put"), variable, data, type, selection);
+}
+
+void Step::put_value_raw(Variable variable, const void* value, Type type, const std::uint64_t* at,
+                         std::size_t rank) {
+  put_single(open_file("put"), variable, value, type, at, rank);
+}
+
+void Step::put_rows_raw(Variable variable, const std::uint64_t* ids, std::uint64_t rows,
+                        const void* data, Type type) {
+  put_row_list(open_file("put_rows"), variable, ids, rows, data, type);
+}
+
+void Step::resize(Variable variable, std::uint64_t rows) {
+  open_file("resize").output().resize(variable.index(), rows);
+}
+
+Ticket Step::end() {
+  FileImpl& file = open_file("end");
+  file_ = nullptr;
+  const commit::Receipt receipt = file.output().end_step();
+  report_skipped(file, receipt);
+  return ticket_of(receipt);
+}
+
+void Step::abandon(const std::string& why) {
+  FileImpl& file = open_file("abandon");
+  file_ = nullptr;
+  file.abandon(why);
+}
+
+// -- File: opening, describing, writing -----------------------------------------------------------
+
+File::File(const Comm& comm, const std::string& path, Mode mode, const Options& options)
+    : impl_(std::make_unique<FileImpl>(comm, path, mode, options)) {}
+
+File::File(std::unique_ptr<FileImpl> impl) : impl_(std::move(impl)) {}
+File::File(File&&) noexcept = default;
+
+File& File::operator=(File&& other) noexcept {
+  if (this != &other) {
+    File old(std::move(*this));  // closes what this one held
+    impl_ = std::move(other.impl_);
+  }
+  return *this;
+}
+
+FileImpl& File::impl() const {
+  if (!impl_) {
+    throw Error(Code::wrong_state, "this File was moved from: use the one that it was moved to");
+  }
+  return *impl_;
+}
+
+File::~File() {
+  if (impl_ && !impl_->is_here()) {
+    static_cast<void>(impl_.release());  // its threads, its ranks and its files are the parent's
+    return;
+  }
+  if (!impl_ || !impl_->is_open()) {
+    return;
+  }
+  const bool is_given_up = impl_->unwinds();
+  if (is_given_up && (impl_->reads() || impl_->output().failed_together())) {
+    return;
+  }
+  try {
+    if (is_given_up) {
+      // What fails here alone finds the other ranks on their way into a collective of this file:
+      // take part, with a failure, so that nobody waits in vain.
+      impl_->output().fail(std::make_exception_ptr(
+          Error(Code::wrong_state, impl_->path() + ": the file was abandoned before its close")));
+      impl_->output().flush();
+      return;
+    }
+    impl_->close();
+  } catch (const std::exception& e) {
+    if (!is_given_up && impl_->speaks()) {
+      detail::say(std::string("sluice: closing failed: ") + e.what());
+    }
+  }
+}
+
+Variable File::define_raw(const std::string& name, Type type, const Shape& shape,
+                          const VariableOptions& options) {
+  model::Definition definition;
+  definition.name = name;
+  definition.type = type;
+  definition.shape = dims_of(shape);
+  definition.stepped = options.steps;
+  definition.partial = options.partial;
+  if (options.partial) {
+    auto fill = model::fill_bytes(options.fill, type);
+    if (!fill) {
+      throw Error(Code::invalid_argument,
+                  "define " + name + ": fill value does not fit " + type_name(type));
+    }
+    definition.fill = *std::move(fill);
+  }
+  definition.dimensions = options.dimensions;
+  definition.chunk = dims_of(options.chunk);
+  definition.varying = options.varying;
+  definition.compress = options.compress;
+  commit::Output& output = impl().output();
+  const std::size_t before = output.definitions().size();
+  const Variable variable(output.define(definition));
+  if (output.definitions().size() == before) {
+    return variable;  // of an appended file: its attributes are there
+  }
+  if (!options.unit.empty()) {
+    output.set_attribute({name, "units", options.unit});
+  }
+  if (!options.description.empty()) {
+    output.set_attribute({name, "long_name", options.description});
+  }
+  return variable;
+}
+
+void File::set_attribute(const std::string& owner, const std::string& name, const Value& value) {
+  impl().output().set_attribute({owner, name, value});
+}
+
+Step File::begin_step(const StepOptions& options) {
+  impl().output().begin_step(options.time);
+  return Step(&impl());
+}
+
+void File::put_raw(Variable variable, const void* data, Type type, const Selection& selection) {
+  put_block(impl(), variable, data, type, selection);
+}
+
+void File::put_value_raw(Variable variable, const void* value, Type type, const std::uint64_t* at,
+                         std::size_t rank) {
+  put_single(impl(), variable, value, type, at, rank);
+}
+
+void File::put_rows_raw(Variable variable, const std::uint64_t* ids, std::uint64_t rows,
+                        const void* data, Type type) {
+  put_row_list(impl(), variable, ids, rows, data, type);
+}
+
+void File::poll() { impl().output().poll(); }
+bool File::drain(double seconds) { return impl().output().drain(seconds); }
+Ticket File::flush() { return ticket_of(impl().output().flush()); }
+
+void File::close() { impl().close(); }
+
+// -- File: reading --------------------------------------------------------------------------------
+
+std::uint64_t File::steps() const {
+  return impl().is_open() && !impl().reads() ? impl().output().steps() : impl().input().steps();
+}
+
+double File::time(std::uint64_t step) const { return impl().input().time(step); }
+
+std::vector<VariableInfo> File::variables() const {
+  std::vector<VariableInfo> infos;
+  const std::size_t all =
+      impl().reads() ? impl().input().variables().size() : impl().output().definitions().size();
+  const auto count = static_cast<std::uint32_t>(all);
+  for (std::uint32_t v = 0; v < count; ++v) {
+    infos.push_back(info(Variable(v)));
+  }
+  return infos;
+}
+
+Variable File::find(const std::string& name) const {
+  if (impl().reads()) {
+    return Variable(impl().input().find(name));
+  }
+  const commit::Output& output = impl().output();
+  const auto& definitions = output.definitions();
+  const auto found = std::find_if(
+      definitions.begin(), definitions.end(),
+      [&](const model::Definition& d) { return d.name == name || output.is_nameless(); });
+  if (found == definitions.end()) {
+    throw Error(Code::not_found, impl().path() + ": no variable " + name);
+  }
+  return Variable(static_cast<std::uint32_t>(found - definitions.begin()));
+}
+
+VariableInfo File::info(Variable variable) const {
+  const std::size_t all =
+      impl().reads() ? impl().input().variables().size() : impl().output().definitions().size();
+  if (variable.index() >= all) {
+    throw Error(Code::invalid_argument, impl().path() + ": info: there is no variable " +
+                                            model::variable_text(variable.index()));
+  }
+  const model::Definition& d = impl().reads()
+                                   ? impl().input().variables()[variable.index()].definition
+                                   : impl().output().definitions()[variable.index()];
+  return {d.name,    d.type,      Shape(d.shape.begin(), d.shape.end()),
+          d.stepped, d.partial,   d.fill.empty() ? Fill() : Fill(d.type, d.fill),
+          d.varying, d.dimensions};
+}
+
+Shape File::shape(Variable variable, std::uint64_t step) const {
+  const model::Dims shape = impl().input().shape(variable.index(), step);
+  return {shape.begin(), shape.end()};
+}
+
+namespace {
+
+const model::Attribute* find_attribute(const commit::Input& input, const std::string& owner,
+                                       const std::string& name) {
+  for (const model::Attribute& attribute : input.attributes()) {
+    if (attribute.owner == owner && attribute.name == name) {
+      return &attribute;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool File::has_attribute(const std::string& owner, const std::string& name) const {
+  return find_attribute(impl().input(), owner, name) != nullptr;
+}
+
+std::vector<std::string> File::attribute_names(const std::string& owner) const {
+  std::vector<std::string> names;
+  for (const model::Attribute& attribute : impl().input().attributes()) {
+    if (attribute.owner == owner) {
+      names.push_back(attribute.name);
+    }
+  }
+  return names;
+}
+
+void File::refresh() { impl().refresh(); }
+
+std::optional<std::uint64_t> File::latest_good() { return impl().latest_good(); }
+
+Value File::attribute(const std::string& owner, const std::string& name) const {
+  const model::Attribute* found = find_attribute(impl().input(), owner, name);
+  if (found == nullptr) {
+    throw Error(Code::not_found,
+                impl().path() + ": no attribute " + name + (owner.empty() ? "" : " of " + owner));
+  }
+  return found->value;
+}
+
+namespace {
+
+commit::GetRequest request_of(const commit::Input& input, Variable variable, void* data, Type type,
+                              const Selection& selection, std::uint64_t step) {
+  Box box;
+  if (variable.index() < input.variables().size()) {
+    box = box_of(selection, input.shape_or_most(variable.index(), step));
+  }
+  return {variable.index(), step, box, memory_of<model::Memory>(data, type, selection, box),
+          selection.allow_overflow};
+}
+
+}  // namespace
+
+void File::get_raw(Variable variable, void* data, Type type, const Selection& selection,
+                   std::uint64_t step) {
+  commit::Input& input = impl().input();
+  input.get(request_of(input, variable, data, type, selection, step));
+}
+
+void File::defer_get_raw(Variable variable, void* data, Type type, const Selection& selection,
+                         std::uint64_t step) {
+  commit::Input& input = impl().input();
+  try {
+    input.defer(request_of(input, variable, data, type, selection, step));
+  } catch (...) {
+    input.fail_deferred(std::current_exception());
+    throw;
+  }
+}
+
+void File::perform_gets() { impl().input().get_deferred(); }
+
+void File::get_rows_raw(Variable variable, const std::uint64_t* ids, std::uint64_t rows, void* data,
+                        Type type, std::uint64_t step) {
+  impl().input().get_rows(variable.index(), step, {ids, static_cast<std::size_t>(rows)},
+                          static_cast<std::byte*>(data), type);
+}
+
+}  // namespace sluice

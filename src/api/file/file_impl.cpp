@@ -1,0 +1,172 @@
+#include "api/file/file_impl.hpp"
+
+#include "api/messages.hpp"
+#include "commit/read/latest_good.hpp"
+#include "model/numbering.hpp"
+
+namespace sluice::detail {
+
+FileImpl::FileImpl(const Comm& comm, const std::string& path, Mode mode, const Options& options)
+    : FileImpl(context_on(comm, path, options), path, mode) {}
+
+FileImpl::FileImpl(std::unique_ptr<exec::Transport> transport, const std::string& path, Mode mode,
+                   const Options& options)
+    : FileImpl(context_on(std::move(transport), path, options), path, mode) {}
+
+FileImpl::FileImpl(OpenContext context, const std::string& path, Mode mode)
+    : owned_(std::move(context.transport)),
+      transport_(*owned_),
+      storage_(std::move(context.storage)),
+      path_(path) {
+  open(mode, context.settings);
+  if (context.uses_mpi) {
+    at_finalize_.emplace([this] { close_at_finalize(); });
+  }
+}
+
+FileImpl::FileImpl(exec::Transport& transport, std::shared_ptr<storage::Storage> storage,
+                   const std::string& path, Mode mode, const Options& options)
+    : transport_(transport), storage_(std::move(storage)), path_(path) {
+  open(mode, settings::resolve(transport_, path_, options));
+}
+
+void FileImpl::open(Mode mode, const settings::Settings& settings) {
+  require_same(transport_, path_, mode, settings);
+  say_notice(transport_, settings);
+  const Options& options = options_ = settings.options;
+  const bool explains = settings.explain && transport_.rank() == 0;
+  if (explains) {
+    std::string text = settings::explain_options(path_, settings);
+    text.pop_back();  // its last newline
+    say(text);
+  }
+  if (mode == Mode::read) {
+    input_ = std::make_unique<commit::Input>(transport_, *storage_, path_, options);
+    return;
+  }
+  const commit::Opening opening = mode == Mode::append   ? commit::Opening::append
+                                  : mode == Mode::create ? commit::Opening::create
+                                                         : commit::Opening::write;
+  output_ = commit::open_output(transport_, *storage_, path_, opening, options);
+  const auto say_of_file = [path = path_](const std::string& text) {
+    say("sluice: " + path + ": " + text);
+  };
+  if (settings.explain) {
+    output_->explain(say_of_file);
+  }
+  if (options.log != Log::off) {
+    output_->report(say_of_file);
+  }
+  if (const std::string notice = output_->lease_notice(); speaks() && !notice.empty()) {
+    say_of_file(notice);
+  }
+}
+
+commit::Output& FileImpl::output() {
+  require_here();
+  if (!output_) {
+    throw Error(Code::wrong_state, path_ + (input_ ? ": was opened for reading" : ": is closed"));
+  }
+  return *output_;
+}
+
+commit::Input& FileImpl::input() {
+  require_here();
+  if (!input_) {
+    throw Error(Code::wrong_state, path_ + (output_ ? ": was opened for writing" : ": is closed"));
+  }
+  return *input_;
+}
+
+void FileImpl::close() {
+  require_here();
+  if (!is_open()) {
+    throw Error(Code::wrong_state, path_ + ": is closed already");
+  }
+  if (output_ && output_->in_step()) {
+    throw Error(Code::wrong_state, path_ + ": close: step " + model::number_text(output_->steps()) +
+                                       " has not ended: end it first");
+  }
+  input_.reset();
+  if (output_) {
+    // Closed afterwards whatever happens: a failed close is reported once, not tried again.
+    const std::unique_ptr<commit::Output> output = std::move(output_);
+    output->close();
+  }
+}
+
+void FileImpl::abandon(const std::string& why) {
+  commit::Output& out = output();
+  const bool in_step = out.in_step();
+  out.fail(std::make_exception_ptr(Error(
+      Code::wrong_state, path_ +
+                             (in_step ? ": the step was abandoned" : ": the commit was abandoned") +
+                             (why.empty() ? "" : ": " + why))));
+  try {
+    in_step ? out.end_step() : out.flush();
+  } catch (const Error& e) {
+    if (e.code() == Code::timeout || e.code() == Code::mpi) {
+      throw;
+    }
+    return;  // as meant, here and on the other ranks
+  }
+  throw Error(Code::internal, path_ + ": abandon: it was committed all the same");
+}
+
+void FileImpl::drop() noexcept {
+  if (!is_here()) {
+    return;
+  }
+  input_.reset();
+  output_.reset();
+}
+
+/// Collective: every rank that has the file open is in MPI_Finalize. Afterwards nothing of it needs
+/// MPI any more. Memory that was put is not read: its owner may have ended with the program.
+void FileImpl::close_at_finalize() noexcept {
+  if (output_) {
+    const std::string still_open = path_ + ": was still open at MPI_Finalize";
+    try {
+      try {
+        if (output_->forget_uncommitted()) {
+          output_->fail(std::make_exception_ptr(
+              Error(Code::wrong_state,
+                    still_open + ": what was put since the last commit is not in the file: close() "
+                                 "it before MPI_Finalize")));
+        }
+        close();
+        if (speaks()) {
+          say("sluice: " + still_open + ", where it was closed: close() it before");
+        }
+      } catch (const std::exception& e) {
+        if (speaks()) {
+          say(std::string("sluice: ") + e.what());
+        }
+      }
+    } catch (...) {
+      // no memory for the message
+    }
+  }
+  drop();
+  storage_.reset();
+}
+
+void FileImpl::refresh() {
+  const commit::Input& old = input();
+  auto fresh = std::make_unique<commit::Input>(transport_, *storage_, path_, options_);
+  fresh->keep_order_of(old);
+  input_ = std::move(fresh);
+}
+
+std::optional<std::uint64_t> FileImpl::latest_good() {
+  const commit::Input& open = input();
+  return commit::latest_good(transport_, *storage_, open.path());
+}
+
+std::unique_ptr<FileImpl> open_on(exec::Transport& transport,
+                                  std::shared_ptr<storage::Storage> storage,
+                                  const std::string& path, Mode mode, const Options& options) {
+  return std::make_unique<FileImpl>(transport, std::move(storage), path, mode, options);
+}
+
+}  // namespace sluice::detail

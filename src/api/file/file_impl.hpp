@@ -1,0 +1,85 @@
+// What stands behind sluice::File: the rooms that a file needs, bound to one transport and storage.
+#pragma once
+
+#include <exception>
+#include <memory>
+#include <optional>
+
+#include "api/open_context.hpp"
+#include "commit/output/output.hpp"
+#include "commit/read/input.hpp"
+#include "exec/transport/at_finalize.hpp"
+#include "exec/transport/transport.hpp"
+#include "sluice/sluice.hpp"
+#include "storage/own_process.hpp"
+#include "storage/storage.hpp"
+
+namespace sluice::detail {
+
+class FileImpl {
+ public:
+  /// Collective over `comm`, which is duplicated. What the environment and sluice.toml say counts
+  /// more than `options`, here and below.
+  FileImpl(const Comm& comm, const std::string& path, Mode mode, const Options& options);
+  /// The same over a transport that the file keeps.
+  FileImpl(std::unique_ptr<exec::Transport> transport, const std::string& path, Mode mode,
+           const Options& options);
+  /// The same over a transport of the caller's, which must outlive the file (tests).
+  FileImpl(exec::Transport& transport, std::shared_ptr<storage::Storage> storage,
+           const std::string& path, Mode mode, const Options& options);
+
+  commit::Output& output();
+  commit::Input& input();
+  exec::Transport& transport() noexcept { return transport_; }
+  void close();
+  /// Takes part in the commit that the other ranks make, with the failure `why`: it fails on every
+  /// rank. Returns where that came about. Collective with end_step(), flush() or close().
+  void abandon(const std::string& why);
+  /// Closes without committing what is not committed yet. Local.
+  void drop() noexcept;
+  /// See File::refresh. Collective.
+  void refresh();
+  /// See File::latest_good. Collective.
+  std::optional<std::uint64_t> latest_good();
+  /// The output of a file that is open for writing, else nullptr.
+  commit::Output* writing() noexcept { return output_.get(); }
+  bool is_open() const noexcept { return output_ || input_; }
+  /// False in a process that was forked off: its copy of the file is left alone, and its calls are
+  /// Error wrong_state.
+  bool is_here() const noexcept { return process_.is_here(); }
+  void require_here() const { process_.require(path_); }
+  bool reads() const noexcept { return input_ != nullptr; }
+  /// Expires with this object.
+  std::weak_ptr<void> life() const noexcept { return life_; }
+  /// Has an exception begun to unwind since the file was opened?
+  bool unwinds() const noexcept { return std::uncaught_exceptions() > exceptions_; }
+  const std::string& path() const noexcept { return path_; }
+  /// As they count: those of the environment and sluice.toml included.
+  const Options& options() const noexcept { return options_; }
+  /// Does this rank say what there is to say of the file?
+  bool speaks() const { return options_.log != Log::off && transport_.rank() == 0; }
+
+ private:
+  FileImpl(OpenContext context, const std::string& path, Mode mode);
+  void open(Mode mode, const settings::Settings& settings);
+  void close_at_finalize() noexcept;
+
+  const storage::OwnProcess process_;
+  std::unique_ptr<exec::Transport> owned_;
+  exec::Transport& transport_;
+  std::shared_ptr<storage::Storage> storage_;
+  std::string path_;
+  Options options_;
+  std::unique_ptr<commit::Output> output_;
+  std::unique_ptr<commit::Input> input_;
+  std::shared_ptr<void> life_ = std::make_shared<char>();
+  int exceptions_ = std::uncaught_exceptions();
+  std::optional<exec::AtFinalize> at_finalize_;  ///< where it uses MPI
+};
+
+/// A File over a transport and storage of the caller's choice: local ranks, memory, faults.
+std::unique_ptr<FileImpl> open_on(exec::Transport& transport,
+                                  std::shared_ptr<storage::Storage> storage,
+                                  const std::string& path, Mode mode, const Options& options = {});
+
+}  // namespace sluice::detail

@@ -1,0 +1,40 @@
+// What stands behind sluice::SessionFile.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "api/open_context.hpp"
+#include "commit/session/sessions.hpp"
+#include "exec/transport/at_finalize.hpp"
+#include "sluice/session.hpp"
+#include "storage/own_process.hpp"
+
+namespace sluice::detail {
+
+class SessionImpl {
+ public:
+  /// Collective.
+  SessionImpl(OpenContext context, const std::string& path, Mode mode);
+  /// The same over a transport of the caller's, which must outlive the file (tests).
+  SessionImpl(exec::Transport& transport, std::shared_ptr<storage::Storage> storage,
+              const std::string& path, Mode mode, const Options& options);
+
+  /// Error wrong_state once MPI_Finalize has ended them, and in a process that was forked off.
+  commit::Sessions& sessions();
+  bool is_here() const noexcept { return process_.is_here(); }
+
+ private:
+  void open(exec::Transport& transport, std::shared_ptr<storage::Storage> storage,
+            const std::string& path, Mode mode, const settings::Settings& settings);
+  void drop_at_finalize() noexcept;
+
+  const storage::OwnProcess process_;
+  std::string path_;
+  std::unique_ptr<exec::Transport> owned_;
+  std::unique_ptr<commit::Sessions> sessions_;
+  std::optional<exec::AtFinalize> at_finalize_;  ///< where it uses MPI
+};
+
+}  // namespace sluice::detail

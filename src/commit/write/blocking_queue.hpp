@@ -1,0 +1,28 @@
+// A queue of depth one: a commit is in the file when publish() returns. The ranks hear of each
+// other's part by collective calls.
+#pragma once
+
+#include "commit/write/commit_queue.hpp"
+#include "commit/write/data_writer.hpp"
+
+namespace sluice::commit {
+
+class BlockingQueue final : public CommitQueue {
+ public:
+  /// `planner`: rank 0's, else null. What is given must outlive the object.
+  BlockingQueue(exec::Transport& transport, DataWriter& data, CommitPlanner* planner)
+      : transport_(transport), data_(data), planner_(planner) {}
+
+  void before_planning() override;
+  void begin(const plan::Plan&, bool) override {}
+  void arrive(const std::exception_ptr& failure, bool synced,
+              const CommitPlanner::Update& update) override;
+  void publish(const FileCommit& commit, CommitPlanner::Update update) override;
+
+ private:
+  exec::Transport& transport_;
+  DataWriter& data_;
+  CommitPlanner* planner_;
+};
+
+}  // namespace sluice::commit

@@ -1,0 +1,100 @@
+// Rank 0's side of a file: its planner, who may use it when, and the publisher.
+//
+// Invariants: the planner is used by one thread at a time; between the first and the last round of
+// a commit with compressed variables nothing else is planned, and what the caller defines meanwhile
+// is told to the planner just before the commit behind it (tell, replay); metadata is handed on to
+// the publisher by who publishes, in the order of the commits.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "commit/publish/publisher.hpp"
+#include "commit/write/file_commit.hpp"
+#include "exec/encode/round_encoder.hpp"
+#include "layout/formats.hpp"
+#include "layout/layout.hpp"
+#include "sluice/options.hpp"
+#include "storage/storage.hpp"
+
+namespace sluice::commit {
+
+/// Error unsupported where the format is many files and the storage opens one with all ranks.
+void refuse_together(const storage::Storage& storage, const std::string& path,
+                     const layout::Format& format);
+
+class CommitPlanner {
+ public:
+  /// What rank 0 hands to the publisher.
+  struct Update {
+    layout::MetadataUpdate metadata;
+    std::int64_t modified_ns = 0;
+  };
+  /// A commit with compressed variables: planned in its first round, framed in its last.
+  struct Rounds {
+    layout::CommitRequest request;
+    std::uint64_t rounds = 0;
+    bool is_last = false;  ///< variables that were never written are made too
+  };
+
+  /// Builds the file, or opens it to append. `has_own_file`: the planner reads through a descriptor
+  /// of its own, because the publisher's is used by another thread.
+  CommitPlanner(storage::Storage& storage, const std::string& path, Opening opening,
+                const Options& options, std::uint64_t writers, bool has_own_file);
+  ~CommitPlanner();
+  CommitPlanner(const CommitPlanner&) = delete;
+  CommitPlanner& operator=(const CommitPlanner&) = delete;
+
+  /// What the other ranks need to know of the file: its present path, then what
+  /// FileVariables::read_from reads.
+  std::vector<std::byte> known() const;
+  Publisher& publisher() noexcept { return *publisher_; }
+  /// The stamp of the last commit that was planned.
+  std::int64_t modified_ns() const noexcept { return modified_ns_; }
+
+  /// `what` is told to the planner before commit `before` is planned; 0: at once.
+  void tell(std::function<void(layout::Planner&)> what, std::uint64_t before);
+  /// Tells what has waited for commits up to `number`.
+  void replay(std::uint64_t number = layout::absent);
+
+  /// Sets the request's stamp.
+  void stamp(layout::CommitRequest& request);
+  /// Plans and seals a commit without compressed variables, and makes room for it.
+  layout::CommitPlan plan(const layout::CommitRequest& request, bool is_last, Update& update);
+  /// One round of commit `number` with compressed variables, in order: places of its tiles, and
+  /// `update` in the last one.
+  exec::RoundPlaces place(std::uint64_t number, const Rounds& rounds, std::uint64_t round,
+                          std::span<const layout::EncodedTile> tiles, Update& update);
+  /// The update of the last commit is on its way, and the next is planned on top of it.
+  void planned();
+  /// The oldest commit that was planned is in the file.
+  void committed();
+  /// Forgets everything that is not committed; returns the present path of the file.
+  std::string abandon();
+  void close();
+
+ private:
+  std::unique_ptr<layout::Planner> open(Opening opening, const Options& options,
+                                        layout::PlannerOptions settings, bool has_own_file);
+  storage::File& file_to_plan(bool has_own_file);
+  void drop_later_steps(layout::Planner& planner, const Options& options);
+  void replay_locked(std::uint64_t number);
+  void reserve(const layout::CommitPlan& plan);
+
+  storage::Storage& storage_;
+  const std::string path_;
+  std::unique_ptr<Publisher> publisher_;
+  std::unique_ptr<storage::File> own_file_;   ///< the planner's
+  std::unique_ptr<layout::Planner> planner_;  ///< reads through one of the files above
+  std::int64_t modified_ns_ = 0;
+  std::mutex mutex_;  ///< of the planner, and:
+  std::deque<std::pair<std::uint64_t, std::function<void(layout::Planner&)>>> deferred_;
+};
+
+}  // namespace sluice::commit

@@ -1,0 +1,230 @@
+#include "commit/write/data_writer.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "commit/write/tile_fill.hpp"
+#include "exec/transport/agree.hpp"
+
+namespace sluice::commit {
+
+namespace {
+
+/// One is filled while another is written; the third keeps a slow write from stopping the packing.
+constexpr std::size_t staging_buffers = 3;
+/// Few windows make a writer and its senders wait for each other.
+constexpr std::uint64_t fewest_slots = 3;
+/// Small steps have small windows, so that little memory is touched for them.
+constexpr std::uint64_t windows_of_step = 8;
+constexpr std::uint64_t smallest_slot_window_bytes = 64ULL << 10;
+
+exec::Pace pace_of(const plan::Strategy& strategy, const exec::Transport& transport,
+                   const storage::Storage& storage) {
+  if (!strategy.in_background) {
+    return storage.in_background() ? exec::Pace::in_thread : exec::Pace::at_once;
+  }
+  // Virtual ranks take turns, in one order that a test can repeat.
+  return storage.in_background() && transport.runs_at_once() ? exec::Pace::in_thread
+                                                             : exec::Pace::when_asked;
+}
+
+exec::WriteBehind writer_of(const PlanMaker& plans, const exec::Transport& transport,
+                            const storage::Storage& storage) {
+  const plan::Strategy& strategy = plans.strategy();
+  return {strategy.in_windows ? plan::window_bytes(plans.choice()) : layout::portion_bytes,
+          strategy.in_background ? plan::windows_held(plans.choice()) : staging_buffers,
+          pace_of(strategy, transport, storage)};
+}
+
+}  // namespace
+
+DataWriter::DataWriter(exec::Transport& transport, storage::Storage& storage,
+                       const std::string& present_path, const Options& options,
+                       const FileVariables& variables, const PlanMaker& plans, Publisher* publisher)
+    : transport_(transport),
+      storage_(storage),
+      options_(options),
+      variables_(variables),
+      choice_(plans.choice()),
+      publisher_(publisher),
+      buffers_{writer_of(plans, transport, storage), {}} {
+  const plan::RankList openers = plans.openers();
+  const int own_index = openers.index_of(transport.rank());
+  writers_ = openers.size();
+  writer_index_ = static_cast<std::uint64_t>(std::max(own_index, 0));
+  exec::together(transport, [&] {
+    const bool writes = own_index >= 0;
+    // Not so for a group of the ranks: each of them has another file.
+    const bool together = storage.ranks_together() == transport.size();
+    if (together) {
+      own_file_ = std::make_unique<ReopenableFile>(
+          storage, storage.open_together(present_path, storage::Access::read_write, writes));
+    } else if (writes && (publisher == nullptr || plans.strategy().in_background)) {
+      own_file_ =
+          std::make_unique<ReopenableFile>(storage, present_path, storage::Access::read_write);
+    }
+    if (writes) {
+      file_ = own_file_ ? own_file_.get() : &publisher->file();
+    }
+  });
+}
+
+std::size_t DataWriter::encoding_threads() const {
+  return storage_.in_background() ? exec::idle_cores(transport_) : 1;
+}
+
+StagedCommit DataWriter::stage(const FileCommit& commit) {
+  StagedCommit staged = variables_.cut_blocks(commit);
+  number_words(commit, staged);
+  return staged;
+}
+
+/// Collective, but where the blocks lie as they did when their words were last numbered.
+void DataWriter::number_words(const FileCommit& commit, StagedCommit& staged) {
+  if (commit.blocks_number == 0 || commit.blocks_number != words_.blocks_number) {
+    std::uint64_t words = 0;
+    for (const auto* portions : {&staged.plain, &staged.encoded}) {
+      for (const layout::Portion& portion : *portions) {
+        words += options_.checksum ? exec::record_words(portion.piece.box.start.rank()) : 0;
+      }
+    }
+    words_.blocks_number = 0;
+    auto all = static_cast<std::int64_t>(words);
+    words_.first = static_cast<std::uint64_t>(transport_.exclusive_sum(all));
+    transport_.allreduce({&all, 1}, exec::Op::sum);
+    words_ = {commit.blocks_number, words_.first, static_cast<std::uint64_t>(all)};
+  }
+  staged.first_word = words_.first;
+  staged.words = words_.all;
+}
+
+exec::Work DataWriter::work_of(const FileCommit& commit, std::span<const layout::Portion> portions,
+                               const layout::CommitPlan& placed) const {
+  exec::Work work;
+  work.definitions = variables_.definitions();
+  work.name_hashes = variables_.name_hashes();
+  work.blocks = commit.blocks;
+  work.portions = portions;
+  work.commit = &placed;
+  work.file = file_;
+  work.rank = commit.rank;
+  return work;
+}
+
+void DataWriter::map(const layout::CommitPlan& placed) {
+  if (file_ != nullptr) {
+    file_->map(placed.objects);
+  }
+}
+
+void DataWriter::prefill(const layout::CommitPlan& placed, const plan::Plan& who) {
+  const bool in_background = who.flow == plan::Flow::async_two_phase;
+  bool any = false;
+  std::exception_ptr failure;
+  for (const layout::Placement& placement : placed.placements) {
+    const model::Definition& definition = variables_.definitions()[placement.variable()];
+    if (!needs_fill(definition)) {
+      continue;
+    }
+    any = true;
+    if (file_ == nullptr || failure) {
+      continue;
+    }
+    if (in_background) {
+      // Copies: definitions may be added meanwhile.
+      buffers_.writer.submit([file = file_, placement, definition, tiles = who.tiles,
+                              rank = transport_.rank()](bool has_failed) {
+        if (!has_failed) {
+          fill_own_tiles(*file, placement, definition, tiles, rank);
+        }
+      });
+      continue;
+    }
+    failure = exec::failure_of([&] {
+      who.flow == plan::Flow::two_phase
+          ? fill_own_tiles(*file_, placement, definition, who.tiles, transport_.rank())
+          : fill_tiles_in_turn(*file_, placement, definition, writers_, writer_index_);
+    });
+  }
+  if (any && !in_background) {
+    exec::agree(transport_, failure);
+  }
+}
+
+std::exception_ptr DataWriter::write(const plan::Plan& who, const exec::Work& work) {
+  return exec::failure_of([&] { exec::carry_out(transport_, who, work, buffers_); });
+}
+
+void DataWriter::sync() {
+  if (file_ != nullptr) {
+    file_->sync();
+  }
+  if (publisher_ != nullptr && file_ != &publisher_->file()) {
+    publisher_->file().sync();
+  }
+}
+
+void DataWriter::renew(const std::string& present_path) {
+  const bool lost = own_file_ && own_file_->sync_failed();
+  exec::together(transport_, [&] {
+    if (lost) {
+      if (storage_.ranks_together() == transport_.size()) {
+        throw Error(Code::io, present_path + ": what a failed sync left is not known");
+      }
+      own_file_->renew(present_path);
+    }
+  });
+}
+
+void DataWriter::close() {
+  own_file_.reset();
+  file_ = nullptr;
+}
+
+void DataWriter::share_ring(const plan::Plan& who, std::uint64_t commits, bool encodes,
+                            const std::function<void()>& wait_for_all) {
+  encodes_ = encodes_ || encodes;
+  const std::uint64_t part =
+      std::bit_floor(std::max(smallest_slot_window_bytes, who.writer_bytes / windows_of_step));
+  const std::uint64_t window = std::min(who.window_bytes, part);
+  const std::uint64_t writers = who.tiles.writers().size();
+  const auto ranks = static_cast<std::uint64_t>(transport_.size());
+  // What is encoded takes a quarter, and what is packed ahead another one.
+  const std::uint64_t budget =
+      encodes_ ? choice_.budget_bytes / 2 : choice_.budget_bytes - choice_.budget_bytes / 4;
+  const std::uint64_t most = std::max(fewest_slots, ranks * budget / writers / window);
+  const std::uint64_t wanted = commits * (who.writer_bytes / window + 2);
+  const std::uint64_t slots = std::clamp(wanted, fewest_slots, most);
+  const auto* const ring = buffers_.ring.get();
+  const std::uint64_t present = ring != nullptr ? ring->slots() * ring->window_bytes() : 0;
+  const bool is_too_large = encodes_ && present > std::max(most, slots) * who.window_bytes &&
+                            ring->slots() > fewest_slots;
+  if (ring_is_refused_ || (present >= slots * window && !is_too_large)) {
+    return;
+  }
+  wait_for_all();
+  drop_ring();
+  for (std::uint64_t tried = slots; !buffers_.ring && tried >= fewest_slots; tried /= 2) {
+    const exec::RingShape shape{0, writers, window, tried};
+    buffers_.ring = exec::Ring::share(transport_, shape, options_.timeout_s);
+  }
+  ring_is_refused_ = buffers_.ring == nullptr;
+}
+
+void DataWriter::drop_ring() {
+  ring_waited_s_ += buffers_.ring ? buffers_.ring->waited_s() : 0;
+  buffers_.ring.reset();
+}
+
+void DataWriter::stop_ring() noexcept {
+  if (buffers_.ring) {
+    buffers_.ring->stop();
+  }
+}
+
+double DataWriter::waited_s() const {
+  return ring_waited_s_ + buffers_.writer.waited_s() +
+         (buffers_.ring ? buffers_.ring->waited_s() : 0);
+}
+
+}  // namespace sluice::commit

@@ -1,0 +1,47 @@
+// What a commit is made of, as FileWriter is told.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "commit/write/output_stats.hpp"
+#include "layout/portion.hpp"
+#include "model/block.hpp"
+#include "plan/totals.hpp"
+#include "plan/tuner.hpp"
+
+namespace sluice::commit {
+
+enum class Opening : std::uint8_t { write, create, append };
+
+/// What is to be written in one commit. The same on every rank but for `blocks`.
+struct FileCommit {
+  bool is_step = false;
+  bool is_last = false;  ///< variables that were never written are made too
+  bool synced = false;
+  double time = 0;
+  std::vector<bool> touched;  ///< by variable: does any rank write it?
+  /// By variable: of this step, where rows vary; empty: as defined.
+  std::vector<model::Dims> shapes = {};
+  std::span<const model::Block> blocks;  ///< this rank's
+  /// Where an earlier commit had the same number, the blocks of every rank lie as they did then; 0:
+  /// not known.
+  std::uint64_t blocks_number = 0;
+  std::uint32_t rank = 0;                  ///< this one's among all of the output
+  const plan::Explain* explain = nullptr;  ///< to be called once the plan is made, if any
+  OutputStats* stats = nullptr;            ///< told of waits for the commit; outlives the writer
+  /// Of the output's commits so far: consulted, and told, where the strategy leaves a choice. On
+  /// every rank or on none.
+  plan::Tuner* tuner = nullptr;
+};
+
+/// The blocks of a commit cut into portions, those of compressed variables apart.
+struct StagedCommit {
+  std::vector<layout::Portion> plain;
+  std::vector<layout::Portion> encoded;
+  std::uint64_t first_word = 0;  ///< of this rank's checksum records in the commit's
+  std::uint64_t words = 0;       ///< of all ranks
+};
+
+}  // namespace sluice::commit

@@ -1,0 +1,229 @@
+#include "commit/write/file_variables.hpp"
+
+#include <algorithm>
+
+#include "codec/checksum.hpp"
+#include "layout/chunking.hpp"
+
+namespace sluice::commit {
+
+using model::Dims;
+
+namespace {
+
+/// Where a variable begins, so that direct writes may begin there too if its place allows it.
+constexpr std::uint64_t provisional_alignment_bytes = 4096;
+
+std::uint64_t round_up_to(std::uint64_t value, std::uint64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+Dims bounded_chunk(const model::Definition& d) {
+  Dims chunk = d.chunk;
+  for (int i = 0; i < chunk.rank(); ++i) {
+    chunk[i] = std::min(chunk[i], std::max<std::uint64_t>(1, d.shape[i]));
+  }
+  return chunk;
+}
+
+}  // namespace
+
+void FileVariables::read_from(model::ByteReader& in) {
+  format_ = &layout::format_named(in.get_string());
+  steps_ = in.get<std::uint64_t>();
+  const auto count = in.get<std::size_t>();
+  for (std::size_t i = 0; i < count; ++i) {
+    model::Definition d = model::Definition::read_from(in);
+    tiles_.push_back({in.get<Dims>(), true, true, layout::pipeline_in(*format_, d)});
+    name_hashes_.push_back(codec::checksum(d.name));
+    definitions_.push_back(std::move(d));
+  }
+}
+
+void FileVariables::define(const model::Definition& definition) {
+  definitions_.push_back(definition);
+  name_hashes_.push_back(codec::checksum(definition.name));
+  codec::Pipeline pipeline = layout::pipeline_in(*format_, definition);
+  const bool is_tiled =
+      format_->tiled && (definition.stepped || !pipeline.empty() || format_->most_tile_bytes != 0);
+  tiles_.push_back(is_tiled ? Tiles{bounded_chunk(definition), !definition.chunk.empty(), false}
+                            : Tiles{definition.shape, true, false});
+  tiles_.back().pipeline = std::move(pipeline);
+}
+
+bool FileVariables::has_unmade() const {
+  return std::any_of(tiles_.begin(), tiles_.end(), [](const Tiles& t) { return !t.made; });
+}
+
+FileVariables::State FileVariables::state() const {
+  State state{steps_, {}};
+  for (const Tiles& tiles : tiles_) {
+    state.made.push_back(tiles.made);
+  }
+  return state;
+}
+
+void FileVariables::restore(const State& state) {
+  steps_ = state.steps;
+  for (std::size_t v = 0; v < tiles_.size(); ++v) {
+    tiles_[v].made = v < state.made.size() && state.made[v];
+  }
+}
+
+void FileVariables::note(const FileCommit& commit) {
+  for (std::size_t v = 0; v < tiles_.size(); ++v) {
+    tiles_[v].made = tiles_[v].made || commit.is_last || commit.touched[v];
+  }
+  steps_ += commit.is_step ? 1 : 0;
+}
+
+void FileVariables::choose_tiles(exec::Transport& transport, const FileCommit& commit,
+                                 std::uint64_t budget_bytes) {
+  std::vector<std::uint32_t> open;
+  for (std::uint32_t v = 0; v < definitions_.size(); ++v) {
+    if (commit.touched[v] && !tiles_[v].chosen) {
+      open.push_back(v);
+    }
+  }
+  if (open.empty()) {
+    return;
+  }
+  std::vector<std::size_t> place(definitions_.size(), open.size());
+  std::vector<layout::Decomposition> own;
+  for (const std::uint32_t v : open) {
+    place[v] = own.size();
+    own.emplace_back(definitions_[v].shape.rank());
+  }
+  for (const model::Block& block : commit.blocks) {
+    if (place[block.variable] < own.size()) {
+      own[place[block.variable]].add(block.box, shape_of(commit, block.variable));
+    }
+  }
+  std::vector<std::int64_t> gcds;
+  std::vector<std::int64_t> largest;
+  for (const layout::Decomposition& mine : own) {
+    gcds.insert(gcds.end(), mine.boundary_gcd.begin(), mine.boundary_gcd.end());
+    largest.insert(largest.end(), mine.largest_count.begin(), mine.largest_count.end());
+  }
+  transport.allreduce(gcds, exec::Op::gcd);
+  transport.allreduce(largest, exec::Op::max);
+  std::size_t at = 0;
+  for (const std::uint32_t v : open) {
+    layout::Decomposition all(definitions_[v].shape.rank());
+    for (int d = 0; d < definitions_[v].shape.rank(); ++d, ++at) {
+      all.boundary_gcd[d] = static_cast<std::uint64_t>(gcds[at]);
+      all.largest_count[d] = static_cast<std::uint64_t>(largest[at]);
+    }
+    choose_tile(v, all, budget_bytes);
+  }
+}
+
+void FileVariables::choose_tile(std::uint32_t variable, layout::Decomposition all,
+                                std::uint64_t budget_bytes) {
+  const model::Definition& d = definitions_[variable];
+  Tiles& tiles = tiles_[variable];
+  const bool encodes = !tiles.pipeline.empty();
+  if (!d.stepped && !encodes) {
+    all = layout::Decomposition(all.boundary_gcd.rank());  // in rows, however it is put
+  }
+  tiles.tile = encodes ? layout::choose_encoded_tile(d.shape, d.type.bytes, all)
+                       : layout::choose_tile(d.shape, d.type.bytes, all);
+  if (encodes) {
+    layout::limit_rows(tiles.tile, d.type.bytes, budget_bytes / 4);
+  } else if (d.varying) {  // whole tiles are written, so few rows need few
+    layout::limit_rows(tiles.tile, d.type.bytes, layout::portion_bytes);
+  } else if (format_->most_tile_bytes != 0) {
+    layout::limit_rows(tiles.tile, d.type.bytes, format_->most_tile_bytes);
+  }
+  tiles.chosen = true;
+}
+
+const Dims& FileVariables::shape_of(const FileCommit& commit, std::uint32_t variable) const {
+  const bool varies = variable < commit.shapes.size() && definitions_[variable].varying;
+  return varies ? commit.shapes[variable] : definitions_[variable].shape;
+}
+
+const Dims& FileVariables::tile_of(const FileCommit& commit, std::uint32_t variable) const {
+  return format_->tiled ? tiles_[variable].tile : shape_of(commit, variable);
+}
+
+StagedCommit FileVariables::cut_blocks(const FileCommit& commit) const {
+  StagedCommit staged;
+  for (std::uint32_t b = 0; b < commit.blocks.size(); ++b) {
+    const model::Block& block = commit.blocks[b];
+    const model::Definition& d = definitions_[block.variable];
+    const Dims& shape = format_->tiled ? d.shape : shape_of(commit, block.variable);
+    layout::append_portions(
+        b, block.box, shape, tile_of(commit, block.variable), d.type.bytes,
+        tiles_[block.variable].pipeline.empty() ? staged.plain : staged.encoded);
+  }
+  return staged;
+}
+
+bool FileVariables::has_encoded(const FileCommit& commit) const {
+  for (std::size_t v = 0; v < tiles_.size(); ++v) {
+    if (commit.touched[v] && !tiles_[v].pipeline.empty()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::vector<exec::EncodedVariable> FileVariables::encoded(const FileCommit& commit) const {
+  std::vector<exec::EncodedVariable> variables;
+  for (std::uint32_t v = 0; v < tiles_.size(); ++v) {
+    if (commit.touched[v] && !tiles_[v].pipeline.empty()) {
+      variables.push_back({v, definitions_[v].shape, tiles_[v].tile, tiles_[v].pipeline});
+    }
+  }
+  return variables;
+}
+
+layout::CommitRequest FileVariables::request_for(const FileCommit& commit,
+                                                 std::uint64_t words) const {
+  layout::CommitRequest request;
+  request.is_step = commit.is_step;
+  request.time = commit.time;
+  request.checksum_words = words;
+  for (std::uint32_t v = 0; v < definitions_.size(); ++v) {
+    if (commit.touched[v]) {
+      request.touched.push_back({v, tile_of(commit, v), shape_of(commit, v)});
+    }
+  }
+  return request;
+}
+
+layout::CommitPlan FileVariables::provisional_plan(const FileCommit& commit,
+                                                   std::uint64_t words) const {
+  layout::CommitPlan plan;
+  std::uint64_t at = 0;
+  for (std::uint32_t v = 0; v < definitions_.size(); ++v) {
+    const model::Definition& d = definitions_[v];
+    if (!commit.touched[v] || !tiles_[v].pipeline.empty()) {
+      continue;
+    }
+    const Dims& tile = tile_of(commit, v);
+    const Dims grid = layout::grid_of(d.shape, tile);
+    std::vector<std::uint64_t> addresses(d.shape.volume() == 0 ? 0 : grid.volume(), layout::absent);
+    // A step with fewer rows has the tiles of those rows only.
+    std::size_t present = addresses.size();
+    if (d.varying && present != 0) {
+      const std::uint64_t rows = (shape_of(commit, v)[0] + tile[0] - 1) / tile[0];
+      present = rows * (present / grid[0]);
+    }
+    at = round_up_to(at, provisional_alignment_bytes);
+    for (std::size_t i = 0; i < present; ++i) {
+      addresses[i] = at;
+      at += tile.volume() * d.type.bytes;
+    }
+    plan.placements.emplace_back(v, d.type.bytes, d.shape, tile, addresses);
+  }
+  if (words != 0) {
+    at = round_up_to(at, provisional_alignment_bytes);
+    plan.checksums.emplace(layout::checksum_variable, static_cast<std::uint32_t>(sizeof words),
+                           Dims{words}, Dims{words}, std::span(&at, 1));
+  }
+  return plan;
+}
+
+}  // namespace sluice::commit

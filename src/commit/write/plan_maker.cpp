@@ -1,0 +1,185 @@
+#include "commit/write/plan_maker.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <utility>
+
+#include "commit/write/choice.hpp"
+#include "model/clock.hpp"
+
+namespace sluice::commit {
+
+namespace {
+
+/// What may be packed ahead.
+constexpr std::uint64_t packing_share_of_budget = 4;
+
+/// All raw data of a commit, what is not preallocated too.
+layout::Extent space_of(const layout::CommitPlan& placed) {
+  std::uint64_t first = layout::absent;
+  std::uint64_t last = 0;
+  auto include = [&](const layout::Extent& hull) {
+    if (hull.length != 0) {
+      first = std::min(first, hull.offset);
+      last = std::max(last, hull.offset + hull.length);
+    }
+  };
+  for (const layout::Placement& placement : placed.placements) {
+    include(placement.hull());
+  }
+  if (placed.checksums) {
+    include(placed.checksums->hull());
+  }
+  return first == layout::absent ? layout::Extent{} : layout::Extent{first, last - first};
+}
+
+/// By variable; nullptr: not in this commit.
+std::vector<const layout::Placement*> by_variable(const layout::CommitPlan& placed,
+                                                  std::size_t variables) {
+  std::vector<const layout::Placement*> all(variables);
+  for (const layout::Placement& placement : placed.placements) {
+    all[placement.variable()] = &placement;
+  }
+  return all;
+}
+
+}  // namespace
+
+PlanMaker::PlanMaker(exec::Transport& transport, storage::Storage& storage, const std::string& path,
+                     const Options& options, const FileVariables& variables)
+    : transport_(transport),
+      variables_(variables),
+      strategy_(plan::strategy(options.strategy)),
+      choice_(choose_writers(transport, storage, path, options)),
+      topology_(topology_of(transport, choice_)) {
+  if (strategy_.in_background && storage.ranks_together() != 0) {
+    throw Error(Code::unsupported,
+                path + ": strategy " + strategy_.name +
+                    " writes in the background, which storage mpiio cannot: use storage direct or "
+                    "posix" +
+                    (strategy_.within_part == nullptr
+                         ? std::string()
+                         : std::string(", or strategy ") + strategy_.within_part));
+  }
+  if (strategy_.chooses) {
+    rates_ = ground_under(transport, storage, path, options);
+  }
+}
+
+std::vector<std::uint64_t> PlanMaker::sizes_of(const FileCommit& commit,
+                                               std::span<const layout::Portion> portions) const {
+  std::vector<std::uint64_t> sizes;
+  sizes.reserve(portions.size());
+  for (const layout::Portion& portion : portions) {
+    const std::uint32_t variable = commit.blocks[portion.block].variable;
+    sizes.push_back(portion.piece.box.volume() * variables_.definitions()[variable].type.bytes);
+  }
+  return sizes;
+}
+
+plan::Plan PlanMaker::make(const FileCommit& commit, const layout::CommitPlan& placed,
+                           std::span<const layout::Portion> portions) {
+  const std::vector<std::uint64_t> sizes = sizes_of(commit, portions);
+  plan::Input input{topology_, portions, sizes, space_of(placed), choice_, 0};
+  if (!strategy_.chooses) {
+    return strategy_.plan(input);
+  }
+  const auto placements = by_variable(placed, variables_.definitions().size());
+  std::int64_t runs = 0;
+  for (const layout::Portion& portion : portions) {
+    if (const auto* placement = placements[commit.blocks[portion.block].variable]) {
+      runs += static_cast<std::int64_t>(
+          layout::run_count(*placement, portion.piece, portion.piece.box));
+    }
+  }
+  const auto bytes = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
+  return choose(commit, input, bytes, runs);
+}
+
+/// Collective, but where the blocks lie as they did when their load was last summed up. Of this
+/// rank's bytes in so many runs. `input` gets what the choice goes by. Rank 0's clock counts for
+/// all, so that all choose the same.
+plan::Plan PlanMaker::choose(const FileCommit& commit, plan::Input& input, std::int64_t bytes,
+                             std::int64_t runs) {
+  if (commit.blocks_number == 0 || commit.blocks_number != load_.blocks_number) {
+    load_.blocks_number = 0;
+    std::int64_t sums[] = {bytes, runs};
+    transport_.allreduce(sums, exec::Op::sum);
+    load_ = {commit.blocks_number, sums[0], sums[1]};
+  }
+  input.bytes = static_cast<std::uint64_t>(load_.bytes);
+  input.mean_run_bytes =
+      static_cast<std::uint64_t>(load_.bytes / std::max<std::int64_t>(1, load_.runs));
+  input.rates = rates_;
+  const bool has_data = load_.bytes != 0;
+  plan::Plan plan;
+  if (commit.tuner != nullptr) {
+    // The first one makes memory and the file's first space, the last one writes what is left.
+    const bool is_sample =
+        has_data && has_planned_data_ && !commit.is_last && !variables_.has_encoded(commit);
+    commit.tuner->note(model::from_ns(root_took_ns_));
+    plan = plan::plan_of(input, commit.tuner->decide(input, is_sample));
+  } else {
+    plan = strategy_.plan(input);
+  }
+  has_planned_data_ = has_planned_data_ || has_data;
+  if (commit.stats != nullptr && has_data) {
+    commit.stats->choose(plan.reason);
+  }
+  return plan;
+}
+
+plan::Plan PlanMaker::make_rounds(const FileCommit& commit,
+                                  std::span<const layout::Portion> portions,
+                                  std::uint64_t window_bytes) const {
+  const std::vector<std::uint64_t> sizes = sizes_of(commit, portions);
+  const auto largest = std::max_element(sizes.begin(), sizes.end());
+  plan::Plan plan;
+  plan.strategy = strategy_.name;
+  plan.flow = plan::Flow::two_phase;
+  plan.window_bytes = window_bytes;
+  plan.packed_bytes = std::max(choice_.budget_bytes / packing_share_of_budget,
+                               largest == sizes.end() ? 0 : *largest);
+  plan.buffer_bytes = window_bytes;
+  return plan;
+}
+
+plan::Totals PlanMaker::totals(const FileCommit& commit, const layout::CommitPlan& placed,
+                               const plan::Plan& plan,
+                               std::span<const layout::Portion> portions) const {
+  const std::vector<std::uint64_t> sizes = sizes_of(commit, portions);
+  const auto placements = by_variable(placed, variables_.definitions().size());
+  const plan::Input input{topology_, portions, sizes, space_of(placed), choice_, 0};
+  return plan::totals_of(
+      plan, input, [&](const layout::Portion& portion) -> auto& {
+        return *placements[commit.blocks[portion.block].variable];
+      });
+}
+
+void PlanMaker::explain(const FileCommit& commit, const plan::Totals& encoded, plan::Totals plain,
+                        bool is_writer) const {
+  plain.files = transport_.rank() == 0 ? 1 : 0;
+  plain.writers = is_writer ? 1 : 0;
+  plain.moved_bytes += encoded.moved_bytes;
+  plain.written_bytes += encoded.written_bytes;
+  plain.buffer_bytes = std::max(plain.buffer_bytes, encoded.buffer_bytes);
+  (*commit.explain)(plain);
+}
+
+void PlanMaker::begin_writing(std::vector<std::byte>& message) {
+  const std::int64_t took_ns = model::to_ns(std::exchange(took_s_, 0));
+  const auto bytes = std::as_bytes(std::span(&took_ns, 1));
+  message.insert(message.end(), bytes.begin(), bytes.end());
+  began_s_ = model::now_s();
+}
+
+void PlanMaker::take_root_time(std::vector<std::byte>& message) {
+  const std::size_t rest = message.size() - sizeof root_took_ns_;
+  std::memcpy(&root_took_ns_, message.data() + rest, sizeof root_took_ns_);
+  message.resize(rest);
+}
+
+void PlanMaker::end_writing() { took_s_ = model::now_s() - began_s_; }
+
+}  // namespace sluice::commit

@@ -1,0 +1,59 @@
+#include "commit/write/tile_fill.hpp"
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "layout/portion.hpp"
+#include "model/fill.hpp"
+
+namespace sluice::commit {
+
+void fill_tiles_in_turn(storage::File& file, const layout::Placement& placement,
+                        const model::Definition& definition, std::uint64_t writers,
+                        std::uint64_t index) {
+  constexpr std::uint64_t piece_bytes = layout::portion_bytes;
+  std::vector<std::byte> filled;
+  std::uint64_t number = 0;
+  for (std::uint64_t tile = 0; tile < placement.tiles(); ++tile) {
+    if (placement.address(tile) == layout::absent) {
+      continue;  // beyond the rows of this step
+    }
+    for (std::uint64_t at = 0; at < placement.tile_bytes(); at += piece_bytes, ++number) {
+      if (number % writers != index) {
+        continue;
+      }
+      filled.resize(std::min(piece_bytes, placement.tile_bytes() - at));
+      model::fill(filled, definition.type, definition.fill);
+      file.write(placement.address(tile) + at, filled);
+    }
+  }
+}
+
+void fill_own_tiles(storage::File& file, const layout::Placement& placement,
+                    const model::Definition& definition, const plan::TileMap& map, int rank) {
+  // Pieces begin where an element does: those at the border of two owners are cut from a longer
+  // filled one.
+  const std::uint64_t element = placement.element_bytes();
+  std::vector<std::byte> filled;
+  for (std::uint64_t tile = 0; tile < placement.tiles(); ++tile) {
+    const std::uint64_t begin = placement.address(tile);
+    if (begin == layout::absent) {
+      continue;
+    }
+    for (std::uint64_t at = 0; at < placement.tile_bytes();) {
+      const plan::Stretch stretch = map.stretch_at(begin + at);
+      const std::uint64_t length =
+          std::min({stretch.length, placement.tile_bytes() - at, layout::portion_bytes});
+      if (map.writers()[stretch.writer] == rank) {
+        const std::uint64_t before = at % element;
+        filled.resize((before + length + element - 1) / element * element);
+        model::fill(filled, definition.type, definition.fill);
+        file.write(begin + at, std::span(filled).subspan(before, length));
+      }
+      at += length;
+    }
+  }
+}
+
+}  // namespace sluice::commit

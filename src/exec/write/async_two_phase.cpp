@@ -1,0 +1,74 @@
+#include <bit>
+#include <exception>
+#include <optional>
+
+#include "exec/write/flows.hpp"
+#include "exec/write/ring.hpp"
+
+namespace sluice::exec {
+
+namespace {
+
+/// The largest power of two that divides every address, element and tile.
+std::uint64_t granule_of(const Work& work, const plan::Plan& plan, std::uint64_t window_bytes) {
+  constexpr std::uint64_t largest = 4096;
+  std::uint64_t all = largest | plan.tiles.tile_bytes() | window_bytes;
+  const auto include = [&](const layout::Placement& placement) {
+    all |= placement.element_bytes() | placement.address_bits();
+  };
+  for (const layout::Placement& placement : work.commit->placements) {
+    include(placement);
+  }
+  if (work.commit->checksums) {
+    include(*work.commit->checksums);
+  }
+  return std::uint64_t{1} << std::countr_zero(all);
+}
+
+}  // namespace
+
+std::uint64_t write_async_two_phase(const plan::Plan& plan, const Work& work, Buffers& buffers) {
+  Ring& ring = *buffers.ring;
+  const std::uint64_t granule = granule_of(work, plan, ring.window_bytes());
+  std::exception_ptr failure;
+  const auto carry = [&](RoundSource* source, const plan::OwnRange& range) {
+    Pass pass = ring.pass(plan.tiles, range, granule);
+    pass.gathers = plan.gathers;
+    if (work.file != nullptr) {
+      buffers.writer.submit([&ring, pass, file = work.file](bool has_failed) {
+        ring.take(pass, has_failed ? nullptr : file);
+      });
+    }
+    try {
+      source != nullptr ? ring.put(pass, *source) : ring.put_nothing(pass);
+    } catch (...) {
+      failure = failure ? failure : std::current_exception();
+    }
+  };
+  std::optional<PortionSource> portions;
+  try {
+    portions.emplace(work, plan.packed_bytes, buffers);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  carry(portions ? &*portions : nullptr, {0, plan.tiles.own_bytes()});
+  if (!failure) {
+    portions->give_records();
+  }
+  if (work.commit->checksums) {
+    // The records are known only now, and go the same way.
+    std::optional<RecordWords> records;
+    std::optional<WordSource> words;
+    if (!failure) {
+      records.emplace(portions->records());
+      words.emplace(work, *records);
+    }
+    carry(words ? &*words : nullptr, plan.tiles.own_range(work.commit->checksums->hull()));
+  }
+  if (failure) {
+    std::rethrow_exception(failure);
+  }
+  return 0;
+}
+
+}  // namespace sluice::exec

@@ -1,0 +1,43 @@
+// Which MPIs the process has loaded, and which part of the library calls each.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "mpi/library.hpp"
+
+namespace sluice::mpi {
+
+/// The calls of one ABI, compiled with the mpi.h of an MPI that has it.
+struct Part {
+  const char* abi = nullptr;  ///< "Open MPI", "MPICH", "MPI 5"
+  Bind bind = nullptr;
+};
+/// Those that the library was built with.
+std::span<const Part> parts();
+
+/// An MPI in this process.
+struct Candidate {
+  void* handle =
+      nullptr;        ///< of dlopen(), kept open; RTLD_DEFAULT where the program's own calls go
+  std::string said;   ///< all that MPI_Get_library_version says
+  std::string place;  ///< path of the file that answers
+  std::string abi;    ///< empty: none that is known
+  const Part* part = nullptr;  ///< null: the library was not built for it
+
+  /// Between MPI_Init and MPI_Finalize?
+  bool is_running() const;
+};
+/// First the one that the program's own calls reach, then the others in the order of loading.
+std::vector<Candidate> candidates();
+
+/// Binds the part to its MPI; an empty library where a function is missing, whose name is then
+/// `missing`.
+Library bind(const Candidate& candidate, std::string& missing);
+
+/// Loads the libmpi that SLUICE_MPI names, else the one beside the launcher, else one that the
+/// loader finds. What it looked for goes to `tried`.
+void load_of_launcher(std::string& tried);
+
+}  // namespace sluice::mpi

@@ -1,0 +1,60 @@
+"""sluice doctor: what it finds, for people and for programs."""
+
+import json
+import os
+import tempfile
+import unittest
+
+from command import FINE, sluice
+
+NAMES = {"MPI", "HDF5", "file system", "stripe", "writing", "O_DIRECT", "locks", "shared memory",
+         "huge pages"}
+
+
+class Doctor(unittest.TestCase):
+    def found(self, *words):
+        result = sluice("doctor", *words, "--json")
+        self.assertEqual(result.returncode, FINE, result.stderr)
+        return {one["name"]: one for one in json.loads(result.stdout)["findings"]}
+
+    def test_a_folder(self):
+        with tempfile.TemporaryDirectory() as folder:
+            found = self.found(folder)
+            self.assertEqual(set(found), NAMES)
+            for one in found.values():
+                self.assertIn(one["state"], ("ok", "slow", "missing"))
+                self.assertTrue(one["found"])
+            self.assertEqual(found["HDF5"]["state"], "ok")
+            self.assertEqual(found["writing"]["state"], "ok")
+            self.assertEqual(os.listdir(folder), [])  # nothing is left
+
+    def test_an_mpi_is_found_and_named(self):
+        mpi = self.found(tempfile.gettempdir())["MPI"]
+        self.assertEqual(mpi["state"], "ok", mpi)
+        self.assertRegex(mpi["found"], r"(Open MPI|MPICH|MPI).*lib.*\.so")
+
+    def test_a_wrong_mpi_is_told_with_the_remedy(self):
+        os.environ["SLUICE_MPI"] = "/no/libmpi.so"
+        try:
+            mpi = self.found(tempfile.gettempdir())["MPI"]
+        finally:
+            del os.environ["SLUICE_MPI"]
+        self.assertEqual(mpi["state"], "missing")
+        self.assertIn("/no/libmpi.so", mpi["found"])
+        self.assertIn("SLUICE_MPI", mpi["remedy"])
+
+    def test_a_folder_that_is_not_there(self):
+        found = self.found("/no/such/folder")
+        self.assertEqual(found["writing"]["state"], "missing")
+        self.assertIn("/no/such/folder", found["writing"]["found"])
+
+    def test_for_people(self):
+        with tempfile.TemporaryDirectory() as folder:
+            result = sluice("doctor", folder)
+            self.assertEqual(result.returncode, FINE, result.stderr)
+            for name in NAMES:
+                self.assertIn(name, result.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

