@@ -85,7 +85,7 @@ bool is_too_old(const std::string& version) {
 }
 
 /// Watches for as long as the program runs. Says once where it is not protected.
-class Watch {
+class DriverWatch {
  public:
   void look(pid_t process) {
     if (is_settled_) {
@@ -118,7 +118,7 @@ class Watch {
 };
 
 int wait_for(pid_t process) {
-  Watch watch;
+  DriverWatch watch;
   int status = 0;
   auto pause = std::chrono::milliseconds(5);
   while (true) {
