@@ -102,7 +102,7 @@ void BackgroundQueue::finish_on_way() noexcept {
 
 // -- one commit -----------------------------------------------------------------------------------
 
-/// Every rank comes, so that those between nodes bring each other's letters.
+/// Every rank comes, so that those between nodes bring each other's messages.
 void BackgroundQueue::wait_until_placed() {
   if (last_rounds_ == 0) {
     return;
@@ -111,8 +111,8 @@ void BackgroundQueue::wait_until_placed() {
   const bool waits_for_places = config_.data.file() != nullptr && !board_->is_local();
   const bool is_placed = wait_for(
       [&] {
-        // In this order: a letter is written before its round counts as placed. Rank 0 must not go
-        // on with one in its hands, for the others wait for it here and not where rank 0 goes.
+        // In this order: a message is written before its round counts as placed. Rank 0 must
+        // not go on with one unsent, for the others wait for it here and not where rank 0 goes.
         return (!publishing_ || publishing_->has_placed_all()) && board_->has_sent_letters() &&
                (!waits_for_places || placed_.load() >= last_rounds_);
       },

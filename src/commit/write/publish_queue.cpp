@@ -103,8 +103,8 @@ bool PublishQueue::place_some() {
   bool has_all = true;
   for (std::size_t w = 0; w < commit->sizes.size(); ++w) {
     if (!commit->sizes[w]) {
-      if (const auto letter = board_.from_writer(w)) {
-        commit->sizes[w] = exec::RoundSizes::from_bytes(*letter);
+      if (const auto message = board_.from_writer(w)) {
+        commit->sizes[w] = exec::RoundSizes::from_bytes(*message);
       }
     }
     has_all = has_all && commit->sizes[w].has_value();
