@@ -40,9 +40,9 @@ double PendingCommit::settled_s() {
 
 void PendingCommit::wait() {
   process_.require("the ticket of a step");
-  if (queue_ != nullptr) {
-    const Monitor::Call inside(monitor_);
-    queue_->wait(number_);
+  if (CommitQueue* const queue = queue_) {
+    const Monitor::Call inside(monitor_);  // may settle it
+    queue->wait(number_);
   }
   if (failure_) {
     *heard_ = true;
