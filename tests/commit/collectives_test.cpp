@@ -175,7 +175,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"compressed", "shared", {15, 7, 13}, "full", "deflate:1"},
                     Case{"compressed_serial", "serial", {15, 7, 13}, "full", "deflate:1"},
                     Case{"compressed_collective", "collective", {19, 11, 17}, "full", "deflate:1"},
-                    Case{"compressed_forward", "forward", {40, 40, 40}, "full", "deflate:1"}),
+                    Case{"compressed_forward", "forward", {16, 8, 14}, "full", "deflate:1"}),
     [](const auto& named) { return std::string(named.param.name); });
 
 }  // namespace

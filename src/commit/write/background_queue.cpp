@@ -40,9 +40,9 @@ double PendingCommit::settled_s() {
 
 void PendingCommit::wait() {
   process_.require("the ticket of a step");
-  if (queue_ != nullptr) {
-    const OutputStats::Call inside(stats_);
-    queue_->wait(number_);
+  if (CommitQueue* const queue = queue_) {
+    const OutputStats::Call inside(stats_);  // may settle it
+    queue->wait(number_);
   }
   if (failure_) {
     *was_reported_ = true;
@@ -111,8 +111,8 @@ void BackgroundQueue::wait_until_placed() {
   const bool waits_for_places = config_.data.file() != nullptr && !tracker_->is_local();
   const bool is_placed = wait_for(
       [&] {
-        // In this order: a message is written before its round counts as placed. Rank 0 must not go
-        // on with one in its hands, for the others wait for it here and not where rank 0 goes.
+        // In this order: a message is written before its round counts as placed. Rank 0 must
+        // not go on with one unsent, for the others wait for it here and not where rank 0 goes.
         return (!publishing_ || publishing_->has_placed_all()) && tracker_->has_sent_messages() &&
                (!waits_for_places || placed_.load() >= last_rounds_);
       },

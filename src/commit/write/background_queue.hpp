@@ -5,8 +5,9 @@
 // commits_max; whoever waits, waits at most timeout_s and says for whom. Commits whose call has
 // returned come into the file even if the queue is destroyed without wait_for_all() (within
 // timeout_s): every rank has delivered its part of them, so nobody has to take part in anything but
-// its own calls. Of its functions half are CommitQueue's: that, and waiting in all its forms, is
-// why there are more than 30.
+// its own calls.
+//
+// More than 30 functions: half of them are CommitQueue's.
 #pragma once
 
 #include <atomic>
