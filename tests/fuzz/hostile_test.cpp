@@ -387,7 +387,7 @@ TEST(Hostile, Names) {
                                  Error(Code::ok, "")};
         exec::run_local(2, 1, [&](exec::Transport& transport) {
           const auto r = static_cast<std::size_t>(transport.rank());
-          File out(detail::open_on(transport, storage, ending, Mode::write, {.form = form}));
+          File out(detail::open_on(transport, storage, ending, Mode::write, {.hdf5_layout = form}));
           met[r] = thrown_by([&] { out.define<double>(name, {4}); });
           met[2 + r] = thrown_by([&] { out.close(); });
         });

@@ -25,7 +25,7 @@ std::vector<Options> all_options() {
   split.split_steps = 2;
   all.push_back(split);
   Options keep = SetKind{"collective", 2}.options();
-  keep.keep = 4;
+  keep.keep_last = 4;
   all.push_back(keep);
   for (std::size_t i = 0, count = all.size(); i < count; ++i) {
     all.push_back(all[i]);
@@ -372,7 +372,7 @@ TEST_F(Hostile, GoingOnWithTheIndexOrCollectingItRemovesAndWritesNothing) {
   for (const char* ids_of : {"home/mine.h5", "home/far.h5"}) {
     make_index(ids_of);
     Options keep = SetKind{"shared"}.options();
-    keep.keep = 1;
+    keep.keep_last = 1;
     for (const Error& error : errors_on_ranks(ranks, [&](exec::Transport& transport) {
            File out = open_file(transport, storage_, at("open/out.h5"), Mode::append, keep);
            Steps{.steps = 3, .slabs = true}.write(out, transport);

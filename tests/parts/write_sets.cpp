@@ -173,7 +173,7 @@ int main(int argc, char** argv) {
   split.split_steps = 2;
   write_run(folder + "/split.h5", split, false);
   Options kept = options_of("collective", 2);
-  kept.keep = 5;  // as many as there are in the end, each in a part of its own
+  kept.keep_last = 5;  // as many as there are in the end, each in a part of its own
   write_run(folder + "/kept.h5", kept, true);
   write_large_index(folder + "/large.h5", 1024, 100);
   return 0;
