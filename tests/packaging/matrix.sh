@@ -84,7 +84,8 @@ debian() {
   command -v "mpiexec.$1" >/dev/null || missing "no mpiexec.$1 here"
   local options=()
   [ "$1" = mpich ] || options=(--oversubscribe)
-  with_mpi "debian-$1" numpy "MPI4PY_MPIABI=$1" "mpiexec.$1" "${options[@]}"
+  with_mpi "debian-$1" numpy "MPI4PY_MPIABI=$1" "LD_LIBRARY_PATH=$place/debian-$1/lib" \
+    "mpiexec.$1" "${options[@]}"
 }
 
 alone() {

@@ -47,7 +47,7 @@ def test_the_library_shows_nothing_but_its_interface():
     assert of_c == set(functions(HEADER) + functions(RECORDS) + functions(SERVICE))
     allowed = re.compile(r"sluice_\w+@@|SLUICE_[\d.]+$|"
                          r"(typeinfo (name )?for |vtable for )?"
-                         r"sluice::(File|Records|SessionFile|Step|Error)\b|"
+                         r"sluice::(File|Records|SessionFile|Step|Ticket|Error)\b|"
                          r"sluice::(code_name|type_of|string_type|type_name|parse_options|"
                          r"read_on_root|set_message_handler)\b")
     assert [name for name in names if not allowed.match(name)] == []
