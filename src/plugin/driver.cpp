@@ -121,10 +121,26 @@ abi::Status read_bytes(abi::File* file, int, abi::Id, abi::Address address, std:
       [&] { file_of(file).read(address, {static_cast<std::byte*>(into), size}); });
 }
 
+/// Is it a superblock that says that the file is being written for SWMR? HDF5 asks no driver
+/// whether that is possible where a program switches it on.
+bool begins_swmr(const void* bytes, std::size_t size) {
+  constexpr unsigned char signature[] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
+  constexpr std::size_t flags_at = 11;
+  constexpr unsigned char swmr = 0x04;
+  const auto* front = static_cast<const unsigned char*>(bytes);
+  return size > flags_at && std::memcmp(front, signature, sizeof signature) == 0 &&
+         front[sizeof signature] >= 3 && (front[flags_at] & swmr) != 0;
+}
+
 abi::Status write_bytes(abi::File* file, int, abi::Id, abi::Address address, std::size_t size,
                         const void* from) {
-  return guarded(
-      [&] { file_of(file).write(address, {static_cast<const std::byte*>(from), size}); });
+  return guarded([&] {
+    OpenFile& opened = file_of(file);
+    if (begins_swmr(from, size)) {
+      throw swmr_refused(opened.path());
+    }
+    opened.write(address, {static_cast<const std::byte*>(from), size});
+  });
 }
 
 abi::Status flush_file(abi::File* file, abi::Id, bool closing) {

@@ -64,6 +64,8 @@ class Starter:
             except ProcessLookupError:
                 pass
         assert self.process.stdout.readline() == "ended\n"
+        if not os.path.exists(told):
+            return ""  # killed before it had begun
         with open(told, encoding="ascii") as file:
             return file.read()
 
