@@ -122,7 +122,7 @@ def main():
     assert wrong is None and failed == 0, wrong
     trials = errors = 0
     faults = []
-    every = 1 if recorded.IS_LONG else 7
+    every = 1 if recorded.IS_LONG else 29
     for number in (errno.EIO, errno.ENOSPC):
         for persistent in (0, 1):
             first = 1 + (number + 3 * persistent) % every
