@@ -2,6 +2,8 @@
 //
 // Invariants: the program has the terminal, its exit code and its signals as without this command;
 // whether its HDF5 loaded the driver is seen from outside, in the list of what it has mapped.
+#include "run.hpp"
+
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -21,7 +23,6 @@
 #include "session.hpp"
 #include "sluice/error.hpp"
 #include "text.hpp"
-#include "run.hpp"
 #include "verb.hpp"
 
 namespace sluice::cli {

@@ -97,13 +97,15 @@ AtomicFile::~AtomicFile() {
 
 void AtomicFile::require_sound() const {
   if (state_.poisoned) {
-    throw Error(Code::wrong_state, path_ + ": an earlier flush failed half-way: close the file and "
-                                           "open it again to go on; it holds the last flush");
+    throw Error(Code::wrong_state, path_ +
+                                       ": an earlier flush failed half-way: close the file and "
+                                       "open it again to go on; it holds the last flush");
   }
   if (state_.data_lost) {
-    throw Error(Code::wrong_state, path_ + ": data was lost when a sync of it failed: close the "
-                                           "file, open it again and write what came after the last "
-                                           "flush anew");
+    throw Error(Code::wrong_state, path_ +
+                                       ": data was lost when a sync of it failed: close the "
+                                       "file, open it again and write what came after the last "
+                                       "flush anew");
   }
   if (!lost_.empty()) {
     throw Error(Code::wrong_state, path_ + ": " + std::to_string(lost_.front().length) +
@@ -221,16 +223,16 @@ void AtomicFile::commit(bool closing) {
   if (pending_) {
     apply(true);
     if (pending_) {
-      throw Error(Code::io, path_ + ": the flush before this one is not in place yet: recovery, or "
-                                    "the next flush, will do it");
+      throw Error(Code::io, path_ +
+                                ": the flush before this one is not in place yet: recovery, or "
+                                "the next flush, will do it");
     }
   }
   if (!state_.dirty) {
     return;
   }
-  const bool synced =
-      settings_.durability == Settings::Durability::step ||
-      (closing && settings_.durability == Settings::Durability::close);
+  const bool synced = settings_.durability == Settings::Durability::step ||
+                      (closing && settings_.durability == Settings::Durability::close);
   place_kept();
   if (file_->size() < end_) {
     state_.unsynced = true;
@@ -318,8 +320,7 @@ void AtomicFile::take_name(bool synced) {
     storage_.sync_directory(path_);
   } catch (const Error& e) {
     // What was replaced cannot come back: a crash would decide between the old file and this one.
-    state_.poisoned =
-        is_replacing || !commit::take_name_back(storage_, building, path_, building_);
+    state_.poisoned = is_replacing || !commit::take_name_back(storage_, building, path_, building_);
     throw state_.poisoned ? commit::in_doubt(e) : e;
   }
 }
@@ -394,8 +395,10 @@ void AtomicFile::apply(bool synced) {
     pending_.reset();
   } catch (const std::exception& e) {
     state_.sync_failed = true;  // whichever call it was: another descriptor next time
-    say(std::string(e.what()) + ": the flush is durable, but not in place: the next flush, or "
-                                "sluice recover " + path_ + ", will do it");
+    say(std::string(e.what()) +
+        ": the flush is durable, but not in place: the next flush, or "
+        "sluice recover " +
+        path_ + ", will do it");
   }
 }
 

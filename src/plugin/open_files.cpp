@@ -118,8 +118,7 @@ std::unique_ptr<OpenFile> OpenFile::open(storage::Storage& storage, const std::s
     if (opening.swmr) {
       throw swmr_refused(path);
     }
-    const bool creates = opening.truncates || opening.exclusive ||
-                         (is_new && !storage.exists(key));
+    const bool creates = opening.truncates || opening.exclusive || (is_new && !storage.exists(key));
     if (!creates) {
       require_closed(*storage.open(key, storage::Access::read_write), false);
     }
@@ -190,7 +189,7 @@ void OpenFile::set_end(std::uint64_t end) {
   end_ = end;
 }
 
-void OpenFile::truncate() {
+void OpenFile::cut() {
   if (written_) {
     written_->set_size(written_->end());
   }

@@ -43,7 +43,7 @@ class OpenFile {
   std::uint64_t end() const;
   void set_end(std::uint64_t end);
   /// Cuts or grows to end().
-  void truncate();
+  void cut();
   void commit(bool closing);
   /// Of the last OpenFile of a file: commits what is left. Only once.
   void close();

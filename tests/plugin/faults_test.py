@@ -136,8 +136,8 @@ def main():
     shutil.rmtree(folder)
     for fault in faults[:20]:
         print(fault)
-    print(f"T3 hdf5-driver of one program: {calls} calls, {trials} trials, {errors} errors, 0 files "
-          f"to be reopened, {len(faults)} answered wrongly")
+    print(f"T3 hdf5-driver of one program: {calls} calls, {trials} trials, {errors} errors, 0 "
+          f"files to be reopened, {len(faults)} answered wrongly")
     sys.exit(1 if faults else 0)
 
 

@@ -196,12 +196,13 @@ int run(const std::vector<std::string>& words) {
   }
   limits.seed = second.seed = std::stoull(words[5]);
   Images images(path, words[2], marks);
-  CrashDisks(base, records, Reach::inode, limits).visit(
-      [&](const CrashDisk& disk) {
-        images.examine(disk, second, is_long ? 200 : 40);
-        return true;
-      },
-      0, marks);
+  CrashDisks(base, records, Reach::inode, limits)
+      .visit(
+          [&](const CrashDisk& disk) {
+            images.examine(disk, second, is_long ? 200 : 40);
+            return true;
+          },
+          0, marks);
   return 0;
 }
 

@@ -140,6 +140,7 @@ def nothing(path):
 PROGRAMS = {
     "append": (append, nothing), "in-place": (in_place, _arrays),
     "attributes": (attributes, _arrays), "groups": (groups, nothing), "moving": (moving, nothing),
-    "netcdf4": (records, _record_file), "pytables": (table, nothing), "replaced": (replaced, _arrays),
+    "netcdf4": (records, _record_file), "pytables": (table, nothing),
+    "replaced": (replaced, _arrays),
     "latest": (latest, nothing),
 }
