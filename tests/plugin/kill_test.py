@@ -1,6 +1,6 @@
 """T2 of the driver: kill -9 at random moments. After the next opening with the driver the file
-holds the values of the last flush that returned, or of the one after; what is there before that is opened
-by plain HDF5 with the same, or refused.
+holds the values of the last flush that returned, or of the one after; what is there before that is
+opened by plain HDF5 with the same, or refused.
 
 Children are forked from a process that has h5py loaded under the driver, but no file open.
 """
@@ -120,8 +120,8 @@ def main():
     starter.process.stdin.close()
     starter.process.wait()
     print(f"T2 hdf5 driver seed {SEED}: {kills} kills of h5py, netCDF4 and PyTables, {flushes} "
-          f"steps acknowledged, {lost} lost, {unfinished} ended before, {replayed} replayed, slowest "
-          f"recovery {slowest:.3f} s")
+          f"steps acknowledged, {lost} lost, {unfinished} ended before, {replayed} replayed, "
+          f"slowest recovery {slowest:.3f} s")
     if lost == 0:
         subprocess.run(["rm", "-r", folder], check=True)
     sys.exit(1 if lost else 0)
