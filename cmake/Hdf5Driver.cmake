@@ -1,5 +1,6 @@
-# libsluice_hdf5_driver.so: what a program's own HDF5 (1.14 and later) loads where HDF5_DRIVER=sluice.
-# It needs neither HDF5 nor MPI, so it is compiled from the few files that it uses.
+# libsluice_hdf5_driver.so: what a program's own HDF5 (1.14 and later) loads where
+# HDF5_DRIVER=sluice. It needs neither HDF5 nor MPI, so it is compiled from the few
+# files that it uses.
 set(SLUICE_DRIVER_SOURCES
   src/codec/checksum.cpp src/commit/publish/atomic_file.cpp src/commit/publish/in_place.cpp
   src/commit/publish/journal.cpp src/commit/publish/journal_format.cpp

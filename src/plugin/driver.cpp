@@ -10,10 +10,10 @@
 #include <new>
 #include <string>
 
+#include "plugin/driver_storage.hpp"
 #include "plugin/hdf5_abi.hpp"
 #include "plugin/open_files.hpp"
 #include "plugin/say.hpp"
-#include "plugin/driver_storage.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::plugin {
@@ -64,8 +64,7 @@ abi::File* open_file(const char* name, unsigned flags, abi::Id, abi::Address) {
   }
   try {
     const Settings settings = settings_of_environment();
-    opened->file =
-        OpenFile::open(driver_storage(), name, opening_of(flags), settings).release();
+    opened->file = OpenFile::open(driver_storage(), name, opening_of(flags), settings).release();
     return &opened->base;
   } catch (const Error& e) {
     if (!is_usual(e.code())) {
@@ -117,14 +116,29 @@ abi::Address end_of_file(const abi::File* file, int) {
 
 abi::Status read_bytes(abi::File* file, int, abi::Id, abi::Address address, std::size_t size,
                        void* into) {
-  return guarded(
-      [&] { file_of(file).read(address, {static_cast<std::byte*>(into), size}); });
+  return guarded([&] { file_of(file).read(address, {static_cast<std::byte*>(into), size}); });
+}
+
+/// Is it a superblock that says that the file is being written for SWMR? HDF5 asks no driver
+/// whether that is possible where a program switches it on.
+bool begins_swmr(const void* bytes, std::size_t size) {
+  constexpr unsigned char signature[] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
+  constexpr std::size_t flags_at = 11;
+  constexpr unsigned char swmr = 0x04;
+  const auto* front = static_cast<const unsigned char*>(bytes);
+  return size > flags_at && std::memcmp(front, signature, sizeof signature) == 0 &&
+         front[sizeof signature] >= 3 && (front[flags_at] & swmr) != 0;
 }
 
 abi::Status write_bytes(abi::File* file, int, abi::Id, abi::Address address, std::size_t size,
                         const void* from) {
-  return guarded(
-      [&] { file_of(file).write(address, {static_cast<const std::byte*>(from), size}); });
+  return guarded([&] {
+    OpenFile& opened = file_of(file);
+    if (begins_swmr(from, size)) {
+      throw swmr_refused(opened.path());
+    }
+    opened.write(address, {static_cast<const std::byte*>(from), size});
+  });
 }
 
 abi::Status flush_file(abi::File* file, abi::Id, bool closing) {
@@ -132,7 +146,7 @@ abi::Status flush_file(abi::File* file, abi::Id, bool closing) {
 }
 
 abi::Status truncate_file(abi::File* file, abi::Id, bool) {
-  return guarded([&] { file_of(file).truncate(); });
+  return guarded([&] { file_of(file).cut(); });
 }
 
 abi::Status remove_file(const char* name, abi::Id) {
@@ -173,7 +187,9 @@ abi::Class make_class() {
 
 extern "C" {
 
-__attribute__((visibility("default"))) int H5PLget_plugin_type() { return sluice::plugin::abi::plugin_is_driver; }
+__attribute__((visibility("default"))) int H5PLget_plugin_type() {
+  return sluice::plugin::abi::plugin_is_driver;
+}
 
 __attribute__((visibility("default"))) const void* H5PLget_plugin_info() {
   static const sluice::plugin::abi::Class driver = sluice::plugin::make_class();

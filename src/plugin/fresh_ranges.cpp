@@ -12,8 +12,8 @@ void FreshRanges::add(std::uint64_t offset, std::span<const std::byte> bytes) {
     return;
   }
   const auto next = ranges_.lower_bound(offset);
-  const bool is_same = next != ranges_.end() && next->first == offset &&
-                       next->second.length == bytes.size();
+  const bool is_same =
+      next != ranges_.end() && next->first == offset && next->second.length == bytes.size();
   const bool meets_next = next != ranges_.end() && next->first < offset + bytes.size();
   const bool meets_last =
       next != ranges_.begin() && std::prev(next)->first + std::prev(next)->second.length > offset;

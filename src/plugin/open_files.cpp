@@ -91,6 +91,12 @@ std::unique_ptr<storage::File> open_to_read(storage::Storage& storage, const std
 
 }  // namespace
 
+Error swmr_refused(const std::string& path) {
+  return {Code::unsupported, path +
+                                 ": SWMR writing is not possible with the sluice driver: without "
+                                 "it readers that open the file see each flush whole"};
+}
+
 std::unique_ptr<OpenFile> OpenFile::open(storage::Storage& storage, const std::string& path,
                                          const Opening& opening, const Settings& settings) {
   const std::string key = key_of(storage, path);
@@ -110,12 +116,9 @@ std::unique_ptr<OpenFile> OpenFile::open(storage::Storage& storage, const std::s
   }
   if (!written && opening.writes) {
     if (opening.swmr) {
-      throw Error(Code::unsupported,
-                  path + ": SWMR writing is not possible with the sluice driver: readers see each "
-                         "flush whole without it");
+      throw swmr_refused(path);
     }
-    const bool creates = opening.truncates || opening.exclusive ||
-                         (is_new && !storage.exists(key));
+    const bool creates = opening.truncates || opening.exclusive || (is_new && !storage.exists(key));
     if (!creates) {
       require_closed(*storage.open(key, storage::Access::read_write), false);
     }
@@ -186,7 +189,7 @@ void OpenFile::set_end(std::uint64_t end) {
   end_ = end;
 }
 
-void OpenFile::truncate() {
+void OpenFile::cut() {
   if (written_) {
     written_->set_size(written_->end());
   }

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "plugin/atomic_file.hpp"
+#include "sluice/error.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::plugin {
@@ -42,7 +43,7 @@ class OpenFile {
   std::uint64_t end() const;
   void set_end(std::uint64_t end);
   /// Cuts or grows to end().
-  void truncate();
+  void cut();
   void commit(bool closing);
   /// Of the last OpenFile of a file: commits what is left. Only once.
   void close();
@@ -55,6 +56,9 @@ class OpenFile {
   storage::FileIdentity identity_;
   std::uint64_t end_ = 0;  ///< of one that is read
 };
+
+/// Says that a file cannot be written for SWMR.
+Error swmr_refused(const std::string& path);
 
 /// H5Fdelete: the file, and a journal that lies beside it.
 void remove_with_journal(storage::Storage& storage, const std::string& path);

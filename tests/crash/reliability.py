@@ -46,7 +46,7 @@ DAMAGE_TEXT = ("{tried:,} tried: {refused:,} refused, {harmless:,} without effec
                "it")
 
 BATTERY = [
-    Part("T1", "crash images", "crash/images_*, crash/npy_images", [
+    Part("T1", "crash images", "crash/images_*, crash/npy_images, plugin/images", [
         Count(rf"T1 {KIND} .*?(?P<disks>\d+) disks(?:.*?(?P<second>\d+) second crashes)?"
               r".*?(?P<wrong>\d+) violations",
               "{disks:,} images, {second:,} second crashes inside recovery, {wrong:,} violations"),
@@ -59,7 +59,7 @@ BATTERY = [
               r"(?P<new>\d+) times the new ones, (?P<errors>\d+) errors",
               "open all the time, {read:,} arrays: {old:,} old, {new:,} new, {errors:,} errors"),
     ]),
-    Part("T2", "kill -9 of a running mpirun", "crash/kill", [
+    Part("T2", "kill -9 of a running mpirun", "crash/kill, plugin/kill", [
         Count(r"T2 (?P<kind>\S+ \S+) seed \d+: (?P<kills>\d+) kills .*?, (?P<steps>\d+) steps "
               r"acknowledged, (?P<lost>\d+) lost, .*? (?P<replayed>\d+) replayed, slowest recovery "
               r"(?P<most_s>[\d.]+) s",
@@ -70,7 +70,7 @@ BATTERY = [
         Count(r"T2b .*: (?P<opened>\d+) times opened, (?P<refused>\d+) times refused",
               "{opened:,} times opened, {refused:,} times refused"),
     ]),
-    Part("T3", "every storage call fails", "crash/faults_*, commit/faulty_step", [
+    Part("T3", "every storage call fails", "crash/faults_*, commit/faulty_step, plugin/faults", [
         Count(rf"T3 {KIND} .*: (?P<calls>\d+) calls, (?P<trials>\d+) trials, (?P<errors>\d+) "
               r"errors, (?P<reopen>\d+) files to be reopened, (?P<wrong>\d+) answered wrongly",
               "{calls:,} calls, {trials:,} trials, {errors:,} told as errors, {reopen:,} files had "
@@ -118,7 +118,7 @@ BATTERY = [
     Part("T14", "shapes and random decompositions", "conformance/*", []),
     Part("T16", "files of earlier releases", "", [],
          without_counts="there is no earlier release"),
-    Part("T17", "planted bugs", "crash/planted", [
+    Part("T17", "planted bugs", "crash/planted, plugin/planted", [
         Count(r"T17 (?P<caught>\d+) of (?P<all>\d+) caught", "{caught:,} of {all:,} caught"),
     ]),
 ]

@@ -146,12 +146,16 @@ def test_swmr_writing_is_refused_and_reading_is_not():
     path = path_of("swmr.h5")
     f = h5py.File(path, "w", libver="latest")
     f["x"] = 1
+    f.flush()
     try:
         f.swmr_mode = True
         raise AssertionError("SWMR was switched on")
     except (OSError, RuntimeError, ValueError):
         pass
-    f.close()
+    try:
+        f.close()
+    except RuntimeError:
+        pass  # HDF5 2.0 cannot close a file after it could not switch SWMR on
     with h5py.File(path, "r", swmr=True) as reader:
         assert reader["x"][()] == 1
 

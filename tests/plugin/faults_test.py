@@ -122,7 +122,7 @@ def main():
     assert wrong is None and failed == 0, wrong
     trials = errors = 0
     faults = []
-    every = 1 if recorded.IS_LONG else 7
+    every = 1 if recorded.IS_LONG else 29
     for number in (errno.EIO, errno.ENOSPC):
         for persistent in (0, 1):
             first = 1 + (number + 3 * persistent) % every
@@ -136,8 +136,8 @@ def main():
     shutil.rmtree(folder)
     for fault in faults[:20]:
         print(fault)
-    print(f"T3 hdf5-driver of one program: {calls} calls, {trials} trials, {errors} errors, 0 files "
-          f"to be reopened, {len(faults)} answered wrongly")
+    print(f"T3 hdf5-driver of one program: {calls} calls, {trials} trials, {errors} errors, 0 "
+          f"files to be reopened, {len(faults)} answered wrongly")
     sys.exit(1 if faults else 0)
 
 

@@ -34,6 +34,9 @@ Call call_of(const std::string& name) {
   throw std::runtime_error("no call " + name);
 }
 
+/// The model of the disk begins at the folder that holds the file.
+std::string in_folder(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
 std::vector<Record> load(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   std::vector<Record> records;
@@ -47,6 +50,8 @@ std::vector<Record> load(const std::string& path) {
     record.call = call_of(call);
     std::getline(in, record.path);
     std::getline(in, record.to);
+    record.path = in_folder(record.path);
+    record.to = in_folder(record.to);
     record.bytes.resize(bytes);
     in.read(reinterpret_cast<char*>(record.bytes.data()), static_cast<std::streamsize>(bytes));
     in.get();
@@ -167,7 +172,7 @@ class Images {
 };
 
 int run(const std::vector<std::string>& words) {
-  const std::string& path = words[1];
+  const std::string path = in_folder(words[1]);
   std::vector<Record> records = load(words[0]);
   std::vector<std::size_t> marks;
   std::istringstream text(words[3]);
@@ -191,12 +196,13 @@ int run(const std::vector<std::string>& words) {
   }
   limits.seed = second.seed = std::stoull(words[5]);
   Images images(path, words[2], marks);
-  CrashDisks(base, records, Reach::inode, limits).visit(
-      [&](const CrashDisk& disk) {
-        images.examine(disk, second, is_long ? 200 : 40);
-        return true;
-      },
-      0, marks);
+  CrashDisks(base, records, Reach::inode, limits)
+      .visit(
+          [&](const CrashDisk& disk) {
+            images.examine(disk, second, is_long ? 200 : 40);
+            return true;
+          },
+          0, marks);
   return 0;
 }
 

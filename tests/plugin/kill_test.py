@@ -1,6 +1,6 @@
-"""T2 of the driver: kill -9 at random moments. After the next opening with the driver the file holds
-the values of the last flush that returned, or of the one after; what is there before that is opened
-by plain HDF5 with the same, or refused.
+"""T2 of the driver: kill -9 at random moments. After the next opening with the driver the file
+holds the values of the last flush that returned, or of the one after; what is there before that is
+opened by plain HDF5 with the same, or refused.
 
 Children are forked from a process that has h5py loaded under the driver, but no file open.
 """
@@ -64,6 +64,8 @@ class Starter:
             except ProcessLookupError:
                 pass
         assert self.process.stdout.readline() == "ended\n"
+        if not os.path.exists(told):
+            return ""  # killed before it had begun
         with open(told, encoding="ascii") as file:
             return file.read()
 
@@ -117,9 +119,9 @@ def main():
             print(f"{name}: killed after flush {returned}: {path}")
     starter.process.stdin.close()
     starter.process.wait()
-    print(f"T2 hdf5 driver seed {SEED}: {kills} kills of h5py, netCDF4 and PyTables, {flushes} steps "
-          f"acknowledged, {lost} lost, {unfinished} ended before, {replayed} replayed, slowest "
-          f"recovery {slowest:.3f} s")
+    print(f"T2 hdf5 driver seed {SEED}: {kills} kills of h5py, netCDF4 and PyTables, {flushes} "
+          f"steps acknowledged, {lost} lost, {unfinished} ended before, {replayed} replayed, "
+          f"slowest recovery {slowest:.3f} s")
     if lost == 0:
         subprocess.run(["rm", "-r", folder], check=True)
     sys.exit(1 if lost else 0)

@@ -24,6 +24,7 @@ IMPORTS = {
     "commit": {"exec", "plan", "layout", "model", "storage", "codec"},
     "dialect": {"exec", "model", "storage"},
     "sim": {"plan", "layout", "model"},
+    "plugin": {"commit", "layout", "model", "storage", "codec"},
     "api": {"commit", "exec", "plan", "layout", "model", "mpi", "storage", "codec"},
 }
 # The floors of a room that has sub-rooms, lowest first: one includes those below it and itself, not

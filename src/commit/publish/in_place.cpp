@@ -194,7 +194,9 @@ CarriedOut carry_out_journal(storage::Storage& storage, const std::string& path,
 }
 
 void remove_journal(storage::Storage& storage, const std::string& path) {
-  storage.remove(journal_path(path));
+  if (storage.exists(journal_path(path))) {
+    storage.remove(journal_path(path));
+  }
   storage.sync_directory(path);
 }
 

@@ -51,9 +51,9 @@ struct CarriedOut {
   InPlace found;
 };
 
-/// Brings the file at `path`, beside which a journal lies, to the commit of that; the journal stays.
-/// With `dry_run` only says what it would do. One process, which holds the lease. Errors: those of
-/// examine(); damaged where the file is guarded and its journal not complete.
+/// Brings the file at `path`, beside which a journal lies, to the commit of that; the journal
+/// stays. With `dry_run` only says what it would do. One process, which holds the lease. Errors:
+/// those of examine(); damaged where the file is guarded and its journal not complete.
 CarriedOut carry_out_journal(storage::Storage& storage, const std::string& path, bool dry_run);
 
 /// Durably.

@@ -56,8 +56,8 @@ std::vector<std::byte> Journal::to_bytes() const {
     append(payload, run.before);
     append(payload, run.after);
   }
-  const JournalHeader header = make_header(commit, payload.size(), runs.size(), end, modified_ns,
-                                           codec::checksum(payload));
+  const JournalHeader header =
+      make_header(commit, payload.size(), runs.size(), end, modified_ns, codec::checksum(payload));
   const auto head = std::as_bytes(std::span(&header, 1));
   std::vector<std::byte> bytes(head.begin(), head.end());
   append(bytes, payload);

@@ -7,8 +7,8 @@
 #include <random>
 
 #include "codec/checksum.hpp"
-#include "commit/publish/journal.hpp"
 #include "commit/publish/in_place.hpp"
+#include "commit/publish/journal.hpp"
 #include "commit/publish/recovery.hpp"
 #include "exec/transport/agree.hpp"
 #include "layout/hdf5/index.hpp"
