@@ -300,8 +300,8 @@ class File(Mapping):
 
     def latest_good(self) -> Optional[int]:
         """The newest step of which every value can be read and matches its checksum; None where no
-        step does. For programs that go on from it: the option restart_after. Reads one step, more only
-        if that is damaged. Collective."""
+        step does. For programs that go on from it: the option restart_after. Reads one step,
+        more only if that is damaged. Collective."""
         step = ffi.new("int64_t*")
         self._call(lib.sluice_latest_good, step)
         return int(step[0]) if step[0] >= 0 else None

@@ -30,8 +30,8 @@ def open_sessions(path: Union[str, "os.PathLike[str]"], mode: str = "r", comm: A
                   **options: Any) -> "Sessions":
     """Opens a file of sessions. Collective over `comm`, an mpi4py communicator, or "self" or None:
     this process alone, as for open(). mode: "r" reads; "w" cuts off what was there; "x" as "w", but
-    Error EXISTS where something was; "a" leaves it. options: as of open(): writers, tile_bytes, coalesce,
-    budget, ..."""
+    Error EXISTS where something was; "a" leaves it. options: as of open(): writers, tile_bytes,
+    coalesce, budget_bytes, ..."""
     return Sessions(path, mode, comm, **options)
 
 

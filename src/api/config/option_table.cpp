@@ -151,6 +151,17 @@ Option bytes_option(const char* name, const char* help) {
           [](Options& o, const std::string& text) { o.*field = bytes(text); }};
 }
 
+template <auto field>
+Option seconds_option(const char* name, const char* help) {
+  return {name, help, [](const Options& o) { return shortest(o.*field); },
+          [](Options& o, const std::string& text) {
+            o.*field = number<double>(text, "number of seconds");
+            if (!(o.*field >= 0)) {
+              refuse(text, "number of seconds: it must not be negative");
+            }
+          }};
+}
+
 /// Text that lives as long as the table: what the lists of formats, strategies and codecs say.
 const char* kept(std::string text) {
   static std::list<std::string> texts;
@@ -208,14 +219,7 @@ std::vector<Option> make_table() {
           "log", "messages: off | auto | line: costs at the close | steps: a log beside the file"),
       flag_option<&Options::checksum>(
           "checksum", "write checksums where the format has a place, check them when reading"),
-      {"timeout_s", "limit of one collective wait; 0: none",
-       [](const Options& o) { return shortest(o.timeout_s); },
-       [](Options& o, const std::string& text) {
-         o.timeout_s = number<double>(text, "number of seconds");
-         if (!(o.timeout_s >= 0)) {
-           refuse(text, "number of seconds: it must not be negative");
-         }
-       }},
+      seconds_option<&Options::timeout_s>("timeout_s", "limit of one collective wait; 0: none"),
   };
 }
 
