@@ -63,11 +63,13 @@ extern Functions f;
 
 #ifdef OPEN_MPI
 // What follows ompi_ in their names.
+// clang-format off
 #define SLUICE_MPI_OBJECTS(X)                                                                \
   X(mpi_byte)                                                                                \
   X(mpi_comm_null)                                                                           \
   X(mpi_comm_self) X(mpi_comm_world) X(mpi_errors_return) X(mpi_file_null) X(mpi_group_null) \
       X(mpi_info_null) X(mpi_int) X(mpi_op_max) X(request_null)
+// clang-format on
 
 /// The addresses of Open MPI's predefined objects.
 struct Objects {
