@@ -109,8 +109,9 @@ def caption(options):
         "contiguous: slabs. pencils: the ranks divide the last two dimensions. small, ragged-N: "
         "every rank has every ranks-th run of 512 or N doubles. x N: so many writers; else as many "
         "as the strategy takes. auto again: the same once more, for the noise; "
-        "files=allow_multiple: it may make several files; without autotune: without trying other ways. 1 MB is 10^6 "
-        "bytes. Samples of every contestant's last file were read back and compared."
+        "files=allow_multiple: it may make several files; without autotune: without trying other "
+        "ways. 1 MB is 10^6 bytes. Samples of every contestant's last file were read back and "
+        "compared."
     )
 
 

@@ -24,20 +24,19 @@
 #error "the build defines SLUICE_MPI_PART: openmpi, mpich or standard"
 #endif
 
-#define SLUICE_MPI_FUNCTIONS(X)                                                                   \
-  X(Abort)                                                                                        \
-  X(Allreduce)                                                                                    \
-  X(Cancel)                                                                                       \
-  X(Comm_create_keyval) X(Comm_dup) X(Comm_free) X(Comm_get_attr) X(Comm_group) X(Comm_idup)      \
-      X(Comm_rank) X(Comm_set_attr) X(Comm_set_errhandler) X(Comm_size) X(Comm_split)             \
-          X(Comm_split_type) X(Comm_test_inter) X(Error_class) X(Error_string) X(File_close)      \
-              X(File_open) X(File_read_at) X(File_read_at_all) X(File_set_view) X(File_write_at)  \
-                  X(File_write_at_all) X(Finalize) X(Finalized) X(Get_address) X(Get_count)       \
-                      X(Get_elements_x) X(Group_free) X(Group_translate_ranks) X(Iallreduce)      \
-                          X(Improbe) X(Imrecv) X(Info_create) X(Info_free) X(Info_set)            \
-                              X(Init_thread) X(Initialized) X(Iprobe) X(Irecv) X(Isend) X(Issend) \
-                                  X(Recv) X(Request_get_status) X(Test) X(Testall) X(Type_commit) \
-                                      X(Type_create_hindexed) X(Type_free)
+// clang-format off
+#define SLUICE_MPI_FUNCTIONS(X) \
+  X(Abort) X(Allreduce) X(Cancel) X(Comm_create_keyval) X(Comm_dup) X(Comm_free) \
+  X(Comm_get_attr) X(Comm_group) X(Comm_idup) X(Comm_rank) X(Comm_set_attr) \
+  X(Comm_set_errhandler) X(Comm_size) X(Comm_split) X(Comm_split_type) X(Comm_test_inter) \
+  X(Error_class) X(Error_string) X(File_close) X(File_open) X(File_read_at) \
+  X(File_read_at_all) X(File_set_view) X(File_write_at) X(File_write_at_all) X(Finalize) \
+  X(Finalized) X(Get_address) X(Get_count) X(Get_elements_x) X(Group_free) \
+  X(Group_translate_ranks) X(Iallreduce) X(Improbe) X(Imrecv) X(Info_create) X(Info_free) \
+  X(Info_set) X(Init_thread) X(Initialized) X(Iprobe) X(Irecv) X(Isend) X(Issend) X(Recv) \
+  X(Request_get_status) X(Test) X(Testall) X(Type_commit) X(Type_create_hindexed) \
+  X(Type_free)
+// clang-format on
 
 // What makes a communicator of Fortran's integer.
 #ifdef SLUICE_MPI_STANDARD_HEADER
@@ -64,12 +63,13 @@ extern Functions f;
 
 #ifdef OPEN_MPI
 // What follows ompi_ in their names.
+// clang-format off
 #define SLUICE_MPI_OBJECTS(X)                                                                \
   X(mpi_byte)                                                                                \
   X(mpi_comm_null)                                                                           \
-  X(mpi_comm_self)                                                                           \
-  X(mpi_comm_world) X(mpi_errors_return) X(mpi_file_null) X(mpi_group_null) X(mpi_info_null) \
-      X(mpi_int) X(mpi_op_max) X(request_null)
+  X(mpi_comm_self) X(mpi_comm_world) X(mpi_errors_return) X(mpi_file_null) X(mpi_group_null) \
+      X(mpi_info_null) X(mpi_int) X(mpi_op_max) X(request_null)
+// clang-format on
 
 /// The addresses of Open MPI's predefined objects.
 struct Objects {
