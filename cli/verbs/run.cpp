@@ -201,7 +201,7 @@ void add_run(CLI::App& app, Run& run) {
       "file of the last one. Says where the program's HDF5 cannot load the driver.\n"
       "Exit code: that of the program.\n",
       R"help(
-Settings: HDF5_DRIVER_CONFIG="durability=close budget=256MiB log=on"
+Settings: HDF5_DRIVER_CONFIG="durability=close budget_bytes=256MiB log=on"
 
 Examples:
   sluice run -- python script.py

@@ -18,7 +18,7 @@ namespace {
 }
 
 Settings::Durability durability_of(std::string_view value) {
-  if (value == "step" || value == "automatic") {
+  if (value == "step" || value == "auto") {
     return Settings::Durability::step;
   }
   if (value == "close") {
@@ -42,13 +42,13 @@ std::uint64_t bytes_of(std::string_view value) {
       return number << shift;
     }
   }
-  refuse("budget", value, "a number of bytes such as 64MiB");
+  refuse("budget_bytes", value, "a number of bytes such as 64MiB");
 }
 
 void set(std::string_view name, std::string_view value, Settings& settings) {
   if (name == "durability") {
     settings.durability = durability_of(value);
-  } else if (name == "budget") {
+  } else if (name == "budget_bytes") {
     settings.budget_bytes = bytes_of(value);
   } else if (name == "log" && (value == "on" || value == "off")) {
     settings.log = value == "on";
@@ -56,7 +56,7 @@ void set(std::string_view name, std::string_view value, Settings& settings) {
     refuse(name, value, "on or off");
   } else {
     throw Error(Code::invalid_argument, "HDF5_DRIVER_CONFIG: " + std::string(name) +
-                                            " is not known: durability, budget, log");
+                                            " is not known: durability, budget_bytes, log");
   }
 }
 
@@ -86,7 +86,7 @@ Settings settings_of_environment() {
   if (const char* text = std::getenv("SLUICE_DURABILITY")) {
     settings.durability = durability_of(text);
   }
-  if (const char* text = std::getenv("SLUICE_BUDGET")) {
+  if (const char* text = std::getenv("SLUICE_BUDGET_BYTES")) {
     settings.budget_bytes = bytes_of(text);
   }
   if (const char* text = std::getenv("HDF5_USE_FILE_LOCKING")) {

@@ -1,5 +1,5 @@
 // What a user sets for the driver: HDF5_DRIVER_CONFIG, words NAME=VALUE with spaces or commas
-// between them. SLUICE_DURABILITY and SLUICE_BUDGET count where it does not name them.
+// between them. SLUICE_DURABILITY and SLUICE_BUDGET_BYTES count where it does not name them.
 #pragma once
 
 #include <cstdint>

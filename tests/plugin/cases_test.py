@@ -229,7 +229,7 @@ with h5py.File(sys.argv[1], 'w') as f:
     f.flush()
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
-    done = python(code, path, driver=True, config="budget=1MiB")
+    done = python(code, path, driver=True, config="budget_bytes=1MiB")
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) < 24 * 1024, f"{done.stdout.strip()} KiB more for 46 MiB"
     assert plain("x = h5py.File(sys.argv[1])['x'][()]; print(x[0], x[100], x[-1])",
