@@ -23,7 +23,7 @@ std::string quoted(const std::string& text) {
 
 void add_env(CLI::App& app, Run& run) {
   CLI::App* verb = add_verb(
-      app, "env", "what a shell sets so that programs of HDF5 become crash-safe",
+      app, "env", "the same for every program of a shell",
       "Prints the lines by which a shell tells programs of HDF5 1.14 and later to write through\n"
       "Sluice's driver: each flush becomes a durable, atomic commit. `sluice run` does it for one\n"
       "program.\n",

@@ -195,7 +195,7 @@ int run_program(const std::vector<std::string>& words) {
 
 void add_run(CLI::App& app, Run& run) {
   CLI::App* verb = add_verb(
-      app, "run", "start a program of HDF5, unchanged, that becomes crash-safe",
+      app, "run", "run an unchanged HDF5 program crash-safe",
       "The program's HDF5 (1.14 or later, as in the wheels of h5py, netCDF4 and PyTables) writes\n"
       "through Sluice's driver: each flush is a durable, atomic commit, and a crash leaves the\n"
       "file of the last one. Says where the program's HDF5 cannot load the driver.\n"
