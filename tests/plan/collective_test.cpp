@@ -396,7 +396,7 @@ TEST(collective, choices_that_cannot_be_fail_at_opening) {
   refused(options, "first_writer: 3");
   options.first_writer = 0;
   options.tiles = "square";
-  refused(options, "tiles: \"square\": use auto, long or cyclic");
+  refused(options, "tiles: \"square\": use auto, contiguous or cyclic");
 }
 
 }  // namespace

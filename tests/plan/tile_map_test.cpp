@@ -156,7 +156,8 @@ TEST(tile_map, empty_space) {
 }
 
 TEST(tile_map, prints_itself) {
-  EXPECT_EQ(TileMap::runs({0, 4}, 4096, {0, 1}).text(), "tiles of 4096 bytes, long, to ranks 0 4");
+  EXPECT_EQ(TileMap::runs({0, 4}, 4096, {0, 1}).text(),
+            "tiles of 4096 bytes, contiguous, to ranks 0 4");
   EXPECT_EQ(TileMap::cyclic({1}, 10, {0, 1}).text(), "tiles of 10 bytes, cyclic, to ranks 1");
 }
 
