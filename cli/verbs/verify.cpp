@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "commit/publish/recovery.hpp"
 #include "commit/read/latest_good.hpp"
 #include "help.hpp"
 #include "layout/formats.hpp"
@@ -97,8 +98,12 @@ std::string as_far_as_text(const std::string& path, const Verdict& verdict) {
 
 /// What its format has no checksum for; "" where it has one for everything. Rank 0.
 std::string unchecked_by_format(storage::Storage& storage, const std::string& path) {
-  const auto file = layout::open_data(storage, path, storage::Access::read);
-  return layout::format_in(*file, "auto").unchecked;
+  std::string text;
+  // As of its last commit: the file itself is not HDF5 while its writer changes it in place.
+  commit::open_committed(storage, path, [&](storage::File& file) {
+    text = layout::format_in(file, "auto").unchecked;
+  });
+  return text;
 }
 
 std::string verdict_text(const std::string& path, const Verdict& verdict,

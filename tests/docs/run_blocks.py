@@ -56,7 +56,7 @@ class Runner:
             # Installed, and of what is not installed the simulation of the tutorial.
             "PATH": f"{prefix}/bin:{prefix.parents[1]}/apps/vampire:{os.environ['PATH']}",
             "PKG_CONFIG_PATH": f"{prefix}/lib/pkgconfig", "PYTHONPATH": str(root / "python"),
-            "SLUICE_LIBRARY": f"{prefix}/lib/lib{self.package}.so",
+            "SLUICE_LIBRARY": f"{prefix}/lib/libsluice.so",
         }
 
     def has_fortran(self):
