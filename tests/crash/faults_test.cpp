@@ -360,7 +360,8 @@ Counts fail_each(const Ground& ground) {
           ground.title() + ", of " + std::to_string(counts.calls) + " calls: " + fault.text();
       begin_watch(what, trial_seconds);
       const Trial trial = run(ground, fault);
-      EXPECT_GE(trial.faults->fired(), 1u) << what;
+      // The bytes of a time stamp may split a run of the journal: one write more, or fewer.
+      EXPECT_TRUE(trial.faults->fired() != 0 || trial.faults->calls() < nth) << what;
       check(ground, trial, fault, what);
       end_watch();
       const auto& outcomes = trial.outcomes[0];
