@@ -1,12 +1,12 @@
 #include "plugin/atomic_file.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <utility>
 
 #include "commit/publish/atomic_file.hpp"
 #include "commit/publish/in_place.hpp"
+#include "model/clock.hpp"
 #include "plugin/say.hpp"
 #include "sluice/error.hpp"
 
@@ -15,12 +15,6 @@ namespace sluice::plugin {
 namespace {
 
 constexpr std::uint64_t piece_bytes = commit::JournalRuns::piece_bytes;
-
-std::int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 /// The old file must be whole for as long as a crash may leave it there.
 void recover_replaced(storage::Storage& storage, const std::string& path) {
@@ -363,7 +357,7 @@ std::unique_ptr<commit::JournalRuns> AtomicFile::write_journal(bool synced) {
   if (writer.is_empty()) {
     return nullptr;
   }
-  auto journal = writer.finish(commits_ + 1, end_, now_ns());
+  auto journal = writer.finish(commits_ + 1, end_, model::wall_clock_ns());
   if (synced) {
     journal_->sync();
     if (state_.names_changed) {
@@ -378,10 +372,7 @@ std::unique_ptr<commit::JournalRuns> AtomicFile::write_journal(bool synced) {
 void AtomicFile::invalidate_journal() {
   try {
     journal_.reset();
-    if (storage_.exists(commit::journal_path(path_))) {
-      storage_.remove(commit::journal_path(path_));
-    }
-    storage_.sync_directory(path_);
+    commit::remove_journal(storage_, path_);
   } catch (const std::exception&) {
     state_.poisoned = true;
   }
