@@ -74,6 +74,16 @@ if(TARGET sluice_cli)
   if(SKBUILD)
     install(PROGRAMS $<TARGET_FILE:sluice_cli> DESTINATION ${SKBUILD_SCRIPTS_DIR}
       COMPONENT command)
+    # A wheel holds no links.
+    set(txt2hdf5 "convert")
+    set(hdf52txt "convert --format text")
+    foreach(name txt2hdf5 hdf52txt)
+      file(WRITE ${CMAKE_BINARY_DIR}/install/${name}
+        "#!/bin/sh\n# sluice ${${name}}: a converter of VOX-FE's images, by the name of its tool.\n"
+        "exec \"$(dirname \"$(readlink -f \"$0\")\")/sluice\" ${${name}} \"$@\"\n")
+      install(PROGRAMS ${CMAKE_BINARY_DIR}/install/${name} DESTINATION ${SKBUILD_SCRIPTS_DIR}
+        COMPONENT command)
+    endforeach()
   else()
     install(PROGRAMS $<TARGET_FILE:sluice_cli> DESTINATION ${CMAKE_INSTALL_BINDIR}
       COMPONENT command)
