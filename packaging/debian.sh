@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the Debian packages into out/debian: libsluice, libsluice-dev, sluice-bin, python3-sluice.
+# Builds the Debian packages into out/debian: libsluice0.1, libsluice-dev, sluice-bin, python3-sluice.
 # Needs what packaging/debian/control names, debhelper and dpkg-dev. Works on a copy of what git
 # knows, so that nothing is left in the tree.
 set -euo pipefail
