@@ -94,10 +94,15 @@ if(TARGET sluice_cli)
   endif()
   install(DIRECTORY ${CMAKE_SOURCE_DIR}/share/machines DESTINATION ${CMAKE_INSTALL_DATADIR}/sluice
     COMPONENT command FILES_MATCHING PATTERN "*.toml")
+  # Of a Python package: beside bin, where man and the shell look for them.
+  set(shared ${CMAKE_INSTALL_DATADIR})
+  if(SKBUILD)
+    set(shared ${SKBUILD_DATA_DIR}/share)
+  endif()
   install(FILES ${CMAKE_SOURCE_DIR}/share/completion/sluice
-    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT command)
+    DESTINATION ${shared}/bash-completion/completions COMPONENT command)
   install(FILES ${CMAKE_SOURCE_DIR}/share/man/sluice.1
-    DESTINATION ${CMAKE_INSTALL_DATADIR}/man/man1 COMPONENT command)
+    DESTINATION ${shared}/man/man1 COMPONENT command)
 endif()
 
 # -- find_package(Sluice COMPONENTS C CXX Fortran) ------------------------------------------------
