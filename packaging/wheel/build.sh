@@ -39,7 +39,8 @@ fi
 # What ./dev build has compiled already is taken from the cache, whatever folder it was built in.
 export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
 launcher=()
-command -v ccache >/dev/null && launcher=(--config-settings=cmake.define.CMAKE_CXX_COMPILER_LAUNCHER=ccache)
+command -v ccache >/dev/null &&
+  launcher=(--config-settings=cmake.define.CMAKE_CXX_COMPILER_LAUNCHER=ccache)
 rm -rf "$place/raw"
 PATH=$place/tools/bin:$PATH PKG_CONFIG_PATH=$place/hdf5/pkgconfig \
   "$place/tools/bin/pip" wheel -q --no-deps --no-build-isolation -w "$place/raw" \
