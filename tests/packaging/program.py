@@ -64,19 +64,21 @@ def cell(form, strategy, **options):
     """Three steps, written and read by all ranks."""
     path = path_of(form, strategy, options)
     # Of the variable: as an option of the file it is for those of 4 KiB and more.
-    packed = {"compress": options.pop("compress")} if "compress" in options else {}
+    compress = options.pop("compress", None)
     said = {"format": form, **FORMATS[form][1], **options}
     has_times = form not in ("npy", "dcd")
     with sluice.open(path, "w", comm=comm, strategy=strategy, **said) as out:
         if form == "dcd":
             out.define("positions", "float32", (size * ROWS, 3), steps=True)
+        if compress is not None:
+            out.define("x", "float64", (size * ROWS, COLUMNS), steps=True, compress=compress)
         for step in range(3):
             mine, first = part(step)
             with out.step(**({"time": 0.5 * step} if has_times else {})):
                 if form == "dcd":
                     out.put("positions", mine[:, :3].astype("float32"), start=(first, 0))
                 else:
-                    out.put("x", mine, shape=(size * ROWS, COLUMNS), start=(first, 0), **packed)
+                    out.put("x", mine, shape=(size * ROWS, COLUMNS), start=(first, 0))
     with sluice.open(path, comm=comm) as f:
         assert f.steps == 3, (path, f.steps)
         for step in range(3):
