@@ -24,8 +24,10 @@ endif()
 if(SKBUILD)
   find_package(Python REQUIRED COMPONENTS Interpreter)
   file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/install)
-  execute_process(COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${CMAKE_SOURCE_DIR}/python/sluice
-      PYTHONDONTWRITEBYTECODE=1 ${Python_EXECUTABLE} -c
+  # pip builds in an environment that Python finds by its PYTHONPATH: cffi is there.
+  execute_process(COMMAND ${CMAKE_COMMAND} -E env
+      PYTHONPATH=${CMAKE_SOURCE_DIR}/python/sluice:$ENV{PYTHONPATH} PYTHONDONTWRITEBYTECODE=1
+      ${Python_EXECUTABLE} -c
       "import pathlib, _header; _header.declare(pathlib.Path('install/_declared.py').absolute())"
     WORKING_DIRECTORY ${CMAKE_BINARY_DIR} COMMAND_ERROR_IS_FATAL ANY)
   install(FILES ${CMAKE_BINARY_DIR}/install/_declared.py DESTINATION . COMPONENT library)

@@ -211,7 +211,8 @@ def main():
         faults += faults_of("unused", public - called, reasons, "called by no test")
         print(f"{len(public & called)} of {len(public)} are called by {count} object files of "
               "tests, examples and simulations, or by the Python package")
-    print("\n".join(faults))
+    for fault in faults:
+        print(fault)
     return 1 if faults else 0
 
 

@@ -23,15 +23,19 @@ pip() { "$bin/pip" --quiet --disable-pip-version-check "$@"; }
 pip install build
 "$bin/python" -m build --sdist --outdir "$work" "$root" >"$work/log" 2>&1 ||
   { tail -n 30 "$work/log" >&2; exit 1; }
-echo "sdist: $(stat -c %s "$work"/sluice-*.tar.gz) bytes"
+bytes=$(stat -c %s "$work"/sluice-*.tar.gz)
+echo "sdist: $bytes bytes, $(tar -tzf "$work"/sluice-*.tar.gz | wc -l) files"
+[ "$bytes" -lt 3000000 ] || fail "the sdist holds more than the sources"
 
-# Unpacked to a place that stays, for the compiler's cache.
+# As far below its root as the other builds, and with their compilers' names: the cache then has
+# what it needs.
 mkdir "$work/source"
 tar -xzf "$work"/sluice-*.tar.gz -C "$work/source" --strip-components=1
 if command -v ccache >/dev/null; then
   export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_BASEDIR=$work CCACHE_NOHASHDIR=1
 fi
-pip install --config-settings=build-dir="$work/build" "$work/source"
+export CC=cc CXX=c++
+pip install --config-settings=build-dir="$work/source/build/pip" "$work/source"
 
 cd "$work"
 "$bin/python" - <<'PY'
