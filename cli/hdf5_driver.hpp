@@ -7,8 +7,9 @@
 
 namespace sluice::cli {
 
-/// The folder of libsluice_hdf5_driver.so: SLUICE_HDF5_DRIVER_PATH, else beside this command. Error
-/// not_found: naming it while it is not there would keep every program of HDF5 from starting.
+/// The folder of libsluice_hdf5_driver.so: SLUICE_HDF5_DRIVER_PATH, else beside this command, else
+/// in the Python package that it came with. Error not_found: naming it while it is not there would
+/// keep every program of HDF5 from starting.
 std::string driver_folder();
 
 /// The variables to set, and their values: HDF5_DRIVER, HDF5_PLUGIN_PATH (what it was is kept).

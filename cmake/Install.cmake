@@ -24,8 +24,10 @@ endif()
 if(SKBUILD)
   find_package(Python REQUIRED COMPONENTS Interpreter)
   file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/install)
-  execute_process(COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${CMAKE_SOURCE_DIR}/python/sluice
-      PYTHONDONTWRITEBYTECODE=1 ${Python_EXECUTABLE} -c
+  # pip builds in an environment that Python finds by its PYTHONPATH: cffi is there.
+  execute_process(COMMAND ${CMAKE_COMMAND} -E env
+      PYTHONPATH=${CMAKE_SOURCE_DIR}/python/sluice:$ENV{PYTHONPATH} PYTHONDONTWRITEBYTECODE=1
+      ${Python_EXECUTABLE} -c
       "import pathlib, _header; _header.declare(pathlib.Path('install/_declared.py').absolute())"
     WORKING_DIRECTORY ${CMAKE_BINARY_DIR} COMMAND_ERROR_IS_FATAL ANY)
   install(FILES ${CMAKE_BINARY_DIR}/install/_declared.py DESTINATION . COMPONENT library)
@@ -74,6 +76,16 @@ if(TARGET sluice_cli)
   if(SKBUILD)
     install(PROGRAMS $<TARGET_FILE:sluice_cli> DESTINATION ${SKBUILD_SCRIPTS_DIR}
       COMPONENT command)
+    # A wheel holds no links.
+    set(txt2hdf5 "convert")
+    set(hdf52txt "convert --format text")
+    foreach(name txt2hdf5 hdf52txt)
+      file(WRITE ${CMAKE_BINARY_DIR}/install/${name}
+        "#!/bin/sh\n# sluice ${${name}}: a converter of VOX-FE's images, by the name of its tool.\n"
+        "exec \"$(dirname \"$(readlink -f \"$0\")\")/sluice\" ${${name}} \"$@\"\n")
+      install(PROGRAMS ${CMAKE_BINARY_DIR}/install/${name} DESTINATION ${SKBUILD_SCRIPTS_DIR}
+        COMPONENT command)
+    endforeach()
   else()
     install(PROGRAMS $<TARGET_FILE:sluice_cli> DESTINATION ${CMAKE_INSTALL_BINDIR}
       COMPONENT command)
@@ -84,10 +96,15 @@ if(TARGET sluice_cli)
   endif()
   install(DIRECTORY ${CMAKE_SOURCE_DIR}/share/machines DESTINATION ${CMAKE_INSTALL_DATADIR}/sluice
     COMPONENT command FILES_MATCHING PATTERN "*.toml")
+  # Of a Python package: beside bin, where man and the shell look for them.
+  set(shared ${CMAKE_INSTALL_DATADIR})
+  if(SKBUILD)
+    set(shared ${SKBUILD_DATA_DIR}/share)
+  endif()
   install(FILES ${CMAKE_SOURCE_DIR}/share/completion/sluice
-    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT command)
+    DESTINATION ${shared}/bash-completion/completions COMPONENT command)
   install(FILES ${CMAKE_SOURCE_DIR}/share/man/sluice.1
-    DESTINATION ${CMAKE_INSTALL_DATADIR}/man/man1 COMPONENT command)
+    DESTINATION ${shared}/man/man1 COMPONENT command)
 endif()
 
 # -- find_package(Sluice COMPONENTS C CXX Fortran) ------------------------------------------------

@@ -46,4 +46,5 @@ target_link_options(sluice PRIVATE
 if(NOT SLUICE_SANITIZE)
   target_link_options(sluice PRIVATE -Wl,-z,defs)
 endif()
+sluice_older_symbols(sluice)
 add_library(Sluice::sluice ALIAS sluice)

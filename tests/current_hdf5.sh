@@ -61,8 +61,8 @@ launcher=()
 if command -v ccache >/dev/null; then
   launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_C_COMPILER_LAUNCHER=ccache)
 fi
-cmake -S "$root" -B "$place/sluice" -G Ninja -DCMAKE_BUILD_TYPE=Release "${launcher[@]}" \
-  >"$place/sluice.log"
+cmake -S "$root" -B "$place/sluice" -G Ninja -DCMAKE_BUILD_TYPE=Release -DSLUICE_TESTS=ON \
+  "${launcher[@]}" >"$place/sluice.log"
 grep -E '^--   HDF5 ' "$place/sluice.log"
 mapfile -t targets < <(cd "$root/tests" &&
   find layout -name '*_test.cpp' | sed 's|/|_|; s|_test\.cpp$||' | sort)

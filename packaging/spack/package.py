@@ -1,4 +1,5 @@
-# For Spack: copy it to <repository>/packages/sluice/package.py, then `spack install sluice@main`.
+# For Spack: copy it to <repository>/packages/sluice/package.py, then, from a checkout:
+#   spack develop --path /path/to/sluice sluice@0.1.0 && spack install sluice@0.1.0
 from spack.package import *
 
 
@@ -7,8 +8,8 @@ class Sluice(CMakePackage):
 
     license("Apache-2.0")
 
-    # From a checkout: spack develop --path /path/to/sluice sluice@main
-    version("main")
+    # No archive is named here: the sources are a checkout's, by `spack develop`.
+    version("0.1.0")
 
     variant("command", default=True, description="Build the command sluice")
     variant("fortran", default=True, description="Build the Fortran module")

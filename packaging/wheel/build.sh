@@ -39,12 +39,15 @@ fi
 # What ./dev build has compiled already is taken from the cache, whatever folder it was built in.
 export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
 launcher=()
-command -v ccache >/dev/null && launcher=(-C cmake.define.CMAKE_CXX_COMPILER_LAUNCHER=ccache)
+command -v ccache >/dev/null &&
+  launcher=(--config-settings=cmake.define.CMAKE_CXX_COMPILER_LAUNCHER=ccache)
 rm -rf "$place/raw"
 PATH=$place/tools/bin:$PATH PKG_CONFIG_PATH=$place/hdf5/pkgconfig \
   "$place/tools/bin/pip" wheel -q --no-deps --no-build-isolation -w "$place/raw" \
-  -C build-dir="$root/build/wheel-build" -C cmake.define.SLUICE_STATIC_DEPENDENCIES=ON \
-  -C cmake.define.SLUICE_MPI_HEADERS="$place/headers" -C install.strip=true \
+  --config-settings=build-dir="$root/build/wheel-build" \
+  --config-settings=cmake.define.SLUICE_STATIC_DEPENDENCIES=ON \
+  --config-settings=cmake.define.SLUICE_MPI_HEADERS="$place/headers" \
+  --config-settings=install.strip=true \
   "${launcher[@]}" "$root" >"$place/build.log" 2>&1 || {
   tail -30 "$place/build.log" >&2
   fail "the build failed (all of it: $place/build.log)"

@@ -177,5 +177,36 @@ TEST_F(Handles, RecordsAndSessionsThatWereMovedFrom) {
   });
 }
 
+TEST_F(Handles, RecordsAndSessionsTakeOverByAssignment) {
+  alone([&](exec::Transport& transport) {
+    const auto records = [&](const std::string& path) {
+      return Records(std::make_unique<detail::RecordsImpl>(
+          [&transport, path, this](const Options& options) {
+            return detail::open_on(transport, files_.storage(), path, Mode::write, options);
+          },
+          Mode::write, 1, Options{}));
+    };
+    Records log = records("a.rec");
+    Records other = records("b.rec");
+    other.write(value_);
+    other.commit();
+    log = std::move(other);  // closes a.rec
+    EXPECT_EQ(other.parts(), 0);
+    EXPECT_EQ(log.groups(), 1u);
+    log.close();
+
+    const auto session = [&](const std::string& path) {
+      return SessionFile(std::make_unique<detail::SessionImpl>(transport, files_.storage(), path,
+                                                               Mode::write, Options{}));
+    };
+    SessionFile file = session("a.bin");
+    SessionFile later = session("b.bin");
+    file = std::move(later);  // closes a.bin
+    expect_error(thrown_by([&] { later.poll(); }), Code::wrong_state, {"moved from"});
+    file.poll();
+    file.close();
+  });
+}
+
 }  // namespace
 }  // namespace sluice::test

@@ -86,8 +86,9 @@ install_other() {
   local build=$SLUICE_BUILD_DIR-$mpi
   quietly "$place/configure-$mpi.log" cmake -G Ninja -S "$SLUICE_SOURCE_DIR" -B "$build" \
     -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE=-O0 -DSLUICE_UNITY=ON \
-    -DSLUICE_TESTS=OFF -DSLUICE_COMMAND=OFF -DSLUICE_BUILD_APPS=OFF \
-    "${options[@]}"
+    -DSLUICE_COMMAND=OFF "${options[@]}"
+  [ "$(grep -Ec '^--   (apps  *none|tests  *not built.*)$' "$place/configure-$mpi.log")" = 2 ] ||
+    fail "tests or small simulations are built unless told ($place/configure-$mpi.log)"
   quietly "$place/build-$mpi.log" cmake --build "$build" -j 2 --target "${targets[@]}"
   install_from "$build" "$prefix"
 }

@@ -1,21 +1,25 @@
 """Every public function of every public header is exported, by a program that is linked to the
-shared library alone.
+shared library alone; and every exported symbol is public and used by a test.
 
-    exports.py --library libsluice.so [--headers include] [--objects build/release/tests]
+    exports.py --library libsluice.so [--headers include] [--objects build/release]
 
 The functions are those that clang sees in the headers: what is inline, a template, deleted or
 private needs no symbol. A program that holds the address of each (C functions by their names, C++
-ones by their mangled names) is compiled, linked with --no-undefined and run. With --objects: every
-function that the library exports is called by at least one of the object files there.
+ones by their mangled names) is compiled, linked with --no-undefined and run. What is exported
+beside them has its reason in exports.txt. With --objects: every exported symbol is called by at
+least one object file of a test, an example or a small simulation, or by the Python package.
 """
 
 import argparse
+import fnmatch
 import json
 import re
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def run(command, **options):
@@ -102,9 +106,48 @@ def public_functions(headers):
 
 
 def exported(library):
+    """Functions and data: what nm shows as defined, but for the nodes of the symbol map."""
     return {line.split()[-1].split("@")[0]
             for line in run(["nm", "-D", "--defined-only", library]).splitlines()
-            if line.split()[-2] in "TWiu"}
+            if line.split()[-2] != "A"}
+
+
+def plain(names):
+    """Each mangled name as a person reads it, without abbreviations of the C++ library."""
+    text = run(["c++filt", "--no-verbose"], input="\n".join(names) + "\n")
+    return dict(zip(names, text.splitlines()))
+
+
+def twins(names):
+    """Other entries of a constructor or destructor that the compiler makes with the public one: for
+    a base class (2), and of a virtual destructor the one that frees (0)."""
+    found = set()
+    for name in names:
+        for kind, others in (("C", "12"), ("D", "012")):
+            for other in others:
+                found.add(re.sub(rf"(?<=[a-z]){kind}1(?=E)", f"{kind}{other}", name))
+    return found - names
+
+
+class Reasons:
+    """exports.txt: WHAT | PATTERN | WHY, what being `private` (exported, in no header) or `unused`
+    (no test calls it). A pattern that explains nothing is a fault, too."""
+
+    def __init__(self, path):
+        lines = [line.split("|", 2) for line in path.read_text().splitlines()
+                 if line.strip() and not line.startswith("#")]
+        self.rules = [tuple(word.strip() for word in line) for line in lines]
+        self.met = set()
+
+    def explain(self, what, readable):
+        for rule in self.rules:
+            if rule[0] == what and fnmatch.fnmatchcase(readable, rule[1]):
+                self.met.add(rule)
+                return True
+        return False
+
+    def idle(self, what):
+        return [rule for rule in self.rules if rule[0] == what and rule not in self.met]
 
 
 def link(names, library):
@@ -123,12 +166,27 @@ def link(names, library):
 
 
 def called_by(objects):
-    files = [str(file) for file in Path(objects).rglob("*.o")]
+    """Undefined symbols of the objects, and what the Python package looks up. The library's own
+    objects do not count: they call one another."""
+    build = Path(objects)
+    files = [str(file) for room in ("tests", "examples", "apps", "fortran")
+             for file in (build / room).rglob("*.o")]
     names = set()
     for first in range(0, len(files), 200):
         text = run(["nm", "-u", *files[first:first + 200]])
         names |= {line.split()[-1] for line in text.splitlines() if line.strip()[:2] == "U "}
-    return names
+    for file in (ROOT / "python/sluice").glob("*.py"):
+        names |= set(re.findall(r"\blib\.(sluice_\w+)", file.read_text()))
+    return names, len(files)
+
+
+def faults_of(what, names, reasons, text):
+    """Names that have no reason, as lines; and reasons that are none."""
+    readable = plain(sorted(names))
+    lines = [f"{text}: {shown}" for shown in readable.values()
+             if not reasons.explain(what, shown)]
+    return lines + [f"exports.txt: {' | '.join(rule)}: explains nothing"
+                    for rule in reasons.idle(what)]
 
 
 def main():
@@ -140,25 +198,22 @@ def main():
     cpp, c = public_functions(given.headers)
     if len(cpp) < 50 or len(c) < 90:
         sys.exit(f"only {len(cpp)} C++ and {len(c)} C functions were found in the headers")
-    there = exported(given.library)
-    missing = sorted((cpp | c) - there)
-    for name in missing:
-        print("not exported:", run(["c++filt", name]).strip())
-    stray = sorted(name for name in there - cpp - c
-                   if re.match(r"sluice_", name))
-    for name in stray:
-        print("exported, but in no header:", name)
-    if missing or stray:
-        return 1
-    linked = link(cpp | c, given.library)
-    print(f"{len(cpp)} C++ and {len(c)} C functions are public; a program linked to the shared "
-          f"library holds all {linked}; {len(there)} symbols are exported")
+    public, there = cpp | c, exported(given.library)
+    reasons = Reasons(Path(__file__).with_name("exports.txt"))
+    faults = [f"not exported: {name}" for name in plain(sorted(public - there)).values()]
+    faults += faults_of("private", there - public - twins(cpp), reasons, "exported, in no header")
+    if not faults:
+        linked = link(public, given.library)
+        print(f"{len(cpp)} C++ and {len(c)} C functions are public; a program linked to the shared "
+              f"library holds all {linked}; {len(there)} symbols are exported")
     if given.objects:
-        unused = sorted((cpp | c) - called_by(given.objects))
-        for name in unused:
-            print("called by no test:", run(["c++filt", name]).strip())
-        return 1 if unused else 0
-    return 0
+        called, count = called_by(given.objects)
+        faults += faults_of("unused", public - called, reasons, "called by no test")
+        print(f"{len(public & called)} of {len(public)} are called by {count} object files of "
+              "tests, examples and simulations, or by the Python package")
+    for fault in faults:
+        print(fault)
+    return 1 if faults else 0
 
 
 sys.exit(main())

@@ -281,11 +281,11 @@ def _is_built(tree, file):
     if file.path.startswith("src/"):
         return tree.built is None or file.path in tree.built
     is_bench = file.path.startswith(("bench/", "tests/bench/"))
-    is_apart = file.path.startswith("tests/consumers/")
+    is_apart = file.path.startswith(("tests/consumers/", "cmake/"))
     if tree.built is not None and not is_bench and not is_apart:
         return file.path in tree.built
-    # The benchmarks are not always configured, and the consumers are projects of their own: build
-    # files must name them.
+    # The benchmarks are not always configured, the consumers are projects of their own, and what is
+    # in cmake is for the wheel: build files must name them.
     stem = os.path.splitext(os.path.basename(file.path))[0]
     short = re.sub(r"_test$", "", stem)
     pattern = re.compile(r"\b(?:%s|%s)\b" % (re.escape(stem), re.escape(short)))
@@ -293,7 +293,7 @@ def _is_built(tree, file):
     return any(
         pattern.search(other.text)
         for other in tree.files.values()
-        if other.top in tops and other.path.endswith("CMakeLists.txt")
+        if other.top in tops and other.path.endswith(("CMakeLists.txt", ".cmake"))
     )
 
 

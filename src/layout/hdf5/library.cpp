@@ -69,6 +69,13 @@ std::recursive_mutex* mutex_over_forks() {
   static auto* mutex = new std::recursive_mutex;  // needed until the program ends
   static const int registered = pthread_atfork([] { mutex->lock(); }, [] { mutex->unlock(); },
                                                [] { new (mutex) std::recursive_mutex; });
+#ifdef SLUICE_HDF5_INSIDE
+  // Plugins, as netCDF4 brings them (HDF5_PLUGIN_PATH), belong to the program's libhdf5: they would
+  // call that one with identifiers of this one, and be unloaded before what they brought along has
+  // ended. What Sluice reads and writes, its own codecs decode and encode.
+  static const herr_t without_plugins = H5PLset_loading_state(0);
+  static_cast<void>(without_plugins);
+#endif
   static_cast<void>(registered);  // where it fails a child can hang where it opens files of its own
   return mutex;
 }

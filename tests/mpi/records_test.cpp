@@ -1,0 +1,95 @@
+// Records on real ranks, by the public C++ and C interfaces: what one of them writes over a
+// communicator the other reads, also by other ranks than wrote it.
+#include <gtest/gtest.h>
+#include <memory>
+#include <mpi.h>
+#include <sluice/records.h>
+#include <sluice/records.hpp>
+#include <string>
+
+#include "storage/scratch.hpp"
+
+namespace sluice::test {
+namespace {
+
+class MpiRecords : public testing::Test {
+ protected:
+  MpiRecords() {
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
+    std::string name(4096, '\0');
+    if (rank_ == 0) {
+      scratch_ = std::make_unique<storage::Scratch>();
+      name.replace(0, scratch_->folder().size(), scratch_->folder());
+    }
+    MPI_Bcast(name.data(), static_cast<int>(name.size()), MPI_CHAR, 0, MPI_COMM_WORLD);
+    path_ = name.c_str() + std::string("/ranks.rec");
+  }
+  ~MpiRecords() override { MPI_Barrier(MPI_COMM_WORLD); }
+
+  /// Rank r writes r + 1 values a group: r, and then 100 r + group as often as there is room.
+  void write_by_cpp(int groups) const {
+    Records out(MPI_COMM_WORLD, path_, Mode::write);
+    for (int group = 0; group < groups; ++group) {
+      out.write(std::int32_t{rank_});
+      for (int i = 0; i < rank_; ++i) {
+        out.write(100.0 * rank_ + group);
+      }
+      out.commit();
+    }
+    out.close();
+  }
+
+  int rank_ = 0;
+  int ranks_ = 1;
+  std::string path_;
+  std::unique_ptr<storage::Scratch> scratch_;
+};
+
+TEST_F(MpiRecords, CReadsWhatCppWrote) {
+  write_by_cpp(2);
+  sluice_records* in = nullptr;
+  ASSERT_EQ(sluice_records_open(MPI_COMM_WORLD, path_.c_str(), "r", nullptr, &in), SLUICE_OK)
+      << sluice_last_error(nullptr);
+  for (int group = 0; group < 2; ++group) {
+    ASSERT_EQ(sluice_records_fetch(in, -1), SLUICE_OK);
+    sluice_part* mine = sluice_records_part(in, 0);
+    std::int32_t head = -1;
+    EXPECT_EQ(sluice_part_read(mine, SLUICE_INT32, &head, 1), SLUICE_OK);
+    EXPECT_EQ(head, rank_);
+    for (int i = 0; i < rank_; ++i) {
+      double value = -1;
+      EXPECT_EQ(sluice_part_read(mine, SLUICE_FLOAT64, &value, 1), SLUICE_OK);
+      EXPECT_EQ(value, 100.0 * rank_ + group);
+    }
+    std::int32_t is_at_end = 0;
+    EXPECT_EQ(sluice_part_at_end(mine, &is_at_end), SLUICE_OK);
+    EXPECT_EQ(is_at_end, 1);
+  }
+  EXPECT_EQ(sluice_records_close(in), SLUICE_OK);
+  sluice_records_free(in);
+}
+
+TEST_F(MpiRecords, OneRankReadsThePartsOfAll) {
+  write_by_cpp(1);
+  if (rank_ != 0) {
+    return;
+  }
+  Records in(MPI_COMM_SELF, path_, Mode::read);
+  ASSERT_TRUE(in.fetch());
+  for (int writer = 0; writer < ranks_; ++writer) {
+    std::int32_t head = -1;
+    in.read(&head);
+    EXPECT_EQ(head, writer);
+    for (int i = 0; i < writer; ++i) {
+      double value = -1;
+      in.read(&value);
+      EXPECT_EQ(value, 100.0 * writer);
+    }
+  }
+  EXPECT_TRUE(in.at_end());
+  in.close();
+}
+
+}  // namespace
+}  // namespace sluice::test
