@@ -62,8 +62,8 @@ struct Options {
   /// ending does not tell.
   std::string format = "auto";
 
-  /// Who writes: `serial`, `shared`, `collective`, `forward`, `file-per-process`, `file-per-node` or
-  /// `auto`. Default: `auto`, the cheapest for this machine and decomposition. Use `forward` to
+  /// Who writes: `serial`, `shared`, `collective`, `forward`, `file-per-process`, `file-per-node`
+  /// or `auto`. Default: `auto`, the cheapest for this machine and decomposition. Use `forward` to
   /// write in the background, and name a strategy where runs must be comparable.
   std::string strategy = "auto";
 

@@ -1,6 +1,6 @@
 /// @file
-/// Records: what each rank writes value by value, as one stream for each rank, read back by the same
-/// or another number of ranks. For programs that wrote one formatted file for each rank.
+/// Records: what each rank writes value by value, as one stream for each rank, read back by the
+/// same or another number of ranks. For programs that wrote one formatted file for each rank.
 ///
 ///     sluice::Records out(comm, "traj.rec", sluice::Mode::write);
 ///     for (...) {

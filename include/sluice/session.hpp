@@ -8,7 +8,8 @@
 /// that started the session is told once, when every byte is on disk.
 ///
 ///     sluice::SessionFile out(MPI_COMM_WORLD, "forces.bin", sluice::Mode::write);
-///     if (rank == 0) session = out.start(0, bytes, {.complete = [](const sluice::Error*) { ... }});
+///     if (rank == 0) session = out.start(0, bytes, {.complete = [](const sluice::Error*) { ...
+///     }});
 ///     ...                                                  // session travels in your own messages
 ///     out.write(session, data, n, offset);                 // copies; from any rank, any thread
 ///     out.poll();                                          // now and then
@@ -73,8 +74,8 @@ class SessionFile {
   ///                 append keeps what is there; read opens for reading only
   /// @param options  writers, first_writer, writer_spacing, writer_map, readers, tile_bytes,
   ///                 stripe_bytes, coalesce, storage (not mpiio), budget_bytes, durability
-  ///                 (automatic: each session is synced before it is complete) and timeout_s; others
-  ///                 are ignored
+  ///                 (automatic: each session is synced before it is complete) and timeout_s;
+  ///                 others are ignored
   /// @throws Error `not_found`, `exists`, `permission`, `locked`, `invalid_argument`, `unsupported`
   ///         (storage), `io`, `divergent`, `timeout`, `mpi`.
   SessionFile(const Comm& comm, const std::string& path, Mode mode, const Options& options = {});
@@ -111,7 +112,7 @@ class SessionFile {
   /// @param bytes    number of bytes, 0 too
   /// @param offset   place in the file, inside the session
   /// @param done     called with nullptr when the bytes are there, else with the failure
-  ///                 (`truncated` where the file ends before); without it wait_for_reads() throws
+  ///                 (`truncated` where the file ends before); a failure without it is not reported
   /// @throws Error `out_of_bounds` (not inside the session).
   void read(const Session& session, void* data, std::size_t bytes, std::uint64_t offset,
             std::function<void(const Error* failure)> done = {});
@@ -130,7 +131,7 @@ class SessionFile {
   /// @throws Error the session's failure; `timeout`; `wrong_state` (another rank is its home).
   void wait(const Session& session);
   /// Waits until every read() of this rank is answered. Local. The readers must poll meanwhile.
-  /// @throws Error the failure of a read without `done`; `timeout`.
+  /// @throws Error `timeout`.
   void wait_for_reads();
   /// Waits until a session to which nobody writes any more is complete. Collective.
   /// @param session  a session of this file, the same on every rank

@@ -158,8 +158,8 @@ struct VariableInfo {
 };
 
 /// The receipt of a commit. Copies share one state. With strategy `forward` a step may still be on
-/// its way when its end() returns; a ticket then tells when it has arrived. It is used by the thread
-/// that uses the file, and may be asked after the file is closed.
+/// its way when its end() returns; a ticket then tells when it has arrived. It is used by the
+/// thread that uses the file, and may be asked after the file is closed.
 class Ticket {
  public:
   /// A ticket of no step.
@@ -193,8 +193,8 @@ class Ticket {
 /// A step that is being written, from File::begin_step() to end().
 ///
 /// A Step that is destroyed without end() leaves the step out; the other ranks' end() fails instead
-/// of waiting. Where no exception is the reason, this counts as a mistake: File::close() then throws
-/// Error `wrong_state` on every rank, after it has closed the file.
+/// of waiting. Where no exception is the reason, this counts as a mistake: File::close() then
+/// throws Error `wrong_state` on every rank, after it has closed the file.
 class Step {
  public:
   /// Takes the step over; the other object then has none.
