@@ -135,7 +135,7 @@ module sluice
       integer, intent(out), optional :: stat
       character(len=*), intent(inout), optional :: errmsg
     end subroutine
-    !> Defines a variable of a 32-bit shape. Alike: see define_64.
+    !> Defines a variable of a 32-bit shape. Alike: see define.
     module subroutine define_32(self, name, type, shape, steps, partial, fill, unit, description, &
         dimensions, chunk, varying, compress, stat, errmsg)
       class(sluice_file), intent(inout) :: self
@@ -241,7 +241,7 @@ module sluice
       integer, intent(out), optional :: stat
       class(*), intent(inout), optional :: errmsg
     end subroutine
-    !> Puts this rank's part of a variable at a 32-bit start. Local: see put_64.
+    !> Puts this rank's part of a variable at a 32-bit start. Local: see put.
     module subroutine put_32(self, name, data, start, allow_overflow, in_place, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       character(len=*), intent(in) :: name
@@ -258,7 +258,7 @@ module sluice
     !> - `ids`: indices of the rows, counted from 1
     !> - `data`: the rows; its last dimension has the size of `ids`
     !> - `in_place`: `ids` and `data` are not copied, see above; default: .false.
-    !> - errors: as put_64; `duplicate_row`, `missing_row` and `out_of_bounds` come from end_step
+    !> - errors: as put; `duplicate_row`, `missing_row` and `out_of_bounds` come from end_step
     module subroutine put_rows_64(self, name, ids, data, in_place, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       character(len=*), intent(in) :: name
@@ -268,7 +268,7 @@ module sluice
       integer, intent(out), optional :: stat
       class(*), intent(inout), optional :: errmsg
     end subroutine
-    !> Puts rows by 32-bit global indices. Local: see put_rows_64.
+    !> Puts rows by 32-bit global indices. Local: see put_rows.
     module subroutine put_rows_32(self, name, ids, data, in_place, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       character(len=*), intent(in) :: name
@@ -335,7 +335,7 @@ module sluice
       integer, intent(out), optional :: stat
       class(*), intent(inout), optional :: errmsg
     end subroutine
-    !> Reads a part of one step at a 32-bit start. Collective: see get_64.
+    !> Reads a part of one step at a 32-bit start. Collective: see get.
     module subroutine get_32(self, name, data, start, step, allow_overflow, deferred, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       character(len=*), intent(in) :: name
@@ -350,7 +350,7 @@ module sluice
     !> and steps in the same order. The ranks wait for each other as often as in one get, so reading
     !> several variables together is faster.
     !>
-    !> - errors: `divergent`, and as get_64
+    !> - errors: `divergent`, and as get
     module subroutine perform_gets(self, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       integer, intent(out), optional :: stat
@@ -362,8 +362,8 @@ module sluice
     !> - `name`: a variable with at least one dimension, the same on every rank
     !> - `ids`: indices of the rows, counted from 1, in any order, repeats allowed
     !> - `data`: receives the rows; its last dimension has the size of `ids`
-    !> - `step`: as for get_64
-    !> - errors: as get_64
+    !> - `step`: as for get
+    !> - errors: as get
     module subroutine get_rows_64(self, name, ids, data, step, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       character(len=*), intent(in) :: name
@@ -373,7 +373,7 @@ module sluice
       integer, intent(out), optional :: stat
       class(*), intent(inout), optional :: errmsg
     end subroutine
-    !> Reads rows by 32-bit global indices. Collective: see get_rows_64.
+    !> Reads rows by 32-bit global indices. Collective: see get_rows.
     module subroutine get_rows_32(self, name, ids, data, step, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       character(len=*), intent(in) :: name

@@ -53,11 +53,11 @@ enum class Files : std::uint8_t {
                    ///< that is faster.
 };
 
-/// Options of one open file. A plain value; it is copied by the constructor of File.
+/// How one file is written and read. A plain value, which the constructor of File copies.
 struct Options {
   // -- what is written, and by whom ---------------------------------------------------------------
 
-  /// File format: `hdf5`, `netcdf4`, `npy`, `zarr`, `dcd`, `namdbin`, `records`, or `auto`.
+  /// Format of the file: `hdf5`, `netcdf4`, `npy`, `zarr`, `dcd`, `namdbin`, `records`, or `auto`.
   /// Default: `auto`, the format that belongs to the ending of the file's name. Change it where the
   /// ending does not tell.
   std::string format = "auto";

@@ -57,7 +57,7 @@ enum {
  * @param options  as for sluice_open(), but `format` is records and `check` is off
  * @param records  receives the handle, to be given to sluice_records_close() and
  *                 sluice_records_free(); NULL on failure
- * @return as sluice_open_comm(), or
+ * @return a code of sluice_open_comm(), or one of these:
  * @retval SLUICE_ERROR_FORMAT       the file holds no records
  * @retval SLUICE_ERROR_UNSUPPORTED  a strategy that writes several files */
 SLUICE_API int sluice_records_open_comm(sluice_comm comm, const char* path, const char* mode,
@@ -127,7 +127,7 @@ SLUICE_API int sluice_records_groups(sluice_records* records, int64_t* groups);
  * @param name     name of the text, none that begins with `sluice_` (but `sluice_template`: see
  *                 docs/formats/records.md)
  * @param text     UTF-8, ended by NUL
- * @return SLUICE_OK, or
+ * @retval SLUICE_OK                      success
  * @retval SLUICE_ERROR_INVALID_ARGUMENT  a name of the library */
 SLUICE_API int sluice_records_set_text(sluice_records* records, const char* name, const char* text);
 
@@ -138,7 +138,7 @@ SLUICE_API int sluice_records_set_text(sluice_records* records, const char* name
  * @param type    type of the values
  * @param values  `count` values; copied
  * @param count   number of values
- * @return SLUICE_OK, or
+ * @retval SLUICE_OK                 success
  * @retval SLUICE_ERROR_OVER_BUDGET  there is no memory */
 SLUICE_API int sluice_part_write(sluice_part* part, sluice_type type, const void* values,
                                  int64_t count);
@@ -158,7 +158,7 @@ SLUICE_API int sluice_records_commit(sluice_records* records, int32_t* durable);
  * Collective.
  * @param records  a file opened for reading
  * @param group    number of the group from 0; -1: the next one
- * @return SLUICE_OK, or
+ * @retval SLUICE_OK                   success
  * @retval SLUICE_ERROR_OUT_OF_BOUNDS  there is no such group
  * @retval SLUICE_ERROR_DAMAGED        bytes do not match their checksum */
 SLUICE_API int sluice_records_fetch(sluice_records* records, int64_t group);
@@ -169,7 +169,7 @@ SLUICE_API int sluice_records_fetch(sluice_records* records, int64_t group);
  * @param type    type in which the values were written
  * @param values  room for `count` values
  * @param count   number of values
- * @return SLUICE_OK, or
+ * @retval SLUICE_OK                   success
  * @retval SLUICE_ERROR_TYPE_MISMATCH  the next values have another type; the message names both
  * @retval SLUICE_ERROR_OUT_OF_BOUNDS  there are no more */
 SLUICE_API int sluice_part_read(sluice_part* part, sluice_type type, void* values, int64_t count);
@@ -185,7 +185,7 @@ SLUICE_API int sluice_part_at_end(sluice_part* part, int32_t* yes);
  *
  * Collective.
  * @param records  an open file
- * @return SLUICE_OK, or
+ * @retval SLUICE_OK                 success
  * @retval SLUICE_ERROR_WRONG_STATE  it is closed already
  * @retval SLUICE_ERROR_IO           the storage failed */
 SLUICE_API int sluice_records_close(sluice_records* records);

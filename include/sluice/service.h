@@ -97,7 +97,7 @@ SLUICE_API int sluice_service_start(sluice_service* service, int64_t offset, int
  * @param bytes    number of bytes, 0 too
  * @param offset   place in the file of the first one, inside the session
  * @param taken    receives how many were taken
- * @return SLUICE_OK, or
+ * @retval SLUICE_OK                   success
  * @retval SLUICE_ERROR_OUT_OF_BOUNDS  not inside the session */
 SLUICE_API int sluice_service_write(sluice_service* service, const sluice_session* session,
                                     const void* data, int64_t bytes, int64_t offset,
@@ -111,7 +111,7 @@ SLUICE_API int sluice_service_write(sluice_service* service, const sluice_sessio
  * @param bytes    number of bytes, 0 too
  * @param offset   place in the file, inside the session
  * @param number   any number, by which the event is known
- * @return SLUICE_OK, or
+ * @retval SLUICE_OK                   success
  * @retval SLUICE_ERROR_OUT_OF_BOUNDS  not inside the session */
 SLUICE_API int sluice_service_read(sluice_service* service, const sluice_session* session,
                                    void* data, int64_t bytes, int64_t offset, int64_t number);

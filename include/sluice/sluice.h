@@ -223,7 +223,7 @@ SLUICE_API int sluice_last_error_rank(const sluice_file* file);
  * @param text   receives all bytes and a NUL behind them, to be freed by sluice_free_text(); NULL
  * on failure
  * @param bytes  receives their number without that NUL (the file may hold others); may be NULL
- * @return SLUICE_OK, or
+ * @retval SLUICE_OK                success
  * @retval SLUICE_ERROR_NOT_FOUND   there is no such file
  * @retval SLUICE_ERROR_PERMISSION  it may not be read
  * @retval SLUICE_ERROR_IO          it cannot be read */
@@ -269,7 +269,7 @@ SLUICE_API void sluice_free_text(char* text);
  * of docs/settings.md; NULL or "": the defaults
  * @param file     receives the handle, to be given to sluice_close() and sluice_free(); NULL on
  *                 failure, whose message is sluice_last_error(NULL)
- * @return SLUICE_OK, or
+ * @retval SLUICE_OK                      success
  * @retval SLUICE_ERROR_NOT_FOUND         there is no such file ("r", "a")
  * @retval SLUICE_ERROR_EXISTS            there is a file ("x")
  * @retval SLUICE_ERROR_PERMISSION        the file or its folder may not be used
@@ -312,7 +312,7 @@ SLUICE_API int sluice_open_serial(const char* path, const char* mode, const char
  * Collective. A close that fails closes too, except inside a step. The handle keeps its messages
  * until sluice_free().
  * @param file  an open file
- * @return SLUICE_OK, or as sluice_end_step();
+ * @return a code of sluice_end_step(), or one of these:
  * @retval SLUICE_ERROR_WRONG_STATE  inside a step, or the file is closed already */
 SLUICE_API int sluice_close(sluice_file* file);
 /** Frees a handle.
@@ -358,7 +358,7 @@ typedef struct sluice_variable_options {
  * @param shape     `rank` numbers of elements
  * @param options   NULL: the defaults
  * @param variable  receives the variable
- * @return SLUICE_OK, or
+ * @retval SLUICE_OK                      success
  * @retval SLUICE_ERROR_EXISTS            it is defined with another type, shape or option
  * @retval SLUICE_ERROR_BAD_NAME          the name or that of a dimension
  * @retval SLUICE_ERROR_INVALID_ARGUMENT  type, shape, chunk or fill
@@ -376,7 +376,7 @@ SLUICE_API int sluice_define(sluice_file* file, const char* name, sluice_type ty
  * @param type    type of the values: any but complex
  * @param count   number of values, or SLUICE_SCALAR; bools: SLUICE_SCALAR
  * @param values  the values; strings of SLUICE_STRING(n) have n bytes each, padded with NUL
- * @return SLUICE_OK, or
+ * @retval SLUICE_OK                 success
  * @retval SLUICE_ERROR_BAD_NAME     the name or the owner
  * @retval SLUICE_ERROR_OVERFLOW     an integer exceeds 64 bits
  * @retval SLUICE_ERROR_UNSUPPORTED  the type, or the format stores no such attribute */
@@ -432,7 +432,7 @@ typedef struct sluice_selection {
  * Local. Only one step is open at a time; end it with sluice_end_step().
  * @param file  a file opened for writing
  * @param time  time of the step; NaN: none
- * @return SLUICE_OK, or
+ * @retval SLUICE_OK                 success
  * @retval SLUICE_ERROR_WRONG_STATE  the step before has not ended
  * @retval SLUICE_ERROR_UNSUPPORTED  the format stores no times */
 SLUICE_API int sluice_begin_step(sluice_file* file, double time);
@@ -444,7 +444,8 @@ SLUICE_API int sluice_begin_step(sluice_file* file, double time);
  * collective call.
  * @param file    a file inside a step
  * @param ticket  NULL, or receives the receipt, to be freed by sluice_ticket_free()
- * @return SLUICE_OK, or what a put of this step met on any rank, or
+ * @return what a put of this step met on any rank, or one of these:
+ * @retval SLUICE_OK                   success
  * @retval SLUICE_ERROR_WRONG_STATE    there is no step, or a rank abandoned it
  * @retval SLUICE_ERROR_OVERLAP        two blocks cover an element; the message names both ranks
  * @retval SLUICE_ERROR_HOLE           elements were not put
@@ -468,7 +469,7 @@ SLUICE_API int sluice_abandon_step(sluice_file* file, const char* why);
  * @param file      a file inside a step
  * @param variable  a variable with sluice_variable_options::varying
  * @param rows      number of rows, 0 too
- * @return SLUICE_OK, or
+ * @retval SLUICE_OK                      success
  * @retval SLUICE_ERROR_OUT_OF_BOUNDS     more rows than the shape
  * @retval SLUICE_ERROR_INVALID_ARGUMENT  the variable is not varying
  * @retval SLUICE_ERROR_WRONG_STATE       outside a step, or after a put */
@@ -486,7 +487,7 @@ SLUICE_API int sluice_resize(sluice_file* file, sluice_variable variable, int64_
  * @param rank      number of dimensions of the variable
  * @param start     first element of the part, `rank` numbers; NULL: zeros
  * @param count     elements of the part, `rank` numbers; NULL: up to the shape's end
- * @return SLUICE_OK, or
+ * @retval SLUICE_OK                      success
  * @retval SLUICE_ERROR_OUT_OF_BOUNDS     the part exceeds the shape
  * @retval SLUICE_ERROR_TYPE_MISMATCH     `type` cannot be converted
  * @retval SLUICE_ERROR_OVERFLOW          a value does not fit; at the latest from the commit
@@ -540,7 +541,7 @@ SLUICE_API int sluice_put_rows(sluice_file* file, sluice_variable variable, slui
  * Collective.
  * @param file    a file opened for writing, outside a step
  * @param ticket  as for sluice_end_step()
- * @return as sluice_end_step();
+ * @return a code of sluice_end_step(), or one of these:
  * @retval SLUICE_ERROR_WRONG_STATE  inside a step */
 SLUICE_API int sluice_flush(sluice_file* file, sluice_ticket** ticket);
 
@@ -585,7 +586,8 @@ SLUICE_API int sluice_ticket_skipped(const sluice_ticket* ticket, int32_t* skipp
  *
  * Local; between nodes the other ranks must call into the library meanwhile: sluice_poll().
  * @param ticket  a receipt
- * @return SLUICE_OK, or what the step met on its way, or
+ * @return what the step met on its way, or one of these:
+ * @retval SLUICE_OK             success
  * @retval SLUICE_ERROR_TIMEOUT  after the option `timeout_s` */
 SLUICE_API int sluice_ticket_wait(const sluice_ticket* ticket);
 /** Frees a receipt.
@@ -632,7 +634,7 @@ SLUICE_API int sluice_variable_count(sluice_file* file, int32_t* count);
  * @param file      an open file
  * @param name      name of the variable
  * @param variable  receives the variable
- * @return SLUICE_OK, or
+ * @retval SLUICE_OK               success
  * @retval SLUICE_ERROR_NOT_FOUND  the message names the variables that there are */
 SLUICE_API int sluice_find(sluice_file* file, const char* name, sluice_variable* variable);
 /** Tells what is known of a variable.
@@ -652,7 +654,7 @@ SLUICE_API int sluice_info(sluice_file* file, sluice_variable variable, sluice_v
  * @param step      a step, or SLUICE_LAST_STEP
  * @param rank      numbers in `shape`, as sluice_info() tells
  * @param shape     receives `rank` numbers, without the step
- * @return SLUICE_OK, or
+ * @retval SLUICE_OK                      success
  * @retval SLUICE_ERROR_OUT_OF_BOUNDS     there is no such step
  * @retval SLUICE_ERROR_INVALID_ARGUMENT  another rank */
 SLUICE_API int sluice_shape(sluice_file* file, sluice_variable variable, int64_t step, int rank,
@@ -670,7 +672,7 @@ SLUICE_API int sluice_steps(sluice_file* file, int64_t* steps);
  * @param file  a file opened for reading
  * @param step  a step, or SLUICE_LAST_STEP
  * @param time  receives what sluice_begin_step() got; NaN where that was none
- * @return SLUICE_OK, or
+ * @retval SLUICE_OK                   success
  * @retval SLUICE_ERROR_OUT_OF_BOUNDS  there is no such step */
 SLUICE_API int sluice_time(sluice_file* file, int64_t step, double* time);
 /** Whether an open handle reads or writes.
@@ -696,7 +698,7 @@ SLUICE_API int sluice_attribute_count(sluice_file* file, const char* owner, int6
  * @param owner  as for sluice_attribute_count()
  * @param index  0 to count - 1, in the file's order
  * @param name   receives the name; the file's
- * @return SLUICE_OK, or
+ * @retval SLUICE_OK                   success
  * @retval SLUICE_ERROR_OUT_OF_BOUNDS  there are fewer */
 SLUICE_API int sluice_attribute_name(sluice_file* file, const char* owner, int64_t index,
                                      const char** name);
@@ -718,7 +720,7 @@ SLUICE_API int sluice_has_attribute(sluice_file* file, const char* owner, const 
  * @param name   name of the attribute
  * @param type   receives the type; of strings SLUICE_STRING(n), n the longest length, at least 1
  * @param count  receives the number of values, SLUICE_SCALAR for one value
- * @return SLUICE_OK, or
+ * @retval SLUICE_OK               success
  * @retval SLUICE_ERROR_NOT_FOUND  there is no such attribute */
 SLUICE_API int sluice_attribute_info(sluice_file* file, const char* owner, const char* name,
                                      sluice_type* type, int64_t* count);
@@ -732,7 +734,7 @@ SLUICE_API int sluice_attribute_info(sluice_file* file, const char* owner, const
  * @param type      type of `values`
  * @param capacity  number of values that `values` has room for
  * @param values    receives the values
- * @return SLUICE_OK, or
+ * @retval SLUICE_OK                   success
  * @retval SLUICE_ERROR_NOT_FOUND      there is no such attribute
  * @retval SLUICE_ERROR_OVERFLOW       more values than room, or one does not fit `type`
  * @retval SLUICE_ERROR_TYPE_MISMATCH  a number for a string, or a string for a number */
@@ -746,7 +748,7 @@ SLUICE_API int sluice_get_attribute(sluice_file* file, const char* owner, const 
  * @param name   name of the attribute
  * @param index  which of a list; 0 for one string
  * @param text   receives the string; the file's
- * @return SLUICE_OK, or
+ * @retval SLUICE_OK                   success
  * @retval SLUICE_ERROR_NOT_FOUND      there is no such attribute
  * @retval SLUICE_ERROR_TYPE_MISMATCH  it is no string
  * @retval SLUICE_ERROR_OUT_OF_BOUNDS  the list is shorter */
@@ -770,7 +772,7 @@ SLUICE_API int sluice_get_text(sluice_file* file, const char* owner, const char*
  * @param count     elements of the part, `rank` numbers; NULL: up to the shape's end
  * @param step      the step, the same on every rank, or SLUICE_LAST_STEP; ignored for fixed
  * variables
- * @return SLUICE_OK, or
+ * @retval SLUICE_OK                      success
  * @retval SLUICE_ERROR_OUT_OF_BOUNDS     the part exceeds the shape, or there is no such step
  * @retval SLUICE_ERROR_TYPE_MISMATCH     values cannot be converted to `type`
  * @retval SLUICE_ERROR_OVERFLOW          a value does not fit `type`
@@ -815,7 +817,7 @@ SLUICE_API int sluice_defer_get(sluice_file* file, sluice_variable variable, slu
  * variables together is faster. Every rank must have deferred the same variables and steps in the
  * same order, each its own parts.
  * @param file  a file opened for reading
- * @return as sluice_get(), or
+ * @return a code of sluice_get(), or one of these:
  * @retval SLUICE_ERROR_DIVERGENT  the ranks have deferred different variables or steps */
 SLUICE_API int sluice_perform_gets(sluice_file* file);
 /** Reads rows by global index.
@@ -836,7 +838,7 @@ SLUICE_API int sluice_get_rows(sluice_file* file, sluice_variable variable, slui
  *
  * Collective. Variables keep their numbers. On failure the old state stays.
  * @param file  a file opened for reading
- * @return as sluice_open(), or
+ * @return a code of sluice_open(), or one of these:
  * @retval SLUICE_ERROR_CHANGED_OUTSIDE  a variable is gone, or is another one */
 SLUICE_API int sluice_refresh(sluice_file* file);
 /** The newest step of which every value can be read and matches its checksum.
@@ -926,7 +928,7 @@ typedef struct sluice_session_options {
  * durability, timeout_s; others are ignored
  * @param file     receives the handle, to be given to sluice_session_file_close() and
  *                 sluice_session_file_free(); NULL on failure
- * @return SLUICE_OK, or
+ * @retval SLUICE_OK                 success
  * @retval SLUICE_ERROR_NOT_FOUND    there is no such file ("r", "a")
  * @retval SLUICE_ERROR_EXISTS       there is a file ("x")
  * @retval SLUICE_ERROR_PERMISSION   it may not be opened
@@ -963,7 +965,7 @@ SLUICE_API int sluice_session_file_open_serial(const char* path, const char* mod
  * @param bytes    length in bytes, 0 too
  * @param options  what is called, and bytes that come last; NULL: none
  * @param session  receives the session
- * @return SLUICE_OK, or
+ * @retval SLUICE_OK                   success
  * @retval SLUICE_ERROR_OUT_OF_BOUNDS  beyond the largest file */
 SLUICE_API int sluice_session_start(sluice_session_file* file, int64_t offset, int64_t bytes,
                                     const sluice_session_options* options, sluice_session* session);
@@ -976,7 +978,7 @@ SLUICE_API int sluice_session_start(sluice_session_file* file, int64_t offset, i
  * @param data     `bytes` bytes; copied
  * @param bytes    number of bytes, 0 too
  * @param offset   place in the file, inside the session
- * @return SLUICE_OK, or
+ * @retval SLUICE_OK                   success
  * @retval SLUICE_ERROR_OUT_OF_BOUNDS  not inside the session
  * @retval SLUICE_ERROR_TIMEOUT        the budget had no room within the option `timeout_s` */
 SLUICE_API int sluice_session_write(sluice_session_file* file, const sluice_session* session,
@@ -992,7 +994,7 @@ SLUICE_API int sluice_session_write(sluice_session_file* file, const sluice_sess
  * @param done     called when the bytes are there, or with the failure (SLUICE_ERROR_TRUNCATED
  * where the file ends before); NULL: a failure is not reported
  * @param user     given to `done`
- * @return SLUICE_OK, or
+ * @retval SLUICE_OK                   success
  * @retval SLUICE_ERROR_OUT_OF_BOUNDS  not inside the session */
 SLUICE_API int sluice_session_read(sluice_session_file* file, const sluice_session* session,
                                    void* data, int64_t bytes, int64_t offset, sluice_done done,
@@ -1009,16 +1011,17 @@ SLUICE_API int sluice_session_end(sluice_session_file* file, const sluice_sessio
  * Local, on its home. The other ranks must poll, or wait themselves, meanwhile.
  * @param file     an open file of sessions
  * @param session  a session that this rank started
- * @return SLUICE_OK, the session's failure, or
+ * @return the session's failure, or one of these:
+ * @retval SLUICE_OK                 success
  * @retval SLUICE_ERROR_WRONG_STATE  another rank is its home
  * @retval SLUICE_ERROR_TIMEOUT      after the option `timeout_s` without progress */
 SLUICE_API int sluice_session_wait(sluice_session_file* file, const sluice_session* session);
 /** Waits until a session to which nobody writes any more is complete.
  *
- * Collective.
+ * Collective. A failure is the same on every rank.
  * @param file     a file opened for writing
  * @param session  a session of the file, the same on every rank
- * @return SLUICE_OK, or, the same on every rank,
+ * @retval SLUICE_OK              success
  * @retval SLUICE_ERROR_HOLE      bytes are missing
  * @retval SLUICE_ERROR_OVERLAP   bytes were written twice
  * @retval SLUICE_ERROR_NO_SPACE  the disk or the quota is full
@@ -1034,7 +1037,7 @@ SLUICE_API int sluice_session_file_poll(sluice_session_file* file);
  *
  * Local. The readers must poll meanwhile.
  * @param file  a file opened for reading
- * @return SLUICE_OK, or
+ * @retval SLUICE_OK             success
  * @retval SLUICE_ERROR_TIMEOUT  after the option `timeout_s` without progress */
 SLUICE_API int sluice_session_file_wait_for_reads(sluice_session_file* file);
 /** Closes every session, and the file.
