@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <hdf5.h>
 
+#include "api/config/option_table.hpp"
 #include "guard.hpp"
 #include "help.hpp"
 #include "session.hpp"
@@ -60,7 +61,29 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
   return text + " (see: sluice" + verb + " --help)";
 }
 
-/// Called by the name of a converter, the command is `sluice convert`.
+/// The verbs, and the one that `word` is probably a slip of.
+std::string no_verb_text(CLI::App& app, const std::string& word) {
+  std::string all;
+  std::string nearest;
+  std::size_t least = std::max<std::size_t>(1, word.size() / 3) + 1;
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
+    const std::string& name = verb->get_name();
+    all += (all.empty() ? "" : ", ") + name;
+    const std::size_t distance = settings::edit_distance(word, name);
+    // A beginning of at least two letters is as good as a slip of one.
+    const bool begins = word.size() > 1 && name.starts_with(word);
+    if ((begins ? std::min<std::size_t>(distance, 1) : distance) < least) {
+      least = begins ? 1 : distance;
+      nearest = name;
+    }
+  }
+  const std::string what = word.empty() ? "no verb is given" : "there is no verb " + word;
+  return nearest.empty() ? what + "; the verbs are " + all + " (see: sluice --help)"
+                         : what + "; did you mean " + nearest + "? (see: sluice --help)";
+}
+
+/// Called by the name of a converter, the command is `sluice convert`; `help VERB` is `VERB
+/// --help`.
 std::vector<std::string> words_of(int argc, char** argv) {
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   const std::string called = argc == 0 ? "" : argv[0];
@@ -69,6 +92,9 @@ std::vector<std::string> words_of(int argc, char** argv) {
     words.insert(words.begin(), {"convert", "--format", "text"});
   } else if (name == "txt2hdf5") {
     words.insert(words.begin(), "convert");
+  } else if (!words.empty() && words.front() == "help") {
+    words.erase(words.begin());
+    words.emplace_back("--help");
   }
   return words;
 }
@@ -108,16 +134,12 @@ int run_command(int argc, char** argv, const Context& context) {
     throw Error(Code::invalid_argument, usage_error(app, error));
   }
   if (!run) {
-    const std::string verbs =
-        "the verbs are ls, dump, diff, verify, recover, collect, merge, convert, render, stats, "
-        "bench, plan, doctor, run, env and watch (see: sluice --help)";
-    throw Error(Code::invalid_argument, app.remaining_size() == 0
-                                            ? "no verb: " + verbs
-                                            : "no verb " + app.remaining()[0] + ": " + verbs);
+    throw Error(Code::invalid_argument,
+                no_verb_text(app, app.remaining_size() == 0 ? "" : app.remaining()[0]));
   }
   if (app.remaining_size() != 0) {
-    throw Error(Code::invalid_argument,
-                "before the verb: " + app.remaining()[0] + " is no option (see: sluice --help)");
+    throw Error(Code::invalid_argument, "there is no option " + app.remaining()[0] +
+                                            " before the verb (see: sluice --help)");
   }
   return run(context);
 }

@@ -87,7 +87,7 @@ std::string headline(const Contents& contents) {
   const auto [first, last] = time_range(catalog);
   if (!std::isnan(first) || !std::isnan(last)) {
     const std::string unit = contents.unit_of(time_variable);
-    text += fmt::format(", time {} to {}{}", number_text(first), number_text(last),
+    text += fmt::format(", time {} to {}{}", time_text(first), time_text(last),
                         unit.empty() ? "" : " " + printable(unit));
   }
   text += ", " + count_text(catalog.commits().size(), "commit");

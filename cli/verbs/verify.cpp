@@ -273,7 +273,8 @@ int verify(const Context& context, const VerifyOptions& options) {
       all.push_back(verdict_json(path, verdict, unchecked));
     } else {
       show(is_bad ? stderr : stdout,
-           (is_bad ? "sluice: " : "") + verdict_text(path, verdict, unchecked));
+           (is_bad ? "sluice: " : "") + verdict_text(path, verdict, unchecked),
+           verdict.state == State::ok ? Colour::good : Colour::bad);
     }
   }
   if (options.json && context.is_root()) {

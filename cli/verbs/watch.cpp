@@ -94,7 +94,7 @@ std::string step_text(const std::vector<SeenStep>& steps, std::uint64_t step) {
   const SeenStep& seen = steps[step];
   std::string text = fmt::format("step {}", step);
   if (!std::isnan(seen.time)) {
-    text += fmt::format("  time {}", number_text(seen.time));
+    text += fmt::format("  time {}", time_text(seen.time));
   }
   text += "  " + bytes_text(seen.bytes);
   if (const auto seconds = seconds_before(steps, step)) {
