@@ -20,27 +20,27 @@ namespace sluice::cli {
 namespace {
 
 const char* const about =
-    "sluice: looks at, compares and proves HDF5 files, those of Sluice above all";
+    "sluice: inspect, compare, verify and convert HDF5, netCDF-4 and Zarr files";
 
 const char* const examples = R"help(Examples:
-  sluice ls spins.h5                     what is in it?
+  sluice ls spins.h5                     list the contents
   sluice dump spins.h5 spins --step -1   the values of the last step
-  sluice diff before.h5 after.h5         which elements differ, and by how much?
-  sluice verify spins.h5                 is every byte as it was written?
-  sluice recover spins.h5                finish what a crash interrupted
+  sluice diff before.h5 after.h5         elements that differ, and by how much
+  sluice verify spins.h5                 check every byte
+  sluice recover spins.h5                finish a commit that a crash interrupted
   sluice merge spins.h5 whole.h5         one file of many parts
   sluice watch spins.h5                  steps as a run writes them
   sluice convert a.h5 a.nc               another format; --compress deflate:6
   sluice render spins.h5 spins.png       a picture of atoms and their spins
-  mpirun -n 8 sluice bench --on DIR      measure a file system, and what to set
-  sluice plan --ranks 4096 --shape 1024x1024x1024   which strategy?
-  sluice doctor /scratch/run7            what is slow or missing here?
-  mpirun -n 8 sluice verify spins.h5     the same with 8 processes (diff too)
-  sluice run -- python script.py         a program of HDF5, crash-safe
-  sluice VERB --help                     a verb's options, with examples
+  mpirun -n 8 sluice bench --on DIR      measure a file system
+  sluice plan --ranks 4096 --shape 1024x1024x1024   predict the best strategy
+  sluice doctor /scratch/run7            what is slow or missing
+  mpirun -n 8 sluice verify spins.h5     with 8 processes (diff too)
+  sluice run -- python script.py         run an HDF5 program crash-safe
+  sluice VERB --help                     options and examples of a verb
 
-Exit codes: 0 fine; 1 the files differ, or data is damaged; 2 bad input or
-usage; 3 data does not match its checksums, but another program changed it.)help";
+Exit codes: 0 success; 1 the files differ, or data is damaged; 2 bad input or
+usage; 3 data does not match its checksums, and another program changed it.)help";
 
 std::string version_text() {
   unsigned major = 0;
@@ -102,8 +102,8 @@ std::vector<std::string> words_of(int argc, char** argv) {
 int run_command(int argc, char** argv, const Context& context) {
   CLI::App app(about, "sluice");
   app.formatter(make_formatter());
-  app.set_help_flag("-h,--help", "this text");
-  app.set_version_flag("--version", version_text(), "versions of sluice and libhdf5");
+  app.set_help_flag("-h,--help", "print this help");
+  app.set_version_flag("--version", version_text(), "print the versions of sluice and libhdf5");
   app.footer(examples);
   Run run;
   add_ls(app, run);

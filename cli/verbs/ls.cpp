@@ -241,18 +241,18 @@ int ls(const Context& context, const LsOptions& options) {
 void add_ls(CLI::App& app, Run& run) {
   const auto options = std::make_shared<LsOptions>();
   CLI::App* verb =
-      add_verb(app, "ls", "what an HDF5 file holds",
-               "SHAPE is that of one step, SIZE that of all steps, CHUNK the piece in which a\n"
-               "step is stored.\n",
+      add_verb(app, "ls", "list the contents of a file",
+               "SHAPE is the shape of one step, SIZE the bytes of all steps, CHUNK the shape of\n"
+               "the pieces in which a step is stored.\n",
                R"help(
 Examples:
   sluice ls spins.h5
   sluice ls spins.h5 --attributes
   sluice ls spins.h5 --json | jq '.variables[].name')help");
-  verb->add_option("FILE", options->file, "an HDF5 file, by Sluice or not")->required();
+  verb->add_option("FILE", options->file, "an HDF5 file, written by Sluice or not")->required();
   verb->add_flag("--attributes", options->attributes,
-                 "attributes of variables and groups too, in full");
-  verb->add_flag("--json", options->json, "everything, for programs");
+                 "print all attributes, in full");
+  verb->add_flag("--json", options->json, "print everything as JSON");
   verb->callback([&run, options] {
     run = [options](const Context& context) { return ls(context, *options); };
   });

@@ -9,6 +9,7 @@ __all__ and the classes that it names, and the verbs from the command's own page
 """
 
 import ast
+import functools
 import re
 import sys
 import zlib
@@ -18,6 +19,8 @@ ROOT = Path(__file__).resolve().parents[2]
 HEADERS = ROOT / "include/sluice"
 # What the library needs to be public, and no program calls.
 INTERNAL = {"SLUICE_API", "sluice::detail", "sluice::commit", "sluice"}
+
+FUNCTION = r"\b(sluice_\w+)\s*\([^()]*(?:\([^()]*\)[^()]*)*\)\s*(?:;|\{)"
 
 
 def index_of(site):
@@ -36,6 +39,7 @@ def without_comments(text):
     return re.sub(r"//[^\n]*", "", text)
 
 
+@functools.cache
 def c_names():
     """Functions, macros, types and numbers of the C headers."""
     names = set()
