@@ -36,7 +36,7 @@ napoleon_use_ivar = True
 python_use_unqualified_type_names = True
 add_module_names = False
 default_role = "code"
-smartquotes = False
+smartquotes_action = "D"
 
 # Links that leave docs/ (source files in the repository) are checked by tests/tidy instead.
 suppress_warnings = ["myst.xref_missing", "misc.highlighting_failure"]

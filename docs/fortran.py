@@ -16,14 +16,15 @@ HANDED_ON = {"sluice": {"sluice_ticket": "sluice_support", "sluice_read_text": "
 
 
 def head_of(path):
-    """The comment at the head of a file as Markdown: what is indented further is code."""
-    text = ""
+    """The comment at the head of a file as Markdown. What is indented is code; a paragraph's first
+    word is bold where it names the subject."""
+    text = "\n"
     for line in path.read_text().splitlines():
         if not line.startswith("!"):
             break
         line = line[1:].removeprefix(" ")
-        text += f"    {line}\n" if line.startswith("  ") else f"{line}\n"
-    return text
+        text += f"    {line[2:]}\n" if line.startswith("  ") else f"{line}\n"
+    return re.sub(r"(?<=\n\n)(\w+[.:]) ", r"**\1** ", text)
 
 
 def prose(entity):

@@ -250,8 +250,7 @@ Examples:
   sluice ls spins.h5 --attributes
   sluice ls spins.h5 --json | jq '.variables[].name')help");
   verb->add_option("FILE", options->file, "an HDF5 file, written by Sluice or not")->required();
-  verb->add_flag("--attributes", options->attributes,
-                 "print all attributes, in full");
+  verb->add_flag("--attributes", options->attributes, "print all attributes, in full");
   verb->add_flag("--json", options->json, "print everything as JSON");
   verb->callback([&run, options] {
     run = [options](const Context& context) { return ls(context, *options); };

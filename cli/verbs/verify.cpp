@@ -305,7 +305,8 @@ Examples:
   mpirun -n 8 sluice verify large.h5)help");
   verb->add_option("FILE", options->files, "files that Sluice wrote")->required();
   verb->add_flag("--json", options->json, "print JSON");
-  verb->add_flag("--latest-good", options->latest_good, "only find the newest good step (exit code 1: none)");
+  verb->add_flag("--latest-good", options->latest_good,
+                 "only find the newest good step (exit code 1: none)");
   verb->callback([&run, options] {
     run = [options](const Context& context) {
       return options->latest_good ? find_latest_good(context, *options) : verify(context, *options);

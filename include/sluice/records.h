@@ -57,7 +57,7 @@ enum {
  * @param options  as for sluice_open(), but `format` is records and `check` is off
  * @param records  receives the handle, to be given to sluice_records_close() and
  *                 sluice_records_free(); NULL on failure
- * @return a code of sluice_open_comm(), or one of these:
+ * @return a code of sluice_open_comm(), or a listed code
  * @retval SLUICE_ERROR_FORMAT       the file holds no records
  * @retval SLUICE_ERROR_UNSUPPORTED  a strategy that writes several files */
 SLUICE_API int sluice_records_open_comm(sluice_comm comm, const char* path, const char* mode,

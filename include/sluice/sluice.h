@@ -312,7 +312,7 @@ SLUICE_API int sluice_open_serial(const char* path, const char* mode, const char
  * Collective. A close that fails closes too, except inside a step. The handle keeps its messages
  * until sluice_free().
  * @param file  an open file
- * @return a code of sluice_end_step(), or one of these:
+ * @return a code of sluice_end_step(), or a listed code
  * @retval SLUICE_ERROR_WRONG_STATE  inside a step, or the file is closed already */
 SLUICE_API int sluice_close(sluice_file* file);
 /** Frees a handle.
@@ -444,7 +444,7 @@ SLUICE_API int sluice_begin_step(sluice_file* file, double time);
  * collective call.
  * @param file    a file inside a step
  * @param ticket  NULL, or receives the receipt, to be freed by sluice_ticket_free()
- * @return what a put of this step met on any rank, or one of these:
+ * @return what a put of this step met on any rank, or a listed code
  * @retval SLUICE_OK                   success
  * @retval SLUICE_ERROR_WRONG_STATE    there is no step, or a rank abandoned it
  * @retval SLUICE_ERROR_OVERLAP        two blocks cover an element; the message names both ranks
@@ -541,7 +541,7 @@ SLUICE_API int sluice_put_rows(sluice_file* file, sluice_variable variable, slui
  * Collective.
  * @param file    a file opened for writing, outside a step
  * @param ticket  as for sluice_end_step()
- * @return a code of sluice_end_step(), or one of these:
+ * @return a code of sluice_end_step(), or a listed code
  * @retval SLUICE_ERROR_WRONG_STATE  inside a step */
 SLUICE_API int sluice_flush(sluice_file* file, sluice_ticket** ticket);
 
@@ -586,7 +586,7 @@ SLUICE_API int sluice_ticket_skipped(const sluice_ticket* ticket, int32_t* skipp
  *
  * Local; between nodes the other ranks must call into the library meanwhile: sluice_poll().
  * @param ticket  a receipt
- * @return what the step met on its way, or one of these:
+ * @return what the step met on its way, or a listed code
  * @retval SLUICE_OK             success
  * @retval SLUICE_ERROR_TIMEOUT  after the option `timeout_s` */
 SLUICE_API int sluice_ticket_wait(const sluice_ticket* ticket);
@@ -817,7 +817,7 @@ SLUICE_API int sluice_defer_get(sluice_file* file, sluice_variable variable, slu
  * variables together is faster. Every rank must have deferred the same variables and steps in the
  * same order, each its own parts.
  * @param file  a file opened for reading
- * @return a code of sluice_get(), or one of these:
+ * @return a code of sluice_get(), or a listed code
  * @retval SLUICE_ERROR_DIVERGENT  the ranks have deferred different variables or steps */
 SLUICE_API int sluice_perform_gets(sluice_file* file);
 /** Reads rows by global index.
@@ -838,7 +838,7 @@ SLUICE_API int sluice_get_rows(sluice_file* file, sluice_variable variable, slui
  *
  * Collective. Variables keep their numbers. On failure the old state stays.
  * @param file  a file opened for reading
- * @return a code of sluice_open(), or one of these:
+ * @return a code of sluice_open(), or a listed code
  * @retval SLUICE_ERROR_CHANGED_OUTSIDE  a variable is gone, or is another one */
 SLUICE_API int sluice_refresh(sluice_file* file);
 /** The newest step of which every value can be read and matches its checksum.
@@ -1011,7 +1011,7 @@ SLUICE_API int sluice_session_end(sluice_session_file* file, const sluice_sessio
  * Local, on its home. The other ranks must poll, or wait themselves, meanwhile.
  * @param file     an open file of sessions
  * @param session  a session that this rank started
- * @return the session's failure, or one of these:
+ * @return the session's failure, or a listed code
  * @retval SLUICE_OK                 success
  * @retval SLUICE_ERROR_WRONG_STATE  another rank is its home
  * @retval SLUICE_ERROR_TIMEOUT      after the option `timeout_s` without progress */

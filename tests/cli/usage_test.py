@@ -32,7 +32,8 @@ class Usage(unittest.TestCase):
         self.assertRegex(result.stdout, r"^sluice \d+\.\d+\.\d+ \(libhdf5 \d+\.\d+\.\d+\)\n$")
 
     def test_wrong_usage_is_one_line(self):
-        for arguments, what in (([], "no verb is given"), (["list"], "no verb list; the verbs are ls, "),
+        for arguments, what in (([], "no verb is given"),
+                                (["list"], "no verb list; the verbs are ls, "),
                                 (["verfy"], "no verb verfy; did you mean verify?"),
                                 (["conv"], "did you mean convert?"), (["ls"], "FILE"),
                                 (["ls", "a", "b"], "not expected"),

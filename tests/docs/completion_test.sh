@@ -2,6 +2,7 @@
 # Completion as bash asks for it: verbs, options, formats, files.
 #   completion_test.sh FILE COMMAND
 set -euo pipefail
+# shellcheck source=share/completion/sluice
 source "$1"
 command=$2
 cd "$(mktemp -d)"

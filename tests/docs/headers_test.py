@@ -1,6 +1,6 @@
-"""What describes a public call is complete: every function of the C headers names what it does, each
-parameter, what it returns and who calls it; every public procedure of Fortran and every public name
-of Python has its comment."""
+"""The words beside every public call are complete. Every function of the C headers tells what it
+does, each parameter, what it returns and who calls it; every public procedure of Fortran and every
+public name of Python has its comment."""
 
 import ast
 import re
@@ -71,7 +71,8 @@ class Fortran(unittest.TestCase):
         for module in ("sluice", "fpio"):
             text = (ROOT / f"fortran/{module}.f90").read_text()
             interface = text.split("\ncontains\n")[0]
-            for match in re.finditer(r"^( +)module (?:subroutine|.*function) (\w+)", interface, re.M):
+            pattern = r"^( +)module (?:subroutine|.*function) (\w+)"
+            for match in re.finditer(pattern, interface, re.M):
                 before = interface[:match.start()].rstrip("\n").rsplit("\n", 1)[-1]
                 self.assertIn("!>", before, match[2])
 
