@@ -195,7 +195,7 @@ Mode mode_of(const char* text) {
   if (mode == "a") {
     return Mode::append;
   }
-  throw Error(Code::invalid_argument, "mode \"" + mode + "\": use r, w, x or a");
+  throw Error(Code::invalid_argument, "mode \"" + mode + "\": use one of r, w, x, a");
 }
 
 }  // namespace sluice::c_api

@@ -39,7 +39,7 @@ void Output::require_open() const {
   }
   if (broken()) {
     throw Error(Code::wrong_state,
-                path_ + ": an earlier commit failed half-way: open the file again to continue");
+                path_ + ": an earlier commit failed half-way: reopen the file to go on");
   }
 }
 
@@ -157,7 +157,7 @@ std::optional<std::uint32_t> Output::find_same(const model::Definition& definiti
   if (same->type != definition.type || same->shape != definition.shape ||
       same->stepped != definition.stepped || same->varying != definition.varying) {
     throw Error(Code::exists,
-                "define " + definition.name + ": exists already with another type or shape");
+                "define " + definition.name + ": is there already with another type or shape");
   }
   if (same->compress.empty()) {
     same->compress = definition.compress;  // which an index does not keep
@@ -312,9 +312,8 @@ void Output::resize(std::uint32_t variable, std::uint64_t rows) {
     check_variable(variable, definitions_, in_step_);
     const model::Definition& d = definitions_[variable];
     if (!d.varying) {
-      throw Error(
-          Code::invalid_argument,
-          "resize " + d.name + ": its steps have a fixed number of rows: define it as varying");
+      throw Error(Code::invalid_argument,
+                  "resize " + d.name + ": every step has its shape: define it as varying");
     }
     if (rows > d.shape[0]) {
       throw Error(Code::out_of_bounds, "resize " + d.name + ": " + std::to_string(rows) +

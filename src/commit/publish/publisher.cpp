@@ -111,7 +111,7 @@ void Publisher::settle() {
   }
   if (poisoned_) {
     throw Error(Code::wrong_state,
-                path_ + ": an earlier commit failed half-way: open the file again to continue");
+                path_ + ": an earlier commit failed half-way: reopen the file to continue");
   }
 }
 
