@@ -27,13 +27,13 @@ const char* const examples = R"help(Examples:
   sluice dump spins.h5 spins --step -1   the values of the last step
   sluice diff before.h5 after.h5         elements that differ, and by how much
   sluice verify spins.h5                 check every byte
-  sluice recover spins.h5                finish a commit that a crash interrupted
+  sluice recover spins.h5                finish an interrupted commit
   sluice merge spins.h5 whole.h5         one file of many parts
   sluice watch spins.h5                  steps as a run writes them
   sluice convert a.h5 a.nc               another format; --compress deflate:6
   sluice render spins.h5 spins.png       a picture of atoms and their spins
   mpirun -n 8 sluice bench --on DIR      measure a file system
-  sluice plan --ranks 4096 --shape 1024x1024x1024   predict the best strategy
+  sluice plan --ranks 4096 --shape 1024x1024x1024   predict a run
   sluice doctor /scratch/run7            what is slow or missing
   mpirun -n 8 sluice verify spins.h5     with 8 processes (diff too)
   sluice run -- python script.py         run an HDF5 program crash-safe
