@@ -168,7 +168,7 @@ class Guard {
     const std::string file = calls_.file_name();
     fmt::print(stderr, "sluice: {}{}{}{}\n", file.empty() ? "" : printable(file) + ": ", why_,
                call == nullptr ? "" : fmt::format(" in {}", call),
-               call == nullptr ? "" : ": the file is damaged, or was made to do this");
+               call == nullptr ? "" : ": the file is damaged, or was made to crash its reader");
     return bad_input;
   }
 

@@ -13,7 +13,8 @@ class Formatter : public CLI::Formatter {
 
   std::string make_option_opts(const CLI::Option* option) const override {
     const bool is_bare = option->get_type_size() == 0 || option->get_positional();
-    return is_bare ? "" : " " + option->get_type_name();
+    const std::string type = option->get_type_name();
+    return is_bare ? "" : " " + type.substr(0, type.find(':'));  // without what CLI11 checks
   }
   std::string make_usage(const CLI::App* app, std::string name) const override {
     std::string usage = "Usage: " + name;
@@ -45,7 +46,7 @@ CLI::App* add_verb(CLI::App& app, const char* name, const char* summary,
   verb->formatter(make_formatter());
   verb->group("Verbs");
   verb->footer(explanation + examples);
-  verb->set_help_flag("-h,--help", "this text");
+  verb->set_help_flag("-h,--help", "print this help");
   return verb;
 }
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <hdf5.h>
 
+#include "api/config/option_table.hpp"
 #include "guard.hpp"
 #include "help.hpp"
 #include "session.hpp"
@@ -19,27 +20,27 @@ namespace sluice::cli {
 namespace {
 
 const char* const about =
-    "sluice: looks at, compares and proves HDF5 files, those of Sluice above all";
+    "sluice: inspect, compare, verify and convert HDF5, netCDF-4 and Zarr files";
 
 const char* const examples = R"help(Examples:
-  sluice ls spins.h5                     what is in it?
+  sluice ls spins.h5                     list the contents
   sluice dump spins.h5 spins --step -1   the values of the last step
-  sluice diff before.h5 after.h5         which elements differ, and by how much?
-  sluice verify spins.h5                 is every byte as it was written?
-  sluice recover spins.h5                finish what a crash interrupted
+  sluice diff before.h5 after.h5         elements that differ, and by how much
+  sluice verify spins.h5                 check every byte
+  sluice recover spins.h5                finish an interrupted commit
   sluice merge spins.h5 whole.h5         one file of many parts
   sluice watch spins.h5                  steps as a run writes them
   sluice convert a.h5 a.nc               another format; --compress deflate:6
   sluice render spins.h5 spins.png       a picture of atoms and their spins
-  mpirun -n 8 sluice bench --on DIR      measure a file system, and what to set
-  sluice plan --ranks 4096 --shape 1024x1024x1024   which strategy?
-  sluice doctor /scratch/run7            what is slow or missing here?
-  mpirun -n 8 sluice verify spins.h5     the same with 8 processes (diff too)
-  sluice run -- python script.py         a program of HDF5, crash-safe
-  sluice VERB --help                     a verb's options, with examples
+  mpirun -n 8 sluice bench --on DIR      measure a file system
+  sluice plan --ranks 4096 --shape 1024x1024x1024   predict a run
+  sluice doctor /scratch/run7            what is slow or missing
+  mpirun -n 8 sluice verify spins.h5     with 8 processes (diff too)
+  sluice run -- python script.py         run an HDF5 program crash-safe
+  sluice VERB --help                     options and examples of a verb
 
-Exit codes: 0 fine; 1 the files differ, or data is damaged; 2 bad input or
-usage; 3 data does not match its checksums, but another program changed it.)help";
+Exit codes: 0 success; 1 the files differ, or data is damaged; 2 bad input or
+usage; 3 data does not match its checksums, and another program changed it.)help";
 
 std::string version_text() {
   unsigned major = 0;
@@ -60,7 +61,29 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
   return text + " (see: sluice" + verb + " --help)";
 }
 
-/// Called by the name of a converter, the command is `sluice convert`.
+/// The verbs, and the one that `word` is probably a slip of.
+std::string no_verb_text(CLI::App& app, const std::string& word) {
+  std::string all;
+  std::string nearest;
+  std::size_t least = std::max<std::size_t>(1, word.size() / 3) + 1;
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
+    const std::string& name = verb->get_name();
+    all += (all.empty() ? "" : ", ") + name;
+    const std::size_t distance = settings::edit_distance(word, name);
+    // A beginning of at least two letters is as good as a slip of one.
+    const bool begins = word.size() > 1 && name.starts_with(word);
+    if ((begins ? std::min<std::size_t>(distance, 1) : distance) < least) {
+      least = begins ? 1 : distance;
+      nearest = name;
+    }
+  }
+  const std::string what = word.empty() ? "no verb is given" : "there is no verb " + word;
+  return nearest.empty() ? what + "; the verbs are " + all + " (see: sluice --help)"
+                         : what + "; did you mean " + nearest + "? (see: sluice --help)";
+}
+
+/// Called by the name of a converter, the command is `sluice convert`; `help VERB` is `VERB
+/// --help`.
 std::vector<std::string> words_of(int argc, char** argv) {
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   const std::string called = argc == 0 ? "" : argv[0];
@@ -69,6 +92,9 @@ std::vector<std::string> words_of(int argc, char** argv) {
     words.insert(words.begin(), {"convert", "--format", "text"});
   } else if (name == "txt2hdf5") {
     words.insert(words.begin(), "convert");
+  } else if (!words.empty() && words.front() == "help") {
+    words.erase(words.begin());
+    words.emplace_back("--help");
   }
   return words;
 }
@@ -76,8 +102,8 @@ std::vector<std::string> words_of(int argc, char** argv) {
 int run_command(int argc, char** argv, const Context& context) {
   CLI::App app(about, "sluice");
   app.formatter(make_formatter());
-  app.set_help_flag("-h,--help", "this text");
-  app.set_version_flag("--version", version_text(), "versions of sluice and libhdf5");
+  app.set_help_flag("-h,--help", "print this help");
+  app.set_version_flag("--version", version_text(), "print the versions of sluice and libhdf5");
   app.footer(examples);
   Run run;
   add_ls(app, run);
@@ -108,16 +134,12 @@ int run_command(int argc, char** argv, const Context& context) {
     throw Error(Code::invalid_argument, usage_error(app, error));
   }
   if (!run) {
-    const std::string verbs =
-        "the verbs are ls, dump, diff, verify, recover, collect, merge, convert, render, stats, "
-        "bench, plan, doctor, run, env and watch (see: sluice --help)";
-    throw Error(Code::invalid_argument, app.remaining_size() == 0
-                                            ? "no verb: " + verbs
-                                            : "no verb " + app.remaining()[0] + ": " + verbs);
+    throw Error(Code::invalid_argument,
+                no_verb_text(app, app.remaining_size() == 0 ? "" : app.remaining()[0]));
   }
   if (app.remaining_size() != 0) {
-    throw Error(Code::invalid_argument,
-                "before the verb: " + app.remaining()[0] + " is no option (see: sluice --help)");
+    throw Error(Code::invalid_argument, "there is no option " + app.remaining()[0] +
+                                            " before the verb (see: sluice --help)");
   }
   return run(context);
 }

@@ -1,5 +1,5 @@
 # `cmake --install`: the library, its headers, the Fortran modules and their sources, the command
-# with its manual page and completion, examples, and what consumers find them by
+# with its completion, manual pages, examples, and what consumers find them by
 # (find_package(Sluice), pkg-config). A Python package has the same tree inside it.
 #
 # Only the compiled Fortran modules depend on the MPI; they carry its name, so that builds for
@@ -12,6 +12,7 @@ if(SKBUILD)  # the folders inside the package, whatever the system's are called
   set(CMAKE_INSTALL_LIBDIR lib)
   set(CMAKE_INSTALL_INCLUDEDIR include)
   set(CMAKE_INSTALL_DATADIR share)
+  set(CMAKE_INSTALL_MANDIR share/man)
   set(CMAKE_INSTALL_FULL_LIBDIR ${CMAKE_INSTALL_PREFIX}/lib)
   set(SLUICE_NAMELINK NAMELINK_SKIP)
   set(SLUICE_PC_LIBS "-l:libsluice.so.${SLUICE_SOVERSION} -Wl,-rpath,\${libdir}")
@@ -106,6 +107,7 @@ if(TARGET sluice_cli)
   install(FILES ${CMAKE_SOURCE_DIR}/share/man/sluice.1
     DESTINATION ${shared}/man/man1 COMPONENT command)
 endif()
+include(cmake/ManualPages.cmake)
 
 # -- find_package(Sluice COMPONENTS C CXX Fortran) ------------------------------------------------
 install(EXPORT SluiceLibrary NAMESPACE Sluice::

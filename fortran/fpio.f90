@@ -1,4 +1,4 @@
-! Record I/O for Fortran 2018, under the names of fpioLib: every rank writes its values one by one
+! Record I/O for Fortran 2018, under the names of fpioLib. Every rank writes its values one by one
 ! into memory, and all ranks together put them into one file.
 !
 !   use fpio
@@ -12,24 +12,28 @@
 !   end do
 !   call file_dclose(fp)
 !
-! A file_dwrite appends one record group, which has a part a rank, of any length, also none. A
-! file_dread fetches for each rank exactly what the matching file_dwrite wrote; on another number of
+! A file_dwrite appends one record group, which has one part for each rank, of any length. A
+! file_dread fetches for each rank exactly what the matching file_dwrite wrote. On another number of
 ! ranks the parts are dealt out in order: reader r of M gets the parts r*P/M to (r+1)*P/M - 1, one
 ! after the other. file_bread copies values out, in the order and of the types in which they were
-! written (arrays and single values are the same, an array's first dimension varies fastest);
-! another type is an error that names both.
+! written (arrays and single values are the same; an array's first dimension varies fastest).
+! Another type is an error that names both.
 !
 ! An array fp(:), opened without communicator, lets one process write or read the parts of size(fp)
 ! ranks.
 !
 ! Values are scalars or arrays of rank 1 to 15 of every integer, real, complex, logical and
-! character kind; of text, blanks at the end are not kept; logicals become a byte. Each file_dwrite
-! is durable when it returns, unless the options say otherwise. Everything else (strategies,
-! options, checksums, recovery) is as for any other file of Sluice: docs/formats/records.md.
+! character kind. Blanks at the end of text are not kept; logicals become a byte. Each file_dwrite
+! is durable when it returns, unless the options say otherwise. Strategies, options, checksums and
+! recovery are those of any other file of Sluice: docs/formats/records.md.
 !
-! Errors. `stat` is 0 or the code in sluice.h, errmsg (and file_message()) the message; without stat
-! an error stops the program with it. What one rank meets in a collective call, all ranks get.
-! Collective: file_dopen, file_dwrite, file_dread, file_dclose.
+! Errors. `stat` is 0 or a code of sluice.h, errmsg (and file_message()) the message; without stat
+! an error stops the program with the message. What one rank meets in a collective call, all ranks
+! get. Any call may give wrong_state (the file is not open, or was opened for the other direction);
+! any collective call may give divergent, timeout and mpi.
+!
+! Collective: file_dopen, file_dwrite, file_dread and file_dclose are called by every rank, in the
+! same order. Other procedures are local. A file is used by one thread at a time.
 module fpio
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int64
@@ -51,35 +55,56 @@ module fpio
     integer(c_int32_t) :: number = 0
   end type fpio_file
 
-  !> file_dopen(fp, name, mode, comm): collective over comm, of mpi or mpi_f08.
-  !> file_dopen(fp(:), name, mode): this process alone, in place of size(fp) ranks.
-  !> mode: MPI_MODE_RDONLY; MPI_MODE_WRONLY + MPI_MODE_CREATE, a new file that replaces an old one
-  !> at the first file_dwrite (with MPI_MODE_EXCL there must be none); MPI_MODE_WRONLY +
-  !> MPI_MODE_APPEND, further record groups (with MPI_MODE_CREATE there may be none yet).
-  !> options: as lines of TOML, e.g. "strategy = 'collective'".
+  !> Opens a file. Collective over `comm`.
+  !>
+  !> - `fp`: the file; an array fp(:), without comm, stands for size(fp) ranks in this process
+  !> - `name`: path of the file, the same on every rank
+  !> - `mode`: MPI_MODE_RDONLY reads; MPI_MODE_WRONLY + MPI_MODE_CREATE writes a new file, which
+  !>   replaces an old one at the first file_dwrite (with MPI_MODE_EXCL there must be none);
+  !>   MPI_MODE_WRONLY + MPI_MODE_APPEND adds record groups (with MPI_MODE_CREATE there may be no
+  !>   file yet)
+  !> - `comm`: of mpi or mpi_f08; it is duplicated
+  !> - `options`: lines of TOML, such as "strategy = 'collective'"
+  !> - errors: `not_found`, `exists`, `permission`, `locked`, `format` (the file holds no records),
+  !>   `invalid_argument`, `unsupported`, `io`, `mpi`
   interface file_dopen
     module procedure dopen_integer, dopen_f08, dopen_parts
   end interface
-  !> Appends everything written since the last one as one record group. Collective.
+  !> Appends everything written since the last file_dwrite as one record group. Collective.
+  !>
+  !> - errors: `no_space`, `io`; the file then holds the groups before, and what was written for
+  !>   this one is dropped
   interface file_dwrite
     module procedure dwrite_one, dwrite_parts
   end interface
-  !> Brings the next record group (or number `group`, counted from 1) into memory. Collective.
+  !> Reads a record group into memory, of it the parts of this rank. Collective.
+  !>
+  !> - `group`: its number, counted from 1; default: the next one
+  !> - errors: `out_of_bounds` (there is no such group), `damaged`, `truncated`, `io`
   interface file_dread
     module procedure dread_one, dread_parts
   end interface
-  !> file_set_text(fp, name, text): says something about the file, such as by sluice_template how
-  !> `sluice convert` makes lines of its records. Alike on every rank, before a file_dwrite.
+  !> Sets a text about the file, which the next file_dwrite writes. Alike.
+  !>
+  !> - `name`: name of the text; `sluice_template` says how `sluice convert` makes lines of the
+  !>   records
+  !> - `text`: its value
+  !> - errors: `invalid_argument` (a name of the library)
   interface file_set_text
     module procedure set_text_one, set_text_parts
   end interface
-  !> What was written since the last file_dwrite is dropped. Collective.
+  !> Closes the file. Collective. What was written since the last file_dwrite is dropped.
+  !>
+  !> - errors: `io`
   interface file_dclose
     module procedure dclose_one, dclose_parts
   end interface
 
   interface
-    !> Copies values into memory, no more. Local.
+    !> Writes values: copies them into memory, without I/O. Local.
+    !>
+    !> - `values`: a scalar or an array of any kind
+    !> - errors: `over_budget` (there is no memory)
     subroutine file_bwrite(fp, values, stat) bind(c, name="sluice_fpio_bwrite")
       import
       type(fpio_file), intent(inout) :: fp
@@ -87,6 +112,9 @@ module fpio
       integer(c_int), intent(out), optional :: stat
     end subroutine
     !> Copies the next values of the record group out. Local.
+    !>
+    !> - `values`: a scalar or an array, of the type in which they were written
+    !> - errors: `type_mismatch` (names both types), `out_of_bounds` (there are no more)
     subroutine file_bread(fp, values, stat) bind(c, name="sluice_fpio_bread")
       import
       type(fpio_file), intent(inout) :: fp
@@ -263,7 +291,7 @@ contains
 
   ! -- all together -------------------------------------------------------------------------------
 
-  !> True, and the error said, where `fp` is not all of an open file.
+  !> True, and the error reported, where `fp` is not all of an open file.
   logical function is_unusable(fp, call_name, stat, errmsg)
     type(fpio_file), intent(in) :: fp(:)
     character(len=*), intent(in) :: call_name
@@ -391,7 +419,7 @@ contains
 
   ! -- questions ----------------------------------------------------------------------------------
 
-  !> Record groups that are in the file. Local.
+  !> The number of record groups in the file. Local.
   integer(int64) function file_groups(fp)
     type(fpio_file), intent(in) :: fp
     integer(c_int64_t) :: groups
@@ -400,7 +428,7 @@ contains
     if (c_groups(fp%records, groups) == 0) file_groups = groups
   end function
 
-  !> Has everything of the record group been read? Local.
+  !> Whether everything of the record group has been read. Local.
   logical function file_at_end(fp)
     type(fpio_file), intent(in) :: fp
     integer(c_int32_t) :: yes
@@ -409,7 +437,7 @@ contains
     if (c_at_end(fp%part, yes) == 0) file_at_end = yes /= 0
   end function
 
-  !> The message of the last failure.
+  !> The message of the last failure. Local.
   function file_message() result(message)
     character(len=:), allocatable :: message
     message = f_text(c_last_error(c_null_ptr))

@@ -1,4 +1,5 @@
-! Sluice for Fortran 2018: parallel arrays of an MPI simulation in plain HDF5.
+! Sluice for Fortran 2018: parallel arrays of an MPI simulation in plain HDF5, netCDF-4 and Zarr
+! files.
 !
 !   use sluice
 !   type(sluice_file) :: out
@@ -9,28 +10,36 @@
 !   call out%end_step()
 !   call out%close()
 !
-! Dimensions. Shapes, starts and ids are Fortran's: the first dimension varies fastest, and
-! counting begins at 1. In the file, whose tools count in C order, the same dimensions stand in
-! reverse: an array x(3, n) is a dataset of shape (n, 3), x(c, i) is its element [i-1][c-1], and no
-! element moves. A step is counted from 1 too, and comes first in the file. Messages of the library
-! show shapes and places as the file has them, and count steps and elements from 1.
+! Dimensions. Shapes, starts and ids are Fortran's: the first dimension varies fastest, and counting
+! begins at 1. The file counts in C order, so that its dimensions are reversed: an array x(3, n) is
+! a dataset of shape (n, 3), x(c, i) is its element [i-1][c-1], and no element moves. Steps are
+! counted from 1 too, and are the first dimension in the file. Messages show shapes and places as
+! the file has them, and count steps and elements from 1. Shapes, starts and ids are 32-bit or
+! 64-bit integers.
 !
-! Data is any array, section, expression or scalar of integer, real, complex, logical or character,
-! of the kinds that files have; numbers are converted to the variable's type where they fit.
-! Logicals are stored as the boolean that h5py has; of text, blanks at the end are not kept. (Text
-! that is no variable is handed on by gfortran as a byte, which is refused.) Data is copied when it
-! is put, within the budget, because what a compiler hands on may be a temporary copy of its own.
-! With in_place=.true. a dense array is not: it must be a whole array or a section of one, no
-! expression and no component, and stay unchanged until end_step (outside steps: flush or close) has
-! returned. Shapes, starts and ids are 32-bit or 64-bit integers.
+! Data is an array, section, expression or scalar of integer, real, complex, logical or character of
+! the kinds that files have. Numbers are converted to the variable's type; a value that does not fit
+! is an error. Logicals are stored as the boolean that h5py has. Blanks at the end of text are not
+! kept. (gfortran hands a text that is not a variable on as bytes, which are refused.)
 !
-! Errors. Every procedure has optional `stat` (0, or the code in sluice.h) and `errmsg`. Without
-! stat an error stops the program with the message. What one rank meets in a collective call, all
-! ranks get; what one does wrong within a step makes its end_step fail on all. (Beside data, errmsg
-! is class(*), as gfortran mistakes its length there, but is a character variable all the same.)
+! Ownership. Data is copied when it is put, within the budget, because a compiler may hand on a
+! temporary copy. With in_place=.true. a dense array is not copied. It must then be a whole array or
+! a section of one, not an expression or a component, and stay unchanged until end_step (outside
+! steps: flush or close) has returned.
 !
-! Collective: open, end_step, abandon_step, flush, close, get, perform_gets, get_rows, refresh and
-! latest_good. Others are local; define, set_attribute and resize are called alike on every rank.
+! Errors. Every procedure has an optional `stat` (0, or a code of sluice.h) and `errmsg` (the
+! message). Without stat an error stops the program with the message. What one rank meets in a
+! collective call, all ranks get; what one does wrong within a step makes its end_step fail on all.
+! Any call may give wrong_state (the file is not open) and invalid_argument; any collective call may
+! give divergent (the ranks do not make the same call), timeout, mpi, and what another rank met.
+! (Beside data, errmsg is class(*), because gfortran mistakes its length there; it is a character
+! variable all the same.)
+!
+! Collective: open, close, end_step, abandon_step, flush, get, perform_gets, get_rows, refresh and
+! latest_good are called by every rank, in the same order. Alike: define, set_attribute, set_text
+! and resize are called by every rank with the same arguments; nothing is exchanged until the next
+! collective call, which compares. Other procedures are local. A file is used by one thread at a
+! time.
 module sluice
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64
@@ -41,14 +50,14 @@ module sluice
   implicit none
   private
 
-  ! Types of variables. The number of a complex type is, like its kind, that of its parts.
+  !> Types of variables. The number of a complex type is, like its kind, that of its parts.
   integer(c_int32_t), parameter, public :: sluice_int8 = 1, sluice_int16 = 2, sluice_int32 = 3, &
     sluice_int64 = 4, sluice_uint8 = 5, sluice_uint16 = 6, sluice_uint32 = 7, sluice_uint64 = 8, &
     sluice_real32 = 9, sluice_real64 = 10, sluice_complex32 = 11, sluice_complex64 = 12, &
     sluice_logical = 13
   public :: sluice_character, sluice_file, sluice_read_text, sluice_ticket, sluice_version
 
-  !> An open file. Copies of it share the file; it is closed once.
+  !> An open file. Copies of it share the file; it is closed once. One thread at a time uses it.
   type :: sluice_file
     private
     type(c_ptr) :: handle = c_null_ptr
@@ -57,8 +66,17 @@ module sluice
   contains
     procedure, private :: open_f08, open_integer, open_serial, define_32, define_64, put_32, put_64
     procedure, private :: put_rows_32, put_rows_64, get_32, get_64, get_rows_32, get_rows_64
-    !> open(path, mode, comm, options): mode "r", "w", "x" (must not exist) or "a" (more steps);
-    !> comm of mpi or mpi_f08, without it for this process alone; options as lines of TOML.
+    !> Opens a file. Collective over `comm`.
+    !>
+    !> - `path`: the file, the same on every rank
+    !> - `mode`: "r" reads; "w" replaces an old file at the first commit; "x" as "w", but the file
+    !>   must not exist; "a" adds steps and variables
+    !> - `comm`: of mpi or mpi_f08; it is duplicated; absent: this process alone, without MPI
+    !> - `options`: lines of TOML, such as "strategy = 'collective'", with the names of
+    !>   docs/settings.md
+    !> - errors: `not_found`, `exists`, `permission`, `locked`, `format`, `version`, `truncated`,
+    !>   `damaged`, `invalid_argument` (an option), `unsupported`, `io`, `mpi`, `wrong_state` (this
+    !>   sluice_file is open already)
     generic, public :: open => open_f08, open_integer, open_serial
     procedure, public :: close => close_file
     procedure, public :: is_open
@@ -88,11 +106,23 @@ module sluice
 
   ! -- writing: sluice_write.f90 --
   interface
-    !> A variable of file type `type` (sluice_real64, ...) and `shape` (none: a scalar). steps: a
-    !> value for every step. partial: elements may be left out and read as `fill`, of any intrinsic
-    !> type. varying: each step has its own number of rows (its last dimension), see resize.
-    !> dimensions: their names. chunk: the tile of the file, a number a dimension. compress:
-    !> "deflate:6", "zstd:3", "none". Alike on every rank.
+    !> Defines a variable. Alike. The same definition again gives the same variable.
+    !>
+    !> - `name`: name in the file; `/` makes groups
+    !> - `type`: type in the file: sluice_real64, ..., sluice_character(n)
+    !> - `shape`: elements in each dimension, without the step; absent: a scalar
+    !> - `steps`: a value for every step; default: .false.
+    !> - `partial`: elements may be left out, and read as `fill`; default: .false.
+    !> - `fill`: one value of any intrinsic type; default: zero
+    !> - `unit`, `description`: stored as attributes `units` and `long_name`
+    !> - `dimensions`: a name for each dimension
+    !> - `chunk`: tile of the file in elements, a number for each dimension; default: chosen from
+    !>   the first step
+    !> - `varying`: each step has its own number of rows (its last dimension), see resize
+    !> - `compress`: "deflate:6", "zstd:3", "none", with "+noshuffle"; default: as the option of the
+    !>   file
+    !> - errors: `exists` (with another type, shape or option), `bad_name`, `invalid_argument`,
+    !>   `unsupported` (by the format)
     module subroutine define_64(self, name, type, shape, steps, partial, fill, unit, description, &
         dimensions, chunk, varying, compress, stat, errmsg)
       class(sluice_file), intent(inout) :: self
@@ -105,6 +135,7 @@ module sluice
       integer, intent(out), optional :: stat
       character(len=*), intent(inout), optional :: errmsg
     end subroutine
+    !> Defines a variable of a 32-bit shape. Alike: see define.
     module subroutine define_32(self, name, type, shape, steps, partial, fill, unit, description, &
         dimensions, chunk, varying, compress, stat, errmsg)
       class(sluice_file), intent(inout) :: self
@@ -118,8 +149,12 @@ module sluice
       integer, intent(out), optional :: stat
       character(len=*), intent(inout), optional :: errmsg
     end subroutine
-    !> An attribute of the file (owner ""), a group, a variable or the steps' times ("time"): one
-    !> value or a list; texts by set_text: gfortran hands them on as bytes. Alike on every rank.
+    !> Sets an attribute, which the next commit writes. Alike. Texts: set_text.
+    !>
+    !> - `owner`: "": the file; a group; a variable; "time": the times of the steps
+    !> - `name`: name of the attribute
+    !> - `value`: an integer, real or logical, or a list of integers or reals; copied
+    !> - errors: `bad_name`, `unsupported` (by the format)
     module subroutine set_attribute(self, owner, name, value, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       character(len=*), intent(in) :: owner, name
@@ -127,21 +162,35 @@ module sluice
       integer, intent(out), optional :: stat
       class(*), intent(inout), optional :: errmsg
     end subroutine
-    !> A text as an attribute. Alike on every rank.
+    !> Sets a text as an attribute, which the next commit writes. Alike.
+    !>
+    !> - `owner`, `name`: as for set_attribute
+    !> - `text`: its value; copied
+    !> - errors: as set_attribute
     module subroutine set_text(self, owner, name, text, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       character(len=*), intent(in) :: owner, name, text
       integer, intent(out), optional :: stat
       character(len=*), intent(inout), optional :: errmsg
     end subroutine
+    !> Begins a step. Local. Only one step is open at a time; end it with end_step.
+    !>
+    !> - `time`: time of the step in the simulation's unit; absent: none
+    !> - errors: `wrong_state` (the step before has not ended), `unsupported` (the format stores no
+    !>   times)
     module subroutine begin_step(self, time, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       real(real64), intent(in), optional :: time
       integer, intent(out), optional :: stat
       character(len=*), intent(inout), optional :: errmsg
     end subroutine
-    !> Writes and commits the step. durable: does it survive kill -9 and a power cut already?
-    !> ticket: to ask that later; give it back with free. Collective.
+    !> Writes and commits the step. Collective. On failure the file holds the steps before this one,
+    !> and the next step may be tried.
+    !>
+    !> - `durable`: whether the step survives kill -9 and a power cut already
+    !> - `ticket`: receives the receipt, to ask that later; give it back with its free
+    !> - errors: what a put of this step met on any rank; `overlap`, `hole`, `duplicate_row`,
+    !>   `missing_row`, `no_space`, `io`, `over_budget`
     module subroutine end_step(self, durable, ticket, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       logical, intent(out), optional :: durable
@@ -149,16 +198,23 @@ module sluice
       integer, intent(out), optional :: stat
       character(len=*), intent(inout), optional :: errmsg
     end subroutine
-    !> Instead of end_step where this rank cannot go on with the step: end_step fails with `why` on
-    !> the other ranks, and the file holds the steps before. Collective with their end_step.
+    !> Ends the step without committing it, on a rank that cannot go on. Collective with the other
+    !> ranks' end_step, which fails with `why`; the file holds the steps before.
+    !>
+    !> - `why`: the reason, for the message
     module subroutine abandon_step(self, why, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       character(len=*), intent(in), optional :: why
       integer, intent(out), optional :: stat
       character(len=*), intent(inout), optional :: errmsg
     end subroutine
-    !> How many rows a varying variable has in this step, before anything of it is put. Alike on
-    !> every rank.
+    !> Sets how many rows (last dimension) a varying variable has in this step. Alike; before the
+    !> first put of it. Without the call the step has as many rows as the shape.
+    !>
+    !> - `name`: a variable defined with varying=.true.
+    !> - `rows`: number of rows, 0 too
+    !> - errors: `out_of_bounds` (more than the shape), `invalid_argument` (not varying),
+    !>   `wrong_state` (after a put)
     module subroutine resize(self, name, rows, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       character(len=*), intent(in) :: name
@@ -166,9 +222,16 @@ module sluice
       integer, intent(out), optional :: stat
       character(len=*), intent(inout), optional :: errmsg
     end subroutine
-    !> This rank's part of a variable, which begins at `start` (ones) and has the shape of `data`; a
-    !> scalar is the one element at `start`. Scalars that follow one another are joined. in_place:
-    !> see above; data that lives unchanged until end_step is then not copied.
+    !> Puts this rank's part of a variable. Local; any number of times, or never.
+    !>
+    !> - `name`: a variable of this file
+    !> - `data`: the part, which has the shape of `data`; a scalar is the one element at `start`.
+    !>   Scalars that follow one another are joined, so that single elements are cheap
+    !> - `start`: first element of the part; default: ones
+    !> - `allow_overflow`: a narrowing conversion may lose values; default: .false.
+    !> - `in_place`: `data` is not copied, see above; default: .false.
+    !> - errors: `not_found`, `out_of_bounds`, `type_mismatch`, `overflow`, `over_budget`,
+    !>   `wrong_state` (a variable with steps outside a step)
     module subroutine put_64(self, name, data, start, allow_overflow, in_place, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       character(len=*), intent(in) :: name
@@ -178,6 +241,7 @@ module sluice
       integer, intent(out), optional :: stat
       class(*), intent(inout), optional :: errmsg
     end subroutine
+    !> Puts this rank's part of a variable at a 32-bit start. Local: see put.
     module subroutine put_32(self, name, data, start, allow_overflow, in_place, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       character(len=*), intent(in) :: name
@@ -187,7 +251,14 @@ module sluice
       integer, intent(out), optional :: stat
       class(*), intent(inout), optional :: errmsg
     end subroutine
-    !> Rows by global index: data(..., i) becomes row ids(i), whichever rank has it.
+    !> Puts rows by global index: data(..., i) becomes row ids(i). Local. Rows may come from any
+    !> rank in any order, each exactly once, unless the variable is partial.
+    !>
+    !> - `name`: a variable with at least one dimension
+    !> - `ids`: indices of the rows, counted from 1
+    !> - `data`: the rows; its last dimension has the size of `ids`
+    !> - `in_place`: `ids` and `data` are not copied, see above; default: .false.
+    !> - errors: as put; `duplicate_row`, `missing_row` and `out_of_bounds` come from end_step
     module subroutine put_rows_64(self, name, ids, data, in_place, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       character(len=*), intent(in) :: name
@@ -197,6 +268,7 @@ module sluice
       integer, intent(out), optional :: stat
       class(*), intent(inout), optional :: errmsg
     end subroutine
+    !> Puts rows by 32-bit global indices. Local: see put_rows.
     module subroutine put_rows_32(self, name, ids, data, in_place, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       character(len=*), intent(in) :: name
@@ -206,7 +278,10 @@ module sluice
       integer, intent(out), optional :: stat
       class(*), intent(inout), optional :: errmsg
     end subroutine
-    !> Commits what was put outside steps. Collective.
+    !> Commits what was defined and put outside steps. Collective.
+    !>
+    !> - `durable`, `ticket`: as for end_step
+    !> - errors: as end_step; `wrong_state` inside a step
     module subroutine flush_file(self, durable, ticket, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       logical, intent(out), optional :: durable
@@ -214,13 +289,19 @@ module sluice
       integer, intent(out), optional :: stat
       character(len=*), intent(inout), optional :: errmsg
     end subroutine
-    !> Strategy forward: moves on what is on its way between nodes, without waiting.
+    !> Moves on what is on its way between nodes, without waiting. Local and cheap. For strategy
+    !> "forward"; with others it does nothing.
     module subroutine poll_file(self, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       integer, intent(out), optional :: stat
       character(len=*), intent(inout), optional :: errmsg
     end subroutine
-    !> Waits at most so long until all steps are there for good: `all` says whether. Every rank.
+    !> Waits until every step that has ended is on disk. Local; between nodes every rank calls it.
+    !> For a job that is about to be killed: steps that are on disk survive, later ones are lost.
+    !>
+    !> - `seconds`: the longest wait
+    !> - `all`: whether all steps are on disk
+    !> - errors: what a step met on its way
     module subroutine drain_file(self, seconds, all, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       real(real64), intent(in) :: seconds
@@ -232,10 +313,18 @@ module sluice
 
   ! -- reading: sluice_read.f90 --
   interface
-    !> A part of one step (without: the newest) into `data`, whose shape is the part's, converted to
-    !> its type. Each rank its own part, none (a size of 0) too. Collective. deferred: it is only
-    !> noted, locally, for perform_gets; `data` (no gaps, no copy that the compiler makes) holds
-    !> nothing before, and must stay where it is until then.
+    !> Reads a part of one step. Collective; each rank reads its own part, which may be empty.
+    !>
+    !> - `name`: a variable of this file, the same on every rank
+    !> - `data`: receives the part, which has the shape of `data`; values are converted to its type
+    !> - `start`: first element of the part; default: ones
+    !> - `step`: the step, counted from 1, the same on every rank; default: the newest
+    !> - `allow_overflow`: a narrowing conversion may lose values; default: .false.
+    !> - `deferred`: the part is only noted, locally, for perform_gets; `data` (without gaps, not a
+    !>   copy that the compiler makes) holds nothing before, and must stay until then; default:
+    !>   .false.
+    !> - errors: `not_found`, `out_of_bounds`, `type_mismatch`, `overflow`, `damaged`, `truncated`,
+    !>   `changed_outside`, `io`, `unsupported` (a filter that is not known)
     module subroutine get_64(self, name, data, start, step, allow_overflow, deferred, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       character(len=*), intent(in) :: name
@@ -246,6 +335,7 @@ module sluice
       integer, intent(out), optional :: stat
       class(*), intent(inout), optional :: errmsg
     end subroutine
+    !> Reads a part of one step at a 32-bit start. Collective: see get.
     module subroutine get_32(self, name, data, start, step, allow_overflow, deferred, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       character(len=*), intent(in) :: name
@@ -256,14 +346,24 @@ module sluice
       integer, intent(out), optional :: stat
       class(*), intent(inout), optional :: errmsg
     end subroutine
-    !> Reads all that was deferred, every rank the same variables and steps in the same order. The
-    !> ranks wait for each other as often as in one get. Collective.
+    !> Reads all parts that were deferred. Collective; every rank has deferred the same variables
+    !> and steps in the same order. The ranks wait for each other as often as in one get, so reading
+    !> several variables together is faster.
+    !>
+    !> - errors: `divergent`, and as get
     module subroutine perform_gets(self, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       integer, intent(out), optional :: stat
       character(len=*), intent(inout), optional :: errmsg
     end subroutine
-    !> Rows by global index, repeats allowed: data(..., i) is row ids(i). Collective.
+    !> Reads rows by global index: data(..., i) becomes row ids(i). Collective; each rank its own
+    !> rows.
+    !>
+    !> - `name`: a variable with at least one dimension, the same on every rank
+    !> - `ids`: indices of the rows, counted from 1, in any order, repeats allowed
+    !> - `data`: receives the rows; its last dimension has the size of `ids`
+    !> - `step`: as for get
+    !> - errors: as get
     module subroutine get_rows_64(self, name, ids, data, step, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       character(len=*), intent(in) :: name
@@ -273,6 +373,7 @@ module sluice
       integer, intent(out), optional :: stat
       class(*), intent(inout), optional :: errmsg
     end subroutine
+    !> Reads rows by 32-bit global indices. Collective: see get_rows.
     module subroutine get_rows_32(self, name, ids, data, step, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       character(len=*), intent(in) :: name
@@ -282,37 +383,51 @@ module sluice
       integer, intent(out), optional :: stat
       class(*), intent(inout), optional :: errmsg
     end subroutine
-    !> Looks again at a file that another program is writing. Collective.
+    !> Looks again at a file that another program is writing: newer steps, variables and attributes
+    !> become visible. Collective. On failure the old state stays.
+    !>
+    !> - errors: `changed_outside` (a variable is gone, or is another one), and as open
     module subroutine refresh(self, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       integer, intent(out), optional :: stat
       character(len=*), intent(inout), optional :: errmsg
     end subroutine
-    !> The newest step whose values all match their checksums, 0 where no step does. Collective.
+    !> The newest step of which every value can be read and matches its checksum; 0 where no step
+    !> does. Collective. For programs that continue from it: the option restart_after, which counts
+    !> from 0.
+    !>
+    !> - errors: as open
     module integer function latest_good(self, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       integer, intent(out), optional :: stat
       character(len=*), intent(inout), optional :: errmsg
     end function
-    !> Committed steps; they are numbered from 1.
+    !> The number of committed steps; they are numbered from 1. Local.
     module integer function step_count(self, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       integer, intent(out), optional :: stat
       character(len=*), intent(inout), optional :: errmsg
     end function
-    !> The time given to begin_step, NaN where none was.
+    !> The time that begin_step got; NaN where that was none. Local; reading.
+    !>
+    !> - `step`: counted from 1
+    !> - errors: `out_of_bounds`
     module real(real64) function time_of_step(self, step, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       integer, intent(in) :: step
       integer, intent(out), optional :: stat
       character(len=*), intent(inout), optional :: errmsg
     end function
-    !> How many variables there are, and the name of each, from 1.
+    !> The number of variables. Local.
     module integer function variable_count(self, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       integer, intent(out), optional :: stat
       character(len=*), intent(inout), optional :: errmsg
     end function
+    !> The name of a variable. Local.
+    !>
+    !> - `index`: counted from 1, in order of definition
+    !> - errors: `invalid_argument` (there is no such variable)
     module function variable_name(self, index, stat, errmsg) result(name)
       class(sluice_file), intent(inout) :: self
       integer, intent(in) :: index
@@ -320,20 +435,26 @@ module sluice
       character(len=*), intent(inout), optional :: errmsg
       character(len=:), allocatable :: name
     end function
+    !> Whether there is a variable of that name. Local.
     module logical function has_variable(self, name, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       character(len=*), intent(in) :: name
       integer, intent(out), optional :: stat
       character(len=*), intent(inout), optional :: errmsg
     end function
-    !> sluice_real64, ..., sluice_character(n).
+    !> The type of a variable: sluice_real64, ..., sluice_character(n). Local.
+    !>
+    !> - errors: `not_found`
     module integer(c_int32_t) function type_of(self, name, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       character(len=*), intent(in) :: name
       integer, intent(out), optional :: stat
       character(len=*), intent(inout), optional :: errmsg
     end function
-    !> Without the step; of a varying variable the most, or with `step` that step's.
+    !> The shape of a variable, without the step. Local.
+    !>
+    !> - `step`: gives the shape of that step of a varying variable; absent: the most
+    !> - errors: `not_found`, `out_of_bounds`
     module function shape_of(self, name, step, stat, errmsg) result(dims)
       class(sluice_file), intent(inout) :: self
       character(len=*), intent(in) :: name
@@ -342,19 +463,29 @@ module sluice
       character(len=*), intent(inout), optional :: errmsg
       integer(int64), allocatable :: dims(:)
     end function
-    !> Attributes, of a file that is being read. owner "": the file's.
+    !> Whether there is such an attribute. Local; reading.
+    !>
+    !> - `owner`: "": the file; a group; a variable; "time": the times of the steps
     module logical function has_attribute(self, owner, name, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       character(len=*), intent(in) :: owner, name
       integer, intent(out), optional :: stat
       character(len=*), intent(inout), optional :: errmsg
     end function
+    !> The number of attributes of an owner. Local; reading.
+    !>
+    !> - `owner`: as for has_attribute
     module integer function attribute_count(self, owner, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       character(len=*), intent(in) :: owner
       integer, intent(out), optional :: stat
       character(len=*), intent(inout), optional :: errmsg
     end function
+    !> The name of an attribute. Local; reading.
+    !>
+    !> - `owner`: as for has_attribute
+    !> - `index`: counted from 1, in the file's order
+    !> - errors: `out_of_bounds`
     module function attribute_name(self, owner, index, stat, errmsg) result(name)
       class(sluice_file), intent(inout) :: self
       character(len=*), intent(in) :: owner
@@ -363,7 +494,11 @@ module sluice
       character(len=*), intent(inout), optional :: errmsg
       character(len=:), allocatable :: name
     end function
-    !> Length of a list, -1 of a single value. type: of the values.
+    !> The length of a list, -1 of a single value. Local; reading.
+    !>
+    !> - `owner`, `name`: as for has_attribute
+    !> - `type`: receives the type of the values
+    !> - errors: `not_found`
     module integer function attribute_size(self, owner, name, type, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       character(len=*), intent(in) :: owner, name
@@ -371,7 +506,11 @@ module sluice
       integer, intent(out), optional :: stat
       character(len=*), intent(inout), optional :: errmsg
     end function
-    !> A value or a list into `value`, which has room for it, converted to its type.
+    !> Reads an attribute. Local; reading.
+    !>
+    !> - `owner`, `name`: as for has_attribute
+    !> - `value`: receives the value or list, converted to its type; it must have room for it
+    !> - errors: `not_found`, `overflow` (no room, or a value does not fit), `type_mismatch`
     module subroutine get_attribute(self, owner, name, value, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       character(len=*), intent(in) :: owner, name
@@ -379,7 +518,12 @@ module sluice
       integer, intent(out), optional :: stat
       class(*), intent(inout), optional :: errmsg
     end subroutine
-    !> A text of any length; of a list the one at `index` (1).
+    !> Reads a text of any length. Local; reading.
+    !>
+    !> - `owner`, `name`: as for has_attribute
+    !> - `text`: receives the text
+    !> - `index`: which of a list, counted from 1; default: 1
+    !> - errors: `not_found`, `type_mismatch` (it is no text), `out_of_bounds`
     module subroutine get_text(self, owner, name, text, index, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       character(len=*), intent(in) :: owner, name
@@ -392,13 +536,13 @@ module sluice
 
 contains
 
-  !> The type of text of at most `bytes` bytes (UTF-8).
+  !> The type of text of at most `bytes` bytes (UTF-8). Local.
   pure integer(c_int32_t) function sluice_character(bytes)
     integer, intent(in) :: bytes
     sluice_character = 14 + 256 * bytes
   end function
 
-  !> "1.2.3", of the library.
+  !> The version of the library at run time: "1.2.3". Local.
   function sluice_version() result(text)
     character(len=:), allocatable :: text
     text = f_text(c_version())
@@ -465,8 +609,10 @@ contains
     if (present(stat)) stat = 0
   end subroutine
 
-  !> Commits what is not committed yet, and closes; a close that fails closes too, except within a
-  !> step. Collective.
+  !> Commits what is not committed, and closes. Collective. A close that fails closes too, except
+  !> inside a step.
+  !>
+  !> - errors: as end_step; `wrong_state` (inside a step, or not open)
   subroutine close_file(self, stat, errmsg)
     class(sluice_file), intent(inout) :: self
     integer, intent(out), optional :: stat
@@ -493,6 +639,7 @@ contains
     if (code /= 0) call fail(code, message, stat, errmsg)
   end subroutine
 
+  !> Whether the file is open. Local.
   pure logical function is_open(self)
     class(sluice_file), intent(in) :: self
     is_open = c_associated(self%handle)

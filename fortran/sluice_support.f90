@@ -10,7 +10,7 @@ module sluice_support
   integer, parameter :: most_dimensions = 15
   integer(c_int), parameter :: invalid_argument = 10, wrong_state = 19, not_found = 20
 
-  !> A receipt of a commit, which may be asked after its file is closed.
+  !> The receipt of a commit. It may be asked after its file is closed. Give it back with free.
   type :: sluice_ticket
     integer(int64) :: number = 0
     type(c_ptr) :: handle = c_null_ptr
@@ -23,11 +23,13 @@ module sluice_support
 
 contains
 
+  !> The number of the step, counted from 1. Local.
   integer function ticket_step(self)
     class(sluice_ticket), intent(in) :: self
     ticket_step = int(self%number)
   end function
 
+  !> Whether the step survives kill -9, the loss of a node and a power cut. Local.
   logical function ticket_durable(self)
     class(sluice_ticket), intent(in) :: self
     integer(c_int32_t) :: yes
@@ -35,7 +37,10 @@ contains
     if (c_ticket_durable(self%handle, yes) == 0) ticket_durable = yes /= 0
   end function
 
-  !> Until it will not become more durable.
+  !> Waits until durable will not change any more. Local; between nodes the other ranks must call
+  !> into the library meanwhile: poll.
+  !>
+  !> - errors: what the step met on its way; `timeout`
   subroutine ticket_wait(self, stat, errmsg)
     class(sluice_ticket), intent(in) :: self
     integer, intent(out), optional :: stat
@@ -46,13 +51,14 @@ contains
     if (code /= 0) call fail(code, f_text(c_last_error(c_null_ptr)), stat, errmsg)
   end subroutine
 
+  !> Frees the receipt. Local.
   subroutine ticket_free(self)
     class(sluice_ticket), intent(inout) :: self
     if (c_associated(self%handle)) call c_ticket_free(self%handle)
     self%handle = c_null_ptr
   end subroutine
 
-  !> Ended by NUL, as C has it; blanks at the end go.
+  !> The text as C has it: ended by NUL, without blanks at the end.
   pure function c_text(text) result(chars)
     character(len=*), intent(in), optional :: text
     character(kind=c_char, len=:), allocatable :: chars

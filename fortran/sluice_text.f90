@@ -8,9 +8,13 @@ module sluice_text
   private
   public :: sluice_read_text
 
-  !> sluice_read_text(path, comm, text): all bytes of a file that every rank needs, such as a
-  !> program's input. One rank opens and reads it, however many there are. comm of mpi or mpi_f08,
-  !> without it for this process alone. Collective. Lines of it: read (text, *), or index().
+  !> Reads a file on one rank and gives its bytes to all, such as a program's input. Collective over
+  !> `comm`. Take lines from the text by read (text, *), or by index().
+  !>
+  !> - `path`: the file, the same on every rank
+  !> - `comm`: of mpi or mpi_f08; absent: this process alone, without MPI
+  !> - `text`: receives all bytes
+  !> - errors: `not_found`, `permission`, `io`
   interface sluice_read_text
     procedure read_f08, read_integer, read_serial
   end interface

@@ -35,6 +35,10 @@ need_programs() {
 
 # Shows a command, then runs it.
 run() {
-  printf '\n\033[1m$ %s\033[0m\n' "${*/#$root\//}"
+  if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then
+    printf '\n\033[1m$ %s\033[0m\n' "${*/#$root\//}"
+  else
+    printf '\n$ %s\n' "${*/#$root\//}"
+  fi
   "$@"
 }

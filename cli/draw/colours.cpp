@@ -107,7 +107,7 @@ Rgb background_of(const std::string& name) {
   if (parts.size() != 3 ||
       !std::all_of(parts.begin(), parts.end(), [](double p) { return p >= 0 && p <= 1; })) {
     throw Error(Code::invalid_argument, "background " + name +
-                                            ": there are white, black, grey, or red,green,blue "
+                                            ": use white, black, grey, or red,green,blue "
                                             "from 0 to 1");
   }
   return {parts[0], parts[1], parts[2]};

@@ -170,7 +170,7 @@ std::uint64_t count_texts(const Context& context, const std::string& folder,
   if (files == 0 || files % ranks != 0) {
     throw Error(Code::invalid_argument,
                 folder + layout.name_of(0) + " and so on: " + std::to_string(files) +
-                    " files: take a number of processes that divides it, not " +
+                    " files: use a number of processes that divides it, not " +
                     std::to_string(ranks));
   }
   return static_cast<std::uint64_t>(files);

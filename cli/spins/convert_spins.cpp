@@ -183,11 +183,11 @@ vampire::WriteOptions vampire_options(const Context& context, const SpinSource& 
   const int ranks = context.transport.size();
   if ((options.mode == vampire::Mode::mpi_io && wish.files > 1) ||
       (options.mode == vampire::Mode::legacy && wish.files > 0 && wish.files != ranks)) {
-    throw Error(
-        Code::invalid_argument,
-        "--files " + std::to_string(wish.files) + ": mode " + wish.mode +
-            (options.mode == vampire::Mode::legacy ? " has a file a process: run it on so many"
-                                                   : " is one file"));
+    throw Error(Code::invalid_argument,
+                "--files " + std::to_string(wish.files) + ": mode " + wish.mode +
+                    (options.mode == vampire::Mode::legacy
+                         ? " has one file for each process: run it on as many processes"
+                         : " is one file"));
   }
   const bool is_by_process = options.mode == vampire::Mode::file_per_process;
   if (wish.files > ranks || (is_by_process && wish.files > 0)) {

@@ -71,7 +71,7 @@ std::uint64_t write_vtkhdf(const Context& context, const SpinSource& source,
                            const ChosenAtoms& atoms, const Extent3& extent, std::uint64_t first,
                            std::uint64_t all, double time_ps, const std::string& path) {
   if (all == 0) {
-    throw Error(Code::invalid_argument, path + ": no atoms were chosen");
+    throw Error(Code::invalid_argument, path + ": no atoms were selected");
   }
   const Grid grid(source, atoms, extent, first, context.is_root());
   const Share mine{first, atoms.size()};

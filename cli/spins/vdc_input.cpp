@@ -123,7 +123,7 @@ void apply(VdcLine line, SpinChoice& choice) {
     line.name = other->second;
   }
   if (line.name == "cell-size") {
-    line.fail("cells are not made here: use VAMPIRE's vdc --cells");
+    line.fail("cells are not supported: use VAMPIRE's vdc --cells");
   }
   const auto setter = setters.find(line.name);
   if (setter == setters.end()) {

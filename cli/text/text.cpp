@@ -4,10 +4,12 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <ctime>
 #include <fmt/format.h>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include "model/name.hpp"
 
@@ -64,6 +66,8 @@ std::string number_text(double value) {
   return {buffer.data(), std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr};
 }
 
+std::string time_text(double time) { return fmt::format("{:.15g}", time); }
+
 std::string count_text(std::uint64_t count, const std::string& noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
@@ -85,8 +89,24 @@ std::string unfinished_text(const std::string& path) {
       printable(path));
 }
 
-void show(std::FILE* to, std::string_view text) {
-  const std::string out = model::escaped(text, model::Shown::lines);
+namespace {
+
+/// https://no-color.org: any value but an empty one.
+bool shows_colours(std::FILE* to) {
+  const char* const refused = std::getenv("NO_COLOR");
+  const char* const terminal = std::getenv("TERM");
+  return (refused == nullptr || *refused == '\0') && terminal != nullptr &&
+         std::string_view(terminal) != "dumb" && isatty(fileno(to)) == 1;
+}
+
+}  // namespace
+
+void show(std::FILE* to, std::string_view text, Colour first_line) {
+  std::string out = model::escaped(text, model::Shown::lines);
+  if (first_line != Colour::none && shows_colours(to)) {
+    out.insert(std::min(out.find('\n'), out.size()), "\033[0m");
+    out.insert(0, first_line == Colour::good ? "\033[32m" : "\033[31m");
+  }
   std::fwrite(out.data(), 1, out.size(), to);
 }
 
@@ -101,8 +121,10 @@ void show_json(const nlohmann::ordered_json& json) {
 
 void show_error(const std::string& what) {
   std::fflush(stdout);
-  const std::string line = "sluice: " + model::escaped(what, model::Shown::line) + "\n";
-  std::fputs(line.c_str(), stderr);
+  const std::string line = model::escaped(what, model::Shown::line);
+  const bool coloured = shows_colours(stderr);
+  std::fprintf(stderr, "%ssluice:%s %s\n", coloured ? "\033[1;31m" : "", coloured ? "\033[0m" : "",
+               line.c_str());
 }
 
 std::string printable(std::string_view text) {

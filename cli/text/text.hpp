@@ -21,8 +21,10 @@ std::string rate_text(std::uint64_t bytes, double seconds);
 std::string seconds_text(double seconds);
 /// "32000 x 3", "scalar"
 std::string shape_text(const model::Dims& shape);
-/// Shortest digits that name the value.
+/// Shortest digits that give the value back.
 std::string number_text(double value);
+/// A time for people: 15 digits, so that three times 0.1 is 0.3. For programs: number_text().
+std::string time_text(double time);
 /// "1 step", "11 steps"
 std::string count_text(std::uint64_t count, const std::string& noun);
 /// "2026-02-03 14:05:11 UTC"
@@ -31,10 +33,11 @@ std::string date_text(std::int64_t ns_since_1970);
 /// What is said of a file with a journal or a lease beside it.
 std::string unfinished_text(const std::string& path);
 
-// -- the way to the terminal: whatever a file says, a control character in it does nothing
-// ---------
-/// Several lines to `to` (stdout, stderr).
-void show(std::FILE* to, std::string_view text);
+// -- output to the terminal: a control character in a file's text does nothing there --------------
+enum class Colour { none, good, bad };
+/// Several lines to `to` (stdout, stderr). The first is coloured where `to` is a terminal, unless
+/// NO_COLOR is set or TERM is dumb.
+void show(std::FILE* to, std::string_view text, Colour first_line = Colour::none);
 /// To stdout, put together by fmt.
 template <class... Args>
 void tell(fmt::format_string<Args...> text, Args&&... args) {

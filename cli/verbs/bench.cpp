@@ -299,7 +299,7 @@ class Bench {
     candidate.read_s.push_back(until_all(begin));
     exec::together(transport_, [&] {
       if (found_ != data_) {
-        throw Error(Code::damaged, place_.file() + ": what was read is not what was written");
+        throw Error(Code::damaged, place_.file() + ": what was read differs from what was written");
       }
     });
     std::fill(found_.begin(), found_.end(), 0.0);
@@ -381,13 +381,14 @@ int bench(const Context& context, const BenchVerb& verb) {
 void add_bench(CLI::App& app, Run& run) {
   const auto verb = std::make_shared<BenchVerb>();
   CLI::App* command =
-      add_verb(app, "bench", "measure a file system, and say what to set",
-               "Writes and reads one array by every strategy and number of writers, with as many\n"
-               "ranks as the command has: RETURNS is what a program waits for, DURABLE when all\n"
-               "is on the disk and the file closed, READ follows with an emptied page cache.\n"
-               "Contiguous parts of one variable, the library's other defaults; what it wrote is\n"
-               "removed. Takes about a minute. Exit code: 0 done, 1 something came back damaged,\n"
-               "2 bad input.\n",
+      add_verb(app, "bench", "measure a file system and recommend options",
+               "Writes and reads one array by every strategy and several numbers of writers,\n"
+               "with all ranks of the command. RETURNS is the time that a program waits,\n"
+               "DURABLE the time until all bytes are on disk and the file is closed, READ the\n"
+               "time of reading with an emptied page cache. Each rank writes a contiguous part\n"
+               "of one variable; other options have their defaults. The files are removed.\n"
+               "Takes about a minute.\n"
+               "Exit code: 0 done, 1 data came back damaged, 2 bad input.\n",
                R"help(
 Examples:
   sluice bench --on /scratch/me
@@ -402,7 +403,7 @@ Examples:
   command->add_option("--seconds", verb->seconds, "about how long it may take (60)")
       ->type_name("S")
       ->check(CLI::Range(1.0, 86400.0));
-  command->add_flag("--json", verb->json, "for programs");
+  command->add_flag("--json", verb->json, "print JSON");
   command->callback(
       [&run, verb] { run = [verb](const Context& context) { return bench(context, *verb); }; });
 }

@@ -67,15 +67,15 @@ int collect(const Context& context, const CollectVerb& verb) {
 
 void add_collect(CLI::App& app, Run& run) {
   const auto verb = std::make_shared<CollectVerb>();
-  CLI::App* command = add_verb(
-      app, "collect", "bring the parts of a set together",
-      "Copies every part of a set (strategies file-per-process and file-per-node) into\n"
-      "one folder, rewrites the index, and removes the old parts; old parts that were made\n"
-      "for an index at another path stay. A part is copied by a rank that sees it: for\n"
-      "scratch of many nodes, start one rank on each of them.\n"
-      "Stopped in between, the old set is whole: just start it again.\n"
-      "Exit code: 0 all parts are in the folder, 2 bad input (a part is missing, ...).\n",
-      R"help(
+  CLI::App* command =
+      add_verb(app, "collect", "bring the parts of a set together",
+               "Copies every part of a set (strategies file-per-process and file-per-node) into\n"
+               "one folder, rewrites the index, and removes the old parts. Old parts that\n"
+               "belong to an index at another path stay. A part is copied by a rank that can\n"
+               "read it: for node-local disks, start one rank on each node. If the verb is\n"
+               "interrupted, the old set is complete; start it again.\n"
+               "Exit code: 0 all parts are in the folder, 2 bad input (such as a missing part).\n",
+               R"help(
 Examples:
   sluice collect spins.h5                      # into spins.h5.parts/ beside it
   sluice collect spins.h5 --to /archive/run7 --keep
@@ -84,7 +84,7 @@ Examples:
   command->add_option("--to", verb->options.to, "folder for the parts (default: FILE.parts)")
       ->type_name("DIR");
   command->add_flag("--keep", verb->options.keep, "leave the old parts where they are, too");
-  command->add_flag("--json", verb->json, "for programs");
+  command->add_flag("--json", verb->json, "print JSON");
   command->callback(
       [&run, verb] { run = [verb](const Context& context) { return collect(context, *verb); }; });
 }

@@ -263,29 +263,30 @@ void add_convert(CLI::App& app, Run& run) {
   const auto verb = std::make_shared<ConvertVerb>();
   const std::string formats = layout::format_options(" ");
   CLI::App* command =
-      add_verb(app, "convert", "write a file anew: compressed, or in another format",
+      add_verb(app, "convert", "write a file in another format or compression",
                "Writes all variables, attributes, times and fill values of FILE into a new file\n"
-               "TO, every checksum checked on the way. Without --compress each variable stays as\n"
-               "it is. FILE may be any that sluice reads, or a text of VOX-FE: a model becomes a\n"
-               "grid of bytes, `material` (z, y, x), displacements `displacement` (node, 3),\n"
-               "both with a description for ParaView, TO.xdmf. A TO that ends in .txt or .model\n"
-               "is such a text, made of such a file. txt2hdf5 and hdf52txt are short for these.\n"
-               "A folder of MFDn's files mfdn_smwf001, ... (a Fortran record a state) becomes\n"
-               "its tree of vectors, and --format mfdn makes such a folder of it again.\n"
-               "A folder of VAMPIRE's (any output mode) becomes a file of spins, or text, xyz,\n"
-               "vtu, vtkhdf by TO's ending (of several frames: TO with its number each);\n"
-               "--format vampire makes such a folder of spins, with the files it had, or by\n"
-               "--mode.\n"
-               "Records with a template (attribute sluice_template) become the texts that it\n"
-               "describes, a file a part, with --format lines; TO is a folder. FOLDER/x.template\n"
-               "makes records of the texts beside it. --format h5md: a trajectory of records in\n"
-               "the order of its particles.\n"
-               "The ending of TO says its format; one that no format has is refused.\n"
+               "TO, and checks every checksum. Without --compress each variable keeps its\n"
+               "compression. The ending of TO selects its format; an ending that belongs to no\n"
+               "format is an error.\n"
+               "FILE may be any file that sluice reads, or a file of one of these codes:\n"
+               "VOX-FE: a model becomes a grid of bytes, `material` (z, y, x), displacements\n"
+               "become `displacement` (node, 3), both with a description for ParaView, TO.xdmf.\n"
+               "A TO that ends in .txt or .model is such a text again. txt2hdf5 and hdf52txt\n"
+               "are short names for these.\n"
+               "MFDn: a folder of files mfdn_smwf001, ... (one Fortran record for each state)\n"
+               "becomes a tree of vectors; --format mfdn makes such a folder again.\n"
+               "VAMPIRE: a folder (any output mode) becomes a file of spins, or text, xyz, vtu\n"
+               "or vtkhdf by the ending of TO (several frames: one file each, with its number);\n"
+               "--format vampire makes such a folder again, with the same files, or by --mode.\n"
+               "Records with a template (attribute sluice_template): --format lines makes the\n"
+               "texts that the template describes in the folder TO, one file for each part;\n"
+               "FOLDER/x.template makes records of the texts beside it. --format h5md makes a\n"
+               "trajectory of records, in the order of the particles.\n"
                "Formats: " +
                    formats +
                    ",\n"
                    "of the codes: text lines h5md mfdn vampire xyz vtu vtkhdf.\n"
-                   "Memory: a step, shared out among the processes; of texts the budget.\n"
+                   "Memory: one step, shared by the processes; for texts the budget.\n"
                    "Exit code: 0 done, 1 FILE is damaged, 2 bad input, 3 changed outside Sluice.\n",
                R"help(
 Examples:
@@ -309,7 +310,7 @@ Examples:
   command->add_option("--grid", verb->grid, "X,Y,Z of a VOX-FE model; else as large as needed");
   command->add_flag("--records", verb->records, "a VOX-FE model's voxels as records too");
   command->add_option("--budget-mib", verb->budget_mib, "staging memory of a process (256)");
-  command->add_flag("--json", verb->json, "for programs");
+  command->add_flag("--json", verb->json, "print JSON");
   add_spin_wish(*command, verb->spins);
   command->callback([&run, verb, command] {
     verb->is_compress_given = command->count("--compress") != 0;

@@ -269,12 +269,11 @@ int diff(const Context& context, const DiffOptions& options) {
 void add_diff(CLI::App& app, Run& run) {
   const auto options = std::make_shared<DiffOptions>();
   CLI::App* verb =
-      add_verb(app, "diff", "what differs between two files",
+      add_verb(app, "diff", "compare two files",
                "Compares variables, types, shapes, steps and attributes; the group /sluice is\n"
-               "left out. Values are equal if their bits are (so NaN equals the same NaN, and\n"
-               "0.0 is not -0.0); with a tolerance, if |a - b| <= ABS or\n"
-               "|a - b| <= R * max(|a|, |b|).\n"
-               "Checksums are not looked at: that is `sluice verify`.\n"
+               "ignored. Values are equal if their bits are equal (NaN equals the same NaN, 0.0\n"
+               "differs from -0.0); with a tolerance, if |a - b| <= ABS or |a - b| <= R *\n"
+               "max(|a|, |b|). Checksums are not checked: use `sluice verify`.\n"
                "Exit code: 0 equal, 1 different, 2 bad input.\n",
                R"help(
 Examples:
@@ -295,7 +294,7 @@ Examples:
       ->delimiter(',')
       ->expected(1)
       ->take_all();
-  verb->add_flag("--json", options->json, "for programs");
+  verb->add_flag("--json", options->json, "print JSON");
   verb->callback([&run, options] {
     run = [options](const Context& context) { return diff(context, *options); };
   });

@@ -264,15 +264,15 @@ void add_doctor(CLI::App& app, Run& run) {
     bool json = false;
   };
   const auto verb = std::make_shared<DoctorVerb>();
-  CLI::App* command = add_verb(
-      app, "doctor", "what is slow or missing here, and what to do?",
-      "Looks at the MPI that a run would call, libhdf5, the file system of a folder and how files\n"
-      "are dealt to its servers, O_DIRECT, locks, shared memory and huge pages. Writes 16 MiB "
-      "into\n"
-      "the folder and removes them again. Exit code 0, whatever was found.\n",
-      doctor_examples);
+  CLI::App* command =
+      add_verb(app, "doctor", "find what is slow or missing on this system",
+               "Examines the MPI that a run would call, libhdf5, the file system of a folder\n"
+               "and its striping, O_DIRECT, locks, shared memory and huge pages. Writes 16 MiB\n"
+               "into the folder and removes them.\n"
+               "Exit code: 0, whatever was found.\n",
+               doctor_examples);
   command->add_option("FOLDER", verb->folder, "where files are to be written")->type_name("FOLDER");
-  command->add_flag("--json", verb->json, "for programs");
+  command->add_flag("--json", verb->json, "print JSON");
   command->callback([&run, verb] {
     run = [verb](const Context& context) { return doctor_run(context, verb->folder, verb->json); };
   });

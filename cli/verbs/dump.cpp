@@ -202,7 +202,7 @@ std::vector<std::byte> Dump::read_corners(std::uint64_t step, const Dims& shown)
 
 std::string Dump::time_text(std::uint64_t step) const {
   const double time = input_.time(step);
-  return std::isnan(time) ? "" : ", time " + number_text(time);
+  return std::isnan(time) ? "" : ", time " + cli::time_text(time);
 }
 
 void Dump::print_text() {
@@ -401,7 +401,7 @@ int dump(const Context& context, const DumpOptions& options) {
     Dump(input, options).run();
   } catch (const Error& e) {
     if (e.code() == Code::damaged || e.code() == Code::changed_outside) {
-      throw Error(e.code(), std::string(e.what()) + " (--no-check shows it all the same)");
+      throw Error(e.code(), std::string(e.what()) + " (--no-check shows it anyway)");
     }
     throw;
   }
@@ -413,10 +413,10 @@ int dump(const Context& context, const DumpOptions& options) {
 void add_dump(CLI::App& app, Run& run) {
   const auto options = std::make_shared<DumpOptions>();
   CLI::App* verb =
-      add_verb(app, "dump", "the values of a variable",
-               "Of a variable with steps the last one is shown, unless --step or --steps says\n"
-               "otherwise. Large arrays are shown by their corners; --csv and --json write\n"
-               "everything. Numbers have the digits that give the same bits back.\n",
+      add_verb(app, "dump", "print the values of a variable",
+               "Prints the last step of a variable with steps, unless --step or --steps selects\n"
+               "others. Large arrays are shown by their corners; --csv and --json write all\n"
+               "elements. Numbers are printed with the digits that give the same bits back.\n",
                R"help(
 Examples:
   sluice dump spins.h5 spins
@@ -444,7 +444,7 @@ Examples:
       ->type_name("N");
   verb->add_flag("--all", options->all, "show every element");
   auto* csv = verb->add_flag("--csv", options->csv, "a table with indices, for spreadsheets");
-  verb->add_flag("--json", options->json, "for programs")->excludes(csv);
+  verb->add_flag("--json", options->json, "print JSON")->excludes(csv);
   verb->add_flag("--no-check", options->no_check, "do not compare checksums");
   verb->callback([&run, options] {
     run = [options](const Context& context) { return dump(context, *options); };

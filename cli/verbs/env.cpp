@@ -22,12 +22,12 @@ std::string quoted(const std::string& text) {
 }  // namespace
 
 void add_env(CLI::App& app, Run& run) {
-  CLI::App* verb = add_verb(
-      app, "env", "the same for every program of a shell",
-      "Prints the lines by which a shell tells programs of HDF5 1.14 and later to write through\n"
-      "Sluice's driver: each flush becomes a durable, atomic commit. `sluice run` does it for one\n"
-      "program.\n",
-      R"help(
+  CLI::App* verb =
+      add_verb(app, "env", "print the settings that run HDF5 programs crash-safe",
+               "Prints the lines by which a shell makes programs of HDF5 1.14 and later write\n"
+               "through Sluice's driver: each flush becomes a durable, atomic commit. `sluice\n"
+               "run` does the same for one program.\n",
+               R"help(
 Examples:
   eval "$(sluice env)"
   python script.py)help");

@@ -87,7 +87,7 @@ std::string headline(const Contents& contents) {
   const auto [first, last] = time_range(catalog);
   if (!std::isnan(first) || !std::isnan(last)) {
     const std::string unit = contents.unit_of(time_variable);
-    text += fmt::format(", time {} to {}{}", number_text(first), number_text(last),
+    text += fmt::format(", time {} to {}{}", time_text(first), time_text(last),
                         unit.empty() ? "" : " " + printable(unit));
   }
   text += ", " + count_text(catalog.commits().size(), "commit");
@@ -241,18 +241,17 @@ int ls(const Context& context, const LsOptions& options) {
 void add_ls(CLI::App& app, Run& run) {
   const auto options = std::make_shared<LsOptions>();
   CLI::App* verb =
-      add_verb(app, "ls", "what an HDF5 file holds",
-               "SHAPE is that of one step, SIZE that of all steps, CHUNK the piece in which a\n"
-               "step is stored.\n",
+      add_verb(app, "ls", "list the contents of a file",
+               "SHAPE is the shape of one step, SIZE the bytes of all steps, CHUNK the shape of\n"
+               "the pieces in which a step is stored.\n",
                R"help(
 Examples:
   sluice ls spins.h5
   sluice ls spins.h5 --attributes
   sluice ls spins.h5 --json | jq '.variables[].name')help");
-  verb->add_option("FILE", options->file, "an HDF5 file, by Sluice or not")->required();
-  verb->add_flag("--attributes", options->attributes,
-                 "attributes of variables and groups too, in full");
-  verb->add_flag("--json", options->json, "everything, for programs");
+  verb->add_option("FILE", options->file, "an HDF5 file, written by Sluice or not")->required();
+  verb->add_flag("--attributes", options->attributes, "print all attributes, in full");
+  verb->add_flag("--json", options->json, "print everything as JSON");
   verb->callback([&run, options] {
     run = [options](const Context& context) { return ls(context, *options); };
   });

@@ -60,8 +60,8 @@ void add_merge(CLI::App& app, Run& run) {
   CLI::App* command =
       add_verb(app, "merge", "make one plain file of a set of parts",
                "Writes the data, times and attributes of a set (strategies file-per-process and\n"
-               "file-per-node) into one new HDF5 file, every checksum checked on the way. The\n"
-               "set stays as it is. Memory does not grow with the set.\n"
+               "file-per-node) into one new HDF5 file, and checks every checksum. The set is\n"
+               "not changed. Memory does not grow with the size of the set.\n"
                "Exit code: 0 done, 1 a part is damaged, 2 bad input, 3 changed outside Sluice.\n",
                R"help(
 Examples:
@@ -70,7 +70,7 @@ Examples:
   sluice diff spins.h5 whole.h5                # equal, bit for bit)help");
   command->add_option("FILE", verb->file, "the index of the set")->required();
   command->add_option("TO", verb->to, "the file to make; must not exist")->required();
-  command->add_flag("--json", verb->json, "for programs");
+  command->add_flag("--json", verb->json, "print JSON");
   command->callback(
       [&run, verb] { run = [verb](const Context& context) { return merge(context, *verb); }; });
 }

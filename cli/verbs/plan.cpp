@@ -91,7 +91,7 @@ sim::Described described(const PlanVerb& verb, const sim::Machine& machine) {
   run.job.nodes = verb.nodes != 0 ? verb.nodes : (verb.ranks - 1) / cores + 1;
   if (verb.ranks < 1 || run.job.nodes > verb.ranks) {
     throw Error(Code::invalid_argument,
-                fmt::format("--ranks {} on {} nodes: there must be ranks, and one a node at least",
+                fmt::format("--ranks {} on {} nodes: there must be at least one rank for each node",
                             verb.ranks, run.job.nodes));
   }
   run.job.cut = verb.decomposition == "slabs"     ? sim::Cut::slabs
@@ -280,7 +280,7 @@ void add_plan_options(CLI::App* command, PlanVerb& verb) {
   add("--budget", verb.budget, "BYTES", "staging memory of a rank");
   add("--seeds", verb.seeds, "N", "placements tried; the median")->check(count(99));
   add("--write", verb.write_to, "FILE", "the options, as a new sluice.toml");
-  command->add_flag("--json", verb.json, "for programs");
+  command->add_flag("--json", verb.json, "print JSON");
 }
 
 }  // namespace
@@ -288,10 +288,11 @@ void add_plan_options(CLI::App* command, PlanVerb& verb) {
 void add_plan(CLI::App& app, Run& run) {
   const auto verb = std::make_shared<PlanVerb>();
   CLI::App* command =
-      add_verb(app, "plan", "which strategy and writers for a run, on which machine?",
-               "Runs the plans of every strategy on a model of the machine, and prints for each\n"
-               "what a step takes from the ranks (visible), when its bytes are on disk (durable)\n"
-               "and ranks x visible time (cost). A model: trust its order more than its figures.\n",
+      add_verb(app, "plan", "predict the best strategy for a run on a machine",
+               "Runs the plans of every strategy on a model of the machine. Prints for each the\n"
+               "time that a step costs the ranks (visible), the time until its bytes are on disk\n"
+               "(durable), and ranks x visible time (cost). Trust the order more than the\n"
+               "figures.\n",
                plan_examples);
   add_plan_options(command, *verb);
   command->callback(

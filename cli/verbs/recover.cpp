@@ -171,23 +171,23 @@ int recover(const Context& context, const RecoverOptions& options) {
 
 void add_recover(CLI::App& app, Run& run) {
   const auto options = std::make_shared<RecoverOptions>();
-  CLI::App* verb = add_verb(
-      app, "recover", "bring a file to its last durable step after a crash",
-      "Looks for the journal that a crash left beside a file, and writes the changes of the last\n"
-      "durable step that are not in place yet; a step that never became durable is dropped. "
-      "Sluice\n"
-      "does the same whenever it opens the file for writing, and its readers see past the "
-      "journal;\n"
-      "plain tools need this verb once. A file that is being written is left alone.\n"
-      "Exit code: 0 all files are at their last durable step, 2 a file could not be recovered.\n",
-      R"help(
+  CLI::App* verb =
+      add_verb(app, "recover", "bring a file to its last durable step after a crash",
+               "Reads the journal that a crash left beside a file, and writes the changes of\n"
+               "the last durable step that are not in place yet. A step that never became\n"
+               "durable is dropped. Sluice does the same whenever it opens the file for\n"
+               "writing, and its readers take the journal into account; other programs need\n"
+               "this verb once. A file that is being written is left unchanged.\n"
+               "Exit code: 0 all files are at their last durable step, 2 a file could not be\n"
+               "recovered.\n",
+               R"help(
 Examples:
   sluice recover spins.h5
   sluice recover --dry-run run-*/spins.h5
   sluice recover spins.h5 && h5dump -H spins.h5)help");
   verb->add_option("FILE", options->files, "files that Sluice wrote")->required();
   verb->add_flag("--dry-run", options->dry_run, "say what would be done, and change nothing");
-  verb->add_flag("--json", options->json, "for programs");
+  verb->add_flag("--json", options->json, "print JSON");
   verb->callback([&run, options] {
     run = [options](const Context& context) { return recover(context, *options); };
   });

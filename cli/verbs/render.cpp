@@ -174,12 +174,13 @@ int render(const Context& context, const RenderVerb& verb) {
 void add_render(CLI::App& app, Run& run) {
   const auto verb = std::make_shared<RenderVerb>();
   CLI::App* command =
-      add_verb(app, "render", "draw spins of atoms: a picture, a film, a scene",
-               "Draws the last frame of FILE (a folder of VAMPIRE's, or a file with coordinates\n"
-               "and spins) into the picture TO, with a legend; with --frames A:B a picture of\n"
-               "each, TO with the frame's number: a film. Each process draws its share of the\n"
-               "atoms; the picture is the same for any number of them. --povray writes a scene\n"
-               "and a file of atoms for every frame instead; its first lines say how to use it.\n",
+      add_verb(app, "render", "draw the spins of atoms: a picture, a film, a scene",
+               "Draws the last frame of FILE (a folder of VAMPIRE, or a file with coordinates\n"
+               "and spins) into the picture TO, with a legend. --frames A:B draws a picture of\n"
+               "each frame, TO with the frame's number: a film. Each process draws its share of\n"
+               "the atoms; the picture is the same for any number of processes. --povray writes\n"
+               "a scene and a file of atoms for every frame instead; the first lines of the\n"
+               "scene tell how to use it.\n",
                R"help(
 Examples:
   sluice render run8/ spins.png

@@ -101,7 +101,7 @@ class DriverWatch {
       if (is_settled_) {
         show_error(fmt::format(
             "the program's HDF5 {} ({}) is older than 1.14 and cannot load a driver: its files are "
-            "written as without sluice",
+            "not crash-safe",
             version, mapped.hdf5));
       }
     }
@@ -110,7 +110,7 @@ class DriverWatch {
     if (!is_settled_) {
       show_error(
           "the driver was not seen in the program: it ended too soon, used no HDF5, or one that "
-          "is linked into it and older than 1.14; its files may be as without sluice");
+          "is linked into it and older than 1.14; its files may not be crash-safe");
     }
   }
 
@@ -213,13 +213,14 @@ int run_program(const std::vector<std::string>& words) {
 }
 
 void add_run(CLI::App& app, Run& run) {
-  CLI::App* verb = add_verb(
-      app, "run", "run an unchanged HDF5 program crash-safe",
-      "The program's HDF5 (1.14 or later, as in the wheels of h5py, netCDF4 and PyTables) writes\n"
-      "through Sluice's driver: each flush is a durable, atomic commit, and a crash leaves the\n"
-      "file of the last one. Says where the program's HDF5 cannot load the driver.\n"
-      "Exit code: that of the program.\n",
-      R"help(
+  CLI::App* verb =
+      add_verb(app, "run", "run an unchanged HDF5 program crash-safe",
+               "Runs a program whose HDF5 (1.14 or later, as in the wheels of h5py, netCDF4 and\n"
+               "PyTables) writes through Sluice's driver: each flush is a durable, atomic\n"
+               "commit, and after a crash the file is that of the last commit. Reports a\n"
+               "program whose HDF5 cannot load the driver.\n"
+               "Exit code: that of the program.\n",
+               R"help(
 Settings: HDF5_DRIVER_CONFIG="durability=close budget_bytes=256MiB log=on"
 
 Examples:

@@ -343,11 +343,12 @@ int stats(const Context& context, const StatsVerb& verb) {
 void add_stats(CLI::App& app, Run& run) {
   const auto verb = std::make_shared<StatsVerb>();
   CLI::App* command =
-      add_verb(app, "stats", "observables of a file of records with particles",
+      add_verb(app, "stats", "compute observables of records with particles",
                "For every record group of FILE, whose template (docs/formats/records.md) names\n"
-               "the values: density profiles by type (position_nm, box_nm), radii of gyration by\n"
-               "length (lines that belong to one with `molecule`), and of files with one line a\n"
-               "part the sums over all parts, such as energies. Memory: a group, shared out.\n"
+               "the values: density profiles by type (position_nm, box_nm), radii of gyration\n"
+               "by length (lines that belong to one with `molecule`), and for files with one\n"
+               "line a part the sums over all parts, such as energies. Memory: one group,\n"
+               "shared by the processes.\n"
                "Exit code: 0 done, 1 FILE is damaged, 2 bad input.\n",
                R"help(
 Examples:
@@ -358,7 +359,7 @@ Examples:
   command->add_option("FILE", verb->file, "a file of records")->required();
   command->add_option("--bins", verb->bins, "slices of the box (10)");
   command->add_option("--axis", verb->axis, "x, y or z (z)")->check(CLI::IsMember({"x", "y", "z"}));
-  command->add_flag("--json", verb->json, "for programs");
+  command->add_flag("--json", verb->json, "print JSON");
   command->callback(
       [&run, verb] { run = [verb](const Context& context) { return stats(context, *verb); }; });
 }

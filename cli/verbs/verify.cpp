@@ -273,7 +273,8 @@ int verify(const Context& context, const VerifyOptions& options) {
       all.push_back(verdict_json(path, verdict, unchecked));
     } else {
       show(is_bad ? stderr : stdout,
-           (is_bad ? "sluice: " : "") + verdict_text(path, verdict, unchecked));
+           (is_bad ? "sluice: " : "") + verdict_text(path, verdict, unchecked),
+           verdict.state == State::ok ? Colour::good : Colour::bad);
     }
   }
   if (options.json && context.is_root()) {
@@ -287,22 +288,25 @@ int verify(const Context& context, const VerifyOptions& options) {
 void add_verify(CLI::App& app, Run& run) {
   const auto options = std::make_shared<VerifyOptions>();
   CLI::App* verb =
-      add_verb(app, "verify", "is every byte as it was written?",
+      add_verb(app, "verify", "check every byte against its checksum",
                "Reads every byte that Sluice wrote and compares it with the checksums in the\n"
-               "file. Values that do not match are damage, unless the file's time of\n"
-               "modification tells that another program wrote to it; which rank wrote them is\n"
-               "said too. So are variables and attributes that are not as they were committed.\n"
-               "A file that is being written is verified up to its last step, which is said.\n"
-               "Exit code: 0 all is well, 1 damaged, 2 bad input (not a file of Sluice, ...),\n"
-               "3 changed outside Sluice. Of several files the gravest counts: 2, 1, 3, 0.\n",
+               "file. Variables and attributes are compared with what was committed. Values\n"
+               "that do not match are reported as damage, with the rank that wrote them. If the\n"
+               "modification time shows that another program wrote to the file, they are\n"
+               "reported as changed outside. A file that is being written is verified up to its\n"
+               "last step.\n"
+               "Exit code: 0 ok, 1 damaged, 2 bad input (such as a file that Sluice did not\n"
+               "write), 3 changed outside Sluice. Of several files the most serious counts: 2,\n"
+               "1, 3, 0.\n",
                R"help(
 Examples:
   sluice verify spins.h5
   sluice verify run-*/spins.h5 --json | jq '.[] | select(.state != "ok")'
   mpirun -n 8 sluice verify large.h5)help");
   verb->add_option("FILE", options->files, "files that Sluice wrote")->required();
-  verb->add_flag("--json", options->json, "for programs");
-  verb->add_flag("--latest-good", options->latest_good, "only find the newest good step (1: none)");
+  verb->add_flag("--json", options->json, "print JSON");
+  verb->add_flag("--latest-good", options->latest_good,
+                 "only find the newest good step (exit code 1: none)");
   verb->callback([&run, options] {
     run = [options](const Context& context) {
       return options->latest_good ? find_latest_good(context, *options) : verify(context, *options);

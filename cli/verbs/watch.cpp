@@ -94,7 +94,7 @@ std::string step_text(const std::vector<SeenStep>& steps, std::uint64_t step) {
   const SeenStep& seen = steps[step];
   std::string text = fmt::format("step {}", step);
   if (!std::isnan(seen.time)) {
-    text += fmt::format("  time {}", number_text(seen.time));
+    text += fmt::format("  time {}", time_text(seen.time));
   }
   text += "  " + bytes_text(seen.bytes);
   if (const auto seconds = seconds_before(steps, step)) {
@@ -237,11 +237,12 @@ class Watch {
 void add_watch(CLI::App& app, Run& run) {
   const auto options = std::make_shared<WatchOptions>();
   CLI::App* verb =
-      add_verb(app, "watch", "steps of a file as they arrive",
-               "One line for each step that is committed from now on: its time, its size, how\n"
-               "long after the one before, and the rate that makes. The file may not be there\n"
-               "yet. Ends at --until or --timeout, or with Ctrl-C.\n"
-               "Exit code: 0, 1 not all of --until came, 2 bad input, or no file to the end.\n",
+      add_verb(app, "watch", "show the steps of a file as they arrive",
+               "Prints one line for each step that is committed from now on: its time, its\n"
+               "size, the time since the step before, and the rate. The file need not exist\n"
+               "yet. Ends at --until, at --timeout, or by Ctrl-C.\n"
+               "Exit code: 0 done, 1 fewer steps than --until came, 2 bad input, or the file\n"
+               "never appeared.\n",
                R"help(
 Examples:
   sluice watch spins.h5
@@ -256,7 +257,7 @@ Examples:
       ->type_name("S")
       ->check(CLI::Range(0.01, 3600.0).description(""));
   verb->add_flag("--all", options->all, "the steps that are there already, too");
-  verb->add_flag("--json", options->json, "one object a line, for programs");
+  verb->add_flag("--json", options->json, "print one JSON object for each step");
   verb->callback([&run, options] {
     run = [options](const Context& context) {
       return context.is_root() ? Watch(context.storage, *options).run() : fine;

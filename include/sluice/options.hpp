@@ -1,4 +1,12 @@
-// Options of one open file. Every field has a default that is right for most runs.
+/// @file
+/// Options of one open file: sluice::Options.
+///
+/// Every option can also be set in a file (`sluice.toml`) and by an environment variable
+/// (`SLUICE_` and the name in capitals). The environment overrides the file, the file overrides the
+/// code. All ranks must open a file with the same options: Error `divergent` otherwise. The names
+/// are the same in C++, C, Fortran, Python, files and variables.
+///
+/// The defaults suit most runs. Change `strategy` first, then `writers`, then `budget_bytes`.
 #pragma once
 
 #include <cstdint>
@@ -6,81 +14,173 @@
 
 namespace sluice {
 
+/// When data is synced to the storage (fsync). A synced step survives a crash of the node.
 enum class Durability : std::uint8_t {
-  none,       ///< nothing is synced
-  close,      ///< everything is synced once, at close
-  step,       ///< every step is synced before its ticket says durable
-  automatic,  ///< the strongest that the format offers: step; dcd, namdbin: close
+  none,       ///< Never. A crash of the node may lose or damage the file.
+  close,      ///< Once, at close.
+  step,       ///< At the end of every step, before its ticket says durable.
+  automatic,  ///< The strongest that the format offers: `step`; for dcd and namdbin `close`.
+              ///< In text: `auto`.
 };
 
+/// How the blocks of a step are checked for overlaps and holes.
 enum class Check : std::uint8_t {
-  off,
-  volume,  ///< the number of elements put must equal the shape's
-  full,    ///< overlaps and holes are found and named, whenever the decomposition changes
+  off,     ///< Not at all. An overlap leaves either value, a hole leaves unspecified bytes.
+  volume,  ///< The number of elements that all ranks put must equal the shape's.
+  full,    ///< Overlaps and holes are found and named, whenever the decomposition changes.
 };
 
-/// What becomes of a step that the storage cannot take.
+/// What happens to a step that the storage cannot take (no space, quota, I/O error).
 enum class OnError : std::uint8_t {
-  fail,       ///< its end throws
-  skip_step,  ///< no space, quota, I/O error: the step is left out, its ticket says so, and on it
-              ///< goes
+  fail,       ///< Step::end() throws Error `no_space` or `io` on every rank.
+  skip_step,  ///< The step is left out; its ticket says Ticket::skipped(), and the run continues.
 };
 
-/// What is told of an output while it is written. Messages go to stderr of rank 0, or where
-/// set_message_handler() says.
+/// Which messages an output gives while it is written. Rank 0 sends them to stderr, or to
+/// set_message_handler().
 enum class Log : std::uint8_t {
-  off,        ///< nothing
-  automatic,  ///< steps that are left out; at the close of strategy forward a line of its costs
-  line,       ///< that line with every strategy
-  steps,      ///< the line, and a line of JSON a commit in the file "<path>.log.jsonl"
+  off,        ///< None.
+  automatic,  ///< Skipped steps and failed closes; with strategy `forward` its costs at close; with
+              ///< strategy `auto` a file system that is far slower than assumed. In text: `auto`.
+  line,       ///< Also one line of costs at close with every strategy.
+  steps,      ///< Also one line of JSON for each commit, in the file `<path>.log.jsonl`.
 };
 
-/// How many files an output may come to where the strategy is `auto`.
+/// How many files strategy `auto` may write.
 enum class Files : std::uint8_t {
-  one,
-  allow_multiple,  ///< or a set of parts with an index, where that is faster (file-per-process,
-                   ///< file-per-node)
+  one,             ///< One file.
+  allow_multiple,  ///< Or a set of parts with an index (file-per-process, file-per-node), where
+                   ///< that is faster.
 };
 
+/// How one file is written and read. A plain value, which the constructor of File copies.
 struct Options {
   // -- what is written, and by whom ---------------------------------------------------------------
-  std::string format = "auto";    ///< as docs/formats.md calls it | auto (by the name's ending)
-  std::string strategy = "auto";  ///< serial | shared | collective | forward |
-                                  ///< file-per-process | file-per-node | auto
-  Files files = Files::one;       ///< auto: may it write several?
-  bool autotune = true;           ///< auto: may it try other ways with the run's own commits?
-  int writers =
-      0;  ///< ranks (collective, forward) or groups (file-per-node) that write; 0: the nodes
-  int first_writer = 0;               ///< rank of the first writer
-  int writer_spacing = 0;             ///< ranks from one writer to the next; 0: spread evenly
-  std::string writer_map = "spaced";  ///< spaced | node | a list of ranks "0,4,8" | "costs 3,1,1,2"
-  int readers = 0;                    ///< ranks that read from disk; 0: all
-  std::string tiles = "auto";         ///< tile to writer: contiguous | cyclic (tile mod writers) |
-                                      ///< auto: cyclic where a file is striped over several servers
-  std::uint64_t tile_bytes = 0;  ///< unit of file space that has one writer; 0: stripe or 4 MiB
-  bool coalesce = true;  ///< forward, sessions: bytes wait for their neighbours, and are written
-                         ///< with them; false: written as they come
-  std::uint64_t coalesce_bytes = 0;     ///< collective, forward: the most at once; 0: by the budget
-  std::uint64_t stripe_bytes = 0;       ///< 0: what the file system says, else 4 KiB pages
-  std::string hdf5_layout = "stacked";  ///< hdf5: stacked (leading step dimension) | grouped
-  std::string parts_dir = {};           ///< where file-per-* puts its parts; empty: beside the file
-  std::int64_t restart_after = -1;  ///< append: steps after this one are dropped first; -1: none
-  std::string compress = {};    ///< default of variables: "deflate:6" | "zstd:3" | ...; empty: none
-  std::uint64_t keep_last = 0;  ///< only the last so many steps stay; 0: all
-  std::uint64_t split_steps = 0;  ///< a new part after so many steps; 0: not by steps
-  std::uint64_t split_bytes = 0;  ///< a new part once one has so many bytes; 0: not by bytes
-  int ranks_per_node = 0;         ///< pretend nodes of so many ranks; 0: the real ones
+
+  /// Format of the file: `hdf5`, `netcdf4`, `npy`, `zarr`, `dcd`, `namdbin`, `records`, or `auto`.
+  /// Default: `auto`, the format that belongs to the ending of the file's name. Change it where the
+  /// ending does not tell.
+  std::string format = "auto";
+
+  /// Who writes: `serial`, `shared`, `collective`, `forward`, `file-per-process`, `file-per-node`
+  /// or `auto`. Default: `auto`, the cheapest for this machine and decomposition. Use `forward` to
+  /// write in the background, and name a strategy where runs must be comparable.
+  std::string strategy = "auto";
+
+  /// How many files strategy `auto` may write. Default: one. Change it where readers accept a set
+  /// of parts (they open the index as one file).
+  Files files = Files::one;
+
+  /// Whether strategy `auto` may try other ways with the run's own commits. Default: true. Switch
+  /// it off where the cost of every step must be the same.
+  bool autotune = true;
+
+  /// Number of writing ranks (collective, forward) or of groups (file-per-node). Default: 0, one a
+  /// node. More writers help where one process cannot saturate the node's link to the storage.
+  int writers = 0;
+
+  /// Rank of the first writer. Default: 0. Change it to keep rank 0 free for other work.
+  int first_writer = 0;
+
+  /// Ranks from one writer to the next. Default: 0, spread evenly.
+  int writer_spacing = 0;
+
+  /// Which ranks write: `spaced` (by the three options above), `node` (on each node), a list of
+  /// ranks `0,4,8`, or costs of the nodes `costs 3,1,1,2`. Default: `spaced`. Change it where some
+  /// nodes are nearer to the storage than others.
+  std::string writer_map = "spaced";
+
+  /// Number of ranks that read from disk and send to the others. Default: 0, all. Lower it where a
+  /// file system suffers from many clients.
+  int readers = 0;
+
+  /// Which writer gets a tile of file space: `contiguous` (one range a writer), `cyclic` (tile
+  /// number modulo writers) or `auto`. Default: `auto`, cyclic where a file is striped over several
+  /// servers.
+  std::string tiles = "auto";
+
+  /// Bytes of file space that have one writer. Default: 0, the stripe of the file system, else
+  /// 4 MiB.
+  std::uint64_t tile_bytes = 0;
+
+  /// Whether pieces wait for their neighbours and are written with them (forward, sessions).
+  /// Default: true. Set false to measure what gathering gains.
+  bool coalesce = true;
+
+  /// Largest single write of a writer in bytes (collective, forward). Default: 0, as `budget_bytes`
+  /// allows.
+  std::uint64_t coalesce_bytes = 0;
+
+  /// Bytes of a stripe of the file system. Default: 0, what the file system reports, else 4 KiB
+  /// pages. Set it where the file system does not report its stripes.
+  std::uint64_t stripe_bytes = 0;
+
+  /// Layout of steps in HDF5: `stacked` (one dataset with a leading step dimension) or `grouped` (a
+  /// group a step). Default: `stacked`. Use `grouped` where a reader expects one.
+  std::string hdf5_layout = "stacked";
+
+  /// Folder of the parts of file-per-process and file-per-node. Default: empty, beside the file.
+  /// Set it to a node-local disk, and collect the parts later with `sluice collect`.
+  std::string parts_dir = {};
+
+  /// With Mode::append: the last step that is kept; later ones are dropped first. Default: -1, none
+  /// is dropped. Set it to the step from which a run restarts: File::latest_good().
+  std::int64_t restart_after = -1;
+
+  /// Compression of variables that do not say otherwise: `deflate:1` to `deflate:12`, `zstd:1` to
+  /// `zstd:19`, with `+noshuffle`, or `none`. Default: empty, none. See
+  /// VariableOptions::compress.
+  std::string compress = {};
+
+  /// How many of the last steps stay in the file. Default: 0, all. Set it for a checkpoint file
+  /// that must not grow.
+  std::uint64_t keep_last = 0;
+
+  /// Steps after which a new part begins; the parts are read as one file. Default: 0, never. Set
+  /// it for runs of many days.
+  std::uint64_t split_steps = 0;
+
+  /// Bytes after which a new part begins. Default: 0, never.
+  std::uint64_t split_bytes = 0;
+
+  /// Ranks of a pretended node. Default: 0, the real nodes. For tests.
+  int ranks_per_node = 0;
 
   // -- how ----------------------------------------------------------------------------------------
-  std::string storage = "auto";  ///< direct | posix | mpiio | auto (direct where it is taken)
-  std::string hints = {};        ///< mpiio: MPI_Info "cb_nodes=1,romio_cb_write=enable"
-  std::uint64_t budget_bytes = 256ULL << 20;  ///< staging memory of one rank, a hard limit
+
+  /// Interface to the storage: `direct` (O_DIRECT), `posix`, `mpiio` or `auto`. Default: `auto`,
+  /// direct where the file system takes it. Use `mpiio` for file systems that need its hints.
+  std::string storage = "auto";
+
+  /// MPI_Info hints of storage `mpiio`: `cb_nodes=1,romio_cb_write=enable`. Default: none.
+  std::string hints = {};
+
+  /// Staging memory of one rank in bytes, a hard limit. Default: 256 MiB. Raise it with strategy
+  /// `forward`, so that a whole step fits; lower it where memory is short.
+  std::uint64_t budget_bytes = 256ULL << 20;
+
+  /// When data is synced. Default: automatic. Use `close` or `none` for files that can be computed
+  /// again: a sync of every step costs time.
   Durability durability = Durability::automatic;
+
+  /// What happens to a step that the storage cannot take. Default: fail. Use skip_step for output
+  /// that the run can do without.
   OnError on_error = OnError::fail;
+
+  /// How blocks are checked for overlaps and holes. Default: full, which costs only when the
+  /// decomposition changes. Use `volume` where it changes every step.
   Check check = Check::full;
+
+  /// Which messages the output gives. Default: automatic.
   Log log = Log::automatic;
-  bool checksum = true;     ///< write checksums, and check them when reading
-  double timeout_s = 1800;  ///< limit of one collective wait; 0: none
+
+  /// Whether checksums are written (where the format has a place for them) and checked when
+  /// reading. Default: true.
+  bool checksum = true;
+
+  /// Limit of one collective wait in seconds, after which Error `timeout` names the ranks that did
+  /// not come. Default: 1800. 0: no limit. Raise it where one rank may be late by more.
+  double timeout_s = 1800;
 };
 
 }  // namespace sluice

@@ -1,9 +1,10 @@
-/* Records, value by value without a call: for a binding that takes a scalar at a time, as Fortran's
- * file_bwrite does. What it cannot do at once it leaves to sluice_part_write() and
- * sluice_part_read() of records.h.
+/** @file
+ * Records, value by value without a function call: for bindings that take one scalar at a time, as
+ * Fortran's file_bwrite does. What these functions cannot do at once they leave to
+ * sluice_part_write() and sluice_part_read() of records.h.
  *
- * A sluice_part begins with two pointers, to what is below; NULL where the part cannot be written
- * or read. These structures are the library's own: change nothing but by the functions.
+ * A sluice_part begins with two pointers to the structures below, NULL where it cannot be written
+ * or read. The structures are the library's own: only the functions may change them.
  */
 #ifndef SLUICE_RECORDS_INLINE_H
 #define SLUICE_RECORDS_INLINE_H
@@ -14,36 +15,42 @@
 
 #include "sluice/records.h"
 
-/* So many scalars of one type. */
+/** A number of scalars of one type. */
 struct sluice_part_run {
-  uint32_t type;
-  uint64_t count;
+  uint32_t type;  /**< A sluice_type, or one of records.h. */
+  uint64_t count; /**< Number of scalars. */
 };
 
-enum { sluice_part_window = 1024 };
+/** How many runs the window of a repeat holds. */
+enum { sluice_part_window = 1024 /**< Runs. */ };
 
-/* The signature's repeat under way: the runs that begin `distance` runs ago, once more. */
+/** The current repeat of the signature: the runs that begin `distance` runs ago, once more. */
 struct sluice_part_repeat {
-  uint64_t runs;     /* in all */
-  uint64_t distance; /* 0: none */
-  uint64_t length;
-  struct sluice_part_run window[sluice_part_window]; /* the last ones */
+  uint64_t runs;                                     /**< In all. */
+  uint64_t distance;                                 /**< 0: no repeat. */
+  uint64_t length;                                   /**< Runs of the repeat so far. */
+  struct sluice_part_run window[sluice_part_window]; /**< The last runs. */
 };
 
-/* Where the next value goes or is. */
+/** Where the next value is written or read. */
 struct sluice_part_place {
-  char* at;
-  char* end;
-  struct sluice_part_run run; /* under way: while reading, what is left of it */
-  struct sluice_part_repeat* repeat;
+  char* at;                          /**< The next byte. */
+  char* end;                         /**< Behind the last byte. */
+  struct sluice_part_run run;        /**< The current run; while reading, what is left of it. */
+  struct sluice_part_repeat* repeat; /**< Of the signature. */
 };
 
+/** What a sluice_part begins with. */
 struct sluice_part_front {
-  struct sluice_part_place* writing;
-  struct sluice_part_place* reading;
+  struct sluice_part_place* writing; /**< NULL: it cannot be written. */
+  struct sluice_part_place* reading; /**< NULL: it cannot be read. */
 };
 
-/* Does the run under way go on with the repeat? Then it is taken. */
+/** Continues the repeat with the current run, where that is the repeat's next one.
+ *
+ * Local.
+ * @param place  of a stream that is written
+ * @return 1 where it did, else 0 */
 static inline int sluice_part_goes_on(struct sluice_part_place* place) {
   struct sluice_part_repeat* const repeat = place->repeat;
   if (repeat->distance == 0) return 0;
@@ -56,7 +63,14 @@ static inline int sluice_part_goes_on(struct sluice_part_place* place) {
   return 1;
 }
 
-/* Writes one scalar of `bytes`; 0: nothing happened, use sluice_part_write(). */
+/** Writes one scalar.
+ *
+ * Local.
+ * @param part   a stream of a file opened for writing
+ * @param type   type of the scalar
+ * @param value  the scalar; copied
+ * @param bytes  its size
+ * @return 1; 0 where nothing happened: call sluice_part_write() */
 static inline int sluice_part_write_inline(sluice_part* part, sluice_type type, const void* value,
                                            size_t bytes) {
   struct sluice_part_place* const place = ((struct sluice_part_front*)part)->writing;
@@ -72,7 +86,14 @@ static inline int sluice_part_write_inline(sluice_part* part, sluice_type type, 
   return 1;
 }
 
-/* Reads one scalar; 0: nothing happened, use sluice_part_read(). */
+/** Reads one scalar.
+ *
+ * Local.
+ * @param part   a stream of a file opened for reading
+ * @param type   type in which it was written
+ * @param value  room for it
+ * @param bytes  its size
+ * @return 1; 0 where nothing happened: call sluice_part_read() */
 static inline int sluice_part_read_inline(sluice_part* part, sluice_type type, void* value,
                                           size_t bytes) {
   struct sluice_part_place* const place = ((struct sluice_part_front*)part)->reading;

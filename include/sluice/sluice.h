@@ -1,52 +1,58 @@
-/* Sluice for C: parallel arrays of an MPI simulation in plain HDF5. C99 and later, and C++.
+/** @file
+ * Sluice for C: parallel arrays of an MPI simulation in plain HDF5, netCDF-4 and Zarr files. C99
+ * and later, and C++.
  *
- *   sluice_file *out;
- *   sluice_variable spins;
- *   int64_t shape[2] = {atoms, 3}, start[2] = {first, 0}, count[2] = {n, 3};
- *   sluice_variable_options options = SLUICE_VARIABLE_OPTIONS_INIT;
- *   options.steps = 1;
- *   sluice_open(comm, "spins.h5", "w", "strategy = \"collective\"", &out);
- *   sluice_define(out, "spins", SLUICE_FLOAT64, 2, shape, &options, &spins);
- *   for (...) {
- *     sluice_begin_step(out, t);
- *     sluice_put(out, spins, SLUICE_FLOAT64, mine, 2, start, count);
- *     sluice_end_step(out, NULL);                          // `mine` is free again
- *   }
- *   sluice_close(out);
- *   sluice_free(out);
+ *     sluice_file *out;
+ *     sluice_variable spins;
+ *     int64_t shape[2] = {atoms, 3}, start[2] = {first, 0}, count[2] = {n, 3};
+ *     sluice_variable_options options = SLUICE_VARIABLE_OPTIONS_INIT;
+ *     options.steps = 1;
+ *     sluice_open(comm, "spins.h5", "w", "strategy = \"collective\"", &out);
+ *     sluice_define(out, "spins", SLUICE_FLOAT64, 2, shape, &options, &spins);
+ *     for (...) {
+ *       sluice_begin_step(out, t);
+ *       sluice_put(out, spins, SLUICE_FLOAT64, mine, 2, start, count);
+ *       sluice_end_step(out, NULL);                          // `mine` is free again
+ *     }
+ *     sluice_close(out);
+ *     sluice_free(out);
  *
- * Conventions
+ * **Errors.** Every function that can fail returns SLUICE_OK (0) or a code SLUICE_ERROR_..., whose
+ * numbers never change. No function throws or exits. The message, one line, is kept on the handle
+ * until the next call on it fails: sluice_last_error(file). Where there is no handle (a failed
+ * open, a NULL or freed handle) it is kept for the thread: sluice_last_error(NULL). Outputs are
+ * written only by calls that return SLUICE_OK. What one rank meets in a collective call, every rank
+ * returns, with the same message, which names that rank. A local call that fails between begin and
+ * end of a step makes the end of that step fail on every rank. Besides the codes that are listed
+ * with a function:
+ * - any function may return SLUICE_ERROR_WRONG_STATE (the file is closed, or the handle freed),
+ *   SLUICE_ERROR_INVALID_ARGUMENT (NULL, a variable of another file) and SLUICE_ERROR_INTERNAL;
+ * - any collective function may return SLUICE_ERROR_DIVERGENT (the ranks do not make the same
+ * call), SLUICE_ERROR_TIMEOUT (a rank did not come within the option `timeout_s`),
+ * SLUICE_ERROR_MPI, and whatever another rank met.
  *
- * Errors. Every function that can fail returns a code: SLUICE_OK (0) or one of SLUICE_ERROR_...,
- * whose numbers never change. The message, one clear line, is kept on the handle until the next
- * call on it fails: sluice_last_error(file). Where there is no handle (a failed open, a NULL or
- * freed handle) it is kept for the thread: sluice_last_error(NULL). What one rank meets inside a
- * collective call, every rank returns, with the same message, which names that rank. A failed
- * local call between begin and end of a step makes the whole step fail, on every rank. No call
- * throws or exits; what is printed is a matter of the option `log`. Outputs are written only by
- * calls that return SLUICE_OK.
- *
- * Ownership. A handle belongs to the caller until sluice_free(). Strings and arrays given to the
- * library are copied, except the data of puts: it must stay unchanged until sluice_end_step() (of
- * puts outside steps: sluice_flush() or sluice_close()) has returned, whether it fails or not.
+ * **Ownership.** A handle belongs to the caller until sluice_free(). Strings and arrays given to
+ * the library are copied, except the data of puts: it must stay unchanged until sluice_end_step()
+ * (outside a step: sluice_flush() or sluice_close()) has returned, whether that fails or not.
  * Strings that the library hands out belong to it: those of a file live until sluice_refresh() or
  * sluice_free(), messages until the next failure, others for ever.
  *
- * Threads. A file, and everything got from it, is used by one thread at a time. Different files
- * may be used by different threads where MPI was given MPI_THREAD_MULTIPLE (or for files opened
- * without communicator).
+ * **Threads.** A file, and everything got from it, is used by one thread at a time. Different files
+ * may be used by different threads where MPI was initialised with MPI_THREAD_MULTIPLE, or where
+ * they were opened without communicator.
  *
- * Collective. "Collective" means that every rank of the file's communicator calls it, in the same
- * order. "Same" means that every rank makes the same call, but nothing is exchanged until the
- * next collective call, which compares. Everything else is local.
+ * **Collective** functions are called by every rank of the file's communicator, in the same order.
+ * **Alike** means that every rank makes the same call; nothing is exchanged until the next
+ * collective call, which compares. Every other function is **local**.
  *
- * Units. Sizes and indices count elements, starting at 0, never bytes unless the name ends in
- * _bytes; dimensions are in C order, slowest first, without the step. Times of steps are in
- * whatever unit the simulation has.
+ * **Units.** Sizes and indices count elements from 0, never bytes unless the name ends in `_bytes`.
+ * Dimensions are in C order, slowest first, without the step. Times of steps are in the
+ * simulation's unit.
  *
- * Versions. Functions and numbers are only ever added within one major version. Structs begin with
- * their size, set by their ..._INIT, so that a program works with a library that knows more (or
- * fewer: then SLUICE_ERROR_UNSUPPORTED, if a field that is not known is set) fields.
+ * **Versions.** Within one major version functions and numbers are only added. Structs begin with
+ * their size, which SLUICE_..._INIT sets, so that a program works with a library whose structs have
+ * more fields. Where the library's have fewer, a field that it does not know must be 0:
+ * SLUICE_ERROR_UNSUPPORTED otherwise.
  */
 #ifndef SLUICE_SLUICE_H
 #define SLUICE_SLUICE_H
@@ -63,431 +69,1028 @@
 extern "C" {
 #endif
 
-/* -- numbers that never change ----------------------------------------------------------------- */
+/** @defgroup c_numbers Codes and types
+ * Numbers that never change.
+ * @{ */
 
+/** Codes that functions return: why a call failed. */
 enum {
-  SLUICE_OK = 0,
+  SLUICE_OK = 0, /**< No failure. */
   /* what the caller asked for */
-  SLUICE_ERROR_INVALID_ARGUMENT = 10, /* a value outside its documented range */
-  SLUICE_ERROR_OUT_OF_BOUNDS = 11,    /* a block or selection outside the variable's shape */
-  SLUICE_ERROR_OVERLAP = 12,          /* two blocks cover the same element */
-  SLUICE_ERROR_HOLE = 13,             /* elements of a variable that is not partial are missing */
-  SLUICE_ERROR_DUPLICATE_ROW = 14,    /* a row id given twice */
-  SLUICE_ERROR_MISSING_ROW = 15,      /* a row id that nobody gave */
-  SLUICE_ERROR_TYPE_MISMATCH = 16,    /* no conversion between memory type and file type */
-  SLUICE_ERROR_OVERFLOW = 17,         /* a value does not fit the narrower type, or the buffer */
-  SLUICE_ERROR_BAD_NAME = 18,         /* a name with "..", an absolute path, or empty */
-  SLUICE_ERROR_WRONG_STATE = 19,      /* closed handle, put outside a step, double close, ... */
+  SLUICE_ERROR_INVALID_ARGUMENT = 10, /**< A value outside its documented range. */
+  SLUICE_ERROR_OUT_OF_BOUNDS = 11,    /**< A block or selection outside the variable's shape. */
+  SLUICE_ERROR_OVERLAP = 12,          /**< Two blocks cover the same element. */
+  SLUICE_ERROR_HOLE = 13,          /**< Elements of a variable that is not partial are missing. */
+  SLUICE_ERROR_DUPLICATE_ROW = 14, /**< A row id was given twice. */
+  SLUICE_ERROR_MISSING_ROW = 15,   /**< No rank gave a row id. */
+  SLUICE_ERROR_TYPE_MISMATCH = 16, /**< No conversion between memory type and file type. */
+  SLUICE_ERROR_OVERFLOW = 17,      /**< A value does not fit the narrower type or the buffer. */
+  SLUICE_ERROR_BAD_NAME = 18,      /**< A name is empty, absolute, or has ".." in it. */
+  SLUICE_ERROR_WRONG_STATE = 19,   /**< A closed handle, a put outside a step, a second close. */
   /* what was found in the file system */
-  SLUICE_ERROR_NOT_FOUND = 20,
-  SLUICE_ERROR_EXISTS = 21,
-  SLUICE_ERROR_PERMISSION = 22,
-  SLUICE_ERROR_IO = 23,
-  SLUICE_ERROR_NO_SPACE = 24,
-  SLUICE_ERROR_TRUNCATED = 25,
-  SLUICE_ERROR_FORMAT = 26,
-  SLUICE_ERROR_VERSION = 27,
-  SLUICE_ERROR_DAMAGED = 28, /* a checksum does not match */
-  SLUICE_ERROR_CHANGED_OUTSIDE = 29,
-  SLUICE_ERROR_UNSUPPORTED = 30,
-  SLUICE_ERROR_LOCKED = 31, /* another process writes the file */
+  SLUICE_ERROR_NOT_FOUND = 20,       /**< There is no such file, variable or attribute. */
+  SLUICE_ERROR_EXISTS = 21,          /**< The file, or another variable of that name, exists. */
+  SLUICE_ERROR_PERMISSION = 22,      /**< The operating system denies access. */
+  SLUICE_ERROR_IO = 23,              /**< The operating system refused; the message says why. */
+  SLUICE_ERROR_NO_SPACE = 24,        /**< The disk or the quota is full. */
+  SLUICE_ERROR_TRUNCATED = 25,       /**< The file is shorter than its metadata says. */
+  SLUICE_ERROR_FORMAT = 26,          /**< The file is not of the format that it should be. */
+  SLUICE_ERROR_VERSION = 27,         /**< Written by a newer major version of the format. */
+  SLUICE_ERROR_DAMAGED = 28,         /**< A checksum does not match. */
+  SLUICE_ERROR_CHANGED_OUTSIDE = 29, /**< Another program changed the file. */
+  SLUICE_ERROR_UNSUPPORTED = 30,     /**< Format, file system or build cannot do it. */
+  SLUICE_ERROR_LOCKED = 31,          /**< Another process writes the file. */
   /* what happened between ranks */
-  SLUICE_ERROR_TIMEOUT = 40,
-  SLUICE_ERROR_DIVERGENT = 41,   /* ranks called a collective with different arguments */
-  SLUICE_ERROR_OVER_BUDGET = 42, /* one item alone exceeds the staging budget */
-  SLUICE_ERROR_MPI = 43,
-  SLUICE_ERROR_INTERNAL = 50 /* a broken invariant of the library itself */
+  SLUICE_ERROR_TIMEOUT = 40,     /**< A rank did not come in time. */
+  SLUICE_ERROR_DIVERGENT = 41,   /**< Ranks called a collective with different arguments. */
+  SLUICE_ERROR_OVER_BUDGET = 42, /**< One item alone exceeds the staging budget. */
+  SLUICE_ERROR_MPI = 43,         /**< MPI failed, or the process has no MPI that fits. */
+  SLUICE_ERROR_INTERNAL = 50     /**< A broken invariant of the library; please report it. */
 };
 
-/* Element types. Of a string of at most n bytes (UTF-8, padded with NUL): SLUICE_STRING(n). */
+/** An element type: SLUICE_INT8 to SLUICE_BOOL, or SLUICE_STRING(n). */
 typedef int32_t sluice_type;
+/** Element types, and SLUICE_KIND_STRING, of which SLUICE_STRING() makes types. */
 enum {
-  SLUICE_INT8 = 1,
-  SLUICE_INT16 = 2,
-  SLUICE_INT32 = 3,
-  SLUICE_INT64 = 4,
-  SLUICE_UINT8 = 5,
-  SLUICE_UINT16 = 6,
-  SLUICE_UINT32 = 7,
-  SLUICE_UINT64 = 8,
-  SLUICE_FLOAT32 = 9,
-  SLUICE_FLOAT64 = 10,
-  SLUICE_COMPLEX64 = 11,  /* two float */
-  SLUICE_COMPLEX128 = 12, /* two double */
-  SLUICE_BOOL = 13,       /* one byte, 0 or 1; in the file the boolean that h5py uses */
-  SLUICE_KIND_STRING = 14
+  SLUICE_INT8 = 1,        /**< int8_t. */
+  SLUICE_INT16 = 2,       /**< int16_t. */
+  SLUICE_INT32 = 3,       /**< int32_t. */
+  SLUICE_INT64 = 4,       /**< int64_t. */
+  SLUICE_UINT8 = 5,       /**< uint8_t. */
+  SLUICE_UINT16 = 6,      /**< uint16_t. */
+  SLUICE_UINT32 = 7,      /**< uint32_t. */
+  SLUICE_UINT64 = 8,      /**< uint64_t. */
+  SLUICE_FLOAT32 = 9,     /**< float. */
+  SLUICE_FLOAT64 = 10,    /**< double. */
+  SLUICE_COMPLEX64 = 11,  /**< Two float. */
+  SLUICE_COMPLEX128 = 12, /**< Two double. */
+  SLUICE_BOOL = 13,       /**< One byte, 0 or 1; in the file the boolean that h5py uses. */
+  SLUICE_KIND_STRING = 14 /**< No type by itself. */
 };
+/** The type of a string of at most `bytes` bytes: UTF-8, padded with NUL. */
 #define SLUICE_STRING(bytes) ((sluice_type)(SLUICE_KIND_STRING + 256 * (bytes)))
+/** The longest string type. */
 #define SLUICE_STRING_BYTES_MAX 8388607
 
-/* Dimensions of a variable, without the step; a variable with steps has one less. */
+/** Most dimensions of a variable, without the step; a variable with steps has one less. */
 #define SLUICE_RANK_MAX 8
-/* As count of an attribute: one value, not a list. */
+/** As count of an attribute: one value, not a list. */
 #define SLUICE_SCALAR (-1)
-/* As step: the newest. */
+/** As step: the newest. */
 #define SLUICE_LAST_STEP (-1)
 
-/* An open file, and a receipt of a commit. */
+/** An open file. */
 typedef struct sluice_file sluice_file;
+/** The receipt of a commit. */
 typedef struct sluice_ticket sluice_ticket;
-/* A variable of one file, numbered from 0 in order of definition. */
+/** A variable of one file, numbered from 0 in order of definition. */
 typedef int32_t sluice_variable;
 
-/* -- library ----------------------------------------------------------------------------------- */
+/** @} */
 
-/* "1.2.3" */
+/** @defgroup c_library Library, messages and errors
+ * @{ */
+
+/** The version of the library at run time.
+ *
+ * Local.
+ * @return "1.2.3"; static */
 SLUICE_API const char* sluice_version(void);
-/* What MPI_Get_library_version says of the MPI that this process has loaded, which is the one that
- * the library calls; "none" where there is none. Works before MPI_Init. Local. */
+/** Which MPI the library calls: the one that this process has loaded.
+ *
+ * Local. Works before MPI_Init.
+ * @return what MPI_Get_library_version of that MPI says; "none" where there is none; static */
 SLUICE_API const char* sluice_mpi_library(void);
-/* Where messages go (option `log`, SLUICE_EXPLAIN), each a line without its end: to `handler`;
- * NULL: to stderr, as at the start. One for the whole process. It is called on rank 0 of a file, by
- * the thread that uses the file, within calls; `text` is valid during the call. Local. */
+/** Takes one message of the library.
+ * @param text  one line without its end; valid during the call
+ * @param user  what sluice_set_message_handler() got */
 typedef void (*sluice_message_handler)(const char* text, void* user);
+/** Sets where messages go (option `log`, SLUICE_EXPLAIN). One for the whole process.
+ *
+ * Local. The handler is called on rank 0 of a file, by the thread that uses the file, inside calls.
+ * @param handler  the function; NULL: stderr, as at the start
+ * @param user     given to the handler; stays the caller's */
 SLUICE_API void sluice_set_message_handler(sluice_message_handler handler, void* user);
-/* "out_of_bounds" for SLUICE_ERROR_OUT_OF_BOUNDS; "unknown" for numbers it does not know. */
+/** The name of a code.
+ *
+ * Local.
+ * @param code  SLUICE_OK or SLUICE_ERROR_...
+ * @return "out_of_bounds" for SLUICE_ERROR_OUT_OF_BOUNDS; "unknown" for other numbers; static */
 SLUICE_API const char* sluice_code_name(int code);
-/* "float64", "string[16]", as numpy would name it; "unknown". */
+/** The name of a type as numpy has it.
+ *
+ * Local.
+ * @param type  an element type
+ * @return "float64", "string[16]"; "unknown" for what is no type; static */
 SLUICE_API const char* sluice_type_name(sluice_type type);
-/* Bytes of one element in memory, 0 for what is no type. */
+/** Size of one element in memory.
+ *
+ * Local.
+ * @param type  an element type
+ * @return bytes; 0 for what is no type */
 SLUICE_API size_t sluice_type_bytes(sluice_type type);
 
-/* Message, code and rank (-1: not known) of the last failure on this handle; of NULL: of the last
- * failure in this thread on any handle. "" and SLUICE_OK where nothing failed yet. */
+/** The message of the last failure.
+ *
+ * Local.
+ * @param file  a handle; NULL: the last failure of this thread on any handle
+ * @return one line; "" where nothing failed yet; the library's, until the next failure */
 SLUICE_API const char* sluice_last_error(const sluice_file* file);
+/** The code of the last failure.
+ *
+ * Local.
+ * @param file  as for sluice_last_error()
+ * @return SLUICE_ERROR_...; SLUICE_OK where nothing failed yet */
 SLUICE_API int sluice_last_error_code(const sluice_file* file);
+/** The rank that met the last failure first.
+ *
+ * Local.
+ * @param file  as for sluice_last_error()
+ * @return the rank; -1 where it is not known */
 SLUICE_API int sluice_last_error_rank(const sluice_file* file);
 
-/* -- input files --------------------------------------------------------------------------------
- *
- * A text or other small file that every rank needs: one rank opens and reads it, all get it.
- * Collective over comm, every rank with the same path.
- * text:  on success all bytes and a NUL behind them, for sluice_free_text(); on failure NULL, and
- *        the message is sluice_last_error(NULL).
- * bytes: their number without that NUL (the file may hold others); may be NULL. */
+/** @} */
 
+/** @defgroup c_input Input files
+ * A text or other small file that every rank needs: one rank reads it, all get it.
+ * @{ */
+
+/** Reads a file on one rank and gives its bytes to all.
+ *
+ * Collective over `comm`. Programs with an MPI_Comm call sluice_read_text().
+ * @param comm   the ranks that get the bytes
+ * @param path   the file, the same on every rank
+ * @param text   receives all bytes and a NUL behind them, to be freed by sluice_free_text(); NULL
+ * on failure
+ * @param bytes  receives their number without that NUL (the file may hold others); may be NULL
+ * @retval SLUICE_OK                success
+ * @retval SLUICE_ERROR_NOT_FOUND   there is no such file
+ * @retval SLUICE_ERROR_PERMISSION  it may not be read
+ * @retval SLUICE_ERROR_IO          it cannot be read */
 SLUICE_API int sluice_read_text_comm(sluice_comm comm, const char* path, char** text,
                                      int64_t* bytes);
-/* The same for the integer handle of Fortran. */
+/** sluice_read_text_comm() for the integer handle of Fortran.
+ *
+ * Collective over `comm`.
+ * @param comm   MPI_Comm_c2f, or MPI_VAL of mpi_f08
+ * @param path   as for sluice_read_text_comm()
+ * @param text   as for sluice_read_text_comm()
+ * @param bytes  as for sluice_read_text_comm()
+ * @return as sluice_read_text_comm() */
 SLUICE_API int sluice_read_text_f(int comm, const char* path, char** text, int64_t* bytes);
-/* For this process alone, without MPI. */
+/** sluice_read_text_comm() for this process alone, without MPI.
+ *
+ * Local.
+ * @param path   as for sluice_read_text_comm()
+ * @param text   as for sluice_read_text_comm()
+ * @param bytes  as for sluice_read_text_comm()
+ * @return as sluice_read_text_comm() */
 SLUICE_API int sluice_read_text_serial(const char* path, char** text, int64_t* bytes);
+/** Frees a text that sluice_read_text() gave.
+ *
+ * Local.
+ * @param text  the text; NULL is fine */
 SLUICE_API void sluice_free_text(char* text);
 
-/* -- opening and closing ------------------------------------------------------------------------
- *
- * mode:    "r" reads; "w" writes under a temporary name and replaces an old file at the first
- *          commit; "x" as "w", but SLUICE_ERROR_EXISTS where the file is there; "a" adds steps and
- *          variables to a file that is there.
- * options: lines in TOML form, e.g. "strategy = \"collective\"\nwriters = 4"; NULL or "": the
- *          defaults. A name that is not known is SLUICE_ERROR_INVALID_ARGUMENT.
- * file:    on success the handle, to be given to sluice_close() and sluice_free(). On failure NULL;
- *          the message is sluice_last_error(NULL). */
+/** @} */
 
-/* Collective over comm (an intracommunicator), which is duplicated. SLUICE_ERROR_MPI where the
- * process has no MPI that fits, in one line that names it and says what to do. */
+/** @defgroup c_open Opening and closing
+ * @{ */
+
+/** Opens a file.
+ *
+ * Collective over `comm`. Programs with an MPI_Comm call sluice_open().
+ * @param comm     the ranks that use the file, an intracommunicator; it is duplicated
+ * @param path     the file, the same on every rank
+ * @param mode     "r" reads; "w" writes under a temporary name and replaces an old file at the
+ * first commit; "x" as "w", but an error where the file is there; "a" adds steps and variables to a
+ * file that is there
+ * @param options  lines of TOML, such as "strategy = \"collective\"\nwriters = 4", with the names
+ * of docs/settings.md; NULL or "": the defaults
+ * @param file     receives the handle, to be given to sluice_close() and sluice_free(); NULL on
+ *                 failure, whose message is sluice_last_error(NULL)
+ * @retval SLUICE_OK                      success
+ * @retval SLUICE_ERROR_NOT_FOUND         there is no such file ("r", "a")
+ * @retval SLUICE_ERROR_EXISTS            there is a file ("x")
+ * @retval SLUICE_ERROR_PERMISSION        the file or its folder may not be used
+ * @retval SLUICE_ERROR_LOCKED            another process writes the file
+ * @retval SLUICE_ERROR_FORMAT            the file is not of a format that is known
+ * @retval SLUICE_ERROR_VERSION           a newer version of the library wrote it
+ * @retval SLUICE_ERROR_TRUNCATED         the file is shorter than its metadata says
+ * @retval SLUICE_ERROR_DAMAGED           its metadata does not match its checksums
+ * @retval SLUICE_ERROR_BAD_NAME          `path` is empty
+ * @retval SLUICE_ERROR_INVALID_ARGUMENT  an option is not known, or `comm` is MPI_COMM_NULL
+ * @retval SLUICE_ERROR_UNSUPPORTED       the format cannot do what an option asks
+ * @retval SLUICE_ERROR_MPI               the process has no MPI that fits; the message says what to
+ *                                        do */
 SLUICE_API int sluice_open_comm(sluice_comm comm, const char* path, const char* mode,
                                 const char* options, sluice_file** file);
-/* The same for the integer handle of Fortran (MPI_Comm_c2f, or MPI_VAL of mpi_f08). */
+/** sluice_open_comm() for the integer handle of Fortran.
+ *
+ * Collective over `comm`.
+ * @param comm     MPI_Comm_c2f, or MPI_VAL of mpi_f08
+ * @param path     as for sluice_open_comm()
+ * @param mode     as for sluice_open_comm()
+ * @param options  as for sluice_open_comm()
+ * @param file     as for sluice_open_comm()
+ * @return as sluice_open_comm() */
 SLUICE_API int sluice_open_f(int comm, const char* path, const char* mode, const char* options,
                              sluice_file** file);
-/* For this process alone, without MPI: neither uses nor starts it (except storage = "mpiio", which
- * starts it where the program did not). */
+/** sluice_open_comm() for this process alone, without MPI.
+ *
+ * Local. MPI is neither used nor initialised (except with storage = "mpiio", which initialises it
+ * where the program did not).
+ * @param path     as for sluice_open_comm()
+ * @param mode     as for sluice_open_comm()
+ * @param options  as for sluice_open_comm()
+ * @param file     as for sluice_open_comm()
+ * @return as sluice_open_comm() */
 SLUICE_API int sluice_open_serial(const char* path, const char* mode, const char* options,
                                   sluice_file** file);
-/* Commits what is not committed yet, and closes. Collective. The handle stays, for its messages,
- * until sluice_free(). A second close is SLUICE_ERROR_WRONG_STATE, a failed one closes too. */
+/** Commits what is not committed, and closes the file.
+ *
+ * Collective. A close that fails closes too, except inside a step. The handle keeps its messages
+ * until sluice_free().
+ * @param file  an open file
+ * @return a code of sluice_end_step(), or a listed code
+ * @retval SLUICE_ERROR_WRONG_STATE  inside a step, or the file is closed already */
 SLUICE_API int sluice_close(sluice_file* file);
-/* Gives the handle back; NULL is fine. Of a file that is still open everything since the last
- * commit is dropped; nothing is sent to other ranks. Use of a freed handle is
- * SLUICE_ERROR_WRONG_STATE until another open has reused its place. */
+/** Frees a handle.
+ *
+ * Local. If the file is still open, everything since its last commit is dropped, and nothing is
+ * sent to other ranks. A call on a freed handle is SLUICE_ERROR_WRONG_STATE until another open
+ * reuses its place.
+ * @param file  a handle; NULL is fine */
 SLUICE_API void sluice_free(sluice_file* file);
 
-/* -- describing ---------------------------------------------------------------------------------
- */
+/** @} */
 
+/** @defgroup c_describe Describing what is written
+ * @{ */
+
+/** What sluice_define() takes beside name, type and shape. */
 typedef struct sluice_variable_options {
-  size_t size;                   /* set by SLUICE_VARIABLE_OPTIONS_INIT */
-  int32_t steps;                 /* 1: a value of the shape for every step */
-  int32_t partial;               /* 1: elements may be left out; they read as `fill` */
-  const void* fill;              /* for partial variables: one element; NULL: zero */
-  const char* unit;              /* attribute "units"; NULL: none */
-  const char* description;       /* attribute "long_name"; NULL: none */
-  const char* const* dimensions; /* a name for each dimension, without the step; NULL: none */
-  const int64_t* chunk;  /* tile of the file in elements, a number a dimension; NULL: chosen */
-  int32_t varying;       /* 1: each step has its own number of rows, see sluice_resize() */
-  sluice_type fill_type; /* of *fill; 0: the variable's. Converted where no value is lost */
-  const char* compress;  /* "deflate:6", "zstd:3", "none", with "+noshuffle"; NULL: the file's */
+  size_t size;                   /**< Set by SLUICE_VARIABLE_OPTIONS_INIT. */
+  int32_t steps;                 /**< 1: a value of the shape for every step. Default: 0. */
+  int32_t partial;               /**< 1: elements may be left out; they read as `fill`. */
+  const void* fill;              /**< For partial variables: one element. NULL: zero. */
+  const char* unit;              /**< Unit, stored as attribute "units". NULL: none. */
+  const char* description;       /**< Words, stored as attribute "long_name". NULL: none. */
+  const char* const* dimensions; /**< A name for each dimension, without the step. NULL: none. */
+  const int64_t* chunk; /**< Tile of the file in elements, a number for each dimension. NULL: chosen
+                             from the first step. Set it for a known pattern of reading. */
+  int32_t varying;      /**< 1: each step has its own number of rows, see sluice_resize(). */
+  sluice_type fill_type; /**< Type of *fill, converted where no value is lost. 0: the variable's. */
+  const char* compress;  /**< "deflate:6", "zstd:3", "none", with "+noshuffle". NULL: as the file's
+                              option `compress` says. */
 } sluice_variable_options;
+/** Defaults of sluice_variable_options. */
 #define SLUICE_VARIABLE_OPTIONS_INIT \
   { sizeof(sluice_variable_options), 0, 0, NULL, NULL, NULL, NULL, NULL, 0, 0, NULL }
 
-/* A variable of file type `type` and a shape of `rank` (0: a scalar) numbers. "/" in the name makes
- * groups. options: NULL for the defaults. Defining the same again gives the same variable; with
- * another type or shape it is SLUICE_ERROR_EXISTS. Same. */
+/** Defines a variable.
+ *
+ * Alike. The same definition again gives the same variable.
+ * @param file      a file opened for writing
+ * @param name      name in the file; "/" makes groups
+ * @param type      type in the file
+ * @param rank      number of dimensions without the step, 0 to SLUICE_RANK_MAX; 0: a scalar
+ * @param shape     `rank` numbers of elements
+ * @param options   NULL: the defaults
+ * @param variable  receives the variable
+ * @retval SLUICE_OK                      success
+ * @retval SLUICE_ERROR_EXISTS            it is defined with another type, shape or option
+ * @retval SLUICE_ERROR_BAD_NAME          the name or that of a dimension
+ * @retval SLUICE_ERROR_INVALID_ARGUMENT  type, shape, chunk or fill
+ * @retval SLUICE_ERROR_UNSUPPORTED       the format cannot store it */
 SLUICE_API int sluice_define(sluice_file* file, const char* name, sluice_type type, int rank,
                              const int64_t* shape, const sluice_variable_options* options,
                              sluice_variable* variable);
 
-/* An attribute of the file (owner ""), of a group, of a variable (owner: its name) or of the times
- * of the steps (owner "time": their "units"): one value (count SLUICE_SCALAR) or a list of `count`.
- * Kinds: every integer up to 64 bits (stored as 32 or 64 bits), float, double, bool (one value),
- * and strings: of SLUICE_STRING(n), each n bytes, padded with NUL or shorter. Same. */
+/** Sets an attribute of numbers, bools or fixed-length strings, which the next commit writes.
+ *
+ * Alike. Integers are stored with 32 or 64 bits.
+ * @param file    a file opened for writing
+ * @param owner   "": the file; a group; a variable; "time": the times of the steps
+ * @param name    name of the attribute
+ * @param type    type of the values: any but complex
+ * @param count   number of values, or SLUICE_SCALAR; bools: SLUICE_SCALAR
+ * @param values  the values; strings of SLUICE_STRING(n) have n bytes each, padded with NUL
+ * @retval SLUICE_OK                 success
+ * @retval SLUICE_ERROR_BAD_NAME     the name or the owner
+ * @retval SLUICE_ERROR_OVERFLOW     an integer exceeds 64 bits
+ * @retval SLUICE_ERROR_UNSUPPORTED  the type, or the format stores no such attribute */
 SLUICE_API int sluice_set_attribute(sluice_file* file, const char* owner, const char* name,
                                     sluice_type type, int64_t count, const void* values);
-/* One string, or a list of them, each ended by NUL. Same. */
+/** Sets an attribute of one string.
+ *
+ * Alike.
+ * @param file   a file opened for writing
+ * @param owner  as for sluice_set_attribute()
+ * @param name   name of the attribute
+ * @param text   UTF-8, ended by NUL
+ * @return as sluice_set_attribute() */
 SLUICE_API int sluice_set_text(sluice_file* file, const char* owner, const char* name,
                                const char* text);
+/** Sets an attribute of a list of strings.
+ *
+ * Alike.
+ * @param file   a file opened for writing
+ * @param owner  as for sluice_set_attribute()
+ * @param name   name of the attribute
+ * @param count  number of strings
+ * @param texts  the strings, UTF-8, each ended by NUL
+ * @return as sluice_set_attribute() */
 SLUICE_API int sluice_set_texts(sluice_file* file, const char* owner, const char* name,
                                 int64_t count, const char* const* texts);
 
-/* -- writing ------------------------------------------------------------------------------------
- */
+/** @} */
 
-/* Which part of a variable, and where it lies in memory. Each array has `rank` numbers; NULL is the
- * default. */
+/** @defgroup c_write Writing
+ * @{ */
+
+/** Which part of a variable a call means, and where it lies in memory. Each array has `rank`
+ * numbers. */
 typedef struct sluice_selection {
-  size_t size;                 /* set by SLUICE_SELECTION_INIT */
-  const int64_t* start;        /* first element of the part; NULL: zeros */
-  const int64_t* count;        /* NULL: up to the end of the shape; 0 in it: nothing */
-  const int64_t* memory_shape; /* the whole array in memory (ghost cells); NULL: count */
-  const int64_t* memory_start; /* where the part begins in it; NULL: zeros */
-  const int64_t* stride_bytes; /* memory that is not dense: from one element to the next, in each
-                                  dimension, may be negative; `data` is the part's first element,
-                                  memory_shape and memory_start must be NULL. Such data is copied
-                                  at once, within the budget. NULL: dense */
-  int32_t allow_overflow;      /* 1: a narrowing conversion may lose values */
+  size_t size;                 /**< Set by SLUICE_SELECTION_INIT. */
+  const int64_t* start;        /**< First element of the part. NULL: zeros. */
+  const int64_t* count;        /**< Elements of the part; 0: none. NULL: up to the shape's end. */
+  const int64_t* memory_shape; /**< The whole array in memory, with ghost cells. NULL: count. */
+  const int64_t* memory_start; /**< Where the part begins in that array. NULL: zeros. */
+  const int64_t* stride_bytes; /**< For memory that is not dense: bytes from one element to the next
+                                    in each dimension, may be negative. `data` is then the part's
+                                    first element; memory_shape and memory_start must be NULL. Such
+                                    data is copied at once, within the budget. NULL: dense. */
+  int32_t allow_overflow;      /**< 1: a narrowing conversion may lose values. Default: 0. */
 } sluice_selection;
+/** Defaults of sluice_selection: the whole variable. */
 #define SLUICE_SELECTION_INIT \
   { sizeof(sluice_selection), NULL, NULL, NULL, NULL, NULL, 0 }
 
-/* Between begin and end the step's puts are made. time: NaN where there is none. Local. */
+/** Begins a step.
+ *
+ * Local. Only one step is open at a time; end it with sluice_end_step().
+ * @param file  a file opened for writing
+ * @param time  time of the step; NaN: none
+ * @retval SLUICE_OK                 success
+ * @retval SLUICE_ERROR_WRONG_STATE  the step before has not ended
+ * @retval SLUICE_ERROR_UNSUPPORTED  the format stores no times */
 SLUICE_API int sluice_begin_step(sluice_file* file, double time);
-/* Writes and commits the step. Collective. On failure the file holds the steps before this one.
- * ticket: NULL, or the receipt, to be given to sluice_ticket_free(). */
+/** Writes and commits the step.
+ *
+ * Collective. On failure the file holds the steps before this one, and the next step may be tried.
+ * Data that was put may change afterwards. With strategy `forward` the call returns when the data
+ * is copied or sent; what the step meets later is returned by sluice_ticket_wait() and by the next
+ * collective call.
+ * @param file    a file inside a step
+ * @param ticket  NULL, or receives the receipt, to be freed by sluice_ticket_free()
+ * @return what a put of this step met on any rank, or a listed code
+ * @retval SLUICE_OK                   success
+ * @retval SLUICE_ERROR_WRONG_STATE    there is no step, or a rank abandoned it
+ * @retval SLUICE_ERROR_OVERLAP        two blocks cover an element; the message names both ranks
+ * @retval SLUICE_ERROR_HOLE           elements were not put
+ * @retval SLUICE_ERROR_DUPLICATE_ROW  a row was put twice
+ * @retval SLUICE_ERROR_MISSING_ROW    a row was not put
+ * @retval SLUICE_ERROR_NO_SPACE       the disk or the quota is full
+ * @retval SLUICE_ERROR_IO             the storage failed */
 SLUICE_API int sluice_end_step(sluice_file* file, sluice_ticket** ticket);
-/* Instead of sluice_end_step() where this rank cannot go on with the step: every rank's
- * sluice_end_step() fails with `why` (NULL: "abandoned"), and the file holds the steps before it.
- * Outside a step: the same instead of sluice_flush() or sluice_close(), for what was put there.
- * Collective with the other ranks' end, flush or close. SLUICE_OK where that came about. */
+/** Ends the step without committing it, on a rank that cannot go on.
+ *
+ * Collective with the other ranks' sluice_end_step(), which fails with `why`; the file holds the
+ * steps before. Outside a step it takes the place of sluice_flush() or sluice_close() likewise.
+ * @param file  a file opened for writing
+ * @param why   the reason, for the message; NULL: none
+ * @return SLUICE_OK where the step was abandoned */
 SLUICE_API int sluice_abandon_step(sluice_file* file, const char* why);
 
-/* How many rows (elements of the first dimension) a varying variable has in this step, before
- * anything of it is put; without the call as many as its shape says. Same. */
+/** Sets how many rows (elements of the first dimension) a varying variable has in this step.
+ *
+ * Alike; before the first put of it. Without the call the step has as many rows as the shape.
+ * @param file      a file inside a step
+ * @param variable  a variable with sluice_variable_options::varying
+ * @param rows      number of rows, 0 too
+ * @retval SLUICE_OK                      success
+ * @retval SLUICE_ERROR_OUT_OF_BOUNDS     more rows than the shape
+ * @retval SLUICE_ERROR_INVALID_ARGUMENT  the variable is not varying
+ * @retval SLUICE_ERROR_WRONG_STATE       outside a step, or after a put */
 SLUICE_API int sluice_resize(sluice_file* file, sluice_variable variable, int64_t rows);
 
-/* This rank's part of a variable, from dense row-major memory of `type`: any number of times, also
- * parts without elements, or none at all. rank: of start and count, and of the variable. A variable
- * with steps: inside a step; a fixed one: anywhere. Small parts that follow one another are copied
- * and joined, so that single elements are cheap. */
+/** Puts this rank's part of a variable, from dense row-major memory.
+ *
+ * Local; any number of times, parts without elements too, or never. A variable with steps is put
+ * inside a step, a fixed one anywhere. Small parts that follow one another are copied and joined,
+ * so that single elements are cheap.
+ * @param file      a file opened for writing
+ * @param variable  a variable of the file
+ * @param type      type of `data`; converted to the variable's
+ * @param data      `count` elements; must not change before the commit
+ * @param rank      number of dimensions of the variable
+ * @param start     first element of the part, `rank` numbers; NULL: zeros
+ * @param count     elements of the part, `rank` numbers; NULL: up to the shape's end
+ * @retval SLUICE_OK                      success
+ * @retval SLUICE_ERROR_OUT_OF_BOUNDS     the part exceeds the shape
+ * @retval SLUICE_ERROR_TYPE_MISMATCH     `type` cannot be converted
+ * @retval SLUICE_ERROR_OVERFLOW          a value does not fit; at the latest from the commit
+ * @retval SLUICE_ERROR_OVER_BUDGET       a part that must be copied exceeds the budget
+ * @retval SLUICE_ERROR_INVALID_ARGUMENT  another number of dimensions
+ * @retval SLUICE_ERROR_WRONG_STATE       a variable with steps outside a step */
 SLUICE_API int sluice_put(sluice_file* file, sluice_variable variable, sluice_type type,
                           const void* data, int rank, const int64_t* start, const int64_t* count);
-/* The same with all that a selection says; NULL: the whole variable. */
+/** sluice_put() with all that a selection says: ghost cells, strides, narrowing.
+ *
+ * Local.
+ * @param file       as for sluice_put()
+ * @param variable   as for sluice_put()
+ * @param type       as for sluice_put()
+ * @param data       as for sluice_put()
+ * @param rank       as for sluice_put()
+ * @param selection  the part; NULL: the whole variable
+ * @return as sluice_put() */
 SLUICE_API int sluice_put_selection(sluice_file* file, sluice_variable variable, sluice_type type,
                                     const void* data, int rank, const sluice_selection* selection);
-/* One element at `at` (`rank` indices). `value` is copied. */
+/** Puts one element, which is copied.
+ *
+ * Local. Elements that follow one another are joined: ten million calls are cheap.
+ * @param file      as for sluice_put()
+ * @param variable  as for sluice_put()
+ * @param type      type of `value`
+ * @param value     the element; copied
+ * @param rank      number of dimensions of the variable
+ * @param at        place of the element, `rank` indices
+ * @return as sluice_put() */
 SLUICE_API int sluice_put_value(sluice_file* file, sluice_variable variable, sluice_type type,
                                 const void* value, int rank, const int64_t* at);
-/* Rows by global index: row i of `data` (row-major, all dimensions but the first) goes to row
- * ids[i]. Rows may come from any rank in any order, each exactly once, unless the variable is
- * partial. ids must stay unchanged as long as the data. */
+/** Puts rows by global index: row i of `data` becomes row ids[i].
+ *
+ * Local. Rows may come from any rank in any order, each exactly once, unless the variable is
+ * partial.
+ * @param file      as for sluice_put()
+ * @param variable  a variable with at least one dimension
+ * @param type      type of `data`
+ * @param data      `rows` rows, row-major, each of all dimensions but the first; must not change
+ *                  before the commit
+ * @param rows      number of rows, 0 too
+ * @param ids       `rows` indices; must not change before the commit
+ * @return as sluice_put(); a row that is out of bounds, missing or doubled is an error of the
+ * commit
+ */
 SLUICE_API int sluice_put_rows(sluice_file* file, sluice_variable variable, sluice_type type,
                                const void* data, int64_t rows, const int64_t* ids);
-/* Commits what was put outside steps. Collective. ticket: as in sluice_end_step(). */
+/** Commits what was defined and put outside steps.
+ *
+ * Collective.
+ * @param file    a file opened for writing, outside a step
+ * @param ticket  as for sluice_end_step()
+ * @return a code of sluice_end_step(), or a listed code
+ * @retval SLUICE_ERROR_WRONG_STATE  inside a step */
 SLUICE_API int sluice_flush(sluice_file* file, sluice_ticket** ticket);
 
-/* Strategy forward. poll: moves on what is on its way between nodes, without waiting; local, cheap.
- * drain: waits at most so many seconds until every step that has ended is there for good; *all is 1
- * where it is. What is not there then is lost if the job is killed, nothing else. Returns what a
- * step met on its way. Local; between nodes every rank calls it. Neither is for signal handlers. */
+/** Moves on what is on its way between nodes, without waiting.
+ *
+ * Local and cheap. For strategy `forward`; with others it does nothing. Not for signal handlers.
+ * @param file  a file opened for writing
+ * @return SLUICE_OK */
 SLUICE_API int sluice_poll(sluice_file* file);
+/** Waits until every step that has ended is on disk.
+ *
+ * Local; between nodes every rank calls it. For a job that is about to be killed: steps that are on
+ * disk survive, later ones are lost. Not for signal handlers.
+ * @param file     a file opened for writing
+ * @param seconds  the longest wait
+ * @param all      receives 1 where all steps are on disk, else 0
+ * @return SLUICE_OK, or what a step met on its way */
 SLUICE_API int sluice_drain(sluice_file* file, double seconds, int32_t* all);
 
-/* Of a receipt: the step, whether it survives kill -9 and a power cut, and waiting until that will
- * not change any more. Local. A ticket may be asked after its file is closed. */
+/** The number of the step of a receipt.
+ *
+ * Local. A ticket may be asked after its file is closed.
+ * @param ticket  a receipt
+ * @param step    receives the number
+ * @return SLUICE_OK */
 SLUICE_API int sluice_ticket_step(const sluice_ticket* ticket, int64_t* step);
+/** Whether a step survives kill -9, the loss of a node and a power cut.
+ *
+ * Local.
+ * @param ticket   a receipt
+ * @param durable  receives 1 or 0
+ * @return SLUICE_OK */
 SLUICE_API int sluice_ticket_durable(const sluice_ticket* ticket, int32_t* durable);
-/* Was the step left out (option on_error = "skip_step")? */
+/** Whether a step was left out (option on_error = "skip_step").
+ *
+ * Local.
+ * @param ticket   a receipt
+ * @param skipped  receives 1 or 0
+ * @return SLUICE_OK */
 SLUICE_API int sluice_ticket_skipped(const sluice_ticket* ticket, int32_t* skipped);
+/** Waits until sluice_ticket_durable() will not change any more.
+ *
+ * Local; between nodes the other ranks must call into the library meanwhile: sluice_poll().
+ * @param ticket  a receipt
+ * @return what the step met on its way, or a listed code
+ * @retval SLUICE_OK             success
+ * @retval SLUICE_ERROR_TIMEOUT  after the option `timeout_s` */
 SLUICE_API int sluice_ticket_wait(const sluice_ticket* ticket);
+/** Frees a receipt.
+ *
+ * Local.
+ * @param ticket  a receipt; NULL is fine */
 SLUICE_API void sluice_ticket_free(sluice_ticket* ticket);
 
-/* -- what is there (writing and reading) --------------------------------------------------------
- */
+/** @} */
 
+/** @defgroup c_contents What is in a file
+ * Of files that are written and of files that are read, unless it says "reading only".
+ * @{ */
+
+/** What sluice_info() tells of a variable. */
 typedef struct sluice_variable_info {
-  size_t size;      /* set by SLUICE_VARIABLE_INFO_INIT */
-  const char* name; /* the file's */
-  sluice_type type;
-  int32_t rank;  /* numbers in shape */
-  int32_t steps; /* 1: a value for every step */
-  int32_t partial;
-  const void* fill;               /* one element of the type, the file's; NULL: zero */
-  int64_t shape[SLUICE_RANK_MAX]; /* without the step; of a varying variable: the most */
-  int32_t varying;
-  const char* dimensions[SLUICE_RANK_MAX]; /* names, without the step; the file's; NULL: none */
+  size_t size;                             /**< Set by SLUICE_VARIABLE_INFO_INIT. */
+  const char* name;                        /**< Name; the file's. */
+  sluice_type type;                        /**< Type in the file. */
+  int32_t rank;                            /**< Numbers in `shape`. */
+  int32_t steps;                           /**< 1: a value for every step. */
+  int32_t partial;                         /**< 1: elements may be left out. */
+  const void* fill;                        /**< One element of the type; the file's. NULL: zero. */
+  int64_t shape[SLUICE_RANK_MAX];          /**< Without the step; of a varying variable the most. */
+  int32_t varying;                         /**< 1: each step has its own number of rows. */
+  const char* dimensions[SLUICE_RANK_MAX]; /**< Names, without the step; the file's. NULL: none. */
 } sluice_variable_info;
+/** Defaults of sluice_variable_info. */
 #define SLUICE_VARIABLE_INFO_INIT                                          \
   {                                                                        \
     sizeof(sluice_variable_info), NULL, 0, 0, 0, 0, NULL, {0}, 0, { NULL } \
   }
 
+/** The number of variables.
+ *
+ * Local. Variables are numbered 0 to count - 1.
+ * @param file   an open file
+ * @param count  receives the number
+ * @return SLUICE_OK */
 SLUICE_API int sluice_variable_count(sluice_file* file, int32_t* count);
-/* By name; SLUICE_ERROR_NOT_FOUND says which there are. */
+/** Finds a variable by name.
+ *
+ * Local.
+ * @param file      an open file
+ * @param name      name of the variable
+ * @param variable  receives the variable
+ * @retval SLUICE_OK               success
+ * @retval SLUICE_ERROR_NOT_FOUND  the message names the variables that there are */
 SLUICE_API int sluice_find(sluice_file* file, const char* name, sluice_variable* variable);
+/** Tells what is known of a variable.
+ *
+ * Local.
+ * @param file      an open file
+ * @param variable  a variable of the file
+ * @param info      SLUICE_VARIABLE_INFO_INIT before the call; filled
+ * @return SLUICE_OK */
 SLUICE_API int sluice_info(sluice_file* file, sluice_variable variable, sluice_variable_info* info);
-/* The shape of one step, `rank` numbers as sluice_info() tells: that of the variable, but for
- * varying ones, which may have fewer rows. Reading only. */
+/** The shape of one step of a variable.
+ *
+ * Local; reading only. It differs from that of sluice_info() only for varying variables, which may
+ * have fewer rows.
+ * @param file      a file opened for reading
+ * @param variable  a variable of the file
+ * @param step      a step, or SLUICE_LAST_STEP
+ * @param rank      numbers in `shape`, as sluice_info() tells
+ * @param shape     receives `rank` numbers, without the step
+ * @retval SLUICE_OK                      success
+ * @retval SLUICE_ERROR_OUT_OF_BOUNDS     there is no such step
+ * @retval SLUICE_ERROR_INVALID_ARGUMENT  another rank */
 SLUICE_API int sluice_shape(sluice_file* file, sluice_variable variable, int64_t step, int rank,
                             int64_t* shape);
-/* Committed steps. */
+/** The number of committed steps.
+ *
+ * Local.
+ * @param file   an open file
+ * @param steps  receives the number
+ * @return SLUICE_OK */
 SLUICE_API int sluice_steps(sluice_file* file, int64_t* steps);
-/* The time given to sluice_begin_step(), NaN where none was. Reading only. */
+/** The time of a step.
+ *
+ * Local; reading only.
+ * @param file  a file opened for reading
+ * @param step  a step, or SLUICE_LAST_STEP
+ * @param time  receives what sluice_begin_step() got; NaN where that was none
+ * @retval SLUICE_OK                   success
+ * @retval SLUICE_ERROR_OUT_OF_BOUNDS  there is no such step */
 SLUICE_API int sluice_time(sluice_file* file, int64_t step, double* time);
-/* Of an open handle: 1 where it reads, 0 where it writes. */
+/** Whether an open handle reads or writes.
+ *
+ * Local.
+ * @param file     an open file
+ * @param reading  receives 1 where it reads, 0 where it writes
+ * @return SLUICE_OK */
 SLUICE_API int sluice_is_reading(sluice_file* file, int32_t* reading);
 
-/* Attributes; of a file that is being read. `count` of sluice_attribute_info is SLUICE_SCALAR for
- * one value; `type` of strings is SLUICE_STRING(length of the longest, at least 1). */
+/** The number of attributes of an owner.
+ *
+ * Local; reading only.
+ * @param file   a file opened for reading
+ * @param owner  "": the file; a group; a variable; "time": the times of the steps
+ * @param count  receives the number
+ * @return SLUICE_OK */
 SLUICE_API int sluice_attribute_count(sluice_file* file, const char* owner, int64_t* count);
+/** The name of an attribute.
+ *
+ * Local; reading only.
+ * @param file   a file opened for reading
+ * @param owner  as for sluice_attribute_count()
+ * @param index  0 to count - 1, in the file's order
+ * @param name   receives the name; the file's
+ * @retval SLUICE_OK                   success
+ * @retval SLUICE_ERROR_OUT_OF_BOUNDS  there are fewer */
 SLUICE_API int sluice_attribute_name(sluice_file* file, const char* owner, int64_t index,
                                      const char** name);
+/** Whether an owner has an attribute.
+ *
+ * Local; reading only.
+ * @param file   a file opened for reading
+ * @param owner  as for sluice_attribute_count()
+ * @param name   name of the attribute
+ * @param has    receives 1 or 0
+ * @return SLUICE_OK */
 SLUICE_API int sluice_has_attribute(sluice_file* file, const char* owner, const char* name,
                                     int32_t* has);
+/** The type and number of values of an attribute.
+ *
+ * Local; reading only.
+ * @param file   a file opened for reading
+ * @param owner  as for sluice_attribute_count()
+ * @param name   name of the attribute
+ * @param type   receives the type; of strings SLUICE_STRING(n), n the longest length, at least 1
+ * @param count  receives the number of values, SLUICE_SCALAR for one value
+ * @retval SLUICE_OK               success
+ * @retval SLUICE_ERROR_NOT_FOUND  there is no such attribute */
 SLUICE_API int sluice_attribute_info(sluice_file* file, const char* owner, const char* name,
                                      sluice_type* type, int64_t* count);
-/* Into room for `capacity` values of `type`: numbers are converted (SLUICE_ERROR_OVERFLOW where one
- * does not fit), strings padded with NUL to the n bytes of SLUICE_STRING(n). */
+/** Reads the values of an attribute.
+ *
+ * Local; reading only. Numbers are converted; strings are padded with NUL to the n bytes of
+ * SLUICE_STRING(n).
+ * @param file      a file opened for reading
+ * @param owner     as for sluice_attribute_count()
+ * @param name      name of the attribute
+ * @param type      type of `values`
+ * @param capacity  number of values that `values` has room for
+ * @param values    receives the values
+ * @retval SLUICE_OK                   success
+ * @retval SLUICE_ERROR_NOT_FOUND      there is no such attribute
+ * @retval SLUICE_ERROR_OVERFLOW       more values than room, or one does not fit `type`
+ * @retval SLUICE_ERROR_TYPE_MISMATCH  a number for a string, or a string for a number */
 SLUICE_API int sluice_get_attribute(sluice_file* file, const char* owner, const char* name,
                                     sluice_type type, int64_t capacity, void* values);
-/* A string as it is, `index` of a list (0 for one string). The file's. */
+/** Reads one string of an attribute.
+ *
+ * Local; reading only.
+ * @param file   a file opened for reading
+ * @param owner  as for sluice_attribute_count()
+ * @param name   name of the attribute
+ * @param index  which of a list; 0 for one string
+ * @param text   receives the string; the file's
+ * @retval SLUICE_OK                   success
+ * @retval SLUICE_ERROR_NOT_FOUND      there is no such attribute
+ * @retval SLUICE_ERROR_TYPE_MISMATCH  it is no string
+ * @retval SLUICE_ERROR_OUT_OF_BOUNDS  the list is shorter */
 SLUICE_API int sluice_get_text(sluice_file* file, const char* owner, const char* name,
                                int64_t index, const char** text);
 
-/* -- reading ------------------------------------------------------------------------------------
- */
+/** @} */
 
-/* A part of one step (SLUICE_LAST_STEP: the newest; ignored for fixed variables) into dense
- * row-major memory of `type`, converted. Each rank its own part; counts of 0 are fine. Collective.
- */
+/** @defgroup c_read Reading
+ * @{ */
+
+/** Reads a part of one step into dense row-major memory.
+ *
+ * Collective; each rank reads its own part, which may have no elements.
+ * @param file      a file opened for reading
+ * @param variable  a variable of the file, the same on every rank
+ * @param type      type of `data`; values are converted
+ * @param data      room for `count` elements
+ * @param rank      number of dimensions of the variable
+ * @param start     first element of the part, `rank` numbers; NULL: zeros
+ * @param count     elements of the part, `rank` numbers; NULL: up to the shape's end
+ * @param step      the step, the same on every rank, or SLUICE_LAST_STEP; ignored for fixed
+ * variables
+ * @retval SLUICE_OK                      success
+ * @retval SLUICE_ERROR_OUT_OF_BOUNDS     the part exceeds the shape, or there is no such step
+ * @retval SLUICE_ERROR_TYPE_MISMATCH     values cannot be converted to `type`
+ * @retval SLUICE_ERROR_OVERFLOW          a value does not fit `type`
+ * @retval SLUICE_ERROR_DAMAGED           bytes do not match their checksum
+ * @retval SLUICE_ERROR_CHANGED_OUTSIDE   another program changed them
+ * @retval SLUICE_ERROR_TRUNCATED         the file ends before them
+ * @retval SLUICE_ERROR_UNSUPPORTED       they are compressed in a way that is not known
+ * @retval SLUICE_ERROR_IO                the storage failed */
 SLUICE_API int sluice_get(sluice_file* file, sluice_variable variable, sluice_type type, void* data,
                           int rank, const int64_t* start, const int64_t* count, int64_t step);
-/* The same with all that a selection says; NULL: the whole variable. Collective. */
+/** sluice_get() with all that a selection says: ghost cells, strides, narrowing.
+ *
+ * Collective.
+ * @param file       as for sluice_get()
+ * @param variable   as for sluice_get()
+ * @param type       as for sluice_get()
+ * @param data       as for sluice_get()
+ * @param rank       as for sluice_get()
+ * @param selection  the part; NULL: the whole variable
+ * @param step       as for sluice_get()
+ * @return as sluice_get() */
 SLUICE_API int sluice_get_selection(sluice_file* file, sluice_variable variable, sluice_type type,
                                     void* data, int rank, const sluice_selection* selection,
                                     int64_t step);
-/* Notes a get for sluice_perform_gets(): `data` must live until then, and holds nothing before. As
- * sluice_get_selection(), without stride_bytes. What is wrong with it makes sluice_perform_gets()
- * fail on every rank. Local. */
+/** Notes a get for sluice_perform_gets().
+ *
+ * Local. An error here makes sluice_perform_gets() fail on every rank.
+ * @param file       as for sluice_get_selection()
+ * @param variable   as for sluice_get_selection()
+ * @param type       as for sluice_get_selection()
+ * @param data       room for the part; it must live until then, and holds nothing before
+ * @param rank       as for sluice_get_selection()
+ * @param selection  as for sluice_get_selection(), without stride_bytes
+ * @param step       as for sluice_get_selection()
+ * @return as sluice_get() */
 SLUICE_API int sluice_defer_get(sluice_file* file, sluice_variable variable, sluice_type type,
                                 void* data, int rank, const sluice_selection* selection,
                                 int64_t step);
-/* Reads all that was deferred. The ranks wait for each other as often as in one sluice_get(), so
- * several variables come faster than one after the other. Every rank has deferred the same
- * variables and steps in the same order (SLUICE_ERROR_DIVERGENT), each its own parts. Collective.
- */
+/** Reads all parts that sluice_defer_get() noted.
+ *
+ * Collective. The ranks wait for each other as often as in one sluice_get(), so reading several
+ * variables together is faster. Every rank must have deferred the same variables and steps in the
+ * same order, each its own parts.
+ * @param file  a file opened for reading
+ * @return a code of sluice_get(), or a listed code
+ * @retval SLUICE_ERROR_DIVERGENT  the ranks have deferred different variables or steps */
 SLUICE_API int sluice_perform_gets(sluice_file* file);
-/* Rows by global index, each rank its own, repeats allowed. Collective. */
+/** Reads rows by global index.
+ *
+ * Collective; each rank reads its own rows.
+ * @param file      a file opened for reading
+ * @param variable  a variable with at least one dimension, the same on every rank
+ * @param type      type of `data`
+ * @param data      room for `rows` rows, row-major
+ * @param rows      number of rows, 0 too
+ * @param ids       `rows` indices in any order, repeats allowed; not kept
+ * @param step      as for sluice_get()
+ * @return as sluice_get() */
 SLUICE_API int sluice_get_rows(sluice_file* file, sluice_variable variable, sluice_type type,
                                void* data, int64_t rows, const int64_t* ids, int64_t step);
-/* Looks again at a file that another program is still writing: its newest steps, variables and
- * attributes. Variables keep their numbers. Collective. */
+/** Looks again at a file that another program is writing: newer steps, variables and attributes
+ * become visible.
+ *
+ * Collective. Variables keep their numbers. On failure the old state stays.
+ * @param file  a file opened for reading
+ * @return a code of sluice_open(), or a listed code
+ * @retval SLUICE_ERROR_CHANGED_OUTSIDE  a variable is gone, or is another one */
 SLUICE_API int sluice_refresh(sluice_file* file);
-/* The newest step of which every value can be read and matches its checksum (they are checked
- * whatever the option checksum says), -1 where no step does. For programs that go on from it: the
- * option restart_after. Reads one step, more only if that is damaged. Collective. */
+/** The newest step of which every value can be read and matches its checksum.
+ *
+ * Collective. For programs that continue from it: the option `restart_after`. Checksums are checked
+ * whatever the option `checksum` says. The call reads one step, and earlier ones only where that is
+ * damaged.
+ * @param file  a file opened for reading
+ * @param step  receives the step; -1 where no step is good
+ * @return SLUICE_OK, or as sluice_open() */
 SLUICE_API int sluice_latest_good(sluice_file* file, int64_t* step);
 
-/* -- for interfaces of other languages ----------------------------------------------------------
- */
+/** @} */
 
-/* What such an interface has found wrong by itself: the next call on the handle that defines, sets,
- * puts or gets fails with that code and reason instead of what it would have done; a put so makes
- * its step fail, and a collective get fails, on every rank. Local. */
+/** @defgroup c_bindings For bindings of other languages
+ * @{ */
+
+/** Makes the next call fail for a reason that the binding has found.
+ *
+ * Local. The next call on the handle that defines, sets, puts or gets fails with that code and
+ * reason instead of what it would have done: a put makes its step fail, a collective get fails on
+ * every rank.
+ * @param file  an open file
+ * @param code  SLUICE_ERROR_...
+ * @param why   the reason, for the message
+ * @return SLUICE_OK */
 SLUICE_API int sluice_refuse(sluice_file* file, int code, const char* why);
-/* From which number on messages of calls on this handle count steps, rows and elements: 0 at the
- * start; 1 for languages that count so. Arguments are counted from 0 always. Local. */
+/** Sets from which number on messages count steps, rows and elements.
+ *
+ * Local. Arguments always count from 0.
+ * @param file   an open file
+ * @param first  0 (as at the start), or 1 for languages that count so
+ * @return SLUICE_OK */
 SLUICE_API int sluice_count_from(sluice_file* file, int32_t first);
 
-/* -- sessions -----------------------------------------------------------------------------------
- *
- * A file of plain bytes that any rank writes, or reads, whenever it likes. A session is a range of
- * it, begun by one rank (its home) without the others. Whoever has the sluice_session, a plain
- * value that may be sent to any rank, writes parts of it in any order; every byte is written once.
- * Tile t of the file belongs to writer t mod writers.
- *
- * Messages of failures: sluice_last_error(NULL). Callbacks come from sluice_session_file_poll,
- * _wait, _wait_for_reads and _close of the thread that opened the file. code: SLUICE_OK, or why it
- * failed, and then a message that is valid during the call. */
+/** @} */
 
+/** @defgroup c_sessions Sessions
+ * A file of plain bytes that any rank writes or reads at any time.
+ *
+ * A session is a range of the file, started by one rank (its home) without the others. Whoever has
+ * the sluice_session, a plain value that may be sent to any rank, writes parts of it in any order;
+ * every byte is written once. Tile t of the file belongs to writer t modulo writers.
+ *
+ * Messages of failures are those of the thread: sluice_last_error(NULL). Callbacks come inside
+ * sluice_session_file_poll(), sluice_session_wait(), sluice_session_file_wait_for_reads() and the
+ * closes, from the thread that opened the file.
+ * @{ */
+
+/** An open file of sessions. */
 typedef struct sluice_session_file sluice_session_file;
+/** A session: a plain value that may be sent to any rank. */
 typedef struct sluice_session {
-  int32_t home; /* the rank that began it */
-  uint32_t number;
-  int64_t offset; /* of its first byte in the file */
-  int64_t bytes;
+  int32_t home;    /**< The rank that started it. */
+  uint32_t number; /**< Its number on that rank. */
+  int64_t offset;  /**< Its first byte in the file. */
+  int64_t bytes;   /**< Its length in bytes. */
 } sluice_session;
+/** Called when something is done.
+ * @param code     SLUICE_OK, or why it failed
+ * @param message  of the failure, valid during the call; "" for SLUICE_OK
+ * @param user     what was given with the function */
 typedef void (*sluice_done)(int code, const char* message, void* user);
+/** What sluice_session_start() takes beside the range. */
 typedef struct sluice_session_options {
-  size_t size;               /* set by SLUICE_SESSION_OPTIONS_INIT */
-  void (*ready)(void* user); /* reading: its beginning is in the readers' memory. NULL: none */
-  sluice_done complete;      /* once: every byte is on disk, or why not. NULL: none */
-  void* user;                /* given to both */
-  const void* after;         /* bytes that are written when all others are on disk; copied */
-  int64_t after_bytes;
-  int64_t after_offset; /* in the file */
+  size_t size;               /**< Set by SLUICE_SESSION_OPTIONS_INIT. */
+  void (*ready)(void* user); /**< Reading: its beginning is in the readers' memory. NULL: none. */
+  sluice_done complete;      /**< Once: every byte is on disk, or why not. NULL: none. */
+  void* user;                /**< Given to both; stays the caller's. */
+  const void* after;         /**< Bytes that are written when all others are on disk; copied. */
+  int64_t after_bytes;       /**< Their number. */
+  int64_t after_offset;      /**< Their place in the file. */
 } sluice_session_options;
+/** Defaults of sluice_session_options. */
 #define SLUICE_SESSION_OPTIONS_INIT \
   { sizeof(sluice_session_options), NULL, NULL, NULL, NULL, 0, 0 }
 
-/* Collective over comm. mode: "r" reads; "w" cuts off what was there; "x" as "w", but
- * SLUICE_ERROR_EXISTS where something was; "a" leaves it. options: as of sluice_open(). The handle
- * is to be given to sluice_session_file_close() and sluice_session_file_free(). */
+/** Opens a file of sessions.
+ *
+ * Collective over `comm`. Programs with an MPI_Comm call sluice_session_file_open().
+ * @param comm     the ranks that use the file; it is duplicated
+ * @param path     the file, the same on every rank
+ * @param mode     "r" reads; "w" cuts off what was there; "x" as "w", but an error where there is a
+ *                 file; "a" keeps what is there
+ * @param options  as for sluice_open(): writers, first_writer, writer_spacing, writer_map, readers,
+ *                 tile_bytes, stripe_bytes, coalesce, storage (not mpiio), budget_bytes,
+ * durability, timeout_s; others are ignored
+ * @param file     receives the handle, to be given to sluice_session_file_close() and
+ *                 sluice_session_file_free(); NULL on failure
+ * @retval SLUICE_OK                 success
+ * @retval SLUICE_ERROR_NOT_FOUND    there is no such file ("r", "a")
+ * @retval SLUICE_ERROR_EXISTS       there is a file ("x")
+ * @retval SLUICE_ERROR_PERMISSION   it may not be opened
+ * @retval SLUICE_ERROR_LOCKED       another process writes it
+ * @retval SLUICE_ERROR_UNSUPPORTED  storage = "mpiio" */
 SLUICE_API int sluice_session_file_open_comm(sluice_comm comm, const char* path, const char* mode,
                                              const char* options, sluice_session_file** file);
+/** sluice_session_file_open_comm() for the integer handle of Fortran.
+ *
+ * Collective over `comm`.
+ * @param comm     MPI_Comm_c2f, or MPI_VAL of mpi_f08
+ * @param path     as for sluice_session_file_open_comm()
+ * @param mode     as for sluice_session_file_open_comm()
+ * @param options  as for sluice_session_file_open_comm()
+ * @param file     as for sluice_session_file_open_comm()
+ * @return as sluice_session_file_open_comm() */
 SLUICE_API int sluice_session_file_open_f(int comm, const char* path, const char* mode,
                                           const char* options, sluice_session_file** file);
+/** sluice_session_file_open_comm() for this process alone, without MPI.
+ *
+ * Local.
+ * @param path     as for sluice_session_file_open_comm()
+ * @param mode     as for sluice_session_file_open_comm()
+ * @param options  as for sluice_session_file_open_comm()
+ * @param file     as for sluice_session_file_open_comm()
+ * @return as sluice_session_file_open_comm() */
 SLUICE_API int sluice_session_file_open_serial(const char* path, const char* mode,
                                                const char* options, sluice_session_file** file);
-/* A session of `bytes` (0 too) from `offset` on. options: NULL for none. Local. */
+/** Starts a session.
+ *
+ * Local; this rank becomes its home.
+ * @param file     an open file of sessions
+ * @param offset   first byte in the file
+ * @param bytes    length in bytes, 0 too
+ * @param options  what is called, and bytes that come last; NULL: none
+ * @param session  receives the session
+ * @retval SLUICE_OK                   success
+ * @retval SLUICE_ERROR_OUT_OF_BOUNDS  beyond the largest file */
 SLUICE_API int sluice_session_start(sluice_session_file* file, int64_t offset, int64_t bytes,
                                     const sluice_session_options* options, sluice_session* session);
-/* Copies `bytes` of `data` to `offset` of the file, inside the session. Local; waits only where the
- * budget is used up. Any thread, as long as the one that opened the file polls. */
+/** Writes bytes of a session.
+ *
+ * Local; it waits only where the budget is used up. Any thread may call it while the one that
+ * opened the file polls. Bytes that are written twice, or never, make the session fail.
+ * @param file     a file opened for writing
+ * @param session  a session of the file
+ * @param data     `bytes` bytes; copied
+ * @param bytes    number of bytes, 0 too
+ * @param offset   place in the file, inside the session
+ * @retval SLUICE_OK                   success
+ * @retval SLUICE_ERROR_OUT_OF_BOUNDS  not inside the session
+ * @retval SLUICE_ERROR_TIMEOUT        the budget had no room within the option `timeout_s` */
 SLUICE_API int sluice_session_write(sluice_session_file* file, const sluice_session* session,
                                     const void* data, int64_t bytes, int64_t offset);
-/* Reads `bytes` from `offset` of the file on into `data`, which must stay until `done` is called.
- * Local. */
+/** Reads bytes of a session.
+ *
+ * Local.
+ * @param file     a file opened for reading
+ * @param session  a session of the file
+ * @param data     room for `bytes` bytes; it must stay until `done` is called
+ * @param bytes    number of bytes, 0 too
+ * @param offset   place in the file, inside the session
+ * @param done     called when the bytes are there, or with the failure (SLUICE_ERROR_TRUNCATED
+ * where the file ends before); NULL: a failure is not reported
+ * @param user     given to `done`
+ * @retval SLUICE_OK                   success
+ * @retval SLUICE_ERROR_OUT_OF_BOUNDS  not inside the session */
 SLUICE_API int sluice_session_read(sluice_session_file* file, const sluice_session* session,
                                    void* data, int64_t bytes, int64_t offset, sluice_done done,
                                    void* user);
-/* On the home of a session that reads: its memory may be given back. Local. */
+/** Frees the readers' memory of a session that is read.
+ *
+ * Local, on its home.
+ * @param file     a file opened for reading
+ * @param session  a session that this rank started
+ * @return SLUICE_OK */
 SLUICE_API int sluice_session_end(sluice_session_file* file, const sluice_session* session);
-/* On the home: until the session is complete (reading: ready). The others must poll meanwhile. */
+/** Waits until a session is complete (reading: ready).
+ *
+ * Local, on its home. The other ranks must poll, or wait themselves, meanwhile.
+ * @param file     an open file of sessions
+ * @param session  a session that this rank started
+ * @return the session's failure, or a listed code
+ * @retval SLUICE_OK                 success
+ * @retval SLUICE_ERROR_WRONG_STATE  another rank is its home
+ * @retval SLUICE_ERROR_TIMEOUT      after the option `timeout_s` without progress */
 SLUICE_API int sluice_session_wait(sluice_session_file* file, const sluice_session* session);
-/* Nobody writes to it any more: waits until it is complete. Collective. SLUICE_ERROR_HOLE, on every
- * rank, where bytes of it are missing. */
+/** Waits until a session to which nobody writes any more is complete.
+ *
+ * Collective. A failure is the same on every rank.
+ * @param file     a file opened for writing
+ * @param session  a session of the file, the same on every rank
+ * @retval SLUICE_OK              success
+ * @retval SLUICE_ERROR_HOLE      bytes are missing
+ * @retval SLUICE_ERROR_OVERLAP   bytes were written twice
+ * @retval SLUICE_ERROR_NO_SPACE  the disk or the quota is full
+ * @retval SLUICE_ERROR_IO        the storage failed */
 SLUICE_API int sluice_session_close(sluice_session_file* file, const sluice_session* session);
-/* Moves on what can be moved without waiting, and calls back. Local. */
+/** Moves on what can be moved without waiting, and calls back.
+ *
+ * Local. Bytes travel between ranks only inside calls of the library: call it now and then.
+ * @param file  an open file of sessions
+ * @return SLUICE_OK */
 SLUICE_API int sluice_session_file_poll(sluice_session_file* file);
-/* Until every read of this rank was answered. The readers must poll meanwhile. */
+/** Waits until every read of this rank is answered.
+ *
+ * Local. The readers must poll meanwhile.
+ * @param file  a file opened for reading
+ * @retval SLUICE_OK             success
+ * @retval SLUICE_ERROR_TIMEOUT  after the option `timeout_s` without progress */
 SLUICE_API int sluice_session_file_wait_for_reads(sluice_session_file* file);
-/* Closes all sessions, and the file. Collective. The failure of any session is returned on every
- * rank. */
+/** Closes every session, and the file.
+ *
+ * Collective.
+ * @param file  an open file of sessions
+ * @return SLUICE_OK, or the failure of any session, the same on every rank */
 SLUICE_API int sluice_session_file_close(sluice_session_file* file);
-/* Gives the handle back, which must not be used any more; NULL is fine. Of a file that was not
- * closed, what was not written by then is lost. */
+/** Frees a handle, which must not be used any more.
+ *
+ * Local. If the file was not closed, bytes that are not on disk are lost.
+ * @param file  a handle; NULL is fine */
 SLUICE_API void sluice_session_file_free(sluice_session_file* file);
 
+/** @} */
+
 #ifndef SLUICE_NO_MPI_H
-/* As the functions whose names end on _comm, of the program's own MPI. */
+/** sluice_read_text_comm() for a communicator of the program's own MPI.
+ *
+ * Collective over `comm`.
+ * @ingroup c_input
+ * @param comm   the ranks that get the bytes
+ * @param path   as for sluice_read_text_comm()
+ * @param text   as for sluice_read_text_comm()
+ * @param bytes  as for sluice_read_text_comm()
+ * @return as sluice_read_text_comm() */
 static inline int sluice_read_text(MPI_Comm comm, const char* path, char** text, int64_t* bytes) {
   return sluice_read_text_comm(sluice_comm_of(comm), path, text, bytes);
 }
+/** sluice_open_comm() for a communicator of the program's own MPI.
+ *
+ * Collective over `comm`.
+ * @ingroup c_open
+ * @param comm     the ranks that use the file; it is duplicated
+ * @param path     as for sluice_open_comm()
+ * @param mode     as for sluice_open_comm()
+ * @param options  as for sluice_open_comm()
+ * @param file     as for sluice_open_comm()
+ * @return as sluice_open_comm() */
 static inline int sluice_open(MPI_Comm comm, const char* path, const char* mode,
                               const char* options, sluice_file** file) {
   return sluice_open_comm(sluice_comm_of(comm), path, mode, options, file);
 }
+/** sluice_session_file_open_comm() for a communicator of the program's own MPI.
+ *
+ * Collective over `comm`.
+ * @ingroup c_sessions
+ * @param comm     the ranks that use the file; it is duplicated
+ * @param path     as for sluice_session_file_open_comm()
+ * @param mode     as for sluice_session_file_open_comm()
+ * @param options  as for sluice_session_file_open_comm()
+ * @param file     as for sluice_session_file_open_comm()
+ * @return as sluice_session_file_open_comm() */
 static inline int sluice_session_file_open(MPI_Comm comm, const char* path, const char* mode,
                                            const char* options, sluice_session_file** file) {
   return sluice_session_file_open_comm(sluice_comm_of(comm), path, mode, options, file);

@@ -1,19 +1,38 @@
-// Sluice for C++: parallel arrays of an MPI simulation in plain HDF5.
-//
-//   sluice::File out(comm, "spins.h5", sluice::Mode::write);
-//   auto spins = out.define<double>("spins", {atoms, 3}, {.steps = true, .unit = "1"});
-//   for (...) {
-//     auto step = out.begin_step({.time = t});
-//     step.put(spins, mine, {.start = {first, 0}, .count = {n, 3}});
-//     step.end();                                    // the caller's buffers are free again
-//   }
-//   out.close();
-//
-// Conventions. Dimensions are in C order, slowest first. "Collective" means that every rank of the
-// file's communicator must call it, in the same order; everything else is local. Memory handed to
-// put() belongs to Sluice until the step's end() (outside a step: flush() or close()) returns.
-// Failures throw sluice::Error; what one rank meets in a collective is thrown on every rank. A File
-// and its steps are used by one thread of a rank at a time.
+/// @file
+/// Sluice for C++: parallel arrays of an MPI simulation in plain HDF5, netCDF-4 and Zarr files.
+///
+///     sluice::File out(comm, "spins.h5", sluice::Mode::write);
+///     auto spins = out.define<double>("spins", {atoms, 3}, {.steps = true, .unit = "1"});
+///     for (...) {
+///       auto step = out.begin_step({.time = t});
+///       step.put(spins, mine, {.start = {first, 0}, .count = {n, 3}});
+///       step.end();                                    // the caller's buffers are free again
+///     }
+///     out.close();
+///
+/// **Dimensions** are in C order, slowest first. Indices count elements from 0. The dimension of
+/// the steps is never part of a shape.
+///
+/// **Collective** calls are made by every rank of the file's communicator, in the same order.
+/// **Alike** means that every rank makes the same call; nothing is exchanged until the next
+/// collective call, which compares. Every other call is **local**.
+///
+/// **Ownership.** Data given to put() and put_rows() is not copied: it belongs to Sluice until
+/// Step::end() returns, outside a step until File::flush() or File::close() returns, whether the
+/// call fails or not. put_value(), names and options are copied.
+///
+/// **Errors.** Calls that fail throw sluice::Error. What one rank meets in a collective call is
+/// thrown on every rank, with the same code and text. A local call that fails between begin_step()
+/// and Step::end() makes that end() fail on every rank. Besides the codes that are listed with a
+/// call:
+/// - any call may throw `wrong_state` (the File is closed or was moved from), `invalid_argument` (a
+///   handle of another file, a null pointer) and `internal`;
+/// - any collective call may throw `divergent` (the ranks do not make the same call), `timeout` (a
+///   rank did not come), `mpi`, and whatever another rank met.
+///
+/// **Threads.** A File, its steps, variables and tickets are used by one thread of a rank at a
+/// time. Different files may be used by different threads where MPI was initialised with
+/// MPI_THREAD_MULTIPLE.
 #pragma once
 
 #include <cstdint>
@@ -41,19 +60,22 @@ namespace commit {
 class PendingCommit;
 }
 
-/// Where messages go (option `log`, SLUICE_EXPLAIN), each a line without its end: to `handler`, or,
-/// where that is empty, to stderr, as at the start. One for the whole process. It is called on rank
-/// 0 of a file, by the thread that uses the file, within calls and destructors; what it throws is
-/// swallowed, and the message goes to stderr. Local.
+/// Sets where the library's messages go (option `log`, SLUICE_EXPLAIN). One for the whole process.
+///
+/// Local. The handler is called on rank 0 of a file, by the thread that uses the file, inside calls
+/// and destructors. An exception that it throws is swallowed, and the message goes to stderr.
+/// @param handler  gets one line without its end; empty: stderr, as at the start
 void set_message_handler(std::function<void(const std::string&)> handler);
 
+/// How a file is opened.
 enum class Mode : std::uint8_t {
-  read,
-  write,   ///< built under a temporary name; replaces an old file at the first commit
-  create,  ///< as write, but Error exists where the file is there already
-  append,  ///< adds steps and variables to a file that is there
+  read,    ///< Reads a file.
+  write,   ///< Writes a file under a temporary name; it replaces an old one at the first commit.
+  create,  ///< As write, but Error `exists` where the file is there already.
+  append,  ///< Adds steps and variables to a file that is there.
 };
 
+/// Numbers of elements, slowest dimension first.
 using Shape = std::vector<std::uint64_t>;
 
 /// The value of an attribute.
@@ -61,79 +83,104 @@ using Value = std::variant<bool, std::int32_t, std::int64_t, float, double, std:
                            std::vector<std::int32_t>, std::vector<std::int64_t>, std::vector<float>,
                            std::vector<double>, std::vector<std::string>>;
 
+/// What File::define() takes beside name, type and shape.
 struct VariableOptions {
-  bool steps = false;     ///< a value for every step: the file's leading dimension is unlimited
-  std::string unit = {};  ///< attribute `units`
-  std::string description = {};  ///< attribute `long_name`
-  bool partial = false;          ///< steps may leave elements out; they read as `fill`
-  Fill fill = {};                ///< for partial variables
-  /// Names of the dimensions, without the step. One of a 1-D variable's own name makes it the
-  /// coordinates of that dimension.
+  /// Whether the variable has a value for every step. The file's leading dimension is then
+  /// unlimited. Default: false, one value for the whole file.
+  bool steps = false;
+  /// The unit, such as `m/s`; stored as attribute `units`, the name that netCDF's CF conventions,
+  /// xarray and many tools use. Default: none.
+  std::string unit = {};
+  /// What the variable is, in words; stored as attribute `long_name`. Default: none.
+  std::string description = {};
+  /// Whether elements may be left out of a step; they read as `fill`. Default: false, a missing
+  /// element is Error `hole`.
+  bool partial = false;
+  /// Value of elements that no rank put. For partial variables. Default: zero.
+  Fill fill = {};
+  /// Names of the dimensions, without the step, as many as the shape has. A 1-D variable whose
+  /// dimension has the variable's own name holds that dimension's coordinates. Default: none.
   std::vector<std::string> dimensions = {};
-  Shape chunk = {};  ///< tile of the file in elements; empty: chosen from the first step
-  /// Each step has its own number of rows (elements of the first dimension): Step::resize. The
-  /// shape given to define() is the most. With steps only.
+  /// Tile (HDF5: chunk) of the file in elements, as many numbers as the shape has. Default: empty,
+  /// chosen from the first step's decomposition. Set it for a known pattern of reading.
+  Shape chunk = {};
+  /// Whether each step has its own number of rows (elements of the first dimension), which
+  /// Step::resize() sets; the shape given to define() is the most. With `steps` only. Default:
+  /// false.
   bool varying = false;
-  /// "deflate:1" to "deflate:12", "zstd:1" to "zstd:19" (readers then need HDF5's zstd plugin),
-  /// "none"; empty: as the file's option `compress` says. Bytes of elements are shuffled before,
-  /// unless it ends in "+noshuffle". Lossless; hdf5 (stacked) and netcdf4 only.
+  /// Lossless compression: `deflate:1` to `deflate:12`, `zstd:1` to `zstd:19` (readers then need
+  /// HDF5's zstd plugin) or `none`. Bytes of elements are shuffled first, unless it ends in
+  /// `+noshuffle`. For formats hdf5 (stacked), netcdf4 and zarr. Default: empty, what
+  /// Options::compress says.
   std::string compress = {};
 };
 
-/// Which part of a variable, and where it stands in memory.
+/// Which part of a variable a call means, and where it lies in memory.
 struct Selection {
-  Shape start = {};             ///< empty: zeros
-  Shape count = {};             ///< empty: up to the end of the shape
-  Shape memory_shape = {};      ///< the whole array in memory (ghost cells); empty: count
-  Shape memory_start = {};      ///< where the block begins in it; empty: zeros
-  bool allow_overflow = false;  ///< narrowing conversions may lose values
+  Shape start = {};             ///< First element of the part. Default: zeros.
+  Shape count = {};             ///< Elements of the part; 0: none. Default: up to the shape's end.
+  Shape memory_shape = {};      ///< The whole array in memory, with ghost cells. Default: count.
+  Shape memory_start = {};      ///< Where the part begins in that array. Default: zeros.
+  bool allow_overflow = false;  ///< Narrowing conversions may lose values. Default: false.
 };
 
+/// What File::begin_step() takes.
 struct StepOptions {
-  double time = std::numeric_limits<double>::quiet_NaN();  ///< stored in dataset `time`
+  /// Time of the step in the simulation's unit, stored in dataset `time`. Default: NaN, none.
+  double time = std::numeric_limits<double>::quiet_NaN();
 };
 
-/// A handle, valid as long as its File.
+/// A variable of one File: a plain value, valid as long as that File.
 class Variable {
  public:
+  /// No variable.
   Variable() = default;
+  /// The variable of that number; for bindings of other languages.
   explicit Variable(std::uint32_t index) : index_(index) {}
+  /// Its number in the file, from 0 in order of definition.
   std::uint32_t index() const noexcept { return index_; }
 
  private:
   std::uint32_t index_ = std::numeric_limits<std::uint32_t>::max();
 };
 
-/// What is known of a variable.
+/// What File::info() tells of a variable.
 struct VariableInfo {
-  std::string name;
-  Type type;
-  Shape shape;  ///< without the step dimension
-  bool steps = false;
-  bool partial = false;
-  Fill fill = {};  ///< of the variable's type
-  bool varying = false;
+  std::string name;      ///< Name, with `/` between groups.
+  Type type;             ///< Type in the file.
+  Shape shape;           ///< Shape without the step; of a varying variable the most.
+  bool steps = false;    ///< Whether it has a value for every step.
+  bool partial = false;  ///< Whether elements may be left out.
+  Fill fill = {};        ///< Value of elements left out, of the variable's type.
+  bool varying = false;  ///< Whether each step has its own number of rows: File::shape().
   std::vector<std::string> dimensions =
-      {};  ///< names, without the step; empty where there are none
+      {};  ///< Names of the dimensions, without the step; empty where there are none.
 };
 
-/// The receipt of a step. Copies share one state. With strategy forward the step may still be on
-/// its way when its end() returns; then a ticket is asked by the thread that uses the file.
+/// The receipt of a commit. Copies share one state. With strategy `forward` a step may still be on
+/// its way when its end() returns; a ticket then tells when it has arrived. It is used by the
+/// thread that uses the file, and may be asked after the file is closed.
 class Ticket {
  public:
+  /// A ticket of no step.
   Ticket() = default;
+  /// A ticket of a step that is settled; for the library.
   Ticket(std::uint64_t step, bool durable, bool skipped = false)
       : step_(step), durable_(durable), skipped_(skipped) {}
+  /// A ticket of a step that is on its way; for the library.
   Ticket(std::uint64_t step, std::shared_ptr<commit::PendingCommit> pending)
       : step_(step), pending_(std::move(pending)) {}
+  /// Number of the step. Local.
   std::uint64_t step() const noexcept { return step_; }
-  /// Does the step survive kill -9, a node's loss, a power cut?
+  /// Whether the step survives kill -9, the loss of a node and a power cut. Local.
   bool durable() const;
-  /// Was it left out (OnError::skip_step)? The file is as before, the next step gets its number.
+  /// Whether the step was left out (OnError::skip_step). The file is then as before, and the next
+  /// step gets its number. Local.
   bool skipped() const noexcept { return skipped_; }
-  /// Returns when durable() will not change any more; throws the Error of a step that failed on its
-  /// way. Local; between nodes the other ranks must call into the library meanwhile (File::poll).
-  /// Error timeout after Options::timeout_s.
+  /// Waits until durable() will not change any more.
+  ///
+  /// Local. Between nodes the other ranks must call into the library meanwhile: File::poll().
+  /// @throws Error what the step met on its way; `timeout` after Options::timeout_s.
   void wait() const;
 
  private:
@@ -143,56 +190,94 @@ class Ticket {
   std::shared_ptr<commit::PendingCommit> pending_;
 };
 
-/// One step under way. Destroying it without end() leaves the step out: the other ranks' end()
-/// fails instead of hanging. While an exception unwinds that is all; otherwise it is taken for a
-/// mistake, and the file's close() fails on every rank, after it has closed the file.
+/// A step that is being written, from File::begin_step() to end().
+///
+/// A Step that is destroyed without end() leaves the step out; the other ranks' end() fails instead
+/// of waiting. Where no exception is the reason, this counts as a mistake: File::close() then
+/// throws Error `wrong_state` on every rank, after it has closed the file.
 class Step {
  public:
+  /// Takes the step over; the other object then has none.
   Step(Step&& other) noexcept;
   Step& operator=(Step&&) = delete;
   Step(const Step&) = delete;
   Step& operator=(const Step&) = delete;
+  /// Leaves the step out unless it has ended.
   ~Step();
 
-  /// This rank's part of a variable; any number of times, zero-size parts too, none at all. Local.
-  /// data: row-major, of Selection.count elements (or memory_shape). Must not change before end().
+  /// Puts this rank's part of a variable. Local; any number of times, or never.
+  /// @param variable   a variable of this file
+  /// @param data       row-major, of Selection::count elements (or of memory_shape); it must not
+  ///                   change before end(). May be null where the part has no elements.
+  /// @param selection  the part; default: the whole variable
+  /// @throws Error `out_of_bounds`, `type_mismatch`, `overflow` (a value does not fit, unless
+  ///         Selection::allow_overflow), `over_budget`, `invalid_argument` (another number of
+  ///         dimensions). `overlap` and `hole` come from end().
   template <class T>
   void put(Variable variable, const T* data, const Selection& selection = {}) {
     put_raw(variable, data, type_of<T>(), selection);
   }
+  /// put() of data whose type is known at run time. Local.
   void put_raw(Variable variable, const void* data, Type type, const Selection& selection);
 
-  /// One element, which is copied: step.put_value(energy, e, {i}). Elements that follow one another
-  /// in the variable are joined; ten million of them are no burden. Local, without allocation.
+  /// Puts one element, which is copied. Local, without allocation. Elements that follow one another
+  /// in the variable are joined, so that ten million calls are cheap.
+  ///
+  ///     step.put_value(energy, e, {i});
+  /// @param variable  a variable of this file
+  /// @param value     the element
+  /// @param at        its place, one index for each dimension
+  /// @throws Error as put().
   template <class T>
   void put_value(Variable variable, const T& value, std::initializer_list<std::uint64_t> at) {
     put_value_raw(variable, &value, type_of<T>(), at.begin(), at.size());
   }
+  /// put_value() of a type that is known at run time; `at` has `rank` indices. Local.
   void put_value_raw(Variable variable, const void* value, Type type, const std::uint64_t* at,
                      std::size_t rank);
 
-  /// Rows by global index: row i of `data` (all dimensions but the first, row-major) goes to row
-  /// ids[i]. Rows may come from any rank in any order; each exactly once, unless the variable is
-  /// partial: then missing rows read as fill. Local; ids and data must not change before end().
+  /// Puts rows by global index: row i of `data` becomes row `ids[i]` of the variable. Local.
+  ///
+  /// Rows may come from any rank in any order. Each must come exactly once, unless the variable is
+  /// partial: rows that are missing then read as fill.
+  /// @param variable  a variable with at least one dimension
+  /// @param ids       global indices of `rows` rows; they must not change before end()
+  /// @param rows      number of rows, 0 too
+  /// @param data      `rows` rows, row-major, each of all dimensions but the first; it must not
+  ///                  change before end()
+  /// @throws Error `type_mismatch`, `invalid_argument` (a scalar). `duplicate_row`, `missing_row`
+  ///         and `out_of_bounds` come from end().
   template <class T>
   void put_rows(Variable variable, const std::uint64_t* ids, std::uint64_t rows, const T* data) {
     put_rows_raw(variable, ids, rows, data, type_of<T>());
   }
+  /// put_rows() of data whose type is known at run time. Local.
   void put_rows_raw(Variable variable, const std::uint64_t* ids, std::uint64_t rows,
                     const void* data, Type type);
 
-  /// How many rows a varying variable has in this step, before anything of it is put; without the
-  /// call it has as many as its shape says. Local, but every rank must say the same: Error
-  /// divergent at the end otherwise. Error out_of_bounds above the shape.
+  /// Sets how many rows a varying variable has in this step. Alike; before the first put() of it.
+  ///
+  /// Without the call a step has as many rows as the variable's shape.
+  /// @param variable  a variable with VariableOptions::varying
+  /// @param rows      number of rows, 0 too
+  /// @throws Error `out_of_bounds` (more than the shape), `invalid_argument` (not varying),
+  ///         `wrong_state` (after a put). `divergent` comes from end().
   void resize(Variable variable, std::uint64_t rows);
 
-  /// Writes and commits the step. Collective. On failure every rank throws the same Error, and
-  /// the file holds the steps before this one. With strategy forward it returns when the caller's
-  /// buffers are free; what the step meets later is thrown by its ticket's wait(), and on every
-  /// rank by the next collective call, after which the file holds the steps before the failed one.
+  /// Writes and commits the step. Collective.
+  ///
+  /// On failure every rank throws the same Error, and the file holds the steps before this one; the
+  /// next step may be tried. With strategy `forward` the call returns when the caller's buffers are
+  /// free; what the step meets later is thrown by Ticket::wait() and by the next collective call on
+  /// every rank.
+  /// @return the receipt of the step
+  /// @throws Error what a put() of this step met on any rank; `overlap`, `hole`, `duplicate_row`,
+  ///         `missing_row`, `no_space`, `io`, `over_budget`.
   Ticket end();
-  /// Instead of end() where this rank cannot go on with the step: every rank's end() fails with
-  /// `why`, and the file holds the steps before this one. Collective with the other ranks' end().
+  /// Ends the step without committing it, on a rank that cannot go on. Collective with the other
+  /// ranks' end(), which fail with `why`; the file holds the steps before this one.
+  /// @param why  the reason, for the message
+  /// @throws Error `timeout`, `mpi`.
   void abandon(const std::string& why = {});
 
  private:
@@ -205,122 +290,216 @@ class Step {
   int exceptions_;            ///< under way when the step began
 };
 
-/// An open file. Closing is collective; the destructor closes, and reports what fails to stderr.
-/// One that is still open at MPI_Finalize is closed there, without what was put since its last
-/// commit, and reported. Every call on a File that was moved from is Error wrong_state.
-/// While an exception unwinds it commits nothing more, but every step that has ended is kept, also
-/// those of strategy forward that are still on their way (it waits for them, at most timeout_s).
+/// An open file.
+///
+/// The destructor closes the file (collective) and reports a failure to stderr. While an exception
+/// unwinds, it commits nothing more, but keeps every step that has ended; for steps of strategy
+/// `forward` that are still on their way it waits, at most Options::timeout_s. A file that is still
+/// open at MPI_Finalize is closed and reported there; what was put since its last commit is lost.
 class File {
  public:
-  /// Collective over `comm`, which is duplicated.
+  /// Opens a file. Collective.
+  /// @param comm     the ranks that use the file, an intracommunicator; it is duplicated
+  /// @param path     the file, the same on every rank; copied
+  /// @param mode     how it is opened
+  /// @param options  how it is written and read; `sluice.toml` and the environment override them
+  /// @throws Error `not_found`, `exists`, `permission`, `locked` (another process writes it),
+  ///         `format`, `version`, `truncated`, `damaged`, `bad_name` (the path), `invalid_argument`
+  ///         (an option), `unsupported`, `io`, `mpi`.
   File(const Comm& comm, const std::string& path, Mode mode, const Options& options = {});
+  /// A File over an open implementation; for the library.
   explicit File(std::unique_ptr<detail::FileImpl> impl);
+  /// Takes the file over; every call on the other object is then Error `wrong_state`.
   File(File&&) noexcept;
+  /// Closes this file and takes the other over.
   File& operator=(File&&) noexcept;
+  /// Closes the file: see above. Collective.
   ~File();
 
-  // -- describing (collective in the sense that every rank says the same in the same order; no
-  //    communication until the next commit, which compares) -------------------------------------
-  /// A variable of file type T. `/` in the name makes groups.
+  /// @name Describing what is written
+  /// @{
+
+  /// Defines a variable of file type T. Alike.
+  ///
+  /// The same definition again gives the same variable.
+  /// @param name     name in the file; `/` makes groups; copied
+  /// @param shape    elements in each dimension without the step, at most 8 dimensions; empty: a
+  ///                 scalar
+  /// @param options  steps, unit, dimensions, ...
+  /// @return the variable
+  /// @throws Error `exists` (with another type, shape or option), `bad_name`, `invalid_argument`
+  ///         (fill, chunk, dimensions), `unsupported` (by the format).
   template <class T>
   Variable define(const std::string& name, const Shape& shape,
                   const VariableOptions& options = {}) {
     return define_raw(name, type_of<T>(), shape, options);
   }
+  /// define() of a type that is known at run time, also of strings. Alike.
   Variable define_raw(const std::string& name, Type type, const Shape& shape,
                       const VariableOptions& options);
-  /// An attribute of the file (owner ""), a group or a variable (owner: its name), or of the times
-  /// of the steps (owner "time": their `units`).
+  /// Sets an attribute, which the next commit writes. Alike.
+  /// @param owner  `""`: the file; a group; a variable; `"time"`: the times of the steps
+  /// @param name   name of the attribute; copied
+  /// @param value  its value; copied
+  /// @throws Error `bad_name`, `unsupported` (by the format).
   void set_attribute(const std::string& owner, const std::string& name, const Value& value);
 
-  // -- writing ----------------------------------------------------------------------------------
+  /// @}
+  /// @name Writing
+  /// @{
+
+  /// Begins a step. Local. Only one step is open at a time.
+  /// @param options  the step's time
+  /// @return the step; end it with Step::end()
+  /// @throws Error `wrong_state` (the step before has not ended), `unsupported` (the format stores
+  ///         no times).
   Step begin_step(const StepOptions& options = {});
-  /// A fixed variable (not of steps), outside any step; committed by flush(), the next step or
-  /// close(). Otherwise as Step::put.
+  /// Puts this rank's part of a variable without steps. Local; inside or outside a step.
+  ///
+  /// flush(), the next step's end or close() commits it; `data` must not change before. Otherwise
+  /// as Step::put().
   template <class T>
   void put(Variable variable, const T* data, const Selection& selection = {}) {
     put_raw(variable, data, type_of<T>(), selection);
   }
+  /// put() of data whose type is known at run time. Local.
   void put_raw(Variable variable, const void* data, Type type, const Selection& selection);
+  /// Puts one element of a variable without steps: Step::put_value(). Local.
   template <class T>
   void put_value(Variable variable, const T& value, std::initializer_list<std::uint64_t> at) {
     put_value_raw(variable, &value, type_of<T>(), at.begin(), at.size());
   }
+  /// put_value() of a type that is known at run time; `at` has `rank` indices. Local.
   void put_value_raw(Variable variable, const void* value, Type type, const std::uint64_t* at,
                      std::size_t rank);
+  /// Puts rows of a variable without steps by global index: Step::put_rows(). Local.
   template <class T>
   void put_rows(Variable variable, const std::uint64_t* ids, std::uint64_t rows, const T* data) {
     put_rows_raw(variable, ids, rows, data, type_of<T>());
   }
+  /// put_rows() of data whose type is known at run time. Local.
   void put_rows_raw(Variable variable, const std::uint64_t* ids, std::uint64_t rows,
                     const void* data, Type type);
-  /// Commits what was put outside steps. Collective.
+  /// Commits what was defined and put outside steps. Collective.
+  /// @return the receipt
+  /// @throws Error as Step::end(); `wrong_state` inside a step.
   Ticket flush();
-  /// Strategy forward: moves on what is on its way between nodes, without waiting. Within a node it
-  /// moves by itself. Local, cheap; nothing for other strategies.
+  /// Moves on what is on its way between nodes, without waiting. Local and cheap.
+  ///
+  /// For strategy `forward`; call it now and then in long computations. Within a node data moves by
+  /// itself. With other strategies it does nothing.
   void poll();
-  /// Waits until every step that has ended is there for good, at most so many seconds; true if all
-  /// are. For a job that is about to be killed: what is not there then is lost, nothing else.
-  /// Local; between nodes every rank calls it. Throws what a step met on its way. Not in a signal
-  /// handler.
+  /// Waits until every step that has ended is on disk, at most `seconds`. Local; between nodes
+  /// every rank calls it.
+  ///
+  /// For a job that is about to be killed: steps that are on disk survive, later ones are lost. Not
+  /// for signal handlers.
+  /// @param seconds  the longest wait
+  /// @return whether all steps are on disk
+  /// @throws Error what a step met on its way.
   bool drain(double seconds);
-  /// Commits, and closes. Collective. A second close is Error wrong_state.
+  /// Commits what is not committed, and closes. Collective. A close that fails closes too.
+  /// @throws Error as Step::end(); `wrong_state` inside a step, after a step that was destroyed
+  ///         without end(), or where the file is closed already.
   void close();
 
-  // -- what is there (variables also while writing) -----------------------------------------------
-  std::uint64_t steps() const;  ///< committed ones
-  /// The time given to begin_step, NaN where none was.
+  /// @}
+  /// @name What is in the file
+  /// @{
+
+  /// Number of committed steps. Local; reading and writing.
+  std::uint64_t steps() const;
+  /// Time of a step as begin_step() got it, NaN where none was given. Local; reading.
+  /// @throws Error `out_of_bounds`.
   double time(std::uint64_t step) const;
+  /// All variables, in order of definition. Local; reading and writing.
   std::vector<VariableInfo> variables() const;
-  Variable find(const std::string& name) const;  ///< Error not_found
+  /// The variable of that name. Local; reading and writing.
+  /// @throws Error `not_found`, which names the variables that there are.
+  Variable find(const std::string& name) const;
+  /// What is known of a variable. Local; reading and writing.
   VariableInfo info(Variable variable) const;
-  /// The shape of one step: info().shape but for varying variables, which may have fewer rows.
+  /// Shape of one step, without the step dimension. Local; reading.
+  ///
+  /// It is info().shape, but for varying variables, which may have fewer rows.
+  /// @throws Error `out_of_bounds` (no such step).
   Shape shape(Variable variable, std::uint64_t step) const;
 
-  // -- reading (a file opened with Mode::read) ----------------------------------------------------
+  /// @}
+  /// @name Reading
+  /// Of a file opened with Mode::read.
+  /// @{
+
+  /// Whether there is such an attribute; owner as in set_attribute(). Local.
   bool has_attribute(const std::string& owner, const std::string& name) const;
+  /// The value of an attribute; owner as in set_attribute(). Local.
+  /// @throws Error `not_found`.
   Value attribute(const std::string& owner, const std::string& name) const;
-  /// Names of the attributes of the file (owner ""), a group or a variable, in the file's order.
+  /// Names of all attributes of an owner, in the file's order. Local.
   std::vector<std::string> attribute_names(const std::string& owner) const;
-  /// Looks again at a file that another program is still writing: its newest steps, variables and
-  /// attributes. Variables stay valid; Error changed_outside where one of them is gone or another
-  /// one, and the old state stays. Collective.
+  /// Looks again at a file that another program is writing: newer steps, variables and attributes
+  /// become visible. Collective.
+  ///
+  /// Variables stay valid. On failure the old state stays.
+  /// @throws Error `changed_outside` (a variable is gone, or is another one), and as File().
   void refresh();
-  /// The newest step of which every value can be read and matches its checksum, where there is one
-  /// (they are checked whatever Options::checksum says); nothing where no step does. For programs
-  /// that go on from it: Options::restart_after. Reads one step, more only if that is damaged.
-  /// Collective.
+  /// The newest step of which every value can be read and matches its checksum. Collective.
+  ///
+  /// For programs that continue from it: Options::restart_after. Checksums are checked whatever
+  /// Options::checksum says. The call reads one step, and earlier ones only where that is damaged.
+  /// @return the step; nothing where no step is good
   std::optional<std::uint64_t> latest_good();
 
-  /// Reads a selection (each rank its own; count 0 is fine) of one step (ignored for fixed
-  /// variables) into `data`, converted to T. Collective.
+  /// Reads a part of one step, converted to T. Collective; each rank reads its own part.
+  /// @param variable   a variable of this file, the same on every rank
+  /// @param data       room for the part, row-major; the caller's
+  /// @param selection  the part, a count of 0 too; default: the whole variable
+  /// @param step       the step, the same on every rank; ignored for variables without steps
+  /// @throws Error `out_of_bounds`, `type_mismatch`, `overflow` (a value does not fit, unless
+  ///         Selection::allow_overflow), `damaged`, `truncated`, `changed_outside`, `io`,
+  ///         `unsupported` (a filter that is not known).
   template <class T>
   void get(Variable variable, T* data, const Selection& selection = {}, std::uint64_t step = 0) {
     get_raw(variable, data, type_of<T>(), selection, step);
   }
+  /// get() into memory whose type is known at run time. Collective.
   void get_raw(Variable variable, void* data, Type type, const Selection& selection,
                std::uint64_t step);
-  /// Notes a get() for perform_gets(): `data` stays the caller's, must live until then, and holds
-  /// nothing before. Throws what is wrong with it; perform_gets() then fails on every rank. Local.
+  /// Notes a get() for perform_gets(). Local.
+  ///
+  /// `data` must live until then, and holds nothing before. Otherwise as get(). An error here makes
+  /// perform_gets() fail on every rank.
   template <class T>
   void defer_get(Variable variable, T* data, const Selection& selection = {},
                  std::uint64_t step = 0) {
     defer_get_raw(variable, data, type_of<T>(), selection, step);
   }
+  /// defer_get() into memory whose type is known at run time. Local.
   void defer_get_raw(Variable variable, void* data, Type type, const Selection& selection,
                      std::uint64_t step);
-  /// Reads all that was deferred. The ranks wait for each other as often as in one get(), so
-  /// several variables come faster than one after the other. Every rank has deferred the same
-  /// variables and steps in the same order (Error divergent), each its own selections. Collective.
+  /// Reads all parts that defer_get() noted. Collective.
+  ///
+  /// The ranks wait for each other as often as in one get(), so reading several variables together
+  /// is faster. Every rank must have deferred the same variables and steps in the same order, each
+  /// its own parts.
+  /// @throws Error `divergent`, and as get().
   void perform_gets();
-  /// Reads rows by global index, each rank its own ids, repeats allowed. Collective.
+  /// Reads rows by global index. Collective; each rank reads its own rows.
+  /// @param variable  a variable with at least one dimension, the same on every rank
+  /// @param ids       indices of the rows, in any order, repeats allowed; not kept
+  /// @param rows      number of rows, 0 too
+  /// @param data      room for `rows` rows, row-major; the caller's
+  /// @param step      the step, the same on every rank; ignored for variables without steps
+  /// @throws Error as get().
   template <class T>
   void get_rows(Variable variable, const std::uint64_t* ids, std::uint64_t rows, T* data,
                 std::uint64_t step = 0) {
     get_rows_raw(variable, ids, rows, data, type_of<T>(), step);
   }
+  /// get_rows() into memory whose type is known at run time. Collective.
   void get_rows_raw(Variable variable, const std::uint64_t* ids, std::uint64_t rows, void* data,
                     Type type, std::uint64_t step);
+  /// @}
 
  private:
   detail::FileImpl& impl() const;

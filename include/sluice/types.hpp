@@ -1,4 +1,5 @@
-// The element types that Sluice stores, as values that can be sent, compared and printed.
+/// @file
+/// Element types that Sluice stores: sluice::Type, a value that can be compared and printed.
 #pragma once
 
 #include <complex>
@@ -9,39 +10,42 @@
 
 namespace sluice {
 
+/// What an element is. The numbers never change.
 enum class Kind : std::uint8_t {
-  i8 = 1,
-  i16,
-  i32,
-  i64,
-  u8,
-  u16,
-  u32,
-  u64,
-  f32,
-  f64,
-  c64,      ///< complex of two f32, stored as the compound {r, i} that h5py uses
-  c128,     ///< complex of two f64
-  boolean,  ///< one byte, stored as h5py's enum {FALSE=0, TRUE=1}
-  string,   ///< fixed-length UTF-8, padded with NUL
+  i8 = 1,   ///< Signed integer of 8 bits.
+  i16,      ///< Signed integer of 16 bits.
+  i32,      ///< Signed integer of 32 bits.
+  i64,      ///< Signed integer of 64 bits.
+  u8,       ///< Unsigned integer of 8 bits.
+  u16,      ///< Unsigned integer of 16 bits.
+  u32,      ///< Unsigned integer of 32 bits.
+  u64,      ///< Unsigned integer of 64 bits.
+  f32,      ///< IEEE single precision.
+  f64,      ///< IEEE double precision.
+  c64,      ///< Complex of two f32, stored as the compound {r, i} that h5py uses.
+  c128,     ///< Complex of two f64, stored likewise.
+  boolean,  ///< One byte, stored as h5py's enum {FALSE=0, TRUE=1}.
+  string,   ///< Fixed-length UTF-8, padded with NUL.
 };
 
-/// An element type: a kind and its size. Two types are equal if both are.
+/// An element type: a kind and its size. Two types are equal if both are equal.
 struct Type {
-  Kind kind = Kind::f64;
-  std::uint32_t bytes = 8;  ///< size of one element; for strings the padded length
+  Kind kind = Kind::f64;    ///< What an element is.
+  std::uint32_t bytes = 8;  ///< Size of one element; for strings the padded length.
 
+  /// Equal kind and size.
   friend bool operator==(const Type&, const Type&) = default;
 };
 
-/// The type of kind `kind`; for strings use string_type().
+/// The type of kind `kind`. For strings use string_type(). Local.
 Type type_of(Kind kind);
-/// Fixed-length UTF-8 of at most `bytes` bytes.
+/// The type of fixed-length UTF-8 of at most `bytes` bytes. Local.
 Type string_type(std::uint32_t bytes);
-/// "float64", "complex64", "string[16]", ... as numpy would name it.
+/// The name of a type as numpy has it: `float64`, `complex64`, `string[16]`. Local.
 std::string type_name(const Type& type);
 
-/// The Sluice type of the C++ type T. Every fixed-width integer and float, std::complex and bool.
+/// The type of the C++ type T: an integer of 8 to 64 bits, float, double, std::complex of them, or
+/// bool. Other types do not compile. Local.
 template <class T>
 Type type_of() {
   using U = std::remove_cv_t<T>;

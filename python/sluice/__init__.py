@@ -1,4 +1,6 @@
-"""Sluice: parallel arrays of a simulation in plain HDF5.
+"""Sluice: parallel arrays of a simulation in plain HDF5, netCDF-4 and Zarr files.
+
+Example::
 
     with sluice.open("spins.h5", "w", comm=MPI.COMM_WORLD, strategy="collective") as out:
         with out.step(time=t):
@@ -11,8 +13,9 @@
     with sluice.records("traj.rec") as groups:  # of sluice::Records, or Fortran's module fpio
         groups[-1]["f1"]
 
-Dimensions are in numpy's order. "Collective" calls are made by every rank of the communicator, in
-the same order. Failures raise `sluice.Error`, whose `code` is one of `sluice.Code`.
+Dimensions are in numpy's order. Collective calls are made by every rank of the communicator, in the
+same order; alike means that every rank makes the same call; others are local. Failures raise
+`sluice.Error`, whose `code` is one of `sluice.Code`.
 """
 
 from ._attributes import Attributes

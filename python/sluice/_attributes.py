@@ -12,11 +12,14 @@ from ._types import address, as_dense, dtype_of, type_of
 
 
 class Attributes(MutableMapping):
-    """The attributes of a file or of one variable: name to value.
+    """The attributes of a file or of one variable: a mapping from names to values.
 
     Values are bool, int, float, str, numpy scalars, or lists (one-dimensional arrays) of int, float
-    or str. Setting is for files being written, and every rank must set the same; the rest is for
-    files being read. An attribute cannot be removed.
+    or str. Setting is for files being written, and alike: every rank sets the same. Everything else
+    is for files being read. An attribute cannot be removed. All calls are local.
+
+    Raises:
+        Error: NOT_FOUND (a KeyError too), BAD_NAME, TYPE_MISMATCH, UNSUPPORTED.
     """
 
     def __init__(self, file: Any, owner: str):

@@ -30,24 +30,36 @@ def open(path: Union[str, "os.PathLike[str]"], mode: str = "r", comm: Any = None
          **options: Any) -> "File":
     """Opens a file. Collective over `comm`.
 
-    path: the file. mode: "r" reads; "w" replaces an old file at the first commit; "x" as "w", but
-    Error EXISTS where it is there; "a" adds steps and variables.
-    comm: an mpi4py communicator, "self": this process alone, without MPI, or None: the same, but
-    Error INVALID_ARGUMENT where it would write as one of several ranks (of mpirun or srun), which
-    would all write this file.
-    options: as in sluice.toml, e.g. strategy="collective", writers=4, budget_bytes=2**28,
-    durability="step", compress="zstd:3".
+    Args:
+        path: The file, the same on every rank.
+        mode: "r" reads; "w" writes under a temporary name and replaces an old file at the first
+            commit; "x" as "w", but the file must not exist; "a" adds steps and variables.
+        comm: An mpi4py communicator, which is duplicated; "self": this process alone, without MPI;
+            None: the same, but an error where it would write as one of several ranks (of mpirun or
+            srun), which would all write this file.
+        options: As in sluice.toml (docs/settings.md), such as strategy="collective", writers=4,
+            budget_bytes=2**28, durability="step", compress="zstd:3".
 
-    Raises Error: NOT_FOUND (a FileNotFoundError too), EXISTS, PERMISSION, FORMAT, INVALID_ARGUMENT
-    (an option that is not known), MPI (mpi4py belongs to another MPI than the library), ...
+    Returns:
+        The open file, also a context manager.
+
+    Raises:
+        Error: NOT_FOUND (a FileNotFoundError too), EXISTS, PERMISSION, LOCKED (another process
+            writes it), FORMAT, VERSION, TRUNCATED, DAMAGED, INVALID_ARGUMENT (an option),
+            UNSUPPORTED, IO, MPI (mpi4py belongs to another MPI than the one that is loaded).
     """
     return File(path, mode, comm, **options)
 
 
 class File(Mapping):
-    """An open file: a mapping from names to variables. Use it as a context manager: leaving it
-    closes (collective); leaving it by an exception drops what is not committed yet, and makes the
-    other ranks' next commit fail instead of wait.
+    """An open file: a mapping from names to variables, and a context manager.
+
+    Leaving the context closes the file (collective). Leaving it by an exception drops what is not
+    committed yet, and makes the other ranks' next commit fail instead of wait. One thread at a time
+    uses a file.
+
+    Any call may raise Error WRONG_STATE (the file is closed); any collective call DIVERGENT (the
+    ranks do not make the same call), TIMEOUT, MPI, and what another rank met.
 
     Writing::
 
@@ -60,6 +72,10 @@ class File(Mapping):
 
         with sluice.open("spins.h5") as f:
             f["spins"][-1, 10:20]
+
+    Attributes:
+        path (str): The file.
+        mode (str): How it was opened.
     """
 
     def __init__(self, path: Union[str, "os.PathLike[str]"], mode: str = "r", comm: Any = None,
@@ -97,15 +113,28 @@ class File(Mapping):
                description: str = "", partial: bool = False, fill: Any = None,
                dimensions: Optional[Sequence[str]] = None, chunk: Optional[Sequence[int]] = None,
                varying: bool = False, compress: str = "") -> Variable:
-        """A variable of `dtype` and global `shape` (without the step). Every rank does the same, in
-        the same order; nothing is exchanged.
+        """Defines a variable. Alike: every rank makes the same call, in the same order.
 
-        steps: a value for every step. unit, description: attributes `units` and `long_name`.
-        partial: elements may be left out; they read as `fill`, any value that `dtype` holds (None:
-        zero). dimensions: a name each. chunk: tile of the file in elements. varying: each step has
-        its own number of rows, see resize().
-        compress: "deflate:6", "zstd:3", "none", with "+noshuffle"; empty: as the file's option.
-        Raises Error BAD_NAME, EXISTS (another type or shape), INVALID_ARGUMENT.
+        The same definition again gives the same variable.
+
+        Args:
+            name: Name in the file; "/" makes groups.
+            dtype: Type in the file, as numpy takes it.
+            shape: Elements in each dimension, without the step.
+            steps: Whether it has a value for every step.
+            unit: The unit, stored as attribute `units`: what h5py, netCDF and xarray users read as
+                attrs["units"].
+            description: Words, stored as attribute `long_name`.
+            partial: Whether elements may be left out; they read as `fill`.
+            fill: One value that `dtype` holds; None: zero.
+            dimensions: A name for each dimension.
+            chunk: Tile of the file in elements; None: chosen from the first step.
+            varying: Whether each step has its own number of rows: resize().
+            compress: "deflate:6", "zstd:3", "none", with "+noshuffle"; "": as the option of the
+                file.
+
+        Raises:
+            Error: BAD_NAME, EXISTS (another type, shape or option), INVALID_ARGUMENT, UNSUPPORTED.
         """
         options = ffi.new("sluice_variable_options*",
                           {"size": ffi.sizeof("sluice_variable_options")})
@@ -143,31 +172,70 @@ class File(Mapping):
         return Attributes(self, "")
 
     def attrs_of(self, owner: str) -> Attributes:
-        """The attributes of a variable or group, or of the times of the steps:
-        attrs_of("time")["units"] = "ps"."""
+        """The attributes of a variable, a group, or the times of the steps. Local.
+
+        Example::
+
+            out.attrs_of("time")["units"] = "ps"
+
+        Args:
+            owner: Name of the variable or group; "time".
+        """
         return Attributes(self, owner)
 
     # -- writing ----------------------------------------------------------------------------------
 
     def step(self, time: float = math.nan) -> "Step":
-        """A step as a context manager: `with out.step(time=t): out.put(...)`. Leaving it commits
-        (collective); leaving it by an exception abandons it on every rank: the others get an Error
-        from the end of theirs, and the file holds the steps before it."""
+        """A step as a context manager.
+
+        Leaving it commits (collective). Leaving it by an exception abandons it on every rank: the
+        others get an Error from the end of theirs, and the file holds the steps before it::
+
+            with out.step(time=t):
+                out.put(...)
+
+        Args:
+            time: Time of the step in the simulation's unit; NaN: none.
+        """
         return Step(self, time)
 
     def begin_step(self, time: float = math.nan) -> None:
-        """Begins a step; time in whatever unit the simulation has. Local."""
+        """Begins a step. Local.
+
+        Args:
+            time: As for step().
+
+        Raises:
+            Error: WRONG_STATE (the step before has not ended), UNSUPPORTED (the format stores no
+                times).
+        """
         self._call(lib.sluice_begin_step, time)
         self._in_step = True
 
     def end_step(self) -> Ticket:
-        """Writes and commits the step. Collective. Afterwards arrays that were put may change."""
+        """Writes and commits the step. Collective. Arrays that were put may change afterwards.
+
+        On failure the file holds the steps before this one, and the next step may be tried.
+
+        Returns:
+            The receipt of the step.
+
+        Raises:
+            Error: What a put of this step met on any rank; OVERLAP, HOLE, DUPLICATE_ROW,
+                MISSING_ROW, NO_SPACE, IO, OVER_BUDGET.
+        """
         self._in_step = False
         return self._commit(lib.sluice_end_step)
 
     def abandon_step(self, why: str = "") -> None:
-        """Instead of end_step() (outside a step: of flush() or close()), on a rank that cannot go
-        on: every rank's end fails with `why`. Collective with them."""
+        """Ends the step without committing it, on a rank that cannot go on.
+
+        Collective with the other ranks' end_step() (outside a step: flush() or close()), which
+        fails.
+
+        Args:
+            why: The reason, for the message.
+        """
         self._in_step = False
         try:
             self._call(lib.sluice_abandon_step,
@@ -178,15 +246,24 @@ class File(Mapping):
     def put(self, variable: Name, data: Any, shape: Any = None,
             start: Optional[Sequence[int]] = None,
             *, allow_overflow: bool = False, **define: Any) -> None:
-        """This rank's part of a variable: `data`, an array of any strides, goes to the box that
-        begins at `start` (default zeros) and has the shape of `data`. Local; any number of times.
+        """Puts this rank's part of a variable. Local; any number of times.
 
-        A name that is not defined yet is defined, of data's type and the global `shape` (default:
-        data's own), with steps inside a step, and with `define`: the options of define().
-        Arrays that are dense and of a stored type are not copied: they must not change before the
-        commit. Masked elements of a masked array become the fill value of a partial variable; of
-        others they are refused. Raises Error OUT_OF_BOUNDS, TYPE_MISMATCH, INVALID_ARGUMENT (data
-        has another number of dimensions), WRONG_STATE; the commit then fails too, on every rank.
+        A name that is not defined yet is defined first, with the type of `data` and the options
+        `define`, and with steps inside a step. Dense arrays of a stored type are not copied: they
+        must not change before the commit. Masked elements become the fill value of a partial
+        variable; for others they are refused.
+
+        Args:
+            variable: A name or a Variable.
+            data: The part, an array of any strides.
+            shape: Global shape of the variable, without the step; None: that of `data`.
+            start: First element of the part; None: zeros.
+            allow_overflow: Whether a narrowing conversion may lose values.
+            define: Options of define(), for a new name.
+
+        Raises:
+            Error: OUT_OF_BOUNDS, TYPE_MISMATCH, OVERFLOW, OVER_BUDGET, INVALID_ARGUMENT (another
+                number of dimensions), WRONG_STATE. The commit then fails too, on every rank.
         """
         plain, mask = without_mask(data)
         array = as_dense(plain)
@@ -207,10 +284,21 @@ class File(Mapping):
 
     def put_rows(self, variable: Name, ids: Any, rows: Any, shape: Any = None,
                  **define: Any) -> None:
-        """Rows by global index: rows[i] goes to row ids[i] of the variable. Rows may come from any
-        rank in any order, each exactly once, unless the variable is partial. Local. A name that is
-        not defined yet is defined with the global `shape`, as in put().
-        At the commit: Error DUPLICATE_ROW, MISSING_ROW, OUT_OF_BOUNDS."""
+        """Puts rows by global index: rows[i] becomes row ids[i]. Local.
+
+        Rows may come from any rank in any order, each exactly once, unless the variable is partial.
+
+        Args:
+            variable: A name or a Variable.
+            ids: Indices of the rows, shape (n,); must not change before the commit.
+            rows: The rows, shape (n, ...); must not change before the commit.
+            shape: Global shape, for a new name.
+            define: Options of define(), for a new name.
+
+        Raises:
+            Error: INVALID_ARGUMENT, TYPE_MISMATCH; DUPLICATE_ROW, MISSING_ROW and OUT_OF_BOUNDS
+                from the commit.
+        """
         plain, mask = without_mask(rows)
         array = as_dense(plain)
         wanted = as_ids(ids)
@@ -231,29 +319,62 @@ class File(Mapping):
                    wanted.size, ffi.cast("int64_t*", wanted.ctypes.data))
 
     def resize(self, variable: Name, rows: int) -> None:
-        """How many rows a varying variable has in this step, before anything of it is put. Every
-        rank says the same."""
+        """Sets how many rows a varying variable has in this step. Alike; before the first put of
+        it.
+
+        Args:
+            variable: A name or a Variable.
+            rows: Number of rows, 0 too.
+
+        Raises:
+            Error: OUT_OF_BOUNDS (more than the shape), INVALID_ARGUMENT (not varying), WRONG_STATE.
+        """
         known = variable if isinstance(variable, Variable) else self[variable]
         self._call(lib.sluice_resize, known._index, int(rows))
 
     def flush(self) -> Ticket:
-        """Commits what was put outside steps. Collective."""
+        """Commits what was defined and put outside steps. Collective.
+
+        Returns:
+            The receipt.
+
+        Raises:
+            Error: As end_step(); WRONG_STATE inside a step.
+        """
         return self._commit(lib.sluice_flush)
 
     def poll(self) -> None:
-        """Strategy "forward": moves on what is on its way between nodes, without waiting. Local."""
+        """Moves on what is on its way between nodes, without waiting. Local and cheap.
+
+        For strategy "forward"; with others it does nothing.
+        """
         self._call(lib.sluice_poll)
 
     def drain(self, seconds: float) -> bool:
-        """Waits at most so long until every step that has ended is there for good; True if all are.
-        For a job that is about to be killed: what is not there then is lost, nothing else. Local;
-        between nodes every rank calls it. Raises what a step met on its way."""
+        """Waits until every step that has ended is on disk. Local; between nodes every rank calls
+        it.
+
+        For a job that is about to be killed: steps that are on disk survive, later ones are lost.
+
+        Args:
+            seconds: The longest wait.
+
+        Returns:
+            Whether all steps are on disk.
+
+        Raises:
+            Error: What a step met on its way.
+        """
         place = ffi.new("int32_t*")
         self._call(lib.sluice_drain, seconds, place)
         return place[0] != 0
 
     def close(self) -> None:
-        """Commits, and closes. Collective. A second close is Error WRONG_STATE."""
+        """Commits what is not committed, and closes. Collective. A close that fails closes too.
+
+        Raises:
+            Error: As end_step(); WRONG_STATE (inside a step, or closed already).
+        """
         try:
             self._call(lib.sluice_close)
         finally:
@@ -264,14 +385,17 @@ class File(Mapping):
 
     @property
     def steps(self) -> int:
-        """How many steps are committed."""
+        """Number of committed steps. Local."""
         count = ffi.new("int64_t*")
         self._call(lib.sluice_steps, count)
         return int(count[0])
 
     @property
     def times(self) -> np.ndarray:
-        """The time of each step, shape (steps,), float64; NaN where none was given. Reading."""
+        """Time of each step, a float64 array of shape (steps,); NaN where none was given.
+
+        Local; reading.
+        """
         times = np.empty(self.steps)
         place = ffi.new("double*")
         for step in range(times.size):
@@ -280,18 +404,30 @@ class File(Mapping):
         return times
 
     def refresh(self) -> int:
-        """Looks again at a file that another program is still writing, and returns its steps.
-        Variables got before stay valid. Collective. Raises Error CHANGED_OUTSIDE where one of them
-        is gone."""
+        """Looks again at a file that another program is writing. Collective.
+
+        Newer steps, variables and attributes become visible. Variables got before stay valid.
+
+        Returns:
+            The number of steps.
+
+        Raises:
+            Error: CHANGED_OUTSIDE (a variable is gone, or is another one); the old state stays.
+        """
         self._call(lib.sluice_refresh)
         for variable in list(self._variables.values()):
             variable._learn()
         return self.steps
 
     def perform_gets(self) -> None:
-        """Reads what Variable.get(deferred=True) noted, every rank the same variables and steps in
-        the same order (else Error DIVERGENT). The ranks wait for each other as often as in one get,
-        so several variables come faster than one after the other. Collective."""
+        """Reads all parts that Variable.get(deferred=True) noted. Collective.
+
+        Every rank has deferred the same variables and steps in the same order. The ranks wait for
+        each other as often as in one get, so reading several variables together is faster.
+
+        Raises:
+            Error: DIVERGENT, and as Variable.get().
+        """
         deferred, self._deferred = self._deferred, []
         self._call(lib.sluice_perform_gets)
         for into, read in deferred:  # until now the library wrote to what was read
@@ -299,18 +435,25 @@ class File(Mapping):
                 into[...] = as_text(read, into.dtype)
 
     def latest_good(self) -> Optional[int]:
-        """The newest step of which every value can be read and matches its checksum; None where no
-        step does. For programs that go on from it: the option restart_after. Reads one step,
-        more only if that is damaged. Collective."""
+        """The newest step of which every value can be read and matches its checksum. Collective.
+
+        For programs that continue from it: the option restart_after. The call reads one step, and
+        earlier ones only where that is damaged.
+
+        Returns:
+            The step; None where no step is good.
+        """
         step = ffi.new("int64_t*")
         self._call(lib.sluice_latest_good, step)
         return int(step[0]) if step[0] >= 0 else None
 
     def to_xarray(self) -> Any:
-        """The file as an xarray.Dataset, read when values are asked for (then collective). Steps
-        are the dimension `step` with coordinate `time`, if times were given. Other dimensions have
-        the names that the file has for them; where it has none, or one name has two sizes, they are
-        called NAME_0, NAME_1, ... after their variable."""
+        """The file as an xarray.Dataset, which reads when values are asked for (then collective).
+
+        Steps are the dimension `step` with coordinate `time`, where times were given. Other
+        dimensions have the file's names. Where the file has none, or one name has two sizes, they
+        are called NAME_0, NAME_1, ... after their variable. xarray must be installed.
+        """
         from ._xarray import dataset
 
         return dataset(self)
@@ -342,7 +485,7 @@ class File(Mapping):
 
     @property
     def closed(self) -> bool:
-        """Was it closed?"""
+        """Whether the file was closed."""
         return not self._is_open
 
     def __enter__(self) -> "File":
@@ -427,7 +570,11 @@ class File(Mapping):
 
 
 class Step:
-    """A step under way; see File.step(). After the block `ticket` is its receipt."""
+    """A step that is being written; see File.step().
+
+    Attributes:
+        ticket (Ticket): The receipt, after the block; None before.
+    """
 
     def __init__(self, file: File, time: float):
         self._file = file

@@ -23,7 +23,7 @@ except ImportError:  # the source tree
 
 
 class Code(enum.IntEnum):
-    """Why a call failed: the numbers of sluice.h, which never change."""
+    """Why a call failed. The numbers are those of sluice.h, and never change."""
 
     OK = 0
     INVALID_ARGUMENT = 10
@@ -65,12 +65,13 @@ class Code(enum.IntEnum):
 
 
 class Error(Exception):
-    """What every failing call raises: one clear line, with
-
-    code: a `Code`; equal to the same-named number of sluice.h.
-    rank: the rank that met the failure first, -1 where it is not known.
+    """What every failing call raises, with one line of text.
 
     What one rank meets in a collective call is raised on every rank.
+
+    Attributes:
+        code (Code): Why the call failed.
+        rank (int): The rank that met the failure first; -1 where it is not known.
     """
 
     def __init__(self, code: int, message: str, rank: int = -1):
@@ -86,11 +87,16 @@ class Error(Exception):
 
 
 class NotFoundError(Error, KeyError):
-    """A variable or attribute that is not there."""
+    """A variable or attribute that does not exist: Error NOT_FOUND, and a KeyError."""
 
 
 class MissingFileError(Error, FileNotFoundError):
-    """A file that is not there: `errno` and `filename` are as of any FileNotFoundError."""
+    """A file that does not exist: Error NOT_FOUND, and a FileNotFoundError.
+
+    Attributes:
+        errno (int): ENOENT.
+        filename: The path that was given.
+    """
 
     def __init__(self, code: int, message: str, rank: int = -1, filename: Any = None):
         super().__init__(code, message, rank)
@@ -136,8 +142,12 @@ _handler: Any = ffi.NULL  # the library calls it as long as it is set
 
 
 def set_message_handler(handler: Optional[Callable[[str], None]]) -> None:
-    """Where messages go (option `log`, SLUICE_EXPLAIN), each a line: to `handler`; None: to stderr,
-    as at the start. One for the whole process, called on rank 0 of a file within calls."""
+    """Sets where messages go (option `log`, SLUICE_EXPLAIN). One for the whole process. Local.
+
+    Args:
+        handler: Gets each message, one line; None: stderr, as at the start. It is called on rank 0
+            of a file, inside calls.
+    """
     global _handler
     previous = _handler  # kept until the library has let go of it
     _handler = ffi.NULL if handler is None else ffi.callback(
@@ -150,12 +160,12 @@ atexit.register(set_message_handler, None)
 
 
 def version() -> str:
-    """Version of the shared library, "1.2.3"."""
+    """Version of the shared library, such as "1.2.3". Local."""
     return text_of(lib.sluice_version())
 
 
 def mpi_library() -> str:
-    """Which MPI this process has loaded, in that MPI's own words; "none"."""
+    """Which MPI this process has loaded, as MPI_Get_library_version says; or "none". Local."""
     return text_of(lib.sluice_mpi_library()).strip()
 
 
@@ -236,9 +246,17 @@ def fortran_handle(comm: Any) -> int:
 
 
 def read_on_root(path: Any, comm: Any = None) -> bytes:
-    """All bytes of a file that every rank needs, such as an input file: one rank opens and reads
-    it, however many there are. Collective over `comm` (an mpi4py communicator, or None: this
-    process alone). Raises Error NOT_FOUND, PERMISSION, ... on every rank alike.
+    """Reads a file on one rank and gives its bytes to all, such as an input file. Collective.
+
+    Args:
+        path: The file, the same on every rank.
+        comm: An mpi4py communicator; None: this process alone.
+
+    Returns:
+        All bytes of the file.
+
+    Raises:
+        Error: NOT_FOUND (a FileNotFoundError too), PERMISSION, IO, the same on every rank.
     """
     text = ffi.new("char **")
     size = ffi.new("int64_t *")

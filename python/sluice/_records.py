@@ -23,19 +23,24 @@ _WIDE = {64: "V16", 66: "V16", 68: "V32",
 def records(path: Union[str, "os.PathLike[str]"], comm: Any = None, **options: Any) -> "Records":
     """Opens a file that sluice::Records or the Fortran module fpio wrote. Collective over `comm`.
 
-    comm: an mpi4py communicator, or None: this process alone, which gets the parts of all ranks.
-    options: as for sluice.open(). Raises Error: NOT_FOUND, FORMAT, ...
+    Args:
+        path: The file, the same on every rank.
+        comm: An mpi4py communicator; None: this process alone, which gets the parts of all ranks.
+        options: As for sluice.open().
+
+    Raises:
+        Error: FORMAT (the file holds no records), and as sluice.open().
     """
     return Records(path, comm, **options)
 
 
 class Records(Sequence):
-    """The record groups of a file, in order: one a file_dwrite, or commit.
+    """The record groups of a file, in order: a sequence, and a context manager.
 
     ``groups[g]`` is group g as one structured array, where its parts allow that: a loop that wrote
-    an id and three coordinates a particle gives an array with fields f0 (an integer) and f1 (of
-    shape (3,)), one row a particle. ``groups.parts(g)`` works for every group. Strings are bytes
-    without the blanks at their end; kinds that numpy does not have are raw bytes ("V16").
+    an id and three coordinates for each particle gives an array with fields f0 (an integer) and f1
+    (of shape (3,)), one row for each particle. ``groups.parts(g)`` works for every group. Strings
+    are bytes without the blanks at their end. Kinds that numpy does not have are raw bytes ("V16").
 
     Of several readers each gets its parts: rank r of M gets r*P//M to (r+1)*P//M - 1 of P.
     """
@@ -51,9 +56,12 @@ class Records(Sequence):
         return self._file.steps
 
     def __getitem__(self, group: int) -> np.ndarray:
-        """A whole group (-1: the last one) as one structured array, the parts one after the other.
-        Error TYPE_MISMATCH where its values are not the same fields again and again: use parts().
-        Collective."""
+        """A whole group (-1: the last one) as one structured array. Collective.
+
+        Raises:
+            Error: TYPE_MISMATCH where its values are not the same fields again and again: use
+                parts().
+        """
         arrays = [array for part in self.parts(group) for array in part]
         kinds = {array.dtype for array in arrays}
         if len(kinds) > 1:
@@ -63,8 +71,18 @@ class Records(Sequence):
         return np.concatenate(arrays) if arrays else np.empty(0, dtype=[])
 
     def parts(self, group: int) -> List[List[np.ndarray]]:
-        """A list a part (what one rank wrote), of structured arrays: one for each stretch in which
-        the same fields come again and again. Collective."""
+        """The parts of a group: a list for each rank that wrote one. Collective.
+
+        Args:
+            group: Number of the group; negative: from the end.
+
+        Returns:
+            For each part a list of structured arrays, one for each stretch of the same fields.
+
+        Raises:
+            IndexError: There is no such group.
+            Error: DAMAGED, TRUNCATED, IO.
+        """
         number = group + len(self) if group < 0 else group
         if not 0 <= number < len(self):
             raise IndexError(f"record group {group} of {len(self)}")
@@ -97,7 +115,7 @@ class Records(Sequence):
         return arrays
 
     def close(self) -> None:
-        """Collective. Arrays that were read stay."""
+        """Closes the file. Collective. Arrays that were read stay."""
         self._file.close()
 
     def __enter__(self) -> "Records":

@@ -15,7 +15,14 @@ Done = Callable[[Optional[Error]], None]
 
 
 class Session(NamedTuple):
-    """A session of one file: a plain value that may be sent to any rank."""
+    """A session of one file: a plain value that may be sent to any rank.
+
+    Attributes:
+        home (int): The rank that started it.
+        number (int): Its number on that rank.
+        offset (int): Its first byte in the file.
+        nbytes (int): Its length in bytes.
+    """
 
     home: int
     number: int
@@ -28,19 +35,33 @@ class Session(NamedTuple):
 
 def open_sessions(path: Union[str, "os.PathLike[str]"], mode: str = "r", comm: Any = None,
                   **options: Any) -> "Sessions":
-    """Opens a file of sessions. Collective over `comm`, an mpi4py communicator, or "self" or None:
-    this process alone, as for open(). mode: "r" reads; "w" cuts off what was there; "x" as "w", but
-    Error EXISTS where something was; "a" leaves it. options: as of open(): writers, tile_bytes,
-    coalesce, budget_bytes, ..."""
+    """Opens a file of sessions. Collective over `comm`.
+
+    Args:
+        path: The file, the same on every rank.
+        mode: "r" reads; "w" cuts off what was there; "x" as "w", but the file must not exist; "a"
+            keeps what is there.
+        comm: As for sluice.open().
+        options: As for sluice.open(): writers, first_writer, writer_spacing, writer_map, readers,
+            tile_bytes, coalesce, budget_bytes, durability, timeout_s, ...
+
+    Raises:
+        Error: NOT_FOUND (a FileNotFoundError too), EXISTS, PERMISSION, LOCKED, INVALID_ARGUMENT,
+            UNSUPPORTED (storage="mpiio"), IO, MPI.
+    """
     return Sessions(path, mode, comm, **options)
 
 
 class Sessions:
     """An open file of sessions; a context manager that closes it (collective).
 
-    A session is a range of the file, begun by one rank. Whoever has the Session writes parts of it
-    in any order; every byte is written once. Callbacks come from poll(), wait(), wait_for_reads()
-    and close(); what they raise is raised there.
+    A session is a range of the file, started by one rank, its home. Whoever has the Session writes
+    parts of it in any order; every byte is written once. Callbacks come from poll(), wait(),
+    wait_for_reads() and close(), in the thread that opened the file; what they raise is raised
+    there.
+
+    Attributes:
+        path (str): The file.
     """
 
     def __init__(self, path: Union[str, "os.PathLike[str]"], mode: str = "r", comm: Any = None,
@@ -63,11 +84,19 @@ class Sessions:
     def start(self, offset: int, nbytes: int, complete: Optional[Done] = None,
               ready: Optional[Callable[[], None]] = None,
               after: Optional[Tuple[int, Any]] = None) -> Session:
-        """A session of `nbytes` (0 too) from `offset` of the file on. Local.
+        """Starts a session. Local; this rank becomes its home.
 
-        complete: called once with None when every byte is on disk, or with the Error why not.
-        ready: reading: called when its beginning is in the readers' memory. after: an offset in the
-        file, and bytes that are written there when all others of the session are on disk."""
+        Args:
+            offset: First byte in the file.
+            nbytes: Length in bytes, 0 too.
+            complete: Called once, with None when every byte is on disk, else with the Error.
+            ready: When reading: called when its beginning is in the readers' memory.
+            after: An offset in the file, and bytes that are written there when all others of the
+                session are on disk.
+
+        Raises:
+            Error: OUT_OF_BOUNDS (beyond the largest file).
+        """
         options = ffi.new("sluice_session_options*",
                           {"size": ffi.sizeof("sluice_session_options")})
         number = self._keep()
@@ -88,8 +117,16 @@ class Sessions:
         return Session(place.home, place.number, place.offset, place.bytes)
 
     def write(self, session: Session, offset: int, data: Any) -> None:
-        """Copies the bytes of `data` (an array, or anything with a buffer) to `offset` of the file,
-        inside the session. Local. Raises Error OUT_OF_BOUNDS."""
+        """Writes bytes of a session. Local; it waits only where the budget is used up.
+
+        Args:
+            session: A session of this file.
+            offset: Place in the file, inside the session.
+            data: An array, or anything with a buffer; copied.
+
+        Raises:
+            Error: OUT_OF_BOUNDS (not inside the session), TIMEOUT (no room in the budget).
+        """
         memory = _bytes_of(data)
         check(lib.sluice_session_write(self._handle, session._as_c(),
                                        ffi.from_buffer(memory) if memory.size else ffi.NULL,
@@ -97,9 +134,19 @@ class Sessions:
 
     def read(self, session: Session, offset: int, into: np.ndarray,
              done: Optional[Done] = None) -> None:
-        """Fills the dense array `into` with the bytes of the file from `offset` on. Local: it must
-        stay as it is until `done` is called with None, or with the Error why not. Without `done` a
-        failure is raised by wait_for_reads()."""
+        """Reads bytes of a session. Local.
+
+        Args:
+            session: A session of this file.
+            offset: Place in the file, inside the session.
+            into: A dense array that receives the bytes; it must stay as it is until `done` is
+                called.
+            done: Called with None, or with the Error; without it wait_for_reads() raises a failure.
+
+        Raises:
+            Error: OUT_OF_BOUNDS (not inside the session).
+            ValueError: The array is not dense.
+        """
         memory = into.reshape(-1).view(np.uint8)
         if memory.size and not np.shares_memory(memory, into):
             raise ValueError("read: the array is not dense")
@@ -111,26 +158,46 @@ class Sessions:
                                       memory.size, offset, call, ffi.NULL))
 
     def end(self, session: Session) -> None:
-        """On the home of a session that reads: its memory may be given back. Local."""
+        """Frees the readers' memory of a session that is read. Local, on its home."""
         check(lib.sluice_session_end(self._handle, session._as_c()))
 
     def poll(self) -> None:
-        """Moves on what can be moved without waiting, and calls back. Local."""
+        """Moves on what can be moved without waiting, and calls back. Local.
+
+        Bytes travel between ranks only inside calls of the library: call it now and then.
+        """
         self._calling(lib.sluice_session_file_poll)
 
     def wait(self, session: Session) -> None:
-        """On the home: until the session is complete (reading: ready). The others must poll
-        meanwhile."""
+        """Waits until a session is complete (reading: ready). Local, on its home.
+
+        The other ranks must poll meanwhile.
+
+        Raises:
+            Error: The session's failure; TIMEOUT; WRONG_STATE (another rank is its home).
+        """
         self._calling(lib.sluice_session_wait, session._as_c())
 
     def wait_for_reads(self) -> None:
-        """Until every read of this rank was answered. The readers must poll meanwhile."""
+        """Waits until every read of this rank is answered. Local.
+
+        The readers must poll meanwhile.
+
+        Raises:
+            Error: The failure of a read without `done`; TIMEOUT.
+        """
         self._calling(lib.sluice_session_file_wait_for_reads)
 
     def close(self, session: Optional[Session] = None) -> None:
-        """Nobody writes to the session any more: waits until it is complete. Without a session:
-        closes all, and the file. Collective. Raises Error HOLE where bytes are missing, OVERLAP
-        where some were written twice, on every rank."""
+        """Waits until a session to which nobody writes any more is complete. Collective.
+
+        Args:
+            session: The session, the same on every rank; None: closes all, and the file.
+
+        Raises:
+            Error: HOLE (bytes are missing), OVERLAP (bytes were written twice), NO_SPACE, IO, on
+                every rank.
+        """
         if session is not None:
             self._calling(lib.sluice_session_close, session._as_c())
             return

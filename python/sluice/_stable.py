@@ -26,16 +26,27 @@ def _last_commit(path: Any) -> bytes:
 
 
 def read_stable(path: Any, read: Callable[[Any], T], *, timeout: float = 10.0) -> T:
-    """read(path) of one commit, beside a writer.
+    """Reads a file with h5py, netCDF4 or xarray while Sluice writes it: read(path) of one commit.
 
     A plain reader that opens a file while a commit is put in place may see some variables with the
-    step and others without it. This calls `read`, which opens the file itself with h5py, netCDF4 or
-    xarray and returns what it read (not an open file), and looks before and after whether a commit
-    came in between; if so, or if the file is refused because it is just being changed, it tries
-    again, at most `timeout` seconds. Then TimeoutError says what stood in the way. `read` may be
-    called many times. The process must not have the file open otherwise meanwhile.
+    step and others without it. This function calls `read`, and checks before and after whether a
+    commit came in between. If so, or if the file cannot be opened because it is just being changed,
+    it tries again::
 
         steps, x = sluice.read_stable("out.h5", lambda path: my_reading(path))
+
+    Args:
+        path: The file.
+        read: Opens the file itself and returns what it read (not an open file). It may be called
+            many times.
+        timeout: The longest time for it in seconds.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        TimeoutError: The time was not enough; the text says what to do.
+        ValueError: Sluice did not write the file.
+
+    The process must not have the file open otherwise meanwhile.
     """
     end = time.monotonic() + timeout
     why: BaseException | None = None

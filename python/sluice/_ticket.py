@@ -8,30 +8,38 @@ from ._library import check, ffi, lib
 
 
 class Ticket:
-    """The receipt of a commit. With strategy "forward" the commit may still be on its way:
-    `durable` looks anew each time, and wait() waits. Compares as (step, durable, skipped)."""
+    """The receipt of a commit.
+
+    With strategy "forward" the commit may still be on its way. Tickets compare as (step, durable,
+    skipped). A ticket may be asked after its file is closed.
+    """
 
     def __init__(self, handle: Any):
         self._handle = ffi.gc(handle, lib.sluice_ticket_free)
 
     @property
     def step(self) -> int:
-        """Its number."""
+        """Number of the step. Local."""
         return int(self._ask(lib.sluice_ticket_step, "int64_t*"))
 
     @property
     def durable(self) -> bool:
-        """Does it survive kill -9, a node's loss and a power cut?"""
+        """Whether the step survives kill -9, the loss of a node and a power cut, now. Local."""
         return bool(self._ask(lib.sluice_ticket_durable, "int32_t*"))
 
     @property
     def skipped(self) -> bool:
-        """Was it left out (on_error="skip_step")?"""
+        """Whether the step was left out (on_error="skip_step"). Local."""
         return bool(self._ask(lib.sluice_ticket_skipped, "int32_t*"))
 
     def wait(self) -> None:
-        """Returns when `durable` will not change any more; raises the Error of a commit that failed
-        on its way."""
+        """Waits until `durable` will not change any more. Local.
+
+        Between nodes the other ranks must call into the library meanwhile: File.poll().
+
+        Raises:
+            Error: What the commit met on its way; TIMEOUT.
+        """
         check(lib.sluice_ticket_wait(self._handle))
 
     def _ask(self, function: Any, kind: str) -> Any:

@@ -15,9 +15,20 @@ from ._types import address, as_ids, as_text, dtype_of, numbers, type_of
 class Variable:
     """A variable of an open file: what is known of it and, in a file being read, its values.
 
-    Indexing reads like numpy: `f["spins"][-1, 10:20]`. Of a variable with steps the first dimension
-    is the step. Reading is collective: every rank of the file's communicator does it, each with a
-    selection of its own (an empty one is fine), but all with the same steps.
+    Indexing reads as numpy does: `f["spins"][-1, 10:20]`. The first dimension of a variable with
+    steps is the step. Reading is collective: every rank reads its own selection, an empty one too,
+    of the same steps.
+
+    Attributes:
+        name (str): Name, with "/" between groups.
+        dtype (numpy.dtype): Type of the values that are read. Text is str, of as many characters as
+            it has bytes; raw bytes come with get(dtype="S16").
+        step_shape (tuple): Shape of one step, without the step; of a varying variable the most.
+        dimensions (tuple): Names of the dimensions, without the step; empty where there are none.
+        has_steps (bool): Whether it has a value for every step.
+        partial (bool): Whether elements may be left out.
+        fill: Value of elements left out.
+        varying (bool): Whether each step has its own number of rows: shape_of().
     """
 
     def __init__(self, file: Any, index: int):
@@ -58,22 +69,30 @@ class Variable:
 
     @property
     def shape(self) -> Tuple[int, ...]:
-        """As the file has it: with the steps committed so far in front, if it has steps."""
+        """Shape in the file: the number of steps first, if it has steps. Local."""
         return ((self._file.steps,) if self.has_steps else ()) + self.step_shape
 
     @property
     def ndim(self) -> int:
-        """Dimensions, the step included."""
+        """Number of dimensions, the step included."""
         return len(self.step_shape) + int(self.has_steps)
 
     @property
     def attrs(self) -> Attributes:
-        """Its attributes, e.g. attrs["units"]."""
+        """The attributes of the variable, such as attrs["units"]."""
         return Attributes(self._file, self.name)
 
     def shape_of(self, step: int = -1) -> Tuple[int, ...]:
-        """Shape of one step (-1: the newest) in a file being read: that of the variable, but for
-        varying ones. Raises Error OUT_OF_BOUNDS."""
+        """Shape of one step. Local; reading.
+
+        It is step_shape, but for varying variables, which may have fewer rows.
+
+        Args:
+            step: The step; -1: the newest.
+
+        Raises:
+            Error: OUT_OF_BOUNDS.
+        """
         shape = ffi.new("int64_t[]", max(1, len(self.step_shape)))
         self._file._call(lib.sluice_shape, self._index, step, len(self.step_shape), shape)
         return tuple(shape[d] for d in range(len(self.step_shape)))
@@ -82,15 +101,24 @@ class Variable:
             count: Optional[Sequence[int]] = None, *, dtype: Any = None,
             out: Optional[np.ndarray] = None, allow_overflow: bool = False,
             deferred: bool = False) -> np.ndarray:
-        """A box of one step (-1: the newest; ignored without steps), converted to `dtype`.
-        Collective, each rank its own box.
+        """Reads a part of one step. Collective; each rank reads its own part.
 
-        start: first element, default zeros. count: elements, default up to the end of the shape.
-        out: where to put it, an array of shape `count`; its dtype then counts. Returns the array.
-        deferred: the box is only noted, locally; File.perform_gets() reads all that are, and fills
-        the arrays.
-        Raises Error OUT_OF_BOUNDS, TYPE_MISMATCH, OVERFLOW (a value does not fit, unless
-        allow_overflow), DAMAGED (a checksum does not match).
+        Args:
+            step: The step, the same on every rank; -1: the newest; ignored without steps.
+            start: First element; None: zeros.
+            count: Elements, 0 too; None: up to the end of the shape.
+            dtype: Type to which values are converted; None: that of the variable.
+            out: Array of shape `count` that receives the values; its type counts.
+            allow_overflow: Whether a narrowing conversion may lose values.
+            deferred: The part is only noted, locally; File.perform_gets() reads all that are, and
+                fills the arrays.
+
+        Returns:
+            The array.
+
+        Raises:
+            Error: OUT_OF_BOUNDS, TYPE_MISMATCH, OVERFLOW (unless allow_overflow), DAMAGED,
+                TRUNCATED, CHANGED_OUTSIDE, IO, UNSUPPORTED (a filter that is not known).
         """
         rank = len(self.step_shape)
         start = tuple(start) if start is not None else (0,) * rank
@@ -129,8 +157,19 @@ class Variable:
         return np.empty(out.shape, dtype=self._stored) if is_text else out
 
     def get_rows(self, ids: Any, step: int = -1, *, dtype: Any = None) -> np.ndarray:
-        """Rows by index along the first dimension, in any order, repeats allowed: an array of shape
-        (len(ids), *step_shape[1:]). Collective, each rank its own ids."""
+        r"""Reads rows by global index. Collective; each rank reads its own rows.
+
+        Args:
+            ids: Indices along the first dimension, shape (n,), in any order, repeats allowed.
+            step: As for get().
+            dtype: As for get().
+
+        Returns:
+            An array of shape (n, \*step_shape[1:]).
+
+        Raises:
+            Error: As get().
+        """
         wanted = as_ids(ids)
         rows = np.empty((wanted.size,) + self.step_shape[1:], dtype=dtype or self.dtype)
         read = self._to_read(rows)

@@ -1,5 +1,7 @@
 """Sessions for chares of charm4py: a file of plain bytes that any chare writes or reads.
 
+Example::
+
     import sluice.charm
     charm.start(main, modules=["sluice.charm"])      # registers the chares of this module
 
@@ -11,9 +13,9 @@
     done.get()                        # every byte is on disk; raises the Error where it is not
     out.close()                                                # in a coroutine, on one PE
 
-The bytes go to the PEs that own the tiles they lie in, as messages of Charm++; a thread of the
-library, beside each PE, gathers and writes them. Nobody waits for anybody but in open() and
-close(), which wait in their coroutine while all else goes on.
+The bytes go to the PEs that own the tiles they lie in, as messages of Charm++. A thread of the
+library, beside each PE, gathers and writes them. Only open() and close() wait, in their coroutine,
+while all else continues.
 """
 
 from __future__ import annotations
@@ -51,26 +53,50 @@ class File:
     def start(self, offset: int, nbytes: int, complete: Optional[Complete] = None,
               ready: Optional[Complete] = None,
               after: Optional[Tuple[int, Any]] = None) -> Session:
-        """A session of `nbytes` (0 too) from `offset` of the file on. Local, on any PE.
+        """Starts a session. Local, on any PE.
 
-        complete: called once, with None when every byte is on disk, or with the Error why not: a
-        function, a Future (whose get() raises it), or an entry method of a proxy. ready: reading:
-        the same, when the beginning of the session is in memory. after: an offset in the file, and
-        bytes that are written there when all others of the session are on disk."""
+        Args:
+            offset: First byte in the file.
+            nbytes: Length in bytes, 0 too.
+            complete: Called once, with None when every byte is on disk, else with the Error: a
+                function, a Future (whose get() raises it), or an entry method of a proxy.
+            ready: When reading: the same, when the beginning of the session is in memory.
+            after: An offset in the file, and bytes that are written there when all others of the
+                session are on disk.
+        """
         return self._service("session").start(offset, nbytes, complete, ready, after)
 
     def write(self, session: Session, offset: int, data: Any) -> None:
-        """Copies the bytes of `data` (an array, or anything with a buffer) to `offset` of the file,
-        inside the session. Local. Raises Error OUT_OF_BOUNDS. Where the budget is used up, a
-        coroutine waits, and others run; another entry method has the rest of one write copied
-        beside the budget, and for more than one raises Error OVER_BUDGET, with nothing written."""
+        """Writes bytes of a session. Local, from any chare on any PE.
+
+        Where the budget is used up, a coroutine waits, and others run. Another entry method has the
+        rest of one write copied beside the budget, and gets OVER_BUDGET for more than one, with
+        nothing written.
+
+        Args:
+            session: A session of this file.
+            offset: Place in the file, inside the session.
+            data: An array, or anything with a buffer; copied.
+
+        Raises:
+            Error: OUT_OF_BOUNDS (not inside the session), OVER_BUDGET.
+        """
         self._service("write").write(session, offset, _bytes_of(data))
 
     def read(self, session: Session, offset: int, into: np.ndarray,
              done: Optional[Complete] = None) -> None:
-        """Fills the dense array `into` with the bytes of the file from `offset` on. In a coroutine
-        without `done`: returns when it is full. Else local: the array must stay until `done` is
-        called, with None or the Error why not."""
+        """Reads bytes of a session.
+
+        Args:
+            session: A session of this file.
+            offset: Place in the file, inside the session.
+            into: A dense array that receives the bytes.
+            done: Called with None, or with the Error; `into` must stay until then. Without it the
+                call returns when the array is full, in a coroutine.
+
+        Raises:
+            Error: OUT_OF_BOUNDS (not inside the session); without `done` what the read met.
+        """
         service = self._service("read")
         if done is not None:
             service.read(session, offset, into, done)
@@ -80,9 +106,14 @@ class File:
         full.get()  # raises an Error that it gets
 
     def close(self) -> None:
-        """Nobody writes any more: completes all sessions, and closes the file on all PEs. In a
-        coroutine, once. Raises Error HOLE where bytes are missing, OVERLAP where some were written
-        twice: the failure of any session of the file."""
+        """Completes all sessions, and closes the file on all PEs. In a coroutine, once.
+
+        Nobody may write any more.
+
+        Raises:
+            Error: The failure of any session: HOLE (bytes are missing), OVERLAP (bytes were written
+                twice).
+        """
         failure = _failure_of_all(lambda done: self._group.close(self.key, done))
         self._group.forget(self.key)
         if failure is not None:
@@ -97,12 +128,20 @@ class File:
 
 
 def open(path: Union[str, "os.PathLike[str]"], mode: str = "r", **options: Any) -> File:
-    """Opens a file of sessions on all PEs. In a coroutine, on one PE; returns when all have it.
+    """Opens a file of sessions on all PEs. In a coroutine, on one PE.
 
-    mode: "r" reads; "w" cuts off what was there; "x" as "w", but Error EXISTS where something was;
-    "a" leaves it. options: as of sluice.open_sessions(): writers, first_writer, writer_spacing,
-    writer_map, tile_bytes, coalesce, budget_bytes, durability, ...
-    Relative paths are those of this PE."""
+    Args:
+        path: The file; a relative path is one of this PE.
+        mode: As for sluice.open_sessions().
+        options: As for sluice.open_sessions().
+
+    Returns:
+        The file, when all PEs have opened it.
+
+    Raises:
+        Error: As sluice.open_sessions(); WRONG_STATE (the chares of this module are not
+            registered).
+    """
     if _Courier not in charm.registered:
         raise Error(Code.WRONG_STATE, "open: the chares of this module are not registered: "
                                       'charm.start(..., modules=["sluice.charm"])')

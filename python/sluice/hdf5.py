@@ -1,14 +1,16 @@
 """Makes h5py, netCDF4, PyTables and whatever else uses HDF5 in this process crash-safe.
 
+Example::
+
     import sluice.hdf5   # before the first of them
     import h5py
 
 Each flush (and close) of a file becomes a durable, atomic commit: after a kill, a power cut or a
-full disk the file is that of the last one. Settings: the environment variable HDF5_DRIVER_CONFIG.
-See docs/hdf5-driver.md.
+full disk the file is that of the last commit. Settings: the environment variable
+HDF5_DRIVER_CONFIG. See docs/hdf5-driver.md.
 
 Importing it sets HDF5_DRIVER and HDF5_PLUGIN_PATH for this process and those that it starts. HDF5
-reads them once, when it is loaded, so an import that comes later is an ImportError.
+reads them once, when it is loaded, so a later import raises ImportError.
 """
 
 from __future__ import annotations

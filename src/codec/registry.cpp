@@ -51,7 +51,7 @@ Registry& registry() {
   const std::string known = compressor_names();
   throw Error(Code::invalid_argument,
               "compress \"" + text + "\" is not known: use one of " + known +
-                  "none, with +noshuffle where bytes shall stay in their order" +
+                  "none, with +noshuffle to leave the bytes in their order" +
                   (known.empty() ? " (this build has no compressor)" : ""));
 }
 

@@ -96,7 +96,7 @@ std::vector<double> listed_costs(const Topology& topology, const WriterChoice& c
       [&](double cost) { costs.push_back(cost); },
       [&] {
         refuse("writer_map",
-               "\"" + choice.writer_map + "\" is no list of costs such as \"costs 3,1,1,2\"");
+               "\"" + choice.writer_map + "\" is not a list of costs such as \"costs 3,1,1,2\"");
       });
   if (costs.size() != static_cast<std::size_t>(topology.ranks)) {
     refuse("writer_map", std::to_string(costs.size()) + " costs are listed" + of_ranks(topology));

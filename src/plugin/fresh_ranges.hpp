@@ -19,7 +19,7 @@ class FreshRanges {
   void add(std::uint64_t offset, std::span<const std::byte> bytes);
   void clear();
   /// Reads everything back through `file`, a descriptor on which no sync has failed, and writes it
-  /// there again. False: what was read is not what was written, or it cannot be told.
+  /// there again. False: what was read differs from what was written, or it cannot be told.
   bool write_again(storage::File& file) const;
 
  private:

@@ -334,7 +334,7 @@ MachineFacts facts_of(const Machine& machine) {
 Compiled compile(const Job& job, const Choice& choice, const MachineFacts& facts) {
   if (job.ranks < 1 || job.nodes < 1 || job.nodes > job.ranks || job.variables.empty()) {
     throw Error(Code::invalid_argument,
-                "a job needs ranks, at most as many nodes, and a variable to write");
+                "a job needs ranks, at most one node for each rank, and a variable to write");
   }
   Choice opened = choice;
   if (choice.may_be_several && plan::chooses(choice.strategy)) {

@@ -285,7 +285,7 @@ class Taker {
     if (::fstat(fd, &status) != 0) fail(errno);
     if (!S_ISREG(status.st_mode) || status.st_nlink > 1) {
       throw Error(Code::permission, name_ +
-                                        ": is no record of a writer lease, but a name of something "
+                                        ": is not a record of a writer lease, but something "
                                         "else: remove it");
     }
   }

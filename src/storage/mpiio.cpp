@@ -290,7 +290,7 @@ Hints parse(const std::string& hints) {
                          hint.size() - equals <= mpi::files().hint_value_limit();
     if (!is_good) {
       throw Error(Code::invalid_argument,
-                  "hints: \"" + hint + "\" is not key=value (several are parted by commas)");
+                  "hints: \"" + hint + "\" is not key=value (several are separated by commas)");
     }
     pairs.emplace_back(hint.substr(0, equals), hint.substr(equals + 1));
     at = end + 1;

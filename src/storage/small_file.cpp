@@ -22,8 +22,8 @@ void check_small_file(int fd, const std::string& path, std::uint64_t most_bytes,
   if (trust == Trust::own_files && status.st_uid != ::geteuid() && status.st_uid != 0) {
     throw Error(Code::permission,
                 path + ": belongs to user " + std::to_string(status.st_uid) +
-                    ", who is neither you nor root: its settings are not taken. To use it all the "
-                    "same say SLUICE_CONFIG=" +
+                    ", who is neither you nor root: its settings are not used. To use it "
+                    "anyway set SLUICE_CONFIG=" +
                     path + ", to leave it alone SLUICE_CONFIG=");
   }
   if (static_cast<std::uint64_t>(status.st_size) > most_bytes) {

@@ -340,7 +340,7 @@ void begin_store(Storage& storage, const std::string& path, const std::string& m
     remove_whole(storage, path, synced);  // of a run that ended before its first commit
   } else if (!replaces && storage.exists(path)) {
     throw Error(Code::exists, path +
-                                  ": is there already, and is no store: remove it, or choose "
+                                  ": exists already, and is not a store: remove it, or choose "
                                   "another name");
   }
   try {

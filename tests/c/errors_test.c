@@ -61,7 +61,7 @@ static void fail_step(sluice_file* out, int which, sluice_variable x, sluice_var
       break;
     case 6:
       FAILS(sluice_put(out, x, 77, data, 2, start, count), SLUICE_ERROR_INVALID_ARGUMENT,
-            "no sluice_type");
+            "not a sluice_type");
       break;
     case 7:
       FAILS(sluice_put_value(out, x, f64, data, 2, NULL), SLUICE_ERROR_INVALID_ARGUMENT, "NULL");

@@ -97,8 +97,8 @@ static void check_refusals(const char* path) {
   /* A value that is refused makes the group fail. */
   OK(sluice_records_open_parts(in_folder("refused"), "w", options, 1, &out));
   FAILS(sluice_part_write(sluice_records_part(out, 0), 0, &value, 1), SLUICE_ERROR_INVALID_ARGUMENT,
-        "no type");
-  FAILS(sluice_records_commit(out, NULL), SLUICE_ERROR_INVALID_ARGUMENT, "no type");
+        "not a type");
+  FAILS(sluice_records_commit(out, NULL), SLUICE_ERROR_INVALID_ARGUMENT, "not a type");
   OK(sluice_records_commit(out, NULL));
   OK(sluice_records_close(out));
   sluice_records_free(out);

@@ -257,7 +257,7 @@ class Made(Spins):
                 self.assertEqual((kind.kind, kind.itemsize), ("S", 16), "readers take ASCII alone")
         result = sluice("convert", folder, new(".vtkhdf"), "--where", "sz > 2")
         self.assertEqual(result.returncode, BAD_INPUT)
-        self.assertIn("no atoms were chosen", result.stderr)
+        self.assertIn("no atoms were selected", result.stderr)
 
     def test_frames_of_a_film(self):
         folder = made_folder()[0]

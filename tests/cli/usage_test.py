@@ -8,8 +8,8 @@ import unittest
 
 from command import BAD_INPUT, COMMAND, FINE, FOLDER, said, sluice
 
-VERBS = ("ls", "dump", "diff", "verify", "watch", "convert", "render", "stats", "bench",
-         "plan")
+VERBS = ("ls", "dump", "diff", "verify", "recover", "collect", "merge", "watch", "convert",
+         "render", "stats", "bench", "plan", "run", "doctor")
 
 
 class Usage(unittest.TestCase):
@@ -22,13 +22,20 @@ class Usage(unittest.TestCase):
         for verb in VERBS:
             self.assertRegex(sluice("--help").stdout, rf"\n  {verb} +\w")
 
+    def test_help_of_a_verb_either_way(self):
+        self.assertEqual(sluice("help", "verify").stdout, sluice("verify", "--help").stdout)
+        self.assertEqual(sluice("help").stdout, sluice("--help").stdout)
+
     def test_version(self):
         result = sluice("--version")
         self.assertEqual(result.returncode, FINE)
         self.assertRegex(result.stdout, r"^sluice \d+\.\d+\.\d+ \(libhdf5 \d+\.\d+\.\d+\)\n$")
 
     def test_wrong_usage_is_one_line(self):
-        for arguments, what in (([], "no verb"), (["list"], "no verb list"), (["ls"], "FILE"),
+        for arguments, what in (([], "no verb is given"),
+                                (["list"], "no verb list; the verbs are ls, "),
+                                (["verfy"], "no verb verfy; did you mean verify?"),
+                                (["conv"], "did you mean convert?"), (["ls"], "FILE"),
                                 (["ls", "a", "b"], "not expected"),
                                 (["--quick", "ls", "a"], "--quick"),
                                 (["dump", "spins.h5"], "VARIABLE"),
@@ -56,6 +63,43 @@ class Usage(unittest.TestCase):
                                     stderr=subprocess.PIPE, text=True, timeout=60, check=False)
         self.assertEqual(result.returncode, BAD_INPUT)
         self.assertIn("writing the output failed", result.stderr)
+
+
+def on_a_terminal(*arguments, **environment):
+    """(exit code, what a pseudo-terminal shows) of the command."""
+    ours, theirs = pty.openpty()
+    done = subprocess.Popen([COMMAND, *arguments], cwd=FOLDER, stdout=theirs, stderr=theirs,
+                            env={**os.environ, "TERM": "xterm", **environment})
+    os.close(theirs)
+    shown = b""
+    try:
+        while piece := os.read(ours, 4096):
+            shown += piece
+    except OSError:  # how a terminal ends
+        pass
+    os.close(ours)
+    return done.wait(timeout=60), shown.decode()
+
+
+class Colours(unittest.TestCase):
+    def setUp(self):
+        try:
+            for end in pty.openpty():
+                os.close(end)
+        except OSError as error:
+            self.skipTest(f"no pseudo-terminal here: {error}")
+
+    def test_on_a_terminal_only(self):
+        self.assertEqual(on_a_terminal("verfy")[1].count("\x1b[1;31msluice:\x1b[0m there is"), 1)
+        self.assertIn("\x1b[32mgrid.h5: ok", on_a_terminal("verify", "grid.h5")[1])
+        self.assertNotIn("\x1b", sluice("verfy").stderr + sluice("verify", "grid.h5").stdout)
+
+    def test_not_where_they_are_refused(self):
+        for refusal in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+            self.assertNotIn("\x1b", on_a_terminal("verfy", **refusal)[1])
+
+    def test_json_has_none(self):
+        self.assertNotIn("\x1b[3", on_a_terminal("verify", "grid.h5", "--json")[1])
 
 
 class ProgressBar(unittest.TestCase):

@@ -138,7 +138,7 @@ TEST(Carrier, AWaitEndsAtItsLimitAndWhenTheCarrierStops) {
   expect_error(Code::timeout, "a message of rank 0", [&] { alone.await({}, 0, "open"); });
   Carrier patient(1, 2, 0);
   std::thread stopper([&] { patient.stop(); });
-  expect_error(Code::wrong_state, "no more", [&] { patient.await({}, 0, "open"); });
+  expect_error(Code::wrong_state, "no longer", [&] { patient.await({}, 0, "open"); });
   stopper.join();
 }
 

@@ -242,6 +242,17 @@ class Lengths(unittest.TestCase):
         self.assertEqual(findings("file-length", {"a.cpp": "x\n" * 501}),
                          ["a.cpp:501: 501 lines, at most 500"])
 
+    def test_file_of_the_public_face(self):
+        code = "int x;\n" * 500
+        self.assertEqual(findings("file-length", {"include/a.h": "/* a\n b */\n" + code}), [])
+        self.assertEqual(len(findings("file-length", {"src/a.h": "/* a\n b */\n" + code})), 1)
+        self.assertEqual(len(findings("file-length", {"include/a.h": "int y; // a\n" + code})), 1)
+        code = "x = 1\n" * 499
+        self.assertEqual(findings("file-length", {"fortran/a.f90": "! a\n  !> b\n" + code}), [])
+        text = '"""A.\n\nB."""\ndef f():\n    """C.\n\n    D."""\n'
+        self.assertEqual(findings("file-length", {"python/sluice/a.py": text + code}), [])
+        self.assertEqual(len(findings("file-length", {"python/sluice/a.py": text + code * 2})), 1)
+
     def test_line(self):
         files = {"a.cpp": "x" * 100 + "\n" + "é" * 100, "b.md": "x" * 200}
         self.assertEqual(findings("line-length", files), [])

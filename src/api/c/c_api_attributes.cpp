@@ -347,7 +347,7 @@ int sluice_get_text(sluice_file* file, const char* owner, const char* name, int6
     if (list == nullptr) {
       throw std::holds_alternative<std::string>(value)
           ? Error(Code::out_of_bounds, what + ": text " + std::to_string(index) + " of 1")
-          : Error(Code::type_mismatch, what + ": is no string");
+          : Error(Code::type_mismatch, what + ": is not a string");
     }
     if (index < 0 || index >= static_cast<int64_t>(list->size())) {
       throw Error(Code::out_of_bounds,

@@ -98,7 +98,7 @@ void require_live(const sluice_file* file) {
     throw Error(Code::invalid_argument, "the file handle is NULL: was the file opened?");
   }
   if (!file->is_live) {
-    throw Error(Code::wrong_state, "this file handle was given back by sluice_free()");
+    throw Error(Code::wrong_state, "this file handle was freed by sluice_free()");
   }
 }
 
@@ -130,7 +130,7 @@ Type type_of_code(sluice_type code, const char* what) {
     throw Error(Code::invalid_argument,
                 std::string(what) + ": " + std::to_string(code) +
                     (code == SLUICE_KIND_STRING ? " has no length: use SLUICE_STRING(bytes)"
-                                                : " is no sluice_type"));
+                                                : " is not a sluice_type"));
   }
   return type;
 }
@@ -195,7 +195,7 @@ Mode mode_of(const char* text) {
   if (mode == "a") {
     return Mode::append;
   }
-  throw Error(Code::invalid_argument, "mode \"" + mode + "\": it is one of r, w, x, a");
+  throw Error(Code::invalid_argument, "mode \"" + mode + "\": use one of r, w, x, a");
 }
 
 }  // namespace sluice::c_api

@@ -242,8 +242,9 @@ int sluice_defer_get(sluice_file* file, sluice_variable variable, sluice_type ty
       const sluice_selection none = SLUICE_SELECTION_INIT;
       const sluice_selection asked = sized(selection, none);
       if (asked.stride_bytes != nullptr) {
-        throw Error(Code::unsupported,
-                    "defer_get: stride_bytes: elements that lie apart are got at once only");
+        throw Error(
+            Code::unsupported,
+            "defer_get: stride_bytes is not supported: use get for memory that is not dense");
       }
       input.defer(request_of(input, static_cast<std::uint32_t>(variable),
                              type_of_code(type, "defer_get"), data, rank, asked,

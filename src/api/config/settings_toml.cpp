@@ -48,7 +48,7 @@ std::string text_of(const toml::node& node, const std::string& where) {
     }
     return joined;
   }
-  throw Error(Code::invalid_argument, where + ": dates and times are no value of an option");
+  throw Error(Code::invalid_argument, where + ": dates and times cannot be values of an option");
 }
 
 const Option& known_option(std::string_view key, const std::string& where) {

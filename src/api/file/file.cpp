@@ -207,7 +207,7 @@ File& File::operator=(File&& other) noexcept {
 
 FileImpl& File::impl() const {
   if (!impl_) {
-    throw Error(Code::wrong_state, "this File was moved from: use the one that it was moved to");
+    throw Error(Code::wrong_state, "this File was moved from: use the object that it was moved to");
   }
   return *impl_;
 }

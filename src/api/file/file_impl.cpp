@@ -110,7 +110,7 @@ void FileImpl::abandon(const std::string& why) {
     }
     return;  // as meant, here and on the other ranks
   }
-  throw Error(Code::internal, path_ + ": abandon: it was committed all the same");
+  throw Error(Code::internal, path_ + ": abandon: it was committed nevertheless");
 }
 
 void FileImpl::drop() noexcept {

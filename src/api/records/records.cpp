@@ -46,7 +46,7 @@ Records& Records::operator=(Records&& other) noexcept {
 RecordsImpl& Records::impl() const {
   if (!impl_) {
     throw Error(Code::wrong_state,
-                "these Records were moved from: use those that they were moved to");
+                "these Records were moved from: use the object that they were moved to");
   }
   return *impl_;
 }

@@ -111,7 +111,7 @@ std::size_t RecordsImpl::bytes_of(const char* call, ScalarCode code, const void*
   const std::uint64_t size = layout::records::scalar_bytes(code);
   std::uint64_t bytes = 0;
   if (size == 0) {
-    refuse(std::to_string(code) + " is no type of a value");
+    refuse(std::to_string(code) + " is not a type of values");
   }
   if (count < 0 || __builtin_mul_overflow(size, static_cast<std::uint64_t>(count), &bytes)) {
     refuse(std::to_string(count) + " values");

@@ -47,7 +47,7 @@ Sessions::Opening opening_of(Mode mode) {
     case Mode::append:
       return Sessions::Opening::append;
   }
-  throw Error(Code::invalid_argument, "open: no such mode");
+  throw Error(Code::invalid_argument, "open: there is no such mode");
 }
 
 }  // namespace
@@ -122,7 +122,7 @@ SessionFile::~SessionFile() {
 detail::SessionImpl& SessionFile::impl() const {
   if (!impl_) {
     throw Error(Code::wrong_state,
-                "this SessionFile was moved from: use the one that it was moved to");
+                "this SessionFile was moved from: use the object that it was moved to");
   }
   return *impl_;
 }

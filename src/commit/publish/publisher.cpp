@@ -111,7 +111,7 @@ void Publisher::settle() {
   }
   if (poisoned_) {
     throw Error(Code::wrong_state,
-                path_ + ": an earlier commit failed half-way: reopen the file to go on");
+                path_ + ": an earlier commit failed half-way: reopen the file to continue");
   }
 }
 

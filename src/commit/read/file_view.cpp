@@ -201,7 +201,7 @@ void FileView::keep_order_of(const FileView& old) {
     if (here == nullptr || here->type != d.type || here->shape.rank() != d.shape.rank() ||
         here->stepped != d.stepped) {
       throw Error(Code::changed_outside, contents_.path + ": refresh: " + d.name +
-                                             " is gone or another: open the file again");
+                                             " is gone or was replaced: open the file again");
     }
     take(found->second);
   }

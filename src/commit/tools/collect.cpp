@@ -150,9 +150,10 @@ void Collector::choose_movers() {
 void Collector::move(std::size_t part) {
   const std::string& target = targets_[part];
   if (storage_.exists(target)) {
-    throw Error(Code::exists, target +
-                                  ": is there already and not of this set: move it away, or "
-                                  "choose another folder");
+    throw Error(Code::exists,
+                target +
+                    ": exists already and does not belong to this set: move it away, or "
+                    "choose another folder");
   }
   storage_.make_folder(storage::folder_of(target));
   write_atomically(storage_, target, [&](storage::File& to) {

@@ -45,7 +45,8 @@ class Merger {
         input_(transport, storage, index_path, Options{}),
         note_([this, &progress](std::uint64_t bytes) { note(bytes, progress); }) {
     if (input_.set() == nullptr) {
-      throw Error(Code::unsupported, index_path + ": is one plain file already, no set of parts");
+      throw Error(Code::unsupported,
+                  index_path + ": is one plain file already, not a set of parts");
     }
     survey();
     output_ = open_output(transport, storage, to, Opening::create, options);

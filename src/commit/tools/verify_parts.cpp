@@ -143,7 +143,7 @@ void PartsVerifier::check_scalars() {
     }
     if (catalog && copy != original) {
       mine_.findings.push_back({0, definition.name, Finding::no_step, "",
-                                "is another value in the index than in its part"});
+                                "has another value in the index than in its part"});
       ++mine_.finding_count;
     }
   }

@@ -306,7 +306,9 @@ void BackgroundQueue::wait_for_everything() {
   if (!wait_until_idle(limit_s_)) {
     const int rank = config_.transport.rank();
     throw Error(Code::timeout,
-                "rank " + std::to_string(rank) + ": the others took no news of commits", rank);
+                "rank " + std::to_string(rank) +
+                    ": the other ranks did not take the messages about commits",
+                rank);
   }
 }
 

@@ -169,7 +169,8 @@ void DataWriter::renew(const std::string& present_path) {
   exec::together(transport_, [&] {
     if (lost) {
       if (storage_.ranks_together() == transport_.size()) {
-        throw Error(Code::io, present_path + ": what a failed sync left is not known");
+        throw Error(Code::io,
+                    present_path + ": a sync failed, and what is on the disk is not known");
       }
       own_file_->renew(present_path);
     }

@@ -240,7 +240,7 @@ Template parse_template(const std::string& text) {
       const bool is_name = line.starts_with("files ") && line.find("%d") != std::string::npos &&
                            line.find('/') == std::string::npos;
       if (!is_name) {
-        refuse(line, "the first line is no 'files NAME' with %d in NAME, without folders");
+        refuse(line, "the first line is not 'files NAME' with %d in NAME and no folder");
       }
       all.files = line.substr(6);
       continue;

@@ -82,7 +82,7 @@ void Model::open(storage::Storage& storage) {
       !parse_whole(std::string_view(text).substr(first + 1, second - first - 1), {&voxels_, 1})) {
     throw Error(Code::format,
                 path_ +
-                    ":2: no VOX-FE model: it begins with a blank line, or the size of a voxel, "
+                    ":2: not a VOX-FE model: it begins with a blank line, or the size of a voxel, "
                     "and a line with the number of voxels");
   }
   voxel_size_ = without_blanks(std::string_view(text).substr(0, first));

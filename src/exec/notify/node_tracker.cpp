@@ -144,7 +144,7 @@ class NodeTracker final : public CompletionTracker {
       if (gone != 0) {
         head_->news.notify();
       } else if (is_stopped()) {
-        throw Error(Code::timeout, "nobody took the sizes or places of encoded tiles", rank_);
+        throw Error(Code::timeout, "no rank took the sizes or places of encoded tiles", rank_);
       } else {
         head_->news.wait(epoch, look_again_s);
       }

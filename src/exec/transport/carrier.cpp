@@ -63,7 +63,7 @@ void Carrier::deliver(std::span<const std::byte> message) {
   if (head.number < peer.received || peer.early.count(head.number) != 0) {
     throw Error(Code::invalid_argument, "deliver: message " + std::to_string(head.number) +
                                             " of rank " + std::to_string(head.from) +
-                                            " was brought twice");
+                                            " was delivered twice");
   }
   if (head.number != peer.received) {
     peer.early.emplace(head.number, std::vector<std::byte>(message.begin(), message.end()));
@@ -136,7 +136,7 @@ std::optional<Parcel> Carrier::receive(const Place& place, std::optional<int> fr
 void Carrier::require_going(const char* what) const {
   if (is_stopped_) {
     throw Error(Code::wrong_state, "rank " + std::to_string(rank_) + ": " + what +
-                                       ": the program carries messages no more");
+                                       ": the program no longer carries messages");
   }
 }
 

@@ -224,7 +224,7 @@ void MpiCore::check(int result) {
     return;
   }
   fail(Code::mpi, prefix() + "MPI failed: " + mpi::messages().error_text(result) +
-                      ": the run cannot go on over this communicator; see MPI's own messages");
+                      ": the run cannot continue with this communicator; see MPI's own messages");
 }
 
 }  // namespace sluice::exec

@@ -292,7 +292,7 @@ void Ring::wait_for_ranks(std::size_t w, std::uint64_t number) {
       return;
     }
     if (stopped_.load()) {
-      throw Error(Code::timeout, "the ranks did not bring everything");
+      throw Error(Code::timeout, "not all ranks delivered their bytes");
     }
     writer(w).came.wait(epoch, ring_look_again_s);
   }

@@ -39,8 +39,8 @@ std::unique_ptr<DcdPlanner> DcdPlanner::append(storage::File& file) {
   if (header.big_endian || !header.free_atoms.empty() || header.fourth() ||
       header.control[version] == 0) {
     refuse(file,
-           "frames are appended to little-endian trajectories of today's kind, without fixed "
-           "atoms and a fourth dimension: write a new file");
+           "frames can be appended only to little-endian trajectories without fixed "
+           "atoms and without a fourth dimension: write a new file");
   }
   Definition positions;
   positions.name = positions_name;

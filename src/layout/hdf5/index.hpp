@@ -46,7 +46,7 @@ void write_index(storage::File& file, const Index& index);
 /// what a damaged file may claim.
 std::optional<PartSet> read_set(hid_t file, const std::string& path, std::uint64_t largest_words);
 
-/// The same of a file that may be anything: nothing where it is no HDF5 file of Sluice.
+/// The same of a file that may be anything: nothing where it is not an HDF5 file of Sluice.
 std::optional<PartSet> read_set(storage::File& file);
 
 /// What a part says of itself.

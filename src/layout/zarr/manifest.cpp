@@ -289,7 +289,8 @@ Manifest manifest_of(const Json& root, const std::string& path) {
   if (is_group && attributes.contains(own_name) && attributes[own_name].is_object() &&
       attributes[own_name].contains("version")) {
     if (attributes[own_name]["version"].get<int>() > version) {
-      throw Error(Code::version, path + ": a later version of Sluice wrote this store: update");
+      throw Error(Code::version,
+                  path + ": a newer version of Sluice wrote this store: update Sluice");
     }
     take_own(attributes[own_name], manifest, told, order, kinds);
     check_own(manifest, path);
