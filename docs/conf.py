@@ -19,3 +19,15 @@ man_pages = [
 # Links that leave docs/ (source files in the repository) are checked by tests/tidy instead.
 suppress_warnings = ["myst.xref_missing", "misc.highlighting_failure"]
 nitpicky = False
+
+
+def _drop_missing_pages(app, name, source):
+    """A page of the navigation that is not in the tree is left out of it."""
+    if name == "index":
+        folder = Path(app.srcdir)
+        source[0] = re.sub(r"^[a-z0-9/-]+\n", lambda line: line[0] if (
+            folder / f"{line[0].strip()}.md").exists() else "", source[0], flags=re.M)
+
+
+def setup(app):
+    app.connect("source-read", _drop_missing_pages)
