@@ -154,7 +154,7 @@ REPEAT = """## Repeat it
 ```
 ./dev test --long -R crash/images        # one row: a pattern of the last column
 ./dev test --long                        # all rows; writes this page
-tests/crash/reliability.py --data docs/reliability.json --counts   # by layout and reader
+python3 tests/crash/reliability.py --data docs/reliability.json --counts   # by layout and reader
 ```
 
 Random tests print their seed. A seed that fails becomes a test of its own.
@@ -175,7 +175,7 @@ LIMITS = """## What this does not prove
   own. One such case was met, in the grouped layout.
 - dcd and namdbin, whose durability is `close`, are not part of T1, T2 and T3.
 - No other program reads records, so T1 checks them with Sluice alone.
-- libhdf5 is the one of the build. `tests/current_hdf5.sh` repeats T1, T3 and T17 with a current one.
+- libhdf5 is that of the build. `tests/current_hdf5.sh` repeats T1, T3 and T17 with a current one.
 - A text attribute or a dimension name that changed in a file whose time of modification is not that
   of its last commit is read as it is, because another program may have changed it on purpose.
   `sluice verify` says "changed outside". T6 keeps the time of modification, as silent damage does.
@@ -250,11 +250,11 @@ def page(data):
     dates = sorted({test["date"] for test in tests.values()})
     when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
     out = ["# Reliability", "",
-           "This page summarises what was done to break files and programs of Sluice, how often, and",
-           "with what result. [Durability](docs/durability.md) says what is promised.", "",
-           f"The counts are of runs of {when}. `tests/crash/reliability.py` writes this page at the",
-           "end of `./dev test --long`; [docs/reliability.json](docs/reliability.json) has every line",
-           "that the tests printed.", ""]
+           "This page summarises what was done to break files and programs of Sluice, how often,",
+           "and with what result. [Durability](docs/durability.md) says what is promised.", "",
+           f"The counts are of runs of {when}. `tests/crash/reliability.py` writes this",
+           "page at the end of `./dev test --long`. [docs/reliability.json](docs/reliability.json)",
+           "has every line that the tests printed.", ""]
     failed = sorted(name for name, test in tests.items() if not test["passed"])
     if failed:
         out += [f"**{len(failed)} of these tests failed: {', '.join(failed)}.**", ""]

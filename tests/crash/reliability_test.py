@@ -95,7 +95,7 @@ class Reliability(unittest.TestCase):
         self.log.write_text(MUTANTS, encoding="utf-8")
         page = self.write("--log", self.log)
         self.assertIn("T8  zarr: 236 mutants: 148 refused", self.counts())
-        self.assertIn("| 256 mutants | 152 refused,", page)
+        self.assertIn("| 256 mutants | 152 refused |", page)
         self.assertIn("| 1,068 bits of Zarr stores | 916 refused, 3 found by verify, 149 without "
                       "effect, 0 unnoticed |", page)
 

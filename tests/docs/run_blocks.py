@@ -4,8 +4,8 @@
 
 What a block is run as, by its language: cpp, c, fortran: compiled, on 4 ranks; python: on 4 ranks
 where it imports mpi4py (`>>>`: as a doctest); sh, bash, console: by bash; toml: as the sluice.toml
-of a file that is opened; cmake: as CMakeLists.txt of the Quick start's program. A page's blocks run in
-order in one folder. A comment on the lines before a block says what is special about it:
+of a file that is opened; cmake: as CMakeLists.txt of the Quick start's program. A page's blocks
+run in order in one folder. A comment on the lines before a block says what is special about it:
 
     <!-- run: no (reason) -->     it is not run: a fragment, or it would install things
     <!-- needs: simulation -->    the Quick start's program, compiled, and its spins.h5;
