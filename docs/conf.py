@@ -33,15 +33,17 @@ _PAGES = {
     "internals/changelog": "CHANGELOG.md",
 }
 _NAMES = {path: name for name, path in _PAGES.items()}
+_LINK_OR_CODE = re.compile(
+    r"^```.*?^```|`[^`\n]*`|(?<!!)\[([^\]]*)\]\(([^)\s]+)\)", re.MULTILINE | re.DOTALL)
 
 
 def _site_link(folder, match):
     """A link between files of the repository as one between pages of the site. What is not in the
     site becomes text: the name of the file."""
     text, target = match[1], match[2]
-    path, _, anchor = target.partition("#")
-    if not path or re.match(r"[a-z][a-z0-9+.-]*:", target):
+    if target is None or re.match(r"#|[a-z][a-z0-9+.-]*:", target):
         return match[0]
+    path, _, anchor = target.partition("#")
     path = posixpath.normpath(posixpath.join(folder, path))
     anchor = anchor and "#" + anchor
     if path in _NAMES:
@@ -60,7 +62,7 @@ def _prepare_page(app, name, source):
     path = _PAGES.get(name, f"docs/{name}.md")
     text = (_root / path).read_text() if name in _PAGES else source[0]
     link = functools.partial(_site_link, posixpath.dirname(path))
-    source[0] = re.sub(r"(?<!!)\[([^\]]*)\]\(([^)\s]+)\)", link, text)
+    source[0] = _LINK_OR_CODE.sub(link, text)
 
 
 def setup(app):
