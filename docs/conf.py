@@ -1,5 +1,7 @@
 # Sphinx: the site that `./dev docs` builds from docs/ (build.py). The reference of C and C++ comes
 # from Doxygen by Breathe, that of Python from its docstrings.
+import functools
+import posixpath
 import re
 import sys
 from pathlib import Path
@@ -52,6 +54,49 @@ def add_fortran_name(env, signature, node):
     return name
 
 
+# Files outside docs/ that are pages of the site: their text replaces that of the page.
+_PAGES = {
+    "internals/architecture": "ARCHITECTURE.md",
+    "internals/contributing": "CONTRIBUTING.md",
+    "internals/security": "SECURITY.md",
+    "internals/reliability": "RELIABILITY.md",
+    "internals/benchmarks": "bench/README.md",
+    "internals/changelog": "CHANGELOG.md",
+}
+_NAMES = {path: name for name, path in _PAGES.items()}
+_LINK_OR_CODE = re.compile(
+    r"^```.*?^```|`[^`\n]*`|(?<!!)\[([^\]]*)\]\(([^)\s]+)\)", re.MULTILINE | re.DOTALL)
+
+
+def _site_link(folder, match):
+    """A link between files of the repository as one between pages of the site. What is not in the
+    site becomes text: the name of the file."""
+    text, target = match[1], match[2]
+    if target is None or re.match(r"#|[a-z][a-z0-9+.-]*:", target):
+        return match[0]
+    path, _, anchor = target.partition("#")
+    path = posixpath.normpath(posixpath.join(folder, path))
+    anchor = anchor and "#" + anchor
+    if path in _NAMES:
+        return f"[{text}](/{_NAMES[path]}.md{anchor})"
+    if path.startswith("docs/"):
+        return f"[{text}](/{path.removeprefix('docs/')}{anchor})"
+    return f"`{path}`" if text in (path, f"`{path}`") else f"{text} (`{path}`)"
+
+
+def _prepare_page(app, name, source):
+    if name == "index":  # pages of the navigation that are not in the tree
+        source[0] = re.sub(r"^[a-z0-9/-]+\n", lambda line: line[0] if (
+            Path(app.srcdir) / f"{line[0].strip()}.md").exists() else "", source[0], flags=re.M)
+    if name.startswith("reference/"):
+        return
+    path = _PAGES.get(name, f"docs/{name}.md")
+    text = (_root / path).read_text() if name in _PAGES else source[0]
+    link = functools.partial(_site_link, posixpath.dirname(path))
+    source[0] = _LINK_OR_CODE.sub(link, text)
+
+
 def setup(app):
+    app.connect("source-read", _prepare_page)
     app.add_object_type("fortran", "fortran", "%s (Fortran)", parse_node=add_fortran_name,
                         objname="Fortran name")

@@ -4,16 +4,16 @@
 
 What a block is run as, by its language: cpp, c, fortran: compiled, on 4 ranks; python: on 4 ranks
 where it imports mpi4py (`>>>`: as a doctest); sh, bash, console: by bash; toml: as the sluice.toml
-of a file that is opened; cmake: as CMakeLists.txt of the README's program. A page's blocks run in
-order in one folder. A comment on the lines before a block says what is special about it:
+of a file that is opened; cmake: as CMakeLists.txt of the Quick start's program. A page's blocks
+run in order in one folder. A comment on the lines before a block says what is special about it:
 
     <!-- run: no (reason) -->     it is not run: a fragment, or it would install things
-    <!-- needs: simulation -->    the README's program, compiled, and the spins.h5 that it wrote;
+    <!-- needs: simulation -->    the Quick start's program, compiled, and its spins.h5;
                                   further names: copies of spins.h5
     <!-- program: povray -->      left out where that program is not installed
 
-Blocks without a language are output or file formats, and are not run; any other language is an
-error.
+Blocks without a language are output or file formats, and are not run; {directives} are Sphinx's;
+any other language is an error.
 """
 
 import argparse
@@ -41,7 +41,7 @@ def blocks(page):
     """(line, language, text, remarks) of every block with a language."""
     source = page.read_text()
     for match in BLOCK.finditer(source):
-        if match[2] and match[2] != "{toctree}":
+        if match[2] and not match[2].startswith("{"):
             remarks = dict(re.findall(r"<!-- (\w+): (.*?) -->", match[1]))
             line = source.count("\n", 0, match.start(2)) + 1
             yield line, match[2], match[3], remarks
@@ -85,12 +85,14 @@ class Runner:
     def launch(self, folder, *command):
         self.call(folder, *MPIEXEC, "-n", "4", *command)
 
+    def simulation(self):
+        return next(text for _, language, text, _ in blocks(self.root / "docs/quickstart.md")
+                    if language == "cpp")
+
     def provide(self, folder, names):
-        """The README's program and what it wrote."""
+        """The Quick start's program in C++ and what it wrote."""
         if not (folder / "simulation").exists():
-            text = next(t for _, language, t, _ in blocks(self.root / "README.md")
-                        if language == "cpp")
-            self.compile(folder, "cpp", text, "simulation")
+            self.compile(folder, "cpp", self.simulation(), "simulation")
             self.launch(folder, "./simulation")
         for name in names.split(", "):
             if name != "simulation":
@@ -122,9 +124,7 @@ class Runner:
         project = folder / "project"
         project.mkdir()
         (project / "CMakeLists.txt").write_text(text)
-        source = next(t for _, language, t, _ in blocks(self.root / "README.md")
-                      if language == "cpp")
-        (project / "simulation.cpp").write_text(source)
+        (project / "simulation.cpp").write_text(self.simulation())
         self.call(project, "cmake", "-S", ".", "-B", "b", f"-DCMAKE_PREFIX_PATH={self.prefix}")
         self.call(project, "cmake", "--build", "b")
 
