@@ -100,7 +100,7 @@ std::optional<std::uint32_t> Description::find_same(const model::Definition& def
   if (same->type != definition.type || same->shape != definition.shape ||
       same->stepped != definition.stepped || same->varying != definition.varying) {
     throw Error(Code::exists,
-                "define " + definition.name + ": is there already with another type or shape");
+                "define " + definition.name + ": exists already with another type or shape");
   }
   if (same->compress.empty()) {
     same->compress = definition.compress;  // which an index does not keep
@@ -215,8 +215,9 @@ void Description::reset_rows() {
 void Description::resize(std::uint32_t variable, std::uint64_t rows) {
   const model::Definition& d = definitions_[variable];
   if (!d.varying) {
-    throw Error(Code::invalid_argument,
-                "resize " + d.name + ": every step has its shape: define it as varying");
+    throw Error(
+        Code::invalid_argument,
+        "resize " + d.name + ": its steps have a fixed number of rows: define it as varying");
   }
   if (rows > d.shape[0]) {
     throw Error(Code::out_of_bounds, "resize " + d.name + ": " + std::to_string(rows) +

@@ -36,7 +36,7 @@ void Output::require_open() const {
   }
   if (broken()) {
     throw Error(Code::wrong_state,
-                path_ + ": an earlier commit failed half-way: reopen the file to go on");
+                path_ + ": an earlier commit failed half-way: reopen the file to continue");
   }
 }
 
