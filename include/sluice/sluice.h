@@ -23,8 +23,7 @@
  * freed handle) it is kept for the thread: sluice_last_error(NULL). What one rank meets inside a
  * collective call, every rank returns, with the same message, which names that rank. A failed
  * local call between begin and end of a step makes the whole step fail, on every rank. No call
- * throws or exits; what is printed is a matter of the option `log`. Outputs are written only by
- * calls that return SLUICE_OK.
+ * throws or exits; what is printed the option `log` says. A call that fails writes no outputs.
  *
  * Ownership. A handle belongs to the caller until sluice_free(). Strings and arrays given to the
  * library are copied, except the data of puts: it must stay unchanged until sluice_end_step() (of
@@ -115,7 +114,8 @@ enum {
   SLUICE_COMPLEX64 = 11,  /* two float */
   SLUICE_COMPLEX128 = 12, /* two double */
   SLUICE_BOOL = 13,       /* one byte, 0 or 1; in the file the boolean that h5py uses */
-  SLUICE_KIND_STRING = 14
+  SLUICE_KIND_STRING = 14,
+  SLUICE_FLOAT16 = 15 /* IEEE 754 binary16 */
 };
 #define SLUICE_STRING(bytes) ((sluice_type)(SLUICE_KIND_STRING + 256 * (bytes)))
 #define SLUICE_STRING_BYTES_MAX 8388607

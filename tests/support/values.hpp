@@ -29,6 +29,9 @@ T value_at(std::uint64_t key, std::uint64_t index) {
   const std::uint64_t bits = mixed(key * 0x10001 + index);
   if constexpr (std::is_same_v<T, bool>) {
     return (bits >> 17 & 1) != 0;
+  } else if constexpr (std::is_same_v<T, Float16>) {
+    const auto whole = static_cast<std::int64_t>(bits >> 53) - (1 << 10);
+    return Float16(static_cast<double>(whole == 0 ? 1 : whole) / 64);
   } else if constexpr (std::is_floating_point_v<T>) {
     const auto whole = static_cast<std::int64_t>(bits >> 40) - (1 << 23);
     return static_cast<T>(whole == 0 ? 1 : whole) / T{64};
