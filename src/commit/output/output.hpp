@@ -89,8 +89,8 @@ class Output {
   bool note_unended() noexcept;
   /// Drops the step under way and what was put since the last commit; was there any? Local.
   bool forget_uncommitted();
-  /// Was a commit that failed, on every rank, the last call of all?
-  bool failed_together() const noexcept { return failed_together_; }
+  /// Was a commit that failed, on every rank, the last call of all? Or is another rank lost?
+  bool failed_together() const noexcept { return failed_together_ || has_lost_others(); }
 
   // -- collective ---------------------------------------------------------------------------------
   /// Where commits go on in the background: moves on what can be moved without waiting. Local.
@@ -145,6 +145,7 @@ class Output {
   virtual void recover() {}
   /// Local: a wait for another rank has failed, so that no other should be as long.
   virtual void lose_others() noexcept {}
+  virtual bool has_lost_others() const noexcept { return false; }
   virtual std::shared_ptr<PendingCommit> last_pending() const { return nullptr; }
   /// Steps that are there or on their way, after a failure.
   virtual std::uint64_t steps_left() const { return steps_; }

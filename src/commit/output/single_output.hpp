@@ -34,6 +34,7 @@ class SingleOutput final : public Output {
   bool failure_was_reported() const override { return file_.queue().failure_was_reported(); }
   void recover() override { file_.recover(); }
   void lose_others() noexcept override { file_.queue().lose_others(); }
+  bool has_lost_others() const noexcept override { return file_.queue().has_lost_others(); }
   std::shared_ptr<PendingCommit> last_pending() const override { return file_.queue().last(); }
   std::uint64_t steps_left() const override { return file_.variables().steps(); }
   double waited_s() const override { return file_.waited_s(); }
