@@ -226,7 +226,7 @@ bool MemoryStorage::exists(const std::string& path) {
 
 std::vector<std::string> MemoryStorage::list(const std::string& path) {
   const std::string name = normal_path(path);
-  const std::string inside = name + "/";
+  const std::string inside = name == "." ? "" : name + "/";
   const std::lock_guard lock(system_->mutex);
   if (!system_->is_folder(name)) {
     throw system_error(path, describe(Call::list),
