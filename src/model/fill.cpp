@@ -63,7 +63,7 @@ bool is_in_range(Float x) {
 
 /// A float16 as the float of the same value; any other number itself.
 template <class T>
-auto plain(T x) {
+auto widened(T x) {
   if constexpr (std::is_same_v<T, Float16>) {
     return static_cast<float>(x);
   } else {
@@ -75,7 +75,7 @@ template <class To, class From>
 bool holds(From x) {
   if constexpr (std::is_same_v<To, Float16>) {
     // Rounded as to any other float; of integers those alone that it has.
-    const float rounded = plain(Float16(static_cast<double>(x)));
+    const float rounded = widened(Float16(static_cast<double>(x)));
     return std::is_integral_v<From>
                ? static_cast<double>(rounded) == static_cast<double>(x)
                : !std::isfinite(static_cast<double>(x)) || std::isfinite(rounded);
@@ -97,7 +97,7 @@ std::optional<Element> converted(const std::byte* from, Kind from_kind, Kind to)
     using From = decltype(from_example);
     From x;
     std::memcpy(&x, from, sizeof x);
-    const auto number = plain(x);
+    const auto number = widened(x);
     return with_number(to, [&](auto to_example) -> std::optional<Element> {
       using To = decltype(to_example);
       if (!holds<To>(number) || (to == Kind::boolean && number != 0 && number != 1)) {
