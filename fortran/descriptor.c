@@ -39,6 +39,9 @@ static sluice_type integer_type(size_t bytes) {
 static sluice_type type_of(const CFI_cdesc_t* d) {
   const CFI_type_t t = d->type;
   if (is_integer(t)) return integer_type(d->elem_len);
+#ifdef CFI_type_Float16
+  if (t == CFI_type_Float16) return SLUICE_FLOAT16;
+#endif
   if (t == CFI_type_float) return SLUICE_FLOAT32;
   if (t == CFI_type_double) return SLUICE_FLOAT64;
   if (t == CFI_type_float_Complex) return SLUICE_COMPLEX64;

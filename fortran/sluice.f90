@@ -50,11 +50,12 @@ module sluice
   implicit none
   private
 
-  !> Types of variables. The number of a complex type is, like its kind, that of its parts.
+  !> Types of variables. The number of a complex type is, like its kind, that of its parts. float16
+  !> is put and got as real(real32).
   integer(c_int32_t), parameter, public :: sluice_int8 = 1, sluice_int16 = 2, sluice_int32 = 3, &
     sluice_int64 = 4, sluice_uint8 = 5, sluice_uint16 = 6, sluice_uint32 = 7, sluice_uint64 = 8, &
     sluice_real32 = 9, sluice_real64 = 10, sluice_complex32 = 11, sluice_complex64 = 12, &
-    sluice_logical = 13
+    sluice_logical = 13, sluice_float16 = 15
   public :: sluice_character, sluice_file, sluice_read_text, sluice_ticket, sluice_version
 
   !> An open file. Copies of it share the file; it is closed once. One thread at a time uses it.

@@ -13,17 +13,20 @@ module hymd
 
 contains
 
-  !> Settings that have no meaning here are passed over.
+  !> Settings that have no meaning here are named on standard error, and passed over.
   subroutine read_hymd_settings(path, run, model, box_nm)
     character(len=*), intent(in) :: path
     type(run_parameters), intent(inout) :: run
     type(model_parameters), intent(inout) :: model
     real(real64), intent(out) :: box_nm(3)
     character(len=500) :: line, key, list
-    integer :: unit, status, i
+    character(len=:), allocatable :: unused
+    integer :: unit, status, i, dihedrals
     box_nm = 0
     run%density_every = 1
     list = ""
+    unused = ""
+    dihedrals = 0
     open (newunit=unit, file=path, status="old", action="read", iostat=status)
     if (status /= 0) call refuse(path // ": cannot be opened")
     do
@@ -34,28 +37,60 @@ contains
       line = adjustl(line)
       i = index(line, "=")
       status = 0
-      if (line(1:2) == '["') then
-        call take_row(model, trim(list), line(2:index(line, "]") - 1), status)
-      else if (i > 0) then
+      if (i > 0 .and. line(1:1) /= "[") then
         key = line(:i - 1)
-        line = line(i + 1:)
+        line = adjustl(line(i + 1:))
         list = key
-        call take_setting(run, model, box_nm, trim(key), adjustl(line), status)
+        if (.not. is_list(trim(key))) then
+          call take_setting(run, model, box_nm, trim(key), line, unused, status)
+        end if
       end if
+      if (is_list(trim(list))) call take_rows(model, trim(list), line, dihedrals, status)
       if (status /= 0) call refuse(path // ": cannot be understood: " // trim(line))
     end do
     close (unit)
+    if (dihedrals > 0) call note(path, "no force of dihedrals here", count_text(dihedrals))
+    if (unused /= "") call note(path, "not used here", unused)
     if (any(box_nm <= 0)) call refuse(path // ": says no box_size")
     ! Its steps are those in which the field is renewed.
     run%steps = run%steps * run%density_every
     run%print_every = run%print_every * run%density_every
   end subroutine
 
-  subroutine take_setting(run, model, box_nm, key, text, status)
+  !> Lists of rows, each of which begins with names of types.
+  pure logical function is_list(key)
+    character(len=*), intent(in) :: key
+    is_list = key == "chi" .or. key == "bonds" .or. key == "angle_bonds" .or. key == "dihedrals"
+  end function
+
+  !> The rows that begin in a line. Of dihedrals, whose rows are lists of lists, their number.
+  subroutine take_rows(model, list, line, dihedrals, status)
+    type(model_parameters), intent(inout) :: model
+    character(len=*), intent(in) :: list, line
+    integer, intent(inout) :: dihedrals
+    integer, intent(inout) :: status
+    integer :: from, last
+    from = index(line, '["')
+    do while (from > 0 .and. status == 0)
+      last = from + index(line(from:), "]") - 1
+      if (last < from) last = len(line) + 1
+      if (list == "dihedrals") then
+        dihedrals = dihedrals + 1
+      else
+        call take_row(model, list, line(from + 1:last - 1), status)
+      end if
+      from = 0
+      if (last < len(line)) from = index(line(last + 1:), '["')
+      if (from > 0) from = last + from
+    end do
+  end subroutine
+
+  subroutine take_setting(run, model, box_nm, key, text, unused, status)
     type(run_parameters), intent(inout) :: run
     type(model_parameters), intent(inout) :: model
     real(real64), intent(inout) :: box_nm(3)
     character(len=*), intent(in) :: key, text
+    character(len=:), allocatable, intent(inout) :: unused
     integer, intent(out) :: status
     integer :: i
     status = 0
@@ -71,6 +106,9 @@ contains
     case ("mesh_size"); read (text(2:i), *, iostat=status) model%mesh
     case ("box_size"); read (text(2:i), *, iostat=status) box_nm
     case ("respa_inner"); read (text, *, iostat=status) run%density_every
+    case default
+      if (unused /= "") unused = unused // ", "
+      unused = unused // key
     end select
   end subroutine
 
@@ -132,12 +170,16 @@ contains
     integer(int64), allocatable :: extents(:)
     integer :: n, p, i
     call file%open(path, "r", MPI_COMM_SELF)
-    allocate (extents, source=file%shape("bonds"))
-    n = int(extents(2))
+    allocate (extents, source=file%shape("names"))
+    n = int(extents(1))
+    extents = [0_int64, int(n, int64)]  ! a melt of beads has no bonds
+    if (file%has("bonds")) extents = file%shape("bonds")
     if (extents(1) > most_partners) call refuse(path // ": a particle has too many bonds")
-    allocate (molecules(n), bonds(extents(1), n), names(n))
-    call file%get("molecules", molecules)
-    call file%get("bonds", bonds)
+    if (extents(2) /= n) call refuse(path // ": bonds and names of different numbers of particles")
+    allocate (bonds(extents(1), n), names(n))
+    molecules = [(p, p = 1, n)]  ! as HyMD has it where the file does not say
+    if (file%has("molecules")) call file%get("molecules", molecules)
+    if (file%has("bonds")) call file%get("bonds", bonds)
     call file%get("names", names)
     part = make_part(1 + count(molecules(2:) /= molecules(:n - 1)), n, box_nm)
     if (positions == "") call read_frame(file, "coordinates", part%x_nm)
@@ -201,6 +243,19 @@ contains
     part%x_nm = all%x_nm(:, p:q)
     part%v_nm_ps = all%v_nm_ps(:, p:q)
   end function
+
+  function count_text(number) result(text)
+    integer, intent(in) :: number
+    character(len=:), allocatable :: text
+    character(len=12) :: digits
+    write (digits, "(i0)") number
+    text = trim(digits) // " left out"
+  end function
+
+  subroutine note(path, what, which)
+    character(len=*), intent(in) :: path, what, which
+    write (error_unit, "(6a)") "iopc: note: ", path, ": ", what, ": ", which
+  end subroutine
 
   subroutine refuse(what)
     character(len=*), intent(in) :: what

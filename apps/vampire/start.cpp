@@ -148,9 +148,10 @@ Sample snapshot_sample(MPI_Comm comm, const Options& options) {
   const auto transport = sluice::exec::make_mpi(comm, timeout_s);
   dialect::Snapshot snapshot =
       dialect::open(*transport, sluice::storage::make_posix(), options.start_from);
-  const auto last = static_cast<std::int64_t>(snapshot.frames()) - 1;
-  const dialect::Frame frame = snapshot.frame(static_cast<std::uint32_t>(
-      options.snapshot >= 0 ? options.snapshot : std::max(last, std::int64_t{0})));
+  const std::vector<std::uint32_t>& there = snapshot.frames();
+  const std::uint32_t last = there.empty() ? 0 : there.back();
+  const dialect::Frame frame =
+      snapshot.frame(options.snapshot >= 0 ? static_cast<std::uint32_t>(options.snapshot) : last);
   Sample sample;
   sample.total = snapshot.atoms();
   if (sample.total == 0) {
@@ -175,9 +176,9 @@ Sample snapshot_sample(MPI_Comm comm, const Options& options) {
   });
   sample.notes = snapshot.notes();
   sample.notes.insert(sample.notes.end(), frame.notes.begin(), frame.notes.end());
-  sample.described = options.start_from + ", snapshot " + std::to_string(frame.index) + " of 0.." +
-                     std::to_string(last) + " (" + text(frame.meta.time_s * 1e12) + " ps, " +
-                     text(frame.meta.temperature_k) + " K)";
+  sample.described = options.start_from + ", snapshot " + std::to_string(frame.index) + " of " +
+                     dialect::numbers_text(there) + " (" + text(frame.meta.time_s * 1e12) +
+                     " ps, " + text(frame.meta.temperature_k) + " K)";
   infer_box(comm, options, sample);
   compare_magnetisation(comm, frame, sample);
   return sample;

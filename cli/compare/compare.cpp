@@ -19,8 +19,15 @@ struct Gap {
 
 template <class T>
 Gap number_gap(const std::byte* a, const std::byte* b) {
-  const auto x = static_cast<long double>(model::load<T>(a));
-  const auto y = static_cast<long double>(model::load<T>(b));
+  const auto number = [](const std::byte* at) {
+    if constexpr (std::is_same_v<T, Float16>) {
+      return static_cast<long double>(static_cast<float>(model::load<T>(at)));
+    } else {
+      return static_cast<long double>(model::load<T>(at));
+    }
+  };
+  const long double x = number(a);
+  const long double y = number(b);
   const long double scale = std::max(std::fabs(x), std::fabs(y));
   if (std::isnan(x) || std::isnan(y)) {
     const bool both = std::isnan(x) && std::isnan(y);
@@ -57,6 +64,8 @@ GapOf gap_function(Kind kind) {
       return number_gap<std::uint32_t>;
     case Kind::u64:
       return number_gap<std::uint64_t>;
+    case Kind::f16:
+      return number_gap<Float16>;
     case Kind::f32:
       return number_gap<float>;
     case Kind::f64:

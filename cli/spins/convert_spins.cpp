@@ -63,15 +63,15 @@ void require_whole(const SpinWish& wish) {
 std::array<std::uint32_t, 2> frames_of(const Context& context, const SpinSource& source,
                                        const SpinWish& wish) {
   const SpinChoice choice = choice_of(context, wish.choice);
-  const std::uint32_t end = std::min(choice.end_frame, source.frames);
-  if (choice.first_frame >= end && source.frames > 0) {
+  const auto frames = source.frames_between(choice.first_frame, choice.end_frame);
+  if (frames[0] >= frames[1] && source.frames > 0) {
     throw Error(Code::not_found, wish.from + ": no frame " + std::to_string(choice.first_frame) +
-                                     ": there are " + std::to_string(source.frames));
+                                     ": there are " + source.frames_text());
   }
-  return {choice.first_frame, end};
+  return frames;
 }
 
-void describe(SpinFile& file, const SpinSource& source) {
+void describe(SpinFile& file, const SpinSource& source, std::uint32_t begin, std::uint32_t end) {
   file.attribute("title", std::string("atomistic spins"));
   file.attribute("time_units", std::string("ps"));
   file.output().set_attribute({"time", "units", std::string("ps")});
@@ -95,6 +95,9 @@ void describe(SpinFile& file, const SpinSource& source) {
     file.attribute(names::rows, std::vector<std::int64_t>(source.rows_of_file.begin(),
                                                           source.rows_of_file.end()));
     file.attribute(names::text, source.was_text);
+  }
+  if (const auto numbers = source.numbers_with_gaps(begin, end); !numbers.empty()) {
+    file.attribute(names::snapshots, numbers);
   }
   if (source.was_legacy) {
     file.attribute(names::mode, std::string(vampire::mode_name(vampire::Mode::legacy)));
@@ -122,7 +125,7 @@ commit::Converted to_file(const Context& context, SpinSource& source, const Spin
   const Share rows = share_of(context, source.atoms);
   const vampire::Coordinates atoms = source.coordinates(rows.first, rows.count);
   SpinFile file(context, wish.to, wish.options);
-  describe(file, source);
+  describe(file, source, begin, end);
   put_atoms(file, atoms, source.atoms, rows, {names::coordinates, names::material, names::category},
             "atom");
   vampire::Coordinates others;
@@ -234,7 +237,9 @@ commit::Converted to_vampire(const Context& context, SpinSource& source, const S
     if (meta.magnetisation[0].empty()) {
       meta.magnetisation = direction_of(context, source, atoms.material, spins);
     }
-    done.bytes += writer.write_spins(frame - begin, meta, spins).bytes;
+    // Of all frames every one keeps its number; those of --frames are counted from the first.
+    const std::uint32_t from = begin == 0 ? 0 : source.number(begin);
+    done.bytes += writer.write_spins(source.number(frame) - from, meta, spins).bytes;
     done.steps += 1;
   }
   done.variables += 1;

@@ -19,7 +19,8 @@ inline constexpr const char* elements = "element";              ///< chemical sy
 inline constexpr const char* material_names = "material_name";  ///< by material
 inline constexpr const char* rows = "vampire_rows_of_file";
 inline constexpr const char* text = "vampire_text";
-inline constexpr const char* mode = "vampire_mode";         ///< "legacy", where it was that
-inline constexpr const char* box = "vampire_box_angstrom";  ///< of legacy: "System dimensions"
+inline constexpr const char* snapshots = "vampire_snapshots";  ///< numbers, where some are missing
+inline constexpr const char* mode = "vampire_mode";            ///< "legacy", where it was that
+inline constexpr const char* box = "vampire_box_angstrom";     ///< of legacy: "System dimensions"
 
 }  // namespace sluice::cli::names

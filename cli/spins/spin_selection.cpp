@@ -154,12 +154,21 @@ SpinChooser::SpinChooser(const Context& context, SpinSource& source, const SpinC
   first_ = first;
   count_ = end - first;
   atoms_ = source.coordinates(first_, count_);
-  all_ = extent_of(context.transport, atoms_.xyz);
-  first_frame_ = choice.first_frame;
-  end_frame_ = std::min(choice.end_frame, source.frames);
+  const auto [nm_first, nm_end] =
+      vampire::share(source.non_magnetic_atoms, context.transport.rank(), context.transport.size());
+  nm_first_ = nm_first;
+  std::vector<double> places = atoms_.xyz;
+  if (source.non_magnetic_atoms > 0) {
+    non_magnetic_ = source.non_magnetic(nm_first, nm_end - nm_first);
+    places.insert(places.end(), non_magnetic_.xyz.begin(), non_magnetic_.xyz.end());
+  }
+  all_ = extent_of(context.transport, places);
+  const auto frames = source.frames_between(choice.first_frame, choice.end_frame);
+  first_frame_ = frames[0];
+  end_frame_ = frames[1];
   if (first_frame_ >= end_frame_) {
-    throw Error(Code::not_found, "no frame " + std::to_string(first_frame_) + ": there are " +
-                                     std::to_string(source.frames) + ", numbered from 0");
+    throw Error(Code::not_found, "no frame " + std::to_string(choice.first_frame) + ": there are " +
+                                     source.frames_text());
   }
 }
 
@@ -174,10 +183,40 @@ bool SpinChooser::is_inside(const double* place) const {
 }
 
 /// By all but its spin.
-bool SpinChooser::is_wanted(std::uint64_t own_row) const {
-  return (first_ + own_row) % choice_.every == 0 &&
-         !holds(choice_.removed_materials, atoms_.material[own_row]) &&
-         is_inside(atoms_.xyz.data() + 3 * own_row);
+bool SpinChooser::is_wanted(const vampire::Coordinates& atoms, std::uint64_t first_id,
+                            std::uint64_t own_row) const {
+  return (first_id + own_row) % choice_.every == 0 &&
+         !holds(choice_.removed_materials, atoms.material[own_row]) &&
+         is_inside(atoms.xyz.data() + 3 * own_row);
+}
+
+bool SpinChooser::is_where(const vampire::Coordinates& atoms, std::uint64_t id,
+                           std::uint64_t own_row, const double* spin) const {
+  const double* place = atoms.xyz.data() + 3 * own_row;
+  const auto number = static_cast<std::size_t>(atoms.material[own_row]);
+  const double moment =
+      number < source_.materials.size() ? source_.materials[number].moment_mub : 0;
+  return !where_ || where_->holds({place[0], place[1], place[2], spin[0], spin[1], spin[2],
+                                   static_cast<double>(atoms.material[own_row]),
+                                   static_cast<double>(atoms.category[own_row]),
+                                   static_cast<double>(id), moment});
+}
+
+ChosenAtoms SpinChooser::non_magnetic() const {
+  constexpr std::array<double, 3> no_spin{};
+  ChosenAtoms chosen;
+  const std::uint64_t first_id = source_.atoms + nm_first_;
+  for (std::uint64_t i = 0; i < non_magnetic_.material.size(); ++i) {
+    if (is_wanted(non_magnetic_, first_id, i) &&
+        is_where(non_magnetic_, first_id + i, i, no_spin.data())) {
+      const double* place = non_magnetic_.xyz.data() + 3 * i;
+      chosen.id.push_back(first_id + i);
+      chosen.material.push_back(non_magnetic_.material[i]);
+      chosen.xyz.insert(chosen.xyz.end(), place, place + 3);
+      chosen.spin.insert(chosen.spin.end(), no_spin.begin(), no_spin.end());
+    }
+  }
+  return chosen;
 }
 
 std::uint64_t SpinChooser::wanted() const {
@@ -206,16 +245,7 @@ ChosenAtoms SpinChooser::frame(std::uint32_t frame) {
     const double* place = atoms_.xyz.data() + 3 * i;
     const double* spin = spins.data() + 3 * i;
     const std::int32_t material = atoms_.material[i];
-    if (!is_wanted(i)) {
-      continue;
-    }
-    const auto number = static_cast<std::size_t>(material);
-    const double moment =
-        number < source_.materials.size() ? source_.materials[number].moment_mub : 0;
-    if (where_ &&
-        !where_->holds({place[0], place[1], place[2], spin[0], spin[1], spin[2],
-                        static_cast<double>(material), static_cast<double>(atoms_.category[i]),
-                        static_cast<double>(first_ + i), moment})) {
+    if (!is_wanted(i) || !is_where(atoms_, first_ + i, i, spin)) {
       continue;
     }
     const double sign = holds(choice_.reversed_materials, material) ? -1 : 1;

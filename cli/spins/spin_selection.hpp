@@ -85,6 +85,9 @@ class SpinChooser {
   std::uint32_t end_frame() const noexcept { return end_frame_; }
   /// Collective.
   ChosenAtoms frame(std::uint32_t frame);
+  /// Atoms without spin, to which the choice applies as to others: their spins are 0, and their
+  /// ids follow those of the atoms with spins. Local.
+  ChosenAtoms non_magnetic() const;
   /// Of what the regions and materials leave, whatever the frame. Collective.
   Extent3 region() const;
   /// How many of this rank's atoms they are.
@@ -94,7 +97,11 @@ class SpinChooser {
 
  private:
   bool is_inside(const double* place) const;
-  bool is_wanted(std::uint64_t own_row) const;
+  bool is_wanted(std::uint64_t own_row) const { return is_wanted(atoms_, first_, own_row); }
+  bool is_wanted(const vampire::Coordinates& atoms, std::uint64_t first_id,
+                 std::uint64_t own_row) const;
+  bool is_where(const vampire::Coordinates& atoms, std::uint64_t id, std::uint64_t own_row,
+                const double* spin) const;
 
   const Context& context_;
   SpinSource& source_;
@@ -103,6 +110,8 @@ class SpinChooser {
   std::uint64_t first_ = 0;
   std::uint64_t count_ = 0;
   vampire::Coordinates atoms_;
+  std::uint64_t nm_first_ = 0;  ///< of this rank's atoms without spin
+  vampire::Coordinates non_magnetic_;
   Extent3 all_;
   std::uint32_t first_frame_ = 0;
   std::uint32_t end_frame_ = 0;

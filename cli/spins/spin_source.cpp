@@ -12,19 +12,31 @@ namespace sluice::cli {
 
 namespace {
 
+/// Numbers that names of VAMPIRE's files can have.
+bool is_ascending(const std::vector<std::int64_t>& numbers) {
+  constexpr std::int64_t most = 99'999'999;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (numbers[i] < (i == 0 ? 0 : numbers[i - 1] + 1) || numbers[i] > most) {
+      return false;
+    }
+  }
+  return true;
+}
+
 class FolderSource : public SpinSource {
  public:
   FolderSource(const Context& context, const std::string& path)
       : snapshot_(vampire::open(context.transport, borrowed(context.storage), path)) {
     atoms = snapshot_.atoms();
-    frames = snapshot_.frames();
+    numbers = snapshot_.frames();
+    frames = static_cast<std::uint32_t>(numbers.size());
     materials = snapshot_.materials();
     non_magnetic_atoms = snapshot_.non_magnetic_atoms();
     rows_of_file = snapshot_.rows_of_file();
     was_text = snapshot_.text();
     was_legacy = snapshot_.legacy();
     if (was_legacy && frames != 0) {
-      box_angstrom = open(0).meta.box_angstrom;
+      box_angstrom = open(numbers[0]).meta.box_angstrom;
     }
     notes = snapshot_.notes();
   }
@@ -36,14 +48,14 @@ class FolderSource : public SpinSource {
   }
   std::vector<double> spins(std::uint32_t frame, std::uint64_t first,
                             std::uint64_t count) override {
-    return snapshot_.read_spins(open(frame), first, count);
+    return snapshot_.read_spins(open(numbers[frame]), first, count);
   }
-  vampire::SpinsMeta meta(std::uint32_t frame) override { return open(frame).meta; }
+  vampire::SpinsMeta meta(std::uint32_t frame) override { return open(numbers[frame]).meta; }
 
  private:
-  const vampire::Frame& open(std::uint32_t frame) {
-    if (frame_.data.files.empty() || frame_.index != frame) {
-      frame_ = snapshot_.frame(frame);
+  const vampire::Frame& open(std::uint32_t number) {
+    if (frame_.data.files.empty() || frame_.index != number) {
+      frame_ = snapshot_.frame(number);
     }
     return frame_;
   }
@@ -87,6 +99,10 @@ class FileSource : public SpinSource {
     }
     for (const std::int64_t rows : attribute<std::vector<std::int64_t>>(names::rows)) {
       rows_of_file.push_back(static_cast<std::uint64_t>(rows));
+    }
+    const auto snapshots = attribute<std::vector<std::int64_t>>(names::snapshots);
+    if (snapshots.size() == frames && is_ascending(snapshots)) {
+      numbers.assign(snapshots.begin(), snapshots.end());
     }
     was_text = attribute<bool>(names::text);
     was_legacy = attribute<std::string>(names::mode) == vampire::mode_name(vampire::Mode::legacy);
@@ -178,6 +194,35 @@ class FileSource : public SpinSource {
 };
 
 }  // namespace
+
+std::array<std::uint32_t, 2> SpinSource::frames_between(std::uint32_t first,
+                                                        std::uint32_t end) const {
+  if (numbers.empty()) {
+    return {first, std::min(end, frames)};
+  }
+  const auto at = [&](std::uint32_t number) {
+    return static_cast<std::uint32_t>(std::lower_bound(numbers.begin(), numbers.end(), number) -
+                                      numbers.begin());
+  };
+  return {at(first), at(end)};
+}
+
+std::string SpinSource::frames_text() const {
+  return numbers.empty() || numbers.back() + 1 == frames
+             ? std::to_string(frames) + ", numbered from 0"
+             : "the numbers " + vampire::numbers_text(numbers);
+}
+
+std::vector<std::int64_t> SpinSource::numbers_with_gaps(std::uint32_t begin,
+                                                        std::uint32_t end) const {
+  std::vector<std::int64_t> kept;
+  const std::uint32_t from = begin == 0 || end == begin ? 0 : number(begin);
+  for (std::uint32_t frame = begin; frame < end; ++frame) {
+    kept.push_back(number(frame) - from);
+  }
+  const bool is_dense = kept.empty() || kept.back() + 1 == static_cast<std::int64_t>(kept.size());
+  return is_dense ? std::vector<std::int64_t>{} : kept;
+}
 
 bool is_vampire_folder(const Context& context, const std::string& path) {
   std::int64_t found = 0;

@@ -22,6 +22,9 @@ class SpinSource {
 
   std::uint64_t atoms = 0;
   std::uint32_t frames = 0;
+  /// The number of each frame, ascending: VAMPIRE's snapshots have gaps where files are missing.
+  /// Empty: 0, 1, ...
+  std::vector<std::uint32_t> numbers;
   std::vector<vampire::Material> materials;
   std::uint64_t non_magnetic_atoms = 0;
   /// How VAMPIRE had split it over files; empty where it never had.
@@ -31,6 +34,15 @@ class SpinSource {
   std::array<double, 3> box_angstrom{};  ///< that legacy mode named; else zeros
   std::vector<std::string> notes;
 
+  std::uint32_t number(std::uint32_t frame) const {
+    return numbers.empty() ? frame : numbers[frame];
+  }
+  /// The frames whose numbers lie in [first, end). Empty where there is none.
+  std::array<std::uint32_t, 2> frames_between(std::uint32_t first, std::uint32_t end) const;
+  /// "3, numbered from 0", or which numbers there are.
+  std::string frames_text() const;
+  /// The numbers of frames [begin, end), where they are not 0, 1, ... Empty where they are.
+  std::vector<std::int64_t> numbers_with_gaps(std::uint32_t begin, std::uint32_t end) const;
   /// In Bohr magnetons; 0 where the material is not known.
   double moment_of(std::int32_t material) const {
     for (const vampire::Material& known : materials) {

@@ -41,18 +41,21 @@ class FrameText {
         all_(all),
         first_(first) {}
 
-  /// Symbols and places as they are, as molecule viewers read them.
-  std::uint64_t xyz() {
-    file_.append_once(std::to_string(all_) + "\n\n");
-    file_.append(rows([&](std::string& out, std::size_t i) {
-      out += element_of(source_, atoms_.material[i]) + "\t";
-      append_row(out, atoms_.xyz.data() + 3 * i, 3, '\t');
-    }));
+  /// Symbols and places as they are, as molecule viewers read them; behind them `others` of all
+  /// ranks, which have no spins.
+  std::uint64_t xyz(const ChosenAtoms& non_magnetic, std::uint64_t others) {
+    file_.append_once(std::to_string(all_ + others) + "\n\n");
+    for (const ChosenAtoms* atoms : {&atoms_, &non_magnetic}) {
+      file_.append(rows(atoms->size(), [&](std::string& out, std::size_t i) {
+        out += element_of(source_, atoms->material[i]) + "\t";
+        append_row(out, atoms->xyz.data() + 3 * i, 3, '\t');
+      }));
+    }
     return file_.close();
   }
   /// Places, the middle of the chosen atoms moved to the origin, and spins.
   std::uint64_t text() {
-    file_.append(rows([&](std::string& out, std::size_t i) {
+    file_.append(rows(atoms_.size(), [&](std::string& out, std::size_t i) {
       place(out, i, '\t');
       out += '\t';
       append_row(out, atoms_.spin.data() + 3 * i, 3, '\t');
@@ -90,9 +93,9 @@ class FrameText {
 
  private:
   template <class Row>
-  std::string rows(Row&& row) const {
+  static std::string rows(std::size_t count, Row&& row) {
     std::string out;
-    for (std::size_t i = 0; i < atoms_.size(); ++i) {
+    for (std::size_t i = 0; i < count; ++i) {
       row(out, i);
       out += '\n';
     }
@@ -102,7 +105,7 @@ class FrameText {
   void array(const std::string& type, const std::string& name, Row&& row) {
     const std::string named = name.empty() ? "" : " Name=\"" + name + "\"";
     file_.append_once("<DataArray type=\"" + type + "\"" + named + " format=\"ascii\">\n");
-    file_.append(rows(row));
+    file_.append(rows(atoms_.size(), row));
     file_.append_once("</DataArray>\n");
   }
   void place(std::string& out, std::size_t i, char separator) const {
@@ -121,9 +124,17 @@ class FrameText {
   std::uint64_t first_;  ///< of this rank's atoms among the chosen ones
 };
 
-std::uint64_t write_frame(FrameText& file, const std::string& format) {
+std::uint64_t sum_of(const Context& context, std::size_t own) {
+  auto count = static_cast<std::int64_t>(own);
+  context.transport.allreduce({&count, 1}, exec::Op::sum);
+  return static_cast<std::uint64_t>(count);
+}
+
+std::uint64_t write_frame(const Context& context, FrameText& file, const SpinChooser& chooser,
+                          const std::string& format) {
   if (format == "xyz") {
-    return file.xyz();
+    const ChosenAtoms others = chooser.non_magnetic();
+    return file.xyz(others, sum_of(context, others.size()));
   }
   return format == "text" ? file.text() : file.vtu();
 }
@@ -140,17 +151,16 @@ commit::Converted spins_by_frame(const Context& context, SpinSource& source, con
     const ChosenAtoms atoms = chooser.frame(frame);
     const Extent3 extent = chooser.extent(atoms.xyz);
     const bool is_only = end == chooser.first_frame() + 1;
-    const std::string path = is_only ? wish.to : numbered(wish.to, frame);
-    auto count = static_cast<std::int64_t>(atoms.size());
-    const auto first = static_cast<std::uint64_t>(context.transport.exclusive_sum(count));
-    context.transport.allreduce({&count, 1}, exec::Op::sum);
-    const auto all = static_cast<std::uint64_t>(count);
+    const std::string path = is_only ? wish.to : numbered(wish.to, source.number(frame));
+    const auto first = static_cast<std::uint64_t>(
+        context.transport.exclusive_sum(static_cast<std::int64_t>(atoms.size())));
+    const std::uint64_t all = sum_of(context, atoms.size());
     if (wish.format == "vtkhdf") {
       done.bytes += write_vtkhdf(context, source, atoms, extent, first, all,
                                  source.meta(frame).time_s * 1e12, path);
     } else {
       FrameText file(context, source, atoms, extent, first, all, path);
-      done.bytes += write_frame(file, wish.format);
+      done.bytes += write_frame(context, file, chooser, wish.format);
     }
     done.steps += 1;
   }

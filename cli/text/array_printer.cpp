@@ -42,6 +42,7 @@ std::size_t Fields::left_part(std::string_view value) const {
   switch (kind_) {
     case Kind::string:
       return 0;
+    case Kind::f16:
     case Kind::f32:
     case Kind::f64: {
       // "inf" and "nan" have no digits and stand where integers would

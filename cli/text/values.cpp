@@ -33,6 +33,25 @@ void append_float(std::string& out, T value, Style style) {
   }
 }
 
+/// With as many digits as tell it from its neighbours.
+void append_half(std::string& out, Float16 value, Style style) {
+  const auto exact = static_cast<float>(value);
+  float shortest = exact;
+  constexpr int most_digits = 5;
+  const bool is_whole = !std::isfinite(exact) || std::trunc(exact) == exact;
+  for (int digits = 1; !is_whole && digits <= most_digits; ++digits) {
+    std::array<char, 40> buffer{};
+    const char* end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), exact,
+                                    std::chars_format::scientific, digits - 1)
+                          .ptr;
+    std::from_chars(buffer.data(), end, shortest);
+    if (Float16(static_cast<double>(shortest)).bits == value.bits) {
+      break;
+    }
+  }
+  append_float(out, shortest, style);
+}
+
 template <class T>
 void append_complex(std::string& out, const std::byte* at, Style style) {
   const T real = model::load<T>(at);
@@ -108,6 +127,8 @@ void append_value(std::string& out, const std::byte* element, const Type& type, 
     case Kind::u64:
       out += std::to_string(model::load<std::uint64_t>(element));
       return;
+    case Kind::f16:
+      return append_half(out, model::load<Float16>(element), style);
     case Kind::f32:
       return append_float(out, model::load<float>(element), style);
     case Kind::f64:

@@ -197,6 +197,18 @@ int report_lines(const Context& context, const ConvertVerb& verb, const commit::
   return fine;
 }
 
+void tell_what_is_not_kept(const ConvertVerb& verb, const commit::Converted& done) {
+  for (const std::string& name : done.unnamed) {
+    fmt::print(stderr,
+               "sluice: {}: the names of the dimensions of {} are left out: this "
+               "format cannot hold them beside the others\n",
+               printable(verb.to), printable(name));
+  }
+  for (const std::string& change : done.changes) {
+    fmt::print(stderr, "sluice: {}: changed: {}\n", printable(verb.to), change);
+  }
+}
+
 int convert(const Context& context, const ConvertVerb& verb) {
   const bool is_to_folder = verb.format == "mfdn";
   if (is_to_folder || is_record_folder(context, verb.file)) {
@@ -233,18 +245,14 @@ int convert(const Context& context, const ConvertVerb& verb) {
   if (!context.is_root()) {
     return fine;
   }
-  for (const std::string& name : done.unnamed) {
-    fmt::print(stderr,
-               "sluice: {}: the names of the dimensions of {} are left out: this "
-               "format cannot hold them beside the others\n",
-               printable(verb.to), printable(name));
-  }
+  tell_what_is_not_kept(verb, done);
   const std::uint64_t before = bytes_on_disk(context.storage, verb.file);
   const std::uint64_t after = bytes_on_disk(context.storage, verb.to);
   if (verb.json) {
-    const Json json{{"file", verb.to},     {"variables", done.variables}, {"steps", done.steps},
-                    {"bytes", done.bytes}, {"bytes_before", before},      {"bytes_after", after},
-                    {"seconds", seconds}};
+    const Json json{{"file", verb.to},         {"variables", done.variables},
+                    {"steps", done.steps},     {"bytes", done.bytes},
+                    {"bytes_before", before},  {"bytes_after", after},
+                    {"changes", done.changes}, {"seconds", seconds}};
     show_json(json);
   } else {
     const std::string rate = rate_text(done.bytes, seconds);

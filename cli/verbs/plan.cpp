@@ -42,9 +42,9 @@ struct PlanVerb {
   bool json = false;
 };
 
-constexpr std::array planned_kinds{Kind::i8,  Kind::i16, Kind::i32,    Kind::i64,
-                                   Kind::u8,  Kind::u16, Kind::u32,    Kind::u64,
-                                   Kind::f32, Kind::f64, Kind::boolean};
+constexpr std::array planned_kinds{Kind::i8,  Kind::i16, Kind::i32, Kind::i64,
+                                   Kind::u8,  Kind::u16, Kind::u32, Kind::u64,
+                                   Kind::f16, Kind::f32, Kind::f64, Kind::boolean};
 
 std::uint32_t bytes_of_type(const std::string& name) {
   std::string known;

@@ -84,17 +84,17 @@ class Renderer {
     for (std::uint32_t frame = first; frame < chooser_.end_frame(); ++frame) {
       const ChosenAtoms atoms = chooser_.frame(frame);
       if (verb_.is_povray) {
-        ParallelText text(context_, povray_frame_name(verb_.to, frame));
+        ParallelText text(context_, povray_frame_name(verb_.to, source_.number(frame)));
         text.append(povray_atoms(atoms, colours_, view_, spacing_));
         text.close();
       } else {
-        draw(atoms, frame, is_film ? numbered(verb_.to, frame) : verb_.to);
+        draw(atoms, frame, is_film ? numbered(verb_.to, source_.number(frame)) : verb_.to);
       }
     }
     if (verb_.is_povray) {
       ParallelText text(context_, verb_.to);
-      text.append_once(
-          povray_scene(verb_.to, view_, sample_, camera_, verb_.size[0], verb_.size[1], first));
+      text.append_once(povray_scene(verb_.to, view_, sample_, camera_, verb_.size[0], verb_.size[1],
+                                    source_.number(first)));
       text.close();
     }
     if (context_.is_root()) {
@@ -120,7 +120,8 @@ class Renderer {
     auto shown = static_cast<std::int64_t>(atoms);
     context_.transport.allreduce({&shown, 1}, exec::Op::sum);
     const vampire::SpinsMeta meta = source_.meta(frame);
-    return {fmt::format("frame {}", frame), fmt::format("time {:.6g} ps", meta.time_s * 1e12),
+    return {fmt::format("frame {}", source_.number(frame)),
+            fmt::format("time {:.6g} ps", meta.time_s * 1e12),
             fmt::format("{:.6g} K", meta.temperature_k), fmt::format("{} atoms", shown)};
   }
   void draw(const ChosenAtoms& atoms, std::uint32_t frame, const std::string& path) {

@@ -125,7 +125,8 @@ enum {
   SLUICE_COMPLEX64 = 11,  /**< Two float. */
   SLUICE_COMPLEX128 = 12, /**< Two double. */
   SLUICE_BOOL = 13,       /**< One byte, 0 or 1; in the file the boolean that h5py uses. */
-  SLUICE_KIND_STRING = 14 /**< No type by itself. */
+  SLUICE_KIND_STRING = 14, /**< No type by itself. */
+  SLUICE_FLOAT16 = 15      /**< IEEE 754 binary16. */
 };
 /** The type of a string of at most `bytes` bytes: UTF-8, padded with NUL. */
 #define SLUICE_STRING(bytes) ((sluice_type)(SLUICE_KIND_STRING + 256 * (bytes)))

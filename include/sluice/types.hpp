@@ -2,6 +2,7 @@
 /// Element types that Sluice stores: sluice::Type, a value that can be compared and printed.
 #pragma once
 
+#include <bit>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
@@ -26,6 +27,25 @@ enum class Kind : std::uint8_t {
   c128,     ///< Complex of two f64, stored likewise.
   boolean,  ///< One byte, stored as h5py's enum {FALSE=0, TRUE=1}.
   string,   ///< Fixed-length UTF-8, padded with NUL.
+  f16,      ///< IEEE 754 binary16, as numpy's float16.
+};
+
+/// A float16, for compilers that have none.
+struct Float16 {
+  std::uint16_t bits = 0;  ///< As IEEE 754 binary16 has them.
+
+  /// Zero.
+  Float16() = default;
+  /// Rounds to the nearest, of two to the even one. Beyond 65504 and what rounds to it: infinite.
+  explicit Float16(double value);
+  /// The same value.
+  explicit operator float() const;
+  /// The same value.
+  explicit operator double() const { return static_cast<float>(*this); }
+  /// As float compares them: NaN equals nothing.
+  friend bool operator==(Float16 a, Float16 b) {
+    return static_cast<float>(a) == static_cast<float>(b);
+  }
 };
 
 /// An element type: a kind and its size. Two types are equal if both are equal.
@@ -44,8 +64,8 @@ Type string_type(std::uint32_t bytes);
 /// The name of a type as numpy has it: `float64`, `complex64`, `string[16]`. Local.
 std::string type_name(const Type& type);
 
-/// The type of the C++ type T: an integer of 8 to 64 bits, float, double, std::complex of them, or
-/// bool. Other types do not compile. Local.
+/// The type of the C++ type T: an integer of 8 to 64 bits, Float16 or the compiler's own type of 16
+/// bits, float, double, std::complex of them, or bool. Other types do not compile. Local.
 template <class T>
 Type type_of() {
   using U = std::remove_cv_t<T>;
@@ -55,6 +75,12 @@ Type type_of() {
     return {Kind::c64, 8};
   } else if constexpr (std::is_same_v<U, std::complex<double>>) {
     return {Kind::c128, 16};
+  } else if constexpr (std::is_same_v<U, Float16>) {
+    return {Kind::f16, 2};
+#ifdef __FLT16_MAX__
+  } else if constexpr (std::is_same_v<U, _Float16>) {
+    return {Kind::f16, 2};
+#endif
   } else if constexpr (std::is_floating_point_v<U>) {
     static_assert(sizeof(U) == 4 || sizeof(U) == 8, "long double has no portable file type");
     return sizeof(U) == 4 ? Type{Kind::f32, 4} : Type{Kind::f64, 8};
@@ -65,6 +91,45 @@ Type type_of() {
     constexpr int index = sizeof(U) == 1 ? 0 : sizeof(U) == 2 ? 1 : sizeof(U) == 4 ? 2 : 3;
     return {kinds[std::is_signed_v<U> ? 1 : 0][index], sizeof(U)};
   }
+}
+
+inline Float16::Float16(double value) {
+  const auto wide = std::bit_cast<std::uint64_t>(value);
+  const auto sign = static_cast<std::uint16_t>(wide >> 48 & 0x8000);
+  const std::uint64_t fraction = wide & 0xfffffffffffff;
+  const int exponent = static_cast<int>(wide >> 52 & 0x7ff) - 1023 + 15;
+  if (exponent == 0x7ff - 1023 + 15) {  // a NaN stays one, and quiet
+    bits = static_cast<std::uint16_t>(sign | 0x7c00 | (fraction == 0 ? 0 : 0x200 | fraction >> 42));
+    return;
+  }
+  if (exponent >= 31 || exponent < -10) {
+    bits = static_cast<std::uint16_t>(sign | (exponent < 0 ? 0 : 0x7c00));
+    return;
+  }
+  const bool is_normal = exponent > 0;
+  const int dropped = is_normal ? 42 : 43 - exponent;
+  const std::uint64_t whole = is_normal ? fraction : fraction | std::uint64_t{1} << 52;
+  const std::uint64_t rest = whole & ((std::uint64_t{1} << dropped) - 1);
+  const std::uint64_t half = std::uint64_t{1} << (dropped - 1);
+  std::uint64_t kept = whole >> dropped;
+  if (is_normal) {
+    kept |= static_cast<std::uint64_t>(exponent) << 10;
+  }
+  // A carry goes into the exponent, which is right.
+  kept += rest > half || (rest == half && (kept & 1) != 0) ? 1 : 0;
+  bits = static_cast<std::uint16_t>(sign | kept);
+}
+
+inline Float16::operator float() const {
+  const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000) << 16;
+  const std::uint32_t exponent = bits >> 10 & 0x1f;
+  const std::uint32_t fraction = bits & 0x3ff;
+  if (exponent == 0) {
+    const float magnitude = static_cast<float>(fraction) * 0x1p-24F;
+    return sign == 0 ? magnitude : -magnitude;
+  }
+  const std::uint32_t wide = exponent == 31 ? 255 : exponent - 15 + 127;
+  return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
 }
 
 }  // namespace sluice

@@ -17,6 +17,7 @@ _KINDS = {
     "uint16": lib.SLUICE_UINT16,
     "uint32": lib.SLUICE_UINT32,
     "uint64": lib.SLUICE_UINT64,
+    "float16": lib.SLUICE_FLOAT16,
     "float32": lib.SLUICE_FLOAT32,
     "float64": lib.SLUICE_FLOAT64,
     "complex64": lib.SLUICE_COMPLEX64,
@@ -44,13 +45,11 @@ def dtype_of(number: int) -> np.dtype:
 
 
 def storable(dtype: Any) -> np.dtype:
-    """The dtype in which values of `dtype` are handed over: native byte order, bytes for str,
-    float32 for float16."""
+    """The dtype in which values of `dtype` are handed over: native byte order, bytes for
+    str."""
     dtype = np.dtype(dtype)
     if dtype.kind == "U":
         return np.dtype(f"S{max(1, dtype.itemsize)}")
-    if dtype == np.float16:
-        return np.dtype(np.float32)
     return dtype.newbyteorder("=")
 
 

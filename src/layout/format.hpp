@@ -50,10 +50,14 @@ struct Format {
   bool length_variable = false;
   bool text = true;       ///< variables of text
   bool complex = false;   ///< complex numbers
+  bool float16 = true;    ///< floats of 16 bits
   bool compress = false;  ///< tiles that went through filters
   bool index = false;  ///< an index can make one dataset of the files of file-per-process and -node
   /// Of a folder of objects: the one that says what the others are. Null: it is a file.
   const char* manifest = nullptr;
+  /// The same of versions of the format that are only read; separated by spaces, in the order in
+  /// which they are looked for.
+  const char* read_manifests = "";
   /// Readers take whole tiles, so they are not larger, and fixed variables have them too; 0: as the
   /// library likes.
   std::uint64_t most_tile_bytes = 0;
@@ -81,6 +85,9 @@ struct Format {
   std::string (*refuse_definition)(const model::Definition& definition,
                                    const std::vector<model::Definition>& others) = nullptr;
   std::string (*refuse_attribute)(const model::Attribute& attribute) = nullptr;
+  /// What an attribute of a file that is converted says, and the file that is written does not keep
+  /// though all its values are there, in words; "" where there is nothing to say. Null: nothing.
+  std::string (*change)(const model::Attribute& attribute) = nullptr;
   /// The tile in which the format keeps a variable. Null: the library's choice.
   model::Dims (*fixed_tile)(const model::Definition& definition) = nullptr;
   /// The filters that stand for those of the option `compress`. Null: the same.

@@ -295,6 +295,9 @@ void check_definition(const Format& format, const model::Definition& definition,
   if (!why.empty()) {
     refuse(format, what, why);
   }
+  if (!format.float16 && definition.type.kind == Kind::f16) {
+    refuse(format, what, "holds no float16");
+  }
   if (!format.text && definition.type.kind == Kind::string) {
     refuse(format, what, "holds no text in variables, only in attributes");
   }

@@ -88,6 +88,7 @@ void Placement::write_to(model::ByteWriter& out) const {
   out.put(stride_);
   out.put(table_);
   write_segments(objects_, out);
+  out.put(big_endian_);
 }
 
 Placement Placement::read_from(model::ByteReader& in) {
@@ -100,6 +101,7 @@ Placement Placement::read_from(model::ByteReader& in) {
   p.stride_ = in.get<std::uint64_t>();
   p.table_ = in.get_vector<std::uint64_t>();
   p.objects_ = read_segments(in);
+  p.big_endian_ = in.get<bool>();
   p.grid_ = grid_of(p.shape_, p.tile_);
   return p;
 }

@@ -57,6 +57,10 @@ class Placement {
 
   /// Of what is read from a store: the objects in which the addresses lie.
   const std::vector<storage::Segment>& objects() const noexcept { return objects_; }
+  /// Do the numbers of the file have their largest byte first? Who packs them for a file turns
+  /// them.
+  bool big_endian() const noexcept { return big_endian_; }
+  void set_big_endian(bool is) noexcept { big_endian_ = is; }
   void set_objects(std::vector<storage::Segment> objects) { objects_ = std::move(objects); }
 
   void write_to(model::ByteWriter& out) const;
@@ -72,6 +76,7 @@ class Placement {
   std::uint64_t stride_ = 0;
   std::vector<std::uint64_t> table_;
   std::vector<storage::Segment> objects_;
+  bool big_endian_ = false;
 };
 
 void write_segments(const std::vector<storage::Segment>& segments, model::ByteWriter& out);

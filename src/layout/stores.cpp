@@ -1,6 +1,9 @@
 #include "layout/stores.hpp"
 
+#include <sstream>
+
 #include "layout/formats.hpp"
+#include "sluice/error.hpp"
 
 namespace sluice::layout {
 
@@ -16,10 +19,23 @@ storage::Manifests manifests() {
   return all;
 }
 
+/// Those of versions that are only read.
+storage::Manifests read_manifests() {
+  storage::Manifests all;
+  for (const Format* format : formats()) {
+    std::istringstream names(format->read_manifests);
+    for (std::string name; names >> name;) {
+      all.push_back(name);
+    }
+  }
+  return all;
+}
+
 }  // namespace
 
 bool is_store(storage::Storage& storage, const std::string& path) {
-  return storage::is_store(storage, path, manifests());
+  return storage::is_store(storage, path, manifests()) ||
+         storage::is_store(storage, path, read_manifests());
 }
 
 void begin_store(storage::Storage& storage, const std::string& path, const Format& format,
@@ -41,7 +57,19 @@ void give_up_store(storage::Storage& storage, const std::string& path) {
 
 std::unique_ptr<storage::File> open_data(storage::Storage& storage, const std::string& path,
                                          storage::Access access) {
-  return storage::open_data(storage, path, manifests(), access);
+  const storage::Manifests known = manifests();
+  const storage::Manifests old = read_manifests();
+  if (access == storage::Access::create || storage::is_store(storage, path, known) ||
+      !storage::is_store(storage, path, old)) {
+    return storage::open_data(storage, path, known, access);
+  }
+  if (access != storage::Access::read) {
+    throw Error(Code::unsupported,
+                path +
+                    ": a store of an older version, which is only read: make a new one with "
+                    "`sluice convert`");
+  }
+  return storage::open_data(storage, path, old, access);
 }
 
 }  // namespace sluice::layout

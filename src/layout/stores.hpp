@@ -10,6 +10,7 @@
 
 namespace sluice::layout {
 
+/// Also of a version that is only read.
 bool is_store(storage::Storage& storage, const std::string& path);
 /// Makes the folder of a store of `format`; the rest as storage::begin_store().
 void begin_store(storage::Storage& storage, const std::string& path, const Format& format,
@@ -17,7 +18,8 @@ void begin_store(storage::Storage& storage, const std::string& path, const Forma
 bool is_put_aside(storage::Storage& storage, const std::string& path);
 void restore_store(storage::Storage& storage, const std::string& path);
 void give_up_store(storage::Storage& storage, const std::string& path);
-/// The file at `path`, or the store. `storage` must outlive a store.
+/// The file at `path`, or the store. `storage` must outlive a store. Error unsupported where one of
+/// a version that is only read would be written.
 std::unique_ptr<storage::File> open_data(storage::Storage& storage, const std::string& path,
                                          storage::Access access);
 

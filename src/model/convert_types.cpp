@@ -14,21 +14,48 @@
 namespace sluice::model {
 namespace {
 
+template <class T>
+constexpr bool is_floating = std::is_floating_point_v<T> || std::is_same_v<T, Float16>;
+
+/// A number as one with which the processor calculates. Every integer that a float16 can hold is
+/// exact in it.
+template <class T>
+auto plain(T x) {
+  if constexpr (std::is_same_v<T, Float16>) {
+    return static_cast<float>(x);
+  } else {
+    return x;
+  }
+}
+
+template <class To, class From>
+To cast(From x) {
+  if constexpr (std::is_same_v<To, Float16>) {
+    return Float16(static_cast<double>(x));
+  } else {
+    return static_cast<To>(plain(x));
+  }
+}
+
 /// Can a value of From not fit To?
 template <class From, class To>
 constexpr bool can_misfit() {
-  if constexpr (std::is_integral_v<From> && std::is_integral_v<To>) {
+  if constexpr (std::is_same_v<To, Float16>) {
+    return sizeof(From) > 1;
+  } else if constexpr (std::is_integral_v<From> && std::is_integral_v<To>) {
     return !std::in_range<To>(std::numeric_limits<From>::lowest()) ||
            !std::in_range<To>(std::numeric_limits<From>::max());
   } else {
-    return std::is_floating_point_v<From> && sizeof(To) < sizeof(From);
+    return is_floating<From> && sizeof(To) < sizeof(From);
   }
 }
 
 /// Not zero where `y`, made from `x`, may not be its value.
 template <class From, class To>
 auto evidence(From x, To y) {
-  if constexpr (std::is_floating_point_v<From>) {
+  if constexpr (std::is_same_v<To, Float16>) {
+    return static_cast<unsigned>((y.bits & 0x7c00) == 0x7c00);
+  } else if constexpr (std::is_floating_point_v<From>) {
     return static_cast<unsigned>(std::fabs(y) > std::numeric_limits<To>::max());
   } else if constexpr (std::is_signed_v<From> && std::is_signed_v<To>) {
     using Word = std::make_unsigned_t<From>;
@@ -48,6 +75,9 @@ template <class From, class To>
 bool fits(From x) {
   if constexpr (!can_misfit<From, To>()) {
     return true;
+  } else if constexpr (std::is_same_v<To, Float16>) {
+    return !std::isfinite(static_cast<double>(x)) ||
+           std::isfinite(plain(Float16(static_cast<double>(x))));
   } else if constexpr (std::is_integral_v<From>) {
     return std::in_range<To>(x);
   } else {
@@ -61,14 +91,14 @@ bool convert_run(const std::byte* __restrict from, std::byte* __restrict to, std
     decltype(evidence<From, To>(From{}, To{})) misfit = 0;
     for (std::size_t i = 0; i < count; ++i) {
       const From x = load<From>(from + i * sizeof(From));
-      const To y = static_cast<To>(x);
+      const To y = cast<To>(x);
       std::memcpy(to + i * sizeof(To), &y, sizeof(To));
       misfit = static_cast<decltype(misfit)>(misfit | evidence<From, To>(x, y));
     }
     return misfit == 0;
   } else {
     for (std::size_t i = 0; i < count; ++i) {
-      const To y = static_cast<To>(load<From>(from + i * sizeof(From)));
+      const To y = cast<To>(load<From>(from + i * sizeof(From)));
       std::memcpy(to + i * sizeof(To), &y, sizeof(To));
     }
     return true;
@@ -147,42 +177,46 @@ std::size_t first_string_misfit(const Rows& rows) {
 
 // -- the table of all pairs -----------------------------------------------------------------------
 
-constexpr std::size_t numeric_kinds = static_cast<std::size_t>(Kind::f64);
+/// Integers, float32 and float64 in the order of Kind, and float16, which came later.
+constexpr std::size_t numeric_kinds = static_cast<std::size_t>(Kind::f64) + 1;
+
+std::size_t index_of(Kind kind) {
+  return kind == Kind::f16 ? numeric_kinds - 1 : static_cast<std::size_t>(kind) - 1;
+}
+
 using ConverterRow = std::array<Converter, numeric_kinds>;
 
 template <class From, class To>
 constexpr Converter make_converter() {
-  if constexpr (std::is_same_v<From, To> ||
-                (std::is_floating_point_v<From> && std::is_integral_v<To>)) {
+  if constexpr (std::is_same_v<From, To> || (is_floating<From> && std::is_integral_v<To>)) {
     return {};
   } else {
     return {&convert_rows<From, To>, &first_misfit<From, To>, 1};
   }
 }
 
-/// In the order of Kind.
+/// In the order of index_of().
 template <class From>
 constexpr ConverterRow make_row() {
   return {make_converter<From, std::int8_t>(),   make_converter<From, std::int16_t>(),
           make_converter<From, std::int32_t>(),  make_converter<From, std::int64_t>(),
           make_converter<From, std::uint8_t>(),  make_converter<From, std::uint16_t>(),
           make_converter<From, std::uint32_t>(), make_converter<From, std::uint64_t>(),
-          make_converter<From, float>(),         make_converter<From, double>()};
+          make_converter<From, float>(),         make_converter<From, double>(),
+          make_converter<From, Float16>()};
 }
 
 constexpr std::array<ConverterRow, numeric_kinds> table = {
     make_row<std::int8_t>(),   make_row<std::int16_t>(),  make_row<std::int32_t>(),
     make_row<std::int64_t>(),  make_row<std::uint8_t>(),  make_row<std::uint16_t>(),
     make_row<std::uint32_t>(), make_row<std::uint64_t>(), make_row<float>(),
-    make_row<double>()};
+    make_row<double>(),        make_row<Float16>()};
 
 bool is_complex(Kind kind) { return kind == Kind::c64 || kind == Kind::c128; }
-bool is_float(Kind kind) { return kind == Kind::f32 || kind == Kind::f64; }
-bool is_number(Kind kind) { return kind >= Kind::i8 && kind <= Kind::f64; }
+bool is_float(Kind kind) { return kind == Kind::f16 || kind == Kind::f32 || kind == Kind::f64; }
+bool is_number(Kind kind) { return (kind >= Kind::i8 && kind <= Kind::f64) || kind == Kind::f16; }
 
-const Converter& entry(Kind from, Kind to) {
-  return table[static_cast<std::size_t>(from) - 1][static_cast<std::size_t>(to) - 1];
-}
+const Converter& entry(Kind from, Kind to) { return table[index_of(from)][index_of(to)]; }
 
 }  // namespace
 
@@ -190,7 +224,7 @@ bool is_well_formed(const Type& type) {
   if (type.kind == Kind::string) {
     return type.bytes > 0;
   }
-  return type.kind >= Kind::i8 && type.kind <= Kind::boolean &&
+  return (is_number(type.kind) || is_complex(type.kind) || type.kind == Kind::boolean) &&
          type.bytes == type_of(type.kind).bytes;
 }
 

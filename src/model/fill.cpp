@@ -26,6 +26,8 @@ using Element = std::vector<std::byte>;
 template <class Use>
 std::optional<Element> with_number(Kind kind, Use&& use) {
   switch (kind) {
+    case Kind::f16:
+      return use(Float16{});
     case Kind::i8:
       return use(std::int8_t{});
     case Kind::i16:
@@ -59,9 +61,25 @@ bool is_in_range(Float x) {
          x < std::ldexp(Float{1}, std::numeric_limits<Integer>::digits);
 }
 
+/// A float16 as the float of the same value; any other number itself.
+template <class T>
+auto widened(T x) {
+  if constexpr (std::is_same_v<T, Float16>) {
+    return static_cast<float>(x);
+  } else {
+    return x;
+  }
+}
+
 template <class To, class From>
 bool holds(From x) {
-  if constexpr (std::is_floating_point_v<To> && std::is_floating_point_v<From>) {
+  if constexpr (std::is_same_v<To, Float16>) {
+    // Rounded as to any other float; of integers those alone that it has.
+    const float rounded = widened(Float16(static_cast<double>(x)));
+    return std::is_integral_v<From>
+               ? static_cast<double>(rounded) == static_cast<double>(x)
+               : !std::isfinite(static_cast<double>(x)) || std::isfinite(rounded);
+  } else if constexpr (std::is_floating_point_v<To> && std::is_floating_point_v<From>) {
     return !std::isfinite(x) || std::isfinite(static_cast<To>(x));
   } else if constexpr (std::is_floating_point_v<To>) {
     const To rounded = static_cast<To>(x);
@@ -79,12 +97,13 @@ std::optional<Element> converted(const std::byte* from, Kind from_kind, Kind to)
     using From = decltype(from_example);
     From x;
     std::memcpy(&x, from, sizeof x);
+    const auto number = widened(x);
     return with_number(to, [&](auto to_example) -> std::optional<Element> {
       using To = decltype(to_example);
-      if (!holds<To>(x) || (to == Kind::boolean && x != From{0} && x != From{1})) {
+      if (!holds<To>(number) || (to == Kind::boolean && number != 0 && number != 1)) {
         return std::nullopt;
       }
-      const To value = static_cast<To>(x);
+      const To value = static_cast<To>(number);
       Element element(sizeof value);
       std::memcpy(element.data(), &value, sizeof value);
       return element;

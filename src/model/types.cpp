@@ -12,6 +12,7 @@ Type type_of(Kind kind) {
       return {kind, 1};
     case Kind::i16:
     case Kind::u16:
+    case Kind::f16:
       return {kind, 2};
     case Kind::i32:
     case Kind::u32:
@@ -55,6 +56,8 @@ std::string type_name(const Type& type) {
       return "uint32";
     case Kind::u64:
       return "uint64";
+    case Kind::f16:
+      return "float16";
     case Kind::f32:
       return "float32";
     case Kind::f64:

@@ -34,6 +34,12 @@ std::string number_text(const std::byte* at) {
   }
 }
 
+std::string half_text(const std::byte* at) {
+  Float16 value;
+  std::memcpy(&value, at, sizeof value);
+  return float_text(static_cast<float>(value));
+}
+
 template <class T>
 std::string complex_text(const std::byte* at) {
   std::string text = "(";
@@ -70,6 +76,8 @@ std::string value_text(const std::byte* element, const Type& type) {
       return number_text<std::uint32_t>(element);
     case Kind::u64:
       return number_text<std::uint64_t>(element);
+    case Kind::f16:
+      return half_text(element);
     case Kind::f32:
       return number_text<float>(element);
     case Kind::f64:

@@ -84,6 +84,8 @@ const char* call_name(Call call) noexcept {
       return "make_folder";
     case Call::remove_folder:
       return "remove_folder";
+    case Call::list:
+      return "list";
   }
   return "unknown";
 }

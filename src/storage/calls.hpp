@@ -27,8 +27,9 @@ enum class Call : std::uint8_t {
   sync_directory,
   make_folder,
   remove_folder,
+  list,
 };
-inline constexpr int call_count = 16;
+inline constexpr int call_count = 17;
 
 /// Lower-case name, e.g. "sync_directory".
 const char* call_name(Call call) noexcept;

@@ -135,6 +135,11 @@ bool FaultyStorage::exists(const std::string& path) {
   return inner_->exists(path);
 }
 
+std::vector<std::string> FaultyStorage::list(const std::string& path) {
+  pass(*faults_, Call::list, path);
+  return inner_->list(path);
+}
+
 void FaultyStorage::rename(const std::string& from, const std::string& to) {
   if (const auto rule = faults_->match(Call::rename, from, to)) {
     throw system_error(from, "rename to " + to, rule->error_number);

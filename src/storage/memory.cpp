@@ -224,6 +224,25 @@ bool MemoryStorage::exists(const std::string& path) {
   return system_->names.contains(name) || system_->is_folder(name);
 }
 
+std::vector<std::string> MemoryStorage::list(const std::string& path) {
+  const std::string name = normal_path(path);
+  const std::string inside = name == "." ? "" : name + "/";
+  const std::lock_guard lock(system_->mutex);
+  if (!system_->is_folder(name)) {
+    throw system_error(path, describe(Call::list),
+                       system_->names.contains(name) ? ENOTDIR : ENOENT);
+  }
+  std::vector<std::string> found;
+  const auto& names = system_->names;
+  for (auto next = names.lower_bound(inside);
+       next != names.end() && next->first.starts_with(inside); ++next) {
+    const std::string entry =
+        next->first.substr(inside.size(), next->first.find('/', inside.size()) - inside.size());
+    if (found.empty() || found.back() != entry) found.push_back(entry);
+  }
+  return found;
+}
+
 void MemoryStorage::rename(const std::string& from, const std::string& to) {
   const std::string old_name = normal_path(from);
   const std::string new_name = normal_path(to);

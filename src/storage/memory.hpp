@@ -31,6 +31,7 @@ class MemoryStorage : public Storage {
 
   std::unique_ptr<File> open(const std::string& path, Access access) override;
   bool exists(const std::string& path) override;
+  std::vector<std::string> list(const std::string& path) override;
   void rename(const std::string& from, const std::string& to) override;
   void remove(const std::string& path) override;
   void remove_folder(const std::string& path) override;

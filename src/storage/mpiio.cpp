@@ -253,6 +253,7 @@ class MpiioStorage final : public Storage {
   std::string real_path(const std::string& path) override { return posix_->real_path(path); }
   void confine(const std::string& top) override { posix_->confine(top); }
   bool exists(const std::string& path) override { return posix_->exists(path); }
+  std::vector<std::string> list(const std::string& path) override { return posix_->list(path); }
   void rename(const std::string& from, const std::string& to) override { posix_->rename(from, to); }
   void remove(const std::string& path) override { posix_->remove(path); }
   bool is_link(const std::string& path) override { return posix_->is_link(path); }

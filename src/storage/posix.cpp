@@ -324,6 +324,17 @@ bool PosixStorage::remove_if(const std::string& path,
   throw system_error(path, describe(Call::remove), errno);
 }
 
+std::vector<std::string> PosixStorage::list(const std::string& path) {
+  std::error_code problem;
+  std::vector<std::string> names;
+  std::filesystem::directory_iterator next(path, problem);
+  for (; !problem && next != std::filesystem::directory_iterator(); next.increment(problem)) {
+    names.push_back(next->path().filename().string());
+  }
+  if (problem) throw system_error(path, describe(Call::list), problem.value());
+  return names;
+}
+
 void PosixStorage::remove_folder(const std::string& path) {
   const Place place = place_of(path);
   std::error_code problem;

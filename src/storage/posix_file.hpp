@@ -63,6 +63,7 @@ class PosixStorage : public Storage {
   std::unique_ptr<File> open(const std::string& path, Access access) override;
   std::unique_ptr<File> create_like(const std::string& path, const std::string& model) override;
   bool exists(const std::string& path) override;
+  std::vector<std::string> list(const std::string& path) override;
   std::string real_path(const std::string& path) override;
   void confine(const std::string& top) override { confined_.add(top); }
   void rename(const std::string& from, const std::string& to) override;

@@ -17,6 +17,7 @@ class SelfStorage final : public Storage {
   std::string real_path(const std::string& path) override { return inner_.real_path(path); }
   void confine(const std::string& top) override { inner_.confine(top); }
   bool exists(const std::string& path) override { return inner_.exists(path); }
+  std::vector<std::string> list(const std::string& path) override { return inner_.list(path); }
   void rename(const std::string& from, const std::string& to) override { inner_.rename(from, to); }
   void remove(const std::string& path) override { inner_.remove(path); }
   bool is_link(const std::string& path) override { return inner_.is_link(path); }

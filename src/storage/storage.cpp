@@ -4,6 +4,11 @@
 
 namespace sluice::storage {
 
+std::vector<std::string> Storage::list(const std::string& path) {
+  throw Error(Code::unsupported,
+              path + ": storage " + name() + " cannot say what is in a folder: use posix");
+}
+
 bool Storage::remove_if(const std::string& path,
                         const std::function<bool(std::unique_ptr<File>)>& is_meant) {
   if (!exists(path) || is_link(path) || is_link(folder_of(path)) ||

@@ -159,6 +159,8 @@ class Storage {
   }
   /// Is the name taken? A symbolic link takes it, wherever it leads.
   virtual bool exists(const std::string& path) = 0;
+  /// The names of what lies in the folder `path`, in no order. Error not_found where there is none.
+  virtual std::vector<std::string> list(const std::string& path);
   /// `path`, or, where a symbolic link is there, what the link leads to, from the root; there need
   /// not be anything yet. Files beside a file (lease, journal, log, parts) lie beside this one.
   /// Error permission for a chain of links without an end.

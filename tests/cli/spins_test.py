@@ -259,6 +259,65 @@ class Made(Spins):
         self.assertEqual(result.returncode, BAD_INPUT)
         self.assertIn("no atoms were selected", result.stderr)
 
+    def lines(self, folder, name):
+        with open(os.path.join(folder, name), "rb") as file:
+            text = file.read()
+        return [line for line in text.split(b"\n") if not line.startswith(b"#")]
+
+    def test_a_number_that_is_missing_is_named_and_the_others_are_kept(self):
+        folder, _, _, spins = made_folder()
+        for ending in ("data", "meta"):
+            os.remove(os.path.join(folder, f"spins-00000001.{ending}"))
+            os.rename(os.path.join(folder, f"spins-00000000.{ending}"),
+                      os.path.join(folder, f"spins-00000004.{ending}"))
+        with open(os.path.join(folder, "spins-00000004.meta"), "r+") as file:
+            text = file.read().replace("spins-00000000.data", "spins-00000004.data")
+            file.seek(0)
+            file.write(text)
+        middle, back = new(".h5"), new()
+        result = self.run_well("convert", folder, middle, ranks=2)
+        self.assertIn("no snapshot 0 to 1, 3 (spins-00000000.meta, ... are not there): "
+                      "read are 2, 4", result.stderr)
+        with h5py.File(middle) as file:
+            self.assertTrue(numpy.array_equal(file["spins"][:], [spins, spins]))
+            self.assertTrue(numpy.allclose(file["time"][:], [0.03, 0.01]))
+        self.run_well("convert", middle, back, "--format", "vampire", ranks=3)
+        self.assertEqual(sorted(os.listdir(back)), sorted(os.listdir(folder)))
+        for name in os.listdir(folder):
+            for one, other in zip(self.lines(folder, name), self.lines(back, name), strict=True):
+                self.assertEqual(one, other, name)
+        target = new(".txt")
+        self.run_well("convert", folder, target, "--frames", "3:")
+        self.assertTrue(os.path.exists(target))
+        self.run_well("convert", folder, target)
+        self.assertTrue(os.path.exists(target.replace(".txt", "-00000004.txt")))
+        result = sluice("convert", folder, new(".txt"), "--frames", "3")
+        self.assertEqual(result.returncode, BAD_INPUT)
+        self.assertIn("no frame 3: there are the numbers 2, 4", result.stderr)
+
+    def test_xyz_has_the_atoms_without_spin(self):
+        folder, places, material, _ = made_folder()
+        others = numpy.array([[20, 0, 0], [0.5, 21, 0], [0, 0, 22.25]])
+        with open(os.path.join(folder, "non-magnetic-atoms.data"), "wb") as file:
+            file.write(struct.pack("<Q3i3i", 3, 1, 0, 1, 0, 0, 0) + others.tobytes())
+        with open(os.path.join(folder, "non-magnetic-atoms.meta"), "w") as file:
+            file.write("#\n#\n#\n# Date\n#\nFormat: binary\n#\nNumber of atoms: 3\n#\n"
+                       "Number of files: 1\nnon-magnetic-atoms.data\n")
+        symbol, all_of = numpy.array(["Ag", "Fe"]), numpy.arange(3) >= 0
+        for ranks, options, mask, other in (
+                (0, (), material >= 0, all_of), (3, ("--without", 0), material == 1, [0, 2]),
+                (2, ("--where", "sz == 0 and x < 10"), material < 0, [1, 2])):
+            target = new(".xyz")
+            self.run_well("convert", folder, target, "--frames", 0, *options, ranks=ranks)
+            with open(target) as file:
+                lines = file.read().splitlines()
+            expected = numpy.concatenate([places[mask], others[other]])
+            self.assertEqual(lines[0], str(len(expected)))
+            names = numpy.concatenate([symbol[material[mask]], symbol[[1, 0, 1]][other]])
+            self.assertEqual([line.split()[0] for line in lines[2:]], names.tolist())
+            self.assertTrue(numpy.array_equal([line.split()[1:] for line in lines[2:]],
+                                              [[f"{x:g}" for x in row] for row in expected]))
+
     def test_frames_of_a_film(self):
         folder = made_folder()[0]
         target = new(".txt")

@@ -105,6 +105,7 @@ TEST(Docs, SayWhatEachFormatCanHold) {
       {"attributes, units, descriptions", [](const Format& f) { return f.attributes; }},
       {"times of steps", [](const Format& f) { return f.times; }},
       {"complex numbers", [](const Format& f) { return f.complex; }},
+      {"float16", [](const Format& f) { return f.float16 && !f.has_grammar; }},
       {"steps with rows of different number", [](const Format& f) { return f.varying; }},
       {"chunks of the caller's choice", [](const Format& f) { return f.tiled && !f.has_grammar; }},
       {"checksums", [](const Format& f) { return f.checksums; }},

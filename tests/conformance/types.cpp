@@ -74,6 +74,8 @@ SLUICE_BEHAVIOUR(types, floats) {
   round_trip<double>(world, "f64");
 }
 
+SLUICE_BEHAVIOUR(types, half_precision) { round_trip<Float16>(world, "f16"); }
+
 SLUICE_BEHAVIOUR(types, complex_numbers) {
   round_trip<std::complex<float>>(world, "c64");
   round_trip<std::complex<double>>(world, "c128");

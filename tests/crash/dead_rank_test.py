@@ -12,6 +12,7 @@ import shlex
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
 
@@ -43,24 +44,33 @@ def is_gone(process):
 class Trial:
     """One run of the victim, a signal to one of its ranks, and what became of it."""
 
-    def __init__(self, strategy, rank, number, delay_s):
+    def __init__(self, strategy, rank, number, delay_s, steps=None, **environment):
         folder = tempfile.TemporaryDirectory(prefix="sluice-dead-")
         self.folder = folder
         self.path = os.path.join(folder.name, "out.h5")
         self.acknowledged = -1
-        environment = dict(os.environ, SLUICE_VICTIM_TIMEOUT_S=str(TIMEOUT_S))
+        environment = {**os.environ, "SLUICE_VICTIM_TIMEOUT_S": str(TIMEOUT_S), **environment}
         self.run = subprocess.Popen(
             [*MPIEXEC, "-n", str(RANKS), VICTIM, self.path, strategy, "0", "0", folder.name],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
-        self.wait_for(f"step {random.randrange(1, 6)}")
+        self.wait_for(f"step {steps or random.randrange(1, 6)}")
         time.sleep(delay_s)
         with open(os.path.join(folder.name, str(rank)), encoding="ascii") as file:
             self.pid = int(file.read())
         began = time.monotonic()
         os.kill(self.pid, number)
+        self.ended_s = []  # when ranks said what they met, which is when their files are gone
+        watchdog = threading.Timer(2 * MOST_S, self.run.kill)
+        watchdog.start()
         try:
-            out, self.errors = self.run.communicate(timeout=2 * MOST_S)
+            self.errors = ""
+            for line in self.run.stderr:
+                self.errors += line
+                if line.startswith("victim: "):
+                    self.ended_s.append(time.monotonic() - began)
+            out, _ = self.run.communicate(timeout=2 * MOST_S)
         finally:
+            watchdog.cancel()
             self.end()
         self.seconds = time.monotonic() - began
         for line in out.splitlines():
@@ -137,6 +147,17 @@ class DeadRank(unittest.TestCase):
 
     def test_stopped(self):
         self.try_all(signal.SIGSTOP, True)
+
+    def test_who_has_missed_a_rank_waits_no_second_time(self):
+        """A rank stops while its bytes are on their way and the others wait for the step."""
+        timeout_s = 8
+        trial = Trial("forward", 0, signal.SIGSTOP, 0.2, steps=1, SLUICE_VICTIM_WAIT="1",
+                      SLUICE_VICTIM_TIMEOUT_S=str(timeout_s), SLUICE_VICTIM_SYNC_MS="1000")
+        self.assertRegex(trial.errors, rf"waited {timeout_s}[.0]* s for commit")
+        self.assertLess(min(trial.ended_s), 2 * timeout_s)
+        self.check_file(trial)
+        print(f"T11 forward: the others end after {min(trial.ended_s):.1f} s, with timeout_s "
+              f"{timeout_s}")
 
 
 if __name__ == "__main__":

@@ -7,9 +7,11 @@
 // SLUICE_VICTIM_STEPS: how many to add. SLUICE_VICTIM_VARIABLES: how many more variables than
 // `density` have its values (v1, v2, ...). SLUICE_VICTIM_PAUSE_MS: between two steps.
 // SLUICE_VICTIM_SYNC_MS: how much longer a sync takes, so that steps of forward are on their way.
-// SLUICE_VICTIM_FORMAT, SLUICE_VICTIM_KEEP, SLUICE_VICTIM_SPLIT: options of the file (split:
-// steps). Every rank leaves its process number in PID_FOLDER. KILL_CALL > 0: the rank SEED % size
-// kills itself at its KILL_CALL-th storage call, in front of it or behind it.
+// SLUICE_VICTIM_WAIT: 1: every rank waits for the ticket of each step.
+// SLUICE_VICTIM_RANKS_PER_NODE: how many ranks a node is said to have. SLUICE_VICTIM_FORMAT,
+// SLUICE_VICTIM_KEEP, SLUICE_VICTIM_SPLIT: options of the file (split: steps). Every rank leaves
+// its process number in PID_FOLDER. KILL_CALL > 0: the rank SEED % size kills itself at its
+// KILL_CALL-th storage call, in front of it or behind it.
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -140,6 +142,7 @@ Options options_of(const char* strategy, double deadline_s) {
   Options options;
   options.strategy = strategy;
   options.timeout_s = deadline_s;
+  options.ranks_per_node = static_cast<int>(told("SLUICE_VICTIM_RANKS_PER_NODE", 0));
   options.keep_last = static_cast<std::uint64_t>(told("SLUICE_VICTIM_KEEP", 0));
   options.split_steps = static_cast<std::uint64_t>(told("SLUICE_VICTIM_SPLIT", 0));
   if (const char* format = std::getenv("SLUICE_VICTIM_FORMAT")) {
@@ -211,6 +214,7 @@ int run(char** arguments) {
   const std::uint64_t most_steps =
       step_number + static_cast<std::uint64_t>(told("SLUICE_VICTIM_STEPS", 400));
   const std::chrono::duration<double, std::milli> pause(told("SLUICE_VICTIM_PAUSE_MS", 0));
+  const bool waits = told("SLUICE_VICTIM_WAIT", 0) != 0;
   std::uint64_t acknowledged = step_number;
   std::deque<Ticket> under_way;  // more than one with strategy forward
   for (; step_number < most_steps; ++step_number) {
@@ -219,6 +223,9 @@ int run(char** arguments) {
         write_step(out, variables, step_number, first, count, options.format != "npy"));
     if (rank == 0) {
       say("begun", step_number);  // not the ticket's: dropped steps are not counted there
+    }
+    if (waits) {
+      under_way.back().wait();
     }
     for (; rank == 0 && !under_way.empty() && under_way.front().durable(); under_way.pop_front()) {
       say("step", acknowledged++);

@@ -50,7 +50,8 @@ TEST(VampireErrors, MissingFolders) {
   no_meta.remove("atoms-coords.meta");
   expect_error(errors_of(no_meta.storage()), Code::not_found, {"run/atoms-coords.meta"});
   Folder no_frame({.frames = 1});
-  expect_error(errors_of(no_frame.storage()), Code::not_found, {"no snapshot 1", "0 to 0"});
+  expect_error(errors_of(no_frame.storage()), Code::not_found,
+               {"no snapshot 1", "there are the numbers 0"});
   Folder none({.frames = 0});
   expect_error(errors_of(none.storage()), Code::not_found, {"there is none"});
 }

@@ -33,7 +33,7 @@ Whole whole(const std::string& mode, int ranks) {
   exec::run_local(ranks, 3, [&](exec::Transport& transport) {
     Snapshot snapshot = open(transport, storage::make_posix(), data_folder() + "/" + mode);
     EXPECT_EQ(snapshot.atoms(), 10648U);
-    EXPECT_EQ(snapshot.frames(), 3U);
+    EXPECT_EQ(snapshot.frames().size(), 3U);
     EXPECT_TRUE(snapshot.notes().empty());
     const auto [first, end] = share(snapshot.atoms(), transport.rank(), ranks);
     const Coordinates atoms = snapshot.read_coordinates(first, end - first);

@@ -14,7 +14,7 @@ void expect_read(const Folder& folder, int ranks, std::size_t notes = 0) {
     Snapshot snapshot = open(transport, folder.storage(), "run");
     EXPECT_EQ(snapshot.notes().size(), notes);
     ASSERT_EQ(snapshot.atoms(), folder.atoms);
-    ASSERT_EQ(snapshot.frames(), folder.spins.size());
+    ASSERT_EQ(snapshot.frames().size(), folder.spins.size());
     ASSERT_EQ(snapshot.materials().size(), 2U);
     EXPECT_EQ(snapshot.materials()[0].element, "Ag ");  // the blank is VAMPIRE's
     EXPECT_EQ(snapshot.materials()[0].name, "Co");
@@ -34,7 +34,7 @@ void expect_read(const Folder& folder, int ranks, std::size_t notes = 0) {
       EXPECT_EQ(atoms.material, part(folder.type, 1));
       EXPECT_EQ(atoms.category, part(folder.category, 1));
       EXPECT_EQ(atoms.xyz, part(folder.xyz, 3));
-      for (std::uint32_t k = 0; k < snapshot.frames(); ++k) {
+      for (std::uint32_t k = 0; k < snapshot.frames().size(); ++k) {
         const Frame frame = snapshot.frame(k);
         EXPECT_EQ(frame.meta.time_s, std::stod(std::to_string(k + 1) + "e-14"));
         EXPECT_EQ(frame.meta.field_t, (std::array{1.0, -2.5, 0.0}));
@@ -108,6 +108,34 @@ TEST(VampireSnapshot, TrapAnOldLongerFileIsNotTruncated) {
     folder.put(name, folder.text_of(name) + std::string(1000, '\x55'));
   }
   expect_read(folder, 2);
+}
+
+TEST(VampireSnapshot, TheSnapshotsThatAreThereAreReadAndTheOthersAreNamed) {
+  Folder folder({.rows = {5, 4}, .frames = 6});
+  for (const char* name : {"spins-00000000.meta", "spins-00000002.meta", "spins-00000003.meta"}) {
+    folder.remove(name);
+  }
+  folder.put("spins-7.meta", "of somebody else");
+  exec::run_local(2, 1, [&](exec::Transport& transport) {
+    Snapshot snapshot = open(transport, folder.storage(), "run");
+    EXPECT_EQ(snapshot.frames(), (std::vector<std::uint32_t>{1, 4, 5}));
+    ASSERT_EQ(snapshot.notes().size(), 1U);
+    EXPECT_EQ(snapshot.notes()[0],
+              "run: no snapshot 0, 2 to 3 (spins-00000000.meta, ... are not there): read are 1, 4 "
+              "to 5");
+    for (const std::uint32_t number : snapshot.frames()) {
+      const Frame frame = snapshot.frame(number);
+      EXPECT_EQ(snapshot.read_spins(frame, 0, folder.atoms), folder.spins[number]);
+    }
+    try {
+      snapshot.frame(2);
+      ADD_FAILURE() << "snapshot 2 is not there";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::not_found);
+      EXPECT_NE(std::string(error.what()).find("there are the numbers 1, 4 to 5"),
+                std::string::npos);
+    }
+  });
 }
 
 TEST(VampireSnapshot, SharesCoverAllRows) {

@@ -67,7 +67,7 @@ void expect_back(const std::shared_ptr<storage::Storage>& storage, int ranks, bo
     Snapshot snapshot = open(transport, storage, "run");
     EXPECT_TRUE(snapshot.notes().empty()) << snapshot.notes().front();
     ASSERT_EQ(snapshot.atoms(), sample().atoms);
-    ASSERT_EQ(snapshot.frames(), 2U);
+    ASSERT_EQ(snapshot.frames().size(), 2U);
     ASSERT_EQ(snapshot.materials().size(), 2U);
     EXPECT_EQ(snapshot.materials()[0].moment_mub, 1.72);
     EXPECT_EQ(snapshot.materials()[1].moment_mub, 2.5);

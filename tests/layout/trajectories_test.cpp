@@ -2,6 +2,7 @@
 // every variant that other programs write.
 #include <bit>
 
+#include "commit/tools/convert.hpp"
 #include "layout/local_files.hpp"
 
 namespace sluice::test {
@@ -260,6 +261,81 @@ TEST(Dcd, EveryVariantIsRead) {
       }
     }
   }
+}
+
+/// What `path` becomes by convert(), and what it says of changes.
+std::vector<std::string> convert_to(LocalFiles& files, const std::string& from,
+                                    const std::string& to, const std::string& strategy) {
+  std::vector<std::string> changes;
+  files.run(3, [&](exec::Transport& t) {
+    const auto done = commit::convert(t, *files.storage(), from, to, std::nullopt, by(strategy));
+    if (t.rank() == 0) {
+      changes = done.changes;
+    }
+  });
+  return changes;
+}
+
+TEST(Dcd, EveryVariantIsWrittenBackAsItWas) {
+  for (const std::uint64_t marker : {4, 8}) {
+    for (const bool big : {false, true}) {
+      for (const char* more : {"plain", "cell", "cell and fourth", "fourth", "old"}) {
+        const std::string kind = more;
+        Variant variant{.marker = marker, .big = big, .is_old = kind == "old"};
+        variant.cell = kind.starts_with("cell");
+        variant.fourth = kind.ends_with("fourth");
+        LocalFiles files;
+        const std::string text = trajectory(variant, 3);
+        files.put_text("x", text);
+        for (const char* strategy : {"shared", "collective", "forward", "serial"}) {
+          const std::string to = std::string(strategy) + ".dcd";
+          EXPECT_TRUE(convert_to(files, "x", to, strategy).empty());
+          EXPECT_EQ(files.text_of(to), text) << strategy << ", " << kind << big << marker;
+        }
+        convert_to(files, "x", "m.h5", "shared");
+        EXPECT_TRUE(convert_to(files, "m.h5", "y.dcd", "shared").empty());
+        EXPECT_EQ(files.text_of("y.dcd"), text);
+        variant.fixed = 7;
+        files.put_text("fixed", trajectory(variant, 3));
+        const auto changes = convert_to(files, "fixed", "free.dcd", "collective");
+        ASSERT_EQ(changes.size(), 1U);
+        EXPECT_NE(changes[0].find("fixed atoms"), std::string::npos);
+      }
+    }
+  }
+}
+
+TEST(Dcd, WhatIsConvertedKeepsNoChunksOfTheOtherFormat) {
+  LocalFiles files;
+  files.put_text("x", trajectory({}, 2));
+  convert_to(files, "x", "x.rec", "shared");
+  files.run(2, [&](exec::Transport& t) {
+    File in = files.open(t, "x.rec", Mode::read);
+    std::vector<float> got(3 * atoms);
+    in.get(in.find("positions"), got.data(), {}, 1);
+    EXPECT_EQ(got, frame(1));
+  });
+  // numpy's format has no place for the header, and says that, not that steps are in one piece.
+  expect_error(files.caught(1,
+                            [&](exec::Transport& t) {
+                              commit::convert(t, *files.storage(), "x", "x.npy", std::nullopt,
+                                              by("shared"));
+                            }),
+               Code::unsupported, {"attribute", "npy"});
+}
+
+TEST(Dcd, FramesAreAddedInTheByteOrderThatIsThere) {
+  LocalFiles files;
+  const Variant variant{.marker = 8, .big = true, .cell = true};
+  files.put_text("a.dcd", trajectory(variant, 2));
+  files.put_text("b.dcd", trajectory(variant, 2));
+  write_frames(files, "a.dcd", Mode::append, by("forward"), true, 2, 4);
+  write_frames(files, "b.dcd", Mode::append, by("shared"), true, 2, 4);
+  EXPECT_EQ(files.text_of("a.dcd"), files.text_of("b.dcd"));
+  std::string expected = trajectory(variant, 4);
+  expected[27] = 25;  // NSTEP: 5 said for two frames of 10 steps
+  EXPECT_EQ(files.text_of("a.dcd"), expected);
+  expect_frames(files, "a.dcd", 4, true);
 }
 
 TEST(Dcd, OldHeadersAndWrongNumbersOfFrames) {

@@ -1,6 +1,8 @@
 """Sluice reads what h5py wrote: other byte orders, every layout, filters, user blocks, on 1 and 3
 ranks."""
 
+import ctypes
+
 import h5py
 import numpy
 import pytest
@@ -56,6 +58,29 @@ def test_layouts(path, layout, libver, ranks):
     with h5py.File(path, "w", libver=libver) as file:
         file.create_dataset("values", data=VALUES, **LAYOUTS[layout])
     numpy.testing.assert_array_equal(read_array(path, ranks, "values"), VALUES)
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_edge_chunks_without_filters(path, shuffle, ranks):
+    """H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS: h5py has no name for it, and libhdf5 itself has."""
+    whole = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    whole.set_chunk((3, 4, 2))
+    library = ctypes.CDLL(h5py.h5.__file__)
+    set_options = library.H5Pset_chunk_opts
+    set_options.argtypes = [ctypes.c_int64, ctypes.c_uint]
+    assert set_options(whole.id, 2) >= 0
+    if shuffle:
+        whole.set_shuffle()
+    whole.set_deflate(6)
+    values = VALUES.repeat(2, axis=0)
+    with h5py.File(path, "w", libver="v110") as file:
+        space = h5py.h5s.create_simple(values.shape)
+        made = h5py.h5d.create(file.id, b"values", h5py.h5t.IEEE_F64LE, space, whole)
+        made.write(h5py.h5s.ALL, h5py.h5s.ALL, values)
+        sizes = {made.get_chunk_info(i).size for i in range(made.get_num_chunks())}
+        assert 3 * 4 * 2 * 8 in sizes and len(sizes) > 1, "no chunk without filters"
+    numpy.testing.assert_array_equal(read_array(path, ranks, "values"), values)
 
 
 @pytest.mark.parametrize("ranks", RANKS)

@@ -1,4 +1,5 @@
 // What every storage promises, asked of each of them.
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <memory>
 #include <string>
@@ -200,6 +201,18 @@ TEST_P(Conformance, AFolderIsNoFile) {
   EXPECT_EQ(error_of([&] { storage_->open(path("folder/inside/x"), Access::create); }).code(),
             Code::io);
   EXPECT_FALSE(storage_->exists(path("folder/inside/x")));
+}
+
+TEST_P(Conformance, AFolderSaysWhatIsInIt) {
+  std::filesystem::create_directories(path("folder/below"));
+  put(path("folder/below/deep"), "x");
+  put(path("folder/b"), "x");
+  put(path("folder/a"), "x");
+  std::vector<std::string> names = storage_->list(path("folder"));
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(names, (std::vector<std::string>{"a", "b", "below"}));
+  EXPECT_EQ(error_of([&] { storage_->list(path("nowhere")); }).code(), Code::not_found);
+  EXPECT_EQ(error_of([&] { storage_->list(path("folder/a")); }).code(), Code::io);
 }
 
 TEST_P(Conformance, RangesBeyondTheLargestFileAreRefused) {

@@ -79,6 +79,7 @@ TEST_F(Faulty, EveryKindOfCallCanFailWithEveryErrno) {
         file->set_modified_ns(1);
         file->modified_ns();
         storage_.exists("a");
+        storage_.list(".");
         storage_.open("a", Access::read);
         storage_.open("b", Access::create);
         storage_.rename("b", "c");

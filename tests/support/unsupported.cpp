@@ -31,6 +31,7 @@ const std::vector<Need>& needs() {
   static const auto tiled = [](const Format& f) { return f.tiled; };
   static const auto text = [](const Format& f) { return f.text; };
   static const auto complex = [](const Format& f) { return f.complex; };
+  static const auto float16 = [](const Format& f) { return f.float16; };
   constexpr const char* one = "holds one variable";
   constexpr const char* bare = "holds no attributes";
   constexpr const char* real = "holds no complex numbers";
@@ -38,6 +39,7 @@ const std::vector<Need>& needs() {
       {"shapes.chunks_of_the_callers_choice", tiled, "each step is one piece"},
       {"types.complex_numbers", complex, real},
       {"conversions.complex_widens_and_narrows", complex, real},
+      {"types.half_precision", float16, "holds no float16"},
       {"types.strings", text, "holds no text in variables"},
       {"types.all_in_one_file_and_step", many, one},
       {"attributes.names_of_groups_and_variables", many, one},

@@ -29,6 +29,9 @@ T value_at(std::uint64_t key, std::uint64_t index) {
   const std::uint64_t bits = mixed(key * 0x10001 + index);
   if constexpr (std::is_same_v<T, bool>) {
     return (bits >> 17 & 1) != 0;
+  } else if constexpr (std::is_same_v<T, Float16>) {
+    const auto whole = static_cast<std::int64_t>(bits >> 53) - (1 << 10);
+    return Float16(static_cast<double>(whole == 0 ? 1 : whole) / 64);
   } else if constexpr (std::is_floating_point_v<T>) {
     const auto whole = static_cast<std::int64_t>(bits >> 40) - (1 << 23);
     return static_cast<T>(whole == 0 ? 1 : whole) / T{64};
@@ -126,6 +129,16 @@ class Giver {
   std::deque<Array<T>> held_;
 };
 
+/// As it is printed: a byte as its number.
+template <class T>
+auto shown(const T& value) {
+  if constexpr (std::is_same_v<T, Float16>) {
+    return static_cast<float>(value);
+  } else {
+    return +value;
+  }
+}
+
 /// Compares a dense array with the values of a box; reports the first difference only.
 template <class T>
 void expect_box(const Array<T>& got, std::uint64_t key, const Shape& shape, const model::Box& box,
@@ -135,7 +148,7 @@ void expect_box(const Array<T>& got, std::uint64_t key, const Shape& shape, cons
   for_each_element(dims_of(shape), box, [&](std::uint64_t index, std::uint64_t k) {
     const T expected = value_at<T>(key, index);
     if (!same_bits(got[k], expected) && wrong++ == 0) {
-      first << "element " << index << " is " << +got[k] << ", not " << +expected;
+      first << "element " << index << " is " << shown(got[k]) << ", not " << shown(expected);
     }
   });
   EXPECT_EQ(wrong, 0u) << what << " " << box.text() << " of " << dims_of(shape).text() << ": "

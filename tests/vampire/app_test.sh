@@ -86,3 +86,14 @@ printf '2\n0\t0\t0\t0\t0\n0\t0\t0\t0\t0\n' >made/atoms-coords.data
 refused "same place" --start-from made
 printf '2\n0\t0\t0\t0\t0\n0\t0\t3\t0\t0\n' >made/atoms-coords.data
 table 2 --start-from made --steps 1 --every 1 >/dev/null
+
+# A number that is missing: the last snapshot is the last one that is there.
+sed 's/spins-00000000/spins-00000002/' made/spins-00000000.meta >made/spins-00000002.meta
+cp made/spins-00000000.data made/spins-00000002.data
+"${mpiexec[@]}" -n 2 "$vampire" --start-from made --steps 1 --every 1 >log 2>&1 ||
+  fail "a folder without snapshot 1: $(cat log)"
+for said in 'snapshot 2 of 0, 2 ' \
+  'no snapshot 1 (spins-00000001.meta is not there): read are 0, 2'; do
+  grep -qF "$said" log || fail "'$said' is not in: $(cat log)"
+done
+refused "no snapshot 1: there are the numbers 0, 2" --start-from made --snapshot 1

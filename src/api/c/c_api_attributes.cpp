@@ -10,6 +10,7 @@
 
 using sluice::Code;
 using sluice::Error;
+using sluice::Float16;
 using sluice::Kind;
 using sluice::Type;
 using sluice::Value;
@@ -75,6 +76,8 @@ Value value_of(const Type& type, std::int64_t count, const void* values, const s
       return numbers<std::uint32_t, std::int64_t>(values, count, what);
     case Kind::u64:
       return numbers<std::uint64_t, std::int64_t>(values, count, what);
+    case Kind::f16:
+      return numbers<Float16, float>(values, count, what);
     case Kind::f32:
       return numbers<float, float>(values, count, what);
     case Kind::f64:
@@ -164,6 +167,14 @@ void store_number(From value, std::byte* to, const std::string& what) {
   std::memcpy(to, &converted, sizeof converted);
 }
 
+void store_half(double value, std::byte* to, const std::string& what) {
+  const Float16 converted(value);
+  if (std::isfinite(value) && !std::isfinite(static_cast<float>(converted))) {
+    throw Error(Code::overflow, what + ": " + std::to_string(value) + " does not fit");
+  }
+  std::memcpy(to, &converted, sizeof converted);
+}
+
 template <class From>
 void store(From value, const Type& type, std::byte* to, const std::string& what) {
   switch (type.kind) {
@@ -183,6 +194,8 @@ void store(From value, const Type& type, std::byte* to, const std::string& what)
       return store_number<std::uint32_t>(value, to, what);
     case Kind::u64:
       return store_number<std::uint64_t>(value, to, what);
+    case Kind::f16:
+      return store_half(static_cast<double>(value), to, what);
     case Kind::f32:
       return store_number<float>(value, to, what);
     case Kind::f64:

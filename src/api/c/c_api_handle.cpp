@@ -114,8 +114,8 @@ std::string text_of(const char* text, const char* what) {
 }
 
 Type loose_type(sluice_type code) noexcept {
-  constexpr std::array<std::uint8_t, 15> bytes = {0, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 8, 16, 1, 0};
-  if (code >= SLUICE_INT8 && code <= SLUICE_BOOL) {
+  constexpr std::array<std::uint8_t, 16> bytes = {0, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 8, 16, 1, 0, 2};
+  if ((code >= SLUICE_INT8 && code <= SLUICE_BOOL) || code == SLUICE_FLOAT16) {
     return {static_cast<Kind>(code), bytes[static_cast<std::size_t>(code)]};
   }
   if (code > 255 && code % 256 == SLUICE_KIND_STRING) {

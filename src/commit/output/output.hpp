@@ -83,8 +83,10 @@ class Output {
   bool note_unended() noexcept;
   /// Drops the step under way and what was put since the last commit; was there any? Local.
   bool forget_uncommitted();
-  /// Was a commit that failed, on every rank, the last call of all?
-  bool failed_together() const noexcept { return failed_together_; }
+  /// Was a commit that failed, on every rank, the last call of all? Or is another rank lost?
+  bool failed_together() noexcept {
+    return failed_together_ || (queue() != nullptr && queue()->has_lost_others());
+  }
 
   // -- collective ---------------------------------------------------------------------------------
   /// Where commits go on in the background: moves on what can be moved without waiting. Local.

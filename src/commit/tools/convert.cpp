@@ -40,7 +40,7 @@ class Converter {
       put_step(step);
     }
     output_->close();
-    return {planned_.size(), input_.steps(), done_bytes_, unnamed_};
+    return {planned_.size(), input_.steps(), done_bytes_, unnamed_, changes_};
   }
 
  private:
@@ -76,6 +76,9 @@ class Converter {
         d.compress = is_worth ? *compress_ : "none";
       } else if (d.compress.empty()) {
         d.compress = "none";
+      }
+      if (!output_->format().tiled || output_->format().has_grammar) {
+        d.chunk = {};  // of the other format
       }
       const std::uint64_t steps = d.stepped ? input_.steps() : 1;
       if (d.varying && output_->format().tiled && d.bytes_per_step() > most_step_bytes) {
@@ -138,6 +141,11 @@ class Converter {
       const auto owner =
           std::find_if(input_.variables().begin(), input_.variables().end(),
                        [&](const auto& v) { return v.definition.name == attribute.owner; });
+      const auto& change = output_->format().change;
+      if (std::string said = change != nullptr ? change(attribute) : ""; !said.empty()) {
+        changes_.push_back(std::move(said));
+        continue;
+      }
       const bool is_fill = attribute.name == "_FillValue" && owner != input_.variables().end() &&
                            owner->definition.partial;
       if (!is_fill) {
@@ -225,6 +233,7 @@ class Converter {
   const CopyProgress& progress_;
   std::vector<Planned> planned_;
   std::vector<std::string> unnamed_;
+  std::vector<std::string> changes_;
   std::deque<std::vector<std::byte>> held_;  ///< until the next commit
   std::uint64_t total_bytes_ = 0;
   std::uint64_t done_bytes_ = 0;

@@ -22,6 +22,8 @@ struct Converted {
   std::uint64_t bytes = 0;  ///< of data, before any compression
   /// Variables whose names of dimensions the format of the new file cannot hold.
   std::vector<std::string> unnamed = {};
+  /// What the new file does not keep though all values are there, in words.
+  std::vector<std::string> changes = {};
 };
 
 /// Collective; the same answer on every rank. Keeps attributes, times, fill values, names of

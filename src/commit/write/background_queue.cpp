@@ -90,11 +90,11 @@ void BackgroundQueue::finish_on_way() noexcept {
   if (on_way_.empty()) {
     return;
   }
-  const double seconds = lost_others_ ? after_timeout_s : limit_s_;
+  const double until_s = model::now_s() + (lost_others_ ? after_timeout_s : limit_s_);
   try {
-    wait_until_settled(on_way_.back().commit->number(), seconds);
+    wait_until_settled(on_way_.back().commit->number(), until_s - model::now_s());
     absorb();
-    wait_until_idle(seconds);
+    wait_until_idle(until_s - model::now_s());
   } catch (const std::exception&) {
     // What is not there by now is lost: its tickets say so.
   }
@@ -118,6 +118,7 @@ void BackgroundQueue::wait_until_placed() {
       },
       limit_s_);
   if (!is_placed) {
+    lose_others();
     const int rank = config_.transport.rank();
     throw Error(Code::timeout,
                 "rank " + std::to_string(rank) + ": waited " + std::to_string(limit_s_) +
@@ -270,6 +271,7 @@ void BackgroundQueue::require_settled(std::uint64_t number) {
   if (wait_until_settled(number, limit_s_)) {
     return;
   }
+  lose_others();
   const std::vector<int> missing = tracker_->missing(number);
   const int rank = config_.transport.rank();
   throw Error(Code::timeout,
@@ -304,6 +306,7 @@ bool BackgroundQueue::wait_until_idle(double seconds) {
 void BackgroundQueue::wait_for_everything() {
   require_settled(begun_);
   if (!wait_until_idle(limit_s_)) {
+    lose_others();
     const int rank = config_.transport.rank();
     throw Error(Code::timeout,
                 "rank " + std::to_string(rank) +

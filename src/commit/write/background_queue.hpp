@@ -59,6 +59,7 @@ class BackgroundQueue final : public CommitQueue {
   std::exception_ptr failure() override;
   bool failure_was_reported() const override { return *was_reported_; }
   void lose_others() noexcept override { lost_others_ = true; }
+  bool has_lost_others() const noexcept override { return lost_others_; }
   double waited_s() const override { return waited_s_; }
   void drop_failed() override;
   void restart() override;

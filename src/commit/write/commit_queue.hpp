@@ -60,6 +60,7 @@ class CommitQueue {
   virtual bool failure_was_reported() const { return false; }
   /// Another rank does not answer any more, so that it is not worth waiting for.
   virtual void lose_others() noexcept {}
+  virtual bool has_lost_others() const noexcept { return false; }
   /// Seconds that commits have waited for others.
   virtual double waited_s() const { return 0; }
 

@@ -5,9 +5,22 @@
 #include <vector>
 
 #include "layout/portion.hpp"
+#include "model/convert.hpp"
 #include "model/fill.hpp"
 
 namespace sluice::commit {
+
+namespace {
+
+void fill_of_file(std::span<std::byte> bytes, const layout::Placement& placement,
+                  const model::Definition& definition) {
+  model::fill(bytes, definition.type, definition.fill);
+  if (placement.big_endian()) {
+    model::swap_bytes(bytes, definition.type);
+  }
+}
+
+}  // namespace
 
 void fill_tiles_in_turn(storage::File& file, const layout::Placement& placement,
                         const model::Definition& definition, std::uint64_t writers,
@@ -24,7 +37,7 @@ void fill_tiles_in_turn(storage::File& file, const layout::Placement& placement,
         continue;
       }
       filled.resize(std::min(piece_bytes, placement.tile_bytes() - at));
-      model::fill(filled, definition.type, definition.fill);
+      fill_of_file(filled, placement, definition);
       file.write(placement.address(tile) + at, filled);
     }
   }
@@ -48,7 +61,7 @@ void fill_own_tiles(storage::File& file, const layout::Placement& placement,
       if (map.writers()[stretch.writer] == rank) {
         const std::uint64_t before = at % element;
         filled.resize((before + length + element - 1) / element * element);
-        model::fill(filled, definition.type, definition.fill);
+        fill_of_file(filled, placement, definition);
         file.write(begin + at, std::span(filled).subspan(before, length));
       }
       at += length;

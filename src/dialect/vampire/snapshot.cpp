@@ -1,6 +1,7 @@
 #include "dialect/vampire/snapshot.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <span>
@@ -157,6 +158,25 @@ std::array<std::uint64_t, 2> share(std::uint64_t rows, int rank, int ranks) {
   return {cut(rank), cut(rank + 1)};
 }
 
+std::string numbers_text(const std::vector<std::uint32_t>& numbers) {
+  constexpr int most_ranges = 20;
+  std::string text;
+  int ranges = 0;
+  for (std::size_t i = 0; i < numbers.size();) {
+    std::size_t end = i + 1;
+    while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1) {
+      ++end;
+    }
+    if (++ranges > most_ranges) {
+      return text + ", ...";
+    }
+    text += (i == 0 ? "" : ", ") + std::to_string(numbers[i]);
+    text += end > i + 1 ? " to " + std::to_string(numbers[end - 1]) : "";
+    i = end;
+  }
+  return text;
+}
+
 void Snapshot::find_modern(storage::Storage& door) {
   const std::string path = folder_ + "/atoms-coords.meta";
   const CoordinatesMeta meta = parse_coordinates_meta(coordinates_meta_text(door, folder_), path);
@@ -176,13 +196,45 @@ void Snapshot::find_legacy(storage::Storage& door) {
   coordinates_ =
       resolve_legacy(door, folder_, names, header.bytes, Kind::coordinates, header.atoms);
   atoms_ = header.atoms;
-  const std::string first = folder_ + "/" + frame_name(0, true);
-  if (door.exists(first)) {
+  if (!frames_.empty()) {
+    const std::string first = folder_ + "/" + frame_name(frames_.front(), true);
     for (const double moment : parse_legacy_spins(read_header(door, first), first).moments_mub) {
       const auto id = static_cast<std::int32_t>(materials_.size());
       materials_.push_back({id, moment, "", "material" + std::to_string(id)});
     }
   }
+}
+
+/// By what the folder holds: a name is the number, whatever other numbers there are.
+void Snapshot::find_frames(storage::Storage& door, bool is_legacy) {
+  for (const std::string& name : door.list(folder_)) {
+    const std::size_t digits = name.find_first_of("0123456789");
+    std::uint32_t number = 0;
+    if (digits != std::string::npos) {
+      std::from_chars(name.data() + digits, name.data() + name.size(), number);
+      if (name == frame_name(number, is_legacy)) {
+        frames_.push_back(number);
+      }
+    }
+  }
+  std::sort(frames_.begin(), frames_.end());
+  if (frames_.empty() || frames_.back() + 1 == frames_.size()) {
+    return;
+  }
+  std::vector<std::uint32_t> missing;
+  std::uint32_t next = 0;
+  constexpr std::uint32_t most_named = 1000;
+  for (const std::uint32_t number : frames_) {
+    for (; next < number && missing.size() < most_named; ++next) {
+      missing.push_back(next);
+    }
+    next = number + 1;
+  }
+  const std::uint64_t absent = frames_.back() + std::uint64_t{1} - frames_.size();
+  notes_.push_back(folder_ + ": no snapshot " + numbers_text(missing) +
+                   (absent > missing.size() ? ", ..." : "") + " (" +
+                   frame_name(missing[0], is_legacy) + (absent > 1 ? ", ... are" : " is") +
+                   " not there): read are " + numbers_text(frames_));
 }
 
 void Snapshot::find_non_magnetic(storage::Storage& door) {
@@ -208,15 +260,12 @@ Snapshot open(exec::Transport& transport, std::shared_ptr<storage::Storage> stor
         const bool is_legacy = !door.exists(folder + "/atoms-coords.meta") &&
                                door.exists(folder + "/" + legacy_coordinates);
         if (is_legacy) {
+          snapshot.find_frames(door, is_legacy);
           snapshot.find_legacy(door);
         } else {
           snapshot.find_modern(door);
           snapshot.find_non_magnetic(door);
-        }
-        constexpr std::uint32_t names_end = 100'000'000;  // eight digits
-        while (snapshot.frames_ < names_end &&
-               door.exists(folder + "/" + frame_name(snapshot.frames_, is_legacy))) {
-          ++snapshot.frames_;
+          snapshot.find_frames(door, is_legacy);
         }
       },
       snapshot.coordinates_, snapshot.atoms_, snapshot.materials_, snapshot.frames_,
@@ -259,12 +308,12 @@ Frame Snapshot::frame(std::uint32_t index) {
   from_root(
       *transport_,
       [&] {
-        if (index >= frames_) {
+        if (!std::binary_search(frames_.begin(), frames_.end(), index)) {
           throw Error(
               Code::not_found,
               folder_ + ": no snapshot " + std::to_string(index) + ": " +
-                  (frames_ == 0 ? "there is none (" + frame_name(0, legacy()) + " is not there)"
-                                : "they are 0 to " + std::to_string(frames_ - 1)));
+                  (frames_.empty() ? "there is none (" + frame_name(0, legacy()) + " is not there)"
+                                   : "there are the numbers " + numbers_text(frames_)));
         }
         resolve_frame(index, frame);
       },

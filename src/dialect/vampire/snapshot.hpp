@@ -8,7 +8,8 @@
 //   * text or binary is seen from the data itself, because the meta of mpi-io mode may be wrong;
 //   * listed files that do not exist are accepted only where the others, or the one file without
 //     index, hold every atom; notes() then says so;
-//   * binary files may be longer than their count says (VAMPIRE does not truncate an old file).
+//   * binary files may be longer than their count says (VAMPIRE does not truncate an old file);
+//   * a number may be missing among the snapshots: the others are read, and notes() names it.
 //
 // Invariants: rank 0 alone opens and checks metas and sizes, and hands out the result; no memory is
 // allocated for a count that was not first checked against the size of a real file; an error of
@@ -62,12 +63,13 @@ class Snapshot {
  public:
   std::uint64_t atoms() const noexcept { return atoms_; }
   const std::vector<Material>& materials() const noexcept { return materials_; }
-  /// How many snapshots of spins there are, numbered from 0 without a gap.
-  std::uint32_t frames() const noexcept { return frames_; }
+  /// The numbers of the snapshots of spins that are there, ascending.
+  const std::vector<std::uint32_t>& frames() const noexcept { return frames_; }
   /// One line each on what was accepted although it is not as it should be.
   const std::vector<std::string>& notes() const noexcept { return notes_; }
 
-  /// Opens snapshot `index`. Collective. Error not_found, truncated, format, bad_name, io.
+  /// Opens the snapshot of number `index`. Collective. Error not_found, truncated, format,
+  /// bad_name, io.
   Frame frame(std::uint32_t index);
   /// Rows of each coordinates file, in their order.
   std::vector<std::uint64_t> rows_of_file() const;
@@ -92,13 +94,14 @@ class Snapshot {
   std::shared_ptr<storage::Storage> storage_;
   std::string folder_;
   std::uint64_t atoms_ = 0;
-  std::uint32_t frames_ = 0;
+  std::vector<std::uint32_t> frames_;
   std::vector<Material> materials_;
   Coordinates read_rows(const FileSet& set, std::uint64_t all, std::uint64_t first,
                         std::uint64_t count);
   void find_modern(storage::Storage& door);
   void find_legacy(storage::Storage& door);
   void find_non_magnetic(storage::Storage& door);
+  void find_frames(storage::Storage& door, bool is_legacy);
   void resolve_frame(std::uint32_t index, Frame& frame);
 
   FileSet coordinates_;
@@ -113,5 +116,8 @@ Snapshot open(exec::Transport& transport, std::shared_ptr<storage::Storage> stor
 
 /// Rank `rank`'s share of `rows`: [rows * rank / ranks, rows * (rank + 1) / ranks).
 std::array<std::uint64_t, 2> share(std::uint64_t rows, int rank, int ranks);
+
+/// "0, 2 to 5": ascending numbers in words, at most twenty ranges of them.
+std::string numbers_text(const std::vector<std::uint32_t>& numbers);
 
 }  // namespace sluice::dialect::vampire

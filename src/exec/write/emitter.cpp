@@ -38,6 +38,12 @@ const Placement& Packer::placement_of(const Portion& portion) const {
   return *placements_[variable];
 }
 
+bool Packer::is_turned(const Portion& portion) const {
+  const std::uint32_t variable = work_.blocks[portion.block].variable;
+  return variable < placements_.size() && placements_[variable] != nullptr &&
+         placements_[variable]->big_endian();
+}
+
 std::uint64_t Packer::bytes(const Portion& portion) const {
   return portion.piece.box.volume() * definition_of(portion).type.bytes;
 }
@@ -45,7 +51,7 @@ std::uint64_t Packer::bytes(const Portion& portion) const {
 std::optional<std::span<const std::byte>> Packer::in_place(const Portion& portion) const {
   const model::Block& block = work_.blocks[portion.block];
   const model::Box& part = portion.piece.box;
-  const bool is_dense = block.source == nullptr &&
+  const bool is_dense = block.source == nullptr && !is_turned(portion) &&
                         model::is_dense(block.memory, block.box, part, definition_of(portion).type);
   if (!is_dense) {
     return std::nullopt;
@@ -62,6 +68,9 @@ void Packer::pack(const Portion& portion, std::span<std::byte> out) const {
       block.source->read(part, out);
     } else {
       model::pack(block.memory, block.box, part, definition.type, block.allow_overflow, out);
+    }
+    if (is_turned(portion)) {
+      model::swap_bytes(out.first(bytes(portion)), definition.type);
     }
   } catch (const Error& e) {
     throw Error(e.code(), "put " + definition.name + ": " + e.what());

@@ -26,6 +26,8 @@ class Packer {
   void pack(const layout::Portion& portion, std::span<std::byte> out) const;
 
  private:
+  /// Are the bytes of its numbers in the other order in the file?
+  bool is_turned(const layout::Portion& portion) const;
   const model::Definition& definition_of(const layout::Portion& portion) const;
   const Work& work_;
   std::vector<const layout::Placement*> placements_;  ///< by variable; nullptr: not in this commit

@@ -108,12 +108,25 @@ std::vector<model::Attribute> DcdCatalog::attributes() {
     words.resize(before + title_bytes / 4);
     std::memcpy(&words[before], title.data(), title_bytes);
   }
-  return {{"", "title", titles},
-          {"", "first_step", header_.control[first_step]},
-          {"", "step_interval", header_.control[interval]},
-          {"", "timestep", header_.timestep_value()},
-          {"", "marker_bytes", static_cast<std::int32_t>(header_.marker_bytes)},
-          {"", "dcd_header", words}};
+  std::vector<model::Attribute> attributes{
+      {"", "title", titles},
+      {"", "first_step", header_.control[first_step]},
+      {"", "step_interval", header_.control[interval]},
+      {"", "timestep", header_.timestep_value()},
+      {"", "marker_bytes", static_cast<std::int32_t>(header_.marker_bytes)},
+      {"", "dcd_header", words}};
+  if (header_.big_endian) {
+    attributes.push_back({"", "byte_order", std::string("big")});
+  }
+  if (header_.name != "CORD") {
+    attributes.push_back({"", "content", std::string("velocities")});
+  }
+  if (!header_.free_atoms.empty()) {
+    attributes.push_back(
+        {"", free_atoms_name,
+         std::vector<std::int32_t>(header_.free_atoms.begin(), header_.free_atoms.end())});
+  }
+  return attributes;
 }
 
 }  // namespace sluice::layout::dcd

@@ -29,6 +29,7 @@ constinit const Format format_row{
     .refuse_definition = [](const model::Definition& definition,
                             const std::vector<model::Definition>&) { return refusal(definition); },
     .refuse_attribute = [](const model::Attribute& attribute) { return refusal(attribute); },
+    .change = change,
     .fixed_tile = tile_of,
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <optional>
 
 #include "model/dims.hpp"
 #include "sluice/error.hpp"
@@ -23,9 +24,15 @@ Value swapped(Value value) {
 }
 
 template <class Value>
-void put(std::vector<std::byte>& out, const Value& value) {
+void put(std::vector<std::byte>& out, Value value, bool big_endian) {
+  value = big_endian ? swapped(value) : value;
   const auto* first = reinterpret_cast<const std::byte*>(&value);
   out.insert(out.end(), first, first + sizeof value);
+}
+
+void put_text(std::vector<std::byte>& out, const std::string& text) {
+  const auto* first = reinterpret_cast<const std::byte*>(text.data());
+  out.insert(out.end(), first, first + text.size());
 }
 
 /// Reads the records of a header one after the other.
@@ -43,9 +50,8 @@ class Reader {
       for (const bool big : {false, true}) {
         marker_ = marker;
         big_ = big;
-        const bool has_name = std::memcmp(start.data() + marker, "CORD", 4) == 0 ||
-                              std::memcmp(start.data() + marker, "VELD", 4) == 0;
-        if (has_name && marker_at(start) == control_bytes) {
+        name_.assign(reinterpret_cast<const char*>(start.data() + marker), 4);
+        if ((name_ == "CORD" || name_ == "VELD") && marker_at(start) == control_bytes) {
           return true;
         }
       }
@@ -53,10 +59,34 @@ class Reader {
     return false;
   }
 
-  std::vector<std::byte> record(const char* what, std::uint64_t most) {
+  /// Of the record that comes next: may its markers be around so many bytes, whatever they say?
+  bool could_hold(std::uint64_t bytes) {
+    std::array<std::byte, 8> first{};
+    std::array<std::byte, 8> last{};
+    return file_.read(at_, std::span(first).first(marker_)) == marker_ &&
+           file_.read(at_ + marker_ + bytes, std::span(last).first(marker_)) == marker_ &&
+           first == last;
+  }
+  bool closes_as_it_says() {
+    std::array<std::byte, 8> first{};
+    file_.read(at_, std::span(first).first(marker_));
+    const std::uint64_t said = marker_at(first);
+    return said <= size_ && could_hold(said);
+  }
+  /// Its first word.
+  std::int32_t next_word() {
+    std::vector<std::byte> content(4);
+    content.resize(file_.read(at_ + marker_, content));
+    return word(content, 0);
+  }
+
+  /// `real_bytes`: where that is not what its markers say.
+  std::vector<std::byte> record(const char* what, std::uint64_t most,
+                                std::optional<std::uint64_t> real_bytes = std::nullopt) {
     std::array<std::byte, 8> marker{};
     read(marker_, marker.data());
-    const std::uint64_t bytes = marker_at(marker);
+    const std::uint64_t said = marker_at(marker);
+    const std::uint64_t bytes = real_bytes.value_or(said);
     if (bytes > most) {
       refuse(Code::format,
              std::string("its ") + what + " claims " + std::to_string(bytes) + " bytes");
@@ -67,7 +97,7 @@ class Reader {
     std::vector<std::byte> content(bytes);
     read(bytes, content.data());
     read(marker_, marker.data());
-    if (marker_at(marker) != bytes) {
+    if (marker_at(marker) != said) {
       refuse(Code::format, std::string("the markers of its ") + what + " differ");
     }
     return content;
@@ -85,6 +115,7 @@ class Reader {
   [[noreturn]] void refuse(Code code, const std::string& why) const {
     throw Error(code, file_.path() + ": format dcd: " + why);
   }
+  const std::string& name() const { return name_; }
   std::uint64_t marker_bytes() const { return marker_; }
   bool big() const { return big_; }
   std::uint64_t at() const { return at_; }
@@ -114,12 +145,19 @@ class Reader {
   std::uint64_t at_ = 0;
   std::uint64_t marker_ = 4;
   bool big_ = false;
+  std::string name_;
 };
 
 void read_titles(Reader& reader, Header& header) {
-  const std::vector<std::byte> content = reader.record("titles", 4 + most_titles * title_bytes);
-  reader.word(content,
-              0);  // their number, which some programs get wrong: the record's length counts
+  // Some programs get their number wrong, others the length of the record: what closes it counts.
+  const std::int32_t number = reader.next_word();
+  const std::uint64_t most = 4 + most_titles * title_bytes;
+  const std::uint64_t numbered =
+      4 + title_bytes * static_cast<std::uint64_t>(std::max(number, std::int32_t{0}));
+  const bool is_by_number =
+      number >= 0 && numbered <= most && !reader.closes_as_it_says() && reader.could_hold(numbered);
+  const std::vector<std::byte> content =
+      reader.record("titles", most, is_by_number ? std::optional(numbered) : std::nullopt);
   for (std::uint64_t at = 4; at + title_bytes <= content.size(); at += title_bytes) {
     header.titles.emplace_back(reinterpret_cast<const char*>(content.data() + at), title_bytes);
   }
@@ -173,9 +211,18 @@ double Header::timestep_value() const {
   return std::bit_cast<double>(bits);
 }
 
+void Header::set_timestep(double value) {
+  if (control[version] != 0) {
+    control[timestep] = std::bit_cast<std::int32_t>(static_cast<float>(value));
+    return;
+  }
+  const auto bits = std::bit_cast<std::uint64_t>(value);
+  control[big_endian ? timestep + 1 : timestep] = static_cast<std::int32_t>(bits & 0xffffffff);
+  control[big_endian ? timestep : timestep + 1] = static_cast<std::int32_t>(bits >> 32);
+}
+
 std::uint64_t Header::frame_bytes(std::uint64_t frame) const {
-  const std::uint64_t axes = fourth() ? 4 : 3;
-  return (cell() ? record_bytes(cell_bytes) : 0) + axes * record_bytes(4 * atoms_in(frame));
+  return (cell() ? record_bytes(cell_bytes) : 0) + axes() * record_bytes(4 * atoms_in(frame));
 }
 
 std::uint64_t Header::frame_offset(std::uint64_t frame) const {
@@ -191,7 +238,7 @@ std::array<std::int32_t, control_words> usual_control() {
   std::array<std::int32_t, control_words> control{};
   control[interval] = 1;
   control[timestep] = std::bit_cast<std::int32_t>(1.0F);
-  control[version] = 24;
+  control[version] = usual_version;
   return control;
 }
 
@@ -205,6 +252,7 @@ Header read_header(storage::File& file) {
   Header header;
   header.marker_bytes = reader.marker_bytes();
   header.big_endian = reader.big();
+  header.name = reader.name();
   const std::vector<std::byte> control = reader.record("control record", control_bytes);
   for (std::size_t i = 0; i < control_words; ++i) {
     header.control[i] = reader.word(control, 4 + 4 * i);
@@ -221,39 +269,41 @@ Header read_header(storage::File& file) {
   return header;
 }
 
-void put_marker(std::vector<std::byte>& out, std::uint64_t marker_bytes, std::uint64_t content) {
-  if (marker_bytes == 4) {
-    put(out, static_cast<std::uint32_t>(content));
+void put_marker(std::vector<std::byte>& out, const Header& header, std::uint64_t content) {
+  if (header.marker_bytes == 4) {
+    put(out, static_cast<std::uint32_t>(content), header.big_endian);
   } else {
-    put(out, content);
+    put(out, content, header.big_endian);
   }
 }
 
 std::vector<std::byte> counts_of(const Header& header) {
   std::vector<std::byte> out;
   for (std::size_t i = frames; i <= last_step; ++i) {
-    put(out, header.control[i]);
+    put(out, header.control[i], header.big_endian);
   }
   return out;
 }
 
 std::vector<std::byte> header_bytes(const Header& header) {
   std::vector<std::byte> out;
-  const auto marker = [&](std::uint64_t content) { put_marker(out, header.marker_bytes, content); };
+  const auto marker = [&](std::uint64_t content) { put_marker(out, header, content); };
+  const auto word = [&](std::int32_t value) { put(out, value, header.big_endian); };
   marker(control_bytes);
-  put(out, std::array<char, 4>{'C', 'O', 'R', 'D'});
-  put(out, header.control);
+  put_text(out, header.name);
+  for (const std::int32_t value : header.control) {
+    word(value);
+  }
   marker(control_bytes);
   const std::uint64_t titles = 4 + title_bytes * header.titles.size();
   marker(titles);
-  put(out, static_cast<std::int32_t>(header.titles.size()));
+  word(static_cast<std::int32_t>(header.titles.size()));
   for (const std::string& title : header.titles) {
-    const auto* first = reinterpret_cast<const std::byte*>(title.data());
-    out.insert(out.end(), first, first + title_bytes);
+    put_text(out, title);
   }
   marker(titles);
   marker(4);
-  put(out, static_cast<std::int32_t>(header.atoms));
+  word(static_cast<std::int32_t>(header.atoms));
   marker(4);
   return out;
 }

@@ -1,6 +1,6 @@
 // The header of a DCD trajectory, and where its frames are: everything in such a file is found by
-// arithmetic. Written: little-endian, record markers of 4 or 8 bytes; read: every variant that is
-// known (big-endian, 8-byte markers, with and without cell, fixed atoms, a fourth dimension).
+// arithmetic. Read and written: both byte orders, record markers of 4 or 8 bytes, with and without
+// cell and fourth dimension, headers from before CHARMM 22. Fixed atoms are read only.
 //
 // Invariants: nothing that a header claims becomes memory before it was compared with the file's
 // length; NFILE and NSTEP lie within one sector and are all that a commit changes in place.
@@ -29,12 +29,14 @@ enum Word : std::size_t {
   version = 19,  ///< 0: before CHARMM 22
 };
 inline constexpr std::size_t control_words = 20;
+inline constexpr std::int32_t usual_version = 24;
 inline constexpr std::uint64_t title_bytes = 80;
 inline constexpr std::uint64_t cell_bytes = 48;
 /// NFILE, ISTART, NSAVC, NSTEP: what a commit writes.
 inline constexpr std::uint64_t counts_bytes = 16;
 
 struct Header {
+  std::string name = "CORD";  ///< "VELD": the positions are velocities
   std::array<std::int32_t, control_words> control{};
   std::vector<std::string> titles;  ///< of title_bytes each, as they stand in the file
   std::uint64_t atoms = 0;
@@ -46,6 +48,8 @@ struct Header {
   bool cell() const { return control[version] != 0 && control[has_cell] != 0; }
   bool fourth() const { return control[version] != 0 && control[has_fourth] != 0; }
   double timestep_value() const;
+  void set_timestep(double value);
+  std::uint64_t axes() const { return fourth() ? 4 : 3; }
   /// Atoms of a frame.
   std::uint64_t atoms_in(std::uint64_t frame) const {
     return frame == 0 || free_atoms.empty() ? atoms : free_atoms.size();
@@ -71,10 +75,10 @@ bool is_dcd(storage::File& file);
 /// Error format where it is none, truncated where the header is cut off. The number of frames in
 /// `control` is what the file's length has room for, where the header says more, or nothing.
 Header read_header(storage::File& file);
-/// The bytes of a little-endian header without fixed atoms.
+/// The bytes of a header without fixed atoms.
 std::vector<std::byte> header_bytes(const Header& header);
-/// A record marker, little-endian.
-void put_marker(std::vector<std::byte>& out, std::uint64_t marker_bytes, std::uint64_t content);
+/// A record marker, as the header has them.
+void put_marker(std::vector<std::byte>& out, const Header& header, std::uint64_t content);
 /// The words NFILE, ISTART, NSAVC, NSTEP.
 std::vector<std::byte> counts_of(const Header& header);
 

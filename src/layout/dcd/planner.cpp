@@ -36,11 +36,9 @@ std::unique_ptr<DcdPlanner> DcdPlanner::create(storage::File& file) {
 std::unique_ptr<DcdPlanner> DcdPlanner::append(storage::File& file) {
   auto planner = create(file);
   Header& header = planner->header_ = read_header(file);
-  if (header.big_endian || !header.free_atoms.empty() || header.fourth() ||
-      header.control[version] == 0) {
+  if (!header.free_atoms.empty()) {
     refuse(file,
-           "frames can be appended only to little-endian trajectories without fixed "
-           "atoms and without a fourth dimension: write a new file");
+           "frames can be appended only to trajectories without fixed atoms: write a new file");
   }
   Definition positions;
   positions.name = positions_name;
@@ -54,6 +52,12 @@ std::unique_ptr<DcdPlanner> DcdPlanner::append(storage::File& file) {
     cell.type = type_of<double>();
     cell.shape = {6};
     planner->add(cell);
+  }
+  if (header.fourth()) {
+    Definition fourth = positions;
+    fourth.name = fourth_name;
+    fourth.shape = {header.atoms};
+    planner->add(fourth);
   }
   planner->steps_ = static_cast<std::uint64_t>(header.control[frames]);
   planner->step_before_ =
@@ -96,21 +100,26 @@ void DcdPlanner::set_attribute(const model::Attribute& attribute) {
     header_.control[interval] = std::get<std::int32_t>(value);
   } else if (attribute.name == "timestep") {
     const auto* narrow = std::get_if<float>(&value);
-    const float step = narrow != nullptr ? *narrow : static_cast<float>(std::get<double>(value));
-    header_.control[timestep] = std::bit_cast<std::int32_t>(step);
+    timestep_ = narrow != nullptr ? *narrow : std::get<double>(value);
   } else if (attribute.name == "marker_bytes") {
     header_.marker_bytes = static_cast<std::uint64_t>(std::get<std::int32_t>(value));
+  } else if (attribute.name == "byte_order") {
+    header_.big_endian = std::get<std::string>(value) == "big";
+  } else if (attribute.name == "content") {
+    header_.name = std::get<std::string>(value) == "velocities" ? "VELD" : "CORD";
   } else {
-    const auto& words = std::get<std::vector<std::int32_t>>(value);
-    std::copy_n(words.begin(), control_words, header_.control.begin());
-    step_before_ = header_.control[last_step] -
-                   std::int64_t{header_.control[frames]} * header_.control[interval];
-    header_.titles.assign((words.size() - control_words) / (title_bytes / 4),
-                          std::string(title_bytes, ' '));
-    for (std::size_t i = 0; i < header_.titles.size(); ++i) {
-      std::memcpy(header_.titles[i].data(), &words[control_words + i * title_bytes / 4],
-                  title_bytes);
-    }
+    set_words(std::get<std::vector<std::int32_t>>(value));
+  }
+}
+
+void DcdPlanner::set_words(const std::vector<std::int32_t>& words) {
+  std::copy_n(words.begin(), control_words, header_.control.begin());
+  step_before_ = header_.control[last_step] -
+                 std::int64_t{header_.control[frames]} * header_.control[interval];
+  header_.titles.assign((words.size() - control_words) / (title_bytes / 4),
+                        std::string(title_bytes, ' '));
+  for (std::size_t i = 0; i < header_.titles.size(); ++i) {
+    std::memcpy(header_.titles[i].data(), &words[control_words + i * title_bytes / 4], title_bytes);
   }
 }
 
@@ -125,12 +134,27 @@ void DcdPlanner::finish_header() {
     refuse(file_, "a trajectory without positions: define them, or use hdf5");
   }
   header_.atoms = positions->shape[0];
-  header_.control[has_cell] = find(cell_name) != definitions_.end() ? 1 : 0;
-  header_.control[fixed_atoms] = 0;
-  header_.control[has_fourth] = 0;
-  if (header_.control[version] == 0) {
-    header_.control[version] = 24;
+  const auto fourth = find(fourth_name);
+  if (fourth != definitions_.end() && fourth->shape[0] != header_.atoms) {
+    refuse(file_, "a fourth dimension of " + std::to_string(fourth->shape[0]) +
+                      " atoms, and positions of " + std::to_string(header_.atoms));
   }
+  const bool cell = find(cell_name) != definitions_.end();
+  const bool has_more = cell || fourth != definitions_.end();
+  if (header_.control[version] == 0 && has_more) {
+    // A header from before CHARMM 22 says of neither: its time step takes the first one's word.
+    timestep_ = timestep_.value_or(header_.timestep_value());
+    header_.control[version] = usual_version;
+    header_.control[has_cell] = 0;
+  }
+  if (header_.control[version] != 0) {
+    header_.control[has_cell] = cell ? 1 : 0;
+    header_.control[has_fourth] = fourth != definitions_.end() ? 1 : 0;
+  }
+  if (timestep_) {
+    header_.set_timestep(*timestep_);
+  }
+  header_.control[fixed_atoms] = 0;
   header_.bytes = header_bytes(header_).size();
 }
 
@@ -140,13 +164,18 @@ Placement DcdPlanner::place(std::uint32_t variable, std::uint64_t frame) const {
   if (definition.shape.volume() != 0) {
     if (definition.name == cell_name) {
       addresses = {header_.cell_offset(frame)};
+    } else if (definition.name == fourth_name) {
+      addresses = {header_.axis_offset(frame, 3)};
     } else {
       for (int d = 0; d < 3; ++d) {
         addresses.push_back(header_.axis_offset(frame, d));
       }
     }
   }
-  return {variable, definition.type.bytes, definition.shape, tiles_[variable], addresses};
+  Placement placement(variable, definition.type.bytes, definition.shape, tiles_[variable],
+                      addresses);
+  placement.set_big_endian(header_.big_endian);
+  return placement;
 }
 
 CommitPlan DcdPlanner::plan_commit(const CommitRequest& request) {
@@ -174,16 +203,16 @@ void DcdPlanner::put_markers(std::uint64_t frame, MetadataUpdate& update) const 
   std::vector<std::byte> bytes;
   std::uint64_t at = header_.frame_offset(frame);
   const auto record = [&](std::uint64_t content) {
-    put_marker(bytes, header_.marker_bytes, content);
+    put_marker(bytes, header_, content);
     update.fresh.push_back({at, bytes});
     at += bytes.size() + content;
     bytes.clear();
-    put_marker(bytes, header_.marker_bytes, content);
+    put_marker(bytes, header_, content);
   };
   if (header_.cell()) {
     record(cell_bytes);
   }
-  for (int d = 0; d < 3; ++d) {
+  for (std::uint64_t d = 0; d < header_.axes(); ++d) {
     record(4 * header_.atoms);
   }
   update.fresh.push_back({at, bytes});

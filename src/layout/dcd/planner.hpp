@@ -7,6 +7,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "layout/dcd/header.hpp"
@@ -41,13 +42,15 @@ class DcdPlanner final : public Planner {
  private:
   explicit DcdPlanner(storage::File& file);
   void add(const model::Definition& definition);
+  void set_words(const std::vector<std::int32_t>& words);
   void finish_header();
   void put_markers(std::uint64_t frame, MetadataUpdate& update) const;
   Placement place(std::uint32_t variable, std::uint64_t frame) const;
 
   storage::File& file_;
   Header header_;
-  std::int64_t step_before_ = 0;  ///< what NSTEP would be without frames
+  std::optional<double> timestep_;  ///< that was set; how it is kept, the other words say
+  std::int64_t step_before_ = 0;    ///< what NSTEP would be without frames
   std::vector<model::Definition> definitions_;
   std::vector<model::Dims> tiles_;
   std::uint64_t steps_ = 0;

@@ -9,15 +9,19 @@ namespace sluice::layout::dcd {
 
 std::string refusal(const model::Definition& definition) {
   const bool is_positions = definition.name == positions_name;
-  if (!is_positions && definition.name != cell_name) {
-    return "holds positions (float32, {atoms, 3}) and cell (float64, {6}) only";
+  const bool is_fourth = definition.name == fourth_name;
+  if (!is_positions && !is_fourth && definition.name != cell_name) {
+    return "holds positions (float32, {atoms, 3}), cell (float64, {6}) and fourth (float32, "
+           "{atoms}) only";
   }
   const model::Dims& shape = definition.shape;
-  const bool fits =
-      is_positions ? definition.type == type_of<float>() && shape.rank() == 2 && shape[1] == 3
-                   : definition.type == type_of<double>() && shape.rank() == 1 && shape[0] == 6;
+  const Type wanted = definition.name == cell_name ? type_of<double>() : type_of<float>();
+  const bool fits = definition.type == wanted &&
+                    (is_positions ? shape.rank() == 2 && shape[1] == 3
+                                  : shape.rank() == 1 && (is_fourth || shape[0] == 6));
   if (!fits) {
     return is_positions ? "holds positions as float32 of shape {atoms, 3}"
+           : is_fourth  ? "holds the fourth dimension as float32 of shape {atoms}"
                         : "holds the cell as float64 of shape {6}";
   }
   if (!definition.stepped) {
@@ -62,12 +66,32 @@ std::string refusal(const model::Attribute& attribute) {
                       (words->size() - control_words) % (title_bytes / 4) == 0;
     return fits ? "" : "takes 20 words of 32 bits there, and 20 more a title";
   }
+  const auto is_word = [&](const char* one, const char* other) {
+    const auto* text = std::get_if<std::string>(&value);
+    return text != nullptr && (*text == one || *text == other);
+  };
+  if (is("byte_order")) {
+    return is_word("little", "big") ? "" : "has the byte order little or big";
+  }
+  if (is("content")) {
+    return is_word("positions", "velocities") ? "" : "has as content positions or velocities";
+  }
+  if (is(free_atoms_name)) {
+    return "has fixed atoms only where another program wrote it";
+  }
   if (is("marker_bytes")) {
     const auto* bytes = std::get_if<std::int32_t>(&value);
     return bytes != nullptr && (*bytes == 4 || *bytes == 8) ? "" : "has markers of 4 or 8 bytes";
   }
-  return "holds the attributes title, first_step, step_interval, timestep, marker_bytes and "
-         "dcd_header of the file only (no units and descriptions)";
+  return "holds the attributes title, first_step, step_interval, timestep, marker_bytes, "
+         "byte_order, content and dcd_header of the file only (no units and descriptions)";
+}
+
+std::string change(const model::Attribute& attribute) {
+  if (!attribute.owner.empty() || attribute.name != free_atoms_name) {
+    return "";
+  }
+  return "the fixed atoms stand in every frame, no longer in the first one alone";
 }
 
 model::Dims tile_of(const model::Definition& definition) {

@@ -1,11 +1,28 @@
 // Compressed datasets: where their chunks are, and reading them on one rank.
 #include "layout/hdf5/catalog.hpp"
+#include "layout/hdf5/handle.hpp"
+#include "layout/hdf5/library.hpp"
 #include "layout/hdf5/types.hpp"
 #include "layout/plausible.hpp"
 
 namespace sluice::layout::hdf5 {
 
 using model::Box;
+
+namespace {
+
+/// Of every filter one bit: left out.
+constexpr std::uint32_t no_filter = ~std::uint32_t{0};
+
+/// Are the chunks that end beyond the dataset stored as they are? Their filter masks do not say so.
+bool has_plain_edges(hid_t dataset, const std::string& name) {
+  const Handle list = own(H5Dget_create_plist(dataset), name);
+  unsigned options = 0;
+  check(H5Pget_chunk_opts(list.get(), &options), name);
+  return (options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS) != 0;
+}
+
+}  // namespace
 
 EncodedTiles Catalog::locate_encoded(std::uint32_t variable, std::uint64_t step,
                                      const Box& region) {
@@ -20,11 +37,15 @@ EncodedTiles Catalog::locate_encoded(std::uint32_t variable, std::uint64_t step,
   EncodedTiles tiles;
   tiles.sizes.resize(count, 0);
   tiles.masks.resize(count, 0);
+  const hid_t found = dataset(variable, step);
+  const bool plain_edges = found >= 0 && has_plain_edges(found, definition.name);
   visit_chunks(variable, step, region, state_.file->size() + 1,
                [&](std::uint64_t tile, const Extent& extent, std::uint32_t mask) {
+                 const bool is_edge =
+                     tile_box(definition.shape, stored.tile, tile).count != stored.tile;
                  addresses[tile] = extent.offset;
                  tiles.sizes[tile] = extent.length;
-                 tiles.masks[tile] = mask;
+                 tiles.masks[tile] = plain_edges && is_edge ? no_filter : mask;
                });
   tiles.placement =
       Placement(variable, definition.type.bytes, definition.shape, stored.tile, addresses);

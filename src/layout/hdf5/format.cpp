@@ -104,6 +104,7 @@ constinit const Format netcdf4_format{
     .tiled = true,
     .varying = true,
     .length_variable = true,
+    .float16 = false,
     .compress = true,
     .index = true,
     .create = create_as<Profile::netcdf4>,

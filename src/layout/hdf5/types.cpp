@@ -30,6 +30,16 @@ Handle text_type(std::size_t bytes) {
   return type;
 }
 
+/// IEEE 754 binary16, as h5py makes it of numpy's float16: libhdf5 has no type of that name before
+/// 1.14.4. Between two and four bytes it converts by the fields.
+Handle half_type(bool big_endian) {
+  Handle half = own(H5Tcopy(big_endian ? H5T_IEEE_F32BE : H5T_IEEE_F32LE), "float16 type");
+  check(H5Tset_fields(half.get(), 15, 10, 5, 0, 10), "float16 type");
+  check(H5Tset_size(half.get(), 2), "float16 type");
+  check(H5Tset_ebias(half.get(), 15), "float16 type");
+  return half;
+}
+
 hid_t number_type(Kind kind) {
   switch (kind) {
     case Kind::i8:
@@ -59,6 +69,8 @@ hid_t number_type(Kind kind) {
 
 Handle file_type(const Type& type) {
   switch (type.kind) {
+    case Kind::f16:
+      return half_type(false);
     case Kind::c64:
       return complex_type(H5T_IEEE_F32LE, 4);
     case Kind::c128:
@@ -100,6 +112,9 @@ std::optional<StoredType> stored_number(hid_t type, H5T_class_t kind) {
     }
     if (is_same(type, big ? H5T_IEEE_F64BE : H5T_IEEE_F64LE)) {
       return StoredType{{Kind::f64, 8}, big};
+    }
+    if (bytes == 2 && is_same(type, half_type(big).get())) {
+      return StoredType{{Kind::f16, 2}, big};
     }
     return std::nullopt;
   }

@@ -42,6 +42,7 @@ std::string descriptor(const Type& type) {
     case Kind::u32:
     case Kind::u64:
       return order + ("u" + size);
+    case Kind::f16:
     case Kind::f32:
     case Kind::f64:
       return "<f" + size;
@@ -77,7 +78,8 @@ std::optional<Type> type_named(char kind, std::uint32_t bytes) {
     case 'u':
       return sized(Kind::u8, Kind::u16, Kind::u32, Kind::u64);
     case 'f':
-      return bytes == 4   ? std::optional(Type{Kind::f32, 4})
+      return bytes == 2   ? std::optional(Type{Kind::f16, 2})
+             : bytes == 4 ? std::optional(Type{Kind::f32, 4})
              : bytes == 8 ? std::optional(Type{Kind::f64, 8})
                           : std::nullopt;
     case 'c':

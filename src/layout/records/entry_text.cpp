@@ -131,7 +131,7 @@ model::Definition Reader::definition() {
   d.name = text();
   d.type.kind = number<Kind>();
   d.type.bytes = number<std::uint32_t>();
-  const bool is_kind = d.type.kind >= Kind::i8 && d.type.kind <= Kind::string;
+  const bool is_kind = d.type.kind >= Kind::i8 && d.type.kind <= Kind::f16;
   if (!is_kind || d.type.bytes == 0 || d.type.bytes > model::most_element_bytes ||
       (d.type.kind != Kind::string && type_of(d.type.kind) != d.type)) {
     refuse();

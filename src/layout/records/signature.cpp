@@ -27,9 +27,13 @@ void put_number(std::vector<std::byte>& text, std::uint64_t value) {
 
 std::uint32_t scalar_bytes(ScalarCode code) noexcept {
   constexpr std::array<std::uint8_t, 14> bytes = {0, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 8, 16, 1};
+  constexpr std::uint32_t float16_kind = static_cast<std::uint32_t>(Kind::f16);
   constexpr std::uint32_t string_kind = static_cast<std::uint32_t>(Kind::string);
   if (code < bytes.size()) {
     return bytes[code];
+  }
+  if (code == float16_kind) {
+    return 2;
   }
   if (code >= int128_code && code <= complex256_code) {
     return code >= complex160_code ? 32 : 16;

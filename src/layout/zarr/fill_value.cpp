@@ -23,7 +23,8 @@ using Json = nlohmann::ordered_json;
 namespace {
 
 template <class T>
-using BitsOf = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+using BitsOf = std::conditional_t<sizeof(T) == 2, std::uint16_t,
+                                  std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
 
 template <class T>
 T value_at(const std::byte* at) {
@@ -36,10 +37,13 @@ T value_at(const std::byte* at) {
 template <class T>
 Json float_at(const std::byte* at) {
   const T value = value_at<T>(at);
+  const auto number = static_cast<double>(value);
   const auto bits = std::bit_cast<BitsOf<T>>(value);
-  constexpr auto plain_nan = sizeof(T) == 4 ? BitsOf<T>(0x7fc00000) : BitsOf<T>(0x7ff8000000000000);
-  if (!std::isnan(value) || bits == plain_nan) {
-    return float_json(value);
+  constexpr auto plain_nan = static_cast<BitsOf<T>>(sizeof(T) == 2   ? 0x7e00
+                                                    : sizeof(T) == 4 ? 0x7fc00000
+                                                                     : 0x7ff8000000000000);
+  if (!std::isnan(number) || bits == plain_nan) {
+    return float_json(number);
   }
   std::array<char, 24> text{};
   std::snprintf(text.data(), text.size(), "0x%0*llx", static_cast<int>(2 * sizeof(T)),
@@ -146,6 +150,8 @@ Json fill_json(std::span<const std::byte> element, const Type& type) {
       return value_at<std::uint32_t>(at);
     case Kind::u64:
       return value_at<std::uint64_t>(at);
+    case Kind::f16:
+      return float_at<Float16>(at);
     case Kind::f32:
       return float_at<float>(at);
     case Kind::f64:
@@ -164,6 +170,12 @@ Json fill_json(std::span<const std::byte> element, const Type& type) {
 
 std::vector<std::byte> fill_of(const Json& json, const Type& type) {
   switch (type.kind) {
+    case Kind::f16: {
+      const std::string text = json.is_string() ? json.get<std::string>() : "";
+      const Float16 value = text.rfind("0x", 0) == 0 ? bits_in<Float16>(json, text, type)
+                                                     : Float16(float_in<double>(json, type));
+      return model::fill_element(std::as_bytes(std::span(&value, 1)));
+    }
     case Kind::f32: {
       const float value = float_in<float>(json, type);
       return model::fill_element(std::as_bytes(std::span(&value, 1)));

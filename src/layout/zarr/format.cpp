@@ -2,6 +2,7 @@
 
 #include "layout/zarr/catalog.hpp"
 #include "layout/zarr/planner.hpp"
+#include "layout/zarr/version2.hpp"
 
 namespace sluice::layout::zarr {
 
@@ -39,6 +40,7 @@ constinit const Format format_row{
     .complex = true,
     .compress = true,
     .manifest = document_name,
+    .read_manifests = version2_documents,
     .most_tile_bytes = 16ULL << 20,
     .instead = "use format hdf5 or netcdf4",
     .create = [](storage::File& file, const PlannerOptions& options) -> std::unique_ptr<Planner> {

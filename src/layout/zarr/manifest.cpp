@@ -8,6 +8,7 @@
 #include "codec/checksum.hpp"
 #include "layout/netcdf4/rules.hpp"
 #include "layout/zarr/seal.hpp"
+#include "layout/zarr/version2.hpp"
 #include "model/fill.hpp"
 #include "model/name.hpp"
 #include "sluice/error.hpp"
@@ -345,6 +346,11 @@ std::vector<std::byte> root_text(storage::File& file) {
 }  // namespace
 
 Manifest read_manifest(storage::File& file) {
+  if (is_version2(file)) {
+    Manifest manifest = manifest_of(version3_of(file), file.path());
+    manifest.version = 2;
+    return manifest;
+  }
   const std::uint64_t bytes = file.object_bytes(document_name).value_or(0);
   if (bytes == 0) {
     throw Error(Code::format,
@@ -405,7 +411,7 @@ std::vector<CommitRow> read_rows(storage::File& file, const Manifest& manifest) 
 
 std::vector<Document> stale_documents(storage::File& file) {
   std::vector<Document> stale;
-  if (!is_zarr(file) || !read_manifest(file).ours) {
+  if (is_version2(file) || !is_zarr(file) || !read_manifest(file).ours) {
     return stale;
   }
   const Json root = parse(root_text(file), file.path());
@@ -425,6 +431,9 @@ std::vector<Document> stale_documents(storage::File& file) {
 
 bool is_zarr(storage::File& file) {
   std::byte first{};
+  if (is_version2(file)) {
+    return true;
+  }
   return file.object_bytes(document_name).value_or(0) != 0 && file.read(0, {&first, 1}) == 1 &&
          first == std::byte{'{'};
 }

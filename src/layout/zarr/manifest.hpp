@@ -36,6 +36,7 @@ struct Drop {
 };
 
 struct Manifest {
+  int version = 3;  ///< of Zarr
   bool ours = false;
   bool is_array = false;  ///< the root is an array, no group
   /// As Sluice wrote it, by its checksum; else another program wrote it anew.

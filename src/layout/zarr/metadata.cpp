@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -15,7 +16,7 @@ using model::Dims;
 
 namespace {
 
-constexpr std::array<std::pair<Kind, const char*>, 13> types{{{Kind::i8, "int8"},
+constexpr std::array<std::pair<Kind, const char*>, 14> types{{{Kind::i8, "int8"},
                                                               {Kind::i16, "int16"},
                                                               {Kind::i32, "int32"},
                                                               {Kind::i64, "int64"},
@@ -23,6 +24,7 @@ constexpr std::array<std::pair<Kind, const char*>, 13> types{{{Kind::i8, "int8"}
                                                               {Kind::u16, "uint16"},
                                                               {Kind::u32, "uint32"},
                                                               {Kind::u64, "uint64"},
+                                                              {Kind::f16, "float16"},
                                                               {Kind::f32, "float32"},
                                                               {Kind::f64, "float64"},
                                                               {Kind::c64, "complex64"},
@@ -94,6 +96,8 @@ void take_chain(const Json& codecs, Array& array, std::string& why) {
       array.big_endian = configuration.value("endian", "little") == "big";
     } else if (name == "zstd" && codec::find_method(codec::zstd_id)) {
       array.filters.push_back({codec::zstd_id, {}});
+    } else if (name == "zlib" && codec::find_method(codec::deflate_id)) {  // of version 2
+      array.filters.push_back({codec::deflate_id, {configuration.value("level", 1U)}});
     } else if (name == "gzip" && codec::find_method(codec::gzip_id)) {
       array.filters.push_back({codec::gzip_id, {}});
     } else if (name == "blosc" && configuration.value("shuffle", "") != "bitshuffle" &&
@@ -106,7 +110,9 @@ void take_chain(const Json& codecs, Array& array, std::string& why) {
             configuration.value("shuffle", "") == "shuffle" ? 1U : 0U,
             is_zstd ? codec::zstd_id : codec::deflate_id, configuration.value("clevel", 1U)}});
     } else {
-      why = "codec " + name;
+      const std::string inside = configuration.value("cname", "");
+      why = "codec " + name + (inside.empty() ? "" : " with " + inside) +
+            (configuration.value("shuffle", "") == "bitshuffle" ? ", bitshuffle" : "");
     }
   }
   if (!has_bytes || array.filters.size() > 1) {
@@ -398,23 +404,80 @@ std::string refusal_of(std::string_view text) {
   return "";
 }
 
+/// Words for numbers that JSON has none for. json of Python writes and reads them.
+constexpr std::array<std::pair<std::string_view, double>, 3> number_words{
+    {{"NaN", std::numeric_limits<double>::quiet_NaN()},
+     {"Infinity", std::numeric_limits<double>::infinity()},
+     {"-Infinity", -std::numeric_limits<double>::infinity()}}};
+/// Begins the texts that stand for such words while JSON is parsed.
+constexpr std::string_view escaped_zero = "\\u0000";
+
+/// The text with those words, outside of its strings, as strings; empty where it has none.
+std::string without_words(std::string_view text) {
+  std::string replaced;
+  std::size_t copied = 0;
+  bool in_text = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (in_text) {
+      at += c == '\\' ? 1 : 0;
+      in_text = c != '"';
+    } else if (c == '"') {
+      in_text = true;
+    } else if (c == 'N' || c == 'I' || c == '-') {
+      for (const auto& [word, value] : number_words) {
+        if (text.substr(at, word.size()) == word) {
+          replaced.append(text.substr(copied, at - copied)).append("\"").append(escaped_zero);
+          replaced.append(word).append("\"");
+          copied = at + word.size();
+          at = copied - 1;
+          break;
+        }
+      }
+    }
+  }
+  return copied == 0 ? "" : replaced.append(text.substr(copied));
+}
+
+void restore_numbers(Json& json) {
+  if (json.is_structured()) {
+    for (Json& one : json) {
+      restore_numbers(one);
+    }
+  } else if (json.is_string()) {
+    const auto& text = json.get_ref<const std::string&>();
+    for (const auto& [word, value] : number_words) {
+      if (text.size() == word.size() + 1 && text[0] == '\0' && text.substr(1) == word) {
+        json = value;
+        return;
+      }
+    }
+  }
+}
+
 }  // namespace
 
-Json parse(std::span<const std::byte> bytes, const std::string& path) {
-  const auto* text = reinterpret_cast<const char*>(bytes.data());
-  if (const std::string why = refusal_of({text, bytes.size()}); !why.empty()) {
-    throw Error(Code::damaged, path + ": " + document_name + ": " + why);
+Json parse(std::span<const std::byte> bytes, const std::string& path, const std::string& document) {
+  std::string_view text{reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  const std::string what = path + ": " + document + ": ";
+  if (const std::string why = refusal_of(text); !why.empty()) {
+    throw Error(Code::damaged, what + why);
   }
+  const std::string replaced = without_words(text);
+  text = replaced.empty() ? text : std::string_view(replaced);
   try {
-    Json json = Json::parse(text, text + bytes.size());
+    Json json = Json::parse(text.begin(), text.end());
     if (!json.is_object()) {
-      throw Error(Code::damaged, path + ": " + document_name + ": is not an object");
+      throw Error(Code::damaged, what + "is not an object");
+    }
+    if (!replaced.empty()) {
+      restore_numbers(json);
     }
     return json;
   } catch (const Json::parse_error& e) {
-    const bool is_cut = e.byte > bytes.size();
+    const bool is_cut = e.byte > text.size();
     throw Error(is_cut ? Code::truncated : Code::damaged,
-                path + ": " + document_name + ": " + (is_cut ? "truncated: " : "") + e.what());
+                what + (is_cut ? "truncated: " : "") + e.what());
   }
 }
 

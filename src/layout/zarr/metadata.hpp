@@ -51,7 +51,9 @@ Json json_of(const model::AttributeValue& value);
 /// `kind`: index into the variant where that is known. Nothing for what has no counterpart.
 std::optional<model::AttributeValue> value_of(const Json& json, std::optional<std::size_t> kind);
 
-/// Error damaged, naming the store, where it is not JSON.
-Json parse(std::span<const std::byte> bytes, const std::string& path);
+/// Error damaged, naming the store and the document, where it is not JSON. NaN, Infinity and
+/// -Infinity are numbers, as json of Python writes them.
+Json parse(std::span<const std::byte> bytes, const std::string& path,
+           const std::string& document = document_name);
 
 }  // namespace sluice::layout::zarr

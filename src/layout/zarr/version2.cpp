@@ -1,0 +1,218 @@
+#include "layout/zarr/version2.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <sstream>
+#include <utility>
+
+#include "layout/zarr/manifest.hpp"
+#include "sluice/error.hpp"
+
+namespace sluice::layout::zarr {
+
+namespace {
+
+constexpr const char* array_file = ".zarray";
+constexpr const char* group_file = ".zgroup";
+constexpr const char* attributes_file = ".zattrs";
+constexpr const char* consolidated_file = ".zmetadata";
+/// In which xarray keeps the names of dimensions.
+constexpr const char* dimensions_name = "_ARRAY_DIMENSIONS";
+
+/// The document by which the store was opened; "" where it is of another kind.
+std::string root_name(storage::File& file) {
+  std::istringstream names(version2_documents);
+  for (std::string name; names >> name;) {
+    if (file.object_bytes(name).value_or(0) != 0) {
+      return name;
+    }
+  }
+  return "";
+}
+
+Json document_of(storage::File& file, const std::string& name) {
+  const std::uint64_t bytes = file.object_bytes(name).value_or(0);
+  if (bytes == 0) {
+    return Json::object();
+  }
+  if (name == root_name(file)) {
+    std::vector<std::byte> text(bytes);
+    text.resize(file.read(0, text));
+    return parse(text, file.path(), name);
+  }
+  return parse(read_object(file, name, new_addresses(bytes), bytes), file.path(), name);
+}
+
+/// The name of version 3 for a type such as "<f4"; where there is none, the type as it is.
+std::string type_name_of(const Json& dtype) {
+  constexpr std::array<std::pair<const char*, const char*>, 14> names{{{"b1", "bool"},
+                                                                       {"i1", "int8"},
+                                                                       {"i2", "int16"},
+                                                                       {"i4", "int32"},
+                                                                       {"i8", "int64"},
+                                                                       {"u1", "uint8"},
+                                                                       {"u2", "uint16"},
+                                                                       {"u4", "uint32"},
+                                                                       {"u8", "uint64"},
+                                                                       {"f2", "float16"},
+                                                                       {"f4", "float32"},
+                                                                       {"f8", "float64"},
+                                                                       {"c8", "complex64"},
+                                                                       {"c16", "complex128"}}};
+  if (!dtype.is_string()) {
+    return "of several fields";
+  }
+  const auto text = dtype.get<std::string>();
+  for (const auto& [short_name, name] : names) {
+    if (text.size() > 1 && text.substr(1) == short_name) {
+      return name;
+    }
+  }
+  return text;
+}
+
+Json codec_json(const char* name, Json configuration = Json::object()) {
+  return {{"name", name}, {"configuration", std::move(configuration)}};
+}
+
+/// -1 and 0 stand for a program's own choice.
+int level_in(const Json& compressor, const char* name) {
+  return std::clamp(compressor.value(name, 1), 1, 9);
+}
+
+/// The compressor as a codec of version 3; version 2 names zlib, which version 3 has not.
+Json compressor_json(const Json& compressor, std::uint64_t element_bytes) {
+  const auto id = compressor.at("id").get<std::string>();
+  if (id != "blosc") {
+    return codec_json(id.c_str(), {{"level", level_in(compressor, "level")}});
+  }
+  // -1 is Blosc's own choice: bits for bytes, bytes for larger elements.
+  const int shuffle = compressor.value("shuffle", 1);
+  const bool is_bits = shuffle == 2 || (shuffle == -1 && element_bytes == 1);
+  return codec_json("blosc", {{"cname", compressor.value("cname", "")},
+                              {"clevel", level_in(compressor, "clevel")},
+                              {"typesize", element_bytes},
+                              {"shuffle", is_bits        ? "bitshuffle"
+                                          : shuffle == 0 ? "noshuffle"
+                                                         : "shuffle"}});
+}
+
+std::uint64_t element_bytes_of(const std::string& dtype) {
+  const std::size_t digits = dtype.find_first_of("0123456789");
+  std::uint32_t bytes = 1;
+  if (digits != std::string::npos) {
+    std::from_chars(dtype.data() + digits, dtype.data() + dtype.size(), bytes);
+  }
+  return bytes;
+}
+
+Json codecs_of(const Json& document, bool is_big) {
+  Json codecs = Json::array({codec_json("bytes", {{"endian", is_big ? "big" : "little"}})});
+  const Json filters = document.value("filters", Json());
+  for (const Json& filter : filters.is_array() ? filters : Json::array()) {
+    codecs.push_back(codec_json(("filter " + filter.value("id", "")).c_str()));
+  }
+  if (document.value("order", "C") != "C" && document.at("shape").size() > 1) {
+    codecs.push_back(codec_json("order F"));
+  }
+  const Json compressor = document.value("compressor", Json());
+  if (compressor.is_object()) {
+    const Json& dtype = document.at("dtype");
+    codecs.push_back(compressor_json(
+        compressor, dtype.is_string() ? element_bytes_of(dtype.get<std::string>()) : 1));
+  }
+  return codecs;
+}
+
+Json fill_of_version2(const Json& document, const std::string& type) {
+  const Json fill = document.value("fill_value", Json());
+  if (!fill.is_null()) {
+    return fill;
+  }
+  if (type.rfind("complex", 0) == 0) {
+    return Json::array({0, 0});
+  }
+  return type == "bool" ? Json(false) : Json(0);
+}
+
+Json array_node(const Json& document, Json attributes) {
+  const Json& dtype = document.at("dtype");
+  const std::string type = type_name_of(dtype);
+  const bool is_big = dtype.is_string() && dtype.get<std::string>().rfind('>', 0) == 0;
+  Json names = attributes.value(dimensions_name, Json::array());
+  attributes.erase(dimensions_name);
+  return {{"zarr_format", 3},
+          {"node_type", "array"},
+          {"shape", document.at("shape")},
+          {"data_type", type},
+          {"chunk_grid",
+           {{"name", "regular"}, {"configuration", {{"chunk_shape", document.at("chunks")}}}}},
+          {"chunk_key_encoding",
+           {{"name", "v2"},
+            {"configuration", {{"separator", document.value("dimension_separator", ".")}}}}},
+          {"fill_value", fill_of_version2(document, type)},
+          {"codecs", codecs_of(document, is_big)},
+          {"attributes", std::move(attributes)},
+          {"dimension_names", std::move(names)}};
+}
+
+/// "g/x/.zarray" is the document .zarray of the node g/x.
+std::pair<std::string, std::string> node_and_document(const std::string& key) {
+  const std::size_t slash = key.rfind('/');
+  return slash == std::string::npos ? std::pair(std::string(), key)
+                                    : std::pair(key.substr(0, slash), key.substr(slash + 1));
+}
+
+Json consolidated(const Json& metadata) {
+  std::map<std::string, Json> attributes;
+  for (const auto& [key, document] : metadata.items()) {
+    const auto [node, name] = node_and_document(key);
+    if (name == attributes_file) {
+      attributes[node] = document;
+    }
+  }
+  const auto attributes_of = [&](const std::string& node) {
+    const auto found = attributes.find(node);
+    return found == attributes.end() ? Json::object() : found->second;
+  };
+  Json nodes = Json::object();
+  for (const auto& [key, document] : metadata.items()) {
+    const auto [node, name] = node_and_document(key);
+    if (name == array_file) {
+      nodes[node] = array_node(document, attributes_of(node));
+    } else if (name == group_file && !node.empty()) {
+      nodes[node] = group_document(attributes_of(node));
+    }
+  }
+  Json root = group_document(attributes_of(""));
+  root["consolidated_metadata"] = {{"metadata", std::move(nodes)}};
+  return root;
+}
+
+}  // namespace
+
+bool is_version2(storage::File& file) {
+  std::byte first{};
+  return !root_name(file).empty() && file.read(0, {&first, 1}) == 1 && first == std::byte{'{'};
+}
+
+Json version3_of(storage::File& file) {
+  const std::string name = root_name(file);
+  try {
+    const Json root = document_of(file, name);
+    if (name == consolidated_file) {
+      return consolidated(root.at("metadata"));
+    }
+    if (root.value("zarr_format", 0) != 2) {
+      throw Error(Code::version, file.path() + ": " + name + ": not version 2 of Zarr");
+    }
+    const Json attributes = document_of(file, attributes_file);
+    return name == array_file ? array_node(root, attributes) : group_document(attributes);
+  } catch (const Json::exception& e) {
+    throw Error(Code::damaged, file.path() + ": " + name + ": " + e.what());
+  }
+}
+
+}  // namespace sluice::layout::zarr

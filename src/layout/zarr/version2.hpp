@@ -1,0 +1,24 @@
+// Stores of Zarr's version 2, which are only read: what their documents (.zgroup, .zarray, .zattrs,
+// and .zmetadata with all of them) say, in the words of version 3.
+//
+// Invariant: nothing is dropped in silence: an array that version 3 has no words for here stands in
+// the result under a data type that names the reason, and so is listed as unreadable.
+#pragma once
+
+#include <string>
+
+#include "layout/zarr/metadata.hpp"
+#include "storage/storage.hpp"
+
+namespace sluice::layout::zarr {
+
+/// The documents by which a store of version 2 is found, the one that says most first.
+inline constexpr const char* version2_documents = ".zmetadata .zarray .zgroup";
+
+/// Does the store have one of them, and does it begin as JSON?
+bool is_version2(storage::File& file);
+/// The root document that version 3 would have. Error damaged, or unsupported where a group has no
+/// consolidated metadata.
+Json version3_of(storage::File& file);
+
+}  // namespace sluice::layout::zarr

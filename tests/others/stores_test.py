@@ -1,0 +1,265 @@
+"""Zarr stores of zarr-python (versions 2 and 3 of the format) and tensorstore, and numpy's files:
+every value, attribute and name as these programs read them, or a reason that is listed.
+
+SLUICE_LONG=1: every type with every compressor and form."""
+
+import itertools
+import json
+import warnings
+
+import numpy as np
+import pytest
+import tensorstore
+import zarr
+from numcodecs import LZ4, BZ2, Blosc, GZip, Zlib, Zstd
+
+import sluice as library
+from others import LONG, Differences, run, sluice
+
+warnings.filterwarnings("ignore")
+
+TYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+         "float16", "float32", "float64", "complex64", "complex128", ">i4", ">f8", ">u2", ">f2",
+         ">c16"]
+COMPRESSORS = {
+    "none": None, "zlib": Zlib(3), "gzip": GZip(4), "zstd": Zstd(2),
+    "blosc-zstd": Blosc("zstd", 3, Blosc.SHUFFLE), "blosc-zlib": Blosc("zlib", 3, Blosc.NOSHUFFLE),
+    "blosc-lz4": Blosc("lz4", 5, Blosc.SHUFFLE), "blosc-bits": Blosc("zstd", 3, Blosc.BITSHUFFLE),
+    "lz4": LZ4(), "bz2": BZ2(1)}
+FORMS = {"whole": ((7, 5), (7, 5), "C", "."), "ragged": ((7, 5), (3, 2), "C", "."),
+         "nested": ((7, 5), (3, 2), "C", "/"), "fortran": ((7, 5), (3, 2), "F", "."),
+         "line": ((13,), (4,), "F", "."), "point": ((), (), "C", "."),
+         "nothing": ((0, 3), (1, 3), "C", ".")}
+VERSION3 = {
+    "none": {"compressors": None},
+    "gzip": {"compressors": zarr.codecs.GzipCodec()},
+    "zstd": {"compressors": zarr.codecs.ZstdCodec()},
+    "blosc-zstd": {"compressors": zarr.codecs.BloscCodec(cname="zstd", shuffle="shuffle")},
+    "blosc-zlib": {"compressors": zarr.codecs.BloscCodec(cname="zlib", shuffle="noshuffle")},
+    "blosc-lz4": {"compressors": zarr.codecs.BloscCodec(cname="lz4", shuffle="shuffle")},
+    "sharded": {"compressors": zarr.codecs.ZstdCodec(), "shards": (6, 4)},
+    "transposed": {"compressors": None, "filters": zarr.codecs.TransposeCodec(order=(1, 0))},
+    "crc32c": {"compressors": [zarr.codecs.GzipCodec(), zarr.codecs.Crc32cCodec()]}}
+
+
+def values_of(shape, dtype):
+    dtype = np.dtype(dtype)
+    index = np.arange(int(np.prod(shape))).reshape(shape)
+    if dtype.kind == "b":
+        return index % 3 == 0
+    if dtype.kind == "c":
+        return (index / 4 - 1j * index).astype(dtype)
+    return (index / 4 if dtype.kind == "f" else index * 7 % 120).astype(dtype)
+
+
+def difference(path, expected):
+    """What sluice reads otherwise than `expected` (name: array); "" where nothing."""
+    with library.open(path) as file:
+        for name, array in expected.items():
+            if name not in file:
+                told = json.loads(sluice("ls", path, "--json"))
+                why = [entry for entry in told["unreadable"] if entry["name"] == name]
+                return f"{name}: not read: {why[0]['type'] if why else 'not there'}"
+            found = file[name][...]
+            if found.dtype != array.dtype.newbyteorder("="):
+                return f"{name}: is {found.dtype}"
+            if found.shape != array.shape or not np.array_equal(found, array,
+                                                                array.dtype.kind in "fc"):
+                return f"{name}: other values"
+    return ""
+
+
+def cases(*lists):
+    """All combinations; in a short run each member of each list at least once."""
+    lists = [list(one) for one in lists]
+    if LONG:
+        return itertools.product(*lists)
+    most = max(len(one) for one in lists)
+    return [tuple(one[i % len(one)] for one in lists) for i in range(most)]
+
+
+@pytest.mark.parametrize("consolidated", [True, False])
+def test_version_2_of_zarr_python(tmp_path, consolidated):
+    differences = Differences("zarr2")
+    for number, (dtype, compressor, form) in enumerate(cases(TYPES, COMPRESSORS, FORMS)):
+        shape, chunks, order, separator = FORMS[form]
+        values = values_of(shape, dtype)
+        path = tmp_path / f"{number}.zarr"
+        if consolidated:
+            group = zarr.open_group(path, mode="w", zarr_format=2)
+            place, name = {"store": group.store_path.store, "name": "g/x"}, "g/x"
+        else:
+            place, name = {"store": path}, path.stem
+        array = zarr.create_array(**place, shape=shape, chunks=chunks, dtype=dtype, order=order,
+                                  compressors=COMPRESSORS[compressor], zarr_format=2,
+                                  chunk_key_encoding={"name": "v2", "separator": separator})
+        array[...] = values
+        array.attrs.update({"unit": "m", "n": 3, "list": [1.5, 2.5]})
+        if consolidated:
+            zarr.consolidate_metadata(path, zarr_format=2)
+        expected = zarr.open(path, mode="r", zarr_format=2)
+        expected = {name: np.asarray((expected[name] if consolidated else expected)[...])}
+        np.testing.assert_array_equal(expected[name], values)
+        case = f"{np.dtype(dtype).str} {compressor} {form}"
+        found = difference(path, expected)
+        differences.judge(case, found)
+        if not found and number % 5 == 0:
+            with library.open(path) as file:
+                attributes = file[name].attrs if name in file else {}
+                assert (attributes["unit"], attributes["n"]) == ("m", 3)
+                assert list(attributes["list"]) == [1.5, 2.5]
+            back = tmp_path / f"{number}.h5"
+            sluice("convert", path, back)
+            assert difference(back, expected) == ""
+    differences.report("Zarr stores, version 2")
+
+
+def test_version_3_of_zarr_python(tmp_path):
+    differences = Differences("zarr3")
+    for number, (dtype, form) in enumerate(cases([t for t in TYPES if t[0] != ">"], VERSION3)):
+        values = values_of((11, 7), dtype)
+        path = tmp_path / f"{number}.zarr"
+        group = zarr.open_group(path, mode="w")
+        array = group.create_array("g/x", shape=values.shape, chunks=(3, 2), dtype=dtype,
+                                   dimension_names=("a", "b"), **VERSION3[form])
+        array[...] = values
+        group.attrs["title"] = "a store"
+        zarr.consolidate_metadata(path)
+        expected = {"g/x": zarr.open_group(path, mode="r")["g/x"][...]}
+        differences.judge(f"{dtype} {form}", difference(path, expected))
+    differences.report("Zarr stores, version 3")
+
+
+def test_tensorstore(tmp_path):
+    differences = Differences("tensorstore")
+    blosc = {"id": "blosc", "cname": "zstd", "clevel": 3, "shuffle": 1}
+    forms = {
+        "zarr none": ("zarr", {"compressor": None}), "zarr zlib": (
+            "zarr", {"compressor": {"id": "zlib", "level": 3}}),
+        "zarr blosc": ("zarr", {"compressor": blosc}),
+        "zarr3 plain": ("zarr3", {"codecs": [{"name": "bytes"}]}),
+        "zarr3 gzip": ("zarr3", {"codecs": [{"name": "bytes"}, {"name": "gzip"}]}),
+        "zarr3 sharded": ("zarr3", {"codecs": [{"name": "sharding_indexed", "configuration": {
+            "chunk_shape": [3, 2], "codecs": [{"name": "bytes"}, {"name": "zstd"}]}}]})}
+    types = ["bool", "int8", "uint16", "int32", "uint64", "float16", "float32", "float64",
+             "complex64"]
+    for number, (dtype, form) in enumerate(cases(types, forms)):
+        driver, metadata = forms[form]
+        values = values_of((11, 7), dtype)
+        path = tmp_path / f"{number}.zarr"
+        chunk = (6, 4)
+        grid = {"chunks": chunk} if driver == "zarr" else {"chunk_grid": {
+            "name": "regular", "configuration": {"chunk_shape": chunk}}}
+        store = tensorstore.open(
+            {"driver": driver, "kvstore": {"driver": "file", "path": str(path) + "/"},
+             "metadata": {"shape": values.shape, **grid, **metadata}},
+            create=True, dtype=tensorstore.dtype(dtype), shape=values.shape).result()
+        store.write(values).result()
+        expected = {path.stem: np.asarray(store.read().result())}
+        differences.judge(f"{dtype} {form}", difference(path, expected))
+    differences.report("stores of tensorstore")
+
+
+def test_numbers_that_json_has_no_word_for(tmp_path):
+    for version in (2, 3):
+        path = tmp_path / f"{version}.zarr"
+        group = zarr.open_group(path, mode="w", zarr_format=version)
+        array = group.create_array("x", shape=(3,), dtype="f4", fill_value=np.nan, compressors=None,
+                                   chunks=(3,))
+        array.attrs.update({"missing": float("nan"), "range": [float("-inf"), 2.0, float("inf")],
+                            "text": "NaN, \"Infinity\": -Infinity", "_FillValue": float("nan")})
+        zarr.consolidate_metadata(path, zarr_format=version)
+        words = "".join(file.read_text() for file in path.rglob("*") if file.name.startswith(
+            (".zattrs", ".zmetadata", "zarr.json")))
+        assert "NaN," in words, "zarr-python no longer writes the bare word"
+        with library.open(path) as file:
+            attributes = file["x"].attrs
+            assert np.isnan(attributes["missing"]) and np.isnan(attributes["_FillValue"])
+            assert list(attributes["range"]) == [-np.inf, 2, np.inf]
+            assert attributes["text"] == "NaN, \"Infinity\": -Infinity"
+            assert np.isnan(file["x"][...]).all()
+        assert "DAMAGED" not in run("verify", path).stdout
+        sluice("ls", path)
+
+
+def test_what_version_2_cannot_be_is_one_line(tmp_path):
+    bare = tmp_path / "bare.zarr"
+    zarr.open_group(bare, mode="w", zarr_format=2).create_array("x", shape=(2,), dtype="i4",
+                                                                chunks=(2,))
+    done = run("ls", bare)
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done.stderr
+    assert "zarr.consolidate_metadata()" in done.stderr
+    array = tmp_path / "a.zarr"
+    zarr.create_array(array, data=np.arange(3), zarr_format=2, compressors=None)
+    before = sorted(file.name for file in array.iterdir())
+    with pytest.raises(library.Error, match="only read"):
+        library.open(array, "a")
+    assert sorted(file.name for file in array.iterdir()) == before
+    assert [v["name"] for v in json.loads(sluice("ls", array, "--json"))["variables"]] == ["a"]
+
+
+def test_files_of_numpy(tmp_path):
+    differences = Differences("npy")
+    for number, dtype in enumerate(TYPES + ["S5", "<U3", "float128", "M8[s]"]):
+        for order in "CF":
+            values = (values_of((7, 5), dtype) if np.dtype(dtype).kind not in "SUM" and
+                      dtype != "float128" else np.arange(35).reshape(7, 5).astype(dtype))
+            path = tmp_path / f"{number}{order}.npy"
+            np.save(path, np.asarray(values, order=order))
+            try:
+                with library.open(path) as file:
+                    found = file[path.stem][...]
+                if values.dtype.kind == "S":
+                    found = np.char.encode(found).astype(values.dtype)
+                told = "" if np.array_equal(found, values) and (
+                    found.dtype == values.dtype.newbyteorder("=")) else f"is {found.dtype}"
+            except library.Error as error:
+                told = str(error)
+            differences.judge(f"{np.dtype(dtype).str} {order}", told)
+    differences.report("numpy's files")
+
+
+@pytest.mark.parametrize("ending", [".h5", ".zarr", ".npy", ".rec"])
+def test_float16_is_a_type(tmp_path, ending):
+    import h5py
+
+    special = [0, -0.0, 1, 65504, 2 ** -24, -2 ** -14, np.inf, -np.inf, np.nan, 0.1, 1 / 3]
+    values = np.array(special * 2, "f2").reshape(2, -1)
+    path = tmp_path / ("x" + ending)
+    with library.open(path, "w") as out:
+        out.put("x", values)
+    with library.open(path) as file:
+        found = file["x" if ending != ".npy" else "x"][...]
+        assert found.dtype == np.float16 and found.tobytes() == values.tobytes()
+    if ending == ".h5":
+        theirs = h5py.File(path)["x"]
+        assert theirs.dtype == np.float16 and theirs[...].tobytes() == values.tobytes()
+        with h5py.File(tmp_path / "theirs.h5", "w") as file:
+            file.create_dataset("x", data=values.astype(">f2"), chunks=(1, 4), compression=5)
+        assert difference(tmp_path / "theirs.h5", {"x": values}) == ""
+    elif ending == ".zarr":
+        theirs = zarr.open_group(path, mode="r")["x"]
+        assert theirs.dtype == np.float16 and theirs[...].tobytes() == values.tobytes()
+    elif ending == ".npy":
+        assert np.load(path).tobytes() == values.tobytes()
+    said = sluice("dump", path, "x")
+    assert "0.3333" in said and "65504" in said and "0.1" in said
+    with pytest.raises(library.Error, match="netcdf4 holds no float16"), library.open(
+            tmp_path / "x.nc", "w") as out:
+        out.put("x", values)
+
+
+def test_float16_is_converted(tmp_path):
+    exact = np.array([0.5, -3, 65504, 1e-7, 2049], "f8")
+    path = tmp_path / "x.h5"
+    with library.open(path, "w") as out:
+        out.define("x", "float16", (5,))
+        out.define("filled", "float16", (3,), partial=True, fill=-1.5)
+        out.put("x", exact)
+    with library.open(path) as file:
+        assert file["x"][...].tobytes() == exact.astype("f2").tobytes()
+        assert file["filled"][...].tolist() == [-1.5] * 3
+    with pytest.raises(library.Error, match="does not fit float16"), library.open(
+            tmp_path / "y.h5", "w") as out:
+        out.define("x", "float16", (1,))
+        out.put("x", np.array([65520.0]))
