@@ -74,7 +74,7 @@ abi::File* open_file(const char* name, unsigned flags, abi::Id, abi::Address) {
     return nullptr;
   }
   try {
-    const Settings settings = settings_of_environment();
+    const Settings settings = settings_of(driver_storage(), name);
     opened->file = OpenFile::open(driver_storage(), name, opening_of(flags), settings).release();
     return &opened->base;
   } catch (const Error& e) {

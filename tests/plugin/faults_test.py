@@ -43,9 +43,9 @@ def is_right(path, whole, last_possible, driver=None):
 
 
 def judge_now(path, whole, last_possible):
-    """What the file holds after a flush has failed: as the driver reads it a flush that it may hold;
-    by HDF5's own driver that too, or the one before where that could not be brought in place, or it
-    is refused. A file that has no name yet has no say."""
+    """What the file holds after a flush has failed: as the driver reads it a flush that it may
+    hold; by HDF5's own driver that too, or the one before where that could not be brought in place,
+    or it is refused. A file that has no name yet has no say."""
     if not whole:
         return
     with tempfile.TemporaryDirectory(prefix="sluice-plugin-") as folder:

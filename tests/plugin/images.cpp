@@ -16,7 +16,7 @@
 #include "codec/checksum.hpp"
 #include "commit/publish/journal.hpp"
 #include "crash/disk.hpp"
-#include "plugin/atomic_file.hpp"
+#include "plugin/committed_file.hpp"
 #include "storage/memory.hpp"
 #include "storage/recording.hpp"
 
@@ -146,7 +146,7 @@ class Images {
       return -1;
     }
     try {
-      plugin::AtomicFile::reopen(storage, path_, plugin::Settings{});
+      plugin::CommittedFile::reopen(storage, path_, plugin::Settings{});
     } catch (const Error& e) {
       std::fprintf(stderr, "%s\n", e.what());
       return -2;

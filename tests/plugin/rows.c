@@ -14,27 +14,27 @@ typedef int herr_t;
 
 extern hid_t H5T_NATIVE_DOUBLE_g, H5T_IEEE_F64LE_g, H5P_CLS_DATASET_CREATE_ID_g;
 herr_t H5open(void);
-herr_t H5get_libversion(unsigned *, unsigned *, unsigned *);
-hid_t H5Fcreate(const char *, unsigned, hid_t, hid_t);
+herr_t H5get_libversion(unsigned*, unsigned*, unsigned*);
+hid_t H5Fcreate(const char*, unsigned, hid_t, hid_t);
 herr_t H5Fflush(hid_t, int);
 herr_t H5Fclose(hid_t);
-hid_t H5Screate_simple(int, const hsize_t *, const hsize_t *);
-herr_t H5Sselect_hyperslab(hid_t, int, const hsize_t *, const hsize_t *, const hsize_t *,
-                           const hsize_t *);
+hid_t H5Screate_simple(int, const hsize_t*, const hsize_t*);
+herr_t H5Sselect_hyperslab(hid_t, int, const hsize_t*, const hsize_t*, const hsize_t*,
+                           const hsize_t*);
 herr_t H5Sclose(hid_t);
 hid_t H5Pcreate(hid_t);
-herr_t H5Pset_chunk(hid_t, int, const hsize_t *);
+herr_t H5Pset_chunk(hid_t, int, const hsize_t*);
 herr_t H5Pclose(hid_t);
-hid_t H5Dcreate2(hid_t, const char *, hid_t, hid_t, hid_t, hid_t, hid_t);
-herr_t H5Dset_extent(hid_t, const hsize_t *);
+hid_t H5Dcreate2(hid_t, const char*, hid_t, hid_t, hid_t, hid_t, hid_t);
+herr_t H5Dset_extent(hid_t, const hsize_t*);
 hid_t H5Dget_space(hid_t);
-herr_t H5Dwrite(hid_t, hid_t, hid_t, hid_t, hid_t, const void *);
+herr_t H5Dwrite(hid_t, hid_t, hid_t, hid_t, hid_t, const void*);
 herr_t H5Dclose(hid_t);
 
 enum { truncate = 2, scope_local = 0, select_set = 0, default_list = 0, all = 0 };
 enum { rows = 5, columns = 40 };
 
-static void check(int64_t result, const char *what) {
+static void check(int64_t result, const char* what) {
   if (result < 0) {
     fprintf(stderr, "%s failed\n", what);
     exit(1);
@@ -60,7 +60,7 @@ static void append(hid_t data, hsize_t block) {
   H5Sclose(in_file);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   if (argc < 3) {
     fprintf(stderr, "rows FILE BLOCKS [END]\n");
     return 2;
