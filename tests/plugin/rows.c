@@ -31,7 +31,7 @@ hid_t H5Dget_space(hid_t);
 herr_t H5Dwrite(hid_t, hid_t, hid_t, hid_t, hid_t, const void*);
 herr_t H5Dclose(hid_t);
 
-enum { truncate = 2, scope_local = 0, select_set = 0, default_list = 0, all = 0 };
+enum { access_truncate = 2, scope_local = 0, select_set = 0, default_list = 0, all = 0 };
 enum { rows = 5, columns = 40 };
 
 static void check(int64_t result, const char* what) {
@@ -69,7 +69,7 @@ int main(int argc, char** argv) {
   check(H5open(), "H5open");
   H5get_libversion(&version[0], &version[1], &version[2]);
   printf("%u.%u.%u\n", version[0], version[1], version[2]);
-  const hid_t file = H5Fcreate(argv[1], truncate, default_list, default_list);
+  const hid_t file = H5Fcreate(argv[1], access_truncate, default_list, default_list);
   check(file, "H5Fcreate");
   const hsize_t shape[2] = {0, columns};
   const hsize_t most[2] = {~0ULL, columns};
