@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fstream>
 #include <iterator>
@@ -142,6 +143,12 @@ int wait_for(pid_t process) {
   return WEXITSTATUS(status);
 }
 
+void wait_until_closed(int pipe) {
+  char byte = 0;
+  while (::read(pipe, &byte, 1) < 0 && errno == EINTR) {
+  }
+}
+
 int start(const std::vector<std::string>& words) {
   for (const auto& [name, value] : driver_environment()) {
     ::setenv(name.c_str(), value.c_str(), 1);
@@ -154,6 +161,12 @@ int start(const std::vector<std::string>& words) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) {
     std::signal(signal, pass_on);
   }
+  // Closed when the program has replaced this one. Until then the child has this command's own
+  // libraries mapped, its HDF5 too, which say nothing of the program's.
+  int started[2];
+  if (::pipe2(started, O_CLOEXEC) != 0) {
+    throw Error(Code::internal, fmt::format("starting {}: {}", words[0], std::strerror(errno)));
+  }
   child = ::fork();
   if (child == 0) {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) {
@@ -164,8 +177,14 @@ int start(const std::vector<std::string>& words) {
     show_error(fmt::format("{}: {}", words[0], std::strerror(problem)));
     ::_exit(problem == ENOENT ? 127 : 126);
   }
+  const int problem = errno;
+  ::close(started[1]);
+  if (child > 0) {
+    wait_until_closed(started[0]);
+  }
+  ::close(started[0]);
   if (child < 0) {
-    throw Error(Code::internal, fmt::format("starting {}: {}", words[0], std::strerror(errno)));
+    throw Error(Code::internal, fmt::format("starting {}: {}", words[0], std::strerror(problem)));
   }
   return wait_for(child);
 }

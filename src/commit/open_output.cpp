@@ -66,7 +66,7 @@ std::unique_ptr<Output> open_output(exec::Transport& transport, storage::Storage
   } else {
     output = std::make_unique<SingleOutput>(transport, storage, path, opening, chosen);
   }
-  output->explain_files(std::move(reason));
+  output->report().explain_files(std::move(reason));
   return output;
 }
 

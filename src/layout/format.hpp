@@ -31,6 +31,7 @@ struct StepCount {
 };
 
 /// A row of the table of formats: what it has beyond the defaults.
+/// Size: A row of a table: a field for each thing in which formats differ.
 struct Format {
   const char* name;    ///< as in the option `format`; with the layout where that makes a difference
   const char* option;  ///< what the option `format` says

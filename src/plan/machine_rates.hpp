@@ -11,6 +11,7 @@
 namespace sluice::plan {
 
 /// Rates and times, in bytes and seconds.
+/// Size: A table of constants.
 struct MachineRates {
   std::string kind = {};
   model::Reach reach = model::Reach::unknown;

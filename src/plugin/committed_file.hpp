@@ -33,6 +33,7 @@ namespace sluice::plugin {
 /// locked where one is there already.
 void share_lock(storage::File& file, const Settings& settings);
 
+/// Size: The driver's ten calls, and a function for each stage of a commit.
 class CommittedFile {
  public:
   /// A file that is there; what a crash left undone is done first. Errors: those of opening; locked

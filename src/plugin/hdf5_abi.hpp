@@ -56,6 +56,7 @@ struct File {
 };
 
 /// H5FD_class_t.
+/// Size: The layout is HDF5's.
 struct Class {
   unsigned version;
   int value;

@@ -65,6 +65,7 @@ struct Counts {
   std::uint64_t opens = 0;
 };
 
+/// Size: Each queue and counter of the modelled file system is a field.
 class FileSystem {
  public:
   /// `clients`: nodes or processes. `actors`: processes and threads that may write.

@@ -27,6 +27,7 @@ struct Constant {
 
 inline constexpr int most_fitted = 4;
 
+/// Size: A table of constants.
 struct Machine {
   std::string name;
   std::string about;

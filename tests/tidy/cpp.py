@@ -199,3 +199,69 @@ class _Walk:
 def functions(text):
     """The outermost functions of a file; lambdas and local classes count as part of theirs."""
     return _Walk(blank(text)).run()
+
+
+@dataclass(frozen=True)
+class Class:
+    name: str
+    line: int
+    fields: int
+    functions: int
+
+
+_CLASS = re.compile(r"\b(?<!enum )(?:class|struct)\s+(?:\[\[\w+\]\]\s*)?([\w:]+)[^;{}()=]*\{")
+_NO_MEMBER = re.compile(r"(?:using|friend|static_assert|typedef|enum|class|struct|union)\b")
+
+
+def _body(code, start):
+    """What stands between the brace before `start` and its partner."""
+    depth = 1
+    for position in range(start, len(code)):
+        depth += (code[position] == "{") - (code[position] == "}")
+        if depth == 0:
+            return code[start:position]
+    raise Unreadable(f"line {line_at(code, start)}: a brace is missing")
+
+
+def _members(body):
+    """The declarations of a class, without what stands in their braces."""
+    depth, text = 0, ""
+    for position, char in enumerate(body):
+        depth += char == "{"
+        if depth == 0 and char != ";":
+            text += char
+        depth -= char == "}"
+        if depth != 0 or char not in ";}":
+            continue
+        # A brace that initialises a member, or one in a list of those, is not its end.
+        if char == "}" and body[position + 1 :].lstrip()[:1] in (";", ",", "{"):
+            text += " "
+            continue
+        yield text.strip()
+        text = ""
+
+
+def _without_templates(text):
+    shorter = None
+    while shorter != text:
+        shorter, text = text, re.sub(r"<[^<>]*>", "", text)
+    return text
+
+
+def classes(text):
+    """Every class that is defined in a file, with how many fields and functions it declares; what
+    is deleted is no function, and a constant no field."""
+    code = blank(text)
+    for match in _CLASS.finditer(code):
+        fields = functions_ = 0
+        for member in _members(_body(code, match.end())):
+            member = _without_templates(_ACCESS.sub("", member)).strip()
+            member = re.sub(r"^template\s*", "", member)
+            is_constant = re.match(r"(?:inline )?static (?:constexpr|const)\b", member)
+            if _NO_MEMBER.match(member) or not re.search(r"\w", member):
+                fields += bool(re.match(r"(?:struct|class|union)\b.*\s\w+_$", member))
+            elif "(" in member.split("=")[0] or "operator" in member:
+                functions_ += not re.search(r"=\s*delete$", member)
+            else:
+                fields += not is_constant
+        yield Class(match[1], line_at(code, match.start()), fields, functions_)

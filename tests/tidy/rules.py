@@ -11,6 +11,8 @@ from tree import Finding, slug
 FILE_LINES_MAX = 500
 FUNCTION_LINES_MAX = 60
 LINE_LENGTH_MAX = 100
+CLASS_FIELDS_MAX = 20
+CLASS_FUNCTIONS_MAX = 30
 
 # Which rooms of src/ a room may include, besides itself.
 IMPORTS = {
@@ -235,6 +237,30 @@ def _functions(file):
             yield match[1], first, first + match[0].count("\n")
 
 
+def rule_class_size(tree):
+    """In src/ no class above 20 fields or 30 member functions, unless the comment above it, or at
+    the head of its file, gives the reason after "Size:"."""
+    for file in tree.cpp():
+        if file.room is None:
+            continue
+        lines = file.text.split("\n")
+        for found in cpp.classes(file.text):
+            if found.fields <= CLASS_FIELDS_MAX and found.functions <= CLASS_FUNCTIONS_MAX:
+                continue
+            above = lines[found.line - 1 - _comment_lines(lines[found.line - 2 :: -1]) : found.line]
+            head = lines[: _comment_lines(lines)]
+            if not any(re.match(r"//[/ ] ?Size: \w+", line) for line in above + head):
+                message = (f"{found.name} has {found.fields} fields and {found.functions} "
+                           f"functions, at most {CLASS_FIELDS_MAX} and {CLASS_FUNCTIONS_MAX}")
+                yield Finding(file.path, found.line, "class-size", message)
+
+
+def _comment_lines(lines):
+    """How many of the first lines are comments."""
+    return next((n for n, line in enumerate(lines) if not line.lstrip().startswith("//")),
+                len(lines))
+
+
 def rule_dead_files(tree):
     """Every header is included by another file than its own .cpp; every .cpp is compiled."""
     included = set()
@@ -349,6 +375,7 @@ RULES = {
     "file-length": rule_file_length,
     "line-length": rule_line_length,
     "function-length": rule_function_length,
+    "class-size": rule_class_size,
     "dead-files": rule_dead_files,
     "text": rule_text,
     "links": rule_links,

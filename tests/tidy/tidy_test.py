@@ -269,6 +269,45 @@ class Lengths(unittest.TestCase):
             self.assertEqual(len(findings("function-length", {"dev": text})), bad)
 
 
+class ClassSize(unittest.TestCase):
+    CODE = """
+struct A {
+  using Names = std::map<std::string, int>;
+  enum class Kind : int { first, second };
+  struct Inner { int a, b; };
+  A(const A&) = delete;
+  explicit A(int n) : n_{n}, m_{0} {}
+  template <class T>
+  bool operator()(T&& t) const { return t.f(); }
+  virtual std::function<void(int)> f(int x = g(1)) const = 0;
+ private:
+  static constexpr int limit = 3;
+  std::function<void(int)> call_;
+  std::vector<int> list_{1, 2};
+  struct Pair { int x; } pair_{};
+  int n_ = f(2);
+};
+"""
+
+    def test_counts(self):
+        found = {c.name: (c.fields, c.functions) for c in cpp.classes(self.CODE)}
+        self.assertEqual(found, {"A": (4, 3), "Inner": (1, 0), "Pair": (1, 0)})
+
+    def test_planted(self):
+        fields = "".join(f"  int a{n}_ = 0;\n" for n in range(21))
+        functions = "".join(f"  void f{n}();\n" for n in range(31))
+        for members in (fields, functions):
+            large = f"// Invariants: none.\n\n/// Does it.\nstruct B {{\n{members}}};\n"
+            for text, is_found in (
+                (large, True),
+                (large.replace("Does it.", "Does it.\n/// Size: a table."), False),
+                (large.replace("Invariants: none.", "Size: a table."), False),
+                (large.replace(members, members[members.index("\n") + 1 :]), False),
+            ):
+                found = findings("class-size", {"src/model/b.hpp": text})
+                self.assertEqual(len(found), 1 if is_found else 0, text)
+
+
 class DeadFiles(unittest.TestCase):
     def test_headers(self):
         own = {"src/model/a.hpp": "", "src/model/a.cpp": '#include "model/a.hpp"\n'}

@@ -70,7 +70,7 @@ Block block_of(const Output& output, sluice_variable variable, sluice_type type,
                int rank, const sluice_selection& selection) {
   const sluice::model::Definition& d = known(output, variable);
   const auto what = [&] { return output.path() + ": put " + d.name; };
-  const Dims shape = output.shape_of(static_cast<std::uint32_t>(variable));
+  const Dims shape = output.description().shape_of(static_cast<std::uint32_t>(variable));
   if (rank != shape.rank()) {
     throw Error(Code::invalid_argument, what() + ": " + std::to_string(rank) +
                                             " dimensions given for a variable of shape " +

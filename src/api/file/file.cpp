@@ -57,7 +57,7 @@ void put_block(FileImpl& file, Variable variable, const void* data, const Type& 
   block.variable = variable.index();
   block.allow_overflow = selection.allow_overflow;
   if (variable.index() < output.definitions().size()) {
-    block.box = box_of(selection, output.shape_of(variable.index()));
+    block.box = box_of(selection, output.description().shape_of(variable.index()));
   }
   block.memory = memory_of<model::ConstMemory>(data, type, selection, block.box);
   output.put(block);
@@ -330,9 +330,10 @@ Variable File::find(const std::string& name) const {
   }
   const commit::Output& output = impl().output();
   const auto& definitions = output.definitions();
-  const auto found = std::find_if(
-      definitions.begin(), definitions.end(),
-      [&](const model::Definition& d) { return d.name == name || output.is_nameless(); });
+  const auto found =
+      std::find_if(definitions.begin(), definitions.end(), [&](const model::Definition& d) {
+        return d.name == name || output.description().is_nameless();
+      });
   if (found == definitions.end()) {
     throw Error(Code::not_found, impl().path() + ": no variable " + name);
   }

@@ -52,10 +52,10 @@ void FileImpl::open(Mode mode, const settings::Settings& settings) {
     say("sluice: " + path + ": " + text);
   };
   if (settings.explain) {
-    output_->explain(say_of_file);
+    output_->report().explain(say_of_file);
   }
   if (options.log != Log::off) {
-    output_->report(say_of_file);
+    output_->report().report(say_of_file);
   }
   if (const std::string notice = output_->lease_notice(); speaks() && !notice.empty()) {
     say_of_file(notice);

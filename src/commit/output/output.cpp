@@ -1,36 +1,33 @@
 #include "commit/output/output.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <utility>
 
-#include "codec/checksum.hpp"
-#include "exec/device_memory.hpp"
 #include "exec/transport/agree.hpp"
-#include "model/convert.hpp"
-#include "model/coverage.hpp"
-#include "model/kernels.hpp"
-#include "model/name.hpp"
+#include "exec/transport/disagree.hpp"
 #include "model/numbering.hpp"
 
 namespace sluice::commit {
 
-using model::Dims;
-
 Output::Output(exec::Transport& transport, storage::Storage& storage, const std::string& path,
                const Options& options)
-    : transport_(transport), storage_(storage), path_(path), options_(options) {}
+    : transport_(transport),
+      storage_(storage),
+      path_(path),
+      options_(options),
+      puts_(transport, options.budget_bytes),
+      report_(transport, storage, path_, options_) {}
 
 void Output::adopt(const std::vector<model::Definition>& known, std::uint64_t steps, bool is_new,
                    const layout::Format& format) {
-  format_ = &format;
   options_.durability = layout::durability_of(format, options_.durability);
-  is_nameless_ = !format.names && !known.empty();
-  definitions_ = known;
-  for (std::uint32_t v = 0; v < known.size() && !is_nameless_; ++v) {
-    names_.add(known[v].name, v);
-  }
+  description_.adopt(known, format);
   steps_ = steps;
   has_news_ = is_new;
-  goes_on_ = !is_new;
+  if (!is_new) {
+    report_.append();
+  }
 }
 
 void Output::require_open() const {
@@ -73,338 +70,65 @@ bool Output::note_unended() noexcept {
   return is_first;
 }
 
-namespace {
-
-void check_not_reserved(const std::string& name) {
-  if (name == "sluice" || name.rfind("sluice/", 0) == 0) {
-    throw Error(Code::bad_name, name + ": the group /sluice belongs to the library");
-  }
-}
-
-void check_definition(const model::Definition& d) {
-  model::check_name(d.name);
-  check_not_reserved(d.name);
-  if (d.shape.rank() + (d.stepped ? 1 : 0) > model::max_rank) {
-    throw Error(Code::invalid_argument, "define " + d.name + ": more than " +
-                                            std::to_string(model::max_rank - 1) +
-                                            " dimensions besides the step");
-  }
-  if (d.type.bytes == 0) {
-    throw Error(Code::invalid_argument, "define " + d.name + ": elements of 0 bytes");
-  }
-  try {
-    d.bytes_per_step();
-  } catch (const Error& e) {
-    throw Error(e.code(), "define " + d.name + ": " + e.what());
-  }
-  if (!d.dimensions.empty() && d.dimensions.size() != static_cast<std::size_t>(d.shape.rank())) {
-    throw Error(Code::invalid_argument, "define " + d.name + ": " +
-                                            std::to_string(d.dimensions.size()) +
-                                            " dimension names for shape " + d.shape.text());
-  }
-  for (const std::string& dimension : d.dimensions) {
-    try {
-      model::check_name(dimension);
-    } catch (const Error& e) {
-      throw Error(e.code(), "define " + d.name + ": dimension: " + e.what());
-    }
-  }
-  if (!d.fill.empty() && d.fill.size() != d.type.bytes) {
-    throw Error(Code::internal, "define " + d.name + ": a fill value of " +
-                                    std::to_string(d.fill.size()) + " bytes");
-  }
-  if (d.varying && (!d.stepped || d.shape.empty())) {
-    throw Error(Code::invalid_argument,
-                "define " + d.name + ": varying needs steps and at least one dimension");
-  }
-  if (!d.chunk.empty()) {
-    if (d.chunk.rank() != d.shape.rank() || (!d.stepped && !layout::is_encoded(d)) ||
-        d.chunk.volume() == 0) {
-      throw Error(Code::invalid_argument, "define " + d.name + ": chunk " + d.chunk.text() +
-                                              " does not fit shape " + d.shape.text() +
-                                              " (stepped or compressed variables only, no zeros)");
-    }
-    if (model::checked_product(d.chunk.volume(), d.type.bytes, "chunk") >= (4ULL << 30)) {
-      throw Error(Code::invalid_argument, "define " + d.name + ": chunks must be below 4 GiB");
-    }
-  }
-}
-
-}  // namespace
-
-std::uint32_t Output::define(const model::Definition& definition) {
+std::uint32_t Output::define(const model::Definition& asked) {
   std::uint32_t index = 0;
   local([&] {
-    index = add(definition);
-    if (definition.varying && format_->length_variable) {
-      model::Definition lengths;
-      lengths.name = definition.name + layout::length_suffix;
-      lengths.type = type_of<std::uint64_t>();
-      lengths.stepped = true;
-      add(lengths);
+    model::Definition definition = asked;
+    if (definition.compress.empty() && !options_.compress.empty() &&
+        definition.bytes_per_step() >= layout::worth_encoding_bytes) {
+      definition.compress = options_.compress;
     }
+    index = description_.define(definition, [&](const model::Definition& found) {
+      accept(found);
+      has_news_ = true;
+    });
   });
-  return index;
-}
-
-/// The variable of an appended file, or of an earlier call, that `definition` means.
-std::optional<std::uint32_t> Output::find_same(const model::Definition& definition) {
-  const auto index = is_nameless_ ? std::optional<std::uint32_t>(0) : names_.find(definition.name);
-  if (!index) {
-    return std::nullopt;
-  }
-  model::Definition* same = &definitions_[*index];
-  if (same->type != definition.type || same->shape != definition.shape ||
-      same->stepped != definition.stepped || same->varying != definition.varying) {
-    throw Error(Code::exists,
-                "define " + definition.name + ": is there already with another type or shape");
-  }
-  if (same->compress.empty()) {
-    same->compress = definition.compress;  // which an index does not keep
-  }
-  if (is_nameless_) {
-    is_nameless_ = false;
-    same->name = definition.name;  // what the format does not keep, the caller says
-    names_.add(same->name, *index);
-    same->partial = definition.partial;
-    same->fill = definition.fill;
-  }
-  return index;
-}
-
-namespace {
-
-exec::Said said_of(const model::Definition& d) {
-  std::string dimensions;
-  for (const std::string& name : d.dimensions) {
-    dimensions += (dimensions.empty() ? "" : ", ") + name;
-  }
-  return {"defined " + d.name,
-          {"with shape " + d.shape.text(), "as " + type_name(d.type),
-           d.stepped ? "with steps" : "without steps", d.partial ? "as partial" : "as not partial",
-           "with fill " + (d.fill.empty() ? "zero" : model::value_text(d.fill.data(), d.type)),
-           "with dimensions (" + dimensions + ")", "with chunk " + d.chunk.text(),
-           d.varying ? "as varying" : "as not varying",
-           d.compress.empty() ? "without compress" : "with compress " + d.compress}};
-}
-
-exec::Said said_of(const model::Attribute& attribute) {
-  static constexpr const char* kinds[] = {"as bool",
-                                          "as int32",
-                                          "as int64",
-                                          "as float32",
-                                          "as float64",
-                                          "as a text",
-                                          "as a list of int32",
-                                          "as a list of int64",
-                                          "as a list of float32",
-                                          "as a list of float64",
-                                          "as a list of texts"};
-  static_assert(std::size(kinds) == std::variant_size_v<model::AttributeValue>);
-  return {"set the attribute " + attribute.name +
-              (attribute.owner.empty() ? "" : " of " + attribute.owner),
-          {kinds[attribute.value.index()]}};
-}
-
-}  // namespace
-
-std::uint32_t Output::add(const model::Definition& asked) {
-  model::Definition definition = asked;
-  if (definition.compress.empty() && !options_.compress.empty() &&
-      definition.bytes_per_step() >= layout::worth_encoding_bytes) {
-    definition.compress = options_.compress;
-  }
-  check_definition(definition);
-  if (const auto index = find_same(definition)) {
-    return *index;
-  }
-  layout::check_definition(*format_, definition, definitions_);
-  layout::settle_tile(*format_, definition);
-  names_.check_path(definition.name);
-  model::ByteWriter digest;
-  digest.put(description_digest_);
-  definition.write_to(digest);
-  description_digest_ = codec::checksum(digest.take());
-  said_.push_back(said_of(definition));
-  accept(definition);
-  const auto index = static_cast<std::uint32_t>(definitions_.size());
-  definitions_.push_back(definition);
-  names_.add(definition.name, index);
-  row_counts_.resize(definitions_.size());
-  row_counts_.back() = definition.shape.empty() ? 0 : definition.shape[0];
-  has_news_ = true;
   return index;
 }
 
 void Output::set_attribute(const model::Attribute& attribute) {
   local([&] {
-    model::check_name(attribute.name);
-    if (!attribute.owner.empty()) {
-      model::check_name(attribute.owner);
-      check_not_reserved(attribute.owner);
-    }
-    layout::check_attribute(*format_, attribute);
-    model::ByteWriter digest;
-    digest.put(description_digest_);
-    digest.put(attribute.owner);
-    digest.put(attribute.name);
-    digest.put(attribute.value.index());
-    description_digest_ = codec::checksum(digest.take());
-    said_.push_back(said_of(attribute));
-    accept(attribute);
+    description_.set_attribute(attribute, [&](const model::Attribute& found) { accept(found); });
     has_news_ = true;
   });
 }
-
-namespace {
-
-void check_variable(std::uint32_t index, const std::vector<model::Definition>& definitions,
-                    bool in_step) {
-  if (index >= definitions.size()) {
-    throw Error(Code::invalid_argument, "put: this variable was not defined in this file");
-  }
-  if (definitions[index].stepped && !in_step) {
-    throw Error(Code::wrong_state, "put " + definitions[index].name +
-                                       ": has steps: put it between begin_step and end");
-  }
-}
-
-/// As model::check_block, without the text that only a failure needs.
-bool fits(const model::Box& box, const Dims& shape) noexcept {
-  if (box.start.rank() != shape.rank() || box.count.rank() != shape.rank()) {
-    return false;
-  }
-  for (int d = 0; d < shape.rank(); ++d) {
-    if (box.start[d] > shape[d] || box.count[d] > shape[d] - box.start[d]) {
-      return false;
-    }
-  }
-  return true;
-}
-
-void check_convertible(const model::Definition& d, const Type& memory) {
-  if (!model::convertible(memory, d.type)) {
-    throw Error(Code::type_mismatch, "put " + d.name + ": memory of " + type_name(memory) +
-                                         " cannot be stored as " + type_name(d.type));
-  }
-}
-
-}  // namespace
 
 void Output::begin_step(double time) {
   local([&] {
     if (in_step_) {
       throw Error(Code::wrong_state, "begin_step: the step before has not ended");
     }
-    layout::check_time(*format_, time);
+    layout::check_time(format(), time);
     in_step_ = true;
     time_ = time;
-    row_counts_.clear();
-    has_rows_.clear();
-    for (const model::Definition& d : definitions_) {
-      row_counts_.push_back(d.shape.empty() ? 0 : d.shape[0]);
-    }
   });
 }
 
 void Output::resize(std::uint32_t variable, std::uint64_t rows) {
   local([&] {
-    check_variable(variable, definitions_, in_step_);
-    const model::Definition& d = definitions_[variable];
-    if (!d.varying) {
-      throw Error(Code::invalid_argument,
-                  "resize " + d.name + ": every step has its shape: define it as varying");
-    }
-    if (rows > d.shape[0]) {
-      throw Error(Code::out_of_bounds, "resize " + d.name + ": " + std::to_string(rows) +
-                                           " rows, but the shape " + d.shape.text() +
-                                           " is the most that a step may have");
-    }
-    if (variable < has_rows_.size() && has_rows_[variable]) {
-      throw Error(Code::wrong_state, "resize " + d.name + ": call it before the first put");
-    }
-    row_counts_[variable] = rows;
+    description_.require(variable, in_step_);
+    description_.resize(variable, rows);
   });
-}
-
-void Output::use_rows(std::uint32_t variable) {
-  if (definitions_[variable].varying) {
-    has_rows_.resize(definitions_.size());
-    has_rows_[variable] = true;
-  }
-}
-
-Dims Output::shape_of(std::uint32_t variable) const {
-  const model::Definition& d = definitions_[variable];
-  return in_step_ && d.varying ? d.shape_of(row_counts_[variable]) : d.shape;
 }
 
 void Output::put(const model::Block& block, bool must_copy) {
   local([&] {
-    check_variable(block.variable, definitions_, in_step_);
-    const model::Definition& d = definitions_[block.variable];
-    check_convertible(d, block.memory.type);
-    use_rows(block.variable);
-    const Dims shape = shape_of(block.variable);
-    if (!fits(block.box, shape)) {
-      model::check_block(shape, block.box, "put " + d.name);
-    }
-    if (block.source != nullptr) {
-      if (!block.box.empty()) {
-        blocks_.push_back(block);
-      }
-      return;
-    }
-    const model::Box in_memory{block.memory.start, block.box.count};
-    if (!fits(in_memory, block.memory.shape)) {
-      model::check_block(block.memory.shape, in_memory, "put " + d.name + " (memory)");
-    }
-    if (block.box.empty()) {
-      return;
-    }
-    if (block.memory.data == nullptr) {
-      throw Error(Code::invalid_argument, "put " + d.name + ": null pointer");
-    }
-    exec::refuse_device_memory(block.memory.data, [&] { return "put " + d.name; });
-    const bool is_small = block.box.volume() * block.memory.type.bytes <= SmallPuts::small_bytes &&
-                          block.memory.shape == block.box.count;
-    if ((is_small || must_copy) && small_puts_.add(block, shape, blocks_)) {
-      return;
-    }
-    if (must_copy) {
-      throw Error(Code::over_budget, "put " + d.name +
-                                         ": the copies of small parts exceed the budget of " +
-                                         std::to_string(options_.budget_bytes) +
-                                         " bytes: raise budget_bytes, or put arrays");
-    }
-    blocks_.push_back(block);
+    const model::Definition& definition = description_.require(block.variable, in_step_);
+    puts_.add(block, definition, description_.shape_of(block.variable), must_copy);
+    description_.settle_rows(block.variable);
   });
 }
 
 void Output::put_rows(const exec::Rows& rows) {
   local([&] {
-    check_variable(rows.variable, definitions_, in_step_);
-    const model::Definition& d = definitions_[rows.variable];
-    check_convertible(d, rows.type);
-    if (d.shape.empty()) {
-      throw Error(Code::invalid_argument, "put_rows " + d.name + ": a scalar has no rows");
-    }
-    if (!rows.ids.empty() && (rows.ids.data() == nullptr || rows.data == nullptr)) {
-      throw Error(Code::invalid_argument, "put_rows " + d.name + ": null pointer");
-    }
-    for (const void* pointer :
-         {static_cast<const void*>(rows.ids.data()), static_cast<const void*>(rows.data)}) {
-      exec::refuse_device_memory(rows.ids.empty() ? nullptr : pointer,
-                                 [&] { return "put_rows " + d.name; });
-    }
-    use_rows(rows.variable);
-    rows_.push_back(rows);
+    puts_.add(rows, description_.require(rows.variable, in_step_));
+    description_.settle_rows(rows.variable);
   });
 }
 
 bool Output::forget_uncommitted() {
-  small_puts_.finish(blocks_);
-  const bool is_some = in_step_ || !blocks_.empty() || !rows_.empty();
+  puts_.finish();
+  const bool is_some = in_step_ || !puts_.empty();
   const std::exception_ptr failure = failure_;
   forget_step();
   failure_ = failure;
@@ -412,12 +136,28 @@ bool Output::forget_uncommitted() {
 }
 
 void Output::forget_step() noexcept {
-  blocks_.clear();
-  small_puts_.forget();
-  rows_.clear();
-  row_scatter_.done(in_step_);
+  puts_.forget(in_step_);
+  description_.reset_rows();
   failure_ = nullptr;
   in_step_ = false;
+}
+
+void Output::poll() {
+  if (queue() != nullptr) {
+    const OutputStats::Call inside(&report_.stats());
+    queue()->poll();
+  }
+  report_.log_settled();
+}
+
+bool Output::drain(double seconds) {
+  bool all = true;
+  if (queue() != nullptr) {
+    const OutputStats::Call inside(&report_.stats());
+    all = queue()->wait_at_most(seconds);
+  }
+  report_.log_settled();
+  return all;
 }
 
 /// A collective call: its errors name the file.
@@ -425,12 +165,14 @@ template <class Work>
 auto Output::together(Work&& work) {
   try {
     return exec::for_file(path_, [&] {
-      const OutputStats::Call inside(&stats_);
+      const OutputStats::Call inside(&report_.stats());
       return work();
     });
   } catch (const Error& e) {
     if (e.code() == Code::timeout || e.code() == Code::mpi) {
-      lose_others();
+      if (queue() != nullptr) {
+        queue()->lose_others();  // no other wait should be as long
+      }
     }
     throw;
   }
@@ -441,7 +183,7 @@ Receipt Output::end_step() {
     throw Error(Code::wrong_state, path_ + ": end: there is no step under way");
   }
   Receipt receipt = together([&] { return commit_or_skip(); });
-  log_settled();
+  report_.log_settled();
   return receipt;
 }
 
@@ -464,7 +206,7 @@ Receipt Output::flush() {
     throw Error(Code::wrong_state, path_ + ": flush: end the step first");
   }
   Receipt receipt = together([&] { return commit(false, false); });
-  log_settled();
+  report_.log_settled();
   return receipt;
 }
 
@@ -479,7 +221,7 @@ void Output::close() {
     finish();
   });
   closed_ = true;
-  exec::for_file(path_, [&] { tell_costs(); });
+  exec::for_file(path_, [&] { report_.tell_costs(); });
   if (unended_) {
     const std::string rank = "rank " + std::to_string(unended_->rank);
     throw Error(Code::wrong_state,
@@ -487,6 +229,196 @@ void Output::close() {
                     " was destroyed without end() and is not in the file: call end(), or abandon() "
                     "where a step is to be left out",
                 unended_->rank);
+  }
+}
+
+Receipt Output::commit(bool is_step, bool is_last) {
+  require_open();
+  const bool durable = options_.durability == Durability::step ||
+                       (is_last && options_.durability == Durability::close);
+  try {
+    if (is_last && queue() != nullptr) {
+      queue()->wait_for_all();
+    }
+    put_lengths(is_step);
+    puts_.finish();
+    std::vector<Touch> touched = agree_on_touched(is_step, is_last);
+    if (!has_work(touched, is_step, is_last)) {
+      if (durable && is_last && options_.durability == Durability::close) {
+        sync_all();
+      }
+      forget_step();
+      return {steps_, durable};
+    }
+    check_presence(touched, is_step);
+    for (std::size_t v = 0; v < touched.size() && is_step; ++v) {
+      // A step without rows has its place in the file, too.
+      touched[v].blocks = touched[v].blocks || (definitions()[v].varying && !touched[v].rows);
+    }
+    puts_.scatter_rows(touched, description_);
+    puts_.check_coverage(touched, description_, options_.check);
+    FileCommit file{is_step, is_last, durable, time_, {}, {}, puts_.blocks()};
+    file.blocks_number = puts_.number();
+    for (std::uint32_t v = 0; v < touched.size(); ++v) {
+      file.touched.push_back(touched[v].any());
+      file.shapes.push_back(description_.shape_of(v));
+    }
+    const Receipt receipt = write(file);
+    failed_together_ = false;
+    has_news_ = false;
+    steps_ = is_step ? receipt.step + 1 : steps_;  // fewer than before where it keeps the last ones
+    forget_step();
+    return receipt;
+  } catch (...) {
+    failed_together_ = true;
+    steps_ = steps_left();
+    forget_step();
+    throw;
+  }
+}
+
+/// Collective. Hands over to who writes, and tells what is asked for.
+Receipt Output::write(FileCommit& file) {
+  const plan::Explain explain = [&](const plan::Totals& mine) {
+    report_.print_totals(mine, format().name);
+  };
+  const bool has_data =
+      std::find(file.touched.begin(), file.touched.end(), true) != file.touched.end();
+  if (report_.explains() && has_data) {
+    file.explain = &explain;
+  }
+  file.rank = static_cast<std::uint32_t>(transport_.rank());
+  file.stats = &report_.stats();
+  file.tuner = report_.tuner();
+  const double waited_before_s = waited_s();
+  Receipt receipt{carry_out(file), file.synced};
+  receipt.pending = queue() != nullptr ? queue()->last() : nullptr;
+  CommitCost cost;
+  cost.is_step = file.is_step;
+  cost.step = receipt.step;
+  cost.time = file.is_step ? file.time : cost.time;
+  cost.durable = receipt.durable;
+  cost.cost.waiting_s = waited_s() - waited_before_s;
+  cost.cost.bytes = puts_.bytes(definitions());
+  OutputStats::Look look;
+  if (receipt.pending) {
+    look = [pending = receipt.pending] {
+      return OutputStats::Outcome{pending->settled_s(), pending->failed()};
+    };
+  }
+  report_.note(cost, std::move(look));
+  report_.tell_choice();
+  return receipt;
+}
+
+/// Collective. After the last commit: is everything there?
+void Output::agree_on_the_way() {
+  if (queue() != nullptr) {
+    queue()->wait_for_all();
+  }
+  try {
+    exec::agree(transport_, queue() != nullptr ? queue()->failure() : nullptr);
+  } catch (const Error&) {
+    recover_here();
+    throw;
+  }
+}
+
+/// Collective. The commits that failed on their way are forgotten.
+void Output::recover_here() {
+  recover();
+  steps_ = steps_left();
+  has_news_ = true;
+  if (broken()) {
+    require_open();  // says what to do
+  }
+}
+
+bool Output::has_work(const std::vector<Touch>& touched, bool is_step, bool is_last) const {
+  const bool puts =
+      std::any_of(touched.begin(), touched.end(), [](const Touch& t) { return t.any(); });
+  return is_step || puts || has_news_ || (is_last && has_unfinished());
+}
+
+/// The companions of varying variables: rank 0 knows as well as any.
+void Output::put_lengths(bool is_step) {
+  if (!is_step || !format().length_variable || transport_.rank() != 0) {
+    return;
+  }
+  for (std::uint32_t v = 0; v < definitions().size(); ++v) {
+    if (!definitions()[v].varying) {
+      continue;
+    }
+    if (const auto lengths = description_.find(definitions()[v].name + layout::length_suffix)) {
+      const auto* data = reinterpret_cast<const std::byte*>(&description_.row_counts()[v]);
+      puts_.add_checked({*lengths, {}, {data, type_of<std::uint64_t>(), {}, {}}, false});
+    }
+  }
+}
+
+/// Collective. Says how this rank's commit differs from that of rank 0.
+void Output::refuse_divergent(bool is_step, bool is_last) {
+  std::vector<exec::Said> all{{is_step   ? "ends step " + model::number_text(steps_)
+                               : is_last ? "closes"
+                                         : "flushes",
+                               {}}};
+  const std::vector<exec::Said> described = description_.said(in_step_);
+  all.insert(all.end(), described.begin(), described.end());
+  exec::refuse_disagreement(transport_, path_, all,
+                            "they defined different variables, attributes or row counts");
+}
+
+std::vector<Touch> Output::agree_on_touched(bool is_step, bool is_last) {
+  // The maximum of a value and of its complement tells whether all ranks have the same.
+  const std::int64_t kind = is_step ? 2 : is_last ? 1 : 0;
+  const auto digest = std::bit_cast<std::int64_t>(description_.digest());
+  const auto count = static_cast<std::int64_t>(definitions().size());
+  const std::exception_ptr on_way = queue() != nullptr ? queue()->failure() : nullptr;
+  // Where every caller was told by a ticket, the next commit simply goes on.
+  const bool is_news = on_way && !queue()->failure_was_reported();
+  std::int64_t head[] = {kind, ~kind, count, ~count, digest, ~digest, on_way ? 1 : 0,
+                         puts_.differ(description_) ? 1 : 0,
+                         // the lowest rank that left a step without its end, and the step
+                         unended_ ? transport_.size() - unended_->rank : 0,
+                         unended_ ? static_cast<std::int64_t>(unended_->step) : 0};
+  try {
+    exec::agree(transport_, is_news ? on_way : failure_, head);
+  } catch (const Error&) {
+    if (head[6] != 0) {
+      recover_here();
+    }
+    throw;
+  }
+  if (head[6] != 0) {
+    recover_here();
+  }
+  if (head[0] != ~head[1] || head[2] != ~head[3] || head[4] != ~head[5]) {
+    refuse_divergent(is_step, is_last);
+  }
+  description_.forget_said();
+  if (is_last && head[8] != 0) {
+    unended_ = {static_cast<std::uint64_t>(head[9]), transport_.size() - static_cast<int>(head[8])};
+  }
+  if (head[7] != 0) {
+    puts_.agree(description_);  // only now are the lists known to be equally long on all ranks
+  }
+  return puts_.touched();
+}
+
+void Output::check_presence(const std::vector<Touch>& touched, bool is_step) const {
+  for (std::uint32_t v = 0; v < definitions().size(); ++v) {
+    const model::Definition& d = definitions()[v];
+    if (touched[v].blocks && touched[v].rows) {
+      throw Error(Code::invalid_argument, path_ + ": put " + d.name +
+                                              ": blocks and rows of one variable in one step: "
+                                              "use one of them");
+    }
+    const bool is_missing = is_step && d.stepped && !d.partial && !touched[v].any() &&
+                            description_.shape_of(v).volume() != 0;
+    if (is_missing) {
+      throw Error(Code::hole, path_ + ": " + d.name + ": no rank put it in step " +
+                                  model::number_text(steps_) + ": put it or define it as partial");
+    }
   }
 }
 

@@ -27,14 +27,8 @@ class SingleOutput final : public Output {
   std::uint64_t carry_out(const FileCommit& commit) override { return file_.commit(commit); }
   void sync_all() override { file_.sync_all(); }
   void finish() override { file_.close(); }
-  void move_on() override { file_.queue().poll(); }
-  bool wait_at_most(double seconds) override { return file_.queue().wait_at_most(seconds); }
-  void wait_for_all() override { file_.queue().wait_for_all(); }
-  std::exception_ptr failure_on_way() override { return file_.queue().failure(); }
-  bool failure_was_reported() const override { return file_.queue().failure_was_reported(); }
+  CommitQueue* queue() noexcept override { return &file_.queue(); }
   void recover() override { file_.recover(); }
-  void lose_others() noexcept override { file_.queue().lose_others(); }
-  std::shared_ptr<PendingCommit> last_pending() const override { return file_.queue().last(); }
   std::uint64_t steps_left() const override { return file_.variables().steps(); }
   double waited_s() const override { return file_.waited_s(); }
 

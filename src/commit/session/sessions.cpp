@@ -16,6 +16,10 @@ namespace sluice::commit {
 namespace {
 
 constexpr auto ask_the_opener_again = std::chrono::milliseconds(100);
+/// One that waits looks again so often.
+constexpr auto look_again = std::chrono::microseconds(20);
+/// Rank 0 is the one that knows who has not come to a barrier, so it speaks first.
+constexpr double rank_0_first = 1.25;
 
 /// The files that this thread has opened: what one of them waits for may need the others to go on.
 std::vector<Sessions*>& files_of_thread() {
@@ -32,7 +36,8 @@ Sessions::Sessions(exec::Transport& transport, std::shared_ptr<storage::Storage>
       path_(agreed_path(transport, *storage_, path)),
       opening_(opening),
       options_(options),
-      messages_(transport) {
+      messages_(transport, path_),
+      homes_(transport.rank(), opening == Opening::read, calls_) {
   if (storage_->ranks_together() != 0) {
     throw Error(Code::unsupported, path_ + ": sessions do not work with storage " +
                                        storage_->name() + ": use direct or posix");
@@ -45,62 +50,44 @@ Sessions::Sessions(exec::Transport& transport, std::shared_ptr<storage::Storage>
   const plan::Topology topology = topology_of(transport_, choice);
   tiles_ = plan::SessionTiles(plan::writer_list(topology, choice), choice.tile_bytes);
   piece_bytes_ = session_piece_bytes(tiles_, options_.budget_bytes);
-  open_files();
-  if (file_) {
-    take_role();
-  }
+  owner_ = std::make_unique<SessionOwner>(transport_, *storage_, path_, opening_, options_, tiles_);
+  set_handlers();
   files_of_thread().push_back(this);
-}
-
-/// On owners.
-void Sessions::take_role() {
-  const bool has_thread = storage_->in_background() && transport_.runs_at_once();
-  const exec::Pace pace = has_thread ? exec::Pace::in_thread : exec::Pace::when_asked;
-  if (reads()) {
-    reader_ = std::make_unique<SessionReader>(
-        SessionReader::Config{*file_, tiles_, transport_.rank(), options_.budget_bytes, pace});
-    return;
-  }
-  // Tiles that are too large to hold a few of are written as they come.
-  const bool gathers = options_.coalesce && tiles_.tile_bytes() <= options_.budget_bytes / 8;
-  const bool syncs =
-      options_.durability == Durability::step || options_.durability == Durability::automatic;
-  writer_ = std::make_unique<SessionWriter>(SessionWriter::Config{
-      *file_, tiles_, transport_.rank(), gathers, syncs, options_.budget_bytes, pace});
 }
 
 Sessions::~Sessions() {
   std::erase(files_of_thread(), this);
-  writer_.reset();
-  reader_.reset();
+  owner_.reset();
 }
 
-/// Collective: the first owner makes the file, then the others find it.
-void Sessions::open_files() {
-  const bool is_first = transport_.rank() == tiles_.owners()[0];
-  const auto open_on = [&](bool opens, auto&& work) {
-    std::exception_ptr failure;
-    try {
-      if (opens) {
-        work();
-      }
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    exec::agree(transport_, failure);
+/// What is done with the messages of other ranks, under the lock of this file.
+void Sessions::set_handlers() {
+  SessionMessages::Handlers on;
+  on.piece = [this](int from, const SessionPart& part, std::uint64_t offset,
+                    std::span<const std::byte> bytes) {
+    owner_->writer().take(part, from, offset, bytes);
   };
-  open_on(is_first, [&] {
-    const bool is_new =
-        opening_ == Opening::create || (opening_ == Opening::write && !storage_->exists(path_));
-    const auto there = reads() ? storage::Access::read : storage::Access::read_write;
-    file_ = storage_->open(path_, is_new ? storage::Access::create : there);
-    if (opening_ == Opening::write && !is_new) {
-      file_->resize(0);
+  on.finalize = [this](const SessionPart& part) { owner_->writer().finalize(part); };
+  on.read_ahead = [this](const SessionPart& part) { owner_->reader().read_ahead(part); };
+  on.forget = [this](const SessionKey& key) { owner_->reader().forget(key); };
+  on.question = [this](const SessionReader::Question& asked) { owner_->reader().ask(asked); };
+  on.outcome = [this](const SessionKey& key, int owner, const std::exception_ptr& failure) {
+    if (SessionHome* home = homes_.note_outcome(key, owner, failure)) {
+      write_after(*home);
     }
-  });
-  open_on(!is_first && tiles_.is_owner(transport_.rank()), [&] {
-    file_ = storage_->open(path_, reads() ? storage::Access::read : storage::Access::read_write);
-  });
+  };
+  on.answer = [this](std::uint64_t number, const plan::ByteRange& range,
+                     std::span<const std::byte> bytes, const std::exception_ptr& failure) {
+    reads_.answer(number, range, bytes, failure);
+  };
+  on.arrived = [this](int from, std::uint64_t number) {
+    const bool all = barrier_.arrive(from, number, transport_.size());
+    for (int rank = 0; all && rank < transport_.size(); ++rank) {
+      messages_.send_released(rank, number);
+    }
+  };
+  on.released = [this](std::uint64_t number) { barrier_.release(number); };
+  messages_.set_handlers(std::move(on));
 }
 
 void Sessions::require(bool is_reading, const char* what) const {
@@ -119,23 +106,14 @@ SessionPart Sessions::start(const plan::ByteRange& range, Handlers handlers) {
     throw Error(Code::out_of_bounds, path_ + ": session: ends beyond the largest file");
   }
   const std::lock_guard lock(mutex_);
-  const SessionKey key{transport_.rank(), ++started_, 0};
-  Home& home = homes_[key.number];
-  home.part = {key, range};
-  home.handlers = std::move(handlers);
   const std::vector<int> owners = tiles_.owners_of(range);
-  home.owners_left.insert(owners.begin(), owners.end());
+  SessionHome& home = homes_.begin(range, std::move(handlers), owners);
   const SessionPart part = home.part;
-  if (reads()) {
-    tell_to_read_ahead(home);
-  } else {
-    home.is_ready = true;
-    if (home.handlers.ready) {
-      calls_.push_back(std::move(home.handlers.ready));
-    }
+  for (const int owner : reads() ? owners : std::vector<int>{}) {
+    messages_.send_read_ahead(owner, part);
   }
   if (owners.empty()) {
-    reads() || home.handlers.after.empty() ? settle(home) : write_after(home);
+    reads() || home.handlers.after.empty() ? homes_.settle(home) : write_after(home);
   }
   return part;
 }
@@ -192,9 +170,9 @@ std::uint64_t Sessions::give_some(const SessionPart& part, std::uint64_t offset,
     const std::span<const std::byte> text = bytes.subspan(given, piece.bytes);
     const int owner = tiles_.owner_of(piece.offset);
     if (owner == transport_.rank()) {
-      writer_->take(part, owner, piece.offset, text);
+      owner_->writer().take(part, owner, piece.offset, text);
     } else if (has_room(piece.bytes)) {
-      draft_piece(owner, part, piece.offset, text);
+      messages_.send_piece(owner, part, piece.offset, text);
     } else {
       break;
     }
@@ -205,8 +183,36 @@ std::uint64_t Sessions::give_some(const SessionPart& part, std::uint64_t offset,
 
 /// May so many more bytes be on their way from here?
 bool Sessions::has_room(std::uint64_t bytes) const {
-  const std::uint64_t held = messages_.unacknowledged_bytes() + draft_bytes_;
+  const std::uint64_t held = messages_.held_bytes();
   return held == 0 || held + bytes <= options_.budget_bytes / 2;
+}
+
+/// All else is on disk.
+void Sessions::write_after(SessionHome& home) {
+  const std::vector<std::byte> bytes = std::move(home.handlers.after);
+  const plan::ByteRange range{home.handlers.after_offset, bytes.size()};
+  home.part.key.phase = 1;
+  home.part.range = range;
+  for (const int owner : tiles_.owners_of(range)) {
+    home.owners_left.insert(owner);
+  }
+  for (std::uint64_t at = range.offset; at < range.end();) {
+    const plan::ByteRange piece = piece_at(at, range.end());
+    messages_.send_piece(tiles_.owner_of(at), home.part, at,
+                         std::span(bytes).subspan(at - range.offset, piece.bytes));
+    at = piece.end();
+  }
+}
+
+/// Under the lock of this file.
+bool Sessions::move_on() {
+  messages_.flush();
+  bool moved = messages_.poll();
+  moved = owner_->move_on(messages_) || moved;
+  if (moved) {
+    moved_.notify_all();
+  }
+  return moved;
 }
 
 /// Under the lock of this file: also the others of the thread. One that a thread is writing to is
@@ -227,11 +233,11 @@ void Sessions::make_room(std::unique_lock<std::mutex>& lock, std::uint64_t bytes
   double moved_s = model::now_s();
   std::uint64_t before = 0;
   while (!has_room(bytes)) {
-    const std::uint64_t held = messages_.unacknowledged_bytes() + draft_bytes_;
+    const std::uint64_t held = messages_.held_bytes();
     if (std::this_thread::get_id() == thread_) {
       if (!move_all() && transport_.runs_at_once()) {
         lock.unlock();
-        std::this_thread::sleep_for(sessions_look_again);
+        std::this_thread::sleep_for(look_again);
         lock.lock();
       }
     } else {
@@ -251,18 +257,7 @@ void Sessions::make_room(std::unique_lock<std::mutex>& lock, std::uint64_t bytes
   }
 }
 
-/// Rank 0 knows who has not come to a barrier that others wait in.
-std::string Sessions::absent_ranks() const {
-  std::vector<int> ranks;
-  for (int rank = 0; !came_.empty() && rank < transport_.size(); ++rank) {
-    if (came_.begin()->second.count(rank) == 0) {
-      ranks.push_back(rank);
-    }
-  }
-  return ranks.empty() ? "" : "; not come: ranks " + exec::rank_list(ranks);
-}
-
-void Sessions::expire(const std::string& what) {
+void Sessions::expire(const std::string& what) const {
   throw Error(Code::timeout,
               "rank " + std::to_string(transport_.rank()) + ": " + path_ + ": waited " +
                   std::to_string(options_.timeout_s) + " s for " + what,
@@ -274,41 +269,29 @@ void Sessions::read(const SessionPart& part, std::uint64_t offset, std::span<std
   require(true, "read");
   require_inside(path_, "read", part.range, offset, into.size());
   exec::refuse_device_memory(into.data(), [&] { return path_ + ": read"; });
-  const std::lock_guard lock(mutex_);
-  Reading& reading = readings_[++asked_];
-  reading.into = into;
-  reading.offset = offset;
-  const std::uint64_t end = offset + into.size();
-  while (offset < end) {
-    const plan::ByteRange piece = piece_at(offset, end);
-    ask(piece);
-    ++reading.pieces_left;
-    offset = piece.end();
+  std::vector<plan::ByteRange> pieces;
+  for (std::uint64_t at = offset; at < offset + into.size(); at = pieces.back().end()) {
+    pieces.push_back(piece_at(at, offset + into.size()));
   }
-  reading.done = std::move(done);
-  if (reading.pieces_left == 0) {
-    if (reading.done) {
-      calls_.push_back([call = std::move(reading.done)] { call(nullptr); });
-    }
-    readings_.erase(asked_);
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t number = reads_.begin(offset, into, pieces.size(), std::move(done));
+  for (const plan::ByteRange& piece : pieces) {
+    messages_.send_question(tiles_.owner_of(piece.offset), number, piece);
   }
 }
 
 void Sessions::end(const SessionPart& part) {
   require(true, "end of a session");
   const std::lock_guard lock(mutex_);
-  home_of(part, "end of a session");
-  homes_.erase(part.key.number);
-  tell_to_forget(part);
-}
-
-Sessions::Home& Sessions::home_of(const SessionPart& part, const char* what) {
-  const auto found = homes_.find(part.key.number);
-  if (part.key.home != transport_.rank() || found == homes_.end()) {
-    throw Error(Code::wrong_state,
-                path_ + ": " + what + ": the session is not one that this rank has begun");
+  if (homes_.find(part) == nullptr) {
+    throw Error(Code::wrong_state, path_ +
+                                       ": end of a session: the session is not one that this "
+                                       "rank has begun");
   }
-  return found->second;
+  homes_.forget(part);
+  for (const int owner : tiles_.owners_of(part.range)) {
+    messages_.send_forget(owner, part.key);
+  }
 }
 
 void Sessions::run_calls() {
@@ -334,6 +317,157 @@ void Sessions::run_calls() {
     }
   }
   is_calling_ = false;
+}
+
+/// Moves things on and calls back until `ready()`, which is asked under the lock.
+template <class Ready>
+void Sessions::until(const std::string& what, Ready&& ready) {
+  double moved_s = model::now_s();
+  const double limit_s = options_.timeout_s * (transport_.rank() == 0 ? 1 : rank_0_first);
+  while (true) {
+    bool moved = false;
+    {
+      const std::lock_guard lock(mutex_);
+      moved = move_all();
+      if (ready()) {
+        break;
+      }
+      const double now_s = model::now_s();
+      moved_s = moved ? now_s : moved_s;
+      if (options_.timeout_s > 0 && now_s - moved_s > limit_s) {
+        const std::vector<int> absent = barrier_.absent(transport_.size());
+        expire(what + (absent.empty() ? "" : "; not come: ranks " + exec::rank_list(absent)) +
+               (messages_.is_idle()
+                    ? ""
+                    : "; not heard by ranks " + exec::rank_list(messages_.unacknowledged_ranks())));
+      }
+    }
+    run_calls();
+    if (!moved && transport_.runs_at_once()) {
+      std::this_thread::sleep_for(look_again);
+    }
+  }
+  run_calls();
+}
+
+void Sessions::poll() {
+  if (!is_open_) {
+    throw Error(Code::wrong_state, path_ + ": poll: is closed");
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    move_on();
+  }
+  run_calls();
+}
+
+void Sessions::wait(const SessionPart& part) {
+  if (part.key.home != transport_.rank()) {
+    throw Error(Code::wrong_state, path_ + ": wait: the session was begun by rank " +
+                                       std::to_string(part.key.home) + ", which waits for it");
+  }
+  std::exception_ptr failure;
+  until("a session of " + std::to_string(part.range.bytes) + " bytes", [&] {
+    const SessionHome* home = homes_.find(part);
+    failure = home == nullptr ? nullptr : home->failure;
+    return home == nullptr || home->is_settled;
+  });
+  if (failure) {
+    std::rethrow_exception(failure);
+  }
+}
+
+void Sessions::wait_for_reads() {
+  until("answers to reads", [&] { return reads_.empty(); });
+}
+
+/// Collective, but by messages: what others wait for goes on meanwhile.
+void Sessions::barrier(const std::string& what) {
+  until(what + ": its messages to be heard", [&] { return messages_.is_idle(); });
+  std::uint64_t number = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    number = barrier_.next();
+    messages_.send_arrived(number);
+  }
+  until(what + ": all ranks to come", [&] { return barrier_.has_released(number); });
+}
+
+std::exception_ptr Sessions::failure_of(const std::optional<SessionKey>& only) {
+  const std::lock_guard lock(mutex_);
+  const std::exception_ptr failure = homes_.failure_of(only);
+  return failure || only ? failure : owner_->stray();
+}
+
+/// Collective: nobody writes any more, to one session or to all. A promised `ready` is called.
+void Sessions::end_all(const std::optional<SessionKey>& only) {
+  const std::string what = only ? "the close of a session" : "the close";
+  if (reads()) {
+    until(what + ": what is read ahead", [&] { return homes_.all_settled(); });
+  }
+  barrier(what);
+  if (!reads()) {
+    {
+      const std::lock_guard lock(mutex_);
+      for (const SessionHome* home : homes_.unsettled(only)) {
+        for (const int owner : home->owners_left) {
+          messages_.send_finalize(owner, home->part);
+        }
+      }
+    }
+    for (int phase = 0; phase < 2; ++phase) {
+      barrier(what);
+      {
+        const std::lock_guard lock(mutex_);
+        owner_->drain(messages_);
+      }
+      barrier(what);
+    }
+  }
+  until(what, [&] { return messages_.is_idle() && reads_.empty(); });
+}
+
+void Sessions::close(const SessionPart& part) {
+  require(false, "close of a session");
+  const SessionKey only{part.key.home, part.key.number, 0};
+  end_all(only);
+  exec::agree(transport_, failure_of(only));
+}
+
+void Sessions::close() {
+  if (!is_open_) {
+    throw Error(Code::wrong_state, path_ + ": is closed already");
+  }
+  std::exception_ptr failure;
+  try {
+    end_all(std::nullopt);
+    failure = failure_of(std::nullopt);
+    if (options_.durability == Durability::close) {
+      owner_->sync();
+    }
+  } catch (const Error& e) {
+    if (e.code() == Code::timeout || e.code() == Code::mpi) {
+      is_open_ = false;
+      throw;  // the others are not there to agree
+    }
+    failure = std::current_exception();
+  }
+  is_open_ = false;
+  try {
+    exec::agree(transport_, failure);
+    failure = nullptr;
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  messages_.settle();
+  owner_->close();
+  if (opening_ != Opening::read && transport_.rank() == 0 &&
+      options_.durability != Durability::none) {
+    storage_->sync_directory(path_);
+  }
+  if (failure) {
+    std::rethrow_exception(failure);
+  }
 }
 
 }  // namespace sluice::commit

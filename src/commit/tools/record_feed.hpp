@@ -52,6 +52,7 @@ struct RecordUnit {
 /// Variables, each of one step or Finding::no_step.
 using UnitNames = std::set<std::pair<std::string, std::uint64_t>>;
 
+/// Size: One variable is read by units, and every counter of a unit is a field.
 class RecordFeed {
  public:
   /// Looks through all commits once; later ones are none of its business. `input` and `only` must

@@ -25,6 +25,7 @@
 
 namespace sluice::commit {
 
+/// Size: It answers all 18 questions of a CommitQueue.
 class BackgroundQueue final : public CommitQueue {
  public:
   struct Config {

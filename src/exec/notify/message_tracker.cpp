@@ -16,6 +16,8 @@ namespace sluice::exec {
 
 namespace {
 
+/// Size: It answers all questions of a CompletionTracker, and has a handler for each kind of
+/// message.
 class MessageTracker final : public CompletionTracker {
  public:
   MessageTracker(std::unique_ptr<Transport> transport, const std::vector<int>& writers)

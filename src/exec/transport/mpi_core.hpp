@@ -80,6 +80,7 @@ struct Waiting {
   std::uint64_t bytes = 0;                  ///< under way; long transfers are polled closely
 };
 
+/// Size: One function for each kind of MPI call that the transports make.
 class MpiCore {
  public:
   /// Takes over `comm`. MPI must be initialised.

@@ -23,6 +23,7 @@ namespace sluice::layout::hdf5 {
 using layout::StoredVariable;
 using layout::UnreadableDataset;
 
+/// Size: It answers all questions of a layout::Catalog, each by a look-up of its own in HDF5.
 class Catalog final : public layout::Catalog {
  public:
   /// Reads the structure of `file` (which must outlive the catalog). Error format where it is not

@@ -19,6 +19,8 @@
 
 namespace sluice::layout::hdf5 {
 
+/// Size: One function for each kind of HDF5 object that a commit makes or extends. They share the
+/// open file, and abandon() takes back what all of them did.
 class Hdf5Planner final : public Planner {
  public:
   /// Plans a new file in the empty `file`, which must outlive the planner.

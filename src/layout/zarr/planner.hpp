@@ -20,6 +20,7 @@
 
 namespace sluice::layout::zarr {
 
+/// Size: It answers all questions of a Planner, and makes each kind of document.
 class ZarrPlanner final : public Planner {
  public:
   /// Plans a new store in `file`, which has no manifest yet and must outlive the planner.

@@ -1,7 +1,7 @@
-// What an output costs, told by the option `log`.
+#include "commit/output/cost_report.hpp"
+
 #include <utility>
 
-#include "commit/output/output.hpp"
 #include "model/clock.hpp"
 #include "plan/plan.hpp"
 
@@ -16,59 +16,48 @@ bool writes_in_background(const std::string& name) {
 
 }  // namespace
 
-bool Output::logs_line() const {
+CostReport::CostReport(exec::Transport& transport, storage::Storage& storage,
+                       const std::string& path, const Options& options)
+    : transport_(transport), storage_(storage), path_(path), options_(options) {}
+
+bool CostReport::logs_line() const {
   return is_told() || (options_.log == Log::automatic && writes_in_background(options_.strategy));
 }
 
-void Output::poll() {
-  {
-    const OutputStats::Call inside(&stats_);
-    move_on();
+void CostReport::print_totals(const plan::Totals& mine, const std::string& format) {
+  std::int64_t sums[] = {
+      static_cast<std::int64_t>(mine.files), static_cast<std::int64_t>(mine.writers),
+      static_cast<std::int64_t>(mine.moved_bytes), static_cast<std::int64_t>(mine.written_bytes)};
+  transport_.allreduce(sums, exec::Op::sum);
+  auto largest = static_cast<std::int64_t>(mine.buffer_bytes);
+  transport_.allreduce({&largest, 1}, exec::Op::max);
+  if (transport_.rank() == 0) {
+    const std::string& reason = stats_.choice().reason;
+    explain_(
+        std::string("format ") + format + ", first commit: " +
+        plan::text_of({static_cast<std::uint64_t>(sums[0]), static_cast<std::uint64_t>(sums[1]),
+                       static_cast<std::uint64_t>(sums[2]), static_cast<std::uint64_t>(sums[3]),
+                       static_cast<std::uint64_t>(largest)},
+                      transport_.size()) +
+        (files_reason_.empty() ? "" : "; auto takes " + files_reason_) +
+        (reason.empty() ? "" : "; auto takes " + reason));
   }
-  log_settled();
+  explain_ = nullptr;
 }
 
-bool Output::drain(double seconds) {
-  bool all = false;
-  {
-    const OutputStats::Call inside(&stats_);
-    all = wait_at_most(seconds);
-  }
-  log_settled();
-  return all;
-}
-
-/// Collective where every commit is logged: its bytes are those of all ranks.
-void Output::note_cost(const Receipt& receipt, bool is_step, double waited_s) {
-  std::int64_t bytes = 0;
-  for (const model::Block& block : blocks_) {
-    bytes +=
-        static_cast<std::int64_t>(block.box.volume() * definitions_[block.variable].type.bytes);
-  }
-  CommitCost commit;
-  commit.is_step = is_step;
-  commit.step = receipt.step;
-  commit.time = is_step ? time_ : commit.time;
-  commit.durable = receipt.durable;
-  commit.cost.waiting_s = waited_s;
+void CostReport::note(CommitCost commit, OutputStats::Look look) {
   if (options_.log == Log::steps) {
+    auto bytes = static_cast<std::int64_t>(commit.cost.bytes);
     transport_.allreduce({&bytes, 1}, exec::Op::sum);
+    commit.cost.bytes = static_cast<std::uint64_t>(bytes);
     if (transport_.rank() == 0 && !log_ && !log_has_ended_) {
-      log_ = std::make_unique<StepLog>(storage_, path_, goes_on_);
+      log_ = std::make_unique<StepLog>(storage_, path_, appends_);
     }
-  }
-  commit.cost.bytes = static_cast<std::uint64_t>(bytes);
-  OutputStats::Look look;
-  if (receipt.pending) {
-    look = [pending = receipt.pending] {
-      return OutputStats::Outcome{pending->settled_s(), pending->failed()};
-    };
   }
   stats_.add(commit, std::move(look));
 }
 
-/// Outside of a OutputStats::Call.
-void Output::log_settled() {
+void CostReport::log_settled() {
   const std::vector<CommitCost> settled = stats_.take_settled();
   if (!log_) {
     return;
@@ -83,8 +72,7 @@ void Output::log_settled() {
   }
 }
 
-/// After a commit: what `auto` chose, where it is asked for.
-void Output::tell_choice() {
+void CostReport::tell_choice() {
   for (const std::string& reason : {std::exchange(files_reason_, {}), stats_.take_new_reason()}) {
     if (!reason.empty() && report_ && is_told() && transport_.rank() == 0) {
       report_("auto takes " + reason);
@@ -93,7 +81,7 @@ void Output::tell_choice() {
 }
 
 /// Collective where `auto` chose: was it as predicted?
-void Output::tell_comparison() {
+void CostReport::tell_comparison() {
   Choice choice = stats_.choice();
   if (choice.commits == 0 || !report_) {
     return;
@@ -107,8 +95,7 @@ void Output::tell_comparison() {
   }
 }
 
-/// Collective, when everything is there.
-void Output::tell_costs() {
+void CostReport::tell_costs() {
   log_settled();
   tell_comparison();
   if (!logs_line() || !report_) {

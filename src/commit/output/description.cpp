@@ -1,0 +1,267 @@
+#include "commit/output/description.hpp"
+
+#include "codec/checksum.hpp"
+#include "model/bytes.hpp"
+#include "model/kernels.hpp"
+#include "model/name.hpp"
+#include "model/numbering.hpp"
+
+namespace sluice::commit {
+
+void Description::adopt(const std::vector<model::Definition>& known, const layout::Format& format) {
+  format_ = &format;
+  is_nameless_ = !format.names && !known.empty();
+  definitions_ = known;
+  for (std::uint32_t v = 0; v < known.size() && !is_nameless_; ++v) {
+    names_.add(known[v].name, v);
+  }
+  reset_rows();
+}
+
+namespace {
+
+void check_not_reserved(const std::string& name) {
+  if (name == "sluice" || name.rfind("sluice/", 0) == 0) {
+    throw Error(Code::bad_name, name + ": the group /sluice belongs to the library");
+  }
+}
+
+void check_definition(const model::Definition& d) {
+  model::check_name(d.name);
+  check_not_reserved(d.name);
+  if (d.shape.rank() + (d.stepped ? 1 : 0) > model::max_rank) {
+    throw Error(Code::invalid_argument, "define " + d.name + ": more than " +
+                                            std::to_string(model::max_rank - 1) +
+                                            " dimensions besides the step");
+  }
+  if (d.type.bytes == 0) {
+    throw Error(Code::invalid_argument, "define " + d.name + ": elements of 0 bytes");
+  }
+  try {
+    d.bytes_per_step();
+  } catch (const Error& e) {
+    throw Error(e.code(), "define " + d.name + ": " + e.what());
+  }
+  if (!d.dimensions.empty() && d.dimensions.size() != static_cast<std::size_t>(d.shape.rank())) {
+    throw Error(Code::invalid_argument, "define " + d.name + ": " +
+                                            std::to_string(d.dimensions.size()) +
+                                            " dimension names for shape " + d.shape.text());
+  }
+  for (const std::string& dimension : d.dimensions) {
+    try {
+      model::check_name(dimension);
+    } catch (const Error& e) {
+      throw Error(e.code(), "define " + d.name + ": dimension: " + e.what());
+    }
+  }
+  if (!d.fill.empty() && d.fill.size() != d.type.bytes) {
+    throw Error(Code::internal, "define " + d.name + ": a fill value of " +
+                                    std::to_string(d.fill.size()) + " bytes");
+  }
+  if (d.varying && (!d.stepped || d.shape.empty())) {
+    throw Error(Code::invalid_argument,
+                "define " + d.name + ": varying needs steps and at least one dimension");
+  }
+  if (!d.chunk.empty()) {
+    if (d.chunk.rank() != d.shape.rank() || (!d.stepped && !layout::is_encoded(d)) ||
+        d.chunk.volume() == 0) {
+      throw Error(Code::invalid_argument, "define " + d.name + ": chunk " + d.chunk.text() +
+                                              " does not fit shape " + d.shape.text() +
+                                              " (stepped or compressed variables only, no zeros)");
+    }
+    if (model::checked_product(d.chunk.volume(), d.type.bytes, "chunk") >= (4ULL << 30)) {
+      throw Error(Code::invalid_argument, "define " + d.name + ": chunks must be below 4 GiB");
+    }
+  }
+}
+
+}  // namespace
+
+std::uint32_t Description::define(const model::Definition& definition,
+                                  const Accept<model::Definition>& accept) {
+  const std::uint32_t index = add(definition, accept);
+  if (definition.varying && format_->length_variable) {
+    model::Definition lengths;
+    lengths.name = definition.name + layout::length_suffix;
+    lengths.type = type_of<std::uint64_t>();
+    lengths.stepped = true;
+    add(lengths, accept);
+  }
+  return index;
+}
+
+/// The variable of an appended file, or of an earlier call, that `definition` means.
+std::optional<std::uint32_t> Description::find_same(const model::Definition& definition) {
+  const auto index = is_nameless_ ? std::optional<std::uint32_t>(0) : names_.find(definition.name);
+  if (!index) {
+    return std::nullopt;
+  }
+  model::Definition* same = &definitions_[*index];
+  if (same->type != definition.type || same->shape != definition.shape ||
+      same->stepped != definition.stepped || same->varying != definition.varying) {
+    throw Error(Code::exists,
+                "define " + definition.name + ": is there already with another type or shape");
+  }
+  if (same->compress.empty()) {
+    same->compress = definition.compress;  // which an index does not keep
+  }
+  if (is_nameless_) {
+    is_nameless_ = false;
+    same->name = definition.name;  // what the format does not keep, the caller says
+    names_.add(same->name, *index);
+    same->partial = definition.partial;
+    same->fill = definition.fill;
+  }
+  return index;
+}
+
+namespace {
+
+exec::Said said_of(const model::Definition& d) {
+  std::string dimensions;
+  for (const std::string& name : d.dimensions) {
+    dimensions += (dimensions.empty() ? "" : ", ") + name;
+  }
+  return {"defined " + d.name,
+          {"with shape " + d.shape.text(), "as " + type_name(d.type),
+           d.stepped ? "with steps" : "without steps", d.partial ? "as partial" : "as not partial",
+           "with fill " + (d.fill.empty() ? "zero" : model::value_text(d.fill.data(), d.type)),
+           "with dimensions (" + dimensions + ")", "with chunk " + d.chunk.text(),
+           d.varying ? "as varying" : "as not varying",
+           d.compress.empty() ? "without compress" : "with compress " + d.compress}};
+}
+
+exec::Said said_of(const model::Attribute& attribute) {
+  static constexpr const char* kinds[] = {"as bool",
+                                          "as int32",
+                                          "as int64",
+                                          "as float32",
+                                          "as float64",
+                                          "as a text",
+                                          "as a list of int32",
+                                          "as a list of int64",
+                                          "as a list of float32",
+                                          "as a list of float64",
+                                          "as a list of texts"};
+  static_assert(std::size(kinds) == std::variant_size_v<model::AttributeValue>);
+  return {"set the attribute " + attribute.name +
+              (attribute.owner.empty() ? "" : " of " + attribute.owner),
+          {kinds[attribute.value.index()]}};
+}
+
+}  // namespace
+
+std::uint32_t Description::add(const model::Definition& asked,
+                               const Accept<model::Definition>& accept) {
+  model::Definition definition = asked;
+  check_definition(definition);
+  if (const auto index = find_same(definition)) {
+    return *index;
+  }
+  layout::check_definition(*format_, definition, definitions_);
+  layout::settle_tile(*format_, definition);
+  names_.check_path(definition.name);
+  model::ByteWriter digest;
+  digest.put(digest_);
+  definition.write_to(digest);
+  digest_ = codec::checksum(digest.take());
+  said_.push_back(said_of(definition));
+  accept(definition);
+  const auto index = static_cast<std::uint32_t>(definitions_.size());
+  definitions_.push_back(definition);
+  names_.add(definition.name, index);
+  row_counts_.resize(definitions_.size());
+  row_counts_.back() = definition.shape.empty() ? 0 : definition.shape[0];
+  return index;
+}
+
+void Description::set_attribute(const model::Attribute& attribute,
+                                const Accept<model::Attribute>& accept) {
+  model::check_name(attribute.name);
+  if (!attribute.owner.empty()) {
+    model::check_name(attribute.owner);
+    check_not_reserved(attribute.owner);
+  }
+  layout::check_attribute(*format_, attribute);
+  model::ByteWriter digest;
+  digest.put(digest_);
+  digest.put(attribute.owner);
+  digest.put(attribute.name);
+  digest.put(attribute.value.index());
+  digest_ = codec::checksum(digest.take());
+  said_.push_back(said_of(attribute));
+  accept(attribute);
+}
+
+const model::Definition& Description::require(std::uint32_t variable, bool in_step) const {
+  if (variable >= definitions_.size()) {
+    throw Error(Code::invalid_argument, "put: this variable was not defined in this file");
+  }
+  if (definitions_[variable].stepped && !in_step) {
+    throw Error(Code::wrong_state, "put " + definitions_[variable].name +
+                                       ": has steps: put it between begin_step and end");
+  }
+  return definitions_[variable];
+}
+
+void Description::reset_rows() {
+  row_counts_.clear();
+  has_rows_.clear();
+  for (const model::Definition& d : definitions_) {
+    row_counts_.push_back(d.shape.empty() ? 0 : d.shape[0]);
+  }
+}
+
+void Description::resize(std::uint32_t variable, std::uint64_t rows) {
+  const model::Definition& d = definitions_[variable];
+  if (!d.varying) {
+    throw Error(Code::invalid_argument,
+                "resize " + d.name + ": every step has its shape: define it as varying");
+  }
+  if (rows > d.shape[0]) {
+    throw Error(Code::out_of_bounds, "resize " + d.name + ": " + std::to_string(rows) +
+                                         " rows, but the shape " + d.shape.text() +
+                                         " is the most that a step may have");
+  }
+  if (variable < has_rows_.size() && has_rows_[variable]) {
+    throw Error(Code::wrong_state, "resize " + d.name + ": call it before the first put");
+  }
+  row_counts_[variable] = rows;
+}
+
+void Description::settle_rows(std::uint32_t variable) {
+  if (definitions_[variable].varying) {
+    has_rows_.resize(definitions_.size());
+    has_rows_[variable] = true;
+  }
+}
+
+model::Dims Description::shape_of(std::uint32_t variable) const {
+  const model::Definition& d = definitions_[variable];
+  return d.varying ? d.shape_of(row_counts_[variable]) : d.shape;
+}
+
+model::Definition Description::step_definition(std::uint32_t variable) const {
+  model::Definition definition = definitions_[variable];
+  definition.shape = shape_of(variable);
+  return definition;
+}
+
+std::uint64_t Description::digest() const {
+  model::ByteWriter out;
+  out.put(digest_);
+  out.put(row_counts_);
+  return codec::checksum(out.take());
+}
+
+std::vector<exec::Said> Description::said(bool in_step) const {
+  std::vector<exec::Said> all = said_;
+  for (std::size_t v = 0; v < definitions_.size() && in_step; ++v) {
+    if (definitions_[v].varying) {
+      all.push_back({"gave " + definitions_[v].name, {std::to_string(row_counts_[v]) + " rows"}});
+    }
+  }
+  return all;
+}
+
+}  // namespace sluice::commit

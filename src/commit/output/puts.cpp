@@ -1,0 +1,204 @@
+#include "commit/output/puts.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "codec/checksum.hpp"
+#include "exec/check/check.hpp"
+#include "exec/device_memory.hpp"
+#include "model/bytes.hpp"
+#include "model/convert.hpp"
+#include "model/coverage.hpp"
+
+namespace sluice::commit {
+
+using model::Dims;
+
+namespace {
+
+/// As model::check_block, without the text that only a failure needs.
+bool fits(const model::Box& box, const Dims& shape) noexcept {
+  if (box.start.rank() != shape.rank() || box.count.rank() != shape.rank()) {
+    return false;
+  }
+  for (int d = 0; d < shape.rank(); ++d) {
+    if (box.start[d] > shape[d] || box.count[d] > shape[d] - box.start[d]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void check_convertible(const model::Definition& d, const Type& memory) {
+  if (!model::convertible(memory, d.type)) {
+    throw Error(Code::type_mismatch, "put " + d.name + ": memory of " + type_name(memory) +
+                                         " cannot be stored as " + type_name(d.type));
+  }
+}
+
+}  // namespace
+
+Puts::Puts(exec::Transport& transport, std::uint64_t budget_bytes)
+    : transport_(transport),
+      budget_bytes_(budget_bytes),
+      small_(budget_bytes),
+      scatter_(transport) {}
+
+void Puts::add(const model::Block& block, const model::Definition& d, const Dims& shape,
+               bool must_copy) {
+  check_convertible(d, block.memory.type);
+  if (!fits(block.box, shape)) {
+    model::check_block(shape, block.box, "put " + d.name);
+  }
+  if (block.source != nullptr) {
+    if (!block.box.empty()) {
+      blocks_.push_back(block);
+    }
+    return;
+  }
+  const model::Box in_memory{block.memory.start, block.box.count};
+  if (!fits(in_memory, block.memory.shape)) {
+    model::check_block(block.memory.shape, in_memory, "put " + d.name + " (memory)");
+  }
+  if (block.box.empty()) {
+    return;
+  }
+  if (block.memory.data == nullptr) {
+    throw Error(Code::invalid_argument, "put " + d.name + ": null pointer");
+  }
+  exec::refuse_device_memory(block.memory.data, [&] { return "put " + d.name; });
+  const bool is_small = block.box.volume() * block.memory.type.bytes <= SmallPuts::small_bytes &&
+                        block.memory.shape == block.box.count;
+  if ((is_small || must_copy) && small_.add(block, shape, blocks_)) {
+    return;
+  }
+  if (must_copy) {
+    throw Error(Code::over_budget,
+                "put " + d.name + ": the copies of small parts exceed the budget of " +
+                    std::to_string(budget_bytes_) + " bytes: raise budget_bytes, or put arrays");
+  }
+  blocks_.push_back(block);
+}
+
+void Puts::add(const exec::Rows& rows, const model::Definition& d) {
+  check_convertible(d, rows.type);
+  if (d.shape.empty()) {
+    throw Error(Code::invalid_argument, "put_rows " + d.name + ": a scalar has no rows");
+  }
+  if (!rows.ids.empty() && (rows.ids.data() == nullptr || rows.data == nullptr)) {
+    throw Error(Code::invalid_argument, "put_rows " + d.name + ": null pointer");
+  }
+  for (const void* pointer :
+       {static_cast<const void*>(rows.ids.data()), static_cast<const void*>(rows.data)}) {
+    exec::refuse_device_memory(rows.ids.empty() ? nullptr : pointer,
+                               [&] { return "put_rows " + d.name; });
+  }
+  rows_.push_back(rows);
+}
+
+std::uint64_t Puts::bytes(const std::vector<model::Definition>& definitions) const {
+  std::uint64_t bytes = 0;
+  for (const model::Block& block : blocks_) {
+    bytes += block.box.volume() * definitions[block.variable].type.bytes;
+  }
+  return bytes;
+}
+
+void Puts::forget(bool keeps_memory) noexcept {
+  blocks_.clear();
+  small_.forget();
+  rows_.clear();
+  scatter_.done(keeps_memory);
+}
+
+/// Of where this rank's blocks lie, and of which variables it has put rows: which rows it gets of
+/// those follows from their number.
+std::uint64_t Puts::signature_of(const Description& description) const {
+  model::ByteWriter out;
+  out.put(description.definitions().size());
+  for (const model::Block& block : blocks_) {
+    out.put(block.variable);
+    out.put(block.box);
+  }
+  out.put(blocks_.size());
+  for (const exec::Rows& rows : rows_) {
+    out.put(rows.variable);
+  }
+  out.put(description.row_counts());
+  return codec::checksum(out.take()) | 1;  // never the 0 that stands for "nothing was agreed on"
+}
+
+bool Puts::differ(const Description& description) {
+  present_signature_ = signature_of(description);
+  return present_signature_ != signature_;
+}
+
+void Puts::agree(const Description& description) {
+  std::vector<std::int64_t> flags(2 * description.definitions().size(), 0);
+  for (const model::Block& block : blocks_) {
+    flags[2 * block.variable] = 1;
+  }
+  for (const exec::Rows& rows : rows_) {
+    flags[2 * rows.variable + 1] = 1;
+  }
+  transport_.allreduce(flags, exec::Op::max);
+  touched_.resize(description.definitions().size());
+  for (std::size_t v = 0; v < touched_.size(); ++v) {
+    touched_[v] = {flags[2 * v] != 0, flags[2 * v + 1] != 0};
+  }
+  signature_ = present_signature_;
+  ++number_;
+}
+
+void Puts::scatter_rows(const std::vector<Touch>& touched, const Description& description) {
+  std::uint64_t held_bytes = 0;
+  std::map<std::uint32_t, std::vector<exec::Rows>> by_variable;
+  for (const exec::Rows& rows : rows_) {
+    by_variable[rows.variable].push_back(rows);
+  }
+  for (std::uint32_t v = 0; v < touched.size(); ++v) {
+    if (!touched[v].rows) {
+      continue;
+    }
+    const std::vector<exec::Rows>& calls = by_variable[v];
+    const std::uint64_t left = budget_bytes_ - std::min(budget_bytes_, held_bytes);
+    const model::Definition definition = description.step_definition(v);
+    const exec::OwnedRows owned = scatter_.scatter(definition, calls, left);
+    held_bytes += owned.bytes.size();
+    if (!owned.box.empty()) {
+      const Dims zeros = Dims::filled(owned.box.start.rank(), 0);
+      blocks_.push_back(
+          {v, owned.box, {owned.bytes.data(), definition.type, owned.box.count, zeros}, false});
+    }
+  }
+}
+
+void Puts::check_coverage(const std::vector<Touch>& touched, const Description& description,
+                          Check check) {
+  if (check == Check::off || checked_number_ == number_) {
+    return;
+  }
+  std::vector<exec::VariableShape> shapes;
+  std::vector<std::uint32_t> position(touched.size(), 0);
+  for (std::uint32_t v = 0; v < touched.size(); ++v) {
+    if (touched[v].blocks) {
+      const model::Definition& d = description.definitions()[v];
+      position[v] = static_cast<std::uint32_t>(shapes.size());
+      shapes.push_back({d.name, description.shape_of(v), d.partial});
+    }
+  }
+  std::vector<exec::OwnBlock> own;
+  for (const model::Block& block : blocks_) {
+    if (touched[block.variable].blocks) {
+      own.push_back({position[block.variable], block.box});
+    }
+  }
+  if (check == Check::volume) {
+    exec::check_volume(transport_, shapes, own);
+  } else {
+    exec::check_coverage(transport_, shapes, own);
+  }
+  checked_number_ = number_;
+}
+
+}  // namespace sluice::commit

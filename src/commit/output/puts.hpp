@@ -1,0 +1,87 @@
+// What a rank has put since the last commit: blocks, small parts that are joined to blocks, and
+// rows by index; and what the ranks agreed on when the puts of one of them last lay otherwise.
+//
+// Invariants: what is held here was checked against its variable; the memory of a block that was
+// not copied is the caller's; nothing is left after forget().
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "commit/output/description.hpp"
+#include "commit/output/small_puts.hpp"
+#include "exec/rows/row_scatter.hpp"
+#include "exec/transport/transport.hpp"
+#include "model/block.hpp"
+#include "sluice/options.hpp"
+
+namespace sluice::commit {
+
+/// How a variable was put in a commit.
+struct Touch {
+  bool blocks = false;
+  bool rows = false;
+  bool any() const noexcept { return blocks || rows; }
+};
+
+class Puts {
+ public:
+  /// transport must outlive the object.
+  Puts(exec::Transport& transport, std::uint64_t budget_bytes);
+
+  // -- local --------------------------------------------------------------------------------------
+  /// Small blocks are copied at once; of others the memory must stay as it is until the commit.
+  /// With `must_copy` none may be left: Error over_budget where there is no room.
+  void add(const model::Block& block, const model::Definition& definition, const model::Dims& shape,
+           bool must_copy);
+  void add(const exec::Rows& rows, const model::Definition& definition);
+  /// A block of which nothing has to be checked.
+  void add_checked(const model::Block& block) { blocks_.push_back(block); }
+  /// See SmallPuts::next.
+  bool next(std::uint32_t variable, const Type& type, bool allow_overflow, const void* data,
+            int rank, const std::uint64_t* start, const std::uint64_t* count) noexcept {
+    return small_.next(variable, type, allow_overflow, data, rank, start, count);
+  }
+  /// Small parts become blocks.
+  void finish() { small_.finish(blocks_); }
+  bool empty() const noexcept { return blocks_.empty() && rows_.empty(); }
+  std::span<const model::Block> blocks() const noexcept { return blocks_; }
+  std::uint64_t bytes(const std::vector<model::Definition>& definitions) const;
+  /// `keeps_memory`: the next rows will need as much.
+  void forget(bool keeps_memory) noexcept;
+
+  // -- agreeing -----------------------------------------------------------------------------------
+  /// Local. Do they lie otherwise than when the ranks last agreed?
+  bool differ(const Description& description);
+  /// Collective, where those of any rank differ: which variables anybody has put.
+  void agree(const Description& description);
+  const std::vector<Touch>& touched() const noexcept { return touched_; }
+  /// Counts how often they differed; the same on every rank.
+  std::uint64_t number() const noexcept { return number_; }
+
+  // -- collective ---------------------------------------------------------------------------------
+  /// Rows become blocks of their owners.
+  void scatter_rows(const std::vector<Touch>& touched, const Description& description);
+  /// Errors overlap and hole, unless these puts were found without.
+  void check_coverage(const std::vector<Touch>& touched, const Description& description,
+                      Check check);
+
+ private:
+  std::uint64_t signature_of(const Description& description) const;
+
+  exec::Transport& transport_;
+  std::uint64_t budget_bytes_;
+  std::vector<model::Block> blocks_;
+  SmallPuts small_;
+  std::vector<exec::Rows> rows_;
+  exec::RowScatter scatter_;
+
+  std::uint64_t signature_ = 0;          ///< of this rank's, when the ranks last agreed
+  std::uint64_t present_signature_ = 0;  ///< of this rank's, as differ() found it
+  std::uint64_t number_ = 0;
+  std::uint64_t checked_number_ = 0;  ///< of those that were found without overlaps and holes
+  std::vector<Touch> touched_;
+};
+
+}  // namespace sluice::commit

@@ -1,0 +1,75 @@
+// The reads of this rank whose answers have not all come.
+//
+// Invariant: every read gets one callback, once all pieces of it were answered.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <map>
+#include <span>
+#include <utility>
+
+#include "plan/session_tiles.hpp"
+
+namespace sluice::commit {
+
+class SessionReads {
+ public:
+  using Calls = std::deque<std::function<void()>>;
+  using Done = std::function<void(const std::exception_ptr& failure)>;
+
+  /// `calls` gets the callbacks and must outlive the object.
+  explicit SessionReads(Calls& calls) : calls_(calls) {}
+
+  bool empty() const { return reads_.empty(); }
+
+  /// A read of so many pieces; returns its number. `into` must stay until `done` is called.
+  std::uint64_t begin(std::uint64_t offset, std::span<std::byte> into, std::size_t pieces,
+                      Done done) {
+    Read& read = reads_[++last_];
+    read = {into, offset, pieces, std::move(done), nullptr};
+    if (pieces == 0) {
+      end(last_, read);
+    }
+    return last_;
+  }
+
+  /// One of its pieces, or why it cannot be had.
+  void answer(std::uint64_t number, const plan::ByteRange& range, std::span<const std::byte> bytes,
+              const std::exception_ptr& failure) {
+    Read& read = reads_.at(number);
+    if (failure) {
+      read.failure = read.failure ? read.failure : failure;
+    } else {
+      std::copy(bytes.begin(), bytes.end(), read.into.data() + (range.offset - read.offset));
+    }
+    if (--read.pieces_left == 0) {
+      end(number, read);
+    }
+  }
+
+ private:
+  struct Read {
+    std::span<std::byte> into;
+    std::uint64_t offset = 0;
+    std::size_t pieces_left = 0;
+    Done done;
+    std::exception_ptr failure;
+  };
+
+  void end(std::uint64_t number, Read& read) {
+    if (read.done) {
+      calls_.push_back([done = std::move(read.done), failure = read.failure] { done(failure); });
+    }
+    reads_.erase(number);
+  }
+
+  Calls& calls_;
+  std::uint64_t last_ = 0;
+  std::map<std::uint64_t, Read> reads_;
+};
+
+}  // namespace sluice::commit
