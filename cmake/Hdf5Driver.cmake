@@ -4,20 +4,23 @@
 set(SLUICE_DRIVER_SOURCES
   src/codec/checksum.cpp src/commit/publish/atomic_file.cpp src/commit/publish/in_place.cpp
   src/commit/publish/journal.cpp src/commit/publish/journal_format.cpp
-  src/commit/publish/journal_runs.cpp src/layout/hdf5/overlay.cpp src/model/error.cpp
-  src/model/name.cpp src/plugin/atomic_file.cpp src/plugin/driver.cpp src/plugin/fresh_ranges.cpp
-  src/plugin/held_writes.cpp src/plugin/open_files.cpp src/plugin/say.cpp src/plugin/settings.cpp
-  src/storage/calls.cpp src/storage/file_system.cpp src/storage/lease.cpp
-  src/storage/lease_record.cpp src/storage/own_process.cpp src/storage/permissions.cpp
-  src/storage/place.cpp src/storage/posix.cpp src/storage/size_limit.cpp src/storage/storage.cpp
-  src/storage/collective_file.cpp)
+  src/commit/publish/journal_runs.cpp src/commit/publish/superblock.cpp src/layout/hdf5/overlay.cpp
+  src/model/error.cpp src/model/name.cpp src/model/size_text.cpp src/model/toml_entries.cpp
+  src/plugin/committed_file.cpp src/plugin/driver.cpp src/plugin/fresh_ranges.cpp
+  src/plugin/hdf5_errors.cpp src/plugin/held_writes.cpp src/plugin/open_files.cpp src/plugin/say.cpp
+  src/plugin/settings.cpp src/storage/calls.cpp src/storage/collective_file.cpp
+  src/storage/file_system.cpp src/storage/lease.cpp src/storage/lease_record.cpp
+  src/storage/own_process.cpp src/storage/permissions.cpp src/storage/place.cpp
+  src/storage/posix.cpp src/storage/size_limit.cpp src/storage/small_file.cpp
+  src/storage/storage.cpp)
 list(TRANSFORM SLUICE_DRIVER_SOURCES PREPEND ${CMAKE_SOURCE_DIR}/)
 
 # sluice_hdf5_driver(target [source...]): with other sources for the storage, for tests.
 function(sluice_hdf5_driver target)
   add_library(${target} MODULE ${SLUICE_DRIVER_SOURCES} ${ARGN})
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
-  target_link_libraries(${target} PRIVATE PkgConfig::XXHASH Threads::Threads sluice_flags)
+  target_link_libraries(${target} PRIVATE PkgConfig::XXHASH Threads::Threads sluice_flags
+    ${CMAKE_DL_LIBS})
   set_target_properties(${target} PROPERTIES
     CXX_VISIBILITY_PRESET hidden LINK_DEPENDS ${CMAKE_SOURCE_DIR}/src/plugin/driver.map)
   # HDF5 closes its files when the process ends, after a module could have been unloaded.

@@ -21,6 +21,7 @@ from . import (
     namd,
     occam,
     overlap,
+    plugin,
     read,
     report,
     step,
@@ -35,7 +36,7 @@ CASES = {
     case.NAME: case
     for case in (
         write, step, strategies, read, compress, index, durability, history, mfdn, namd,
-        occam, overlap, vampire, contended, auto,
+        occam, overlap, vampire, contended, auto, plugin,
     )
 }
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

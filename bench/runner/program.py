@@ -63,12 +63,16 @@ class Program:
             raise ProgramError(f"{executable} --list: exit code {listed.returncode}")
         return set(listed.stdout.split())
 
+    @staticmethod
+    def command(executable, ranks, mpirun):
+        return [*shlex.split(mpirun), "-n", str(ranks), executable]
+
     def __init__(self, executable, ranks, mpirun, timeout_s, environment=()):
         self.name = os.path.basename(executable)
         self.timeout_s = timeout_s
         self.pending = b""
         self.failed = False
-        command = [*shlex.split(mpirun), "-n", str(ranks), executable]
+        command = self.command(executable, ranks, mpirun)
         try:
             # A session of its own, so that it can be ended as a whole.
             self.process = subprocess.Popen(

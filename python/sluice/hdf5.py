@@ -15,6 +15,7 @@ reads them once, when it is loaded, so a later import raises ImportError.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 from pathlib import Path
@@ -52,6 +53,19 @@ def _loaded_hdf5() -> List[str]:
                   if re.match(r"libhdf5(-|\.|_serial)", path.rsplit("/", 1)[-1]))
 
 
+def _plugins() -> str:
+    """Where HDF5 finds other plugins: filters above all. netCDF4 names the folder of its own only
+    where HDF5_PLUGIN_PATH is not set, as it is from here on."""
+    told = os.environ.get("HDF5_PLUGIN_PATH")
+    if told:
+        return told
+    netcdf4 = importlib.util.find_spec("netCDF4")
+    places = netcdf4.submodule_search_locations if netcdf4 else None
+    found = [str(Path(place) / "plugins") for place in places or ()
+             if (Path(place) / "plugins").is_dir()]
+    return ":".join([_DEFAULT_PLUGINS, *found])
+
+
 def _switch_on() -> None:
     folder = driver_folder()
     if os.environ.get("HDF5_DRIVER") == "sluice":
@@ -61,9 +75,9 @@ def _switch_on() -> None:
         raise ImportError(
             f"import sluice.hdf5 comes too late: {loaded[0]} is loaded already. Import it before "
             "h5py, netCDF4, tables and the like, or start Python by `sluice run -- python ...`")
-    before = os.environ.get("HDF5_PLUGIN_PATH") or _DEFAULT_PLUGINS
+    plugins = _plugins()
     os.environ["HDF5_DRIVER"] = "sluice"
-    os.environ["HDF5_PLUGIN_PATH"] = f"{folder}:{before}"
+    os.environ["HDF5_PLUGIN_PATH"] = f"{folder}:{plugins}"
 
 
 _switch_on()

@@ -1,7 +1,8 @@
-// The virtual file driver: what libhdf5 loads where HDF5_DRIVER=sluice. It calls nothing of HDF5.
+// The virtual file driver: what libhdf5 loads where HDF5_DRIVER=sluice. Of HDF5 it calls nothing
+// but the function that takes an error (hdf5_errors).
 //
-// Invariants: no exception leaves a callback; a failure is said in words, since HDF5 can only say
-// which call failed. There is no `lock` callback: with one HDF5 marks files of version 3 as open,
+// Invariants: no exception leaves a callback; a failure is said in words, on stderr and on HDF5's
+// error stack. There is no `lock` callback: with one HDF5 marks files of version 3 as open,
 // and a crash would leave the mark. There is no handle: bytes behind the driver's back would be
 // neither held nor committed.
 #include <cstdlib>
@@ -12,6 +13,7 @@
 
 #include "plugin/driver_storage.hpp"
 #include "plugin/hdf5_abi.hpp"
+#include "plugin/hdf5_errors.hpp"
 #include "plugin/open_files.hpp"
 #include "plugin/say.hpp"
 #include "sluice/error.hpp"
@@ -30,16 +32,24 @@ const OpenFile& file_of(const abi::File* file) {
   return *reinterpret_cast<const DriverFile*>(file)->file;
 }
 
-/// Carries `action` out; a failure is said, and becomes HDF5's.
+/// Says what failed, and tells HDF5.
+void report(const void* caller, Failed call, Code code, const std::exception& e) noexcept {
+  say(e.what());
+  push_error(caller, call, code, e.what());
+}
+
+/// Carries `action` out; a failure is said, and becomes that of the HDF5 of `caller`.
 template <class Action>
-abi::Status guarded(Action&& action) noexcept {
+abi::Status guarded(const void* caller, Failed call, Action&& action) noexcept {
   try {
     action();
     return abi::ok;
+  } catch (const Error& e) {
+    report(caller, call, e.code(), e);
   } catch (const std::exception& e) {
-    say(e.what());
-    return abi::failed;
+    report(caller, call, Code::internal, e);
   }
+  return abi::failed;
 }
 
 Opening opening_of(unsigned flags) {
@@ -58,20 +68,22 @@ bool is_usual(Code code) {
 }
 
 abi::File* open_file(const char* name, unsigned flags, abi::Id, abi::Address) {
+  const void* const caller = __builtin_return_address(0);
   auto* opened = static_cast<DriverFile*>(std::calloc(1, sizeof(DriverFile)));
   if (opened == nullptr) {
     return nullptr;
   }
   try {
-    const Settings settings = settings_of_environment();
+    const Settings settings = settings_of(driver_storage(), name);
     opened->file = OpenFile::open(driver_storage(), name, opening_of(flags), settings).release();
     return &opened->base;
   } catch (const Error& e) {
     if (!is_usual(e.code())) {
       say(e.what());
     }
+    push_error(caller, Failed::open, e.code(), e.what());
   } catch (const std::exception& e) {
-    say(e.what());
+    report(caller, Failed::open, Code::internal, e);
   }
   std::free(opened);
   return nullptr;
@@ -79,7 +91,8 @@ abi::File* open_file(const char* name, unsigned flags, abi::Id, abi::Address) {
 
 abi::Status close_file(abi::File* file) {
   auto* opened = reinterpret_cast<DriverFile*>(file);
-  const abi::Status status = guarded([&] { opened->file->close(); });
+  const abi::Status status =
+      guarded(__builtin_return_address(0), Failed::close, [&] { opened->file->close(); });
   delete opened->file;
   std::free(opened);
   return status;
@@ -105,18 +118,21 @@ abi::Status query(const abi::File* file, unsigned long* flags) {
 abi::Address end_of_allocation(const abi::File* file, int) { return file_of(file).end(); }
 
 abi::Status set_end_of_allocation(abi::File* file, int, abi::Address address) {
-  return guarded([&] { file_of(file).set_end(address); });
+  return guarded(__builtin_return_address(0), Failed::write,
+                 [&] { file_of(file).set_end(address); });
 }
 
 abi::Address end_of_file(const abi::File* file, int) {
   abi::Address size = abi::undefined_address;
-  guarded([&] { size = file_of(file).size(); });
+  guarded(__builtin_return_address(0), Failed::read, [&] { size = file_of(file).size(); });
   return size;
 }
 
 abi::Status read_bytes(abi::File* file, int, abi::Id, abi::Address address, std::size_t size,
                        void* into) {
-  return guarded([&] { file_of(file).read(address, {static_cast<std::byte*>(into), size}); });
+  return guarded(__builtin_return_address(0), Failed::read, [&] {
+    file_of(file).read(address, {static_cast<std::byte*>(into), size});
+  });
 }
 
 /// Is it a superblock that says that the file is being written for SWMR? HDF5 asks no driver
@@ -132,7 +148,7 @@ bool begins_swmr(const void* bytes, std::size_t size) {
 
 abi::Status write_bytes(abi::File* file, int, abi::Id, abi::Address address, std::size_t size,
                         const void* from) {
-  return guarded([&] {
+  return guarded(__builtin_return_address(0), Failed::write, [&] {
     OpenFile& opened = file_of(file);
     if (begins_swmr(from, size)) {
       throw swmr_refused(opened.path());
@@ -142,15 +158,17 @@ abi::Status write_bytes(abi::File* file, int, abi::Id, abi::Address address, std
 }
 
 abi::Status flush_file(abi::File* file, abi::Id, bool closing) {
-  return guarded([&] { file_of(file).commit(closing); });
+  return guarded(__builtin_return_address(0), Failed::write,
+                 [&] { file_of(file).commit(closing); });
 }
 
 abi::Status truncate_file(abi::File* file, abi::Id, bool) {
-  return guarded([&] { file_of(file).cut(); });
+  return guarded(__builtin_return_address(0), Failed::write, [&] { file_of(file).cut(); });
 }
 
 abi::Status remove_file(const char* name, abi::Id) {
-  return guarded([&] { remove_with_journal(driver_storage(), name); });
+  return guarded(__builtin_return_address(0), Failed::write,
+                 [&] { remove_with_journal(driver_storage(), name); });
 }
 
 abi::Class make_class() {

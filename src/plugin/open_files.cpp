@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "commit/publish/in_place.hpp"
+#include "commit/publish/superblock.hpp"
 #include "sluice/error.hpp"
 #include "storage/calls.hpp"
 
@@ -16,7 +17,7 @@ namespace {
 
 struct Registry {
   std::mutex mutex;
-  std::map<std::string, std::weak_ptr<AtomicFile>> written;
+  std::map<std::string, std::weak_ptr<CommittedFile>> written;
 };
 
 Registry& registry() {
@@ -31,30 +32,22 @@ std::string key_of(storage::Storage& storage, const std::string& path) {
 /// The bytes HDF5 sets in the superblock of a file that it has open for writing, where nobody has
 /// closed it: other programs refuse such a file, and so must we.
 void require_closed(storage::File& file, bool swmr) {
-  constexpr std::array<unsigned char, 8> signature{0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
   constexpr std::size_t version_at = 8;
   constexpr std::size_t flags_at = 11;
   constexpr unsigned open_for_writing = 1;
   constexpr unsigned open_for_swmr = 4;
-  const std::uint64_t size = file.size();
-  for (std::uint64_t at = 0; at < size; at = std::max<std::uint64_t>(512, 2 * at)) {
-    std::array<unsigned char, flags_at + 1> front{};
-    if (file.read(at, std::as_writable_bytes(std::span(front))) != front.size()) {
-      return;
-    }
-    if (!std::equal(signature.begin(), signature.end(), front.begin())) {
-      continue;
-    }
-    const unsigned flags = front[version_at] >= 3 ? front[flags_at] : 0;
-    if ((flags & open_for_swmr) != 0 && swmr) {
-      return;
-    }
-    if ((flags & (open_for_writing | open_for_swmr)) != 0) {
-      throw Error(Code::locked, file.path() +
-                                    ": a program without the driver has it open for writing, or "
-                                    "ended without closing it; for the latter: h5clear -s");
-    }
+  const auto superblock = commit::find_superblock(file);
+  std::array<unsigned char, flags_at + 1> front{};
+  if (!superblock ||
+      file.read(superblock->offset, std::as_writable_bytes(std::span(front))) != front.size()) {
     return;
+  }
+  const unsigned flags = front[version_at] >= 3 ? front[flags_at] : 0;
+  const bool is_read_with_swmr = swmr && (flags & open_for_swmr) != 0;
+  if ((flags & (open_for_writing | open_for_swmr)) != 0 && !is_read_with_swmr) {
+    throw Error(Code::locked, file.path() +
+                                  ": a program without the driver has it open for writing, or "
+                                  "ended without closing it; for the latter: h5clear -s");
   }
 }
 
@@ -102,8 +95,8 @@ std::unique_ptr<OpenFile> OpenFile::open(storage::Storage& storage, const std::s
   const std::string key = key_of(storage, path);
   std::unique_ptr<OpenFile> open(new OpenFile);
   const std::lock_guard lock(registry().mutex);
-  std::weak_ptr<AtomicFile>& known = registry().written[key];
-  std::shared_ptr<AtomicFile> written = known.lock();
+  std::weak_ptr<CommittedFile>& known = registry().written[key];
+  std::shared_ptr<CommittedFile> written = known.lock();
   if (written && !written->is_here()) {
     written.reset();  // of the parent of this process
   }
@@ -122,8 +115,8 @@ std::unique_ptr<OpenFile> OpenFile::open(storage::Storage& storage, const std::s
     if (!creates) {
       require_closed(*storage.open(key, storage::Access::read_write), false);
     }
-    written = creates ? AtomicFile::create(storage, key, settings, opening.exclusive)
-                      : AtomicFile::reopen(storage, key, settings);
+    written = creates ? CommittedFile::create(storage, key, settings, opening.exclusive)
+                      : CommittedFile::reopen(storage, key, settings);
     known = written;
   }
   if (written) {

@@ -1,14 +1,14 @@
 // The files that a process has open through the driver: HDF5 may open one a second time, and must
 // then find the same file.
 //
-// Invariant: there is at most one AtomicFile of a path in a process; it is closed when the last
+// Invariant: there is at most one CommittedFile of a path in a process; it is closed when the last
 // OpenFile of it is.
 #pragma once
 
 #include <memory>
 #include <string>
 
-#include "plugin/atomic_file.hpp"
+#include "plugin/committed_file.hpp"
 #include "sluice/error.hpp"
 #include "storage/storage.hpp"
 
@@ -51,7 +51,7 @@ class OpenFile {
  private:
   OpenFile() = default;
 
-  std::shared_ptr<AtomicFile> written_;
+  std::shared_ptr<CommittedFile> written_;
   std::unique_ptr<storage::File> read_;
   storage::FileIdentity identity_;
   std::uint64_t end_ = 0;  ///< of one that is read

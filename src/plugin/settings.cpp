@@ -1,23 +1,25 @@
 #include "plugin/settings.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <string_view>
-#include <utility>
 
+#include "model/name.hpp"
+#include "model/size_text.hpp"
+#include "model/toml_entries.hpp"
 #include "sluice/error.hpp"
+#include "storage/small_file.hpp"
 
 namespace sluice::plugin {
 
 namespace {
 
-[[noreturn]] void refuse(std::string_view name, std::string_view value, const char* expected) {
-  throw Error(Code::invalid_argument, "HDF5_DRIVER_CONFIG: " + std::string(name) + "=" +
-                                          std::string(value) + ": expected " + expected);
+[[noreturn]] void refuse(const std::string& name, std::string_view value, const char* expected) {
+  throw Error(Code::invalid_argument,
+              name + "=" + model::quoted(std::string(value)) + ": expected " + expected);
 }
 
-Settings::Durability durability_of(std::string_view value) {
+Settings::Durability durability_of(const std::string& name, std::string_view value) {
   if (value == "step" || value == "auto") {
     return Settings::Durability::step;
   }
@@ -27,36 +29,55 @@ Settings::Durability durability_of(std::string_view value) {
   if (value == "none") {
     return Settings::Durability::none;
   }
-  refuse("durability", value, "none, close or step");
+  refuse(name, value, "none, close or step");
 }
 
-std::uint64_t bytes_of(std::string_view value) {
-  constexpr std::pair<std::string_view, int> units[] = {
-      {"", 0}, {"B", 0}, {"KiB", 10}, {"MiB", 20}, {"GiB", 30}};
-  std::uint64_t number = 0;
-  const auto [end, problem] = std::from_chars(value.data(), value.data() + value.size(), number);
-  std::string_view rest = value.substr(static_cast<std::size_t>(end - value.data()));
-  rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
-  for (const auto& [unit, shift] : units) {
-    if (problem == std::errc{} && rest == unit && number <= (std::uint64_t{1} << 62) >> shift) {
-      return number << shift;
-    }
+std::uint64_t budget_of(const std::string& name, std::string_view value) {
+  const auto bytes = model::parse_bytes(value);
+  if (!bytes) {
+    refuse(name, value, model::bytes_expected);
   }
-  refuse("budget_bytes", value, "a number of bytes such as 64MiB");
+  return *bytes;
 }
 
 void set(std::string_view name, std::string_view value, Settings& settings) {
+  const std::string place = "HDF5_DRIVER_CONFIG: " + std::string(name);
   if (name == "durability") {
-    settings.durability = durability_of(value);
+    settings.durability = durability_of(place, value);
   } else if (name == "budget_bytes") {
-    settings.budget_bytes = bytes_of(value);
+    settings.budget_bytes = budget_of(place, value);
   } else if (name == "log" && (value == "on" || value == "off")) {
     settings.log = value == "on";
   } else if (name == "log") {
-    refuse(name, value, "on or off");
+    refuse(place, value, "on or off");
   } else {
-    throw Error(Code::invalid_argument, "HDF5_DRIVER_CONFIG: " + std::string(name) +
-                                            " is not known: durability, budget_bytes, log");
+    throw Error(Code::invalid_argument, place + " is not known: durability, budget_bytes, log");
+  }
+}
+
+/// The same file as the library's, whose other options do not concern a driver.
+void read_toml(storage::Storage& storage, const std::string& path, Settings& settings) {
+  constexpr const char* default_file = "sluice.toml";
+  constexpr std::uint64_t most_file_bytes = 1 << 20;
+  const char* told = std::getenv("SLUICE_CONFIG");
+  const std::string file = told != nullptr ? told : default_file;
+  if (file.empty() || (told == nullptr && !storage.exists(file))) {
+    return;
+  }
+  const auto trust = told != nullptr ? storage::Trust::anybody : storage::Trust::own_files;
+  const auto entries =
+      model::toml_entries(storage::read_small_file(file, most_file_bytes, trust), file,
+                          [](std::string_view key) { return key == "hints"; });
+  // A table for this file counts more than what is said for all.
+  for (const bool is_special : {false, true}) {
+    for (const model::TomlEntry& entry : entries) {
+      const bool is_ours = is_special ? model::is_table_of(entry.table, path) : entry.table.empty();
+      if (is_ours && entry.key == "durability") {
+        settings.durability = durability_of(entry.place + ": durability", entry.value);
+      } else if (is_ours && entry.key == "budget_bytes") {
+        settings.budget_bytes = budget_of(entry.place + ": budget_bytes", entry.value);
+      }
+    }
   }
 }
 
@@ -81,13 +102,14 @@ Settings parse_settings(const std::string& text, Settings base) {
   }
 }
 
-Settings settings_of_environment() {
+Settings settings_of(storage::Storage& storage, const std::string& path) {
   Settings settings;
+  read_toml(storage, path, settings);
   if (const char* text = std::getenv("SLUICE_DURABILITY")) {
-    settings.durability = durability_of(text);
+    settings.durability = durability_of("SLUICE_DURABILITY", text);
   }
   if (const char* text = std::getenv("SLUICE_BUDGET_BYTES")) {
-    settings.budget_bytes = bytes_of(text);
+    settings.budget_bytes = budget_of("SLUICE_BUDGET_BYTES", text);
   }
   if (const char* text = std::getenv("HDF5_USE_FILE_LOCKING")) {
     const std::string_view word = text;

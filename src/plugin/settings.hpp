@@ -1,9 +1,12 @@
 // What a user sets for the driver: HDF5_DRIVER_CONFIG, words NAME=VALUE with spaces or commas
-// between them. SLUICE_DURABILITY and SLUICE_BUDGET_BYTES count where it does not name them.
+// between them; where it does not name them, SLUICE_DURABILITY and SLUICE_BUDGET_BYTES; then
+// `durability` and `budget_bytes` of sluice.toml, which is found and trusted as by the library.
 #pragma once
 
 #include <cstdint>
 #include <string>
+
+#include "storage/storage.hpp"
 
 namespace sluice::plugin {
 
@@ -17,12 +20,13 @@ struct Settings {
   /// Bytes below the end of the last commit that are held in memory; more go to a file.
   std::uint64_t budget_bytes = 64 << 20;
   bool locks = true;  ///< HDF5_USE_FILE_LOCKING: is the file locked as HDF5 does it?
-  bool log = false;   ///< a line to stderr for every open, commit and close
+  bool log = false;   ///< a line to stderr for every commit
 };
 
 /// Error invalid_argument names what is not known or does not fit.
 Settings parse_settings(const std::string& text, Settings base = {});
-/// Of this process's environment.
-Settings settings_of_environment();
+/// For the file at `path`: of this process's environment and its sluice.toml. Errors: those of
+/// reading that; permission where one of the current folder belongs to somebody else.
+Settings settings_of(storage::Storage& storage, const std::string& path);
 
 }  // namespace sluice::plugin

@@ -257,6 +257,55 @@ def test_a_wrong_setting_is_said():
     assert done.returncode != 0 and "budgt is not known" in done.stderr, done.stderr
 
 
+def test_sluice_toml_sets_what_it_has_in_common():
+    """A table for the file counts more, the environment most; what concerns the library alone is
+    left to it."""
+    folder = path_of("settings")
+    os.mkdir(folder)
+    code = """
+os.chdir(sys.argv[1])
+f = h5py.File("run.h5", "w")
+f["x"] = 1
+f.close()
+"""
+    cases = (
+        ('durability = "never"', "", False), ('[run]\ndurability = "never"', "", False),
+        ('["other.h5"]\ndurability = "never"', "", True),
+        ('durability = "never"\n[run]\ndurability = "none"', "", False),
+        ('budget_bytes = "4 MB"', "", False), ('budget_bytes = "4 MiB"', "", True),
+        ('strategy = "shared"\nhints = { a = 1 }', "", True), ("durability = ", "", False),
+        ('budget_bytes = 65536', "budget_bytes=1MiB", True), ("", "budget_bytes=4MB", False),
+    )
+    for text, config, is_fine in cases:
+        with open(os.path.join(folder, "sluice.toml"), "w", encoding="ascii") as file:
+            file.write(text)
+        done = python(code, folder, driver=True, config=config)
+        assert (done.returncode == 0) == is_fine, f"{text}: {done.stderr}"
+        if not is_fine:
+            place = "HDF5_DRIVER_CONFIG" if config else "sluice.toml, line "
+            assert place in done.stderr, done.stderr
+
+
+def test_failures_are_the_exceptions_that_they_are_without_the_driver():
+    for mode, path, kind in (("r", "never.h5", FileNotFoundError), ("w", "no/where.h5",
+                             FileNotFoundError), ("x", "handles-again.h5", FileExistsError)):
+        path = path_of(path)
+        if mode == "x":
+            h5py.File(path, "w").close()
+        try:
+            h5py.File(path, mode)
+            raise AssertionError(f"{path} was opened")
+        except kind as problem:
+            assert path in str(problem), problem
+    # The words are in the exception, too.
+    with h5py.File(path_of("told.h5"), "w") as f:
+        f["x"] = 1
+        f.flush()
+        other = python("h5py.File(sys.argv[1], 'r+')", path_of("told.h5"), driver=True)
+        last = other.stderr.strip().splitlines()[-1]
+        assert last.startswith("BlockingIOError") and f"process {os.getpid()}" in last, last
+
+
 def test_a_file_that_is_removed():
     path = path_of("gone.h5")
     with h5py.File(path, "w") as f:

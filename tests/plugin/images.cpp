@@ -5,7 +5,8 @@
 // numbers of records at which its flushes had returned, BASE what was at PATH before. Different
 // files go to OUT/N.h5, once each. A line for every image goes to OUT/images: "recovered", "again"
 // (after a second crash inside recovery) or "plain" (as a program without the driver finds it); N,
-// -1 where there is no file, -2 where it was refused; the flushes that had returned.
+// -1 where there is no file, -2 where it was refused; the flushes that had returned; a checksum of
+// the disk, so that those that are the same are counted once.
 #include <cstdio>
 #include <fstream>
 #include <iterator>
@@ -15,7 +16,7 @@
 #include "codec/checksum.hpp"
 #include "commit/publish/journal.hpp"
 #include "crash/disk.hpp"
-#include "plugin/atomic_file.hpp"
+#include "plugin/committed_file.hpp"
 #include "storage/memory.hpp"
 #include "storage/recording.hpp"
 
@@ -58,6 +59,15 @@ std::vector<Record> load(const std::string& path) {
     records.push_back(std::move(record));
   }
   return records;
+}
+
+std::uint64_t checksum_of(const Files& files) {
+  codec::Checksum digest;
+  for (const auto& [path, bytes] : files) {
+    digest.update(std::as_bytes(std::span(path)));
+    digest.update(*bytes);
+  }
+  return digest.value();
 }
 
 /// What a driver with a bug would have done to the disk. Marks move with the records.
@@ -111,10 +121,11 @@ class Images {
     for (const auto& [path, bytes] : disk.files) {
       memory->put(path, *bytes);
     }
-    note("plain", number_of(*memory), returned);
+    const std::uint64_t checksum = checksum_of(disk.files);
+    note("plain", number_of(*memory), returned, checksum);
     const auto log = std::make_shared<storage::Log>();
     storage::RecordingStorage recorded(memory, log);
-    note("recovered", recover(recorded, *memory), returned);
+    note("recovered", recover(recorded, *memory), returned, checksum);
     if (!log->records().empty() && ++replays_ % second_every == 0) {
       CrashDisks(disk.files, log->records(), Reach::inode, limits)
           .visit([&](const CrashDisk& second) {
@@ -122,7 +133,7 @@ class Images {
             for (const auto& [path, bytes] : second.files) {
               again->put(path, *bytes);
             }
-            note("again", recover(*again, *again), returned);
+            note("again", recover(*again, *again), returned, checksum_of(second.files));
             return true;
           });
     }
@@ -135,7 +146,7 @@ class Images {
       return -1;
     }
     try {
-      plugin::AtomicFile::reopen(storage, path_, plugin::Settings{});
+      plugin::CommittedFile::reopen(storage, path_, plugin::Settings{});
     } catch (const Error& e) {
       std::fprintf(stderr, "%s\n", e.what());
       return -2;
@@ -159,8 +170,8 @@ class Images {
     return found->second;
   }
 
-  void note(const char* what, long number, std::size_t returned) {
-    list_ << what << ' ' << number << ' ' << returned << '\n';
+  void note(const char* what, long number, std::size_t returned, std::uint64_t checksum) {
+    list_ << what << ' ' << number << ' ' << returned << ' ' << checksum << '\n';
   }
 
   const std::string path_;

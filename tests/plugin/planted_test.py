@@ -13,7 +13,7 @@ def main():
     runs = {name: recorded.Recorded(name) for name in sorted(set(PLANTED.values()))}
     missed = []
     for bug, name in PLANTED.items():
-        _, _, violations = runs[name].judge(1, bug)
+        _, violations = runs[name].judge(1, bug)
         print(f"{bug} ({name}): {len(violations)} violations", flush=True)
         if not violations:
             missed.append(bug)

@@ -1,7 +1,6 @@
 """What the tests of crash images share: the states that a program goes through, by plain HDF5, and
 the judgement of every disk that a crash under the driver could leave."""
 
-import collections
 import json
 import os
 import shutil
@@ -59,7 +58,8 @@ class Recorded:
         return states + [values.digest_of(os.path.join(folder, f"{i}.h5")) for i in marks]
 
     def judge(self, seed, bug="none"):
-        """(images, those after a second crash, violations in words)."""
+        """Which images there were, each once: a set of (kind, disk, flushes that had returned); and
+        violations in words."""
         out = os.path.join(self.folder, f"images-{bug}")
         os.mkdir(out)
         done = subprocess.run([os.environ["SLUICE_IMAGES"], self.dump, self.path, out,
@@ -69,20 +69,20 @@ class Recorded:
         assert done.returncode == 0, done.stderr
         found = {-1: None, -2: "refused by recovery"}
         violations = []
-        counts = collections.Counter()
+        images = set()
         with open(os.path.join(out, "images"), encoding="ascii") as lines:
             for line in lines:
-                kind, number, returned = line.split()
+                kind, number, returned, disk = line.split()
                 number, returned = int(number), int(returned)
                 if number not in found:
                     found[number] = self._state_of(os.path.join(out, f"{number}.h5"))
-                counts[kind] += 1
+                images.add((kind, disk, returned))
                 wrong = self._fault(kind, found[number], returned)
                 if wrong:
                     violations.append(f"{self.name}: {kind} image {number} after flush {returned}: "
                                       f"{wrong}")
         shutil.rmtree(out)
-        return counts["recovered"] + counts["plain"], counts["again"], violations
+        return images, violations
 
     @staticmethod
     def _state_of(path):

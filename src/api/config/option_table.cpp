@@ -12,6 +12,7 @@
 #include "codec/filter.hpp"
 #include "layout/formats.hpp"
 #include "model/name.hpp"
+#include "model/size_text.hpp"
 #include "plan/plan.hpp"
 #include "sluice/error.hpp"
 
@@ -47,25 +48,12 @@ std::string shortest(T value) {
   return {digits.data(), result.ptr};
 }
 
-constexpr std::array<std::pair<const char*, std::uint64_t>, 4> units{
-    {{"TiB", 1ULL << 40}, {"GiB", 1ULL << 30}, {"MiB", 1ULL << 20}, {"KiB", 1ULL << 10}}};
-
 std::uint64_t bytes(const std::string& text) {
-  constexpr const char* expected = "number of bytes: say 4194304, or 4 MiB (KiB, MiB, GiB, TiB)";
-  const std::string bare = trimmed(text);
-  const std::size_t letters = bare.find_first_not_of("0123456789");
-  if (letters == std::string::npos) {
-    return number<std::uint64_t>(bare, expected);
+  const auto size = model::parse_bytes(text);
+  if (!size) {
+    refuse(text, model::bytes_expected);
   }
-  const std::string unit = trimmed(bare.substr(letters));
-  const auto found =
-      std::find_if(units.begin(), units.end(), [&](const auto& u) { return unit == u.first; });
-  const auto count = number<std::uint64_t>(bare.substr(0, letters), expected);
-  std::uint64_t product = 0;
-  if (found == units.end() || __builtin_mul_overflow(count, found->second, &product)) {
-    refuse(text, expected);
-  }
-  return product;
+  return *size;
 }
 
 bool boolean(const std::string& text) {
@@ -147,7 +135,7 @@ Option flag_option(const char* name, const char* help) {
 }
 template <auto field>
 Option bytes_option(const char* name, const char* help) {
-  return {name, help, [](const Options& o) { return bytes_text(o.*field); },
+  return {name, help, [](const Options& o) { return model::bytes_text(o.*field); },
           [](Options& o, const std::string& text) { o.*field = bytes(text); }};
 }
 
@@ -271,15 +259,6 @@ const Option& nearest_option(std::string_view name) {
   return *std::min_element(table.begin(), table.end(), [&](const Option& a, const Option& b) {
     return distance(a) < distance(b);
   });
-}
-
-std::string bytes_text(std::uint64_t bytes) {
-  for (const auto& [unit, size] : units) {
-    if (bytes != 0 && bytes % size == 0) {
-      return std::to_string(bytes / size) + " " + unit;
-    }
-  }
-  return std::to_string(bytes);
 }
 
 }  // namespace sluice::settings

@@ -29,7 +29,4 @@ std::size_t edit_distance(std::string_view a, std::string_view b);
 /// The option whose name is nearest to `name`.
 const Option& nearest_option(std::string_view name);
 
-/// "4 MiB" and the like; "0" for 0.
-std::string bytes_text(std::uint64_t bytes);
-
 }  // namespace sluice::settings

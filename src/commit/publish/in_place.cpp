@@ -1,10 +1,9 @@
 #include "commit/publish/in_place.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
-#include <optional>
 
+#include "commit/publish/superblock.hpp"
 #include "sluice/error.hpp"
 #include "storage/forwarding.hpp"
 
@@ -12,35 +11,14 @@ namespace sluice::commit {
 
 namespace {
 
+/// At 0 where there is none.
+Superblock superblock_of(storage::File& file) {
+  return find_superblock(file).value_or(Superblock{});
+}
+
 /// Versions 2 and 3 of the superblock, and the first part of versions 0 and 1, which holds all that
 /// is needed to open a file.
 constexpr std::uint64_t superblock_bytes = 48;
-constexpr std::byte signature_byte{0x89};
-constexpr std::byte spoiled_byte{0x00};
-
-struct Superblock {
-  std::uint64_t offset = 0;
-  bool guarded = false;
-};
-
-/// Where HDF5 finds the superblock: at 0, or behind a user block of 512 bytes or a larger power of
-/// two. 0 where there is none: a file of another format, or an empty one.
-Superblock find_superblock(storage::File& file) {
-  constexpr std::array<char, 7> rest{'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
-  constexpr std::uint64_t first_behind_user_block = 512;
-  const std::uint64_t size = file.size();
-  for (std::uint64_t at = 0; at < size; at = std::max(first_behind_user_block, 2 * at)) {
-    std::array<std::byte, 1 + rest.size()> first{};
-    if (file.read(at, first) != first.size()) {
-      break;
-    }
-    const bool is_either = first[0] == spoiled_byte || first[0] == signature_byte;
-    if (is_either && std::memcmp(&first[1], rest.data(), rest.size()) == 0) {
-      return {at, first[0] == spoiled_byte};
-    }
-  }
-  return {};
-}
 
 /// Lifts the guard in bytes of the file from `offset` on.
 void lift_guard(const Superblock& superblock, std::uint64_t offset, std::span<std::byte> bytes) {
@@ -72,7 +50,7 @@ bool is_either(std::span<const std::byte> now, std::span<const std::byte> before
 }  // namespace
 
 InPlace examine(storage::File& file, JournalRuns& journal) {
-  const Superblock superblock = find_superblock(file);
+  const Superblock superblock = superblock_of(file);
   InPlace result{0, superblock.guarded};
   std::uint64_t last_changed = std::uint64_t(-1);
   for (const JournalRuns::Piece& piece : journal.pieces()) {
@@ -111,7 +89,7 @@ void apply_journal(storage::File& file, JournalRuns& journal, bool synced) {
       file.sync();
     }
   };
-  const std::uint64_t root = find_superblock(file).offset;
+  const std::uint64_t root = superblock_of(file).offset;
   file.write(root, {&spoiled_byte, 1});
   sync();
   std::vector<std::byte> superblock(superblock_bytes);
@@ -146,7 +124,7 @@ void apply_journal(storage::File& file, JournalRuns& journal, bool synced) {
   sync();
 }
 
-bool is_guarded(storage::File& file) { return find_superblock(file).guarded; }
+bool is_guarded(storage::File& file) { return superblock_of(file).guarded; }
 
 void throw_lost(const std::string& path) {
   throw Error(Code::damaged, path +
@@ -207,7 +185,7 @@ class JournalledFile final : public storage::ForwardingFile {
   JournalledFile(std::unique_ptr<storage::File> file, std::unique_ptr<JournalRuns> journal)
       : ForwardingFile(std::move(file)),
         journal_(std::move(journal)),
-        superblock_(find_superblock(inner())) {}
+        superblock_(superblock_of(inner())) {}
 
   std::size_t read(std::uint64_t offset, std::span<std::byte> bytes) override {
     const std::size_t got = inner().read(offset, bytes);

@@ -1,6 +1,7 @@
 #include "commit/publish/journal_format.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "codec/checksum.hpp"
@@ -31,14 +32,38 @@ std::size_t first_difference(std::span<const std::byte> a, std::span<const std::
   return static_cast<std::size_t>(found - a.begin());
 }
 
-/// The end of the differing part that begins at `at`: shortest_gap_bytes equal ones follow it.
+/// The bytes in which two words differ, the first in memory lowest; 0: in none.
+std::uint64_t difference_of(const std::byte* a, const std::byte* b) {
+  static_assert(std::endian::native == std::endian::little);
+  std::uint64_t left = 0;
+  std::uint64_t right = 0;
+  std::memcpy(&left, a, sizeof left);
+  std::memcpy(&right, b, sizeof right);
+  return left ^ right;
+}
+
+/// The end of the differing part that begins at `at`: shortest_gap_bytes equal ones follow it. Of
+/// raw data that changes all bytes do, so whole words are looked at where they differ.
 std::size_t end_of_difference(std::span<const std::byte> a, std::span<const std::byte> b,
                               std::size_t at) {
+  constexpr std::size_t word_bytes = sizeof(std::uint64_t);
+  constexpr std::size_t bits = 8;
   std::size_t end = at + 1;
-  for (std::size_t next = end; next < a.size() && next - end < shortest_gap_bytes; ++next) {
+  std::size_t next = end;
+  while (next < a.size() && next - end < shortest_gap_bytes) {
+    const std::uint64_t word =
+        next + word_bytes <= a.size() ? difference_of(&a[next], &b[next]) : 0;
+    const std::size_t first = static_cast<std::size_t>(std::countr_zero(word)) / bits;
+    if (word != 0 && next + first - end < shortest_gap_bytes && (word >> (64 - bits)) != 0) {
+      // Its last byte differs; no gap within it is long enough.
+      next += word_bytes;
+      end = next;
+      continue;
+    }
     if (a[next] != b[next]) {
       end = next + 1;
     }
+    ++next;
   }
   return end;
 }

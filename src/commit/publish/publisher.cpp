@@ -290,10 +290,7 @@ void Publisher::sync_names() {
 void Publisher::invalidate_journal() {
   try {
     journal_.reset();
-    if (storage_.exists(journal_path(path_))) {
-      storage_.remove(journal_path(path_));
-    }
-    storage_.sync_directory(path_);
+    remove_journal(storage_, path_);
   } catch (const std::exception&) {
     poisoned_ = true;
   }

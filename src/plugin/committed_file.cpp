@@ -1,4 +1,4 @@
-#include "plugin/atomic_file.hpp"
+#include "plugin/committed_file.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -37,19 +37,20 @@ void share_lock(storage::File& file, const Settings& settings) {
   }
 }
 
-AtomicFile::AtomicFile(storage::Storage& storage, std::string path, const Settings& settings)
+CommittedFile::CommittedFile(storage::Storage& storage, std::string path, const Settings& settings)
     : storage_(storage),
       path_(std::move(path)),
       settings_(settings),
       lease_(storage.lease(path_)),
       held_(storage, path_ + ".sluice-held", settings.budget_bytes) {}
 
-std::shared_ptr<AtomicFile> AtomicFile::reopen(storage::Storage& storage, const std::string& path,
-                                               const Settings& settings) {
+std::shared_ptr<CommittedFile> CommittedFile::reopen(storage::Storage& storage,
+                                                     const std::string& path,
+                                                     const Settings& settings) {
   // Before the lease, which makes a file beside it.
   auto there = storage.open(path, storage::Access::read_write);
   share_lock(*there, settings);
-  std::shared_ptr<AtomicFile> file(new AtomicFile(storage, path, settings));
+  std::shared_ptr<CommittedFile> file(new CommittedFile(storage, path, settings));
   if (storage.exists(commit::journal_path(path))) {
     commit::carry_out_journal(storage, path, false);
     commit::remove_journal(storage, path);
@@ -62,8 +63,9 @@ std::shared_ptr<AtomicFile> AtomicFile::reopen(storage::Storage& storage, const 
   return file;
 }
 
-std::shared_ptr<AtomicFile> AtomicFile::create(storage::Storage& storage, const std::string& path,
-                                               const Settings& settings, bool exclusive) {
+std::shared_ptr<CommittedFile> CommittedFile::create(storage::Storage& storage,
+                                                     const std::string& path,
+                                                     const Settings& settings, bool exclusive) {
   if (exclusive && storage.exists(path)) {
     throw Error(Code::exists, path + ": is there already");
   }
@@ -71,7 +73,7 @@ std::shared_ptr<AtomicFile> AtomicFile::create(storage::Storage& storage, const 
     // Whoever may not write it may not replace it either.
     share_lock(*storage.open(path, storage::Access::read_write), settings);
   }
-  std::shared_ptr<AtomicFile> file(new AtomicFile(storage, path, settings));
+  std::shared_ptr<CommittedFile> file(new CommittedFile(storage, path, settings));
   recover_replaced(storage, path);
   const std::string building = commit::fresh_building_path(storage, path);
   file->file_ = storage.create_like(building, path);
@@ -82,14 +84,14 @@ std::shared_ptr<AtomicFile> AtomicFile::create(storage::Storage& storage, const 
   return file;
 }
 
-AtomicFile::~AtomicFile() {
+CommittedFile::~CommittedFile() {
   if (own_.is_here() && !building_.empty()) {
     file_.reset();
     commit::forget_building(storage_, path_);
   }
 }
 
-void AtomicFile::require_sound() const {
+void CommittedFile::require_sound() const {
   if (state_.poisoned) {
     throw Error(Code::wrong_state, path_ +
                                        ": an earlier flush failed half-way: close the file and "
@@ -109,14 +111,14 @@ void AtomicFile::require_sound() const {
   }
 }
 
-void AtomicFile::read(std::uint64_t offset, std::span<std::byte> bytes) {
+void CommittedFile::read(std::uint64_t offset, std::span<std::byte> bytes) {
   const std::size_t got = file_->read(offset, bytes);
   std::fill(bytes.begin() + static_cast<std::ptrdiff_t>(got), bytes.end(), std::byte{0});
   held_.read_over(offset, bytes);
 }
 
 /// What a forked child writes only the child sees: HDF5 writes old buffers whenever it likes.
-void AtomicFile::write_in_child(std::uint64_t offset, std::span<const std::byte> bytes) {
+void CommittedFile::write_in_child(std::uint64_t offset, std::span<const std::byte> bytes) {
   if (held_.memory_bytes() + bytes.size() > settings_.budget_bytes) {
     own_.require(path_);
   }
@@ -125,7 +127,7 @@ void AtomicFile::write_in_child(std::uint64_t offset, std::span<const std::byte>
   logical_end_ = std::max(logical_end_, offset + bytes.size());
 }
 
-void AtomicFile::write(std::uint64_t offset, std::span<const std::byte> bytes) {
+void CommittedFile::write(std::uint64_t offset, std::span<const std::byte> bytes) {
   if (!own_.is_here()) {
     write_in_child(offset, bytes);
     return;
@@ -152,7 +154,7 @@ void AtomicFile::write(std::uint64_t offset, std::span<const std::byte> bytes) {
 }
 
 /// Beyond the frontier. What the file refuses is held until the next commit tries again.
-void AtomicFile::write_through(std::uint64_t offset, std::span<const std::byte> bytes) {
+void CommittedFile::write_through(std::uint64_t offset, std::span<const std::byte> bytes) {
   if (!state_.keeps_fresh) {
     try {
       state_.unsynced = true;
@@ -168,12 +170,12 @@ void AtomicFile::write_through(std::uint64_t offset, std::span<const std::byte> 
   held_.write(offset, bytes);
 }
 
-void AtomicFile::note_lost(std::uint64_t offset, std::uint64_t length) {
+void CommittedFile::note_lost(std::uint64_t offset, std::uint64_t length) {
   note_written(offset, length);
   lost_.push_back({offset, length});
 }
 
-void AtomicFile::note_written(std::uint64_t offset, std::uint64_t length) {
+void CommittedFile::note_written(std::uint64_t offset, std::uint64_t length) {
   if (lost_.empty()) {
     return;
   }
@@ -192,14 +194,14 @@ void AtomicFile::note_written(std::uint64_t offset, std::uint64_t length) {
   lost_ = std::move(left);
 }
 
-void AtomicFile::set_size(std::uint64_t bytes) {
+void CommittedFile::set_size(std::uint64_t bytes) {
   if (bytes != logical_end_) {
     logical_end_ = bytes;
     state_.dirty = true;
   }
 }
 
-void AtomicFile::commit(bool closing) {
+void CommittedFile::commit(bool closing) {
   if (!own_.is_here() && state_.dirty && !closing) {
     own_.require(path_);
   }
@@ -252,7 +254,7 @@ void AtomicFile::commit(bool closing) {
 }
 
 /// What the file refused when it was written.
-void AtomicFile::place_kept() {
+void CommittedFile::place_kept() {
   if (!state_.keeps_fresh) {
     return;
   }
@@ -270,7 +272,7 @@ void AtomicFile::place_kept() {
   }
 }
 
-void AtomicFile::sync_data() {
+void CommittedFile::sync_data() {
   if (!state_.unsynced) {
     return;
   }
@@ -285,7 +287,7 @@ void AtomicFile::sync_data() {
 }
 
 /// After a failed sync: another descriptor, and everything once more that was not synced.
-void AtomicFile::renew() {
+void CommittedFile::renew() {
   if (!state_.sync_failed) {
     return;
   }
@@ -298,7 +300,7 @@ void AtomicFile::renew() {
   state_.sync_failed = false;
 }
 
-void AtomicFile::take_name(bool synced) {
+void CommittedFile::take_name(bool synced) {
   if (state_.exclusive && storage_.exists(path_)) {
     throw Error(Code::exists, path_ + ": was made by another program meanwhile");
   }
@@ -319,7 +321,7 @@ void AtomicFile::take_name(bool synced) {
   }
 }
 
-void AtomicFile::change_in_place(bool synced) {
+void CommittedFile::change_in_place(bool synced) {
   std::unique_ptr<commit::JournalRuns> journal;
   try {
     journal = write_journal(synced);
@@ -335,7 +337,7 @@ void AtomicFile::change_in_place(bool synced) {
 }
 
 /// Null where nothing that is committed changes.
-std::unique_ptr<commit::JournalRuns> AtomicFile::write_journal(bool synced) {
+std::unique_ptr<commit::JournalRuns> CommittedFile::write_journal(bool synced) {
   if (!journal_) {
     journal_ = storage_.create_like(commit::journal_path(path_), path_);
     state_.names_changed = true;
@@ -369,7 +371,7 @@ std::unique_ptr<commit::JournalRuns> AtomicFile::write_journal(bool synced) {
 }
 
 /// It may be complete on the disk, and must not count once anything else is written.
-void AtomicFile::invalidate_journal() {
+void CommittedFile::invalidate_journal() {
   try {
     journal_.reset();
     commit::remove_journal(storage_, path_);
@@ -379,7 +381,7 @@ void AtomicFile::invalidate_journal() {
 }
 
 /// Where it fails the next commit or recovery does it.
-void AtomicFile::apply(bool synced) {
+void CommittedFile::apply(bool synced) {
   try {
     state_.unsynced = state_.unsynced || !synced;
     commit::apply_journal(*file_, *pending_, synced);
@@ -394,7 +396,7 @@ void AtomicFile::apply(bool synced) {
 }
 
 /// What HDF5 gave back at the end. Nothing is lost where it stays.
-void AtomicFile::cut_to_end() noexcept {
+void CommittedFile::cut_to_end() noexcept {
   try {
     if (commits_ != 0 && end_ != 0 && file_->size() > end_) {
       file_->resize(end_);
@@ -404,7 +406,7 @@ void AtomicFile::cut_to_end() noexcept {
   }
 }
 
-void AtomicFile::close() {
+void CommittedFile::close() {
   if (!own_.is_here() || state_.closed) {
     return;
   }
@@ -431,7 +433,7 @@ void AtomicFile::close() {
 
 /// The file stays at its last commit. A journal that is in place is not needed, and would forbid
 /// other programs to change the file.
-void AtomicFile::give_up() noexcept {
+void CommittedFile::give_up() noexcept {
   state_.closed = true;
   if (journal_ && !pending_ && !state_.poisoned) {
     try {

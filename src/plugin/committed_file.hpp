@@ -34,20 +34,20 @@ namespace sluice::plugin {
 void share_lock(storage::File& file, const Settings& settings);
 
 /// Size: The driver's ten calls, and a function for each stage of a commit.
-class AtomicFile {
+class CommittedFile {
  public:
   /// A file that is there; what a crash left undone is done first. Errors: those of opening; locked
   /// names who writes it.
-  static std::shared_ptr<AtomicFile> reopen(storage::Storage& storage, const std::string& path,
-                                            const Settings& settings);
+  static std::shared_ptr<CommittedFile> reopen(storage::Storage& storage, const std::string& path,
+                                               const Settings& settings);
   /// A new file; what is at `path` stays until the first commit replaces it. With `exclusive` Error
   /// exists where there is something, now or then.
-  static std::shared_ptr<AtomicFile> create(storage::Storage& storage, const std::string& path,
-                                            const Settings& settings, bool exclusive);
+  static std::shared_ptr<CommittedFile> create(storage::Storage& storage, const std::string& path,
+                                               const Settings& settings, bool exclusive);
   /// Removes a file that was never committed; drops what was not committed of another one.
-  ~AtomicFile();
-  AtomicFile(const AtomicFile&) = delete;
-  AtomicFile& operator=(const AtomicFile&) = delete;
+  ~CommittedFile();
+  CommittedFile(const CommittedFile&) = delete;
+  CommittedFile& operator=(const CommittedFile&) = delete;
 
   const std::string& path() const noexcept { return path_; }
   storage::FileIdentity identity() const noexcept { return identity_; }
@@ -68,7 +68,7 @@ class AtomicFile {
   void close();
 
  private:
-  AtomicFile(storage::Storage& storage, std::string path, const Settings& settings);
+  CommittedFile(storage::Storage& storage, std::string path, const Settings& settings);
   const std::string& present_path() const { return building_.empty() ? path_ : building_; }
   void require_sound() const;
   void sync_data();

@@ -1,0 +1,114 @@
+"""Case plugin: what the HDF5 driver costs unchanged programs of h5py and netCDF4."""
+
+import os
+import subprocess
+import sys
+
+from .cases import Contestant, Metric, at_least
+from .program import Program as MpiProgram
+from .program import ProgramError
+
+REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+NAME = "plugin"
+HELP = "unchanged h5py and netCDF4 programs with the HDF5 driver, and without it"
+ROUNDS = 7
+RANKS = 1
+METRICS = {"flush": Metric("ms", 2, False), "rate": Metric("MB/s", 1, True)}
+SCRIPT = "hdf5_programs.py"
+FOLDERS = {SCRIPT: os.path.join(REPOSITORY, "bench")}
+# Group: job, KiB a flush, the least share of the rate of flush + fsync.
+GROUPS = {
+    "rows appended": ("append", 8 << 10, 0.9),
+    "small datasets": ("small", 40, 1.0),
+    "in place": ("in-place", 8 << 10, 0.45),
+    "netCDF4 records": ("records", 8 << 10, 0.9),
+}
+OURS = "sluice"
+BESIDE = "flush+fsync"
+
+
+class Program(MpiProgram):
+    """A Python script, not under mpirun."""
+
+    @staticmethod
+    def python():
+        own = os.path.join(REPOSITORY, ".venv", "bin", "python")
+        return own if os.access(own, os.X_OK) else sys.executable
+
+    @staticmethod
+    def available(executable):
+        listed = subprocess.run(
+            [Program.python(), executable, "--list"], capture_output=True, text=True, timeout=60
+        )
+        if listed.returncode != 0:
+            said = listed.stderr.strip().splitlines() or [""]
+            raise ProgramError(f"{executable} --list: {said[-1]}")
+        return set(listed.stdout.split())
+
+    @staticmethod
+    def command(executable, ranks, mpirun):
+        del ranks, mpirun
+        return [Program.python(), executable]
+
+
+def add_arguments(parser):
+    parser.add_argument("--flushes", type=at_least(1), default=12, help="of a round (%(default)s)")
+
+
+def contestants(options):
+    driver = os.path.join(os.path.abspath(options.build), "hdf5_driver")
+    if not os.path.exists(os.path.join(driver, "libsluice_hdf5_driver.so")):
+        raise ProgramError(f"{driver}: no driver there: build it with ./dev build bench")
+    with_driver = (("HDF5_DRIVER", "sluice"), ("HDF5_PLUGIN_PATH", driver))
+    without = (("HDF5_DRIVER", ""),)
+    found = []
+    for group, (job, kib, _) in GROUPS.items():
+        parameters = {"bytes": kib << 10, "flushes": options.flushes}
+        for name, way, environment in (
+            (OURS, "flush", with_driver), (BESIDE, "fsync", without),
+            ("copy+rename", "copy", without),
+        ):
+            found.append(Contestant(name, SCRIPT, f"{job}/{way}", parameters, group,
+                                    name == OURS, environment=environment))
+    return found
+
+
+def file_bytes(options):
+    # Beside the file its copy, and the copy that is being made; or its journal.
+    return max(3 * (kib << 10) * (options.flushes)
+               for _, kib, _ in GROUPS.values())
+
+
+def caption(options):
+    del options
+    sizes = ", ".join(f"{group} {kib} KiB" for group, (_, kib, _) in GROUPS.items())
+    return (
+        f"One process, pip's h5py and netCDF4; bytes of a flush: {sizes}. Time: from the first "
+        "write after the file was made to the return of the last checkpoint, by the number of "
+        "these. sluice: the program flushes under the driver, every flush synced. flush+fsync: "
+        "HDF5's own driver, flush, fsync of the file: a crash in the middle may leave a file that "
+        "nobody can open. copy+rename: flush, copy the file, fsync, rename over the copy before. "
+        "The values of the last round were read back by HDF5's own driver and compared. "
+        "1 MB is 10^6 bytes."
+    )
+
+
+def value(metric, contestant, values, options):
+    del options
+    if bool(values["driver"]) != contestant.ours:
+        raise ProgramError(f"{contestant.name}: the driver is "
+                           f"{'there' if values['driver'] else 'not there'}")
+    if metric == "flush":
+        return values["seconds"] / values["flushes"] * 1e3
+    return values["bytes"] / values["seconds"] / 1e6
+
+
+def remarks(result, options):
+    del options
+    for row in result["ratios"]:
+        if row["to"] == BESIDE and row["metric"] == "rate":
+            least = GROUPS[row["group"]][2]
+            met = "met" if row["pairwise_median"] >= least else "not met"
+            yield (f"goal: {row['group']}: at least {least:g} of the rate of {BESIDE}: "
+                   f"{row['pairwise_median']:.2f}, {met}")

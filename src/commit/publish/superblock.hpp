@@ -1,0 +1,23 @@
+// Where an HDF5 file says what it is.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "storage/storage.hpp"
+
+namespace sluice::commit {
+
+struct Superblock {
+  std::uint64_t offset = 0;
+  bool guarded = false;  ///< its first byte is spoiled, so that plain tools refuse the file
+};
+
+/// At 0, or behind a user block of 512 bytes or a larger power of two. Nothing where there is none:
+/// a file of another format, or an empty one.
+std::optional<Superblock> find_superblock(storage::File& file);
+
+inline constexpr std::byte signature_byte{0x89};
+inline constexpr std::byte spoiled_byte{0x00};
+
+}  // namespace sluice::commit
