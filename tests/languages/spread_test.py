@@ -1,0 +1,106 @@
+"""spread_test.py SLUICE SPREAD...: every SPREAD (examples/spread.*) goes on from a checkpoint of
+every other, on another number of ranks, and ends as if nothing had happened; also where it was
+killed, and where a signal ended it. At most ten lines of it are the library's, and
+docs/checkpoint.md shows them as they are."""
+
+import itertools
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+STEPS = 95
+MARK = re.compile(r"\s*(?://|/\*|!|#) (\d+)(?: \*/)?$")
+
+
+def command(program, ranks, steps):
+    python = [sys.executable, "-B"] if program.suffix == ".py" else []
+    return [*os.environ["SLUICE_MPIEXEC"].split(), "-n", str(ranks), *python, str(program),
+            str(steps)]
+
+
+def spread(program, ranks, steps, folder):
+    """(steps, sum) that it prints."""
+    done = subprocess.run(command(program, ranks, steps), cwd=folder, capture_output=True,
+                          text=True, timeout=120)
+    assert done.returncode == 0, f"{program} {ranks} {steps}: {done.stdout}{done.stderr}"
+    reached, total = done.stdout.split()
+    return int(reached), float(total)
+
+
+def numbers(sluice, folder):
+    """The checkpoints that are good, the newest first."""
+    done = subprocess.run([sluice, "checkpoints", "spread.h5", "--json"], cwd=folder,
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr + done.stdout
+    listed = json.loads(done.stdout)["checkpoints"]
+    assert all(one["good"] for one in listed) and len(listed) <= 2, listed
+    return [one["number"] for one in listed]
+
+
+def check_shown(name):
+    """The lines that are the library's: at most ten, and those of the page."""
+    page = (ROOT / "docs" / "checkpoint.md").read_text()
+    lines = (ROOT / "examples" / name).read_text().splitlines()
+    marked = [(int(MARK.search(line)[1]), MARK.sub("", line)) for line in lines if
+              MARK.search(line)]
+    assert [number for number, _ in marked] == list(range(1, len(marked) + 1)), marked
+    assert len(marked) <= 10, f"{name}: {len(marked)} lines"
+    for _, line in marked:
+        assert line.strip() in page, f"docs/checkpoint.md does not show {line.strip()}"
+    rest = [line for line in lines if line.strip() and not MARK.search(line)]
+    assert not any(re.search(r"sluice|state[.%]", line, re.I) for line in rest[3:]), name
+    assert len(rest) <= 70, f"{name}: {len(rest)} lines"
+
+
+def stopped(program, ranks, folder, number):
+    """Ends a run of many steps by a signal, once it has saved a checkpoint."""
+    with subprocess.Popen(command(program, ranks, 10 ** 8), cwd=folder, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, start_new_session=True) as run:
+        limit = time.monotonic() + 60
+        while not (folder / "spread.h5").exists() and time.monotonic() < limit:
+            time.sleep(0.01)
+        os.kill(run.pid, number) if number == signal.SIGTERM else os.killpg(run.pid, number)
+        out, err = run.communicate(timeout=60)
+    return run.returncode, out, err
+
+
+def main(sluice, *names):
+    os.environ["SLUICE_DURABILITY"] = "none"
+    programs = [Path(name) for name in names]
+    for ending in ("cpp", "c", "f90", "py"):
+        check_shown(f"spread.{ending}")
+    goals = {}
+    for program in programs:
+        with tempfile.TemporaryDirectory() as folder:
+            goals[program] = spread(program, 3, STEPS, folder)
+    goal = next(iter(goals.values()))
+    assert goal[0] == STEPS and all(abs(g[1] / goal[1] - 1) < 1e-13 for g in goals.values()), goals
+    for first, second in itertools.permutations(programs, 2):
+        with tempfile.TemporaryDirectory() as folder:
+            assert spread(first, 3, 45, folder)[0] == 45
+            assert numbers(sluice, folder) == [4, 3]
+            assert spread(second, 2, STEPS, folder) == goals[second], (first, second)
+            assert numbers(sluice, folder) == [9, 8]
+    for program, number in itertools.product(programs[:1] + programs[-1:],
+                                             (signal.SIGKILL, signal.SIGUSR1)):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            code, out, err = stopped(program, 2, folder, number)
+            if number != signal.SIGKILL:
+                assert code == 0, (code, out, err)
+            last = numbers(sluice, folder)[0]
+            reached, _ = spread(program, 3, 10 * last + 20, folder)
+            assert reached >= 10 * last
+            with tempfile.TemporaryDirectory() as other:
+                assert spread(program, 1, reached, other) == spread(program, 4, reached, folder)
+    print(f"{len(programs)} languages: every restart ends as the undisturbed run")
+
+
+main(*sys.argv[1:])
