@@ -14,8 +14,9 @@
 !   call state%close()
 !
 ! Memory. What is registered is read by save and written by restore where it is: whole arrays or
-! sections of them (no expression, no vector subscript), with the attribute target or asynchronous,
-! that live until the checkpoint is closed. Registered again under its name it has a new place.
+! sections of them (no vector subscript) that live until the checkpoint is closed. They need the
+! attribute target, also where they are dummy arguments: without it a compiler may keep an old value
+! in a register. Registered again under its name something has a new place.
 !
 ! Collective: open, restore, due, save, drain and close. Others are local, and alike on every rank
 ! but for the data, where it begins, and ids.
@@ -94,7 +95,7 @@ module sluice_checkpoints
       import
       type(c_ptr), value :: handle
       character(kind=c_char), intent(in) :: name(*)
-      type(*), dimension(..), intent(in), asynchronous :: data
+      type(*), dimension(..), intent(inout), asynchronous, target :: data
       integer(c_int64_t), intent(in) :: shape(*), start(*)
       integer(c_int), value :: dims, starts
     end function
@@ -103,7 +104,7 @@ module sluice_checkpoints
       import
       type(c_ptr), value :: handle
       character(kind=c_char), intent(in) :: name(*)
-      type(*), dimension(..), intent(in), asynchronous :: data
+      type(*), dimension(..), intent(inout), asynchronous, target :: data
       integer(c_int64_t), intent(in) :: shape(*), ids(*)
       integer(c_int), value :: dims
       integer(c_int64_t), value :: count
@@ -113,7 +114,7 @@ module sluice_checkpoints
       import
       type(c_ptr), value :: handle
       character(kind=c_char), intent(in) :: name(*)
-      type(*), dimension(..), intent(in), asynchronous :: data
+      type(*), dimension(..), intent(inout), asynchronous, target :: data
     end function
     integer(c_int) function lib_text_of(handle, name, text, capacity) &
         bind(c, name="sluice_fortran_checkpoint_text")
@@ -128,7 +129,7 @@ module sluice_checkpoints
       import
       type(c_ptr), value :: handle
       character(kind=c_char), intent(in) :: name(*)
-      type(*), dimension(..), intent(in), asynchronous :: data
+      type(*), dimension(..), intent(inout), asynchronous, target :: data
       integer(c_int32_t), value :: keep
     end function
     integer(c_int) function lib_restore(handle, restored) &
@@ -227,7 +228,7 @@ contains
   subroutine array_64(self, name, data, shape, start, stat, errmsg)
     class(sluice_checkpoint), intent(inout) :: self
     character(len=*), intent(in) :: name
-    type(*), dimension(..), intent(in), asynchronous :: data
+    type(*), dimension(..), intent(inout), asynchronous, target :: data
     integer(int64), intent(in), optional :: shape(:), start(:)
     integer, intent(out), optional :: stat
     class(*), intent(inout), optional :: errmsg
@@ -246,7 +247,7 @@ contains
   subroutine array_32(self, name, data, shape, start, stat, errmsg)
     class(sluice_checkpoint), intent(inout) :: self
     character(len=*), intent(in) :: name
-    type(*), dimension(..), intent(in), asynchronous :: data
+    type(*), dimension(..), intent(inout), asynchronous, target :: data
     integer(int32), intent(in) :: shape(:)
     integer(int32), intent(in), optional :: start(:)
     integer, intent(out), optional :: stat
@@ -269,7 +270,7 @@ contains
   subroutine rows_64(self, name, data, shape, ids, stat, errmsg)
     class(sluice_checkpoint), intent(inout) :: self
     character(len=*), intent(in) :: name
-    type(*), dimension(..), intent(in), asynchronous :: data
+    type(*), dimension(..), intent(inout), asynchronous, target :: data
     integer(int64), intent(in) :: shape(:), ids(:)
     integer, intent(out), optional :: stat
     class(*), intent(inout), optional :: errmsg
@@ -280,7 +281,7 @@ contains
   subroutine rows_32(self, name, data, shape, ids, stat, errmsg)
     class(sluice_checkpoint), intent(inout) :: self
     character(len=*), intent(in) :: name
-    type(*), dimension(..), intent(in), asynchronous :: data
+    type(*), dimension(..), intent(inout), asynchronous, target :: data
     integer(int32), intent(in) :: shape(:), ids(:)
     integer, intent(out), optional :: stat
     class(*), intent(inout), optional :: errmsg
@@ -292,7 +293,7 @@ contains
   subroutine add_value(self, name, value, stat, errmsg)
     class(sluice_checkpoint), intent(inout) :: self
     character(len=*), intent(in) :: name
-    type(*), dimension(..), intent(in), asynchronous :: value
+    type(*), dimension(..), intent(inout), asynchronous, target :: value
     integer, intent(out), optional :: stat
     class(*), intent(inout), optional :: errmsg
     call conclude_data(lib_value(self%handle, c_text(name), value), stat, errmsg)
@@ -302,7 +303,7 @@ contains
   subroutine add_text(self, name, text, stat, errmsg)
     class(sluice_checkpoint), intent(inout) :: self
     character(len=*), intent(in) :: name
-    character(len=*), intent(in), asynchronous, target :: text
+    character(len=*), intent(inout), asynchronous, target :: text
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
     call conclude(lib_text_of(self%handle, c_text(name), c_loc(text), int(len(text), int64)), &
@@ -314,7 +315,7 @@ contains
   subroutine add_bytes(self, name, data, keep_on_other_ranks, stat, errmsg)
     class(sluice_checkpoint), intent(inout) :: self
     character(len=*), intent(in) :: name
-    type(*), dimension(..), intent(in), asynchronous :: data
+    type(*), dimension(..), intent(inout), asynchronous, target :: data
     logical, intent(in), optional :: keep_on_other_ranks
     integer, intent(out), optional :: stat
     class(*), intent(inout), optional :: errmsg

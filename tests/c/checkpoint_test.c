@@ -59,6 +59,7 @@ static void check_saving(void) {
   sluice_checkpoint_options options = SLUICE_CHECKPOINT_OPTIONS_INIT;
   options.interval_calls = 2;
   options.file_options = "durability = \"none\"";
+  fill(&s, 0);
   sluice_checkpoint* c = open_state(&options);
   add(c, &s);
   sluice_restored restored = SLUICE_RESTORED_INIT;

@@ -1,5 +1,7 @@
 // Checkpoint: what fails never costs the last good one, and never stops a run that does not ask for
 // it.
+#include <cstdlib>
+
 #include "checkpoint/states.hpp"
 #include "storage/faulty.hpp"
 
@@ -95,9 +97,11 @@ void fail_each_call(std::uint64_t keep, int error_number, bool persistent) {
   CheckpointOptions options;
   options.keep = keep;
   options.file.log = Log::off;
+  // SLUICE_LONG=1: each of them; else one of so many.
+  const std::uint64_t stride = std::getenv("SLUICE_LONG") != nullptr ? 1 : 5;
   std::uint64_t places = 0;
   std::uint64_t failed = 0;
-  for (std::uint64_t nth = 1;; ++nth) {
+  for (std::uint64_t nth = 1;; nth += stride) {
     const auto memory = storage::make_memory();
     const auto faults = std::make_shared<storage::Faults>();
     std::uint64_t acknowledged = 0;
@@ -140,7 +144,7 @@ void fail_each_call(std::uint64_t keep, int error_number, bool persistent) {
   }
   EXPECT_GT(places, 10u);
   if (persistent) {
-    EXPECT_GT(failed, 5u);
+    EXPECT_GT(failed, 2u);
   } else {
     EXPECT_EQ(failed, 0u) << "what fails once is tried anew";
   }

@@ -32,11 +32,11 @@ contains
   !> field: with ghost cells all around.
   subroutine add(state, field, rows, ids, step, note, generator)
     type(sluice_checkpoint), intent(inout) :: state
-    real(real64), intent(in), target :: field(0:, 0:)
-    real(real32), intent(in), target :: rows(:, :)
+    real(real64), intent(inout), target :: field(0:, 0:)
+    real(real32), intent(inout), target :: rows(:, :)
     integer, intent(in) :: ids(:)
-    integer, intent(in), target :: step, generator(:)
-    character(len=*), intent(in), target :: note
+    integer, intent(inout), target :: step, generator(:)
+    character(len=*), intent(inout), target :: note
     call state%array("field", field(1:columns, 1:rows_each), shape=[columns, rows_each * ranks], &
       start=[1, rank * rows_each + 1])
     call state%rows("rows", rows, shape=[3, 2 * ranks], ids=ids)

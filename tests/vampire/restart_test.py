@@ -18,7 +18,7 @@ WAYS = ("job", "rank", "term")
 
 def command(ranks, vampire, mpiexec, strategy):
     return [*mpiexec, "-n", str(ranks), vampire, "--digest", "--output", "spins.h5", "--lattice",
-            "bcc", "--size", "8", "8", "8", "--start", "random", "--temperature", "300", "--steps",
+            "bcc", "--size", "6", "6", "6", "--start", "random", "--temperature", "300", "--steps",
             "1500", "--every", "50", "--checkpoint", "state.h5", "--checkpoint-every", "20",
             "--strategy", strategy]
 
