@@ -8,8 +8,8 @@ import unittest
 
 from command import BAD_INPUT, COMMAND, FINE, FOLDER, said, sluice
 
-VERBS = ("ls", "dump", "diff", "verify", "watch", "convert", "render", "stats", "bench",
-         "plan")
+VERBS = ("ls", "dump", "diff", "verify", "checkpoints", "watch", "convert", "render", "stats",
+         "bench", "plan")
 
 
 class Usage(unittest.TestCase):

@@ -3,6 +3,7 @@ every other, on another number of ranks, and ends as if nothing had happened; al
 killed, and where a signal ended it. At most ten lines of it are the library's, and
 docs/checkpoint.md shows them as they are."""
 
+import contextlib
 import itertools
 import json
 import os
@@ -13,6 +14,8 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+
+import h5py
 
 ROOT = Path(__file__).resolve().parents[2]
 STEPS = 95
@@ -64,6 +67,30 @@ def check_shown(name):
     assert len(rest) <= 70, f"{name}: {len(rest)} lines"
 
 
+def ranks_of(run):
+    """The processes that mpirun has started: they are in process groups of their own."""
+    found = subprocess.run(["pgrep", "-P", str(run.pid)], capture_output=True, text=True)
+    return [int(line) for line in found.stdout.split()]
+
+
+def kill_job(run):
+    """Kills mpirun and its ranks, and returns when none of them is left to write anything."""
+    every = [run.pid, *ranks_of(run)]
+    for process in every:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+    limit = time.monotonic() + 60
+    while any(is_alive(process) for process in every[1:]) and time.monotonic() < limit:
+        time.sleep(0.01)
+
+
+def is_alive(process):
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
 def stopped(program, ranks, folder, number):
     """Ends a run of many steps by a signal, once it has saved a checkpoint."""
     with subprocess.Popen(command(program, ranks, 10 ** 8), cwd=folder, stdout=subprocess.PIPE,
@@ -71,12 +98,43 @@ def stopped(program, ranks, folder, number):
         limit = time.monotonic() + 60
         while not (folder / "spread.h5").exists() and time.monotonic() < limit:
             time.sleep(0.01)
-        os.kill(run.pid, number) if number == signal.SIGTERM else os.killpg(run.pid, number)
+        kill_job(run) if number == signal.SIGKILL else os.kill(run.pid, number)
         out, err = run.communicate(timeout=60)
     return run.returncode, out, err
 
 
+def check_damaged(sluice, program, folder):
+    """A checkpoint that is damaged is listed as such, and the one before is gone on with."""
+    spread(program, 2, 45, folder)
+    newest = max((folder / "spread.h5.parts").glob("*.h5"))
+    with h5py.File(newest, "r") as part:
+        at = part["u"].id.get_chunk_info(0).byte_offset if part["u"].chunks else \
+            part["u"].id.get_offset()
+    with open(newest, "r+b") as part:
+        part.seek(at + 100)
+        byte = part.read(1)
+        part.seek(at + 100)
+        part.write(bytes([byte[0] ^ 1]))
+    command = [sluice, "checkpoints", "spread.h5"]
+    text = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
+    assert text.returncode == 1 and re.search(r"^ +4 +40 .* 2 .*DAMAGED: .*u", text.stdout, re.M) \
+        and re.search(r"^ +3 +30 .* good$", text.stdout, re.M), text
+    listed = json.loads(subprocess.run([*command, "--json"], cwd=folder, capture_output=True,
+                                       text=True, timeout=60).stdout)["checkpoints"]
+    assert [one["good"] for one in listed] == [False, True] and "u" in listed[0]["why"], listed
+    assert [(one["number"], one["time"], one["ranks"]) for one in listed] == [
+        (4, 40, 2), (3, 30, 2)] and listed[1]["why"] is None, listed
+    spread(program, 3, 45, folder)
+    assert numbers(sluice, folder) == [5, 3], "gone on with the third, which is still there"
+    with h5py.File(folder / "other.h5", "w") as other:
+        other["x"] = 1
+    refused = subprocess.run([sluice, "checkpoints", "other.h5"], cwd=folder, capture_output=True,
+                             text=True, timeout=60)
+    assert refused.returncode == 2 and "no checkpoints" in refused.stderr, refused
+
+
 def main(sluice, *names):
+    is_long = os.environ.get("SLUICE_LONG") == "1"
     os.environ["SLUICE_DURABILITY"] = "none"
     programs = [Path(name) for name in names]
     for ending in ("cpp", "c", "f90", "py"):
@@ -87,14 +145,16 @@ def main(sluice, *names):
             goals[program] = spread(program, 3, STEPS, folder)
     goal = next(iter(goals.values()))
     assert goal[0] == STEPS and all(near(g, goal) for g in goals.values()), goals
-    for first, second in itertools.permutations(programs, 2):
+    pairs = list(zip(programs, programs[1:] + programs[:1]))
+    for first, second in itertools.permutations(programs, 2) if is_long else pairs:
         with tempfile.TemporaryDirectory() as folder:
             assert spread(first, 3, 45, folder)[0] == 45
             assert numbers(sluice, folder) == [4, 3]
             assert near(spread(second, 2, STEPS, folder), goals[second]), (first, second)
             assert numbers(sluice, folder) == [9, 8]
-    for program, number in itertools.product(programs[:1] + programs[-1:],
-                                             (signal.SIGKILL, signal.SIGUSR1)):
+    ends = [(programs[0], signal.SIGKILL), (programs[-1], signal.SIGUSR1)]
+    for program, number in itertools.product(programs, (signal.SIGKILL, signal.SIGUSR1)) \
+            if is_long else ends:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             code, out, err = stopped(program, 2, folder, number)
@@ -104,11 +164,15 @@ def main(sluice, *names):
             reached, _ = spread(program, 3, 10 * last + 20, folder)
             assert reached >= 10 * last
             with tempfile.TemporaryDirectory() as other:
-                assert spread(program, 1, reached, other) == spread(program, 4, reached, folder)
-    for program in programs:
+                alone, going_on = (spread(program, 1, reached, other),
+                                   spread(program, 4, reached, folder))
+                assert alone == going_on, (program, number, last, reached, alone, going_on)
+    for program in programs if is_long else programs[-2:-1]:
         with tempfile.TemporaryDirectory() as folder:
             spread(program, 3, 45, folder)
             assert spread(program, 2, STEPS, folder) == goals[program], "bit for bit"
+    with tempfile.TemporaryDirectory() as name:
+        check_damaged(sluice, programs[0], Path(name))
     print(f"{len(programs)} languages: every restart ends as the undisturbed run")
 
 

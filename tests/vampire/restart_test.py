@@ -3,6 +3,7 @@ rank, or by a signal that asks them to end) and restarted from their checkpoints
 of ranks, again and again, end with the spins and the output file of an undisturbed run, bit for
 bit. SLUICE_LONG=1: 50 kills, else 2."""
 
+import contextlib
 import os
 import random
 import re
@@ -13,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-WAYS = ("job", "rank", "term")
+WAYS = ("job", "rank", "signal")
 
 
 def command(ranks, vampire, mpiexec, strategy):
@@ -27,10 +28,28 @@ def digest(out):
     return re.search(r"^digest: (\w+)$", out, re.M)[1]
 
 
-def ranks_of(group, name):
-    """The processes of that name in a process group."""
-    found = subprocess.run(["pgrep", "-g", str(group), "-x", name], capture_output=True, text=True)
+def ranks_of(run):
+    """The processes that mpirun has started: they are in process groups of their own."""
+    found = subprocess.run(["pgrep", "-P", str(run.pid)], capture_output=True, text=True)
     return [int(line) for line in found.stdout.split()]
+
+
+def kill_job(run):
+    """Kills mpirun and its ranks, and returns when none of them is left to write anything."""
+    every = [run.pid, *ranks_of(run)]
+    for process in every:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+    limit = time.monotonic() + 60
+    while any(is_alive(process) for process in every[1:]) and time.monotonic() < limit:
+        time.sleep(0.01)
+
+
+def is_alive(process):
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def wait_for_checkpoint(run, folder, after):
@@ -45,15 +64,19 @@ def wait_for_checkpoint(run, folder, after):
     return False
 
 
-def disturb(run, way, random_source):
+def disturb(run, way, source):
+    """False where the ranks have ended by themselves."""
+    ranks = ranks_of(run)
+    if not ranks:
+        return False
     if way == "job":
-        os.killpg(run.pid, signal.SIGKILL)
-    elif way == "term":
-        os.kill(run.pid, signal.SIGUSR1)  # mpirun hands it on; it ends by itself
+        kill_job(run)
+    elif way == "signal":
+        os.kill(run.pid, signal.SIGUSR1)  # mpirun hands it on; the run ends by itself
     else:
-        ranks = ranks_of(run.pid, "vampire")
-        if ranks:
-            os.kill(random_source.choice(ranks), signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(source.choice(ranks), signal.SIGKILL)
+    return True
 
 
 def main(vampire, sluice, *mpiexec):
@@ -87,10 +110,12 @@ def main(vampire, sluice, *mpiexec):
                 way = WAYS[sum(done.values()) % 3]
                 if wants and wait_for_checkpoint(run, folder, before):
                     time.sleep(source.uniform(0, 0.3))
-                    if run.poll() is None:
-                        disturb(run, way, source)
+                    if run.poll() is None and disturb(run, way, source):
                         done[way] += 1
+                children = ranks_of(run)
                 out, err = run.communicate(timeout=600)
+                while any(is_alive(process) for process in children):
+                    time.sleep(0.01)
                 if before is not None:
                     assert "goes on from checkpoint" in out or run.returncode != 0, out + err
                 if run.returncode == 0 and re.search(r"^ +1500 ", out, re.M):
