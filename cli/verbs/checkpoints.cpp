@@ -156,7 +156,7 @@ void add_checkpoints(CLI::App& app, Run& run) {
                             R"help(
 Examples:
   sluice checkpoints state.h5
-  sluice checkpoints state.h5 --json | jq '.checkpoints[] | select(.good) | .time'
+  sluice checkpoints state.h5 --json | jq '.checkpoints[].time'
   mpirun -n 8 sluice checkpoints large.h5)help");
   verb->add_option("FILE", options->file, "a file of checkpoints")->required();
   verb->add_flag("--json", options->json, "for programs");

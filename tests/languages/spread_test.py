@@ -3,7 +3,6 @@ every other, on another number of ranks, and ends as if nothing had happened; al
 killed, and where a signal ended it. At most ten lines of it are the library's, and
 docs/checkpoint.md shows them as they are."""
 
-import contextlib
 import itertools
 import json
 import os
@@ -16,6 +15,9 @@ import time
 from pathlib import Path
 
 import h5py
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from jobs import kill_job  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 STEPS = 95
@@ -65,30 +67,6 @@ def check_shown(name):
     rest = [line for line in lines if line.strip() and not MARK.search(line)]
     assert not any(re.search(r"sluice|state[.%]", line, re.I) for line in rest[3:]), name
     assert len(rest) <= 70, f"{name}: {len(rest)} lines"
-
-
-def ranks_of(run):
-    """The processes that mpirun has started: they are in process groups of their own."""
-    found = subprocess.run(["pgrep", "-P", str(run.pid)], capture_output=True, text=True)
-    return [int(line) for line in found.stdout.split()]
-
-
-def kill_job(run):
-    """Kills mpirun and its ranks, and returns when none of them is left to write anything."""
-    every = [run.pid, *ranks_of(run)]
-    for process in every:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(process, signal.SIGKILL)
-    limit = time.monotonic() + 60
-    while any(is_alive(process) for process in every[1:]) and time.monotonic() < limit:
-        time.sleep(0.01)
-
-
-def is_alive(process):
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 def stopped(program, ranks, folder, number):

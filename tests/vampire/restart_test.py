@@ -14,6 +14,9 @@ import tempfile
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from jobs import is_alive, kill_job, ranks_of  # noqa: E402
+
 WAYS = ("job", "rank", "signal")
 
 
@@ -26,30 +29,6 @@ def command(ranks, vampire, mpiexec, strategy):
 
 def digest(out):
     return re.search(r"^digest: (\w+)$", out, re.M)[1]
-
-
-def ranks_of(run):
-    """The processes that mpirun has started: they are in process groups of their own."""
-    found = subprocess.run(["pgrep", "-P", str(run.pid)], capture_output=True, text=True)
-    return [int(line) for line in found.stdout.split()]
-
-
-def kill_job(run):
-    """Kills mpirun and its ranks, and returns when none of them is left to write anything."""
-    every = [run.pid, *ranks_of(run)]
-    for process in every:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(process, signal.SIGKILL)
-    limit = time.monotonic() + 60
-    while any(is_alive(process) for process in every[1:]) and time.monotonic() < limit:
-        time.sleep(0.01)
-
-
-def is_alive(process):
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 def wait_for_checkpoint(run, folder, after):
