@@ -110,6 +110,7 @@ int run_command(int argc, char** argv, const Context& context) {
   add_dump(app, run);
   add_diff(app, run);
   add_verify(app, run);
+  add_checkpoints(app, run);
   add_recover(app, run);
   add_collect(app, run);
   add_merge(app, run);

@@ -32,6 +32,7 @@ void add_ls(CLI::App& app, Run& run);
 void add_dump(CLI::App& app, Run& run);
 void add_diff(CLI::App& app, Run& run);
 void add_verify(CLI::App& app, Run& run);
+void add_checkpoints(CLI::App& app, Run& run);
 void add_recover(CLI::App& app, Run& run);
 void add_collect(CLI::App& app, Run& run);
 void add_merge(CLI::App& app, Run& run);

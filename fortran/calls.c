@@ -29,8 +29,8 @@ static _Thread_local char own_message[512];
 const char* sluice_fortran_message(void);
 const char* sluice_fortran_message(void) { return own_message; }
 
-/* Of a call and the variable's name, of `length` characters. */
-static int refusal(int code, const char* call, const char* name, int length, const char* why) {
+int sluice_fortran_refusal(int code, const char* call, const char* name, int length,
+                           const char* why) {
   snprintf(own_message, sizeof own_message, "%s %.*s: %s", call, length, name, why);
   return -code;
 }
@@ -41,7 +41,7 @@ static void refuse_next(sluice_file* file, int refused) {
 }
 
 static int no_memory(const char* call, const char* name, int length) {
-  return refusal(SLUICE_ERROR_OVER_BUDGET, call, name, length, "out of memory");
+  return sluice_fortran_refusal(SLUICE_ERROR_OVER_BUDGET, call, name, length, "out of memory");
 }
 
 static const char* const no_type =
@@ -138,7 +138,7 @@ int sluice_fortran_put(sluice_file* file, struct name_cache* cache, const char* 
     if (a.type != 0) return sluice_put_value(file, variable, a.type, a.base, rank, first);
   }
   if (refused == SLUICE_OK && a.type == 0) {
-    refused = refusal(SLUICE_ERROR_TYPE_MISMATCH, "put", name, length, no_type);
+    refused = sluice_fortran_refusal(SLUICE_ERROR_TYPE_MISMATCH, "put", name, length, no_type);
   }
   selection.allow_overflow = allow_overflow;
   char* packed = NULL;
@@ -158,7 +158,7 @@ int sluice_fortran_put(sluice_file* file, struct name_cache* cache, const char* 
                                         rank, &selection);
   free(packed);
   if (refused == SLUICE_OK && code == SLUICE_ERROR_OVER_BUDGET && !in_place) {
-    refused = refusal(code, "put", name, length, no_room);
+    refused = sluice_fortran_refusal(code, "put", name, length, no_room);
   }
   return refused != SLUICE_OK ? refused : code;
 }
@@ -177,13 +177,13 @@ int sluice_fortran_get(sluice_file* file, struct name_cache* cache, const char* 
   read_descriptor(data, &a);
   const int rank = part_of(file, variable, &a, starts, start, first, &selection);
   if (refused == SLUICE_OK && a.type == 0) {
-    refused = refusal(SLUICE_ERROR_TYPE_MISMATCH, "get", name, length, no_type);
+    refused = sluice_fortran_refusal(SLUICE_ERROR_TYPE_MISMATCH, "get", name, length, no_type);
   }
   selection.allow_overflow = allow_overflow;
   if (deferred) {
     const bool is_straight = is_as_stored(&a) && (a.rank == 0 || is_dense(&a));
     if (refused == SLUICE_OK && !is_straight) {
-      refused = refusal(SLUICE_ERROR_UNSUPPORTED, "get", name, length, not_deferred);
+      refused = sluice_fortran_refusal(SLUICE_ERROR_UNSUPPORTED, "get", name, length, not_deferred);
     }
     refuse_next(file, refused);
     const int code = sluice_defer_get(file, refused == SLUICE_OK ? variable : no_variable, a.type,
@@ -261,7 +261,7 @@ static const char* fault_of_rows(sluice_file* file, sluice_variable variable, co
 
 static int refuse_rows(const char* call, const char* name, int length, const char* fault) {
   const int code = fault == no_type ? SLUICE_ERROR_TYPE_MISMATCH : SLUICE_ERROR_INVALID_ARGUMENT;
-  return refusal(code, call, name, length, fault);
+  return sluice_fortran_refusal(code, call, name, length, fault);
 }
 
 int sluice_fortran_put_rows(sluice_file* file, struct name_cache* cache, const char* name,
@@ -364,7 +364,7 @@ int sluice_fortran_set_attribute(sluice_file* file, const char* owner, const cha
   const char* fault = fault_of_attribute(&a);
   if (fault != NULL) {
     const int code = fault == no_type ? SLUICE_ERROR_TYPE_MISMATCH : SLUICE_ERROR_INVALID_ARGUMENT;
-    const int refused = refusal(code, call, name, (int)strlen(name), fault);
+    const int refused = sluice_fortran_refusal(code, call, name, (int)strlen(name), fault);
     refuse_next(file, refused);
     sluice_set_attribute(file, owner, name, 0, SLUICE_SCALAR, a.base);
     return refused;
@@ -388,7 +388,8 @@ int sluice_fortran_get_attribute(sluice_file* file, const char* owner, const cha
   struct array a;
   read_descriptor(value, &a);
   if (type_of_attribute(&a) == 0) {
-    return refusal(SLUICE_ERROR_TYPE_MISMATCH, "get_attribute", name, (int)strlen(name), no_type);
+    return sluice_fortran_refusal(SLUICE_ERROR_TYPE_MISMATCH, "get_attribute", name,
+                                  (int)strlen(name), no_type);
   }
   char* packed = new_packed(&a, 0);
   if (packed == NULL) return no_memory("get_attribute", name, (int)strlen(name));

@@ -45,4 +45,8 @@ void unpack(const struct array* a, const char* packed);
 /* The strides of `rank` dimensions of dense elements. */
 void dense_strides(const struct array* a, int rank, size_t bytes, int64_t* stride);
 
+/* Of a call and the variable's name, of `length` characters: keeps the reason, returns -code. */
+int sluice_fortran_refusal(int code, const char* call, const char* name, int length,
+                           const char* why);
+
 #endif

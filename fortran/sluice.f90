@@ -46,6 +46,7 @@ module sluice
   use mpi_f08, only: MPI_Comm
   use sluice_c
   use sluice_support
+  use sluice_checkpoints, only: sluice_checkpoint
   use sluice_text, only: sluice_read_text
   implicit none
   private
@@ -56,7 +57,8 @@ module sluice
     sluice_int64 = 4, sluice_uint8 = 5, sluice_uint16 = 6, sluice_uint32 = 7, sluice_uint64 = 8, &
     sluice_real32 = 9, sluice_real64 = 10, sluice_complex32 = 11, sluice_complex64 = 12, &
     sluice_logical = 13, sluice_float16 = 15
-  public :: sluice_character, sluice_file, sluice_read_text, sluice_ticket, sluice_version
+  public :: sluice_character, sluice_checkpoint, sluice_file, sluice_read_text, sluice_ticket
+  public :: sluice_version
 
   !> An open file. Copies of it share the file; it is closed once. One thread at a time uses it.
   type :: sluice_file
@@ -534,7 +536,6 @@ module sluice
       character(len=*), intent(inout), optional :: errmsg
     end subroutine
   end interface
-
 contains
 
   !> The type of text of at most `bytes` bytes (UTF-8). Local.

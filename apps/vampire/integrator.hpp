@@ -45,6 +45,8 @@ class Integrator {
   void step(std::uint32_t number);
   /// Own atoms' spins, in the order of the atoms.
   const Vec3* spins() const noexcept { return spins_.data(); }
+  /// The same, for a checkpoint to restore them.
+  Vec3* spins() noexcept { return spins_.data(); }
   /// Energies of this rank's atoms in meV, half of each bond's counted with either atom.
   /// Collective.
   std::vector<double> energies();

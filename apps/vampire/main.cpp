@@ -1,6 +1,7 @@
 // The run: sample, time loop, output, and a table for the person who watches.
 //
 // Invariant: whatever goes wrong, one rank says so in one line, and all ranks exit with code 2.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <mpi.h>
@@ -11,6 +12,7 @@
 #include "measure.hpp"
 #include "options.hpp"
 #include "output.hpp"
+#include "sluice/checkpoint.hpp"
 #include "sluice/text.hpp"
 #include "start.hpp"
 
@@ -59,24 +61,26 @@ class Run {
 
   void simulate() {
     const double began_s = MPI_Wtime();
-    const auto output = open_output(comm_, sample_, options_);
-    for (std::uint32_t step = 1; step <= options_.equilibration; ++step) {
-      advance(step);
+    restore();
+    const auto output = open_output(comm_, sample_, options_, outputs_);
+    if (done_ == 0) {
+      report_if_wanted(*output);
     }
-    if (options_.writes_start) {
-      report(0, *output);
-    }
-    for (std::uint32_t step = 1; step <= options_.steps; ++step) {
-      advance(options_.equilibration + step);
-      if (options_.only_last ? step == options_.steps : step % options_.every == 0) {
-        report(step, *output);
+    while (done_ < options_.equilibration + options_.steps && !(state_ && state_->ending())) {
+      advance(++done_);
+      report_if_wanted(*output);
+      if (state_ && state_->due()) {
+        state_->save(done_ * options_.physics.dt_fs * 1e-3);
       }
+    }
+    if (state_) {
+      state_->close();
     }
     const OutputCost cost = output->close();
     const double run_s = reduce(comm_, MPI_Wtime() - began_s, MPI_MAX);
     const double steps_s = reduce(comm_, steps_s_, MPI_MAX);
     if (talks_) {
-      const double step_s = steps_s / (options_.equilibration + options_.steps);
+      const double step_s = steps_s / std::max(1U, done_ - began_at_);
       std::printf("\nintegration: a step takes %.6f s; the set-up took as long as %.1f of them",
                   step_s, set_up_s_ / step_s);
       const double megabytes = static_cast<double>(cost.bytes) / 1e6;
@@ -96,6 +100,42 @@ class Run {
   }
 
  private:
+  /// What is there of a run before: its spins, how far it came, how many outputs it had made.
+  void restore() {
+    if (options_.checkpoint.empty()) {
+      return;
+    }
+    state_.emplace(comm_, options_.checkpoint,
+                   sluice::CheckpointOptions{
+                       .interval_calls = options_.checkpoint_every,
+                       .file = {.strategy = options_.strategy, .writers = options_.writers}});
+    state_->rows("spins", &integrator_.spins()->x, {sample_.total, 3}, sample_.atoms.id.data(),
+                 sample_.atoms.size());
+    state_->value("step", done_);
+    state_->value("outputs", outputs_);
+    const sluice::Restored restored = state_->restore();
+    if (restored && talks_) {
+      std::printf("goes on from checkpoint %llu, of step %u, written by %d ranks\n",
+                  static_cast<unsigned long long>(restored.number), done_, restored.ranks);
+      for (const sluice::RejectedCheckpoint& one : restored.newer) {
+        std::printf("note: not from a newer one: %s\n", one.why.c_str());
+      }
+    }
+    began_at_ = done_;
+  }
+
+  void report_if_wanted(Output& output) {
+    if (done_ < options_.equilibration) {
+      return;
+    }
+    const std::uint32_t step = done_ - options_.equilibration;
+    const bool is_due = options_.only_last ? step == options_.steps : step % options_.every == 0;
+    if (step == 0 ? options_.writes_start : is_due) {
+      report(step, output);
+      ++outputs_;
+    }
+  }
+
   void advance(std::uint32_t number) {
     const double began_s = MPI_Wtime();
     integrator_.step(number);
@@ -125,8 +165,12 @@ class Run {
   double sampled_s_;
   Integrator integrator_;
   double ready_s_;
-  double set_up_s_ = 0;  ///< of the slowest rank
-  double steps_s_ = 0;   ///< in steps of the integration, so far
+  double set_up_s_ = 0;         ///< of the slowest rank
+  double steps_s_ = 0;          ///< in steps of the integration, so far
+  std::uint32_t done_ = 0;      ///< steps, those of the equilibration included
+  std::uint32_t began_at_ = 0;  ///< steps of the run before
+  std::int64_t outputs_ = 0;
+  std::optional<sluice::Checkpoint> state_;
 };
 
 int run(MPI_Comm comm, int argc, char** argv) {

@@ -138,6 +138,10 @@ void add_run(CLI::App& app, Options& o, std::string& input) {
       .bare("--writers", "N", o.writers,
             "ranks that write (collective) or files (file-per-node) [the nodes]")
       ->check(CLI::Range(1, 1 << 30).description(""));
+  group.bare("--checkpoint", "FILE", o.checkpoint,
+             "checkpoints: the run goes on from the newest good one, on any number of ranks");
+  group.add("--checkpoint-every", "N", o.checkpoint_every,
+            "steps between checkpoints; 0: by what one costs");
   app.add_flag("--digest", o.digest, "end with a digest of the last spins, to compare runs")
       ->group("The run");
 }
@@ -171,6 +175,8 @@ void check(Options& o, const std::vector<double>& axis, const std::vector<double
   const std::array<double, 3> ones{1, 1, 1};
   require(!o.mode.empty() || (o.atoms_every == 1 && o.output_low == zeros && o.output_high == ones),
           "a part of the atoms is written in VAMPIRE's own formats only: give --mode");
+  require(o.checkpoint.empty() || o.mode.empty(),
+          "--checkpoint goes on with a file of Sluice's: leave --mode out");
   for (std::size_t a = 0; a < 3; ++a) {
     require(o.output_low[a] <= o.output_high[a], "the part of the box to be written is empty");
   }

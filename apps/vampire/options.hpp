@@ -42,6 +42,8 @@ struct Options {
   std::array<double, 3> output_high{1, 1, 1};
   std::uint64_t atoms_every = 1;  ///< with a mode: one atom of so many, by id
   bool digest = false;
+  std::string checkpoint;              ///< file of checkpoints; empty: none
+  std::uint64_t checkpoint_every = 0;  ///< steps; 0: by what a checkpoint costs
 };
 
 /// What to do with a command line.

@@ -5,22 +5,35 @@
 
 namespace vampire {
 
-std::unique_ptr<Output> open_output(MPI_Comm comm, const Sample& sample, const Options& options) {
+std::unique_ptr<Output> open_output(MPI_Comm comm, const Sample& sample, const Options& options,
+                                    std::int64_t outputs) {
   if (options.mode.empty()) {
-    return std::make_unique<FileOutput>(comm, sample, options);
+    return std::make_unique<FileOutput>(comm, sample, options, outputs);
   }
   return std::make_unique<SnapshotOutput>(comm, sample, options);
 }
 
-FileOutput::FileOutput(MPI_Comm comm, const Sample& sample, const Options& options)
+FileOutput::FileOutput(MPI_Comm comm, const Sample& sample, const Options& options,
+                       std::int64_t outputs)
     : comm_(comm),
       began_s_(MPI_Wtime()),
       id_(sample.atoms.id),
       total_(sample.total),
-      file_(comm, options.output, sluice::Mode::write,
-            {.strategy = options.strategy, .writers = options.writers}) {
+      file_(comm, options.output, outputs > 0 ? sluice::Mode::append : sluice::Mode::write,
+            {.strategy = options.strategy,
+             .writers = options.writers,
+             .restart_after = outputs - 1}) {
   const bool scattered = !id_.empty() && id_.back() - id_.front() + 1 != id_.size();
   contiguous_ = reduce(comm, std::int64_t{scattered}, MPI_MAX) == 0;
+  if (outputs > 0) {
+    spins_ = file_.find("spins");
+  } else {
+    begin(sample, options);
+  }
+  cost_.seconds = MPI_Wtime() - began_s_;
+}
+
+void FileOutput::begin(const Sample& sample, const Options& options) {
   const auto coordinates = file_.define<double>(
       "coordinates", {sample.total, 3},
       {.unit = "Angstrom", .description = "places of the atoms", .dimensions = {"atom", "xyz"}});
@@ -37,7 +50,6 @@ FileOutput::FileOutput(MPI_Comm comm, const Sample& sample, const Options& optio
   put(file_, material, sample.atoms.material.data(), 1);
   file_.flush();
   cost_.bytes = sample.total * (3 * sizeof(double) + sizeof(std::int32_t));
-  cost_.seconds = MPI_Wtime() - began_s_;
 }
 
 /// Everything needed to run this again.

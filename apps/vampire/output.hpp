@@ -32,18 +32,22 @@ class Output {
   virtual OutputCost close() = 0;
 };
 
-/// As the options say. Collective.
-std::unique_ptr<Output> open_output(MPI_Comm comm, const Sample& sample, const Options& options);
+/// As the options say. `outputs`: so many of a run that this one goes on with stay; 0: it begins
+/// anew. Collective.
+std::unique_ptr<Output> open_output(MPI_Comm comm, const Sample& sample, const Options& options,
+                                    std::int64_t outputs = 0);
 
 class FileOutput : public Output {
  public:
-  /// Opens the file and writes what does not change. Collective.
-  FileOutput(MPI_Comm comm, const Sample& sample, const Options& options);
+  /// Opens the file and writes what does not change, unless it goes on with `outputs` of a run
+  /// before. Collective.
+  FileOutput(MPI_Comm comm, const Sample& sample, const Options& options, std::int64_t outputs = 0);
 
   void write(double time_ps, const Vec3* spins, const Vec3& magnetisation) override;
   OutputCost close() override;
 
  private:
+  void begin(const Sample& sample, const Options& options);
   void describe(const Sample& sample, const Options& options);
   template <class Target, class T>
   void put(Target& target, sluice::Variable variable, const T* data, std::uint64_t columns);

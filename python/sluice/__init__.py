@@ -19,6 +19,7 @@ same order; alike means that every rank makes the same call; others are local. F
 """
 
 from ._attributes import Attributes
+from ._checkpoint import Checkpoint, Restored, Saved
 from ._file import File, Step, open
 from ._library import (Code, Error, MissingFileError, NotFoundError, mpi_library, read_on_root,
                        set_message_handler, version)
@@ -28,8 +29,8 @@ from ._stable import read_stable
 from ._ticket import Ticket
 from ._variable import Variable
 
-__all__ = ["Attributes", "Code", "Error", "File", "MissingFileError", "NotFoundError",
-           "Records", "Session", "Sessions", "Step", "Ticket", "Variable", "mpi_library", "open",
-           "open_sessions", "read_on_root", "read_stable", "records", "set_message_handler",
-           "version"]
+__all__ = ["Attributes", "Checkpoint", "Code", "Error", "File", "MissingFileError",
+           "NotFoundError", "Records", "Restored", "Saved", "Session", "Sessions", "Step", "Ticket",
+           "Variable", "mpi_library", "open", "open_sessions", "read_on_root", "read_stable",
+           "records", "set_message_handler", "version"]
 __version__ = version()

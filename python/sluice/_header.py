@@ -31,7 +31,7 @@ def declare(place: Optional[Path] = None) -> Any:
     ffi = cffi.FFI()
     if place is not None:
         ffi.set_source("sluice._declared", None)
-    for name in ("comm.h", "sluice.h", "service.h"):
+    for name in ("comm.h", "sluice.h", "service.h", "checkpoint.h"):
         ffi.cdef(declarations(find_header(name).read_text()))
     if place is not None:
         ffi.emit_python_code(str(place))

@@ -4,9 +4,9 @@
 set -euo pipefail
 file=$1 checker=$2
 shift 2
-rm -f "$file"
+rm -rf "${file:?}"*
 "$@" "$file"
 if [ -e "$checker" ]; then
   "${SLUICE_PYTHON:-python3}" -B "$checker" "$file"
 fi
-rm -f "$file"*
+rm -rf "${file:?}"*

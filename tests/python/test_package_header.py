@@ -15,6 +15,7 @@ from sluice._header import declarations, find_header
 ROOT = Path(os.environ.get("SLUICE_SOURCE_DIR", Path(__file__).resolve().parents[2]))
 HEADER = (ROOT / "include" / "sluice" / "sluice.h").read_text()
 SERVICE = (ROOT / "include" / "sluice" / "service.h").read_text()
+CHECKPOINT = (ROOT / "include" / "sluice" / "checkpoint.h").read_text()
 # The package writes and reads records without it.
 RECORDS = (ROOT / "include" / "sluice" / "records.h").read_text()
 
@@ -27,6 +28,7 @@ def functions(header, arguments=""):
 def test_the_header_is_that_of_the_source_tree():
     assert find_header().read_text() == HEADER
     assert find_header("service.h").read_text() == SERVICE
+    assert find_header("checkpoint.h").read_text() == CHECKPOINT
 
 
 def test_the_library_has_every_function_of_the_header():
@@ -35,7 +37,8 @@ def test_the_library_has_every_function_of_the_header():
     assert len(names) > 40 and len(set(names)) == len(names)
     for name in names + functions(RECORDS):
         assert getattr(library, name)
-    for name in set(names + functions(SERVICE)) - set(functions(HEADER, "MPI_Comm")):
+    for name in set(names + functions(SERVICE) + functions(CHECKPOINT)) - set(
+            functions(HEADER, "MPI_Comm")):
         assert getattr(_library.lib, name)
 
 
@@ -44,10 +47,11 @@ def test_the_library_shows_nothing_but_its_interface():
                             check=True, capture_output=True, text=True).stdout
     names = [line.split(" ", 2)[2] for line in listed.splitlines()]
     of_c = {name.split("@")[0] for name in names if re.match(r"sluice_\w+@", name)}
-    assert of_c == set(functions(HEADER) + functions(RECORDS) + functions(SERVICE))
+    assert of_c == set(functions(HEADER) + functions(RECORDS) + functions(SERVICE) +
+                       functions(CHECKPOINT))
     allowed = re.compile(r"sluice_\w+@@|SLUICE_[\d.]+$|"
                          r"(typeinfo (name )?for |vtable for )?"
-                         r"sluice::(File|Records|SessionFile|Step|Ticket|Error)\b|"
+                         r"sluice::(Checkpoint|File|Records|SessionFile|Step|Ticket|Error)\b|"
                          r"sluice::(code_name|type_of|string_type|type_name|parse_options|"
                          r"read_on_root|set_message_handler)\b")
     assert [name for name in names if not allowed.match(name)] == []
@@ -64,10 +68,12 @@ def test_codes_and_their_names():
 
 def test_structs_are_as_the_compiler_has_them(tmp_path):
     structs = ["sluice_variable_options", "sluice_selection", "sluice_variable_info",
-               "sluice_session", "sluice_session_options", "sluice_event"]
+               "sluice_session", "sluice_session_options", "sluice_event",
+               "sluice_checkpoint_options", "sluice_restored", "sluice_saved"]
     program = tmp_path / "sizes.c"
     lines = "".join(f'printf("%zu\\n", sizeof({name}));' for name in structs)
-    program.write_text("#define SLUICE_NO_MPI_H\n#include <sluice/service.h>\n#include <stdio.h>\n"
+    program.write_text("#define SLUICE_NO_MPI_H\n#include <sluice/service.h>\n"
+                       "#include <sluice/checkpoint.h>\n#include <stdio.h>\n"
                        f"int main(void) {{ {lines} return 0; }}\n")
     subprocess.run(["cc", "-std=c99", "-Wall", "-Werror", "-pedantic", f"-I{ROOT / 'include'}",
                     str(program), "-o", str(tmp_path / "sizes")], check=True)

@@ -35,7 +35,7 @@ FLOORS = {
     "exec": [{"transport"}, {""}, {"exchange", "notify"}, {"check", "rows", "write"}, {"encode"},
              {"read"}],
     "commit": [{"publish"}, {"write"}, {"output", "read", "session"}, {"parts"}, {"tools"}, {""}],
-    "api": [{"config"}, {""}, {"file", "session"}, {"records"}, {"c"}],
+    "api": [{"config"}, {""}, {"file", "session"}, {"records", "checkpoint"}, {"c"}],
 }
 # Of the public face every room may include these; the rest belongs to api.
 SHARED_FACE = {"sluice/comm.h", "sluice/comm.hpp", "sluice/error.hpp", "sluice/types.hpp",

@@ -64,8 +64,8 @@ bool is_unchanged(exec::Transport& transport, const Input& input) {
 
 }  // namespace
 
-std::optional<std::uint64_t> latest_good(exec::Transport& transport, storage::Storage& storage,
-                                         const std::string& path, const StepSeen& seen) {
+void look_back(exec::Transport& transport, storage::Storage& storage, const std::string& path,
+               const StepSeen& seen) {
   constexpr int most_looks = 10;  // beside a writer, which changes the file under them
   auto input = std::make_unique<Input>(transport, storage, path, Options{});
   std::vector<std::byte> buffer;
@@ -81,14 +81,26 @@ std::optional<std::uint64_t> latest_good(exec::Transport& transport, storage::St
       }
       why = fault_of(transport, *input, step, buffer);
     }
+    if (!seen(step, why)) {
+      return;
+    }
+  }
+}
+
+std::optional<std::uint64_t> latest_good(
+    exec::Transport& transport, storage::Storage& storage, const std::string& path,
+    const std::function<void(std::uint64_t step, const std::string& why)>& seen) {
+  std::optional<std::uint64_t> good;
+  look_back(transport, storage, path, [&](std::uint64_t step, const std::string& why) {
     if (seen) {
       seen(step, why);
     }
     if (why.empty()) {
-      return step;
+      good = step;
     }
-  }
-  return std::nullopt;
+    return !good;
+  });
+  return good;
 }
 
 }  // namespace sluice::commit

@@ -1,0 +1,168 @@
+// checkpoints: which checkpoints does a file hold, and which of them are good? On all ranks
+// together.
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "api/checkpoint/names.hpp"
+#include "commit/read/input.hpp"
+#include "commit/read/latest_good.hpp"
+#include "help.hpp"
+#include "text/table.hpp"
+#include "text/text.hpp"
+#include "text/values.hpp"
+#include "verb.hpp"
+
+namespace sluice::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using commit::Input;
+
+struct CheckpointsOptions {
+  std::string file;
+  bool json = false;
+};
+
+/// What one checkpoint says of itself, and "" or what is wrong with it.
+struct Listed {
+  std::uint64_t number = 0;  ///< 0: it cannot be read, and nothing else
+  double time = 0;
+  double saved_s = 0;
+  std::int32_t ranks = 0;
+  std::uint64_t bytes = 0;
+  std::string why;
+};
+
+/// Collective. The value of a step, on every rank.
+template <class T>
+T value_of(Input& input, const char* name, std::uint64_t step) {
+  T value{};
+  const auto type = type_of<T>();
+  const model::Dims none;
+  input.get(input.find(name), step, {none, none},
+            {reinterpret_cast<std::byte*>(&value), type, none, none}, false);
+  return value;
+}
+
+std::uint64_t bytes_of(const Input& input, std::uint64_t step, int ranks) {
+  std::uint64_t bytes = 0;
+  for (std::uint32_t v = 0; v < input.variables().size(); ++v) {
+    const model::Definition& d = input.variables()[v].definition;
+    // Of what belongs to ranks there is a variable for each number of them.
+    const std::size_t at = d.name.rfind("/of_");
+    const bool is_of_others = d.partial && at != std::string::npos &&
+                              d.name != detail::bytes_variable(d.name.substr(0, at), ranks);
+    if (d.stepped && !is_of_others) {
+      bytes += input.shape(v, step).volume() * d.type.bytes;
+    }
+  }
+  return bytes;
+}
+
+/// Collective. The newest first.
+std::vector<Listed> list(const Context& context, const std::string& path) {
+  Input input(context.transport, context.storage, path, {});
+  try {
+    static_cast<void>(input.find(detail::checkpoint_number_name));
+  } catch (const Error&) {
+    throw Error(Code::format, path + ": holds no checkpoints: see sluice ls");
+  }
+  std::vector<Listed> all;
+  commit::look_back(
+      context.transport, context.storage, path, [&](std::uint64_t step, const std::string& why) {
+        Listed one;
+        one.why = why;
+        if (step >= input.steps()) {
+          return true;  // it was saved since
+        }
+        try {
+          one.number = value_of<std::uint64_t>(input, detail::checkpoint_number_name, step);
+          one.ranks = value_of<std::int32_t>(input, detail::checkpoint_ranks_name, step);
+          one.saved_s = value_of<double>(input, detail::checkpoint_saved_name, step);
+          one.time = input.time(step);
+          one.bytes = bytes_of(input, step, one.ranks);
+        } catch (const Error& e) {
+          one = {};
+          one.why = why.empty() ? e.what() : why;
+        }
+        all.push_back(std::move(one));
+        return true;
+      });
+  return all;
+}
+
+std::string list_text(const std::string& path, const std::vector<Listed>& all) {
+  if (all.empty()) {
+    return fmt::format("{}: no checkpoint\n", printable(path));
+  }
+  Table table({">NUMBER", ">TIME", "SAVED", ">RANKS", ">SIZE", ""});
+  for (const Listed& one : all) {
+    const std::string state = one.why.empty() ? "good" : "DAMAGED: " + printable(one.why);
+    if (one.number == 0) {
+      table.add({"?", "?", "?", "?", "?", state});
+      continue;
+    }
+    table.add({std::to_string(one.number), number_text(one.time),
+               date_text(static_cast<std::int64_t>(one.saved_s * 1e9)), std::to_string(one.ranks),
+               bytes_text(one.bytes), state});
+  }
+  return table.text();
+}
+
+Json list_json(const std::string& path, const std::vector<Listed>& all) {
+  Json list = Json::array();
+  for (const Listed& one : all) {
+    const bool known = one.number != 0;
+    list.push_back({{"number", known ? Json(one.number) : Json()},
+                    {"time", known ? Json(one.time) : Json()},
+                    {"saved", known ? Json(one.saved_s) : Json()},
+                    {"ranks", known ? Json(one.ranks) : Json()},
+                    {"bytes", known ? Json(one.bytes) : Json()},
+                    {"good", one.why.empty()},
+                    {"why", one.why.empty() ? Json() : Json(one.why)}});
+  }
+  return {{"file", path}, {"checkpoints", std::move(list)}};
+}
+
+int checkpoints(const Context& context, const CheckpointsOptions& options) {
+  const std::vector<Listed> all = list(context, options.file);
+  bool any_good = false;
+  bool any_bad = false;
+  for (const Listed& one : all) {
+    (one.why.empty() ? any_good : any_bad) = true;
+  }
+  if (context.is_root()) {
+    if (options.json) {
+      show_json(list_json(options.file, all));
+    } else {
+      show(stdout, list_text(options.file, all));
+    }
+  }
+  return any_good && !any_bad ? fine : differs;
+}
+
+}  // namespace
+
+void add_checkpoints(CLI::App& app, Run& run) {
+  const auto options = std::make_shared<CheckpointsOptions>();
+  CLI::App* verb = add_verb(app, "checkpoints", "which checkpoints does a file hold?",
+                            "Lists the checkpoints of a file of sluice::Checkpoint, the newest\n"
+                            "first: its number, the time given to save(), when and by how many\n"
+                            "ranks it was saved, its size, and whether it is good: every value is\n"
+                            "read and compared with its checksum.\n"
+                            "Exit code: 0 all are good, 1 one is damaged or there is none, 2 bad\n"
+                            "input (no file of checkpoints, ...).\n",
+                            R"help(
+Examples:
+  sluice checkpoints state.h5
+  sluice checkpoints state.h5 --json | jq '.checkpoints[].time'
+  mpirun -n 8 sluice checkpoints large.h5)help");
+  verb->add_option("FILE", options->file, "a file of checkpoints")->required();
+  verb->add_flag("--json", options->json, "for programs");
+  verb->callback([&run, options] {
+    run = [options](const Context& context) { return checkpoints(context, *options); };
+  });
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,480 @@
+! Checkpoints for Fortran: the state of a run, saved now and then, and restored on any number of
+! ranks. The module sluice hands sluice_checkpoint on; the conventions that it states hold here.
+!
+!   type(sluice_checkpoint) :: state
+!   call state%open("state.h5", comm)
+!   call state%array("u", u(:, 1:n), shape=[columns, rows], start=[1, first])
+!   call state%value("step", step)
+!   call state%restore()                  ! what is there, into u and step; else they stay
+!   do while (step < steps)
+!     if (state%due()) call state%save(time=dt * step)
+!     if (state%ending()) exit            ! SIGTERM, SIGUSR1, or the end of the job's time
+!     ...
+!   end do
+!   call state%close()
+!
+! Memory. What is registered is read by save and written by restore where it is: whole arrays or
+! sections of them (no vector subscript) that live until the checkpoint is closed. They need the
+! attribute target, also where they are dummy arguments: without it a compiler may keep an old value
+! in a register. Registered again under its name something has a new place.
+!
+! Collective: open, restore, due, save, drain and close. Others are local, and alike on every rank
+! but for the data, where it begins, and ids.
+module sluice_checkpoints
+  use, intrinsic :: iso_c_binding
+  use, intrinsic :: iso_fortran_env, only: int32, int64, real64
+  use mpi_f08, only: MPI_Comm
+  use sluice_support
+  implicit none
+  private
+  public :: sluice_checkpoint
+
+  !> A checkpoint that is open. Copies of it share it; it is closed once.
+  type :: sluice_checkpoint
+    private
+    type(c_ptr) :: handle = c_null_ptr
+  contains
+    procedure, private :: open_f08, open_integer, open_serial, array_32, array_64, rows_32, rows_64
+    !> open(path, comm, keep, ...): comm of mpi or mpi_f08, without it for this process alone. keep:
+    !> the last so many checkpoints stay (2); 0: all. stop_on_failed_save: save fails where it
+    !> cannot write; else it only says so. When due is true: interval_s, interval_calls, without
+    !> them by cost and failure_interval_s; end_time_s, margin_s, signals: docs/checkpoint.md.
+    !> options: of the file, as lines of TOML.
+    generic, public :: open => open_f08, open_integer, open_serial
+    generic, public :: array => array_32, array_64
+    generic, public :: rows => rows_32, rows_64
+    procedure, public :: value => add_value
+    procedure, public :: text => add_text
+    procedure, public :: bytes => add_bytes
+    procedure, public :: restore, due, ending, save => save_state, drain, close => close_checkpoint
+  end type sluice_checkpoint
+
+  type, bind(c) :: open_options
+    integer(c_size_t) :: size
+    integer(c_int64_t) :: keep
+    integer(c_int32_t) :: stop_on_failed_save, ignore_signals
+    real(c_double) :: interval_s
+    integer(c_int64_t) :: interval_calls
+    real(c_double) :: failure_interval_s, end_time_s, margin_s
+    type(c_ptr) :: file_options
+  end type open_options
+
+  type, bind(c) :: restored_state
+    integer(c_size_t) :: size
+    integer(c_int64_t) :: number
+    real(c_double) :: time
+    integer(c_int32_t) :: ranks, newer
+    type(c_ptr) :: why, kept
+  end type restored_state
+
+  type, bind(c) :: saved_state
+    integer(c_size_t) :: size
+    integer(c_int64_t) :: number
+    real(c_double) :: seconds
+    type(c_ptr) :: why
+  end type saved_state
+
+  interface
+    integer(c_int) function lib_open(comm, path, options, handle) &
+        bind(c, name="sluice_checkpoint_open_f")
+      import
+      integer(c_int), value :: comm
+      character(kind=c_char), intent(in) :: path(*)
+      type(open_options), intent(in) :: options
+      type(c_ptr), intent(out) :: handle
+    end function
+    integer(c_int) function lib_open_serial(path, options, handle) &
+        bind(c, name="sluice_checkpoint_open_serial")
+      import
+      character(kind=c_char), intent(in) :: path(*)
+      type(open_options), intent(in) :: options
+      type(c_ptr), intent(out) :: handle
+    end function
+    integer(c_int) function lib_array(handle, name, data, shape, dims, start, starts) &
+        bind(c, name="sluice_fortran_checkpoint_array")
+      import
+      type(c_ptr), value :: handle
+      character(kind=c_char), intent(in) :: name(*)
+      type(*), dimension(..), intent(inout), asynchronous, target :: data
+      integer(c_int64_t), intent(in) :: shape(*), start(*)
+      integer(c_int), value :: dims, starts
+    end function
+    integer(c_int) function lib_rows(handle, name, data, shape, dims, ids, count) &
+        bind(c, name="sluice_fortran_checkpoint_rows")
+      import
+      type(c_ptr), value :: handle
+      character(kind=c_char), intent(in) :: name(*)
+      type(*), dimension(..), intent(inout), asynchronous, target :: data
+      integer(c_int64_t), intent(in) :: shape(*), ids(*)
+      integer(c_int), value :: dims
+      integer(c_int64_t), value :: count
+    end function
+    integer(c_int) function lib_value(handle, name, data) &
+        bind(c, name="sluice_fortran_checkpoint_value")
+      import
+      type(c_ptr), value :: handle
+      character(kind=c_char), intent(in) :: name(*)
+      type(*), dimension(..), intent(inout), asynchronous, target :: data
+    end function
+    integer(c_int) function lib_text_of(handle, name, text, capacity) &
+        bind(c, name="sluice_fortran_checkpoint_text")
+      import
+      type(c_ptr), value :: handle
+      character(kind=c_char), intent(in) :: name(*)
+      type(c_ptr), value :: text
+      integer(c_int64_t), value :: capacity
+    end function
+    integer(c_int) function lib_bytes(handle, name, data, keep) &
+        bind(c, name="sluice_fortran_checkpoint_bytes")
+      import
+      type(c_ptr), value :: handle
+      character(kind=c_char), intent(in) :: name(*)
+      type(*), dimension(..), intent(inout), asynchronous, target :: data
+      integer(c_int32_t), value :: keep
+    end function
+    integer(c_int) function lib_restore(handle, restored) &
+        bind(c, name="sluice_fortran_checkpoint_restore")
+      import
+      type(c_ptr), value :: handle
+      type(restored_state), intent(inout) :: restored
+    end function
+    integer(c_int) function lib_save(handle, time, saved) &
+        bind(c, name="sluice_fortran_checkpoint_save")
+      import
+      type(c_ptr), value :: handle
+      real(c_double), value :: time
+      type(saved_state), intent(inout) :: saved
+    end function
+    integer(c_int) function lib_due(handle, yes) bind(c, name="sluice_checkpoint_due")
+      import
+      type(c_ptr), value :: handle
+      integer(c_int32_t), intent(out) :: yes
+    end function
+    integer(c_int) function lib_ending(handle, yes) bind(c, name="sluice_checkpoint_ending")
+      import
+      type(c_ptr), value :: handle
+      integer(c_int32_t), intent(out) :: yes
+    end function
+    integer(c_int) function lib_drain(handle, seconds, all) bind(c, name="sluice_checkpoint_drain")
+      import
+      type(c_ptr), value :: handle
+      real(c_double), value :: seconds
+      integer(c_int32_t), intent(out) :: all
+    end function
+    integer(c_int) function lib_close(handle) bind(c, name="sluice_fortran_checkpoint_close")
+      import
+      type(c_ptr), value :: handle
+    end function
+  end interface
+
+contains
+
+  subroutine open_integer(self, path, comm, keep, stop_on_failed_save, interval_s, interval_calls, &
+      failure_interval_s, end_time_s, margin_s, signals, options, stat, errmsg)
+    class(sluice_checkpoint), intent(inout) :: self
+    character(len=*), intent(in) :: path
+    integer, intent(in) :: comm
+    integer, intent(in), optional :: keep, interval_calls
+    logical, intent(in), optional :: stop_on_failed_save, signals
+    real(real64), intent(in), optional :: interval_s, failure_interval_s, end_time_s, margin_s
+    character(len=*), intent(in), optional :: options
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    type(open_options) :: asked
+    character(kind=c_char, len=:), allocatable, target :: lines
+    if (is_taken(self, path, stat, errmsg)) return
+    lines = c_text(options)
+    asked = options_of(lines, keep, stop_on_failed_save, interval_s, interval_calls, &
+      failure_interval_s, end_time_s, margin_s, signals)
+    call conclude(lib_open(int(comm, c_int), c_text(path), asked, self%handle), stat, errmsg)
+  end subroutine
+
+  subroutine open_f08(self, path, comm, keep, stop_on_failed_save, interval_s, interval_calls, &
+      failure_interval_s, end_time_s, margin_s, signals, options, stat, errmsg)
+    class(sluice_checkpoint), intent(inout) :: self
+    character(len=*), intent(in) :: path
+    type(MPI_Comm), intent(in) :: comm
+    integer, intent(in), optional :: keep, interval_calls
+    logical, intent(in), optional :: stop_on_failed_save, signals
+    real(real64), intent(in), optional :: interval_s, failure_interval_s, end_time_s, margin_s
+    character(len=*), intent(in), optional :: options
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    call self%open_integer(path, comm%MPI_VAL, keep, stop_on_failed_save, interval_s, &
+      interval_calls, failure_interval_s, end_time_s, margin_s, signals, options, stat, errmsg)
+  end subroutine
+
+  subroutine open_serial(self, path, options, keep, stop_on_failed_save, interval_s, &
+      interval_calls, failure_interval_s, end_time_s, margin_s, signals, stat, errmsg)
+    class(sluice_checkpoint), intent(inout) :: self
+    character(len=*), intent(in) :: path
+    integer, intent(in), optional :: keep, interval_calls
+    logical, intent(in), optional :: stop_on_failed_save, signals
+    real(real64), intent(in), optional :: interval_s, failure_interval_s, end_time_s, margin_s
+    character(len=*), intent(in), optional :: options
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    type(open_options) :: asked
+    character(kind=c_char, len=:), allocatable, target :: lines
+    if (is_taken(self, path, stat, errmsg)) return
+    lines = c_text(options)
+    asked = options_of(lines, keep, stop_on_failed_save, interval_s, interval_calls, &
+      failure_interval_s, end_time_s, margin_s, signals)
+    call conclude(lib_open_serial(c_text(path), asked, self%handle), stat, errmsg)
+  end subroutine
+
+  !> This rank's part of an array of all ranks, of `shape` (of data where it is absent), which
+  !> begins at `start` (ones).
+  subroutine array_64(self, name, data, shape, start, stat, errmsg)
+    class(sluice_checkpoint), intent(inout) :: self
+    character(len=*), intent(in) :: name
+    type(*), dimension(..), intent(inout), asynchronous, target :: data
+    integer(int64), intent(in), optional :: shape(:), start(:)
+    integer, intent(out), optional :: stat
+    class(*), intent(inout), optional :: errmsg
+    integer(int64), parameter :: none(1) = 0
+    integer(c_int) :: code
+    if (present(shape) .and. present(start)) then
+      code = lib_array(self%handle, c_text(name), data, shape, size(shape), start, size(start))
+    else if (present(shape)) then
+      code = lib_array(self%handle, c_text(name), data, shape, size(shape), none, -1)
+    else
+      code = lib_array(self%handle, c_text(name), data, none, -1, none, -1)
+    end if
+    call conclude_data(code, stat, errmsg)
+  end subroutine
+
+  subroutine array_32(self, name, data, shape, start, stat, errmsg)
+    class(sluice_checkpoint), intent(inout) :: self
+    character(len=*), intent(in) :: name
+    type(*), dimension(..), intent(inout), asynchronous, target :: data
+    integer(int32), intent(in) :: shape(:)
+    integer(int32), intent(in), optional :: start(:)
+    integer, intent(out), optional :: stat
+    class(*), intent(inout), optional :: errmsg
+    integer(int64) :: wide(most_dimensions), wide_start(most_dimensions)
+    integer :: dims, starts
+    dims = min(size(shape), most_dimensions)
+    wide(:dims) = shape(:dims)
+    starts = -1
+    if (present(start)) then
+      starts = min(size(start), most_dimensions)
+      wide_start(:starts) = start(:starts)
+    end if
+    call conclude_data(lib_array(self%handle, c_text(name), data, wide, dims, wide_start, starts), &
+      stat, errmsg)
+  end subroutine
+
+  !> Rows by global index: data(..., i) is row ids(i) of an array of `shape`, whose last dimension
+  !> counts the rows. The ids are copied.
+  subroutine rows_64(self, name, data, shape, ids, stat, errmsg)
+    class(sluice_checkpoint), intent(inout) :: self
+    character(len=*), intent(in) :: name
+    type(*), dimension(..), intent(inout), asynchronous, target :: data
+    integer(int64), intent(in) :: shape(:), ids(:)
+    integer, intent(out), optional :: stat
+    class(*), intent(inout), optional :: errmsg
+    call conclude_data(lib_rows(self%handle, c_text(name), data, shape, size(shape), ids - 1, &
+      size(ids, kind=int64)), stat, errmsg)
+  end subroutine
+
+  subroutine rows_32(self, name, data, shape, ids, stat, errmsg)
+    class(sluice_checkpoint), intent(inout) :: self
+    character(len=*), intent(in) :: name
+    type(*), dimension(..), intent(inout), asynchronous, target :: data
+    integer(int32), intent(in) :: shape(:), ids(:)
+    integer, intent(out), optional :: stat
+    class(*), intent(inout), optional :: errmsg
+    call conclude_data(lib_rows(self%handle, c_text(name), data, int(shape, int64), size(shape), &
+      int(ids, int64) - 1, size(ids, kind=int64)), stat, errmsg)
+  end subroutine
+
+  !> One value that is alike on every rank.
+  subroutine add_value(self, name, value, stat, errmsg)
+    class(sluice_checkpoint), intent(inout) :: self
+    character(len=*), intent(in) :: name
+    type(*), dimension(..), intent(inout), asynchronous, target :: value
+    integer, intent(out), optional :: stat
+    class(*), intent(inout), optional :: errmsg
+    call conclude_data(lib_value(self%handle, c_text(name), value), stat, errmsg)
+  end subroutine
+
+  !> A text that is alike on every rank; blanks at its end are not kept.
+  subroutine add_text(self, name, text, stat, errmsg)
+    class(sluice_checkpoint), intent(inout) :: self
+    character(len=*), intent(in) :: name
+    character(len=*), intent(inout), asynchronous, target :: text
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    call conclude(lib_text_of(self%handle, c_text(name), c_loc(text), int(len(text), int64)), &
+      stat, errmsg)
+  end subroutine
+
+  !> Bytes of this rank, such as a random generator's state, as many on every rank. Another number
+  !> of ranks cannot restore them: that fails, or with keep_on_other_ranks they stay as they are.
+  subroutine add_bytes(self, name, data, keep_on_other_ranks, stat, errmsg)
+    class(sluice_checkpoint), intent(inout) :: self
+    character(len=*), intent(in) :: name
+    type(*), dimension(..), intent(inout), asynchronous, target :: data
+    logical, intent(in), optional :: keep_on_other_ranks
+    integer, intent(out), optional :: stat
+    class(*), intent(inout), optional :: errmsg
+    integer(c_int32_t) :: keep
+    keep = 0
+    if (present(keep_on_other_ranks)) keep = merge(1, 0, keep_on_other_ranks)
+    call conclude_data(lib_bytes(self%handle, c_text(name), data, keep), stat, errmsg)
+  end subroutine
+
+  !> Brings back the newest checkpoint that is whole. number: which one, from 1; 0: there was none.
+  !> newer: how many newer ones were damaged, and why, a line each. Before the first save.
+  !> Collective.
+  subroutine restore(self, number, time, ranks, newer, why, stat, errmsg)
+    class(sluice_checkpoint), intent(inout) :: self
+    integer, intent(out), optional :: number, ranks, newer
+    real(real64), intent(out), optional :: time
+    character(len=:), allocatable, intent(out), optional :: why
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    type(restored_state) :: taken
+    integer(c_int) :: code
+    taken = restored_state(c_sizeof(taken), 0, 0, 0, 0, c_null_ptr, c_null_ptr)
+    code = lib_restore(self%handle, taken)
+    if (present(number)) number = int(taken%number)
+    if (present(time)) time = taken%time
+    if (present(ranks)) ranks = taken%ranks
+    if (present(newer)) newer = taken%newer
+    if (present(why)) then
+      why = ""
+      if (code == 0) why = f_text(taken%why)
+    end if
+    call conclude(code, stat, errmsg)
+  end subroutine
+
+  !> Saves a checkpoint; `time` is stored with it. number: of the checkpoint; 0: it could not be
+  !> written, and `why`; the ones before are there. Collective.
+  subroutine save_state(self, time, number, seconds, why, stat, errmsg)
+    class(sluice_checkpoint), intent(inout) :: self
+    real(real64), intent(in) :: time
+    integer, intent(out), optional :: number
+    real(real64), intent(out), optional :: seconds
+    character(len=:), allocatable, intent(out), optional :: why
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    type(saved_state) :: done
+    integer(c_int) :: code
+    done = saved_state(c_sizeof(done), 0, 0, c_null_ptr)
+    code = lib_save(self%handle, time, done)
+    if (present(number)) number = int(done%number)
+    if (present(seconds)) seconds = done%seconds
+    if (present(why)) then
+      why = ""
+      if (code == 0) why = f_text(done%why)
+    end if
+    call conclude(code, stat, errmsg)
+  end subroutine
+
+  !> Is a checkpoint due? The same on every rank. Once a step. Collective.
+  logical function due(self, stat, errmsg)
+    class(sluice_checkpoint), intent(in) :: self
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    integer(c_int32_t) :: yes
+    yes = 0
+    call conclude(lib_due(self%handle, yes), stat, errmsg)
+    due = yes /= 0
+  end function
+
+  !> Is the job about to end, as the last due found?
+  logical function ending(self, stat, errmsg)
+    class(sluice_checkpoint), intent(in) :: self
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    integer(c_int32_t) :: yes
+    yes = 0
+    call conclude(lib_ending(self%handle, yes), stat, errmsg)
+    ending = yes /= 0
+  end function
+
+  !> Strategy forward: waits at most so long until what was saved is there for good. Collective.
+  subroutine drain(self, seconds, all, stat, errmsg)
+    class(sluice_checkpoint), intent(inout) :: self
+    real(real64), intent(in) :: seconds
+    logical, intent(out), optional :: all
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    integer(c_int32_t) :: yes
+    integer(c_int) :: code
+    yes = 0
+    code = lib_drain(self%handle, seconds, yes)
+    if (present(all)) all = yes /= 0
+    call conclude(code, stat, errmsg)
+  end subroutine
+
+  !> Collective.
+  subroutine close_checkpoint(self, stat, errmsg)
+    class(sluice_checkpoint), intent(inout) :: self
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    type(c_ptr) :: handle
+    handle = self%handle
+    self%handle = c_null_ptr
+    call conclude(lib_close(handle), stat, errmsg)
+  end subroutine
+
+  ! -- inside --
+
+  logical function is_taken(self, path, stat, errmsg)
+    class(sluice_checkpoint), intent(in) :: self
+    character(len=*), intent(in) :: path
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    is_taken = c_associated(self%handle)
+    if (is_taken) call fail(wrong_state, "this sluice_checkpoint is still open: close it before &
+      &opening " // trim(path), stat, errmsg)
+  end function
+
+  !> `lines` must live as long as what is returned.
+  function options_of(lines, keep, stop_on_failed_save, interval_s, interval_calls, &
+      failure_interval_s, end_time_s, margin_s, signals) result(asked)
+    character(kind=c_char, len=:), allocatable, target, intent(in) :: lines
+    integer, intent(in), optional :: keep, interval_calls
+    logical, intent(in), optional :: stop_on_failed_save, signals
+    real(real64), intent(in), optional :: interval_s, failure_interval_s, end_time_s, margin_s
+    type(open_options) :: asked
+    asked = open_options(c_sizeof(asked), 2, 0, 0, 0, 0, 0, 0, 0, c_loc(lines))
+    if (present(keep)) asked%keep = keep
+    if (present(stop_on_failed_save)) asked%stop_on_failed_save = merge(1, 0, stop_on_failed_save)
+    if (present(signals)) asked%ignore_signals = merge(0, 1, signals)
+    if (present(interval_s)) asked%interval_s = interval_s
+    if (present(interval_calls)) asked%interval_calls = interval_calls
+    if (present(failure_interval_s)) asked%failure_interval_s = failure_interval_s
+    if (present(end_time_s)) asked%end_time_s = end_time_s
+    if (present(margin_s)) asked%margin_s = margin_s
+  end function
+
+  subroutine conclude(code, stat, errmsg)
+    integer(c_int), intent(in) :: code
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    call finish(c_null_ptr, code, stat, errmsg)
+  end subroutine
+
+  !> conclude with an errmsg that is a character of any length.
+  subroutine conclude_data(code, stat, errmsg)
+    integer(c_int), intent(in) :: code
+    integer, intent(out), optional :: stat
+    class(*), intent(inout), optional :: errmsg
+    character(len=1000) :: message
+    if (.not. present(errmsg)) then
+      call finish(c_null_ptr, code, stat)
+      return
+    end if
+    message = ""
+    call finish(c_null_ptr, code, stat, message)
+    if (code == 0) return
+    select type (errmsg)
+    type is (character(len=*))
+      errmsg = message
+    end select
+  end subroutine
+end module sluice_checkpoints

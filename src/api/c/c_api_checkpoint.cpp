@@ -1,0 +1,334 @@
+// The C interface of checkpoints.
+#include <algorithm>
+#include <cstring>
+
+#include "api/c/c_api_handle.hpp"
+#include "api/c/c_api_session.hpp"
+#include "api/c/strided.hpp"
+#include "api/checkpoint/checkpoint_impl.hpp"
+#include "api/config/settings.hpp"
+#include "exec/transport/solo_transport.hpp"
+#include "sluice/checkpoint.h"
+
+using sluice::CheckpointOptions;
+using sluice::Code;
+using sluice::Comm;
+using sluice::Error;
+using sluice::Shape;
+using sluice::detail::CheckpointImpl;
+using sluice::detail::Registered;
+using namespace sluice::c_api;  // NOLINT: C functions belong to no namespace
+
+struct sluice_checkpoint {
+  std::unique_ptr<CheckpointImpl> impl;
+  std::string rejected;  ///< handed out, as the next two
+  std::string kept;
+  std::string why;
+};
+
+namespace {
+
+CheckpointOptions options_of(const sluice_checkpoint_options* given) {
+  const sluice_checkpoint_options defaults = SLUICE_CHECKPOINT_OPTIONS_INIT;
+  const sluice_checkpoint_options asked = sized(given, defaults);
+  CheckpointOptions options;
+  options.keep = count_of(asked.keep, "keep");
+  options.on_failed_save =
+      asked.stop_on_failed_save != 0 ? sluice::OnFailedSave::stop : sluice::OnFailedSave::report;
+  options.interval_s = asked.interval_s;
+  options.interval_calls = count_of(asked.interval_calls, "interval_calls");
+  options.failure_interval_s = asked.failure_interval_s;
+  options.end_time_s = asked.end_time_s;
+  options.margin_s = asked.margin_s;
+  options.signals = asked.ignore_signals == 0;
+  options.file = sluice::parse_options(asked.file_options == nullptr ? "" : asked.file_options);
+  return options;
+}
+
+/// `make(path, options)` gives the implementation.
+template <class Make>
+int open_checkpoint(const char* path, const sluice_checkpoint_options* options,
+                    sluice_checkpoint** checkpoint, Make&& make) noexcept {
+  return guarded([&] {
+    require(static_cast<void*>(checkpoint), "the place for the handle");
+    *checkpoint = nullptr;
+    const std::string name = text_of(path, "path");
+    auto made = std::make_unique<sluice_checkpoint>();
+    made->impl = make(name, options_of(options));
+    *checkpoint = made.release();
+  });
+}
+
+CheckpointImpl& impl_of(sluice_checkpoint* checkpoint) {
+  if (checkpoint == nullptr) {
+    throw Error(Code::invalid_argument, "the handle of a checkpoint is NULL: was it opened?");
+  }
+  return *checkpoint->impl;
+}
+
+Shape shape_of(const sluice::model::Dims& dims) { return {dims.begin(), dims.end()}; }
+
+std::string what_of(const std::string& name) { return "checkpoint: " + name; }
+
+Shape shape_of(const std::string& name, int rank, const int64_t* shape) {
+  return shape_of(dims_of(rank, shape, [&] { return what_of(name) + ": shape"; }));
+}
+
+/// The array in memory of which a part has these strides: with ghost cells behind it.
+Shape memory_of(const std::string& name, const Shape& count, std::uint64_t element_bytes,
+                const int64_t* stride_bytes) {
+  Shape memory = count;
+  std::uint64_t inner = element_bytes;
+  for (std::size_t d = count.size(); d-- > 0;) {
+    const auto stride = static_cast<std::uint64_t>(stride_bytes[d]);
+    // The stride of a dimension is the extent of the next one.
+    const bool fits = stride_bytes[d] > 0 && stride % inner == 0 &&
+                      (d + 1 < count.size() ? stride / inner >= count[d + 1] : stride == inner);
+    if (!fits) {
+      throw Error(Code::unsupported, what_of(name) +
+                                         ": the array has gaps that are no ghost cells: register "
+                                         "a dense one, or a part of one");
+    }
+    if (d + 1 < count.size()) {
+      memory[d + 1] = stride / inner;
+    }
+    inner = stride;
+  }
+  return memory;
+}
+
+sluice::Selection selection_of(const std::string& name, int rank, const Shape& shape,
+                               std::uint64_t element_bytes, const sluice_selection* given) {
+  const sluice_selection none = SLUICE_SELECTION_INIT;
+  const sluice_selection asked = sized(given, none);
+  const auto what = [&] { return what_of(name); };
+  const auto box = selected_box(rank, asked, sluice::model::Dims(std::span(shape)), what);
+  sluice::Selection mine{.start = shape_of(box.start), .count = shape_of(box.count)};
+  if (asked.stride_bytes != nullptr && (asked.memory_shape || asked.memory_start)) {
+    throw Error(Code::invalid_argument, what() +
+                                            ": stride_bytes together with memory_shape or "
+                                            "memory_start: use one of them");
+  }
+  if (asked.stride_bytes != nullptr && !box.empty()) {
+    mine.memory_shape = memory_of(name, mine.count, element_bytes, asked.stride_bytes);
+  }
+  if (asked.memory_shape != nullptr) {
+    mine.memory_shape =
+        shape_of(dims_of(rank, asked.memory_shape, [&] { return what() + ": memory_shape"; }));
+  }
+  if (asked.memory_start != nullptr) {
+    mine.memory_start =
+        shape_of(dims_of(rank, asked.memory_start, [&] { return what() + ": memory_start"; }));
+  }
+  mine.allow_overflow = asked.allow_overflow != 0;
+  return mine;
+}
+
+/// Error invalid_argument where the struct was not initialised. Before the call that fills it.
+template <class Struct>
+void require_sized(const Struct* place, const Struct& initial) {
+  if (place != nullptr && (place->size < sizeof(std::size_t) || place->size > 1 << 16)) {
+    throw Error(Code::invalid_argument, "a struct of size " + std::to_string(place->size) +
+                                            ": initialise it with ..._INIT, as for size " +
+                                            std::to_string(initial.size));
+  }
+}
+
+template <class Struct>
+void tell(Struct* place, Struct said) {
+  if (place != nullptr) {
+    said.size = place->size;
+    std::memcpy(place, &said, std::min(place->size, sizeof said));
+  }
+}
+
+/// Room of a text.
+std::uint32_t capacity_of(const std::string& name, int64_t capacity) {
+  if (capacity < 1 || capacity > SLUICE_STRING_BYTES_MAX) {
+    throw Error(Code::invalid_argument,
+                what_of(name) + ": a text needs room for 1 to 8388607 bytes");
+  }
+  return static_cast<std::uint32_t>(capacity);
+}
+
+}  // namespace
+
+int sluice_checkpoint_open_comm(sluice_comm comm, const char* path,
+                                const sluice_checkpoint_options* options,
+                                sluice_checkpoint** checkpoint) {
+  return open_checkpoint(path, options, checkpoint, [&](const std::string& name, const auto& o) {
+    refuse_null(comm, name + ": open");
+    return std::make_unique<CheckpointImpl>(Comm(comm), name, o);
+  });
+}
+
+int sluice_checkpoint_open_f(int comm, const char* path, const sluice_checkpoint_options* options,
+                             sluice_checkpoint** checkpoint) {
+  return open_checkpoint(path, options, checkpoint, [&](const std::string& name, const auto& o) {
+    const Comm handle = comm_of_fortran(comm);
+    refuse_null(handle, name + ": open");
+    return std::make_unique<CheckpointImpl>(handle, name, o);
+  });
+}
+
+int sluice_checkpoint_open_serial(const char* path, const sluice_checkpoint_options* options,
+                                  sluice_checkpoint** checkpoint) {
+  return open_checkpoint(path, options, checkpoint, [&](const std::string& name, const auto& o) {
+    return std::make_unique<CheckpointImpl>(sluice::exec::make_solo(), name, o);
+  });
+}
+
+int sluice_checkpoint_array(sluice_checkpoint* checkpoint, const char* name, sluice_type type,
+                            void* data, int rank, const int64_t* shape, const int64_t* start,
+                            const int64_t* count) {
+  sluice_selection selection = SLUICE_SELECTION_INIT;
+  selection.start = start;
+  selection.count = count;
+  return sluice_checkpoint_array_selection(checkpoint, name, type, data, rank, shape, &selection);
+}
+
+int sluice_checkpoint_array_selection(sluice_checkpoint* checkpoint, const char* name,
+                                      sluice_type type, void* data, int rank, const int64_t* shape,
+                                      const sluice_selection* selection) {
+  return guarded([&] {
+    const std::string called = text_of(name, "name");
+    const sluice::Type element = type_of_code(type, what_of(called).c_str());
+    const Shape extents = shape_of(called, rank, shape);
+    impl_of(checkpoint)
+        .add({called, element, extents,
+              sluice::detail::ByPlace{
+                  data, selection_of(called, rank, extents, element.bytes, selection)}});
+  });
+}
+
+int sluice_checkpoint_rows(sluice_checkpoint* checkpoint, const char* name, sluice_type type,
+                           void* data, int rank, const int64_t* shape, int64_t rows,
+                           const int64_t* ids) {
+  return guarded([&] {
+    const std::string called = text_of(name, "name");
+    const std::uint64_t count = count_of(rows, "rows");
+    if (count != 0) {
+      require(ids, "ids");
+    }
+    std::vector<std::uint64_t> wanted;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      wanted.push_back(count_of(ids[i], "a row's id"));
+    }
+    impl_of(checkpoint)
+        .add({called, type_of_code(type, what_of(called).c_str()), shape_of(called, rank, shape),
+              sluice::detail::ByRows{data, std::move(wanted)}});
+  });
+}
+
+int sluice_checkpoint_value(sluice_checkpoint* checkpoint, const char* name, sluice_type type,
+                            void* value) {
+  return guarded([&] {
+    const std::string called = text_of(name, "name");
+    require(value, "the value");
+    impl_of(checkpoint)
+        .add({called,
+              type_of_code(type, what_of(called).c_str()),
+              {},
+              sluice::detail::SingleValue{value}});
+  });
+}
+
+int sluice_checkpoint_text(sluice_checkpoint* checkpoint, const char* name, char* text,
+                           int64_t capacity) {
+  return guarded([&] {
+    const std::string called = text_of(name, "name");
+    require(text, "the text");
+    impl_of(checkpoint)
+        .add({called,
+              sluice::string_type(capacity_of(called, capacity)),
+              {},
+              sluice::detail::OfText{{nullptr, text}, {}}});
+  });
+}
+
+int sluice_checkpoint_bytes(sluice_checkpoint* checkpoint, const char* name, void* data,
+                            int64_t bytes, int32_t keep_on_other_ranks) {
+  return guarded([&] {
+    const std::string called = text_of(name, "name");
+    require(data, "the bytes");
+    impl_of(checkpoint)
+        .add({called,
+              sluice::type_of<std::uint8_t>(),
+              {count_of(bytes, "bytes")},
+              sluice::detail::OfRank{data, keep_on_other_ranks != 0
+                                               ? sluice::OnOtherRanks::keep
+                                               : sluice::OnOtherRanks::refuse}});
+  });
+}
+
+int sluice_checkpoint_restore(sluice_checkpoint* checkpoint, sluice_restored* restored) {
+  return guarded([&] {
+    sluice_restored said = SLUICE_RESTORED_INIT;
+    require_sized(restored, said);
+    const sluice::Restored taken = impl_of(checkpoint).restore();
+    checkpoint->rejected.clear();
+    checkpoint->kept.clear();
+    for (const sluice::RejectedCheckpoint& one : taken.newer) {
+      checkpoint->rejected += one.why + "\n";
+    }
+    for (const std::string& name : taken.kept) {
+      checkpoint->kept += name + "\n";
+    }
+    said.number = static_cast<std::int64_t>(taken.number);
+    said.time = taken.time;
+    said.ranks = taken.ranks;
+    said.newer = static_cast<std::int32_t>(taken.newer.size());
+    said.why = checkpoint->rejected.c_str();
+    said.kept = checkpoint->kept.c_str();
+    tell(restored, said);
+  });
+}
+
+int sluice_checkpoint_save(sluice_checkpoint* checkpoint, double time, sluice_saved* saved) {
+  return guarded([&] {
+    sluice_saved said = SLUICE_SAVED_INIT;
+    require_sized(saved, said);
+    const sluice::Saved done = impl_of(checkpoint).save(time);
+    checkpoint->why = done.why;
+    said.number = static_cast<std::int64_t>(done.number);
+    said.seconds = done.seconds;
+    said.why = checkpoint->why.c_str();
+    tell(saved, said);
+  });
+}
+
+int sluice_checkpoint_due(sluice_checkpoint* checkpoint, int32_t* due) {
+  return guarded([&] {
+    require(due, "the place for the answer");
+    *due = impl_of(checkpoint).due() ? 1 : 0;
+  });
+}
+
+int sluice_checkpoint_ending(sluice_checkpoint* checkpoint, int32_t* ending) {
+  return guarded([&] {
+    require(ending, "the place for the answer");
+    *ending = impl_of(checkpoint).ending() ? 1 : 0;
+  });
+}
+
+int sluice_checkpoint_drain(sluice_checkpoint* checkpoint, double seconds, int32_t* all) {
+  return guarded([&] {
+    const bool drained = impl_of(checkpoint).drain(seconds);
+    if (all != nullptr) {
+      *all = drained ? 1 : 0;
+    }
+  });
+}
+
+int sluice_checkpoint_close(sluice_checkpoint* checkpoint) {
+  return guarded([&] { impl_of(checkpoint).close(); });
+}
+
+void sluice_checkpoint_free(sluice_checkpoint* checkpoint) {
+  if (checkpoint != nullptr && !checkpoint->impl->is_here()) {
+    static_cast<void>(checkpoint->impl.release());  // the parent's
+  } else if (checkpoint != nullptr) {
+    checkpoint->impl->drop();
+  }
+  delete checkpoint;
+}

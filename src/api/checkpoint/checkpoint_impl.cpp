@@ -1,0 +1,436 @@
+#include "api/checkpoint/checkpoint_impl.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "api/checkpoint/names.hpp"
+#include "api/messages.hpp"
+#include "exec/transport/agree.hpp"
+#include "model/clock.hpp"
+
+namespace sluice::detail {
+
+namespace {
+
+/// What a failure says of the bytes of one checkpoint; another may be whole.
+bool is_damage(Code code) {
+  return code == Code::damaged || code == Code::truncated || code == Code::format ||
+         code == Code::io || code == Code::not_found || code == Code::changed_outside;
+}
+
+/// After these the ranks no longer agree on what they do.
+bool is_apart(Code code) { return code == Code::timeout || code == Code::mpi; }
+
+/// May opening the file anew help?
+bool is_of_storage(Code code) {
+  return is_damage(code) || code == Code::no_space || code == Code::wrong_state ||
+         code == Code::permission || code == Code::locked;
+}
+
+double wall_clock_s() { return model::from_ns(model::wall_clock_ns()); }
+
+/// Seconds since 1970; 0: not known.
+double end_of_job_s(const CheckpointOptions& options) {
+  if (options.end_time_s != 0) {
+    return options.end_time_s;
+  }
+  const char* text = std::getenv("SLURM_JOB_END_TIME");
+  return text == nullptr ? 0 : std::strtod(text, nullptr);
+}
+
+void check_options(const std::string& path, const CheckpointOptions& options) {
+  const auto refuse = [&](const std::string& why) {
+    throw Error(Code::invalid_argument, path + ": checkpoint: " + why);
+  };
+  if (options.file.keep_last != 0 || options.file.restart_after >= 0) {
+    refuse("keep_last and restart_after belong to the checkpoint itself: use its own keep");
+  }
+  for (const double seconds : {options.interval_s, options.failure_interval_s, options.margin_s}) {
+    if (!(seconds >= 0) || !std::isfinite(seconds)) {
+      refuse("interval_s, failure_interval_s and margin_s are seconds, 0 or more");
+    }
+  }
+  if (!std::isfinite(options.end_time_s)) {
+    refuse("end_time_s counts seconds since 1970");
+  }
+}
+
+}  // namespace
+
+CheckpointImpl::CheckpointImpl(const Comm& comm, const std::string& path,
+                               const CheckpointOptions& options)
+    : CheckpointImpl(context_on(comm, path, options.file), path, options) {}
+
+CheckpointImpl::CheckpointImpl(std::unique_ptr<exec::Transport> transport, const std::string& path,
+                               const CheckpointOptions& options)
+    : CheckpointImpl(context_on(std::move(transport), path, options.file), path, options) {}
+
+CheckpointImpl::CheckpointImpl(OpenContext context, const std::string& path,
+                               const CheckpointOptions& options)
+    : owned_(std::move(context.transport)),
+      transport_(owned_.get()),
+      storage_(std::move(context.storage)),
+      path_(path),
+      options_(options) {
+  begin();
+  if (context.uses_mpi) {
+    at_finalize_.emplace([this] {
+      try {
+        close();
+      } catch (const std::exception& e) {
+        say_of_file(std::string("was still open at MPI_Finalize: ") + e.what());
+      }
+      drop();
+    });
+  }
+}
+
+CheckpointImpl::CheckpointImpl(exec::Transport& transport,
+                               std::shared_ptr<storage::Storage> storage, const std::string& path,
+                               const CheckpointOptions& options)
+    : transport_(&transport), storage_(std::move(storage)), path_(path), options_(options) {
+  begin();
+}
+
+void CheckpointImpl::begin() {
+  exec::together(*transport_, [&] { check_options(path_, options_); });
+  schedule_.emplace(options_, transport_->nodes(), end_of_job_s(options_), model::now_s());
+}
+
+void CheckpointImpl::require_open(const char* call) const {
+  process_.require(path_);
+  if (!is_open()) {
+    throw Error(Code::wrong_state, path_ + ": " + call + ": the checkpoint is closed");
+  }
+}
+
+bool CheckpointImpl::speaks() const {
+  return transport_ != nullptr && transport_->rank() == 0 && options_.file.log != Log::off;
+}
+
+void CheckpointImpl::say_of_file(const std::string& text) const {
+  if (speaks()) {
+    say("sluice: " + path_ + ": " + text);
+  }
+}
+
+std::unique_ptr<FileImpl> CheckpointImpl::open(Mode mode, const Options& options) {
+  return open_on(*transport_, storage_, path_, mode, options);
+}
+
+void CheckpointImpl::add(Registered thing) {
+  require_open("register");
+  state_.add(std::move(thing));
+}
+
+// -- restoring ------------------------------------------------------------------------------------
+
+/// Collective. A store that was being replaced when its writer died counts as there.
+bool CheckpointImpl::is_there() {
+  const auto message = exec::on_root(*transport_, 0, [&] {
+    const bool there = storage_->exists(path_) || storage_->exists(path_ + ".sluice-old");
+    return std::vector<std::byte>{std::byte{there}};
+  });
+  return message.front() != std::byte{0};
+}
+
+Restored CheckpointImpl::restore() {
+  require_open("restore");
+  if (file_ || last_number_ != 0) {
+    throw Error(Code::wrong_state, path_ +
+                                       ": restore: after a save or another restore(): call it "
+                                       "once, at the start");
+  }
+  if (!is_there()) {
+    return {};
+  }
+  File in(open(Mode::read, options_.file));
+  return read(in);
+}
+
+/// Collective.
+Restored CheckpointImpl::read(File& in) {
+  const int ranks = transport_->size();
+  Variable number;
+  Variable writers;
+  try {
+    number = in.find(checkpoint_number_name);
+    writers = in.find(checkpoint_ranks_name);
+  } catch (const Error&) {
+    throw Error(Code::format, path_ + ": restore: holds no checkpoints: choose another name");
+  }
+  exec::together(*transport_, [&] { exec::for_file(path_, [&] { state_.check(in); }); });
+  Restored restored;
+  std::uint64_t newest = 0;
+  for (std::uint64_t step = in.steps(); step-- > 0;) {
+    RejectedCheckpoint rejected;
+    std::int32_t wrote = 0;
+    try {
+      in.get(number, &rejected.number, {}, step);
+      newest = std::max(newest, rejected.number);
+      in.get(writers, &wrote, {}, step);
+      std::vector<Variable> variables;
+      exec::together(*transport_, [&] {
+        restored.kept = state_.kept(path_, ranks, wrote);
+        variables = state_.find(in, ranks, wrote);
+      });
+      exec::together(*transport_, [&] {
+        state_.defer_gets(in, variables, step, transport_->rank(), ranks == wrote);
+      });
+      state_.finish_gets(in, variables, step);
+    } catch (const Error& e) {
+      if (!is_damage(e.code())) {
+        throw;
+      }
+      rejected.why = e.what();
+      restored.newer.push_back(std::move(rejected));
+      continue;
+    }
+    restored.number = rejected.number;
+    restored.time = in.time(step);
+    restored.ranks = wrote;
+    goes_on_ = true;
+    after_step_ = restored.newer.empty() ? -1 : static_cast<std::int64_t>(step);
+    last_number_ = std::max(newest, restored.number);
+    return restored;
+  }
+  throw Error(Code::damaged,
+              path_ + ": restore: none of the " + std::to_string(in.steps()) +
+                  " checkpoints is whole: remove the file to begin anew" +
+                  (restored.newer.empty() ? "" : "; the newest: " + restored.newer.front().why));
+}
+
+// -- saving ---------------------------------------------------------------------------------------
+
+bool CheckpointImpl::due() {
+  require_open("due");
+  if (options_.signals && !signals_) {
+    signals_.emplace();
+  }
+  using Verdict = Schedule::Verdict;
+  auto verdict = static_cast<std::int64_t>(Verdict::not_due);
+  const Verdict by_time = schedule_->ask(model::now_s(), wall_clock_s());
+  if (transport_->rank() == 0 && !(by_time == Verdict::last && ending_)) {
+    verdict = static_cast<std::int64_t>(by_time);
+  }
+  if (signals_ && signals_->came() && !ending_) {
+    verdict = static_cast<std::int64_t>(Verdict::last);
+  }
+  transport_->allreduce({&verdict, 1}, exec::Op::max);
+  ending_ = ending_ || verdict == static_cast<std::int64_t>(Verdict::last);
+  return verdict != static_cast<std::int64_t>(Verdict::not_due);
+}
+
+/// Collective. False where what is there cannot be gone on with, and a new file has to be begun.
+bool CheckpointImpl::open_to_append() {
+  Options options = options_.file;
+  options.keep_last = options_.keep;
+  options.restart_after = after_step_;
+  try {
+    auto impl = open(Mode::append, options);
+    file_impl_ = impl.get();
+    file_ = std::make_unique<File>(std::move(impl));
+  } catch (const Error& e) {
+    if (!is_damage(e.code()) || e.code() == Code::io) {
+      throw;
+    }
+    say_of_file(std::string("begins anew with the next checkpoint: ") + e.what());
+    return false;
+  }
+  after_step_ = -1;
+  if (state_.leaves_out(*file_)) {
+    say_of_file("begins anew with the next checkpoint: it holds variables that are not registered");
+    lose_file();
+    return false;
+  }
+  return true;
+}
+
+/// Collective. What is there stays until the first commit.
+void CheckpointImpl::begin_anew() {
+  Options options = options_.file;
+  options.keep_last = options_.keep;
+  auto impl = open(Mode::write, options);
+  file_impl_ = impl.get();
+  file_ = std::make_unique<File>(std::move(impl));
+}
+
+/// Local; what is wrong is the failure of the next commit on every rank.
+void CheckpointImpl::describe() {
+  variables_ = state_.define(*file_, transport_->size());
+  number_variable_ = file_->define<std::uint64_t>(checkpoint_number_name, {}, {.steps = true});
+  ranks_variable_ = file_->define<std::int32_t>(checkpoint_ranks_name, {}, {.steps = true});
+  saved_variable_ = file_->define<double>(
+      checkpoint_saved_name, {},
+      {.steps = true, .unit = "s", .description = "when it was saved, since 1970"});
+}
+
+void CheckpointImpl::open_to_save() {
+  if (!file_ && !(goes_on_ && open_to_append())) {
+    begin_anew();
+  }
+}
+
+/// Collective. Waits for the checkpoint before; where that failed on its way, the file is opened
+/// anew.
+void CheckpointImpl::settle() {
+  if (!on_its_way_) {
+    return;
+  }
+  const auto failure = exec::failure_of([&] { on_its_way_->wait(); });
+  on_its_way_.reset();
+  try {
+    exec::agree(*transport_, failure);
+  } catch (const Error& e) {
+    if (is_apart(e.code()) || options_.on_failed_save == OnFailedSave::stop) {
+      throw;
+    }
+    say_of_file("checkpoint " + std::to_string(last_number_) +
+                " was lost on its way to the disk: " + e.what());
+    lose_file();
+  }
+}
+
+/// Collective.
+void CheckpointImpl::write(double time, double wall_s) {
+  settle();
+  const std::uint64_t number = last_number_ + 1;
+  const std::int32_t ranks = transport_->size();
+  open_to_save();
+  const auto fails_together = [&](auto&& work) {
+    const auto failure = exec::failure_of(work);
+    if (failure) {
+      file_impl_->output().fail(failure);  // of end(), on every rank
+    }
+    return failure != nullptr;
+  };
+  const bool undescribed = fails_together([&] { describe(); });
+  Step step = file_->begin_step({.time = time});
+  if (!undescribed) {
+    fails_together([&] {
+      state_.put(step, variables_, transport_->rank());
+      if (transport_->rank() == 0) {
+        step.put(number_variable_, &number);
+        step.put(ranks_variable_, &ranks);
+        step.put(saved_variable_, &wall_s);
+      }
+    });
+  }
+  const Ticket ticket = step.end();
+  if (ticket.skipped()) {
+    throw Error(Code::io, path_ + ": save: it was left out, as on_error = skip_step asks for");
+  }
+  last_number_ = number;
+  goes_on_ = true;
+  on_its_way_ = ticket;
+}
+
+/// Collective: where the failure was every rank's, so is this. Not a close, which would commit: a
+/// file without a checkpoint must not take the place of one that has some.
+void CheckpointImpl::lose_file() noexcept {
+  variables_.clear();
+  on_its_way_.reset();
+  if (file_impl_ != nullptr) {
+    file_impl_->drop();
+  }
+  file_impl_ = nullptr;
+  file_.reset();
+  try {
+    transport_->barrier();  // nobody opens it while another still has it
+  } catch (const std::exception&) {
+    // the next call says so
+  }
+}
+
+/// Collective. What the commit before left half done in place is found by this one, and mended by
+/// opening the file.
+void CheckpointImpl::write_or_reopen(double time, double wall_s) {
+  const bool was_open = file_ != nullptr;
+  try {
+    write(time, wall_s);
+  } catch (const Error& e) {
+    if (!was_open || is_apart(e.code()) || !is_of_storage(e.code())) {
+      throw;
+    }
+    lose_file();
+    write(time, wall_s);
+  }
+}
+
+Saved CheckpointImpl::save(double time) {
+  require_open("save");
+  const double began_s = model::now_s();
+  Saved saved;
+  try {
+    write_or_reopen(time, wall_clock_s());
+    saved.number = last_number_;
+    if (ending_) {
+      constexpr double grace_s = 20;  // Slurm kills 30 s after its signal, by default
+      drain(schedule_->left_s(wall_clock_s(), grace_s));
+    }
+  } catch (const Error& e) {
+    if (is_apart(e.code())) {
+      throw;
+    }
+    lose_file();
+    if (options_.on_failed_save == OnFailedSave::stop) {
+      throw;
+    }
+    saved.number = 0;
+    saved.why = e.what();
+    say_of_file("no checkpoint was saved: " + saved.why);
+  }
+  std::int64_t elapsed_ns = model::to_ns(model::now_s() - began_s);
+  transport_->allreduce({&elapsed_ns, 1}, exec::Op::max);
+  saved.seconds = model::from_ns(elapsed_ns);
+  saved ? schedule_->note_saved(model::now_s(), saved.seconds)
+        : schedule_->note_failed(model::now_s());
+  return saved;
+}
+
+bool CheckpointImpl::drain(double seconds) {
+  require_open("drain");
+  if (!on_its_way_) {
+    return true;
+  }
+  std::int64_t late = 1;
+  const auto failure = exec::failure_of([&] { late = file_->drain(seconds) ? 0 : 1; });
+  exec::agree(*transport_, failure, {&late, 1});
+  if (late == 0) {
+    on_its_way_.reset();
+  }
+  return late == 0;
+}
+
+void CheckpointImpl::close() {
+  require_open("close");
+  const std::unique_ptr<File> file = std::move(file_);
+  file_impl_ = nullptr;
+  const auto failure = exec::failure_of([&] {
+    if (file) {
+      file->close();
+    }
+  });
+  drop();
+  if (failure) {
+    std::rethrow_exception(failure);
+  }
+}
+
+void CheckpointImpl::drop() noexcept {
+  if (!is_here()) {
+    return;
+  }
+  signals_.reset();
+  if (file_impl_ != nullptr) {
+    file_impl_->drop();
+  }
+  file_impl_ = nullptr;
+  file_.reset();
+  transport_ = nullptr;
+  owned_.reset();
+  storage_.reset();
+}
+
+}  // namespace sluice::detail

@@ -1,0 +1,91 @@
+// What stands behind sluice::Checkpoint: a File of steps, of which each is a checkpoint.
+//
+// Invariants: what every rank answers is agreed on, so that no rank saves alone; a file that failed
+// is closed and opened anew by the next save; what restore() has rejected is dropped by the first
+// save, not before.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/checkpoint/schedule.hpp"
+#include "api/checkpoint/state.hpp"
+#include "api/checkpoint/stop_signals.hpp"
+#include "api/file/file_impl.hpp"
+#include "exec/transport/at_finalize.hpp"
+#include "sluice/checkpoint.hpp"
+#include "storage/own_process.hpp"
+
+namespace sluice::detail {
+
+class CheckpointImpl {
+ public:
+  /// Collective over `comm`, which is duplicated.
+  CheckpointImpl(const Comm& comm, const std::string& path, const CheckpointOptions& options);
+  /// The same over a transport that it keeps.
+  CheckpointImpl(std::unique_ptr<exec::Transport> transport, const std::string& path,
+                 const CheckpointOptions& options);
+  /// The same over a transport of the caller's, which must outlive it (tests).
+  CheckpointImpl(exec::Transport& transport, std::shared_ptr<storage::Storage> storage,
+                 const std::string& path, const CheckpointOptions& options);
+
+  void add(Registered thing);
+  Restored restore();
+  bool due();
+  bool ending() const noexcept { return ending_; }
+  Saved save(double time);
+  bool drain(double seconds);
+  void close();
+  /// Closes without a word to other ranks. Local.
+  void drop() noexcept;
+  bool is_here() const noexcept { return process_.is_here(); }
+  bool is_open() const noexcept { return transport_ != nullptr; }
+  bool unwinds() const noexcept { return std::uncaught_exceptions() > exceptions_; }
+  bool speaks() const;
+
+ private:
+  CheckpointImpl(OpenContext context, const std::string& path, const CheckpointOptions& options);
+  void begin();
+  void require_open(const char* call) const;
+  std::unique_ptr<FileImpl> open(Mode mode, const Options& options);
+  bool is_there();
+  void open_to_save();
+  bool open_to_append();
+  void begin_anew();
+  void describe();
+  void settle();
+  void write(double time, double wall_s);
+  void write_or_reopen(double time, double wall_s);
+  void lose_file() noexcept;
+  Restored read(File& in);
+  void say_of_file(const std::string& text) const;
+
+  const storage::OwnProcess process_;
+  std::unique_ptr<exec::Transport> owned_;
+  exec::Transport* transport_;  ///< nullptr: closed
+  std::shared_ptr<storage::Storage> storage_;
+  std::string path_;
+  CheckpointOptions options_;
+  State state_;
+  std::optional<Schedule> schedule_;  ///< rank 0's counts
+  std::optional<StopSignals> signals_;
+  bool ending_ = false;
+
+  FileImpl* file_impl_ = nullptr;  ///< of file_
+  std::unique_ptr<File> file_;     ///< nullptr: not open for writing
+  std::vector<Variable> variables_;
+  Variable number_variable_;
+  Variable ranks_variable_;
+  Variable saved_variable_;
+  bool goes_on_ = false;           ///< behind what is in the file
+  std::int64_t after_step_ = -1;   ///< later ones are dropped when it is opened; -1: none
+  std::uint64_t last_number_ = 0;  ///< of the newest checkpoint that is, or was, in the file
+  std::optional<Ticket> on_its_way_;
+
+  int exceptions_ = std::uncaught_exceptions();
+  std::optional<exec::AtFinalize> at_finalize_;  ///< where it uses MPI
+};
+
+}  // namespace sluice::detail

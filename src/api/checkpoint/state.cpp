@@ -1,0 +1,218 @@
+#include "api/checkpoint/state.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "api/checkpoint/names.hpp"
+#include "model/name.hpp"
+
+namespace sluice::detail {
+
+namespace {
+
+constexpr std::uint64_t most_text_bytes = 8388607;
+
+std::string shape_text(const Shape& shape) {
+  std::string text = "{";
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    text += (d == 0 ? "" : ", ") + std::to_string(shape[d]);
+  }
+  return text + "}";
+}
+
+std::string what_text(const Type& type, const Shape& shape) {
+  return type_name(type) + " " + shape_text(shape);
+}
+
+bool is_of_rank(const Registered& thing) { return std::holds_alternative<OfRank>(thing.memory); }
+
+/// The text of `memory`, as long as the variable's.
+std::string padded_of(const Registered& thing, const TextMemory& memory) {
+  const std::size_t room = thing.type.bytes;
+  std::string text;
+  if (memory.text != nullptr) {
+    text = *memory.text;
+  } else {
+    text.assign(memory.chars, ::strnlen(memory.chars, room));
+  }
+  if (text.size() > room) {
+    throw Error(Code::overflow, "the text " + model::quoted(thing.name) + " has " +
+                                    std::to_string(text.size()) + " bytes, but room for " +
+                                    std::to_string(room) + ": register it with more");
+  }
+  text.resize(room, '\0');
+  return text;
+}
+
+void take_padded(const Registered& thing, OfText& text) {
+  const std::size_t length = ::strnlen(text.padded.data(), thing.type.bytes);
+  if (text.memory.text != nullptr) {
+    text.memory.text->assign(text.padded, 0, length);
+  } else {
+    std::memcpy(text.memory.chars, text.padded.data(), thing.type.bytes);
+  }
+}
+
+}  // namespace
+
+void State::add(Registered thing) {
+  const std::string what = "checkpoint: " + model::quoted(thing.name) + ": ";
+  model::check_name(thing.name);
+  if (thing.name.substr(0, thing.name.find('/')) == checkpoint_group) {
+    throw Error(Code::bad_name,
+                what + "the group checkpoint is the library's: choose another name");
+  }
+  if (std::holds_alternative<OfText>(thing.memory) &&
+      (thing.type.bytes == 0 || thing.type.bytes > most_text_bytes)) {
+    throw Error(Code::invalid_argument, what + "a text needs room for 1 to 8388607 bytes");
+  }
+  if (is_of_rank(thing) && thing.shape.front() == 0) {
+    throw Error(Code::invalid_argument, what + "no bytes: leave it out");
+  }
+  const auto found = std::find_if(things_.begin(), things_.end(), [&](const Registered& known) {
+    return known.name == thing.name;
+  });
+  if (found == things_.end()) {
+    things_.push_back(std::move(thing));
+    return;
+  }
+  if (!(found->type == thing.type) || found->shape != thing.shape ||
+      is_of_rank(*found) != is_of_rank(thing)) {
+    throw Error(Code::exists, what + "is registered as " + what_text(found->type, found->shape) +
+                                  ", not as " + what_text(thing.type, thing.shape) +
+                                  ": choose another name");
+  }
+  found->memory = std::move(thing.memory);
+}
+
+std::vector<Variable> State::define(File& file, int ranks) const {
+  std::vector<Variable> variables;
+  for (const Registered& thing : things_) {
+    if (is_of_rank(thing)) {
+      variables.push_back(file.define_raw(bytes_variable(thing.name, ranks), thing.type,
+                                          {static_cast<std::uint64_t>(ranks), thing.shape.front()},
+                                          {.steps = true, .partial = true}));
+    } else {
+      variables.push_back(file.define_raw(thing.name, thing.type, thing.shape, {.steps = true}));
+    }
+  }
+  return variables;
+}
+
+void State::put(Step& step, const std::vector<Variable>& variables, int rank) {
+  for (std::size_t i = 0; i < things_.size(); ++i) {
+    Registered& thing = things_[i];
+    if (const auto* place = std::get_if<ByPlace>(&thing.memory)) {
+      step.put_raw(variables[i], place->data, thing.type, place->mine);
+    } else if (const auto* rows = std::get_if<ByRows>(&thing.memory)) {
+      step.put_rows_raw(variables[i], rows->ids.data(), rows->ids.size(), rows->data, thing.type);
+    } else if (const auto* bytes = std::get_if<OfRank>(&thing.memory)) {
+      step.put_raw(variables[i], bytes->data, thing.type,
+                   {.start = {static_cast<std::uint64_t>(rank), 0}, .count = {1, thing.shape[0]}});
+    } else if (const auto* value = std::get_if<SingleValue>(&thing.memory); value && rank == 0) {
+      step.put_raw(variables[i], value->value, thing.type, {});
+    } else if (auto* text = std::get_if<OfText>(&thing.memory); text && rank == 0) {
+      text->padded = padded_of(thing, text->memory);
+      step.put_raw(variables[i], text->padded.data(), thing.type, {});
+    }
+  }
+}
+
+bool State::leaves_out(const File& file) const {
+  const std::vector<VariableInfo> all = file.variables();
+  return std::any_of(all.begin(), all.end(), [&](const VariableInfo& info) {
+    const bool is_own = info.name == checkpoint_number_name || info.name == checkpoint_ranks_name ||
+                        info.name == checkpoint_saved_name;
+    return info.steps && !info.partial && !is_own &&
+           std::none_of(things_.begin(), things_.end(),
+                        [&](const Registered& thing) { return thing.name == info.name; });
+  });
+}
+
+void State::check(const File& in) const {
+  for (const Registered& thing : things_) {
+    if (is_of_rank(thing)) {
+      continue;  // it depends on the checkpoint
+    }
+    const VariableInfo info = in.info(in.find(thing.name));
+    if (!(info.type == thing.type)) {
+      throw Error(Code::type_mismatch,
+                  "checkpoint: " + model::quoted(thing.name) + " is " + type_name(thing.type) +
+                      " here, but " + type_name(info.type) +
+                      " in the file: register it as the run that saved it did");
+    }
+    if (info.shape != thing.shape) {
+      throw Error(Code::invalid_argument,
+                  "checkpoint: " + model::quoted(thing.name) + " has the shape " +
+                      shape_text(thing.shape) + " here, but " + shape_text(info.shape) +
+                      " in the file: restore it with the size that was saved");
+    }
+  }
+}
+
+std::vector<std::string> State::kept(const std::string& path, int ranks, int writers) const {
+  std::vector<std::string> names;
+  for (const Registered& thing : things_) {
+    const auto* bytes = std::get_if<OfRank>(&thing.memory);
+    if (bytes == nullptr || ranks == writers) {
+      continue;
+    }
+    if (bytes->otherwise == OnOtherRanks::refuse) {
+      throw Error(Code::unsupported,
+                  path + ": " + model::quoted(thing.name) + " holds bytes of " +
+                      std::to_string(writers) + " ranks, which cannot be dealt to " +
+                      std::to_string(ranks) + ": restart on " + std::to_string(writers) +
+                      " ranks, or register them with OnOtherRanks::keep");
+    }
+    names.push_back(thing.name);
+  }
+  return names;
+}
+
+std::vector<Variable> State::find(const File& in, int ranks, int writers) const {
+  std::vector<Variable> variables;
+  for (const Registered& thing : things_) {
+    if (!is_of_rank(thing)) {
+      variables.push_back(in.find(thing.name));
+    } else if (ranks == writers) {
+      variables.push_back(in.find(bytes_variable(thing.name, ranks)));
+    } else {
+      variables.emplace_back();
+    }
+  }
+  return variables;
+}
+
+void State::defer_gets(File& in, const std::vector<Variable>& variables, std::uint64_t step,
+                       int rank, bool same_ranks) {
+  for (std::size_t i = 0; i < things_.size(); ++i) {
+    Registered& thing = things_[i];
+    if (auto* place = std::get_if<ByPlace>(&thing.memory)) {
+      in.defer_get_raw(variables[i], place->data, thing.type, place->mine, step);
+    } else if (auto* value = std::get_if<SingleValue>(&thing.memory)) {
+      in.defer_get_raw(variables[i], value->value, thing.type, {}, step);
+    } else if (auto* text = std::get_if<OfText>(&thing.memory)) {
+      text->padded.assign(thing.type.bytes, '\0');
+      in.defer_get_raw(variables[i], text->padded.data(), thing.type, {}, step);
+    } else if (auto* bytes = std::get_if<OfRank>(&thing.memory); bytes && same_ranks) {
+      in.defer_get_raw(
+          variables[i], bytes->data, thing.type,
+          {.start = {static_cast<std::uint64_t>(rank), 0}, .count = {1, thing.shape[0]}}, step);
+    }
+  }
+}
+
+void State::finish_gets(File& in, const std::vector<Variable>& variables, std::uint64_t step) {
+  in.perform_gets();
+  for (std::size_t i = 0; i < things_.size(); ++i) {
+    Registered& thing = things_[i];
+    if (auto* rows = std::get_if<ByRows>(&thing.memory)) {
+      in.get_rows_raw(variables[i], rows->ids.data(), rows->ids.size(), rows->data, thing.type,
+                      step);
+    } else if (auto* text = std::get_if<OfText>(&thing.memory)) {
+      take_padded(thing, *text);
+    }
+  }
+}
+
+}  // namespace sluice::detail

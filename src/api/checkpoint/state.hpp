@@ -1,0 +1,82 @@
+// What is registered for a checkpoint, and how it becomes variables of a file and comes back.
+//
+// Invariants: every rank registers the same names, types and shapes in the same order, which the
+// file compares when something is committed; pointers and places are a rank's own.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "sluice/checkpoint.hpp"
+
+namespace sluice::detail {
+
+/// Memory of a text: of the two one is not null.
+struct TextMemory {
+  std::string* text = nullptr;
+  char* chars = nullptr;
+};
+
+/// Where a registered thing lies in memory, and which part of it is this rank's.
+struct ByPlace {
+  void* data = nullptr;
+  Selection mine = {};
+};
+struct ByRows {
+  void* data = nullptr;
+  std::vector<std::uint64_t> ids = {};
+};
+struct SingleValue {
+  void* value = nullptr;
+};
+struct OfText {
+  TextMemory memory = {};
+  std::string padded = {};  ///< as it is in the file, while it is written or read
+};
+struct OfRank {
+  void* data = nullptr;
+  OnOtherRanks otherwise = OnOtherRanks::refuse;
+};
+
+struct Registered {
+  std::string name;
+  Type type;
+  Shape shape;  ///< of OfRank: the bytes of one rank
+  std::variant<ByPlace, ByRows, SingleValue, OfText, OfRank> memory;
+};
+
+class State {
+ public:
+  /// Local. Error exists where the name has another type, shape or kind, bad_name where it is none
+  /// or the library's own.
+  void add(Registered thing);
+  bool empty() const noexcept { return things_.empty(); }
+
+  /// Local: the variables of the file, in order.
+  std::vector<Variable> define(File& file, int ranks) const;
+  /// Local. `variables`: of define().
+  void put(Step& step, const std::vector<Variable>& variables, int rank);
+  /// Does the file hold variables that every step needs and that are not registered?
+  bool leaves_out(const File& file) const;
+
+  /// Error where the file cannot hold what is registered: not_found, type_mismatch,
+  /// invalid_argument. The same on every rank.
+  void check(const File& in) const;
+  /// Local: the variables of a checkpoint that `writers` ranks wrote; none for bytes of others.
+  std::vector<Variable> find(const File& in, int ranks, int writers) const;
+  /// Local: notes everything that is read by place. `variables`: of find().
+  void defer_gets(File& in, const std::vector<Variable>& variables, std::uint64_t step, int rank,
+                  bool same_ranks);
+  /// Collective: reads what was noted, and the rows.
+  void finish_gets(File& in, const std::vector<Variable>& variables, std::uint64_t step);
+  /// Names of the bytes that stay as they are where `writers` ranks saved them. Error unsupported
+  /// where one of them must not.
+  std::vector<std::string> kept(const std::string& path, int ranks, int writers) const;
+
+ private:
+  std::vector<Registered> things_;
+};
+
+}  // namespace sluice::detail

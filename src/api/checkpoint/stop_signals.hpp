@@ -1,0 +1,26 @@
+// SIGTERM and SIGUSR1 as a flag of the process.
+//
+// Invariants: the handler writes one atomic number and nothing else; a signal for which the program
+// has a handler of its own, or which it ignores, is left alone; when the last StopSignals is gone,
+// the process is as before.
+#pragma once
+
+#include <cstdint>
+
+namespace sluice::detail {
+
+class StopSignals {
+ public:
+  StopSignals();
+  ~StopSignals();
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+
+  /// Has one come since this object was made?
+  bool came() const noexcept;
+
+ private:
+  std::uint32_t before_;
+};
+
+}  // namespace sluice::detail

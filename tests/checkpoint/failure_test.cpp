@@ -1,0 +1,223 @@
+// Checkpoint: what fails never costs the last good one, and never stops a run that does not ask for
+// it.
+#include <cstdlib>
+
+#include "checkpoint/states.hpp"
+#include "storage/faulty.hpp"
+
+namespace sluice::test {
+namespace {
+
+/// Flips a bit in the middle of every part that the newest checkpoint may lie in: the last by name.
+void damage_newest(storage::MemoryStorage& storage) {
+  std::vector<std::string> parts;
+  for (const std::string& path : storage.paths()) {
+    if (path.find(".parts/") != std::string::npos && path.ends_with(".h5")) {
+      parts.push_back(path);
+    }
+  }
+  ASSERT_FALSE(parts.empty());
+  const auto newest = *std::max_element(parts.begin(), parts.end());
+  const auto file = storage.open(newest, storage::Access::read_write);
+  // Values of `field`, wherever they lie.
+  std::vector<std::byte> bytes(file->size());
+  file->read(0, bytes);
+  const double wanted = value_at<double>(12, 0);
+  const auto* begin = reinterpret_cast<const std::byte*>(&wanted);
+  const auto found = std::search(bytes.begin(), bytes.end(), begin, begin + sizeof wanted);
+  ASSERT_NE(found, bytes.end());
+  *found ^= std::byte{1};
+  file->write(0, bytes);
+}
+
+TEST(Failure, ADamagedNewestIsPassedOver) {
+  const auto storage = storage::make_memory();
+  save_keys(3, storage, {10, 11, 12});
+  damage_newest(*storage);
+  for (const int ranks : {1, 2, 3}) {
+    expect_restored(ranks, storage, 2, 11, 3, 1);
+  }
+  on_ranks(2, [&](exec::Transport& transport) {
+    Checkpoint checkpoint = open_checkpoint(transport, storage);
+    RankState state(transport.rank(), transport.size());
+    state.add_to(checkpoint);
+    const Restored restored = checkpoint.restore();
+    ASSERT_EQ(restored.newer.size(), 1u);
+    EXPECT_EQ(restored.newer[0].number, 3u);
+    EXPECT_NE(restored.newer[0].why.find("field"), std::string::npos) << restored.newer[0].why;
+    state.set(13);
+    EXPECT_EQ(checkpoint.save(6.5).number, 4u);
+    checkpoint.close();
+  });
+  expect_restored(3, storage, 4, 13, 2);
+  on_ranks(1, [&](exec::Transport& transport) {
+    File in = open_file(transport, storage, state_path, Mode::read, {});
+    ASSERT_EQ(in.steps(), 2u);
+    std::uint64_t number = 0;
+    in.get(in.find("checkpoint/number"), &number, {}, 0);
+    EXPECT_EQ(number, 2u) << "the damaged one was dropped, the one before is still there";
+  });
+}
+
+TEST(Failure, NoneGoodIsAnError) {
+  const auto storage = storage::make_memory();
+  CheckpointOptions options;
+  options.keep = 1;
+  save_keys(2, storage, {11, 12}, options);
+  damage_newest(*storage);
+  expect_everywhere(errors_on_ranks(3,
+                                    [&](exec::Transport& transport) {
+                                      Checkpoint checkpoint = open_checkpoint(transport, storage);
+                                      RankState state(transport.rank(), transport.size());
+                                      state.add_to(checkpoint);
+                                      checkpoint.restore();
+                                    }),
+                    Code::damaged, {"state.h5", "none of the 1", "remove the file", "field"});
+}
+
+/// What is there for who looks now, without the run that saves: the newest that was acknowledged,
+/// or the one after it.
+void expect_there(const std::shared_ptr<storage::MemoryStorage>& storage,
+                  std::uint64_t acknowledged) {
+  on_ranks(1, [&](exec::Transport& alone) {
+    Checkpoint reader = open_checkpoint(alone, storage);
+    RankState found(0, 1);
+    found.add_to(reader);
+    const Restored restored = reader.restore();
+    EXPECT_TRUE(restored.newer.empty());
+    const auto key = static_cast<std::uint64_t>(2 * restored.time);
+    EXPECT_TRUE(key == acknowledged || key == acknowledged + 1) << key << " " << acknowledged;
+    found.expect(key, false);
+  });
+}
+
+/// Every storage call of the second save fails once; the run goes on, saves again, and a restart
+/// finds the newest that was acknowledged, or the one after it.
+void fail_each_call(std::uint64_t keep, int error_number, bool persistent) {
+  CheckpointOptions options;
+  options.keep = keep;
+  options.file.log = Log::off;
+  // SLUICE_LONG=1: each of them; else one of so many.
+  const std::uint64_t stride = std::getenv("SLUICE_LONG") != nullptr ? 1 : 5;
+  std::uint64_t places = 0;
+  std::uint64_t failed = 0;
+  for (std::uint64_t nth = 1;; nth += stride) {
+    const auto memory = storage::make_memory();
+    const auto faults = std::make_shared<storage::Faults>();
+    std::uint64_t acknowledged = 0;
+    bool fired = false;
+    on_ranks(2, [&](exec::Transport& transport) {
+      const auto storage = std::make_shared<storage::FaultyStorage>(memory, faults);
+      Checkpoint checkpoint = open_checkpoint(transport, storage, options);
+      RankState state(transport.rank(), transport.size());
+      state.add_to(checkpoint);
+      checkpoint.restore();
+      for (std::uint64_t key = 1; key <= 3; ++key) {
+        transport.barrier();
+        if (transport.rank() == 0 && key == 2) {
+          faults->add({.nth = nth, .persistent = persistent, .error_number = error_number});
+        }
+        if (transport.rank() == 0 && key == 3) {
+          fired = faults->fired() != 0;
+          faults->clear();
+        }
+        transport.barrier();
+        state.set(key);
+        const Saved saved = checkpoint.save(0.5 * static_cast<double>(key));
+        EXPECT_EQ(saved.why.empty(), static_cast<bool>(saved));
+        EXPECT_TRUE(saved || key == 2) << key << ": " << saved.why;
+        acknowledged = saved ? key : acknowledged;
+        failed += saved || transport.rank() != 0 ? 0 : 1;
+        transport.barrier();
+        if (transport.rank() == 0) {
+          expect_there(memory, acknowledged);
+        }
+        transport.barrier();
+      }
+      checkpoint.close();
+    });
+    if (!fired) {
+      break;
+    }
+    places = nth;
+    ASSERT_FALSE(testing::Test::HasFailure()) << "call " << nth;
+  }
+  EXPECT_GT(places, 10u);
+  if (persistent) {
+    EXPECT_GT(failed, 2u);
+  } else {
+    EXPECT_EQ(failed, 0u) << "what fails once is tried anew";
+  }
+}
+
+TEST(Failure, AFirstSaveThatFailsReplacesNothing) {
+  const auto storage = storage::make_memory();
+  save_keys(3, storage, {10, 11});
+  on_ranks(2, [&](exec::Transport& transport) {
+    CheckpointOptions options;
+    options.file.log = Log::off;
+    Checkpoint checkpoint = open_checkpoint(transport, storage, options);  // without restore()
+    RankState state(transport.rank(), transport.size());
+    state.add_to(checkpoint);
+    checkpoint.array("field", state.field.data(), state.shape, {.start = {0, 9}});
+    EXPECT_FALSE(checkpoint.save(1));
+    checkpoint.close();
+  });
+  expect_restored(2, storage, 2, 11, 3);
+}
+
+TEST(Failure, EveryCallOfASaveMayFail) {
+  fail_each_call(2, EIO, false);
+  fail_each_call(0, EIO, false);
+}
+
+TEST(Failure, AFullDiskIsWaitedFor) { fail_each_call(2, ENOSPC, true); }
+
+TEST(Failure, ARunThatWantsToStopIsStopped) {
+  const auto memory = storage::make_memory();
+  const auto faults = std::make_shared<storage::Faults>();
+  CheckpointOptions options;
+  options.on_failed_save = OnFailedSave::stop;
+  faults->add({.call = storage::Call::write, .persistent = true, .error_number = ENOSPC});
+  expect_everywhere(errors_on_ranks(3,
+                                    [&](exec::Transport& transport) {
+                                      const auto storage =
+                                          std::make_shared<storage::FaultyStorage>(memory, faults);
+                                      Checkpoint checkpoint =
+                                          open_checkpoint(transport, storage, options);
+                                      RankState state(transport.rank(), transport.size());
+                                      state.add_to(checkpoint);
+                                      checkpoint.save(0);
+                                    }),
+                    Code::no_space, {"state.h5"});
+}
+
+TEST(Failure, WhatOneRankDoesWrongIsKnownToAll) {
+  const auto storage = storage::make_memory();
+  save_keys(3, storage, {10});
+  on_ranks(3, [&](exec::Transport& transport) {
+    CheckpointOptions options;
+    options.file.log = Log::off;
+    Checkpoint checkpoint = open_checkpoint(transport, storage, options);
+    RankState state(transport.rank(), transport.size());
+    state.add_to(checkpoint);
+    checkpoint.restore();
+    if (transport.rank() == 1) {
+      checkpoint.array("field", state.field.data(), state.shape, {.start = {0, 9}});
+    }
+    const Saved saved = checkpoint.save(1);
+    EXPECT_FALSE(saved);
+    EXPECT_NE(saved.why.find("rank 1"), std::string::npos) << saved.why;
+    state.add_to(checkpoint);
+    if (transport.rank() == 2) {
+      checkpoint.value("only here", state.count);
+    }
+    const Saved divergent = checkpoint.save(1);
+    EXPECT_NE(divergent.why.find("only here"), std::string::npos) << divergent.why;
+    checkpoint.close();
+  });
+  expect_restored(2, storage, 1, 10, 3);
+}
+
+}  // namespace
+}  // namespace sluice::test

@@ -1,0 +1,181 @@
+// Checkpoint: what was saved comes back, on any number of ranks, in any registration; what does not
+// fit is said.
+#include "checkpoint/states.hpp"
+#include "commit/tools/verify.hpp"
+
+namespace sluice::test {
+namespace {
+
+TEST(Restore, NothingWhereThereIsNoFile) {
+  const auto storage = storage::make_memory();
+  on_ranks(3, [&](exec::Transport& transport) {
+    Checkpoint checkpoint = open_checkpoint(transport, storage);
+    RankState state(transport.rank(), transport.size());
+    state.add_to(checkpoint);
+    state.set(4);
+    const Restored restored = checkpoint.restore();
+    EXPECT_FALSE(restored);
+    EXPECT_TRUE(restored.newer.empty());
+    state.expect(4, true);
+  });
+  EXPECT_TRUE(storage->paths().empty());
+}
+
+TEST(Restore, OnAnyNumberOfRanks) {
+  for (const std::uint64_t keep : {0, 1, 3}) {
+    CheckpointOptions options;
+    options.keep = keep;
+    for (const int writers : {1, 3, 4}) {
+      SCOPED_TRACE(std::to_string(writers) + " ranks, keep " + std::to_string(keep));
+      const auto storage = storage::make_memory();
+      save_keys(writers, storage, {10, 11, 12, 13, 14}, options);
+      for (const int readers : {1, 2, 3, 4, 7}) {
+        expect_restored(readers, storage, 5, 14, writers);
+      }
+    }
+  }
+}
+
+TEST(Restore, RunsGoOnFromEachOther) {
+  const auto storage = storage::make_memory();
+  std::uint64_t number = 0;
+  for (const int ranks : {2, 5, 1, 4, 4}) {
+    save_keys(ranks, storage, {number + 100, number + 101});
+    number += 2;
+    expect_restored(3, storage, number, number + 99, ranks);
+  }
+  on_ranks(2, [&](exec::Transport& transport) {
+    File in = open_file(transport, storage, state_path, Mode::read, {});
+    EXPECT_EQ(in.steps(), 2u) << "keep = 2";
+    EXPECT_EQ(commit::verify(transport, *storage, state_path).state, commit::State::ok);
+  });
+}
+
+TEST(Restore, ByPlaceWhatWasSavedByRowsAndBack) {
+  const auto storage = storage::make_memory();
+  save_keys(3, storage, {20});
+  on_ranks(2, [&](exec::Transport& transport) {
+    Checkpoint checkpoint = open_checkpoint(transport, storage);
+    const std::uint64_t first = transport.rank() == 0 ? 0 : 11;
+    const std::uint64_t count = transport.rank() == 0 ? 11 : 20;
+    std::vector<float> points(3 * count);
+    std::vector<std::uint64_t> ids(6);
+    std::iota(ids.begin(), ids.end(), 6 * transport.rank());
+    std::vector<double> field(6 * RankState::columns);
+    checkpoint.array("points", points.data(), {31, 3}, {.start = {first, 0}, .count = {count, 3}});
+    checkpoint.rows("field", field.data(), {12, RankState::columns}, ids.data(), ids.size());
+    EXPECT_EQ(checkpoint.restore().number, 1u);
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      EXPECT_EQ(points[i], value_at<float>(20, 3 * first + i));
+    }
+    for (std::size_t i = 0; i < field.size(); ++i) {
+      EXPECT_EQ(field[i], value_at<double>(20, ids.front() * RankState::columns + i));
+    }
+  });
+}
+
+TEST(Restore, MemoryMayMoveBetweenSaves) {
+  const auto storage = storage::make_memory();
+  on_ranks(2, [&](exec::Transport& transport) {
+    Checkpoint checkpoint = open_checkpoint(transport, storage);
+    for (int time = 0; time < 4; ++time) {
+      // The ranks swap their halves each time.
+      const std::uint64_t half = static_cast<std::uint64_t>(transport.rank() + time) % 2;
+      const std::vector<double> place(10,
+                                      static_cast<double>(time) + 0.5 * static_cast<double>(half));
+      std::vector<double> moved = place;
+      checkpoint.array("x", moved.data(), {20}, {.start = {10 * half}, .count = {10}});
+      EXPECT_TRUE(checkpoint.save(time));
+    }
+    checkpoint.close();
+    File in = open_file(transport, storage, state_path, Mode::read, {});
+    std::vector<double> x(20);
+    in.get(in.find("x"), x.data(), {}, 1);
+    EXPECT_EQ(x.front(), 3.0);
+    EXPECT_EQ(x.back(), 3.5);
+  });
+}
+
+TEST(Restore, WhatDoesNotFitIsSaid) {
+  const auto storage = storage::make_memory();
+  save_keys(3, storage, {20});
+  const auto restore_as = [&](int ranks, auto&& add) {
+    return errors_on_ranks(ranks, [&](exec::Transport& transport) {
+      Checkpoint checkpoint = open_checkpoint(transport, storage);
+      double x[60] = {};
+      add(checkpoint, x, transport.rank());
+      checkpoint.restore();
+    });
+  };
+  using P = Checkpoint&;
+  expect_everywhere(restore_as(2, [](P c, double* x, int) { c.array("velocity", x, {60}); }),
+                    Code::not_found, {"state.h5", "velocity"});
+  expect_everywhere(restore_as(2,
+                               [](P c, double* x, int) {
+                                 c.array("field", x, {6, 5});
+                               }),
+                    Code::invalid_argument, {"\"field\"", "{6, 5}", "{12, 5}", "in the file"});
+  expect_everywhere(restore_as(2, [](P c, double* x, int) { c.array("count", x, {}); }),
+                    Code::type_mismatch, {"\"count\"", "float64", "int64"});
+  expect_everywhere(restore_as(2, [](P c, double* x, int) { c.bytes("generator", x, 12); }),
+                    Code::unsupported,
+                    {"\"generator\"", "3 ranks", "dealt to 2", "restart on 3 ranks"});
+  expect_everywhere(restore_as(3,
+                               [](P c, double* x, int rank) {
+                                 c.array("field", x, {12, 5}, {.start = {0, rank == 1 ? 9u : 0u}});
+                               }),
+                    Code::out_of_bounds, {"rank 1", "field"});
+  on_ranks(2, [&](exec::Transport& transport) {
+    File other = open_file(transport, storage, state_path, Mode::write, {});
+    other.close();
+  });
+  expect_everywhere(restore_as(2,
+                               [](P c, double* x, int) {
+                                 c.array("field", x, {12, 5});
+                               }),
+                    Code::format, {"state.h5", "no checkpoints"});
+}
+
+TEST(Restore, RegistrationsAreChecked) {
+  const auto storage = storage::make_memory();
+  on_ranks(1, [&](exec::Transport& transport) {
+    Checkpoint checkpoint = open_checkpoint(transport, storage);
+    double x[4] = {};
+    std::string text;
+    checkpoint.array("x", x, {4});
+    const auto code_of = [](auto&& work) {
+      try {
+        work();
+      } catch (const Error& e) {
+        return e.code();
+      }
+      return Code::ok;
+    };
+    EXPECT_EQ(code_of([&] { checkpoint.array("x", x, {4}); }), Code::ok);
+    EXPECT_EQ(code_of([&] { checkpoint.array("x", x, {3}); }), Code::exists);
+    EXPECT_EQ(code_of([&] { checkpoint.bytes("x", x, 4); }), Code::exists);
+    EXPECT_EQ(code_of([&] { checkpoint.array("checkpoint/x", x, {4}); }), Code::bad_name);
+    EXPECT_EQ(code_of([&] { checkpoint.array("../x", x, {4}); }), Code::bad_name);
+    EXPECT_EQ(code_of([&] { checkpoint.text("t", text, 0); }), Code::invalid_argument);
+    EXPECT_EQ(code_of([&] { checkpoint.bytes("b", x, 0); }), Code::invalid_argument);
+    EXPECT_TRUE(checkpoint.save(0));
+    EXPECT_EQ(code_of([&] { checkpoint.restore(); }), Code::wrong_state);
+    checkpoint.close();
+    EXPECT_EQ(code_of([&] { checkpoint.close(); }), Code::wrong_state);
+    EXPECT_EQ(code_of([&] { checkpoint.save(1); }), Code::wrong_state);
+    EXPECT_EQ(code_of([&] { checkpoint.due(); }), Code::wrong_state);
+    Checkpoint moved(std::move(checkpoint));
+    EXPECT_EQ(code_of([&] { checkpoint.due(); }), Code::wrong_state);  // NOLINT: on purpose
+    CheckpointOptions options;
+    options.file.keep_last = 3;
+    EXPECT_EQ(code_of([&] { open_checkpoint(transport, storage, options); }),
+              Code::invalid_argument);
+    options = {};
+    options.interval_s = -1;
+    EXPECT_EQ(code_of([&] { open_checkpoint(transport, storage, options); }),
+              Code::invalid_argument);
+  });
+}
+
+}  // namespace
+}  // namespace sluice::test

@@ -1,0 +1,146 @@
+! Checkpoints by the Fortran module: what was saved comes back, mistakes are said.
+program checkpoint
+  use, intrinsic :: iso_fortran_env, only: int32, int64, real32, real64
+  use mpi_f08
+  use sluice
+  implicit none
+  integer, parameter :: columns = 5, rows_each = 3
+  character(len=500) :: path
+  integer :: rank, ranks, failures = 0
+
+  call MPI_Init()
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank)
+  call MPI_Comm_size(MPI_COMM_WORLD, ranks)
+  call get_command_argument(1, path)
+  call save_some()
+  call restore_them()
+  call make_mistakes()
+  call MPI_Allreduce(MPI_IN_PLACE, failures, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
+  call MPI_Finalize()
+  if (failures /= 0) error stop "checkpoint: failed"
+
+contains
+
+  subroutine require(good, what)
+    logical, intent(in) :: good
+    character(len=*), intent(in) :: what
+    if (good) return
+    failures = failures + 1
+    print "(a)", "failed: " // what
+  end subroutine
+
+  !> field: with ghost cells all around.
+  subroutine add(state, field, rows, ids, step, note, generator)
+    type(sluice_checkpoint), intent(inout) :: state
+    real(real64), intent(inout), target :: field(0:, 0:)
+    real(real32), intent(inout), target :: rows(:, :)
+    integer, intent(in) :: ids(:)
+    integer, intent(inout), target :: step, generator(:)
+    character(len=*), intent(inout), target :: note
+    call state%array("field", field(1:columns, 1:rows_each), shape=[columns, rows_each * ranks], &
+      start=[1, rank * rows_each + 1])
+    call state%rows("rows", rows, shape=[3, 2 * ranks], ids=ids)
+    call state%value("step", step)
+    call state%text("note", note)
+    call state%bytes("generator", generator)
+  end subroutine
+
+  subroutine set(key, field, rows, ids, step, note, generator)
+    integer, intent(in) :: key
+    real(real64), intent(out) :: field(0:, 0:)
+    real(real32), intent(out) :: rows(:, :)
+    integer, intent(out) :: ids(:), step, generator(:)
+    character(len=*), intent(out) :: note
+    integer :: i, j
+    field = 0
+    do j = 1, rows_each
+      do i = 1, columns
+        field(i, j) = 1000 * key + 100 * rank + 10 * j + i
+      end do
+    end do
+    ids = [2 * (ranks - rank), 2 * (ranks - rank) - 1]
+    do j = 1, 2
+      rows(:, j) = real(100 * key + 10 * ids(j), real32) + [1.0_real32, 2.0_real32, 3.0_real32]
+    end do
+    step = key
+    write (note, "(a,i0)") "of key ", key
+    generator = [key, rank, 3]
+  end subroutine
+
+  subroutine save_some()
+    type(sluice_checkpoint) :: state
+    real(real64), target :: field(0:columns + 1, 0:rows_each + 1)
+    real(real32), target :: rows(3, 2)
+    integer, target :: step, generator(3)
+    integer :: ids(2), key, number, newer
+    real(real64) :: seconds
+    character(len=20), target :: note
+    character(len=:), allocatable :: why
+    call set(0, field, rows, ids, step, note, generator)
+    call state%open(trim(path), MPI_COMM_WORLD, keep=2, interval_calls=1, &
+      options='durability = "none"')
+    call add(state, field, rows, ids, step, note, generator)
+    call state%restore(number=number, newer=newer, why=why)
+    call require(number == 0 .and. newer == 0 .and. why == "", "nothing is there yet")
+    do key = 1, 4
+      call set(key, field, rows, ids, step, note, generator)
+      call require(state%due(), "each call is due")
+      call require(.not. state%ending(), "nothing ends")
+      call state%save(time=0.5_real64 * key, number=number, seconds=seconds, why=why)
+      call require(number == key .and. why == "" .and. seconds > 0, "it is saved: " // why)
+      call require(note == "of key " // achar(48 + key), "save leaves the text alone")
+    end do
+    call state%close()
+  end subroutine
+
+  subroutine restore_them()
+    type(sluice_checkpoint) :: state
+    real(real64), target :: field(0:columns + 1, 0:rows_each + 1)
+    real(real64) :: wanted_field(0:columns + 1, 0:rows_each + 1), time
+    real(real32), target :: rows(3, 2)
+    real(real32) :: wanted_rows(3, 2)
+    integer, target :: step, generator(3)
+    integer :: ids(2), wanted_step, wanted_generator(3), number, writers, newer
+    character(len=20), target :: note
+    character(len=20) :: wanted_note
+    call set(4, wanted_field, wanted_rows, ids, wanted_step, wanted_note, wanted_generator)
+    call set(0, field, rows, ids, step, note, generator)
+    field = 0
+    note = "longer than that"
+    call state%open(trim(path), MPI_COMM_WORLD)
+    call add(state, field, rows, ids, step, note, generator)
+    call state%restore(number=number, time=time, ranks=writers, newer=newer)
+    call require(number == 4 .and. writers == ranks .and. newer == 0, "the newest is taken")
+    call require(abs(time - 2) < 1e-12_real64, "its time")
+    call require(all(abs(field - wanted_field) < 1e-12_real64), "field, without its ghost cells")
+    call require(all(abs(rows - wanted_rows) < 1e-6_real32), "rows")
+    call require(step == wanted_step .and. all(generator == wanted_generator), "step, generator")
+    call require(note == wanted_note, "note: " // note)
+    call state%close()
+  end subroutine
+
+  subroutine make_mistakes()
+    type(sluice_checkpoint) :: state
+    real(real64), target :: x(10)
+    logical, target :: flag
+    integer :: code
+    character(len=300) :: message
+    call state%open(trim(path), MPI_COMM_WORLD)
+    call state%open(trim(path), MPI_COMM_WORLD, stat=code, errmsg=message)
+    call require(code == 19 .and. index(message, "still open") > 0, "twice: " // trim(message))
+    call state%array("x", x(1:9:2), stat=code, errmsg=message)
+    call require(code == 30 .and. index(message, "gaps") > 0, "gaps: " // trim(message))
+    call state%array("x", x, shape=[5, 2], stat=code, errmsg=message)
+    call require(code == 10 .and. index(message, "shape") > 0, "shape: " // trim(message))
+    call state%rows("x", x, shape=[20], ids=[1, 2], stat=code, errmsg=message)
+    call require(code == 10 .and. index(message, "ids") > 0, "rows: " // trim(message))
+    call state%value("flag", flag, stat=code, errmsg=message)
+    call require(code == 16 .and. index(message, "one byte") > 0, "logical: " // trim(message))
+    call state%array("velocity", x)
+    call state%restore(stat=code, errmsg=message)
+    call require(code == 20 .and. index(message, "velocity") > 0, "restore: " // trim(message))
+    call state%close()
+    call state%save(time=0.0_real64, stat=code, errmsg=message)
+    call require(code == 10 .and. index(message, "NULL") > 0, "closed: " // trim(message))
+  end subroutine
+end program checkpoint

@@ -1,0 +1,115 @@
+"""sluice.Checkpoint: what was saved comes back; what cannot be, is said."""
+
+import os
+import signal
+
+import h5py
+import numpy as np
+import pytest
+
+import sluice
+from sluice import Code
+
+
+def fails(code, *words):
+    return pytest.raises(sluice.Error, check=lambda e: e.code == code and
+                         all(word in str(e) for word in words))
+
+
+def registered(state, scale=1.0):
+    field = scale * np.arange(48.0).reshape(6, 8)
+    rows = scale * np.arange(15, dtype="f4").reshape(5, 3)
+    generator = bytearray(b"abcdefgh" if scale else bytes(8))
+    state.array("inner", field[1:-1, 2:-2])
+    state.rows("rows", rows, (5, 3), [4, 0, 3, 1, 2])
+    state.bytes("generator", generator)
+    return field, rows, generator, state.value("step", int(3 * scale)), state.text("note", "x")
+
+
+def test_everything_comes_back_in_place(tmp_path):
+    path = tmp_path / "state.h5"
+    with sluice.Checkpoint(path, keep=3) as state:
+        assert not state.restore()
+        field, rows, generator, step, note = registered(state)
+        for number in range(1, 6):
+            step[()] = 10 * number
+            field += 1
+            note.value = f"Grüße {number}"
+            saved = state.save(0.5 * number)
+            assert saved and saved.number == number and saved.why == "" and saved.seconds > 0
+    with sluice.Checkpoint(path) as state:
+        again = registered(state, 0.0)
+        taken = state.restore()
+        assert taken == (5, 2.5, 1, (), ())
+        assert (again[0][1:-1, 2:-2] == field[1:-1, 2:-2]).all()
+        assert again[0].sum() == field[1:-1, 2:-2].sum(), "the ghost cells are left alone"
+        assert (again[1] == rows).all() and again[2] == generator
+        assert again[3] == 50 and again[4].value == "Grüße 5"
+    with h5py.File(path) as f:
+        assert f["inner"].shape == (3, 4, 4) and list(f["checkpoint/number"]) == [3, 4, 5]
+        assert (f["rows"][2][4] == rows[0]).all() and f["generator/of_1_ranks"].shape == (3, 1, 8)
+
+
+def test_a_damaged_one_is_passed_over(tmp_path):
+    path = tmp_path / "state.h5"
+    with sluice.Checkpoint(path, keep=2) as state:
+        x = np.arange(1000.0)
+        state.array("x", x)
+        for number in range(3):
+            x += 1
+            state.save(number)
+    newest = max((tmp_path / "state.h5.parts").glob("*.h5"))
+    bytes_there = bytearray(newest.read_bytes())
+    at = bytes_there.find(np.array([503.0, 504.0]).tobytes())
+    bytes_there[at] ^= 1
+    newest.write_bytes(bytes_there)
+    with sluice.Checkpoint(path) as state:
+        state.array("x", x)
+        x[:] = 0
+        taken = state.restore()
+        assert taken.number == 2 and x[0] == 2 and len(taken.newer) == 1 and "x" in taken.newer[0]
+
+
+def test_mistakes_are_errors(tmp_path):
+    path = tmp_path / "state.h5"
+    with sluice.Checkpoint(path) as state:
+        with fails(Code.INVALID_ARGUMENT, "x", "numpy array"):
+            state.array("x", [1.0, 2.0])
+        with fails(Code.INVALID_ARGUMENT, "x", "writeable"):
+            state.array("x", np.broadcast_to(1.0, 3))
+        with fails(Code.TYPE_MISMATCH, "x", "float16"):
+            state.array("x", np.zeros(3, "f2"))
+        with fails(Code.UNSUPPORTED, "x", "gaps"):
+            state.array("x", np.zeros(9)[::2])
+        with fails(Code.INVALID_ARGUMENT, "x", "ids"):
+            state.rows("x", np.zeros((2, 3)), (4, 3), [1, 2, 3])
+        with fails(Code.INVALID_ARGUMENT, "b", "bytearray"):
+            state.bytes("b", b"constant")
+        with fails(Code.BAD_NAME, "checkpoint"):
+            state.value("checkpoint/number", 1)
+        note = state.text("note", "", 4)
+        with fails(Code.OVERFLOW, "room for 4"):
+            note.value = "five!"
+        state.array("x", np.zeros(4), shape=9, start=(6,))
+        saved = state.save(0)
+        assert not saved and "x" in saved.why
+        assert not path.exists()
+    with fails(Code.INVALID_ARGUMENT, "NULL"), state:
+        state.__exit__(ValueError, None, None)
+    with fails(Code.INVALID_ARGUMENT, "interval_s"):
+        sluice.Checkpoint(path, interval_s=-1)
+    with fails(Code.INVALID_ARGUMENT, "keep_last"):
+        sluice.Checkpoint(path, keep_last=3)
+    with fails(Code.IO) if os.geteuid() else pytest.raises(sluice.Error):
+        with sluice.Checkpoint(tmp_path / "none" / "state.h5", stop_on_failed_save=True) as state:
+            state.value("x", 1)
+            state.save(0)
+
+
+def test_signals_end_a_run(tmp_path):
+    with sluice.Checkpoint(tmp_path / "state.h5", interval_s=1e6) as state:
+        state.value("x", 1)
+        assert not state.due() and not state.ending
+        signal.raise_signal(signal.SIGUSR1)
+        assert state.due() and state.ending and state.drain(1) and state.save(1)
+    assert signal.getsignal(signal.SIGUSR1) == signal.SIG_DFL
