@@ -41,6 +41,8 @@ class PosixFile : public File {
   std::int64_t modified_ns() override;
   FileIdentity identity() override;
   bool share_lock() override;
+  std::unique_ptr<RangeLock> lock_range(std::uint64_t offset, std::uint64_t length,
+                                        bool is_exclusive) override;
   void drop_cache() override;
   const std::string& path() const override { return path_; }
 
