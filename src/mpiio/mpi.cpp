@@ -27,7 +27,10 @@ struct Program {
   bool is_ours = false;
 };
 
-std::string bind_to(void* handle) {
+/// `reached`: the program's own way to its MPI. A program may have the objects in itself (by copy
+/// relocations), and that is where all of the process looks for them.
+std::string bind_to(void* handle, void* reached) {
+  static_cast<void>(reached);  // MPICH has no objects
 #define SLUICE_MPIIO_FIND(name)                                                           \
   mpi.name = reinterpret_cast<decltype(mpi.name)>(dlsym(handle, "PMPI_" #name));          \
   if (mpi.name == nullptr) {                                                              \
@@ -37,7 +40,7 @@ std::string bind_to(void* handle) {
   SLUICE_MPIIO_TYPES(SLUICE_MPIIO_FIND)
 #undef SLUICE_MPIIO_FIND
 #define SLUICE_MPIIO_FIND(name)                                                           \
-  mpi_objects.name = static_cast<char*>(dlsym(handle, "ompi_" #name));                    \
+  mpi_objects.name = static_cast<char*>(dlsym(reached, "ompi_" #name));                    \
   if (mpi_objects.name == nullptr) {                                                      \
     return "ompi_" #name;                                                                 \
   }
@@ -73,7 +76,7 @@ Program find_program() {
         ", the program's MPI is " + chosen->said.substr(0, chosen->said.find_first_of(",\n")));
     return program;
   }
-  const std::string missing = bind_to(program.handle);
+  const std::string missing = bind_to(program.handle, chosen->handle);
   if (!missing.empty()) {
     say("MPI-IO is left to the program's own MPI: " + chosen->place + " has no " + missing);
   }
