@@ -72,9 +72,8 @@ std::int64_t move_own(File& file, bool is_write, std::int64_t stream, const Memo
   std::unique_ptr<storage::RangeLock> lock;
   if (file.is_atomic) {
     guard = std::unique_lock(file.atomic_mutex);
-    const Run range = file.view.is_ascending()
-                          ? range_of(file.view, stream, bytes)
-                          : Run{0, std::numeric_limits<std::int64_t>::max()};
+    const Run range = file.view.is_ascending() ? range_of(file.view, stream, bytes)
+                                               : Run{0, std::numeric_limits<std::int64_t>::max()};
     lock = file.storage->lock_range(static_cast<std::uint64_t>(range.offset),
                                     static_cast<std::uint64_t>(range.length), is_write);
   }
@@ -299,9 +298,8 @@ std::int64_t access_together(File& file, const Call& call) {
     error_class = class_of_current(file.path);
   }
   const std::int64_t bytes = memory.memory().bytes();
-  const std::int64_t stream = call.where == Where::shared
-                                  ? begin_in_order(file, bytes, error_class)
-                                  : begin_of(file, call, bytes);
+  const std::int64_t stream = call.where == Where::shared ? begin_in_order(file, bytes, error_class)
+                                                          : begin_of(file, call, bytes);
   const std::int64_t moved =
       move_together(file, call.is_write, stream, memory.memory(), error_class);
   if (call.where == Where::individual) {

@@ -74,7 +74,8 @@ Contents contents_of(MPI_Datatype type) {
   contents.displacements.assign(a.begin(), a.end());
   if (counts > 0) {
     // Made with large counts. Of arrays the integers frame the counts: ndims, [...], order.
-    const auto split = c.begin() + static_cast<std::ptrdiff_t>(leading_counts(contents.combiner, c));
+    const auto split =
+        c.begin() + static_cast<std::ptrdiff_t>(leading_counts(contents.combiner, c));
     const auto order_at = contents.combiner == MPI_COMBINER_SUBARRAY ? 1
                           : contents.combiner == MPI_COMBINER_DARRAY ? 3
                                                                      : 0;
@@ -110,9 +111,9 @@ int combiner_of(MPI_Datatype type) {
   int combiner = MPI_COMBINER_NAMED;
 #if MPI_VERSION >= 4
   MPI_Count ignored[4] = {};
-  check(mpi.Type_get_envelope_c(type, &ignored[0], &ignored[1], &ignored[2], &ignored[3],
-                                &combiner),
-        "looking at a datatype");
+  check(
+      mpi.Type_get_envelope_c(type, &ignored[0], &ignored[1], &ignored[2], &ignored[3], &combiner),
+      "looking at a datatype");
 #else
   int ignored[3] = {};
   check(mpi.Type_get_envelope(type, &ignored[0], &ignored[1], &ignored[2], &combiner),
@@ -237,10 +238,12 @@ class Decoder {
   static Flat strided_by_bytes(const Contents& contents, const Flat& child) {
     const auto& n = contents.numbers;
     const auto& at = contents.displacements;
-    if (contents.combiner == MPI_COMBINER_HVECTOR || contents.combiner == combiner_hvector_integer) {
+    if (contents.combiner == MPI_COMBINER_HVECTOR ||
+        contents.combiner == combiner_hvector_integer) {
       return vector(child, n.at(0), n.at(1), at.empty() ? n.at(2) : at[0]);
     }
-    if (contents.combiner == MPI_COMBINER_HINDEXED || contents.combiner == combiner_hindexed_integer) {
+    if (contents.combiner == MPI_COMBINER_HINDEXED ||
+        contents.combiner == combiner_hindexed_integer) {
       Flat flat;
       for (std::int64_t i = 0; i < n.at(0); ++i) {
         flat.append_block(child, n.at(1 + i), at.empty() ? n.at(1 + n[0] + i) : at.at(i));

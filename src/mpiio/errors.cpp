@@ -55,6 +55,15 @@ bool is_usual(Code code) {
          code == Code::invalid_argument;
 }
 
+/// "rank 3: ", in the whole program; empty where MPI cannot say.
+std::string rank_text() {
+  int rank = 0;
+  int is_finalized = 0;
+  const bool is_known = mpi.Finalized != nullptr && mpi.Finalized(&is_finalized) == MPI_SUCCESS &&
+                        is_finalized == 0 && mpi.Comm_rank(MPI_COMM_WORLD, &rank) == MPI_SUCCESS;
+  return is_known ? "rank " + std::to_string(rank) + ": " : std::string();
+}
+
 }  // namespace
 
 void say(const std::string& text) noexcept {
@@ -70,18 +79,18 @@ int class_of_current(const std::string& path) noexcept {
     throw;
   } catch (const Fault& fault) {
     if (fault.error_class() == MPI_ERR_OTHER) {
-      say(path + ": " + fault.what());
+      say(rank_text() + path + ": " + fault.what());
     }
     return fault.error_class();
   } catch (const Error& e) {
     if (!is_usual(e.code())) {
-      say(e.what());
+      say(rank_text() + e.what());
     }
     return class_of_code(e.code());
   } catch (const std::bad_alloc&) {
     return MPI_ERR_NO_MEM;
   } catch (const std::exception& e) {
-    say(path + ": " + e.what());
+    say(rank_text() + path + ": " + e.what());
     return MPI_ERR_INTERN;
   }
 }
@@ -150,7 +159,8 @@ int ErrorHandler::raise(MPI_File file, int code) {
   char text[MPI_MAX_ERROR_STRING] = {};
   int length = 0;
   mpi.Error_string(code, text, &length);
-  say(std::string("MPI-IO failed, and the file's error handler ends the program: ") + text);
+  say(rank_text() + std::string("MPI-IO failed, and the file's error handler ends the program: ") +
+      text);
   mpi.Abort(MPI_COMM_WORLD, code);
   return code;
 }

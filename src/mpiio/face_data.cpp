@@ -12,12 +12,11 @@ int end(MPI_File fh, int operation, MPI_Status* status) {
 }  // namespace
 
 // NOLINTBEGIN(bugprone-macro-parentheses): it makes declarations
-#define SLUICE_END(name, operation, buffer_type)                                             \
-  SLUICE_FACE(int, name, (MPI_File fh, buffer_type buf, MPI_Status* status),                 \
-              (fh, buf, status)) {                                                           \
-    static_cast<void>(buf);                                                                  \
-    return end(fh, operation, status);                                                       \
-  }                                                                                          \
+#define SLUICE_END(name, operation, buffer_type)                                \
+  SLUICE_FACE(int, name, (MPI_File fh, buffer_type buf, MPI_Status * status)) { \
+    static_cast<void>(buf);                                                     \
+    return end(fh, operation, status);                                          \
+  }                                                                             \
   SLUICE_FACE_END
 // NOLINTEND(bugprone-macro-parentheses)
 

@@ -38,36 +38,32 @@ int begin(MPI_File fh, const Call& call, int operation) {
 
 // NOLINTBEGIN(bugprone-macro-parentheses): they make declarations
 #define SLUICE_EXPAND(...) SLUICE_FACE(__VA_ARGS__)
-#define SLUICE_AT(name, action, is_write, buffer_type, last)                                      \
-  SLUICE_EXPAND(int, SLUICE_NAME(name),                                                           \
-                (MPI_File fh, MPI_Offset offset, buffer_type buf, SLUICE_COUNT count,             \
-                 MPI_Datatype datatype, last * result),                                           \
-                (fh, offset, buf, count, datatype, result)) {                                     \
-    return action(fh, call_of(is_write, Where::offset, offset, buf, count, datatype), result);    \
-  }                                                                                               \
+#define SLUICE_AT(name, action, is_write, buffer_type, last)                                   \
+  SLUICE_EXPAND(int, SLUICE_NAME(name),                                                        \
+                (MPI_File fh, MPI_Offset offset, buffer_type buf, SLUICE_COUNT count,          \
+                 MPI_Datatype datatype, last * result)) {                                      \
+    return action(fh, call_of(is_write, Where::offset, offset, buf, count, datatype), result); \
+  }                                                                                            \
   SLUICE_FACE_END
 #define SLUICE_BY_POINTER(name, action, is_write, where, buffer_type, last)                       \
-  SLUICE_EXPAND(int, SLUICE_NAME(name),                                                           \
-                (MPI_File fh, buffer_type buf, SLUICE_COUNT count, MPI_Datatype datatype,         \
-                 last * result),                                                                  \
-                (fh, buf, count, datatype, result)) {                                             \
+  SLUICE_EXPAND(                                                                                  \
+      int, SLUICE_NAME(name),                                                                     \
+      (MPI_File fh, buffer_type buf, SLUICE_COUNT count, MPI_Datatype datatype, last * result)) { \
     return action(fh, call_of(is_write, where, 0, buf, count, datatype), result);                 \
   }                                                                                               \
   SLUICE_FACE_END
-#define SLUICE_BEGIN_AT(name, operation, is_write, buffer_type)                                   \
-  SLUICE_EXPAND(int, SLUICE_NAME(name),                                                           \
-                (MPI_File fh, MPI_Offset offset, buffer_type buf, SLUICE_COUNT count,             \
-                 MPI_Datatype datatype),                                                          \
-                (fh, offset, buf, count, datatype)) {                                             \
-    return begin(fh, call_of(is_write, Where::offset, offset, buf, count, datatype), operation);  \
-  }                                                                                               \
+#define SLUICE_BEGIN_AT(name, operation, is_write, buffer_type)                                  \
+  SLUICE_EXPAND(int, SLUICE_NAME(name),                                                          \
+                (MPI_File fh, MPI_Offset offset, buffer_type buf, SLUICE_COUNT count,            \
+                 MPI_Datatype datatype)) {                                                       \
+    return begin(fh, call_of(is_write, Where::offset, offset, buf, count, datatype), operation); \
+  }                                                                                              \
   SLUICE_FACE_END
-#define SLUICE_BEGIN(name, operation, is_write, where, buffer_type)                               \
-  SLUICE_EXPAND(int, SLUICE_NAME(name),                                                           \
-                (MPI_File fh, buffer_type buf, SLUICE_COUNT count, MPI_Datatype datatype),        \
-                (fh, buf, count, datatype)) {                                                     \
-    return begin(fh, call_of(is_write, where, 0, buf, count, datatype), operation);               \
-  }                                                                                               \
+#define SLUICE_BEGIN(name, operation, is_write, where, buffer_type)                          \
+  SLUICE_EXPAND(int, SLUICE_NAME(name),                                                      \
+                (MPI_File fh, buffer_type buf, SLUICE_COUNT count, MPI_Datatype datatype)) { \
+    return begin(fh, call_of(is_write, where, 0, buf, count, datatype), operation);          \
+  }                                                                                          \
   SLUICE_FACE_END
 // NOLINTEND(bugprone-macro-parentheses)
 

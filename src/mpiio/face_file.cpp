@@ -1,22 +1,21 @@
 // The functions of MPI-IO that move no bytes.
-#include "mpiio/face.hpp"
-
 #include <cstdio>
 #include <mutex>
 #include <set>
 #include <string>
 
+#include "mpiio/face.hpp"
+
 using namespace sluice::mpiio;  // NOLINT(google-build-using-namespace): they are its face
 
 SLUICE_FACE(int, File_open,
-            (MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh),
-            (comm, filename, amode, info, fh)) {
+            (MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh)) {
   *fh = MPI_FILE_NULL;
   return on_none(filename, [&] { *fh = handle_of(open_file(comm, filename, amode, info)); });
 }
 SLUICE_FACE_END
 
-SLUICE_FACE(int, File_close, (MPI_File * fh), (fh)) {
+SLUICE_FACE(int, File_close, (MPI_File * fh)) {
   File* const file = file_of(*fh);
   if (file == nullptr) {
     return default_handler().raise(*fh, MPI_ERR_FILE);
@@ -27,52 +26,50 @@ SLUICE_FACE(int, File_close, (MPI_File * fh), (fh)) {
 }
 SLUICE_FACE_END
 
-SLUICE_FACE(int, File_delete, (const char* filename, MPI_Info info), (filename, info)) {
+SLUICE_FACE(int, File_delete, (const char* filename, MPI_Info info)) {
   static_cast<void>(info);
   return on_none(filename, [&] { delete_file(filename); });
 }
 SLUICE_FACE_END
 
-SLUICE_FACE(int, File_set_size, (MPI_File fh, MPI_Offset size), (fh, size)) {
+SLUICE_FACE(int, File_set_size, (MPI_File fh, MPI_Offset size)) {
   return on_file(fh, [&](File& file) { set_size(file, size); });
 }
 SLUICE_FACE_END
 
-SLUICE_FACE(int, File_preallocate, (MPI_File fh, MPI_Offset size), (fh, size)) {
+SLUICE_FACE(int, File_preallocate, (MPI_File fh, MPI_Offset size)) {
   return on_file(fh, [&](File& file) { preallocate(file, size); });
 }
 SLUICE_FACE_END
 
-SLUICE_FACE(int, File_get_size, (MPI_File fh, MPI_Offset* size), (fh, size)) {
-  return on_file(fh,
-                 [&](File& file) { *size = static_cast<MPI_Offset>(file.storage->size()); });
+SLUICE_FACE(int, File_get_size, (MPI_File fh, MPI_Offset* size)) {
+  return on_file(fh, [&](File& file) { *size = static_cast<MPI_Offset>(file.storage->size()); });
 }
 SLUICE_FACE_END
 
-SLUICE_FACE(int, File_get_group, (MPI_File fh, MPI_Group* group), (fh, group)) {
+SLUICE_FACE(int, File_get_group, (MPI_File fh, MPI_Group* group)) {
   return on_file(fh, [&](File& file) { check(mpi.Comm_group(file.comm, group), "the group"); });
 }
 SLUICE_FACE_END
 
-SLUICE_FACE(int, File_get_amode, (MPI_File fh, int* amode), (fh, amode)) {
+SLUICE_FACE(int, File_get_amode, (MPI_File fh, int* amode)) {
   return on_file(fh, [&](File& file) { *amode = file.mode; });
 }
 SLUICE_FACE_END
 
-SLUICE_FACE(int, File_set_info, (MPI_File fh, MPI_Info info), (fh, info)) {
+SLUICE_FACE(int, File_set_info, (MPI_File fh, MPI_Info info)) {
   return on_file(fh, [&](File& file) { file.hints.add(info); });
 }
 SLUICE_FACE_END
 
-SLUICE_FACE(int, File_get_info, (MPI_File fh, MPI_Info* info), (fh, info)) {
+SLUICE_FACE(int, File_get_info, (MPI_File fh, MPI_Info* info)) {
   return on_file(fh, [&](File& file) { *info = file.hints.copy(); });
 }
 SLUICE_FACE_END
 
 SLUICE_FACE(int, File_set_view,
             (MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
-             const char* datarep, MPI_Info info),
-            (fh, disp, etype, filetype, datarep, info)) {
+             const char* datarep, MPI_Info info)) {
   return on_file(fh, [&](File& file) {
     set_view(file, disp, etype, filetype, datarep);
     file.hints.add(info);
@@ -82,8 +79,7 @@ SLUICE_FACE_END
 
 SLUICE_FACE(int, File_get_view,
             (MPI_File fh, MPI_Offset* disp, MPI_Datatype* etype, MPI_Datatype* filetype,
-             char* datarep),
-            (fh, disp, etype, filetype, datarep)) {
+             char* datarep)) {
   return on_file(fh, [&](File& file) {
     constexpr const char* names[] = {"native", "internal", "external32"};
     *disp = file.view.displacement();
@@ -95,7 +91,7 @@ SLUICE_FACE(int, File_get_view,
 }
 SLUICE_FACE_END
 
-SLUICE_FACE(int, File_seek, (MPI_File fh, MPI_Offset offset, int whence), (fh, offset, whence)) {
+SLUICE_FACE(int, File_seek, (MPI_File fh, MPI_Offset offset, int whence)) {
   return on_file(fh, [&](File& file) {
     if (file.is_sequential()) {
       throw Fault(MPI_ERR_UNSUPPORTED_OPERATION, "the file is open for sequential access");
@@ -105,7 +101,7 @@ SLUICE_FACE(int, File_seek, (MPI_File fh, MPI_Offset offset, int whence), (fh, o
 }
 SLUICE_FACE_END
 
-SLUICE_FACE(int, File_get_position, (MPI_File fh, MPI_Offset* offset), (fh, offset)) {
+SLUICE_FACE(int, File_get_position, (MPI_File fh, MPI_Offset* offset)) {
   return on_file(fh, [&](File& file) {
     if (file.is_sequential()) {
       throw Fault(MPI_ERR_UNSUPPORTED_OPERATION, "the file is open for sequential access");
@@ -115,8 +111,7 @@ SLUICE_FACE(int, File_get_position, (MPI_File fh, MPI_Offset* offset), (fh, offs
 }
 SLUICE_FACE_END
 
-SLUICE_FACE(int, File_get_byte_offset, (MPI_File fh, MPI_Offset offset, MPI_Offset* disp),
-            (fh, offset, disp)) {
+SLUICE_FACE(int, File_get_byte_offset, (MPI_File fh, MPI_Offset offset, MPI_Offset* disp)) {
   return on_file(fh, [&](File& file) {
     if (offset < 0) {
       throw Fault(MPI_ERR_ARG, "a negative offset");
@@ -127,8 +122,7 @@ SLUICE_FACE(int, File_get_byte_offset, (MPI_File fh, MPI_Offset offset, MPI_Offs
 }
 SLUICE_FACE_END
 
-SLUICE_FACE(int, File_seek_shared, (MPI_File fh, MPI_Offset offset, int whence),
-            (fh, offset, whence)) {
+SLUICE_FACE(int, File_seek_shared, (MPI_File fh, MPI_Offset offset, int whence)) {
   return on_file(fh, [&](File& file) {
     std::int64_t to = 0;
     // Nobody moves it any more when all have looked.
@@ -142,10 +136,9 @@ SLUICE_FACE(int, File_seek_shared, (MPI_File fh, MPI_Offset offset, int whence),
 }
 SLUICE_FACE_END
 
-SLUICE_FACE(int, File_get_position_shared, (MPI_File fh, MPI_Offset* offset), (fh, offset)) {
-  return on_file(fh, [&](File& file) {
-    *offset = file.shared_position.get() / file.view.element_bytes();
-  });
+SLUICE_FACE(int, File_get_position_shared, (MPI_File fh, MPI_Offset* offset)) {
+  return on_file(
+      fh, [&](File& file) { *offset = file.shared_position.get() / file.view.element_bytes(); });
 }
 SLUICE_FACE_END
 
@@ -158,36 +151,34 @@ std::int64_t extent_in_file(const File& file, MPI_Datatype type) {
 
 }  // namespace
 
-SLUICE_FACE(int, File_get_type_extent, (MPI_File fh, MPI_Datatype datatype, MPI_Aint* extent),
-            (fh, datatype, extent)) {
+SLUICE_FACE(int, File_get_type_extent, (MPI_File fh, MPI_Datatype datatype, MPI_Aint* extent)) {
   return on_file(fh, [&](File& file) { *extent = extent_in_file(file, datatype); });
 }
 SLUICE_FACE_END
 
-SLUICE_FACE(int, File_set_atomicity, (MPI_File fh, int flag), (fh, flag)) {
+SLUICE_FACE(int, File_set_atomicity, (MPI_File fh, int flag)) {
   return on_file(fh, [&](File& file) { set_atomicity(file, flag != 0); });
 }
 SLUICE_FACE_END
 
-SLUICE_FACE(int, File_get_atomicity, (MPI_File fh, int* flag), (fh, flag)) {
+SLUICE_FACE(int, File_get_atomicity, (MPI_File fh, int* flag)) {
   return on_file(fh, [&](File& file) { *flag = file.is_atomic ? 1 : 0; });
 }
 SLUICE_FACE_END
 
-SLUICE_FACE(int, File_sync, (MPI_File fh), (fh)) {
+SLUICE_FACE(int, File_sync, (MPI_File fh)) {
   return on_file(fh, [&](File& file) { sync(file); });
 }
 SLUICE_FACE_END
 
-SLUICE_FACE(MPI_Fint, File_c2f, (MPI_File fh), (fh)) { return fortran_of(file_of(fh)); }
+SLUICE_FACE(MPI_Fint, File_c2f, (MPI_File fh)) { return fortran_of(file_of(fh)); }
 SLUICE_FACE_END
 
-SLUICE_FACE(MPI_File, File_f2c, (MPI_Fint fh), (fh)) { return handle_of(file_of_fortran(fh)); }
+SLUICE_FACE(MPI_File, File_f2c, (MPI_Fint fh)) { return handle_of(file_of_fortran(fh)); }
 SLUICE_FACE_END
 
 SLUICE_FACE(int, File_create_errhandler,
-            (MPI_File_errhandler_function * function, MPI_Errhandler* errhandler),
-            (function, errhandler)) {
+            (MPI_File_errhandler_function * function, MPI_Errhandler* errhandler)) {
   return create_handler(function, errhandler);
 }
 SLUICE_FACE_END
@@ -205,21 +196,19 @@ ErrorHandler* handler_of(MPI_File fh) {
 
 }  // namespace
 
-SLUICE_FACE(int, File_set_errhandler, (MPI_File fh, MPI_Errhandler errhandler),
-            (fh, errhandler)) {
+SLUICE_FACE(int, File_set_errhandler, (MPI_File fh, MPI_Errhandler errhandler)) {
   ErrorHandler* const handler = handler_of(fh);
   return handler == nullptr ? MPI_ERR_FILE : handler->set(errhandler);
 }
 SLUICE_FACE_END
 
-SLUICE_FACE(int, File_get_errhandler, (MPI_File fh, MPI_Errhandler* errhandler),
-            (fh, errhandler)) {
+SLUICE_FACE(int, File_get_errhandler, (MPI_File fh, MPI_Errhandler* errhandler)) {
   ErrorHandler* const handler = handler_of(fh);
   return handler == nullptr ? MPI_ERR_FILE : handler->get(errhandler);
 }
 SLUICE_FACE_END
 
-SLUICE_FACE(int, File_call_errhandler, (MPI_File fh, int errorcode), (fh, errorcode)) {
+SLUICE_FACE(int, File_call_errhandler, (MPI_File fh, int errorcode)) {
   ErrorHandler* const handler = handler_of(fh);
   if (handler == nullptr) {
     return MPI_ERR_FILE;
@@ -252,8 +241,7 @@ int note_representation(const char* name) {
 SLUICE_FACE(int, Register_datarep,
             (const char* datarep, MPI_Datarep_conversion_function* read_function,
              MPI_Datarep_conversion_function* write_function,
-             MPI_Datarep_extent_function* extent_function, void* state),
-            (datarep, read_function, write_function, extent_function, state)) {
+             MPI_Datarep_extent_function* extent_function, void* state)) {
   static_cast<void>(read_function);
   static_cast<void>(write_function);
   static_cast<void>(extent_function);
@@ -263,8 +251,7 @@ SLUICE_FACE(int, Register_datarep,
 SLUICE_FACE_END
 
 #if MPI_VERSION >= 4
-SLUICE_FACE(int, File_get_type_extent_c,
-            (MPI_File fh, MPI_Datatype datatype, MPI_Count* extent), (fh, datatype, extent)) {
+SLUICE_FACE(int, File_get_type_extent_c, (MPI_File fh, MPI_Datatype datatype, MPI_Count* extent)) {
   return on_file(fh, [&](File& file) { *extent = extent_in_file(file, datatype); });
 }
 SLUICE_FACE_END
@@ -272,8 +259,7 @@ SLUICE_FACE_END
 SLUICE_FACE(int, Register_datarep_c,
             (const char* datarep, MPI_Datarep_conversion_function_c* read_function,
              MPI_Datarep_conversion_function_c* write_function,
-             MPI_Datarep_extent_function* extent_function, void* state),
-            (datarep, read_function, write_function, extent_function, state)) {
+             MPI_Datarep_extent_function* extent_function, void* state)) {
   static_cast<void>(read_function);
   static_cast<void>(write_function);
   static_cast<void>(extent_function);

@@ -203,9 +203,8 @@ void set_view(File& file, std::int64_t displacement, MPI_Datatype element, MPI_D
   together(file, [&] {
     wanted = representation_of(representation);
     if (displacement == MPI_DISPLACEMENT_CURRENT && file.is_sequential()) {
-      displacement = file.view.is_empty()
-                         ? file.view.displacement()
-                         : file.view.file_offset(file.shared_position.get());
+      displacement = file.view.is_empty() ? file.view.displacement()
+                                          : file.view.file_offset(file.shared_position.get());
     }
     if (displacement < 0) {
       throw Fault(MPI_ERR_ARG, "a negative displacement");

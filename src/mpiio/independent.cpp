@@ -47,8 +47,8 @@ class Sieve {
     if (runs_.empty()) {
       return true;
     }
-    const bool is_whole = runs_.size() == 1 && memory_.is_contiguous() ? read_straight()
-                                                                       : read_and_scatter();
+    const bool is_whole =
+        runs_.size() == 1 && memory_.is_contiguous() ? read_straight() : read_and_scatter();
     runs_.clear();
     wanted_ = 0;
     return is_whole;

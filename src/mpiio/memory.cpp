@@ -20,8 +20,7 @@ void Memory::walk(std::int64_t stream, std::size_t bytes, Copy&& copy) const {
   within -= type_->before[index];
   for (std::size_t done = 0; done < bytes;) {
     const Run& run = type_->runs[index];
-    const std::size_t part =
-        std::min(bytes - done, static_cast<std::size_t>(run.length - within));
+    const std::size_t part = std::min(bytes - done, static_cast<std::size_t>(run.length - within));
     copy(tile + run.offset + within, done, part);
     done += part;
     within = 0;

@@ -31,18 +31,18 @@ struct Program {
 /// relocations), and that is where all of the process looks for them.
 std::string bind_to(void* handle, void* reached) {
   static_cast<void>(reached);  // MPICH has no objects
-#define SLUICE_MPIIO_FIND(name)                                                           \
-  mpi.name = reinterpret_cast<decltype(mpi.name)>(dlsym(handle, "PMPI_" #name));          \
-  if (mpi.name == nullptr) {                                                              \
-    return "PMPI_" #name;                                                                 \
+#define SLUICE_MPIIO_FIND(name)                                                  \
+  mpi.name = reinterpret_cast<decltype(mpi.name)>(dlsym(handle, "PMPI_" #name)); \
+  if (mpi.name == nullptr) {                                                     \
+    return "PMPI_" #name;                                                        \
   }
   SLUICE_MPIIO_FUNCTIONS(SLUICE_MPIIO_FIND)
   SLUICE_MPIIO_TYPES(SLUICE_MPIIO_FIND)
 #undef SLUICE_MPIIO_FIND
-#define SLUICE_MPIIO_FIND(name)                                                           \
-  mpi_objects.name = static_cast<char*>(dlsym(reached, "ompi_" #name));                    \
-  if (mpi_objects.name == nullptr) {                                                      \
-    return "ompi_" #name;                                                                 \
+#define SLUICE_MPIIO_FIND(name)                                         \
+  mpi_objects.name = static_cast<char*>(dlsym(reached, "ompi_" #name)); \
+  if (mpi_objects.name == nullptr) {                                    \
+    return "ompi_" #name;                                               \
   }
   SLUICE_MPIIO_OBJECTS(SLUICE_MPIIO_FIND)
 #undef SLUICE_MPIIO_FIND
@@ -94,8 +94,7 @@ const Program& program() {
 bool is_ours() { return program().is_ours; }
 
 void* function_of_program(const char* name) {
-  void* const function =
-      program().handle == nullptr ? nullptr : dlsym(program().handle, name);
+  void* const function = program().handle == nullptr ? nullptr : dlsym(program().handle, name);
   if (function == nullptr) {
     say(std::string("no MPI of this process has ") + name);
     std::abort();

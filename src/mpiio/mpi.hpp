@@ -10,7 +10,6 @@
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
-
 #include <string>
 
 // clang-format off

@@ -72,7 +72,8 @@ void Report::tell(const File& file) const {
   if (file.rank != 0) {
     return;
   }
-  std::string text = file.path + ": " + std::to_string(file.ranks) + " ranks; in the slowest rank " +
+  std::string text = file.path + ": " + std::to_string(file.ranks) +
+                     " ranks; in the slowest rank " +
                      seconds_text(static_cast<double>(most_us[0]) * 1e-6) + " writing, " +
                      seconds_text(static_cast<double>(most_us[1]) * 1e-6) + " reading, " +
                      seconds_text(static_cast<double>(most_us[2]) * 1e-6) + " in syncs";

@@ -94,8 +94,7 @@ std::int64_t SharedPointer::change(Change&& change) {
   file_->read(place, bytes);  // nobody has written yet: zero
   const auto before = std::bit_cast<std::int64_t>(bytes);
   if (const std::int64_t after = change(before); after != before) {
-    file_->write(place,
-                 std::bit_cast<std::array<std::byte, sizeof(std::int64_t)>>(after));
+    file_->write(place, std::bit_cast<std::array<std::byte, sizeof(std::int64_t)>>(after));
   }
   return before;
 }

@@ -48,8 +48,7 @@ using Buffer = std::unique_ptr<std::byte, Freed>;
 Buffer make_buffer(std::int64_t bytes) {
   constexpr std::int64_t alignment = 2 << 20;
   const std::int64_t rounded = (bytes + alignment - 1) / alignment * alignment;
-  auto* memory =
-      static_cast<std::byte*>(std::aligned_alloc(size_of(alignment), size_of(rounded)));
+  auto* memory = static_cast<std::byte*>(std::aligned_alloc(size_of(alignment), size_of(rounded)));
   if (memory == nullptr) {
     throw std::bad_alloc();
   }
@@ -104,8 +103,7 @@ class Requests {
     check(mpi.Isend(from, static_cast<int>(bytes), MPI_BYTE, to, tag, comm, next()), "sending");
   }
   void receive(void* into, std::int64_t bytes, int from, int tag, MPI_Comm comm) {
-    check(mpi.Irecv(into, static_cast<int>(bytes), MPI_BYTE, from, tag, comm, next()),
-          "receiving");
+    check(mpi.Irecv(into, static_cast<int>(bytes), MPI_BYTE, from, tag, comm, next()), "receiving");
   }
   void wait() {
     check(mpi.Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE),
@@ -318,8 +316,8 @@ class Rounds {
 
   void collect(const Run& window) {
     std::vector<Piece> covered;
-    std::byte* const bytes = window_.of(domains_.window_bytes + page_bytes) +
-                             window.offset % page_bytes;
+    std::byte* const bytes =
+        window_.of(domains_.window_bytes + page_bytes) + window.offset % page_bytes;
     in_batches([&](const std::vector<int>& batch, std::int64_t batch_bytes) {
       const Arrived arrived = room_for(batch, batch_bytes);
       Requests receives;
@@ -431,10 +429,9 @@ Domains make_domains(std::int64_t low, std::int64_t high, std::int64_t mean_run,
   const std::int64_t useful = std::max<std::int64_t>(1, pages / least_pages);
   domains.aggregators =
       static_cast<int>(std::clamp<std::int64_t>(std::min<std::int64_t>(wanted, useful), 1, ranks));
-  domains.domain_bytes =
-      (pages + domains.aggregators - 1) / domains.aggregators * page_bytes;
-  std::int64_t window = std::clamp(round_bytes / domains.aggregators, least_window_bytes,
-                                   most_window_bytes);
+  domains.domain_bytes = (pages + domains.aggregators - 1) / domains.aggregators * page_bytes;
+  std::int64_t window =
+      std::clamp(round_bytes / domains.aggregators, least_window_bytes, most_window_bytes);
   const std::int64_t run = std::clamp<std::int64_t>(mean_run, 1, most_window_bytes);
   window = std::clamp(run * most_window_runs, least_window_bytes, window);
   window = window / page_bytes * page_bytes;

@@ -27,9 +27,7 @@ struct Domains {
   int rank_of(int aggregator) const {
     return static_cast<int>(std::int64_t{aggregator} * ranks / aggregators);
   }
-  int rounds() const {
-    return static_cast<int>((domain_bytes + window_bytes - 1) / window_bytes);
-  }
+  int rounds() const { return static_cast<int>((domain_bytes + window_bytes - 1) / window_bytes); }
   /// Of an aggregator in a round; may be empty.
   Run window(int aggregator, int round) const;
 };

@@ -56,9 +56,9 @@ class RunCursor {
 
   const View& view_;
   std::int64_t left_;
-  std::int64_t tile_ = 0;   ///< where the current copy of the file type begins
-  std::size_t index_ = 0;   ///< of the run in it
-  std::int64_t within_ = 0; ///< bytes of that run that are behind
+  std::int64_t tile_ = 0;    ///< where the current copy of the file type begins
+  std::size_t index_ = 0;    ///< of the run in it
+  std::int64_t within_ = 0;  ///< bytes of that run that are behind
 };
 
 }  // namespace sluice::mpiio
