@@ -8,6 +8,7 @@
 #include "mpiio/caller_memory.hpp"
 #include "mpiio/independent.hpp"
 #include "mpiio/two_phase.hpp"
+#include "storage/foreign_file.hpp"
 
 namespace sluice::mpiio {
 
@@ -74,8 +75,10 @@ std::int64_t move_own(File& file, bool is_write, std::int64_t stream, const Memo
     guard = std::unique_lock(file.atomic_mutex);
     const Run range = file.view.is_ascending() ? range_of(file.view, stream, bytes)
                                                : Run{0, std::numeric_limits<std::int64_t>::max()};
-    lock = file.storage->lock_range(static_cast<std::uint64_t>(range.offset),
-                                    static_cast<std::uint64_t>(range.length), is_write);
+    lock = storage::lock_range(
+        *file.storage,
+        {static_cast<std::uint64_t>(range.offset), static_cast<std::uint64_t>(range.length)},
+        is_write);
   }
   if (is_write) {
     write_own(*file.storage, file.view, stream, memory);

@@ -54,6 +54,17 @@ bool is_switched_off() {
   return word != nullptr && (std::string(word) == "off" || std::string(word) == "0");
 }
 
+/// The function of that name in the library for the other MPI, where that is loaded behind this
+/// one; null: it is not.
+void* next_interface(const char* name) {
+  void* const next = dlsym(RTLD_NEXT, name);
+  Dl_info info{};
+  const bool is_interface =
+      next != nullptr && dladdr(next, &info) != 0 && info.dli_fname != nullptr &&
+      std::string(info.dli_fname).find("libsluice-mpiio-") != std::string::npos;
+  return is_interface ? next : nullptr;
+}
+
 Program find_program() {
   Program program;
   const std::vector<mpi::LoadedMpi> all = mpi::loaded_mpis();
@@ -70,6 +81,9 @@ Program find_program() {
   program.handle = dlopen(chosen->place.c_str(), RTLD_LAZY | RTLD_NOLOAD);
   if (is_switched_off() || program.handle == nullptr) {
     return program;
+  }
+  if (chosen->abi != built_for && next_interface("MPI_File_open") != nullptr) {
+    return program;  // which may be the right one, or says so
   }
   if (chosen->abi != built_for) {
     say(std::string("MPI-IO is left to the program's own MPI: this library is for ") + built_for +
@@ -94,7 +108,10 @@ const Program& program() {
 bool is_ours() { return program().is_ours; }
 
 void* function_of_program(const char* name) {
-  void* const function = program().handle == nullptr ? nullptr : dlsym(program().handle, name);
+  void* function = next_interface(name);
+  if (function == nullptr && program().handle != nullptr) {
+    function = dlsym(program().handle, name);
+  }
   if (function == nullptr) {
     say(std::string("no MPI of this process has ") + name);
     std::abort();

@@ -9,6 +9,7 @@
 
 #include "mpiio/file.hpp"
 #include "sluice/error.hpp"
+#include "storage/foreign_file.hpp"
 
 namespace sluice::mpiio {
 
@@ -59,7 +60,7 @@ std::unique_ptr<storage::File> open_existing(storage::Storage& files, const std:
     if (e.code() != Code::permission || (mode & MPI_MODE_WRONLY) == 0) {
       throw;
     }
-    return files.open(path, storage::Access::write);
+    return storage::open_to_write(path);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "sluice/error.hpp"
+#include "storage/foreign_file.hpp"
 
 namespace sluice::mpiio {
 
@@ -89,7 +90,7 @@ std::int64_t SharedPointer::change(Change&& change) {
     file_ = open_or_create(*files_, path_);
   }
   const std::uint64_t place = view_ * sizeof(std::int64_t);
-  const auto lock = file_->lock_range(place, sizeof(std::int64_t), true);
+  const auto lock = storage::lock_range(*file_, {place, sizeof(std::int64_t)}, true);
   std::array<std::byte, sizeof(std::int64_t)> bytes{};
   file_->read(place, bytes);  // nobody has written yet: zero
   const auto before = std::bit_cast<std::int64_t>(bytes);

@@ -33,10 +33,6 @@ class ForwardingFile : public File {
   std::int64_t modified_ns() override { return inner().modified_ns(); }
   FileIdentity identity() override { return inner().identity(); }
   bool share_lock() override { return inner().share_lock(); }
-  std::unique_ptr<RangeLock> lock_range(std::uint64_t offset, std::uint64_t length,
-                                        bool is_exclusive) override {
-    return inner().lock_range(offset, length, is_exclusive);
-  }
   Objects* objects() override { return inner().objects(); }
   std::size_t alignment() const override { return inner().alignment(); }
   void drop_cache() override { inner().drop_cache(); }

@@ -41,16 +41,9 @@ int flags_of(Access access) {
       return O_RDWR | O_NOFOLLOW;
     case Access::create:
       return O_RDWR | O_CREAT | O_EXCL;
-    case Access::write:
-      return O_WRONLY | O_NOFOLLOW;
   }
   return O_RDONLY;
 }
-
-struct Range {
-  std::uint64_t offset = 0;
-  std::uint64_t length = 0;
-};
 
 struct stat status_of(int fd, const std::string& path, Call call) {
   struct stat status = {};
@@ -230,42 +223,6 @@ FileIdentity PosixFile::identity() {
 bool PosixFile::share_lock() {
   return uninterrupted([&] { return ::flock(fd_, LOCK_SH | LOCK_NB); }) == 0 ||
          errno != EWOULDBLOCK;
-}
-
-namespace {
-
-/// Of the open file description, so that it is not lost when the process closes another one.
-int lock_descriptor(int fd, short type, const Range& range) {
-  struct flock lock = {};
-  lock.l_type = type;
-  lock.l_whence = SEEK_SET;
-  lock.l_start = static_cast<off_t>(range.offset);
-  lock.l_len = static_cast<off_t>(range.length);
-  return uninterrupted([&] { return ::fcntl(fd, F_OFD_SETLKW, &lock); });
-}
-
-class PosixRangeLock final : public RangeLock {
- public:
-  PosixRangeLock(int fd, const Range& range) : fd_(fd), range_(range) {}
-  PosixRangeLock(const PosixRangeLock&) = delete;
-  PosixRangeLock& operator=(const PosixRangeLock&) = delete;
-  ~PosixRangeLock() override { lock_descriptor(fd_, F_UNLCK, range_); }
-
- private:
-  const int fd_;
-  const Range range_;
-};
-
-}  // namespace
-
-std::unique_ptr<RangeLock> PosixFile::lock_range(std::uint64_t offset, std::uint64_t length,
-                                                 bool is_exclusive) {
-  if (length == 0) return nullptr;  // which to the kernel would mean: to the end
-  const Range range{offset, length};
-  if (lock_descriptor(fd_, is_exclusive ? F_WRLCK : F_RDLCK, range) != 0) {
-    throw system_error(path_, "locking a range", errno);
-  }
-  return std::make_unique<PosixRangeLock>(fd_, range);
 }
 
 void PosixFile::drop_cache() {

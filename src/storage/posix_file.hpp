@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 
+#include "storage/foreign_file.hpp"
 #include "storage/place.hpp"
 #include "storage/posix_calls.hpp"
 #include "storage/storage.hpp"
@@ -41,10 +42,10 @@ class PosixFile : public File {
   std::int64_t modified_ns() override;
   FileIdentity identity() override;
   bool share_lock() override;
-  std::unique_ptr<RangeLock> lock_range(std::uint64_t offset, std::uint64_t length,
-                                        bool is_exclusive) override;
   void drop_cache() override;
   const std::string& path() const override { return path_; }
+  /// Of foreign_file.hpp.
+  std::unique_ptr<RangeLock> lock_range(const ByteRange& range, bool is_exclusive);
 
  protected:
   const SystemCalls& calls() const { return calls_; }

@@ -25,7 +25,6 @@ enum class Access : std::uint8_t {
   read,        ///< must exist
   read_write,  ///< must exist, and be no symbolic link: Error permission
   create,      ///< must not exist: Error exists
-  write,       ///< as read_write, but for those who may not read it: no read()
 };
 
 /// Bytes and their place in a file; the memory stays the caller's.
@@ -67,12 +66,6 @@ struct FileIdentity {
   friend auto operator<=>(const FileIdentity&, const FileIdentity&) = default;
 };
 
-/// A range of a file that is locked until this is destroyed.
-class RangeLock {
- public:
-  virtual ~RangeLock() = default;
-};
-
 class File {
  public:
   virtual ~File() = default;
@@ -98,13 +91,6 @@ class File {
   /// in those that only share it, as HDF5 does for reading; until the File is destroyed. False:
   /// another one holds it for itself. A file system without locks is not an error.
   virtual bool share_lock() { return true; }
-  /// Waits until nobody else (another File or process) has locked a part of the range, or, where it
-  /// is not exclusive, locked it exclusively. nullptr: the storage has no such locks.
-  virtual std::unique_ptr<RangeLock> lock_range(std::uint64_t offset, std::uint64_t length,
-                                                bool is_exclusive) {
-    (void)offset, (void)length, (void)is_exclusive;
-    return nullptr;
-  }
   /// Offsets and memory addresses that are multiples of this are written fastest; 1: any.
   virtual std::size_t alignment() const { return 1; }
   /// Tells the operating system to forget cached pages of this file (for cold benchmarks).
