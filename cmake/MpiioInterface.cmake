@@ -1,10 +1,11 @@
-# libsluice-mpiio-openmpi.so and libsluice-mpiio-mpich.so: MPI-IO for programs that are not changed,
-# loaded in front of their MPI (LD_PRELOAD). One for each of the two ABIs whose mpi.h is here, linked
-# to no MPI. Each is compiled from the few files that it uses.
+# libsluice-mpiio-openmpi.so and libsluice-mpiio-mpich.so: MPI-IO for unmodified programs, loaded
+# in front of their MPI (LD_PRELOAD). One for each of the two ABIs whose mpi.h is here, linked to
+# no MPI. Each is compiled from the few files that it uses.
 file(GLOB SLUICE_MPIIO_SOURCES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/mpiio/*.cpp)
 set(SLUICE_MPIIO_OTHERS
   src/model/error.cpp src/model/name.cpp src/mpi/loaded.cpp src/storage/calls.cpp
-  src/storage/collective_file.cpp src/storage/direct.cpp src/storage/file_system.cpp src/storage/foreign_file.cpp
+  src/storage/collective_file.cpp src/storage/direct.cpp src/storage/file_system.cpp
+  src/storage/foreign_file.cpp
   src/storage/lease.cpp src/storage/lease_record.cpp src/storage/own_process.cpp
   src/storage/permissions.cpp src/storage/place.cpp src/storage/posix.cpp
   src/storage/shared_memory.cpp src/storage/size_limit.cpp src/storage/storage.cpp)

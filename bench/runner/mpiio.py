@@ -1,4 +1,4 @@
-"""Case mpiio: unmodified programs of MPI-IO, with and without the interface in front of their MPI."""
+"""Case mpiio: unmodified programs of MPI-IO, with and without the interface before their MPI."""
 
 import os
 

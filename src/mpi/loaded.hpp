@@ -1,4 +1,4 @@
-// Which MPIs the process has loaded. Knows no mpi.h, and calls nothing but what says their versions.
+// Which MPIs the process has loaded. Knows no mpi.h; calls what says their versions alone.
 #pragma once
 
 #include <string>

@@ -25,8 +25,7 @@ OpenFiles& open_files() {
 
 }  // namespace
 
-File::File(MPI_Comm made_from, MPI_Comm duplicate) : comm(duplicate), handler(default_handler()) {
-  static_cast<void>(made_from);
+File::File(MPI_Comm duplicate) : comm(duplicate), handler(default_handler()) {
   check(mpi.Comm_rank(comm, &rank), "asking for the rank");
   check(mpi.Comm_size(comm, &ranks), "asking for the number of ranks");
   element_type = KeptType(MPI_BYTE);
@@ -41,7 +40,7 @@ File::~File() {
     OpenFiles& all = open_files();
     const std::lock_guard lock(all.mutex);
     all.by_handle.erase(this);
-    all.by_number.erase(fortran_index);
+    std::erase_if(all.by_number, [this](const auto& entry) { return entry.second == this; });
   }
   mpi.Comm_free(&comm);
 }
@@ -66,11 +65,13 @@ int fortran_of(File* file) {
   }
   OpenFiles& all = open_files();
   const std::lock_guard lock(all.mutex);
-  if (file->fortran_index == 0) {
-    file->fortran_index = all.next++;
-    all.by_number[file->fortran_index] = file;
+  for (const auto& [number, open] : all.by_number) {
+    if (open == file) {
+      return number;
+    }
   }
-  return file->fortran_index;
+  all.by_number[all.next] = file;
+  return all.next++;
 }
 
 File* file_of_fortran(int index) {

@@ -30,7 +30,8 @@ struct Split {
 };
 
 struct File {
-  File(MPI_Comm made_from, MPI_Comm duplicate);
+  /// Of a duplicate of the program's communicator, which it frees.
+  explicit File(MPI_Comm duplicate);
   ~File();
   File(const File&) = delete;
   File& operator=(const File&) = delete;
@@ -57,7 +58,6 @@ struct File {
   std::optional<Split> split;
   std::optional<bool> leads_node;  ///< is it the lowest rank of its node? Asked when it is needed
   Report report;
-  int fortran_index = 0;
 
   bool may_read() const { return (mode & MPI_MODE_WRONLY) == 0; }
   bool may_write() const { return (mode & MPI_MODE_RDONLY) == 0; }

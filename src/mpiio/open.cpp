@@ -171,7 +171,7 @@ File* open_file(MPI_Comm comm, const char* name, int mode, MPI_Info info) {
   }
   MPI_Comm duplicate = MPI_COMM_NULL;
   check(mpi.Comm_dup(comm, &duplicate), "duplicating the communicator");
-  auto file = std::make_unique<File>(comm, duplicate);
+  auto file = std::make_unique<File>(duplicate);
   file->mode = mode;
   int error_class = mode_fault(mode);
   try {

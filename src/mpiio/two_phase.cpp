@@ -24,8 +24,8 @@ constexpr std::int64_t least_window_bytes = 256 << 10;
 constexpr std::int64_t most_window_runs = 256 << 10;
 constexpr int most_default_aggregators = 16;
 
-constexpr int runs_tag = 1;
-constexpr int data_tag = 2;
+/// On the file's own communicator, where nobody else sends.
+enum Subject : int { about_runs = 1, about_data };
 
 /// A run in a window.
 struct Piece {
@@ -236,8 +236,8 @@ class Rounds {
         memory_.gather(share.stream, {from, size_of(share.bytes)});
       }
       const int to = domains_.rank_of(i);
-      sends_.send(share.pieces.data(), list_bytes(share.pieces.size()), to, runs_tag, comm_);
-      sends_.send(from, share.bytes, to, data_tag, comm_);
+      sends_.send(share.pieces.data(), list_bytes(share.pieces.size()), to, about_runs, comm_);
+      sends_.send(from, share.bytes, to, about_data, comm_);
     }
   }
 
@@ -249,8 +249,8 @@ class Rounds {
         continue;
       }
       const int from = domains_.rank_of(i);
-      sends_.receive(place_of(share, used), share.bytes, from, data_tag, comm_);
-      sends_.send(share.pieces.data(), list_bytes(share.pieces.size()), from, runs_tag, comm_);
+      sends_.receive(place_of(share, used), share.bytes, from, about_data, comm_);
+      sends_.send(share.pieces.data(), list_bytes(share.pieces.size()), from, about_runs, comm_);
     }
   }
 
@@ -324,8 +324,8 @@ class Rounds {
       for (std::size_t i = 0; i < batch.size(); ++i) {
         const Announced& told = theirs_[static_cast<std::size_t>(batch[i])];
         receives.receive(arrived.lists[i], list_bytes(static_cast<std::size_t>(told.pieces)),
-                         batch[i], runs_tag, comm_);
-        receives.receive(arrived.data[i], told.bytes, batch[i], data_tag, comm_);
+                         batch[i], about_runs, comm_);
+        receives.receive(arrived.data[i], told.bytes, batch[i], about_data, comm_);
       }
       receives.wait();
       for (std::size_t i = 0; i < batch.size(); ++i) {
@@ -362,7 +362,7 @@ class Rounds {
       for (std::size_t i = 0; i < batch.size(); ++i) {
         const auto pieces = theirs_[static_cast<std::size_t>(batch[i])].pieces;
         messages.receive(arrived.lists[i], list_bytes(static_cast<std::size_t>(pieces)), batch[i],
-                         runs_tag, comm_);
+                         about_runs, comm_);
       }
       if (!is_read) {
         kept_.run([&] { read_window(window, bytes); });
@@ -376,7 +376,7 @@ class Rounds {
           into += piece.length;
         }
         messages.send(arrived.data[i], theirs_[static_cast<std::size_t>(batch[i])].bytes, batch[i],
-                      data_tag, comm_);
+                      about_data, comm_);
       }
       messages.wait();
     });

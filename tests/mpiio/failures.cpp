@@ -55,8 +55,8 @@ void fail_on_last(int number) { fails_with = rank == ranks - 1 ? number : 0; }
 
 void check_writes(const char* name) {
   MPI_File file = MPI_FILE_NULL;
-  expect("open", MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR,
-                               MPI_INFO_NULL, &file),
+  expect("open",
+         MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file),
          MPI_SUCCESS);
   std::vector<char> large(1 << 20, 'x');
   const auto own = static_cast<MPI_Offset>(rank) << 20;
@@ -64,17 +64,16 @@ void check_writes(const char* name) {
   for (const auto& [number, right] :
        {std::pair{ENOSPC, MPI_ERR_NO_SPACE}, std::pair{EIO, MPI_ERR_IO}}) {
     fail_on_last(number);
-    expect("write_at_all", MPI_File_write_at_all(file, own, large.data(), n, MPI_CHAR,
-                                                 MPI_STATUS_IGNORE),
-           right);
+    expect("write_at_all",
+           MPI_File_write_at_all(file, own, large.data(), n, MPI_CHAR, MPI_STATUS_IGNORE), right);
     fails_with = 0;
   }
   // Interleaved: bytes are exchanged, and the rank that fails writes for the others too.
   MPI_Datatype rows = MPI_BYTE;
   MPI_Type_vector(2048, 512, 512 * ranks, MPI_BYTE, &rows);
   MPI_Type_commit(&rows);
-  expect("set_view",
-         MPI_File_set_view(file, 512 * rank, MPI_BYTE, rows, "native", MPI_INFO_NULL), MPI_SUCCESS);
+  expect("set_view", MPI_File_set_view(file, 512 * rank, MPI_BYTE, rows, "native", MPI_INFO_NULL),
+         MPI_SUCCESS);
   for (const auto& [number, right] :
        {std::pair{ENOSPC, MPI_ERR_NO_SPACE}, std::pair{EIO, MPI_ERR_IO}}) {
     fail_on_last(number);
@@ -96,14 +95,15 @@ void check_writes(const char* name) {
   fails_with = 0;
   // Arguments that are wrong on one rank.
   const bool is_last = rank == ranks - 1;
-  expect("count", MPI_File_write_all(file, large.data(), is_last ? -1 : 10, MPI_CHAR,
-                                     MPI_STATUS_IGNORE),
+  expect("count",
+         MPI_File_write_all(file, large.data(), is_last ? -1 : 10, MPI_CHAR, MPI_STATUS_IGNORE),
          MPI_ERR_COUNT);
-  expect("type", MPI_File_read_all(file, large.data(), 10, is_last ? MPI_DATATYPE_NULL : MPI_CHAR,
-                                   MPI_STATUS_IGNORE),
+  expect("type",
+         MPI_File_read_all(file, large.data(), 10, is_last ? MPI_DATATYPE_NULL : MPI_CHAR,
+                           MPI_STATUS_IGNORE),
          MPI_ERR_TYPE);
-  expect("view", MPI_File_set_view(file, is_last ? -1 : 0, MPI_BYTE, MPI_BYTE, "native",
-                                   MPI_INFO_NULL),
+  expect("view",
+         MPI_File_set_view(file, is_last ? -1 : 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL),
          MPI_ERR_ARG);
   expect("representation",
          MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "unheard of", MPI_INFO_NULL),

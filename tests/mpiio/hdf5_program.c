@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { rows = 48, columns = 1000, chunk_rows = 8, chunk_columns = 125 };  // no part of a chunk is outside
+// No part of a chunk lies outside of the dataset: HDF5 leaves there what was in memory.
+enum { rows = 48, columns = 1000, chunk_rows = 8, chunk_columns = 125 };
 
 static int rank, ranks, wrong;
 
@@ -96,13 +97,12 @@ int main(int argc, char** argv) {
     if (chunked) {
       H5Pset_chunk(plist, 2, chunk);
     }
-    hid_t dataset =
-        H5Dcreate2(file, name, H5T_NATIVE_INT, space, H5P_DEFAULT, plist, H5P_DEFAULT);
+    hid_t dataset = H5Dcreate2(file, name, H5T_NATIVE_INT, space, H5P_DEFAULT, plist, H5P_DEFAULT);
     need(dataset, "creating a dataset");
     transfer(dataset, number, rank, by_columns, collective, 1);
     hid_t scalar = H5Screate(H5S_SCALAR);
-    hid_t attribute = H5Acreate2(dataset, "number", H5T_NATIVE_INT, scalar, H5P_DEFAULT,
-                                 H5P_DEFAULT);
+    hid_t attribute =
+        H5Acreate2(dataset, "number", H5T_NATIVE_INT, scalar, H5P_DEFAULT, H5P_DEFAULT);
     need(H5Awrite(attribute, H5T_NATIVE_INT, &number), "writing an attribute");
     H5Aclose(attribute);
     H5Sclose(scalar);

@@ -94,7 +94,20 @@ Memory make_memory(Random& random, std::int64_t most_bytes, bool may_repeat) {
   return memory;
 }
 
-enum class How { at, at_all, own, all, split_at, split, i_at, i_own, i_all, shared, ordered, count };
+enum class How {
+  at,
+  at_all,
+  own,
+  all,
+  split_at,
+  split,
+  i_at,
+  i_own,
+  i_all,
+  shared,
+  ordered,
+  count,
+};
 
 bool is_collective(How how) {
   return how == How::at_all || how == How::all || how == How::split_at || how == How::split ||
@@ -182,8 +195,8 @@ int read(MPI_File file, How how, MPI_Offset offset, void* buf, int n, MPI_Dataty
 void expect_status(MPI_Status& status, const Memory& memory, std::int64_t bytes) {
   MPI_Count got = -1;
   MPI_Get_elements_x(&status, MPI_BYTE, &got);
-  expect(got == bytes, "the status says " + std::to_string(got) + " bytes, not " +
-                           std::to_string(bytes));
+  expect(got == bytes,
+         "the status says " + std::to_string(got) + " bytes, not " + std::to_string(bytes));
   int count = -1;
   if (bytes == memory.size()) {
     MPI_Get_count(&status, memory.type.handle, &count);
@@ -276,8 +289,8 @@ class Case {
       Memory memory = make_memory(random_, 600, is_write);
       const std::int64_t offset = random_.below(20);
       const View& view = view_of(rank);
-      if (view.type.size() == 0 || memory.size() == 0 ||
-          memory.size() % element_bytes_ != 0 || (overlaps && rank > 0)) {
+      if (view.type.size() == 0 || memory.size() == 0 || memory.size() % element_bytes_ != 0 ||
+          (overlaps && rank > 0)) {
         memory.count = 0;
       }
       const std::int64_t from = begin(how, rank, offset, memory.size());
@@ -329,7 +342,6 @@ class Case {
          "read");
     expect_status(status, memory, bytes);
     expect(right == memory.room, "what was read is wrong");
-    read_short_ = bytes < memory.size();
   }
 
   /// A read that ends early moves the pointer as far as it came: not modelled for other ranks.
@@ -378,8 +390,8 @@ class Case {
   void compare() {
     MPI_Offset told = -1;
     need(MPI_File_get_size(file_, &told), "get_size");
-    expect(told == size(), "the file has " + std::to_string(told) + " bytes, not " +
-                               std::to_string(size()));
+    expect(told == size(),
+           "the file has " + std::to_string(told) + " bytes, not " + std::to_string(size()));
     need(MPI_File_set_view(file_, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL), "set_view");
     std::vector<unsigned char> all(model_.bytes.size() + 1);
     MPI_Status status{};
@@ -402,7 +414,6 @@ class Case {
   std::int64_t element_bytes_ = 1;
   std::vector<std::int64_t> positions_;
   std::int64_t shared_ = 0;
-  bool read_short_ = false;
 };
 
 }  // namespace

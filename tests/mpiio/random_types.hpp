@@ -138,8 +138,8 @@ inline Type listed(Random& random, const Type& child, const std::vector<int>& bl
     append(type.bytes, child, blocks[i], at[i] * child.extent);
     at_bytes.push_back(at[i] * child.extent);
   }
-  const bool is_even = std::all_of(blocks.begin(), blocks.end(),
-                                   [&](int block) { return block == blocks[0]; });
+  const bool is_even =
+      std::all_of(blocks.begin(), blocks.end(), [&](int block) { return block == blocks[0]; });
   switch (random.below(is_even && count > 0 ? 5 : 3)) {
     case 0:
       MPI_Type_indexed(count, blocks.data(), at.data(), child.handle, &type.handle);
@@ -149,16 +149,14 @@ inline Type listed(Random& random, const Type& child, const std::vector<int>& bl
       break;
     case 2: {
       const std::vector<MPI_Datatype> children(blocks.size(), child.handle);
-      MPI_Type_create_struct(count, blocks.data(), at_bytes.data(), children.data(),
-                             &type.handle);
+      MPI_Type_create_struct(count, blocks.data(), at_bytes.data(), children.data(), &type.handle);
       break;
     }
     case 3:
       MPI_Type_create_indexed_block(count, blocks[0], at.data(), child.handle, &type.handle);
       break;
     default:
-      MPI_Type_create_hindexed_block(count, blocks[0], at_bytes.data(), child.handle,
-                                     &type.handle);
+      MPI_Type_create_hindexed_block(count, blocks[0], at_bytes.data(), child.handle, &type.handle);
   }
   finish(type);
   return type;
@@ -240,10 +238,10 @@ inline Type dealt(const Type& child, int rank, const std::vector<int>& processes
         continue;
       }
       const bool is_default = arguments[d] == MPI_DISTRIBUTE_DFLT_DARG;
-      const int block = kinds[d] == MPI_DISTRIBUTE_BLOCK
-                            ? (is_default ? (sizes[d] + processes[d] - 1) / processes[d]
-                                          : arguments[d])
-                            : (is_default ? 1 : arguments[d]);
+      const int block =
+          kinds[d] == MPI_DISTRIBUTE_BLOCK
+              ? (is_default ? (sizes[d] + processes[d] - 1) / processes[d] : arguments[d])
+              : (is_default ? 1 : arguments[d]);
       is_own = is_own && index / block % processes[d] == place_of_rank[d];
     }
     if (is_own) {
@@ -299,6 +297,26 @@ inline Type random_memory(Random& random, bool may_repeat, int depth = 2) {
   }
 }
 
+/// Of an array that is dealt to the ranks along one of its two dimensions.
+inline std::vector<Type> random_dealt(Random& random, const Type& element, int ranks) {
+  std::vector<Type> types;
+  const std::vector<int> sizes{random.between(1, 12), random.between(1, 12)};
+  const std::vector<int> processes =
+      random.one_in(2) ? std::vector<int>{ranks, 1} : std::vector<int>{1, ranks};
+  const int split = processes[0] == 1 ? 1 : 0;
+  std::vector<int> kinds{MPI_DISTRIBUTE_NONE, MPI_DISTRIBUTE_NONE};
+  std::vector<int> arguments{MPI_DISTRIBUTE_DFLT_DARG, MPI_DISTRIBUTE_DFLT_DARG};
+  kinds[split] = random.one_in(2) ? MPI_DISTRIBUTE_BLOCK : MPI_DISTRIBUTE_CYCLIC;
+  if (kinds[split] == MPI_DISTRIBUTE_CYCLIC && random.one_in(2)) {
+    arguments[split] = random.between(1, 4);
+  }
+  const int order = random.one_in(2) ? MPI_ORDER_C : MPI_ORDER_FORTRAN;
+  for (int rank = 0; rank < ranks; ++rank) {
+    types.push_back(dealt(element, rank, processes, sizes, kinds, arguments, order));
+  }
+  return types;
+}
+
 /// For the file: of all ranks together, no byte is in two of them. Each rank calls it with the same
 /// random numbers and gets all ranks' types.
 inline std::vector<Type> random_file_types(Random& random, const Type& element, int ranks) {
@@ -341,24 +359,11 @@ inline std::vector<Type> random_file_types(Random& random, const Type& element, 
     const std::vector<int> sizes{random.between(1, 5), slab * ranks, random.between(1, 5)};
     const int order = random.one_in(2) ? MPI_ORDER_C : MPI_ORDER_FORTRAN;
     for (int rank = 0; rank < ranks; ++rank) {
-      types.push_back(subarray(element, sizes, {sizes[0], slab, sizes[2]}, {0, slab * rank, 0},
-                               order));
+      types.push_back(
+          subarray(element, sizes, {sizes[0], slab, sizes[2]}, {0, slab * rank, 0}, order));
     }
   } else {
-    const std::vector<int> sizes{random.between(1, 12), random.between(1, 12)};
-    const std::vector<int> processes = random.one_in(2) ? std::vector<int>{ranks, 1}
-                                                        : std::vector<int>{1, ranks};
-    const int split = processes[0] == 1 ? 1 : 0;
-    std::vector<int> kinds{MPI_DISTRIBUTE_NONE, MPI_DISTRIBUTE_NONE};
-    std::vector<int> arguments{MPI_DISTRIBUTE_DFLT_DARG, MPI_DISTRIBUTE_DFLT_DARG};
-    kinds[split] = random.one_in(2) ? MPI_DISTRIBUTE_BLOCK : MPI_DISTRIBUTE_CYCLIC;
-    if (kinds[split] == MPI_DISTRIBUTE_CYCLIC && random.one_in(2)) {
-      arguments[split] = random.between(1, 4);
-    }
-    const int order = random.one_in(2) ? MPI_ORDER_C : MPI_ORDER_FORTRAN;
-    for (int rank = 0; rank < ranks; ++rank) {
-      types.push_back(dealt(element, rank, processes, sizes, kinds, arguments, order));
-    }
+    types = random_dealt(random, element, ranks);
   }
   return types;
 }
