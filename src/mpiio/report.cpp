@@ -10,8 +10,9 @@ namespace sluice::mpiio {
 
 namespace {
 
-constexpr const char* way_names[] = {"independent calls", "collective calls, each rank its own",
-                                     "collective calls, exchanged"};
+constexpr const char* way_names[] = {"independent calls of ranks",
+                                     "collective calls of ranks, each its own",
+                                     "collective calls of ranks, exchanged"};
 
 std::string size_text(double bytes) {
   constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
