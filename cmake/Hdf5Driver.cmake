@@ -10,7 +10,7 @@ set(SLUICE_DRIVER_SOURCES
   src/storage/calls.cpp src/storage/file_system.cpp src/storage/lease.cpp
   src/storage/lease_record.cpp src/storage/own_process.cpp src/storage/permissions.cpp
   src/storage/place.cpp src/storage/posix.cpp src/storage/size_limit.cpp src/storage/storage.cpp
-  src/storage/collective_file.cpp src/storage/foreign_file.cpp)
+  src/storage/collective_file.cpp)
 list(TRANSFORM SLUICE_DRIVER_SOURCES PREPEND ${CMAKE_SOURCE_DIR}/)
 
 # sluice_hdf5_driver(target [source...]): with other sources for the storage, for tests.
