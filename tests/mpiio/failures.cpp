@@ -55,9 +55,13 @@ void fail_on_last(int number) { fails_with = rank == ranks - 1 ? number : 0; }
 
 void check_writes(const char* name) {
   MPI_File file = MPI_FILE_NULL;
-  expect("open",
-         MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file),
+  // All ranks write for others, also the one that fails.
+  MPI_Info info = MPI_INFO_NULL;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "cb_nodes", std::to_string(ranks).c_str());
+  expect("open", MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, info, &file),
          MPI_SUCCESS);
+  MPI_Info_free(&info);
   std::vector<char> large(1 << 20, 'x');
   const auto own = static_cast<MPI_Offset>(rank) << 20;
   const int n = static_cast<int>(large.size());
