@@ -53,7 +53,7 @@ void expect(const char* what, int result, int right) {
 /// `number` on the last rank, nothing on the others.
 void fail_on_last(int number) { fails_with = rank == ranks - 1 ? number : 0; }
 
-void check_writes(const char* name) {
+MPI_File open_for_all(const char* name) {
   MPI_File file = MPI_FILE_NULL;
   // All ranks write for others, also the one that fails.
   MPI_Info info = MPI_INFO_NULL;
@@ -62,6 +62,11 @@ void check_writes(const char* name) {
   expect("open", MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, info, &file),
          MPI_SUCCESS);
   MPI_Info_free(&info);
+  return file;
+}
+
+void check_writes(const char* name) {
+  MPI_File file = open_for_all(name);
   std::vector<char> large(1 << 20, 'x');
   const auto own = static_cast<MPI_Offset>(rank) << 20;
   const int n = static_cast<int>(large.size());
