@@ -20,7 +20,7 @@ namespace sluice::bench {
 /// small pwrite a variable, one barrier.
 /// step/bytes-sync: the bytes of a step into preallocated space, and one fdatasync for all ranks.
 void add_bare(Contestants& contestants);
-/// write/mpiio: MPI_File_write_at_all.
+/// write/mpiio: MPI_File_write_at_all. mpiio/small: `calls` writes of `bytes` by each rank alone.
 void add_mpiio(Contestants& contestants);
 /// write/phdf5-collective, write/phdf5-independent, step/phdf5-collective: parallel HDF5.
 void add_phdf5(Contestants& contestants);

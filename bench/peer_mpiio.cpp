@@ -1,4 +1,4 @@
-// MPI-IO as a peer: one collective write, then a sync.
+// MPI-IO as a peer: one collective write, then a sync; and many small writes.
 #include <limits>
 #include <stdexcept>
 
@@ -38,11 +38,39 @@ Values write_mpiio(World& world, const Job& job) {
   return values;
 }
 
+/// Many small writes of each rank into a place of its own, as HDF5 writes metadata.
+Values write_small(World& world, const Job& job) {
+  const std::string path = job.text("path");
+  const std::uint64_t bytes = job.number("bytes");
+  const std::uint64_t calls = job.number("calls");
+  const auto data = world.data((bytes + sizeof(double) - 1) / sizeof(double));
+  start_afresh(world, path);
+  MPI_File file;
+  check_mpi(MPI_File_open(world.comm(), path.c_str(), MPI_MODE_CREATE | MPI_MODE_WRONLY,
+                          MPI_INFO_NULL, &file),
+            "MPI_File_open", path);
+  const std::uint64_t begin = bytes * calls * static_cast<std::uint64_t>(world.rank());
+
+  Stopwatch watch(world.comm());
+  for (std::uint64_t call = 0; call < calls; ++call) {
+    check_mpi(MPI_File_write_at(file, static_cast<MPI_Offset>(begin + call * bytes), data.data(),
+                                static_cast<int>(bytes), MPI_BYTE, MPI_STATUS_IGNORE),
+              "MPI_File_write_at", path);
+  }
+  watch.mark("write_s");
+  check_mpi(MPI_File_sync(file), "MPI_File_sync", path);
+  watch.mark("sync_s");
+  check_mpi(MPI_File_close(&file), "MPI_File_close", path);
+  watch.mark("close_s");
+  return watch.finish();
+}
+
 }  // namespace
 
 void add_mpiio(Contestants& contestants) {
   contestants["write/mpiio"] = write_mpiio;
   contestants["vampire/mpiio"] = write_mpiio;
+  contestants["mpiio/small"] = write_small;
 }
 
 }  // namespace sluice::bench

@@ -52,6 +52,12 @@ install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples
 install(TARGETS sluice_hdf5_driver
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/sluice/hdf5_driver COMPONENT library)
 
+# In front of programs' own MPI: found by name, LD_PRELOAD=libsluice-mpiio-openmpi.so.
+foreach(abi IN LISTS SLUICE_MPIIO_ABIS)
+  install(TARGETS sluice_mpiio_${abi}
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
+endforeach()
+
 # -- Fortran: compiled modules for this compiler and MPI, sources for any other -------------------
 file(GLOB fortran_sources CONFIGURE_DEPENDS
   ${CMAKE_SOURCE_DIR}/fortran/*.f90 ${CMAKE_SOURCE_DIR}/fortran/*.[ch])

@@ -1,6 +1,7 @@
 # The parts of the library that call an MPI (src/mpi/part*.cpp), one for each ABI whose mpi.h is
 # here: Open MPI's, MPICH's, and the one that MPI 5 defines. None of them is linked to an MPI: which
-# one a process has is found at run time (src/mpi/process.hpp). Sets SLUICE_MPI_ABIS.
+# one a process has is found at run time (src/mpi/process.hpp). Sets SLUICE_MPI_ABIS, and
+# SLUICE_MPI_FOLDER_<abi>, where the mpi.h of each is.
 #
 # Headers are looked for in SLUICE_MPI_HEADERS, then where the compilers that MPIs bring say, then
 # in the usual folders.
@@ -49,6 +50,7 @@ function(sluice_mpi_part abi folder)
   target_include_directories(sluice_mpi_${abi} SYSTEM PRIVATE ${folder})
   target_link_libraries(sluice_mpi_${abi} PRIVATE sluice_flags)
   set(SLUICE_MPI_ABIS ${SLUICE_MPI_ABIS} ${abi} PARENT_SCOPE)
+  set(SLUICE_MPI_FOLDER_${abi} ${folder} PARENT_SCOPE)
   set(SLUICE_MPI_OBJECTS ${SLUICE_MPI_OBJECTS} $<TARGET_OBJECTS:sluice_mpi_${abi}> PARENT_SCOPE)
 endfunction()
 foreach(folder ${folders})

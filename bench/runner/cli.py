@@ -18,6 +18,7 @@ from . import (
     index,
     measure,
     mfdn,
+    mpiio,
     namd,
     occam,
     overlap,
@@ -35,7 +36,7 @@ from .program import ProgramError
 CASES = {
     case.NAME: case
     for case in (
-        write, step, strategies, read, compress, index, durability, history, mfdn, namd,
+        write, step, strategies, read, compress, index, durability, history, mfdn, mpiio, namd,
         occam, overlap, vampire, contended, auto, plugin,
     )
 }

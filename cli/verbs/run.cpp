@@ -1,4 +1,5 @@
-// run: starts a program whose HDF5 writes through the driver, and says where it cannot.
+// run: starts a program whose HDF5 writes through the driver, and says where it cannot; or one
+// whose MPI-IO goes through the interface.
 //
 // Invariants: the program has the terminal, its exit code and its signals as without this command;
 // whether its HDF5 loaded the driver is seen from outside, in the list of what it has mapped.
@@ -21,6 +22,7 @@
 
 #include "hdf5_driver.hpp"
 #include "help.hpp"
+#include "mpiio_interface.hpp"
 #include "session.hpp"
 #include "sluice/error.hpp"
 #include "text/text.hpp"
@@ -29,6 +31,8 @@
 namespace sluice::cli {
 
 namespace {
+
+constexpr std::string_view mpiio_option = "--mpiio";
 
 pid_t child = 0;
 
@@ -196,6 +200,12 @@ std::vector<std::string> program_words(int argc, char** argv) {
     return {};
   }
   const std::string_view first = argv[2];
+  if (first == mpiio_option) {
+    const int program = argc > 3 && std::string_view(argv[3]) == "--" ? 4 : 3;
+    std::vector<std::string> words{argv[2]};
+    words.insert(words.end(), argv + program, argv + argc);
+    return words;
+  }
   if (first == "--") {
     return {argv + 3, argv + argc};
   }
@@ -205,6 +215,9 @@ std::vector<std::string> program_words(int argc, char** argv) {
 
 int run_program(const std::vector<std::string>& words) {
   try {
+    if (words.front() == mpiio_option) {
+      return become_mpiio_program({words.begin() + 1, words.end()});
+    }
     return start(words);
   } catch (const std::exception& e) {
     show_error(message_of(e));
@@ -214,18 +227,21 @@ int run_program(const std::vector<std::string>& words) {
 
 void add_run(CLI::App& app, Run& run) {
   CLI::App* verb =
-      add_verb(app, "run", "run an unchanged HDF5 program crash-safe",
+      add_verb(app, "run", "run an unchanged HDF5 or MPI-IO program",
                "Runs a program whose HDF5 (1.14 or later, as in the wheels of h5py, netCDF4 and\n"
                "PyTables) writes through Sluice's driver: each flush is a durable, atomic\n"
                "commit, and after a crash the file is that of the last commit. Reports a\n"
                "program whose HDF5 cannot load the driver.\n"
+               "With --mpiio as the first option: MPI-IO of the program and of its libraries\n"
+               "(parallel HDF5, PnetCDF) goes through Sluice instead.\n"
                "Exit code: that of the program.\n",
                R"help(
 Settings: HDF5_DRIVER_CONFIG="durability=close budget_bytes=256MiB log=on"
 
 Examples:
   sluice run -- python script.py
-  sluice run -- ./simulation input.txt)help");
+  sluice run -- ./simulation input.txt
+  sluice run --mpiio -- mpirun -n 64 ./simulation input.txt)help");
   // With a program it never comes here: main() starts that before it becomes a rank or a guard.
   verb->callback([&run] {
     run = [](const Context&) -> int {

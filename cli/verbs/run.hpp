@@ -6,7 +6,8 @@
 
 namespace sluice::cli {
 
-/// The program and its arguments; empty where the command line does not ask for one.
+/// The program and its arguments, behind "--mpiio" where that was asked for; empty where the
+/// command line does not ask for a program.
 std::vector<std::string> program_words(int argc, char** argv);
 
 /// Starts it with the driver and waits for it. Returns the exit code, or ends by its signal.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mpi/library.hpp"
+#include "mpi/loaded.hpp"
 
 namespace sluice::mpi {
 
@@ -18,16 +19,8 @@ struct Part {
 std::span<const Part> parts();
 
 /// An MPI in this process.
-struct Candidate {
-  void* handle =
-      nullptr;        ///< of dlopen(), kept open; RTLD_DEFAULT where the program's own calls go
-  std::string said;   ///< all that MPI_Get_library_version says
-  std::string place;  ///< path of the file that answers
-  std::string abi;    ///< empty: none that is known
+struct Candidate : LoadedMpi {
   const Part* part = nullptr;  ///< null: the library was not built for it
-
-  /// Between MPI_Init and MPI_Finalize?
-  bool is_running() const;
 };
 /// First the one that the program's own calls reach, then the others in the order of loading.
 std::vector<Candidate> candidates();

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 
+#include "storage/foreign_file.hpp"
 #include "storage/place.hpp"
 #include "storage/posix_calls.hpp"
 #include "storage/storage.hpp"
@@ -43,6 +44,8 @@ class PosixFile : public File {
   bool share_lock() override;
   void drop_cache() override;
   const std::string& path() const override { return path_; }
+  /// Of foreign_file.hpp.
+  std::unique_ptr<RangeLock> lock_range(const ByteRange& range, bool is_exclusive);
 
  protected:
   const SystemCalls& calls() const { return calls_; }

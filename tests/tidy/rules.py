@@ -26,6 +26,7 @@ IMPORTS = {
     "commit": {"exec", "plan", "layout", "model", "storage", "codec"},
     "dialect": {"exec", "model", "storage"},
     "sim": {"plan", "layout", "model"},
+    "mpiio": {"model", "mpi", "storage"},
     "plugin": {"commit", "layout", "model", "storage", "codec"},
     "api": {"commit", "exec", "plan", "layout", "model", "mpi", "storage", "codec"},
 }
@@ -40,7 +41,7 @@ FLOORS = {
 # Of the public face every room may include these; the rest belongs to api.
 SHARED_FACE = {"sluice/comm.h", "sluice/comm.hpp", "sluice/error.hpp", "sluice/types.hpp",
                "sluice/options.hpp", "sluice/fill.hpp"}
-MPI_ROOMS = {"mpi"}  # and there in the header of its parts only
+MPI_ROOMS = {"mpi", "mpiio"}  # and there in one header each only
 
 
 def rule_imports(tree):

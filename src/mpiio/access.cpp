@@ -1,0 +1,331 @@
+#include "mpiio/access.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <new>
+#include <vector>
+
+#include "mpiio/caller_memory.hpp"
+#include "mpiio/independent.hpp"
+#include "mpiio/two_phase.hpp"
+#include "storage/foreign_file.hpp"
+
+namespace sluice::mpiio {
+
+namespace {
+
+/// Ranks write runs of this mean length themselves; shorter ones are exchanged first.
+constexpr std::int64_t exchange_below_bytes = 128 << 10;
+/// Windows are read whole where at least one byte in this many is wanted.
+constexpr std::int64_t most_read_for_one = 8;
+
+/// What a rank tells the others of a collective access.
+struct Told {
+  std::int64_t error_class = MPI_SUCCESS;
+  std::int64_t first = 0;  ///< of the file
+  std::int64_t last = 0;
+  std::int64_t bytes = 0;
+  std::int64_t runs = 0;
+  std::int64_t is_ascending = 1;
+  std::int64_t file_bytes = 0;
+};
+
+void check_call(const File& file, const Call& call) {
+  if (call.count < 0) {
+    throw Fault(MPI_ERR_COUNT, "a negative count");
+  }
+  if (call.where == Where::offset && call.offset < 0) {
+    throw Fault(MPI_ERR_ARG, "a negative offset");
+  }
+  if (call.is_write && !file.may_write()) {
+    throw Fault(MPI_ERR_READ_ONLY, "the file is open for reading");
+  }
+  if (!call.is_write && !file.may_read()) {
+    throw Fault(MPI_ERR_ACCESS, "the file is open for writing");
+  }
+  if (file.is_sequential() && call.where != Where::shared) {
+    throw Fault(MPI_ERR_UNSUPPORTED_OPERATION, "the file is open for sequential access");
+  }
+}
+
+void check_range(const File& file, std::int64_t stream, std::int64_t bytes) {
+  if (bytes > 0 && file.view.is_empty()) {
+    throw Fault(MPI_ERR_ARG, "the view of this rank has no bytes");
+  }
+  if (bytes > std::numeric_limits<std::int64_t>::max() - stream) {
+    throw Fault(MPI_ERR_ARG, "beyond the largest file");
+  }
+}
+
+/// The range of the file from the first byte to behind the last one.
+Run range_of(const View& view, std::int64_t stream, std::int64_t bytes) {
+  const std::int64_t first = view.file_offset(stream);
+  return {first, view.file_offset(stream + bytes - 1) + 1 - first};
+}
+
+/// One rank's bytes, under a lock in atomic mode.
+std::int64_t move_own(File& file, bool is_write, std::int64_t stream, const Memory& memory) {
+  const std::int64_t bytes = memory.bytes();
+  if (bytes == 0) {
+    return 0;
+  }
+  std::unique_lock<std::mutex> guard;
+  std::unique_ptr<storage::RangeLock> lock;
+  if (file.is_atomic) {
+    guard = std::unique_lock(file.atomic_mutex);
+    const Run range = file.view.is_ascending() ? range_of(file.view, stream, bytes)
+                                               : Run{0, std::numeric_limits<std::int64_t>::max()};
+    lock = storage::lock_range(
+        *file.storage,
+        {static_cast<std::uint64_t>(range.offset), static_cast<std::uint64_t>(range.length)},
+        is_write);
+  }
+  if (is_write) {
+    write_own(*file.storage, file.view, stream, memory);
+    return bytes;
+  }
+  return read_own(*file.storage, file.view, stream, memory);
+}
+
+std::int64_t begin_of(File& file, const Call& call, std::int64_t bytes) {
+  switch (call.where) {
+    case Where::offset:
+      return call.offset * file.view.element_bytes();
+    case Where::individual:
+      return file.position;
+    case Where::shared:
+      return file.shared_position.add(bytes);
+  }
+  return 0;
+}
+
+/// Of what all ranks have told: is it better to exchange?
+class Choice {
+ public:
+  Choice(const File& file, bool is_write, std::span<const Told> all) {
+    std::int64_t runs = 0;
+    std::int64_t file_bytes = 0;
+    bool is_ascending = true;
+    std::vector<Run> ranges;
+    for (const Told& told : all) {
+      file_bytes = std::max(file_bytes, told.file_bytes);
+      if (told.bytes == 0) {
+        continue;
+      }
+      ranges.push_back({told.first, told.last - told.first});
+      bytes_ += told.bytes;
+      runs += told.runs;
+      is_ascending = is_ascending && told.is_ascending != 0;
+    }
+    if (ranges.size() < 2 || file.is_atomic || !is_ascending ||
+        !file.hints.may_exchange(is_write)) {
+      return;
+    }
+    std::sort(ranges.begin(), ranges.end(),
+              [](const Run& a, const Run& b) { return a.offset < b.offset; });
+    low_ = ranges[0].offset;
+    high_ = ranges[0].end();
+    bool interleaves = false;
+    for (std::size_t i = 1; i < ranges.size(); ++i) {
+      interleaves = interleaves || ranges[i].offset < high_;
+      high_ = std::max(high_, ranges[i].end());
+    }
+    if (!is_write) {
+      high_ = std::min(high_, file_bytes);
+      if (high_ <= low_) {
+        return;
+      }
+    }
+    mean_run_ = bytes_ / std::max<std::int64_t>(runs, 1);
+    const bool is_dense = is_write || high_ - low_ <= most_read_for_one * bytes_;
+    exchanges_ = (interleaves && mean_run_ < exchange_below_bytes && is_dense) ||
+                 file.hints.must_exchange(is_write);
+  }
+
+  bool exchanges() const { return exchanges_; }
+  bool is_empty() const { return bytes_ == 0; }
+  Domains domains(const File& file) const {
+    return make_domains(low_, high_, mean_run_, file.ranks, file.hints.aggregators());
+  }
+
+ private:
+  bool exchanges_ = false;
+  std::int64_t bytes_ = 0;
+  std::int64_t low_ = 0;
+  std::int64_t high_ = 0;
+  std::int64_t mean_run_ = 1;
+};
+
+Told told_of(const File& file, bool is_write, std::int64_t stream, std::int64_t bytes) {
+  Told told;
+  told.is_ascending = file.view.is_ascending() ? 1 : 0;
+  if (!is_write) {
+    told.file_bytes = static_cast<std::int64_t>(file.storage->size());
+  }
+  if (bytes > 0) {
+    const Run range = range_of(file.view, stream, bytes);
+    told.first = range.offset;
+    told.last = range.end();
+    told.bytes = bytes;
+    told.runs = file.view.runs_in(bytes);
+  }
+  return told;
+}
+
+/// The part of a read that is in the file, where the view ascends.
+std::int64_t bytes_in_file(const File& file, std::int64_t stream, std::int64_t bytes,
+                           std::int64_t file_bytes) {
+  return std::clamp<std::int64_t>(file.view.stream_below(file_bytes) - stream, 0, bytes);
+}
+
+/// Everything between the meeting and the last agreement.
+std::int64_t exchange(File& file, bool is_write, std::int64_t stream, const Memory& memory,
+                      const Choice& choice) {
+  const Domains domains = choice.domains(file);
+  try {
+    if (is_write) {
+      write_together(file.comm, *file.storage, file.view, stream, memory, domains);
+    } else {
+      read_together(file.comm, *file.storage, file.view, stream, memory, domains);
+    }
+  } catch (const std::bad_alloc&) {
+    // The others wait for messages of this rank.
+    say(file.path + ": no memory for a collective call on rank " + std::to_string(file.rank));
+    mpi.Abort(file.comm, MPI_ERR_NO_MEM);
+  }
+  return memory.bytes();
+}
+
+std::vector<Told> tell_all(const File& file, Told mine) {
+  std::vector<Told> all(static_cast<std::size_t>(file.ranks));
+  constexpr int numbers = sizeof(Told) / sizeof(std::int64_t);
+  check(mpi.Allgather(&mine, numbers, MPI_INT64_T, all.data(), numbers, MPI_INT64_T, file.comm),
+        "telling each other what is accessed");
+  return all;
+}
+
+/// A collective access at a known place; `error_class` is what was wrong on this rank before.
+std::int64_t move_together(File& file, bool is_write, std::int64_t stream, const Memory& memory,
+                           int error_class) {
+  Told mine;
+  if (error_class == MPI_SUCCESS) {
+    try {
+      check_range(file, stream, memory.bytes());
+      mine = told_of(file, is_write, stream, memory.bytes());
+    } catch (...) {
+      error_class = class_of_current(file.path);
+    }
+  }
+  mine.error_class = error_class;
+  const std::vector<Told> all = tell_all(file, mine);
+  std::int64_t worst = MPI_SUCCESS;
+  std::int64_t file_bytes = 0;
+  for (const Told& told : all) {
+    worst = std::max(worst, told.error_class);
+    file_bytes = std::max(file_bytes, told.file_bytes);
+  }
+  if (worst != MPI_SUCCESS) {
+    throw Fault(static_cast<int>(worst), "the arguments of one rank at least are wrong");
+  }
+  const Choice choice(file, is_write, all);
+  std::int64_t moved = 0;
+  together(file, [&] {
+    if (!choice.exchanges()) {
+      moved = move_own(file, is_write, stream, memory);
+      return;
+    }
+    Memory wanted = memory;
+    if (!is_write) {
+      wanted = memory.first(bytes_in_file(file, stream, memory.bytes(), file_bytes));
+    }
+    moved = exchange(file, is_write, stream, wanted, choice);
+  });
+  file.report.count(is_write, choice.exchanges() ? Way::together : Way::own, moved,
+                    file.view.runs_in(moved));
+  return moved;
+}
+
+/// Where each rank begins, in the order of the ranks. Collective, also where a rank has failed.
+std::int64_t begin_in_order(File& file, std::int64_t bytes, int& error_class) {
+  std::vector<std::int64_t> all(static_cast<std::size_t>(file.ranks));
+  const std::int64_t mine = error_class == MPI_SUCCESS ? bytes : 0;
+  check(mpi.Allgather(&mine, 1, MPI_INT64_T, all.data(), 1, MPI_INT64_T, file.comm),
+        "telling each other what is accessed");
+  std::int64_t before = 0;
+  std::int64_t total = 0;
+  for (int rank = 0; rank < file.ranks; ++rank) {
+    before = rank == file.rank ? total : before;
+    total += all[static_cast<std::size_t>(rank)];
+  }
+  std::int64_t base[2] = {0, MPI_SUCCESS};
+  if (file.rank == 0) {
+    try {
+      base[0] = file.shared_position.add(total);
+    } catch (...) {
+      base[1] = class_of_current(file.path);
+    }
+  }
+  check(mpi.Bcast(base, 2, MPI_INT64_T, 0, file.comm), "telling of the shared pointer");
+  error_class = error_class == MPI_SUCCESS ? static_cast<int>(base[1]) : error_class;
+  return base[0] + before;
+}
+
+}  // namespace
+
+std::int64_t access_alone(File& file, const Call& call) {
+  const Stopwatch watch(call.is_write ? file.report.write_s : file.report.read_s);
+  check_call(file, call);
+  CallerMemory memory(file, call);
+  const std::int64_t bytes = memory.memory().bytes();
+  const std::int64_t stream = begin_of(file, call, bytes);
+  check_range(file, stream, bytes);
+  const std::int64_t moved = move_own(file, call.is_write, stream, memory.memory());
+  file.report.count(call.is_write, Way::independent, moved, file.view.runs_in(moved));
+  if (call.where == Where::individual) {
+    file.position += moved;
+  }
+  return memory.finish(call, moved);
+}
+
+std::int64_t access_together(File& file, const Call& call) {
+  if (file.ranks == 1) {
+    return access_alone(file, call);
+  }
+  const Stopwatch watch(call.is_write ? file.report.write_s : file.report.read_s);
+  CallerMemory memory;
+  int error_class = MPI_SUCCESS;
+  try {
+    check_call(file, call);
+    memory = CallerMemory(file, call);
+  } catch (...) {
+    error_class = class_of_current(file.path);
+  }
+  const std::int64_t bytes = memory.memory().bytes();
+  const std::int64_t stream = call.where == Where::shared ? begin_in_order(file, bytes, error_class)
+                                                          : begin_of(file, call, bytes);
+  const std::int64_t moved =
+      move_together(file, call.is_write, stream, memory.memory(), error_class);
+  if (call.where == Where::individual) {
+    file.position += moved;
+  }
+  return memory.finish(call, moved);
+}
+
+void begin_split(File& file, const Call& call, int operation) {
+  if (file.split) {
+    throw Fault(MPI_ERR_IO, "a split collective has not ended yet");
+  }
+  const std::int64_t bytes = access_together(file, call);
+  file.split = Split{operation, bytes};
+}
+
+std::int64_t end_split(File& file, int operation) {
+  if (!file.split || file.split->operation != operation) {
+    throw Fault(MPI_ERR_IO, "no split collective of that kind has begun");
+  }
+  const std::int64_t bytes = file.split->bytes;
+  file.split.reset();
+  return bytes;
+}
+
+}  // namespace sluice::mpiio

@@ -1,0 +1,45 @@
+// Reading and writing: every data access function of MPI-IO is one of these.
+//
+// Invariants: a collective call meets the others whatever was wrong with its arguments, and its
+// class of error is the same on all ranks; a write has its bytes in the file when it returns; a
+// pointer moves by what was moved, and not where the call failed.
+#pragma once
+
+#include <cstdint>
+
+#include "mpiio/file.hpp"
+
+namespace sluice::mpiio {
+
+/// Where a call begins in the view.
+enum class Where : std::uint8_t { offset, individual, shared };
+
+/// What a program hands over.
+struct Call {
+  bool is_write = false;
+  Where where = Where::offset;
+  std::int64_t offset = 0;  ///< in elementary datatypes, where it counts
+  void* buffer = nullptr;
+  std::int64_t count = 0;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+};
+
+/// One rank alone. Returns the bytes moved, as they are in memory. Throws.
+std::int64_t access_alone(File& file, const Call& call);
+/// All ranks of the file; by shared pointer in the order of the ranks. Throws the same class on
+/// all.
+std::int64_t access_together(File& file, const Call& call);
+
+/// The pairs of functions of split collectives.
+enum SplitOperation : std::uint8_t {
+  split_read_at,
+  split_read,
+  split_read_ordered,
+  split_write_at,
+  split_write,
+  split_write_ordered,
+};
+void begin_split(File& file, const Call& call, int operation);
+std::int64_t end_split(File& file, int operation);
+
+}  // namespace sluice::mpiio

@@ -1,0 +1,36 @@
+// A program's buffer as bytes of the file's representation.
+//
+// Invariant: where the representation is that of memory nothing is copied here; for "external32"
+// the whole buffer is packed by MPI, and a read that ends early leaves the rest of the buffer as it
+// was.
+#pragma once
+
+#include <memory>
+
+#include "mpiio/access.hpp"
+#include "mpiio/memory.hpp"
+
+namespace sluice::mpiio {
+
+class CallerMemory {
+ public:
+  /// Nothing, for a rank whose arguments are wrong.
+  CallerMemory() = default;
+  CallerMemory(const File& file, const Call& call);
+
+  const Memory& memory() const { return memory_; }
+  /// After `bytes` of the memory were moved: how many of the program's buffer these are. Unpacks
+  /// what was read.
+  std::int64_t finish(const Call& call, std::int64_t bytes);
+
+ private:
+  void pack(const Call& call);
+
+  Memory memory_;
+  std::shared_ptr<const Flat> type_;  ///< null: plain bytes
+  std::unique_ptr<std::byte[]> packed_;
+  std::int64_t packed_bytes_ = 0;
+  std::int64_t native_bytes_ = 0;
+};
+
+}  // namespace sluice::mpiio

@@ -1,0 +1,423 @@
+#include "mpiio/datatype.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "mpiio/errors.hpp"
+
+namespace sluice::mpiio {
+
+namespace {
+
+/// What MPI tells of how a datatype was made, with all numbers in 64 bits.
+struct Contents {
+  int combiner = MPI_COMBINER_NAMED;
+  std::vector<std::int64_t> numbers;        ///< counts and integers, in MPI's order
+  std::vector<std::int64_t> displacements;  ///< in bytes
+  std::vector<MPI_Datatype> types;
+};
+
+// What Fortran's bindings of MPI-1 make; MPI 3 removed the names.
+#if defined(OPEN_MPI) && !(OMPI_ENABLE_MPI1_COMPAT || OMPI_BUILDING)
+constexpr int combiner_hvector_integer = OMPI_WAS_MPI_COMBINER_HVECTOR_INTEGER;
+constexpr int combiner_hindexed_integer = OMPI_WAS_MPI_COMBINER_HINDEXED_INTEGER;
+constexpr int combiner_struct_integer = OMPI_WAS_MPI_COMBINER_STRUCT_INTEGER;
+#else
+constexpr int combiner_hvector_integer = MPI_COMBINER_HVECTOR_INTEGER;
+constexpr int combiner_hindexed_integer = MPI_COMBINER_HINDEXED_INTEGER;
+constexpr int combiner_struct_integer = MPI_COMBINER_STRUCT_INTEGER;
+#endif
+
+bool is_named(int combiner) {
+  return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
+         combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
+}
+
+#if MPI_VERSION >= 4
+/// How many of the large counts stand before the displacements in bytes.
+std::size_t leading_counts(int combiner, const std::vector<MPI_Count>& counts) {
+  switch (combiner) {
+    case MPI_COMBINER_HVECTOR:
+      return 2;
+    case MPI_COMBINER_HINDEXED:
+    case MPI_COMBINER_STRUCT:
+      return 1 + static_cast<std::size_t>(counts[0]);
+    case MPI_COMBINER_HINDEXED_BLOCK:
+      return 2;
+    case MPI_COMBINER_RESIZED:
+      return 0;
+    default:
+      return counts.size();
+  }
+}
+
+Contents contents_of(MPI_Datatype type) {
+  MPI_Count integers = 0;
+  MPI_Count addresses = 0;
+  MPI_Count counts = 0;
+  MPI_Count types = 0;
+  Contents contents;
+  check(mpi.Type_get_envelope_c(type, &integers, &addresses, &counts, &types, &contents.combiner),
+        "looking at a datatype");
+  if (is_named(contents.combiner)) {
+    return contents;
+  }
+  std::vector<int> i(static_cast<std::size_t>(integers));
+  std::vector<MPI_Aint> a(static_cast<std::size_t>(addresses));
+  std::vector<MPI_Count> c(static_cast<std::size_t>(counts));
+  contents.types.resize(static_cast<std::size_t>(types));
+  check(mpi.Type_get_contents_c(type, integers, addresses, counts, types, i.data(), a.data(),
+                                c.data(), contents.types.data()),
+        "looking into a datatype");
+  contents.numbers.assign(i.begin(), i.end());
+  contents.displacements.assign(a.begin(), a.end());
+  if (counts > 0) {
+    // Made with large counts. Of arrays the integers frame the counts: ndims, [...], order.
+    const auto split =
+        c.begin() + static_cast<std::ptrdiff_t>(leading_counts(contents.combiner, c));
+    const auto order_at = contents.combiner == MPI_COMBINER_SUBARRAY ? 1
+                          : contents.combiner == MPI_COMBINER_DARRAY ? 3
+                                                                     : 0;
+    contents.numbers.insert(contents.numbers.begin() + order_at, c.begin(), split);
+    contents.displacements.assign(split, c.end());
+  }
+  return contents;
+}
+#else
+Contents contents_of(MPI_Datatype type) {
+  int integers = 0;
+  int addresses = 0;
+  int types = 0;
+  Contents contents;
+  check(mpi.Type_get_envelope(type, &integers, &addresses, &types, &contents.combiner),
+        "looking at a datatype");
+  if (is_named(contents.combiner)) {
+    return contents;
+  }
+  std::vector<int> i(static_cast<std::size_t>(integers));
+  std::vector<MPI_Aint> a(static_cast<std::size_t>(addresses));
+  contents.types.resize(static_cast<std::size_t>(types));
+  check(mpi.Type_get_contents(type, integers, addresses, types, i.data(), a.data(),
+                              contents.types.data()),
+        "looking into a datatype");
+  contents.numbers.assign(i.begin(), i.end());
+  contents.displacements.assign(a.begin(), a.end());
+  return contents;
+}
+#endif
+
+int combiner_of(MPI_Datatype type) {
+  int combiner = MPI_COMBINER_NAMED;
+#if MPI_VERSION >= 4
+  MPI_Count ignored[4] = {};
+  check(
+      mpi.Type_get_envelope_c(type, &ignored[0], &ignored[1], &ignored[2], &ignored[3], &combiner),
+      "looking at a datatype");
+#else
+  int ignored[3] = {};
+  check(mpi.Type_get_envelope(type, &ignored[0], &ignored[1], &ignored[2], &combiner),
+        "looking at a datatype");
+#endif
+  return combiner;
+}
+
+/// Decodes for memory and "native", or for "external32".
+class Decoder {
+ public:
+  explicit Decoder(bool is_external) : is_external_(is_external) {}
+
+  Flat decode(MPI_Datatype type) const {
+    const Contents contents = contents_of(type);
+    if (is_named(contents.combiner)) {
+      return named(type);
+    }
+    Flat flat;
+    try {
+      flat = derived(contents);
+    } catch (...) {
+      release(contents);
+      throw;
+    }
+    release(contents);
+    if (!is_external_) {
+      // MPI's own: they hold the padding of structures and what old markers say.
+      MPI_Count lower = 0;
+      MPI_Count extent = 0;
+      check(mpi.Type_get_extent_x(type, &lower, &extent), "the extent of a datatype");
+      flat.lower = lower;
+      flat.extent = extent;
+    }
+    flat.index();
+    return flat;
+  }
+
+ private:
+  static void release(const Contents& contents) {
+    for (MPI_Datatype type : contents.types) {
+      if (!is_predefined(type)) {
+        mpi.Type_free(&type);
+      }
+    }
+  }
+
+  Flat named(MPI_Datatype type) const {
+    if (is_external_) {
+      MPI_Aint bytes = 0;
+      check(mpi.Pack_external_size("external32", 1, type, &bytes), "the size of a datatype");
+      return Flat::bytes(bytes);
+    }
+    MPI_Count size = 0;
+    MPI_Count lower = 0;
+    MPI_Count extent = 0;
+    check(mpi.Type_size_x(type, &size), "the size of a datatype");
+    check(mpi.Type_get_extent_x(type, &lower, &extent), "the extent of a datatype");
+    Flat flat = Flat::bytes(size);
+    if (size < extent && size > static_cast<MPI_Count>(sizeof(int))) {
+      // A value and an int (MPI_DOUBLE_INT and so on), as a structure of C.
+      MPI_Count true_lower = 0;
+      MPI_Count true_extent = 0;
+      check(mpi.Type_get_true_extent_x(type, &true_lower, &true_extent), "a datatype's extent");
+      constexpr std::int64_t index_bytes = sizeof(int);
+      flat = {};
+      flat.append(Flat::bytes(size - index_bytes), 0);
+      flat.append(Flat::bytes(index_bytes), true_extent - index_bytes);
+    }
+    flat.lower = lower;
+    flat.extent = extent;
+    flat.index();
+    return flat;
+  }
+
+  Flat derived(const Contents& contents) const {
+    const auto& n = contents.numbers;
+    const auto& at = contents.displacements;
+    if (contents.combiner == MPI_COMBINER_STRUCT || contents.combiner == combiner_struct_integer) {
+      return structure(contents);
+    }
+    const Flat child = decode(contents.types.at(0));
+    Flat flat;
+    switch (contents.combiner) {
+      case MPI_COMBINER_DUP:
+        return child;
+      case MPI_COMBINER_CONTIGUOUS:
+        flat.append_block(child, n.at(0), 0);
+        return bounded(flat);
+      case MPI_COMBINER_VECTOR:
+        return vector(child, n.at(0), n.at(1), n.at(2) * child.extent);
+      case MPI_COMBINER_INDEXED:
+        for (std::int64_t i = 0; i < n.at(0); ++i) {
+          flat.append_block(child, n.at(1 + i), n.at(1 + n[0] + i) * child.extent);
+        }
+        return bounded(flat);
+      case MPI_COMBINER_INDEXED_BLOCK:
+        for (std::int64_t i = 0; i < n.at(0); ++i) {
+          flat.append_block(child, n.at(1), n.at(2 + i) * child.extent);
+        }
+        return bounded(flat);
+      case MPI_COMBINER_HINDEXED_BLOCK:
+        for (std::int64_t i = 0; i < n.at(0); ++i) {
+          flat.append_block(child, n.at(1), at.at(i));
+        }
+        return bounded(flat);
+      case MPI_COMBINER_RESIZED:
+        flat = child;
+        flat.lower = at.at(0);
+        flat.extent = at.at(1);
+        return flat;
+      case MPI_COMBINER_SUBARRAY:
+        return subarray(child, n);
+      case MPI_COMBINER_DARRAY:
+        return dealt_array(child, n);
+      default:
+        return strided_by_bytes(contents, child);
+    }
+  }
+
+  /// Those that Fortran's old bindings made have names of their own.
+  static Flat strided_by_bytes(const Contents& contents, const Flat& child) {
+    const auto& n = contents.numbers;
+    const auto& at = contents.displacements;
+    if (contents.combiner == MPI_COMBINER_HVECTOR ||
+        contents.combiner == combiner_hvector_integer) {
+      return vector(child, n.at(0), n.at(1), at.empty() ? n.at(2) : at[0]);
+    }
+    if (contents.combiner == MPI_COMBINER_HINDEXED ||
+        contents.combiner == combiner_hindexed_integer) {
+      Flat flat;
+      for (std::int64_t i = 0; i < n.at(0); ++i) {
+        flat.append_block(child, n.at(1 + i), at.empty() ? n.at(1 + n[0] + i) : at.at(i));
+      }
+      return bounded(flat);
+    }
+    throw Fault(MPI_ERR_TYPE, "a datatype of a kind that is not known here");
+  }
+
+  /// External types have no padding: from the first byte to the last.
+  static Flat bounded(Flat flat) {
+    flat.bound_by_runs();
+    return flat;
+  }
+
+  static Flat vector(const Flat& child, std::int64_t count, std::int64_t block,
+                     std::int64_t stride_bytes) {
+    Flat flat;
+    for (std::int64_t i = 0; i < count; ++i) {
+      flat.append_block(child, block, i * stride_bytes);
+    }
+    return bounded(flat);
+  }
+
+  Flat structure(const Contents& contents) const {
+    const auto& n = contents.numbers;
+    const auto& at = contents.displacements;
+    Flat flat;
+    for (std::int64_t i = 0; i < n.at(0); ++i) {
+      const Flat child = decode(contents.types.at(static_cast<std::size_t>(i)));
+      flat.append_block(child, n.at(1 + i), at.empty() ? n.at(1 + n[0] + i) : at.at(i));
+    }
+    return bounded(flat);
+  }
+
+  static Flat subarray(const Flat& child, const std::vector<std::int64_t>& n) {
+    const auto dims = static_cast<std::size_t>(n.at(0));
+    Cut cut;
+    cut.is_fortran = n.at(1 + 3 * dims) == MPI_ORDER_FORTRAN;
+    for (std::size_t d = 0; d < dims; ++d) {
+      cut.sizes.push_back(n[1 + d]);
+      cut.pieces.push_back({{n[1 + 2 * dims + d], n[1 + dims + d]}});
+    }
+    return flat_of_cut(child, cut);
+  }
+
+  /// size, rank, ndims, sizes, distributions, arguments, processes, order.
+  static Flat dealt_array(const Flat& child, const std::vector<std::int64_t>& n) {
+    const auto dims = static_cast<std::size_t>(n.at(2));
+    std::int64_t rank = n.at(1);
+    Cut cut;
+    cut.is_fortran = n.at(3 + 4 * dims) == MPI_ORDER_FORTRAN;
+    std::vector<Dealing> dealings(dims);
+    for (std::size_t i = 0; i < dims; ++i) {
+      const std::size_t d = dims - 1 - i;  // processes are in row-major order in either case
+      Dealing& dealing = dealings[d];
+      dealing.size = n[3 + d];
+      const std::int64_t kind = n[3 + dims + d];
+      dealing.kind = kind == MPI_DISTRIBUTE_BLOCK    ? Dealing::Kind::block
+                     : kind == MPI_DISTRIBUTE_CYCLIC ? Dealing::Kind::cyclic
+                                                     : Dealing::Kind::none;
+      const std::int64_t argument = n[3 + 2 * dims + d];
+      dealing.argument = argument == MPI_DISTRIBUTE_DFLT_DARG ? -1 : argument;
+      dealing.processes = n[3 + 3 * dims + d];
+      dealing.process = rank % dealing.processes;
+      rank /= dealing.processes;
+    }
+    for (const Dealing& dealing : dealings) {
+      cut.sizes.push_back(dealing.size);
+      cut.pieces.push_back(pieces_of(dealing));
+    }
+    return flat_of_cut(child, cut);
+  }
+
+  bool is_external_;
+};
+
+using Shared = std::shared_ptr<const Flat>;
+
+int delete_flat(MPI_Datatype, int, void* value, void*) {
+  delete static_cast<Shared*>(value);
+  return MPI_SUCCESS;
+}
+
+int copy_nothing(MPI_Datatype, int, void*, void*, void*, int* flag) {
+  *flag = 0;
+  return MPI_SUCCESS;
+}
+
+int make_keyval() {
+  int keyval = 0;
+  check(mpi.Type_create_keyval(copy_nothing, delete_flat, &keyval, nullptr), "an attribute");
+  return keyval;
+}
+
+Shared decoded(MPI_Datatype type, int keyval, bool is_external) {
+  void* value = nullptr;
+  int is_there = 0;
+  check(mpi.Type_get_attr(type, keyval, &value, &is_there), "an attribute of a datatype");
+  if (is_there != 0) {
+    return *static_cast<Shared*>(value);
+  }
+  auto flat = std::make_shared<const Flat>(Decoder(is_external).decode(type));
+  auto kept = std::make_unique<Shared>(flat);
+  check(mpi.Type_set_attr(type, keyval, kept.get()), "an attribute of a datatype");
+  static_cast<void>(kept.release());
+  return flat;
+}
+
+void need_type(MPI_Datatype type) {
+  if (type == MPI_DATATYPE_NULL) {
+    throw Fault(MPI_ERR_TYPE, "the datatype is MPI_DATATYPE_NULL");
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<const Flat> flat_of(MPI_Datatype type) {
+  static const int keyval = make_keyval();
+  need_type(type);
+  return decoded(type, keyval, false);
+}
+
+std::shared_ptr<const Flat> external_flat_of(MPI_Datatype type) {
+  static const int keyval = make_keyval();
+  need_type(type);
+  return decoded(type, keyval, true);
+}
+
+std::int64_t plain_bytes(MPI_Datatype type) {
+  if (type == MPI_BYTE) {
+    return 1;
+  }
+  need_type(type);
+  if (!is_named(combiner_of(type))) {
+    return 0;
+  }
+  MPI_Count size = 0;
+  MPI_Count lower = 0;
+  MPI_Count extent = 0;
+  check(mpi.Type_size_x(type, &size), "the size of a datatype");
+  check(mpi.Type_get_extent_x(type, &lower, &extent), "the extent of a datatype");
+  return size == extent ? size : 0;
+}
+
+bool is_predefined(MPI_Datatype type) { return is_named(combiner_of(type)); }
+
+KeptType::KeptType(MPI_Datatype type) : type_(type), is_derived_(!is_predefined(type)) {
+  if (is_derived_) {
+    check(mpi.Type_dup(type, &type_), "duplicating a datatype");
+  }
+}
+
+KeptType::KeptType(KeptType&& other) noexcept
+    : type_(other.type_), is_derived_(std::exchange(other.is_derived_, false)) {}
+
+KeptType& KeptType::operator=(KeptType&& other) noexcept {
+  std::swap(type_, other.type_);
+  std::swap(is_derived_, other.is_derived_);
+  return *this;
+}
+
+KeptType::~KeptType() {
+  if (is_derived_) {
+    mpi.Type_free(&type_);
+  }
+}
+
+MPI_Datatype KeptType::duplicate() const {
+  MPI_Datatype copy = type_;
+  if (is_derived_) {
+    check(mpi.Type_dup(type_, &copy), "duplicating a datatype");
+  }
+  return copy;
+}
+
+}  // namespace sluice::mpiio

@@ -1,0 +1,185 @@
+#include "mpiio/errors.hpp"
+
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <new>
+
+#include "model/name.hpp"
+#include "sluice/error.hpp"
+
+namespace sluice::mpiio {
+
+namespace {
+
+std::uint64_t word_of(MPI_Errhandler handler) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, &handler, sizeof handler);
+  return word;
+}
+
+/// The functions of the handlers that were made here.
+struct Made {
+  std::mutex mutex;
+  std::map<std::uint64_t, MPI_File_errhandler_function*> functions;
+};
+Made& made() {
+  static auto* const all = new Made;  // used until the process ends
+  return *all;
+}
+
+int class_of_code(Code code) {
+  switch (code) {
+    case Code::not_found:
+      return MPI_ERR_NO_SUCH_FILE;
+    case Code::exists:
+      return MPI_ERR_FILE_EXISTS;
+    case Code::permission:
+      return MPI_ERR_ACCESS;
+    case Code::no_space:
+      return MPI_ERR_NO_SPACE;
+    case Code::invalid_argument:
+      return MPI_ERR_ARG;
+    case Code::over_budget:
+      return MPI_ERR_NO_MEM;
+    default:
+      return MPI_ERR_IO;
+  }
+}
+
+/// A program tries what may not be there; what nobody expects is said.
+bool is_usual(Code code) {
+  return code == Code::not_found || code == Code::exists || code == Code::permission ||
+         code == Code::invalid_argument;
+}
+
+/// "rank 3: ", in the whole program; empty where MPI cannot say.
+std::string rank_text() {
+  int rank = 0;
+  int is_finalized = 0;
+  const bool is_known = mpi.Finalized != nullptr && mpi.Finalized(&is_finalized) == MPI_SUCCESS &&
+                        is_finalized == 0 && mpi.Comm_rank(MPI_COMM_WORLD, &rank) == MPI_SUCCESS;
+  return is_known ? "rank " + std::to_string(rank) + ": " : std::string();
+}
+
+}  // namespace
+
+void say(const std::string& text) noexcept {
+  try {
+    std::fprintf(stderr, "sluice: %s\n", model::escaped(text, model::Shown::lines).c_str());
+  } catch (const std::exception&) {
+    // no memory for a message
+  }
+}
+
+int class_of_current(const std::string& path) noexcept {
+  try {
+    throw;
+  } catch (const Fault& fault) {
+    if (fault.error_class() == MPI_ERR_OTHER) {
+      say(rank_text() + path + ": " + fault.what());
+    }
+    return fault.error_class();
+  } catch (const Error& e) {
+    if (!is_usual(e.code())) {
+      say(rank_text() + e.what());
+    }
+    return class_of_code(e.code());
+  } catch (const std::bad_alloc&) {
+    return MPI_ERR_NO_MEM;
+  } catch (const std::exception& e) {
+    say(rank_text() + path + ": " + e.what());
+    return MPI_ERR_INTERN;
+  }
+}
+
+ErrorHandler::ErrorHandler(const ErrorHandler& other) {
+  if (other.is_placed_) {
+    set(other.current_);
+  }
+}
+
+ErrorHandler::~ErrorHandler() {
+  int is_finalized = 0;
+  if (is_placed_ && mpi.Finalized(&is_finalized) == MPI_SUCCESS && is_finalized == 0) {
+    mpi.Comm_free(&place_);
+  }
+}
+
+int ErrorHandler::need_place() {
+  if (!is_placed_) {
+    const int result = mpi.Comm_dup(MPI_COMM_SELF, &place_);
+    if (result != MPI_SUCCESS) {
+      return MPI_ERR_OTHER;
+    }
+    is_placed_ = true;
+    mpi.Comm_set_errhandler(place_, MPI_ERRORS_RETURN);
+    current_ = MPI_ERRORS_RETURN;
+  }
+  return MPI_SUCCESS;
+}
+
+int ErrorHandler::set(MPI_Errhandler handler) {
+  const int result = need_place();
+  if (result != MPI_SUCCESS) {
+    return result;
+  }
+  if (mpi.Comm_set_errhandler(place_, handler) != MPI_SUCCESS) {
+    return MPI_ERR_ARG;
+  }
+  current_ = handler;
+  return MPI_SUCCESS;
+}
+
+int ErrorHandler::get(MPI_Errhandler* handler) {
+  const int result = need_place();
+  if (result != MPI_SUCCESS) {
+    return result;
+  }
+  return mpi.Comm_get_errhandler(place_, handler) == MPI_SUCCESS ? MPI_SUCCESS : MPI_ERR_OTHER;
+}
+
+int ErrorHandler::raise(MPI_File file, int code) {
+  if (!is_placed_ || current_ == MPI_ERRORS_RETURN) {
+    return code;
+  }
+  MPI_File_errhandler_function* function = nullptr;
+  {
+    Made& all = made();
+    const std::lock_guard lock(all.mutex);
+    const auto found = all.functions.find(word_of(current_));
+    function = found == all.functions.end() ? nullptr : found->second;
+  }
+  if (function != nullptr) {
+    function(&file, &code);
+    return code;
+  }
+  char text[MPI_MAX_ERROR_STRING] = {};
+  int length = 0;
+  mpi.Error_string(code, text, &length);
+  say(rank_text() + std::string("MPI-IO failed, and the file's error handler ends the program: ") +
+      text);
+  mpi.Abort(MPI_COMM_WORLD, code);
+  return code;
+}
+
+ErrorHandler& default_handler() {
+  static auto* const handler = new ErrorHandler;  // MPI may be gone when the process ends
+  return *handler;
+}
+
+int create_handler(MPI_File_errhandler_function* function, MPI_Errhandler* handler) {
+  // MPI never calls it: only raise() does, with a file.
+  const int result = mpi.Comm_create_errhandler(
+      reinterpret_cast<MPI_Comm_errhandler_function*>(function), handler);
+  if (result == MPI_SUCCESS) {
+    Made& all = made();
+    const std::lock_guard lock(all.mutex);
+    all.functions[word_of(*handler)] = function;
+  }
+  return result;
+}
+
+}  // namespace sluice::mpiio

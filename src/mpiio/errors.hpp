@@ -1,0 +1,60 @@
+// Failures: their classes, and what a file's error handler does about them.
+//
+// Invariants: a code that a program sees is a class of MPI. Handlers are counted by MPI, so they
+// are made as handlers of communicators, and each file's lies on a communicator of its own, from
+// where a program gets it back.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+#include "mpiio/mpi.hpp"
+
+namespace sluice::mpiio {
+
+/// Something that a call of MPI-IO answers with `error_class`.
+class Fault : public std::runtime_error {
+ public:
+  Fault(int error_class, const std::string& message)
+      : std::runtime_error(message), error_class_(error_class) {}
+  int error_class() const noexcept { return error_class_; }
+
+ private:
+  int error_class_;
+};
+
+/// One line on stderr.
+void say(const std::string& text) noexcept;
+
+/// The class of the exception that is being handled; says in words what no class tells (the
+/// operating system refused, or a fault of the library itself).
+int class_of_current(const std::string& path) noexcept;
+
+/// The handler of one file, or of those that are not open (MPI_FILE_NULL).
+class ErrorHandler {
+ public:
+  ErrorHandler() = default;
+  /// A new file has the handler that MPI_FILE_NULL has.
+  ErrorHandler(const ErrorHandler& other);
+  ErrorHandler& operator=(const ErrorHandler&) = delete;
+  ~ErrorHandler();
+
+  int set(MPI_Errhandler handler);
+  int get(MPI_Errhandler* handler);
+  /// Does what is set; returns `code` unless that ends the program.
+  int raise(MPI_File file, int code);
+
+ private:
+  int need_place();
+
+  bool is_placed_ = false;  ///< else it is MPI_ERRORS_RETURN
+  MPI_Comm place_{};
+  MPI_Errhandler current_{};  ///< kept alive by place_
+};
+
+/// Of MPI_FILE_NULL.
+ErrorHandler& default_handler();
+/// MPI_File_create_errhandler.
+int create_handler(MPI_File_errhandler_function* function, MPI_Errhandler* handler);
+
+}  // namespace sluice::mpiio

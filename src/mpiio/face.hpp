@@ -1,0 +1,74 @@
+// What every exported function begins and ends with.
+//
+// Invariants: each is there as MPI_ and as PMPI_ (Fortran's wrappers call either), and calls the
+// process's own MPI where that is not the one this library is for; no exception leaves it.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "mpiio/access.hpp"
+#include "mpiio/errors.hpp"
+#include "mpiio/file.hpp"
+#include "mpiio/mpi.hpp"
+#include "mpiio/status.hpp"
+
+// SLUICE_FACE(result, name behind MPI_, (parameters)) { body }
+// What is exported hands its arguments on as words, for it knows only when it is called whose they
+// are: a handle is an int in one MPI and a pointer in another. All have at most six, and pass them
+// in registers.
+// NOLINTBEGIN(bugprone-macro-parentheses): they make declarations
+#define SLUICE_FACE(result, name, parameters)                                                   \
+  namespace {                                                                                   \
+  result face_##name parameters;                                                                \
+  static_assert(std::is_same_v<decltype(&face_##name), decltype(&::MPI_##name)>);               \
+  }                                                                                             \
+  extern "C" __attribute__((visibility("default"))) ::sluice::mpiio::Word sluice_export_##name( \
+      SLUICE_WORDS(::sluice::mpiio::Word)) __asm__("MPI_" #name);                               \
+  extern "C" ::sluice::mpiio::Word sluice_export_##name(SLUICE_WORDS(::sluice::mpiio::Word)) {  \
+    static const auto function = reinterpret_cast<::sluice::mpiio::AnyFunction*>(               \
+        ::sluice::mpiio::is_ours() ? reinterpret_cast<void*>(&face_##name)                      \
+                                   : ::sluice::mpiio::function_of_program("PMPI_" #name));      \
+    return function(SLUICE_WORDS());                                                            \
+  }                                                                                             \
+  extern "C" __attribute__((visibility("default"), alias("MPI_" #name))) ::sluice::mpiio::Word  \
+      sluice_profiled_##name(SLUICE_WORDS(::sluice::mpiio::Word)) __asm__("PMPI_" #name);       \
+  namespace {                                                                                   \
+  result face_##name parameters
+#define SLUICE_FACE_END }
+#define SLUICE_WORDS(type) type a, type b, type c, type d, type e, type f
+// NOLINTEND(bugprone-macro-parentheses)
+
+namespace sluice::mpiio {
+
+using Word = std::uintptr_t;
+using AnyFunction = Word(Word, Word, Word, Word, Word, Word);
+
+/// Carries `action` out on the file behind `handle`; what fails becomes a class of MPI, by way of
+/// the file's error handler.
+template <class Action>
+int on_file(MPI_File handle, Action&& action) noexcept {
+  File* const file = file_of(handle);
+  if (file == nullptr) {
+    return default_handler().raise(handle, MPI_ERR_FILE);
+  }
+  try {
+    action(*file);
+    return MPI_SUCCESS;
+  } catch (...) {
+    return file->handler.raise(handle, class_of_current(file->path));
+  }
+}
+
+/// The same where there is no file: the handler is that of MPI_FILE_NULL.
+template <class Action>
+int on_none(const char* path, Action&& action) noexcept {
+  try {
+    action();
+    return MPI_SUCCESS;
+  } catch (...) {
+    return default_handler().raise(MPI_FILE_NULL, class_of_current(path == nullptr ? "" : path));
+  }
+}
+
+}  // namespace sluice::mpiio

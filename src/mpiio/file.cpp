@@ -1,0 +1,248 @@
+#include "mpiio/file.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <utility>
+
+#include "sluice/error.hpp"
+
+namespace sluice::mpiio {
+
+namespace {
+
+/// Open files, by the address that programs have, and by Fortran's numbers.
+struct OpenFiles {
+  std::mutex mutex;
+  std::map<const void*, File*> by_handle;
+  std::map<int, File*> by_number;
+  int next = 1;
+};
+OpenFiles& open_files() {
+  static auto* const all = new OpenFiles;  // programs close files when they end
+  return *all;
+}
+
+}  // namespace
+
+File::File(MPI_Comm duplicate) : comm(duplicate), handler(default_handler()) {
+  check(mpi.Comm_rank(comm, &rank), "asking for the rank");
+  check(mpi.Comm_size(comm, &ranks), "asking for the number of ranks");
+  element_type = KeptType(MPI_BYTE);
+  file_type = KeptType(MPI_BYTE);
+  OpenFiles& all = open_files();
+  const std::lock_guard lock(all.mutex);
+  all.by_handle[this] = this;
+}
+
+File::~File() {
+  {
+    OpenFiles& all = open_files();
+    const std::lock_guard lock(all.mutex);
+    all.by_handle.erase(this);
+    std::erase_if(all.by_number, [this](const auto& entry) { return entry.second == this; });
+  }
+  mpi.Comm_free(&comm);
+}
+
+File* file_of(MPI_File handle) {
+  if (handle == MPI_FILE_NULL) {
+    return nullptr;
+  }
+  OpenFiles& all = open_files();
+  const std::lock_guard lock(all.mutex);
+  const auto found = all.by_handle.find(handle);
+  return found == all.by_handle.end() ? nullptr : found->second;
+}
+
+MPI_File handle_of(File* file) {
+  return file == nullptr ? MPI_FILE_NULL : reinterpret_cast<MPI_File>(file);
+}
+
+int fortran_of(File* file) {
+  if (file == nullptr) {
+    return 0;
+  }
+  OpenFiles& all = open_files();
+  const std::lock_guard lock(all.mutex);
+  for (const auto& [number, open] : all.by_number) {
+    if (open == file) {
+      return number;
+    }
+  }
+  all.by_number[all.next] = file;
+  return all.next++;
+}
+
+File* file_of_fortran(int index) {
+  OpenFiles& all = open_files();
+  const std::lock_guard lock(all.mutex);
+  const auto found = all.by_number.find(index);
+  return found == all.by_number.end() ? nullptr : found->second;
+}
+
+int agree(const File& file, int error_class) {
+  if (file.ranks == 1) {
+    return error_class;
+  }
+  int worst = error_class;
+  check(mpi.Allreduce(&error_class, &worst, 1, MPI_INT, MPI_MAX, file.comm), "agreeing");
+  return worst;
+}
+
+void set_size(File& file, std::int64_t bytes) {
+  if (file.ranks > 1) {
+    check(mpi.Barrier(file.comm), "waiting for each other");
+  }
+  together(file, [&] {
+    if (bytes < 0) {
+      throw Fault(MPI_ERR_ARG, "a negative size");
+    }
+    if (!file.may_write()) {
+      throw Fault(MPI_ERR_READ_ONLY, "the file is open for reading");
+    }
+    if (file.rank == 0) {
+      file.storage->resize(static_cast<std::uint64_t>(bytes));
+    }
+  });
+}
+
+void preallocate(File& file, std::int64_t bytes) {
+  together(file, [&] {
+    if (bytes < 0) {
+      throw Fault(MPI_ERR_ARG, "a negative size");
+    }
+    if (!file.may_write()) {
+      throw Fault(MPI_ERR_READ_ONLY, "the file is open for reading");
+    }
+    if (file.rank == 0) {
+      const auto wanted = static_cast<std::uint64_t>(bytes);
+      file.storage->preallocate(0, wanted);
+      if (file.storage->size() < wanted) {  // the file system cannot reserve
+        file.storage->resize(wanted);
+      }
+    }
+  });
+}
+
+void sync(File& file) {
+  if (!file.leads_node) {
+    file.leads_node = true;
+    if (file.ranks > 1) {
+      MPI_Comm node = MPI_COMM_NULL;
+      int rank_on_node = 0;
+      check(mpi.Comm_split_type(file.comm, MPI_COMM_TYPE_SHARED, file.rank, MPI_INFO_NULL, &node),
+            "finding the ranks of a node");
+      check(mpi.Comm_rank(node, &rank_on_node), "asking for the rank");
+      check(mpi.Comm_free(&node), "freeing a communicator");
+      file.leads_node = rank_on_node == 0;
+    }
+  }
+  // All bytes are in the file when their write has returned; one sync on a node covers them.
+  if (file.ranks > 1) {
+    check(mpi.Barrier(file.comm), "waiting for each other");
+  }
+  together(file, [&] {
+    if (*file.leads_node && file.may_write()) {
+      const Stopwatch watch(file.report.sync_s);
+      file.storage->sync();
+    }
+  });
+}
+
+void set_atomicity(File& file, bool is_atomic) {
+  together(file, [] {});
+  file.is_atomic = is_atomic;
+}
+
+namespace {
+
+Representation representation_of(const char* name) {
+  if (name == nullptr || std::strcmp(name, "native") == 0) {
+    return Representation::native;
+  }
+  if (std::strcmp(name, "internal") == 0) {
+    return Representation::internal;
+  }
+  if (std::strcmp(name, "external32") == 0) {
+    return Representation::external32;
+  }
+  throw Fault(MPI_ERR_UNSUPPORTED_DATAREP, "a data representation that is not known");
+}
+
+void check_file_type(const File& file, const Flat& type, std::int64_t element_bytes) {
+  if (element_bytes <= 0) {
+    throw Fault(MPI_ERR_TYPE, "an elementary datatype without bytes");
+  }
+  if (type.size % element_bytes != 0) {
+    throw Fault(MPI_ERR_TYPE, "a file type that is no whole number of elementary datatypes");
+  }
+  for (std::size_t i = 0; i < type.runs.size(); ++i) {
+    if (type.runs[i].offset < 0) {
+      throw Fault(MPI_ERR_TYPE, "a file type with negative displacements");
+    }
+    if (i > 0 && type.runs[i].offset < type.runs[i - 1].offset) {
+      throw Fault(MPI_ERR_TYPE, "a file type with descending displacements");
+    }
+    if (i > 0 && file.may_write() && type.runs[i].offset < type.runs[i - 1].end()) {
+      throw Fault(MPI_ERR_TYPE, "a file type whose parts overlap, of a file that is written");
+    }
+  }
+  if (file.may_write() && type.size > 0 && type.extent <= 0) {
+    throw Fault(MPI_ERR_TYPE, "a file type without extent, of a file that is written");
+  }
+}
+
+}  // namespace
+
+void set_view(File& file, std::int64_t displacement, MPI_Datatype element, MPI_Datatype type,
+              const char* representation) {
+  View view;
+  KeptType kept_element;
+  KeptType kept_type;
+  Representation wanted = Representation::native;
+  together(file, [&] {
+    wanted = representation_of(representation);
+    if (displacement == MPI_DISPLACEMENT_CURRENT && file.is_sequential()) {
+      displacement = file.view.is_empty() ? file.view.displacement()
+                                          : file.view.file_offset(file.shared_position.get());
+    }
+    if (displacement < 0) {
+      throw Fault(MPI_ERR_ARG, "a negative displacement");
+    }
+    const bool is_external = wanted == Representation::external32;
+    const auto flat_element = is_external ? external_flat_of(element) : flat_of(element);
+    const auto flat = is_external ? external_flat_of(type) : flat_of(type);
+    check_file_type(file, *flat, flat_element->size);
+    view = View(displacement, flat, flat_element->size);
+    kept_element = KeptType(element);
+    kept_type = KeptType(type);
+  });
+  file.view = view;
+  file.element_type = std::move(kept_element);
+  file.file_type = std::move(kept_type);
+  file.representation = wanted;
+  file.position = 0;
+  file.shared_position.restart();
+}
+
+std::int64_t sought(File& file, std::int64_t offset, int whence, std::int64_t current) {
+  std::int64_t to = offset * file.view.element_bytes();
+  if (whence == MPI_SEEK_CUR) {
+    to += current;
+  } else if (whence == MPI_SEEK_END) {
+    const auto bytes = static_cast<std::int64_t>(file.storage->size());
+    // The end is that of the last element that begins in the file.
+    const std::int64_t element = file.view.element_bytes();
+    const std::int64_t seen = file.view.stream_below(bytes);
+    to += (seen + element - 1) / element * element;
+  } else if (whence != MPI_SEEK_SET) {
+    throw Fault(MPI_ERR_ARG, "a whence that is not known");
+  }
+  if (to < 0) {
+    throw Fault(MPI_ERR_ARG, "a position before the start of the file");
+  }
+  return to;
+}
+
+}  // namespace sluice::mpiio

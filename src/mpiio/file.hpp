@@ -1,0 +1,106 @@
+// An open file of MPI-IO: what stands behind a program's MPI_File.
+//
+// Invariants: collective functions meet whatever has failed on one rank, and fail alike on all.
+// Pointers count bytes of the view's stream; offsets of callers count elementary datatypes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "mpiio/datatype.hpp"
+#include "mpiio/errors.hpp"
+#include "mpiio/hints.hpp"
+#include "mpiio/report.hpp"
+#include "mpiio/shared_pointer.hpp"
+#include "mpiio/view.hpp"
+#include "storage/storage.hpp"
+
+namespace sluice::mpiio {
+
+/// How bytes of a datatype are written in the file.
+enum class Representation : std::uint8_t { native, internal, external32 };
+
+/// Of a split collective: done when it began, told when it ends.
+struct Split {
+  int operation = 0;  ///< the caller's number of what may end it
+  std::int64_t bytes = 0;
+};
+
+struct File {
+  /// Of a duplicate of the program's communicator, which it frees.
+  explicit File(MPI_Comm duplicate);
+  ~File();
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  MPI_Comm comm;
+  int rank = 0;
+  int ranks = 1;
+  std::string path;
+  int mode = 0;
+  std::shared_ptr<storage::Storage> files;
+  std::unique_ptr<storage::File> storage;
+
+  View view;
+  KeptType element_type;
+  KeptType file_type;
+  Representation representation = Representation::native;
+
+  std::int64_t position = 0;
+  SharedPointer shared_position;
+  bool is_atomic = false;
+  std::mutex atomic_mutex;  ///< locks of the system do not part threads that share a File
+  Hints hints;
+  ErrorHandler handler;
+  std::optional<Split> split;
+  std::optional<bool> leads_node;  ///< is it the lowest rank of its node? Asked when it is needed
+  Report report;
+
+  bool may_read() const { return (mode & MPI_MODE_WRONLY) == 0; }
+  bool may_write() const { return (mode & MPI_MODE_RDONLY) == 0; }
+  bool is_sequential() const { return (mode & MPI_MODE_SEQUENTIAL) != 0; }
+};
+
+/// The file behind a handle, or null: it is none that is open.
+File* file_of(MPI_File handle);
+MPI_File handle_of(File* file);
+/// Fortran's integer, and back; 0 and null for none.
+int fortran_of(File* file);
+File* file_of_fortran(int index);
+
+/// The highest of all ranks' numbers: of classes, the one that all return. Collective.
+int agree(const File& file, int error_class);
+/// Runs `action` on every rank, and agrees. Collective; throws the same class on all.
+template <class Action>
+void together(File& file, Action&& action) {
+  int error_class = MPI_SUCCESS;
+  try {
+    action();
+  } catch (...) {
+    error_class = class_of_current(file.path);
+  }
+  error_class = agree(file, error_class);
+  if (error_class != MPI_SUCCESS) {
+    throw Fault(error_class, "a collective call failed on one rank at least");
+  }
+}
+
+/// MPI_File_open; the file is the caller's. Collective over `comm`.
+File* open_file(MPI_Comm comm, const char* name, int mode, MPI_Info info);
+/// MPI_File_close: the object is gone, also where it throws. Collective.
+void close_file(File* file);
+void delete_file(const char* name);
+
+void set_size(File& file, std::int64_t bytes);
+void preallocate(File& file, std::int64_t bytes);
+void sync(File& file);
+void set_atomicity(File& file, bool is_atomic);
+void set_view(File& file, std::int64_t displacement, MPI_Datatype element, MPI_Datatype type,
+              const char* representation);
+/// Where a pointer goes by MPI_File_seek, in bytes of the stream.
+std::int64_t sought(File& file, std::int64_t offset, int whence, std::int64_t current);
+
+}  // namespace sluice::mpiio

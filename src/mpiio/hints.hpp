@@ -1,0 +1,40 @@
+// The hints of a file (MPI_Info): those of a program, kept as they are, and those that count here.
+#pragma once
+
+#include <string>
+
+#include "mpiio/mpi.hpp"
+
+namespace sluice::mpiio {
+
+class Hints {
+ public:
+  Hints();
+  ~Hints();
+  Hints(const Hints&) = delete;
+  Hints& operator=(const Hints&) = delete;
+
+  /// Adds those of `info`, which may be MPI_INFO_NULL.
+  void add(MPI_Info info);
+  /// All of them: the caller's.
+  MPI_Info copy() const;
+
+  /// How many ranks write where bytes are exchanged (cb_nodes); 0: as many as are best.
+  int aggregators() const { return aggregators_; }
+  /// May bytes be exchanged (romio_cb_write, romio_cb_read)?
+  bool may_exchange(bool is_write) const { return is_write ? exchanges_write_ : exchanges_read_; }
+  /// Must they be, whatever the runs are ("enable")?
+  bool must_exchange(bool is_write) const { return is_write ? must_write_ : must_read_; }
+
+ private:
+  void note(const std::string& name, const std::string& value);
+
+  MPI_Info info_ = MPI_INFO_NULL;
+  int aggregators_ = 0;
+  bool exchanges_write_ = true;
+  bool exchanges_read_ = true;
+  bool must_write_ = false;
+  bool must_read_ = false;
+};
+
+}  // namespace sluice::mpiio

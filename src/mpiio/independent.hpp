@@ -1,0 +1,23 @@
+// One rank's own bytes: between its memory and the runs of its view.
+//
+// Invariants: a write touches no byte beside its runs (holes are never read and written back, so
+// no other writer's bytes are lost and no lock is needed); what is held beside the caller's memory
+// is bounded by buffer_bytes.
+#pragma once
+
+#include "mpiio/memory.hpp"
+#include "mpiio/view.hpp"
+#include "storage/storage.hpp"
+
+namespace sluice::mpiio {
+
+/// Of a buffer between scattered memory and the file, and of what is read at once.
+inline constexpr std::int64_t buffer_bytes = std::int64_t{4} << 20;
+
+/// Writes all of `memory`, or throws.
+void write_own(storage::File& file, const View& view, std::int64_t stream, const Memory& memory);
+/// Reads up to all of `memory`, fewer bytes only where the file ends. Returns how many.
+std::int64_t read_own(storage::File& file, const View& view, std::int64_t stream,
+                      const Memory& memory);
+
+}  // namespace sluice::mpiio

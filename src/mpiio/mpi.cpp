@@ -1,0 +1,132 @@
+#include "mpiio/mpi.hpp"
+
+#include <cstdlib>
+#include <dlfcn.h>
+#include <mutex>
+#include <vector>
+
+#include "mpi/loaded.hpp"
+#include "mpiio/errors.hpp"
+
+namespace sluice::mpiio {
+
+Functions mpi;
+Objects mpi_objects;
+
+namespace {
+
+#ifdef OPEN_MPI
+constexpr const char* built_for = "Open MPI";
+#else
+constexpr const char* built_for = "MPICH";
+#endif
+
+/// The MPI of the process; its handle never finds what this library itself defines.
+struct Program {
+  void* handle = nullptr;
+  bool is_ours = false;
+};
+
+/// `reached`: the program's own way to its MPI. A program may have the objects in itself (by copy
+/// relocations), and that is where all of the process looks for them.
+std::string bind_to(void* handle, void* reached) {
+  static_cast<void>(reached);  // MPICH has no objects
+#define SLUICE_MPIIO_FIND(name)                                                  \
+  mpi.name = reinterpret_cast<decltype(mpi.name)>(dlsym(handle, "PMPI_" #name)); \
+  if (mpi.name == nullptr) {                                                     \
+    return "PMPI_" #name;                                                        \
+  }
+  SLUICE_MPIIO_FUNCTIONS(SLUICE_MPIIO_FIND)
+  SLUICE_MPIIO_TYPES(SLUICE_MPIIO_FIND)
+#undef SLUICE_MPIIO_FIND
+#define SLUICE_MPIIO_FIND(name)                                         \
+  mpi_objects.name = static_cast<char*>(dlsym(reached, "ompi_" #name)); \
+  if (mpi_objects.name == nullptr) {                                    \
+    return "ompi_" #name;                                               \
+  }
+  SLUICE_MPIIO_OBJECTS(SLUICE_MPIIO_FIND)
+#undef SLUICE_MPIIO_FIND
+  return "";
+}
+
+bool is_switched_off() {
+  const char* const word = std::getenv("SLUICE_MPIIO");
+  return word != nullptr && (std::string(word) == "off" || std::string(word) == "0");
+}
+
+/// The function of that name in the library for the other MPI, where that is loaded behind this
+/// one; null: it is not.
+void* next_interface(const char* name) {
+  void* const next = dlsym(RTLD_NEXT, name);
+  Dl_info info{};
+  const bool is_interface =
+      next != nullptr && dladdr(next, &info) != 0 && info.dli_fname != nullptr &&
+      std::string(info.dli_fname).find("libsluice-mpiio-") != std::string::npos;
+  return is_interface ? next : nullptr;
+}
+
+Program find_program() {
+  Program program;
+  const std::vector<mpi::LoadedMpi> all = mpi::loaded_mpis();
+  const mpi::LoadedMpi* chosen = nullptr;
+  for (const mpi::LoadedMpi& one : all) {
+    if (chosen == nullptr || (!chosen->is_running() && one.is_running())) {
+      chosen = &one;
+    }
+  }
+  if (chosen == nullptr) {
+    return program;
+  }
+  // By its file: what all the program's calls reach would find this library first.
+  program.handle = dlopen(chosen->place.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+  if (is_switched_off() || program.handle == nullptr) {
+    return program;
+  }
+  if (chosen->abi != built_for && next_interface("MPI_File_open") != nullptr) {
+    return program;  // which may be the right one, or says so
+  }
+  if (chosen->abi != built_for) {
+    say(std::string("MPI-IO is left to the program's own MPI: this library is for ") + built_for +
+        ", the program's MPI is " + chosen->said.substr(0, chosen->said.find_first_of(",\n")));
+    return program;
+  }
+  const std::string missing = bind_to(program.handle, chosen->handle);
+  if (!missing.empty()) {
+    say("MPI-IO is left to the program's own MPI: " + chosen->place + " has no " + missing);
+  }
+  program.is_ours = missing.empty();
+  return program;
+}
+
+const Program& program() {
+  static const Program found = find_program();
+  return found;
+}
+
+}  // namespace
+
+bool is_ours() { return program().is_ours; }
+
+void* function_of_program(const char* name) {
+  void* function = next_interface(name);
+  if (function == nullptr && program().handle != nullptr) {
+    function = dlsym(program().handle, name);
+  }
+  if (function == nullptr) {
+    say(std::string("no MPI of this process has ") + name);
+    std::abort();
+  }
+  return function;
+}
+
+void check(int result, const char* what) {
+  if (result == MPI_SUCCESS) {
+    return;
+  }
+  char text[MPI_MAX_ERROR_STRING] = {};
+  int length = 0;
+  mpi.Error_string(result, text, &length);
+  throw Fault(MPI_ERR_OTHER, std::string(what) + ": " + text);
+}
+
+}  // namespace sluice::mpiio

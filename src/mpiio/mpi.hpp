@@ -1,0 +1,89 @@
+// The MPI of the process, by the types of the mpi.h at hand.
+//
+// Invariants: nothing is linked to MPI, so the library may be loaded into every program: functions
+// and predefined objects are looked up by name when the first call of MPI-IO comes. Functions are
+// called by their PMPI_ names, so that no tool counts them. Where mpi.h makes objects of global
+// variables (Open MPI), the names of those variables stand for what was found.
+#pragma once
+
+// What mpi.h would add for C++, which would need symbols of its own.
+#define OMPI_SKIP_MPICXX 1
+#define MPICH_SKIP_MPICXX 1
+#include <mpi.h>
+#include <string>
+
+// clang-format off
+#define SLUICE_MPIIO_FUNCTIONS(X) \
+  X(Abort) X(Allgather) X(Allreduce) X(Alltoall) X(Barrier) X(Bcast) X(Comm_create_errhandler) \
+  X(Comm_dup) X(Comm_free) X(Comm_get_errhandler) X(Comm_group) X(Comm_rank) X(Comm_size) \
+  X(Comm_set_errhandler) X(Comm_split_type) X(Comm_test_inter) X(Error_string) \
+  X(Finalized) X(Get_processor_name) X(Grequest_complete) X(Grequest_start) X(Info_create) \
+  X(Info_dup) X(Info_free) X(Info_get) X(Info_get_nkeys) X(Info_get_nthkey) X(Info_set) \
+  X(Initialized) X(Irecv) X(Isend) X(Pack_external) X(Pack_external_size) X(Reduce) \
+  X(Status_set_cancelled) X(Status_set_elements_x) X(Type_create_keyval) X(Type_dup) \
+  X(Type_free) X(Type_get_attr) X(Type_get_extent_x) X(Type_get_true_extent_x) X(Type_set_attr) \
+  X(Type_size_x) X(Unpack_external) X(Waitall)
+#if MPI_VERSION >= 4
+#define SLUICE_MPIIO_TYPES(X) X(Type_get_contents_c) X(Type_get_envelope_c)
+#else
+#define SLUICE_MPIIO_TYPES(X) X(Type_get_contents) X(Type_get_envelope)
+#endif
+#ifdef OPEN_MPI
+#define SLUICE_MPIIO_OBJECTS(X) \
+  X(mpi_byte) X(mpi_comm_null) X(mpi_comm_self) X(mpi_comm_world) X(mpi_datatype_null) \
+  X(mpi_errors_are_fatal) X(mpi_errors_return) X(mpi_file_null) X(mpi_info_null) X(mpi_int) \
+  X(mpi_int64_t) X(mpi_op_max) X(mpi_op_sum) X(request_null)
+#else
+#define SLUICE_MPIIO_OBJECTS(X)
+#endif
+// clang-format on
+
+namespace sluice::mpiio {
+
+/// Every function, by the name that it has behind PMPI_.
+struct Functions {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): it makes a name
+#define SLUICE_MPIIO_FIELD(name) decltype(&::MPI_##name) name = nullptr;
+  SLUICE_MPIIO_FUNCTIONS(SLUICE_MPIIO_FIELD)
+  SLUICE_MPIIO_TYPES(SLUICE_MPIIO_FIELD)
+#undef SLUICE_MPIIO_FIELD
+};
+extern Functions mpi;
+
+/// The addresses of the MPI's predefined objects.
+struct Objects {
+// NOLINTNEXTLINE(bugprone-macro-parentheses)
+#define SLUICE_MPIIO_FIELD(name) char* name = nullptr;
+  SLUICE_MPIIO_OBJECTS(SLUICE_MPIIO_FIELD)
+#undef SLUICE_MPIIO_FIELD
+};
+extern Objects mpi_objects;
+
+/// Is the process's MPI the one that this library was built for, and is the library not switched
+/// off? Looks at the first call, and says a line where the answer is no. Any thread.
+bool is_ours();
+/// The function of that name of the process's own MPI: where is_ours() says no, calls go there.
+/// Ends the program where there is none, for there is nobody to call.
+void* function_of_program(const char* name);
+
+/// Throws Fault where a call of MPI has failed.
+void check(int result, const char* what);
+
+}  // namespace sluice::mpiio
+
+#ifdef OPEN_MPI
+#define ompi_mpi_byte (*::sluice::mpiio::mpi_objects.mpi_byte)
+#define ompi_mpi_comm_null (*::sluice::mpiio::mpi_objects.mpi_comm_null)
+#define ompi_mpi_comm_self (*::sluice::mpiio::mpi_objects.mpi_comm_self)
+#define ompi_mpi_comm_world (*::sluice::mpiio::mpi_objects.mpi_comm_world)
+#define ompi_mpi_datatype_null (*::sluice::mpiio::mpi_objects.mpi_datatype_null)
+#define ompi_mpi_errors_are_fatal (*::sluice::mpiio::mpi_objects.mpi_errors_are_fatal)
+#define ompi_mpi_errors_return (*::sluice::mpiio::mpi_objects.mpi_errors_return)
+#define ompi_mpi_file_null (*::sluice::mpiio::mpi_objects.mpi_file_null)
+#define ompi_mpi_info_null (*::sluice::mpiio::mpi_objects.mpi_info_null)
+#define ompi_mpi_int (*::sluice::mpiio::mpi_objects.mpi_int)
+#define ompi_mpi_int64_t (*::sluice::mpiio::mpi_objects.mpi_int64_t)
+#define ompi_mpi_op_max (*::sluice::mpiio::mpi_objects.mpi_op_max)
+#define ompi_mpi_op_sum (*::sluice::mpiio::mpi_objects.mpi_op_sum)
+#define ompi_request_null (*::sluice::mpiio::mpi_objects.request_null)
+#endif

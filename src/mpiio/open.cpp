@@ -1,0 +1,217 @@
+// Opening, closing and deleting files.
+//
+// Invariants: rank 0 creates, and the others open what is there; what it found is told before they
+// do, so that a failure is the same on all ranks.
+#include <array>
+#include <cstdlib>
+#include <functional>
+#include <string_view>
+
+#include "mpiio/file.hpp"
+#include "sluice/error.hpp"
+#include "storage/foreign_file.hpp"
+
+namespace sluice::mpiio {
+
+namespace {
+
+std::shared_ptr<storage::Storage> storage_of_settings() {
+  const char* const name = std::getenv("SLUICE_MPIIO_STORAGE");
+  static const std::shared_ptr<storage::Storage> files =
+      storage::make(name == nullptr || *name == '\0' ? "auto" : name);
+  return files;
+}
+
+/// What ROMIO takes in front of a path to say which file system is there.
+std::string without_prefix(std::string_view name) {
+  for (const std::string_view prefix :
+       {"ufs:", "nfs:", "xfs:", "lustre:", "gpfs:", "panfs:", "pvfs2:", "testfs:", "daos:"}) {
+    if (name.substr(0, prefix.size()) == prefix) {
+      return std::string(name.substr(prefix.size()));
+    }
+  }
+  return std::string(name);
+}
+
+int mode_fault(int mode) {
+  const int read = (mode & MPI_MODE_RDONLY) != 0 ? 1 : 0;
+  const int write = (mode & MPI_MODE_WRONLY) != 0 ? 1 : 0;
+  const int both = (mode & MPI_MODE_RDWR) != 0 ? 1 : 0;
+  if (read + write + both != 1) {
+    return MPI_ERR_AMODE;
+  }
+  if (read != 0 && (mode & (MPI_MODE_CREATE | MPI_MODE_EXCL)) != 0) {
+    return MPI_ERR_AMODE;
+  }
+  if (both != 0 && (mode & MPI_MODE_SEQUENTIAL) != 0) {
+    return MPI_ERR_AMODE;
+  }
+  return MPI_SUCCESS;
+}
+
+std::unique_ptr<storage::File> open_existing(storage::Storage& files, const std::string& path,
+                                             int mode) {
+  if ((mode & MPI_MODE_RDONLY) != 0) {
+    return files.open(path, storage::Access::read);
+  }
+  try {
+    return files.open(path, storage::Access::read_write);
+  } catch (const Error& e) {
+    if (e.code() != Code::permission || (mode & MPI_MODE_WRONLY) == 0) {
+      throw;
+    }
+    return storage::open_to_write(path);
+  }
+}
+
+std::unique_ptr<storage::File> open_first(storage::Storage& files, const std::string& path,
+                                          int mode) {
+  if ((mode & MPI_MODE_CREATE) == 0) {
+    return open_existing(files, path, mode);
+  }
+  try {
+    return files.open(path, storage::Access::create);
+  } catch (const Error& e) {
+    if (e.code() != Code::exists || (mode & MPI_MODE_EXCL) != 0) {
+      throw;
+    }
+    return open_existing(files, path, mode);
+  }
+}
+
+/// Of the node, to see whether all ranks are on one.
+std::int64_t node_number(int rank) {
+  if (const char* const text = std::getenv("SLUICE_RANKS_PER_NODE")) {  // nodes for tests
+    const int ranks = std::atoi(text);
+    return ranks > 0 ? rank / ranks : 0;
+  }
+  char name[MPI_MAX_PROCESSOR_NAME + 1] = {};
+  int length = 0;
+  check(mpi.Get_processor_name(name, &length), "asking for the node's name");
+  return static_cast<std::int64_t>(std::hash<std::string_view>{}(name) >> 2);
+}
+
+/// What the ranks know of each other before anything is opened.
+struct Meeting {
+  int error_class = MPI_SUCCESS;
+  bool is_one_node = true;
+};
+
+Meeting meet(File& file, int error_class) {
+  Meeting meeting;
+  meeting.error_class = error_class;
+  if (file.ranks == 1) {
+    return meeting;
+  }
+  const std::int64_t node = node_number(file.rank);
+  const std::int64_t mode = file.mode;
+  const std::array<std::int64_t, 6> mine{mode,  -mode,       node,
+                                         -node, error_class, file.report.is_wanted() ? 1 : 0};
+  std::array<std::int64_t, 6> all{};
+  check(mpi.Allreduce(mine.data(), all.data(), static_cast<int>(mine.size()), MPI_INT64_T, MPI_MAX,
+                      file.comm),
+        "agreeing on the mode");
+  meeting.is_one_node = all[2] == -all[3];
+  meeting.error_class = static_cast<int>(all[4]);
+  if (meeting.error_class == MPI_SUCCESS && all[0] != -all[1]) {
+    meeting.error_class = MPI_ERR_NOT_SAME;
+  }
+  file.report.want(all[5] != 0);
+  return meeting;
+}
+
+/// Rank 0's part, told to all.
+struct First {
+  std::int64_t error_class = MPI_SUCCESS;
+  SharedPointerKey key;
+};
+
+void open_on_all(File& file, const Meeting& meeting) {
+  First first;
+  if (file.rank == 0) {
+    try {
+      file.path = file.files->real_path(file.path);
+      file.storage = open_first(*file.files, file.path, file.mode);
+      first.key = file.shared_position.make(meeting.is_one_node);
+    } catch (...) {
+      first.error_class = class_of_current(file.path);
+    }
+  }
+  if (file.ranks > 1) {
+    check(mpi.Bcast(&first, static_cast<int>(sizeof first), MPI_BYTE, 0, file.comm),
+          "telling of the opening");
+  }
+  if (first.error_class != MPI_SUCCESS) {
+    throw Fault(static_cast<int>(first.error_class), "rank 0 could not open the file");
+  }
+  together(file, [&] {
+    if (file.rank != 0) {
+      file.path = file.files->real_path(file.path);
+      file.storage = open_existing(*file.files, file.path, file.mode);
+    }
+  });
+  file.shared_position.join(first.key, file.files, file.path, file.rank == 0);
+  if ((file.mode & MPI_MODE_APPEND) != 0) {
+    together(file, [&] {
+      file.position = static_cast<std::int64_t>(file.storage->size());
+      if (file.rank == 0) {
+        file.shared_position.set(file.position);
+      }
+    });
+  }
+}
+
+}  // namespace
+
+File* open_file(MPI_Comm comm, const char* name, int mode, MPI_Info info) {
+  int is_inter = 0;
+  if (comm == MPI_COMM_NULL || mpi.Comm_test_inter(comm, &is_inter) != MPI_SUCCESS ||
+      is_inter != 0) {
+    throw Fault(MPI_ERR_COMM, "the communicator is none within one group");
+  }
+  MPI_Comm duplicate = MPI_COMM_NULL;
+  check(mpi.Comm_dup(comm, &duplicate), "duplicating the communicator");
+  auto file = std::make_unique<File>(duplicate);
+  file->mode = mode;
+  int error_class = mode_fault(mode);
+  try {
+    if (name == nullptr || *name == '\0') {
+      throw Fault(MPI_ERR_BAD_FILE, "a file without a name");
+    }
+    file->path = without_prefix(name);
+    file->files = storage_of_settings();
+    file->hints.add(info);
+  } catch (...) {
+    error_class = class_of_current(name == nullptr ? "" : name);
+  }
+  const Meeting meeting = meet(*file, error_class);
+  if (meeting.error_class != MPI_SUCCESS) {
+    throw Fault(meeting.error_class, "the file cannot be opened so");
+  }
+  open_on_all(*file, meeting);
+  return file.release();
+}
+
+void close_file(File* closing) {
+  const std::unique_ptr<File> file(closing);
+  if (file->ranks > 1) {
+    // All bytes are in the file then, also for a rank that asks for its size by other means.
+    check(mpi.Barrier(file->comm), "waiting for each other");
+  }
+  file->report.tell(*file);
+  together(*file, [&] {
+    file->storage.reset();
+    if (file->rank == 0 && (file->mode & MPI_MODE_DELETE_ON_CLOSE) != 0) {
+      file->files->remove(file->path);
+    }
+  });
+}
+
+void delete_file(const char* name) {
+  if (name == nullptr || *name == '\0') {
+    throw Fault(MPI_ERR_BAD_FILE, "a file without a name");
+  }
+  storage_of_settings()->remove(without_prefix(name));
+}
+
+}  // namespace sluice::mpiio

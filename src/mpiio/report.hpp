@@ -1,0 +1,60 @@
+// What a file was used for: counted always, told at its close where SLUICE_EXPLAIN asks for it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace sluice::mpiio {
+
+struct File;
+
+/// How a transfer went.
+enum class Way : std::uint8_t {
+  independent,  ///< one rank's call
+  own,          ///< collective; each rank moved its own bytes
+  together,     ///< collective; bytes were exchanged and moved in windows
+};
+
+/// Adds the seconds of its life to `sum`.
+class Stopwatch {
+ public:
+  explicit Stopwatch(double& sum_s) : sum_s_(sum_s) {}
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+  ~Stopwatch() {
+    sum_s_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  }
+
+ private:
+  double& sum_s_;
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+class Report {
+ public:
+  Report();
+  bool is_wanted() const { return is_wanted_; }
+  /// As all ranks have agreed.
+  void want(bool is_wanted) { is_wanted_ = is_wanted; }
+
+  void count(bool is_write, Way way, std::int64_t bytes, std::int64_t runs);
+  /// Prints on rank 0. Collective where it is wanted.
+  void tell(const File& file) const;
+
+  double write_s = 0;
+  double read_s = 0;
+  double sync_s = 0;
+
+ private:
+  static constexpr int ways = 3;
+  struct Count {
+    std::int64_t calls = 0;
+    std::int64_t bytes = 0;
+    std::int64_t runs = 0;
+  };
+  bool is_wanted_ = false;
+  Count written_[ways];
+  Count read_[ways];
+};
+
+}  // namespace sluice::mpiio

@@ -1,0 +1,56 @@
+// The file pointer that all ranks of a file share.
+//
+// Invariants: add() is atomic among all ranks of the file. Where they are on one node it is a word
+// of memory that they share; between nodes it is eight bytes of a file beside the file, under a
+// lock, since nothing of MPI moves a word while its owner computes. Made at the first use, but for
+// the memory, whose key comes with the opening.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "storage/shared_memory.hpp"
+#include "storage/storage.hpp"
+
+namespace sluice::mpiio {
+
+/// By what the ranks of a file find it.
+struct SharedPointerKey {
+  storage::SharedMemory::Key memory{};  ///< no bytes: there is none, and the file is used
+  std::uint64_t number = 0;             ///< of the opening: names the file
+};
+
+class SharedPointer {
+ public:
+  ~SharedPointer();
+  /// On rank 0: `by_memory` where all ranks are on its node.
+  SharedPointerKey make(bool by_memory);
+  /// On every rank, also rank 0. `beside`: the path of the file. `owns`: this rank removes it.
+  void join(const SharedPointerKey& key, std::shared_ptr<storage::Storage> files,
+            const std::string& beside, bool owns);
+
+  /// Adds, and returns what was before.
+  std::int64_t add(std::int64_t count);
+  void set(std::int64_t position);
+  /// Back to 0, for a new view: on every rank, after all have come to it.
+  void restart();
+  std::int64_t get() { return add(0); }
+
+ private:
+  template <class Change>
+  std::int64_t change(Change&& change);
+  std::int64_t* word(std::uint64_t view);
+
+  std::mutex mutex_;
+  SharedPointerKey key_;
+  std::shared_ptr<storage::Storage> files_;
+  std::string path_;  ///< of the file of eight bytes
+  bool owns_ = false;
+  std::uint64_t view_ = 0;  ///< how many views there were: which word counts
+  std::unique_ptr<storage::SharedMemory> memory_;
+  std::unique_ptr<storage::File> file_;
+};
+
+}  // namespace sluice::mpiio

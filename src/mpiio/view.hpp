@@ -1,0 +1,64 @@
+// A file view: the bytes that a rank sees as one stream, and where each lies in the file.
+//
+// Invariants: byte s of the stream is byte s % size of copy s / size of the file type, which lies
+// at displacement + copy * extent. Where is_ascending(), a later byte of the stream never lies
+// before an earlier one and no two are the same, so a range of the file is a range of the stream.
+#pragma once
+
+#include <memory>
+
+#include "mpiio/runs.hpp"
+
+namespace sluice::mpiio {
+
+class View {
+ public:
+  /// All bytes from the start of the file.
+  View() : View(0, std::make_shared<const Flat>(Flat::bytes(1)), 1) {}
+  View(std::int64_t displacement, std::shared_ptr<const Flat> file_type,
+       std::int64_t element_bytes);
+
+  std::int64_t displacement() const { return displacement_; }
+  const Flat& file_type() const { return *type_; }
+  /// Bytes of an elementary datatype: offsets and pointers count in these.
+  std::int64_t element_bytes() const { return element_bytes_; }
+  bool is_contiguous() const { return is_contiguous_; }
+  bool is_ascending() const { return is_ascending_; }
+  /// Is there any byte to be seen?
+  bool is_empty() const { return type_->size == 0; }
+
+  /// Where byte `stream` lies in the file. Not of an empty view.
+  std::int64_t file_offset(std::int64_t stream) const;
+  /// How many bytes of the stream lie before `offset`. Of an ascending view.
+  std::int64_t stream_below(std::int64_t offset) const;
+  /// About how many runs `length` bytes are.
+  std::int64_t runs_in(std::int64_t length) const;
+
+ private:
+  std::int64_t displacement_;
+  std::shared_ptr<const Flat> type_;
+  std::int64_t element_bytes_;
+  bool is_contiguous_ = false;
+  bool is_ascending_ = false;
+};
+
+/// The runs of a range of the stream, one by one.
+class RunCursor {
+ public:
+  /// `length` bytes from `stream`; 0 of an empty view.
+  RunCursor(const View& view, std::int64_t stream, std::int64_t length);
+  std::int64_t left() const { return left_; }
+  /// The next run, at most `most` bytes of it; length 0: the end. Runs that touch are one.
+  Run next(std::int64_t most);
+
+ private:
+  Run part(std::int64_t most);
+
+  const View& view_;
+  std::int64_t left_;
+  std::int64_t tile_ = 0;    ///< where the current copy of the file type begins
+  std::size_t index_ = 0;    ///< of the run in it
+  std::int64_t within_ = 0;  ///< bytes of that run that are behind
+};
+
+}  // namespace sluice::mpiio

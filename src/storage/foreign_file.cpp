@@ -1,0 +1,65 @@
+#include "storage/foreign_file.hpp"
+
+#include <cerrno>
+#include <fcntl.h>
+
+#include "storage/calls.hpp"
+#include "storage/posix_file.hpp"
+
+namespace sluice::storage {
+
+namespace {
+
+/// Of the open file description, so that it is not lost when the process closes another one.
+int lock_descriptor(int fd, short type, const ByteRange& range) {
+  struct flock lock = {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = static_cast<off_t>(range.offset);
+  lock.l_len = static_cast<off_t>(range.length);
+  int result = -1;
+  for (int tries = 0; tries < max_idle_calls; ++tries) {
+    result = ::fcntl(fd, F_OFD_SETLKW, &lock);
+    if (result == 0 || errno != EINTR) break;
+  }
+  return result;
+}
+
+class PosixRangeLock final : public RangeLock {
+ public:
+  PosixRangeLock(int fd, const ByteRange& range) : fd_(fd), range_(range) {}
+  PosixRangeLock(const PosixRangeLock&) = delete;
+  PosixRangeLock& operator=(const PosixRangeLock&) = delete;
+  ~PosixRangeLock() override { lock_descriptor(fd_, F_UNLCK, range_); }
+
+ private:
+  const int fd_;
+  const ByteRange range_;
+};
+
+}  // namespace
+
+std::unique_ptr<RangeLock> PosixFile::lock_range(const ByteRange& range, bool is_exclusive) {
+  if (lock_descriptor(fd_, is_exclusive ? F_WRLCK : F_RDLCK, range) != 0) {
+    throw system_error(path_, "locking a range", errno);
+  }
+  return std::make_unique<PosixRangeLock>(fd_, range);
+}
+
+std::unique_ptr<RangeLock> lock_range(File& file, const ByteRange& range, bool is_exclusive) {
+  if (range.length == 0) return nullptr;  // which to the kernel would mean: to the end
+  auto* const posix = dynamic_cast<PosixFile*>(&file);
+  if (posix == nullptr) {
+    throw Error(Code::unsupported, file.path() + ": has no locks of ranges");
+  }
+  return posix->lock_range(range, is_exclusive);
+}
+
+std::unique_ptr<File> open_to_write(const std::string& path) {
+  const SystemCalls& calls = real_system_calls();
+  const int fd = open_descriptor(calls, Place(AT_FDCWD, path), O_WRONLY | O_NOFOLLOW);
+  if (fd < 0) throw system_error(path, describe(Call::open), errno);
+  return std::make_unique<PosixFile>(calls, path, fd);
+}
+
+}  // namespace sluice::storage

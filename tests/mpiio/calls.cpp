@@ -1,0 +1,242 @@
+// The calls of MPI-IO that random accesses do not reach: representations, error handlers, hints,
+// groups, Fortran's handles, modes, large counts, short reads.
+// calls FILE; exits with 1 where something is wrong.
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <mpi.h>
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace {
+
+int rank = 0;
+int ranks = 1;
+int wrong = 0;
+std::string name;
+
+void expect(bool is_true, const char* what) {
+  if (!is_true) {
+    std::fprintf(stderr, "rank %d: %s\n", rank, what);
+    ++wrong;
+  }
+}
+
+MPI_File open(MPI_Comm comm, int mode, MPI_Info info = MPI_INFO_NULL) {
+  MPI_File file = MPI_FILE_NULL;
+  expect(MPI_File_open(comm, name.c_str(), mode, info, &file) == MPI_SUCCESS, "open");
+  return file;
+}
+
+int elements_of(MPI_Status& status, MPI_Datatype type) {
+  int count = -1;
+  MPI_Get_elements(&status, type, &count);
+  return count;
+}
+
+void check_external32() {
+  MPI_File file = open(MPI_COMM_WORLD, MPI_MODE_CREATE | MPI_MODE_RDWR);
+  expect(MPI_File_set_view(file, 4, MPI_INT, MPI_INT, "external32", MPI_INFO_NULL) == MPI_SUCCESS,
+         "external32");
+  const std::vector<int> values{0x01020304 + rank, 7, -1};
+  MPI_Status status{};
+  MPI_File_write_at_all(file, 3 * rank, values.data(), 3, MPI_INT, &status);
+  expect(elements_of(status, MPI_INT) == 3, "count of external32");
+  std::vector<int> back(4, 99);
+  MPI_File_sync(file);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_File_read_at(file, 3 * rank, back.data(), rank == ranks - 1 ? 4 : 3, MPI_INT, &status);
+  expect(std::memcmp(back.data(), values.data(), 12) == 0 && back[3] == 99, "external32 read");
+  expect(elements_of(status, MPI_INT) == 3, "short count of external32");
+  MPI_Aint extent = 0;
+  MPI_File_get_type_extent(file, MPI_DOUBLE, &extent);
+  expect(extent == 8, "extent in external32");
+  MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
+  unsigned char bytes[8] = {};
+  MPI_File_read_at(file, 4, bytes, 8, MPI_BYTE, &status);
+  const unsigned char right[8] = {1, 2, 3, 4, 0, 0, 0, 7};
+  expect(std::memcmp(bytes, right, 8) == 0, "bytes of external32");
+  expect(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "internal", MPI_INFO_NULL) == MPI_SUCCESS,
+         "internal");
+  char representation[MPI_MAX_DATAREP_STRING] = {};
+  MPI_Offset disp = -1;
+  MPI_Datatype types[2] = {MPI_BYTE, MPI_BYTE};
+  MPI_File_get_view(file, &disp, &types[0], &types[1], representation);
+  expect(std::strcmp(representation, "internal") == 0, "name of the representation");
+  MPI_File_close(&file);
+  expect(file == MPI_FILE_NULL, "a closed handle");
+}
+
+int handled = 0;
+MPI_File handled_file = MPI_FILE_NULL;
+void handle(MPI_File* file, int* code, ...) {
+  ++handled;
+  handled_file = *file;
+  MPI_Error_class(*code, code);
+}
+
+void check_handlers() {
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  MPI_Errhandler told = MPI_ERRHANDLER_NULL;
+  MPI_File_create_errhandler(handle, &handler);
+  MPI_File_get_errhandler(MPI_FILE_NULL, &told);
+  expect(told == MPI_ERRORS_RETURN, "the default handler");
+  MPI_File file = open(MPI_COMM_SELF, MPI_MODE_RDONLY);
+  MPI_File_set_errhandler(file, handler);
+  MPI_File_get_errhandler(file, &told);
+  expect(told == handler, "the handler that was set");
+  MPI_Errhandler_free(&told);
+  MPI_Errhandler_free(&handler);
+  char byte = 0;
+  expect(MPI_File_write(file, &byte, 1, MPI_CHAR, MPI_STATUS_IGNORE) == MPI_ERR_READ_ONLY,
+         "what a handler leaves");
+  expect(handled == 1 && handled_file == file, "the handler was called with the file");
+  MPI_File_call_errhandler(file, MPI_ERR_IO);
+  expect(handled == 2, "call_errhandler");
+  // Of MPI_FILE_NULL: files that are opened later have it, and opening itself.
+  MPI_File_create_errhandler(handle, &handler);
+  MPI_File_set_errhandler(MPI_FILE_NULL, handler);
+  MPI_Errhandler_free(&handler);
+  MPI_File none = MPI_FILE_NULL;
+  expect(MPI_File_open(MPI_COMM_SELF, (name + ".none").c_str(), MPI_MODE_RDONLY, MPI_INFO_NULL,
+                       &none) == MPI_ERR_NO_SUCH_FILE,
+         "a file that is not there");
+  expect(handled == 3, "the handler of MPI_FILE_NULL");
+  MPI_File later = open(MPI_COMM_SELF, MPI_MODE_RDONLY);
+  MPI_File_seek(later, -1, MPI_SEEK_SET);
+  expect(handled == 4 && handled_file == later, "the handler of a later file");
+  MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN);
+  MPI_File_close(&later);
+  MPI_File_close(&file);
+}
+
+void check_hints() {
+  MPI_Info info = MPI_INFO_NULL;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "cb_nodes", "1");
+  MPI_Info_set(info, "something_else", "kept");
+  MPI_File file = open(MPI_COMM_WORLD, MPI_MODE_RDWR, info);
+  MPI_Info_free(&info);
+  MPI_File_get_info(file, &info);
+  char value[64] = {};
+  int is_there = 0;
+  MPI_Info_get(info, "something_else", 63, value, &is_there);
+  expect(is_there != 0 && std::strcmp(value, "kept") == 0, "a hint that is kept");
+  MPI_Info_free(&info);
+  MPI_Group group = MPI_GROUP_NULL;
+  MPI_File_get_group(file, &group);
+  int size = 0;
+  MPI_Group_size(group, &size);
+  expect(size == ranks, "the group");
+  MPI_Group_free(&group);
+  int mode = 0;
+  MPI_File_get_amode(file, &mode);
+  expect(mode == MPI_MODE_RDWR, "the mode");
+  const MPI_Fint number = MPI_File_c2f(file);
+  expect(number != 0 && MPI_File_f2c(number) == file, "Fortran's handle");
+  expect(MPI_File_f2c(0) == MPI_FILE_NULL && MPI_File_c2f(MPI_FILE_NULL) == 0, "no handle");
+  MPI_File_close(&file);
+}
+
+void check_modes() {
+  MPI_File file = open(MPI_COMM_WORLD, MPI_MODE_WRONLY | MPI_MODE_CREATE);
+  MPI_File_set_size(file, 1000);
+  char byte = 0;
+  expect(MPI_File_read_at_all(file, 0, &byte, 1, MPI_CHAR, MPI_STATUS_IGNORE) == MPI_ERR_ACCESS,
+         "reading a file that is open for writing");
+  MPI_File_close(&file);
+  file = open(MPI_COMM_WORLD, MPI_MODE_RDWR | MPI_MODE_APPEND);
+  MPI_Offset at = 0;
+  MPI_File_get_position(file, &at);
+  expect(at == 1000, "where appending begins");
+  MPI_File_get_position_shared(file, &at);
+  expect(at == 1000, "where appending by the shared pointer begins");
+  MPI_File_seek(file, -10, MPI_SEEK_END);
+  std::vector<char> room(100, 'x');
+  MPI_Status status{};
+  MPI_File_read_all(file, room.data(), 100, MPI_CHAR, &status);
+  expect(elements_of(status, MPI_CHAR) == 10 && room[9] == 0 && room[10] == 'x', "a short read");
+  MPI_File_close(&file);
+  file = open(MPI_COMM_WORLD, MPI_MODE_WRONLY | MPI_MODE_SEQUENTIAL);
+  expect(MPI_File_write_at_all(file, 0, &byte, 1, MPI_CHAR, MPI_STATUS_IGNORE) ==
+             MPI_ERR_UNSUPPORTED_OPERATION,
+         "offsets in a sequential file");
+  expect(MPI_File_write_ordered(file, &byte, 1, MPI_CHAR, MPI_STATUS_IGNORE) == MPI_SUCCESS,
+         "ordered writes of a sequential file");
+  MPI_File_close(&file);
+  file = open(MPI_COMM_WORLD, MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE);
+  int flag = -1;
+  MPI_File_set_atomicity(file, 1);
+  MPI_File_get_atomicity(file, &flag);
+  expect(flag == 1, "atomic mode");
+  MPI_File_close(&file);
+  MPI_Barrier(MPI_COMM_WORLD);
+  expect(MPI_File_open(MPI_COMM_WORLD, name.c_str(), MPI_MODE_RDONLY, MPI_INFO_NULL, &file) ==
+             MPI_ERR_NO_SUCH_FILE,
+         "a file that was deleted on close");
+}
+
+/// In atomic mode a read sees all of another rank's write, or nothing of it.
+void check_atomic() {
+  MPI_File file = open(MPI_COMM_WORLD, MPI_MODE_RDWR | MPI_MODE_CREATE);
+  constexpr int bytes = 300'000;
+  MPI_File_set_size(file, bytes);
+  MPI_File_set_atomicity(file, 1);
+  std::vector<char> room(bytes, static_cast<char>('a' + rank));
+  for (int times = 0; times < 30; ++times) {
+    if (rank % 2 == 0) {
+      MPI_File_write_at(file, 0, room.data(), bytes, MPI_CHAR, MPI_STATUS_IGNORE);
+    } else {
+      MPI_File_read_at(file, 0, room.data(), bytes, MPI_CHAR, MPI_STATUS_IGNORE);
+      expect(room == std::vector<char>(bytes, room[0]), "a torn read");
+    }
+  }
+  MPI_File_close(&file);
+}
+
+#if MPI_VERSION >= 4
+void check_large_counts() {
+  MPI_File file = open(MPI_COMM_WORLD, MPI_MODE_RDWR | MPI_MODE_CREATE);
+  MPI_Datatype rows = MPI_BYTE;
+  MPI_Type_vector_c(4, 2, 2 * ranks, MPI_INT, &rows);
+  MPI_Type_commit(&rows);
+  MPI_File_set_view(file, 8 * rank, MPI_INT, rows, "native", MPI_INFO_NULL);
+  std::vector<int> values(8);
+  std::iota(values.begin(), values.end(), 100 * rank);
+  MPI_Status status{};
+  MPI_File_write_all_c(file, values.data(), 8, MPI_INT, &status);
+  expect(elements_of(status, MPI_INT) == 8, "a write with a large count");
+  std::vector<int> back(8);
+  MPI_File_read_at_c(file, 0, back.data(), 8, MPI_INT, &status);
+  expect(back == values, "a read with a large count");
+  MPI_Type_free(&rows);
+  MPI_File_close(&file);
+}
+#endif
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  name = argv[argc - 1];
+  if (rank == 0) {
+    MPI_File_delete(name.c_str(), MPI_INFO_NULL);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  check_external32();
+  check_handlers();
+  MPI_Barrier(MPI_COMM_WORLD);
+  check_hints();
+  check_modes();
+  check_atomic();
+#if MPI_VERSION >= 4
+  check_large_counts();
+#endif
+  int all = 0;
+  MPI_Allreduce(&wrong, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Finalize();
+  return all == 0 ? 0 : 1;
+}

@@ -1,0 +1,180 @@
+// The same class of error on every rank, and no hang, whatever fails on one of them: the program
+// stands before the C library's pwrite and pread and lets them fail on the last rank only.
+// failures FILE; exits with 1 where a class is another one.
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <dlfcn.h>
+#include <mpi.h>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace {
+
+int fails_with = 0;
+int rank = 0;
+int ranks = 1;
+int wrong = 0;
+
+using Write = ssize_t (*)(int, const void*, size_t, off_t);
+using Read = ssize_t (*)(int, void*, size_t, off_t);
+
+ssize_t write_or_fail(const char* name, int fd, const void* from, size_t bytes, off_t at) {
+  if (fails_with != 0) {
+    errno = fails_with;
+    return -1;
+  }
+  return reinterpret_cast<Write>(dlsym(RTLD_NEXT, name))(fd, from, bytes, at);
+}
+ssize_t read_or_fail(const char* name, int fd, void* into, size_t bytes, off_t at) {
+  if (fails_with != 0) {
+    errno = fails_with;
+    return -1;
+  }
+  return reinterpret_cast<Read>(dlsym(RTLD_NEXT, name))(fd, into, bytes, at);
+}
+
+int class_of(int result) {
+  int error_class = MPI_SUCCESS;
+  MPI_Error_class(result, &error_class);
+  return error_class;
+}
+
+/// On all ranks.
+void expect(const char* what, int result, int right) {
+  if (class_of(result) != right) {
+    std::fprintf(stderr, "rank %d: %s: class %d, expected %d\n", rank, what, class_of(result),
+                 right);
+    ++wrong;
+  }
+}
+
+/// `number` on the last rank, nothing on the others.
+void fail_on_last(int number) { fails_with = rank == ranks - 1 ? number : 0; }
+
+MPI_File open_for_all(const char* name) {
+  MPI_File file = MPI_FILE_NULL;
+  // All ranks write for others, also the one that fails.
+  MPI_Info info = MPI_INFO_NULL;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "cb_nodes", std::to_string(ranks).c_str());
+  expect("open", MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, info, &file),
+         MPI_SUCCESS);
+  MPI_Info_free(&info);
+  return file;
+}
+
+void check_writes(const char* name) {
+  MPI_File file = open_for_all(name);
+  std::vector<char> large(1 << 20, 'x');
+  const auto own = static_cast<MPI_Offset>(rank) << 20;
+  const int n = static_cast<int>(large.size());
+  for (const auto& [number, right] :
+       {std::pair{ENOSPC, MPI_ERR_NO_SPACE}, std::pair{EIO, MPI_ERR_IO}}) {
+    fail_on_last(number);
+    expect("write_at_all",
+           MPI_File_write_at_all(file, own, large.data(), n, MPI_CHAR, MPI_STATUS_IGNORE), right);
+    fails_with = 0;
+  }
+  // Interleaved: bytes are exchanged, and the rank that fails writes for the others too.
+  MPI_Datatype rows = MPI_BYTE;
+  MPI_Type_vector(2048, 512, 512 * ranks, MPI_BYTE, &rows);
+  MPI_Type_commit(&rows);
+  expect("set_view", MPI_File_set_view(file, 512 * rank, MPI_BYTE, rows, "native", MPI_INFO_NULL),
+         MPI_SUCCESS);
+  for (const auto& [number, right] :
+       {std::pair{ENOSPC, MPI_ERR_NO_SPACE}, std::pair{EIO, MPI_ERR_IO}}) {
+    fail_on_last(number);
+    expect("write_all",
+           MPI_File_write_at_all(file, 0, large.data(), n, MPI_CHAR, MPI_STATUS_IGNORE), right);
+    fails_with = 0;
+    expect("write_all",
+           MPI_File_write_at_all(file, 0, large.data(), n, MPI_CHAR, MPI_STATUS_IGNORE),
+           MPI_SUCCESS);
+    fail_on_last(number);
+    expect("read_all", MPI_File_read_at_all(file, 0, large.data(), n, MPI_CHAR, MPI_STATUS_IGNORE),
+           number == EIO ? MPI_ERR_IO : right);
+    fails_with = 0;
+  }
+  // Alone: only the rank that it hits.
+  fail_on_last(EIO);
+  expect("write_at", MPI_File_write_at(file, 0, large.data(), 100, MPI_CHAR, MPI_STATUS_IGNORE),
+         fails_with == 0 ? MPI_SUCCESS : MPI_ERR_IO);
+  fails_with = 0;
+  // Arguments that are wrong on one rank.
+  const bool is_last = rank == ranks - 1;
+  expect("count",
+         MPI_File_write_all(file, large.data(), is_last ? -1 : 10, MPI_CHAR, MPI_STATUS_IGNORE),
+         MPI_ERR_COUNT);
+  expect("type",
+         MPI_File_read_all(file, large.data(), 10, is_last ? MPI_DATATYPE_NULL : MPI_CHAR,
+                           MPI_STATUS_IGNORE),
+         MPI_ERR_TYPE);
+  expect("view",
+         MPI_File_set_view(file, is_last ? -1 : 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL),
+         MPI_ERR_ARG);
+  expect("representation",
+         MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "unheard of", MPI_INFO_NULL),
+         MPI_ERR_UNSUPPORTED_DATAREP);
+  MPI_Type_free(&rows);
+  expect("close", MPI_File_close(&file), MPI_SUCCESS);
+}
+
+void check_opens(const std::string& name) {
+  MPI_File file = MPI_FILE_NULL;
+  const auto open = [&](const char* path, int mode) {
+    return MPI_File_open(MPI_COMM_WORLD, path, mode, MPI_INFO_NULL, &file);
+  };
+  expect("no file", open((name + ".not-there").c_str(), MPI_MODE_RDONLY), MPI_ERR_NO_SUCH_FILE);
+  expect("no folder", open((name + ".not-there/file").c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR),
+         MPI_ERR_NO_SUCH_FILE);
+  expect("a file that is there",
+         open(name.c_str(), MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_RDWR), MPI_ERR_FILE_EXISTS);
+  expect("mode", open(name.c_str(), MPI_MODE_RDONLY | MPI_MODE_RDWR), MPI_ERR_AMODE);
+  if (ranks > 1) {
+    expect("modes differ", open(name.c_str(), rank == 0 ? MPI_MODE_RDONLY : MPI_MODE_RDWR),
+           MPI_ERR_NOT_SAME);
+  }
+  expect("open", open(name.c_str(), MPI_MODE_RDONLY), MPI_SUCCESS);
+  char byte = 0;
+  expect("read only", MPI_File_write_all(file, &byte, 1, MPI_CHAR, MPI_STATUS_IGNORE),
+         MPI_ERR_READ_ONLY);
+  expect("close", MPI_File_close(&file), MPI_SUCCESS);
+  expect("a handle that is none", MPI_File_write_all(file, &byte, 1, MPI_CHAR, MPI_STATUS_IGNORE),
+         MPI_ERR_FILE);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) {
+    expect("delete", MPI_File_delete(name.c_str(), MPI_INFO_NULL), MPI_SUCCESS);
+    expect("delete", MPI_File_delete(name.c_str(), MPI_INFO_NULL), MPI_ERR_NO_SUCH_FILE);
+  }
+}
+
+}  // namespace
+
+extern "C" {
+ssize_t pwrite(int fd, const void* from, size_t bytes, off_t at) {
+  return write_or_fail("pwrite", fd, from, bytes, at);
+}
+ssize_t pwrite64(int fd, const void* from, size_t bytes, off_t at) {
+  return write_or_fail("pwrite64", fd, from, bytes, at);
+}
+ssize_t pread(int fd, void* into, size_t bytes, off_t at) {
+  return read_or_fail("pread", fd, into, bytes, at);
+}
+ssize_t pread64(int fd, void* into, size_t bytes, off_t at) {
+  return read_or_fail("pread64", fd, into, bytes, at);
+}
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  check_writes(argv[argc - 1]);
+  check_opens(argv[argc - 1]);
+  int all = 0;
+  MPI_Allreduce(&wrong, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Finalize();
+  return all == 0 ? 0 : 1;
+}

@@ -1,0 +1,146 @@
+"""Programs that nobody has changed, with the interface in front of their MPI: the random accesses
+hold, failures are the same on all ranks, and files are byte for byte those of the program alone."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+FOLDER = pathlib.Path(os.environ["SLUICE_MPIIO_FOLDER"])
+PROGRAMS = pathlib.Path(os.environ["SLUICE_MPIIO_PROGRAMS"])
+TESTED = os.environ["SLUICE_MPIIO_TESTED"].split()
+IS_LONG = os.environ.get("SLUICE_LONG") == "1"
+TIMEOUT_S = 300
+
+
+def library(abi):
+    return FOLDER / f"libsluice-mpiio-{abi}.so"
+
+
+def command(abi, ranks, program, *arguments, preload=None):
+    """`preload`: the library in front of the MPI; None: none."""
+    words = [f"mpirun.{abi}"]
+    if abi == "openmpi":
+        words += ["--oversubscribe"] + (["-x", f"LD_PRELOAD={preload}"] if preload else [])
+    else:
+        words += ["-genv", "LD_PRELOAD", str(preload)] if preload else []
+    return [*words, "-n", str(ranks), str(PROGRAMS / f"{program}.{abi}"), *map(str, arguments)]
+
+
+def run(abi, ranks, program, *arguments, preload=None, environment=None):
+    done = subprocess.run(command(abi, ranks, program, *arguments, preload=preload),
+                          env=os.environ | (environment or {}), capture_output=True, text=True,
+                          timeout=TIMEOUT_S, check=False)
+    assert done.returncode == 0, f"{program} on {ranks} ranks of {abi}: {done.stdout}{done.stderr}"
+    return done
+
+
+def files_of(folder):
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+class Programs(unittest.TestCase):
+    def setUp(self):
+        import tempfile
+
+        folder = tempfile.TemporaryDirectory(prefix="sluice-mpiio-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def test_random_accesses(self):
+        cases = 2_500 if IS_LONG else 120  # each of 3 to 6 accesses
+        for abi in TESTED:
+            for ranks in (1, 2, 3, 4) if IS_LONG else (3,):
+                with self.subTest(abi=abi, ranks=ranks):
+                    done = run(abi, ranks, "random_access", self.folder / "random.dat",
+                               40 + ranks, cases, preload=library(abi))
+                    self.assertIn(f"{cases} cases on {ranks} ranks: right", done.stdout)
+
+    def test_random_accesses_between_nodes_without_direct_writes(self):
+        done = run(TESTED[0], 2, "random_access", self.folder / "random.dat", 7, 60,
+                   preload=library(TESTED[0]),
+                   environment={"SLUICE_MPIIO_STORAGE": "posix", "SLUICE_RANKS_PER_NODE": "1"})
+        self.assertIn("right", done.stdout)
+
+    def test_failures(self):
+        for abi in TESTED:
+            for ranks in (1, 3):
+                with self.subTest(abi=abi, ranks=ranks):
+                    done = run(abi, ranks, "failures", self.folder / "failing.dat",
+                               preload=library(abi))
+                    self.assertIn(f"rank {ranks - 1}: {self.folder}/failing.dat: write of ",
+                                  done.stderr)
+
+    def test_calls(self):
+        for abi in TESTED:
+            for ranks in (1, 3):
+                with self.subTest(abi=abi, ranks=ranks):
+                    run(abi, ranks, "calls", self.folder / "calls.dat", preload=library(abi))
+
+    def same_files(self, abi, ranks, program, name, *arguments):
+        """Runs with and without, in folders of their own. Returns the run with the interface."""
+        with_, without = self.folder / "with", self.folder / "without"
+        for folder in (with_, without):
+            folder.mkdir(exist_ok=True)
+            for path in folder.iterdir():
+                path.unlink()
+        done = run(abi, ranks, program, with_ / name, *arguments, preload=library(abi),
+                   environment={"SLUICE_EXPLAIN": "1"})
+        run(abi, ranks, program, without / name, *arguments)
+        ours, theirs = files_of(with_), files_of(without)
+        self.assertEqual(list(ours), list(theirs))
+        for path, content in ours.items():
+            self.assertTrue(content == theirs[path], f"{path} of {program} differs")
+        self.assertIn("ranks; in the slowest rank", done.stderr)
+        return done
+
+    def test_hdf5(self):
+        if not (PROGRAMS / "hdf5_program.openmpi").exists():
+            self.skipTest("no parallel HDF5 for Open MPI")
+        for ranks in (1, 2, 3, 4) if IS_LONG else (3,):
+            with self.subTest(ranks=ranks):
+                done = self.same_files("openmpi", ranks, "hdf5_program", "data.h5")
+                self.assertTrue(ranks == 1 or "exchanged: " in done.stderr, done.stderr)
+
+    def test_pnetcdf(self):
+        if not (PROGRAMS / "pnetcdf_program.openmpi").exists():
+            self.skipTest("no PnetCDF")
+        for ranks in (1, 2, 3, 4) if IS_LONG else (3,):
+            with self.subTest(ranks=ranks):
+                self.same_files("openmpi", ranks, "pnetcdf_program", "data.nc")
+
+    def test_snapshots(self):
+        for abi in TESTED:
+            with self.subTest(abi=abi):
+                self.same_files(abi, 3, "snapshots", "spins-", 3, 20_000)
+
+    def test_another_mpi(self):
+        """The library of the other MPI says one line and leaves the program alone."""
+        if len(TESTED) < 2:
+            self.skipTest("one MPI only")
+        for abi, other in (TESTED, TESTED[::-1]):
+            with self.subTest(abi=abi):
+                done = run(abi, 1, "snapshots", self.folder / "spins-", 1, 100,
+                           preload=library(other))
+                self.assertEqual(done.stderr.count("MPI-IO is left to the program's own MPI"), 1)
+
+    def test_programs_without_mpi(self):
+        for abi in TESTED:
+            done = subprocess.run(["/bin/sh", "-c", "echo fine"], capture_output=True, text=True,
+                                  env=os.environ | {"LD_PRELOAD": str(library(abi))}, check=True)
+            self.assertEqual((done.stdout, done.stderr), ("fine\n", ""))
+
+    def test_nothing_else_is_exported(self):
+        for abi in TESTED:
+            symbols = subprocess.run(["nm", "-D", "--defined-only", library(abi)],
+                                     capture_output=True, text=True, check=True).stdout.split("\n")
+            names = {line.split()[2] for line in symbols if line}
+            plain = {name for name in names if name.startswith("MPI_")}
+            self.assertEqual(names, plain | {f"P{name}" for name in plain})
+            self.assertGreaterEqual(len(plain), 62)
+
+
+if __name__ == "__main__":
+    sys.dont_write_bytecode = True
+    unittest.main(verbosity=2)
