@@ -37,6 +37,7 @@ struct ConvertVerb {
   std::string format = "auto";
   std::string grid;
   bool records = false;
+  bool drop = false;
   std::uint64_t budget_mib = 256;
   bool json = false;
   SpinWish spins;
@@ -239,12 +240,15 @@ int convert(const Context& context, const ConvertVerb& verb) {
                "format cannot hold them beside the others\n",
                printable(verb.to), printable(name));
   }
+  for (const std::string& what : done.left_out) {
+    fmt::print(stderr, "sluice: {}: left out: {}\n", printable(verb.to), printable(what));
+  }
   const std::uint64_t before = bytes_on_disk(context.storage, verb.file);
   const std::uint64_t after = bytes_on_disk(context.storage, verb.to);
   if (verb.json) {
     const Json json{{"file", verb.to},     {"variables", done.variables}, {"steps", done.steps},
                     {"bytes", done.bytes}, {"bytes_before", before},      {"bytes_after", after},
-                    {"seconds", seconds}};
+                    {"seconds", seconds},  {"left_out", done.left_out}};
     show_json(json);
   } else {
     const std::string rate = rate_text(done.bytes, seconds);
@@ -254,7 +258,7 @@ int convert(const Context& context, const ConvertVerb& verb) {
          printable(verb.file), bytes_text(before),
          static_cast<double>(before) / static_cast<double>(std::max<std::uint64_t>(1, after)));
   }
-  return fine;
+  return done.left_out.empty() || verb.drop ? fine : differs;
 }
 
 }  // namespace
@@ -281,12 +285,17 @@ void add_convert(CLI::App& app, Run& run) {
                "makes records of the texts beside it. --format h5md: a trajectory of records in\n"
                "the order of its particles.\n"
                "The ending of TO says its format; one that no format has is refused.\n"
+               "From HDF5 to plain HDF5 everything is kept: what is not Sluice's to encode\n"
+               "(compound, text of variable length, ...) is copied, and links stay links. What\n"
+               "another format cannot hold is listed, and the exit code is 1 unless --drop is\n"
+               "given. TO has its name when all of it is there.\n"
                "Formats: " +
                    formats +
                    ",\n"
                    "of the codes: text lines h5md mfdn vampire xyz vtu vtkhdf.\n"
-                   "Memory: a step, shared out among the processes; of texts the budget.\n"
-                   "Exit code: 0 done, 1 FILE is damaged, 2 bad input, 3 changed outside Sluice.\n",
+                   "Memory: the budget, in each process.\n"
+                   "Exit code: 0 done, 1 FILE is damaged or something was left out, 2 bad input,\n"
+                   "3 changed outside Sluice.\n",
                R"help(
 Examples:
   sluice convert spins.h5 small.h5 --compress deflate:9
@@ -308,6 +317,7 @@ Examples:
   command->add_option("--format", verb->format, "of TO, where its ending does not say it");
   command->add_option("--grid", verb->grid, "X,Y,Z of a VOX-FE model; else as large as needed");
   command->add_flag("--records", verb->records, "a VOX-FE model's voxels as records too");
+  command->add_flag("--drop", verb->drop, "leave out what TO's format cannot hold");
   command->add_option("--budget-mib", verb->budget_mib, "staging memory of a process (256)");
   command->add_flag("--json", verb->json, "for programs");
   add_spin_wish(*command, verb->spins);

@@ -82,12 +82,15 @@ herr_t free_info(void* info) {
   return 0;
 }
 
-H5FD_t* open_file(const char*, unsigned flags, hid_t fapl, haddr_t) {
+H5FD_t* open_file(const char* name, unsigned flags, hid_t fapl, haddr_t) {
   const auto* info = static_cast<DriverState* const*>(H5Pget_driver_info(fapl));
   if (info == nullptr || *info == nullptr) {
     return nullptr;
   }
   DriverState& state = **info;
+  if (state.file->path() != name) {
+    return nullptr;  // another file, that of an external link or a virtual dataset
+  }
   if ((flags & H5F_ACC_RDWR) != 0 && !state.writable) {
     return nullptr;
   }
@@ -225,6 +228,16 @@ herr_t read_bytes(H5FD_t* file, H5FD_mem_t kind, hid_t, haddr_t address, size_t 
 herr_t write_bytes(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, size_t size,
                    const void* buffer) {
   DriverState& state = state_of(file);
+  if (state.is_direct) {
+    try {
+      state.file->write(address, {static_cast<const std::byte*>(buffer), size});
+      state.end_of_file = std::max<std::uint64_t>(state.end_of_file, address + size);
+      return 0;
+    } catch (const std::exception& e) {
+      note_failure(state, e);
+      return -1;
+    }
+  }
   if (!state.placeholder.holds(buffer)) {
     state.overlay.write(address, {static_cast<const std::byte*>(buffer), size});
     return 0;
@@ -242,8 +255,21 @@ herr_t write_bytes(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, size_t size
   return 0;
 }
 
-// The end of the file is the commit room's business.
-herr_t truncate_file(H5FD_t*, hid_t, hbool_t) { return 0; }
+/// The end of a planned file is the commit room's business.
+herr_t truncate_file(H5FD_t* file, hid_t, hbool_t) {
+  DriverState& state = state_of(file);
+  if (!state.is_direct) {
+    return 0;
+  }
+  try {
+    state.file->resize(state.end_of_allocation);
+    state.end_of_file = state.end_of_allocation;
+    return 0;
+  } catch (const std::exception& e) {
+    note_failure(state, e);
+    return -1;
+  }
+}
 
 H5FD_class_t make_class() {
   H5FD_class_t driver{};

@@ -313,6 +313,9 @@ void write_attribute(hid_t owner, const std::string& name, const model::Attribut
     return;
   }
   const Handle type = text_type(text->size(), H5T_CSET_UTF8);
+  if (text->find('\0') != std::string::npos) {
+    check(H5Tset_strpad(type.get(), H5T_STR_NULLPAD), name);  // else it would end there
+  }
   const bool is_empty = text->empty();
   const Handle space = is_empty ? own(H5Screate(H5S_NULL), name) : hdf5::dataspace({});
   put_attribute(owner, name, type.get(), space.get(), is_empty ? nullptr : text->data());
