@@ -430,8 +430,8 @@ class Converter {
         file->sync();
       } else {
         layout::Catalog& catalog = input_.catalog();
-        for (const auto& list : {catalog.unreadable(), catalog.unread_attributes(),
-                                 catalog.other_objects()}) {
+        for (const auto& list :
+             {catalog.unreadable(), catalog.unread_attributes(), catalog.other_objects()}) {
           for (const layout::UnreadableDataset& one : list) {
             left_out_.push_back(one.name + " (" + one.type + ")");
           }
@@ -466,10 +466,10 @@ class Converter {
   std::vector<Planned> planned_;
   std::vector<std::string> unnamed_;
   std::vector<std::string> left_out_;
-  std::optional<Error> refusal_;  ///< of the first variable that the format cannot hold
-  std::deque<std::vector<std::byte>> held_;             ///< until the next commit
-  std::vector<std::unique_ptr<FileSource>> sources_;    ///< the same
-  std::uint64_t held_bytes_ = 0;                        ///< at most, on any rank
+  std::optional<Error> refusal_;             ///< of the first variable that the format cannot hold
+  std::deque<std::vector<std::byte>> held_;  ///< until the next commit
+  std::vector<std::unique_ptr<FileSource>> sources_;  ///< the same
+  std::uint64_t held_bytes_ = 0;                      ///< at most, on any rank
   std::uint64_t total_bytes_ = 0;
   std::uint64_t done_bytes_ = 0;
 };

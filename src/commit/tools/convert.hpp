@@ -30,9 +30,10 @@ struct Converted {
 
 /// Collective; the same answer on every rank. Keeps attributes, times, fill values, names of
 /// dimensions; checksums are checked on the way. From HDF5 to plain HDF5 it keeps everything else
-/// too: what is not Sluice's to encode is copied by libhdf5, and links stay links. `to` must not exist. `compress`: for every
-/// variable that is worth it; without one each keeps its own. Errors: those of reading `from` and
-/// of writing, unsupported where the format of `to` cannot hold something.
+/// too: what is not Sluice's to encode is copied by libhdf5, and links stay links. `to` must not
+/// exist. `compress`: for every variable that is worth it; without one each keeps its own. Errors:
+/// those of reading `from` and of writing, unsupported where the format of `to` cannot hold
+/// something.
 Converted convert(exec::Transport& transport, storage::Storage& storage, const std::string& from,
                   const std::string& to, const std::optional<std::string>& compress,
                   const Options& options, const CopyProgress& progress = {});

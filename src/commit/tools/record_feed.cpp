@@ -378,7 +378,9 @@ void RecordFeed::check_coverage(const RecordUnit& unit, std::uint64_t covered) {
   if (is_complete || (covered == 0 && !holds_data(unit))) {
     return;  // a variable that was added later has no data in the steps before
   }
-  if (catalog().commits()[commit_].word_count == 0) {
+  const bool is_copy = input_.modified_since_commit() && covered < least;
+  if (catalog().commits()[commit_].word_count == 0 || is_copy) {
+    // A program that copied the file need not keep which variables have holes.
     add_uncovered(definition.name + ", step " + std::to_string(unit.step));
     return;
   }

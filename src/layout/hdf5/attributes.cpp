@@ -49,7 +49,8 @@ void write_values(hid_t owner, const std::string& name, hid_t type, const Dims& 
 bool has_nul(const std::string& text) { return text.find('\0') != std::string::npos; }
 
 /// All of the length of the longest, padded with NUL.
-void write_fixed_texts(hid_t owner, const std::string& name, const std::vector<std::string>& texts) {
+void write_fixed_texts(hid_t owner, const std::string& name,
+                       const std::vector<std::string>& texts) {
   std::size_t width = 1;
   for (const std::string& text : texts) {
     width = std::max(width, text.size());

@@ -17,6 +17,8 @@ namespace {
 
 /// What is read into memory as a whole: an attribute, a dataset of references.
 constexpr std::uint64_t most_whole_bytes = 256 << 20;
+/// What is read at a time of a dataset that is copied by its elements.
+constexpr std::uint64_t rows_bytes = 1 << 20;
 
 herr_t take_name(hid_t, const char* name, const H5A_info_t*, void* into) {
   static_cast<std::vector<std::string>*>(into)->emplace_back(name);
@@ -29,10 +31,11 @@ class Elements {
   Elements(hid_t type, hid_t space, const std::string& what) : type_(type), space_(space) {
     const hssize_t count = checked(H5Sget_simple_extent_npoints(space), what);
     count_ = static_cast<std::size_t>(count);
-    const std::uint64_t bytes = model::checked_product(count_, H5Tget_size(type), "size of elements");
+    const std::uint64_t bytes =
+        model::checked_product(count_, H5Tget_size(type), "size of elements");
     if (bytes > most_whole_bytes) {
-      throw Error(Code::unsupported, what + ": has " + std::to_string(bytes) + " bytes, more than " +
-                                         std::to_string(most_whole_bytes));
+      throw Error(Code::unsupported, what + ": has " + std::to_string(bytes) +
+                                         " bytes, more than " + std::to_string(most_whole_bytes));
     }
     bytes_.resize(bytes);
   }
@@ -71,8 +74,22 @@ class Carrier {
 
   std::vector<std::string> run() {
     list();
+    // Objects, then their further names, then what only points.
     for (const NamedLink& link : links_) {
-      attempt(link.path, [&] { take(link); });
+      if (is_first(link)) {
+        attempt(link.path, [&] { take_object(link); });
+      }
+    }
+    for (const NamedLink& link : links_) {
+      if (!is_first(link) && !is_pointer(link) && !is_below_other_name(link.path)) {
+        attempt(link.path, [&] { take_other_name(link); });
+      }
+    }
+    for (const NamedLink& link : links_) {
+      if (is_pointer(link) && !is_below_other_name(link.path) &&
+          !has_link(into_.get(), link.path)) {
+        attempt(link.path, [&] { copy_link(from_.get(), into_.get(), link.path); });
+      }
     }
     copy_attributes("");
     for (const auto& [identity, path] : names_) {
@@ -131,22 +148,32 @@ class Carrier {
         soft_.insert(link.path);
       }
     }
+    for (const NamedLink& link : links_) {
+      if (link.target == Target::group && (link.is_soft || names_.at(link.identity) != link.path)) {
+        other_groups_.insert(link.path);
+      }
+    }
   }
 
-  void take(const NamedLink& link) {
-    if (link.target == Target::external || link.target == Target::nothing || link.is_soft) {
-      if (!has_link(into_.get(), link.path)) {
-        copy_link(from_.get(), into_.get(), link.path);
+  bool is_first(const NamedLink& link) const {
+    return !is_pointer(link) && !link.identity.empty() && names_.at(link.identity) == link.path;
+  }
+  static bool is_pointer(const NamedLink& link) {
+    return link.is_soft || link.target == Target::external || link.target == Target::nothing;
+  }
+  /// Does it come with the further name of a group?
+  bool is_below_other_name(const std::string& path) const {
+    for (std::size_t at = path.find('/'); at != std::string::npos; at = path.find('/', at + 1)) {
+      if (other_groups_.count(path.substr(0, at)) != 0) {
+        return true;
       }
-      return;
     }
+    return false;
+  }
+
+  void take_object(const NamedLink& link) {
     if (link.target == Target::unreadable) {
       left_.push_back(link.path + " (" + link.why + ")");
-      return;
-    }
-    const std::string& first = names_.at(link.identity);
-    if (first != link.path) {
-      make_name(first, link);
     } else if (has_link(into_.get(), link.path)) {
       return;  // Sluice wrote it, or needed it
     } else if (link.target == Target::group) {
@@ -155,10 +182,102 @@ class Carrier {
       own(H5Gcreate2(into_.get(), link.path.c_str(), H5P_DEFAULT, how.get(), H5P_DEFAULT),
           link.path);
     } else {
-      copy_object(link.path);
+      if (link.target == Target::dataset && is_of_pieces(link.path)) {
+        copy_elements(link.path);
+      } else {
+        copy_object(link.path);
+      }
       if (link.target == Target::dataset) {
         copied_.push_back(link.path);
       }
+    }
+  }
+
+  void take_other_name(const NamedLink& link) {
+    if (link.target == Target::unreadable) {
+      left_.push_back(link.path + " (" + link.why + ")");
+      return;
+    }
+    const std::string& first = names_.at(link.identity);
+    if (!first.empty() && !has_link(into_.get(), first)) {
+      throw Error(Code::unsupported, "the same as " + first + ", which is left out");
+    }
+    make_name(first, link);
+  }
+
+  /// Has it elements that lie elsewhere (lists, text of variable length)? libhdf5 1.10 copies such
+  /// a dataset with a fill value that leads nowhere.
+  bool is_of_pieces(const std::string& path) {
+    const Handle dataset = own(H5Dopen2(from_.get(), path.c_str(), H5P_DEFAULT), path);
+    const Handle type = own(H5Dget_type(dataset.get()), path);
+    const Handle list = own(H5Dget_create_plist(dataset.get()), path);
+    H5D_fill_value_t state = H5D_FILL_VALUE_UNDEFINED;
+    check(H5Pfill_value_defined(list.get(), &state), path);
+    return state == H5D_FILL_VALUE_USER_DEFINED &&
+           (is_yes(H5Tdetect_class(type.get(), H5T_VLEN), path) || has_text(type.get()));
+  }
+
+  /// Is there text of variable length in it?
+  static bool has_text(hid_t type) {
+    switch (H5Tget_class(type)) {
+      case H5T_STRING:
+        return is_yes(H5Tis_variable_str(type), "type");
+      case H5T_COMPOUND:
+        for (int m = 0; m < H5Tget_nmembers(type); ++m) {
+          const Handle member = own(H5Tget_member_type(type, static_cast<unsigned>(m)), "type");
+          if (has_text(member.get())) {
+            return true;
+          }
+        }
+        return false;
+      case H5T_ARRAY:
+      case H5T_VLEN:
+        return has_text(own(H5Tget_super(type), "type").get());
+      default:
+        return false;
+    }
+  }
+
+  void copy_elements(const std::string& path) {
+    const Handle old_one = own(H5Dopen2(from_.get(), path.c_str(), H5P_DEFAULT), path);
+    const Handle held = own(H5Dget_type(old_one.get()), path);
+    const Handle type = own(H5Tcopy(held.get()), path);
+    const Handle space = own(H5Dget_space(old_one.get()), path);
+    const Handle list = own(H5Dget_create_plist(old_one.get()), path);
+    const Handle new_one = own(H5Dcreate2(into_.get(), path.c_str(), type.get(), space.get(),
+                                          H5P_DEFAULT, list.get(), H5P_DEFAULT),
+                               path);
+    const int rank = static_cast<int>(checked(H5Sget_simple_extent_ndims(space.get()), path));
+    if (checked(H5Sget_simple_extent_npoints(space.get()), path) == 0) {
+      return;
+    }
+    std::vector<hsize_t> dims(static_cast<std::size_t>(std::max(1, rank)), 1);
+    check(H5Sget_simple_extent_dims(space.get(), rank == 0 ? nullptr : dims.data(), nullptr), path);
+    std::uint64_t row_bytes = H5Tget_size(type.get());
+    for (std::size_t d = 1; d < dims.size(); ++d) {
+      row_bytes *= dims[d];
+    }
+    const hsize_t rows = std::max<hsize_t>(1, rows_bytes / std::max<std::uint64_t>(1, row_bytes));
+    for (hsize_t first = 0; first < dims[0]; first += rows) {
+      std::vector<hsize_t> start(dims.size(), 0);
+      std::vector<hsize_t> count = dims;
+      start[0] = first;
+      count[0] = std::min(rows, dims[0] - first);
+      const Handle memory = rank == 0 ? own(H5Scopy(space.get()), path)
+                                      : own(H5Screate_simple(rank, count.data(), nullptr), path);
+      if (rank != 0) {
+        check(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(),
+                                  nullptr),
+              path);
+      }
+      Elements elements(type.get(), memory.get(), path);
+      check(H5Dread(old_one.get(), type.get(), memory.get(), space.get(), H5P_DEFAULT,
+                    elements.data()),
+            path);
+      elements.is_read = true;
+      check(H5Dwrite(new_one.get(), type.get(), memory.get(), space.get(), H5P_DEFAULT,
+                     elements.data()),
+            path);
     }
   }
 
@@ -171,17 +290,12 @@ class Carrier {
           path);
   }
 
-  /// A further name of what is called `first`, which may come later in the list.
+  /// A further name of what is called `first`.
   void make_name(const std::string& first, const NamedLink& link) {
-    const bool is_root = first.empty();
-    if (!is_root && !has_link(into_.get(), first)) {
-      copy_object(first);
-      copied_.push_back(first);
-    }
     const std::string target = "/" + first;
     if (has_link(into_.get(), link.path)) {
-      const bool is_same = facts_of(into_.get(), link.path).identity ==
-                           facts_of(into_.get(), target).identity;
+      const bool is_same =
+          facts_of(into_.get(), link.path).identity == facts_of(into_.get(), target).identity;
       if (is_same || link.target != Target::group || holds_links(link.path)) {
         return;
       }
@@ -219,9 +333,9 @@ class Carrier {
   }
 
   static bool is_kept_otherwise(const std::string& name) {
-    static const std::set<std::string> names{"DIMENSION_LIST",       "REFERENCE_LIST",
-                                             "_Netcdf4Dimid",        "_NCProperties",
-                                             "_Netcdf4Coordinates",  varying_attribute};
+    static const std::set<std::string> names{"DIMENSION_LIST",      "REFERENCE_LIST",
+                                             "_Netcdf4Dimid",       "_NCProperties",
+                                             "_Netcdf4Coordinates", varying_attribute};
     return names.count(name) != 0;
   }
 
@@ -241,7 +355,8 @@ class Carrier {
       return;
     }
     Elements elements(type.get(), space.get(), what);
-    const bool has_values = elements.count() != 0 && H5Sget_simple_extent_type(space.get()) != H5S_NULL;
+    const bool has_values =
+        elements.count() != 0 && H5Sget_simple_extent_type(space.get()) != H5S_NULL;
     if (has_values) {
       check(H5Aread(attribute.get(), type.get(), elements.data()), what);
       elements.is_read = true;
@@ -250,9 +365,9 @@ class Carrier {
     if (is_there) {
       check(H5Adelete(new_object, name.c_str()), what);
     }
-    const Handle made = own(
-        H5Acreate2(new_object, name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT),
-        what);
+    const Handle made =
+        own(H5Acreate2(new_object, name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT),
+            what);
     if (has_values) {
       check(H5Awrite(made.get(), type.get(), elements.data()), what);
     }
@@ -302,19 +417,20 @@ class Carrier {
         continue;
       }
       attempt(link.path + ": its dimension scales", [&] {
-        const Handle old_one = own(H5Dopen2(from_.get(), link.path.c_str(), H5P_DEFAULT), link.path);
-        if (!netcdf4::is_attached(old_one.get(), link.path) ||
-            !has_link(into_.get(), link.path)) {
+        const Handle old_one =
+            own(H5Dopen2(from_.get(), link.path.c_str(), H5P_DEFAULT), link.path);
+        if (!netcdf4::is_attached(old_one.get(), link.path) || !has_link(into_.get(), link.path)) {
           return;
         }
-        const Handle new_one = own(H5Dopen2(into_.get(), link.path.c_str(), H5P_DEFAULT), link.path);
+        const Handle new_one =
+            own(H5Dopen2(into_.get(), link.path.c_str(), H5P_DEFAULT), link.path);
         if (netcdf4::is_attached(new_one.get(), link.path)) {
           return;
         }
         const auto names = netcdf4::dimension_names(from_.get(), old_one.get(), link.path);
-        if (names.empty() ||
-            !std::all_of(names.begin(), names.end(),
-                         [&](const std::string& name) { return scales.has(name); })) {
+        if (names.empty() || !std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+              return scales.has(name);
+            })) {
           left_.push_back(link.path + " (dimension scales: not every dimension has one)");
           return;
         }
@@ -332,6 +448,7 @@ class Carrier {
   std::vector<NamedLink> links_;
   std::map<std::string, std::string> names_;  ///< of objects, by their identity
   std::set<std::string> soft_;                ///< paths of soft links
+  std::set<std::string> other_groups_;        ///< further names of groups
   std::vector<std::string> copied_;           ///< datasets
   std::vector<std::string> left_;
 };

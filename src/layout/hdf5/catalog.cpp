@@ -160,9 +160,9 @@ void Catalog::require_growable() const {
             (!grouped_ || has_place);
   }
   if (!grows) {
-    throw Error(Code::unsupported,
-                state_.file->path() + ": another program copied it into a form whose steps cannot "
-                                      "grow: append to a file that sluice convert made of it");
+    throw Error(Code::unsupported, state_.file->path() +
+                                       ": another program copied it into a form whose steps cannot "
+                                       "grow: append to a file that sluice convert made of it");
   }
 }
 

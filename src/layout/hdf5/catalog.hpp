@@ -84,6 +84,8 @@ class Catalog final : public layout::Catalog {
   void add_array(hid_t dataset, const std::string& path, const std::string& name, StoredType stored,
                  Extents extents);
   void take_storage(hid_t list, bool is_whole, const std::string& path, StoredVariable& variable);
+  /// nccopy keeps the attribute of a partial variable, but not always the dataset's fill value.
+  void take_fill_attribute(hid_t dataset, model::Definition& definition);
   /// Of the grouped form: are a variable's datasets as Sluice writes them, not another program's
   /// copies in chunks?
   bool are_plain_steps(const std::string& name);
@@ -105,7 +107,8 @@ class Catalog final : public layout::Catalog {
   bool is_mapped(const std::string& name);
   /// Is it virtual, made of other files by another program?
   bool is_virtual_of_others(std::uint32_t variable) {
-    return variables_[variable].storage == "virtual" && !is_mapped(variables_[variable].definition.name);
+    return variables_[variable].storage == "virtual" &&
+           !is_mapped(variables_[variable].definition.name);
   }
   /// The file as libhdf5 alone opens it, with the files that it leads to.
   hid_t with_others();
@@ -122,9 +125,9 @@ class Catalog final : public layout::Catalog {
     std::uint64_t step = 0;
     Handle handle;
   };
-  std::vector<std::string> groups_;        ///< without the library's own
-  std::vector<UnreadableDataset> others_;  ///< committed types
-  std::set<std::string> used_groups_;      ///< with something in them
+  std::vector<std::string> groups_;              ///< without the library's own
+  std::vector<UnreadableDataset> others_;        ///< committed types
+  std::set<std::string> used_groups_;            ///< with something in them
   std::optional<std::set<std::string>> mapped_;  ///< variables of which the set has elements
   DriverState state_;
   Handle hdf5_;

@@ -9,6 +9,7 @@
 #include "layout/hdf5/types.hpp"
 #include "layout/hdf5/virtual_sources.hpp"
 #include "layout/netcdf4/scales.hpp"
+#include "model/fill.hpp"
 
 namespace sluice::layout::hdf5 {
 
@@ -216,8 +217,7 @@ void Catalog::add_array(hid_t dataset, const std::string& path, const std::strin
   bool is_whole = !is_padded_otherwise(type.get());
   const bool has_characters =
       netcdf_ && rank > 0 && stored.type == string_type(1) && extents.dims[rank - 1] != 0 &&
-      extents.dims[rank - 1] <= most_characters &&
-      is_yes(H5Aexists(dataset, text_attribute), path);
+      extents.dims[rank - 1] <= most_characters && is_yes(H5Aexists(dataset, text_attribute), path);
   if (has_characters) {
     is_whole = chunk[rank - 1] == extents.dims[rank - 1];
     stored.type = string_type(static_cast<std::uint32_t>(extents.dims[rank - 1]));
@@ -237,10 +237,28 @@ void Catalog::add_array(hid_t dataset, const std::string& path, const std::strin
   take_storage(list.get(), is_whole, path, variable);
   read_fill(list.get(), element_type(type.get(), variable.definition.type, has_characters).get(),
             variable.definition);
+  take_fill_attribute(dataset, variable.definition);
   if (is_stacked) {
     steps_ = netcdf_ ? std::max(steps_, extents.dims[0]) : steps_;  // netCDF programs may add some
   }
   variables_.push_back(std::move(variable));
+}
+
+void Catalog::take_fill_attribute(hid_t dataset, model::Definition& definition) {
+  const char* name = "_FillValue";
+  if (!ours_ || definition.partial || !is_number(definition.type) ||
+      !is_recorded_name(definition.name) || !is_yes(H5Aexists(dataset, name), definition.name)) {
+    return;
+  }
+  const Handle attribute = own(H5Aopen(dataset, name, H5P_DEFAULT), name);
+  const Handle space = own(H5Aget_space(attribute.get()), name);
+  if (checked(H5Sget_simple_extent_npoints(space.get()), name) != 1) {
+    return;
+  }
+  std::vector<std::byte> element(definition.type.bytes);
+  check(H5Aread(attribute.get(), file_type(definition.type).get(), element.data()), name);
+  definition.partial = true;
+  definition.fill = model::fill_element(element);
 }
 
 void Catalog::take_storage(hid_t list, bool is_whole, const std::string& path,
@@ -280,8 +298,8 @@ model::Definition Catalog::describe(hid_t dataset, const std::string& name, cons
     definition.stepped = true;
     return definition;
   };
-  const bool grows = may_grow && layout == H5D_CHUNKED && extents.limits[0] == H5S_UNLIMITED &&
-                     chunk[0] == 1;
+  const bool grows =
+      may_grow && layout == H5D_CHUNKED && extents.limits[0] == H5S_UNLIMITED && chunk[0] == 1;
   if (grows || (may_grow && is_stepped_in_set(name))) {
     return stepped();
   }

@@ -77,9 +77,9 @@ Placement Catalog::locate(std::uint32_t variable, std::uint64_t step, const Box&
   if (!addresses.empty() && address != HADDR_UNDEF) {
     const bool is_stacked = definition.stepped && !is_grouped(variable);
     const bool is_there = !is_stacked || step < extents_of(found, definition.name)[0];
-    addresses[0] = !is_there ? absent : address + (is_stacked ? step * shape.volume() *
-                                                                   definition.type.bytes
-                                                              : 0);
+    addresses[0] = !is_there
+                       ? absent
+                       : address + (is_stacked ? step * shape.volume() * definition.type.bytes : 0);
   }
   return {variable, definition.type.bytes, shape, shape, addresses};
 }
@@ -396,7 +396,8 @@ void Catalog::take_attributes(const std::string& path, const std::string& owner,
       if (!concerns_object(e)) {
         throw;
       }
-      unread_attributes_.push_back({(owner.empty() ? "the file" : owner) + ": attributes", e.what()});
+      unread_attributes_.push_back(
+          {(owner.empty() ? "the file" : owner) + ": attributes", e.what()});
       return;
     }
   }

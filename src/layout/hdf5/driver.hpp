@@ -2,7 +2,8 @@
 // without writing it.
 //
 // Invariants:
-// - Nothing is written to the storage (but see is_direct). Metadata goes to the overlay; raw data that libhdf5 "writes"
+// - Nothing is written to the storage (but see is_direct). Metadata goes to the overlay; raw data
+// that libhdf5 "writes"
 //   from the placeholder buffer is dropped and only its address noted. What is dropped is told by
 //   pointer, never by type: variable-length strings and small H5Dwrites carry the raw type too.
 // - Raw space handed out never lies below the frontier (the end of what any committed state may

@@ -115,8 +115,7 @@ class Walk {
   }
 
   void descend(const std::string& path, const std::string& identity) {
-    const bool is_inside_itself =
-        std::find(above_.begin(), above_.end(), identity) != above_.end();
+    const bool is_inside_itself = std::find(above_.begin(), above_.end(), identity) != above_.end();
     const bool is_new = entered_.insert(identity).second;
     if (is_inside_itself || (!is_new && repeated_ >= most_repeated)) {
       return;

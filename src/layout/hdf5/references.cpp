@@ -18,9 +18,7 @@ bool is_null(const std::byte* element, std::size_t bytes) {
 
 }  // namespace
 
-bool References::has_any(hid_t type) {
-  return is_yes(H5Tdetect_class(type, H5T_REFERENCE), what);
-}
+bool References::has_any(hid_t type) { return is_yes(H5Tdetect_class(type, H5T_REFERENCE), what); }
 
 bool References::translate(hid_t type, std::byte* elements, std::size_t count) const {
   const std::size_t bytes = H5Tget_size(type);

@@ -283,8 +283,12 @@ std::vector<std::string> dimension_names(hid_t file, hid_t dataset, const std::s
   std::vector<std::string> names;
   for (const hvl_t& one : list) {
     std::array<char, 1024> name{};
+    hobj_ref_t reference = 0;  // of a scale that was not copied with the dataset
     if (one.len > 0) {
-      const Handle scale = own(H5Rdereference2(file, H5P_DEFAULT, H5R_OBJECT, one.p),
+      std::memcpy(&reference, one.p, sizeof reference);
+    }
+    if (reference != 0) {
+      const Handle scale = own(H5Rdereference2(file, H5P_DEFAULT, H5R_OBJECT, &reference),
                                path + ": the scale of a dimension");
       checked(H5Iget_name(scale.get(), name.data(), name.size()), path);
     }
