@@ -198,6 +198,18 @@ int report_lines(const Context& context, const ConvertVerb& verb, const commit::
   return fine;
 }
 
+void tell_left_out(const ConvertVerb& verb, const commit::Converted& done) {
+  for (const std::string& name : done.unnamed) {
+    fmt::print(stderr,
+               "sluice: {}: the names of the dimensions of {} are left out: this "
+               "format cannot hold them beside the others\n",
+               printable(verb.to), printable(name));
+  }
+  for (const std::string& what : done.left_out) {
+    fmt::print(stderr, "sluice: {}: left out: {}\n", printable(verb.to), printable(what));
+  }
+}
+
 int convert(const Context& context, const ConvertVerb& verb) {
   const bool is_to_folder = verb.format == "mfdn";
   if (is_to_folder || is_record_folder(context, verb.file)) {
@@ -234,15 +246,7 @@ int convert(const Context& context, const ConvertVerb& verb) {
   if (!context.is_root()) {
     return fine;
   }
-  for (const std::string& name : done.unnamed) {
-    fmt::print(stderr,
-               "sluice: {}: the names of the dimensions of {} are left out: this "
-               "format cannot hold them beside the others\n",
-               printable(verb.to), printable(name));
-  }
-  for (const std::string& what : done.left_out) {
-    fmt::print(stderr, "sluice: {}: left out: {}\n", printable(verb.to), printable(what));
-  }
+  tell_left_out(verb, done);
   const std::uint64_t before = bytes_on_disk(context.storage, verb.file);
   const std::uint64_t after = bytes_on_disk(context.storage, verb.to);
   if (verb.json) {
@@ -285,10 +289,8 @@ void add_convert(CLI::App& app, Run& run) {
                "makes records of the texts beside it. --format h5md: a trajectory of records in\n"
                "the order of its particles.\n"
                "The ending of TO says its format; one that no format has is refused.\n"
-               "From HDF5 to plain HDF5 everything is kept: what is not Sluice's to encode\n"
-               "(compound, text of variable length, ...) is copied, and links stay links. What\n"
-               "another format cannot hold is listed, and the exit code is 1 unless --drop is\n"
-               "given. TO has its name when all of it is there.\n"
+               "From HDF5 to plain HDF5 everything is kept, links too. What another format cannot\n"
+               "hold is listed; the exit code is 1 then, unless --drop is given.\n"
                "Formats: " +
                    formats +
                    ",\n"

@@ -80,8 +80,8 @@ def same(a, b):
 def references_by_name(file, value):
     """References as the names to which they lead; other values as they are."""
     array = numpy.asarray(value)
-    if array.dtype.kind == "O" and array.size and isinstance(array.ravel()[0],
-                                                             (h5py.Reference, h5py.RegionReference)):
+    kinds = (h5py.Reference, h5py.RegionReference)
+    if array.dtype.kind == "O" and array.size and isinstance(array.ravel()[0], kinds):
         def name(reference):
             return file[reference].name if reference else ""
         return numpy.array([name(r) for r in array.ravel()], dtype=object)

@@ -194,7 +194,8 @@ for ending in ("h5", "nc"):
                 file.put("x", numpy.arange(low, high, dtype="f8") + step, start=(low,))
 """)
     launcher = os.environ["SLUICE_MPIEXEC"].split()
-    subprocess.run([*launcher, "-n", "2", os.environ["SLUICE_PYTHON"], str(program)], cwd=tmp_path, check=True, timeout=120)
+    subprocess.run([*launcher, "-n", "2", os.environ["SLUICE_PYTHON"], str(program)], cwd=tmp_path,
+                   check=True, timeout=120)
     for ending in ("h5", "nc"):
         path = str(tmp_path / ("moving." + ending))
         done = command("verify", path)

@@ -93,7 +93,7 @@ def test_hdf5_to_hdf5_keeps_everything(source, tmp_path, ranks):
     with h5py.File(target) as file:
         assert file["group/b"] == file["a"]
         assert file["group/up"] == file["/"]
-        assert [file[r].name for r in file["refs"][...]] == ["/a", "/group"]
+        assert [file[r] for r in file["refs"][...]] == [file["a"], file["group"]]
         assert list(file["compound_on_x"].dims[0].keys()) == ["x"]
         assert list(file["on_x"].dims[0].keys()) == ["x"]
         assert set(file) - {"sluice"} == set(h5py.File(source))
@@ -170,7 +170,7 @@ def test_a_failed_conversion_leaves_nothing(tmp_path):
         raw.write(b"\1")
     for ending in (".h5", ".nc", ".zarr", ".npy"):
         target = str(tmp_path / ("target" + ending))
-        assert command("convert", source, target).returncode == 1
+        assert command("convert", source, target).returncode == 3  # changed outside Sluice
         assert sorted(os.listdir(tmp_path)) == ["source.h5"], ending
 
 

@@ -112,6 +112,7 @@ class Catalog final : public layout::Catalog {
   }
   /// The file as libhdf5 alone opens it, with the files that it leads to.
   hid_t with_others();
+  storage::Storage& others_storage();
   /// The dataset with a step of a variable; -1 where the step has none.
   hid_t dataset(std::uint32_t variable, std::uint64_t step);
   Placement locate_chunks(std::uint32_t variable, std::uint64_t step, const model::Box& region);
@@ -131,6 +132,8 @@ class Catalog final : public layout::Catalog {
   std::optional<std::set<std::string>> mapped_;  ///< variables of which the set has elements
   DriverState state_;
   Handle hdf5_;
+  std::shared_ptr<storage::Storage> others_storage_;
+  DriverState others_state_;
   Handle with_others_;
   bool grouped_ = false;
   bool netcdf_ = false;

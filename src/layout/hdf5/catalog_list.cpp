@@ -54,10 +54,20 @@ bool Catalog::is_mapped(const std::string& name) {
 
 hid_t Catalog::with_others() {
   if (!with_others_) {
+    others_state_.file = state_.file;
+    others_state_.others = &others_storage();
+    const Handle access = access_list(others_state_);
     const std::string& path = state_.file->path();
-    with_others_ = own(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), path);
+    with_others_ = own(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), path);
   }
   return with_others_.get();
+}
+
+storage::Storage& Catalog::others_storage() {
+  if (!others_storage_) {
+    others_storage_ = storage::make_posix();
+  }
+  return *others_storage_;
 }
 
 void Catalog::list_datasets() {
@@ -184,7 +194,7 @@ void Catalog::add_dataset(const std::string& path, const std::string& name) {
     add_array(dataset.get(), path, name, *stored, extents_of(space.get()));
     return;
   }
-  const std::string missing = missing_source(list.get(), state_.file->path());
+  const std::string missing = missing_source(list.get(), state_.file->path(), others_storage());
   if (!missing.empty()) {
     unreadable_.push_back({name, "virtual, made of other files: " + missing});
     return;

@@ -55,6 +55,7 @@ namespace {
 struct DriverFile {
   H5FD_t base;  // libhdf5's own part; must be first
   DriverState* state;
+  DriverState* owned;  // of a file that another one leads to; null otherwise
 };
 
 DriverState& state_of(H5FD_t* file) { return *reinterpret_cast<DriverFile*>(file)->state; }
@@ -82,15 +83,35 @@ herr_t free_info(void* info) {
   return 0;
 }
 
+/// Another file, that of a virtual dataset; null where it is not to be opened, or cannot be.
+std::unique_ptr<DriverState> open_other(const DriverState& state, const char* name) {
+  if (state.others == nullptr) {
+    return nullptr;
+  }
+  try {
+    auto other = std::make_unique<DriverState>();
+    other->own = state.others->open(name, storage::Access::read);
+    other->file = other->own.get();
+    other->others = state.others;
+    return other;
+  } catch (const std::exception&) {
+    return nullptr;
+  }
+}
+
 H5FD_t* open_file(const char* name, unsigned flags, hid_t fapl, haddr_t) {
   const auto* info = static_cast<DriverState* const*>(H5Pget_driver_info(fapl));
   if (info == nullptr || *info == nullptr) {
     return nullptr;
   }
-  DriverState& state = **info;
-  if (state.file->path() != name) {
-    return nullptr;  // another file, that of an external link or a virtual dataset
+  std::unique_ptr<DriverState> other;
+  if ((*info)->file->path() != name) {
+    other = open_other(**info, name);
+    if (other == nullptr) {
+      return nullptr;  // libhdf5 looks elsewhere
+    }
   }
+  DriverState& state = other ? *other : **info;
   if ((flags & H5F_ACC_RDWR) != 0 && !state.writable) {
     return nullptr;
   }
@@ -110,10 +131,12 @@ H5FD_t* open_file(const char* name, unsigned flags, hid_t fapl, haddr_t) {
   state.failure.clear();
   take_storage_failure();
   state.end_of_allocation = 0;
+  file->owned = other.release();
   return &file->base;
 }
 
 herr_t close_file(H5FD_t* file) {
+  delete reinterpret_cast<DriverFile*>(file)->owned;
   std::free(file);
   return 0;
 }

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -50,6 +51,9 @@ struct DriverState {
   bool writable = false;
   /// All that libhdf5 writes goes straight to the storage: no plan, but a file that is made.
   bool is_direct = false;
+  /// Where the files are opened, for reading, that this one leads libhdf5 to; null: none are.
+  storage::Storage* others = nullptr;
+  std::unique_ptr<storage::File> own = nullptr;  ///< of such a file, the one that is `file`
   Overlay overlay;
   std::deque<Overlay> under_way;  ///< of earlier commits that are not in the storage yet, in order
   Placeholder placeholder;

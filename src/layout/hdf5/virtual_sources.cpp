@@ -1,13 +1,14 @@
 #include "layout/hdf5/virtual_sources.hpp"
 
 #include <filesystem>
+#include <memory>
 #include <set>
+
+#include "layout/hdf5/driver.hpp"
 
 namespace sluice::layout::hdf5 {
 
 namespace {
-
-namespace fs = std::filesystem;
 
 /// The number of a block in a name that stands for many.
 constexpr const char* block_number = "%b";
@@ -23,26 +24,34 @@ std::string name_by(Call&& call, hid_t list, std::size_t number) {
 }
 
 /// Where libhdf5 looks: as it is named, from the folder of the file, or from the present one.
-std::string place_of(const std::string& name, const std::string& path) {
-  std::error_code failed;
-  const fs::path beside = fs::path(path).parent_path() / name;  // `name` where that is absolute
-  for (const fs::path& candidate : {beside, fs::path(name)}) {
-    if (fs::is_regular_file(candidate, failed)) {
-      return candidate.string();
+std::unique_ptr<storage::File> open_source(const std::string& name, const std::string& path,
+                                           storage::Storage& storage) {
+  using Path = std::filesystem::path;
+  const std::string beside = (Path(path).parent_path() / name).string();
+  for (const std::string& candidate : {beside, name}) {
+    try {
+      if (storage.exists(candidate)) {
+        return storage.open(candidate, storage::Access::read);
+      }
+    } catch (const Error&) {
+      continue;  // is told as missing
     }
   }
-  return "";
+  return nullptr;
 }
 
-bool has_dataset(const std::string& file, const std::string& dataset) {
-  const Handle opened(H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT));
+bool has_dataset(storage::File& file, const std::string& dataset) {
+  DriverState state;
+  state.file = &file;
+  const Handle access = access_list(state);
+  const Handle opened(H5Fopen(file.path().c_str(), H5F_ACC_RDONLY, access.get()));
   const std::string name = dataset.substr(dataset.rfind('/', 0) == 0 ? 1 : 0);
   return opened && (name.empty() || has_link(opened.get(), name));
 }
 
 }  // namespace
 
-std::string missing_source(hid_t list, const std::string& path) {
+std::string missing_source(hid_t list, const std::string& path, storage::Storage& storage) {
   const QuietErrors quiet;
   std::size_t count = 0;
   check(H5Pget_virtual_count(list, &count), "sources of a virtual dataset");
@@ -55,26 +64,13 @@ std::string missing_source(hid_t list, const std::string& path) {
     }
     const std::size_t at = file.find(block_number);
     if (at != std::string::npos) {
-      // As many as there are, from 0 on; that there are none is no error.
-      for (std::size_t block = 0;; ++block) {
-        std::string one = file;
-        one.replace(at, 2, std::to_string(block));
-        const fs::path beside = fs::path(path).parent_path() / one;
-        std::error_code failed;
-        if (!fs::exists(beside, failed)) {
-          break;
-        }
-        if (place_of(one, path).empty()) {
-          return one + " is no file";
-        }
-      }
-      continue;
+      continue;  // as many as there are, from 0 on: that there are none is no error
     }
-    const std::string place = file == "." ? path : place_of(file, path);
-    if (place.empty()) {
+    const auto source = open_source(file == "." ? path : file, path, storage);
+    if (source == nullptr) {
       return file + " is not there";
     }
-    if (dataset.find(block_number) == std::string::npos && !has_dataset(place, dataset)) {
+    if (dataset.find(block_number) == std::string::npos && !has_dataset(*source, dataset)) {
       return file + " has no dataset " + dataset;
     }
   }

@@ -5,12 +5,12 @@
 #include <string>
 
 #include "layout/hdf5/handle.hpp"
+#include "storage/storage.hpp"
 
 namespace sluice::layout::hdf5 {
 
 /// Which source of a virtual dataset is not there, in words; "" where none is missing. libhdf5
 /// would read it as the fill value. `list`: the dataset's creation list; `path`: of its file.
-/// Sources are opened only where they are regular files.
-std::string missing_source(hid_t list, const std::string& path);
+std::string missing_source(hid_t list, const std::string& path, storage::Storage& storage);
 
 }  // namespace sluice::layout::hdf5
