@@ -302,7 +302,6 @@ void add_convert(CLI::App& app, Run& run) {
 Examples:
   sluice convert spins.h5 small.h5 --compress deflate:9
   mpirun -n 8 sluice convert spins.h5 spins.nc --compress zstd:3
-  sluice convert small.h5 plain.h5 --compress none
   sluice convert bone.model bone.nc --compress deflate:9
   sluice convert bone.nc bone.model
   sluice convert run7/ states.h5                          mfdn_smwf001, ...

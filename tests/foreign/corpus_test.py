@@ -12,6 +12,7 @@ import collections
 import concurrent.futures
 import json
 import os
+import re
 import shutil
 import signal
 import sys
@@ -156,6 +157,7 @@ def known():
 
 def one_line(label, name, reason, path):
     text = f"{label}\t{name}\t{reason}".replace(path, "FILE").replace("\n", " ")
+    text = re.sub(r"/\S*/sluice-corpus-\w+/\d+/", "PLACE/", text)  # this run's folder
     return tuple(text.encode("ascii", "backslashreplace").decode().split("\t")[:3])
 
 

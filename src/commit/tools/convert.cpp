@@ -67,6 +67,9 @@ class NewFile {
 
  private:
   void remove_building() {
+    if (storage_.exists(journal_path(building()))) {
+      storage_.remove(journal_path(building()));
+    }
     if (!storage_.exists(building())) {
       return;
     }

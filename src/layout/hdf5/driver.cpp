@@ -99,6 +99,12 @@ std::unique_ptr<DriverState> open_other(const DriverState& state, const char* na
   }
 }
 
+/// What libhdf5 opens the sources of a virtual dataset with.
+void* get_info(H5FD_t* file) {
+  const DriverState* state = &state_of(file);
+  return copy_info(&state);
+}
+
 H5FD_t* open_file(const char* name, unsigned flags, hid_t fapl, haddr_t) {
   const auto* info = static_cast<DriverState* const*>(H5Pget_driver_info(fapl));
   if (info == nullptr || *info == nullptr) {
@@ -304,6 +310,7 @@ H5FD_class_t make_class() {
   driver.maxaddr = static_cast<haddr_t>(INT64_MAX);
   driver.fc_degree = H5F_CLOSE_STRONG;
   driver.fapl_size = sizeof(DriverState*);
+  driver.fapl_get = get_info;
   driver.fapl_copy = copy_info;
   driver.fapl_free = free_info;
   driver.open = open_file;
