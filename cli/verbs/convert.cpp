@@ -37,6 +37,7 @@ struct ConvertVerb {
   std::string format = "auto";
   std::string grid;
   bool records = false;
+  bool drop = false;
   std::uint64_t budget_mib = 256;
   bool json = false;
   SpinWish spins;
@@ -207,6 +208,9 @@ void tell_what_is_not_kept(const ConvertVerb& verb, const commit::Converted& don
   for (const std::string& change : done.changes) {
     fmt::print(stderr, "sluice: {}: changed: {}\n", printable(verb.to), change);
   }
+  for (const std::string& what : done.left_out) {
+    fmt::print(stderr, "sluice: {}: left out: {}\n", printable(verb.to), printable(what));
+  }
 }
 
 int convert(const Context& context, const ConvertVerb& verb) {
@@ -249,10 +253,10 @@ int convert(const Context& context, const ConvertVerb& verb) {
   const std::uint64_t before = bytes_on_disk(context.storage, verb.file);
   const std::uint64_t after = bytes_on_disk(context.storage, verb.to);
   if (verb.json) {
-    const Json json{{"file", verb.to},         {"variables", done.variables},
-                    {"steps", done.steps},     {"bytes", done.bytes},
-                    {"bytes_before", before},  {"bytes_after", after},
-                    {"changes", done.changes}, {"seconds", seconds}};
+    const Json json{
+        {"file", verb.to},         {"variables", done.variables}, {"steps", done.steps},
+        {"bytes", done.bytes},     {"bytes_before", before},      {"bytes_after", after},
+        {"changes", done.changes}, {"left_out", done.left_out},   {"seconds", seconds}};
     show_json(json);
   } else {
     const std::string rate = rate_text(done.bytes, seconds);
@@ -262,7 +266,7 @@ int convert(const Context& context, const ConvertVerb& verb) {
          printable(verb.file), bytes_text(before),
          static_cast<double>(before) / static_cast<double>(std::max<std::uint64_t>(1, after)));
   }
-  return fine;
+  return done.left_out.empty() || verb.drop ? fine : differs;
 }
 
 }  // namespace
@@ -290,17 +294,19 @@ void add_convert(CLI::App& app, Run& run) {
                "texts that the template describes in the folder TO, one file for each part;\n"
                "FOLDER/x.template makes records of the texts beside it. --format h5md makes a\n"
                "trajectory of records, in the order of the particles.\n"
+               "From HDF5 to plain HDF5 everything is kept, links too. What another format cannot\n"
+               "hold is listed; the exit code is 1 then, unless --drop is given.\n"
                "Formats: " +
                    formats +
                    ",\n"
                    "of the codes: text lines h5md mfdn vampire xyz vtu vtkhdf.\n"
-                   "Memory: one step, shared by the processes; for texts the budget.\n"
-                   "Exit code: 0 done, 1 FILE is damaged, 2 bad input, 3 changed outside Sluice.\n",
+                   "Memory: the budget, in each process.\n"
+                   "Exit code: 0 done, 1 FILE is damaged or something was left out, 2 bad input,\n"
+                   "3 changed outside Sluice.\n",
                R"help(
 Examples:
   sluice convert spins.h5 small.h5 --compress deflate:9
   mpirun -n 8 sluice convert spins.h5 spins.nc --compress zstd:3
-  sluice convert small.h5 plain.h5 --compress none
   sluice convert bone.model bone.nc --compress deflate:9
   sluice convert bone.nc bone.model
   sluice convert run7/ states.h5                          mfdn_smwf001, ...
@@ -317,6 +323,7 @@ Examples:
   command->add_option("--format", verb->format, "of TO, where its ending does not say it");
   command->add_option("--grid", verb->grid, "X,Y,Z of a VOX-FE model; else as large as needed");
   command->add_flag("--records", verb->records, "a VOX-FE model's voxels as records too");
+  command->add_flag("--drop", verb->drop, "leave out what TO's format cannot hold");
   command->add_option("--budget-mib", verb->budget_mib, "staging memory of a process (256)");
   command->add_flag("--json", verb->json, "print JSON");
   add_spin_wish(*command, verb->spins);

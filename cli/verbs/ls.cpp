@@ -116,7 +116,15 @@ std::string variables_text(const Contents& contents) {
     text += "\nDatasets that Sluice does not read:\n";
     Table others({"", ""});
     for (const auto& dataset : catalog.unreadable()) {
-      others.add({printable(dataset.name), dataset.type});
+      others.add({printable(dataset.name), printable(dataset.type)});
+    }
+    text += others.text(2);
+  }
+  if (!catalog.unread_attributes().empty()) {
+    text += "\nAttributes that Sluice does not read as they are:\n";
+    Table others({"", ""});
+    for (const auto& attribute : catalog.unread_attributes()) {
+      others.add({printable(attribute.name), printable(attribute.type)});
     }
     text += others.text(2);
   }
@@ -209,6 +217,10 @@ Json contents_json(const Contents& contents) {
   json["unreadable"] = Json::array();
   for (const auto& dataset : catalog.unreadable()) {
     json["unreadable"].push_back({{"name", dataset.name}, {"type", dataset.type}});
+  }
+  json["unread_attributes"] = Json::array();
+  for (const auto& attribute : catalog.unread_attributes()) {
+    json["unread_attributes"].push_back({{"name", attribute.name}, {"type", attribute.type}});
   }
   return json;
 }

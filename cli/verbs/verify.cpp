@@ -73,6 +73,18 @@ std::string uncovered_text(const Verdict& verdict) {
   return text;
 }
 
+/// Of a file of another program.
+std::string unread_text(const Verdict& verdict) {
+  std::string text;
+  for (std::size_t i = 0; i < verdict.uncovered.size() && i < most_lines; ++i) {
+    text += "    " + printable(verdict.uncovered[i]) + "\n";
+  }
+  if (verdict.uncovered_count > most_lines) {
+    text += fmt::format("    ... and {} more\n", verdict.uncovered_count - most_lines);
+  }
+  return text.empty() ? "" : "  not readable here:\n" + text;
+}
+
 std::string proven_text(const Verdict& verdict) {
   std::string text =
       fmt::format("{} in {}, {}", bytes_text(verdict.bytes),
@@ -115,14 +127,14 @@ std::string verdict_text(const std::string& path, const Verdict& verdict,
     case State::not_ours:
       return unchecked == "everything"
                  ? fmt::format("{}: cannot be verified\n{}", name, also)
-                 : fmt::format("{}: not written by Sluice: it has no checksums to verify it by\n",
-                               name);
+                 : fmt::format("{}: not written by Sluice: it has no checksums to verify it by\n{}",
+                               name, unread_text(verdict));
     case State::ok: {
       const bool is_empty = verdict.records == 0 && verdict.uncovered_count != 0;
       std::string text =
           is_empty ? fmt::format("{}: nothing to verify: it was written without checksums\n", name)
                    : fmt::format("{}: ok: {}\n", name, proven_text(verdict));
-      if (verdict.modified) {
+      if (verdict.modified && !is_empty) {
         text +=
             "  changed or copied outside Sluice since its last commit; what Sluice wrote is\n"
             "  there unchanged\n";
@@ -135,6 +147,9 @@ std::string verdict_text(const std::string& path, const Verdict& verdict,
                          count_text(verdict.finding_count, "fault"), verified_text(verdict),
                          list_text(verdict), as_far_as_text(path, verdict),
                          uncovered_text(verdict));
+    case State::not_readable:
+      return fmt::format("{}: not readable here: {}\n", name,
+                         printable(verdict.findings.empty() ? "" : verdict.findings[0].what));
     case State::changed_outside:
       break;
   }
@@ -156,6 +171,8 @@ const char* state_name(State state) {
       return "changed outside";
     case State::not_ours:
       return "not written by Sluice";
+    case State::not_readable:
+      return "not readable here";
   }
   return "unknown";
 }
@@ -169,6 +186,7 @@ int code_of(State state) {
     case State::changed_outside:
       return changed_outside;
     case State::not_ours:
+    case State::not_readable:
       return bad_input;
   }
   return bad_input;

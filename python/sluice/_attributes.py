@@ -52,7 +52,8 @@ class Attributes(MutableMapping):
             for index in range(1 if is_scalar else count[0]):
                 text = ffi.new("char**")
                 call(lib.sluice_get_text, owner, key, index, text)
-                texts.append(text_of(text[0]))
+                texts.append(_whole_text(text[0], kind[0] // 256) if is_scalar
+                             else text_of(text[0]))
             return texts[0] if is_scalar else texts
         values = np.empty(1 if is_scalar else count[0], dtype=dtype_of(kind[0]))
         call(lib.sluice_get_attribute, owner, key, kind[0], values.size, address(values))
@@ -81,3 +82,8 @@ class Attributes(MutableMapping):
 
     def __repr__(self) -> str:
         return f"<sluice attributes of {self._owner.decode() or 'the file'}>"
+
+
+def _whole_text(pointer: Any, length: int) -> str:
+    """A single text, which may have a NUL in it; the length of an empty one is told as 1."""
+    return bytes(ffi.buffer(pointer, length)).decode("utf-8", "replace").rstrip("\0")

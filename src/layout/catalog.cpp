@@ -63,8 +63,8 @@ std::uint64_t key_of(const std::string& owner, const std::string& what) {
   return owner_key(owner) << owner_shift | codec::checksum(what) >> owner_shift;
 }
 
-std::uint64_t key_of(const StoredVariable& variable) {
-  return key_of(variable.definition.name, "variable");
+std::uint64_t key_of(const model::Definition& definition) {
+  return key_of(definition.name, "variable");
 }
 
 std::uint64_t key_of(const model::Attribute& attribute) {
@@ -72,8 +72,8 @@ std::uint64_t key_of(const model::Attribute& attribute) {
 }
 
 /// Not the shape of what grows with the steps, and not what other programs change in a copy.
-std::uint64_t hash_of(const StoredVariable& variable, bool grows) {
-  const model::Definition& definition = variable.definition;
+std::uint64_t hash_of(const model::Definition& definition) {
+  const bool grows = definition.name == time_name;
   model::ByteWriter out;
   out.put(definition.type.kind);
   out.put(definition.type.bytes);
@@ -105,10 +105,23 @@ std::uint64_t hash_of(const model::Attribute& attribute) {
 
 }  // namespace
 
+bool Catalog::is_recorded_name(const std::string& name) const {
+  return recorded_.count(key_of(name, "variable")) != 0;
+}
+
+bool Catalog::is_recorded_attribute(const std::string& owner, const std::string& name) const {
+  return recorded_.count(key_of(owner, "attribute " + name)) != 0;
+}
+
+bool Catalog::is_recorded(const model::Definition& definition) const {
+  const auto found = recorded_.find(key_of(definition));
+  return found != recorded_.end() && found->second == hash_of(definition);
+}
+
 Contents Catalog::contents(const std::vector<model::Attribute>& attributes) const {
   Contents contents;
   for (const StoredVariable& variable : variables_) {
-    contents[key_of(variable)] = hash_of(variable, variable.definition.name == time_name);
+    contents[key_of(variable.definition)] = hash_of(variable.definition);
   }
   for (const model::Attribute& attribute : attributes) {
     contents[key_of(attribute)] = hash_of(attribute);
@@ -133,7 +146,7 @@ std::vector<Departure> Catalog::departures(const std::vector<model::Attribute>& 
   for (const StoredVariable& variable : variables_) {
     const std::string& name = variable.definition.name;
     owners.emplace(owner_key(name), name);
-    compare(key_of(variable), name, "");
+    compare(key_of(variable.definition), name, "");
   }
   for (const model::Attribute& attribute : attributes) {
     owners.emplace(owner_key(attribute.owner), attribute.owner);

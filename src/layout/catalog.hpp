@@ -71,6 +71,8 @@ struct StoredVariable {
   /// How it is kept, in words: "contiguous", "chunked", "chunked, deflate", "compact", "virtual",
   /// ...
   std::string storage;
+  /// Of a further name of one and the same dataset: the name that is first; else empty.
+  std::string same_as = {};
 };
 
 /// A dataset that Sluice cannot read, and what its type is.
@@ -101,6 +103,15 @@ class Catalog {
   const std::vector<StoredVariable>& variables() const noexcept { return variables_; }
   /// The other ones.
   const std::vector<UnreadableDataset>& unreadable() const noexcept { return unreadable_; }
+  /// Attributes that attributes() did not give, or not as they are: owner and name, and why.
+  const std::vector<UnreadableDataset>& unread_attributes() const noexcept {
+    return unread_attributes_;
+  }
+  /// What the file holds beside datasets and their groups, and says nothing of them: empty groups,
+  /// committed types.
+  virtual std::vector<UnreadableDataset> other_objects() { return {}; }
+  /// Is it a part of a set?
+  bool is_part() const noexcept { return is_part_; }
   /// Did Sluice write the file, and does it say so?
   bool ours() const noexcept { return ours_; }
   std::uint64_t steps() const noexcept { return steps_; }
@@ -140,6 +151,11 @@ class Catalog {
  protected:
   /// Of what was read.
   Contents contents(const std::vector<model::Attribute>& attributes) const;
+  /// Had the last commit a variable of that name?
+  bool is_recorded_name(const std::string& name) const;
+  bool is_recorded_attribute(const std::string& owner, const std::string& name) const;
+  /// Is it as the last commit had it?
+  bool is_recorded(const model::Definition& definition) const;
 
   Contents recorded_;  ///< by the last commit
   bool ours_ = false;
@@ -148,6 +164,8 @@ class Catalog {
   std::vector<CommitRow> commits_;
   std::vector<StoredVariable> variables_;
   std::vector<UnreadableDataset> unreadable_;
+  std::vector<UnreadableDataset> unread_attributes_;
+  bool is_part_ = false;
   std::optional<PartSet> set_;
 };
 

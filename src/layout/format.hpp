@@ -101,6 +101,13 @@ struct Format {
   /// May a planner be used while other threads of the process use files? Null: yes.
   bool (*plans_beside_threads)() = nullptr;
 
+  /// Takes over from one file of the format into another what Sluice does not encode, and says what
+  /// it could not; `written`: the variables that are there. Null: there is nothing of the kind, or
+  /// no way.
+  using Carry = std::vector<std::string> (*)(storage::File& from, storage::File& into,
+                                             const std::vector<std::string>& written);
+  Carry carry = nullptr;
+
   /// The row whose functions read files of this one.
   const Format& reader() const { return same_files != nullptr ? *same_files : *this; }
 };

@@ -119,6 +119,28 @@ bool Mapping::same_place(const Mapping& other) const {
          listed == other.listed && offset == other.offset && box == other.box;
 }
 
+bool PartSet::has(const std::string& name) const {
+  return std::any_of(variables.begin(), variables.end(),
+                     [&](const SetVariable& v) { return v.name == name; });
+}
+
+void PartSet::leave(const std::vector<std::string>& names) {
+  constexpr std::uint32_t gone = std::numeric_limits<std::uint32_t>::max();
+  std::vector<std::uint32_t> numbers(variables.size(), gone);
+  std::vector<SetVariable> kept;
+  for (std::size_t v = 0; v < variables.size(); ++v) {
+    if (std::find(names.begin(), names.end(), variables[v].name) == names.end()) {
+      numbers[v] = static_cast<std::uint32_t>(kept.size());
+      kept.push_back(variables[v]);
+    }
+  }
+  variables = std::move(kept);
+  std::erase_if(mappings, [&](const Mapping& m) { return numbers[m.variable] == gone; });
+  for (Mapping& mapping : mappings) {
+    mapping.variable = numbers[mapping.variable];
+  }
+}
+
 std::uint32_t PartSet::dataset_number(const std::string& name) {
   const auto found = std::find(datasets.begin(), datasets.end(), name);
   const auto number = static_cast<std::uint32_t>(found - datasets.begin());

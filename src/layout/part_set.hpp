@@ -61,6 +61,11 @@ struct PartSet {
   /// The number of a dataset name, which is added where it is new.
   std::uint32_t dataset_number(const std::string& name);
 
+  /// Is it one of the set's variables?
+  bool has(const std::string& name) const;
+  /// Forgets variables of these names, and where they are.
+  void leave(const std::vector<std::string>& names);
+
   /// As 64-bit words that end in their checksum, and back: Error damaged, naming `path`, where they
   /// are not what words() made.
   std::vector<std::uint64_t> words() const;

@@ -113,6 +113,28 @@ TEST_F(Verify, TimesAndScalarsOfTheIndexAreCompared) {
   EXPECT_EQ(verdict.findings[0].step, 1u);
 }
 
+TEST_F(Verify, RowsOfWhichTheirRanksHadLessAreInOrder) {
+  for (const char* strategy : {"file-per-process", "file-per-node"}) {
+    on_ranks(2, [&](exec::Transport& transport) {
+      const SetKind kind{strategy, 0, 1};
+      File out = open_file(transport, storage_, "out.h5", Mode::write, kind.options());
+      const Variable v = out.define<double>("v", {10}, {.steps = true});
+      for (const std::uint64_t cut : {5, 3, 7}) {
+        const std::uint64_t first = transport.rank() == 0 ? 0 : cut;
+        const std::uint64_t count = transport.rank() == 0 ? cut : 10 - cut;
+        const std::vector<double> values(count, static_cast<double>(100 + cut));
+        Step step = out.begin_step();
+        step.put(v, values.data(), {{first}, {count}});
+        step.end();
+      }
+      out.close();
+    });
+    const Verdict verdict = verify(2);
+    EXPECT_EQ(verdict.state, State::ok) << strategy;
+    EXPECT_EQ(verdict.bytes, 3u * 10 * 8) << strategy;
+  }
+}
+
 TEST_F(Verify, AMissingPartIsAnErrorThatNamesIt) {
   storage_->remove(part_paths(*storage_, "out.h5")[2]);
   expect_everywhere(

@@ -139,14 +139,14 @@ def test_what_was_never_written_reads_as_fill(path, ranks):
 
 
 @pytest.mark.parametrize("ranks", RANKS)
-def test_a_virtual_dataset_is_refused(tmp_path, ranks):
+def test_a_virtual_dataset_is_read(tmp_path, ranks):
     with h5py.File(tmp_path / "source.h5", "w") as file:
         file["values"] = VALUES
     layout = h5py.VirtualLayout(shape=VALUES.shape, dtype="f8")
     layout[...] = h5py.VirtualSource("source.h5", "values", shape=VALUES.shape)
     with h5py.File(tmp_path / "index.h5", "w") as file:
         file.create_virtual_dataset("values", layout)
+    numpy.testing.assert_array_equal(read_array(tmp_path / "index.h5", ranks, "values"), VALUES)
+    (tmp_path / "source.h5").unlink()  # libhdf5 alone would read it as zeros
     done = run_unchecked("reader", tmp_path / "index.h5", ranks)
-    assert done.returncode != 0
-    assert "values: is virtual, made of other files" in done.stderr
-    numpy.testing.assert_array_equal(read_array(tmp_path / "source.h5", ranks, "values"), VALUES)
+    assert "values" not in done.stdout

@@ -55,7 +55,7 @@ void Input::open_parts(std::span<const std::uint64_t> words) {
   parts_ = std::make_unique<PartsInput>(storage_, path(), std::move(set), options_);
   for (std::uint32_t v = 0; v < variables().size(); ++v) {
     const model::Definition& d = variables()[v].definition;
-    if (!d.varying) {
+    if (!d.varying || !variables()[v].number_in_set) {
       continue;
     }
     const auto message = exec::on_root(transport_, 0, [&] {

@@ -49,8 +49,10 @@ void RootCatalog::describe(bool is_modified) {
   }
   const auto& stored = catalog_->variables();
   std::vector<std::vector<std::uint64_t>> rows(stored.size());
-  for (std::uint32_t v = 0; v < rows.size() && catalog_->set() == nullptr; ++v) {
-    rows[v] = catalog_->rows_by_step(v);  // those of a set are in its parts
+  for (std::uint32_t v = 0; v < rows.size(); ++v) {
+    if (catalog_->set() == nullptr || !catalog_->set()->has(stored[v].definition.name)) {
+      rows[v] = catalog_->rows_by_step(v);  // those of a set are in its parts
+    }
   }
   require_rows(rows);
   for (std::uint32_t v = 0; v < stored.size(); ++v) {
@@ -170,7 +172,9 @@ const RecordSet& RootCatalog::records_of(const FileView& view, std::uint32_t var
 std::vector<Record> RootCatalog::find_records(const FileView& view, std::uint32_t variable,
                                               std::uint64_t step) {
   const model::Definition& d = view[variable].definition;
-  const std::uint64_t hash = codec::checksum(d.name);
+  // Of a further name of a dataset they are those of its first.
+  const std::string& same = catalog_->variables()[view[variable].catalog_index].same_as;
+  const std::uint64_t hash = codec::checksum(same.empty() ? d.name : same);
   const auto& commits = catalog_->commits();
   std::vector<std::size_t> candidates;  // the last one that has any wins
   if (!d.stepped) {

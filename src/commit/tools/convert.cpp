@@ -7,8 +7,14 @@
 #include <vector>
 
 #include "commit/output/output.hpp"
+#include "commit/publish/real_path.hpp"
+#include "commit/publish/recovery.hpp"
 #include "commit/read/input.hpp"
+#include "exec/transport/agree.hpp"
+#include "exec/transport/solo_transport.hpp"
 #include "layout/encoding.hpp"
+#include "layout/formats.hpp"
+#include "storage/self_storage.hpp"
 
 namespace sluice::commit {
 
@@ -17,19 +23,108 @@ using model::Dims;
 
 namespace {
 
+/// A file, or a folder, that has its name only when all of it is there; what is left of it without
+/// goes away with the object.
+class NewFile {
+ public:
+  /// Collective. Error exists.
+  NewFile(exec::Transport& transport, storage::Storage& storage, const std::string& path,
+          const Options& options)
+      : transport_(transport), storage_(storage), path_(agreed_path(transport, storage, path)) {
+    format_ = options.format == "auto" ? layout::format_of(path, options).option : options.format;
+    is_folder_ = layout::format_of(path, options).is_store();
+    exec::on_root(transport_, 0, [&] {
+      if (storage_.exists(path_)) {
+        throw Error(Code::exists, path_ + ": exists already: choose another name");
+      }
+      remove_building();
+      return std::vector<std::byte>{};
+    });
+  }
+  ~NewFile() {
+    if (!is_named_ && transport_.rank() == 0) {
+      try {
+        remove_building();
+      } catch (const Error&) {
+        return;  // the next conversion replaces what is left
+      }
+    }
+  }
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  const std::string& format() const { return format_; }
+  std::string building() const { return path_ + ".sluice-convert"; }
+  /// On rank 0.
+  void take_name() {
+    if (storage_.exists(path_)) {
+      throw Error(Code::exists, path_ + ": was made by another program meanwhile");
+    }
+    storage_.rename(building(), path_);
+    is_named_ = true;
+    storage_.sync_directory(path_);
+  }
+
+ private:
+  void remove_building() {
+    if (storage_.exists(journal_path(building()))) {
+      storage_.remove(journal_path(building()));
+    }
+    if (!storage_.exists(building())) {
+      return;
+    }
+    if (is_folder_) {
+      storage_.remove_folder(building());
+    } else {
+      storage_.remove(building());
+    }
+  }
+
+  exec::Transport& transport_;
+  storage::Storage& storage_;
+  std::string path_;
+  std::string format_;
+  bool is_folder_ = false;
+  bool is_named_ = false;  ///< on rank 0
+};
+
+/// What is read while it is written, by this rank for itself.
+class FileSource final : public model::BlockSource {
+ public:
+  FileSource(Input& input, std::uint32_t variable, std::uint64_t step)
+      : input_(input), variable_(variable), step_(step) {}
+  void read(const Box& part, std::span<std::byte> out) const override {
+    const model::Definition& d = input_.variables()[variable_].definition;
+    const Dims zeros = Dims::filled(part.count.rank(), 0);
+    input_.get(variable_, step_, part, {out.data(), d.type, part.count, zeros}, false);
+  }
+
+ private:
+  Input& input_;
+  std::uint32_t variable_;
+  std::uint64_t step_;
+};
+
 class Converter {
  public:
   Converter(exec::Transport& transport, storage::Storage& storage, const std::string& from,
-            const std::string& to, const std::optional<std::string>& compress,
-            const Options& options, const CopyProgress& progress)
+            NewFile& target, const std::optional<std::string>& compress, const Options& options,
+            const CopyProgress& progress)
       : transport_(transport),
+        storage_(storage),
+        from_(from),
+        alone_(exec::make_solo()),
+        own_storage_(storage::make_self_storage(storage)),
         input_(transport, storage, from, Options{}),
+        target_(target),
         compress_(compress),
         budget_bytes_(options.budget_bytes),
         progress_(progress) {
     Options own = options;
     own.compress = compress.value_or("");
-    output_ = open_output(transport, storage, to, Opening::create, own);
+    own.format = target.format();
+    output_ = open_output(transport, storage, target.building(), Opening::create, own);
+    carry_ = carry_of(transport);
   }
 
   Converted run() {
@@ -40,7 +135,8 @@ class Converter {
       put_step(step);
     }
     output_->close();
-    return {planned_.size(), input_.steps(), done_bytes_, unnamed_, changes_};
+    finish();
+    return {planned_.size(), input_.steps(), done_bytes_, unnamed_, left_out_, changes_};
   }
 
  private:
@@ -68,8 +164,8 @@ class Converter {
     std::vector<model::Definition> definitions;
     for (std::uint32_t v = 0; v < input_.variables().size(); ++v) {
       model::Definition d = input_.variables()[v].definition;
-      if (is_companion(d)) {
-        continue;
+      if (is_companion(d) || (carries_ && is_other_name_[v])) {
+        continue;  // the link is carried
       }
       if (compress_) {
         const bool is_worth = d.bytes_per_step() >= layout::worth_encoding_bytes;
@@ -87,8 +183,20 @@ class Converter {
       for (std::uint64_t step = 0; step < steps; ++step) {
         total_bytes_ += input_.shape_or_most(v, step).volume() * d.type.bytes;
       }
+      if (carries_ && !is_taken(d, {})) {
+        d.dimensions.clear();
+        if (!is_taken(d, {})) {
+          continue;  // as a name that Sluice does not write: carried
+        }
+      }
+      if (!carries_ && !is_holdable(d)) {
+        continue;
+      }
       planned_.push_back({v, 0});
       definitions.push_back(std::move(d));
+    }
+    if (definitions.empty() && refusal_) {
+      throw *refusal_;
     }
     drop_names(definitions);
     for (std::size_t i = 0; i < definitions.size(); ++i) {
@@ -128,6 +236,26 @@ class Converter {
     return true;
   }
 
+  /// Can a format for any variables hold this one? Else it is named.
+  bool is_holdable(model::Definition definition) {
+    const layout::Format& format = output_->format();
+    if (!format.many || format.has_grammar) {
+      return true;  // what it holds is a matter of all variables together
+    }
+    definition.dimensions.clear();
+    try {
+      layout::check_definition(format, definition, {});
+      return true;
+    } catch (const Error& e) {
+      if (e.code() != Code::unsupported) {
+        throw;
+      }
+      refusal_ = refusal_ ? refusal_ : e;
+      left_out_.push_back(definition.name + " (" + e.what() + ")");
+      return false;
+    }
+  }
+
   std::uint64_t most_rows(std::uint32_t variable) const {
     std::uint64_t most = 1;
     for (std::uint64_t step = 0; step < input_.steps(); ++step) {
@@ -146,12 +274,32 @@ class Converter {
         changes_.push_back(std::move(said));
         continue;
       }
-      const bool is_fill = attribute.name == "_FillValue" && owner != input_.variables().end() &&
-                           owner->definition.partial;
-      if (!is_fill) {
-        output_->set_attribute(attribute);
+      const bool is_variable = owner != input_.variables().end();
+      const bool is_fill =
+          attribute.name == "_FillValue" && is_variable && owner->definition.partial;
+      const bool is_carried = carries_ && !attribute.owner.empty() &&
+                              attribute.owner != layout::time_name && !is_planned(attribute.owner);
+      const bool has_no_owner = !carries_ && is_variable && !is_planned(attribute.owner) &&
+                                attribute.owner != layout::time_name;
+      if (is_fill || is_carried || has_no_owner) {
+        continue;
       }
+      try {
+        layout::check_attribute(output_->format(), attribute);
+      } catch (const Error& e) {
+        if (!carries_) {
+          left_out_.push_back((attribute.owner.empty() ? "the file" : attribute.owner) +
+                              ": attribute " + attribute.name + " (" + e.what() + ")");
+        }
+        continue;
+      }
+      output_->set_attribute(attribute);
     }
+  }
+
+  bool is_planned(const std::string& name) const {
+    return std::any_of(planned_.begin(), planned_.end(),
+                       [&](const Planned& p) { return definition(p).name == name; });
   }
 
   /// This rank's rows; all of a scalar on rank 0.
@@ -166,17 +314,41 @@ class Converter {
     return box;
   }
 
+  /// The same on every rank: so much of a variable each holds, at most.
+  std::uint64_t share_bytes(const Planned& planned, std::uint64_t step) const {
+    const model::Definition& d = definition(planned);
+    const Dims shape = input_.shape_or_most(planned.input, step);
+    const auto ranks = static_cast<std::uint64_t>(transport_.size());
+    const std::uint64_t rows = shape.rank() == 0 ? 1 : shape[0];
+    const std::uint64_t row_bytes = rows == 0 ? 0 : shape.volume() / rows * d.type.bytes;
+    return (rows + ranks - 1) / ranks * row_bytes;
+  }
+
   void put(const Planned& planned, std::uint64_t step) {
     const model::Definition& d = definition(planned);
     const Dims shape = input_.shape_or_most(planned.input, step);
     const Box box = own_part(shape);
-    std::vector<std::byte>& bytes = held_.emplace_back(box.volume() * d.type.bytes);
-    input_.get(planned.input, step, box,
-               {bytes.data(), d.type, box.count, Dims::filled(box.count.rank(), 0)}, false);
     const bool has_part = !box.empty() && (shape.rank() != 0 || transport_.rank() == 0);
-    if (has_part) {
+    const std::uint64_t share = share_bytes(planned, step);
+    if (held_bytes_ + share > budget_bytes_) {
+      // Too much to hold: read by each rank for itself, when the writer wants it.
+      if (has_part) {
+        sources_.push_back(std::make_unique<FileSource>(own_input(), planned.input, step));
+        model::Block block;
+        block.variable = planned.output;
+        block.box = box;
+        block.memory.type = d.type;
+        block.source = sources_.back().get();
+        output_->put(block);
+      }
+    } else {
+      held_bytes_ += share;
+      std::vector<std::byte>& bytes = held_.emplace_back(box.volume() * d.type.bytes);
       const Dims zeros = Dims::filled(box.count.rank(), 0);
-      output_->put({planned.output, box, {bytes.data(), d.type, box.count, zeros}, false});
+      input_.get(planned.input, step, box, {bytes.data(), d.type, box.count, zeros}, false);
+      if (has_part) {
+        output_->put({planned.output, box, {bytes.data(), d.type, box.count, zeros}, false});
+      }
     }
     done_bytes_ += shape.volume() * d.type.bytes;
     if (progress_) {
@@ -184,25 +356,38 @@ class Converter {
     }
   }
 
+  Input& own_input() {
+    if (!own_input_) {
+      Options options;
+      options.budget_bytes = budget_bytes_;
+      own_input_ = std::make_unique<Input>(*alone_, *own_storage_, input_.path(), options);
+      own_input_->keep_order_of(input_);
+    }
+    return *own_input_;
+  }
+
+  void release() {
+    held_.clear();
+    sources_.clear();
+    held_bytes_ = 0;
+  }
+
   void put_fixed() {
-    std::uint64_t held = 0;  // the same on every rank
     for (const Planned& planned : planned_) {
       if (definition(planned).stepped) {
         continue;
       }
-      put(planned, 0);
-      held += definition(planned).bytes_per_step() / static_cast<std::uint64_t>(transport_.size());
-      if (held > budget_bytes_) {
+      if (held_bytes_ != 0 && held_bytes_ + share_bytes(planned, 0) > budget_bytes_) {
         output_->flush();
-        held_.clear();
-        held = 0;
+        release();
       }
+      put(planned, 0);
     }
     if (input_.steps() == 0) {
       return;  // goes with the close
     }
     output_->flush();
-    held_.clear();
+    release();
   }
 
   void put_step(std::uint64_t step) {
@@ -218,23 +403,85 @@ class Converter {
       put(planned, step);
     }
     output_->end_step();
-    held_.clear();
+    release();
+  }
+
+  /// Can what is no variable be taken over? And which variables are further names of others? As
+  /// rank 0 knows it, for all.
+  layout::Format::Carry carry_of(exec::Transport& transport) {
+    const auto message = exec::on_root(transport, 0, [&] {
+      layout::Catalog& catalog = input_.catalog();
+      const layout::Format& old_format = layout::format_named(catalog.format()).reader();
+      model::ByteWriter out;
+      out.put(&output_->format().reader() == &old_format && output_->format().carry != nullptr);
+      std::vector<std::uint32_t> others;
+      for (std::uint32_t v = 0; v < catalog.variables().size(); ++v) {
+        others.push_back(catalog.variables()[v].same_as.empty() ? 0 : 1);
+      }
+      out.put(others);
+      return out.take();
+    });
+    model::ByteReader in(message);
+    carries_ = in.get<bool>();
+    is_other_name_ = in.get_vector<std::uint32_t>();
+    return carries_ ? output_->format().carry : nullptr;
+  }
+
+  void finish() {
+    const Carry carry = carry_;
+    exec::on_root(transport_, 0, [&] {
+      if (carry != nullptr) {
+        std::vector<std::string> written;
+        for (const Planned& planned : planned_) {
+          written.push_back(definition(planned).name);
+        }
+        const Committed old = open_committed(storage_, input_.path(), [](storage::File&) {});
+        const auto file = storage_.open(target_.building(), storage::Access::read_write);
+        left_out_ = carry(*old.file, *file, written);
+        file->sync();
+      } else {
+        layout::Catalog& catalog = input_.catalog();
+        for (const auto& list :
+             {catalog.unreadable(), catalog.unread_attributes(), catalog.other_objects()}) {
+          for (const layout::UnreadableDataset& one : list) {
+            left_out_.push_back(one.name + " (" + one.type + ")");
+          }
+        }
+      }
+      target_.take_name();
+      return std::vector<std::byte>{};
+    });
   }
 
   /// A log sets no limit to what a step may have; where steps are cut into tiles, there is an
   /// index of all that might be.
   static constexpr std::uint64_t most_step_bytes = 1ULL << 40;
 
+  using Carry = layout::Format::Carry;
+
   exec::Transport& transport_;
+  storage::Storage& storage_;
+  std::string from_;
+  std::unique_ptr<exec::Transport> alone_;
+  std::unique_ptr<storage::Storage> own_storage_;
   Input input_;
+  std::unique_ptr<Input> own_input_;  ///< this rank's, where something is too large to be held
+  NewFile& target_;
   std::unique_ptr<Output> output_;
+  Carry carry_ = nullptr;
+  bool carries_ = false;
+  std::vector<std::uint32_t> is_other_name_;  ///< a variable: 1 where it is one
   std::optional<std::string> compress_;
   std::uint64_t budget_bytes_;
   const CopyProgress& progress_;
   std::vector<Planned> planned_;
   std::vector<std::string> unnamed_;
   std::vector<std::string> changes_;
+  std::vector<std::string> left_out_;
+  std::optional<Error> refusal_;             ///< of the first variable that the format cannot hold
   std::deque<std::vector<std::byte>> held_;  ///< until the next commit
+  std::vector<std::unique_ptr<FileSource>> sources_;  ///< the same
+  std::uint64_t held_bytes_ = 0;                      ///< at most, on any rank
   std::uint64_t total_bytes_ = 0;
   std::uint64_t done_bytes_ = 0;
 };
@@ -244,7 +491,17 @@ class Converter {
 Converted convert(exec::Transport& transport, storage::Storage& storage, const std::string& from,
                   const std::string& to, const std::optional<std::string>& compress,
                   const Options& options, const CopyProgress& progress) {
-  return Converter(transport, storage, from, to, compress, options, progress).run();
+  NewFile target(transport, storage, to, options);
+  try {
+    return Converter(transport, storage, from, target, compress, options, progress).run();
+  } catch (const Error& e) {
+    std::string text = e.what();
+    const std::size_t at = text.find(target.building());
+    if (at == std::string::npos) {
+      throw;
+    }
+    throw Error(e.code(), text.replace(at, target.building().size(), to), e.rank());
+  }
 }
 
 }  // namespace sluice::commit

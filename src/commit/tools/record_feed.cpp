@@ -72,13 +72,15 @@ auto RecordFeed::steady(Work&& work) {
   }
 }
 
-RecordFeed::RecordFeed(Input& input, const std::string& path, const UnitNames* only)
+RecordFeed::RecordFeed(Input& input, const std::string& path, const UnitNames* only,
+                       const UnitVolumes* volumes)
     : input_(input),
       commit_count_(catalog().commits().size()),
       // Each was made by a commit; others may claim any number.
       steps_(std::min<std::uint64_t>(catalog().steps(), commit_count_)),
       follows_left_(most_follows),
       only_(only),
+      volumes_(volumes),
       path_(path) {
   const auto& variables = catalog().variables();
   for (std::uint32_t v = 0; v < variables.size(); ++v) {
@@ -211,7 +213,8 @@ void RecordFeed::list_uncovered() {
   for (std::uint32_t v = 0; v < has_records_.size(); ++v) {
     const Definition& definition = catalog().variables()[v].definition;
     const bool is_there = definition.partial || is_written(v);
-    if (!has_records_[v] && definition.shape.volume() != 0 && is_there) {
+    const bool is_other_name = !catalog().variables()[v].same_as.empty();
+    if (!is_other_name && !has_records_[v] && definition.shape.volume() != 0 && is_there) {
       add_uncovered(definition.name);
     }
   }
@@ -352,21 +355,39 @@ bool RecordFeed::holds_data(const RecordUnit& unit) const {
   return !has_placement || unit.tiles.placement.hull().length != 0;
 }
 
-void RecordFeed::check_coverage(const RecordUnit& unit, std::uint64_t covered) {
+std::pair<std::uint64_t, std::uint64_t> RecordFeed::due_elements(const RecordUnit& unit) const {
   const Definition& definition = catalog().variables()[unit.variable].definition;
   const std::uint64_t volume = shape_of(unit).volume();
-  const bool is_complete = definition.partial ? covered <= volume : covered == volume;
+  if (catalog().is_part() && definition.stepped) {
+    // A row may be longer than what its rank had in that step: the index knows.
+    if (volumes_ != nullptr) {
+      const auto known = volumes_->find({definition.name, unit.step});
+      if (known != volumes_->end()) {
+        return {known->second, known->second};
+      }
+    }
+    return {0, volume};
+  }
+  return {definition.partial ? 0 : volume, volume};
+}
+
+void RecordFeed::check_coverage(const RecordUnit& unit, std::uint64_t covered) {
+  const Definition& definition = catalog().variables()[unit.variable].definition;
+  const auto [least, most] = due_elements(unit);
+  const bool is_complete = covered >= least && covered <= most;
   if (is_complete || (covered == 0 && !holds_data(unit))) {
     return;  // a variable that was added later has no data in the steps before
   }
-  if (catalog().commits()[commit_].word_count == 0) {
+  const bool is_copy = input_.modified_since_commit() && covered < least;
+  if (catalog().commits()[commit_].word_count == 0 || is_copy) {
+    // A program that copied the file need not keep which variables have holes.
     add_uncovered(definition.name + ", step " + std::to_string(unit.step));
     return;
   }
   find(unit, "",
-       covered < volume ? "no checksum covers " + std::to_string(volume - covered) + " of its " +
-                              std::to_string(volume) + " elements"
-                        : "its checksums cover more elements than it has");
+       covered < least ? "no checksum covers " + std::to_string(least - covered) + " of its " +
+                             std::to_string(least) + " elements"
+                       : "its checksums cover more elements than it has");
 }
 
 }  // namespace sluice::commit

@@ -57,7 +57,9 @@ class RecordFeed {
  public:
   /// Looks through all commits once; later ones are none of its business. `input` and `only` must
   /// outlive the feed. Hands out what is named in `only`, everything where it is nullptr.
-  RecordFeed(Input& input, const std::string& path, const UnitNames* only = nullptr);
+  /// `volumes` (of a part; may be nullptr) must outlive it too.
+  RecordFeed(Input& input, const std::string& path, const UnitNames* only = nullptr,
+             const UnitVolumes* volumes = nullptr);
 
   /// The next unit; false where there are no more.
   bool next(RecordUnit& unit);
@@ -84,6 +86,8 @@ class RecordFeed {
   void check_strangers();
   void take(std::uint32_t variable, RecordUnit& unit);
   void check_coverage(const RecordUnit& unit, std::uint64_t covered);
+  /// How many elements must have checksums, and may.
+  std::pair<std::uint64_t, std::uint64_t> due_elements(const RecordUnit& unit) const;
   bool holds_data(const RecordUnit& unit) const;
   void find(const RecordUnit& unit, const std::string& place, const std::string& what);
 
@@ -103,6 +107,7 @@ class RecordFeed {
   const std::uint64_t steps_;
   int follows_left_;
   const UnitNames* only_;
+  const UnitVolumes* volumes_;
   std::vector<std::vector<std::uint64_t>> rows_;  ///< a variable: varying ones' rows by step
   std::string path_;
   std::map<std::uint64_t, std::uint32_t> by_hash_;  ///< variables by name hash

@@ -55,10 +55,10 @@ class Verifier {
  public:
   /// `only`: see RecordFeed; all must outlive the object.
   Verifier(exec::Transport& transport, const std::string& path, Input& input, const UnitNames* only,
-           const VerifyProgress& progress)
+           const UnitVolumes* volumes, const VerifyProgress& progress)
       : transport_(transport), input_(input), progress_(progress) {
     const auto message = exec::on_root(transport_, 0, [&] {
-      feed_ = std::make_unique<RecordFeed>(input_, path, only);
+      feed_ = std::make_unique<RecordFeed>(input_, path, only, volumes);
       model::ByteWriter out;
       out.put(feed_->total_bytes());
       return out.take();
@@ -233,11 +233,20 @@ Verdict Verifier::verdict() {
   return verdict;
 }
 
+/// Does libhdf5 say that it does not know the version of something? Where the bytes are under a
+/// checksum, that is looked at first.
+bool needs_newer_library(const Error& error) {
+  const std::string what = error.what();
+  return what.find("version number") != std::string::npos ||
+         what.find("unsupported version") != std::string::npos;
+}
+
 /// Collective. The verdict over a file that cannot even be opened, or the error again where damage
 /// is not the reason.
 Verdict judge_unreadable(exec::Transport& transport, storage::Storage& storage,
                          const std::string& path, const Error& error) {
   bool is_damage = error.code() == Code::truncated || error.code() == Code::damaged;
+  const bool is_newer = error.code() == Code::version || needs_newer_library(error);
   if (error.code() == Code::format) {
     const auto message = exec::on_root(transport, 0, [&] {
       model::ByteWriter out;
@@ -251,7 +260,7 @@ Verdict judge_unreadable(exec::Transport& transport, storage::Storage& storage,
     throw error;
   }
   Verdict verdict;
-  verdict.state = State::damaged;
+  verdict.state = is_newer ? State::not_readable : State::damaged;
   verdict.findings.push_back({0, "", Finding::no_step, "", bare(error.what(), path)});
   verdict.finding_count = 1;
   return verdict;
@@ -268,7 +277,7 @@ struct Look {
 };
 
 Verdict verify_opened(exec::Transport& transport, storage::Storage& storage,
-                      const std::string& path, const UnitNames* only,
+                      const std::string& path, const UnitNames* only, const UnitVolumes* volumes,
                       const VerifyProgress& progress) {
   Options options;
   options.checksum = false;  // reading is what is checked here
@@ -276,12 +285,29 @@ Verdict verify_opened(exec::Transport& transport, storage::Storage& storage,
   Verdict verdict;
   if (!input.written_by_sluice()) {
     verdict.state = State::not_ours;
+    const auto message = exec::on_root(transport, 0, [&] {
+      model::ByteWriter out;
+      const auto& unreadable = input.catalog().unreadable();
+      out.put(unreadable.size());
+      for (const auto& dataset : unreadable) {
+        out.put(dataset.name + " (" + dataset.type + ")");
+      }
+      return out.take();
+    });
+    model::ByteReader in(message);
+    verdict.uncovered_count = in.get<std::size_t>();
+    for (std::size_t i = 0; i < verdict.uncovered_count; ++i) {
+      std::string text = in.get_string();
+      if (verdict.uncovered.size() < most_findings) {
+        verdict.uncovered.push_back(std::move(text));
+      }
+    }
     return verdict;
   }
   if (input.set() != nullptr) {
     verdict = verify_parts(transport, storage, input, progress);
   } else {
-    Verifier verifier(transport, path, input, only, progress);
+    Verifier verifier(transport, path, input, only, volumes, progress);
     verifier.run();
     verdict = verifier.verdict();
     verdict.modified = input.modified_since_commit();
@@ -294,7 +320,7 @@ Verdict verify_opened(exec::Transport& transport, storage::Storage& storage,
 
 /// Collective.
 Look look(exec::Transport& transport, storage::Storage& storage, const std::string& path,
-          const UnitNames* only, const VerifyProgress& progress) {
+          const UnitNames* only, const UnitVolumes* volumes, const VerifyProgress& progress) {
   Look result;
   std::uint64_t before = 0;
   exec::on_root(transport, 0, [&] {
@@ -302,7 +328,7 @@ Look look(exec::Transport& transport, storage::Storage& storage, const std::stri
     return std::vector<std::byte>{};
   });
   try {
-    result.verdict = verify_opened(transport, storage, path, only, progress);
+    result.verdict = verify_opened(transport, storage, path, only, volumes, progress);
   } catch (const Error&) {
     result.failure = std::current_exception();
   }
@@ -349,13 +375,14 @@ Look narrowed(Look first, const Look& second) {
 
 /// Collective. Looks until it is clear whether what does not match is damage.
 Look look_until_settled(exec::Transport& transport, storage::Storage& storage,
-                        const std::string& path, const VerifyProgress& progress) {
+                        const std::string& path, const UnitVolumes* volumes,
+                        const VerifyProgress& progress) {
   constexpr int most_looks = 10;
-  Look result = look(transport, storage, path, nullptr, progress);
+  Look result = look(transport, storage, path, nullptr, volumes, progress);
   for (int looks = 1; looks < most_looks && !result.is_settled(); ++looks) {
     std::this_thread::sleep_for(std::chrono::milliseconds(looks));
     const std::optional<UnitNames> suspects = suspects_in(result);
-    Look next = look(transport, storage, path, suspects ? &*suspects : nullptr, {});
+    Look next = look(transport, storage, path, suspects ? &*suspects : nullptr, volumes, {});
     if (!suspects) {
       result = next.failure && !result.failure ? result : std::move(next);
     } else if (!next.failure) {
@@ -365,12 +392,10 @@ Look look_until_settled(exec::Transport& transport, storage::Storage& storage,
   return result;
 }
 
-}  // namespace
-
-Verdict verify(exec::Transport& transport, storage::Storage& storage, const std::string& path,
-               const VerifyProgress& progress) {
+Verdict settle(exec::Transport& transport, storage::Storage& storage, const std::string& path,
+               const UnitVolumes* volumes, const VerifyProgress& progress) {
   const auto began = std::chrono::steady_clock::now();
-  Look settled = look_until_settled(transport, storage, path, progress);
+  Look settled = look_until_settled(transport, storage, path, volumes, progress);
   Verdict& verdict = settled.verdict;
   if (settled.failure) {
     try {
@@ -383,6 +408,18 @@ Verdict verify(exec::Transport& transport, storage::Storage& storage, const std:
   }
   verdict.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   return verdict;
+}
+
+}  // namespace
+
+Verdict verify(exec::Transport& transport, storage::Storage& storage, const std::string& path,
+               const VerifyProgress& progress) {
+  return settle(transport, storage, path, nullptr, progress);
+}
+
+Verdict verify_part(exec::Transport& transport, storage::Storage& storage, const std::string& path,
+                    const UnitVolumes& volumes, const VerifyProgress& progress) {
+  return settle(transport, storage, path, &volumes, progress);
 }
 
 }  // namespace sluice::commit

@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "exec/transport/transport.hpp"
@@ -25,7 +27,11 @@ enum class State : std::uint8_t {
   damaged,          ///< something does not match, and nobody but Sluice wrote to the file
   changed_outside,  ///< something does not match, and the file's mtime is not its last commit's
   not_ours,         ///< HDF5 that Sluice did not write: there is nothing to check it by
+  not_readable,     ///< made for a newer library of its format; nothing says that it is damaged
 };
+
+/// How many elements of a variable of one step are to have checksums.
+using UnitVolumes = std::map<std::pair<std::string, std::uint64_t>, std::uint64_t>;
 
 /// One thing that does not match.
 struct Finding {
@@ -74,5 +80,9 @@ using VerifyProgress = std::function<void(std::uint64_t done, std::uint64_t tota
 /// permission, ...), format where it is not HDF5, version where a newer Sluice wrote it.
 Verdict verify(exec::Transport& transport, storage::Storage& storage, const std::string& path,
                const VerifyProgress& progress = {});
+/// The same of a part of a set. `volumes`: what the index says that it has of variables with steps,
+/// which need not be all elements of a row.
+Verdict verify_part(exec::Transport& transport, storage::Storage& storage, const std::string& path,
+                    const UnitVolumes& volumes, const VerifyProgress& progress);
 
 }  // namespace sluice::commit

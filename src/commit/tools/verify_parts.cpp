@@ -166,8 +166,16 @@ void PartsVerifier::check_part(std::size_t part) {
       progress_(std::min(total_bytes_, (passed_bytes_ + now) * ranks), total_bytes_);
     }
   };
-  add(verify(is_shared_ ? *alone_ : transport_, *storage_,
-             layout::part_path(input_.path(), known.path), within),
+  UnitVolumes volumes;
+  for (const layout::Mapping& mapping : set_.mappings) {
+    if (mapping.part == part && set_.variables[mapping.variable].stepped) {
+      for (std::uint64_t s = 0; s < mapping.steps; ++s) {
+        volumes[{set_.datasets[mapping.dataset], mapping.first_row + s}] += mapping.box.volume();
+      }
+    }
+  }
+  add(verify_part(is_shared_ ? *alone_ : transport_, *storage_,
+                  layout::part_path(input_.path(), known.path), volumes, within),
       part);
   passed_bytes_ += known.bytes;
 }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "layout/hdf5/types.hpp"
@@ -44,8 +45,33 @@ void write_values(hid_t owner, const std::string& name, hid_t type, const Dims& 
   }
 }
 
+/// Text of variable length ends at the first.
+bool has_nul(const std::string& text) { return text.find('\0') != std::string::npos; }
+
+/// All of the length of the longest, padded with NUL.
+void write_fixed_texts(hid_t owner, const std::string& name,
+                       const std::vector<std::string>& texts) {
+  std::size_t width = 1;
+  for (const std::string& text : texts) {
+    width = std::max(width, text.size());
+  }
+  std::vector<char> characters(width * texts.size());
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    std::copy(texts[i].begin(), texts[i].end(),
+              characters.begin() + static_cast<std::ptrdiff_t>(i * width));
+  }
+  const Handle type = file_type(string_type(static_cast<std::uint32_t>(width)));
+  write_values(owner, name, type.get(), {texts.size()}, characters.data());
+}
+
 template <class T>
 void write_one(hid_t owner, const std::string& name, const T& value) {
+  if constexpr (is_text<T>) {
+    if (has_nul(value)) {
+      write_fixed_text(owner, name, value);
+      return;
+    }
+  }
   const Handle type = type_for<T>();
   if constexpr (is_text<T>) {
     const char* text = value.c_str();
@@ -57,6 +83,12 @@ void write_one(hid_t owner, const std::string& name, const T& value) {
 
 template <class T>
 void write_one(hid_t owner, const std::string& name, const std::vector<T>& values) {
+  if constexpr (is_text<T>) {
+    if (std::any_of(values.begin(), values.end(), has_nul)) {
+      write_fixed_texts(owner, name, values);
+      return;
+    }
+  }
   const Handle type = type_for<T>();
   const Dims dims{values.size()};
   if constexpr (is_text<T>) {
@@ -87,6 +119,20 @@ AttributeValue read_numbers(hid_t attribute, bool scalar, std::size_t count) {
   return values;
 }
 
+/// Nothing where one is beyond the numbers that attributes have.
+std::optional<AttributeValue> read_unsigned(hid_t attribute, bool scalar, std::size_t count) {
+  const Handle type = file_type(type_of<std::uint64_t>());
+  std::vector<std::uint64_t> values(std::max<std::size_t>(1, count));
+  if (count != 0) {
+    check(H5Aread(attribute, type.get(), values.data()), "attribute");
+  }
+  constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
+  if (std::any_of(values.begin(), values.end(), [](std::uint64_t v) { return v > most; })) {
+    return std::nullopt;
+  }
+  return read_numbers<std::int64_t>(attribute, scalar, count);
+}
+
 AttributeValue read_boolean(hid_t attribute) {
   const Handle type = file_type(type_of<bool>());
   std::int8_t value = 0;
@@ -113,14 +159,17 @@ AttributeValue read_text(hid_t attribute, hid_t type, hid_t space, bool scalar, 
     H5Dvlen_reclaim(memory.get(), space, H5P_DEFAULT, pointers.data());
     return text_value(std::move(texts), scalar);
   }
+  // As every other reader has it: libhdf5 takes the padding away, whatever it is.
+  const Handle padded = own(H5Tcopy(type), "attribute");
+  check(H5Tset_strpad(padded.get(), H5T_STR_NULLPAD), "attribute");
   const std::size_t width = H5Tget_size(type);
   std::vector<char> characters(width * count);
-  check(H5Aread(attribute, type, characters.data()), "attribute");
-  const bool space_padded = H5Tget_strpad(type) == H5T_STR_SPACEPAD;
+  if (count != 0) {
+    check(H5Aread(attribute, padded.get(), characters.data()), "attribute");
+  }
   for (std::size_t i = 0; i < count; ++i) {
     std::string text(characters.data() + i * width, width);
-    text.resize(std::min(text.find('\0'), text.size()));
-    while (space_padded && !text.empty() && text.back() == ' ') {
+    while (!text.empty() && text.back() == '\0') {
       text.pop_back();
     }
     texts.push_back(std::move(text));
@@ -192,9 +241,10 @@ std::optional<AttributeValue> read_attribute(hid_t owner, const std::string& nam
     case Kind::u16:
     case Kind::i32:
       return read_numbers<std::int32_t>(attribute.get(), scalar, count);
+    case Kind::u64:
+      return read_unsigned(attribute.get(), scalar, count);
     case Kind::u32:
     case Kind::i64:
-    case Kind::u64:
       return read_numbers<std::int64_t>(attribute.get(), scalar, count);
     default:
       return std::nullopt;

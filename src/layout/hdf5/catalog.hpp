@@ -12,9 +12,12 @@
 #include <string>
 #include <vector>
 
+#include "layout/hdf5/dataset_facts.hpp"
 #include "layout/hdf5/driver.hpp"
+#include "layout/hdf5/links.hpp"
 #include "layout/hdf5/log.hpp"
 #include "layout/hdf5/profile.hpp"
+#include "layout/hdf5/types.hpp"
 #include "layout/placement.hpp"
 #include "model/definition.hpp"
 
@@ -47,6 +50,9 @@ class Catalog final : public layout::Catalog {
   bool netcdf() const noexcept { return netcdf_; }
   std::uint64_t checksum_chunk_words() const noexcept { return checksum_chunk_words_; }
   std::uint64_t checksum_chunks() const noexcept { return checksum_chunks_; }
+  /// Error unsupported where another program's copy of the file left its log or its steps in a form
+  /// that cannot grow as Sluice needs.
+  void require_growable() const;
 
   Placement locate(std::uint32_t variable, std::uint64_t step, const model::Box& region) override;
   EncodedTiles locate_encoded(std::uint32_t variable, std::uint64_t step,
@@ -56,6 +62,7 @@ class Catalog final : public layout::Catalog {
   std::vector<std::uint64_t> rows_by_step(std::uint32_t variable) override;
   std::vector<std::uint64_t> checksum_words(const CommitRow& commit) override;
   std::vector<model::Attribute> attributes() override;
+  std::vector<layout::UnreadableDataset> other_objects() override;
   /// Where the file ends by its superblock.
   std::uint64_t end_of_allocation() const noexcept { return state_.end_of_allocation; }
 
@@ -66,17 +73,47 @@ class Catalog final : public layout::Catalog {
   void load_checksums();
   void load_contents(hid_t group);
   void list_datasets();
-  std::vector<std::string> paths_below(const std::string& group);
+  /// `prefix`: how much of each path is not part of a variable's name.
+  void list(const std::vector<NamedLink>& links, std::size_t prefix);
+  /// Another name of what is known as `known_as`; `variable`: as what, where it can be read.
+  void add_name(const std::string& name, const std::string& known_as,
+                const StoredVariable* variable);
+  /// Is it a variable now? What cannot be read is listed with its reason, unless the last commit
+  /// says that it is Sluice's: then an Error.
+  bool add_readable(const std::string& path, const std::string& name);
   void add_dataset(const std::string& path, const std::string& name);
+  void add_array(hid_t dataset, const std::string& path, const std::string& name, StoredType stored,
+                 Extents extents);
+  void take_storage(hid_t list, bool is_whole, const std::string& path, StoredVariable& variable);
+  /// nccopy keeps the attribute of a partial variable, but not always the dataset's fill value.
+  void take_fill_attribute(hid_t dataset, model::Definition& definition);
+  /// Of the grouped form: are a variable's datasets as Sluice writes them, not another program's
+  /// copies in chunks?
+  bool are_plain_steps(const std::string& name);
+  void leave_copied_set();
   std::vector<std::string> dimensions_of(hid_t dataset, const std::string& name, int rank);
   model::Definition describe(hid_t dataset, const std::string& name, const Type& type,
                              const model::Dims& shape);
+  /// As what it is: a variable with steps, or a fixed one.
+  model::Definition describe(hid_t dataset, const std::string& name, const Type& type,
+                             const Extents& extents, H5D_layout_t layout, const model::Dims& chunk);
   void take_attributes(const std::string& path, const std::string& owner,
                        std::vector<model::Attribute>& into);
+  bool has_attributes(const std::string& path);
   bool is_grouped(std::uint32_t variable) const;
   /// Is it netCDF's text: characters, with their number as the last dimension?
   bool is_characters(std::uint32_t variable) const { return characters_.count(variable) != 0; }
   bool is_stepped_in_set(const std::string& name) const;
+  /// Is it a variable of which the set has elements?
+  bool is_mapped(const std::string& name);
+  /// Is it virtual, made of other files by another program?
+  bool is_virtual_of_others(std::uint32_t variable) {
+    return variables_[variable].storage == "virtual" &&
+           !is_mapped(variables_[variable].definition.name);
+  }
+  /// The file as libhdf5 alone opens it, with the files that it leads to.
+  hid_t with_others();
+  storage::Storage& others_storage();
   /// The dataset with a step of a variable; -1 where the step has none.
   hid_t dataset(std::uint32_t variable, std::uint64_t step);
   Placement locate_chunks(std::uint32_t variable, std::uint64_t step, const model::Box& region);
@@ -86,21 +123,22 @@ class Catalog final : public layout::Catalog {
                     std::uint64_t most_bytes,
                     const std::function<void(std::uint64_t, const Extent&, std::uint32_t)>& visit);
   std::string object_of(const std::string& owner) const;
-  struct Objects {
-    std::vector<std::string> datasets;
-    std::vector<std::string> groups;
-  };
-  static herr_t visit(hid_t, const char* name, const H5O_info_t* info, void* into);
-
   struct Open {
     std::uint64_t step = 0;
     Handle handle;
   };
-  std::vector<std::string> groups_;  ///< without the library's own
+  std::vector<std::string> groups_;              ///< without the library's own
+  std::vector<UnreadableDataset> others_;        ///< committed types
+  std::set<std::string> used_groups_;            ///< with something in them
+  std::optional<std::set<std::string>> mapped_;  ///< variables of which the set has elements
   DriverState state_;
   Handle hdf5_;
+  std::shared_ptr<storage::Storage> others_storage_;
+  DriverState others_state_;
+  Handle with_others_;
   bool grouped_ = false;
   bool netcdf_ = false;
+  bool is_log_growable_ = true;
   std::uint64_t checksum_chunk_words_ = 0;
   std::uint64_t checksum_chunks_ = 0;
   std::set<std::uint32_t> characters_;

@@ -17,7 +17,8 @@ Contents Catalog::contents_of(hid_t file, storage::File& holder, Profile profile
   catalog.netcdf_ = profile == Profile::netcdf4;
   if (set != nullptr) {
     catalog.set_.emplace();
-    catalog.set_->variables = set->variables;  // all that is asked of it
+    catalog.set_->variables = set->variables;
+    catalog.set_->mappings = set->mappings;  // all that is asked of it
   }
   Contents contents;
   try {

@@ -59,8 +59,14 @@ Placement Catalog::locate(std::uint32_t variable, std::uint64_t step, const Box&
   }
   if (found >= 0) {
     const Handle list = own(H5Dget_create_plist(found), definition.name);
-    if (H5Pget_layout(list.get()) == H5D_CHUNKED) {
+    const bool is_chunked = H5Pget_layout(list.get()) == H5D_CHUNKED;
+    if (is_chunked && !is_grouped(variable)) {
       return locate_chunks(variable, step, region);
+    }
+    if (is_chunked) {
+      throw Error(Code::unsupported,
+                  definition.name + ", step " + std::to_string(step) +
+                      ": lies in chunks, though the first and the last step do not");
     }
   }
   std::vector<std::uint64_t> addresses(shape.volume() == 0 ? 0 : 1, absent);
@@ -69,7 +75,11 @@ Placement Catalog::locate(std::uint32_t variable, std::uint64_t step, const Box&
     check_no_error(definition.name);
   }
   if (!addresses.empty() && address != HADDR_UNDEF) {
-    addresses[0] = address;
+    const bool is_stacked = definition.stepped && !is_grouped(variable);
+    const bool is_there = !is_stacked || step < extents_of(found, definition.name)[0];
+    addresses[0] = !is_there
+                       ? absent
+                       : address + (is_stacked ? step * shape.volume() * definition.type.bytes : 0);
   }
   return {variable, definition.type.bytes, shape, shape, addresses};
 }
@@ -103,15 +113,15 @@ void Catalog::visit_chunks(
   const StoredVariable& stored = variables_.at(variable);
   const model::Definition& definition = stored.definition;
   const hid_t found = dataset(variable, step);
-  const std::size_t lead = definition.stepped ? 1 : 0;
-  if (definition.stepped && found >= 0 && step >= extents_of(found, definition.name)[0]) {
+  const std::size_t lead = definition.stepped && !is_grouped(variable) ? 1 : 0;
+  if (lead != 0 && found >= 0 && step >= extents_of(found, definition.name)[0]) {
     return;  // netCDF programs extend only the variables that they write
   }
   // Only the address and the size of a chunk are noted: nothing is read into it.
   void* placeholder = state_.placeholder.reserve(most_bytes);
   for (const Piece& piece : cut(definition.shape, stored.tile, region)) {
     const Dims start = tile_box(definition.shape, stored.tile, piece.tile_index).start;
-    std::array<hsize_t, model::max_rank> at{step};
+    std::array<hsize_t, model::max_rank> at{lead != 0 ? step : 0};
     std::copy(start.begin(), start.end(), at.begin() + lead);
     const std::string what = definition.name + ", chunk at " + start.text() + ": ";
     std::uint32_t mask = 0;
@@ -145,10 +155,9 @@ void Catalog::read(std::uint32_t variable, std::uint64_t step, const Box& box,
                          {variable, step}, box, out, last_tile_);
     return;
   }
-  if (stored.storage == "virtual") {
-    throw Error(Code::unsupported, state_.file->path() + ": " + definition.name +
-                                       ": is virtual, made of other files by another program than "
-                                       "Sluice: read those");
+  const std::size_t lead = definition.stepped && !is_grouped(variable) ? 1 : 0;
+  if (lead != 0 && step >= extents_of(found, definition.name)[0]) {
+    return;  // a copy that another program made while the variable had no such step
   }
   const Handle space = own(H5Dget_space(found), definition.name);
   const Handle held = own(H5Dget_type(found), definition.name);
@@ -157,7 +166,6 @@ void Catalog::read(std::uint32_t variable, std::uint64_t step, const Box& box,
   const Handle memory = dataspace({box.volume() * characters});
   std::array<hsize_t, model::max_rank> start{step};
   std::array<hsize_t, model::max_rank> count{1};
-  const std::size_t lead = definition.stepped && !is_grouped(variable) ? 1 : 0;
   std::copy(box.start.begin(), box.start.end(), start.begin() + lead);
   std::copy(box.count.begin(), box.count.end(), count.begin() + lead);
   if (is_characters(variable)) {
@@ -192,6 +200,12 @@ std::vector<std::uint64_t> Catalog::rows_by_step(std::uint32_t variable) {
                                      ": its rows vary, but there is no " + name);
     }
     const Handle lengths = own(H5Dopen2(hdf5_.get(), name.c_str(), H5P_DEFAULT), name);
+    const Handle list = own(H5Dget_create_plist(lengths.get()), name);
+    if (H5Pget_layout(list.get()) == H5D_VIRTUAL) {
+      throw Error(Code::unsupported, state_.file->path() + ": " + name +
+                                         " is still in the parts of a set, but not " +
+                                         definition.name + ": copy both");
+    }
     const Dims extents = extents_of(lengths.get(), name);
     rows.resize(extents.rank() == 1 ? std::min(steps_, extents[0]) : 0);
     const hsize_t start = 0;
@@ -245,10 +259,35 @@ namespace {
 
 struct Found {
   std::vector<model::Attribute>* attributes;
+  std::vector<UnreadableDataset>* unread;
   std::string owner;
   bool has_flags = false;  ///< booleans as bytes
+  /// Is it one that Sluice wrote?
+  std::function<bool(const std::string& name)> is_known;
   std::exception_ptr failure;
 };
+
+/// Why an attribute has no value of Sluice's.
+std::string why_unread(hid_t object, const std::string& name) {
+  const Handle attribute = own(H5Aopen(object, name.c_str(), H5P_DEFAULT), name);
+  const Handle type = own(H5Aget_type(attribute.get()), name);
+  const Handle space = own(H5Aget_space(attribute.get()), name);
+  if (H5Sget_simple_extent_type(space.get()) == H5S_NULL) {
+    return "no data (null dataspace)";
+  }
+  const auto stored = stored_type(type.get());
+  if (!stored) {
+    return foreign_type(type.get());
+  }
+  return stored->type.kind == Kind::u64 ? "numbers above 2^63 - 1" : type_name(stored->type);
+}
+
+/// Attributes are values or lists here.
+bool is_list_of_lists(hid_t object, const std::string& name) {
+  const Handle attribute = own(H5Aopen(object, name.c_str(), H5P_DEFAULT), name);
+  const Handle space = own(H5Aget_space(attribute.get()), name);
+  return checked(H5Sget_simple_extent_ndims(space.get()), name) > 1;
+}
 
 /// Not the caller's: what netCDF, dimension scales and this library keep in attributes for
 /// themselves. CLASS and NAME have other uses too (images).
@@ -261,11 +300,18 @@ bool is_internal(hid_t object, const std::string& name) {
 
 herr_t take_attribute(hid_t object, const char* name, const H5A_info_t*, void* into) {
   auto& found = *static_cast<Found*>(into);
+  const std::string what = found.owner.empty() ? "the file" : found.owner;
   try {
     if (is_internal(object, name)) {
       return 0;
     }
-    if (auto value = read_attribute(object, name)) {
+    auto value = read_attribute(object, name);
+    if (!value) {
+      found.unread->push_back({what + ": attribute " + name, why_unread(object, name)});
+    } else {
+      if (is_list_of_lists(object, name)) {
+        found.unread->push_back({what + ": attribute " + name, "its dimensions: kept as a list"});
+      }
       const auto* number = std::get_if<std::int32_t>(&*value);
       const bool is_zero_or_one = number != nullptr && (*number == 0 || *number == 1);
       if (found.has_flags && is_zero_or_one && netcdf4::is_flag(object, name)) {
@@ -274,6 +320,13 @@ herr_t take_attribute(hid_t object, const char* name, const H5A_info_t*, void* i
       found.attributes->push_back({found.owner, name, std::move(*value)});
     }
     return 0;
+  } catch (const Error& e) {
+    if (concerns_object(e) && !found.is_known(name)) {
+      found.unread->push_back({what + ": attribute " + name, e.what()});
+      return 0;
+    }
+    found.failure = std::current_exception();
+    return -1;
   } catch (...) {  // not through libhdf5, which has locks and lists to undo
     found.failure = std::current_exception();
     return -1;
@@ -324,18 +377,45 @@ void Catalog::take_attributes(const std::string& path, const std::string& owner,
                               std::vector<model::Attribute>& into) {
   const std::string what = "attributes of " + path;
   const Handle object = own(H5Oopen(hdf5_.get(), path.c_str(), H5P_DEFAULT), what);
-  Found found{&into, owner, ours_ && netcdf_, nullptr};
+  Found found{&into,
+              &unread_attributes_,
+              owner,
+              ours_ && netcdf_,
+              [&](const std::string& name) { return is_recorded_attribute(owner, name); },
+              nullptr};
   hsize_t position = 0;
   const herr_t status =
       H5Aiterate2(object.get(), H5_INDEX_NAME, H5_ITER_NATIVE, &position, take_attribute, &found);
   if (found.failure) {
     std::rethrow_exception(found.failure);
   }
+  if (status < 0 && !ours_) {
+    try {
+      check(status, what);
+    } catch (const Error& e) {
+      if (!concerns_object(e)) {
+        throw;
+      }
+      unread_attributes_.push_back(
+          {(owner.empty() ? "the file" : owner) + ": attributes", e.what()});
+      return;
+    }
+  }
   check(status, what);
+}
+
+bool Catalog::has_attributes(const std::string& path) {
+  std::vector<model::Attribute> found;
+  const std::size_t before = unread_attributes_.size();
+  take_attributes(path, path, found);
+  const bool has_any = !found.empty() || unread_attributes_.size() != before;
+  unread_attributes_.resize(before);
+  return has_any;
 }
 
 std::vector<model::Attribute> Catalog::attributes() {
   const QuietErrors quiet;
+  unread_attributes_.clear();
   std::vector<model::Attribute> attributes;
   std::vector<std::string> owners = groups_;  // also those without variables
   owners.push_back("");

@@ -55,6 +55,7 @@ namespace {
 struct DriverFile {
   H5FD_t base;  // libhdf5's own part; must be first
   DriverState* state;
+  DriverState* owned;  // of a file that another one leads to; null otherwise
 };
 
 DriverState& state_of(H5FD_t* file) { return *reinterpret_cast<DriverFile*>(file)->state; }
@@ -82,12 +83,41 @@ herr_t free_info(void* info) {
   return 0;
 }
 
-H5FD_t* open_file(const char*, unsigned flags, hid_t fapl, haddr_t) {
+/// Another file, that of a virtual dataset; null where it is not to be opened, or cannot be.
+std::unique_ptr<DriverState> open_other(const DriverState& state, const char* name) {
+  if (state.others == nullptr) {
+    return nullptr;
+  }
+  try {
+    auto other = std::make_unique<DriverState>();
+    other->own = state.others->open(name, storage::Access::read);
+    other->file = other->own.get();
+    other->others = state.others;
+    return other;
+  } catch (const std::exception&) {
+    return nullptr;
+  }
+}
+
+/// What libhdf5 opens the sources of a virtual dataset with.
+void* get_info(H5FD_t* file) {
+  const DriverState* state = &state_of(file);
+  return copy_info(&state);
+}
+
+H5FD_t* open_file(const char* name, unsigned flags, hid_t fapl, haddr_t) {
   const auto* info = static_cast<DriverState* const*>(H5Pget_driver_info(fapl));
   if (info == nullptr || *info == nullptr) {
     return nullptr;
   }
-  DriverState& state = **info;
+  std::unique_ptr<DriverState> other;
+  if ((*info)->file->path() != name) {
+    other = open_other(**info, name);
+    if (other == nullptr) {
+      return nullptr;  // libhdf5 looks elsewhere
+    }
+  }
+  DriverState& state = other ? *other : **info;
   if ((flags & H5F_ACC_RDWR) != 0 && !state.writable) {
     return nullptr;
   }
@@ -107,10 +137,12 @@ H5FD_t* open_file(const char*, unsigned flags, hid_t fapl, haddr_t) {
   state.failure.clear();
   take_storage_failure();
   state.end_of_allocation = 0;
+  file->owned = other.release();
   return &file->base;
 }
 
 herr_t close_file(H5FD_t* file) {
+  delete reinterpret_cast<DriverFile*>(file)->owned;
   std::free(file);
   return 0;
 }
@@ -225,6 +257,16 @@ herr_t read_bytes(H5FD_t* file, H5FD_mem_t kind, hid_t, haddr_t address, size_t 
 herr_t write_bytes(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, size_t size,
                    const void* buffer) {
   DriverState& state = state_of(file);
+  if (state.is_direct) {
+    try {
+      state.file->write(address, {static_cast<const std::byte*>(buffer), size});
+      state.end_of_file = std::max<std::uint64_t>(state.end_of_file, address + size);
+      return 0;
+    } catch (const std::exception& e) {
+      note_failure(state, e);
+      return -1;
+    }
+  }
   if (!state.placeholder.holds(buffer)) {
     state.overlay.write(address, {static_cast<const std::byte*>(buffer), size});
     return 0;
@@ -242,8 +284,21 @@ herr_t write_bytes(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, size_t size
   return 0;
 }
 
-// The end of the file is the commit room's business.
-herr_t truncate_file(H5FD_t*, hid_t, hbool_t) { return 0; }
+/// The end of a planned file is the commit room's business.
+herr_t truncate_file(H5FD_t* file, hid_t, hbool_t) {
+  DriverState& state = state_of(file);
+  if (!state.is_direct) {
+    return 0;
+  }
+  try {
+    state.file->resize(state.end_of_allocation);
+    state.end_of_file = state.end_of_allocation;
+    return 0;
+  } catch (const std::exception& e) {
+    note_failure(state, e);
+    return -1;
+  }
+}
 
 H5FD_class_t make_class() {
   H5FD_class_t driver{};
@@ -255,6 +310,7 @@ H5FD_class_t make_class() {
   driver.maxaddr = static_cast<haddr_t>(INT64_MAX);
   driver.fc_degree = H5F_CLOSE_STRONG;
   driver.fapl_size = sizeof(DriverState*);
+  driver.fapl_get = get_info;
   driver.fapl_copy = copy_info;
   driver.fapl_free = free_info;
   driver.open = open_file;

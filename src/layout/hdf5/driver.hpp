@@ -2,7 +2,8 @@
 // without writing it.
 //
 // Invariants:
-// - Nothing is written to the storage. Metadata goes to the overlay; raw data that libhdf5 "writes"
+// - Nothing is written to the storage (but see is_direct). Metadata goes to the overlay; raw data
+// that libhdf5 "writes"
 //   from the placeholder buffer is dropped and only its address noted. What is dropped is told by
 //   pointer, never by type: variable-length strings and small H5Dwrites carry the raw type too.
 // - Raw space handed out never lies below the frontier (the end of what any committed state may
@@ -15,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -47,6 +49,11 @@ class Placeholder {
 struct DriverState {
   storage::File* file = nullptr;
   bool writable = false;
+  /// All that libhdf5 writes goes straight to the storage: no plan, but a file that is made.
+  bool is_direct = false;
+  /// Where the files are opened, for reading, that this one leads libhdf5 to; null: none are.
+  storage::Storage* others = nullptr;
+  std::unique_ptr<storage::File> own = nullptr;  ///< of such a file, the one that is `file`
   Overlay overlay;
   std::deque<Overlay> under_way;  ///< of earlier commits that are not in the storage yet, in order
   Placeholder placeholder;

@@ -1,5 +1,6 @@
 #include "layout/hdf5/format.hpp"
 
+#include "layout/hdf5/carry.hpp"
 #include "layout/hdf5/catalog.hpp"
 #include "layout/hdf5/library.hpp"
 #include "layout/hdf5/log.hpp"
@@ -72,6 +73,7 @@ constinit const Format stacked_format{
     .open = open_any,
     .match = match_any,
     .plans_beside_threads = takes_several_threads,
+    .carry = carry,
 };
 
 constinit const Format grouped_format{

@@ -72,6 +72,10 @@ void check_no_error(const std::string& what);
 /// Is there a link at each name of `path`, which is relative to `where`? Error format where a link
 /// cannot be looked up; whatever a link leads to counts as there.
 bool has_link(hid_t where, const std::string& path);
+/// Is an error a matter of one object of the file, not of the storage or of this process?
+inline bool concerns_object(const Error& e) {
+  return e.code() == Code::format || e.code() == Code::damaged || e.code() == Code::unsupported;
+}
 /// What `work` returns; its errors name the file, where they do not yet.
 template <class Work>
 decltype(auto) naming(const std::string& path, Work&& work) {

@@ -24,4 +24,10 @@ bool has_log(hid_t file, const std::string& path) {
   return has_version;
 }
 
+bool is_step_group(const std::string& name) {
+  const std::string prefix = step_group_prefix;
+  return name.rfind(prefix, 0) == 0 && name.size() >= prefix.size() + 6 &&
+         name.find_first_not_of("0123456789", prefix.size()) == std::string::npos;
+}
+
 }  // namespace sluice::layout::hdf5

@@ -41,6 +41,8 @@ inline constexpr const char* step_group_prefix = "step_";
 inline constexpr std::string_view time_prefix = "time_";
 /// The group of a step: numbers have six digits, more where they need them.
 std::string step_group(std::uint64_t step);
+/// Is it the name of one?
+bool is_step_group(const std::string& name);
 
 /// Attribute of a varying variable: where the rows of each step are said.
 inline constexpr const char* varying_attribute = "rows_vary";

@@ -87,10 +87,14 @@ void Hdf5Planner::load_known() {
                                        ": is the index of a set of parts: append with "
                                        "strategy file-per-process or file-per-node");
   }
+  catalog->require_growable();
   profile_ = catalog->grouped()  ? Profile::grouped
              : catalog->netcdf() ? Profile::netcdf4
                                  : Profile::stacked;
   for (const StoredVariable& stored : catalog->variables()) {
+    if (!stored.same_as.empty()) {
+      continue;  // is planned under its first name
+    }
     if (stored.storage.rfind("chunked, ", 0) == 0 && stored.definition.compress.empty()) {
       throw Error(Code::unsupported, file_.path() + ": " + stored.definition.name + " is " +
                                          stored.storage +

@@ -283,10 +283,18 @@ std::vector<std::string> dimension_names(hid_t file, hid_t dataset, const std::s
   std::vector<std::string> names;
   for (const hvl_t& one : list) {
     std::array<char, 1024> name{};
+    hobj_ref_t reference = 0;  // of a scale that was not copied with the dataset
     if (one.len > 0) {
-      const Handle scale = own(H5Rdereference2(file, H5P_DEFAULT, H5R_OBJECT, one.p),
-                               path + ": the scale of a dimension");
-      checked(H5Iget_name(scale.get(), name.data(), name.size()), path);
+      std::memcpy(&reference, one.p, sizeof reference);
+    }
+    if (reference != 0) {
+      // A dataset that h5copy took out of its file has references that lead anywhere.
+      const Handle scale(H5Rdereference2(file, H5P_DEFAULT, H5R_OBJECT, &reference));
+      if (scale) {
+        checked(H5Iget_name(scale.get(), name.data(), name.size()), path);
+      } else if (const auto met = take_storage_failure(); met && !concerns_object(*met)) {
+        throw *met;
+      }
     }
     names.emplace_back(name[0] == '/' ? name.data() + 1 : name.data());
   }
@@ -313,6 +321,9 @@ void write_attribute(hid_t owner, const std::string& name, const model::Attribut
     return;
   }
   const Handle type = text_type(text->size(), H5T_CSET_UTF8);
+  if (text->find('\0') != std::string::npos) {
+    check(H5Tset_strpad(type.get(), H5T_STR_NULLPAD), name);  // else it would end there
+  }
   const bool is_empty = text->empty();
   const Handle space = is_empty ? own(H5Screate(H5S_NULL), name) : hdf5::dataspace({});
   put_attribute(owner, name, type.get(), space.get(), is_empty ? nullptr : text->data());

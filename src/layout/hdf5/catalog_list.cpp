@@ -1,0 +1,375 @@
+// Which datasets a file has, under which names, and what each is.
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "layout/hdf5/catalog.hpp"
+#include "layout/hdf5/dataset_facts.hpp"
+#include "layout/hdf5/fill.hpp"
+#include "layout/hdf5/types.hpp"
+#include "layout/hdf5/virtual_sources.hpp"
+#include "layout/netcdf4/scales.hpp"
+#include "model/fill.hpp"
+
+namespace sluice::layout::hdf5 {
+
+using model::Dims;
+
+namespace {
+
+/// A longer last dimension of characters is no text's.
+constexpr std::uint64_t most_characters = 1 << 20;
+
+Dims without_back(const Dims& dims) {
+  return Dims(std::span<const std::uint64_t>(dims.begin(), dims.end() - 1));
+}
+
+/// Does it stand for other bytes than the file's, for text that ends early or late?
+bool is_padded_otherwise(hid_t type) {
+  if (H5Tget_class(type) != H5T_STRING || H5Tget_size(type) == 1) {
+    return false;
+  }
+  return H5Tget_strpad(type) != H5T_STR_NULLPAD;
+}
+
+}  // namespace
+
+bool Catalog::is_stepped_in_set(const std::string& name) const {
+  return set_ && std::any_of(set_->variables.begin(), set_->variables.end(),
+                             [&](const SetVariable& v) { return v.name == name && v.stepped; });
+}
+
+bool Catalog::is_mapped(const std::string& name) {
+  if (!set_) {
+    return false;
+  }
+  if (!mapped_) {
+    mapped_.emplace();
+    for (const Mapping& mapping : set_->mappings) {
+      mapped_->insert(set_->variables[mapping.variable].name);
+    }
+  }
+  return mapped_->count(name) != 0;
+}
+
+hid_t Catalog::with_others() {
+  if (!with_others_) {
+    others_state_.file = state_.file;
+    others_state_.others = &others_storage();
+    const Handle access = access_list(others_state_);
+    const std::string& path = state_.file->path();
+    with_others_ = own(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), path);
+  }
+  return with_others_.get();
+}
+
+storage::Storage& Catalog::others_storage() {
+  if (!others_storage_) {
+    others_storage_ = storage::make_posix();
+  }
+  return *others_storage_;
+}
+
+void Catalog::list_datasets() {
+  const QuietErrors quiet;
+  // Not through the groups of all steps: their number has no bound, and the prototypes say it.
+  list(links_below(hdf5_.get(), "",
+                   [&](const std::string& path) {
+                     return (ours_ && path == group_name) || (grouped_ && is_step_group(path));
+                   }),
+       0);
+  if (grouped_ && has_link(hdf5_.get(), prototypes_name)) {
+    list(links_below(hdf5_.get(), prototypes_name, [](const std::string&) { return false; }),
+         std::string(prototypes_name).size() + 1);
+  }
+  leave_copied_set();
+  // The library's own, not a variable of that name: it grows in chunks of many steps.
+  // In a copy that another program made it may lie in one piece.
+  has_time_ = ours_ && std::any_of(variables_.begin(), variables_.end(), [&](const auto& v) {
+                return v.definition.name == time_name && !v.definition.stepped &&
+                       (v.storage.rfind("chunked", 0) == 0 || !is_log_growable_);
+              });
+}
+
+void Catalog::list(const std::vector<NamedLink>& links, std::size_t prefix) {
+  // A dataset is known by the name under which Sluice wrote it, else by its first.
+  std::map<std::string, const NamedLink*> first;
+  for (const NamedLink& link : links) {
+    if (link.target == Target::dataset) {
+      const NamedLink*& known = first.try_emplace(link.identity, &link).first->second;
+      const bool is_better = is_recorded_name(link.path.substr(prefix)) || known->is_soft;
+      if (is_better && !is_recorded_name(known->path.substr(prefix)) && !link.is_soft) {
+        known = &link;
+      }
+    }
+  }
+  std::map<std::string, std::size_t> numbers;  // of variables, by identity
+  for (const NamedLink& link : links) {
+    const std::string name = link.path.substr(prefix);
+    used_groups_.insert(link.path.substr(0, std::min(link.path.rfind('/'), link.path.size())));
+    switch (link.target) {
+      case Target::group:
+        if (prefix == 0) {
+          groups_.push_back(link.path);
+        }
+        break;
+      case Target::dataset:
+        if (first.at(link.identity) == &link && add_readable(link.path, name)) {
+          numbers[link.identity] = variables_.size() - 1;
+        }
+        break;
+      case Target::datatype:
+        others_.push_back({name, "a committed type"});
+        break;
+      default:
+        if (ours_ && link.target == Target::unreadable) {
+          throw Error(Code::damaged, link.path + ": " + link.why);
+        }
+        unreadable_.push_back({name, link.why});
+        break;
+    }
+  }
+  for (const NamedLink& link : links) {
+    if (link.target == Target::dataset && first.at(link.identity) != &link) {
+      const auto number = numbers.find(link.identity);
+      add_name(link.path.substr(prefix), first.at(link.identity)->path.substr(prefix),
+               number == numbers.end() ? nullptr : &variables_[number->second]);
+    }
+  }
+}
+
+void Catalog::add_name(const std::string& name, const std::string& known_as,
+                       const StoredVariable* variable) {
+  if (variable != nullptr) {
+    StoredVariable other = *variable;
+    const auto number = static_cast<std::uint32_t>(variable - variables_.data());
+    if (is_characters(number)) {
+      characters_.insert(static_cast<std::uint32_t>(variables_.size()));
+    }
+    other.definition.name = name;
+    other.same_as = known_as;
+    variables_.push_back(std::move(other));
+    return;
+  }
+  const auto known = std::find_if(unreadable_.begin(), unreadable_.end(),
+                                  [&](const UnreadableDataset& d) { return d.name == known_as; });
+  if (known != unreadable_.end()) {
+    unreadable_.push_back({name, known->type + ", the same as " + known_as});
+  }
+}
+
+bool Catalog::add_readable(const std::string& path, const std::string& name) {
+  const std::size_t before = variables_.size();
+  try {
+    add_dataset(path, name);
+  } catch (const Error& e) {
+    if (!concerns_object(e) || is_recorded_name(name)) {
+      throw;
+    }
+    unreadable_.push_back({name, std::string("not readable here: ") + e.what()});
+  }
+  return variables_.size() != before;
+}
+
+void Catalog::add_dataset(const std::string& path, const std::string& name) {
+  const Handle dataset = own(H5Dopen2(hdf5_.get(), path.c_str(), H5P_DEFAULT), path);
+  if (netcdf4::is_plain_scale(dataset.get())) {
+    return;
+  }
+  const Handle type = own(H5Dget_type(dataset.get()), path);
+  const Handle space = own(H5Dget_space(dataset.get()), path);
+  const auto stored = stored_type(type.get());
+  const auto rank = static_cast<int>(checked(H5Sget_simple_extent_ndims(space.get()), path));
+  const H5S_class_t extent_class = H5Sget_simple_extent_type(space.get());
+  checked(extent_class, path);
+  const bool is_null = extent_class == H5S_NULL;
+  if (!stored || rank > model::max_rank || is_null) {
+    unreadable_.push_back({name, !stored   ? foreign_type(type.get())
+                                 : is_null ? "no data (null dataspace)"
+                                           : "more than 8 dimensions"});
+    return;
+  }
+  const Handle list = own(H5Dget_create_plist(dataset.get()), path);
+  if (H5Pget_layout(list.get()) != H5D_VIRTUAL || is_mapped(name)) {
+    add_array(dataset.get(), path, name, *stored, extents_of(space.get()));
+    return;
+  }
+  const std::string missing = missing_source(list.get(), state_.file->path(), others_storage());
+  if (!missing.empty()) {
+    unreadable_.push_back({name, "virtual, made of other files: " + missing});
+    return;
+  }
+  // How long it is may be a matter of its sources.
+  const Handle whole = own(H5Dopen2(with_others(), path.c_str(), H5P_DEFAULT), path);
+  const Handle extent = own(H5Dget_space(whole.get()), path);
+  add_array(whole.get(), path, name, *stored, extents_of(extent.get()));
+}
+
+std::vector<UnreadableDataset> Catalog::other_objects() {
+  std::vector<UnreadableDataset> all = others_;
+  for (const std::string& group : groups_) {
+    if (used_groups_.count(group) == 0 && !has_attributes(group)) {
+      all.push_back({group, "an empty group"});
+    }
+  }
+  return all;
+}
+
+void Catalog::add_array(hid_t dataset, const std::string& path, const std::string& name,
+                        StoredType stored, Extents extents) {
+  const int rank = extents.dims.rank();
+  const Handle type = own(H5Dget_type(dataset), path);
+  const Handle list = own(H5Dget_create_plist(dataset), path);
+  StoredVariable variable;
+  variable.big_endian = stored.big_endian;
+  const H5D_layout_t layout = H5Pget_layout(list.get());
+  Dims chunk = layout == H5D_CHUNKED ? chunk_of(list.get(), rank, path) : extents.dims;
+  bool is_whole = !is_padded_otherwise(type.get());
+  const bool has_characters =
+      netcdf_ && rank > 0 && stored.type == string_type(1) && extents.dims[rank - 1] != 0 &&
+      extents.dims[rank - 1] <= most_characters && is_yes(H5Aexists(dataset, text_attribute), path);
+  if (has_characters) {
+    is_whole = chunk[rank - 1] == extents.dims[rank - 1];
+    stored.type = string_type(static_cast<std::uint32_t>(extents.dims[rank - 1]));
+    extents = {without_back(extents.dims), without_back(extents.limits)};
+    chunk = without_back(chunk);
+    characters_.insert(static_cast<std::uint32_t>(variables_.size()));
+  }
+  variable.definition = describe(dataset, name, stored.type, extents, layout, chunk);
+  const bool is_stacked = variable.definition.stepped;
+  if (path != name) {  // a prototype
+    variable.definition.stepped = true;
+    is_whole = is_whole && are_plain_steps(name);
+  }
+  variable.tile = is_stacked ? chunk.without_front() : chunk;
+  // A chunk with several steps is no tile of one.
+  is_whole = is_whole && (layout != H5D_CHUNKED || !is_stacked || chunk[0] == 1);
+  take_storage(list.get(), is_whole, path, variable);
+  read_fill(list.get(), element_type(type.get(), variable.definition.type, has_characters).get(),
+            variable.definition);
+  take_fill_attribute(dataset, variable.definition);
+  if (is_stacked) {
+    steps_ = netcdf_ ? std::max(steps_, extents.dims[0]) : steps_;  // netCDF programs may add some
+  }
+  variables_.push_back(std::move(variable));
+}
+
+void Catalog::take_fill_attribute(hid_t dataset, model::Definition& definition) {
+  const char* name = "_FillValue";
+  if (!ours_ || definition.partial || !is_number(definition.type) ||
+      !is_recorded_name(definition.name) || !is_yes(H5Aexists(dataset, name), definition.name)) {
+    return;
+  }
+  const Handle attribute = own(H5Aopen(dataset, name, H5P_DEFAULT), name);
+  const Handle space = own(H5Aget_space(attribute.get()), name);
+  if (checked(H5Sget_simple_extent_npoints(space.get()), name) != 1) {
+    return;
+  }
+  std::vector<std::byte> element(definition.type.bytes);
+  check(H5Aread(attribute.get(), file_type(definition.type).get(), element.data()), name);
+  definition.partial = true;
+  definition.fill = model::fill_element(element);
+}
+
+void Catalog::take_storage(hid_t list, bool is_whole, const std::string& path,
+                           StoredVariable& variable) {
+  const H5D_layout_t layout = H5Pget_layout(list);
+  const bool is_external = checked(H5Pget_external_count(list), path) > 0;
+  if (layout == H5D_CHUNKED && is_whole && !is_external) {
+    variable.filters = filters_of(list);
+    variable.definition.compress = codec::pipeline_text(variable.filters);
+  }
+  const bool plain = checked(H5Pget_nfilters(list), path) == 0 && !is_external;
+  variable.placeable = plain && is_whole && (layout == H5D_CHUNKED || layout == H5D_CONTIGUOUS);
+  variable.storage = storage_text(list);
+}
+
+bool Catalog::are_plain_steps(const std::string& name) {
+  for (const std::uint64_t step : {std::uint64_t{0}, steps_ == 0 ? 0 : steps_ - 1}) {
+    const std::string path = step_group(step) + "/" + name;
+    if (!has_link(hdf5_.get(), path)) {
+      continue;
+    }
+    const Handle dataset = own(H5Dopen2(hdf5_.get(), path.c_str(), H5P_DEFAULT), path);
+    const Handle list = own(H5Dget_create_plist(dataset.get()), path);
+    if (H5Pget_layout(list.get()) != H5D_CONTIGUOUS) {
+      return false;
+    }
+  }
+  return true;
+}
+
+model::Definition Catalog::describe(hid_t dataset, const std::string& name, const Type& type,
+                                    const Extents& extents, H5D_layout_t layout,
+                                    const Dims& chunk) {
+  const bool may_grow = ours_ && !grouped_ && extents.dims.rank() > 0;
+  const auto stepped = [&] {
+    model::Definition definition = describe(dataset, name, type, extents.dims.without_front());
+    definition.stepped = true;
+    return definition;
+  };
+  const bool grows =
+      may_grow && layout == H5D_CHUNKED && extents.limits[0] == H5S_UNLIMITED && chunk[0] == 1;
+  if (grows || (may_grow && is_stepped_in_set(name))) {
+    return stepped();
+  }
+  model::Definition fixed = describe(dataset, name, type, extents.dims);
+  if (may_grow && is_recorded_name(name) && !is_recorded(fixed)) {
+    // Another program may have copied it into other chunks, or into none.
+    const model::Definition other = stepped();
+    return is_recorded(other) ? other : fixed;
+  }
+  return fixed;
+}
+
+model::Definition Catalog::describe(hid_t dataset, const std::string& name, const Type& type,
+                                    const Dims& shape) {
+  model::Definition definition;
+  definition.name = name;
+  definition.type = type;
+  definition.shape = shape;
+  definition.varying =
+      ours_ && is_yes(H5Aexists(dataset, varying_attribute), name) && !shape.empty();
+  definition.dimensions = dimensions_of(dataset, name, shape.rank());
+  if (netcdf_ && netcdf4::has_invented_names(definition)) {
+    definition.dimensions.clear();
+  }
+  if (type.bytes == 1 && type.kind != Kind::string) {
+    const auto flag = read_attribute(dataset, flag_attribute);
+    const auto* text = flag ? std::get_if<std::string>(&*flag) : nullptr;
+    if (text != nullptr && *text == flag_type) {
+      definition.type = {Kind::boolean, 1};
+    }
+  }
+  return definition;
+}
+
+/// Of the index of a set what another program copied holds its elements itself: it is what it is,
+/// wherever the parts are.
+void Catalog::leave_copied_set() {
+  if (!set_) {
+    return;
+  }
+  std::vector<std::string> copied;
+  bool has_virtual = false;
+  for (const StoredVariable& variable : variables_) {
+    const std::string& name = variable.definition.name;
+    const bool is_scalar = !variable.definition.stepped && variable.definition.shape.empty();
+    if (is_mapped(name) && !is_scalar) {
+      has_virtual = has_virtual || variable.storage == "virtual";
+      if (variable.storage != "virtual") {
+        copied.push_back(name);
+      }
+    }
+  }
+  if (copied.empty()) {
+    return;
+  }
+  if (!has_virtual) {
+    set_.reset();
+    return;
+  }
+  set_->leave(copied);
+}
+
+}  // namespace sluice::layout::hdf5

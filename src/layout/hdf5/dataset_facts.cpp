@@ -1,0 +1,126 @@
+#include "layout/hdf5/dataset_facts.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace sluice::layout::hdf5 {
+
+using model::Dims;
+
+Extents extents_of(hid_t space) {
+  Extents extents;
+  const auto rank = static_cast<int>(checked(H5Sget_simple_extent_ndims(space), "dataspace"));
+  if (rank > model::max_rank) {
+    return extents;
+  }
+  std::array<hsize_t, model::max_rank> dims{};
+  std::array<hsize_t, model::max_rank> limits{};
+  checked(H5Sget_simple_extent_dims(space, dims.data(), limits.data()), "dataspace");
+  for (int d = 0; d < rank; ++d) {
+    extents.dims.push_back(dims[static_cast<std::size_t>(d)]);
+    extents.limits.push_back(limits[static_cast<std::size_t>(d)]);
+  }
+  return extents;
+}
+
+namespace {
+
+std::string filter_name(H5Z_filter_t id) {
+  switch (id) {
+    case H5Z_FILTER_DEFLATE:
+      return "deflate";  // also in a build that cannot decode it
+    case H5Z_FILTER_SZIP:
+      return "szip";
+    case H5Z_FILTER_NBIT:
+      return "nbit";
+    case H5Z_FILTER_SCALEOFFSET:
+      return "scaleoffset";
+    default:
+      const auto method = codec::find_method(static_cast<std::uint32_t>(id));
+      return method ? method->name : "filter " + std::to_string(id);
+  }
+}
+
+}  // namespace
+
+codec::Pipeline filters_of(hid_t list) {
+  codec::Pipeline filters;
+  const hid_t count_of_filters = checked(H5Pget_nfilters(list), "filters");
+  for (int i = 0; i < count_of_filters; ++i) {
+    unsigned flags = 0;
+    unsigned config = 0;
+    std::array<unsigned, 32> values{};
+    std::size_t count = values.size();
+    const H5Z_filter_t id = H5Pget_filter2(list, static_cast<unsigned>(i), &flags, &count,
+                                           values.data(), 0, nullptr, &config);
+    checked(id, "filters");
+    const auto used = static_cast<std::ptrdiff_t>(std::min(count, values.size()));
+    filters.push_back({static_cast<std::uint32_t>(id), {values.begin(), values.begin() + used}});
+  }
+  return codec::can_decode(filters) ? filters : codec::Pipeline{};
+}
+
+Dims chunk_of(hid_t list, int rank, const std::string& path) {
+  std::array<hsize_t, model::max_rank> chunk{};
+  if (checked(H5Pget_chunk(list, model::max_rank, chunk.data()), path) != rank) {
+    throw Error(Code::damaged, path + ": its chunks have another number of dimensions");
+  }
+  return Dims(std::span<const std::uint64_t>(reinterpret_cast<const std::uint64_t*>(chunk.data()),
+                                             static_cast<std::size_t>(rank)));
+}
+
+std::string storage_text(hid_t list) {
+  if (checked(H5Pget_external_count(list), "external files") > 0) {
+    return "external";
+  }
+  switch (H5Pget_layout(list)) {
+    case H5D_CONTIGUOUS:
+      return "contiguous";
+    case H5D_COMPACT:
+      return "compact";
+    case H5D_VIRTUAL:
+      return "virtual";
+    case H5D_LAYOUT_ERROR:
+      throw Error(Code::format, "layout: libhdf5: " + last_error());
+    default:
+      break;
+  }
+  std::string text = "chunked";
+  const hid_t filters = checked(H5Pget_nfilters(list), "filters");
+  for (int i = 0; i < filters; ++i) {
+    unsigned flags = 0;
+    unsigned config = 0;
+    std::size_t values = 0;
+    const H5Z_filter_t id = H5Pget_filter2(list, static_cast<unsigned>(i), &flags, &values, nullptr,
+                                           0, nullptr, &config);
+    text += ", " + filter_name(static_cast<H5Z_filter_t>(checked(id, "filters")));
+  }
+  return text;
+}
+
+std::string foreign_type(hid_t type) {
+  switch (H5Tget_class(type)) {
+    case H5T_STRING:
+      return "variable-length strings";
+    case H5T_COMPOUND:
+      return "compound";
+    case H5T_ENUM:
+      return "enumeration";
+    case H5T_VLEN:
+      return "variable-length lists";
+    case H5T_REFERENCE:
+      return "references";
+    case H5T_OPAQUE:
+      return "opaque";
+    case H5T_ARRAY:
+      return "arrays as elements";
+    case H5T_INTEGER:
+    case H5T_FLOAT:
+    case H5T_BITFIELD:
+      return "numbers of " + std::to_string(8 * H5Tget_size(type)) + " bits, unusual layout";
+    default:
+      return "unknown";
+  }
+}
+
+}  // namespace sluice::layout::hdf5
