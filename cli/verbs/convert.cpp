@@ -273,7 +273,6 @@ int convert(const Context& context, const ConvertVerb& verb) {
 
 void add_convert(CLI::App& app, Run& run) {
   const auto verb = std::make_shared<ConvertVerb>();
-  const std::string formats = layout::format_options(" ");
   CLI::App* command =
       add_verb(app, "convert", "write a file in another format or compression",
                "Writes all variables, attributes, times and fill values of FILE into a new file\n"
@@ -297,7 +296,7 @@ void add_convert(CLI::App& app, Run& run) {
                "From HDF5 to plain HDF5 everything is kept, links too. What another format cannot\n"
                "hold is listed; the exit code is 1 then, unless --drop is given.\n"
                "Formats: " +
-                   formats +
+                   layout::format_options(" ") +
                    ",\n"
                    "of the codes: text lines h5md mfdn vampire xyz vtu vtkhdf.\n"
                    "Memory: the budget, in each process.\n"

@@ -20,6 +20,7 @@
 
 namespace sluice::detail {
 
+/// Size: what a run has registered, when it is due and what became of it, under one agreement.
 class CheckpointImpl {
  public:
   /// Collective over `comm`, which is duplicated.

@@ -7,9 +7,8 @@
 #include <vector>
 
 #include "commit/output/output.hpp"
-#include "commit/publish/real_path.hpp"
-#include "commit/publish/recovery.hpp"
 #include "commit/read/input.hpp"
+#include "commit/tools/new_file.hpp"
 #include "exec/transport/agree.hpp"
 #include "exec/transport/solo_transport.hpp"
 #include "layout/encoding.hpp"
@@ -22,71 +21,6 @@ using model::Box;
 using model::Dims;
 
 namespace {
-
-/// A file, or a folder, that has its name only when all of it is there; what is left of it without
-/// goes away with the object.
-class NewFile {
- public:
-  /// Collective. Error exists.
-  NewFile(exec::Transport& transport, storage::Storage& storage, const std::string& path,
-          const Options& options)
-      : transport_(transport), storage_(storage), path_(agreed_path(transport, storage, path)) {
-    format_ = options.format == "auto" ? layout::format_of(path, options).option : options.format;
-    is_folder_ = layout::format_of(path, options).is_store();
-    exec::on_root(transport_, 0, [&] {
-      if (storage_.exists(path_)) {
-        throw Error(Code::exists, path_ + ": exists already: choose another name");
-      }
-      remove_building();
-      return std::vector<std::byte>{};
-    });
-  }
-  ~NewFile() {
-    if (!is_named_ && transport_.rank() == 0) {
-      try {
-        remove_building();
-      } catch (const Error&) {
-        return;  // the next conversion replaces what is left
-      }
-    }
-  }
-  NewFile(const NewFile&) = delete;
-  NewFile& operator=(const NewFile&) = delete;
-
-  const std::string& format() const { return format_; }
-  std::string building() const { return path_ + ".sluice-convert"; }
-  /// On rank 0.
-  void take_name() {
-    if (storage_.exists(path_)) {
-      throw Error(Code::exists, path_ + ": was made by another program meanwhile");
-    }
-    storage_.rename(building(), path_);
-    is_named_ = true;
-    storage_.sync_directory(path_);
-  }
-
- private:
-  void remove_building() {
-    if (storage_.exists(journal_path(building()))) {
-      storage_.remove(journal_path(building()));
-    }
-    if (!storage_.exists(building())) {
-      return;
-    }
-    if (is_folder_) {
-      storage_.remove_folder(building());
-    } else {
-      storage_.remove(building());
-    }
-  }
-
-  exec::Transport& transport_;
-  storage::Storage& storage_;
-  std::string path_;
-  std::string format_;
-  bool is_folder_ = false;
-  bool is_named_ = false;  ///< on rank 0
-};
 
 /// What is read while it is written, by this rank for itself.
 class FileSource final : public model::BlockSource {
@@ -105,6 +39,7 @@ class FileSource final : public model::BlockSource {
   std::uint64_t step_;
 };
 
+/// Size: all that one conversion is between its steps: two files, a plan, and what is told of them.
 class Converter {
  public:
   Converter(exec::Transport& transport, storage::Storage& storage, const std::string& from,

@@ -1,0 +1,81 @@
+// A file, or a folder, that has its name only when all of it is there.
+//
+// Invariants: a name that is taken is never replaced; what is left without the name goes away with
+// the object, on rank 0.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "commit/publish/real_path.hpp"
+#include "commit/publish/recovery.hpp"
+#include "exec/transport/agree.hpp"
+#include "layout/formats.hpp"
+#include "storage/storage.hpp"
+
+namespace sluice::commit {
+
+class NewFile {
+ public:
+  /// Collective. Error exists.
+  NewFile(exec::Transport& transport, storage::Storage& storage, const std::string& path,
+          const Options& options)
+      : transport_(transport), storage_(storage), path_(agreed_path(transport, storage, path)) {
+    format_ = options.format == "auto" ? layout::format_of(path, options).option : options.format;
+    is_folder_ = layout::format_of(path, options).is_store();
+    exec::on_root(transport_, 0, [&] {
+      if (storage_.exists(path_)) {
+        throw Error(Code::exists, path_ + ": exists already: choose another name");
+      }
+      remove_building();
+      return std::vector<std::byte>{};
+    });
+  }
+  ~NewFile() {
+    if (!is_named_ && transport_.rank() == 0) {
+      try {
+        remove_building();
+      } catch (const Error&) {
+        return;  // the next conversion replaces what is left
+      }
+    }
+  }
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  const std::string& format() const { return format_; }
+  std::string building() const { return path_ + ".sluice-convert"; }
+  /// On rank 0.
+  void take_name() {
+    if (storage_.exists(path_)) {
+      throw Error(Code::exists, path_ + ": was made by another program meanwhile");
+    }
+    storage_.rename(building(), path_);
+    is_named_ = true;
+    storage_.sync_directory(path_);
+  }
+
+ private:
+  void remove_building() {
+    if (storage_.exists(journal_path(building()))) {
+      storage_.remove(journal_path(building()));
+    }
+    if (!storage_.exists(building())) {
+      return;
+    }
+    if (is_folder_) {
+      storage_.remove_folder(building());
+    } else {
+      storage_.remove(building());
+    }
+  }
+
+  exec::Transport& transport_;
+  storage::Storage& storage_;
+  std::string path_;
+  std::string format_;
+  bool is_folder_ = false;
+  bool is_named_ = false;  ///< on rank 0
+};
+
+}  // namespace sluice::commit
