@@ -12,7 +12,8 @@ from ford.settings import ProjectSettings
 # Module, and where its head and its public names are.
 MODULES = {"sluice": "sluice.f90", "fpio": "fpio.f90"}
 # What a module hands on from others: its name, the module that has it.
-HANDED_ON = {"sluice": {"sluice_ticket": "sluice_support", "sluice_read_text": "sluice_text"}}
+HANDED_ON = {"sluice": {"sluice_ticket": "sluice_support", "sluice_read_text": "sluice_text",
+                        "sluice_checkpoint": "sluice_checkpoints"}}
 
 
 def head_of(path):

@@ -1,5 +1,5 @@
 ! Checkpoints for Fortran: the state of a run, saved now and then, and restored on any number of
-! ranks. The module sluice hands sluice_checkpoint on; the conventions that it states hold here.
+! ranks. The module sluice hands sluice_checkpoint on; the conventions that it states apply.
 !
 !   type(sluice_checkpoint) :: state
 !   call state%open("state.h5", comm)
@@ -29,24 +29,49 @@ module sluice_checkpoints
   private
   public :: sluice_checkpoint
 
-  !> A checkpoint that is open. Copies of it share it; it is closed once.
+  !> The state of a run and its file. Copies of it share them; it is closed once. One thread at a
+  !> time uses it.
+  !>
+  !> What is registered is read by save and written by restore where it is: whole arrays or
+  !> sections of them (no vector subscript) that live until the checkpoint is closed. They need the
+  !> attribute target, also where they are dummy arguments. Registered again under its name, with
+  !> the same type and shape, something has a new place. It is alike on every rank, in the same
+  !> order, but for the memory, where it begins, and ids.
   type :: sluice_checkpoint
     private
     type(c_ptr) :: handle = c_null_ptr
   contains
     procedure, private :: open_f08, open_integer, open_serial, array_32, array_64, rows_32, rows_64
-    !> open(path, comm, keep, ...): comm of mpi or mpi_f08, without it for this process alone. keep:
-    !> the last so many checkpoints stay (2); 0: all. stop_on_failed_save: save fails where it
-    !> cannot write; else it only says so. When due is true: interval_s, interval_calls, without
-    !> them by cost and failure_interval_s; end_time_s, margin_s, signals: docs/checkpoint.md.
-    !> options: of the file, as lines of TOML.
+    !> Opens the checkpoints of one file, which need not be there. Collective over `comm`.
+    !>
+    !> - `path`: the file, the same on every rank
+    !> - `comm`: of mpi or mpi_f08; it is duplicated; absent: this process alone, without MPI
+    !> - `keep`: the last so many checkpoints stay; 0: all, in one file. Default: 2
+    !> - `stop_on_failed_save`: save fails where it cannot write; else it says so in `why`.
+    !>   Default: .false.
+    !> - `interval_s`: a checkpoint is due so long after the last one. Default: 0, not by the clock
+    !> - `interval_calls`: one is due at every so many-th call of due. Default: 0, not by calls;
+    !>   without both by what a checkpoint costs and how often the job fails
+    !> - `failure_interval_s`: mean time between failures of the job. Default: 0, five years divided
+    !>   by its nodes
+    !> - `end_time_s`: when the job will be killed, in seconds since 1970; negative: never. Default:
+    !>   0, what SLURM_JOB_END_TIME says
+    !> - `margin_s`: the last checkpoint is due so long before that. Default: 0, by what was
+    !>   measured
+    !> - `signals`: SIGTERM and SIGUSR1 make the last one due. Default: .true.
+    !> - `options`: of the file, lines of TOML. Default: none
+    !> - errors: `invalid_argument` (an option), `mpi`, `wrong_state` (this sluice_checkpoint is
+    !>   open already)
     generic, public :: open => open_f08, open_integer, open_serial
     generic, public :: array => array_32, array_64
     generic, public :: rows => rows_32, rows_64
     procedure, public :: value => add_value
     procedure, public :: text => add_text
     procedure, public :: bytes => add_bytes
-    procedure, public :: restore, due, ending, save => save_state, drain, close => close_checkpoint
+    procedure, public :: restore, due, ending
+    procedure, public :: save => save_state
+    procedure, public :: drain
+    procedure, public :: close => close_checkpoint
   end type sluice_checkpoint
 
   type, bind(c) :: open_options
@@ -223,8 +248,15 @@ contains
     call conclude(lib_open_serial(c_text(path), asked, self%handle), stat, errmsg)
   end subroutine
 
-  !> This rank's part of an array of all ranks, of `shape` (of data where it is absent), which
-  !> begins at `start` (ones).
+  !> Registers this rank's part of an array of all ranks, by its place. Local. The parts do not
+  !> overlap and leave no holes.
+  !>
+  !> - `name`: name in the file; "/" makes groups
+  !> - `data`: the part; its memory stays the caller's
+  !> - `shape`: of the whole array; absent: that of data
+  !> - `start`: first element of the part; absent: ones
+  !> - errors: `exists` (with another type or shape), `bad_name`, `invalid_argument`, `unsupported`
+  !>   (a section with other gaps than ghost cells), `out_of_bounds`
   subroutine array_64(self, name, data, shape, start, stat, errmsg)
     class(sluice_checkpoint), intent(inout) :: self
     character(len=*), intent(in) :: name
@@ -265,8 +297,14 @@ contains
       stat, errmsg)
   end subroutine
 
-  !> Rows by global index: data(..., i) is row ids(i) of an array of `shape`, whose last dimension
-  !> counts the rows. The ids are copied.
+  !> Registers rows of an array of all ranks, by global index. Local. Each row belongs to exactly
+  !> one rank. What was saved by rows may be restored by place, and the other way round.
+  !>
+  !> - `name`: name in the file; "/" makes groups
+  !> - `data`: data(..., i) is row ids(i); its memory stays the caller's
+  !> - `shape`: of the whole array; its last dimension counts the rows
+  !> - `ids`: the global index of each row, from 1; copied
+  !> - errors: as array
   subroutine rows_64(self, name, data, shape, ids, stat, errmsg)
     class(sluice_checkpoint), intent(inout) :: self
     character(len=*), intent(in) :: name
@@ -289,7 +327,11 @@ contains
       int(ids, int64) - 1, size(ids, kind=int64)), stat, errmsg)
   end subroutine
 
-  !> One value that is alike on every rank.
+  !> Registers one value that is alike on every rank; rank 0's is saved. Local.
+  !>
+  !> - `name`: name in the file
+  !> - `value`: the value; its memory stays the caller's
+  !> - errors: as array
   subroutine add_value(self, name, value, stat, errmsg)
     class(sluice_checkpoint), intent(inout) :: self
     character(len=*), intent(in) :: name
@@ -299,7 +341,12 @@ contains
     call conclude_data(lib_value(self%handle, c_text(name), value), stat, errmsg)
   end subroutine
 
-  !> A text that is alike on every rank; blanks at its end are not kept.
+  !> Registers a text that is alike on every rank; rank 0's is saved. Local. Blanks at its end are
+  !> not kept.
+  !>
+  !> - `name`: name in the file
+  !> - `text`: the text; its memory stays the caller's
+  !> - errors: as array
   subroutine add_text(self, name, text, stat, errmsg)
     class(sluice_checkpoint), intent(inout) :: self
     character(len=*), intent(in) :: name
@@ -310,8 +357,13 @@ contains
       stat, errmsg)
   end subroutine
 
-  !> Bytes of this rank, such as a random generator's state, as many on every rank. Another number
-  !> of ranks cannot restore them: that fails, or with keep_on_other_ranks they stay as they are.
+  !> Registers bytes of this rank, such as the state of a random generator. Local.
+  !>
+  !> - `name`: name in the file
+  !> - `data`: the bytes, as many on every rank; their memory stays the caller's
+  !> - `keep_on_other_ranks`: they stay as they are where another number of ranks restores them;
+  !>   else restore is then `unsupported`. Default: .false.
+  !> - errors: as array
   subroutine add_bytes(self, name, data, keep_on_other_ranks, stat, errmsg)
     class(sluice_checkpoint), intent(inout) :: self
     character(len=*), intent(in) :: name
@@ -325,9 +377,19 @@ contains
     call conclude_data(lib_bytes(self%handle, c_text(name), data, keep), stat, errmsg)
   end subroutine
 
-  !> Brings back the newest checkpoint that is whole. number: which one, from 1; 0: there was none.
-  !> newer: how many newer ones were damaged, and why, a line each. Before the first save.
-  !> Collective.
+  !> Brings the newest good checkpoint back into the registered memory. Collective; once, before the
+  !> first save. A checkpoint is good if every registered value can be read and matches its
+  !> checksum. Where there is no file, the memory stays as it is.
+  !>
+  !> - `number`: which one was taken, from 1; 0: there was none
+  !> - `time`: what save got
+  !> - `ranks`: number of ranks that saved it
+  !> - `newer`: number of newer ones, which were damaged
+  !> - `why`: a line for each of them
+  !> - errors: `damaged` (no checkpoint in the file is good), `format` (the file holds none),
+  !>   `not_found`, `type_mismatch`, `invalid_argument` (it holds something else than what is
+  !>   registered), `unsupported` (bytes of another number of ranks), `wrong_state` (a second
+  !>   restore, or one after a save), and those of opening the file
   subroutine restore(self, number, time, ranks, newer, why, stat, errmsg)
     class(sluice_checkpoint), intent(inout) :: self
     integer, intent(out), optional :: number, ranks, newer
@@ -350,8 +412,15 @@ contains
     call conclude(code, stat, errmsg)
   end subroutine
 
-  !> Saves a checkpoint; `time` is stored with it. number: of the checkpoint; 0: it could not be
-  !> written, and `why`; the ones before are there. Collective.
+  !> Saves a checkpoint. Collective. It returns when the checkpoint is on stable storage; with
+  !> strategy forward and keep=0 when the memory may change again. A failure leaves the checkpoints
+  !> before it.
+  !>
+  !> - `time`: stored with it, in the simulation's unit
+  !> - `number`: of the checkpoint; 0: it could not be written
+  !> - `seconds`: time in the call, on the slowest rank
+  !> - `why`: why it could not be written; else empty
+  !> - errors: `timeout`, `mpi`; with stop_on_failed_save whatever it meets
   subroutine save_state(self, time, number, seconds, why, stat, errmsg)
     class(sluice_checkpoint), intent(inout) :: self
     real(real64), intent(in) :: time
@@ -373,7 +442,9 @@ contains
     call conclude(code, stat, errmsg)
   end subroutine
 
-  !> Is a checkpoint due? The same on every rank. Once a step. Collective.
+  !> Whether a checkpoint is due; the same on every rank. Collective; call it once a step. From the
+  !> first call on SIGTERM and SIGUSR1 no longer end the process, where the program has no handlers
+  !> of its own: they make a checkpoint due on every rank.
   logical function due(self, stat, errmsg)
     class(sluice_checkpoint), intent(in) :: self
     integer, intent(out), optional :: stat
@@ -384,7 +455,7 @@ contains
     due = yes /= 0
   end function
 
-  !> Is the job about to end, as the last due found?
+  !> Whether the job is about to end, as the last due found: save is then the last one. Local.
   logical function ending(self, stat, errmsg)
     class(sluice_checkpoint), intent(in) :: self
     integer, intent(out), optional :: stat
@@ -395,7 +466,11 @@ contains
     ending = yes /= 0
   end function
 
-  !> Strategy forward: waits at most so long until what was saved is there for good. Collective.
+  !> Waits until what was saved is on stable storage. Collective; for strategy forward.
+  !>
+  !> - `seconds`: the longest wait
+  !> - `all`: whether it is there
+  !> - errors: what the checkpoint met on its way
   subroutine drain(self, seconds, all, stat, errmsg)
     class(sluice_checkpoint), intent(inout) :: self
     real(real64), intent(in) :: seconds
@@ -410,7 +485,9 @@ contains
     call conclude(code, stat, errmsg)
   end subroutine
 
-  !> Collective.
+  !> Closes the file, and gives the program its signals back. Collective.
+  !>
+  !> - errors: what the last checkpoint met on its way; `wrong_state` (it is not open)
   subroutine close_checkpoint(self, stat, errmsg)
     class(sluice_checkpoint), intent(inout) :: self
     integer, intent(out), optional :: stat

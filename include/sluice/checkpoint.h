@@ -1,20 +1,28 @@
-/* Checkpoints for C: the state of a run, saved now and then, and restored on any number of ranks.
- * See checkpoint.hpp for what each call means; the conventions of sluice.h hold here, but messages
- * of failures are those of the thread: sluice_last_error(NULL).
+/** @file
+ * Checkpoints for C: the state of a run, saved now and then, and restored on any number of ranks.
  *
- *   sluice_checkpoint *state;
- *   sluice_checkpoint_open(comm, "state.h5", NULL, &state);
- *   sluice_checkpoint_array(state, "u", SLUICE_FLOAT64, u, 2, shape, start, count);
- *   sluice_checkpoint_value(state, "step", SLUICE_INT32, &step);
- *   sluice_checkpoint_restore(state, NULL);
- *   for (; step < steps && !ending; ++step) {
- *     ...
- *     sluice_checkpoint_due(state, &due);
- *     if (due) sluice_checkpoint_save(state, t, NULL);
- *     sluice_checkpoint_ending(state, &ending);
- *   }
- *   sluice_checkpoint_close(state);
- *   sluice_checkpoint_free(state);
+ *     sluice_checkpoint *state;
+ *     sluice_checkpoint_open(comm, "state.h5", NULL, &state);
+ *     sluice_checkpoint_array(state, "u", SLUICE_FLOAT64, u, 2, shape, start, count);
+ *     sluice_checkpoint_value(state, "step", SLUICE_INT32, &step);
+ *     sluice_checkpoint_restore(state, NULL);
+ *     for (; step < steps && !ending; ++step) {
+ *       ...
+ *       sluice_checkpoint_due(state, &due);
+ *       if (due) sluice_checkpoint_save(state, t, NULL);
+ *       sluice_checkpoint_ending(state, &ending);
+ *     }
+ *     sluice_checkpoint_close(state);
+ *     sluice_checkpoint_free(state);
+ *
+ * **What is registered** is alike on every rank, in the same order, but for memory and places. The
+ * memory stays the caller's: sluice_checkpoint_save() reads it, sluice_checkpoint_restore() writes
+ * it. It must be there until it is registered anew, or the checkpoint is closed. Registered again
+ * under its name, with the same type and shape, something has a new place. Names are as of
+ * variables; the group "checkpoint" is the library's own.
+ *
+ * The conventions of sluice.h apply, with one difference: messages of failures are those of the
+ * thread, sluice_last_error(NULL).
  */
 #ifndef SLUICE_CHECKPOINT_H
 #define SLUICE_CHECKPOINT_H
@@ -25,112 +33,274 @@
 extern "C" {
 #endif
 
+/** @defgroup c_checkpoint Checkpoints
+ * @{ */
+
+/** The state of a run and its file. */
 typedef struct sluice_checkpoint sluice_checkpoint;
 
-/* As CheckpointOptions of checkpoint.hpp. */
+/** What sluice_checkpoint_open() takes beside communicator and path. */
 typedef struct sluice_checkpoint_options {
-  size_t size;                 /* set by SLUICE_CHECKPOINT_OPTIONS_INIT */
-  int64_t keep;                /* the last so many stay; 0: all, in one file */
-  int32_t stop_on_failed_save; /* 1: sluice_checkpoint_save() returns the failure; 0: it returns
-                                  SLUICE_OK, and sluice_saved says why */
-  int32_t ignore_signals;      /* 1: SIGTERM and SIGUSR1 are left alone */
-  double interval_s;           /* 0: not by the clock */
-  int64_t interval_calls;      /* 0: not by calls of sluice_checkpoint_due() */
-  double failure_interval_s;   /* 0: five years divided by the nodes */
-  double end_time_s;           /* since 1970; 0: of SLURM_JOB_END_TIME; negative: never */
-  double margin_s;             /* 0: by what was measured */
-  const char* file_options;    /* lines in TOML form, as of sluice_open(); NULL: the defaults */
+  size_t size;                 /**< Set by SLUICE_CHECKPOINT_OPTIONS_INIT. */
+  int64_t keep;                /**< The last so many checkpoints stay; 0: all, in one file. Default:
+                                    2. */
+  int32_t stop_on_failed_save; /**< 1: sluice_checkpoint_save() returns the failure; 0: it returns
+                                    SLUICE_OK, and sluice_saved says why. Default: 0. */
+  int32_t ignore_signals;      /**< 1: SIGTERM and SIGUSR1 are left alone. Default: 0. */
+  double interval_s;           /**< A checkpoint is due so long after the last one. Default: 0, not
+                                    by the clock. */
+  int64_t interval_calls;      /**< One is due at every so many-th call of sluice_checkpoint_due().
+                                    Default: 0, not by calls. */
+  double failure_interval_s;   /**< Mean time between failures of the whole job. Default: 0, five
+                                    years divided by its nodes. */
+  double end_time_s;           /**< When the job will be killed, in seconds since 1970; negative:
+                                    never. Default: 0, what SLURM_JOB_END_TIME says, where set. */
+  double margin_s;             /**< The last checkpoint is due so long before that. Default: 0, by
+                                    what was measured. */
+  const char* file_options;    /**< Lines of TOML, as for sluice_open(), but neither keep_last nor
+                                    restart_after. Default: NULL, the defaults. */
 } sluice_checkpoint_options;
+/** Defaults of sluice_checkpoint_options. */
 #define SLUICE_CHECKPOINT_OPTIONS_INIT \
   { sizeof(sluice_checkpoint_options), 2, 0, 0, 0, 0, 0, 0, 0, NULL }
 
-/* What sluice_checkpoint_restore() took. The texts are the handle's, until its next restore. */
+/** What sluice_checkpoint_restore() took. The texts are the handle's, until its next restore. */
 typedef struct sluice_restored {
-  size_t size;      /* set by SLUICE_RESTORED_INIT */
-  int64_t number;   /* from 1; 0: there was no checkpoint */
-  double time;      /* given to sluice_checkpoint_save() */
-  int32_t ranks;    /* that wrote it */
-  int32_t newer;    /* newer ones that were damaged */
-  const char* why;  /* a line for each of them, the newest first; else "" */
-  const char* kept; /* a line for each name whose bytes other ranks had saved; else "" */
+  size_t size;      /**< Set by SLUICE_RESTORED_INIT. */
+  int64_t number;   /**< Number of the checkpoint, from 1; 0: there was none. */
+  double time;      /**< What sluice_checkpoint_save() got. */
+  int32_t ranks;    /**< Number of ranks that saved it. */
+  int32_t newer;    /**< Number of newer ones, which were damaged. */
+  const char* why;  /**< A line for each of them, the newest first; else "". */
+  const char* kept; /**< A line for each name whose bytes other ranks had saved; else "". */
 } sluice_restored;
+/** A sluice_restored to be filled. */
 #define SLUICE_RESTORED_INIT \
   { sizeof(sluice_restored), 0, 0, 0, 0, NULL, NULL }
 
-/* What sluice_checkpoint_save() did. The text is the handle's, until its next save. */
+/** What sluice_checkpoint_save() did. The text is the handle's, until its next save. */
 typedef struct sluice_saved {
-  size_t size;     /* set by SLUICE_SAVED_INIT */
-  int64_t number;  /* of the checkpoint; 0: it could not be written */
-  double seconds;  /* in the call, on the slowest rank */
-  const char* why; /* it could not; else "" */
+  size_t size;     /**< Set by SLUICE_SAVED_INIT. */
+  int64_t number;  /**< Number of the checkpoint; 0: it could not be written. */
+  double seconds;  /**< Time in the call, on the slowest rank. */
+  const char* why; /**< Why it could not be written; else "". */
 } sluice_saved;
+/** A sluice_saved to be filled. */
 #define SLUICE_SAVED_INIT \
   { sizeof(sluice_saved), 0, 0, NULL }
 
-/* options: NULL for the defaults. Collective over comm, which is duplicated. */
+/** Opens the checkpoints of one file, which need not be there.
+ *
+ * Collective over `comm`. Programs with an MPI_Comm call sluice_checkpoint_open(). The file itself
+ * is opened by sluice_checkpoint_restore() and sluice_checkpoint_save().
+ * @param comm        the ranks that save and restore, an intracommunicator; it is duplicated
+ * @param path        the file, the same on every rank
+ * @param options     NULL: the defaults
+ * @param checkpoint  receives the handle, to be given to sluice_checkpoint_close() and
+ *                    sluice_checkpoint_free(); NULL on failure
+ * @retval SLUICE_OK                      success
+ * @retval SLUICE_ERROR_INVALID_ARGUMENT  an option, or `comm` is MPI_COMM_NULL
+ * @retval SLUICE_ERROR_UNSUPPORTED       a field of `options` that the library does not know
+ * @retval SLUICE_ERROR_MPI               the process has no MPI that fits */
 SLUICE_API int sluice_checkpoint_open_comm(sluice_comm comm, const char* path,
                                            const sluice_checkpoint_options* options,
                                            sluice_checkpoint** checkpoint);
 #ifndef SLUICE_NO_MPI_H
+/** sluice_checkpoint_open_comm() for a communicator of the program's own MPI.
+ *
+ * Collective over `comm`.
+ * @param comm        the ranks that save and restore; it is duplicated
+ * @param path        as for sluice_checkpoint_open_comm()
+ * @param options     as for sluice_checkpoint_open_comm()
+ * @param checkpoint  as for sluice_checkpoint_open_comm()
+ * @return as sluice_checkpoint_open_comm() */
 static inline int sluice_checkpoint_open(MPI_Comm comm, const char* path,
                                          const sluice_checkpoint_options* options,
                                          sluice_checkpoint** checkpoint) {
   return sluice_checkpoint_open_comm(sluice_comm_of(comm), path, options, checkpoint);
 }
 #endif
-/* The same for the integer handle of Fortran, and for this process alone, without MPI. */
+/** sluice_checkpoint_open_comm() for the integer handle of Fortran.
+ *
+ * Collective over `comm`.
+ * @param comm        MPI_Comm_c2f, or MPI_VAL of mpi_f08
+ * @param path        as for sluice_checkpoint_open_comm()
+ * @param options     as for sluice_checkpoint_open_comm()
+ * @param checkpoint  as for sluice_checkpoint_open_comm()
+ * @return as sluice_checkpoint_open_comm() */
 SLUICE_API int sluice_checkpoint_open_f(int comm, const char* path,
                                         const sluice_checkpoint_options* options,
                                         sluice_checkpoint** checkpoint);
+/** sluice_checkpoint_open_comm() for this process alone, without MPI.
+ *
+ * Local.
+ * @param path        as for sluice_checkpoint_open_comm()
+ * @param options     as for sluice_checkpoint_open_comm()
+ * @param checkpoint  as for sluice_checkpoint_open_comm()
+ * @return as sluice_checkpoint_open_comm() */
 SLUICE_API int sluice_checkpoint_open_serial(const char* path,
                                              const sluice_checkpoint_options* options,
                                              sluice_checkpoint** checkpoint);
 
-/* -- what the state is: same, but for pointers and places, which are a rank's own. The memory stays
- * the caller's, and must be there until it is registered anew or the checkpoint is closed. ------
- */
-
-/* This rank's part of an array of `rank` dimensions. start, count: NULL: all of it. */
+/** Registers this rank's part of an array of all ranks, by its place.
+ *
+ * Alike, but for `data`, `start` and `count`. The parts of the ranks do not overlap and leave no
+ * holes.
+ * @param checkpoint  an open checkpoint
+ * @param name        name in the file; "/" makes groups
+ * @param type        type in memory and in the file
+ * @param data        the part, row-major; the caller's
+ * @param rank        number of dimensions
+ * @param shape       `rank` numbers of elements of the whole array
+ * @param start       first element of the part; NULL: zeros
+ * @param count       elements of the part; NULL: up to the shape's end
+ * @retval SLUICE_OK                      success
+ * @retval SLUICE_ERROR_EXISTS            it is registered with another type or shape
+ * @retval SLUICE_ERROR_BAD_NAME          the name
+ * @retval SLUICE_ERROR_INVALID_ARGUMENT  type or shape
+ * @retval SLUICE_ERROR_OUT_OF_BOUNDS     the part is not inside the shape */
 SLUICE_API int sluice_checkpoint_array(sluice_checkpoint* checkpoint, const char* name,
                                        sluice_type type, void* data, int rank, const int64_t* shape,
                                        const int64_t* start, const int64_t* count);
-/* The same with all that a selection says. stride_bytes: of a part of an array with ghost cells;
- * others are SLUICE_ERROR_UNSUPPORTED. */
+/** sluice_checkpoint_array() with all that a selection says, such as ghost cells.
+ *
+ * Alike, but for `data` and `selection`.
+ * @param checkpoint  as for sluice_checkpoint_array()
+ * @param name        as for sluice_checkpoint_array()
+ * @param type        as for sluice_checkpoint_array()
+ * @param data        the memory of `selection`
+ * @param rank        as for sluice_checkpoint_array()
+ * @param shape       as for sluice_checkpoint_array()
+ * @param selection   the part; NULL: the whole array. Its stride_bytes must be those of a part of a
+ *                    dense array
+ * @return a code of sluice_checkpoint_array(), or a listed code
+ * @retval SLUICE_ERROR_UNSUPPORTED  stride_bytes with other gaps than ghost cells */
 SLUICE_API int sluice_checkpoint_array_selection(sluice_checkpoint* checkpoint, const char* name,
                                                  sluice_type type, void* data, int rank,
                                                  const int64_t* shape,
                                                  const sluice_selection* selection);
-/* Rows by global index; the ids are copied. */
+/** Registers rows of an array of all ranks, by global index.
+ *
+ * Alike, but for `data`, `rows` and `ids`. Each row belongs to exactly one rank. What was saved by
+ * rows may be restored by place, and the other way round.
+ * @param checkpoint  an open checkpoint
+ * @param name        as for sluice_checkpoint_array()
+ * @param type        as for sluice_checkpoint_array()
+ * @param data        `rows` rows, row-major, each of all dimensions but the first; the caller's
+ * @param rank        number of dimensions, at least 1
+ * @param shape       `rank` numbers of elements of the whole array
+ * @param rows        number of rows of this rank, 0 too
+ * @param ids         the global index of each; copied
+ * @return as sluice_checkpoint_array() */
 SLUICE_API int sluice_checkpoint_rows(sluice_checkpoint* checkpoint, const char* name,
                                       sluice_type type, void* data, int rank, const int64_t* shape,
                                       int64_t rows, const int64_t* ids);
-/* One value that is alike on every rank. */
+/** Registers one value that is alike on every rank.
+ *
+ * Alike, but for the memory. Rank 0's value is saved.
+ * @param checkpoint  an open checkpoint
+ * @param name        as for sluice_checkpoint_array()
+ * @param type        as for sluice_checkpoint_array()
+ * @param value       the value; the caller's
+ * @return as sluice_checkpoint_array() */
 SLUICE_API int sluice_checkpoint_value(sluice_checkpoint* checkpoint, const char* name,
                                        sluice_type type, void* value);
-/* A text, alike on every rank, that ends in a NUL or fills its `capacity` bytes. */
+/** Registers a text that is alike on every rank.
+ *
+ * Alike, but for the memory. Rank 0's text is saved.
+ * @param checkpoint  an open checkpoint
+ * @param name        as for sluice_checkpoint_array()
+ * @param text        UTF-8 that ends in a NUL or fills its memory; the caller's
+ * @param capacity    bytes of that memory, 1 to SLUICE_STRING_BYTES_MAX, the same on every rank
+ * @return as sluice_checkpoint_array() */
 SLUICE_API int sluice_checkpoint_text(sluice_checkpoint* checkpoint, const char* name, char* text,
                                       int64_t capacity);
-/* Bytes of this rank, as many on every rank. keep_on_other_ranks: 1: they stay as they are where
- * another number of ranks restores them; 0: that is SLUICE_ERROR_UNSUPPORTED. */
+/** Registers bytes of this rank, such as the state of a random generator.
+ *
+ * Alike, but for the memory.
+ * @param checkpoint           an open checkpoint
+ * @param name                 as for sluice_checkpoint_array()
+ * @param data                 the bytes; the caller's
+ * @param bytes                their number, at least 1, the same on every rank
+ * @param keep_on_other_ranks  1: they stay as they are where another number of ranks restores them;
+ *                             0: sluice_checkpoint_restore() is then SLUICE_ERROR_UNSUPPORTED
+ * @return as sluice_checkpoint_array() */
 SLUICE_API int sluice_checkpoint_bytes(sluice_checkpoint* checkpoint, const char* name, void* data,
                                        int64_t bytes, int32_t keep_on_other_ranks);
 
-/* -- saving and restoring ---------------------------------------------------------------------- */
-
-/* restored, saved: may be NULL. Collective. */
+/** Brings the newest good checkpoint back into the registered memory.
+ *
+ * Collective; once, before the first sluice_checkpoint_save(). A checkpoint is good if every
+ * registered value can be read and matches its checksum. Where there is no file, the memory stays
+ * as it is, and the number is 0. After a failure the memory may hold parts of a checkpoint.
+ * @param checkpoint  an open checkpoint
+ * @param restored    receives what was taken; may be NULL
+ * @return a code of sluice_open_comm(), or a listed code
+ * @retval SLUICE_OK                      success, also where there is no file
+ * @retval SLUICE_ERROR_DAMAGED           no checkpoint in the file is good
+ * @retval SLUICE_ERROR_FORMAT            the file holds no checkpoints
+ * @retval SLUICE_ERROR_NOT_FOUND         a registered name is not in the file
+ * @retval SLUICE_ERROR_TYPE_MISMATCH     it has another type there
+ * @retval SLUICE_ERROR_INVALID_ARGUMENT  it has another shape there
+ * @retval SLUICE_ERROR_UNSUPPORTED       bytes of another number of ranks
+ * @retval SLUICE_ERROR_WRONG_STATE       a second restore, or one after a save */
 SLUICE_API int sluice_checkpoint_restore(sluice_checkpoint* checkpoint, sluice_restored* restored);
+/** Saves a checkpoint.
+ *
+ * Collective. It returns when the checkpoint is on stable storage; with strategy `forward` and keep
+ * 0 when the memory may change again. A failure leaves the checkpoints before it. The first save
+ * replaces a file of which nothing was restored. After a restore it goes on behind the checkpoint
+ * that was taken, and drops newer ones, which were damaged.
+ * @param checkpoint  an open checkpoint
+ * @param time        stored with it, in the simulation's unit
+ * @param saved       receives what was done; may be NULL
+ * @return with stop_on_failed_save a code of sluice_open_comm() or sluice_end_step(), else a listed
+ * code
+ * @retval SLUICE_OK             success; without stop_on_failed_save also a failure, which `saved`
+ *                               tells
+ * @retval SLUICE_ERROR_TIMEOUT  a rank did not come
+ * @retval SLUICE_ERROR_MPI      MPI failed */
 SLUICE_API int sluice_checkpoint_save(sluice_checkpoint* checkpoint, double time,
                                       sluice_saved* saved);
-/* *due: is a checkpoint due? The same on every rank. Once a step. Collective. */
+/** Whether a checkpoint is due.
+ *
+ * Collective; call it once a step. The answer is the same on every rank: the clock of rank 0
+ * decides. The call costs one reduction of a number. From the first call on SIGTERM and SIGUSR1,
+ * where the program has no handlers of its own, no longer end the process: they make a checkpoint
+ * due on every rank, and so does the end of the job's time. sluice_checkpoint_ending() is then 1.
+ * @param checkpoint  an open checkpoint
+ * @param due         receives 1 or 0
+ * @return SLUICE_OK */
 SLUICE_API int sluice_checkpoint_due(sluice_checkpoint* checkpoint, int32_t* due);
-/* *ending: did the last sluice_checkpoint_due() find that the job is about to end? Local. */
+/** Whether the job is about to end, as the last sluice_checkpoint_due() found.
+ *
+ * Local. The next checkpoint is then the last one.
+ * @param checkpoint  an open checkpoint
+ * @param ending      receives 1 or 0
+ * @return SLUICE_OK */
 SLUICE_API int sluice_checkpoint_ending(sluice_checkpoint* checkpoint, int32_t* ending);
-/* Strategy forward: as sluice_drain(), but collective. */
+/** Waits until what was saved is on stable storage.
+ *
+ * Collective. For strategy `forward` with keep 0; otherwise it is there already.
+ * @param checkpoint  an open checkpoint
+ * @param seconds     the longest wait
+ * @param all         receives 1 where all of it is there, else 0; may be NULL
+ * @return SLUICE_OK, or what the checkpoint met on its way */
 SLUICE_API int sluice_checkpoint_drain(sluice_checkpoint* checkpoint, double seconds, int32_t* all);
-/* Collective. The handle stays until sluice_checkpoint_free(). */
+/** Closes the file, and gives the program its signals back.
+ *
+ * Collective. The handle stays until sluice_checkpoint_free().
+ * @param checkpoint  an open checkpoint
+ * @return a code of sluice_close() */
 SLUICE_API int sluice_checkpoint_close(sluice_checkpoint* checkpoint);
-/* Gives the handle back; NULL is fine. What was saved stays. */
+/** Frees a handle.
+ *
+ * Local. What was saved stays. With strategy `forward` and keep 0 what is still on its way may be
+ * lost unless the checkpoint was closed.
+ * @param checkpoint  a handle; NULL is fine */
 SLUICE_API void sluice_checkpoint_free(sluice_checkpoint* checkpoint);
+
+/** @} */
 
 #ifdef __cplusplus
 }

@@ -1,19 +1,22 @@
-// Checkpoints: the state of a run, saved now and then, and restored on any number of ranks.
-//
-//   sluice::Checkpoint state(comm, "state.h5");
-//   state.array("temperature", u.data(), {rows, columns}, {.start = {first, 0}, .count = {n,
-//   columns}}); state.value("step", step); state.restore();                     // what is there,
-//   into u and step; else they stay for (; step < steps; ++step) {
-//     if (state.due()) state.save(step * dt);
-//     if (state.ending()) break;         // SIGTERM, SIGUSR1, or the end of the job's time
-//     advance(u);
-//   }
-//   state.close();
-//
-// A checkpoint is a step of a set of parts (docs/durability.md): it is there wholly or not at all,
-// and the one before stays until the new one is on stable storage. The file is plain HDF5.
-// Conventions as in sluice.hpp: "collective" calls are made by every rank, in the same order. What
-// is registered is alike on every rank, in the same order, but for pointers and places.
+/// @file
+/// Checkpoints: the state of a run, saved now and then, and restored on any number of ranks.
+///
+///     sluice::Checkpoint state(comm, "state.h5");
+///     state.array("u", u.data(), {rows, columns}, {.start = {first, 0}, .count = {n, columns}});
+///     state.value("step", step);
+///     state.restore();                     // what is there, into u and step; else they stay
+///     for (; step < steps; ++step) {
+///       if (state.due()) state.save(step * dt);
+///       if (state.ending()) break;         // SIGTERM, SIGUSR1, or the end of the job's time
+///       advance(u);
+///     }
+///     state.close();
+///
+/// A checkpoint is a step of a set of parts (docs/durability.md): it is there wholly or not at all,
+/// and the one before stays until the new one is on stable storage. The file is plain HDF5.
+///
+/// The conventions of sluice.hpp apply. **What is registered** is alike on every rank, in the same
+/// order, but for memory and places.
 #pragma once
 
 #include <cstddef>
@@ -33,139 +36,219 @@ class CheckpointImpl;
 
 /// What becomes of a checkpoint that cannot be written.
 enum class OnFailedSave : std::uint8_t {
-  report,  ///< save() says why in what it returns, and rank 0 in a message; the run goes on
-  stop,    ///< save() throws
+  report,  ///< save() says why in what it returns, and rank 0 in a message; the run goes on.
+  stop,    ///< save() throws.
 };
 
-/// What becomes of bytes that belong to a rank where other ranks restore them than saved them.
+/// What becomes of bytes that belong to a rank where another number of ranks restores them.
 enum class OnOtherRanks : std::uint8_t {
-  refuse,  ///< restore() is Error unsupported
-  keep,    ///< they stay as they are; Restored::kept names them
+  refuse,  ///< restore() throws Error `unsupported`.
+  keep,    ///< They stay as they are; Restored::kept names them.
 };
 
+/// How checkpoints are kept, and when they are due. A plain value, which the constructor of
+/// Checkpoint copies.
 struct CheckpointOptions {
-  std::uint64_t keep = 2;  ///< the last so many checkpoints stay; 0: all, in one file
+  /// How many of the last checkpoints stay; 0: all, in one file. Default: 2.
+  std::uint64_t keep = 2;
+  /// What becomes of a checkpoint that cannot be written. Default: report.
   OnFailedSave on_failed_save = OnFailedSave::report;
-  // When due() says so. Without interval_s and interval_calls: by what a checkpoint costs and how
-  // often the job fails, by Daly's formula.
-  double interval_s = 0;             ///< so long after the last one; 0: not by the clock
-  std::uint64_t interval_calls = 0;  ///< at every so many-th call of due(); 0: not by calls
-  double failure_interval_s = 0;     ///< mean time between failures of the whole job; 0: five years
-                                     ///< divided by its nodes
-  /// When the job will be killed, in seconds since 1970; 0: what SLURM_JOB_END_TIME says, if it is
-  /// set; negative: never.
+  /// A checkpoint is due so long after the last one. Default: 0, not by the clock. Without
+  /// interval_s and interval_calls the interval follows from what a checkpoint costs and how often
+  /// the job fails, by Daly's formula.
+  double interval_s = 0;
+  /// A checkpoint is due at every so many-th call of due(). Default: 0, not by calls.
+  std::uint64_t interval_calls = 0;
+  /// Mean time between failures of the whole job. Default: 0, five years divided by its nodes.
+  double failure_interval_s = 0;
+  /// When the job will be killed, in seconds since 1970; negative: never. Default: 0, what
+  /// SLURM_JOB_END_TIME says, if it is set.
   double end_time_s = 0;
-  double margin_s = 0;  ///< so long before it the last one is due; 0: by what was measured
-  bool signals = true;  ///< SIGTERM and SIGUSR1 make the last one due (Checkpoint::due)
-  Options file = {};    ///< of the file; keep_last and restart_after are refused
+  /// The last checkpoint is due so long before end_time_s. Default: 0, by what was measured.
+  double margin_s = 0;
+  /// Whether SIGTERM and SIGUSR1 make the last checkpoint due: Checkpoint::due(). Default: true.
+  bool signals = true;
+  /// How the file is written and read; `keep_last` and `restart_after` are refused. Default: that
+  /// of Options.
+  Options file = {};
 };
 
 /// A checkpoint that restore() did not take.
 struct RejectedCheckpoint {
-  std::uint64_t number = 0;  ///< 0: not even that can be read
-  std::string why;
+  std::uint64_t number = 0;  ///< Its number; 0: not even that can be read.
+  std::string why;           ///< What is wrong with it, in one line.
 };
 
 /// What restore() took.
 struct Restored {
-  std::uint64_t number = 0;  ///< from 1, as save() counts; 0: there was no checkpoint
-  double time = 0;           ///< given to save()
-  int ranks = 0;             ///< that wrote it
-  std::vector<RejectedCheckpoint> newer = {};  ///< damaged ones, the newest first
-  std::vector<std::string> kept = {};          ///< bytes that other ranks than these had saved
+  std::uint64_t number = 0;  ///< Number of the checkpoint, from 1; 0: there was none.
+  double time = 0;           ///< What save() got.
+  int ranks = 0;             ///< Number of ranks that saved it.
+  std::vector<RejectedCheckpoint> newer = {};  ///< Damaged ones, the newest first.
+  std::vector<std::string> kept = {};  ///< Names of bytes that another number of ranks had saved.
 
+  /// Whether there was a checkpoint.
   explicit operator bool() const noexcept { return number != 0; }
 };
 
 /// What save() did.
 struct Saved {
-  std::uint64_t number = 0;  ///< of the checkpoint; 0: it could not be written
-  double seconds = 0;        ///< in the call, on the slowest rank
-  std::string why = {};      ///< it could not be written; the last good one is still there
+  std::uint64_t number = 0;  ///< Number of the checkpoint; 0: it could not be written.
+  double seconds = 0;        ///< Time in the call, on the slowest rank.
+  std::string why = {};      ///< Why it could not be written; the last good one is still there.
 
+  /// Whether the checkpoint was written.
   explicit operator bool() const noexcept { return number != 0; }
 };
 
-/// The state of a run and its file. Used by one thread of a rank at a time. Still open at
-/// MPI_Finalize it is closed there. Every call on one that was moved from is Error wrong_state.
+/// The state of a run and its file.
+///
+/// It is used by one thread of a rank at a time. Still open at MPI_Finalize it is closed there.
+/// While an exception unwinds, the destructor writes nothing more; what was saved stays.
 class Checkpoint {
  public:
-  /// Opens nothing yet: the file need not be there. Collective over `comm`, which is duplicated.
+  /// Begins; restore() and save() open the file, which need not be there. Collective over `comm`.
+  /// @param comm     the ranks that save and restore, an intracommunicator; it is duplicated
+  /// @param path     the file, the same on every rank; copied
+  /// @param options  how checkpoints are kept and when they are due
+  /// @throws Error `invalid_argument` (an option), `mpi`.
   Checkpoint(const Comm& comm, const std::string& path, const CheckpointOptions& options = {});
+  /// A Checkpoint over an open implementation; for the library.
   explicit Checkpoint(std::unique_ptr<detail::CheckpointImpl> impl);
+  /// Takes the checkpoint over; every call on the other object is then Error `wrong_state`.
   Checkpoint(Checkpoint&&) noexcept;
+  /// Closes this checkpoint and takes the other over.
   Checkpoint& operator=(Checkpoint&&) noexcept;
-  /// Closes, and reports what fails to stderr.
+  /// Closes, and reports what fails to stderr. Collective.
   ~Checkpoint();
 
-  // -- what the state is ------------------------------------------------------------------------
-  // Local. The memory stays the caller's: save() reads it, restore() writes it. Registered again
-  // under its name (same type and shape: Error exists otherwise) something has a new place: after
-  // the ranks have moved their parts, or a vector has grown. Names as of variables; "checkpoint/"
-  // is the library's own.
+  /// @name What the state is
+  /// The memory stays the caller's: save() reads it, restore() writes it. Registered again under
+  /// its name, with the same type and shape, something has a new place: after the ranks have moved
+  /// their parts, or a vector has grown. Names are as of variables; the group `checkpoint` is the
+  /// library's own.
+  /// @{
 
-  /// An array by its place: this rank's part of an array of all ranks (docs of Selection, with
-  /// ghost cells too). Parts do not overlap, and leave no holes.
+  /// Registers this rank's part of an array of all ranks, by its place. Alike, but for `data` and
+  /// `mine`.
+  ///
+  /// The parts of the ranks do not overlap and leave no holes.
+  /// @param name   name in the file; `/` makes groups; copied
+  /// @param data   the part, row-major, of Selection::count elements (or of memory_shape)
+  /// @param shape  elements of the whole array
+  /// @param mine   the part; default: the whole array
+  /// @throws Error `exists` (with another type or shape), `bad_name`. What is wrong with the part
+  ///         comes from save() and restore().
   template <class T>
   void array(const std::string& name, T* data, const Shape& shape, const Selection& mine = {}) {
     array_raw(name, data, type_of<T>(), shape, mine);
   }
+  /// array() of data whose type is known at run time. Alike, but for `data` and `mine`.
   void array_raw(const std::string& name, void* data, Type type, const Shape& shape,
                  const Selection& mine);
-  /// An array by rows: row i of `data` (all dimensions but the first, row-major) is row ids[i],
-  /// each of one rank. The ids are copied. What was saved by rows may be restored by place, and the
+
+  /// Registers rows of an array of all ranks, by global index. Alike, but for `data`, `ids` and
+  /// `count`.
+  ///
+  /// Each row belongs to exactly one rank. What was saved by rows may be restored by place, and the
   /// other way round.
+  /// @param name   name in the file; `/` makes groups; copied
+  /// @param data   `count` rows, row-major, each of all dimensions but the first
+  /// @param shape  elements of the whole array
+  /// @param ids    global index of each row; copied
+  /// @param count  number of rows of this rank, 0 too
+  /// @throws Error as array().
   template <class T>
   void rows(const std::string& name, T* data, const Shape& shape, const std::uint64_t* ids,
             std::uint64_t count) {
     rows_raw(name, data, type_of<T>(), shape, ids, count);
   }
+  /// rows() of data whose type is known at run time. Alike, but for `data`, `ids` and `count`.
   void rows_raw(const std::string& name, void* data, Type type, const Shape& shape,
                 const std::uint64_t* ids, std::uint64_t count);
-  /// One value that is alike on every rank; rank 0's is saved.
+
+  /// Registers one value that is alike on every rank; rank 0's is saved. Alike, but for the memory.
+  /// @param name   name in the file; copied
+  /// @param value  the value
+  /// @throws Error as array().
   template <class T>
   void value(const std::string& name, T& value) {
     value_raw(name, &value, type_of<T>());
   }
+  /// value() of a type that is known at run time. Alike, but for the memory.
   void value_raw(const std::string& name, void* value, Type type);
-  /// A text of at most `most_bytes` (a longer one makes save() fail), likewise.
+
+  /// Registers a text that is alike on every rank; rank 0's is saved. Alike, but for the memory.
+  /// @param name        name in the file; copied
+  /// @param text        UTF-8; a longer one than `most_bytes` makes save() fail
+  /// @param most_bytes  its room in the file, 1 to 8388607
+  /// @throws Error as array(); `invalid_argument` (the room).
   void text(const std::string& name, std::string& text, std::uint32_t most_bytes = 256);
-  /// The same in memory for `capacity` bytes that ends in a NUL, or is full.
+  /// text() in memory of `capacity` bytes that ends in a NUL or is full. Alike, but for the memory.
   void text_raw(const std::string& name, char* text, std::uint32_t capacity);
-  /// Bytes of this rank of which only the program knows what they mean, such as a random
-  /// generator's state; as many on every rank. They cannot be dealt to other ranks: restored on
-  /// another number of ranks than saved them they are refused, or kept as they are.
+
+  /// Registers bytes of this rank of which only the program knows what they mean, such as the state
+  /// of a random generator. Alike, but for the memory.
+  ///
+  /// They cannot be dealt to another number of ranks.
+  /// @param name       name in the file; copied
+  /// @param data       the bytes
+  /// @param bytes      their number, at least 1, the same on every rank
+  /// @param otherwise  what another number of ranks does with them
+  /// @throws Error as array(); `invalid_argument` (no bytes).
   void bytes(const std::string& name, void* data, std::uint64_t bytes,
              OnOtherRanks otherwise = OnOtherRanks::refuse);
 
-  // -- saving and restoring -----------------------------------------------------------------------
-  /// Brings back the newest checkpoint of which every registered value can be read and matches its
-  /// checksum. Where there is no file: an empty Restored, and the memory stays as it is. Where
-  /// there is one but nothing in it is good: Error damaged; where it holds something else than what
-  /// is registered: not_found, type_mismatch or invalid_argument, which names it. After an Error
-  /// the memory may hold parts of a checkpoint. Before the first save(). Collective.
+  /// @}
+  /// @name Saving and restoring
+  /// @{
+
+  /// Brings the newest good checkpoint back into the registered memory. Collective; once, before
+  /// the first save().
+  ///
+  /// A checkpoint is good if every registered value can be read and matches its checksum. Where
+  /// there is no file, the memory stays as it is. After an Error it may hold parts of a checkpoint.
+  /// @return what was taken; false where there is no file
+  /// @throws Error `damaged` (no checkpoint in the file is good), `format` (the file holds no
+  ///         checkpoints), `not_found`, `type_mismatch`, `invalid_argument` (the file holds
+  ///         something else than what is registered), `unsupported` (bytes of another number of
+  ///         ranks), `wrong_state` (a second restore, or one after a save), and what opening the
+  ///         file meets.
   Restored restore();
-  /// Is a checkpoint due? The same answer on every rank: rank 0's clock decides. Costs one
-  /// reduction of a number; call it once a step. From the first call on SIGTERM and SIGUSR1 (where
-  /// the program has no handlers of its own, and `signals` is true) no longer end the process, but
-  /// make a checkpoint due on every rank, and ending() true: so does the end of the job's time.
-  /// Collective.
+
+  /// Whether a checkpoint is due. Collective; call it once a step.
+  ///
+  /// The answer is the same on every rank: rank 0's clock decides. The call costs one reduction of
+  /// a number. From the first call on SIGTERM and SIGUSR1 (where the program has no handlers of its
+  /// own, and CheckpointOptions::signals is true) no longer end the process: they make a checkpoint
+  /// due on every rank, and so does the end of the job's time. ending() is then true.
+  /// @return true: save() now
   bool due();
-  /// Is the job about to end, as the last due() found? Then save() is the last one. Local.
+  /// Whether the job is about to end, as the last due() found: save() is then the last one. Local.
   bool ending() const;
-  /// Saves a checkpoint; `time` is stored with it. The first one replaces a file of which nothing
-  /// was restored; after restore() it goes on behind the one that was taken, and newer ones, which
-  /// were damaged, are dropped. Returns when it is on stable storage (with strategy forward and
-  /// keep 0: when the memory may change again; the next save() or drain() then waits for it; while
-  /// ending() it drains by itself). A failure leaves the checkpoints before it, and is reported as
-  /// CheckpointOptions::on_failed_save says, the same on every rank; Error timeout and mpi, after
-  /// which the ranks no longer agree, are always thrown. Collective.
+
+  /// Saves a checkpoint. Collective.
+  ///
+  /// It returns when the checkpoint is on stable storage; with strategy `forward` and keep 0 when
+  /// the memory may change again: the next save() or drain() then waits for it, and while ending()
+  /// it drains by itself. The first one replaces a file of which nothing was restored. After
+  /// restore() it goes on behind the checkpoint that was taken, and drops newer ones, which were
+  /// damaged. A failure leaves the checkpoints before it, and is the same on every rank.
+  /// @param time  stored with it, in the simulation's unit
+  /// @return what was done; false where it could not be written (OnFailedSave::report)
+  /// @throws Error `timeout`, `mpi`, after which the ranks no longer agree; with OnFailedSave::stop
+  ///         whatever it meets.
   Saved save(double time);
-  /// Strategy forward: waits until what was saved is on stable storage, at most so many seconds;
-  /// true if it is. Throws what it met. Collective.
+  /// Waits until what was saved is on stable storage. Collective; for strategy `forward`.
+  /// @param seconds  the longest wait
+  /// @return whether it is there
+  /// @throws Error what the checkpoint met on its way.
   bool drain(double seconds);
-  /// Collective. A second close is Error wrong_state.
+  /// Closes the file, and gives the program its signals back. Collective.
+  /// @throws Error what the last checkpoint met on its way; `wrong_state` (a second close).
   void close();
+
+  /// @}
 
  private:
   detail::CheckpointImpl& impl() const;

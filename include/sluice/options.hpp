@@ -75,10 +75,10 @@ struct Options {
   /// it off where the cost of every step must be the same.
   bool autotune = true;
 
-  /// Number of writing ranks (collective, forward, sessions) or of groups (file-per-node). Default:
-  /// 0, four ranks on each node, and one group for each node; `auto` takes as many as it predicts
-  /// to be best. More writers help where one process cannot saturate the node's link to the
-  /// storage.
+  /// Number of writing ranks (collective, forward, sessions) or of groups (file-per-node).
+  /// Default: 0, four ranks on each node, and one group for each node; `auto` takes as many as it
+  /// predicts to be best. More writers help where one process cannot saturate the node's link to
+  /// the storage.
   int writers = 0;
 
   /// Rank of the first writer. Default: 0. Change it to keep rank 0 free for other work.

@@ -16,31 +16,49 @@ _free = lib.sluice_checkpoint_free  # looked up before a finalizer needs it
 
 
 class Restored(NamedTuple):
-    """What restore() took."""
+    """What Checkpoint.restore() took. False where there was no checkpoint.
 
-    number: int  #: from 1, as save() counts; 0: there was no checkpoint
-    time: float  #: given to save()
-    ranks: int  #: that wrote it
-    newer: Tuple[str, ...]  #: why newer ones were not taken, the newest first
-    kept: Tuple[str, ...]  #: names of bytes that other ranks had saved, which stay as they are
+    Attributes:
+        number (int): Number of the checkpoint, from 1; 0: there was none.
+        time (float): What save() got.
+        ranks (int): Number of ranks that saved it.
+        newer (tuple of str): Why newer ones were not taken, the newest first.
+        kept (tuple of str): Names of bytes that another number of ranks had saved.
+    """
+
+    number: int
+    time: float
+    ranks: int
+    newer: Tuple[str, ...]
+    kept: Tuple[str, ...]
 
     def __bool__(self) -> bool:
         return self.number != 0
 
 
 class Saved(NamedTuple):
-    """What save() did."""
+    """What Checkpoint.save() did. False where the checkpoint could not be written.
 
-    number: int  #: of the checkpoint; 0: it could not be written
-    seconds: float  #: in the call, on the slowest rank
-    why: str  #: it could not be written; the last good one is still there
+    Attributes:
+        number (int): Number of the checkpoint; 0: it could not be written.
+        seconds (float): Time in the call, on the slowest rank.
+        why (str): Why it could not be written; the last good one is still there.
+    """
+
+    number: int
+    seconds: float
+    why: str
 
     def __bool__(self) -> bool:
         return self.number != 0
 
 
 class Text:
-    """A text that is saved and restored: its `value`."""
+    """A text that is saved and restored.
+
+    Attributes:
+        value (str): The text.
+    """
 
     def __init__(self, value: str, most_bytes: int):
         self._room = ffi.new("char[]", int(most_bytes) + 1)
@@ -60,7 +78,10 @@ class Text:
 
 
 class Checkpoint:
-    """Checkpoints of one file. Use it as a context manager: leaving it closes (collective).
+    """The state of a run and its file; a context manager that closes it (collective).
+
+    What is registered is alike on every rank, in the same order, but for memory and places. The
+    file need not be there: restore() and save() open it. Collective over `comm`.
 
         with sluice.Checkpoint("state.h5", comm=MPI.COMM_WORLD) as state:
             state.array("u", u, shape=(rows, columns), start=(first, 0))
@@ -72,14 +93,29 @@ class Checkpoint:
                 if state.ending:               # SIGTERM, SIGUSR1, or the end of the job's time
                     break
 
-    path: the file. comm: as for sluice.open(). keep: the last so many checkpoints stay; 0: all.
-    stop_on_failed_save: save() raises what it meets; else it says so in what it returns.
-    When due() is true: interval_s seconds after the last one; at every so many-th call
-    (interval_calls); without either by what a checkpoint costs and how often the job fails
-    (failure_interval_s; 0: five years divided by the nodes), by Daly's formula.
-    end_time_s: when the job will be killed, in seconds since 1970 (0: by SLURM_JOB_END_TIME;
-    negative: never); margin_s before it the last one is due (0: by what was measured).
-    signals: SIGTERM and SIGUSR1 make the last one due. options: of the file, as sluice.open() has.
+    Args:
+        path: The file, the same on every rank.
+        comm: As for sluice.open().
+        keep: The last so many checkpoints stay; 0: all, in one file. Default: 2.
+        stop_on_failed_save: save() raises what it meets; else it says so in what it returns.
+            Default: False.
+        interval_s: A checkpoint is due so long after the last one. Default: 0, not by the clock.
+            Without interval_s and interval_calls the interval follows from what a checkpoint costs
+            and how often the job fails, by Daly's formula.
+        interval_calls: One is due at every so many-th call of due(). Default: 0, not by calls.
+        failure_interval_s: Mean time between failures of the whole job. Default: 0, five years
+            divided by its nodes.
+        end_time_s: When the job will be killed, in seconds since 1970; negative: never. Default: 0,
+            what SLURM_JOB_END_TIME says, if it is set.
+        margin_s: The last checkpoint is due so long before that. Default: 0, by what was measured.
+        signals: SIGTERM and SIGUSR1 make the last checkpoint due. Default: True.
+        options: Of the file, as for sluice.open(), but neither keep_last nor restart_after.
+
+    Raises:
+        Error: INVALID_ARGUMENT (an option), MPI.
+
+    Attributes:
+        path (str): The file.
     """
 
     def __init__(self, path: Union[str, "os.PathLike[str]"], comm: Any = None, *, keep: int = 2,
@@ -109,10 +145,23 @@ class Checkpoint:
 
     def array(self, name: str, data: np.ndarray, shape: Any = None,
               start: Optional[Sequence[int]] = None) -> None:
-        """This rank's part of an array of all ranks, of global `shape` (default: data's own), which
-        begins at `start` (zeros). `data` is read by save() and written by restore(), in place: an
-        array of a stored type, dense, or a part of one such as u[1:-1, 1:-1]. Registered again
-        under its name it has a new place. Local."""
+        """Registers this rank's part of an array of all ranks, by its place. Local.
+
+        The parts do not overlap and leave no holes. Registered again under its name an array has a
+        new place.
+
+        Args:
+            name: Name in the file; "/" makes groups.
+            data: The part, which save() reads and restore() writes in place: a writeable array of a
+                stored type, dense, or a part of one such as u[1:-1, 1:-1].
+            shape: Shape of the whole array. Default: that of data.
+            start: First element of the part. Default: zeros.
+
+        Raises:
+            Error: EXISTS (with another type or shape), BAD_NAME, TYPE_MISMATCH (a type that is
+                stored as another), INVALID_ARGUMENT, UNSUPPORTED (other gaps than ghost cells),
+                OUT_OF_BOUNDS.
+        """
         memory = _writable(name, data)
         extents = as_shape(memory.shape if shape is None else shape)
         starts = (0,) * memory.ndim if start is None else as_shape(start)
@@ -127,7 +176,20 @@ class Checkpoint:
             len(extents), numbers(extents), selection))
 
     def rows(self, name: str, data: np.ndarray, shape: Any, ids: Any) -> None:
-        """Rows by global index: data[i] is row ids[i] of an array of all ranks. Local."""
+        """Registers rows of an array of all ranks, by global index. Local.
+
+        Each row belongs to exactly one rank. What was saved by rows may be restored by place, and
+        the other way round.
+
+        Args:
+            name: Name in the file; "/" makes groups.
+            data: data[i] is row ids[i]; a dense writeable array.
+            shape: Shape of the whole array.
+            ids: The global index of each row, from 0; copied.
+
+        Raises:
+            Error: As array().
+        """
         memory = _writable(name, data)
         wanted = as_ids(ids)
         extents = as_shape(shape)
@@ -141,8 +203,18 @@ class Checkpoint:
             ffi.cast("int64_t*", wanted.ctypes.data)))
 
     def value(self, name: str, initial: Any) -> np.ndarray:
-        """One value that is alike on every rank: a numpy array without dimensions, which holds
-        `initial` and is saved and restored. Local."""
+        """Registers one value that is alike on every rank; rank 0's is saved. Local.
+
+        Args:
+            name: Name in the file.
+            initial: The value, as long as nothing is restored.
+
+        Returns:
+            numpy.ndarray: An array without dimensions, which is saved and restored in place.
+
+        Raises:
+            Error: As array().
+        """
         memory = np.array(initial, dtype=storable(np.asarray(initial).dtype))
         if memory.ndim != 0:
             raise Error(Code.INVALID_ARGUMENT,
@@ -152,16 +224,36 @@ class Checkpoint:
         return memory
 
     def text(self, name: str, initial: str = "", most_bytes: int = 256) -> Text:
-        """A text that is alike on every rank, of at most so many bytes (UTF-8). Local."""
+        """Registers a text that is alike on every rank; rank 0's is saved. Local.
+
+        Args:
+            name: Name in the file.
+            initial: The text, as long as nothing is restored.
+            most_bytes: Its room in the file, in bytes of UTF-8.
+
+        Returns:
+            An object whose attribute `value` is the text.
+
+        Raises:
+            Error: As array(); OVERFLOW (a longer text).
+        """
         memory = Text(initial, most_bytes)
         self._add(name, memory, lib.sluice_checkpoint_text(
             self._handle, c_text(name, "checkpoint"), memory._room, int(most_bytes)))
         return memory
 
     def bytes(self, name: str, data: Any, keep_on_other_ranks: bool = False) -> None:
-        """Bytes of this rank, such as a random generator's state: a bytearray or an array, of the
-        same size on every rank. Another number of ranks cannot restore them: that is Error
-        UNSUPPORTED, or they stay as they are. Local."""
+        """Registers bytes of this rank, such as the state of a random generator. Local.
+
+        Args:
+            name: Name in the file.
+            data: A bytearray or a dense writeable array, of the same size on every rank.
+            keep_on_other_ranks: The bytes stay as they are where another number of ranks restores
+                them; else restore() then raises UNSUPPORTED.
+
+        Raises:
+            Error: As array().
+        """
         view = memoryview(data)
         if view.readonly or not view.c_contiguous:
             raise Error(Code.INVALID_ARGUMENT,
@@ -179,38 +271,77 @@ class Checkpoint:
     # -- saving and restoring ---------------------------------------------------------------------
 
     def restore(self) -> Restored:
-        """Brings back the newest checkpoint of which every registered value can be read and matches
-        its checksum; false where there is no file. Error DAMAGED where none of them is good;
-        NOT_FOUND, TYPE_MISMATCH, INVALID_ARGUMENT where the file holds something else than what is
-        registered. Before the first save(). Collective."""
+        """Brings the newest good checkpoint back into the registered memory. Collective.
+
+        Once, before the first save(). A checkpoint is good if every registered value can be read
+        and matches its checksum. Where there is no file, the memory stays as it is.
+
+        Returns:
+            Restored: What was taken; false where there is no file.
+
+        Raises:
+            Error: DAMAGED (no checkpoint in the file is good), FORMAT (the file holds none),
+                NOT_FOUND, TYPE_MISMATCH, INVALID_ARGUMENT (it holds something else than what is
+                registered), UNSUPPORTED (bytes of another number of ranks), WRONG_STATE (a second
+                restore, or one after a save).
+        """
         taken = ffi.new("sluice_restored*", {"size": ffi.sizeof("sluice_restored")})
         check(lib.sluice_checkpoint_restore(self._handle, taken))
         return Restored(taken.number, taken.time, taken.ranks, _lines(taken.why),
                         _lines(taken.kept))
 
     def save(self, time: float) -> Saved:
-        """Saves a checkpoint; `time` is stored with it. A failure leaves the checkpoints before it,
-        and is in what is returned, the same on every rank. Collective."""
+        """Saves a checkpoint. Collective.
+
+        It returns when the checkpoint is on stable storage; with strategy="forward" and keep=0 when
+        the memory may change again. A failure leaves the checkpoints before it.
+
+        Args:
+            time: Stored with it, in the simulation's unit.
+
+        Returns:
+            Saved: What was done, the same on every rank; false where it could not be written.
+
+        Raises:
+            Error: TIMEOUT, MPI; with stop_on_failed_save whatever it meets.
+        """
         done = ffi.new("sluice_saved*", {"size": ffi.sizeof("sluice_saved")})
         check(lib.sluice_checkpoint_save(self._handle, float(time), done))
         return Saved(done.number, done.seconds, text_of(done.why))
 
     def due(self) -> bool:
-        """Is a checkpoint due? The same on every rank. Once a step. Collective."""
+        """Whether a checkpoint is due; the same on every rank. Collective; call it once a step.
+
+        From the first call on SIGTERM and SIGUSR1 no longer end the process, where the program has
+        no handlers of its own: they make a checkpoint due on every rank.
+        """
         return self._answer(lib.sluice_checkpoint_due)
 
     @property
     def ending(self) -> bool:
-        """Is the job about to end, as the last due() found?"""
+        """Whether the job is about to end, as the last due() found. Local."""
         return self._answer(lib.sluice_checkpoint_ending)
 
     def drain(self, seconds: float) -> bool:
-        """Strategy forward: waits at most so long until what was saved is on stable storage.
-        Collective."""
+        """Waits until what was saved is on stable storage. Collective; for strategy="forward".
+
+        Args:
+            seconds: The longest wait.
+
+        Returns:
+            bool: Whether it is there.
+
+        Raises:
+            Error: What the checkpoint met on its way.
+        """
         return self._answer(lambda *words: lib.sluice_checkpoint_drain(words[0], seconds, words[1]))
 
     def close(self) -> None:
-        """Collective."""
+        """Closes the file, and gives the program its signals back. Collective.
+
+        Raises:
+            Error: What the last checkpoint met on its way; WRONG_STATE (a second close).
+        """
         check(lib.sluice_checkpoint_close(self._handle))
         self._memory.clear()
 

@@ -12,7 +12,7 @@ import re
 import subprocess
 from pathlib import Path
 
-HEADERS = ("comm.h", "sluice.h", "service.h", "records.h", "records_inline.h")
+HEADERS = ("comm.h", "sluice.h", "service.h", "checkpoint.h", "records.h", "records_inline.h")
 COMMENT = re.compile(r"/\*\*(.*?)\*/\s*((?:[^/;{]|/(?!\*))*?[;{])", re.DOTALL)
 SECTION = re.compile(r"^[A-Z][\w ,']*:$")
 

@@ -19,6 +19,8 @@ ROOT = Path(__file__).resolve().parents[2]
 HEADERS = ROOT / "include/sluice"
 # What the library needs to be public, and no program calls.
 INTERNAL = {"SLUICE_API", "sluice::detail", "sluice::commit", "sluice"}
+# Words that stand where a member's name does: conversions, operators, constraints.
+NO_MEMBERS = {"requires", "friend", "operator", "T", "void", "bool", "float", "double"}
 
 FUNCTION = r"\b(sluice_\w+)\s*\([^()]*(?:\([^()]*\)[^()]*)*\)\s*(?:;|\{)"
 
@@ -71,7 +73,7 @@ def cpp_names():
                 public = re.split(r"^ private:", body, maxsplit=1, flags=re.M)[0]
                 found = [n for n in re.findall(
                     r"^  (?! )[\w:<>&*,~ ]*?\b(\w+)(?:\(| = [^;]*;| =$|;|\{)", public, re.M)
-                    if n not in ("requires", "friend", "operator", "T", "void")]
+                    if n not in NO_MEMBERS]
                 found += re.findall(r"^  std::function<.*> (\w+) =", public, re.M)
             names |= {f"sluice::{name}::{n}" for n in found}
         names |= {f"sluice::{n}" for n in re.findall(
@@ -89,7 +91,8 @@ def fortran_names():
             names |= {n.strip() for n in line.split(",") if not n.strip().startswith("MPI_")}
         for line in re.findall(r"parameter, public :: (.*)$", text, re.M):
             names |= set(re.findall(r"(\w+) = ", line))
-    types = {"sluice_file": "sluice", "sluice_ticket": "sluice_support", "fpio_file": "fpio"}
+    types = {"sluice_file": "sluice", "sluice_ticket": "sluice_support",
+             "sluice_checkpoint": "sluice_checkpoints", "fpio_file": "fpio"}
     for kind, module in types.items():
         text = (ROOT / f"fortran/{module}.f90").read_text()
         body = text.split(f":: {kind}\n", 1)[1].split("end type", 1)[0]
