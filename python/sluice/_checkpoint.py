@@ -81,7 +81,7 @@ class Checkpoint:
     """The state of a run and its file; a context manager that closes it (collective).
 
     What is registered is alike on every rank, in the same order, but for memory and places. The
-    file need not be there: restore() and save() open it. Collective over `comm`.
+    file need not be there: restore() and save() open it. Collective over `comm`::
 
         with sluice.Checkpoint("state.h5", comm=MPI.COMM_WORLD) as state:
             state.array("u", u, shape=(rows, columns), start=(first, 0))
