@@ -25,7 +25,7 @@ std::string quoted(const std::string& text) {
 
 void add_env(CLI::App& app, Run& run) {
   CLI::App* verb =
-      add_verb(app, "env", "print the settings that run programs crash-safe, or on Sluice's MPI-IO",
+      add_verb(app, "env", "print the settings of 'run' for a whole shell",
                "Prints the lines by which a shell makes programs of HDF5 1.14 and later write\n"
                "through Sluice's driver: each flush becomes a durable, atomic commit. `sluice\n"
                "run` does the same for one program. With --mpiio instead: MPI-IO of every\n"
