@@ -293,8 +293,8 @@ void add_convert(CLI::App& app, Run& run) {
                "texts that the template describes in the folder TO, one file for each part;\n"
                "FOLDER/x.template makes records of the texts beside it. --format h5md makes a\n"
                "trajectory of records, in the order of the particles.\n"
-               "From HDF5 to plain HDF5 everything is kept, links too. What another format cannot\n"
-               "hold is listed; the exit code is 1 then, unless --drop is given.\n"
+               "From HDF5 to plain HDF5 everything is kept, links too. What another format\n"
+               "cannot hold is listed; the exit code is 1 then, unless --drop is given.\n"
                "Formats: " +
                    layout::format_options(" ") +
                    ",\n"
