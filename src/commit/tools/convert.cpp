@@ -88,10 +88,9 @@ class Converter {
   /// it makes no times: a variable of that name is the user's, an empty one too.
   bool is_companion(const model::Definition& d) const {
     const std::vector<InputVariable>& variables = input_.variables();
-    const bool has_times =
-        input_.steps() != 0 ||
-        std::any_of(variables.begin(), variables.end(),
-                    [](const InputVariable& v) { return v.definition.stepped; });
+    const bool has_times = input_.steps() != 0 ||
+                           std::any_of(variables.begin(), variables.end(),
+                                       [](const InputVariable& v) { return v.definition.stepped; });
     const bool is_time = has_times && input_.written_by_sluice() && d.name == layout::time_name &&
                          !d.stepped && d.shape == Dims{input_.steps()} &&
                          d.type == type_of<double>();
