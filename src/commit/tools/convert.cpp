@@ -84,15 +84,19 @@ class Converter {
     return input_.variables()[planned.input].definition;
   }
 
-  /// What the writer makes by itself: times of steps, lengths of varying variables.
+  /// What the writer makes by itself: times of steps, lengths of varying variables. Without steps
+  /// it makes no times: a variable of that name is the user's, an empty one too.
   bool is_companion(const model::Definition& d) const {
-    const bool is_time = input_.written_by_sluice() && d.name == layout::time_name && !d.stepped &&
-                         d.shape == Dims{input_.steps()} && d.type == type_of<double>();
-    return is_time ||
-           std::any_of(
-               input_.variables().begin(), input_.variables().end(), [&](const InputVariable& v) {
-                 return v.definition.varying && v.definition.name + layout::length_suffix == d.name;
-               });
+    const std::vector<InputVariable>& variables = input_.variables();
+    const bool has_times = input_.steps() != 0 ||
+                           std::any_of(variables.begin(), variables.end(),
+                                       [](const InputVariable& v) { return v.definition.stepped; });
+    const bool is_time = has_times && input_.written_by_sluice() && d.name == layout::time_name &&
+                         !d.stepped && d.shape == Dims{input_.steps()} &&
+                         d.type == type_of<double>();
+    return is_time || std::any_of(variables.begin(), variables.end(), [&](const InputVariable& v) {
+             return v.definition.varying && v.definition.name + layout::length_suffix == d.name;
+           });
   }
 
   void define() {

@@ -177,10 +177,7 @@ class Carrier {
     } else if (has_link(into_.get(), link.path)) {
       return;  // Sluice wrote it, or needed it
     } else if (link.target == Target::group) {
-      const Handle group = own(H5Gopen2(from_.get(), link.path.c_str(), H5P_DEFAULT), link.path);
-      const Handle how = own(H5Gget_create_plist(group.get()), link.path);
-      own(H5Gcreate2(into_.get(), link.path.c_str(), H5P_DEFAULT, how.get(), H5P_DEFAULT),
-          link.path);
+      make_group_like(from_.get(), into_.get(), link.path);
     } else {
       if (link.target == Target::dataset && is_of_pieces(link.path)) {
         copy_elements(link.path);
@@ -188,7 +185,7 @@ class Carrier {
         copy_object(link.path);
       }
       if (link.target == Target::dataset) {
-        copied_.push_back(link.path);
+        copied_.insert(link.path);
       }
     }
   }
@@ -332,6 +329,12 @@ class Carrier {
     });
   }
 
+  /// Can scales be added? The names of dimensions are part of what Sluice has committed, and where
+  /// its variable has no labels, they would come from the scales.
+  bool may_have_scales(hid_t dataset, const std::string& path) const {
+    return copied_.count(path) != 0 || !netcdf4::dimension_labels(dataset).empty();
+  }
+
   static bool is_kept_otherwise(const std::string& name) {
     static const std::set<std::string> names{"DIMENSION_LIST",      "REFERENCE_LIST",
                                              "_Netcdf4Dimid",       "_NCProperties",
@@ -343,8 +346,11 @@ class Carrier {
                       const std::string& name) {
     const std::string what = owner + ": attribute " + name;
     const bool is_there = is_yes(H5Aexists(new_object, name.c_str()), what);
-    const bool is_of_scale = (name == "CLASS" || name == "NAME") && netcdf4::is_scale(new_object);
-    if (is_kept_otherwise(name) || (is_there && is_of_scale)) {
+    const bool is_of_scale = name == "CLASS" || name == "NAME";
+    const bool is_decided =
+        is_there ? netcdf4::is_scale(new_object)
+                 : netcdf4::is_scale(old_object) && !may_have_scales(new_object, owner);
+    if (is_kept_otherwise(name) || (is_of_scale && is_decided)) {
       return;
     }
     const Handle attribute = own(H5Aopen(old_object, name.c_str(), H5P_DEFAULT), what);
@@ -409,6 +415,17 @@ class Carrier {
           path);
   }
 
+  /// An unlimited dimension without coordinates has no elements, only its variables have. Sluice's
+  /// has the length that they have here, and keeps it.
+  void name_limit(hid_t old_one, hid_t new_one, const std::string& path) {
+    if (!netcdf4::is_plain_scale(old_one) || !netcdf4::is_plain_scale(new_one)) {
+      return;
+    }
+    if (netcdf4::use_of(old_one, path).unlimited && !netcdf4::use_of(new_one, path).unlimited) {
+      left_.push_back(path + " (" + netcdf4::fixed_limit + ")");
+    }
+  }
+
   void attach_scales() {
     netcdf4::Scales scales;
     scales.load(into_.get());
@@ -419,12 +436,15 @@ class Carrier {
       attempt(link.path + ": its dimension scales", [&] {
         const Handle old_one =
             own(H5Dopen2(from_.get(), link.path.c_str(), H5P_DEFAULT), link.path);
-        if (!netcdf4::is_attached(old_one.get(), link.path) || !has_link(into_.get(), link.path)) {
+        if (!has_link(into_.get(), link.path)) {
           return;
         }
         const Handle new_one =
             own(H5Dopen2(into_.get(), link.path.c_str(), H5P_DEFAULT), link.path);
-        if (netcdf4::is_attached(new_one.get(), link.path)) {
+        name_limit(old_one.get(), new_one.get(), link.path);
+        if (!netcdf4::is_attached(old_one.get(), link.path) ||
+            netcdf4::is_attached(new_one.get(), link.path) ||
+            !may_have_scales(new_one.get(), link.path)) {
           return;
         }
         const auto names = netcdf4::dimension_names(from_.get(), old_one.get(), link.path);
@@ -449,7 +469,7 @@ class Carrier {
   std::map<std::string, std::string> names_;  ///< of objects, by their identity
   std::set<std::string> soft_;                ///< paths of soft links
   std::set<std::string> other_groups_;        ///< further names of groups
-  std::vector<std::string> copied_;           ///< datasets
+  std::set<std::string> copied_;              ///< datasets that Sluice did not write
   std::vector<std::string> left_;
 };
 

@@ -128,7 +128,7 @@ class Catalog final : public layout::Catalog {
     Handle handle;
   };
   std::vector<std::string> groups_;              ///< without the library's own
-  std::vector<UnreadableDataset> others_;        ///< committed types
+  std::vector<UnreadableDataset> others_;        ///< committed types, unlimited dimensions
   std::set<std::string> used_groups_;            ///< with something in them
   std::optional<std::set<std::string>> mapped_;  ///< variables of which the set has elements
   DriverState state_;

@@ -174,6 +174,9 @@ bool Catalog::add_readable(const std::string& path, const std::string& name) {
 void Catalog::add_dataset(const std::string& path, const std::string& name) {
   const Handle dataset = own(H5Dopen2(hdf5_.get(), path.c_str(), H5P_DEFAULT), path);
   if (netcdf4::is_plain_scale(dataset.get())) {
+    if (!ours_ && netcdf4::use_of(dataset.get(), path).unlimited) {
+      others_.push_back({name, netcdf4::fixed_limit});
+    }
     return;
   }
   const Handle type = own(H5Dget_type(dataset.get()), path);

@@ -183,6 +183,24 @@ void copy_link(hid_t from, hid_t into, const std::string& path) {
   check(H5Lcreate_external(file, object, into, path.c_str(), H5P_DEFAULT, H5P_DEFAULT), path);
 }
 
+void make_group_like(hid_t from, hid_t into, const std::string& path) {
+  const Handle group = own(H5Gopen2(from, path.c_str(), H5P_DEFAULT), path);
+  // Not the old list: in it is also how many links the old group has, and where they lie. libhdf5
+  // writes that into the new group, and crashes when it reads it.
+  const Handle old_list = own(H5Gget_create_plist(group.get()), path);
+  const Handle list = own(H5Pcreate(H5P_GROUP_CREATE), path);
+  unsigned order_of_links = 0;
+  unsigned order_of_attributes = 0;
+  hbool_t has_times = false;
+  check(H5Pget_link_creation_order(old_list.get(), &order_of_links), path);
+  check(H5Pget_attr_creation_order(old_list.get(), &order_of_attributes), path);
+  check(H5Pget_obj_track_times(old_list.get(), &has_times), path);
+  check(H5Pset_link_creation_order(list.get(), order_of_links), path);
+  check(H5Pset_attr_creation_order(list.get(), order_of_attributes), path);
+  check(H5Pset_obj_track_times(list.get(), has_times), path);
+  own(H5Gcreate2(into, path.c_str(), H5P_DEFAULT, list.get(), H5P_DEFAULT), path);
+}
+
 std::string joined(const std::string& above, const std::string& below) {
   return above.empty() ? below : above + "/" + below;
 }

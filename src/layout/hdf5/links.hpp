@@ -48,6 +48,10 @@ std::vector<NamedLink> links_below(hid_t file, const std::string& group,
 /// Makes the soft or external link `path` of one file in another.
 void copy_link(hid_t from, hid_t into, const std::string& path);
 
+/// Makes the group `path`, empty, with what the one of the other file keeps: the order of its links
+/// and attributes, and times.
+void make_group_like(hid_t from, hid_t into, const std::string& path);
+
 /// What `below` is called under `above`, which may be "".
 std::string joined(const std::string& above, const std::string& below);
 

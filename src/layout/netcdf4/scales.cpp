@@ -53,19 +53,6 @@ std::string text_attribute(hid_t owner, const std::string& name) {
   return text != nullptr ? *text : "";
 }
 
-/// The dimension of the scale `dataset`, whose extent is its size.
-Use use_of(hid_t dataset, const std::string& path) {
-  const Handle space = own(H5Dget_space(dataset), path);
-  if (H5Sget_simple_extent_ndims(space.get()) != 1) {
-    return {path, 0, false};  // netCDF's text: its characters are a dimension too
-  }
-  hsize_t extent = 0;
-  hsize_t limit = 0;
-  check(H5Sget_simple_extent_dims(space.get(), &extent, &limit), path);
-  const bool is_unlimited = limit == H5S_UNLIMITED;
-  return {path, is_unlimited ? 0 : extent, is_unlimited};
-}
-
 Handle list_type() { return own(H5Tvlen_create(H5T_STD_REF_OBJ), "DIMENSION_LIST"); }
 
 hobj_ref_t reference_to(hid_t file, const std::string& path) {
@@ -306,6 +293,18 @@ std::vector<std::string> dimension_names(hid_t file, hid_t dataset, const std::s
 
 bool is_plain_scale(hid_t dataset) {
   return text_attribute(dataset, "NAME").rfind(plain_title, 0) == 0 && is_scale(dataset);
+}
+
+Use use_of(hid_t dataset, const std::string& path) {
+  const Handle space = own(H5Dget_space(dataset), path);
+  if (H5Sget_simple_extent_ndims(space.get()) != 1) {
+    return {path, 0, false};  // netCDF's text: its characters are a dimension too
+  }
+  hsize_t extent = 0;
+  hsize_t limit = 0;
+  check(H5Sget_simple_extent_dims(space.get(), &extent, &limit), path);
+  const bool is_unlimited = limit == H5S_UNLIMITED;
+  return {path, is_unlimited ? 0 : extent, is_unlimited};
 }
 
 void write_attribute(hid_t owner, const std::string& name, const model::AttributeValue& value) {

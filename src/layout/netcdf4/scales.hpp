@@ -74,6 +74,11 @@ std::vector<std::string> dimension_labels(hid_t dataset);
 std::vector<std::string> dimension_names(hid_t file, hid_t dataset, const std::string& path);
 /// Is it the scale of a dimension without coordinates, which netCDF does not show as a variable?
 bool is_plain_scale(hid_t dataset);
+/// What is told of an unlimited dimension without coordinates where Sluice makes a file anew: its
+/// variables have as many elements as before, and no more can follow.
+inline constexpr const char* fixed_limit = "an unlimited dimension: its length is now fixed";
+/// The dimension of the scale `dataset` at `path`; an unlimited one has no size of its own.
+Use use_of(hid_t dataset, const std::string& path);
 
 /// As hdf5::write_attribute, in the types that netCDF has: text as characters, a boolean as a byte.
 void write_attribute(hid_t owner, const std::string& name, const model::AttributeValue& value);
