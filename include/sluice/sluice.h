@@ -112,19 +112,19 @@ enum {
 typedef int32_t sluice_type;
 /** Element types, and SLUICE_KIND_STRING, of which SLUICE_STRING() makes types. */
 enum {
-  SLUICE_INT8 = 1,        /**< int8_t. */
-  SLUICE_INT16 = 2,       /**< int16_t. */
-  SLUICE_INT32 = 3,       /**< int32_t. */
-  SLUICE_INT64 = 4,       /**< int64_t. */
-  SLUICE_UINT8 = 5,       /**< uint8_t. */
-  SLUICE_UINT16 = 6,      /**< uint16_t. */
-  SLUICE_UINT32 = 7,      /**< uint32_t. */
-  SLUICE_UINT64 = 8,      /**< uint64_t. */
-  SLUICE_FLOAT32 = 9,     /**< float. */
-  SLUICE_FLOAT64 = 10,    /**< double. */
-  SLUICE_COMPLEX64 = 11,  /**< Two float. */
-  SLUICE_COMPLEX128 = 12, /**< Two double. */
-  SLUICE_BOOL = 13,       /**< One byte, 0 or 1; in the file the boolean that h5py uses. */
+  SLUICE_INT8 = 1,         /**< int8_t. */
+  SLUICE_INT16 = 2,        /**< int16_t. */
+  SLUICE_INT32 = 3,        /**< int32_t. */
+  SLUICE_INT64 = 4,        /**< int64_t. */
+  SLUICE_UINT8 = 5,        /**< uint8_t. */
+  SLUICE_UINT16 = 6,       /**< uint16_t. */
+  SLUICE_UINT32 = 7,       /**< uint32_t. */
+  SLUICE_UINT64 = 8,       /**< uint64_t. */
+  SLUICE_FLOAT32 = 9,      /**< float. */
+  SLUICE_FLOAT64 = 10,     /**< double. */
+  SLUICE_COMPLEX64 = 11,   /**< Two float. */
+  SLUICE_COMPLEX128 = 12,  /**< Two double. */
+  SLUICE_BOOL = 13,        /**< One byte, 0 or 1; in the file the boolean that h5py uses. */
   SLUICE_KIND_STRING = 14, /**< No type by itself. */
   SLUICE_FLOAT16 = 15      /**< IEEE 754 binary16. */
 };
