@@ -148,8 +148,10 @@ std::string verdict_text(const std::string& path, const Verdict& verdict,
                          list_text(verdict), as_far_as_text(path, verdict),
                          uncovered_text(verdict));
     case State::not_readable:
-      return fmt::format("{}: not readable here: {}\n", name,
-                         printable(verdict.findings.empty() ? "" : verdict.findings[0].what));
+      return fmt::format(
+          "{}: not readable here: {}\n"
+          "  It was made for a newer library, or it is damaged.\n",
+          name, printable(verdict.findings.empty() ? "" : verdict.findings[0].what));
     case State::changed_outside:
       break;
   }

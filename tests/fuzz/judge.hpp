@@ -97,7 +97,10 @@ inline Outcome judge(const Sample& sample, std::span<const std::byte> damaged) {
   }
   try {
     const commit::State state = verdict_of(*storage).state;
-    const bool is_told = state == commit::State::damaged || state == commit::State::changed_outside;
+    // A damaged version number looks like a newer library's: verify says both.
+    const bool is_told = state == commit::State::damaged ||
+                         state == commit::State::changed_outside ||
+                         state == commit::State::not_readable;
     return is_told ? Outcome::refused : Outcome::unproven;
   } catch (const Error&) {
     return Outcome::refused;

@@ -27,7 +27,7 @@ enum class State : std::uint8_t {
   damaged,          ///< something does not match, and nobody but Sluice wrote to the file
   changed_outside,  ///< something does not match, and the file's mtime is not its last commit's
   not_ours,         ///< HDF5 that Sluice did not write: there is nothing to check it by
-  not_readable,     ///< made for a newer library of its format; nothing says that it is damaged
+  not_readable,     ///< made for a newer library of its format, or damaged where that looks alike
 };
 
 /// How many elements of a variable of one step are to have checksums.
