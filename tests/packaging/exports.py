@@ -94,10 +94,10 @@ def public_functions(headers):
     """Mangled names, and of C functions their plain ones."""
     cpp = set()
     # Members show up in their classes; a second time on their own, where nobody knows their access.
-    nodes = [node for node in declarations(headers, "c++", "sluice::")
-             if node["kind"] in ("CXXRecordDecl", "FunctionDecl")]
+    nodes = declarations(headers, "c++", "sluice::")
     for node in nodes:
-        collect(node, cpp)
+        if node["kind"] in ("CXXRecordDecl", "FunctionDecl"):
+            collect(node, cpp)
     cpp -= bodies(nodes)
     c_nodes = [n for n in declarations(headers, "c", "sluice_") if n["kind"] == "FunctionDecl"]
     c = {node["name"] for node in c_nodes if needs_symbol(node)} - {
