@@ -77,8 +77,8 @@ def test_mistakes_are_errors(tmp_path):
             state.array("x", [1.0, 2.0])
         with fails(Code.INVALID_ARGUMENT, "x", "writeable"):
             state.array("x", np.broadcast_to(1.0, 3))
-        with fails(Code.TYPE_MISMATCH, "x", "datetime64"):
-            state.array("x", np.zeros(3, "M8[s]"))
+        with fails(Code.TYPE_MISMATCH, "x", ">f8"):
+            state.array("x", np.zeros(3, ">f8"))
         with fails(Code.UNSUPPORTED, "x", "gaps"):
             state.array("x", np.zeros(9)[::2])
         with fails(Code.INVALID_ARGUMENT, "x", "ids"):
