@@ -1,5 +1,8 @@
 // Checkpoint: what was saved comes back, on any number of ranks, in any registration; what does not
 // fit is said.
+#include <cstring>
+#include <utility>
+
 #include "checkpoint/states.hpp"
 #include "commit/tools/verify.hpp"
 
@@ -175,6 +178,28 @@ TEST(Restore, RegistrationsAreChecked) {
     EXPECT_EQ(code_of([&] { open_checkpoint(transport, storage, options); }),
               Code::invalid_argument);
   });
+}
+
+TEST(Restore, OfATextInTheCallersMemoryByACheckpointThatWasMoved) {
+  const auto storage = storage::make_memory();
+  for (const bool saves : {true, false}) {
+    on_ranks(2, [&](exec::Transport& transport) {
+      Checkpoint checkpoint = open_checkpoint(transport, storage, {});
+      Checkpoint moved = open_checkpoint(transport, storage, {});
+      moved = std::move(checkpoint);
+      char note[8] = "";
+      moved.text_raw("note", note, sizeof note);
+      if (saves) {
+        std::strcpy(note, "12345");
+        EXPECT_TRUE(moved.save(0));
+        EXPECT_TRUE(moved.drain(60));
+      } else {
+        EXPECT_EQ(moved.restore().number, 1u);
+        EXPECT_STREQ(note, "12345");
+      }
+      moved.close();
+    });
+  }
 }
 
 }  // namespace
