@@ -17,9 +17,22 @@ const char* const driver_name = "libsluice_hdf5_driver.so";
 /// Where HDF5 looks unless told.
 const char* const default_plugins = "/usr/local/hdf5/lib/plugin";
 
-/// Where pip puts the Python package of a command that lies in `bin`: beside it (--target), or into
-/// the packages of a Python below the same prefix. The one written last first, as the command was.
-std::vector<fs::path> package_folders(const fs::path& bin) {
+std::vector<fs::path> candidates() {
+  if (const char* told = std::getenv("SLUICE_HDF5_DRIVER_PATH")) {
+    return {told};
+  }
+  std::error_code problem;
+  const fs::path own = fs::read_symlink("/proc/self/exe", problem).parent_path();
+  std::vector<fs::path> folders{own / SLUICE_DRIVER_FOLDER, own.parent_path() / "hdf5_driver"};
+  for (const fs::path& package : package_folders(own)) {
+    folders.push_back(package / "lib" / "sluice" / "hdf5_driver");
+  }
+  return folders;
+}
+
+}  // namespace
+
+std::vector<std::filesystem::path> package_folders(const std::filesystem::path& bin) {
   const fs::path prefix = bin.parent_path();
   std::vector<fs::path> found{prefix / "sluice"};
   for (const char* const lib : {"lib", "lib64"}) {
@@ -38,21 +51,6 @@ std::vector<fs::path> package_folders(const fs::path& bin) {
   });
   return found;
 }
-
-std::vector<fs::path> candidates() {
-  if (const char* told = std::getenv("SLUICE_HDF5_DRIVER_PATH")) {
-    return {told};
-  }
-  std::error_code problem;
-  const fs::path own = fs::read_symlink("/proc/self/exe", problem).parent_path();
-  std::vector<fs::path> folders{own / SLUICE_DRIVER_FOLDER, own.parent_path() / "hdf5_driver"};
-  for (const fs::path& package : package_folders(own)) {
-    folders.push_back(package / "lib" / "sluice" / "hdf5_driver");
-  }
-  return folders;
-}
-
-}  // namespace
 
 std::string driver_folder() {
   for (const fs::path& folder : candidates()) {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "hdf5_driver.hpp"
 #include "help.hpp"
 #include "sluice/error.hpp"
 #include "text/text.hpp"
@@ -26,7 +27,11 @@ std::vector<fs::path> interface_folders() {
   }
   std::error_code problem;
   const fs::path own = fs::read_symlink("/proc/self/exe", problem).parent_path();
-  return {own / SLUICE_MPIIO_FOLDER, own.parent_path() / "mpiio"};
+  std::vector<fs::path> folders{own / SLUICE_MPIIO_FOLDER, own.parent_path() / "mpiio"};
+  for (const fs::path& package : package_folders(own)) {
+    folders.push_back(package / "lib");
+  }
+  return folders;
 }
 
 }  // namespace
