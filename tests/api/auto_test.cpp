@@ -238,11 +238,11 @@ TEST_F(AutoOutput, ComesToTheFasterWayByItsOwnStepsAndTheBytesAreThoseOfSerial) 
   const int steps =
       write_steps(std::make_shared<NearToRankZero>(memory), "auto.h5", options, most, [this] {
         return heard_.back().find("takes collective with") != std::string::npos &&
-               heard_.back().find(" was measured to take ") != std::string::npos;
+               heard_.back().find(": measured time of a commit: ") != std::string::npos;
       });
   EXPECT_LT(steps, most);
   EXPECT_NE(heard_.front().find("auto takes shared: "), std::string::npos) << heard_.front();
-  EXPECT_NE(heard_[1].find(" to try it: a commit takes by shared "), std::string::npos)
+  EXPECT_NE(heard_[1].find(" as a trial: time of a commit: shared "), std::string::npos)
       << heard_[1];
   EXPECT_LE(heard_.size(), 2U + 2 * plan::Tuner::most_trials) << "not a line a commit";
   const std::string end = only("auto.h5", "auto: ");

@@ -361,10 +361,9 @@ TEST(Tuner, SaysWhatItTriesAndWhatWasMeasured) {
   }
   ASSERT_GE(reasons.size(), 3U);
   EXPECT_EQ(reasons[0], decide(input).reason);
-  EXPECT_NE(reasons[1].find(" to try it: a commit takes by shared "), std::string::npos)
+  EXPECT_NE(reasons[1].find(" as a trial: time of a commit: shared "), std::string::npos)
       << reasons[1];
-  EXPECT_NE(reasons.back().find(": a commit was measured to take by collective with "),
-            std::string::npos)
+  EXPECT_NE(reasons.back().find(": measured time of a commit: collective with "), std::string::npos)
       << reasons.back();
   EXPECT_NE(reasons.back().find(", shared "), std::string::npos) << reasons.back();
   EXPECT_EQ(tuner.summary().rfind("collective with ", 0), 0U) << tuner.summary();

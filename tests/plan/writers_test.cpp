@@ -134,7 +134,7 @@ void refused(const Topology& topology, const WriterChoice& choice, const std::st
 }
 
 TEST(writers, what_cannot_be_is_refused_by_name) {
-  refused(of(4), choose(5), "writers", "5 are more than the 4 ranks");
+  refused(of(4), choose(5), "writers", "5 exceed the 4 ranks");
   refused(of(4), choose(-1), "writers", "-1 is negative");
   refused(of(4), choose(2, 3), "writers");
   refused(of(4), choose(1, 4), "first_writer");
