@@ -124,9 +124,9 @@ TEST(Carrier, RefusesWhatIsNoLetterAndWhatComesTwice) {
   const auto message = from.next_outgoing();
   ASSERT_TRUE(message.has_value());
   EXPECT_EQ(message->rank, 2);
-  expect_error(Code::invalid_argument, "no message for rank 0",
+  expect_error(Code::invalid_argument, "not a message for rank 0",
                [&] { from.deliver(message->bytes); });
-  expect_error(Code::invalid_argument, "no message", [&] { to.deliver(pattern(5, 2)); });
+  expect_error(Code::invalid_argument, "not a message", [&] { to.deliver(pattern(5, 2)); });
   to.deliver(message->bytes);
   expect_error(Code::invalid_argument, "twice", [&] { to.deliver(message->bytes); });
   EXPECT_TRUE(to.receive({})->bytes == pattern(10, 1));
@@ -138,7 +138,7 @@ TEST(Carrier, AWaitEndsAtItsLimitAndWhenTheCarrierStops) {
   expect_error(Code::timeout, "a message of rank 0", [&] { alone.await({}, 0, "open"); });
   Carrier patient(1, 2, 0);
   std::thread stopper([&] { patient.stop(); });
-  expect_error(Code::wrong_state, "no longer", [&] { patient.await({}, 0, "open"); });
+  expect_error(Code::wrong_state, "has stopped", [&] { patient.await({}, 0, "open"); });
   stopper.join();
 }
 

@@ -18,8 +18,8 @@ TEST(Judge, names_a_silent_peer) {
   EXPECT_EQ(verdict.code, Code::timeout);
   EXPECT_EQ(verdict.missing, Ranks{1});
   EXPECT_EQ(verdict.text,
-            "sluice: rank 2 waited 5 s in broadcast for rank(s) 1: see what stopped them, or raise "
-            "timeout_s if they are only slow");
+            "sluice: rank 2 waited 5 s in broadcast for rank(s) 1: find out what stopped them, or "
+            "raise timeout_s if they are only slow");
 }
 
 TEST(Judge, follows_ranks_that_came_to_the_one_behind_them) {
