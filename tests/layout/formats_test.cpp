@@ -123,7 +123,7 @@ TEST(Formats, NpyRefusesWhatItHasNoPlaceFor) {
               [](File& out) { out.define<double>("a", {3}, {.steps = true, .varying = true}); }),
       Code::unsupported, {"npy", "same shape"});
   expect_error(refused("a.npy", options, [](File&) {}), Code::unsupported,
-               {"npy", "without a variable"});
+               {"npy", "no variable"});
   expect_error(refused("a.npy", options,
                        [](File& out) {
                          out.define<double>("a", {3});
