@@ -295,7 +295,7 @@ TEST_F(Forward, AWriterThatHangsIsNamed) {
     const Ticket ticket = put_step(out, v, 0);
     try {
       ticket.wait();
-      ADD_FAILURE() << "it was there";
+      ADD_FAILURE() << "it was complete";
     } catch (const Error& e) {
       EXPECT_EQ(e.code(), Code::timeout);
       EXPECT_NE(std::string(e.what()).find("writers on ranks " + std::to_string(hanging)),

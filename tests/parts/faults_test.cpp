@@ -16,7 +16,7 @@ constexpr int ranks = 3;
 constexpr std::uint64_t attempts = 3;  // steps; then close
 const Shape shape{9, 2};
 const Shape old_shape{5, 2};
-const std::string in_doubt = "is known when it is opened again";
+const std::string in_doubt = "is known only after reopening it";
 
 enum class Start : std::uint8_t { fresh, over_set, over_plain, append };
 
