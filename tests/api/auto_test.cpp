@@ -99,7 +99,8 @@ TEST_F(AutoOutput, KnowsTheFileSystemOfThisFolder) {
       << why;
 }
 
-/// Three ranks write a step into `path` with files = any, append another, and read both back.
+/// Three ranks write a step into `path` with files = allow_multiple, append another, and read both
+/// back.
 void write_append_and_read(const std::shared_ptr<storage::Storage>& disk, const std::string& path) {
   constexpr std::uint64_t ranks = 3;
   exec::run_local(ranks, 1, [&](exec::Transport& transport) {
