@@ -197,8 +197,8 @@ void print_table(const sim::Machine& machine, const sim::Described& run,
                seconds_text(one.visible_s), seconds_text(one.durable_s),
                fmt::format("{:.3g} rank s", one.cost_rank_s), i == advice.chosen ? "<- this" : ""});
   }
-  tell("{}\n{}\nThere strategy = \"auto\" takes {}; with files = \"any\" {}.\n", table.text(2),
-       advice.why, text_of(advice.automatic), text_of(advice.automatic_of_any));
+  tell("{}\n{}\nThere strategy = \"auto\" takes {}; with files = \"allow_multiple\" {}.\n",
+       table.text(2), advice.why, text_of(advice.automatic), text_of(advice.automatic_of_any));
 }
 
 int list_machines(bool as_json) {
