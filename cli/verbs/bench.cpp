@@ -1,4 +1,5 @@
-// bench: what a file system gives to the ranks of this run, by strategy and writers. On all ranks.
+// bench: the speed of a file system for the ranks of this run, by strategy and writers. On all
+// ranks.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -106,7 +107,7 @@ Recommendation recommend(const std::vector<Candidate>& candidates) {
 std::vector<Candidate> candidates_of(exec::Transport& transport) {
   std::vector<Candidate> found{{Options{}.strategy}};
   for (const plan::Strategy* row : plan::strategies()) {
-    // One rank alone writes the same by all of them.
+    // For one rank all of them write in the same way.
     const bool is_plain = row->candidates != nullptr && !row->in_windows && row->group == nullptr;
     if (row->chooses || (transport.size() == 1 && !is_plain)) {
       continue;
@@ -121,7 +122,7 @@ std::vector<Candidate> candidates_of(exec::Transport& transport) {
   return found;
 }
 
-/// A folder of its own on the file system under test, gone at the end.
+/// A folder of its own on the file system under test, removed at the end.
 class Workplace {
  public:
   Workplace(exec::Transport& transport, const std::string& folder) {
@@ -130,7 +131,7 @@ class Workplace {
       const std::string path = fmt::format("{}/sluice-bench-{}", folder, ::getpid());
       if (!std::filesystem::create_directory(path, error)) {
         throw Error(error ? Code::io : Code::exists,
-                    path + ": " + (error ? error.message() : "is there already"));
+                    path + ": " + (error ? error.message() : "exists already"));
       }
       owned_ = path;
       const std::filesystem::space_info space = std::filesystem::space(path, error);
@@ -149,13 +150,13 @@ class Workplace {
 
   std::string file() const { return path_ + "/field.h5"; }
   std::uint64_t free_bytes() const { return free_bytes_; }
-  /// Local, on rank 0: what the last candidate wrote is removed.
+  /// Local, on rank 0: removes what the last candidate wrote.
   void empty() const {
     for (const auto& entry : entries(owned_)) {
       clear(entry);
     }
   }
-  /// Local, on rank 0: what it wrote leaves the page cache.
+  /// Local, on rank 0: drops what was written from the page cache.
   void make_cold(storage::Storage& storage) const {
     std::error_code error;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(path_, error)) {
@@ -205,7 +206,7 @@ class Bench {
     const std::uint64_t jobs = candidates_.size() * rounds;
     std::uint64_t done = 0;
     for (rounds_done_ = 0; rounds_done_ < rounds && !is_over(); ++rounds_done_) {
-      // Every other round backwards, so that none always follows the same other.
+      // Every other round in reverse order, so that none always follows the same other.
       for (std::size_t i = 0; i < candidates_.size(); ++i) {
         const std::size_t last = candidates_.size() - 1;
         measure(candidates_[rounds_done_ % 2 == 0 ? i : last - i]);
@@ -225,7 +226,7 @@ class Bench {
   }
 
  private:
-  /// As much as fits the wanted time, the free space and the memory. The same on every rank.
+  /// As much as fits the requested time, the free space and the memory. The same on every rank.
   std::uint64_t choose_size() {
     if (verb_.mib != 0) {
       return verb_.mib;
@@ -279,7 +280,7 @@ class Bench {
     read(candidate);
   }
 
-  /// Seconds since `begin` when the last rank is here.
+  /// Seconds since `begin` when the last rank has arrived.
   double until_all(SteadyClock::time_point begin) {
     transport_.barrier();
     return std::chrono::duration<double>(SteadyClock::now() - begin).count();
