@@ -1,5 +1,5 @@
 // The transport whose messages the program carries does what every Transport must, in whatever
-// order the messages are brought; what is no message, or comes twice, is refused; a wait ends.
+// order messages are delivered; invalid and repeated messages are refused; a wait ends.
 #include "exec/transport/carrier.hpp"
 
 #include <atomic>
@@ -24,7 +24,7 @@ Carriers carriers_of(int ranks, double timeout_s) {
   return carriers;
 }
 
-/// Takes messages from all, keeps a few, and brings one of them at random.
+/// Takes messages from all, keeps a few, and delivers one of them at random.
 class Courier {
  public:
   Courier(Carriers& carriers, std::uint64_t seed) : carriers_(carriers), random_(seed) {

@@ -25,7 +25,7 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-// What each rank meets in `body`, by rank; "" where nothing.
+// The error of each rank in `body`, by rank; "" if none.
 std::vector<std::string> errors_of(int ranks, std::uint64_t seed,
                                    const std::function<void(Transport&)>& body,
                                    std::vector<Code>* codes = nullptr) {

@@ -1,4 +1,4 @@
-// Who is named when a wait has run out of time.
+// The ranks that are named when a wait exceeds its time limit.
 #include <gtest/gtest.h>
 #include <map>
 #include <numeric>
@@ -53,7 +53,7 @@ TEST(Judge, ends_on_circles) {
 }
 
 TEST(Judge, a_receive_does_not_blame_victims) {
-  // Rank 1 is in a barrier with rank 2, which came, and rank 4, which did not.
+  // Rank 1 is in a barrier with rank 2, which arrived, and rank 4, which did not.
   const std::map<int, Place> reports = {{1, at(Verb::barrier, 7, {2})},
                                         {2, at(Verb::barrier, 7, {4})}};
   EXPECT_EQ(diagnose_missing_ranks(0, at(Verb::receive, 6, {1}), reports, 1).missing,
