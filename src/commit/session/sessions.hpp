@@ -70,7 +70,8 @@ class Sessions {
   void poll();
   /// Local, on the home: until the session is complete (reading: ready). Throws its failure.
   void wait(const SessionPart& part);
-  /// Local: until all reads of this rank were answered.
+  /// Local: until all reads of this rank were answered. Throws the first failure of those without
+  /// a callback.
   void wait_for_reads();
   /// Collective: nobody writes to the session any more. What it lacks is Error hole, on every rank.
   void close(const SessionPart& part);
