@@ -11,7 +11,7 @@ namespace sluice::cli {
 
 namespace {
 
-constexpr std::array<std::pair<const char*, double AtomValues::*>, 10> values{
+constexpr std::array<std::pair<const char*, double AtomValues::*>, 10> value_columns{
     {{"x", &AtomValues::x},
      {"y", &AtomValues::y},
      {"z", &AtomValues::z},
@@ -163,7 +163,7 @@ class WhereParser {
       at_ += static_cast<std::size_t>(read.ptr - begin);
       return add({'n', number});
     }
-    for (const auto& [name, value] : values) {
+    for (const auto& [name, value] : value_columns) {
       if (take(name)) {
         return add({'v', 0, value});
       }

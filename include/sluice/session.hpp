@@ -112,7 +112,8 @@ class SessionFile {
   /// @param bytes    number of bytes, 0 too
   /// @param offset   place in the file, inside the session
   /// @param done     called with nullptr when the bytes are there, else with the failure
-  ///                 (`truncated` where the file ends before); a failure without it is not reported
+  ///                 (`truncated` where the file ends before); without it wait_for_reads() throws
+  ///                 the failure
   /// @throws Error `out_of_bounds` (not inside the session).
   void read(const Session& session, void* data, std::size_t bytes, std::uint64_t offset,
             std::function<void(const Error* failure)> done = {});
@@ -131,7 +132,7 @@ class SessionFile {
   /// @throws Error the session's failure; `timeout`; `wrong_state` (another rank is its home).
   void wait(const Session& session);
   /// Waits until every read() of this rank is answered. Local. The readers must poll meanwhile.
-  /// @throws Error `timeout`.
+  /// @throws Error the first failure of a read() without `done`; `timeout`.
   void wait_for_reads();
   /// Waits until a session to which nobody writes any more is complete. Collective.
   /// @param session  a session of this file, the same on every rank

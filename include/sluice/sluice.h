@@ -993,7 +993,7 @@ SLUICE_API int sluice_session_write(sluice_session_file* file, const sluice_sess
  * @param bytes    number of bytes, 0 too
  * @param offset   place in the file, inside the session
  * @param done     called when the bytes are there, or with the failure (SLUICE_ERROR_TRUNCATED
- * where the file ends before); NULL: a failure is not reported
+ * where the file ends before); NULL: sluice_session_file_wait_for_reads() returns the failure
  * @param user     given to `done`
  * @retval SLUICE_OK                   success
  * @retval SLUICE_ERROR_OUT_OF_BOUNDS  not inside the session */
@@ -1038,6 +1038,7 @@ SLUICE_API int sluice_session_file_poll(sluice_session_file* file);
  *
  * Local. The readers must poll meanwhile.
  * @param file  a file opened for reading
+ * @return the first failure of a read that had no `done`, or a listed code
  * @retval SLUICE_OK             success
  * @retval SLUICE_ERROR_TIMEOUT  after the option `timeout_s` without progress */
 SLUICE_API int sluice_session_file_wait_for_reads(sluice_session_file* file);

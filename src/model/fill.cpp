@@ -72,10 +72,19 @@ auto widened(T x) {
 }
 
 template <class To, class From>
+To number_as(From x) {
+  if constexpr (std::is_same_v<To, Float16>) {
+    return Float16(static_cast<double>(x));
+  } else {
+    return static_cast<To>(x);
+  }
+}
+
+template <class To, class From>
 bool holds(From x) {
   if constexpr (std::is_same_v<To, Float16>) {
     // Floats are rounded as to any other float; integers must be exact.
-    const float rounded = widened(Float16(static_cast<double>(x)));
+    const float rounded = widened(number_as<To>(x));
     return std::is_integral_v<From>
                ? static_cast<double>(rounded) == static_cast<double>(x)
                : !std::isfinite(static_cast<double>(x)) || std::isfinite(rounded);
@@ -103,7 +112,7 @@ std::optional<Element> converted(const std::byte* from, Kind from_kind, Kind to)
       if (!holds<To>(number) || (to == Kind::boolean && number != 0 && number != 1)) {
         return std::nullopt;
       }
-      const To value = static_cast<To>(number);
+      const To value = number_as<To>(number);
       Element element(sizeof value);
       std::memcpy(element.data(), &value, sizeof value);
       return element;

@@ -126,9 +126,29 @@ PosixFile::PosixFile(const SystemCalls& calls, std::string path, int descriptor)
 // Errors of close() about unsynced bytes do not matter: nothing was promised; sync() reports them.
 PosixFile::~PosixFile() { calls_.close(fd_); }
 
+/// Keeps SIGXFSZ away from a call that makes the file reach `end`, where it may be sent.
+class PosixFile::WithinLimit {
+ public:
+  WithinLimit(PosixFile& file, std::uint64_t end) : file_(file), end_(end) {
+    if (end > file.allowed_end_.load(std::memory_order_relaxed)) no_signal_.emplace();
+  }
+  /// The call succeeded.
+  void allowed() {
+    std::uint64_t before = file_.allowed_end_.load(std::memory_order_relaxed);
+    while (before < end_ && !file_.allowed_end_.compare_exchange_weak(
+                                before, end_, std::memory_order_relaxed)) {
+    }
+  }
+
+ private:
+  PosixFile& file_;
+  const std::uint64_t end_;
+  std::optional<SizeLimit> no_signal_;
+};
+
 void PosixFile::write(std::uint64_t offset, std::span<const std::byte> bytes) {
   check_range(path_, Call::write, bytes.size(), offset);
-  const SizeLimit no_signal;
+  WithinLimit limit(*this, offset + bytes.size());
   std::size_t done = 0;
   int idle = 0;
   while (done < bytes.size()) {
@@ -146,6 +166,7 @@ void PosixFile::write(std::uint64_t offset, std::span<const std::byte> bytes) {
       throw system_error(path_, describe(Call::write, bytes.size(), offset), problem);
     }
   }
+  limit.allowed();
 }
 
 std::size_t PosixFile::read(std::uint64_t offset, std::span<std::byte> bytes) {

@@ -5,6 +5,7 @@
 // would report success the second time).
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -56,6 +57,11 @@ class PosixFile : public File {
   const std::string path_;
   int fd_ = -1;
   int sync_errno_ = 0;  // of the first sync that failed
+  /// What the limit of file size has let through so far; writes below it do not ask for the limit,
+  /// whose answer costs as much as a tenth of a small step.
+  std::atomic<std::uint64_t> allowed_end_ = 0;
+
+  class WithinLimit;
 };
 
 class PosixStorage : public Storage {

@@ -251,6 +251,9 @@ TEST(Sessions, a_read_beyond_the_end_is_told_to_who_asked) {
             [&](const Error* failure) { code = failure == nullptr ? Code::ok : failure->code(); });
     in.wait_for_reads();
     EXPECT_EQ(code, Code::truncated);
+    in.read(session, part.data(), part.size(), 70);  // nobody to be told: the wait throws it
+    EXPECT_EQ(thrown_by([&] { in.wait_for_reads(); }).code(), Code::truncated);
+    in.wait_for_reads();  // once
     in.end(session);
     in.close();
   });

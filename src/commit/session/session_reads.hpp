@@ -1,6 +1,7 @@
 // The pending reads of this rank.
 //
-// Invariant: every read gets one callback, when all its pieces have been answered.
+// Invariant: every read gets one callback, when all its pieces have been answered. The failure of a
+// read without a callback is kept until it is taken.
 #pragma once
 
 #include <algorithm>
@@ -25,6 +26,8 @@ class SessionReads {
   explicit SessionReads(Calls& calls) : calls_(calls) {}
 
   bool empty() const { return reads_.empty(); }
+  /// The first failure since the last call of a read that had no callback.
+  std::exception_ptr take_failure() { return std::exchange(failure_, nullptr); }
 
   /// A read of this many pieces; returns its number. `into` must stay until `done` is called.
   std::uint64_t begin(std::uint64_t offset, std::span<std::byte> into, std::size_t pieces,
@@ -63,6 +66,8 @@ class SessionReads {
   void end(std::uint64_t number, Read& read) {
     if (read.done) {
       calls_.push_back([done = std::move(read.done), failure = read.failure] { done(failure); });
+    } else if (!failure_) {
+      failure_ = read.failure;
     }
     reads_.erase(number);
   }
@@ -70,6 +75,7 @@ class SessionReads {
   Calls& calls_;
   std::uint64_t last_ = 0;
   std::map<std::uint64_t, Read> reads_;
+  std::exception_ptr failure_;
 };
 
 }  // namespace sluice::commit

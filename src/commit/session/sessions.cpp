@@ -378,7 +378,15 @@ void Sessions::wait(const SessionPart& part) {
 }
 
 void Sessions::wait_for_reads() {
-  until("answers to reads", [&] { return reads_.empty(); });
+  std::exception_ptr failure;
+  until("answers to reads", [&] {
+    if (!reads_.empty()) return false;
+    failure = reads_.take_failure();
+    return true;
+  });
+  if (failure) {
+    std::rethrow_exception(failure);
+  }
 }
 
 /// Collective, but by messages: requests of others are served meanwhile.

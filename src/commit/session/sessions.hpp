@@ -69,7 +69,8 @@ class Sessions {
   void poll();
   /// Local, on the home: waits until the session is complete (reading: ready). Throws its failure.
   void wait(const SessionPart& part);
-  /// Local: waits until all reads of this rank were answered.
+  /// Local: waits until all reads of this rank were answered. Throws the first failure of those
+  /// without a callback.
   void wait_for_reads();
   /// Collective: no rank writes to the session any more. Missing bytes are Error hole, on every
   /// rank.
