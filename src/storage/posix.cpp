@@ -135,8 +135,8 @@ class PosixFile::WithinLimit {
   /// The call succeeded.
   void allowed() {
     std::uint64_t before = file_.allowed_end_.load(std::memory_order_relaxed);
-    while (before < end_ && !file_.allowed_end_.compare_exchange_weak(
-                                before, end_, std::memory_order_relaxed)) {
+    while (before < end_ &&
+           !file_.allowed_end_.compare_exchange_weak(before, end_, std::memory_order_relaxed)) {
     }
   }
 
