@@ -1,4 +1,4 @@
-// Files that have left the page cache.
+// Dropping files from the page cache.
 #pragma once
 
 #include "common.hpp"

@@ -1,9 +1,9 @@
-// What every benchmark program shares: ranks, jobs read from stdin, timing, the test pattern.
+// Shared by the benchmark programs: ranks, jobs read from stdin, timing, the test pattern.
 //
 // A program holds contestants and runs jobs. Rank 0 reads one job a line from stdin,
 //   <contestant> TAB key=value TAB key=value ...
-// all ranks carry it out, and rank 0 answers with one line of JSON on stdout. Between jobs the
-// ranks sleep, so that a program that waits takes nothing from the one that is being measured.
+// all ranks execute it, and rank 0 answers with one line of JSON on stdout. Between jobs the ranks
+// sleep, so that a waiting program does not disturb the one being measured.
 //
 // Invariants: times run from a barrier, and a mark is passed when the last rank passes it. Nothing
 // but the contestant's own work happens between the barrier and the last mark. Every element of
@@ -25,7 +25,7 @@ namespace sluice::bench {
 /// Direct I/O needs offsets, lengths and addresses that are multiples of this.
 constexpr std::size_t page_bytes = 4096;
 
-/// One measurement to make: its parameters as they stood on the line.
+/// One measurement: its parameters as they were on the line.
 class Job {
  public:
   Job() = default;
@@ -47,7 +47,7 @@ class Job {
 /// Doubles a rank, as `elements` says, else as many as `mib` MiB hold.
 std::uint64_t elements_of(const Job& job);
 
-/// What a job found: names, with the unit at their end, and figures.
+/// The results of a job: names, with the unit at their end, and figures.
 using Values = std::vector<std::pair<std::string, double>>;
 
 /// The ranks of this program and the memory that they write from.
@@ -99,14 +99,14 @@ using ReadSample =
 /// (`elements` a rank) with the pattern. Throws std::runtime_error that names the first difference.
 void verify(const World& world, std::uint64_t elements, const ReadSample& read);
 
-/// Rank 0 removes `path`, a file or a folder (if it is there, its parts too), and waits until the
-/// file system has settled; then all go on. Not part of any time.
+/// Rank 0 removes `path`, a file or a folder (with its parts, if they exist), and waits until the
+/// file system has settled; then all continue. Not part of any time.
 void start_afresh(const World& world, const std::string& path);
 
-/// Throws std::runtime_error `what: path: errno in words`.
+/// Throws std::runtime_error `what: path: text of errno`.
 [[noreturn]] void fail(const std::string& what, const std::string& path);
 
-/// Throws where an MPI call failed.
+/// Throws if an MPI call failed.
 void check_mpi(int status, const char* call, const std::string& path);
 
 /// fsync of a file by its path. Local.

@@ -1,4 +1,4 @@
-// The contestants, one function a file: what each puts into the programs' list.
+// The contestants, one function for each file: what each adds to the programs' list.
 //
 // Names are <case>/<contestant>. Jobs of the case `write` have path, mib (MiB a rank) and verify
 // (0 or 1), and answer with the marks create_s, write_s, sync_s and close_s in seconds since the
@@ -67,8 +67,8 @@ class StepTimes {
  public:
   StepTimes(MPI_Comm comm, std::uint64_t warm_up, std::uint64_t pause_ms = 0)
       : comm_(comm), warm_up_(warm_up), pause_(pause_ms) {}
-  /// Runs one step between a barrier and the last rank's return, and notes how long it took. The
-  /// pause before it is not part of that.
+  /// Runs one step between a barrier and the last rank's return, and records its time, without the
+  /// pause before it.
   template <class Body>
   void time(Body&& body) {
     if (pause_.count() > 0) std::this_thread::sleep_for(pause_);

@@ -1,5 +1,5 @@
-// All at once, as codes do who let every rank write: each its own runs, by bare calls, without any
-// regard for pages, stripes or the others.
+// All at the same time, as in codes in which every rank writes: each its own runs, by bare calls,
+// regardless of pages, stripes or the other ranks.
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>

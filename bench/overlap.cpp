@@ -60,8 +60,8 @@ class Timing {
   MPI_Comm comm_;
 };
 
-/// What the end of a step is measured by: a copy of the same bytes by all ranks at the same time,
-/// into memory that was touched.
+/// The reference for the end of a step: a copy of the same bytes by all ranks at the same time,
+/// into memory that was touched before.
 class Copying {
  public:
   Copying(const Timing& timed, std::span<const double> data)
@@ -93,7 +93,7 @@ std::uint64_t units_of(const Timing& timed, Computing& computing, double seconds
   }
 }
 
-/// A step without computing beside it.
+/// A step without concurrent computation.
 double step_alone_s(const Timing& timed, Background& output, std::span<const double> data) {
   std::vector<double> alone;
   for (int i = 0; i <= alone_steps; ++i) {

@@ -16,11 +16,11 @@
 
 namespace sluice::bench {
 
-/// One way of output. All but progress() and is_durable() are collective.
+/// One method of output. All but progress() and is_durable() are collective.
 class Background {
  public:
   virtual ~Background() = default;
-  /// Gives a step away; returns when `data` may change.
+  /// Passes on a step; returns when `data` may change.
   virtual void begin(std::span<const double> data) = 0;
   /// Called while computing.
   virtual void progress() {}

@@ -1,4 +1,4 @@
-// MPI-IO in the case overlap: the write that MPI offers to go on in the background.
+// MPI-IO in the case overlap: the nonblocking collective write of MPI.
 #include <string>
 
 #include "overlap.hpp"

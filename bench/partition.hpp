@@ -1,4 +1,4 @@
-// Who writes what in the case `strategies`: each rank one box of a 3-D field of doubles.
+// The decompositions of the case `strategies`: each rank has one box of a 3-D field of doubles.
 //
 // contiguous: slabs, every rank's elements are one run of the field. pencils: the ranks divide the
 // second and third dimension, so that runs are 2 KiB and interleave. small: a rank has every

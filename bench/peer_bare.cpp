@@ -1,4 +1,4 @@
-// The limit to compare with: the same bytes from the same ranks by bare system calls.
+// The reference limit: the same bytes from the same ranks by bare system calls.
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
@@ -26,7 +26,7 @@ void write_all(int descriptor, const std::string& path, std::uint64_t offset, co
   }
 }
 
-// Rank 0 creates the file and reserves its space; the others open what is there.
+// Rank 0 creates the file and reserves its space; the others open it.
 int create_and_open(const World& world, const std::string& path, std::uint64_t file_bytes,
                     bool& direct) {
   const int flags = O_WRONLY | O_CLOEXEC | O_CREAT;
@@ -77,7 +77,7 @@ Values write_bare(World& world, const Job& job) {
   return values;
 }
 
-// What a step of small blocks costs at the very least on this machine: the calls, and one barrier.
+// The minimal cost of a step of small blocks on this machine: the calls, and one barrier.
 Values step_bare(World& world, const Job& job) {
   const std::string path = job.text("path");
   const std::uint64_t variables = job.number("variables");

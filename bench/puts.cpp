@@ -1,4 +1,4 @@
-// What putting one element costs: ten million doubles, one call each, into a stepped variable.
+// The cost of putting one element: ten million doubles, one call each, into a stepped variable.
 //
 //   bench_puts [elements [steps]]
 //

@@ -1,5 +1,5 @@
-// What VAMPIRE's modes replace: text, and after every line a flush, so that each atom costs a
-// system call.
+// The method that VAMPIRE's modes replace: text, and after every line a flush, so that each atom
+// costs a system call.
 #include <cmath>
 #include <filesystem>
 #include <fstream>

@@ -29,9 +29,9 @@ namespace {
 
 using layout::hdf5::CallWatch;
 
-/// What a user or a launcher ends, or suspends, the command by.
+/// Signals by which a user or a launcher ends, or suspends, the command.
 constexpr std::array passed_on{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
-/// A child that one of these ended has not crashed: somebody asked for it.
+/// A child that was ended by one of these has not crashed.
 constexpr std::array asked_for{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2};
 constexpr double default_limit_s = 60;
 constexpr long look_every_ms = 100;
@@ -60,8 +60,8 @@ Settings settings_of(const char* text) {
   return settings;
 }
 
-/// Bytes that the child may have in memory: those of `text`, or nearly all there is, so that
-/// neither the machine nor the kernel's choice of a victim suffers.
+/// The memory limit of the child: that of `text`, or nearly all memory, so that neither the machine
+/// suffers nor another process is killed.
 std::uint64_t memory_limit(const char* text) {
   char* end = nullptr;
   if (const unsigned long long told = text == nullptr ? 0 : std::strtoull(text, &end, 10);
@@ -72,13 +72,13 @@ std::uint64_t memory_limit(const char* text) {
                         static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   std::ifstream group("/sys/fs/cgroup/memory.max");
   std::uint64_t most = 0;
-  if (group >> most) {  // "max" is no number
+  if (group >> most) {  // "max" is not a number
     bytes = std::min(bytes, most);
   }
   return bytes / 8 * 7;
 }
 
-/// Bytes of its own that a process has in memory; 0 where that cannot be seen.
+/// Bytes of private memory of a process; 0 if unknown.
 std::uint64_t resident_bytes(pid_t process) {
   std::ifstream file("/proc/" + std::to_string(process) + "/statm");
   std::uint64_t all = 0;
@@ -107,7 +107,7 @@ class Guard {
         limit_s_(limit_s),
         most_bytes_(memory_limit(std::getenv("SLUICE_GUARD_BYTES"))) {}
 
-  /// Until the child has ended. `signals` are blocked.
+  /// Waits until the child has ended. `signals` are blocked.
   int wait(const sigset_t& signals) {
     const timespec period{0, look_every_ms * 1000000};
     while (true) {
@@ -135,7 +135,7 @@ class Guard {
       call_ = call;
       began_s_ = cpu_seconds(child_);
     } else if (limit_s_ > 0 && cpu_seconds(child_) - began_s_ > limit_s_) {
-      stop(fmt::format("libhdf5 came to no end within {:g} s", limit_s_));
+      stop(fmt::format("libhdf5 did not finish within {:g} s", limit_s_));
     }
     if (const std::uint64_t bytes = resident_bytes(child_); bytes > most_bytes_) {
       stop(fmt::format("reading it took more than {} of memory", bytes_text(most_bytes_)));
@@ -168,11 +168,11 @@ class Guard {
     const std::string file = calls_.file_name();
     fmt::print(stderr, "sluice: {}{}{}{}\n", file.empty() ? "" : printable(file) + ": ", why_,
                call == nullptr ? "" : fmt::format(" in {}", call),
-               call == nullptr ? "" : ": the file is damaged, or was made to crash its reader");
+               call == nullptr ? "" : ": the file is damaged or malicious");
     return bad_input;
   }
 
-  /// As the shell expects of a command that was interrupted.
+  /// The status that the shell expects of a command that was interrupted.
   [[noreturn]] static void end_by(int number) {
     std::signal(number, SIG_DFL);
     sigset_t only;
@@ -190,18 +190,18 @@ class Guard {
   double limit_s_;
   std::uint64_t most_bytes_;
   std::uint64_t call_ = 0;
-  double began_s_ = 0;  ///< of CPU time, of the call under way
+  double began_s_ = 0;  ///< of CPU time, of the current call
   std::string why_;     ///< the child was ended
 };
 
 int work_as_child(const std::function<int()>& work, pid_t parent, const sigset_t& mask) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) {
-    return bad_input;  // it died before
+    return bad_input;  // it ended before
   }
   const rlimit none{0, 0};
   setrlimit(RLIMIT_CORE, &none);
-  setenv("OMPI_MCA_opal_signal", "", 0);  // else Open MPI shows the stack of a crash
+  setenv("OMPI_MCA_opal_signal", "", 0);  // otherwise Open MPI prints a stack trace
   sigprocmask(SIG_SETMASK, &mask, nullptr);
   return work();
 }

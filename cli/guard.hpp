@@ -1,22 +1,22 @@
-// The command as two processes: a child, which reads files and does the work, and this one, which
+// The command as two processes: a child, which reads files and does the work, and its parent, which
 // waits for it.
 //
-// libhdf5 may crash on a damaged file, or walk it for ever, and nothing inside the process can stop
-// that. Invariants: the child has the terminal and all of the work; the parent opens no file. It
-// passes signals on to the child and ends as the child ends: with its exit code, or by the signal
-// that a user sent. Where the child crashes, spends too long in one call of libhdf5 or takes nearly
-// all memory, the parent ends it, says one line on stderr that names the file, and no core file is
-// left. SLUICE_GUARD=off: one process, for debuggers. SLUICE_GUARD=30: so many seconds of CPU time
-// for one call (60 unless told; 0: no limit). SLUICE_GUARD_BYTES=1000000000: so much memory (seven
-// eighths of the machine's, or of the control group's, unless told).
+// libhdf5 may crash on a damaged file, or loop for ever, and nothing inside the process can stop
+// that. Invariants: the child has the terminal and does all of the work; the parent opens no file.
+// It passes signals on to the child and ends like the child: with its exit code, or by the signal
+// that a user sent. If the child crashes, spends too long in one call of libhdf5 or takes nearly
+// all memory, the parent ends it and prints one line on stderr that names the file, and no core
+// file is left. SLUICE_GUARD=off: one process, for debuggers. SLUICE_GUARD=30: limit in seconds of
+// CPU time for one call (default 60; 0: no limit). SLUICE_GUARD_BYTES=1000000000: memory limit
+// (default: seven eighths of the machine's, or of the control group's).
 #pragma once
 
 #include <functional>
 
 namespace sluice::cli {
 
-/// Runs `work` in a child and returns the exit code of the command. Before the program has threads,
-/// files or MPI.
+/// Runs `work` in a child and returns the exit code of the command. To be called before the program
+/// has threads, files or MPI.
 int run_guarded(const std::function<int()>& work);
 
 }  // namespace sluice::cli

@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 const char* const driver_name = "libsluice_hdf5_driver.so";
-/// Where HDF5 looks unless told.
+/// Where HDF5 looks by default.
 const char* const default_plugins = "/usr/local/hdf5/lib/plugin";
 
 std::vector<fs::path> candidates() {
@@ -46,7 +46,7 @@ std::vector<std::filesystem::path> package_folders(const std::filesystem::path& 
     }
   }
   std::stable_sort(found.begin(), found.end(), [](const fs::path& a, const fs::path& b) {
-    std::error_code absent;  // then the time is the earliest that there is
+    std::error_code absent;  // then the earliest possible time is used
     return fs::last_write_time(a, absent) > fs::last_write_time(b, absent);
   });
   return found;

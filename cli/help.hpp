@@ -1,4 +1,4 @@
-// How the command explains itself.
+// The help texts of the command.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -10,7 +10,7 @@ namespace sluice::cli {
 /// Options as `--name TYPE   what it is`; of verbs the one-line description.
 std::shared_ptr<CLI::FormatterBase> make_formatter();
 
-/// The group of verbs that know the files of single codes.
+/// The group of verbs for the files of single codes.
 inline constexpr const char* tools_of_codes = "Tools of single codes";
 
 /// Adds a verb with its description and examples.

@@ -1,7 +1,7 @@
 // The command `sluice`: one verb a call.
 //
-// Invariant: whatever goes wrong, one rank says so in one line on stderr, and all ranks exit with
-// the same code (see Exit).
+// Invariant: on any error, one rank prints one line on stderr, and all ranks exit with the same
+// code (see Exit).
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
@@ -50,7 +50,7 @@ std::string version_text() {
   return fmt::format("sluice {} (libhdf5 {}.{}.{})", SLUICE_VERSION, major, minor, release);
 }
 
-/// What went wrong in the command line, as one line.
+/// The error of the command line, as one line.
 std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
   std::string verb;
   for (const CLI::App* chosen : app.get_subcommands()) {
@@ -61,7 +61,7 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
   return text + " (see: sluice" + verb + " --help)";
 }
 
-/// The verbs, and the one that `word` is probably a slip of.
+/// The verbs, and the one that `word` is probably a misspelling of.
 std::string no_verb_text(CLI::App& app, const std::string& word) {
   std::string all;
   std::string nearest;
@@ -70,7 +70,7 @@ std::string no_verb_text(CLI::App& app, const std::string& word) {
     const std::string& name = verb->get_name();
     all += (all.empty() ? "" : ", ") + name;
     const std::size_t distance = settings::edit_distance(word, name);
-    // A beginning of at least two letters is as good as a slip of one.
+    // A prefix of at least two letters counts as a match.
     const bool begins = word.size() > 1 && name.starts_with(word);
     if ((begins ? std::min<std::size_t>(distance, 1) : distance) < least) {
       least = begins ? 1 : distance;
@@ -82,8 +82,8 @@ std::string no_verb_text(CLI::App& app, const std::string& word) {
                          : what + "; did you mean " + nearest + "? (see: sluice --help)";
 }
 
-/// Called by the name of a converter, the command is `sluice convert`; `help VERB` is `VERB
-/// --help`.
+/// If it is called by the name of a converter, the command is `sluice convert`; `help VERB` is
+/// `VERB --help`.
 std::vector<std::string> words_of(int argc, char** argv) {
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   const std::string called = argc == 0 ? "" : argv[0];
@@ -124,10 +124,10 @@ int run_command(int argc, char** argv, const Context& context) {
   add_env(app, run);
   add_doctor(app, run);
   app.require_subcommand(0, 1);
-  app.allow_extras();  // said below, in better words
+  app.allow_extras();  // reported below, with a better text
   try {
     std::vector<std::string> words = words_of(argc, argv);
-    std::reverse(words.begin(), words.end());  // as CLI11 wants them
+    std::reverse(words.begin(), words.end());  // in the order that CLI11 expects
     app.parse(std::move(words));
   } catch (const CLI::Success& asked) {
     return context.is_root() ? app.exit(asked) : fine;
@@ -154,11 +154,11 @@ int main(int argc, char** argv) {
     return sluice::cli::run_program(words);
   }
   return sluice::cli::run_guarded([&] {
-    // After damaged metadata libhdf5 cannot close itself in order, and would say so at exit. Only
-    // files that are read are open here: there is nothing to save.
+    // After damaged metadata libhdf5 cannot close cleanly, and would report that at exit. Only
+    // files opened for reading are open here: there is nothing to save.
     H5dont_atexit();
-    // A limit of file size is an error of the write that meets it, also where the output is a file
-    // of the shell's.
+    // The file size limit becomes an error of the write, even if the output is a file opened by the
+    // shell.
     std::signal(SIGXFSZ, SIG_IGN);
     return sluice::cli::run_session(&argc, &argv, [&](const sluice::cli::Context& context) {
       return sluice::cli::run_command(argc, argv, context);

@@ -59,7 +59,7 @@ std::vector<std::pair<std::string, std::string>> mpiio_environment() {
   if (rest.find(preload) != std::string::npos) {
     return {{"LD_PRELOAD", rest}};
   }
-  // A tool that counts the calls of MPI stays in front.
+  // A tool that counts MPI calls stays first.
   return {{"LD_PRELOAD", rest.empty() ? preload : rest + ":" + preload}};
 }
 

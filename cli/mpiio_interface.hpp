@@ -1,4 +1,4 @@
-// Where the libraries lie that answer MPI-IO in front of a program's MPI.
+// Location of the libraries that intercept the MPI-IO of a program.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 namespace sluice::cli {
 
 /// The variables to set, and their values: LD_PRELOAD with the library for each MPI that this build
-/// knows, of which the one for the program's MPI answers (what it was is kept). They are looked for
-/// in SLUICE_MPIIO_PATH, else beside this command. Error not_found where there is none.
+/// supports, of which the one for the program's MPI takes effect (the old value is kept). They are
+/// looked for in SLUICE_MPIIO_PATH, else beside this command. Error not_found if there is none.
 std::vector<std::pair<std::string, std::string>> mpiio_environment();
 
-/// Becomes the program: its exit code and its signals are its own. Returns an exit code where it
-/// cannot be started.
+/// Replaces this process by the program: exit code and signals are those of the program. Returns an
+/// exit code if it cannot be started.
 int become_mpiio_program(const std::vector<std::string>& words);
 
 }  // namespace sluice::cli

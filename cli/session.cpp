@@ -31,7 +31,7 @@ bool has_launcher() {
   return false;
 }
 
-/// What a rank's body came to.
+/// The result of a rank's body.
 struct RankEnd {
   int code = fine;
   std::optional<std::string> failure;
@@ -54,15 +54,16 @@ void check_output(RankEnd& outcome) {
   }
 }
 
-/// A rank that failed waits so long for the others; they may wait for it elsewhere.
+/// How long a failed rank waits for the others, which may be waiting for it elsewhere.
 constexpr std::chrono::seconds patience{10};
 
-/// All ranks meet at the end. The lowest one that failed speaks, and all get the gravest code.
+/// All ranks synchronise at the end. The lowest failed rank prints, and all get the most serious
+/// code.
 int end_together(const RankEnd& outcome) {
   mpi::Comms& comms = mpi::comms();
   const int rank = comms.rank(comms.world());
   const int size = comms.size(comms.world());
-  // Bad input is graver than a difference, and that than a change from outside.
+  // Bad input is more serious than a difference, and that more than a change from outside.
   const bool is_bad = outcome.code == bad_input;
   const int grave = is_bad ? 10 : outcome.code == differs ? 5 : outcome.code;
   std::array<int, 2> mine{grave, outcome.failure ? size - rank : 0};
@@ -114,7 +115,7 @@ int exit_code(const std::exception& error) {
 std::string message_of(const std::exception& error) {
   std::string text =
       dynamic_cast<const std::bad_alloc*>(&error) != nullptr ? "out of memory" : error.what();
-  // Rank 0 does what one rank has to do for all: its number is no news.
+  // Errors of rank 0, which does the work of one rank for all, need no number.
   const std::string root = "rank 0: ";
   while (text.rfind(root, 0) == 0) {
     text.erase(0, root.size());

@@ -1,8 +1,8 @@
-// The ranks of one run of the command, and how it ends.
+// The ranks of one run of the command, and its end.
 //
 // Invariants: under a launcher of MPI the ranks of MPI_COMM_WORLD work together, otherwise this
-// process works alone and MPI is not even initialised (it costs 0.3 s, and fails on the login nodes
-// of some machines). All ranks end with the same exit code; of a failure one rank says one line.
+// process works alone and MPI is not initialised (that costs 0.3 s, and fails on the login nodes of
+// some machines). All ranks end with the same exit code; one rank prints one line about a failure.
 #pragma once
 
 #include <functional>
@@ -12,14 +12,14 @@
 
 namespace sluice::cli {
 
-/// Runs `body` on every rank and returns the exit code. What it throws becomes one line on stderr
-/// and exit code bad_input (damaged data: differs).
+/// Runs `body` on every rank and returns the exit code. An exception becomes one line on stderr and
+/// exit code bad_input (damaged data: differs).
 int run_session(int* argc, char*** argv, const Run& body);
 
 /// Exit code of an error.
 int exit_code(const std::exception& error);
 
-/// Text of an error for the user: without the rank where that says nothing.
+/// Text of an error for the user: without the rank if it adds nothing.
 std::string message_of(const std::exception& error);
 
 }  // namespace sluice::cli

@@ -1,4 +1,4 @@
-// What every verb of the command gets, and what it answers.
+// The interface of the verbs of the command.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,8 +9,8 @@
 
 namespace sluice::cli {
 
-/// The exit codes of every verb. Of several files the gravest counts: bad input, then differs, then
-/// changed outside.
+/// The exit codes of every verb. Of several files the most serious counts: bad input, then differs,
+/// then changed outside.
 enum Exit : int {
   fine = 0,
   differs = 1,  ///< diff: not equal; verify, dump: damaged
@@ -24,10 +24,10 @@ struct Context {
   bool is_root() const { return transport.rank() == 0; }
 };
 
-/// What a verb does: on every rank; the exit code of rank 0 is the command's.
+/// The work of a verb: on every rank; the exit code of rank 0 is that of the command.
 using Run = std::function<int(const Context&)>;
 
-/// Each adds its verb to the command line; where the user chose it, `run` is set by parsing.
+/// Each adds its verb to the command line; if the user chose it, parsing sets `run`.
 void add_ls(CLI::App& app, Run& run);
 void add_dump(CLI::App& app, Run& run);
 void add_diff(CLI::App& app, Run& run);

@@ -1,4 +1,4 @@
-// What every code here needs of MPI: one outcome for all ranks, parcels for every rank.
+// MPI helpers shared by the codes: one outcome for all ranks, parcels for every rank.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ inline constexpr std::size_t piece_bytes = 1ULL << 30;
 int rank_of(MPI_Comm comm);
 int size_of(MPI_Comm comm);
 
-/// Runs `body`, which must not communicate; where it threw on any rank, every rank throws the error
+/// Runs `body`, which must not communicate; if it throws on any rank, every rank throws the error
 /// of the lowest such rank. Collective.
 void agree(MPI_Comm comm, const std::function<void()>& body);
 
@@ -27,8 +27,8 @@ void agree(MPI_Comm comm, const std::function<void()>& body);
 std::vector<std::vector<std::byte>> all_to_all(MPI_Comm comm,
                                                const std::vector<std::vector<std::byte>>& out);
 
-/// The body of main(): MPI around `run`, whose result is the exit code. Where it throws, rank 0
-/// says `name: why` and the code is 2; every rank has the same error, as each part of a run agrees
+/// The body of main(): MPI around `run`, whose result is the exit code. If it throws, rank 0 prints
+/// `name: why` and the code is 2; every rank has the same error, because each part of a run agrees
 /// on it before it throws.
 int run_program(int argc, char** argv, const char* name,
                 const std::function<int(MPI_Comm, int, char**)>& run);

@@ -1,6 +1,6 @@
 // namd_io: the output of a molecular dynamics code, without the dynamics, at any size.
 //
-// Invariant: whatever goes wrong, one rank says so in one line, and all ranks exit with code 2.
+// Invariant: on any error, one rank prints one line, and all ranks exit with code 2.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <mpi.h>

@@ -1,4 +1,5 @@
-// NAMD's own ways: writers collect the atoms of consecutive ids, and write them with POSIX calls.
+// NAMD's own methods: writers collect the atoms of consecutive ids, and write them with POSIX
+// calls.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -16,7 +17,7 @@ constexpr std::uint64_t atom_bytes = sizeof(Position);
 constexpr std::uint64_t largest_write_bytes = 1ULL << 30;
 constexpr int token_tag = 2;
 
-/// A descriptor that is closed with its name said where that fails.
+/// A descriptor whose errors name the file; closed on destruction.
 class PosixFile {
  public:
   PosixFile(const std::string& path, int flags) : path_(path) {
@@ -44,7 +45,7 @@ class PosixFile {
       const ssize_t done = ::pread(descriptor_, into, std::min(bytes, largest_write_bytes),
                                    static_cast<off_t>(offset));
       if (done == 0) {
-        throw Error(Code::truncated, path_ + ": ends too soon");
+        throw Error(Code::truncated, path_ + ": ends too early");
       }
       check(done > 0, "read");
       into += done;
@@ -65,7 +66,7 @@ class PosixFile {
   int descriptor_ = -1;
 };
 
-/// An atom on its way to its writer.
+/// An atom sent to its writer.
 struct Moved {
   std::uint64_t id;
   Position position;
@@ -140,7 +141,7 @@ class OwnTrajectory : public Trajectory {
     return ranks_[static_cast<std::size_t>(writer)];
   }
 
-  /// The first writer makes the file with its head.
+  /// The first writer creates the file with its header.
   void make_whole(const std::string& path) {
     agree(comm_, [&] {
       if (writer_ == 0) {

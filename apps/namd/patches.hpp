@@ -1,7 +1,7 @@
-// The atoms that a rank holds: those of its patches, any ids, other ones each step.
+// The atoms that a rank holds: those of its patches, with any ids, different ones in each step.
 //
-// No physics: ids and positions are arithmetic, so that a file of any size can be compared with
-// what belongs there, on any number of ranks. Every position is a float32.
+// No physics: ids and positions are computed, so that a file of any size can be compared with the
+// expected values, on any number of ranks. Every position is a float32.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace namd {
 
 using Position = std::array<double, 3>;
 
-/// Where atom `id` is at `step`, 0 <= x < 65536.
+/// Position of atom `id` at `step`, 0 <= x < 65536.
 Position position_of(std::uint64_t id, std::uint64_t step);
 
 /// The atoms of one patch.

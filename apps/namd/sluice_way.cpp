@@ -31,8 +31,8 @@ std::string coor_of_step(const std::string& path, std::uint64_t step) {
   return path_of_step(path.substr(0, path.size() - 5), step) + ".coor";
 }
 
-/// The format holds one array: a file a step. The last one stays open while the next is computed,
-/// so that it is written in the background where the strategy is.
+/// The format holds one array, so each step has its own file. The last one stays open during the
+/// next computation, so that it is written in the background if the strategy does that.
 class CoorTrajectory : public Trajectory {
  public:
   CoorTrajectory(MPI_Comm comm, const TrajectoryOptions& options)

@@ -15,7 +15,7 @@ Way way_of(const std::string& word) {
   const auto found = words.find(word);
   if (found == words.end()) {
     throw Error(Code::invalid_argument,
-                "no way \"" + word + "\": sluice, files, in-turn or at-once");
+                "unknown way \"" + word + "\": use sluice, files, in-turn or at-once");
   }
   return found->second;
 }
@@ -39,7 +39,8 @@ void compare(const std::string& path, std::uint64_t step, std::uint64_t first,
   for (std::uint64_t i = 0; i < found.size(); ++i) {
     if (found[i] != position_of(first + i, step)) {
       throw Error(Code::damaged, path + ": atom " + std::to_string(first + i) + " of step " +
-                                     std::to_string(step) + " is not where it was");
+                                     std::to_string(step) +
+                                     " has another position than was written");
     }
   }
 }

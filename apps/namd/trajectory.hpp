@@ -1,4 +1,4 @@
-// Where the positions of all atoms go, step by step: the ways of NAMD before, and Sluice's.
+// Output of the positions of all atoms, step by step: by NAMD's own methods, and by Sluice.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,9 @@ using app::size_of;
 enum class Way : std::uint8_t {
   sluice,   ///< by sluice::File: HDF5 (H5MD), DCD, or a NAMDBIN file a step
   files,    ///< each writer a file of its own, a step
-  in_turn,  ///< one NAMDBIN file a step; one writer at a time, who hands a token on
-  at_once,  ///< the same file; all writers at once, where their atoms begin, whatever the alignment
+  in_turn,  ///< one NAMDBIN file for each step; one writer at a time, passing a token
+  at_once,  ///< the same file; all writers at the same time, at the offset of their atoms,
+            ///< unaligned
 };
 
 /// "sluice", "files", "in-turn", "at-once"; Error invalid_argument.
@@ -36,7 +37,7 @@ struct TrajectoryOptions {
   Way way = Way::sluice;
   /// 1 .. ranks; evenly spread. Sluice's are `sluice.writers`.
   int writers = 1;
-  /// close() returns when everything is on the disk, not in its cache only. Sluice's is
+  /// close() returns when everything is on the disk, not only in its cache. For Sluice this is
   /// `sluice.durability`.
   bool durable = true;
   sluice::Options sluice = {};  ///< format: by the path's ending
@@ -45,12 +46,12 @@ struct TrajectoryOptions {
 class Trajectory {
  public:
   virtual ~Trajectory() = default;
-  /// The positions of all atoms at their step; steps in order, from 0. When it returns the patches
-  /// may change. Collective.
+  /// The positions of all atoms in their step; steps in order, from 0. On return the patches may
+  /// change. Collective.
   virtual void write(const Patches& patches) = 0;
-  /// Between steps, while the code computes: what is under way moves on. Local.
+  /// Called between steps, during the computation: progresses pending output. Local.
   virtual void poll() {}
-  /// Everything is written. Collective.
+  /// On return everything is written. Collective.
   virtual void close() = 0;
 };
 

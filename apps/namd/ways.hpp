@@ -1,4 +1,4 @@
-// The two kinds of trajectories behind make_trajectory().
+// The two kinds of trajectories of make_trajectory().
 #pragma once
 
 #include <memory>

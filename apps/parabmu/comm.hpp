@@ -1,4 +1,4 @@
-// What the code needs of MPI beside what all need: reductions, a broadcast of any length.
+// MPI helpers in addition to the common ones: reductions, a broadcast of any length.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // The run of a script.
 //
-// Invariant: whatever goes wrong, one rank says so in one line, and all ranks exit with code 2.
+// Invariant: on any error, one rank prints one line, and all ranks exit with code 2.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <mpi.h>

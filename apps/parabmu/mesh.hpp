@@ -4,7 +4,7 @@
 // halo's voxels touch; then those of the plane above; last a node that is always zero, for
 // neighbours that do not exist.
 //
-// Invariants: a node's row is summed up in one order that does not depend on who owns it; two nodes
+// Invariants: a node's row is summed in a fixed order that does not depend on its owner; two nodes
 // with the same eight voxels around them share one pattern.
 #pragma once
 

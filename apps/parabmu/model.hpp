@@ -1,4 +1,4 @@
-// How a model comes in: as text through one rank, or as netCDF through all of them.
+// Reading a model: as text through one rank, or as netCDF through all of them.
 #pragma once
 
 #include <string>

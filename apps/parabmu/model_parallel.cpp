@@ -1,4 +1,4 @@
-// The parallel way: every rank reads its own part of a netCDF file, through Sluice.
+// The parallel method: every rank reads its own part of a netCDF file, through Sluice.
 #include <algorithm>
 #include <cstring>
 #include <limits>

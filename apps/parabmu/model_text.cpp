@@ -1,4 +1,4 @@
-// The serial way: everything passes through rank 0.
+// The serial method: everything passes through rank 0.
 #include <algorithm>
 #include <numeric>
 
@@ -58,7 +58,7 @@ std::vector<std::uint8_t> read_cells(const std::string& path, const Grid& grid,
   return cells;
 }
 
-/// Hands every rank its planes.
+/// Sends every rank its planes.
 std::vector<std::uint8_t> scatter(MPI_Comm comm, const std::vector<std::uint8_t>& cells,
                                   const Distribution& planes, std::uint64_t plane_size) {
   const auto ranks = static_cast<std::size_t>(size_of(comm));

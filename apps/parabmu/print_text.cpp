@@ -17,7 +17,8 @@ struct Closer {
   throw Error(errno == ENOSPC ? Code::no_space : Code::io, path + ": " + std::strerror(errno));
 }
 
-/// The head, on the rank that begins the file, and this rank's lines. Returns where they end.
+/// The header, on the rank that begins the file, and this rank's lines. Returns the offset of their
+/// end.
 long write_own(const std::string& path, const Results& results, bool is_first, long offset) {
   const Mesh& mesh = results.mesh;
   const std::unique_ptr<std::FILE, Closer> file(std::fopen(path.c_str(), is_first ? "w" : "r+"));
@@ -52,7 +53,7 @@ long write_own(const std::string& path, const Results& results, bool is_first, l
 void print_text(MPI_Comm comm, const std::string& path, const Results& results) {
   const int rank = rank_of(comm);
   const int ranks = size_of(comm);
-  // -1: a rank below has failed, and says so at the end.
+  // -1: a rank below has failed, and reports it at the end.
   std::int64_t offset = 0;
   if (rank != 0) {
     MPI_Recv(&offset, 1, MPI_INT64_T, rank - 1, 4, comm, MPI_STATUS_IGNORE);

@@ -1,4 +1,4 @@
-// How displacements go out: as text by one rank after the other, or as netCDF by all at once.
+// Writing displacements: as text by one rank after the other, or as netCDF by all at the same time.
 #pragma once
 
 #include <array>

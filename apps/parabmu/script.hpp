@@ -15,8 +15,8 @@ struct Command {
   std::uint64_t line = 0;
 };
 
-/// Reads the whole script. Error format (`path:line: why`) for a command that does not exist or has
-/// the wrong number of arguments: before anything of it runs. Local.
+/// Reads the whole script. Error format (`path:line: why`) for an unknown command or a wrong number
+/// of arguments, before anything of it runs. Local.
 std::vector<Command> read_script(const std::string& path);
 
 /// Every command with its arguments, a line each: for --help.

@@ -1,7 +1,7 @@
-// Carries out a script, command by command.
+// Executes a script, command by command.
 //
-// Invariants: what a result needs (mesh, solution) is made when the first command asks for it, and
-// anew after a command that changed it; every error names the script's line.
+// Invariants: what a result needs (mesh, solution) is made when the first command needs it, and
+// again after a command that changed it; every error names the script's line.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@
 
 namespace parabmu {
 
-/// Worst rank's seconds of a phase.
+/// Seconds of a phase on the slowest rank.
 struct Phase {
   std::string name;
   double seconds = 0;
@@ -29,7 +29,7 @@ class Simulation {
 
   /// Collective.
   void run(const std::vector<Command>& commands);
-  /// False where a solution was asked for that the iterations did not reach.
+  /// False if a solution was requested that the iterations did not reach.
   bool converged() const { return converged_; }
   const std::vector<Phase>& phases() const { return phases_; }
 

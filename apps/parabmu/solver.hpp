@@ -1,8 +1,8 @@
 // Conjugate gradients with Jacobi's preconditioner, over the ranks of a mesh.
 //
-// Invariant: all arithmetic goes in an order that depends on the mesh alone. Products are summed by
-// node planes, each by its one owner, and planes in ascending order by every rank; so iterates are
-// bit-identical on any number of ranks.
+// Invariant: all arithmetic is done in an order that depends on the mesh alone. Products are summed
+// by node planes, each by its one owner, and planes in ascending order by every rank; so iterates
+// are bit-identical on any number of ranks.
 #pragma once
 
 #include <functional>

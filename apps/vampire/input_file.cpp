@@ -35,7 +35,7 @@ std::size_t distance(const std::string& a, const std::string& b) {
   return row.back();
 }
 
-/// A line that says something.
+/// A line with an assignment.
 struct Line {
   std::string place;  ///< "input:7"
   std::string key;    ///< "sim:time-step"
@@ -53,7 +53,7 @@ struct Line {
     }
     return number;
   }
-  /// In units of the first one of `units`, which is also meant where none is given.
+  /// In units of the first one of `units`, which is also the default.
   double number(const std::map<std::string, double>& units = {}) const {
     if (unit.empty()) {
       return plain(value);
@@ -108,7 +108,7 @@ struct Line {
   }
 };
 
-/// What is said in two places and put together at the end.
+/// Values that are set in two places and combined at the end.
 struct Input {
   Options& options;
   std::array<double, 3> size_angstrom{77, 77, 77};
@@ -204,7 +204,7 @@ Keywords input_keywords() {
   Keywords known = sample_keywords();
   known.merge(output_keywords());
   add_axes(known);
-  // Columns of VAMPIRE's own table: the table here is always the same.
+  // Columns of VAMPIRE's own table: the table here has fixed columns.
   for (const char* category : {"output:", "screen:"}) {
     for (const char* column :
          {"real-time", "time-steps", "temperature", "applied-field-strength", "magnetisation",
@@ -258,7 +258,7 @@ Keywords material_keywords() {
           {"material:maximum-height", ignore}};
 }
 
-/// `material[1]:damping-constant` and `material:...` are the same word here.
+/// `material[1]:damping-constant` and `material:...` are the same keyword here.
 std::string without_number(const std::string& key, const Line& line) {
   const std::string first = "material[1]:";
   if (key.starts_with(first)) {

@@ -12,9 +12,9 @@
 
 namespace vampire {
 
-/// Sets what the file says; what it does not say gets VAMPIRE's own defaults. Returns notes. The
-/// material file lies in the folder of the input; where it is missing, cobalt is taken, with a
-/// note. Error invalid_argument with file, line and remedy.
+/// Applies the file; what it does not set gets VAMPIRE's own defaults. Returns notes. The material
+/// file is in the folder of the input; if it is missing, cobalt is used, with a note. Error
+/// invalid_argument with file, line and remedy.
 std::vector<std::string> apply_input(const std::string& path, const ReadText& read,
                                      Options& options);
 

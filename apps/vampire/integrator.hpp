@@ -5,8 +5,9 @@
 //   noise
 //
 // Units: meV, Bohr magnetons, tesla, kelvin, femtoseconds.
-// Invariant: a spin's path depends on the seed, its id and its neighbours alone, bit for bit: fixed
-// order of neighbours, noise by counters, no operation whose rounding a compiler may choose.
+// Invariant: the trajectory of a spin depends on the seed, its id and its neighbours alone, bit for
+// bit: fixed order of neighbours, counter-based noise, no operation whose rounding a compiler may
+// choose.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// The run: sample, time loop, output, and a table for the person who watches.
+// The run: sample, time loop, output, and a table on the terminal.
 //
-// Invariant: whatever goes wrong, one rank says so in one line, and all ranks exit with code 2.
+// Invariant: on any error, one rank prints one line, and all ranks exit with code 2.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -100,7 +100,7 @@ class Run {
   }
 
  private:
-  /// What is there of a run before: its spins, how far it came, how many outputs it had made.
+  /// The state of an earlier run: its spins, its step, the number of its outputs.
   void restore() {
     if (options_.checkpoint.empty()) {
       return;

@@ -33,7 +33,7 @@ struct Measured {
 Measured measure(MPI_Comm comm, const Sample& sample, const Vec3* spins,
                  const std::vector<double>& energies);
 
-/// A number that tells whether two runs have the same spins, bit for bit. Collective.
+/// A number that shows whether two runs have the same spins, bit for bit. Collective.
 std::uint64_t digest(MPI_Comm comm, const Atoms& atoms, const Vec3* spins);
 
 }  // namespace vampire

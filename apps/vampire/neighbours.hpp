@@ -1,5 +1,5 @@
-// Which atoms interact: found from the positions alone, so that lattices with holes, surfaces or
-// foreign shapes need no special care.
+// Finds the interacting atoms from the positions alone, so that lattices with holes, surfaces or
+// foreign shapes need no special treatment.
 //
 // Invariants: an atom's neighbours are in ascending order of id, whatever the number of ranks; an
 // atom that is near in several periodic images counts once for each (in a box one or two cells wide
@@ -14,7 +14,7 @@
 
 namespace vampire {
 
-/// At most so many neighbours an atom may have.
+/// Limit of the neighbours of an atom.
 inline constexpr std::uint64_t max_neighbours = 512;
 
 /// Neighbours of this rank's atoms, and the foreign atoms among them.

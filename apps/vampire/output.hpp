@@ -1,8 +1,8 @@
-// What a run leaves behind: by default one HDF5 file, written by all ranks through Sluice.
+// The output of a run: by default one HDF5 file, written by all ranks through Sluice.
 //
 //   /coordinates (N, 3) f64 Angstrom, /material (N) i32: once;  /spins (steps, N, 3) f64: every
 //   step.
-// Row i is atom i, on whatever rank it lived.
+// Row i is atom i, whichever rank owned it.
 #pragma once
 
 #include <cstdint>
@@ -32,15 +32,15 @@ class Output {
   virtual OutputCost close() = 0;
 };
 
-/// As the options say. `outputs`: so many of a run that this one goes on with stay; 0: it begins
+/// As the options say. `outputs`: the number of steps to keep of a run that is continued; 0: starts
 /// anew. Collective.
 std::unique_ptr<Output> open_output(MPI_Comm comm, const Sample& sample, const Options& options,
                                     std::int64_t outputs = 0);
 
 class FileOutput : public Output {
  public:
-  /// Opens the file and writes what does not change, unless it goes on with `outputs` of a run
-  /// before. Collective.
+  /// Opens the file and writes constant data, unless it continues a run with `outputs` steps.
+  /// Collective.
   FileOutput(MPI_Comm comm, const Sample& sample, const Options& options, std::int64_t outputs = 0);
 
   void write(double time_ps, const Vec3* spins, const Vec3& magnetisation) override;

@@ -1,4 +1,4 @@
-// What a run leaves behind in VAMPIRE's own formats: a folder of snapshots, in any of its modes.
+// Output of a run in VAMPIRE's own formats: a folder of snapshots, in any of its modes.
 //
 // Rows are in the order of the ranks, each rank's atoms in ascending order of id, the same in the
 // coordinates and in every snapshot.

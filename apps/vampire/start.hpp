@@ -8,8 +8,8 @@
 
 namespace vampire {
 
-/// Makes or reads the sample and brings every atom to the rank that owns its place. Collective.
-/// Errors: what dialect::vampire throws, and Error format for atoms that cannot be simulated.
+/// Creates or reads the sample and sends every atom to the rank that owns its position. Collective.
+/// Errors: those of dialect::vampire, and Error format for atoms that cannot be simulated.
 Sample make_sample(MPI_Comm comm, const Options& options);
 
 /// The magnetisation as VAMPIRE prints it: the unit vector along it, six significant digits each,

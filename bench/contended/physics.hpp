@@ -1,10 +1,10 @@
-// The times of a striped parallel file system: servers in which requests wait their turn, locks
-// that processes hand over, and what processes have on its way. Knows nothing of FUSE or of data.
+// The timing of a striped parallel file system: servers with queues, locks that move between
+// processes, and the data that processes have in flight. Independent of FUSE and of data.
 //
-// Invariants: a server works through its requests in the order in which they came, without a gap
-// while one waits; its times follow from the parameters alone, so that a late thread is late for
-// itself but moves nobody else's turn. A lock is granted in the order of asking. A request that
-// needs several locks asks in ascending order, so requests cannot wait for each other in a circle.
+// Invariants: a server handles its requests in the order of arrival, without a gap while one waits;
+// its times follow from the parameters alone, so that a late thread delays itself but no other
+// request. A lock is granted in the order of requests. A request that needs several locks requests
+// them in ascending order, so requests cannot deadlock.
 #pragma once
 
 #include <condition_variable>
@@ -79,8 +79,8 @@ struct Counters {
   double metadata_busy_s = 0;
 };
 
-/// All servers of the file system. Thread safe; every call but counters() takes as long as it would
-/// there.
+/// All servers of the file system. Thread-safe; every call but counters() takes as long as it would
+/// on the modelled system.
 class Physics {
  public:
   explicit Physics(const Parameters& parameters);

@@ -1,4 +1,4 @@
-// What the model machine says of the cases of `bench/run contended`.
+// Predictions of the model machine for the cases of `bench/run contended`.
 //
 //     contended_predict [CONSTANT=VALUE ...]
 //

@@ -15,7 +15,7 @@ constexpr double mib = 1 << 20;
 constexpr std::uint64_t atoms = 10'600'000;
 constexpr std::uint64_t atom_bytes = 28;
 constexpr auto all_bytes = static_cast<double>(atoms * atom_bytes);
-/// Not in our notes of the paper; more ranks change the exchange a little, and nothing else.
+/// Not in our notes of the paper; more ranks change only the exchange a little.
 constexpr int ranks = 1920;
 constexpr int nodes = 160;
 

@@ -1,4 +1,4 @@
-// The figures of five papers, made again by plans of production on model machines.
+// The figures of five papers, reproduced by plans of production on model machines.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@ namespace papers {
 
 using sluice::sim::Machine;
 
-/// How a row came to agree with the paper, where it does.
+/// Why a row agrees with the paper, if it does.
 enum class Kind { fitted, checked, assumed };
 
 /// One figure of a paper, and the model's.
@@ -24,13 +24,13 @@ struct Row {
   double high = 0;    ///< the same; equal where the paper gives one figure
   double model = 0;
   Kind kind = Kind::checked;
-  std::string note;  ///< why it does not come out, what was assumed
+  std::string note;  ///< why it does not agree, what was assumed
 
   /// Model over paper, 1 inside the paper's range.
   double ratio() const;
 };
 
-/// What a paper's figures say about which is more than which.
+/// The orderings that a paper's figures imply.
 struct Ordering {
   std::string claim;
   bool holds = false;

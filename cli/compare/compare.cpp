@@ -45,7 +45,7 @@ Gap complex_gap(const std::byte* a, const std::byte* b) {
 
 using GapOf = Gap (*)(const std::byte*, const std::byte*);
 
-/// Nothing for what is not a number.
+/// Empty for values that are not numbers.
 GapOf gap_function(Kind kind) {
   switch (kind) {
     case Kind::i8:
@@ -85,7 +85,7 @@ bool comes_before(const Pair& a, const Pair& b) {
              : std::lexicographical_compare(a.at.begin(), a.at.end(), b.at.begin(), b.at.end());
 }
 
-/// The place of element number `index` of a dense box.
+/// The coordinates of element number `index` of a dense box.
 model::Dims place_of(const model::Box& box, std::uint64_t index) {
   model::Dims at = box.start;
   for (int d = box.count.rank() - 1; d >= 0; --d) {

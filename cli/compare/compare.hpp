@@ -1,4 +1,4 @@
-// What differs between the same elements of two files.
+// Compares the same elements of two files.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct Tolerance {
 
 /// One pair of elements that are not equal bit for bit.
 struct Pair {
-  double gap = -1;  ///< |a - b|; infinite where one is NaN; 0 for what is not a number
+  double gap = -1;  ///< |a - b|; infinite if one is NaN; 0 if they are not numbers
   std::uint64_t step = 0;
   model::Dims at;
   std::string a;  ///< as text
@@ -33,14 +33,15 @@ struct Pair {
 struct Differences {
   std::uint64_t elements = 0;   ///< compared
   std::uint64_t differing = 0;  ///< by more than the tolerance
-  std::optional<Pair> largest;  ///< of all that are not equal bit for bit; the first of several
+  std::optional<Pair> largest;  ///< of all that are not equal bit for bit; the first one if several
+                                ///< are equal
 
   void merge(const Differences& other);
   void write_to(model::ByteWriter& out) const;
   static Differences read_from(model::ByteReader& in);
 };
 
-/// Compares the elements of `part` (dense, little-endian) of one step and adds what it finds.
+/// Compares the elements of `part` (dense, little-endian) of one step and adds the differences.
 void compare(std::span<const std::byte> a, std::span<const std::byte> b, const Type& type,
              const model::Box& part, std::uint64_t step, const Tolerance& tolerance,
              Differences& into);

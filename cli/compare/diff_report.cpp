@@ -47,7 +47,7 @@ std::vector<std::string> lines_of(const VariableResult& variable, const Toleranc
   }
   if (d.largest) {
     const Pair& pair = *d.largest;
-    // Of booleans and strings none is larger than another: the first one is told.
+    // Booleans and strings have no size of a difference: the first one is reported.
     const std::string what =
         pair.gap > 0 ? fmt::format("largest difference {:.6g}", pair.gap) : "first difference";
     lines.push_back("  " + what + place_text(variable, pair));
@@ -112,7 +112,7 @@ std::string DiffReport::text() const {
     out += fmt::format("\n{}", others.text());
   }
   if (!not_compared.empty()) {
-    out += "\nNot compared (Sluice does not read their type):\n";
+    out += "\nNot compared (types that Sluice does not read):\n";
     for (const std::string& name : not_compared) {
       out += "  " + printable(name) + "\n";
     }

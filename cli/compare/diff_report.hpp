@@ -1,4 +1,4 @@
-// What diff found, and how it is told.
+// The findings of diff, and their text.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -23,7 +23,7 @@ struct VariableResult {
 struct AttributeResult {
   std::string owner;  ///< "" the file
   std::string name;
-  std::string a;  ///< as text; "" where it is not there
+  std::string a;  ///< as text; "" if it is missing
   std::string b;
   bool in_a = false;
   bool in_b = false;

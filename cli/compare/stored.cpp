@@ -34,8 +34,8 @@ void require_known_ending(const std::string& to, const std::string& format,
       known += std::string(known.empty() ? "" : ", ") + one->option + " (" + one->endings + ")";
     }
   }
-  throw Error(Code::invalid_argument, to + ": no format has the ending " + ending +
-                                          ": use that of one of " + known + otherwise);
+  throw Error(Code::invalid_argument,
+              to + ": no format has the ending " + ending + ": use one of " + known + otherwise);
 }
 
 std::uint64_t bytes_on_disk(storage::Storage& storage, const std::string& path) {

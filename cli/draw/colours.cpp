@@ -12,9 +12,9 @@ namespace sluice::cli {
 
 namespace {
 
-constexpr const char* no_axis = "vector-x and vector-z must have a direction, and not the same";
+constexpr const char* no_axis = "vector-x and vector-z must have directions, and different ones";
 
-/// Corners of a map, evenly spaced.
+/// Colours of a map, evenly spaced.
 std::vector<Rgb> corners_of(const std::string& name) {
   if (name == "c2") {  // a closed wheel
     return {{0.88, 0.20, 0.16}, {0.93, 0.62, 0.10}, {0.62, 0.76, 0.13}, {0.10, 0.66, 0.42},
@@ -39,7 +39,7 @@ std::vector<Rgb> corners_of(const std::string& name) {
             {0.65, 0.85, 0.20}, {0.98, 0.75, 0.10}, {0.80, 0.10, 0.08}};
   }
   throw Error(Code::invalid_argument, "colour map '" + name +
-                                          "': there are c2, bwr, cbwr and rainbow, or a file of "
+                                          "': use c2, bwr, cbwr, rainbow, or a file of "
                                           "rows of red, green and blue");
 }
 
@@ -64,7 +64,7 @@ SpinColours::SpinColours(const View& view)
   z_ = unit({view.vector_z[0], view.vector_z[1], view.vector_z[2]}, no_axis);
   Vector x{view.vector_x[0], view.vector_x[1], view.vector_x[2]};
   if (view.vector_x == std::vector<double>{1, 0, 0} && std::abs(z_[0]) > 0.9) {
-    x = {0, 0, -1};  // the default does not fit such a z
+    x = {0, 0, -1};  // the default is not orthogonal to such a z
   }
   const double along = dot(z_, x.data());
   x_ = unit({x[0] - along * z_[0], x[1] - along * z_[1], x[2] - along * z_[2]}, no_axis);
@@ -132,7 +132,7 @@ std::vector<Rgb> map_of_text(const std::string& text, const std::string& path) {
     map.push_back(rgb);
   }
   if (map.size() < 2) {
-    throw Error(Code::format, path + ": a colour map has 2 rows or more (vdc's have 256)");
+    throw Error(Code::format, path + ": a colour map needs at least 2 rows (vdc's have 256)");
   }
   return map;
 }

@@ -14,16 +14,16 @@ using Rgb = std::array<double, 3>;  ///< each from 0 to 1
 
 class SpinColours {
  public:
-  /// Of a view's map and axes. Error invalid_argument for maps that are not known and axes without
+  /// From a view's map and axes. Error invalid_argument for unknown maps and axes without
   /// direction.
   explicit SpinColours(const View& view);
 
   Rgb of(const double* spin) const;
-  /// Round the wheel (turn from 0 to 1) in the plane across the axis.
+  /// On the wheel (turn from 0 to 1) in the plane perpendicular to the axis.
   Rgb on_wheel(double turn) const;
-  /// Of a component along the axis, from -1 to 1.
+  /// For a component along the axis, from -1 to 1.
   Rgb on_scale(double component) const;
-  /// Is colour the direction across the axis (c2 and 3d), or the component along it?
+  /// Does colour show the direction across the axis (c2 and 3d), or the component along it?
   bool is_wheel() const noexcept { return is_wheel_; }
 
  private:

@@ -1,4 +1,4 @@
-// Letters of 5 x 7 dots for what is written into pictures.
+// A font of 5 x 7 dots for text in pictures.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ inline constexpr int glyph_rows = 7;
 /// Rows from the top; the highest of the five bits is on the left.
 using Glyph = std::array<std::uint8_t, glyph_rows>;
 
-/// What has no picture is blank.
+/// Characters that the font does not have are blank.
 const Glyph& glyph_of(char letter);
 
 }  // namespace sluice::cli

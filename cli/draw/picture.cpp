@@ -15,7 +15,7 @@ namespace sluice::cli {
 namespace {
 
 constexpr int colour_bits = 24;
-/// Depths have so many steps; the background lies behind them all.
+/// Number of depth steps; the background is behind all of them.
 constexpr double depth_steps = 1 << 30;
 
 std::int64_t packed(const Rgb& colour) {
@@ -110,7 +110,7 @@ bool can_encode_png() noexcept { return false; }
 
 std::vector<std::byte> encode_png(const std::vector<std::uint8_t>&, int, int) {
   throw Error(Code::unsupported,
-              "pictures need libpng, which was not there when sluice was built: install libpng-dev "
+              "pictures need libpng, which was missing when sluice was built: install libpng-dev "
               "and build again, or use --povray");
 }
 

@@ -1,7 +1,8 @@
-// A picture with depth: what is nearer hides what is behind. Pictures of several ranks become one.
+// A picture with a depth buffer: nearer points hide those behind. Pictures of several ranks are
+// merged.
 //
-// Invariant: the result does not depend on who drew what: a pixel shows the nearest point, of
-// equally near ones the darker colour.
+// Invariant: the result does not depend on which rank drew what: a pixel shows the nearest point,
+// and of equally near ones the darker colour.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ class Picture {
   int height() const noexcept { return height_; }
   /// `depth`: from the eye, from 0 (nearest) to 1. Outside of the picture: nothing.
   void set(int x, int y, double depth, const Rgb& colour);
-  /// Collective: every rank has the whole.
+  /// Collective: every rank gets the merged picture.
   void unite(exec::Transport& transport);
 
   // -- over everything, after unite() -------------------------------------------------------------
@@ -36,10 +37,10 @@ class Picture {
  private:
   int width_;
   int height_;
-  std::vector<std::int64_t> pixels_;  ///< depth, then colour: the least is what is seen
+  std::vector<std::int64_t> pixels_;  ///< depth, then colour: the smallest value is visible
 };
 
-/// Is there the library for it?
+/// Was it built with libpng?
 bool can_encode_png() noexcept;
 /// Of 3 bytes a pixel. Error unsupported where it is built without libpng.
 std::vector<std::byte> encode_png(const std::vector<std::uint8_t>& rgb, int width, int height);

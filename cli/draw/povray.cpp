@@ -53,7 +53,7 @@ std::string povray_scene(const std::string& scene, const View& view, const Exten
       "global_settings {{ assumed_gamma 1.0 }}\n"
       "background {{ color srgb <{4:.4g}, {5:.4g}, {6:.4g}> }}\n",
       file_part(scene), width, height, frame, paper[0], paper[1], paper[2]);
-  // A left-handed system: the axis to the right is given as it is, so that nothing is mirrored.
+  // A left-handed system: the right axis is given explicitly, so that nothing is mirrored.
   out += fmt::format("camera {{ orthographic location {} direction {} right {} up {} }}\n",
                      vector(plus(camera.middle(), 2 * size, camera.to_eye())),
                      vector({-camera.to_eye()[0], -camera.to_eye()[1], -camera.to_eye()[2]}),
@@ -91,7 +91,7 @@ std::string povray_atoms(const ChosenAtoms& atoms, const SpinColours& colours, c
     const double* x = atoms.xyz.data() + 3 * i;
     const double* s = atoms.spin.data() + 3 * i;
     const Rgb rgb = colours.of(s);
-    // Spheres leave room for the arrows.
+    // Smaller spheres, so that the arrows are visible.
     const double radius =
         (view.atom_sizes.empty() ? 0.6 : 1.0) * radius_of(view, atoms.material[i], spacing);
     fmt::format_to(std::back_inserter(out),

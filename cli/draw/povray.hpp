@@ -8,11 +8,11 @@ namespace sluice::cli {
 /// The file with the atoms of a frame, beside the scene.
 std::string povray_frame_name(const std::string& scene, std::uint32_t frame);
 
-/// The scene's text; `frame` is shown where POV-Ray is not told to make a film.
+/// The text of the scene; `frame` is shown unless POV-Ray renders a film.
 std::string povray_scene(const std::string& scene, const View& view, const Extent3& sample,
                          const Camera& camera, int width, int height, std::uint32_t frame);
 
-/// One line an atom of this rank.
+/// One line for each atom of this rank.
 std::string povray_atoms(const ChosenAtoms& atoms, const SpinColours& colours, const View& view,
                          double spacing);
 

@@ -11,13 +11,13 @@ namespace sluice::cli {
 namespace {
 
 constexpr int margin = 12;
-/// From this radius on atoms are shaded, and carry arrows. Pixels.
+/// From this radius in pixels on, atoms are shaded and have arrows.
 constexpr double shaded_from = 2.0;
 constexpr double arrows_from = 7.0;
 
 constexpr const char* no_view = "the camera must not be in the middle of the sample";
 
-/// Flat samples are looked at from above, others from a corner.
+/// Flat samples are viewed from above, others from a corner.
 Vector eye_of(const View& view, const Extent3& sample) {
   if (!view.camera.empty()) {
     return unit({view.camera[0], view.camera[1], view.camera[2]}, no_view);
@@ -49,7 +49,7 @@ void draw_sphere(Picture& picture, const Camera::Point& at, double radius, doubl
   }
 }
 
-/// From tail to head across an atom, the head wider.
+/// From tail to head across an atom; the head is wider.
 void draw_arrow(Picture& picture, const Camera::Point& at, double radius, double depth_of_radius,
                 const Vector& spin) {
   constexpr Rgb ink{0.08, 0.08, 0.1};
@@ -98,7 +98,7 @@ Camera::Camera(const View& view, const Extent3& sample, double radius, int width
   }
   centre_x_ = dot(right_, middle_.data());
   centre_y_ = dot(up_, middle_.data());
-  // What is looked at may be beside the middle: the farther border decides.
+  // The camera may look past the middle: the farther border decides.
   const double half_x = std::max(high[0] - centre_x_, centre_x_ - low[0]) + radius;
   const double half_y = std::max(high[1] - centre_y_, centre_y_ - low[1]) + radius;
   scale_ = std::min((width / 2.0 - margin) / half_x, (height / 2.0 - margin) / half_y) * view.zoom;

@@ -1,4 +1,4 @@
-// Atoms as a picture: where each one is, how large, and from where they are looked at.
+// Atoms as a picture: position and size of each, and the camera.
 #pragma once
 
 #include <array>
@@ -11,10 +11,10 @@
 
 namespace sluice::cli {
 
-/// Looks at a sample along one direction, all of it in the picture, without perspective.
+/// A parallel projection of a sample along one direction, all of it in the picture.
 class Camera {
  public:
-  /// `radius`: of an atom, so that those at the border are whole. A zoom above 1 cuts on purpose.
+  /// `radius`: of an atom, so that those at the border are not cut. A zoom above 1 cuts on purpose.
   Camera(const View& view, const Extent3& sample, double radius, int width, int height);
 
   struct Point {
@@ -42,21 +42,21 @@ class Camera {
   int height_;
 };
 
-/// The distance of neighbours, as if the atoms stood in an even grid in their box.
+/// The distance of neighbours if the atoms were on a regular grid in their box.
 double spacing_of(const Extent3& sample, std::uint64_t atoms);
 
 /// Radius of an atom of a material, Angstrom.
 double radius_of(const View& view, std::int32_t material, double spacing);
 
-/// This rank's atoms: spheres in the colours of their spins, with arrows where there is room.
+/// This rank's atoms: spheres in the colours of their spins, with arrows if they are large enough.
 void draw_atoms(Picture& picture, const Camera& camera, const ChosenAtoms& atoms,
                 const SpinColours& colours, const View& view, double spacing);
 
-/// What the colours mean and what is shown, in a column that begins at `left`.
+/// The meaning of the colours and what is shown, in a column that starts at `left`.
 void draw_legend(Picture& picture, const SpinColours& colours, const View& view, int left,
                  const std::vector<std::string>& lines);
 
-/// Columns that a legend takes.
+/// Columns of a legend.
 int legend_columns(int width);
 
 }  // namespace sluice::cli

@@ -19,7 +19,7 @@ inline Vector cross(const Vector& a, const Vector& b) {
   return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
 }
 
-/// The direction of `a`. Error invalid_argument with the text `why_not` where it has none.
+/// The direction of `a`. Error invalid_argument with the text `why_not` if it is zero.
 inline Vector unit(const Vector& a, const char* why_not) {
   const double length = std::sqrt(dot(a, a.data()));
   if (!(length > 1e-12) || !std::isfinite(length)) {

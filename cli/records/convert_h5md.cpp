@@ -1,4 +1,4 @@
-// A trajectory of records as H5MD, in the order of its particles.
+// Writes a trajectory of records as H5MD, in the order of its particles.
 #include <array>
 #include <bit>
 
@@ -15,7 +15,7 @@ namespace {
 using dialect::lines::Line;
 using dialect::lines::Scalar;
 
-/// What this rank has of a frame.
+/// This rank's part of a frame.
 struct Frame {
   std::vector<std::uint64_t> rows;  ///< ids, from 0
   std::vector<float> position_nm;
@@ -46,7 +46,7 @@ Frame read_frame(RecordLines& lines) {
       if (id == Line::npos || position == Line::npos) {
         return;
       }
-      // An id of 0 wraps to a row that nobody has: put_rows() says so.
+      // An id of 0 wraps around to a row that no rank has: put_rows() reports it.
       frame.rows.push_back(static_cast<std::uint64_t>(values[id].integer) - 1);
       for (std::size_t d = 0; d < 3; ++d) {
         frame.position_nm.push_back(static_cast<float>(values[position + d].real));
@@ -58,7 +58,7 @@ Frame read_frame(RecordLines& lines) {
   return frame;
 }
 
-/// Collective. Ranks without parts learn time, step and box from the others; none is negative.
+/// Collective. Ranks without parts receive time, step and box from the others; none is negative.
 void share_head(exec::Transport& transport, Frame& frame) {
   std::array<std::int64_t, 5> head = {frame.step, std::bit_cast<std::int64_t>(frame.time_ps),
                                       std::bit_cast<std::int64_t>(frame.box_nm[0]),
@@ -77,7 +77,7 @@ struct Variables {
   std::uint32_t step = 0;
   std::uint32_t time = 0;
   std::uint32_t species = 0;
-  std::uint32_t edges = 0;  ///< its step and its time are the next two
+  std::uint32_t edges = 0;  ///< followed by its step and its time
 };
 
 std::uint32_t define(commit::Output& output, const std::string& name, const Type& type,
@@ -120,7 +120,7 @@ commit::Converted convert_to_h5md(const Context& context, const std::string& fro
   RecordLines lines(context, from);
   if (lines.layout().line_with("id") == nullptr ||
       lines.layout().line_with("position_nm") == nullptr || lines.groups() == 0) {
-    throw Error(Code::format, from + ": holds no particles' id and position_nm: no trajectory");
+    throw Error(Code::format, from + ": not a trajectory (no id and position_nm of particles)");
   }
   exec::Transport& transport = context.transport;
   std::unique_ptr<commit::Output> output;

@@ -66,8 +66,8 @@ commit::Converted convert_to_lines(const Context& context, const std::string& fr
 
 namespace {
 
-/// The lines of one text, a piece at a time: the file is open only while it is read, so that there
-/// may be more files than a process may have open.
+/// The lines of one text, a piece at a time: the file is open only during a read, because there may
+/// be more files than a process may have open.
 class TextLines {
  public:
   TextLines(const Context& context, std::string path) : context_(context), path_(std::move(path)) {
@@ -84,7 +84,7 @@ class TextLines {
     }
     if (end == std::string::npos) {
       throw Error(Code::truncated,
-                  path_ + ": ends in the middle of what its template says, " + where());
+                  path_ + ": ends in the middle of the lines of its template, " + where());
     }
     const std::string_view line(text_.data() + at_, end - at_);
     at_ = end + 1;
@@ -93,7 +93,7 @@ class TextLines {
   }
   std::string where() const { return "line " + std::to_string(number_); }
   const std::string& path() const noexcept { return path_; }
-  /// Gives back what was read; memory is then a line's.
+  /// Frees what was read; the memory is then that of a line.
   void rest() {
     text_.erase(0, at_);
     text_.shrink_to_fit();
@@ -156,7 +156,7 @@ void take_group(const Template& layout, TextLines& text, detail::RecordsImpl& re
   });
 }
 
-/// How many files there are in a row from 1 on. Collective.
+/// The number of files in a row from 1 on. Collective.
 std::uint64_t count_texts(const Context& context, const std::string& folder,
                           const Template& layout) {
   std::int64_t files = 0;
@@ -170,7 +170,7 @@ std::uint64_t count_texts(const Context& context, const std::string& folder,
   if (files == 0 || files % ranks != 0) {
     throw Error(Code::invalid_argument,
                 folder + layout.name_of(0) + " and so on: " + std::to_string(files) +
-                    " files: use a number of processes that divides it, not " +
+                    " files: the number of processes must divide it, and is " +
                     std::to_string(ranks));
   }
   return static_cast<std::uint64_t>(files);

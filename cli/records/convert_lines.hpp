@@ -1,5 +1,5 @@
-// convert for records with a template: to the texts that a program writes instead, a file a part,
-// and back.
+// convert for records with a template: to the texts that a program would write instead, one file
+// for each part, and back.
 #pragma once
 
 #include <string>
@@ -9,19 +9,19 @@
 
 namespace sluice::cli {
 
-/// Collective. A file of records into a folder, which is made where it is not there: a file a part,
-/// and NAME.template with the template, NAME being what follows %d in it. A group in memory at a
-/// time. Error exists where a file is there.
+/// Collective. Converts a file of records into a folder, which is created if necessary: one file
+/// for each part, and NAME.template with the template, NAME being what follows %d in it. Holds one
+/// group in memory. Error exists if a file exists.
 commit::Converted convert_to_lines(const Context& context, const std::string& from,
                                    const std::string& folder);
 
-/// Collective. The texts that lie beside a FOLDER/NAME.template into one file of records, a pass
-/// through the template a group. The number of ranks must divide that of the files.
+/// Collective. Converts the texts beside a FOLDER/NAME.template into one file of records, one pass
+/// through the template for each group. The number of ranks must divide that of the files.
 commit::Converted convert_from_lines(const Context& context, const std::string& from,
                                      const std::string& to);
 
-/// Collective. A trajectory in the order of its particles, as H5MD: positions, time, step, box and
-/// species.
+/// Collective. Converts a trajectory to H5MD, in the order of its particles: positions, time, step,
+/// box and species.
 commit::Converted convert_to_h5md(const Context& context, const std::string& from,
                                   const std::string& to, const Options& options);
 

@@ -29,7 +29,7 @@ std::string properties_name(std::uint64_t state) {
   return fmt::format("GRP{0:02}/Properties{0:02}", state + 1);
 }
 
-/// The files of a folder that this rank has, every size-th one.
+/// This rank's files of a folder: every size-th one.
 struct OwnFiles {
   std::vector<std::unique_ptr<storage::File>> files;
   std::vector<std::vector<Record>> records;
@@ -48,7 +48,7 @@ OwnFiles open_own(const Context& context, const std::string& folder, std::uint64
   return own;
 }
 
-/// Collective. Elements of each file, and how many states all of them have.
+/// Collective. Elements of each file, and the number of states that all of them have.
 std::vector<std::int64_t> agree_on_lengths(const Context& context, const OwnFiles& own,
                                            const std::string& folder, std::uint64_t parts) {
   std::vector<std::int64_t> lengths(parts + 2, 0);
@@ -91,7 +91,7 @@ bool is_record_folder(const Context& context, const std::string& path) {
 
 namespace {
 
-/// What agree_on_lengths says, in words.
+/// The result of agree_on_lengths as text.
 struct Lengths {
   std::vector<std::int64_t> of_parts;
   std::uint64_t states = 0;
@@ -193,7 +193,7 @@ std::vector<std::int64_t> read_lengths(commit::Input& input) {
   return lengths;
 }
 
-/// A rank's turn over the files: one of them, or none.
+/// The ranks take turns over the files: this rank's file, or none.
 struct Turn {
   std::unique_ptr<dialect::mfdn::RecordWriter> writer;
   std::uint64_t first = 0;

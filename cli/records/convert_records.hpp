@@ -11,13 +11,13 @@ namespace sluice::cli {
 /// Collective. Is `path` a folder of such files?
 bool is_record_folder(const Context& context, const std::string& path);
 
-/// Collective. The files are shared out among the ranks; one state in memory at a time. Error
-/// format where they do not have the same number of records, or records of no whole float32.
+/// Collective. The ranks share the files; one state in memory at a time. Error format if they do
+/// not have the same number of records, or records that are not whole float32.
 commit::Converted convert_from_records(const Context& context, const std::string& folder,
                                        const std::string& to, const Options& options);
 
-/// Collective. A file with LENGTHS and GRP01/EigenVector01 and so on into a folder, which is made
-/// where it is not there; the files must not exist.
+/// Collective. Converts a file with LENGTHS and GRP01/EigenVector01 and so on into a folder, which
+/// is created if necessary; the files must not exist.
 commit::Converted convert_to_records(const Context& context, const std::string& from,
                                      const std::string& folder);
 

@@ -53,7 +53,7 @@ bool has_template(const Context& context, const std::string& path) {
       is_there = file->read(0, mark) == mark.size() &&
                  std::memcmp(mark.data(), wanted.data(), mark.size()) == 0;
     } catch (const Error&) {
-      is_there = 0;  // whoever opens it says what is wrong
+      is_there = 0;  // opening it reports the error
     }
   }
   context.transport.allreduce({&is_there, 1}, exec::Op::max);
@@ -78,8 +78,8 @@ RecordLines::RecordLines(const Context& context, const std::string& path) : path
     const commit::Input input(context.transport, context.storage, path, {});
     const std::string* text = find_template(input);
     if (text == nullptr) {
-      throw Error(Code::format, path + ": has no attribute " + template_name +
-                                    ", which says what its records are");
+      throw Error(Code::format,
+                  path + ": has no attribute " + template_name + ", which describes its records");
     }
     layout_ = dialect::lines::parse_template(*text);
     groups_ = input.steps();
@@ -88,13 +88,13 @@ RecordLines::RecordLines(const Context& context, const std::string& path) : path
       const std::uint64_t parts = input.shape(table, g)[0];
       if (g != 0 && parts != parts_) {
         throw Error(Code::format, path + ": record group " + std::to_string(g) + " has " +
-                                      std::to_string(parts) + " parts, those before " +
+                                      std::to_string(parts) + " parts, earlier groups have " +
                                       std::to_string(parts_));
       }
       parts_ = parts;
     }
   }
-  // As many readers as parts, or a few more, that have none: no reader has two.
+  // As many readers as parts, or a few more, without parts: no reader has two.
   const auto ranks = static_cast<std::uint64_t>(context.transport.size());
   const std::uint64_t streams = std::max<std::uint64_t>(1, (parts_ + ranks - 1) / ranks);
   const std::uint64_t readers = streams * ranks;
@@ -123,7 +123,7 @@ void RecordLines::read(std::size_t i, const Visit& visit) {
   });
   if (!records_->at_end(stream)) {
     throw Error(Code::format, path_ + ": part " + std::to_string(own_[i]) +
-                                  " has more values than its template says");
+                                  " has more values than its template describes");
   }
 }
 

@@ -1,4 +1,4 @@
-// A file of records whose template says what its values are: part by part, line by line.
+// A file of records whose template describes its values: part by part, line by line.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ namespace sluice::cli {
 /// The attribute that holds the template.
 inline constexpr const char* template_name = "sluice_template";
 
-/// Collective. Does the file hold records with a template? False where it is no file of records.
+/// Collective. Does the file have records with a template? False if it is not a file of records.
 bool has_template(const Context& context, const std::string& path);
 
 /// Records over the command's ranks; `parts`: streams of each of them.
@@ -24,7 +24,7 @@ std::unique_ptr<detail::RecordsImpl> open_records(const Context& context, const 
 
 class RecordLines {
  public:
-  /// Collective. Error format where the file has no template, or groups of different numbers of
+  /// Collective. Error format if the file has no template, or groups with different numbers of
   /// parts.
   RecordLines(const Context& context, const std::string& path);
 
@@ -34,10 +34,10 @@ class RecordLines {
   /// Numbers of the parts that this rank has, from 0.
   const std::vector<std::uint64_t>& own() const noexcept { return own_; }
 
-  /// Collective. Brings a group into memory.
+  /// Collective. Reads a group into memory.
   void fetch(std::uint64_t group);
-  /// Local. All lines of part own()[i] of the group, once. Error format where values are left, or
-  /// are others than the template says.
+  /// Local. All lines of part own()[i] of the group, once. Error format if values are left over, or
+  /// differ in type from the template.
   using Visit =
       std::function<void(const dialect::lines::Line&, const std::vector<dialect::lines::Scalar>&)>;
   void read(std::size_t i, const Visit& visit);

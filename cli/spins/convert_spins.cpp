@@ -22,7 +22,7 @@ Share share_of(const Context& context, std::uint64_t rows) {
   return {first, end - first};
 }
 
-/// The direction of the whole moment, as VAMPIRE prints it; sums in the order of the ranks.
+/// The direction of the total moment, as VAMPIRE prints it; sums in the order of the ranks.
 std::array<std::string, 3> direction_of(const Context& context, const SpinSource& source,
                                         const std::vector<std::int32_t>& material,
                                         const std::vector<double>& spins) {
@@ -48,14 +48,14 @@ std::array<std::string, 3> direction_of(const Context& context, const SpinSource
   return text;
 }
 
-/// Frames of the whole sample: what has no places for a part of the atoms.
+/// Frames of the whole sample, for formats that cannot hold a part of the atoms.
 void require_whole(const SpinWish& wish) {
   const SpinOptions& c = wish.choice;
   if (!c.box.empty() || !c.void_box.empty() || !c.sphere.empty() || !c.cylinder.empty() ||
       !c.where.empty() || !c.without.empty() || c.every != 1 || !c.vdc_input.empty()) {
     throw Error(Code::invalid_argument,
                 "a part of the atoms goes into text, xyz, vtu, vtkhdf or a picture; " + wish.to +
-                    " takes all atoms, of the frames that --frames names");
+                    " takes all atoms, in the frames of --frames");
   }
 }
 
@@ -79,7 +79,7 @@ void describe(SpinFile& file, const SpinSource& source, std::uint32_t begin, std
   std::vector<std::string> elements;
   std::vector<std::string> material_names;
   for (const vampire::Material& material : source.materials) {
-    // Attributes are by material: gaps in the numbers are materials without a moment.
+    // The list is indexed by material: missing numbers are materials without a moment.
     const auto at = static_cast<std::size_t>(std::clamp(material.id, 0, 65535));
     moments.resize(std::max(moments.size(), at + 1));
     elements.resize(moments.size());
@@ -237,7 +237,8 @@ commit::Converted to_vampire(const Context& context, SpinSource& source, const S
     if (meta.magnetisation[0].empty()) {
       meta.magnetisation = direction_of(context, source, atoms.material, spins);
     }
-    // Of all frames every one keeps its number; those of --frames are counted from the first.
+    // If all frames are written, each keeps its number; those of --frames are counted from the
+    // first.
     const std::uint32_t from = begin == 0 ? 0 : source.number(begin);
     done.bytes += writer.write_spins(source.number(frame) - from, meta, spins).bytes;
     done.steps += 1;
@@ -298,7 +299,7 @@ commit::Converted convert_spins(const Context& context, const SpinWish& wish) {
                                   "spins (N, 3) of steps, or VAMPIRE's files)");
   }
   if (wish.is_text && wish.is_binary) {
-    throw Error(Code::invalid_argument, "--text and --binary: one of them");
+    throw Error(Code::invalid_argument, "--text and --binary exclude each other");
   }
   if (context.is_root()) {
     for (const std::string& note : source->notes) {

@@ -1,5 +1,5 @@
-// convert, for the spins of atoms: VAMPIRE's folders and files of spins, into one another and into
-// what other programs read.
+// convert, for the spins of atoms: between VAMPIRE's folders and files of spins, and to formats of
+// other programs.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -24,17 +24,17 @@ struct SpinWish {
   Options options;  ///< of a file of Sluice's
 };
 
-/// Adds --mode, --files, --text, --binary and those that choose atoms and frames.
+/// Adds --mode, --files, --text, --binary and the options that select atoms and frames.
 void add_spin_wish(CLI::App& command, SpinWish& wish);
 
-/// The format of spins that `format`, or the ending of `to`, means; "" where it is another.
+/// The spin format of `format`, or of the ending of `to`; "" if it is another one.
 std::string spin_format(const std::string& format, const std::string& to);
 
-/// Collective. Error format where `from` holds no spins, invalid_argument for options that do not
-/// go together.
+/// Collective. Error format if `from` has no spins, invalid_argument for options that exclude each
+/// other.
 commit::Converted convert_spins(const Context& context, const SpinWish& wish);
 
-/// Collective. xyz, text, vtu and vtkhdf, a file a frame where there are several.
+/// Collective. xyz, text, vtu and vtkhdf, one file for each frame if there are several.
 commit::Converted spins_by_frame(const Context& context, SpinSource& source, const SpinWish& wish);
 
 /// `to` with a frame's number before its ending.

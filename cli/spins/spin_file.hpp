@@ -1,6 +1,7 @@
-// A file of Sluice's that the ranks fill with rows of atoms.
+// A file of Sluice that the ranks fill with rows of atoms.
 //
-// Invariant: what is put stays the caller's, unchanged, until the step ends or the file is closed.
+// Invariant: the memory that is put belongs to the caller and must not change until the step ends
+// or the file is closed.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The names of a file of spins: those that the demo of VAMPIRE's kind writes too.
+// The names in a file of spins, which the VAMPIRE-like demo writes too.
 #pragma once
 
 namespace sluice::cli::names {

@@ -12,7 +12,7 @@ namespace sluice::cli {
 
 namespace {
 
-/// Integers in the order of the doubles, so that a reduction of integers does for them.
+/// Integers in the same order as the doubles, so that a reduction of integers can be used.
 std::int64_t ordered(double value) {
   const auto bits = std::bit_cast<std::int64_t>(value);
   return bits < 0 ? bits ^ std::numeric_limits<std::int64_t>::max() : bits;
@@ -47,14 +47,14 @@ double radius_square(const double* place, const Extent3& all, const std::vector<
   for (std::size_t axis = 0; axis < axes; ++axis) {
     const double radius = all.size(axis) * diameters[axis] / 2;
     const double distance = place[axis] - all.middle(axis);
-    // A flat sample has no size along one axis: there every atom is in the middle.
+    // A flat sample has no extent along one axis: there every atom counts as in the middle.
     sum += distance == 0 ? 0 : distance * distance / (radius * radius);
   }
   return sum;
 }
 
 bool is_between(double place, const Extent3& all, std::size_t axis, double from, double to) {
-  // A millionth of the sample forgives the rounding of six digits.
+  // A tolerance of a millionth of the sample allows for rounding to six digits.
   const double slack = 1e-6 * all.size(axis);
   return place >= all.low[axis] + from * all.size(axis) - slack &&
          place <= all.low[axis] + to * all.size(axis) + slack;
@@ -182,7 +182,7 @@ bool SpinChooser::is_inside(const double* place) const {
              : std::any_of(choice_.slices.begin(), choice_.slices.end(), inside);
 }
 
-/// By all but its spin.
+/// By all values except its spin.
 bool SpinChooser::is_wanted(const vampire::Coordinates& atoms, std::uint64_t first_id,
                             std::uint64_t own_row) const {
   return (first_id + own_row) % choice_.every == 0 &&

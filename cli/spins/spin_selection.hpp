@@ -1,4 +1,4 @@
-// Which atoms and which frames are converted or drawn, in words of the command or of VAMPIRE's vdc.
+// Selection of atoms and frames, by options of the command or parameters of VAMPIRE's vdc.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -30,7 +30,7 @@ struct Extent3 {
   double middle(std::size_t axis) const { return (low[axis] + high[axis]) / 2; }
 };
 
-/// What is said of colours and camera, for render.
+/// Colours and camera, for render.
 struct View {
   std::string colour_map = "c2";  ///< c2 | bwr | cbwr | rainbow
   std::vector<std::array<double, 3>> custom_map;
@@ -49,7 +49,7 @@ struct SpinChoice {
   std::vector<Slice> slices;
   bool is_intersection = false;                  ///< an atom must be in all slices, not in any
   std::vector<std::int32_t> removed_materials;   ///< from 0
-  std::vector<std::int32_t> reversed_materials;  ///< their spins are shown turned round
+  std::vector<std::int32_t> reversed_materials;  ///< their spins are shown reversed
   std::string where;
   std::uint64_t every = 1;  ///< one atom of so many, by id
   std::uint32_t first_frame = 0;
@@ -60,12 +60,12 @@ struct SpinChoice {
 /// Numbers of a list "0,1,0.5". Error invalid_argument names `option`.
 std::vector<double> numbers_of(const std::string& option, const std::string& text);
 
-/// A file of vdc's: `name = value, value` a line, # and // begin comments. Every name of vdc's for
-/// selection, colours and camera is known; those of its cells are said to be left out. Error
-/// invalid_argument names file and line. `text`: its content.
+/// A parameter file of vdc: `name = value, value` on each line, # and // begin comments. Every name
+/// of vdc for selection, colours and camera is supported; those of its cells are reported as
+/// unsupported. Error invalid_argument names file and line. `text`: its content.
 void apply_vdc_input(const std::string& text, const std::string& path, SpinChoice& choice);
 
-/// Atoms that were chosen, of this rank, with their spins.
+/// Selected atoms of this rank, with their spins.
 struct ChosenAtoms {
   std::vector<std::uint64_t> id;
   std::vector<double> xyz;
@@ -74,25 +74,25 @@ struct ChosenAtoms {
   std::size_t size() const { return id.size(); }
 };
 
-/// Chooses atoms of one rank's share, frame after frame.
+/// Selects atoms of one rank's share, frame by frame.
 class SpinChooser {
  public:
-  /// Reads the coordinates of this rank's share. Collective. Error invalid_argument for slices that
-  /// are none.
+  /// Reads the coordinates of this rank's share. Collective. Error invalid_argument for invalid
+  /// slices.
   SpinChooser(const Context& context, SpinSource& source, const SpinChoice& choice);
 
   std::uint32_t first_frame() const noexcept { return first_frame_; }
   std::uint32_t end_frame() const noexcept { return end_frame_; }
   /// Collective.
   ChosenAtoms frame(std::uint32_t frame);
-  /// Atoms without spin, to which the choice applies as to others: their spins are 0, and their
+  /// Atoms without spin, to which the selection applies as to others: their spins are 0, and their
   /// ids follow those of the atoms with spins. Local.
   ChosenAtoms non_magnetic() const;
-  /// Of what the regions and materials leave, whatever the frame. Collective.
+  /// Of the atoms that the regions and materials leave, regardless of the frame. Collective.
   Extent3 region() const;
-  /// How many of this rank's atoms they are.
+  /// The number of selected atoms of this rank.
   std::uint64_t wanted() const;
-  /// Of the atoms of a frame, on all ranks. Zeros where there are none. Collective.
+  /// Over the atoms of a frame, on all ranks. Zeros if there are none. Collective.
   Extent3 extent(const std::vector<double>& xyz) const;
 
  private:
@@ -129,7 +129,7 @@ struct SpinOptions {
 };
 
 void add_spin_options(CLI::App& command, SpinOptions& options);
-/// Collective: one rank reads the file of vdc's.
+/// Collective: one rank reads the parameter file of vdc.
 SpinChoice choice_of(const Context& context, const SpinOptions& options);
 
 }  // namespace sluice::cli

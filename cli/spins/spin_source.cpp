@@ -12,7 +12,7 @@ namespace sluice::cli {
 
 namespace {
 
-/// Numbers that names of VAMPIRE's files can have.
+/// Range of the numbers in names of VAMPIRE's files.
 bool is_ascending(const std::vector<std::int64_t>& numbers) {
   constexpr std::int64_t most = 99'999'999;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
@@ -82,7 +82,7 @@ class FileSource : public SpinSource {
            definition(names::spins).shape[1] == 3 &&
            definition(names::spins).shape == definition(names::coordinates).shape;
   }
-  /// What the attributes say.
+  /// The values of the attributes.
   void describe() {
     atoms = definition(names::spins).shape[0];
     frames = static_cast<std::uint32_t>(input_.steps());
@@ -177,7 +177,7 @@ class FileSource : public SpinSource {
                                        : std::vector<std::int32_t>(count);
     return result;
   }
-  /// A variable of the steps, or an attribute of the whole run, or zeros.
+  /// A variable with steps, or an attribute of the whole run, or zeros.
   std::vector<double> of_step(const char* name, std::uint64_t count, std::uint32_t frame) {
     if (has(name, 1)) {
       return rows<double>(name, 1, frame, 0, count);

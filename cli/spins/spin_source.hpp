@@ -1,5 +1,5 @@
-// Atoms and their spins, whatever holds them: a folder of VAMPIRE's in any mode, or a file with
-// the variables `coordinates` (atom, 3), `material` (atom) and, for every step, `spins` (atom, 3).
+// Atoms and their spins from any source: a folder of VAMPIRE in any mode, or a file with the
+// variables `coordinates` (atom, 3), `material` (atom) and, for every step, `spins` (atom, 3).
 #pragma once
 
 #include <array>
@@ -27,23 +27,23 @@ class SpinSource {
   std::vector<std::uint32_t> numbers;
   std::vector<vampire::Material> materials;
   std::uint64_t non_magnetic_atoms = 0;
-  /// How VAMPIRE had split it over files; empty where it never had.
+  /// How VAMPIRE had divided it over files; empty if unknown.
   std::vector<std::uint64_t> rows_of_file;
   bool was_text = false;
   bool was_legacy = false;
-  std::array<double, 3> box_angstrom{};  ///< that legacy mode named; else zeros
+  std::array<double, 3> box_angstrom{};  ///< in legacy mode; else zeros
   std::vector<std::string> notes;
 
   std::uint32_t number(std::uint32_t frame) const {
     return numbers.empty() ? frame : numbers[frame];
   }
-  /// The frames whose numbers lie in [first, end). Empty where there is none.
+  /// The frames whose numbers are in [first, end). Empty if there is none.
   std::array<std::uint32_t, 2> frames_between(std::uint32_t first, std::uint32_t end) const;
-  /// "3, numbered from 0", or which numbers there are.
+  /// "3, numbered from 0", or the existing numbers.
   std::string frames_text() const;
-  /// The numbers of frames [begin, end), where they are not 0, 1, ... Empty where they are.
+  /// The numbers of frames [begin, end), if they are not 0, 1, ... Otherwise empty.
   std::vector<std::int64_t> numbers_with_gaps(std::uint32_t begin, std::uint32_t end) const;
-  /// In Bohr magnetons; 0 where the material is not known.
+  /// In Bohr magnetons; 0 if the material is unknown.
   double moment_of(std::int32_t material) const {
     for (const vampire::Material& known : materials) {
       if (known.id == material) {
@@ -58,15 +58,15 @@ class SpinSource {
   /// Three an atom. Collective.
   virtual std::vector<double> spins(std::uint32_t frame, std::uint64_t first,
                                     std::uint64_t count) = 0;
-  /// Time, field, temperature; the direction of the magnetisation where it is known ("" else).
+  /// Time, field, temperature; the direction of the magnetisation if it is known (else "").
   /// Collective.
   virtual vampire::SpinsMeta meta(std::uint32_t frame) = 0;
 };
 
-/// Collective. nullptr where `path` holds no spins of atoms.
+/// Collective. nullptr if `path` has no spins of atoms.
 std::unique_ptr<SpinSource> open_spins(const Context& context, const std::string& path);
 
-/// Collective. Is it a folder of VAMPIRE's?
+/// Collective. Is it a folder of VAMPIRE?
 bool is_vampire_folder(const Context& context, const std::string& path);
 
 /// A handle on the storage of the command, which outlives it.

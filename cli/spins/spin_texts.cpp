@@ -1,4 +1,4 @@
-// Spins frame by frame: xyz and rows as VAMPIRE's vdc prints them, and VTK's unstructured grids.
+// Spins frame by frame: xyz and rows in the format of VAMPIRE's vdc, and VTK's unstructured grids.
 #include <fmt/format.h>
 
 #include "sluice/error.hpp"
@@ -41,8 +41,8 @@ class FrameText {
         all_(all),
         first_(first) {}
 
-  /// Symbols and places as they are, as molecule viewers read them; behind them `others` of all
-  /// ranks, which have no spins.
+  /// Symbols and positions unchanged, for molecule viewers; followed by `others` of all ranks,
+  /// which have no spins.
   std::uint64_t xyz(const ChosenAtoms& non_magnetic, std::uint64_t others) {
     file_.append_once(std::to_string(all_ + others) + "\n\n");
     for (const ChosenAtoms* atoms : {&atoms_, &non_magnetic}) {
@@ -53,7 +53,7 @@ class FrameText {
     }
     return file_.close();
   }
-  /// Places, the middle of the chosen atoms moved to the origin, and spins.
+  /// Positions, with the centre of the selected atoms moved to the origin, and spins.
   std::uint64_t text() {
     file_.append(rows(atoms_.size(), [&](std::string& out, std::size_t i) {
       place(out, i, '\t');
@@ -62,7 +62,7 @@ class FrameText {
     }));
     return file_.close();
   }
-  /// Points with vectors, a vertex each, so that every reader shows them.
+  /// Points with vectors, one vertex each, so that every reader shows them.
   std::uint64_t vtu() {
     file_.append_once(
         fmt::format("<VTKFile type=\"UnstructuredGrid\" version=\"0.1\" "
@@ -121,7 +121,7 @@ class FrameText {
   const Extent3& extent_;
   ParallelText file_;
   std::uint64_t all_;
-  std::uint64_t first_;  ///< of this rank's atoms among the chosen ones
+  std::uint64_t first_;  ///< of this rank's atoms among the selected ones
 };
 
 std::uint64_t sum_of(const Context& context, std::size_t own) {
@@ -144,7 +144,7 @@ std::uint64_t write_frame(const Context& context, FrameText& file, const SpinCho
 commit::Converted spins_by_frame(const Context& context, SpinSource& source, const SpinWish& wish) {
   SpinChooser chooser(context, source, choice_of(context, wish.choice));
   commit::Converted done{1, 0, 0};
-  // The places are the same in every frame: of xyz the first one is enough.
+  // The positions are the same in every frame: for xyz the first one is sufficient.
   const bool is_once = wish.format == "xyz" && wish.choice.where.empty();
   const std::uint32_t end = is_once ? chooser.first_frame() + 1 : chooser.end_frame();
   for (std::uint32_t frame = chooser.first_frame(); frame < end; ++frame) {

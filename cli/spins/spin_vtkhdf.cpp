@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint8_t vertex = 1;  ///< VTK_VERTEX
 
-/// The arrays of the group VTKHDF, this rank's part, until the file is closed.
+/// The arrays of the group VTKHDF, this rank's part, kept until the file is closed.
 struct Grid {
   Grid(const SpinSource& source, const ChosenAtoms& atoms, const Extent3& extent,
        std::uint64_t first, bool is_root)
@@ -53,7 +53,7 @@ class GridFile {
     file_.put(file_.define(("VTKHDF/" + name).c_str(), type_of<T>(), shape, {}, "", "", false),
               mine, columns, values.data());
   }
-  /// One number, of rank 0; `value` lives until the file is closed.
+  /// One number, of rank 0; `value` must live until the file is closed.
   template <class T>
   void number(const std::string& name, const T& value) {
     file_.put(file_.define(("VTKHDF/" + name).c_str(), type_of<T>(), {1}, {}, "", "", false),

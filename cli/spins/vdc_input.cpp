@@ -1,4 +1,4 @@
-// The parameters of VAMPIRE's own converter, by its names.
+// The parameters of VAMPIRE's own converter, under its names.
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -34,7 +34,7 @@ struct VdcLine {
     }
     return result;
   }
-  /// Commas, blanks and braces lie between them.
+  /// Separated by commas, blanks and braces.
   std::vector<double> list() const {
     std::string text = value;
     std::replace_if(
@@ -131,7 +131,7 @@ void apply(VdcLine line, SpinChoice& choice) {
     for (const auto& [name, set] : setters) {
       known += (known.empty() ? "" : ", ") + name;
     }
-    line.fail("no such parameter; there are " + known);
+    line.fail("unknown parameter: use one of " + known);
   }
   setter->second(line, choice);
 }

@@ -23,12 +23,12 @@ constexpr std::array<std::pair<const char*, double AtomValues::*>, 10> value_col
      {"id", &AtomValues::id},
      {"moment", &AtomValues::moment}}};
 
-/// Brackets and signs within one another, at most.
+/// Nesting limit of brackets and signs.
 constexpr int max_depth = 200;
 
 }  // namespace
 
-/// By recursive descent; each level is a rank of operators.
+/// By recursive descent; each level handles the operators of one precedence.
 class WhereParser {
  public:
   WhereParser(const std::string& text, std::vector<Where::Node>& nodes)
@@ -216,7 +216,7 @@ double Where::evaluate(std::size_t index, const AtomValues& atom) const {
     case '#':
       return left != right;
     default:
-      return right != 0;  // and, or: the left side left it open
+      return right != 0;  // and, or: the left operand did not decide
   }
 }
 

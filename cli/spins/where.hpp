@@ -8,7 +8,7 @@
 
 namespace sluice::cli {
 
-/// The values that a condition may name, of one atom.
+/// The values of one atom that a condition may use.
 struct AtomValues {
   double x = 0, y = 0, z = 0;     ///< Angstrom
   double sx = 0, sy = 0, sz = 0;  ///< of its spin
@@ -18,13 +18,13 @@ struct AtomValues {
 class Where {
  public:
   /// Numbers, names of AtomValues, + - * / , < <= > >= == != , and or not (also && || !), brackets.
-  /// Error invalid_argument shows the place.
+  /// Error invalid_argument shows the position.
   explicit Where(const std::string& text);
   bool holds(const AtomValues& atom) const;
 
  private:
   friend class WhereParser;
-  /// Nodes refer to nodes before them; the last is the whole.
+  /// Nodes refer to earlier nodes; the last one is the root.
   struct Node {
     char kind = 0;  ///< 'n' number, 'v' value, else an operator
     double number = 0;

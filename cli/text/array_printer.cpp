@@ -45,7 +45,7 @@ std::size_t Fields::left_part(std::string_view value) const {
     case Kind::f16:
     case Kind::f32:
     case Kind::f64: {
-      // "inf" and "nan" have no digits and stand where integers would
+      // "inf" and "nan" have no digits and are aligned like integers
       const bool is_number = value.find_first_of("0123456789") != std::string_view::npos;
       return is_number ? std::min(value.find_first_of(".e"), value.size()) : value.size();
     }
@@ -97,7 +97,7 @@ void ArrayPrinter::before(int opening) {
   }
   if (!is_first_) {
     break_line(rank_ - opening);
-    const int dim = rank_ - 1 - opening;  // the dimension that went on
+    const int dim = rank_ - 1 - opening;  // the dimension that advanced
     const auto separate = [&] {
       if (opening > 1) {
         line_.clear();

@@ -1,4 +1,4 @@
-// An array as rows of aligned values in brackets, as numpy shows it.
+// Prints an array as rows of aligned values in brackets, like numpy.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace sluice::cli {
 
-/// Takes pieces of the output in order.
+/// Receives pieces of the output in order.
 using Sink = std::function<void(std::string_view)>;
 
 /// Counts through an array in row-major order.
@@ -19,7 +19,7 @@ class Odometer {
  public:
   explicit Odometer(const model::Dims& shape);
   const model::Dims& at() const noexcept { return at_; }
-  /// How many of the last dimensions begin (end) with the present element: 0 .. rank.
+  /// The number of last dimensions that begin (end) with the current element: 0 .. rank.
   int opening() const noexcept;
   int closing() const noexcept;
   void advance() noexcept;
@@ -29,7 +29,7 @@ class Odometer {
   model::Dims at_;
 };
 
-/// How wide values are: numbers stand with their decimal points in line, texts at the left.
+/// The width of values: numbers are aligned at their decimal points, texts at the left.
 class Fields {
  public:
   explicit Fields(const Type& type) : kind_(type.kind) {}
@@ -47,8 +47,8 @@ class Fields {
 
 class ArrayPrinter {
  public:
-  /// shape: of what will be added. cut: for each dimension, 0 or the index before which elements
-  /// were left out ("..." stands there).
+  /// shape: of the elements to be added. cut: for each dimension, 0 or the index before which
+  /// elements were left out (shown as "...").
   ArrayPrinter(const model::Dims& shape, const model::Dims& cut, const Fields& fields, Sink sink);
   /// The next element in row-major order.
   void add(std::string_view value);

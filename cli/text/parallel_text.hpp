@@ -1,7 +1,8 @@
-// A text file that all ranks write: each its part of every section, in the order of the ranks.
+// A text file written by all ranks: each writes its part of every section, in the order of the
+// ranks.
 //
-// Invariants: the file takes its name when it is whole; it must not exist; what one rank meets is
-// thrown on every rank.
+// Invariants: the file takes its name when it is complete; it must not exist; a failure of one rank
+// is thrown on every rank.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +17,9 @@ class ParallelText {
  public:
   /// Collective. Error exists.
   ParallelText(const Context& context, const std::string& path);
-  /// Collective. Every rank's `part`, one after the other.
+  /// Collective. The `part` of every rank, in sequence.
   void append(const std::string& part);
-  /// Collective. Of rank 0 alone.
+  /// Collective. That of rank 0 alone.
   void append_once(const std::string& text) { append(context_.is_root() ? text : ""); }
   /// Collective. Returns the bytes of the file.
   std::uint64_t close();

@@ -1,7 +1,7 @@
-// A bar on stderr for what takes longer than two seconds: share, rate, time left.
+// A progress bar on stderr for operations longer than two seconds: share, rate, time left.
 //
 // Invariants: nothing is printed unless stderr is a terminal; redrawn at most ten times a second;
-// gone when the object is.
+// erased when the object is destroyed.
 #pragma once
 
 #include <chrono>
@@ -20,7 +20,7 @@ class Progress {
 
   void update(std::uint64_t done_bytes, std::uint64_t total_bytes);
 
-  /// The line for a moment, at most 79 columns.
+  /// The line for a given moment, at most 79 columns.
   static std::string line(const std::string& label, std::uint64_t done_bytes,
                           std::uint64_t total_bytes, double seconds);
 

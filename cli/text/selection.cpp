@@ -20,7 +20,7 @@ std::optional<T> parse_number(std::string_view text) {
   return value;
 }
 
-/// A border of a range: anything from 0 to `size`, negative from the end.
+/// A bound of a range: from 0 to `size`, negative from the end.
 std::uint64_t border(std::int64_t value, std::uint64_t size, const std::string& text,
                      const std::string& option) {
   const auto back = static_cast<std::uint64_t>(-(value + 1)) + 1;
@@ -41,7 +41,7 @@ Range parse_range(const std::string& text, std::uint64_t size, const std::string
   const auto end = tail.empty() ? 0 : parse_number<std::int64_t>(tail);
   if (colon == std::string::npos || !first || !end) {
     throw Error(Code::invalid_argument,
-                fmt::format("{} {}: a range is a:b (b is not included), a: or :b", option, text));
+                fmt::format("{} {}: use a range a:b (b is not included), a: or :b", option, text));
   }
   Range range;
   range.first = border(*first, size, text, option);
@@ -79,7 +79,7 @@ model::Dims parse_list(const std::string& text, int rank, const std::string& opt
   }
   if (!is_list || dims.rank() != rank) {
     throw Error(Code::invalid_argument,
-                fmt::format("{} {}: wanted is a list of {} whole numbers, one a dimension, "
+                fmt::format("{} {}: use a list of {} integers, one for each dimension, "
                             "separated by commas",
                             option, text, rank));
   }

@@ -1,4 +1,4 @@
-// Which steps and which elements the user asked for.
+// The steps and elements that the user selected.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ struct Range {
 };
 
 /// "a:b", "a:", ":b" or ":" as in Python: b is not included, negative numbers count from the end.
-/// Error invalid_argument naming `option` where it is no range, out_of_bounds where it is not
-/// within 0 .. size.
+/// Error invalid_argument naming `option` if it is not a range, out_of_bounds if it is not within 0
+/// .. size.
 Range parse_range(const std::string& text, std::uint64_t size, const std::string& option);
 
 /// One index; negative ones count from the end.
 std::uint64_t parse_index(std::int64_t index, std::uint64_t size, const std::string& option);
 
-/// "3,0,7". Error invalid_argument naming `option` and the rank that is wanted.
+/// "3,0,7". Error invalid_argument naming `option` and the required rank.
 model::Dims parse_list(const std::string& text, int rank, const std::string& option);
 
 struct BoxRequest {
@@ -33,7 +33,7 @@ struct BoxRequest {
   std::string rows;   ///< "a:b" of the first dimension, instead of both
 };
 
-/// The box that is meant in a variable of `shape`.
+/// The selected box in a variable of `shape`.
 model::Box parse_box(const BoxRequest& request, const model::Dims& shape);
 
 }  // namespace sluice::cli

@@ -60,7 +60,7 @@ std::string shape_text(const model::Dims& shape) {
 
 std::string number_text(double value) {
   if (std::isnan(value)) {
-    return "nan";  // to_chars tells the sign of a NaN, which means nothing
+    return "nan";  // to_chars prints the sign of a NaN, which has no meaning
   }
   std::array<char, 32> buffer;
   return {buffer.data(), std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr};

@@ -29,11 +29,11 @@ void append_float(std::string& out, T value, Style style) {
   const std::string_view digits(buffer.data(), static_cast<std::size_t>(end - buffer.data()));
   out += digits;
   if (digits.find_first_of(".e") == std::string_view::npos) {
-    out += ".0";  // visibly not an integer
+    out += ".0";  // recognisably not an integer
   }
 }
 
-/// With as many digits as tell it from its neighbours.
+/// With as many digits as distinguish it from its neighbours.
 void append_half(std::string& out, Float16 value, Style style) {
   const auto exact = static_cast<float>(value);
   float shortest = exact;
@@ -92,7 +92,7 @@ void append_string(std::string& out, const std::byte* at, std::size_t bytes, Sty
   std::string_view text(reinterpret_cast<const char*>(at), bytes);
   const std::size_t last = text.find_last_not_of('\0');
   text = text.substr(0, last == std::string_view::npos ? 0 : last + 1);
-  // JSON's escapes serve people too; what is no text at all is shown byte by byte.
+  // JSON's escapes are readable too; what is not text at all is shown byte by byte.
   const bool is_plain = style == Style::json || printable(text) == text;
   out += style == Style::csv ? csv_text(text)
          : is_plain          ? json_text(text)

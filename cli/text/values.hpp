@@ -1,4 +1,4 @@
-// Elements and attributes as text: digits that give the same value back.
+// Elements and attributes as text: the digits identify the value.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// bench: what a file system gives to the ranks of this run, by strategy and writers. On all ranks.
+// bench: the speed of a file system for the ranks of this run, by strategy and writers. On all
+// ranks.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -31,10 +32,12 @@ constexpr std::uint64_t mib_bytes = 1 << 20;
 constexpr std::uint64_t probe_mib = 4;
 constexpr std::uint64_t most_mib = 256;
 constexpr int rounds = 3;
-/// Strategies differ, and so does what the probe saw from what follows.
+/// One round shows no spread.
+constexpr int fewest_rounds = 2;
+/// The strategies differ in speed, and the probe may be faster than the rounds that follow.
 constexpr double caution = 2;
-/// Of two settings that differ by less than this in what is durable, the program's wait decides.
-constexpr double near_best = 0.9;
+/// A smaller gain than this is not worth setting an option.
+constexpr double least_gain = 0.1;
 constexpr double mega = 1e6;
 
 struct BenchVerb {
@@ -44,7 +47,7 @@ struct BenchVerb {
   bool json = false;
 };
 
-/// What one way of writing took, in seconds, a round each.
+/// The times of one strategy and number of writers, in seconds, one a round.
 struct Candidate {
   std::string strategy;
   int writers = 0;  ///< 0: the strategy leaves no choice
@@ -63,10 +66,48 @@ double median(std::vector<double> seconds) {
   return *middle;
 }
 
+/// Were the rounds of `a` faster than those of `b`? Not if any of them overlap: a difference within
+/// the spread says nothing.
+bool is_faster(const std::vector<double>& a, const std::vector<double>& b) {
+  return median(a) < (1 - least_gain) * median(b) &&
+         *std::max_element(a.begin(), a.end()) < *std::min_element(b.begin(), b.end());
+}
+
+/// The candidate to use, and those from which no difference was seen, in the order of the list.
+struct Recommendation {
+  const Candidate* chosen;
+  std::vector<const Candidate*> no_difference = {};
+};
+
+/// Of the candidates that none makes durable faster: the default (the first) if it is one of them,
+/// unless another returns to the program faster.
+Recommendation recommend(const std::vector<Candidate>& candidates) {
+  std::vector<const Candidate*> fast;
+  for (const Candidate& one : candidates) {
+    if (std::none_of(candidates.begin(), candidates.end(), [&](const Candidate& other) {
+          return is_faster(other.durable_s, one.durable_s);
+        })) {
+      fast.push_back(&one);
+    }
+  }
+  Recommendation found{fast.front()};
+  for (const Candidate* one : fast) {
+    if (is_faster(one->returned_s, found.chosen->returned_s)) {
+      found.chosen = one;
+    }
+  }
+  for (const Candidate* one : fast) {
+    if (one != found.chosen && !is_faster(found.chosen->returned_s, one->returned_s)) {
+      found.no_difference.push_back(one);
+    }
+  }
+  return found;
+}
+
 std::vector<Candidate> candidates_of(exec::Transport& transport) {
   std::vector<Candidate> found{{Options{}.strategy}};
   for (const plan::Strategy* row : plan::strategies()) {
-    // One rank alone writes the same by all of them.
+    // For one rank all of them write in the same way.
     const bool is_plain = row->candidates != nullptr && !row->in_windows && row->group == nullptr;
     if (row->chooses || (transport.size() == 1 && !is_plain)) {
       continue;
@@ -81,7 +122,7 @@ std::vector<Candidate> candidates_of(exec::Transport& transport) {
   return found;
 }
 
-/// A folder of its own on the file system under test, gone at the end.
+/// A folder of its own on the file system under test, removed at the end.
 class Workplace {
  public:
   Workplace(exec::Transport& transport, const std::string& folder) {
@@ -90,7 +131,7 @@ class Workplace {
       const std::string path = fmt::format("{}/sluice-bench-{}", folder, ::getpid());
       if (!std::filesystem::create_directory(path, error)) {
         throw Error(error ? Code::io : Code::exists,
-                    path + ": " + (error ? error.message() : "is there already"));
+                    path + ": " + (error ? error.message() : "exists already"));
       }
       owned_ = path;
       const std::filesystem::space_info space = std::filesystem::space(path, error);
@@ -109,13 +150,13 @@ class Workplace {
 
   std::string file() const { return path_ + "/field.h5"; }
   std::uint64_t free_bytes() const { return free_bytes_; }
-  /// Local, on rank 0: what the last candidate wrote is removed.
+  /// Local, on rank 0: removes what the last candidate wrote.
   void empty() const {
     for (const auto& entry : entries(owned_)) {
       clear(entry);
     }
   }
-  /// Local, on rank 0: what it wrote leaves the page cache.
+  /// Local, on rank 0: drops what was written from the page cache.
   void make_cold(storage::Storage& storage) const {
     std::error_code error;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(path_, error)) {
@@ -165,7 +206,7 @@ class Bench {
     const std::uint64_t jobs = candidates_.size() * rounds;
     std::uint64_t done = 0;
     for (rounds_done_ = 0; rounds_done_ < rounds && !is_over(); ++rounds_done_) {
-      // Every other round backwards, so that none always follows the same other.
+      // Every other round in reverse order, so that none always follows the same other.
       for (std::size_t i = 0; i < candidates_.size(); ++i) {
         const std::size_t last = candidates_.size() - 1;
         measure(candidates_[rounds_done_ % 2 == 0 ? i : last - i]);
@@ -184,26 +225,8 @@ class Bench {
     return static_cast<double>(total_bytes()) / mega / median(seconds);
   }
 
-  /// Of those whose durable bandwidth is nearly the best, the one that lets the program go on
-  /// first; `auto` where it is as good as that one, so that there is nothing to set.
-  const Candidate& recommended() const {
-    double best_s = median(candidates_[0].durable_s);
-    for (const Candidate& one : candidates_) {
-      best_s = std::min(best_s, median(one.durable_s));
-    }
-    const Candidate* chosen = nullptr;
-    for (const Candidate& one : candidates_) {
-      const bool is_near = median(one.durable_s) * near_best <= best_s;
-      if (is_near &&
-          (chosen == nullptr || median(one.returned_s) < near_best * median(chosen->returned_s))) {
-        chosen = &one;
-      }
-    }
-    return *chosen;
-  }
-
  private:
-  /// As much as fits the wanted time, the free space and the memory. The same on every rank.
+  /// As much as fits the requested time, the free space and the memory. The same on every rank.
   std::uint64_t choose_size() {
     if (verb_.mib != 0) {
       return verb_.mib;
@@ -223,10 +246,10 @@ class Bench {
     return on_all(mib);
   }
 
-  /// Rank 0 says when the time is over; one round is always made.
+  /// By the clock of rank 0. Two rounds are always made.
   bool is_over() {
     const double seconds = std::chrono::duration<double>(SteadyClock::now() - begin_).count();
-    return on_all(rounds_done_ > 0 && seconds > verb_.seconds ? 1 : 0) != 0;
+    return on_all(rounds_done_ >= fewest_rounds && seconds > verb_.seconds ? 1 : 0) != 0;
   }
 
   std::uint64_t on_all(std::uint64_t of_root) {
@@ -257,7 +280,7 @@ class Bench {
     read(candidate);
   }
 
-  /// Seconds since `begin` when the last rank is here.
+  /// Seconds since `begin` when the last rank has arrived.
   double until_all(SteadyClock::time_point begin) {
     transport_.barrier();
     return std::chrono::duration<double>(SteadyClock::now() - begin).count();
@@ -339,8 +362,15 @@ void print_json(const Context& context, const BenchVerb& verb, const Bench& benc
                                {"durable_mb_per_s", bench.rate(one.durable_s)},
                                {"read_mb_per_s", bench.rate(one.read_s)}});
   }
-  const Candidate& chosen = bench.recommended();
-  json["recommended"] = {{"strategy", chosen.strategy}, {"writers", chosen.writers}};
+  const auto settings = [](const Candidate& one) {
+    return Json{{"strategy", one.strategy}, {"writers", one.writers}};
+  };
+  const Recommendation recommended = recommend(bench.candidates());
+  json["recommended"] = settings(*recommended.chosen);
+  json["no_difference"] = Json::array();
+  for (const Candidate* one : recommended.no_difference) {
+    json["no_difference"].push_back(settings(*one));
+  }
   show_json(json);
 }
 
@@ -358,8 +388,16 @@ void print_table(const Context& context, const BenchVerb& verb, const Bench& ben
                fmt::format("{:.0f} %", 100 * (*most - *least) / median(one.durable_s)),
                fmt::format("{:.0f}", bench.rate(one.read_s))});
   }
-  const Candidate& chosen = bench.recommended();
+  const Recommendation recommended = recommend(bench.candidates());
+  const Candidate& chosen = *recommended.chosen;
   tell("{}\nRecommended: {}.\n", table.text(), chosen.name());
+  if (!recommended.no_difference.empty()) {
+    tell("No difference seen (the times overlap, or differ by less than {:.0f} %):\n",
+         100 * least_gain);
+    for (const Candidate* one : recommended.no_difference) {
+      tell("  {}\n", one->name());
+    }
+  }
   if (chosen.strategy == Options{}.strategy) {
     tell("It is the default: there is nothing to set.\n");
   } else {
@@ -387,6 +425,9 @@ void add_bench(CLI::App& app, Run& run) {
                "DURABLE the time until all bytes are on disk and the file is closed, READ the\n"
                "time of reading with an emptied page cache. Each rank writes a contiguous part\n"
                "of one variable; other options have their defaults. The files are removed.\n"
+               "Two strategies differ only if their rounds do not overlap (SPREAD: slowest\n"
+               "less fastest round, of the median) and the medians differ by 10 %. If no\n"
+               "difference is seen from the default, the default is recommended.\n"
                "Takes about a minute.\n"
                "Exit code: 0 done, 1 data came back damaged, 2 bad input.\n",
                R"help(

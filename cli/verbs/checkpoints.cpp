@@ -1,5 +1,4 @@
-// checkpoints: which checkpoints does a file hold, and which of them are good? On all ranks
-// together.
+// checkpoints: lists the checkpoints of a file, and which of them are good. On all ranks together.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -24,7 +23,7 @@ struct CheckpointsOptions {
   bool json = false;
 };
 
-/// What one checkpoint says of itself, and "" or what is wrong with it.
+/// The properties of one checkpoint, and "" or what is wrong with it.
 struct Listed {
   std::uint64_t number = 0;  ///< 0: it cannot be read, and nothing else
   double time = 0;
@@ -49,7 +48,7 @@ std::uint64_t bytes_of(const Input& input, std::uint64_t step, int ranks) {
   std::uint64_t bytes = 0;
   for (std::uint32_t v = 0; v < input.variables().size(); ++v) {
     const model::Definition& d = input.variables()[v].definition;
-    // Of what belongs to ranks there is a variable for each number of them.
+    // Values that belong to ranks have a variable for each number of ranks.
     const std::size_t at = d.name.rfind("/of_");
     const bool is_of_others = d.partial && at != std::string::npos &&
                               d.name != detail::bytes_variable(d.name.substr(0, at), ranks);
@@ -74,7 +73,7 @@ std::vector<Listed> list(const Context& context, const std::string& path) {
         Listed one;
         one.why = why;
         if (step >= input.steps()) {
-          return true;  // it was saved since
+          return true;  // it was saved meanwhile
         }
         try {
           one.number = value_of<std::uint64_t>(input, detail::checkpoint_number_name, step);

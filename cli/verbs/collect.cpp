@@ -38,7 +38,7 @@ std::string done_text(const CollectVerb& verb, const commit::Collected& done, do
                      rate.empty() ? "" : ", " + rate) +
          (done.left == 0
               ? ""
-              : fmt::format("{}: {} of the old parts stay where they were: they were made for an "
+              : fmt::format("{}: {} of the old parts stay where they were: they belong to an "
                             "index at another path\n",
                             name, done.left));
 }

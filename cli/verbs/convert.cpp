@@ -1,4 +1,4 @@
-// convert: a file written anew, in another format or compressed in another way. On all ranks.
+// convert: rewrites a file, in another format or with another compression. On all ranks.
 #include "commit/tools/convert.hpp"
 
 #include <array>
@@ -50,7 +50,7 @@ bool is_text_name(const std::string& path) {
   return path.ends_with(".txt") || path.ends_with(".model");
 }
 
-/// "148,148,48" as voxels in x, y, z; zeros where nothing is said.
+/// "148,148,48" as voxels in x, y, z; zeros if it is empty.
 dialect::voxfe::Grid grid_of(const std::string& text) {
   dialect::voxfe::Grid grid{};
   const char* at = text.data();
@@ -66,7 +66,7 @@ dialect::voxfe::Grid grid_of(const std::string& text) {
   return grid;
 }
 
-/// VOX-FE's texts, in both directions; nothing where the file is none of them.
+/// VOX-FE's texts, in both directions; empty if the file is not one of them.
 std::optional<commit::Converted> convert_voxfe(const Context& context, const ConvertVerb& verb,
                                                const Options& options) {
   VoxfeWish wish{verb.file, verb.to, verb.compress, grid_of(verb.grid), verb.records, options};
@@ -83,19 +83,19 @@ std::optional<commit::Converted> convert_voxfe(const Context& context, const Con
   return voxfe_to_file(context, kind, wish);
 }
 
-/// Does a file hold spins, so that --format text does not mean VOX-FE's? Collective.
+/// Does a file have spins, so that --format text does not mean VOX-FE's? Collective.
 bool holds_spins(const Context& context, const ConvertVerb& verb) {
   if (verb.format != "text" && !is_text_name(verb.to)) {
-    return true;  // no other format means two things
+    return true;  // no other format name has two meanings
   }
   try {
     return open_spins(context, verb.file) != nullptr;
   } catch (const Error&) {
-    return false;  // VOX-FE's own reader says what is wrong
+    return false;  // VOX-FE's own reader reports the error
   }
 }
 
-/// Spins of atoms; nothing where it is none of theirs. Collective.
+/// Spins of atoms; empty if it has none. Collective.
 std::optional<commit::Converted> try_spins(const Context& context, const ConvertVerb& verb,
                                            const Options& options) {
   SpinWish wish = verb.spins;
@@ -114,7 +114,7 @@ std::optional<commit::Converted> try_spins(const Context& context, const Convert
   return convert_spins(context, wish);
 }
 
-/// Wave functions of MFDn: without sizes of files, for one side is a folder.
+/// Wave functions of MFDn: without file sizes, because one side is a folder.
 int convert_records(const Context& context, const ConvertVerb& verb, bool is_to_folder) {
   Options options;
   options.strategy = "shared";
@@ -150,7 +150,7 @@ int report_spins(const Context& context, const ConvertVerb& verb, const commit::
   return fine;
 }
 
-/// Texts become records whatever the name, which may not say another format.
+/// Texts become records whatever the name, unless its ending belongs to another format.
 void require_records(const ConvertVerb& verb) {
   const layout::Format* named = layout::format_of_ending(verb.to);
   const layout::Format& records = layout::records::format_row;
@@ -162,7 +162,7 @@ void require_records(const ConvertVerb& verb) {
   }
 }
 
-/// Records and the texts that a program may write instead; nothing where neither side is one.
+/// Records and the texts that a program may write instead; empty if neither side is one.
 /// Collective.
 std::optional<commit::Converted> try_lines(const Context& context, const ConvertVerb& verb,
                                            const Options& options) {

@@ -1,4 +1,4 @@
-// diff: do two files hold the same, and where not? On all ranks together.
+// diff: compares the contents of two files. On all ranks together.
 #include <algorithm>
 #include <chrono>
 #include <fmt/format.h>
@@ -64,7 +64,8 @@ std::string against(const std::string& what, const std::string& a, const std::st
   return what + ": " + a + " against " + b;
 }
 
-/// A variable with steps against an array: its first dimension stands for them if the rest fits.
+/// A variable with steps against an array: its first dimension represents the steps if the rest
+/// fits.
 void match_steps(Side& a, Side& b) {
   const auto match = [](Side& stepped, Side& array) {
     const model::Dims shape = array.shape();
@@ -77,7 +78,7 @@ void match_steps(Side& a, Side& b) {
   match(b, a);
 }
 
-/// Steps of a varying variable that have other extents; what both have is compared all the same.
+/// Steps of a varying variable with different extents; their common part is still compared.
 void compare_extents(const Side& a, const Side& b, std::uint64_t steps, VariableResult& result) {
   std::uint64_t others = 0;
   std::uint64_t first = 0;
@@ -188,7 +189,7 @@ std::vector<model::Attribute> Diff::attributes_of(const Input& input) const {
   const auto& chosen = options_.variables;
   for (const model::Attribute& attribute : input.attributes()) {
     const std::string& owner = attribute.owner;
-    // Of a variable that only one file has, that says enough.
+    // For a variable that only one file has, this is sufficient.
     const bool is_lone = find(a_, owner).has_value() != find(b_, owner).has_value();
     if (!is_lone &&
         (chosen.empty() || std::find(chosen.begin(), chosen.end(), owner) != chosen.end())) {
@@ -246,7 +247,7 @@ std::vector<std::string> unreadable_of(const Context& context, const DiffOptions
 
 int diff(const Context& context, const DiffOptions& options) {
   Options reading;
-  reading.checksum = false;  // what differs is asked for, not what is damaged
+  reading.checksum = false;  // differences are requested, not damage
   Input a(context.transport, context.storage, options.a, reading);
   Input b(context.transport, context.storage, options.b, reading);
   DiffReport report = Diff(context, options, a, b).run();

@@ -1,5 +1,5 @@
-// doctor: what a run would find here (MPI, HDF5, the file system of a folder, its ways of writing),
-// what is slow or missing, and what to do.
+// doctor: what a run would find here (MPI, HDF5, the file system of a folder, ways of writing to
+// it), what is slow or missing, and what to do.
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -29,19 +29,19 @@ constexpr std::uint64_t probe_bytes = std::uint64_t{16} << 20;
 
 enum class State : std::uint8_t { fine, slow, missing };
 
-/// One thing that was looked at.
+/// One finding.
 struct Finding {
   const char* name;
   State state = State::fine;
   std::string found;
-  std::string remedy = {};  ///< empty: nothing is to be done
+  std::string remedy = {};  ///< empty: nothing to do
 };
 
 const char* word(State state) {
   return state == State::fine ? "ok" : state == State::slow ? "slow" : "missing";
 }
 
-/// A text of the kernel; empty where there is none.
+/// A text of the kernel; empty if there is none.
 std::string kernel_text(storage::Storage& storage, const std::string& path) {
   try {
     std::string text(256, '\0');
@@ -62,7 +62,7 @@ Finding look_at_mpi() {
     mpi::load();
   } catch (const Error& error) {
     return {"MPI", State::missing, std::string(error.what()),
-            "one rank works without; for several install an MPI (of: " + known +
+            "one rank works without; for several, install an MPI (with the ABI of " + known +
                 "), or set SLUICE_MPI to its libmpi.so"};
   }
   const mpi::Loaded found = mpi::loaded().front();
@@ -115,12 +115,12 @@ void look_at_file_system(storage::Storage& storage, const std::string& folder,
                (facts.kind.empty() ? "unknown kind" : facts.kind) + ", " + reach_text(facts.reach)};
   if (facts.reach == model::Reach::server) {
     kind.state = State::slow;
-    kind.remedy = "all nodes share one server: few writers (strategy auto), or a parallel one";
+    kind.remedy = "all nodes share one server: use few writers (strategy auto)";
   }
   all.push_back(std::move(kind));
   Finding stripe{"stripe", State::fine, "does not apply"};
   if (facts.reach == model::Reach::parallel) {
-    stripe.found = facts.stripes == 0 ? "files lie on as many servers as the default says"
+    stripe.found = facts.stripes == 0 ? "files have the default number of servers"
                                       : count_text(facts.stripes, "server") + " a file";
     if (facts.stripes == 1) {
       stripe.state = State::slow;
@@ -130,7 +130,7 @@ void look_at_file_system(storage::Storage& storage, const std::string& folder,
   all.push_back(std::move(stripe));
 }
 
-/// Seconds of writing and syncing a new file, which is removed again.
+/// Seconds of writing and syncing a new file, which is then removed.
 double write_probe(storage::Storage& storage, const std::string& path, std::size_t& alignment) {
   constexpr std::size_t page = 4096;
   const std::unique_ptr<std::byte, decltype(&std::free)> memory(
@@ -175,14 +175,14 @@ void look_at_writing(const std::string& folder, std::vector<Finding>& all) {
   if (alignment <= 1) {
     direct.state = State::missing;
     direct.found = "not on this file system";
-    direct.remedy = "none needed: storage = \"posix\" is taken instead";
+    direct.remedy = "none needed: storage = \"posix\" is used instead";
   }
   all.push_back(std::move(direct));
   const auto lease = storage::make("posix")->lease(path + ".h5");
   const std::string notice = lease == nullptr ? "no lease" : lease->notice();
   all.push_back({"locks", notice.empty() ? State::fine : State::missing,
-                 notice.empty() ? "a second writer of a file is kept out" : notice,
-                 notice.empty() ? "" : "take care that one run at a time writes a file"});
+                 notice.empty() ? "a second writer of a file is refused" : notice,
+                 notice.empty() ? "" : "make sure that only one run at a time writes a file"});
 }
 
 Finding look_at_shared_memory() {
@@ -192,14 +192,14 @@ Finding look_at_shared_memory() {
     memory->data()[probe_bytes - 1] = std::byte{1};
   } catch (const Error& error) {
     return {"shared memory", State::missing, error.what(),
-            "ranks of a node then send messages: give the container more shared memory (docker run "
+            "ranks send messages instead: give the container more shared memory (docker run "
             "--shm-size), or a higher limit"};
   }
   if (!storage::SharedMemory::makes_room_in_parts()) {
-    return {"shared memory", State::slow, "works, but all of it has to be reserved at once",
-            "a kernel from 5.14 on makes room in parts"};
+    return {"shared memory", State::slow, "works, but all of it must be reserved at once",
+            "a kernel from 5.14 on reserves it in parts"};
   }
-  return {"shared memory", State::fine, "works, and makes room in parts"};
+  return {"shared memory", State::fine, "works, and is reserved in parts"};
 }
 
 Finding look_at_huge_pages(storage::Storage& storage) {
@@ -245,7 +245,7 @@ int doctor_run(const Context& context, const std::string& folder, bool json) {
     return fine;
   }
   tell("{}", table.text());
-  tell("{}", remedies.empty() ? "\nNothing is to be done.\n" : "\nWhat to do:\n" + remedies);
+  tell("{}", remedies.empty() ? "\nNothing needs to be done.\n" : "\nWhat to do:\n" + remedies);
   return fine;
 }
 

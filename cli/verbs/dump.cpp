@@ -1,7 +1,7 @@
-// dump: the values of one variable.
+// dump: prints the values of one variable.
 //
-// Invariants: only what is shown is read; at most one portion of values is held at a time, but for
-// the corners of an array that is shown in part.
+// Invariants: only what is shown is read; at most one portion of values is held at a time, except
+// for the corners of an array that is shown in part.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -37,10 +37,10 @@ struct DumpOptions {
 
 void print(std::string_view text) { show(stdout, text); }
 
-/// How many elements stay at each end of a dimension that is cut.
+/// The number of elements shown at each end of a dimension that is cut.
 constexpr std::uint64_t edge = 3;
 
-/// Collects output and hands it on in large pieces.
+/// Collects output and writes it in large pieces.
 class Output {
  public:
   explicit Output(void (*print)(std::string_view)) : print_(print) {}
@@ -105,7 +105,7 @@ Dump::Dump(Input& input, const DumpOptions& options)
   choose_steps(options.step, options.steps);
 }
 
-/// Steps of a varying variable have rows of their own: what was asked for is looked up in each.
+/// Steps of a varying variable have their own numbers of rows: the selection is resolved in each.
 void Dump::enter(std::uint64_t step) {
   if (definition_.varying) {
     shape_ = input_.shape(variable_, step);
@@ -270,7 +270,7 @@ void Dump::print_array(std::uint64_t step) {
   printer.finish();
 }
 
-/// Up to so many columns of the last dimension stand side by side in CSV.
+/// With up to this many columns, the last dimension is printed side by side in CSV.
 constexpr std::uint64_t most_csv_columns = 64;
 
 bool is_wide(const Dims& count) {
@@ -364,7 +364,7 @@ void Dump::print_json() {
   }
   Output out(show_json_text);
   out.text() += head.dump(-1, ' ', false, Json::error_handler_t::replace);
-  out.text().pop_back();  // the brace, for what follows
+  out.text().pop_back();  // the closing brace
   if (!definition_.stepped) {
     out.text() += ",\n\"values\":";
     print_json_values(0, out);

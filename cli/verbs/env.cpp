@@ -1,4 +1,4 @@
-// env: what a shell has to set so that programs of HDF5 load the driver.
+// env: prints the settings by which HDF5 programs of a shell load the driver.
 #include <fmt/format.h>
 #include <memory>
 
@@ -12,7 +12,7 @@ namespace sluice::cli {
 
 namespace {
 
-/// As one word of a shell.
+/// Quoted as one word for a shell.
 std::string quoted(const std::string& text) {
   std::string out = "'";
   for (const char c : text) {

@@ -1,4 +1,4 @@
-// merge: one plain file of a set of parts. On all ranks together.
+// merge: makes one plain file from a set of parts. On all ranks together.
 #include "commit/tools/merge.hpp"
 
 #include <chrono>

@@ -1,4 +1,5 @@
-// plan: what each strategy would cost a described run on a model machine, and which one to take.
+// plan: predicts the cost of each strategy for a described run on a model machine, and recommends
+// one.
 #include <array>
 #include <charconv>
 #include <fmt/format.h>
@@ -36,7 +37,7 @@ struct PlanVerb {
   std::string storage = "direct";
   std::string durability = "step";
   std::string budget = "256 MiB";
-  int seeds = 0;  ///< 0: by the ranks
+  int seeds = 0;  ///< 0: from the number of ranks
   bool lists_machines = false;
   std::string write_to;
   bool json = false;
@@ -67,7 +68,7 @@ model::Dims shape_of_text(const std::string& text) {
     const auto [next, problem] = std::from_chars(at, end, length);
     if (problem != std::errc() || length == 0 || (next != end && *next != 'x' && *next != ',')) {
       throw Error(Code::invalid_argument,
-                  "--shape " + printable(text) + ": say 1024x1024x512, or 32000x3");
+                  "--shape " + printable(text) + ": use 1024x1024x512, or 32000x3");
     }
     shape.push_back(length);
     if (next == end) {
@@ -111,7 +112,7 @@ sim::Described described(const PlanVerb& verb, const sim::Machine& machine) {
   run.is_direct = verb.storage == "direct";
   run.is_synced = verb.durability == "step";
   run.seeds.clear();
-  const int few = verb.ranks <= 10'000 ? 3 : 1;  // a large run takes a minute as it is
+  const int few = verb.ranks <= 10'000 ? 3 : 1;  // a large run takes a minute anyway
   for (int seed = 1; seed <= (verb.seeds != 0 ? verb.seeds : few); ++seed) {
     run.seeds.push_back(static_cast<std::uint64_t>(seed));
   }
@@ -122,7 +123,7 @@ bool has_writers(const sim::Prediction& one) {
   return !plan::writes_parts(one.strategy) && plan::strategy(one.strategy).in_windows;
 }
 
-/// As sluice.toml says it; what is the default is left out.
+/// In the form of sluice.toml; defaults are left out.
 std::string toml_of(const PlanVerb& verb, const sim::Prediction& chosen) {
   std::string text = fmt::format("strategy = \"{}\"\n", chosen.strategy);
   if (has_writers(chosen)) {
@@ -131,7 +132,7 @@ std::string toml_of(const PlanVerb& verb, const sim::Prediction& chosen) {
   }
   text += fmt::format("storage = \"{}\"\ndurability = \"{}\"\nbudget_bytes = \"{}\"\n",
                       verb.storage, verb.durability, verb.budget);
-  parse_options(text);  // production must take it
+  parse_options(text);  // the options must be valid
   return text;
 }
 
@@ -180,7 +181,7 @@ void print_json(const PlanVerb& verb, const sim::Machine& machine, const sim::De
 
 std::string text_of(const std::optional<sim::Prediction>& one) {
   if (!one) {
-    return "a way with too many rounds for the model";
+    return "one with too many rounds for the model";
   }
   return one->strategy + (has_writers(*one) ? fmt::format(" with {} writers", one->writers) : "") +
          ": " + seconds_text(one->visible_s) + " visible";
@@ -197,8 +198,8 @@ void print_table(const sim::Machine& machine, const sim::Described& run,
                seconds_text(one.visible_s), seconds_text(one.durable_s),
                fmt::format("{:.3g} rank s", one.cost_rank_s), i == advice.chosen ? "<- this" : ""});
   }
-  tell("{}\n{}\nThere strategy = \"auto\" takes {}; with files = \"any\" {}.\n", table.text(2),
-       advice.why, text_of(advice.automatic), text_of(advice.automatic_of_any));
+  tell("{}\n{}\nThere strategy = \"auto\" takes {}; with files = \"allow_multiple\" {}.\n",
+       table.text(2), advice.why, text_of(advice.automatic), text_of(advice.automatic_of_any));
 }
 
 int list_machines(bool as_json) {

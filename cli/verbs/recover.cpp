@@ -1,4 +1,4 @@
-// recover: brings a file that a crash left half-way to its last durable step.
+// recover: brings a file that a crash left half-written to its last durable step.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -58,7 +58,7 @@ std::string outcome_text(const std::string& path, const Recovered& outcome) {
                        last);
   }
   if (recovery.there < recovery.counted) {
-    return fmt::format("{}: {} whose values a crash took {} counted no more; {}\n", printable(path),
+    return fmt::format("{}: {} whose values were lost in a crash {} dropped; {}\n", printable(path),
                        count_text(recovery.counted - recovery.there, "step"),
                        outcome.would ? "would be" : "are", last);
   }
@@ -125,7 +125,7 @@ Recovered recover_one(const Context& context, const std::string& given_path, boo
         std::byte{dry_run && outcome.recovery.there < outcome.recovery.counted}};
   });
   if (message[0] != std::byte{0}) {
-    outcome.steps = outcome.recovery.there;  // a reader refuses the file as it is
+    outcome.steps = outcome.recovery.there;  // a reader refuses the file in its present state
     return outcome;
   }
   Options options;
@@ -153,7 +153,7 @@ int recover(const Context& context, const RecoverOptions& options) {
       if (options.files.size() == 1) {
         throw;
       }
-      code = bad_input;  // the other files may be fine
+      code = bad_input;  // the other files may be good
       if (context.is_root()) {
         std::fflush(stdout);
         show_error(message_of(e));

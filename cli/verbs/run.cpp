@@ -1,8 +1,8 @@
-// run: starts a program whose HDF5 writes through the driver, and says where it cannot; or one
+// run: starts a program whose HDF5 writes through the driver, and reports if it cannot; or one
 // whose MPI-IO goes through the interface.
 //
 // Invariants: the program has the terminal, its exit code and its signals as without this command;
-// whether its HDF5 loaded the driver is seen from outside, in the list of what it has mapped.
+// whether its HDF5 loaded the driver is observed from outside, in its list of mapped files.
 #include "verbs/run.hpp"
 
 #include <cerrno>
@@ -42,7 +42,7 @@ void pass_on(int signal) {
   }
 }
 
-/// What a process has mapped that has to do with HDF5.
+/// The HDF5-related files that a process has mapped.
 struct Mapped {
   std::string hdf5;  ///< the first libhdf5
   bool driver = false;
@@ -69,7 +69,7 @@ Mapped mapped_of(pid_t process) {
   return mapped;
 }
 
-/// "1.10.8", as the library says it of itself; empty: it does not.
+/// "1.10.8", the version in the library's own text; empty if it has none.
 std::string version_of(const std::string& library) {
   constexpr std::string_view before = "HDF5 library version: ";
   std::ifstream file(library, std::ios::binary);
@@ -89,7 +89,7 @@ bool is_too_old(const std::string& version) {
          (major < 1 || (major == 1 && minor < 14));
 }
 
-/// Watches for as long as the program runs. Says once where it is not protected.
+/// Observes the program while it runs. Reports once if it is not protected.
 class DriverWatch {
  public:
   void look(pid_t process) {
@@ -166,7 +166,7 @@ int start(const std::vector<std::string>& words) {
     std::signal(signal, pass_on);
   }
   // Closed when the program has replaced this one. Until then the child has this command's own
-  // libraries mapped, its HDF5 too, which say nothing of the program's.
+  // libraries mapped, including its HDF5, which are not those of the program.
   int started[2];
   if (::pipe2(started, O_CLOEXEC) != 0) {
     throw Error(Code::internal, fmt::format("starting {}: {}", words[0], std::strerror(errno)));
@@ -242,7 +242,8 @@ Examples:
   sluice run -- python script.py
   sluice run -- ./simulation input.txt
   sluice run --mpiio -- mpirun -n 64 ./simulation input.txt)help");
-  // With a program it never comes here: main() starts that before it becomes a rank or a guard.
+  // With a program this is never reached: main() starts it before this process becomes a rank or a
+  // guard.
   verb->callback([&run] {
     run = [](const Context&) -> int {
       throw Error(Code::invalid_argument, "no program: sluice run -- COMMAND [ARGUMENT...]");

@@ -1,4 +1,4 @@
-// The program that `sluice run` starts: before this process is a rank of MPI, or guarded.
+// The program that `sluice run` starts: before this process becomes a rank of MPI, or guarded.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace sluice::cli {
 
-/// The program and its arguments, behind "--mpiio" where that was asked for; empty where the
-/// command line does not ask for a program.
+/// The program and its arguments, after "--mpiio" if that was given; empty if the command line does
+/// not start a program.
 std::vector<std::string> program_words(int argc, char** argv);
 
 /// Starts it with the driver and waits for it. Returns the exit code, or ends by its signal.

@@ -1,4 +1,4 @@
-// stats: what a file of records with particles says as a whole. On all ranks.
+// stats: computes observables of a file of records with particles. On all ranks.
 
 #include <array>
 #include <bit>
@@ -33,7 +33,7 @@ struct StatsVerb {
 
 constexpr int most_types = 64;
 constexpr int most_bins = 10000;
-/// Molecules of so many particles and more count together.
+/// Molecules of this many particles and more are counted together.
 constexpr std::size_t longest_chain = 1024;
 
 /// Molecules of one length.
@@ -42,10 +42,10 @@ struct Chains {
   double gyration = 0;  ///< the sum of Rg squared
 };
 
-/// Sums of reals, which are added up part by part in the parts' order, whoever reads them: the same
-/// digits on any number of ranks.
+/// Sums of reals, added up part by part in the order of the parts, whichever rank reads them: the
+/// same digits on any number of ranks.
 struct PartSums {
-  std::map<std::string, double> totals;  ///< of files with one line a part
+  std::map<std::string, double> totals;  ///< in files with one line for each part
   std::map<std::size_t, Chains> chains;  ///< by length
 
   void write_to(model::ByteWriter& out) const;
@@ -76,7 +76,7 @@ void PartSums::add(model::ByteReader& in) {
   }
 }
 
-/// Of one group: what this rank read of it; after share(), on rank 0, of all.
+/// For one group: what this rank read; after share(), on rank 0, the total.
 struct Sums {
   double step = 0;
   double time_ps = 0;
@@ -85,7 +85,7 @@ struct Sums {
   PartSums parts;
 };
 
-/// A molecule whose particles are being read, about its first one.
+/// A molecule whose particles are being read, relative to its first one.
 struct Chain {
   std::array<double, 3> first{};
   std::array<double, 3> sum{};
@@ -125,7 +125,7 @@ class Reader {
         bins_(verb.bins) {
     is_totals_ = lines.layout().lines.size() == 1;
     if (is_totals_) {
-      // The same names on every rank, on those without parts too.
+      // The same names on every rank, including those without parts.
       const Line& line = lines.layout().lines[0];
       take_totals(line, std::vector<Scalar>(line.types.size()));
     }
@@ -215,7 +215,8 @@ Sums Reader::share(exec::Transport& transport) {
   std::array<double*, 5> heads = {&sums_.step, &sums_.time_ps, &sums_.box_nm[0], &sums_.box_nm[1],
                                   &sums_.box_nm[2]};
   for (double* head : heads) {
-    auto bits = std::bit_cast<std::int64_t>(*head);  // not negative: ordered as integers are
+    auto bits = std::bit_cast<std::int64_t>(*head);  // not negative: the order of the integers is
+                                                     // that of the reals
     transport.allreduce({&bits, 1}, exec::Op::max);
     *head = std::bit_cast<double>(bits);
   }

@@ -1,4 +1,4 @@
-// verify: is every byte as it was written? On all ranks together.
+// verify: checks every byte against its checksum. On all ranks together.
 #include "commit/tools/verify.hpp"
 
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ struct VerifyOptions {
   bool latest_good = false;
 };
 
-/// Where the file ends this list in the text; --json has all that the verdict has.
+/// Limit of a list in the text; --json prints the whole verdict.
 constexpr std::size_t most_lines = 20;
 
 std::string what_text(const Finding& finding) {
@@ -73,7 +73,7 @@ std::string uncovered_text(const Verdict& verdict) {
   return text;
 }
 
-/// Of a file of another program.
+/// For a file of another program.
 std::string unread_text(const Verdict& verdict) {
   std::string text;
   for (std::size_t i = 0; i < verdict.uncovered.size() && i < most_lines; ++i) {
@@ -93,12 +93,12 @@ std::string proven_text(const Verdict& verdict) {
   return text + (rate.empty() ? "" : ", " + rate);
 }
 
-/// "; verified 96 MiB in ...", "" where the file could not even be opened.
+/// "; verified 96 MiB in ...", "" if the file could not be opened.
 std::string verified_text(const Verdict& verdict) {
   return verdict.records == 0 ? "" : "; verified " + proven_text(verdict);
 }
 
-/// What a verdict over a file that nobody has closed is worth.
+/// How far the verdict on an unclosed file goes.
 std::string as_far_as_text(const std::string& path, const Verdict& verdict) {
   if (!verdict.unfinished) {
     return "";
@@ -108,7 +108,7 @@ std::string as_far_as_text(const std::string& path, const Verdict& verdict) {
   return fmt::format("  verified up to {}\n{}", last, unfinished_text(path));
 }
 
-/// What its format has no checksum for; "" where it has one for everything. Rank 0.
+/// The data for which its format has no checksum; "" if there is none. Rank 0.
 std::string unchecked_by_format(storage::Storage& storage, const std::string& path) {
   std::string text;
   // As of its last commit: the file itself is not HDF5 while its writer changes it in place.
@@ -221,7 +221,7 @@ Json verdict_json(const std::string& path, const Verdict& verdict, const std::st
   return json;
 }
 
-/// Of several files the gravest counts.
+/// Of several files the most serious counts.
 int graver(int a, int b) {
   const auto weight = [](int code) {
     return code == bad_input ? 3 : code == differs ? 2 : code == changed_outside ? 1 : 0;
@@ -229,7 +229,7 @@ int graver(int a, int b) {
   return weight(a) >= weight(b) ? a : b;
 }
 
-/// The newest good step of each file: a line, or an object, each.
+/// The newest good step of each file: one line, or one JSON object, each.
 int find_latest_good(const Context& context, const VerifyOptions& options) {
   int code = fine;
   Json all = Json::array();
@@ -272,7 +272,7 @@ int verify(const Context& context, const VerifyOptions& options) {
       if (options.files.size() == 1) {
         throw;
       }
-      // The other files may be fine.
+      // The other files may be good.
       code = graver(code, bad_input);
       if (context.is_root()) {
         std::fflush(stdout);

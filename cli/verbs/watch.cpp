@@ -1,8 +1,8 @@
-// watch: the steps of a file that is being written, as they arrive. On rank 0.
+// watch: shows the steps of a file that is being written, as they arrive. On rank 0.
 //
-// Invariants: only committed steps are shown, each once; the file is only read. A look that meets a
-// commit under way is made again (commit::open_committed), and a file that is not there yet, or not
-// readable yet, is waited for. Looking takes at most a tenth of the time.
+// Invariants: only committed steps are shown, each once; the file is only read. A read during a
+// commit is repeated (commit::open_committed); a file that does not exist yet, or cannot be read
+// yet, is waited for. Reading takes at most a tenth of the time.
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -82,7 +82,7 @@ std::vector<SeenStep> look(storage::Storage& storage, const std::string& path) {
   return steps;
 }
 
-/// Seconds from the step before to this one; nothing for the first one, or where clocks disagree.
+/// Seconds between the previous step and this one; empty for the first one, or if clocks disagree.
 std::optional<double> seconds_before(const std::vector<SeenStep>& steps, std::uint64_t step) {
   if (step == 0 || steps[step].committed_ns <= steps[step - 1].committed_ns) {
     return std::nullopt;
@@ -117,7 +117,7 @@ std::string step_json(const std::vector<SeenStep>& steps, std::uint64_t step) {
   return json.dump();
 }
 
-/// The line on a terminal that says that nothing is wrong while nothing happens.
+/// The line on a terminal that shows that the command is alive while nothing happens.
 class Pulse {
  public:
   explicit Pulse(std::string name) : name_(std::move(name)) {}
@@ -177,7 +177,7 @@ class Watch {
       show(look(storage_, options_.file));
       waits_for_.clear();
     } catch (const Error& error) {
-      // Not made yet, or in the middle of being made, replaced, or put in place after a crash.
+      // Not created yet, or just being created, replaced, or put in place after a crash.
       const Code code = error.code();
       if (code == Code::permission || code == Code::unsupported || code == Code::version) {
         throw;
@@ -202,7 +202,7 @@ class Watch {
       options_.json ? show_json_text(step_json(steps, *shown_) + "\n")
                     : tell("{}\n", step_text(steps, *shown_));
     }
-    std::fflush(stdout);  // a pipe's reader wants each line now
+    std::fflush(stdout);  // the reader of a pipe needs each line at once
   }
 
   void say(const std::string& line) const {
@@ -227,8 +227,8 @@ class Watch {
   storage::Storage& storage_;
   const WatchOptions& options_;
   Pulse pulse_;
-  std::optional<std::uint64_t> shown_;  ///< steps that were shown; nothing: no look succeeded yet
-  std::string waits_for_;               ///< why the last look failed
+  std::optional<std::uint64_t> shown_;  ///< steps that were shown; empty: no read has succeeded yet
+  std::string waits_for_;               ///< why the last read failed
   Clock::time_point last_news_ = Clock::now();
 };
 

@@ -91,14 +91,14 @@ void write_beside(const Context& context, const std::string& path, const std::st
   });
 }
 
-/// Columns of one rank, each beyond a limit on disk.
+/// Columns of one rank, each on disk beyond a limit.
 class Columns {
  public:
   Columns(std::uint64_t rows, const VoxfeWish& wish) : rows_(rows), wish_(wish) {}
   template <class T>
   std::span<T> add(std::uint64_t values_per_row = 1) {
     const std::uint64_t bytes = rows_ * values_per_row * sizeof(T);
-    // All columns of a rank together fit its budget, half of which Sluice stages with.
+    // All columns of a rank together fit its budget, half of which Sluice uses for staging.
     const std::uint64_t left = wish_.options.budget_bytes / 2 - std::min(held_, limit());
     auto& made = all_.emplace_back(bytes, std::min(left, limit()), folder_of(wish_.to));
     held_ += made.in_file() ? 0 : bytes;
@@ -117,7 +117,7 @@ class Columns {
   std::vector<storage::Spill> all_;
 };
 
-/// "0.1 0.1 0.1" as edges; ones where it is anything else.
+/// "0.1 0.1 0.1" as edges; ones if it is anything else.
 std::array<double, 3> edges_of(const std::string& text) {
   std::array<double, 3> size{1, 1, 1};
   std::array<double, 3> found{};
@@ -246,7 +246,7 @@ VoxfeText voxfe_text_of(storage::Storage& storage, const std::string& path) {
   if (voxfe::begins_displacements(text)) {
     return VoxfeText::displacements;
   }
-  // Binary files have control characters at their beginning, texts of models none.
+  // Binary files have control characters near their beginning, texts of models do not.
   const bool is_text = std::all_of(text.begin(), text.end(), [](char c) {
     return c == '\n' || c == '\r' || c == '\t' || (c >= ' ' && c <= '~');
   });

@@ -21,16 +21,16 @@ struct VoxfeWish {
 
 enum class VoxfeText : std::uint8_t { none, model, displacements };
 
-/// What a file is, by its first bytes. Local.
+/// The kind of a file, from its first bytes. Local.
 VoxfeText voxfe_text_of(storage::Storage& storage, const std::string& path);
 
-/// Collective. Error exists where the target is there: said before anything long is read.
+/// Collective. Error exists if the target exists: reported before anything long is read.
 void refuse_existing(const Context& context, const std::string& path);
 
-/// Collective. Nothing is written where the text is wrong: Error format, with the line.
+/// Collective. Nothing is written if the text is wrong: Error format, with the line.
 commit::Converted voxfe_to_file(const Context& context, VoxfeText kind, const VoxfeWish& wish);
-/// Collective. The text of a file that voxfe_to_file() or parabmu has made. Error format where it
-/// is none such.
+/// Collective. The text of a file that voxfe_to_file() or parabmu made. Error format if it is not
+/// one of these.
 commit::Converted voxfe_to_text(const Context& context, const VoxfeWish& wish);
 
 }  // namespace sluice::cli

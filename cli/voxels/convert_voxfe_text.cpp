@@ -1,7 +1,7 @@
-// The way back: VOX-FE's texts from netCDF-4 or HDF5, written by all ranks at once.
+// The reverse: VOX-FE's texts from netCDF-4 or HDF5, written by all ranks at the same time.
 //
-// Invariant: every rank goes through its part twice, in pieces of a bounded size: to learn how long
-// its text is, and to write it where the ranks below end.
+// Invariant: every rank processes its part twice, in pieces of a bounded size: to determine the
+// length of its text, and to write it after those of the ranks below.
 #include <algorithm>
 #include <functional>
 

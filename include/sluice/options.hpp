@@ -63,8 +63,8 @@ struct Options {
   std::string format = "auto";
 
   /// Who writes: `serial`, `shared`, `collective`, `forward`, `file-per-process`, `file-per-node`
-  /// or `auto`. Default: `auto`, the cheapest for this machine and decomposition. Use `forward` to
-  /// write in the background, and name a strategy where runs must be comparable.
+  /// or `auto`. Default: `auto`, the fastest by prediction. Change it to write in the background or
+  /// for comparable runs. A name, not an enum, because strategies can be added, as formats can.
   std::string strategy = "auto";
 
   /// How many files strategy `auto` may write. Default: one. Change it where readers accept a set

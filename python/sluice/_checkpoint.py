@@ -229,7 +229,7 @@ class Checkpoint:
         Args:
             name: Name in the file.
             initial: The text, as long as nothing is restored.
-            most_bytes: Its room in the file, in bytes of UTF-8.
+            most_bytes: The space for it in the file, in bytes of UTF-8.
 
         Returns:
             An object whose attribute `value` is the text.

@@ -83,8 +83,8 @@ class File(Mapping):
         self._handle = ffi.NULL
         self._deferred: List[Tuple[np.ndarray, np.ndarray]] = []
         self._kept: List[Any] = []  # memory that the library reads until the next commit
-        # Variables hold their file, not the other way round: a file that nobody has any more ends
-        # at once, with its lease, not when cycles are collected.
+        # Variables refer to their file, not vice versa: an unreferenced file is released at once,
+        # with its lease, not when cycles are collected.
         self._variables: "weakref.WeakValueDictionary[str, Variable]" = \
             weakref.WeakValueDictionary()
         self._indices: Dict[str, int] = {}

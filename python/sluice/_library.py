@@ -128,8 +128,8 @@ def _load() -> Any:
 
 
 lib = _load()
-# Memory is collected wherever some is made, so within cffi as well, whose lock nobody takes twice:
-# what finalizers call must have been looked up before.
+# Garbage may be collected at any allocation, also within cffi, whose lock is not recursive:
+# functions that finalizers call must have been looked up before.
 free = lib.sluice_free
 
 
@@ -203,8 +203,8 @@ def ranks_here() -> int:
 
 
 def is_alone(comm: Any, path: Any, mode: str) -> bool:
-    """Does this process open by itself? Error INVALID_ARGUMENT where it would write, among several
-    ranks, and nobody said so: each of them would write the same file."""
+    """Does this process open alone? Error INVALID_ARGUMENT if it would write, is one of several
+    ranks, and no `comm` was given: each of them would write the same file."""
     if comm is None and mode != "r" and ranks_here() > 1:
         raise Error(Code.INVALID_ARGUMENT,
                     f"{path}: this is one of {ranks_here()} ranks, and no comm= was given: give "

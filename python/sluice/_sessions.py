@@ -189,7 +189,7 @@ class Sessions:
         self._calling(lib.sluice_session_file_wait_for_reads)
 
     def close(self, session: Optional[Session] = None) -> None:
-        """Waits until a session to which nobody writes any more is complete. Collective.
+        """Waits until a session is complete. No rank may write to it any more. Collective.
 
         Args:
             session: The session, the same on every rank; None: closes all, and the file.

@@ -1,7 +1,7 @@
 """Reading a file with h5py, netCDF4 or xarray while Sluice writes it.
 
-Invariant: what is returned was read between two looks at the log of commits that found the same
-last commit, each in a file opened anew; so no commit was put in place in between.
+Invariant: what is returned was read between two checks of the log of commits that found the same
+last commit, each in a reopened file; so no commit was applied in between.
 """
 
 import time

@@ -108,7 +108,7 @@ class File:
     def close(self) -> None:
         """Completes all sessions, and closes the file on all PEs. In a coroutine, once.
 
-        Nobody may write any more.
+        No chare may write any more.
 
         Raises:
             Error: The failure of any session: HOLE (bytes are missing), OVERLAP (bytes were written

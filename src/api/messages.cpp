@@ -48,7 +48,7 @@ void detail::say(const std::string& text) noexcept {
     std::fprintf(stderr, "%s\n", model::escaped(text, model::Shown::lines).c_str());
     return;
   } catch (...) {
-    // It comes from destructors too, so it goes on, and nothing is lost:
+    // Also called from destructors, so it continues without the message:
   }
   std::fprintf(stderr, "%s\n", text.c_str());
 }

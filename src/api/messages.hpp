@@ -1,11 +1,11 @@
-// What the library says, a line at a time: to stderr, or to whom the program has named.
+// Messages of the library, a line at a time: to stderr, or to a callback of the program.
 #pragma once
 
 #include <string>
 
 namespace sluice::detail {
 
-/// Says `text` (without its last newline). On the rank that speaks; any thread.
+/// Prints `text` (without its last newline). On the rank that reports; any thread.
 void say(const std::string& text) noexcept;
 
 }  // namespace sluice::detail

@@ -61,7 +61,7 @@ const char* mode_text(Mode mode) {
     case Mode::append:
       return "to append";
   }
-  return "in a mode that there is not";
+  return "in an unknown mode";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What an open file of any kind stands on: its options as they count, its transport, its storage.
+// The base of an open file of any kind: its effective options, its transport, its storage.
 #pragma once
 
 #include <memory>
@@ -18,18 +18,17 @@ struct OpenContext {
   bool uses_mpi = false;  ///< transport or storage
 };
 
-/// Collective over `comm`, which is duplicated. What the environment and sluice.toml say counts
-/// more than `options`.
+/// Collective over `comm`, which is duplicated. The environment and sluice.toml override `options`.
 OpenContext context_on(const Comm& comm, const std::string& path, const Options& options);
-/// The same over a transport of other ranks than MPI's.
+/// The same over a transport that does not use MPI.
 OpenContext context_on(std::unique_ptr<exec::Transport> transport, const std::string& path,
                        const Options& options);
 
-/// On rank 0: says Settings::notice, each once in a process.
+/// On rank 0: prints Settings::notice, each once in a process.
 void say_notice(const exec::Transport& transport, const settings::Settings& settings);
 
-/// Collective. Error divergent where the ranks open different things, for which they would wait in
-/// vain later.
+/// Collective. Error divergent if the ranks open different things, and would wait for each other
+/// later.
 void require_same(exec::Transport& transport, const std::string& path, Mode mode,
                   const settings::Settings& settings);
 

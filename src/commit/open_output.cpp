@@ -11,7 +11,7 @@ namespace sluice::commit {
 
 namespace {
 
-/// Collective. How the set of parts that is there was written; "" where it is none.
+/// Collective. How the existing set of parts was written; "" if it is not a set.
 std::string strategy_of_set(exec::Transport& transport, storage::Storage& storage,
                             const std::string& path) {
   const auto message = exec::on_root(transport, 0, [&] {
@@ -21,7 +21,7 @@ std::string strategy_of_set(exec::Transport& transport, storage::Storage& storag
       const auto catalog = layout::open_catalog(layout::format_in(*file, "auto"), *file);
       strategy = catalog->set() != nullptr ? catalog->set()->strategy : strategy;
     } catch (const Error&) {
-      // what is wrong with it is said by those who open it for writing, after they recovered it
+      // errors are reported when it is opened for writing, after its recovery
     }
     model::ByteWriter out;
     out.put(strategy);
@@ -44,13 +44,14 @@ std::unique_ptr<Output> open_output(exec::Transport& transport, storage::Storage
   const std::string path = agreed_path(transport, storage, given_path);
   Options chosen = options;
   if (opening != Opening::append && path != given_path && options.format == "auto") {
-    chosen.format = layout::format_of(given_path, options).option;  // the name says what it is
+    chosen.format = layout::format_of(given_path, options).option;  // the name determines the
+                                                                    // format
   }
   bool has_parts = options.keep_last != 0 || options.split_steps != 0 || options.split_bytes != 0;
   if (opening == Opening::append) {
     const std::string strategy = strategy_of_set(transport, storage, path);
     if (!strategy.empty() && plan::chooses(options.strategy)) {
-      chosen.strategy = strategy;  // goes on as it began
+      chosen.strategy = strategy;  // continues in its format
     }
     has_parts = has_parts || (!strategy.empty() && !plan::writes_parts(strategy));
   }

@@ -12,7 +12,7 @@ constexpr int rank_shift = 8;
 constexpr int proof_shift = 32;
 constexpr std::uint64_t dimension_bits = 0xff;
 
-/// Of a record whose head has no proof yet.
+/// The CRC of a record, whose header has none yet.
 std::uint64_t proof_of(std::span<const std::uint64_t> record) {
   return std::uint64_t{codec::crc32c(std::as_bytes(record))} << proof_shift;
 }

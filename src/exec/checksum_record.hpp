@@ -1,9 +1,10 @@
-// A checksum record as words of a file: which box of which variable, who wrote it, and the checksum
-// of its dense file bytes.
+// A checksum record as words of a file: the box and its variable, the rank that wrote it, and the
+// checksum of its dense file bytes.
 //
-// Invariant: every record proves itself, so that one that changed is told from one that was never
-// there. Words: name hash; head; start; count; checksum. The head: 8 bits of dimensions, 24 bits of
-// the rank that wrote the box, 32 bits of CRC-32C over the other bits of the record.
+// Invariant: every record has a checksum of its own, so that a damaged record is distinguished from
+// one that was never written. Words: name hash; header; start; count; checksum. The header: 8 bits
+// of dimensions, 24 bits of the rank that wrote the box, 32 bits of CRC-32C over the other bits of
+// the record.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +16,13 @@
 
 namespace sluice::exec {
 
-/// Words of a record of a box with so many dimensions.
+/// Words of a record of a box with this many dimensions.
 inline constexpr std::uint64_t record_words(int dimensions) {
   return 3 + 2 * static_cast<std::uint64_t>(dimensions);
 }
 
 struct ChecksumRecord {
-  /// The largest rank that has a place of its own; above it nobody is named.
+  /// The largest rank that can be recorded; higher ranks are not named.
   static constexpr std::uint32_t nobody = (1U << 24) - 1;
 
   std::uint64_t name_hash = 0;
@@ -30,8 +31,8 @@ struct ChecksumRecord {
   std::uint32_t rank = nobody;
 
   void append_to(std::vector<std::uint64_t>& words) const;
-  /// Takes the record that begins at `words[at]` and moves `at` behind it; nothing where there is
-  /// none, or one that does not prove itself.
+  /// Parses the record at `words[at]` and moves `at` behind it; empty if there is none, or its CRC
+  /// does not match.
   static std::optional<ChecksumRecord> take_from(std::span<const std::uint64_t> words,
                                                  std::size_t& at);
 };

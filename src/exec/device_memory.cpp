@@ -20,7 +20,7 @@ constexpr int cuda_is_managed = 8;   ///< CU_POINTER_ATTRIBUTE_IS_MANAGED
 constexpr unsigned cuda_device = 2;  ///< CU_MEMORYTYPE_DEVICE
 
 // HIP: hipError_t hipPointerGetAttributes(hipPointerAttribute_t*, const void*). The numbers of the
-// memory's types changed between ROCm 5 and 6, the fields did not.
+// memory types changed between ROCm 5 and 6, the fields did not.
 struct HipAttributes {
   int type = 0;
   int device = 0;
@@ -34,7 +34,8 @@ using HipAttribute = int (*)(HipAttributes* attributes, const void* pointer);
 
 struct Gpu {
   std::mutex mutex;
-  std::atomic<unsigned long long> loads = 0;  ///< libraries ever loaded when it was last looked
+  std::atomic<unsigned long long> loads = 0;  ///< number of libraries loaded so far, at the last
+                                              ///< check
   std::atomic<CudaAttribute> cuda = nullptr;
   std::atomic<HipAttribute> hip = nullptr;
 };
@@ -46,7 +47,7 @@ Gpu& gpu() {
 
 int read_loads(dl_phdr_info* info, std::size_t, void* loads) {
   *static_cast<unsigned long long*>(loads) = info->dlpi_adds;
-  return 1;  // the first tells
+  return 1;  // the first entry has the counters
 }
 
 struct Paths {
@@ -66,7 +67,7 @@ int find_paths(dl_phdr_info* info, std::size_t, void* into) {
   return 0;
 }
 
-/// A function of a library that is loaded, maybe for its own user only.
+/// A function of a loaded library, which may be loaded with local visibility.
 template <class Function>
 Function function_of(const std::string& path, const char* name) {
   void* library = path.empty() ? nullptr : dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
@@ -122,7 +123,7 @@ const char* device_of(const void* pointer) noexcept {
 void throw_device_memory(const char* device, const std::string& what) {
   throw Error(Code::invalid_argument, what + ": the pointer is to " + device +
                                           " device memory, which Sluice cannot read or write: "
-                                          "copy between it and an array of the host");
+                                          "copy it to or from an array of the host");
 }
 
 }  // namespace sluice::exec

@@ -1,18 +1,19 @@
-// Memory of a GPU, which the processor cannot read.
+// Detection of GPU memory, which the processor cannot read.
 //
-// Invariants: no library of a GPU is loaded or initialised from here; only one that the program has
-// loaded itself is asked. A process without one pays for a look at the number of libraries loaded.
+// Invariants: no GPU library is loaded or initialised here; only one that the program has loaded
+// itself is called. A process without one pays for one comparison of the number of loaded
+// libraries.
 #pragma once
 
 #include <string>
 
 namespace sluice::exec {
 
-/// "CUDA" or "HIP" where `pointer` is to device memory that the processor cannot read, else null.
+/// "CUDA" or "HIP" if `pointer` is to device memory that the processor cannot read, else null.
 const char* device_of(const void* pointer) noexcept;
 
-/// Error invalid_argument where `pointer` is to device memory; `what`, a text or a function that
-/// makes it, says of which call.
+/// Error invalid_argument if `pointer` is to device memory; `what`, a text or a function that makes
+/// it, names the call.
 template <class What>
 void refuse_device_memory(const void* pointer, What&& what);
 

@@ -55,7 +55,7 @@ std::vector<EncodedBytes> TileEncoder::encode(std::span<const DenseTile> tiles,
     const auto encoded = coder->second.encode(tile.room.first(tile.dense_bytes));
     results[i] = {encoded.mask, tile.room.first(encoded.bytes.size())};
     if (encoded.bytes.data() != tile.room.data()) {
-      // Room enough, and memory that is warm: nothing else is needed for what is encoded.
+      // Large enough, and already touched: the encoded tile needs nothing else.
       std::copy(encoded.bytes.begin(), encoded.bytes.end(), tile.room.begin());
     }
   });

@@ -1,4 +1,4 @@
-// Several threads over tiles, each with a coder of its own: only where ranks leave cores idle.
+// Several threads encode or decode tiles, each with its own coder: used only if cores are idle.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@ namespace sluice::exec {
 /// Cores of a node for each of its ranks, at least 1.
 std::size_t idle_cores(const Transport& transport);
 
-/// Calls work(thread, item) for every item 0..items-1, by up to `threads` threads (this one among
-/// them); `thread` is below `threads`. Throws the first failure once all have ended.
+/// Calls work(thread, item) for every item 0..items-1, by up to `threads` threads including this
+/// one; `thread` is below `threads`. Throws the first failure when all have ended.
 void for_each_in_threads(std::size_t items, std::size_t threads,
                          const std::function<void(std::size_t, std::size_t)>& work);
 
@@ -25,19 +25,18 @@ void for_each_in_threads(std::size_t items, std::size_t threads,
 struct DenseTile {
   std::uint32_t variable = 0;  ///< of the file
   const codec::Pipeline* pipeline = nullptr;
-  std::span<std::byte>
-      room;  ///< begins with the dense bytes; long enough for whatever comes of them
+  std::span<std::byte> room;  ///< starts with the dense bytes; long enough for the encoded tile
   std::size_t dense_bytes = 0;
 };
 
-/// What came of it, in the same room.
+/// The encoded tile, in the same memory.
 struct EncodedBytes {
-  std::uint32_t mask = 0;  ///< of the filters that were left out
+  std::uint32_t mask = 0;  ///< of the filters that were skipped
   std::span<std::byte> bytes;
 };
 
-/// Encodes tiles of the variables of one file. Keeps the coders, whose memory is warm then; used by
-/// one thread at a time.
+/// Encodes tiles of the variables of one file. Keeps the coders and their memory; used by one
+/// thread at a time.
 class TileEncoder {
  public:
   /// One result a tile, in order.

@@ -1,7 +1,7 @@
-// What planners have in common that only ever append: space handed out upwards, and the states that
-// commits leave.
+// The common part of planners that only ever append: allocation at increasing addresses, and the
+// states after each commit.
 //
-// Invariant: space is never given out twice, not even after abandon() where it is under way.
+// Invariant: space is never allocated twice, not even after abandon() while it is in use.
 #pragma once
 
 #include <algorithm>
@@ -15,12 +15,12 @@ namespace sluice::layout {
 /// Error unsupported: committed data is never overwritten in place.
 [[noreturn]] void refuse_rewriting(const model::Definition& definition);
 
-/// All of a step, or of a fixed variable, in one piece at `address`.
+/// All of a step, or of a fixed variable, contiguous at `address`.
 Placement in_one_piece(std::uint32_t variable, const model::Definition& definition,
                        const model::Dims& shape, std::uint64_t address);
 
-/// `State`: what a commit leaves; it has at least `end`, behind the last byte that was handed out,
-/// and `steps`.
+/// `State`: the state after a commit; it has at least `end`, the end of the allocated space, and
+/// `steps`.
 template <class State>
 class AppendingPlanner : public Planner {
  public:
@@ -47,7 +47,7 @@ class AppendingPlanner : public Planner {
   AppendingPlanner(storage::File& file, const PlannerOptions& options)
       : file_(file), options_(options) {}
 
-  /// The address of so many new bytes; of large ones aligned as the options ask.
+  /// Allocates this many bytes; large ranges are aligned as the options ask.
   std::uint64_t take(std::uint64_t bytes) {
     constexpr std::uint64_t word_bytes = 8;
     const bool is_large = bytes >= options_.threshold_bytes;
@@ -64,7 +64,7 @@ class AppendingPlanner : public Planner {
   PlannerOptions options_;
   std::vector<model::Definition> definitions_;
   State state_;      ///< with the commit being planned
-  State committed_;  ///< in the file
+  State committed_;  ///< written to the file
   std::deque<State> under_way_;
 };
 

@@ -13,7 +13,7 @@ namespace sluice::layout {
 
 namespace {
 
-/// Of all words of a row but the last. Never 0, which says that there is none.
+/// Of all words of a row but the last. Never 0, which means that there is no checksum.
 std::uint64_t checksum_of(std::span<const std::uint64_t, CommitRow::words> row) {
   const std::uint64_t checksum = codec::checksum(std::as_bytes(row.first<CommitRow::words - 1>()));
   return checksum == 0 ? 1 : checksum;
@@ -31,7 +31,7 @@ std::array<std::uint64_t, CommitRow::words> CommitRow::pack() const {
 
 CommitRow CommitRow::unpack(std::span<const std::uint64_t, words> row) {
   const auto modified_ns = static_cast<std::int64_t>(row[4]);
-  // A row that was never written is zero all over; every commit has a time of modification.
+  // A row that was never written is all zeros; every commit has a time of modification.
   const bool is_intact = row.back() == 0 ? modified_ns != 0 : row.back() == checksum_of(row);
   return {row[0], std::bit_cast<double>(row[1]), row[2], row[3], modified_ns, row[5], is_intact};
 }
@@ -46,7 +46,7 @@ void Catalog::require_intact_log(const std::string& path, const std::string& rem
 }
 
 void RowsProof::add(const std::string& variable, std::uint64_t rows) {
-  if (rows != 0) {  // a variable that came later has none in this step
+  if (rows != 0) {  // a variable that was added later has none in this step
     const std::array<std::uint64_t, 2> words{codec::checksum(variable), rows};
     sum_ ^= codec::checksum(std::as_bytes(std::span(words)));
   }
@@ -54,7 +54,7 @@ void RowsProof::add(const std::string& variable, std::uint64_t rows) {
 
 namespace {
 
-/// The upper half is the owner's, so that what is missing of it can be told.
+/// The upper half is that of the owner, so that a missing entry can be attributed to it.
 constexpr int owner_shift = 32;
 
 std::uint64_t owner_key(const std::string& owner) { return codec::checksum(owner) >> owner_shift; }
@@ -71,7 +71,7 @@ std::uint64_t key_of(const model::Attribute& attribute) {
   return key_of(attribute.owner, "attribute " + attribute.name);
 }
 
-/// Not the shape of what grows with the steps, and not what other programs change in a copy.
+/// Excludes the shape along the steps, and what other programs change in a copy.
 std::uint64_t hash_of(const model::Definition& definition) {
   const bool grows = definition.name == time_name;
   model::ByteWriter out;
@@ -138,7 +138,7 @@ std::vector<Departure> Catalog::departures(const std::vector<model::Attribute>& 
     const auto known = left.find(key);
     if (known != left.end()) {
       if (known->second != found.at(key)) {
-        departures.push_back({owner, what + "is not what was committed"});
+        departures.push_back({owner, what + "differs from what was committed"});
       }
       left.erase(known);
     }
@@ -152,7 +152,7 @@ std::vector<Departure> Catalog::departures(const std::vector<model::Attribute>& 
     owners.emplace(owner_key(attribute.owner), attribute.owner);
     compare(key_of(attribute), attribute.owner, "attribute " + attribute.name + " ");
   }
-  // What is missing is known by hashes only.
+  // Missing things are known by their hashes only.
   std::map<std::uint64_t, std::size_t> missing;
   for (const auto& [key, value] : left) {
     ++missing[key >> owner_shift];
@@ -194,7 +194,7 @@ std::vector<std::uint64_t> steps_of_other_rows(const Catalog& catalog,
 }
 
 void Catalog::read(std::uint32_t, std::uint64_t, const model::Box&, std::span<std::byte>) {
-  throw Error(Code::internal, std::string(format()) + ": everything has a place");
+  throw Error(Code::internal, std::string(format()) + ": everything has an address");
 }
 
 EncodedTiles Catalog::locate_encoded(std::uint32_t, std::uint64_t, const model::Box&) {

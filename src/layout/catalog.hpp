@@ -1,7 +1,7 @@
-// What a file holds and where: the reading side of a layout.
+// What a file contains and where: the reading side of a layout.
 //
-// Opened on one rank; the others get Placements. Whoever reads asks here only, so that the rooms
-// above need not know which format a file has.
+// Opened on one rank; the others get Placements. Readers use this interface only, so that the
+// layers above need not know the format of a file.
 #pragma once
 
 #include <array>
@@ -20,31 +20,32 @@
 
 namespace sluice::layout {
 
-/// The variable in which formats with a place for it keep the time of each step.
+/// The variable in which formats with times keep the time of each step.
 inline constexpr const char* time_name = "time";
 
-/// The companion of a varying variable `x`, where the format has one, is `x_length`.
+/// The companion of a varying variable `x` is `x_length`, in formats that have one.
 inline constexpr const char* length_suffix = "_length";
 
-/// What is kept of one commit: one row of 8 words of 64 bits, the last of them a checksum of those
-/// before. In a row of an older Sluice that word is 0, and nothing can be said of it.
+/// The record of one commit: one row of 8 words of 64 bits, the last of them a checksum of the
+/// others. In a row of an older Sluice that word is 0, and the row cannot be verified.
 struct CommitRow {
   static constexpr std::uint64_t no_step = std::numeric_limits<std::uint64_t>::max();
   static constexpr std::size_t words = 8;
 
   std::uint64_t step = no_step;
   double time = 0;
-  std::uint64_t first_word = 0;  ///< of this commit's checksum words
+  std::uint64_t first_word = 0;  ///< of the checksum words of this commit
   std::uint64_t word_count = 0;
   std::int64_t modified_ns = 0;  ///< mtime that the file was given
-  std::uint64_t rows_proof = 0;  ///< RowsProof of its step; 0: not kept
-  bool is_intact = true;         ///< unpacked: did it match its checksum?
+  std::uint64_t rows_proof = 0;  ///< RowsProof of its step; 0: not recorded
+  bool is_intact = true;         ///< set on unpacking: did it match its checksum?
 
   std::array<std::uint64_t, words> pack() const;
   static CommitRow unpack(std::span<const std::uint64_t, words> row);
 };
 
-/// Proves how many rows each varying variable has in one step. Variables come in any order.
+/// Proves how many rows each varying variable has in one step. The order of variables does not
+/// matter.
 class RowsProof {
  public:
   void add(const std::string& variable, std::uint64_t rows);
@@ -55,23 +56,22 @@ class RowsProof {
   std::uint64_t sum_ = 0;
 };
 
-/// What a file holds, kept in the file as of its last commit: a hash of what each thing is called
-/// and one of what is said of it.
+/// The content of a file as of its last commit, kept in the file: a hash of the name and one of the
+/// description of each thing.
 using Contents = std::map<std::uint64_t, std::uint64_t>;
 
 struct StoredVariable {
   model::Definition definition;
   bool big_endian = false;
   /// Can every rank read it by Placement? Otherwise (compressed, compact, virtual, external,
-  /// Fortran order) only through Catalog::read.
+  /// Fortran order) only by Catalog::read.
   bool placeable = false;
-  /// Otherwise: can every rank read and decode it by EncodedTiles? Empty: no.
+  /// If not placeable: can every rank read and decode it by EncodedTiles? Empty: no.
   codec::Pipeline filters;
   model::Dims tile;  ///< chunk without the step dimension; the shape for contiguous data
-  /// How it is kept, in words: "contiguous", "chunked", "chunked, deflate", "compact", "virtual",
-  /// ...
+  /// How it is stored: "contiguous", "chunked", "chunked, deflate", "compact", "virtual", ...
   std::string storage;
-  /// Of a further name of one and the same dataset: the name that is first; else empty.
+  /// For a further name of a dataset: its first name; else empty.
   std::string same_as = {};
 };
 
@@ -81,7 +81,7 @@ struct UnreadableDataset {
   std::string type;
 };
 
-/// A variable or an attribute that is gone, or is another one than was committed.
+/// A variable or an attribute that is missing, or differs from what was committed.
 struct Departure {
   std::string owner;  ///< variable or group; empty: the file
   std::string what;
@@ -89,7 +89,7 @@ struct Departure {
 
 class Catalog;
 /// Steps in which some variable has another number of rows than was committed. `rows`: by variable,
-/// Catalog::rows_by_step().
+/// from Catalog::rows_by_step().
 std::vector<std::uint64_t> steps_of_other_rows(const Catalog& catalog,
                                                std::span<const std::vector<std::uint64_t>> rows);
 
@@ -99,62 +99,61 @@ class Catalog {
 
   /// Name of the format's row in formats().
   virtual const char* format() const = 0;
-  /// Every array whose type has a Sluice counterpart, but for the library's own.
+  /// Every array whose type has a Sluice counterpart, except the library's own.
   const std::vector<StoredVariable>& variables() const noexcept { return variables_; }
-  /// The other ones.
+  /// The other arrays.
   const std::vector<UnreadableDataset>& unreadable() const noexcept { return unreadable_; }
-  /// Attributes that attributes() did not give, or not as they are: owner and name, and why.
+  /// Attributes that attributes() does not return, or not unchanged: owner and name, and why.
   const std::vector<UnreadableDataset>& unread_attributes() const noexcept {
     return unread_attributes_;
   }
-  /// What the file holds beside datasets and their groups, and says nothing of them: empty groups,
-  /// committed types.
+  /// What the file contains besides datasets and their groups: empty groups, committed types.
   virtual std::vector<UnreadableDataset> other_objects() { return {}; }
   /// Is it a part of a set?
   bool is_part() const noexcept { return is_part_; }
-  /// Did Sluice write the file, and does it say so?
+  /// Did Sluice write the file?
   bool ours() const noexcept { return ours_; }
   std::uint64_t steps() const noexcept { return steps_; }
   const std::vector<CommitRow>& commits() const noexcept { return commits_; }
-  /// What is not as it was at the last commit. What was added does not count. Empty where the
-  /// format keeps no contents.
+  /// What differs from the last commit. Additions do not count. Empty if the format keeps no
+  /// contents.
   std::vector<Departure> departures(const std::vector<model::Attribute>& attributes) const;
-  /// Error damaged where a row of the log does not match its checksum. `remedy` ends its text.
+  /// Error damaged if a row of the log does not match its checksum. `remedy` is the end of its
+  /// text.
   void require_intact_log(const std::string& path, const std::string& remedy) const;
   bool has_time() const noexcept { return has_time_; }
-  /// Of the index of a set of parts: the set; nullptr for ordinary files.
+  /// For the index of a set of parts: the set; nullptr for ordinary files.
   const PartSet* set() const noexcept { return set_ ? &*set_ : nullptr; }
 
-  /// Where a placeable variable's elements are, of one step (ignored for fixed variables). Tiles
-  /// that overlap `region` are looked up, the others are absent in the answer.
+  /// The addresses of a placeable variable's elements in one step (ignored for fixed variables).
+  /// Tiles that overlap `region` are looked up; the others are absent in the result.
   virtual Placement locate(std::uint32_t variable, std::uint64_t step,
                            const model::Box& region) = 0;
-  /// The same of a variable with filters. Error damaged where the index cannot be right.
+  /// The same for a variable with filters. Error damaged if the index cannot be right.
   virtual EncodedTiles locate_encoded(std::uint32_t variable, std::uint64_t step,
                                       const model::Box& region);
   /// Reads a box through the format's library, or decodes it (one rank, converted to dense
-  /// little-endian file type). The part of a varying variable that the step does not have is left
-  /// as it is in `out`.
-  /// Called only for variables that have no place.
+  /// little-endian file type). The part of a varying variable that the step does not have is not
+  /// changed in `out`. Called only for variables without a placement.
   virtual void read(std::uint32_t variable, std::uint64_t step, const model::Box& box,
                     std::span<std::byte> out);
-  /// Rows of every step of a varying variable; empty for others.
+  /// The number of rows in every step of a varying variable; empty for others.
   virtual std::vector<std::uint64_t> rows_by_step(std::uint32_t) { return {}; }
   /// The checksum words of one commit.
   virtual std::vector<std::uint64_t> checksum_words(const CommitRow&) { return {}; }
-  /// What of a file of Sluice another program, or a crash, left without a checksum that matches,
-  /// and that is no damage: a line each.
+  /// Parts of a Sluice file that another program, or a crash, left without a matching checksum, and
+  /// that are not damage: one line each.
   virtual std::vector<std::string> unchecked() { return {}; }
   /// The attributes of the file, its groups and variables.
   virtual std::vector<model::Attribute> attributes() { return {}; }
 
  protected:
-  /// Of what was read.
+  /// For what was read.
   Contents contents(const std::vector<model::Attribute>& attributes) const;
-  /// Had the last commit a variable of that name?
+  /// Did the last commit have a variable of that name?
   bool is_recorded_name(const std::string& name) const;
   bool is_recorded_attribute(const std::string& owner, const std::string& name) const;
-  /// Is it as the last commit had it?
+  /// Is it unchanged since the last commit?
   bool is_recorded(const model::Definition& definition) const;
 
   Contents recorded_;  ///< by the last commit

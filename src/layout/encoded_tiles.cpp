@@ -9,7 +9,7 @@ namespace sluice::layout {
 
 namespace {
 
-/// Memory for one tile where nobody gave a budget.
+/// Memory for one tile if no budget was given.
 constexpr std::uint64_t most_tile_bytes = 1ULL << 30;
 
 }  // namespace
@@ -33,11 +33,10 @@ TileDecoder::TileDecoder(const codec::Pipeline& pipeline, std::string name,
 
 void TileDecoder::require_small(const EncodedTiles& tiles) const {
   if (tiles.placement.tile_bytes() > most_bytes_) {
-    throw Error(Code::over_budget, name_ + ": a chunk has " +
-                                       std::to_string(tiles.placement.tile_bytes()) +
-                                       " bytes once it is decoded, and memory for one may have " +
-                                       std::to_string(most_bytes_) +
-                                       ": raise the budget, if the file is to be trusted");
+    throw Error(Code::over_budget,
+                name_ + ": a chunk has " + std::to_string(tiles.placement.tile_bytes()) +
+                    " bytes once it is decoded, and memory for one may have " +
+                    std::to_string(most_bytes_) + ": raise the budget, if the file can be trusted");
   }
 }
 
@@ -51,7 +50,7 @@ void TileDecoder::read(storage::File& file, const EncodedTiles& tiles, std::uint
   const std::uint64_t address = tiles.placement.address(tile);
   if (size > length || address > length - size) {
     throw Error(Code::damaged, what + "its " + std::to_string(size) + " bytes at " +
-                                   std::to_string(address) + " lie beyond the end of the file");
+                                   std::to_string(address) + " are beyond the end of the file");
   }
   // Encoding never makes a tile much longer; an index that says so is wrong.
   if (size > 2 * dense.size() + 4096) {

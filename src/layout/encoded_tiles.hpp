@@ -1,8 +1,8 @@
-// Where the tiles of a compressed variable stand in a file that is read, and what they were.
+// The tiles of a compressed variable in a file that is read: their addresses, and decoding.
 //
-// Invariants: nothing that a file says of itself is taken for a size of memory before it was
-// compared with the file's length (of what is stored) or with a budget (of what comes out); every
-// error names the variable and the tile.
+// Invariants: no size in a file becomes memory before it was compared with the length of the file
+// (for stored sizes) or with a budget (for decoded sizes); every error names the variable and the
+// tile.
 #pragma once
 
 #include <span>
@@ -17,7 +17,7 @@ namespace sluice::layout {
 
 struct StoredVariable;
 
-/// `placement` has the addresses; sizes and masks are one a tile.
+/// `placement` has the addresses; there is one size and one mask for each tile.
 struct EncodedTiles {
   Placement placement;
   std::vector<std::uint64_t> sizes = {};
@@ -30,12 +30,12 @@ struct EncodedTiles {
 /// Reads and decodes tiles; used by one thread at a time.
 class TileDecoder {
  public:
-  /// `name`: of the variable (and step) in messages. A tile may have at most `most_bytes`.
+  /// `name`: the variable (and step), for messages. A tile may have at most `most_bytes`.
   TileDecoder(const codec::Pipeline& pipeline, std::string name, std::uint64_t most_bytes);
 
-  /// Error over_budget where tiles are larger than was allowed.
+  /// Error over_budget if tiles are larger than allowed.
   void require_small(const EncodedTiles& tiles) const;
-  /// The dense bytes of a tile that is there; `dense` has tile_bytes() of room. Error damaged.
+  /// Decodes a tile that exists; `dense` has space for tile_bytes(). Error damaged.
   void read(storage::File& file, const EncodedTiles& tiles, std::uint64_t tile,
             std::span<std::byte> dense);
 
@@ -53,7 +53,7 @@ struct Which {
   friend bool operator==(const Which&, const Which&) = default;
 };
 
-/// The tile that was decoded last: boxes come in portions of tiles.
+/// The tile that was decoded last: boxes are requested in portions of tiles.
 struct LastTile {
   Which which;
   std::uint64_t tile = absent;
@@ -61,7 +61,7 @@ struct LastTile {
 };
 
 /// Reads a box on one rank into dense little-endian elements. `tiles` are of the same step, and
-/// have all that the box needs. Error damaged.
+/// include all tiles of the box. Error damaged.
 void read_encoded(storage::File& file, const StoredVariable& stored, const EncodedTiles& tiles,
                   const Which& which, const model::Box& box, std::span<std::byte> out,
                   LastTile& last);

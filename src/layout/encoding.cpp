@@ -13,7 +13,7 @@ codec::Pipeline pipeline_of(const model::Definition& definition) {
       definition.shape.rank() == 0 || is_coordinate) {
     return {};
   }
-  // The bytes of text have no places of their own.
+  // The bytes of text have no coordinates of their own.
   const bool is_text = definition.type.kind == Kind::string;
   return codec::parse_pipeline(definition.compress, is_text ? 1 : definition.type.bytes);
 }
@@ -23,7 +23,7 @@ Dims choose_encoded_tile(const Dims& shape, std::uint64_t element_bytes,
   constexpr std::uint64_t most_bytes = 4ULL << 20;
   constexpr std::uint64_t least_bytes = 256ULL << 10;
   Dims tile = Dims::filled(shape.rank(), 1);
-  std::uint64_t row_bytes = element_bytes;  // of all dimensions behind d
+  std::uint64_t row_bytes = element_bytes;  // of all dimensions after d
   int d = shape.rank() - 1;
   for (; d > 0 && row_bytes * std::max<std::uint64_t>(1, shape[d]) <= most_bytes; --d) {
     tile[d] = std::max<std::uint64_t>(1, shape[d]);

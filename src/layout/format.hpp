@@ -1,5 +1,5 @@
-// A format as its folder describes it: one row of properties and functions. Whoever needs to know
-// something of a format asks its row; no other code names one.
+// A format as its folder describes it: one row of properties and functions. Code that depends on
+// the format asks its row; no other code names a format.
 //
 // Invariant: rows are constants that live as long as the process.
 #pragma once
@@ -16,35 +16,36 @@
 
 namespace sluice::layout {
 
-/// Whether a file is of a format, by its bytes. A file is of the first format that is certain, else
-/// of the first for which it is possible.
+/// Whether a file is of a format, judged by its bytes. A file is of the first format that is
+/// certain, otherwise of the first one that is possible.
 enum class Match : std::uint8_t {
   none,
-  possible,  ///< a signature elsewhere than at the beginning, or sizes that fit
+  possible,  ///< a signature not at the beginning, or sizes that fit
   certain,   ///< begins with the format's signature, in a version that can be read
 };
 
-/// A format whose count of steps stands in place may count some that a crash left without values.
+/// A format with a count of steps in place may count steps that a crash left without values.
 struct StepCount {
   std::uint64_t counted = 0;
-  std::uint64_t there = 0;  ///< not more than counted
+  std::uint64_t there = 0;  ///< at most `counted`
 };
 
-/// A row of the table of formats: what it has beyond the defaults.
-/// Size: A row of a table: a field for each thing in which formats differ.
+/// A row of the table of formats: its deviations from the defaults.
+/// Size: A row of a table: a field for each difference between formats.
 struct Format {
-  const char* name;    ///< as in the option `format`; with the layout where that makes a difference
-  const char* option;  ///< what the option `format` says
-  const char* hdf5_layout = "stacked";  ///< what the option `hdf5_layout` says
-  const char* endings = "";  ///< of file names that mean it, separated by spaces; "" for none
-  /// The strongest that it offers; also what `auto` stands for.
+  const char* name;    ///< as in the option `format`; with the layout if that makes a difference
+  const char* option;  ///< value of the option `format`
+  const char* hdf5_layout = "stacked";  ///< value of the option `hdf5_layout`
+  const char* endings = "";             ///< of file names, separated by spaces; "" for none
+  /// The strongest durability that it offers; also the meaning of `auto`.
   Durability best = Durability::step;
   bool many = false;   ///< more than one variable
-  bool names = false;  ///< of variables; if not, its one variable answers to every name
+  bool names = false;  ///< of variables; if not, its one variable is found by every name
   bool attributes = false;
   bool times = false;      ///< a time for every step
-  bool checksums = false;  ///< a place for them
-  bool tiled = false;  ///< steps are cut into tiles of the library's choice; else each step is one
+  bool checksums = false;  ///< and where they are stored
+  bool tiled = false;  ///< steps are divided into tiles by the library; otherwise each step is one
+                       ///< tile
   bool varying = false;  ///< steps with fewer rows than the definition says
   /// A varying variable has its lengths in a companion `<name>_length`.
   bool length_variable = false;
@@ -52,63 +53,65 @@ struct Format {
   bool complex = false;   ///< complex numbers
   bool float16 = true;    ///< floats of 16 bits
   bool compress = false;  ///< tiles that went through filters
-  bool index = false;  ///< an index can make one dataset of the files of file-per-process and -node
-  /// Of a folder of objects: the one that says what the others are. Null: it is a file.
+  bool index = false;     ///< an index can combine the files of file-per-process and -node into one
+                          ///< dataset
+  /// For a folder of objects: the object that describes the others. Null: it is a file.
   const char* manifest = nullptr;
-  /// The same of versions of the format that are only read; separated by spaces, in the order in
-  /// which they are looked for.
+  /// The same for versions of the format that can only be read; separated by spaces, in the order
+  /// of search.
   const char* read_manifests = "";
-  /// Readers take whole tiles, so they are not larger, and fixed variables have them too; 0: as the
-  /// library likes.
+  /// Limit for tiles, because readers take whole tiles; fixed variables have tiles too; 0: the
+  /// library decides.
   std::uint64_t most_tile_bytes = 0;
-  /// Holds what its codes agreed on, not any variables: its page says which.
+  /// Holds only the variables that its codes agreed on; its page lists them.
   bool has_grammar = false;
-  const char* unchecked = "";  ///< what of a file is under no checksum, for want of a place
-  const char* instead = "use format hdf5";  ///< the remedy, where something is not supported
+  const char* unchecked = "";  ///< the parts of a file without checksums, for which the format has
+                               ///< no place
+  const char* instead = "use format hdf5";  ///< the remedy if something is not supported
 
   bool is_store() const { return manifest != nullptr; }
 
-  // -- functions; those that have no default must be there
+  // -- functions; those without a default are required
   // -----------------------------------------
-  /// The planner of an empty file, and of one that is there. Both must be outlived by the file.
+  /// The planners of an empty file, and of an existing one. The file must outlive them.
   std::unique_ptr<Planner> (*create)(storage::File& file, const PlannerOptions& options);
-  /// Error unsupported or format where steps cannot be added. Null: of `same_files`.
+  /// Error unsupported or format if steps cannot be added. Null: of `same_files`.
   std::unique_ptr<Planner> (*append)(storage::File& file, const PlannerOptions& options) = nullptr;
-  /// The same: reads the structure of a file.
+  /// Reads the structure of a file. Null: of `same_files`.
   std::unique_ptr<Catalog> (*open)(storage::File& file) = nullptr;
-  /// The same.
+  /// Null: of `same_files`.
   Match (*match)(storage::File& file) = nullptr;
-  /// The format as which files of this one are found and read. Null: itself.
+  /// The format as which files of this one are detected and read. Null: itself.
   const Format* same_files = nullptr;
-  /// Why a definition or an attribute cannot be held, "" where it can; or an Error of their own
-  /// words. The same on every rank. Null: whatever the properties allow.
+  /// Why a definition or an attribute cannot be stored, "" if it can; or an Error with its own
+  /// text. The same on every rank. Null: whatever the properties allow.
   std::string (*refuse_definition)(const model::Definition& definition,
                                    const std::vector<model::Definition>& others) = nullptr;
   std::string (*refuse_attribute)(const model::Attribute& attribute) = nullptr;
-  /// What an attribute of a file that is converted says, and the file that is written does not keep
-  /// though all its values are there, in words; "" where there is nothing to say. Null: nothing.
+  /// The meaning of an attribute that is lost in the written file, although all its values are
+  /// kept; "" if there is none. For conversions. Null: nothing.
   std::string (*change)(const model::Attribute& attribute) = nullptr;
-  /// The tile in which the format keeps a variable. Null: the library's choice.
+  /// The tile in which the format stores a variable. Null: chosen by the library.
   model::Dims (*fixed_tile)(const model::Definition& definition) = nullptr;
-  /// The filters that stand for those of the option `compress`. Null: the same.
+  /// The filters that replace those of the option `compress`. Null: the same.
   codec::Pipeline (*filters)(const codec::Pipeline& pipeline) = nullptr;
   /// Null for a format whose count of steps is never ahead of the data.
   StepCount (*count_steps)(storage::File& file) = nullptr;
-  /// Counts `steps` from now on, durably.
+  /// Sets the count to `steps`, durably.
   void (*set_step_count)(storage::File& file, std::uint64_t steps) = nullptr;
-  /// Of a store: documents that do not say what the manifest does.
+  /// For a store: documents that disagree with the manifest.
   std::vector<Document> (*stale_documents)(storage::File& file) = nullptr;
   /// May a planner be used while other threads of the process use files? Null: yes.
   bool (*plans_beside_threads)() = nullptr;
 
-  /// Takes over from one file of the format into another what Sluice does not encode, and says what
-  /// it could not; `written`: the variables that are there. Null: there is nothing of the kind, or
-  /// no way.
+  /// Copies what Sluice does not encode from one file of the format into another, and reports what
+  /// could not be copied; `written`: the variables that exist. Null: there is no such thing, or no
+  /// way to copy it.
   using Carry = std::vector<std::string> (*)(storage::File& from, storage::File& into,
                                              const std::vector<std::string>& written);
   Carry carry = nullptr;
 
-  /// The row whose functions read files of this one.
+  /// The row whose functions read files of this format.
   const Format& reader() const { return same_files != nullptr ? *same_files : *this; }
 };
 

@@ -21,7 +21,7 @@ namespace sluice::layout {
 
 namespace {
 
-/// A new format is a line here.
+/// A new format needs a line here.
 constexpr std::array<const Format*, 8> built_in{
     &hdf5::stacked_format, &hdf5::grouped_format, &hdf5::netcdf4_format, &npy::format_row,
     &zarr::format_row,     &dcd::format_row,      &namdbin::format_row,  &records::format_row,
@@ -68,7 +68,7 @@ void check_row(const Format& row, const std::vector<const Format*>& all) {
   if (row.name == nullptr || row.option == nullptr || row.hdf5_layout == nullptr ||
       !model::is_word(row.name) || !model::is_word(row.option) ||
       row.option == std::string("auto")) {
-    refuse_row("its name must be a word of small letters, digits and dashes, and not auto");
+    refuse_row("its name must be a word of lower-case letters, digits and dashes, and not auto");
   }
   const Format& reader = row.reader();
   if (row.create == nullptr || reader.append == nullptr || reader.open == nullptr ||
@@ -93,7 +93,7 @@ void check_row(const Format& row, const std::vector<const Format*>& all) {
   }
 }
 
-/// The format of `file`; null where it is none.
+/// The format of `file`; null if it is of none.
 const Format* recognise(storage::File& file) {
   const Format* possible = nullptr;
   for (const Format* row : formats()) {
@@ -132,7 +132,7 @@ void register_format(const Format& row) {
 
 namespace {
 
-/// `text` and what the rows say in `field`, each once.
+/// `text` and the values of `field` in the rows, each once.
 std::string listed(std::string text, const char* Format::*field, const std::string& separator) {
   std::vector<std::string> seen;
   for (const Format* row : formats()) {
@@ -201,7 +201,7 @@ const Format& format_of(const std::string& path, const Options& options) {
 const Format& format_named(const std::string& name) {
   const Format* found = find_row([&](const Format& row) { return row.name == name; });
   if (found == nullptr) {
-    throw Error(Code::internal, "format " + name + " is not in the list");
+    throw Error(Code::internal, "format " + name + " is not registered");
   }
   return *found;
 }
@@ -236,7 +236,7 @@ StepCount count_steps(storage::File& file) {
 void set_step_count(storage::File& file, std::uint64_t steps) {
   const Format* format = begin_of(file);
   if (format == nullptr || format->set_step_count == nullptr) {
-    throw Error(Code::internal, file.path() + ": no format that counts its steps in place");
+    throw Error(Code::internal, file.path() + ": its format has no count of steps");
   }
   format->set_step_count(file, steps);
 }
@@ -244,7 +244,7 @@ void set_step_count(storage::File& file, std::uint64_t steps) {
 void check_hdf5_layout(const Format& format, const Options& options, const std::string& path) {
   if (options.hdf5_layout != Options{}.hdf5_layout && options.hdf5_layout != format.hdf5_layout) {
     throw Error(Code::unsupported, path + ": hdf5_layout " + options.hdf5_layout +
-                                       ": the file is there as " + format.hdf5_layout +
+                                       ": the existing file is " + format.hdf5_layout +
                                        ": append to it as that, or write a new file");
   }
 }

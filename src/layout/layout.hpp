@@ -1,11 +1,10 @@
-// What a file format must offer so that every strategy can write it.
+// The interface of a file format, so that every strategy can write it.
 //
 // A layout has two sides. The planner is one object on one rank: it alone holds the metadata and
-// answers where bytes go. Every other rank works with Placements only (pure arithmetic).
+// determines addresses. Every other rank works with Placements only (pure arithmetic).
 //
-// Invariants: plan_commit() hands out space at or beyond the frontier only; nothing is written to
-// the file by the planner itself: seal() returns the metadata bytes, and the commit room writes
-// them.
+// Invariants: plan_commit() allocates space at or beyond the frontier only; the planner itself
+// writes nothing to the file: seal() returns the metadata bytes, and the commit layer writes them.
 #pragma once
 
 #include <cmath>
@@ -21,14 +20,14 @@
 
 namespace sluice::layout {
 
-/// Stands for the checksum words where a variable's index is asked for.
+/// Represents the checksum words where the index of a variable is expected.
 inline constexpr std::uint32_t checksum_variable = 0xffffffff;
 
 /// A variable that a commit writes.
 struct Touched {
   std::uint32_t variable = 0;
-  model::Dims tile;  ///< used when the variable is made; ignored afterwards
-  /// Of this commit: fewer rows than the definition's where it is varying; empty: the definition's.
+  model::Dims tile;  ///< used when the variable is created; ignored afterwards
+  /// For this commit: fewer rows than the definition if it is varying; empty: as defined.
   model::Dims shape = {};
 };
 
@@ -37,22 +36,23 @@ struct CommitRequest {
   double time = std::nan("");
   std::vector<Touched> touched;
   std::uint64_t checksum_words = 0;  ///< 64-bit words of checksum records of all ranks together
-  std::int64_t modified_ns = 0;      ///< the stamp that the file's mtime will get
+  std::int64_t modified_ns = 0;      ///< the mtime that the file will get
 };
 
-/// RowsProof of a step, for CommitRow; 0 where it does not say the rows of each varying variable.
+/// RowsProof of a step, for CommitRow; 0 if it lacks the rows of some varying variable.
 std::uint64_t proof_of_rows(std::span<const model::Definition> definitions,
                             std::span<const Touched> touched);
 
-/// Where the bytes of a commit go. The last placement may be that of the checksum words.
+/// The addresses of a commit. The last placement may be that of the checksum words.
 struct CommitPlan {
   std::uint64_t step = 0;
   std::vector<Placement> placements;
   std::optional<Placement> checksums;
   Extent space;  ///< hull of all raw data: preallocated before anything is written
-  std::vector<storage::Segment> objects;  ///< of a store: what the addresses of this commit mean
+  std::vector<storage::Segment> objects;  ///< for a store: the objects to which the addresses of
+                                          ///< this commit belong
 
-  /// Makes `space` of what is placed. The holes of partial variables shall cost no space.
+  /// Computes `space` from the placements. The holes of partial variables must not cost space.
   void set_space(std::span<const model::Definition> definitions);
 
   std::vector<std::byte> to_bytes() const;
@@ -71,24 +71,24 @@ struct Document {
 };
 struct MetadataUpdate {
   std::vector<MetadataRun> fresh;     ///< beyond the frontier: no reader sees it yet
-  std::vector<MetadataRun> in_place;  ///< changes what readers see, but for the root
+  std::vector<MetadataRun> in_place;  ///< changes what readers see, except the root
   std::vector<MetadataRun> root;      ///< written last: the superblock
   std::uint64_t end = 0;              ///< the file must be at least this long
-  /// A few bytes within one sector of the disk, which it writes whole or not at all: they change
+  /// A few bytes within one sector of the disk, which is written whole or not at all: they change
   /// from one state of the file to the next without a journal.
   bool is_atomic = false;
 
-  // Of a store: `objects` have the data and what is fresh; the manifest makes them visible.
+  // For a store: `objects` are the data and what is new; the manifest makes them visible.
   std::vector<storage::Segment> objects;
-  std::vector<Document> before;  ///< right for readers of either state
-  Document manifest;             ///< without a name: this is no store
+  std::vector<Document> before;  ///< valid for readers of either state
+  Document manifest;             ///< without a name: this is not a store
   std::vector<Document> after;   ///< follow from the manifest
 };
 
-/// What a planner is told of the file system and the caller's wishes.
+/// The properties of the file system and the caller's options, for a planner.
 struct PlannerOptions {
-  /// Raw data of at least `threshold_bytes` starts at multiples of `alignment_bytes`, where the
-  /// format leaves the choice.
+  /// Raw data of at least `threshold_bytes` starts at multiples of `alignment_bytes`, if the format
+  /// leaves the choice.
   std::uint64_t alignment_bytes = 4096;
   std::uint64_t threshold_bytes = 4096;
   std::uint64_t writers = 1;  ///< ranks that write
@@ -100,38 +100,40 @@ class Planner {
 
   /// Name of the format's row in formats().
   virtual const char* format() const = 0;
-  /// The variables of the file, those of an appended one first, in the file's order.
+  /// The variables of the file, those of an appended one first, in the order of the file.
   virtual const std::vector<model::Definition>& known() const = 0;
-  /// Tile of a known variable without the step dimension: a step is one piece unless a format says
+  /// Tile of a known variable without the step dimension: a step is contiguous unless a format says
   /// otherwise.
   virtual const model::Dims& tile(std::uint32_t variable) const {
     return known().at(variable).shape;
   }
 
   virtual std::uint64_t steps() const = 0;
-  /// Where the last commit ends: bytes from here on belong to nobody.
+  /// The end of the last commit: bytes from here on are unused.
   virtual std::uint64_t committed_end() const = 0;
-  /// Adds to the list of variables; made in the file when first touched.
+  /// Adds to the list of variables; created in the file when first touched.
   virtual void define(const model::Definition& definition) = 0;
-  /// Called only where the format's row says that it has attributes.
+  /// Called only if the format's row says that it has attributes.
   virtual void set_attribute(const model::Attribute& attribute);
-  /// Variables that are encoded get no placement.
+  /// Encoded variables get no placement.
   virtual CommitPlan plan_commit(const CommitRequest& request) = 0;
-  /// Forgets the steps from number `steps` on; no step may have been planned since the last commit.
-  /// The next seal() has it. Space that they used is not given out again before it is in the file.
+  /// Drops the steps from number `steps` on; no step may have been planned since the last commit.
+  /// The next seal() includes the change. The space of dropped steps is not reused before that is
+  /// in the file.
   virtual void drop_steps(std::uint64_t steps, std::int64_t modified_ns) = 0;
-  /// Where tiles of encoded variables go, between plan_commit() and seal(); each once a commit.
+  /// The addresses of tiles of encoded variables, between plan_commit() and seal(); each once a
+  /// commit.
   virtual std::vector<std::uint64_t> place_encoded(std::span<const EncodedTile> tiles);
-  /// Makes the variables that no commit touched (before the last seal of a file).
+  /// Creates the variables that no commit touched (before the last seal of a file).
   virtual void make_all() {}
   /// The metadata of everything since the last commit.
   virtual MetadataUpdate seal() = 0;
-  /// The update of the last seal() is on its way to the file: the next commit is planned on top of
-  /// it, and its space is not given out again.
+  /// The update of the last seal() is being written: the next commit is planned on top of it, and
+  /// its space is not reused.
   virtual void planned() = 0;
-  /// The oldest update that was planned() is in the file; where none was, the last seal()'s is.
+  /// The oldest planned() update is in the file; if there is none, that of the last seal().
   virtual void committed() = 0;
-  /// Forgets everything that is not committed().
+  /// Discards everything that is not committed().
   virtual void abandon() = 0;
 };
 

@@ -13,7 +13,7 @@ namespace sluice::layout {
 
 namespace {
 
-/// "SLUICSET", and the version of what follows.
+/// "SLUICSET", followed by the version.
 constexpr std::uint64_t magic = 0x5445534349554c53ULL;
 constexpr std::uint64_t version = 1;
 
@@ -50,7 +50,7 @@ class WordReader {
     }
     return words_[at_++];
   }
-  /// Of a list whose entries take at least one word each.
+  /// A list whose entries take at least one word each.
   std::size_t get_count() { return get_below(words_.size() - at_ + 1); }
   std::uint64_t get_below(std::uint64_t limit) {
     const std::uint64_t value = get();
@@ -227,7 +227,7 @@ std::string part_path(const std::string& index_path, const std::string& part) {
       std::any_of(named.begin(), named.end(), [](const path& p) { return p == ".."; });
   if (part.empty() || leaves || part.find('\0') != std::string::npos) {
     throw Error(Code::bad_name,
-                index_path + ": names a part outside its folder: " + model::quoted(part));
+                index_path + ": refers to a part outside its folder: " + model::quoted(part));
   }
   return named.is_absolute() ? part : (path(index_path).parent_path() / named).string();
 }

@@ -1,10 +1,10 @@
-// A set of files that are one: which parts there are, and which of their elements are which of the
-// whole. Pure data, the same for every format; an index file keeps it as words.
+// A set of files that form one: its parts, and which elements of the whole are in which part. Pure
+// data, the same for every format; an index file stores it as words.
 //
 // Invariants: a part is an ordinary file of its format with its own log and checksums, in which a
-// commit adds one row to every stepped dataset; the set says which row holds which step. A mapping
-// covers consecutive steps in consecutive rows. Part paths are relative to the folder of the index,
-// without `..`, or absolute (scratch folders).
+// commit adds one row to every stepped dataset; the set records which row holds which step. A
+// mapping covers consecutive steps in consecutive rows. Part paths are relative to the folder of
+// the index, without `..`, or absolute (scratch folders).
 #pragma once
 
 #include <cstdint>
@@ -17,23 +17,23 @@
 
 namespace sluice::layout {
 
-/// A file of the set, as far as the index knows it. More may be in it: a step that failed
+/// A file of the set, as far as the index knows it. It may contain more: a step that failed
 /// elsewhere, or one whose index is not written yet.
 struct Part {
   std::string path;
-  std::uint64_t id = 0;       ///< drawn when it was made; the part holds it too
+  std::uint64_t id = 0;       ///< random; the part contains it too
   std::uint64_t commits = 0;  ///< rows of its log
   std::int64_t stamp_ns = 0;  ///< of the last of these rows
   std::uint64_t bytes = 0;    ///< its length after that commit
   friend bool operator==(const Part&, const Part&) = default;
 };
 
-/// A box of a variable, over some steps, and where a part has it.
+/// A box of a variable, over some steps, and its location in a part.
 struct Mapping {
   std::uint32_t variable = 0;
   std::uint32_t part = 0;
-  std::uint32_t dataset = 0;     ///< name in the part, as index into PartSet::datasets
-  bool listed = false;           ///< the dataset is one-dimensional: the box's elements in a row
+  std::uint32_t dataset = 0;     ///< name in the part, as an index into PartSet::datasets
+  bool listed = false;           ///< the dataset is one-dimensional: the box's elements in sequence
   std::uint64_t first_step = 0;  ///< 0 for fixed variables
   std::uint64_t steps = 1;
   std::uint64_t first_row = 0;  ///< of the dataset; 0 for fixed variables
@@ -41,7 +41,7 @@ struct Mapping {
   model::Box box;
 
   bool holds(std::uint64_t step) const { return step >= first_step && step - first_step < steps; }
-  /// The same place, whatever the steps.
+  /// The same location, whatever the steps.
   bool same_place(const Mapping& other) const;
 };
 
@@ -51,31 +51,31 @@ struct SetVariable {
 };
 
 struct PartSet {
-  std::uint64_t id = 0;  ///< drawn when the set was made; every part holds it too
-  std::string strategy;  ///< that made it, for those who append
+  std::uint64_t id = 0;  ///< random; every part contains it too
+  std::string strategy;  ///< that made it, for later appends
   std::vector<SetVariable> variables;
   std::vector<std::string> datasets;
   std::vector<Part> parts;
   std::vector<Mapping> mappings;
 
-  /// The number of a dataset name, which is added where it is new.
+  /// The number of a dataset name, which is added if it is new.
   std::uint32_t dataset_number(const std::string& name);
 
-  /// Is it one of the set's variables?
+  /// Is it a variable of the set?
   bool has(const std::string& name) const;
-  /// Forgets variables of these names, and where they are.
+  /// Removes variables of these names, with their mappings.
   void leave(const std::vector<std::string>& names);
 
-  /// As 64-bit words that end in their checksum, and back: Error damaged, naming `path`, where they
-  /// are not what words() made.
+  /// As 64-bit words that end in their checksum, and back: Error damaged, naming `path`, if they
+  /// were not made by words().
   std::vector<std::uint64_t> words() const;
   static PartSet from_words(std::span<const std::uint64_t> words, const std::string& path);
 };
 
-/// The path under which a part is opened, seen from where the index is opened as `index_path`.
-/// Error bad_name where it would leave the folder of the index.
+/// The path by which a part is opened if the index is opened as `index_path`. Error bad_name if it
+/// would leave the folder of the index.
 std::string part_path(const std::string& index_path, const std::string& part);
-/// How an index names a part: relative where the part lies below the folder of the index.
+/// How an index refers to a part: relative if the part is below the folder of the index.
 std::string name_in_index(const std::string& index_path, const std::string& part);
 
 }  // namespace sluice::layout

@@ -139,7 +139,8 @@ namespace detail {
 
 RunShape run_shape(const Placement& placement, const Box& part, const Box& within) {
   RunShape runs{part.start.rank(), 1};
-  // Dimensions join the run from the fastest upwards for as long as each is whole on both sides.
+  // Dimensions are merged into the run from the fastest upwards as long as each is whole on both
+  // sides.
   while (runs.outer > 0) {
     const int d = runs.outer - 1;
     runs.run_elements *= part.count[d];

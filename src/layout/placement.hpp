@@ -1,9 +1,9 @@
-// Where the elements of one variable lie in a file: a grid of equally large row-major tiles, each
-// at an address of its own. Contiguous data is a grid of one tile.
+// The addresses of the elements of one variable in a file: a grid of equal row-major tiles, each at
+// an address of its own. Contiguous data is a grid of one tile.
 //
 // Invariants: a tile at the edge of the shape takes the space of a whole one (as HDF5's chunks do);
-// addresses are what the format library answered, never assumed: base and stride are used only
-// after they were found to reproduce the whole table.
+// addresses are those that the format library returned, never assumed: base and stride are used
+// only after they were found to reproduce the whole table.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace sluice::layout {
 
-/// A tile that the file does not hold: its elements read as the fill value.
+/// A tile that the file does not contain: its elements read as the fill value.
 inline constexpr std::uint64_t absent = std::numeric_limits<std::uint64_t>::max();
 
 struct Extent {
@@ -26,13 +26,13 @@ struct Extent {
   friend bool operator==(const Extent&, const Extent&) = default;
 };
 
-/// The elements that one tile of a grid holds, cut at the shape.
+/// The elements of one tile of a grid, clipped to the shape.
 model::Box tile_box(const model::Dims& shape, const model::Dims& tile, std::uint64_t tile_index);
 
 class Placement {
  public:
   Placement() = default;
-  /// `addresses`: one a tile of the grid, row-major. `tile` has the rank of `shape`.
+  /// `addresses`: one for each tile of the grid, row-major. `tile` has the rank of `shape`.
   Placement(std::uint32_t variable, std::uint32_t element_bytes, const model::Dims& shape,
             const model::Dims& tile, std::span<const std::uint64_t> addresses);
 
@@ -46,19 +46,18 @@ class Placement {
   std::uint64_t address(std::uint64_t tile_index) const {
     return table_.empty() ? base_ + tile_index * stride_ : table_[tile_index];
   }
-  /// The elements that tile `tile_index` holds, cut at the shape.
+  /// The elements of tile `tile_index`, clipped to the shape.
   model::Box tile_box(std::uint64_t tile_index) const {
     return layout::tile_box(shape_, tile_, tile_index);
   }
-  /// From the first byte to the end of the last tile that is there; empty where none is.
+  /// From the first byte to the end of the last existing tile; empty if there is none.
   Extent hull() const;
-  /// Its lowest bit that is set is the largest power of two which divides every address.
+  /// Its lowest set bit is the largest power of two which divides every address.
   std::uint64_t address_bits() const;
 
-  /// Of what is read from a store: the objects in which the addresses lie.
+  /// When reading a store: the objects to which the addresses belong.
   const std::vector<storage::Segment>& objects() const noexcept { return objects_; }
-  /// Do the numbers of the file have their largest byte first? Who packs them for a file turns
-  /// them.
+  /// Are the numbers in the file big-endian? Then they are swapped when they are packed.
   bool big_endian() const noexcept { return big_endian_; }
   void set_big_endian(bool is) noexcept { big_endian_ = is; }
   void set_objects(std::vector<storage::Segment> objects) { objects_ = std::move(objects); }
@@ -85,18 +84,18 @@ std::vector<storage::Segment> read_segments(model::ByteReader& in);
 /// The grid of tiles that covers `shape`.
 model::Dims grid_of(const model::Dims& shape, const model::Dims& tile);
 
-/// The part of a box that lies in one tile.
+/// The part of a box that is in one tile.
 struct Piece {
   model::Box box;
   std::uint64_t tile_index = 0;
 };
 
-/// Cuts `box` at the tiles of a shape, in row-major order of tiles: visit(piece). An empty box
-/// gives nothing.
+/// Cuts `box` at the tiles of a shape, in row-major order of tiles: visit(piece). Does nothing for
+/// an empty box.
 template <class Visit>
 void for_each_piece(const model::Dims& shape, const model::Dims& tile, const model::Box& box,
                     Visit&& visit);
-/// The same as a list; in row-major order of tiles. An empty box gives nothing.
+/// The same as a list; in row-major order of tiles. Empty for an empty box.
 std::vector<Piece> cut(const model::Dims& shape, const model::Dims& tile, const model::Box& box);
 inline std::vector<Piece> cut(const Placement& placement, const model::Box& box) {
   return cut(placement.shape(), placement.tile(), box);
@@ -116,7 +115,7 @@ std::uint64_t run_count(const Placement& placement, const Piece& piece, const mo
 
 namespace detail {
 
-/// How a piece falls into runs: `run_elements` long, repeated over the first `outer` dimensions.
+/// How a piece divides into runs: `run_elements` long, repeated over the first `outer` dimensions.
 struct RunShape {
   int outer = 0;
   std::uint64_t run_elements = 1;

@@ -12,8 +12,7 @@ void for_each_part(const Box& box, std::uint64_t element_bytes, std::uint64_t li
   if (box.empty()) {
     return;
   }
-  // Step sizes: fast dimensions whole for as long as they fit, one slab of the next, then single
-  // rows.
+  // Step sizes: fast dimensions whole as long as they fit, one slab of the next, then single rows.
   Dims step = Dims::filled(box.start.rank(), 1);
   std::uint64_t bytes = element_bytes;
   for (int d = box.start.rank() - 1; d >= 0; --d) {

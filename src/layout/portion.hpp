@@ -1,4 +1,4 @@
-// The unit of work of a transfer: a part of one block that lies in one tile and fits the staging.
+// The unit of work of a transfer: a part of one block that is in one tile and fits the staging.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace sluice::layout {
 
-/// Largest packed size of a portion, and so of what one checksum covers.
+/// Largest packed size of a portion, which is also the most that one checksum covers.
 inline constexpr std::uint64_t portion_bytes = 4ULL << 20;
 
 struct Portion {
@@ -21,7 +21,7 @@ struct Portion {
 /// be larger), in row-major order.
 void for_each_part(const model::Box& box, std::uint64_t element_bytes, std::uint64_t limit_bytes,
                    const std::function<void(const model::Box&)>& visit);
-/// The same as a list; only where the box is known to be of a reasonable size.
+/// The same as a list; only if the box is known to have a reasonable size.
 std::vector<model::Box> split(const model::Box& box, std::uint64_t element_bytes,
                               std::uint64_t limit_bytes);
 

@@ -1,8 +1,8 @@
-// The contiguous runs of one piece of a variable in the file, found by arithmetic.
+// The contiguous runs of one piece of a variable in the file, computed on demand.
 //
-// Invariants: nothing is listed, so memory is O(1) and every question O(rank); runs ascend in the
-// file and in the piece's dense row-major bytes alike, so that whatever lies between two file
-// offsets is one range of the packed bytes.
+// Invariants: no list is made, so memory is O(1) and every query O(rank); runs ascend both in the
+// file and in the piece's dense row-major bytes, so that the bytes between two file offsets are one
+// range of the packed bytes.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace sluice::layout {
 class RunList {
  public:
   RunList() = default;
-  /// `piece.box` must lie in the tile that it names, and the tile must be in the file.
+  /// `piece.box` must be inside its tile, and the tile must exist in the file.
   RunList(const Placement& placement, const Piece& piece);
 
   std::uint64_t count() const noexcept { return count_; }
@@ -28,20 +28,20 @@ class RunList {
   std::uint64_t end() const noexcept {
     return count_ == 0 ? base_ : offset(count_ - 1) + run_bytes_;
   }
-  /// Where run `index` begins in the file.
+  /// File offset of run `index`.
   std::uint64_t offset(std::uint64_t index) const noexcept;
-  /// The first run that ends beyond `file_offset`; count() where none does.
+  /// The first run that ends beyond `file_offset`; count() if there is none.
   std::uint64_t first_beyond(std::uint64_t file_offset) const noexcept;
-  /// How many of the packed bytes lie before `file_offset` in the file.
+  /// The number of packed bytes that are before `file_offset` in the file.
   std::uint64_t packed_before(std::uint64_t file_offset) const noexcept;
-  /// Where packed byte `packed` (below bytes()) lies in the file.
+  /// File offset of packed byte `packed` (below bytes()).
   std::uint64_t offset_of_packed(std::uint64_t packed) const noexcept {
     return offset(packed / run_bytes_) + packed % run_bytes_;
   }
-  /// The first byte at or beyond `file_offset` that belongs to the piece; end() where none does.
+  /// The first byte at or beyond `file_offset` that belongs to the piece; end() if there is none.
   std::uint64_t next_byte(std::uint64_t file_offset) const noexcept;
 
-  /// Runs cut at [first, last): visit(file_offset, packed_offset, bytes), ascending.
+  /// Runs clipped to [first, last): visit(file_offset, packed_offset, bytes), ascending.
   template <class Visit>
   void for_each_within(std::uint64_t first, std::uint64_t last, Visit&& visit) const {
     for (std::uint64_t run = first_beyond(first); run < count_ && first < last; ++run) {

@@ -19,7 +19,7 @@ storage::Manifests manifests() {
   return all;
 }
 
-/// Those of versions that are only read.
+/// Those of versions that can only be read.
 storage::Manifests read_manifests() {
   storage::Manifests all;
   for (const Format* format : formats()) {
@@ -66,7 +66,7 @@ std::unique_ptr<storage::File> open_data(storage::Storage& storage, const std::s
   if (access != storage::Access::read) {
     throw Error(Code::unsupported,
                 path +
-                    ": a store of an older version, which is only read: make a new one with "
+                    ": a store of an older version, which can only be read: make a new one with "
                     "`sluice convert`");
   }
   return storage::open_data(storage, path, old, access);

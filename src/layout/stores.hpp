@@ -1,5 +1,4 @@
-// Files and stores of every format at a path: storage/store with the manifests that the formats
-// have.
+// Files and stores of every format at a path: storage/store with the manifests of the formats.
 #pragma once
 
 #include <memory>
@@ -10,16 +9,16 @@
 
 namespace sluice::layout {
 
-/// Also of a version that is only read.
+/// Also of a version that can only be read.
 bool is_store(storage::Storage& storage, const std::string& path);
-/// Makes the folder of a store of `format`; the rest as storage::begin_store().
+/// Creates the folder of a store of `format`; the rest as storage::begin_store().
 void begin_store(storage::Storage& storage, const std::string& path, const Format& format,
                  bool synced);
 bool is_put_aside(storage::Storage& storage, const std::string& path);
 void restore_store(storage::Storage& storage, const std::string& path);
 void give_up_store(storage::Storage& storage, const std::string& path);
-/// The file at `path`, or the store. `storage` must outlive a store. Error unsupported where one of
-/// a version that is only read would be written.
+/// The file at `path`, or the store. `storage` must outlive a store. Error unsupported for writing
+/// to one of a version that can only be read.
 std::unique_ptr<storage::File> open_data(storage::Storage& storage, const std::string& path,
                                          storage::Access access);
 

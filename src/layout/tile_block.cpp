@@ -55,7 +55,7 @@ std::uint64_t TileBlock::next(const TileBlock& part, std::uint64_t from) const {
       break;
     }
     if (at[d] >= part.first_[d] + part.count_[d]) {
-      // Beyond it: on to the next in the last dimension before that has one.
+      // Otherwise: advance the last dimension before it that can be advanced.
       int e = d - 1;
       while (e >= 0 && at[e] + 1 == part.first_[e] + part.count_[e]) {
         --e;

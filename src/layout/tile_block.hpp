@@ -1,6 +1,6 @@
-// The tiles of a grid that a box meets: a box of tiles, numbered row-major from 0.
+// The tiles of a grid that a box overlaps: a box of tiles, numbered row-major from 0.
 //
-// Invariants: a value of fixed size, whatever the number of tiles; every question is arithmetic.
+// Invariants: a value of fixed size, whatever the number of tiles; every query is arithmetic.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@ namespace sluice::layout {
 
 class TileBlock {
  public:
-  /// An empty box meets no tile.
+  /// An empty box overlaps no tile.
   TileBlock(const Placement& placement, const model::Box& box);
 
   /// Number of tiles.
   std::uint64_t size() const noexcept { return size_; }
   /// The index in the whole grid of tile `number`, below size().
   std::uint64_t tile(std::uint64_t number) const;
-  /// The least number from `from` on whose tile `part`, a block of the same grid inside this one,
-  /// has too; size() where there is none.
+  /// The least number >= `from` whose tile is also in `part`, a block of the same grid inside this
+  /// one; size() if there is none.
   std::uint64_t next(const TileBlock& part, std::uint64_t from) const;
 
  private:

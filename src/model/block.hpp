@@ -10,9 +10,9 @@
 
 namespace sluice::model {
 
-/// The caller's array. `shape` is the whole array in memory (row-major, dense), `start` the place
-/// in it where the block begins: with ghost cells shape is larger than the block. Not owned: the
-/// memory must stay unchanged until the step has ended.
+/// The caller's array. `shape` is the shape of the whole array in memory (row-major, dense),
+/// `start` the element of it at which the block begins: with ghost cells the array is larger than
+/// the block. Not owned: the memory must stay unchanged until the step has ended.
 struct ConstMemory {
   const std::byte* data = nullptr;
   Type type;
@@ -20,7 +20,7 @@ struct ConstMemory {
   Dims start;
 };
 
-/// The same for reading into.
+/// The same for reading: the data is stored here.
 struct Memory {
   std::byte* data = nullptr;
   Type type;
@@ -28,21 +28,21 @@ struct Memory {
   Dims start;
 };
 
-/// Makes the elements of a block when they are wanted, for blocks that do not lie in memory.
+/// Produces the elements of a block on demand, for blocks that are not in memory.
 class BlockSource {
  public:
   virtual ~BlockSource() = default;
-  /// The elements of `part` (inside the block's box) as dense file bytes. Local; may throw.
+  /// Writes the elements of `part` (inside the block's box) as dense file bytes. Local; may throw.
   virtual void read(const Box& part, std::span<std::byte> out) const = 0;
 };
 
-/// What one rank puts of one variable in one step.
+/// The block that one rank puts into one variable in one step.
 struct Block {
   std::uint32_t variable = 0;  ///< index into the file's list of variables
   Box box;                     ///< without the step dimension
   ConstMemory memory;
-  bool allow_overflow = false;          ///< narrowing may lose values instead of failing
-  const BlockSource* source = nullptr;  ///< used instead of `memory` where it is set; not owned
+  bool allow_overflow = false;          ///< values that do not fit are narrowed instead of refused
+  const BlockSource* source = nullptr;  ///< used instead of `memory` if it is set; not owned
 };
 
 }  // namespace sluice::model

@@ -24,9 +24,9 @@ struct Box {
 
 /// All of `shape`.
 Box whole(const Dims& shape);
-/// The common part, nothing where it is empty. Both boxes have the same rank.
+/// The intersection; empty optional if the boxes do not overlap. Both boxes have the same rank.
 std::optional<Box> intersect(const Box& a, const Box& b);
-/// Is `inner` inside `outer`? Empty boxes are, wherever their start lies within.
+/// Does `outer` contain `inner`? An empty box is contained wherever its start is inside.
 bool contains(const Box& outer, const Box& inner);
 
 }  // namespace sluice::model

@@ -46,7 +46,8 @@ BoxTree::Node BoxTree::bound(std::uint32_t first, std::uint32_t count) const {
   return node;
 }
 
-/// Where the boxes' starts differ most, measured in their mean extent: a cut there meets few boxes.
+/// The dimension in which the starts of the boxes differ most, relative to their mean extent: a
+/// split there cuts few boxes.
 int BoxTree::widest_dimension(std::uint32_t first, std::uint32_t count) const {
   int widest = 0;
   double widest_spread = -1;

@@ -15,14 +15,14 @@ namespace sluice::model {
 
 class BoxTree {
  public:
-  /// Over `boxes`, none empty, all of the same rank.
+  /// Builds the tree over `boxes`: none empty, all of the same rank.
   explicit BoxTree(std::span<const OwnedBox> boxes);
 
   /// The lowest j > i whose box overlaps that of i.
   std::optional<std::size_t> first_overlap(std::size_t i) const;
   /// Does any box overlap `box`, which is not empty?
   bool meets(const Box& box) const;
-  /// The numbers of all that overlap `box`, which is not empty; ascending.
+  /// The numbers of all boxes that overlap `box`, which is not empty; ascending.
   std::vector<std::size_t> overlapping(const Box& box) const;
 
  private:
@@ -38,7 +38,7 @@ class BoxTree {
     std::uint32_t right = 0;  ///< 0: a leaf
     std::uint32_t first = 0;  ///< of a leaf, in order_
     std::uint32_t count = 0;
-    std::uint32_t last_box = 0;  ///< highest number of a box below
+    std::uint32_t last_box = 0;  ///< highest box number in the subtree
   };
 
   std::uint32_t build(std::uint32_t first, std::uint32_t count);

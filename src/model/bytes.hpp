@@ -13,7 +13,7 @@
 
 namespace sluice::model {
 
-/// The T whose bytes lie at `at`, aligned or not.
+/// Reads a T at `at`, aligned or not.
 template <class T>
 requires std::is_trivially_copyable_v<T> T load(const std::byte* at) {
   T value;
@@ -23,7 +23,7 @@ requires std::is_trivially_copyable_v<T> T load(const std::byte* at) {
 
 class ByteWriter {
  public:
-  /// Not for types with padding where the bytes are to be compared or hashed.
+  /// Not for types with padding if the bytes are compared or hashed.
   template <class T>
   requires std::is_trivially_copyable_v<T>
   void put(const T& value) {

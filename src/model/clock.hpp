@@ -1,5 +1,5 @@
-// Seconds of a clock that only goes on, for limits and for measuring; and the time of day, for what
-// is stored.
+// Seconds of a monotonic clock, for limits and measurements; and the time of day, which is stored
+// in files.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@ inline std::int64_t wall_clock_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
 }
 
-// Ranks send each other integers.
+// The same in nanoseconds: ranks exchange integers.
 inline std::int64_t to_ns(double seconds) { return static_cast<std::int64_t>(seconds * 1e9); }
 inline double from_ns(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
 

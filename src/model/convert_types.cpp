@@ -1,5 +1,5 @@
-// The loops that convert. Each writes every value and ors one word of evidence per value, so that
-// the compiler can vectorise it; the exact question which value does not fit is asked only then.
+// The conversion loops. Each writes every value and accumulates one word of evidence, so that the
+// compiler can vectorise it; which value does not fit is determined only afterwards.
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -17,7 +17,7 @@ namespace {
 template <class T>
 constexpr bool is_floating = std::is_floating_point_v<T> || std::is_same_v<T, Float16>;
 
-/// A number as one with which the processor calculates. Every integer that a float16 can hold is
+/// A number as a type that the processor calculates with. Every integer that a float16 can hold is
 /// exact in it.
 template <class T>
 auto plain(T x) {
@@ -37,7 +37,7 @@ To cast(From x) {
   }
 }
 
-/// Can a value of From not fit To?
+/// Are there values of From that do not fit To?
 template <class From, class To>
 constexpr bool can_misfit() {
   if constexpr (std::is_same_v<To, Float16>) {
@@ -50,7 +50,7 @@ constexpr bool can_misfit() {
   }
 }
 
-/// Not zero where `y`, made from `x`, may not be its value.
+/// Nonzero if `y`, converted from `x`, may have another value.
 template <class From, class To>
 auto evidence(From x, To y) {
   if constexpr (std::is_same_v<To, Float16>) {
@@ -61,8 +61,8 @@ auto evidence(From x, To y) {
     using Word = std::make_unsigned_t<From>;
     return static_cast<Word>(static_cast<Word>(x) ^ static_cast<Word>(static_cast<From>(y)));
   } else {
-    // one side has no sign: x fits where no bit is set above the largest common value (the sign
-    // of a negative x is such a bit)
+    // one side is unsigned: x fits if no bit above the largest common value is set (the sign of a
+    // negative x is such a bit)
     using Word = std::make_unsigned_t<From>;
     constexpr auto from_max = static_cast<std::uint64_t>(std::numeric_limits<From>::max());
     constexpr auto to_max = static_cast<std::uint64_t>(std::numeric_limits<To>::max());
@@ -135,7 +135,8 @@ bool string_fits(const std::byte* from, const Rows& rows) {
   return true;
 }
 
-/// Bytes of the string that a field of rows.to_bytes can take, without cutting a character.
+/// The number of bytes of the string that fit a field of rows.to_bytes without splitting a
+/// character.
 std::size_t kept_bytes(const std::byte* from, const Rows& rows) {
   if (rows.to_bytes >= rows.from_bytes) {
     return rows.from_bytes;
@@ -147,7 +148,7 @@ std::size_t kept_bytes(const std::byte* from, const Rows& rows) {
   while (kept > 0 && rows.to_bytes - kept < 3 && continues(kept)) {
     --kept;
   }
-  return continues(kept) ? rows.to_bytes : kept;  // no UTF-8 at all: cut where the field ends
+  return continues(kept) ? rows.to_bytes : kept;  // not UTF-8 at all: cut at the end of the field
 }
 
 bool convert_strings(const Rows& rows) {

@@ -1,5 +1,5 @@
-// Copies of the same element type. A call of memcpy costs more than a short run itself, so short
-// runs are copied by instructions of fixed size.
+// Copies without conversion. A call of memcpy costs more than copying a short run, so short runs
+// are copied by instructions of fixed size.
 #include <bit>
 #include <cstring>
 
@@ -21,7 +21,7 @@ void copy_rows_of(const Rows& rows) {
   }
 }
 
-/// Rows of `half` to 2 * `half` bytes, as two pieces that may share bytes in the middle.
+/// Rows of `half` to 2 * `half` bytes, copied as two pieces that may overlap in the middle.
 template <std::size_t half>
 void copy_rows_in_halves(const Rows& rows, std::size_t bytes) {
   const std::byte* from = rows.from;
@@ -110,7 +110,7 @@ void copy_box(const std::byte* from, const Box& from_box, std::byte* to, const B
               const Box& part, std::size_t element_bytes) {
   if (!contains(from_box, part) || !contains(to_box, part)) {
     throw Error(Code::internal, "copy of " + part.text() + " from " + from_box.text() + " to " +
-                                    to_box.text() + ": it does not lie in both");
+                                    to_box.text() + ": it is not inside both");
   }
   if (part.empty()) {
     return;
@@ -134,8 +134,8 @@ void swap_bytes(std::span<std::byte> bytes, const Type& type) {
     return;
   }
   if (type.bytes == 0 || bytes.size() % type.bytes != 0) {
-    throw Error(Code::internal,
-                std::to_string(bytes.size()) + " bytes are no whole number of " + type_name(type));
+    throw Error(Code::internal, std::to_string(bytes.size()) + " bytes are not a whole number of " +
+                                    type_name(type));
   }
   switch (number_bytes) {
     case 2:

@@ -17,7 +17,7 @@ std::strong_ordering compare(const Dims& a, const Dims& b) {
 std::optional<Overlap> find_overlap_of_one(std::span<const OwnedBox> boxes) {
   const BoxTree tree(boxes);
   for (std::size_t i = 0; i < boxes.size(); ++i) {
-    // no box before i overlaps any other, so a hit lies behind it
+    // no box before i overlaps any other, so a hit comes after it
     if (const auto j = tree.first_overlap(i)) {
       return Overlap{boxes[i], boxes[*j], *intersect(boxes[i].box, boxes[*j].box)};
     }
@@ -75,8 +75,8 @@ std::optional<Dims> find_missing(const Box& region, const std::vector<Box>& disj
   if (clip(region, disjoint_boxes, parts) == region.volume()) {
     return std::nullopt;
   }
-  // Halve the slowest dimension and go into the first half that has a hole, until one element is
-  // left: at most 64 steps a dimension.
+  // Bisect the slowest dimension and continue in the first half that has a hole, until one element
+  // is left: at most 64 steps a dimension.
   Box rest = region;
   for (int dim = 0; dim < rest.start.rank(); ++dim) {
     while (rest.count[dim] > 1) {

@@ -2,7 +2,7 @@
 //
 // Precondition of all but check_block(): boxes lie inside the shape of their variable (so that
 // start + count and volumes fit 64 bits), and boxes of one variable have the same rank. Empty boxes
-// are ignored. Answers do not depend on the order in which the boxes come.
+// are ignored. The results do not depend on the order of the boxes.
 #pragma once
 
 #include <compare>
@@ -15,14 +15,14 @@
 
 namespace sluice::model {
 
-/// A block and who put it.
+/// A block and the rank that put it.
 struct OwnedBox {
   Box box;
   int rank = 0;
   std::uint32_t variable = 0;
 };
 
-/// By variable, then start, count and rank: the order in which offenders are named.
+/// By variable, then start, count and rank: the order in which messages name offending blocks.
 bool comes_before(const OwnedBox& a, const OwnedBox& b);
 
 /// Two boxes of one variable that share the elements `common`; `first` comes before `second`.
@@ -33,25 +33,25 @@ struct Overlap {
 };
 
 /// The first pair of overlapping boxes in the order of comes_before (of the first box, then of the
-/// second), nothing where all boxes of each variable are disjoint. O(n log n) for n boxes of a
-/// regular decomposition.
+/// second); empty if all boxes of each variable are disjoint. O(n log n) for n boxes of a regular
+/// decomposition.
 std::optional<Overlap> find_overlap(std::vector<OwnedBox> boxes);
 
-/// A box inside `region` that no box covers, nothing where there is none: it starts at the first
-/// missing element in row-major order and cannot be made longer in any dimension (the last one is
-/// grown first). `disjoint_boxes` may reach beyond the region. O(n log(extents)).
+/// A box inside `region` that no box covers, or empty: it starts at the first missing element in
+/// row-major order and cannot be extended in any dimension (the last one is extended first).
+/// `disjoint_boxes` may reach beyond the region. O(n log(extents)).
 std::optional<Box> find_hole(const Box& region, const std::vector<Box>& disjoint_boxes);
 
 /// The first element of `region` in row-major order that no box covers, as for find_hole.
 std::optional<Dims> find_missing(const Box& region, const std::vector<Box>& disjoint_boxes);
 
-/// How far the free box `free` reaches in dimension `dim` inside `region` before it meets a box:
-/// the new count of that dimension. `free` lies inside `region` and meets no box.
+/// How far the free box `free` can be extended in dimension `dim` inside `region` before it
+/// overlaps a box: the new count of that dimension. `free` is inside `region` and overlaps no box.
 std::uint64_t free_count(const Box& free, int dim, const Box& region,
                          const std::vector<Box>& boxes);
 
-/// Error out_of_bounds naming the variable, the block and the shape where `block` does not lie
-/// inside `shape` or has another number of dimensions. Never overflows, whatever the numbers.
+/// Error out_of_bounds naming the variable, the block and the shape if `block` is not inside
+/// `shape` or has another number of dimensions. Never overflows, whatever the numbers.
 void check_block(const Dims& shape, const Box& block, const std::string& name);
 
 }  // namespace sluice::model

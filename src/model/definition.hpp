@@ -1,4 +1,4 @@
-// What a simulation says of its output before any data: variables and attributes.
+// The definitions of an output, made before any data is put: variables and attributes.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace sluice::model {
 
-/// The longest text that is an element: a reader has room for one, whatever its file claims.
+/// The longest text element in bytes: readers allocate no more, whatever a file claims.
 inline constexpr std::uint32_t most_element_bytes = 16 << 20;
 
 /// A variable. Ranks must define the same ones in the same order.
@@ -22,14 +22,15 @@ struct Definition {
   Type type;
   Dims shape;            ///< without the step dimension
   bool stepped = false;  ///< one value of `shape` a step; the leading dimension is unlimited
-  bool partial = false;  ///< elements may be left out; they read as `fill`
+  bool partial = false;  ///< elements that are not put read as `fill`
   /// One element of `type` as file bytes; empty: zeros (model/fill).
   std::vector<std::byte> fill = {};
   std::vector<std::string> dimensions;  ///< names without the step; empty or one a dimension
-  Dims chunk;                           ///< asked for by the caller; empty: the layout chooses
-  /// Each step says how many rows (elements of the first dimension) it has; shape[0] is the most.
+  Dims chunk;                           ///< requested by the caller; empty: the layout chooses
+  /// Each step has its own number of rows (elements of the first dimension), at most shape[0].
   bool varying = false;
   std::string compress = {};  ///< "deflate:6", "zstd:3+noshuffle", ...; "" or "none": not
+                              ///< compressed
 
   std::uint64_t bytes_per_step() const {
     return checked_product(shape.volume(), type.bytes, "variable size in bytes");
@@ -40,7 +41,7 @@ struct Definition {
     step[0] = rows;
     return step;
   }
-  /// What elements read as that nobody wrote, as `fill`.
+  /// The value of elements that were never written, as `fill`.
   std::vector<std::byte> hole_fill() const { return partial ? fill : std::vector<std::byte>{}; }
   void write_to(ByteWriter& out) const;
   static Definition read_from(ByteReader& in);
@@ -59,7 +60,7 @@ struct Attribute {
   friend bool operator==(const Attribute&, const Attribute&) = default;
 };
 
-/// Gives the attribute its new value if it is among them, else appends it.
+/// Replaces the value of the attribute if it exists, else appends it.
 void set_attribute(std::vector<Attribute>& attributes, const Attribute& attribute);
 
 }  // namespace sluice::model

@@ -7,7 +7,7 @@ std::uint64_t Dims::volume() const {
   bool too_large = false;
   for (std::uint64_t value : *this) {
     if (value == 0) {
-      return 0;  // also where the other extents alone would be too large
+      return 0;  // also overflows if only the other extents are too large
     }
     too_large |= __builtin_mul_overflow(product, value, &product);
   }

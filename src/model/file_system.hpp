@@ -1,5 +1,5 @@
-// The kinds of file systems, as far as it matters to who should write: storage finds them out,
-// plan compares by them.
+// Kinds of file systems, as far as they matter for who should write: storage detects them, plan
+// compares by them.
 #pragma once
 
 #include <cstdint>
@@ -7,21 +7,22 @@
 
 namespace sluice::model {
 
-/// What stands between the ranks and the disk.
+/// Where the disk is, seen from the ranks.
 enum class Reach : std::uint8_t {
   unknown,
-  memory,    ///< of this node
+  memory,    ///< memory of this node
   node,      ///< disks of this node
   server,    ///< one server, over a network
-  parallel,  ///< several servers at the same time
+  parallel,  ///< several servers in parallel
 };
 
-/// What a file system says of itself: hints, all of them.
+/// What a file system reports about itself; every field is a hint.
 struct FileSystemFacts {
   std::string kind = {};  ///< "ext4", "lustre", ...; empty: unknown
   Reach reach = Reach::unknown;
-  std::uint64_t stripe_bytes = 0;  ///< 0: it has none, or does not say
-  std::uint32_t stripes = 0;       ///< of a file: servers that hold a part of it; 0: not known
+  std::uint64_t stripe_bytes = 0;  ///< 0: no stripes, or not reported
+  std::uint32_t stripes = 0;       ///< the number of servers that a file is striped over; 0:
+                                   ///< unknown
 };
 
 }  // namespace sluice::model

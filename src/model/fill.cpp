@@ -22,7 +22,7 @@ namespace {
 
 using Element = std::vector<std::byte>;
 
-/// Calls `use` with an example of the number type; nothing for types that are not numbers.
+/// Calls `use` with a value of the number type; does nothing for types that are not numbers.
 template <class Use>
 std::optional<Element> with_number(Kind kind, Use&& use) {
   switch (kind) {
@@ -83,7 +83,7 @@ To number_as(From x) {
 template <class To, class From>
 bool holds(From x) {
   if constexpr (std::is_same_v<To, Float16>) {
-    // Rounded as to any other float; of integers those alone that it has.
+    // Floats are rounded as to any other float; integers must be exact.
     const float rounded = widened(number_as<To>(x));
     return std::is_integral_v<From>
                ? static_cast<double>(rounded) == static_cast<double>(x)
@@ -100,7 +100,7 @@ bool holds(From x) {
   }
 }
 
-/// A number at `from` as an element of the number type `to`.
+/// The number at `from` as an element of the number type `to`.
 std::optional<Element> converted(const std::byte* from, Kind from_kind, Kind to) {
   return with_number(from_kind, [&](auto from_example) {
     using From = decltype(from_example);
@@ -121,12 +121,12 @@ std::optional<Element> converted(const std::byte* from, Kind from_kind, Kind to)
 }
 
 bool has_two_parts(Kind kind) { return kind == Kind::c64 || kind == Kind::c128; }
-/// The type of both halves of a complex number; any other type itself.
+/// The type of the two halves of a complex number; any other type unchanged.
 Kind half_of(Kind kind) {
   return kind == Kind::c64 ? Kind::f32 : kind == Kind::c128 ? Kind::f64 : kind;
 }
 
-/// Text without the zeros behind it, padded to `bytes` again.
+/// Text without trailing zero bytes, padded to `bytes`.
 std::optional<Element> text_element(std::span<const std::byte> text, std::size_t bytes) {
   while (!text.empty() && text.back() == std::byte{0}) {
     text = text.first(text.size() - 1);
@@ -196,7 +196,7 @@ void fill(std::span<std::byte> bytes, const Type& type, std::span<const std::byt
                                     " bytes for " + std::to_string(bytes.size()) + " bytes of " +
                                     type_name(type));
   }
-  // Doubles what is filled, so that long ranges take few copies.
+  // The filled range is doubled by each copy, so that long ranges take few copies.
   std::size_t filled = element.size();
   std::memcpy(bytes.data(), element.data(), filled);
   while (filled < bytes.size()) {

@@ -9,13 +9,13 @@
 
 namespace sluice::model {
 
-/// How to convert between two different types. A complex element is two numbers, any other one.
+/// How to convert between two different types. A complex element counts as two numbers.
 struct Converter {
-  /// Converts all rows (in numbers). False where a value may not have fitted; where one really did
-  /// not, first_misfit() finds it. Values that do not fit wrap round (integers), become infinite
-  /// (floats) or are cut after their last whole character (strings).
+  /// Converts all rows. Returns false if a value may not have fitted; first_misfit() then finds out
+  /// whether one did not. Values that do not fit wrap round (integers), become infinite (floats) or
+  /// are cut after their last whole character (strings).
   bool (*convert)(const Rows& rows) = nullptr;
-  /// Index of the first number of the first row that does not fit, rows.run where all do.
+  /// Index of the first number of the first row that does not fit; rows.run if all fit.
   std::size_t (*first_misfit)(const Rows& rows) = nullptr;
   std::size_t numbers_per_element = 1;
 };
@@ -23,7 +23,7 @@ struct Converter {
 /// The converter between two types that are convertible() and not equal.
 Converter converter(const Type& from, const Type& to);
 
-/// Is the size of the type that of its kind?
+/// Does the type have the size that belongs to its kind?
 bool is_well_formed(const Type& type);
 
 /// One element as text, for messages: "3.0e+39", "-7", "(1.0, 2.0e+40)", "\"abc\"".

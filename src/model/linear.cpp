@@ -27,7 +27,7 @@ std::vector<Box> boxes_of_range(const Box& box, std::uint64_t first, std::uint64
     if (rank == 0) {
       return {box};
     }
-    // The slowest dimension in which a whole slab begins here and is wanted entirely.
+    // The slowest dimension in which a whole slab starts here and is wanted entirely.
     int slab = rank - 1;
     std::uint64_t slab_elements = 1;
     while (slab > 0) {

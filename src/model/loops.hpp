@@ -1,8 +1,8 @@
 // The shortest nest of loops over a box that lies in two dense row-major arrays.
 //
 // Invariants: elements are visited in row-major order of the box; `run` elements are adjacent in
-// both arrays; no two neighbouring loops could be one (dimensions that are whole in both arrays
-// and dimensions of one element have gone).
+// both arrays; neighbouring loops are merged where possible (dimensions that are whole in both
+// arrays, and dimensions of one element, are gone).
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace sluice::model {
 
-/// One loop; steps in elements of the array that they walk through.
+/// One loop; the strides are in elements of each array.
 struct Loop {
   std::uint64_t count = 1;
   std::uint64_t from_step = 0;
@@ -31,10 +31,10 @@ struct Loops {
 /// have the same rank, no extent is 0, and both arrays are small enough to be in memory.
 Loops make_loops(const Dims& count, const Dims& from_shape, const Dims& to_shape);
 
-/// Place of element `at`, counted from the first, in a dense row-major array of extents `shape`.
+/// Index of element `at` in a dense row-major array of extents `shape`.
 std::uint64_t linear_offset(const Dims& at, const Dims& shape);
 
-/// Rows of a copy: `rows` times `run` elements, with the distance from row to row in bytes.
+/// Rows of a copy: `rows` times `run` elements, with the strides of the rows in bytes.
 struct Rows {
   const std::byte* from = nullptr;
   std::byte* to = nullptr;
@@ -46,8 +46,8 @@ struct Rows {
   std::size_t to_bytes = 0;
 };
 
-/// Calls `visit(const Rows&, std::uint64_t first)` for every innermost pair of loops, where `first`
-/// is the place of its first element in row-major order of the box.
+/// Calls `visit(const Rows&, std::uint64_t first)` for every innermost pair of loops; `first` is
+/// the index of its first element in row-major order of the box.
 template <class Visit>
 void for_each_rows(const Loops& loops, const std::byte* from, std::size_t from_bytes, std::byte* to,
                    std::size_t to_bytes, Visit visit) {

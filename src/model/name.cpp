@@ -7,7 +7,7 @@
 namespace sluice::model {
 namespace {
 
-/// Length of the UTF-8 sequence at the front of `text`, 0 where there is none.
+/// Length of the UTF-8 sequence at the front of `text`; 0 if it is invalid.
 std::size_t sequence_length(std::string_view text) noexcept {
   const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
   if (byte(0) < 0x80) {
@@ -15,7 +15,7 @@ std::size_t sequence_length(std::string_view text) noexcept {
   }
   const std::size_t length = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
   if (byte(0) < 0xc2 || byte(0) > 0xf4 || text.size() < length) {
-    return 0;  // a continuation byte, an overlong lead, above U+10FFFF, or cut off
+    return 0;  // a continuation byte, an overlong lead byte, above U+10FFFF, or truncated
   }
   for (std::size_t i = 1; i < length; ++i) {
     if ((byte(i) & 0xc0) != 0x80) {
@@ -59,7 +59,7 @@ bool is_utf8(std::string_view text) noexcept {
 
 namespace {
 
-/// Does a terminal obey this sequence of UTF-8 instead of showing it?
+/// Is this UTF-8 sequence a control sequence for a terminal?
 bool is_control(std::string_view sequence, Shown shown) noexcept {
   const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(sequence[i]); };
   if (sequence.size() == 1) {
@@ -69,7 +69,7 @@ bool is_control(std::string_view sequence, Shown shown) noexcept {
   if (sequence.size() == 2) {
     return byte(0) == 0xc2 && byte(1) < 0xa0;  // U+0080 to U+009F
   }
-  // U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069: they turn the direction of writing.
+  // U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069: they change the direction of writing.
   return sequence.size() == 3 && byte(0) == 0xe2 &&
          ((byte(1) == 0x80 && (byte(2) == 0x8e || byte(2) == 0x8f)) ||
           (byte(1) == 0x80 && byte(2) >= 0xaa && byte(2) <= 0xae) ||
@@ -177,8 +177,7 @@ void check_read_name(std::string_view name, const std::string& path) {
   try {
     check_name(name);
   } catch (const Error& e) {
-    throw Error(Code::damaged,
-                path + ": " + e.what() + ": the file is damaged, or not to be trusted");
+    throw Error(Code::damaged, path + ": " + e.what() + ": the file is damaged or malicious");
   }
 }
 

@@ -22,7 +22,7 @@ Dims place_in_memory(const Dims& memory_start, const Box& block, const Box& part
   return at;
 }
 
-/// Neither wrong extents of the caller nor a wrong part may ever lead outside the caller's array.
+/// Neither wrong extents of the caller nor a wrong part may lead to an access outside the array.
 template <class AnyMemory>
 void check_place(const AnyMemory& memory, const Box& block, const Box& part) {
   if (!contains(block, part)) {
@@ -31,7 +31,7 @@ void check_place(const AnyMemory& memory, const Box& block, const Box& part) {
   if (!contains(whole(memory.shape), Box{memory.start, block.count})) {
     throw Error(Code::invalid_argument, "the array in memory of shape " + memory.shape.text() +
                                             " does not hold the block " + block.text() +
-                                            " from its element " + memory.start.text() + " on");
+                                            " from its element " + memory.start.text());
   }
   if (memory.data == nullptr && !part.empty()) {
     throw Error(Code::invalid_argument, "no memory (a null pointer) for block " + block.text());
@@ -40,7 +40,7 @@ void check_place(const AnyMemory& memory, const Box& block, const Box& part) {
 
 void check_types(const Type& from, const Type& to) {
   if (!convertible(from, to)) {
-    throw Error(Code::type_mismatch, type_name(from) + " is not converted to " + type_name(to) +
+    throw Error(Code::type_mismatch, type_name(from) + " cannot be converted to " + type_name(to) +
                                          ": convert it in the program, or define the variable "
                                          "with another type");
   }
@@ -64,7 +64,7 @@ void check_size(std::size_t bytes, const Box& part, const Type& type) {
                                   " does not fit " + type_name(to));
 }
 
-/// Rows of which one value may not fit: throws where that is so.
+/// Rows in which a value may not fit: throws if one does not.
 void check_values(const Converter& conversion, Rows rows, std::uint64_t ordinal, const Box& part,
                   const Type& from, const Type& to) {
   for (; rows.rows > 0; --rows.rows) {

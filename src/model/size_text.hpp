@@ -8,14 +8,14 @@
 
 namespace sluice::model {
 
-/// What parse_bytes() takes, for messages.
+/// What parse_bytes() accepts, for messages.
 inline constexpr const char* bytes_expected =
     "number of bytes: say 4194304, or 4 MiB (KiB, MiB, GiB, TiB)";
 
-/// Nothing where `text` is no size, or one that does not fit.
+/// Empty if `text` is not a size, or one that does not fit.
 std::optional<std::uint64_t> parse_bytes(std::string_view text);
 
-/// "4 MiB" and the like, such that parse_bytes() gives the same; "0" for 0.
+/// "4 MiB" and the like, such that parse_bytes() returns the same number; "0" for 0.
 std::string bytes_text(std::uint64_t bytes);
 
 }  // namespace sluice::model

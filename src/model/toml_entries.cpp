@@ -1,4 +1,4 @@
-// The one place that knows TOML.
+// The only file that parses settings in TOML.
 #include "model/toml_entries.hpp"
 
 #define TOML_ENABLE_FORMATTERS 0
@@ -21,7 +21,8 @@ std::string place(const std::string& file, const toml::node& node) {
   return file + ", line " + std::to_string(node.source().begin.line);
 }
 
-/// A value as options are read: lists with commas, tables (of hints) as key=value.
+/// A value in the form in which options are read: lists with commas, tables (of hints) as
+/// key=value.
 std::string text_of(const toml::node& node, const std::string& where) {
   if (const auto* text = node.as_string()) {
     return text->get();
@@ -69,7 +70,7 @@ std::string line_of(const std::string& text, std::size_t number) {
   return at == std::string::npos ? "" : trimmed_text(text.substr(at, text.find('\n', at) - at));
 }
 
-/// What is wrong with a line, beside what the parser says: most often text without its quotes.
+/// What is wrong with a line, in addition to the parser's message: most often text without quotes.
 std::string fault_of_line(const std::string& line, std::string_view description,
                           const IsOption& is_option) {
   const std::size_t equals = line.find('=');

@@ -11,7 +11,7 @@
 namespace sluice::model {
 namespace {
 
-/// The shortest digits that name the value, and always visibly not an integer.
+/// The shortest digits that identify the value, always recognisable as not an integer.
 template <class T>
 std::string float_text(T value) {
   std::array<char, 64> buffer;

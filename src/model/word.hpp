@@ -1,4 +1,4 @@
-// Names of formats and strategies, as they stand in options, messages and names of tests.
+// Names of formats and strategies, as used in options, messages and names of tests.
 #pragma once
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 
 namespace sluice::model {
 
-/// Small letters, digits and dashes; no dash at either end.
+/// Lower-case letters, digits and dashes; no dash at either end.
 inline bool is_word(std::string_view name) {
   return !name.empty() && name.front() != '-' && name.back() != '-' &&
          std::all_of(name.begin(), name.end(), [](char c) {

@@ -1,12 +1,12 @@
-// The functions of MPI that src/mpi/part*.cpp call, by the types of the mpi.h at hand. Included by
-// those files only; each ABI has its own copy, in a namespace of its own.
+// The MPI functions that src/mpi/part*.cpp call, with the types of the mpi.h being compiled.
+// Included by those files only; each ABI has its own copy, in a namespace of its own.
 //
 // Invariants: nothing is linked to MPI: every function and every predefined object is looked up by
-// its name when the process's MPI has been found. Where mpi.h makes objects of global variables
-// (Open MPI), the names of those variables stand for what was found.
+// name when the process's MPI has been found. Where mpi.h makes objects from global variables (Open
+// MPI), macros replace the names of those variables by what was looked up.
 #pragma once
 
-// What mpi.h would add for C++, which would need symbols of its own.
+// Without the C++ parts of mpi.h, which would need symbols of their own.
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
 #ifdef SLUICE_MPI_STANDARD_HEADER
@@ -38,7 +38,7 @@
   X(Type_free)
 // clang-format on
 
-// What makes a communicator of Fortran's integer.
+// Converts a Fortran integer to a communicator.
 #ifdef SLUICE_MPI_STANDARD_HEADER
 #define SLUICE_MPI_MORE(X) X(Comm_fromint)
 #elif defined(OPEN_MPI)
@@ -49,7 +49,7 @@
 
 namespace sluice::mpi::SLUICE_MPI_PART {
 
-/// Every function, by the name that it has behind MPI_.
+/// Every function, by its name without MPI_.
 struct Functions {
 // NOLINTNEXTLINE(bugprone-macro-parentheses): it makes a name
 #define SLUICE_MPI_FIELD(name) decltype(&::MPI_##name) name = nullptr;
@@ -58,11 +58,11 @@ struct Functions {
 #undef SLUICE_MPI_FIELD
 };
 
-/// Of this ABI; filled by bind().
+/// The functions of this ABI; filled by bind().
 extern Functions f;
 
 #ifdef OPEN_MPI
-// What follows ompi_ in their names.
+// The names after ompi_.
 // clang-format off
 #define SLUICE_MPI_OBJECTS(X)                                                                \
   X(mpi_byte)                                                                                \
@@ -84,12 +84,12 @@ extern Objects objects;
 Messages& messages();
 Files& files();
 
-/// A handle of MPI as a word, and back.
+/// Converts an MPI handle to a word, and back.
 template <class Native>
 std::uintptr_t word_of(Native native) {
   static_assert(sizeof native <= sizeof(std::uintptr_t));
   std::uintptr_t word = 0;
-  std::memcpy(&word, &native, sizeof native);  // an int lies in the low half
+  std::memcpy(&word, &native, sizeof native);  // an int is in the low half
   return word;
 }
 template <class Native, class Tag>
@@ -98,7 +98,7 @@ Native native_of(Handle<Tag> handle) {
   std::memcpy(&native, &handle.word, sizeof native);
   return native;
 }
-/// Where MPI may write a handle, at once or later. The high half of an int's word stays 0.
+/// Where MPI may write a handle, now or later. The high half of an int's word stays 0.
 template <class Native, class Tag>
 Native* place_of(Handle<Tag>& handle) {
   static_assert(std::endian::native == std::endian::little);
@@ -108,7 +108,7 @@ Native* place_of(Handle<Tag>& handle) {
 }  // namespace sluice::mpi::SLUICE_MPI_PART
 
 #ifdef OPEN_MPI
-// mpi.h takes the addresses of these variables: they are where they were found.
+// mpi.h takes the addresses of these variables: replaced by the addresses that were looked up.
 #define ompi_mpi_byte (*objects.mpi_byte)
 #define ompi_mpi_comm_null (*objects.mpi_comm_null)
 #define ompi_mpi_comm_self (*objects.mpi_comm_self)

@@ -60,7 +60,7 @@ Library bind(const Candidate& candidate, std::string& missing) {
 void load_of_launcher(std::string& tried) {
   const auto open = [&](const std::string& name) {
     tried += (tried.empty() ? "" : ", ") + name;
-    // Global, for what an MPI loads itself expects to find it.
+    // RTLD_GLOBAL: plugins that an MPI loads expect its symbols.
     return dlopen(name.c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr;
   };
   if (const char* const named = std::getenv("SLUICE_MPI"); named != nullptr && *named != '\0') {
@@ -73,7 +73,7 @@ void load_of_launcher(std::string& tried) {
   const bool is_open_mpi = std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr;
   std::vector<std::string> names{mpich, mpich_of_debian, "libmpi_abi.so.1", "libmpi_abi.so.0"};
   names.insert(is_open_mpi ? names.begin() : names.end(), open_mpi);
-  // An MPI in a folder of its own has its libraries beside its launcher.
+  // An MPI in a prefix of its own has its libraries beside its launcher.
   const std::string path = std::getenv("PATH") == nullptr ? "" : std::getenv("PATH");
   for (std::size_t at = 0; at <= path.size();) {
     const std::size_t end = std::min(path.find(':', at), path.size());

@@ -1,4 +1,4 @@
-// Which MPIs the process has loaded, and which part of the library calls each.
+// Which MPIs the process has loaded, and which part of the library calls each of them.
 #pragma once
 
 #include <span>
@@ -10,12 +10,12 @@
 
 namespace sluice::mpi {
 
-/// The calls of one ABI, compiled with the mpi.h of an MPI that has it.
+/// The calls of one ABI, compiled with an mpi.h of that ABI.
 struct Part {
   const char* abi = nullptr;  ///< "Open MPI", "MPICH", "MPI 5"
   Bind bind = nullptr;
 };
-/// Those that the library was built with.
+/// The ABIs that the library was built with.
 std::span<const Part> parts();
 
 /// An MPI in this process.
@@ -25,12 +25,12 @@ struct Candidate : LoadedMpi {
 /// First the one that the program's own calls reach, then the others in the order of loading.
 std::vector<Candidate> candidates();
 
-/// Binds the part to its MPI; an empty library where a function is missing, whose name is then
+/// Binds the part to its MPI; an empty library if a function is missing, whose name is then in
 /// `missing`.
 Library bind(const Candidate& candidate, std::string& missing);
 
 /// Loads the libmpi that SLUICE_MPI names, else the one beside the launcher, else one that the
-/// loader finds. What it looked for goes to `tried`.
+/// loader finds. The places that were tried are appended to `tried`.
 void load_of_launcher(std::string& tried);
 
 }  // namespace sluice::mpi

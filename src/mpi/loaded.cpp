@@ -11,7 +11,7 @@ namespace {
 constexpr const char* version_function = "MPI_Get_library_version";
 
 std::string answer_of(void* function) {
-  // An MPI writes as much as its own header allows: 256 bytes in Open MPI's, 8192 in MPICH's.
+  // An MPI writes as many bytes as its own header allows: 256 in Open MPI's, 8192 in MPICH's.
   constexpr std::size_t most_of_any = 65536;
   std::string room(most_of_any, '\0');
   int length = 0;
@@ -25,8 +25,8 @@ std::string file_of(void* address) {
   return dladdr(address, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "";
 }
 
-/// By what tells the ABIs apart: Open MPI's handles are addresses of its own objects, the standard
-/// ABI says its version, and the others are known by their names.
+/// How the ABIs are told apart: Open MPI's handles are addresses of its own objects, the standard
+/// ABI reports its version, and the others are known by their names.
 std::string abi_of(void* handle, const std::string& said) {
   if (dlsym(handle, "ompi_mpi_comm_world") != nullptr) {
     return "Open MPI";
@@ -47,7 +47,7 @@ std::string abi_of(void* handle, const std::string& said) {
   return "";
 }
 
-/// The MPI that answers behind `handle`, unless it is in `all`.
+/// The MPI that answers through `handle`, unless it is in `all`.
 void add(void* handle, std::vector<LoadedMpi>& all) {
   void* const function = dlsym(handle, version_function);
   if (function == nullptr) {
@@ -99,7 +99,8 @@ std::vector<LoadedMpi> loaded_mpis() {
   std::vector<LoadedMpi> all;
   add(RTLD_DEFAULT, all);
   for (const std::string& path : likely_files()) {
-    // It is there already; the handle keeps it, for its functions may be called from now on.
+    // It is loaded already; the handle keeps it loaded, because its functions may be called from
+    // now on.
     if (void* const handle = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD); handle != nullptr) {
       const std::size_t before = all.size();
       add(handle, all);

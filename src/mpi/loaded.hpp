@@ -1,4 +1,5 @@
-// Which MPIs the process has loaded. Knows no mpi.h; calls what says their versions alone.
+// Which MPIs the process has loaded. Includes no mpi.h; calls only the functions that return
+// versions.
 #pragma once
 
 #include <string>
@@ -10,9 +11,9 @@ namespace sluice::mpi {
 struct LoadedMpi {
   void* handle =
       nullptr;        ///< of dlopen(), kept open; RTLD_DEFAULT where the program's own calls go
-  std::string said;   ///< all that MPI_Get_library_version says
-  std::string place;  ///< path of the file that answers
-  std::string abi;    ///< "Open MPI", "MPICH", "MPI 5"; empty: none that is known
+  std::string said;   ///< the full text of MPI_Get_library_version
+  std::string place;  ///< path of the file that contains it
+  std::string abi;    ///< "Open MPI", "MPICH", "MPI 5"; empty: unknown
 
   /// Between MPI_Init and MPI_Finalize?
   bool is_running() const;

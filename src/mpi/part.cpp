@@ -1,4 +1,4 @@
-// The part of one ABI: what is bound, the process's life, communicators.
+// The part of one ABI: binding, initialisation, communicators.
 #include "mpi/bound.hpp"
 
 namespace sluice::mpi::SLUICE_MPI_PART {
@@ -94,7 +94,7 @@ class BoundComms final : public Comms {
     void* value = nullptr;
     int found = 0;
     f.Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &value, &found);
-    return found != 0 ? *static_cast<int*>(value) : 32767;  // the least that MPI promises
+    return found != 0 ? *static_cast<int*>(value) : 32767;  // the minimum that MPI guarantees
   }
   void return_errors(Comm comm) override {
     f.Comm_set_errhandler(native_of<MPI_Comm>(comm), MPI_ERRORS_RETURN);

@@ -7,7 +7,7 @@ namespace sluice::mpi::SLUICE_MPI_PART {
 
 namespace {
 
-/// Hints, owned for a scope.
+/// MPI_Info of hints, freed at the end of the scope.
 class Info {
  public:
   explicit Info(const std::vector<std::pair<std::string, std::string>>& hints) {
@@ -32,7 +32,8 @@ class Info {
   MPI_Info info_ = MPI_INFO_NULL;
 };
 
-/// A byte type of scattered blocks, owned for a scope; one contiguous MPI_BYTE where there is none.
+/// A byte type of scattered blocks, freed at the end of the scope; MPI_BYTE if the blocks are
+/// contiguous.
 class Scatter {
  public:
   Scatter(const std::vector<int>& lengths, const std::vector<MPI_Aint>& places) {
@@ -56,7 +57,7 @@ class Scatter {
   MPI_Datatype type_ = MPI_BYTE;
 };
 
-/// The bytes that a call has moved.
+/// The number of bytes that a call has moved.
 int count_of(int result, const MPI_Status& status, MPI_Datatype type, std::int64_t& moved) {
   MPI_Count bytes = 0;
   if (result == MPI_SUCCESS) {

@@ -7,7 +7,7 @@ namespace sluice::mpi::SLUICE_MPI_PART {
 
 namespace {
 
-/// Requests as MPI has them. Where its handles are as long as words they are used as they lie.
+/// Requests as MPI stores them. If its handles are as long as words they are used in place.
 class NativeRequests {
  public:
   explicit NativeRequests(std::span<Request> words) : words_(words) {
@@ -37,7 +37,7 @@ class NativeRequests {
 
  private:
   static constexpr bool is_same_size = sizeof(MPI_Request) == sizeof(Request);
-  /// One at a time in a thread; kept, for requests are tested in close loops.
+  /// One in use at a time in a thread; kept, because requests are tested in tight loops.
   static std::vector<MPI_Request>& copies() {
     thread_local std::vector<MPI_Request> kept;
     return kept;

@@ -12,7 +12,7 @@ namespace sluice::mpi {
 
 namespace {
 
-/// What has been decided on.
+/// The MPI that was decided on.
 struct InUse {
   Candidate candidate;
   Library library;
@@ -61,7 +61,7 @@ std::string known_abis() {
   return text.empty() ? "none" : text;
 }
 
-/// Why the library cannot call this MPI; empty where it can.
+/// Why the library cannot call this MPI; empty if it can.
 std::string trouble_of(const Candidate& candidate) {
   if (candidate.part != nullptr) {
     return "";
@@ -70,14 +70,14 @@ std::string trouble_of(const Candidate& candidate) {
       candidate.abi.empty() ? "an ABI of its own" : "the ABI of " + candidate.abi;
   return "the MPI of this process is " + quoted(candidate) + ", which has " + which +
          ", but this libsluice was built for: " + known_abis() +
-         "; use one of those, or build Sluice where that MPI's mpi.h is";
+         "; use one of those, or build Sluice with that MPI's mpi.h";
 }
 
 [[noreturn]] void refuse(const std::string& text) {
   throw Error(Code::mpi, "sluice: open: " + text);
 }
 
-/// Of the candidates the one that a communicator of this kind belongs to.
+/// The candidate to which a communicator of this kind belongs.
 const Candidate& choose(const std::vector<Candidate>& candidates, std::int32_t kind) {
   const char* const abi = abi_of(kind);
   const Candidate* best = nullptr;
@@ -143,7 +143,8 @@ bool runs() {
 
 const std::string& version_text() {
   static std::mutex mutex;
-  static auto* const texts = new std::vector<std::unique_ptr<std::string>>;  // handed out for ever
+  static auto* const texts = new std::vector<std::unique_ptr<std::string>>;  // references to it
+                                                                             // have been handed out
   std::string text = "none";
   if (const InUse* const one = in_use.load(std::memory_order_acquire); one != nullptr) {
     text = one->candidate.said;
@@ -178,8 +179,8 @@ void use(const sluice::Comm& comm) {
   const std::vector<Candidate> all = candidates();
   if (all.empty()) {
     refuse(
-        "this process has loaded no MPI that Sluice could call: import mpi4py, or link the program "
-        "to a shared libmpi; without MPI open without a communicator");
+        "this process has loaded no MPI that Sluice can call: import mpi4py, or link the program "
+        "to a shared libmpi; without MPI, open without a communicator");
   }
   decide(choose(all, kind));
 }
@@ -194,7 +195,7 @@ void load() {
     load_of_launcher(tried);
     all = candidates();
     if (all.empty()) {
-      refuse("no MPI was found for the launcher's ranks (tried " + tried +
+      refuse("no MPI was found for the ranks of this launcher (tried " + tried +
              "): set SLUICE_MPI to the path of its libmpi.so");
     }
   }

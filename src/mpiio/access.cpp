@@ -16,10 +16,10 @@ namespace {
 
 /// Ranks write runs of this mean length themselves; shorter ones are exchanged first.
 constexpr std::int64_t exchange_below_bytes = 128 << 10;
-/// Windows are read whole where at least one byte in this many is wanted.
+/// Windows are read whole if at least one byte in this many is requested.
 constexpr std::int64_t most_read_for_one = 8;
 
-/// What a rank tells the others of a collective access.
+/// What a rank sends to the others about a collective access.
 struct Told {
   std::int64_t error_class = MPI_SUCCESS;
   std::int64_t first = 0;  ///< of the file
@@ -57,7 +57,7 @@ void check_range(const File& file, std::int64_t stream, std::int64_t bytes) {
   }
 }
 
-/// The range of the file from the first byte to behind the last one.
+/// The range of the file from the first byte to the end of the last one.
 Run range_of(const View& view, std::int64_t stream, std::int64_t bytes) {
   const std::int64_t first = view.file_offset(stream);
   return {first, view.file_offset(stream + bytes - 1) + 1 - first};
@@ -99,7 +99,7 @@ std::int64_t begin_of(File& file, const Call& call, std::int64_t bytes) {
   return 0;
 }
 
-/// Of what all ranks have told: is it better to exchange?
+/// From the accesses of all ranks: is it better to exchange?
 class Choice {
  public:
   Choice(const File& file, bool is_write, std::span<const Told> all) {
@@ -172,13 +172,13 @@ Told told_of(const File& file, bool is_write, std::int64_t stream, std::int64_t 
   return told;
 }
 
-/// The part of a read that is in the file, where the view ascends.
+/// The part of a read that is inside the file, if the view ascends.
 std::int64_t bytes_in_file(const File& file, std::int64_t stream, std::int64_t bytes,
                            std::int64_t file_bytes) {
   return std::clamp<std::int64_t>(file.view.stream_below(file_bytes) - stream, 0, bytes);
 }
 
-/// Everything between the meeting and the last agreement.
+/// Everything between the first exchange and the last agreement.
 std::int64_t exchange(File& file, bool is_write, std::int64_t stream, const Memory& memory,
                       const Choice& choice) {
   const Domains domains = choice.domains(file);
@@ -200,11 +200,11 @@ std::vector<Told> tell_all(const File& file, Told mine) {
   std::vector<Told> all(static_cast<std::size_t>(file.ranks));
   constexpr int numbers = sizeof(Told) / sizeof(std::int64_t);
   check(mpi.Allgather(&mine, numbers, MPI_INT64_T, all.data(), numbers, MPI_INT64_T, file.comm),
-        "telling each other what is accessed");
+        "exchanging the accessed ranges");
   return all;
 }
 
-/// A collective access at a known place; `error_class` is what was wrong on this rank before.
+/// A collective access at a known offset; `error_class` is the error of this rank so far.
 std::int64_t move_together(File& file, bool is_write, std::int64_t stream, const Memory& memory,
                            int error_class) {
   Told mine;
@@ -225,7 +225,7 @@ std::int64_t move_together(File& file, bool is_write, std::int64_t stream, const
     file_bytes = std::max(file_bytes, told.file_bytes);
   }
   if (worst != MPI_SUCCESS) {
-    throw Fault(static_cast<int>(worst), "the arguments of one rank at least are wrong");
+    throw Fault(static_cast<int>(worst), "the arguments of at least one rank are wrong");
   }
   const Choice choice(file, is_write, all);
   std::int64_t moved = 0;
@@ -245,12 +245,12 @@ std::int64_t move_together(File& file, bool is_write, std::int64_t stream, const
   return moved;
 }
 
-/// Where each rank begins, in the order of the ranks. Collective, also where a rank has failed.
+/// The start of each rank, in the order of the ranks. Collective, even if a rank has failed.
 std::int64_t begin_in_order(File& file, std::int64_t bytes, int& error_class) {
   std::vector<std::int64_t> all(static_cast<std::size_t>(file.ranks));
   const std::int64_t mine = error_class == MPI_SUCCESS ? bytes : 0;
   check(mpi.Allgather(&mine, 1, MPI_INT64_T, all.data(), 1, MPI_INT64_T, file.comm),
-        "telling each other what is accessed");
+        "exchanging the accessed ranges");
   std::int64_t before = 0;
   std::int64_t total = 0;
   for (int rank = 0; rank < file.ranks; ++rank) {
@@ -265,7 +265,7 @@ std::int64_t begin_in_order(File& file, std::int64_t bytes, int& error_class) {
       base[1] = class_of_current(file.path);
     }
   }
-  check(mpi.Bcast(base, 2, MPI_INT64_T, 0, file.comm), "telling of the shared pointer");
+  check(mpi.Bcast(base, 2, MPI_INT64_T, 0, file.comm), "broadcasting the shared pointer");
   error_class = error_class == MPI_SUCCESS ? static_cast<int>(base[1]) : error_class;
   return base[0] + before;
 }

@@ -1,8 +1,8 @@
 // Reading and writing: every data access function of MPI-IO is one of these.
 //
-// Invariants: a collective call meets the others whatever was wrong with its arguments, and its
-// class of error is the same on all ranks; a write has its bytes in the file when it returns; a
-// pointer moves by what was moved, and not where the call failed.
+// Invariants: a collective call takes part with the others even if its arguments are wrong, and its
+// class of error is the same on all ranks; the bytes of a write are in the file when it returns; a
+// pointer advances by what was moved, and not at all if the call failed.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 namespace sluice::mpiio {
 
-/// Where a call begins in the view.
+/// The start of a call in the view.
 enum class Where : std::uint8_t { offset, individual, shared };
 
-/// What a program hands over.
+/// The arguments of a program.
 struct Call {
   bool is_write = false;
   Where where = Where::offset;
@@ -24,7 +24,7 @@ struct Call {
   MPI_Datatype type = MPI_DATATYPE_NULL;
 };
 
-/// One rank alone. Returns the bytes moved, as they are in memory. Throws.
+/// One rank alone. Returns the bytes moved, counted in memory. Throws.
 std::int64_t access_alone(File& file, const Call& call);
 /// All ranks of the file; by shared pointer in the order of the ranks. Throws the same class on
 /// all.

@@ -1,8 +1,8 @@
 // A program's buffer as bytes of the file's representation.
 //
-// Invariant: where the representation is that of memory nothing is copied here; for "external32"
-// the whole buffer is packed by MPI, and a read that ends early leaves the rest of the buffer as it
-// was.
+// Invariant: if the representation is that of memory nothing is copied here; for "external32" the
+// whole buffer is packed by MPI, and a read that ends early leaves the rest of the buffer
+// unchanged.
 #pragma once
 
 #include <memory>
@@ -14,13 +14,13 @@ namespace sluice::mpiio {
 
 class CallerMemory {
  public:
-  /// Nothing, for a rank whose arguments are wrong.
+  /// Empty, for a rank whose arguments are wrong.
   CallerMemory() = default;
   CallerMemory(const File& file, const Call& call);
 
   const Memory& memory() const { return memory_; }
-  /// After `bytes` of the memory were moved: how many of the program's buffer these are. Unpacks
-  /// what was read.
+  /// After `bytes` of the memory were moved: the corresponding number of bytes of the program's
+  /// buffer. Unpacks what was read.
   std::int64_t finish(const Call& call, std::int64_t bytes);
 
  private:

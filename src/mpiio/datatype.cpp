@@ -10,7 +10,7 @@ namespace sluice::mpiio {
 
 namespace {
 
-/// What MPI tells of how a datatype was made, with all numbers in 64 bits.
+/// How a datatype was made, as reported by MPI, with all numbers in 64 bits.
 struct Contents {
   int combiner = MPI_COMBINER_NAMED;
   std::vector<std::int64_t> numbers;        ///< counts and integers, in MPI's order
@@ -18,7 +18,7 @@ struct Contents {
   std::vector<MPI_Datatype> types;
 };
 
-// What Fortran's bindings of MPI-1 make; MPI 3 removed the names.
+// Made by Fortran's bindings of MPI-1; MPI 3 removed the names.
 #if defined(OPEN_MPI) && !(OMPI_ENABLE_MPI1_COMPAT || OMPI_BUILDING)
 constexpr int combiner_hvector_integer = OMPI_WAS_MPI_COMBINER_HVECTOR_INTEGER;
 constexpr int combiner_hindexed_integer = OMPI_WAS_MPI_COMBINER_HINDEXED_INTEGER;
@@ -35,7 +35,7 @@ bool is_named(int combiner) {
 }
 
 #if MPI_VERSION >= 4
-/// How many of the large counts stand before the displacements in bytes.
+/// The number of large counts before the displacements in bytes.
 std::size_t leading_counts(int combiner, const std::vector<MPI_Count>& counts) {
   switch (combiner) {
     case MPI_COMBINER_HVECTOR:
@@ -59,7 +59,7 @@ Contents contents_of(MPI_Datatype type) {
   MPI_Count types = 0;
   Contents contents;
   check(mpi.Type_get_envelope_c(type, &integers, &addresses, &counts, &types, &contents.combiner),
-        "looking at a datatype");
+        "querying a datatype");
   if (is_named(contents.combiner)) {
     return contents;
   }
@@ -69,7 +69,7 @@ Contents contents_of(MPI_Datatype type) {
   contents.types.resize(static_cast<std::size_t>(types));
   check(mpi.Type_get_contents_c(type, integers, addresses, counts, types, i.data(), a.data(),
                                 c.data(), contents.types.data()),
-        "looking into a datatype");
+        "decoding a datatype");
   contents.numbers.assign(i.begin(), i.end());
   contents.displacements.assign(a.begin(), a.end());
   if (counts > 0) {
@@ -91,7 +91,7 @@ Contents contents_of(MPI_Datatype type) {
   int types = 0;
   Contents contents;
   check(mpi.Type_get_envelope(type, &integers, &addresses, &types, &contents.combiner),
-        "looking at a datatype");
+        "querying a datatype");
   if (is_named(contents.combiner)) {
     return contents;
   }
@@ -100,7 +100,7 @@ Contents contents_of(MPI_Datatype type) {
   contents.types.resize(static_cast<std::size_t>(types));
   check(mpi.Type_get_contents(type, integers, addresses, types, i.data(), a.data(),
                               contents.types.data()),
-        "looking into a datatype");
+        "decoding a datatype");
   contents.numbers.assign(i.begin(), i.end());
   contents.displacements.assign(a.begin(), a.end());
   return contents;
@@ -113,11 +113,11 @@ int combiner_of(MPI_Datatype type) {
   MPI_Count ignored[4] = {};
   check(
       mpi.Type_get_envelope_c(type, &ignored[0], &ignored[1], &ignored[2], &ignored[3], &combiner),
-      "looking at a datatype");
+      "querying a datatype");
 #else
   int ignored[3] = {};
   check(mpi.Type_get_envelope(type, &ignored[0], &ignored[1], &ignored[2], &combiner),
-        "looking at a datatype");
+        "querying a datatype");
 #endif
   return combiner;
 }
@@ -141,7 +141,7 @@ class Decoder {
     }
     release(contents);
     if (!is_external_) {
-      // MPI's own: they hold the padding of structures and what old markers say.
+      // MPI's own values: they include the padding of structures and the effect of old markers.
       MPI_Count lower = 0;
       MPI_Count extent = 0;
       check(mpi.Type_get_extent_x(type, &lower, &extent), "the extent of a datatype");
@@ -250,7 +250,7 @@ class Decoder {
       }
       return bounded(flat);
     }
-    throw Fault(MPI_ERR_TYPE, "a datatype of a kind that is not known here");
+    throw Fault(MPI_ERR_TYPE, "a datatype of an unknown kind");
   }
 
   /// External types have no padding: from the first byte to the last.

@@ -1,8 +1,8 @@
 // MPI's datatypes, decoded to runs of bytes.
 //
-// Invariants: what was decoded is kept at the datatype itself, by an attribute that MPI deletes
-// with it (a handle comes back for another type when one was freed). A type that is held here is a
-// duplicate, for programs free theirs.
+// Invariants: the result of decoding is kept on the datatype itself, in an attribute that MPI
+// deletes with it (a freed handle may be reused for another type). A type that is held here is a
+// duplicate, because programs free theirs.
 #pragma once
 
 #include <memory>
@@ -12,15 +12,15 @@
 
 namespace sluice::mpiio {
 
-/// How a datatype lies in memory, or in a file of the representation "native".
+/// The layout of a datatype in memory, or in a file of the representation "native".
 std::shared_ptr<const Flat> flat_of(MPI_Datatype type);
 /// The same in a file of the representation "external32".
 std::shared_ptr<const Flat> external_flat_of(MPI_Datatype type);
 
-/// Of a predefined type without holes, its bytes; 0 of any other. Decodes nothing.
+/// The size of a predefined type without holes; 0 for any other. Decodes nothing.
 std::int64_t plain_bytes(MPI_Datatype type);
 
-/// A datatype that is kept: a duplicate where it is derived.
+/// A datatype that is kept: a duplicate if it is derived.
 class KeptType {
  public:
   KeptType() = default;
@@ -29,7 +29,7 @@ class KeptType {
   KeptType& operator=(KeptType&& other) noexcept;
   ~KeptType();
   MPI_Datatype get() const { return type_; }
-  /// Another duplicate, or the predefined type: the caller's.
+  /// Another duplicate, or the predefined type; owned by the caller.
   MPI_Datatype duplicate() const;
 
  private:

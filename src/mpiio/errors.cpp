@@ -20,7 +20,7 @@ std::uint64_t word_of(MPI_Errhandler handler) {
   return word;
 }
 
-/// The functions of the handlers that were made here.
+/// The functions of the error handlers that were created here.
 struct Made {
   std::mutex mutex;
   std::map<std::uint64_t, MPI_File_errhandler_function*> functions;
@@ -49,13 +49,13 @@ int class_of_code(Code code) {
   }
 }
 
-/// A program tries what may not be there; what nobody expects is said.
+/// Programs try files that may not exist; only unexpected errors are printed.
 bool is_usual(Code code) {
   return code == Code::not_found || code == Code::exists || code == Code::permission ||
          code == Code::invalid_argument;
 }
 
-/// "rank 3: ", in the whole program; empty where MPI cannot say.
+/// "rank 3: ", the rank in MPI_COMM_WORLD; empty if MPI cannot tell.
 std::string rank_text() {
   int rank = 0;
   int is_finalized = 0;
@@ -166,12 +166,12 @@ int ErrorHandler::raise(MPI_File file, int code) {
 }
 
 ErrorHandler& default_handler() {
-  static auto* const handler = new ErrorHandler;  // MPI may be gone when the process ends
+  static auto* const handler = new ErrorHandler;  // MPI may have ended when the process ends
   return *handler;
 }
 
 int create_handler(MPI_File_errhandler_function* function, MPI_Errhandler* handler) {
-  // MPI never calls it: only raise() does, with a file.
+  // Never called by MPI: only by raise(), with a file.
   const int result = mpi.Comm_create_errhandler(
       reinterpret_cast<MPI_Comm_errhandler_function*>(function), handler);
   if (result == MPI_SUCCESS) {

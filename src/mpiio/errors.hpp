@@ -1,8 +1,8 @@
-// Failures: their classes, and what a file's error handler does about them.
+// Failures: their classes, and the error handlers of files.
 //
-// Invariants: a code that a program sees is a class of MPI. Handlers are counted by MPI, so they
-// are made as handlers of communicators, and each file's lies on a communicator of its own, from
-// where a program gets it back.
+// Invariants: a code that a program gets is an MPI error class. Handlers are reference-counted by
+// MPI, so they are created as handlers of communicators, and each file's is on a communicator of
+// its own, from which a program gets it back.
 #pragma once
 
 #include <stdexcept>
@@ -12,7 +12,7 @@
 
 namespace sluice::mpiio {
 
-/// Something that a call of MPI-IO answers with `error_class`.
+/// A failure for which a call of MPI-IO returns `error_class`.
 class Fault : public std::runtime_error {
  public:
   Fault(int error_class, const std::string& message)
@@ -26,22 +26,22 @@ class Fault : public std::runtime_error {
 /// One line on stderr.
 void say(const std::string& text) noexcept;
 
-/// The class of the exception that is being handled; says in words what no class tells (the
-/// operating system refused, or a fault of the library itself).
+/// The class of the exception being handled; prints what no class expresses (the operating system
+/// refused, or an internal error).
 int class_of_current(const std::string& path) noexcept;
 
 /// The handler of one file, or of those that are not open (MPI_FILE_NULL).
 class ErrorHandler {
  public:
   ErrorHandler() = default;
-  /// A new file has the handler that MPI_FILE_NULL has.
+  /// A new file gets the handler of MPI_FILE_NULL.
   ErrorHandler(const ErrorHandler& other);
   ErrorHandler& operator=(const ErrorHandler&) = delete;
   ~ErrorHandler();
 
   int set(MPI_Errhandler handler);
   int get(MPI_Errhandler* handler);
-  /// Does what is set; returns `code` unless that ends the program.
+  /// Calls the handler; returns `code` unless that ends the program.
   int raise(MPI_File file, int code);
 
  private:

@@ -1,7 +1,7 @@
-// What every exported function begins and ends with.
+// The common prologue and epilogue of the exported functions.
 //
-// Invariants: each is there as MPI_ and as PMPI_ (Fortran's wrappers call either), and calls the
-// process's own MPI where that is not the one this library is for; no exception leaves it.
+// Invariants: each is exported as MPI_ and as PMPI_ (Fortran's wrappers call either), and calls the
+// process's own MPI if that is not the one this library is for; no exception leaves it.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@
 #include "mpiio/status.hpp"
 
 // SLUICE_FACE(result, name behind MPI_, (parameters)) { body }
-// What is exported hands its arguments on as words, for it knows only when it is called whose they
-// are: a handle is an int in one MPI and a pointer in another. All have at most six, and pass them
-// in registers.
+// Exported functions pass their arguments on as words, because only the call determines their MPI:
+// a handle is an int in one MPI and a pointer in another. All have at most six arguments, which are
+// passed in registers.
 // NOLINTBEGIN(bugprone-macro-parentheses): they make declarations
 #define SLUICE_FACE(result, name, parameters)                                                   \
   namespace {                                                                                   \
@@ -44,8 +44,8 @@ namespace sluice::mpiio {
 using Word = std::uintptr_t;
 using AnyFunction = Word(Word, Word, Word, Word, Word, Word);
 
-/// Carries `action` out on the file behind `handle`; what fails becomes a class of MPI, by way of
-/// the file's error handler.
+/// Calls `action` with the file of `handle`; a failure becomes an MPI error class, through the
+/// error handler of the file.
 template <class Action>
 int on_file(MPI_File handle, Action&& action) noexcept {
   File* const file = file_of(handle);
@@ -60,7 +60,7 @@ int on_file(MPI_File handle, Action&& action) noexcept {
   }
 }
 
-/// The same where there is no file: the handler is that of MPI_FILE_NULL.
+/// The same without a file: the handler is that of MPI_FILE_NULL.
 template <class Action>
 int on_none(const char* path, Action&& action) noexcept {
   try {

@@ -14,7 +14,7 @@ using namespace sluice::mpiio;  // NOLINT(google-build-using-namespace): they ar
 
 namespace {
 
-/// A write only reads the buffer; reads and writes share what is done with it.
+/// A write only reads the buffer; reads and writes share the code.
 Call call_of(bool is_write, Where where, MPI_Offset offset, const void* buffer, MPI_Count count,
              MPI_Datatype type) {
   return {is_write, where, offset, const_cast<void*>(buffer), count, type};
@@ -26,7 +26,7 @@ int alone(MPI_File fh, const Call& call, MPI_Status* status) {
 int all_together(MPI_File fh, const Call& call, MPI_Status* status) {
   return on_file(fh, [&](File& file) { set_status(status, access_together(file, call)); });
 }
-/// Also the collective ones: a rank that waited for the others here might wait for ever.
+/// The collective ones too: a rank that waited for the others here might wait for ever.
 int at_once(MPI_File fh, const Call& call, MPI_Request* request) {
   return on_file(fh, [&](File& file) { make_request(request, access_alone(file, call)); });
 }

@@ -125,7 +125,7 @@ SLUICE_FACE_END
 SLUICE_FACE(int, File_seek_shared, (MPI_File fh, MPI_Offset offset, int whence)) {
   return on_file(fh, [&](File& file) {
     std::int64_t to = 0;
-    // Nobody moves it any more when all have looked.
+    // It is not moved any more when all ranks have read it.
     together(file, [&] { to = sought(file, offset, whence, file.shared_position.get()); });
     together(file, [&] {
       if (file.rank == 0) {
@@ -185,7 +185,7 @@ SLUICE_FACE_END
 
 namespace {
 
-/// Of the file, or of MPI_FILE_NULL; null: of neither.
+/// That of the file, or of MPI_FILE_NULL; null: of neither.
 ErrorHandler* handler_of(MPI_File fh) {
   if (fh == MPI_FILE_NULL) {
     return &default_handler();
@@ -220,8 +220,8 @@ SLUICE_FACE_END
 
 namespace {
 
-/// A representation that a program names is noted, so that a second one of that name is refused;
-/// none but MPI's own can be used.
+/// A representation that a program registers is recorded, so that a second one of that name is
+/// refused; only MPI's own can be used.
 int note_representation(const char* name) {
   return on_none(nullptr, [&] {
     static std::mutex mutex;
@@ -231,7 +231,7 @@ int note_representation(const char* name) {
     }
     const std::lock_guard lock(mutex);
     if (!names->insert(name).second) {
-      throw Fault(MPI_ERR_DUP_DATAREP, "the representation is there already");
+      throw Fault(MPI_ERR_DUP_DATAREP, "the representation is already registered");
     }
   });
 }

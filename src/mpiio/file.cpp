@@ -92,7 +92,7 @@ int agree(const File& file, int error_class) {
 
 void set_size(File& file, std::int64_t bytes) {
   if (file.ranks > 1) {
-    check(mpi.Barrier(file.comm), "waiting for each other");
+    check(mpi.Barrier(file.comm), "synchronising the ranks");
   }
   together(file, [&] {
     if (bytes < 0) {
@@ -140,7 +140,7 @@ void sync(File& file) {
   }
   // All bytes are in the file when their write has returned; one sync on a node covers them.
   if (file.ranks > 1) {
-    check(mpi.Barrier(file.comm), "waiting for each other");
+    check(mpi.Barrier(file.comm), "synchronising the ranks");
   }
   together(file, [&] {
     if (*file.leads_node && file.may_write()) {
@@ -167,7 +167,7 @@ Representation representation_of(const char* name) {
   if (std::strcmp(name, "external32") == 0) {
     return Representation::external32;
   }
-  throw Fault(MPI_ERR_UNSUPPORTED_DATAREP, "a data representation that is not known");
+  throw Fault(MPI_ERR_UNSUPPORTED_DATAREP, "an unknown data representation");
 }
 
 void check_file_type(const File& file, const Flat& type, std::int64_t element_bytes) {
@@ -175,7 +175,7 @@ void check_file_type(const File& file, const Flat& type, std::int64_t element_by
     throw Fault(MPI_ERR_TYPE, "an elementary datatype without bytes");
   }
   if (type.size % element_bytes != 0) {
-    throw Fault(MPI_ERR_TYPE, "a file type that is no whole number of elementary datatypes");
+    throw Fault(MPI_ERR_TYPE, "a file type that is not a multiple of the elementary datatype");
   }
   for (std::size_t i = 0; i < type.runs.size(); ++i) {
     if (type.runs[i].offset < 0) {
@@ -185,11 +185,11 @@ void check_file_type(const File& file, const Flat& type, std::int64_t element_by
       throw Fault(MPI_ERR_TYPE, "a file type with descending displacements");
     }
     if (i > 0 && file.may_write() && type.runs[i].offset < type.runs[i - 1].end()) {
-      throw Fault(MPI_ERR_TYPE, "a file type whose parts overlap, of a file that is written");
+      throw Fault(MPI_ERR_TYPE, "a file type with overlapping parts, in a file opened for writing");
     }
   }
   if (file.may_write() && type.size > 0 && type.extent <= 0) {
-    throw Fault(MPI_ERR_TYPE, "a file type without extent, of a file that is written");
+    throw Fault(MPI_ERR_TYPE, "a file type without extent, in a file opened for writing");
   }
 }
 
@@ -237,7 +237,7 @@ std::int64_t sought(File& file, std::int64_t offset, int whence, std::int64_t cu
     const std::int64_t seen = file.view.stream_below(bytes);
     to += (seen + element - 1) / element * element;
   } else if (whence != MPI_SEEK_SET) {
-    throw Fault(MPI_ERR_ARG, "a whence that is not known");
+    throw Fault(MPI_ERR_ARG, "an unknown whence");
   }
   if (to < 0) {
     throw Fault(MPI_ERR_ARG, "a position before the start of the file");

@@ -1,7 +1,8 @@
-// An open file of MPI-IO: what stands behind a program's MPI_File.
+// An open file of MPI-IO: the object behind an MPI_File of the program.
 //
-// Invariants: collective functions meet whatever has failed on one rank, and fail alike on all.
-// Pointers count bytes of the view's stream; offsets of callers count elementary datatypes.
+// Invariants: collective functions complete their communication even if one rank has failed, and
+// fail alike on all. Pointers count bytes of the view's stream; offsets of callers count elementary
+// datatypes.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +24,14 @@ namespace sluice::mpiio {
 /// How bytes of a datatype are written in the file.
 enum class Representation : std::uint8_t { native, internal, external32 };
 
-/// Of a split collective: done when it began, told when it ends.
+/// Of a split collective: executed when it began, reported when it ends.
 struct Split {
-  int operation = 0;  ///< the caller's number of what may end it
+  int operation = 0;  ///< number of the function that may end it
   std::int64_t bytes = 0;
 };
 
 struct File {
-  /// Of a duplicate of the program's communicator, which it frees.
+  /// Owns a duplicate of the program's communicator, and frees it.
   explicit File(MPI_Comm duplicate);
   ~File();
   File(const File&) = delete;
@@ -64,14 +65,14 @@ struct File {
   bool is_sequential() const { return (mode & MPI_MODE_SEQUENTIAL) != 0; }
 };
 
-/// The file behind a handle, or null: it is none that is open.
+/// The file of a handle, or null if it is not an open one.
 File* file_of(MPI_File handle);
 MPI_File handle_of(File* file);
 /// Fortran's integer, and back; 0 and null for none.
 int fortran_of(File* file);
 File* file_of_fortran(int index);
 
-/// The highest of all ranks' numbers: of classes, the one that all return. Collective.
+/// The maximum over the ranks: for classes, the one that all return. Collective.
 int agree(const File& file, int error_class);
 /// Runs `action` on every rank, and agrees. Collective; throws the same class on all.
 template <class Action>
@@ -84,13 +85,13 @@ void together(File& file, Action&& action) {
   }
   error_class = agree(file, error_class);
   if (error_class != MPI_SUCCESS) {
-    throw Fault(error_class, "a collective call failed on one rank at least");
+    throw Fault(error_class, "a collective call failed on at least one rank");
   }
 }
 
 /// MPI_File_open; the file is the caller's. Collective over `comm`.
 File* open_file(MPI_Comm comm, const char* name, int mode, MPI_Info info);
-/// MPI_File_close: the object is gone, also where it throws. Collective.
+/// MPI_File_close: the object is gone, even if it throws. Collective.
 void close_file(File* file);
 void delete_file(const char* name);
 
@@ -100,7 +101,7 @@ void sync(File& file);
 void set_atomicity(File& file, bool is_atomic);
 void set_view(File& file, std::int64_t displacement, MPI_Datatype element, MPI_Datatype type,
               const char* representation);
-/// Where a pointer goes by MPI_File_seek, in bytes of the stream.
+/// The new position of a pointer after MPI_File_seek, in bytes of the stream.
 std::int64_t sought(File& file, std::int64_t offset, int whence, std::int64_t current);
 
 }  // namespace sluice::mpiio

@@ -1,4 +1,4 @@
-// The hints of a file (MPI_Info): those of a program, kept as they are, and those that count here.
+// The hints of a file (MPI_Info): those of a program, kept unchanged, and those that are used here.
 #pragma once
 
 #include <string>
@@ -19,11 +19,11 @@ class Hints {
   /// All of them: the caller's.
   MPI_Info copy() const;
 
-  /// How many ranks write where bytes are exchanged (cb_nodes); 0: as many as are best.
+  /// The number of ranks that write if bytes are exchanged (cb_nodes); 0: chosen by the library.
   int aggregators() const { return aggregators_; }
   /// May bytes be exchanged (romio_cb_write, romio_cb_read)?
   bool may_exchange(bool is_write) const { return is_write ? exchanges_write_ : exchanges_read_; }
-  /// Must they be, whatever the runs are ("enable")?
+  /// Must they be, regardless of the runs ("enable")?
   bool must_exchange(bool is_write) const { return is_write ? must_write_ : must_read_; }
 
  private:

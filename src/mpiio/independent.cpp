@@ -8,25 +8,25 @@ namespace sluice::mpiio {
 
 namespace {
 
-/// Runs are read together where at least one byte in this many is wanted.
+/// Runs are read together if at least one byte in this many is requested.
 constexpr std::int64_t most_read_for_one = 8;
-/// A run of this size goes straight into contiguous memory.
+/// A run of this size is read directly into contiguous memory.
 constexpr std::int64_t straight_bytes = 256 << 10;
 
 std::size_t size_of(std::int64_t bytes) { return static_cast<std::size_t>(bytes); }
 std::uint64_t place_of(std::int64_t offset) { return static_cast<std::uint64_t>(offset); }
 
-/// Memory that nobody clears first.
+/// Memory without initialisation.
 std::unique_ptr<std::byte[]> make_buffer(std::int64_t bytes) {
   return std::unique_ptr<std::byte[]>(new std::byte[size_of(bytes)]);
 }
 
-/// Runs that lie close together, read at once.
+/// Runs that are close together, read at once.
 class Sieve {
  public:
   Sieve(storage::File& file, const Memory& memory) : file_(file), memory_(memory) {}
 
-  /// Takes a run whose bytes are `stream` and on in memory. False: the file has ended.
+  /// Adds a run whose bytes start at `stream` in memory. False: the file has ended.
   bool take(const Run& run, std::int64_t stream) {
     const bool is_small = run.length < straight_bytes || !memory_.is_contiguous();
     const bool fits = is_small && !runs_.empty() && run.offset >= runs_.back().end() &&
@@ -42,7 +42,7 @@ class Sieve {
     wanted_ += run.length;
     return runs_.size() < most_runs || read();
   }
-  /// Reads what was taken. False: the file ended before its end.
+  /// Reads the added runs. False: the file ended before their end.
   bool read() {
     if (runs_.empty()) {
       return true;

@@ -1,8 +1,8 @@
-// One rank's own bytes: between its memory and the runs of its view.
+// Data access of one rank by itself: between its memory and the runs of its view.
 //
-// Invariants: a write touches no byte beside its runs (holes are never read and written back, so
-// no other writer's bytes are lost and no lock is needed); what is held beside the caller's memory
-// is bounded by buffer_bytes.
+// Invariants: a write touches no byte beside its runs (holes are never read and written back, so no
+// other writer's bytes are lost and no lock is needed); memory beside the caller's is bounded by
+// buffer_bytes.
 #pragma once
 
 #include "mpiio/memory.hpp"
@@ -11,12 +11,12 @@
 
 namespace sluice::mpiio {
 
-/// Of a buffer between scattered memory and the file, and of what is read at once.
+/// The size of a buffer between scattered memory and the file, and of what is read at once.
 inline constexpr std::int64_t buffer_bytes = std::int64_t{4} << 20;
 
 /// Writes all of `memory`, or throws.
 void write_own(storage::File& file, const View& view, std::int64_t stream, const Memory& memory);
-/// Reads up to all of `memory`, fewer bytes only where the file ends. Returns how many.
+/// Reads up to all of `memory`, fewer bytes only if the file ends. Returns the number of bytes.
 std::int64_t read_own(storage::File& file, const View& view, std::int64_t stream,
                       const Memory& memory);
 

@@ -20,7 +20,7 @@ class Memory {
   Memory(std::byte* base, std::int64_t bytes) : base_(base), bytes_(bytes) {}
 
   std::int64_t bytes() const { return bytes_; }
-  /// The same memory, cut.
+  /// The same memory, truncated.
   Memory first(std::int64_t bytes) const {
     Memory cut = *this;
     cut.bytes_ = bytes;
@@ -29,7 +29,7 @@ class Memory {
   bool is_contiguous() const {
     return type_ == nullptr || type_->is_dense() || (type_->runs.size() == 1 && count_ == 1);
   }
-  /// Where byte `stream` lies. Of contiguous memory.
+  /// Address of byte `stream`. For contiguous memory.
   std::byte* at(std::int64_t stream) const {
     return base_ + (type_ == nullptr ? 0 : type_->runs[0].offset) + stream;
   }

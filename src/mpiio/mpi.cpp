@@ -27,8 +27,8 @@ struct Program {
   bool is_ours = false;
 };
 
-/// `reached`: the program's own way to its MPI. A program may have the objects in itself (by copy
-/// relocations), and that is where all of the process looks for them.
+/// `reached`: the program's own way to its MPI. A program may contain the objects itself (by copy
+/// relocations), and then the whole process uses those.
 std::string bind_to(void* handle, void* reached) {
   static_cast<void>(reached);  // MPICH has no objects
 #define SLUICE_MPIIO_FIND(name)                                                  \
@@ -54,8 +54,8 @@ bool is_switched_off() {
   return word != nullptr && (std::string(word) == "off" || std::string(word) == "0");
 }
 
-/// The function of that name in the library for the other MPI, where that is loaded behind this
-/// one; null: it is not.
+/// The function of that name in the library for the other MPI, if that is loaded after this one;
+/// otherwise null.
 void* next_interface(const char* name) {
   void* const next = dlsym(RTLD_NEXT, name);
   Dl_info info{};
@@ -77,13 +77,13 @@ Program find_program() {
   if (chosen == nullptr) {
     return program;
   }
-  // By its file: what all the program's calls reach would find this library first.
+  // By its path: what all the program's calls reach would be this library first.
   program.handle = dlopen(chosen->place.c_str(), RTLD_LAZY | RTLD_NOLOAD);
   if (is_switched_off() || program.handle == nullptr) {
     return program;
   }
   if (chosen->abi != built_for && next_interface("MPI_File_open") != nullptr) {
-    return program;  // which may be the right one, or says so
+    return program;  // which may be the right one, or reports it
   }
   if (chosen->abi != built_for) {
     say(std::string("MPI-IO is left to the program's own MPI: this library is for ") + built_for +

@@ -1,12 +1,12 @@
-// The MPI of the process, by the types of the mpi.h at hand.
+// The MPI of the process, with the types of the mpi.h being compiled.
 //
 // Invariants: nothing is linked to MPI, so the library may be loaded into every program: functions
-// and predefined objects are looked up by name when the first call of MPI-IO comes. Functions are
-// called by their PMPI_ names, so that no tool counts them. Where mpi.h makes objects of global
-// variables (Open MPI), the names of those variables stand for what was found.
+// and predefined objects are looked up by name at the first call of MPI-IO. Functions are called by
+// their PMPI_ names, so that no tool counts them. Where mpi.h makes objects from global variables
+// (Open MPI), macros replace the names of those variables by what was looked up.
 #pragma once
 
-// What mpi.h would add for C++, which would need symbols of its own.
+// Without the C++ parts of mpi.h, which would need symbols of their own.
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
@@ -40,7 +40,7 @@
 
 namespace sluice::mpiio {
 
-/// Every function, by the name that it has behind PMPI_.
+/// Every function, by its name without PMPI_.
 struct Functions {
 // NOLINTNEXTLINE(bugprone-macro-parentheses): it makes a name
 #define SLUICE_MPIIO_FIELD(name) decltype(&::MPI_##name) name = nullptr;
@@ -60,13 +60,13 @@ struct Objects {
 extern Objects mpi_objects;
 
 /// Is the process's MPI the one that this library was built for, and is the library not switched
-/// off? Looks at the first call, and says a line where the answer is no. Any thread.
+/// off? Determined at the first call, which prints a line if the answer is no. Any thread.
 bool is_ours();
-/// The function of that name of the process's own MPI: where is_ours() says no, calls go there.
-/// Ends the program where there is none, for there is nobody to call.
+/// The function of that name of the process's own MPI: calls go there if is_ours() is false. Ends
+/// the program if there is none.
 void* function_of_program(const char* name);
 
-/// Throws Fault where a call of MPI has failed.
+/// Throws Fault if a call of MPI has failed.
 void check(int result, const char* what);
 
 }  // namespace sluice::mpiio

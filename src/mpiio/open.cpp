@@ -1,6 +1,6 @@
 // Opening, closing and deleting files.
 //
-// Invariants: rank 0 creates, and the others open what is there; what it found is told before they
+// Invariants: rank 0 creates, and the others open what exists; its result is broadcast before they
 // do, so that a failure is the same on all ranks.
 #include <array>
 #include <cstdlib>
@@ -22,7 +22,7 @@ std::shared_ptr<storage::Storage> storage_of_settings() {
   return files;
 }
 
-/// What ROMIO takes in front of a path to say which file system is there.
+/// The file system prefix that ROMIO accepts before a path.
 std::string without_prefix(std::string_view name) {
   for (const std::string_view prefix :
        {"ufs:", "nfs:", "xfs:", "lustre:", "gpfs:", "panfs:", "pvfs2:", "testfs:", "daos:"}) {
@@ -79,7 +79,7 @@ std::unique_ptr<storage::File> open_first(storage::Storage& files, const std::st
   }
 }
 
-/// Of the node, to see whether all ranks are on one.
+/// The node, to find out whether all ranks are on one.
 std::int64_t node_number(int rank) {
   if (const char* const text = std::getenv("SLUICE_RANKS_PER_NODE")) {  // nodes for tests
     const int ranks = std::atoi(text);
@@ -91,7 +91,7 @@ std::int64_t node_number(int rank) {
   return static_cast<std::int64_t>(std::hash<std::string_view>{}(name) >> 2);
 }
 
-/// What the ranks know of each other before anything is opened.
+/// What the ranks exchange before anything is opened.
 struct Meeting {
   int error_class = MPI_SUCCESS;
   bool is_one_node = true;
@@ -120,7 +120,7 @@ Meeting meet(File& file, int error_class) {
   return meeting;
 }
 
-/// Rank 0's part, told to all.
+/// The result of rank 0, sent to all.
 struct First {
   std::int64_t error_class = MPI_SUCCESS;
   SharedPointerKey key;
@@ -139,7 +139,7 @@ void open_on_all(File& file, const Meeting& meeting) {
   }
   if (file.ranks > 1) {
     check(mpi.Bcast(&first, static_cast<int>(sizeof first), MPI_BYTE, 0, file.comm),
-          "telling of the opening");
+          "broadcasting the result of the opening");
   }
   if (first.error_class != MPI_SUCCESS) {
     throw Fault(static_cast<int>(first.error_class), "rank 0 could not open the file");
@@ -167,7 +167,7 @@ File* open_file(MPI_Comm comm, const char* name, int mode, MPI_Info info) {
   int is_inter = 0;
   if (comm == MPI_COMM_NULL || mpi.Comm_test_inter(comm, &is_inter) != MPI_SUCCESS ||
       is_inter != 0) {
-    throw Fault(MPI_ERR_COMM, "the communicator is none within one group");
+    throw Fault(MPI_ERR_COMM, "the communicator is not an intracommunicator");
   }
   MPI_Comm duplicate = MPI_COMM_NULL;
   check(mpi.Comm_dup(comm, &duplicate), "duplicating the communicator");
@@ -186,7 +186,7 @@ File* open_file(MPI_Comm comm, const char* name, int mode, MPI_Info info) {
   }
   const Meeting meeting = meet(*file, error_class);
   if (meeting.error_class != MPI_SUCCESS) {
-    throw Fault(meeting.error_class, "the file cannot be opened so");
+    throw Fault(meeting.error_class, "the file cannot be opened with these arguments");
   }
   open_on_all(*file, meeting);
   return file.release();
@@ -195,8 +195,8 @@ File* open_file(MPI_Comm comm, const char* name, int mode, MPI_Info info) {
 void close_file(File* closing) {
   const std::unique_ptr<File> file(closing);
   if (file->ranks > 1) {
-    // All bytes are in the file then, also for a rank that asks for its size by other means.
-    check(mpi.Barrier(file->comm), "waiting for each other");
+    // All bytes are in the file then, even for a rank that determines its size by other means.
+    check(mpi.Barrier(file->comm), "synchronising the ranks");
   }
   file->report.tell(*file);
   together(*file, [&] {

@@ -1,4 +1,4 @@
-// What a file was used for: counted always, told at its close where SLUICE_EXPLAIN asks for it.
+// The use of a file: always counted, and printed at its close if SLUICE_EXPLAIN requests it.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@ enum class Way : std::uint8_t {
   together,     ///< collective; bytes were exchanged and moved in windows
 };
 
-/// Adds the seconds of its life to `sum`.
+/// Adds the seconds of its lifetime to `sum`.
 class Stopwatch {
  public:
   explicit Stopwatch(double& sum_s) : sum_s_(sum_s) {}
@@ -38,7 +38,7 @@ class Report {
   void want(bool is_wanted) { is_wanted_ = is_wanted; }
 
   void count(bool is_write, Way way, std::int64_t bytes, std::int64_t runs);
-  /// Prints on rank 0. Collective where it is wanted.
+  /// Prints on rank 0. Collective if it is requested.
   void tell(const File& file) const;
 
   double write_s = 0;

@@ -1,7 +1,7 @@
 // Datatypes as runs of bytes: what MPI's constructors describe, without MPI.
 //
-// Invariants: runs stand in the order of the type map; runs that touch each other in that order
-// are one; no run is empty. Offsets are bytes from the type's origin and may be negative in memory.
+// Invariants: runs are in the order of the type map; runs that touch each other in that order are
+// merged; no run is empty. Offsets are bytes from the type's origin and may be negative in memory.
 #pragma once
 
 #include <cstddef>
@@ -18,15 +18,15 @@ struct Run {
   friend bool operator==(const Run&, const Run&) = default;
 };
 
-/// A datatype: where its bytes lie, and from where to where the next one follows.
+/// A datatype: the place of its bytes, and its extent, after which the next one follows.
 struct Flat {
   std::vector<Run> runs;
-  std::vector<std::int64_t> before;  ///< bytes of the runs in front of each; by index()
+  std::vector<std::int64_t> before;  ///< bytes of the runs before each; by index()
   std::int64_t size = 0;             ///< bytes of all runs
   std::int64_t lower = 0;            ///< lower bound
   std::int64_t extent = 0;
 
-  /// One run, and copies of it follow without a gap.
+  /// One run, if copies of it follow without a gap.
   bool is_dense() const { return runs.size() == 1 && runs[0].length == extent; }
   /// The run that holds byte `stream` of the type's data (below size). After index().
   std::size_t run_at(std::int64_t stream) const;
@@ -35,7 +35,7 @@ struct Flat {
 
   /// A block of bytes without holes.
   static Flat bytes(std::int64_t count);
-  /// Adds `child` moved by `at`; bounds stay as they are.
+  /// Adds `child` displaced by `at`; bounds are not changed.
   void append(const Flat& child, std::int64_t at);
   /// Adds `count` copies of `child`, one after the other by its extent.
   void append_block(const Flat& child, std::int64_t count, std::int64_t at);
@@ -43,7 +43,7 @@ struct Flat {
   void bound_by_runs();
 };
 
-/// An array that is cut: sizes in elements, first dimension slowest (C) or fastest (Fortran).
+/// An array and a part of it: sizes in elements, first dimension slowest (C) or fastest (Fortran).
 struct Cut {
   std::vector<std::int64_t> sizes;
   bool is_fortran = false;
@@ -53,7 +53,7 @@ struct Cut {
 /// The elements of `cut` that are in a piece of every dimension; its extent is the whole array.
 Flat flat_of_cut(const Flat& element, const Cut& cut);
 
-/// How one dimension of an array is dealt to processes.
+/// How one dimension of an array is distributed over processes.
 struct Dealing {
   enum class Kind : std::uint8_t { none, block, cyclic };
   Kind kind = Kind::none;

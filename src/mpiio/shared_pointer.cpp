@@ -40,7 +40,7 @@ SharedPointer::~SharedPointer() {
       files_->remove(path_);
     }
   } catch (const std::exception&) {
-    // what stays behind is eight bytes that nobody looks at
+    // the file that remains has eight bytes and is not used
   }
 }
 
@@ -54,7 +54,7 @@ SharedPointerKey SharedPointer::make(bool by_memory) {
       memory_->reserve(0, memory_bytes);
       key.memory = memory_->key();
     } catch (const Error&) {
-      memory_.reset();  // no memory to share: the file does
+      memory_.reset();  // no shared memory: the file is used
     }
   }
   return key;
@@ -75,7 +75,7 @@ std::int64_t* SharedPointer::word(std::uint64_t view) {
   return reinterpret_cast<std::int64_t*>(memory_->data()) + view % memory_words;
 }
 
-/// `change` makes the new value of the old one.
+/// `change` computes the new value from the old one.
 template <class Change>
 std::int64_t SharedPointer::change(Change&& change) {
   const std::lock_guard guard(mutex_);
@@ -92,7 +92,7 @@ std::int64_t SharedPointer::change(Change&& change) {
   const std::uint64_t place = view_ * sizeof(std::int64_t);
   const auto lock = storage::lock_range(*file_, {place, sizeof(std::int64_t)}, true);
   std::array<std::byte, sizeof(std::int64_t)> bytes{};
-  file_->read(place, bytes);  // nobody has written yet: zero
+  file_->read(place, bytes);  // not written yet: zero
   const auto before = std::bit_cast<std::int64_t>(bytes);
   if (const std::int64_t after = change(before); after != before) {
     file_->write(place, std::bit_cast<std::array<std::byte, sizeof(std::int64_t)>>(after));
@@ -108,7 +108,7 @@ void SharedPointer::restart() {
   const std::lock_guard guard(mutex_);
   ++view_;
   if (owns_ && key_.memory.bytes > 0) {
-    // The word of the next view, which nobody looks at before this rank has come to that as well.
+    // The word of the next view, which no rank uses before this rank has got there as well.
     std::atomic_ref<std::int64_t>(*word(view_ + 1)).store(0);
   }
 }

@@ -1,9 +1,9 @@
 // The file pointer that all ranks of a file share.
 //
-// Invariants: add() is atomic among all ranks of the file. Where they are on one node it is a word
-// of memory that they share; between nodes it is eight bytes of a file beside the file, under a
-// lock, since nothing of MPI moves a word while its owner computes. Made at the first use, but for
-// the memory, whose key comes with the opening.
+// Invariants: add() is atomic among all ranks of the file. If they are on one node it is a word of
+// shared memory; between nodes it is eight bytes of a file beside the file, under a lock, because
+// no MPI call moves a word while its owner computes. Created at the first use, except the memory,
+// whose key is exchanged at the opening.
 #pragma once
 
 #include <cstdint>
@@ -16,25 +16,25 @@
 
 namespace sluice::mpiio {
 
-/// By what the ranks of a file find it.
+/// How the ranks of a file find it.
 struct SharedPointerKey {
-  storage::SharedMemory::Key memory{};  ///< no bytes: there is none, and the file is used
+  storage::SharedMemory::Key memory{};  ///< empty: there is none, and the file is used
   std::uint64_t number = 0;             ///< of the opening: names the file
 };
 
 class SharedPointer {
  public:
   ~SharedPointer();
-  /// On rank 0: `by_memory` where all ranks are on its node.
+  /// On rank 0: `by_memory` if all ranks are on its node.
   SharedPointerKey make(bool by_memory);
-  /// On every rank, also rank 0. `beside`: the path of the file. `owns`: this rank removes it.
+  /// On every rank, including rank 0. `beside`: the path of the file. `owns`: this rank removes it.
   void join(const SharedPointerKey& key, std::shared_ptr<storage::Storage> files,
             const std::string& beside, bool owns);
 
-  /// Adds, and returns what was before.
+  /// Adds, and returns the previous value.
   std::int64_t add(std::int64_t count);
   void set(std::int64_t position);
-  /// Back to 0, for a new view: on every rank, after all have come to it.
+  /// Resets it to 0, for a new view: on every rank, after all have got there.
   void restart();
   std::int64_t get() { return add(0); }
 
@@ -48,7 +48,7 @@ class SharedPointer {
   std::shared_ptr<storage::Storage> files_;
   std::string path_;  ///< of the file of eight bytes
   bool owns_ = false;
-  std::uint64_t view_ = 0;  ///< how many views there were: which word counts
+  std::uint64_t view_ = 0;  ///< number of views so far: selects the word
   std::unique_ptr<storage::SharedMemory> memory_;
   std::unique_ptr<storage::File> file_;
 };

@@ -16,18 +16,18 @@ namespace sluice::mpiio {
 namespace {
 
 constexpr std::int64_t page_bytes = 4096;
-/// A rank's bytes of one round are at most this much, while there are few aggregators.
+/// The limit of a rank's bytes of one round, while there are few aggregators.
 constexpr std::int64_t round_bytes = std::int64_t{32} << 20;
 constexpr std::int64_t most_window_bytes = std::int64_t{8} << 20;
 constexpr std::int64_t least_window_bytes = 256 << 10;
-/// Lists of runs take 8 bytes for each: in a window there are about this many at most.
+/// Lists of runs take 8 bytes for each: the limit of their number in a window is about this.
 constexpr std::int64_t most_window_runs = 256 << 10;
-/// One rank in this many writes for the others, unless a hint says how many: more were slower on
+/// One rank in this many writes for the others, unless a hint gives the number: more were slower on
 /// two cores (4 ranks, runs of 512 B: 0.42 s with one, 0.65 s with two, 0.83 s with four).
 constexpr int ranks_for_one = 4;
 constexpr int most_default_aggregators = 16;
 
-/// On the file's own communicator, where nobody else sends.
+/// On the file's own communicator, which has no other messages.
 enum Subject : int { about_runs = 1, about_data };
 
 /// A run in a window.
@@ -35,7 +35,7 @@ struct Piece {
   std::uint32_t offset = 0;
   std::uint32_t length = 0;
 };
-/// What a rank will send of a window.
+/// What a rank announces for a window.
 struct Announced {
   std::int32_t pieces = 0;
   std::int32_t bytes = 0;
@@ -58,7 +58,7 @@ Buffer make_buffer(std::int64_t bytes) {
   return Buffer(memory);
 }
 
-/// Room that is used again and grows.
+/// A buffer that is reused and grows.
 class Room {
  public:
   std::byte* of(std::int64_t bytes) {
@@ -119,7 +119,7 @@ class Requests {
   std::vector<MPI_Request> requests_;
 };
 
-/// What one rank has in the windows of a round.
+/// The data of one rank in the windows of a round.
 struct Share {
   std::int64_t stream = 0;  ///< where its bytes begin in the memory
   std::vector<Piece> pieces;
@@ -170,7 +170,7 @@ class Rounds {
   }
 
  private:
-  /// Finds what this rank has in each window, and tells everybody how much that is.
+  /// Determines what this rank has in each window, and exchanges the sizes with all ranks.
   void announce(int round) {
     const auto ranks = static_cast<std::size_t>(domains_.ranks);
     std::vector<Announced> mine(ranks);
@@ -183,7 +183,7 @@ class Rounds {
       told.bytes = static_cast<std::int32_t>(share.bytes);
     }
     check(mpi.Alltoall(mine.data(), 2, MPI_INT, theirs_.data(), 2, MPI_INT, comm_),
-          "telling each other the sizes");
+          "exchanging the sizes");
   }
 
   void cut(const Run& window, Share& share) const {
@@ -210,7 +210,7 @@ class Rounds {
     return static_cast<std::int64_t>(pieces * sizeof(Piece));
   }
 
-  /// Where this rank's bytes of a share lie, one share behind the other where memory is scattered.
+  /// The location of this rank's bytes of a share; consecutive if memory is scattered.
   std::byte* place_of(const Share& share, std::int64_t& used) {
     if (memory_.is_contiguous()) {
       return memory_.at(share.stream);
@@ -294,7 +294,7 @@ class Rounds {
     }
   }
 
-  /// Memory for the messages of a batch: the list of each rank, and its bytes behind.
+  /// Memory for the messages of a batch: the list of each rank, followed by its bytes.
   struct Arrived {
     std::vector<std::byte*> lists;
     std::vector<std::byte*> data;
@@ -302,7 +302,7 @@ class Rounds {
   Arrived room_for(const std::vector<int>& batch, std::int64_t bytes) {
     Arrived arrived;
     std::byte* at = messages_.of(bytes);
-    for (const int rank : batch) {  // lists first: they want alignment
+    for (const int rank : batch) {  // lists first: they need alignment
       arrived.lists.push_back(at);
       at += list_bytes(static_cast<std::size_t>(theirs_[static_cast<std::size_t>(rank)].pieces));
     }

@@ -1,10 +1,9 @@
 // Collective access in two phases: some ranks write and read whole windows of the file, and all
 // exchange the bytes with them by messages.
 //
-// Invariants: every rank takes part in every round, whatever has failed before; a failure is thrown
-// when the rounds are over. A rank holds one window, one batch of messages of others, and its own
-// bytes of one round where its memory is scattered: all of bounded size. Holes are never read and
-// written back.
+// Invariants: every rank takes part in every round, even after a failure, which is thrown when the
+// rounds are over. A rank holds one window, one batch of messages of others, and its own bytes of
+// one round if its memory is scattered: all of bounded size. Holes are never read and written back.
 #pragma once
 
 #include "mpiio/memory.hpp"
@@ -14,7 +13,7 @@
 
 namespace sluice::mpiio {
 
-/// Who takes which part of the file: aggregator i the range `domain` bytes long from low + i *
+/// Who handles which part of the file: aggregator i the range `domain` bytes long from low + i *
 /// domain, window by window. The same on all ranks.
 struct Domains {
   std::int64_t low = 0;
@@ -28,18 +27,18 @@ struct Domains {
     return static_cast<int>(std::int64_t{aggregator} * ranks / aggregators);
   }
   int rounds() const { return static_cast<int>((domain_bytes + window_bytes - 1) / window_bytes); }
-  /// Of an aggregator in a round; may be empty.
+  /// The window of an aggregator in a round; may be empty.
   Run window(int aggregator, int round) const;
 };
 
-/// `mean_run` is the mean length of the runs; 0 aggregators: as many as are best.
+/// `mean_run` is the mean length of the runs; 0 aggregators: chosen by the library.
 Domains make_domains(std::int64_t low, std::int64_t high, std::int64_t mean_run, int ranks,
                      int aggregators);
 
-/// Of an ascending view; collective.
+/// For an ascending view; collective.
 void write_together(MPI_Comm comm, storage::File& file, const View& view, std::int64_t stream,
                     const Memory& memory, const Domains& domains);
-/// The same for reading; no rank asks for what lies beyond the end of the file.
+/// The same for reading; no rank requests bytes beyond the end of the file.
 void read_together(MPI_Comm comm, storage::File& file, const View& view, std::int64_t stream,
                    const Memory& memory, const Domains& domains);
 

@@ -14,7 +14,7 @@ bool ascends(const Flat& type) {
       return false;
     }
   }
-  // The next copy begins where this one has ended.
+  // The next copy begins at the end of this one.
   return type.runs.empty() || type.runs.back().end() - type.runs[0].offset <= type.extent;
 }
 
@@ -49,7 +49,7 @@ std::int64_t View::stream_below(std::int64_t offset) const {
   if (is_contiguous_) {
     return offset - first;
   }
-  if (type_->extent == 0) {  // one copy is all that ascends
+  if (type_->extent == 0) {  // only one copy ascends
     return type_->size;
   }
   const std::int64_t tile = (offset - first) / type_->extent;

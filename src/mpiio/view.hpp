@@ -1,8 +1,8 @@
-// A file view: the bytes that a rank sees as one stream, and where each lies in the file.
+// A file view: the bytes that a rank sees as one stream, and the file offset of each.
 //
-// Invariants: byte s of the stream is byte s % size of copy s / size of the file type, which lies
-// at displacement + copy * extent. Where is_ascending(), a later byte of the stream never lies
-// before an earlier one and no two are the same, so a range of the file is a range of the stream.
+// Invariants: byte s of the stream is byte s % size of copy s / size of the file type, which is at
+// displacement + copy * extent. If is_ascending(), a later byte of the stream never precedes an
+// earlier one in the file and no two are the same, so a range of the file is a range of the stream.
 #pragma once
 
 #include <memory>
@@ -24,14 +24,14 @@ class View {
   std::int64_t element_bytes() const { return element_bytes_; }
   bool is_contiguous() const { return is_contiguous_; }
   bool is_ascending() const { return is_ascending_; }
-  /// Is there any byte to be seen?
+  /// Is the view not empty?
   bool is_empty() const { return type_->size == 0; }
 
-  /// Where byte `stream` lies in the file. Not of an empty view.
+  /// File offset of byte `stream`. Not for an empty view.
   std::int64_t file_offset(std::int64_t stream) const;
-  /// How many bytes of the stream lie before `offset`. Of an ascending view.
+  /// The number of bytes of the stream before `offset`. For an ascending view.
   std::int64_t stream_below(std::int64_t offset) const;
-  /// About how many runs `length` bytes are.
+  /// The approximate number of runs in `length` bytes.
   std::int64_t runs_in(std::int64_t length) const;
 
  private:
@@ -45,10 +45,10 @@ class View {
 /// The runs of a range of the stream, one by one.
 class RunCursor {
  public:
-  /// `length` bytes from `stream`; 0 of an empty view.
+  /// `length` bytes from `stream`; 0 for an empty view.
   RunCursor(const View& view, std::int64_t stream, std::int64_t length);
   std::int64_t left() const { return left_; }
-  /// The next run, at most `most` bytes of it; length 0: the end. Runs that touch are one.
+  /// The next run, at most `most` bytes of it; length 0: the end. Adjacent runs are merged.
   Run next(std::int64_t most);
 
  private:
@@ -56,9 +56,9 @@ class RunCursor {
 
   const View& view_;
   std::int64_t left_;
-  std::int64_t tile_ = 0;    ///< where the current copy of the file type begins
+  std::int64_t tile_ = 0;    ///< start of the current copy of the file type
   std::size_t index_ = 0;    ///< of the run in it
-  std::int64_t within_ = 0;  ///< bytes of that run that are behind
+  std::int64_t within_ = 0;  ///< bytes of that run that were returned already
 };
 
 }  // namespace sluice::mpiio

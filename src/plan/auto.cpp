@@ -12,12 +12,12 @@ namespace sluice::plan {
 
 namespace {
 
-/// Bytes that are sent must save this part of the time.
+/// Sending bytes must save at least this share of the time.
 constexpr double worth_sending = 0.05;
-/// So must several files, which are more trouble.
+/// So must several files, which are harder to handle.
 constexpr double worth_more_files = 0.1;
 
-/// The load is not known before something is put.
+/// The load is not known before the first put.
 Input of_assumed_load(Input input) {
   input.bytes = assumed_rank_bytes * static_cast<std::uint64_t>(input.topology.ranks);
   input.mean_run_bytes = assumed_run_bytes;
@@ -25,7 +25,8 @@ Input of_assumed_load(Input input) {
   return input;
 }
 
-/// The ways of all strategies that are compared, with their seconds, in the order of the list.
+/// The candidates of all strategies that are compared, with their seconds, in the order of the
+/// list.
 std::vector<Candidate> compared(const Input& input, bool in_sets) {
   std::vector<Candidate> candidates;
   for (const Strategy* row : strategies()) {
@@ -127,7 +128,7 @@ namespace {
 
 Plan plan_auto(const Input& input) { return plan_of(input, decide(input)); }
 
-/// Whatever is taken, every rank may have to write.
+/// Every rank may have to write, whatever is chosen.
 RankList all_ranks(const Topology& topology, const WriterChoice&) {
   return RankList::spaced(0, 1, topology.ranks);
 }

@@ -1,9 +1,9 @@
-// The choice for those who leave it: what each way to write a commit into one file would take on
-// the machine that was detected, by closed formulas, and the least of them.
+// The automatic choice: closed formulas predict how long each candidate would take to write a
+// commit into one file on the detected machine; the fastest is chosen.
 //
-// Pure, by sums and products alone, so the same on every rank. Ways that change what a program
-// sees are not among them: writing in the background, and, unless it is asked for when the output
-// is opened, several files.
+// Pure, from sums and products only, so the result is the same on every rank. What changes the
+// result that a program sees is not chosen: writing in the background, and several files unless
+// that was requested at the open.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,19 @@
 
 namespace sluice::plan {
 
-/// A way to write, and what it would take.
+/// A strategy with its choice of writers, and the predicted time.
 struct Candidate {
-  std::string_view strategy;  ///< of a row: lives as long
+  std::string_view strategy;  ///< of a row, which outlives this
   WriterChoice choice = {};
-  double seconds = 0;  ///< from the first byte sent to the last one stable
+  double seconds = 0;  ///< from the first byte sent until all are on stable storage
 };
 
-/// Seconds of one way. `way.choice.writers` is how many write, where the strategy leaves a choice,
-/// or how many files a set has. Of a set runs are taken to be long.
+/// Predicted seconds of a candidate. `way.choice.writers` is the number of writers, if the strategy
+/// leaves a choice, or the number of files of a set. Runs of a set are assumed to be long.
 double seconds_of(const Input& input, const Candidate& candidate);
 
-/// The ways that `input.choice` leaves open, with their seconds; the one that sends nothing first.
+/// The candidates that `input.choice` leaves open, with their seconds; the one that sends nothing
+/// first.
 std::vector<Candidate> candidates_of(const Input& input);
 
 struct Decision {
@@ -34,19 +35,19 @@ struct Decision {
   std::string reason;  ///< a sentence
 };
 
-/// What a rank is taken to write at a time, where nobody knows yet.
+/// The bytes that a rank is assumed to write in a commit before that is known.
 inline constexpr std::uint64_t assumed_rank_bytes = 32ULL << 20;
 inline constexpr std::uint64_t assumed_run_bytes = 1ULL << 20;
 
-/// For an output that may come to several files, when it is opened: a set of files
-/// where that saves at least a tenth of a commit of the assumed load, else the best
-/// way into one file. Only `input.topology`, `choice` and `rates` are looked at.
+/// For an output that may consist of several files, when it is opened: a set of files if that saves
+/// at least a tenth of a commit of the assumed load, else the best candidate for one file. Only
+/// `input.topology`, `choice` and `rates` are used.
 Decision decide_files(const Input& input);
 
-/// The way of the least seconds. One that sends bytes must save a twentieth at least.
+/// The fastest candidate. One that sends bytes must save at least a twentieth.
 Decision decide(const Input& input);
 
-/// What each rank does where the ranks write by the way of `decision`.
+/// The plan of each rank for the candidate of `decision`.
 Plan plan_of(const Input& input, const Decision& decision);
 
 /// "collective with 4 writers (cyclic)".

@@ -1,4 +1,4 @@
-// Some ranks write whole tiles, after an exchange in rounds.
+// Some ranks write whole tiles, after an exchange in rounds (two-phase I/O).
 #include <algorithm>
 #include <bit>
 
@@ -10,13 +10,14 @@ extern const Strategy collective_strategy;
 
 namespace {
 
-/// Longer windows gain nothing on any disk measured, shorter ones cost a meeting of all ranks each.
+/// Longer windows gain nothing on any disk measured; shorter ones cost a synchronisation of all
+/// ranks each.
 constexpr std::uint64_t largest_window_bytes = 8ULL << 20;
 constexpr std::uint64_t smallest_window_bytes = 4ULL << 10;
 constexpr std::uint64_t page_bytes = 4096;
 
-/// A writer has three windows being filled or written, one being received and one being sent; what
-/// is packed ahead takes a quarter of the budget.
+/// A writer has three windows being filled or written, one being received and one being sent;
+/// packed data takes a quarter of the budget.
 constexpr std::uint64_t windows_in_budget = 8;
 constexpr std::uint64_t windows_of_writer = 5;
 constexpr std::uint64_t windows_of_feeder = 1;
@@ -30,7 +31,7 @@ std::uint64_t window_bytes(const WriterChoice& choice) {
     window = std::clamp(choice.coalesce_bytes, smallest_window_bytes, window);
   }
   const std::uint64_t tile = choice.tile_bytes != 0 ? choice.tile_bytes : default_tile_bytes;
-  // Whole tiles where several fit: then no write is shorter than the tiles ask for.
+  // Whole tiles if several fit, so that no write is shorter than necessary.
   window -= window % (tile <= window ? tile : page_bytes);
   return window;
 }
@@ -49,7 +50,7 @@ Plan plan_collective(const Input& input) {
   plan.flow = Flow::two_phase;
   plan.tiles = tile_map(input.topology, input.choice, input.space);
   plan.window_bytes = window_bytes(input.choice);
-  // A portion is packed as a whole, however small the budget.
+  // A portion is packed as a whole, even if the budget is smaller.
   std::uint64_t largest = 0;
   std::uint64_t all = 0;
   for (const std::uint64_t bytes : input.portion_sizes) {
@@ -65,7 +66,7 @@ Plan plan_collective(const Input& input) {
 
 namespace {
 
-/// Do all stripes of a server have one writer, so that no two meet there?
+/// Does each server have one writer for all its stripes, so that no two writers compete for it?
 bool has_own_servers(const MachineRates& rates, const Candidate& candidate) {
   const auto stripes = static_cast<int>(rates.stripes);
   const int writers = candidate.choice.writers;
@@ -73,11 +74,11 @@ bool has_own_servers(const MachineRates& rates, const Candidate& candidate) {
          (writers % stripes == 0 || stripes % writers == 0);
 }
 
-/// Of rounds with their checksums: who sends how much, and that everything came.
+/// Rounds with their checksums: who sends how much, and the confirmation that everything arrived.
 constexpr double barriers_of_round = 2;
 
-/// How many nodes have bytes in a round's windows and in those that are written meanwhile. Long
-/// runs lie one rank's after the other's, so these are few where a node has more than the windows
+/// The number of nodes that have bytes in the windows of a round and in those being written. Long
+/// runs of one rank follow those of another, so it is small if a node has more than the windows
 /// take.
 double sending_nodes(const Load& load, double windows_bytes) {
   const double longest =
@@ -104,14 +105,14 @@ double collective_s(const Input& input, const Candidate& candidate) {
     const double links = std::min({writers, load.nodes, sending_nodes(load, windows)});
     sent_s += load.bytes * (1 - 1 / load.nodes) / links / rates.link_bytes_per_s;
   }
-  // While a window is written the next one is brought.
+  // The next window is received while one is written.
   const double rounds = std::max(1.0, load.bytes / windows);
   const auto steps = static_cast<double>(std::bit_width(static_cast<unsigned>(load.ranks)));
   return std::max(written_s, sent_s) + std::min(written_s, sent_s) / rounds +
          (rounds + 1) * barriers_of_round * rates.barrier_s * steps;
 }
 
-/// Numbers of writers worth a look, ascending.
+/// Numbers of writers worth comparing, ascending.
 std::vector<int> writer_counts(const Input& input) {
   const Topology& topology = input.topology;
   const WriterChoice& asked = input.choice;
@@ -140,11 +141,11 @@ std::vector<Candidate> candidates_of_collective(const Input& input) {
   for (const int writers : writer_counts(input)) {
     Candidate candidate{collective_strategy.name, input.choice, 0};
     candidate.choice.writers = writers;
-    // Where a file has stripes, the writer of a stripe should always be the same.
+    // If a file has stripes, each stripe should always have the same writer.
     candidate.choice.cyclic = input.choice.cyclic || (input.rates.stripes > 1 && writers > 1);
     candidates.push_back(candidate);
     if (input.rates.reach == model::Reach::unknown && writers > 1 && !candidate.choice.cyclic) {
-      // By the formulas the same; but nobody knows that there are no stripes.
+      // The formulas give the same for both; but that there are no stripes is not known.
       candidate.choice.cyclic = true;
       candidates.push_back(candidate);
     }

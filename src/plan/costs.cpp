@@ -15,8 +15,8 @@ Load load_of(const Input& input) {
 
 namespace {
 
-/// What `writers` get from the servers of one file. Where several come to one server they queue
-/// there, and others stand idle meanwhile: a closed network of equal servers.
+/// The bandwidth that `writers` get from the servers of one file. Where several writers use one
+/// server they queue while other servers are idle: a closed network of equal servers.
 double rate_of_servers(const MachineRates& rates, double writers, bool is_apart) {
   const double stripes = rates.stripes;
   const double service_s =

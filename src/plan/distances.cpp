@@ -1,4 +1,4 @@
-// Writers by what it costs to reach them, and storage from them.
+// Placement of writers by the cost of reaching them, and of reaching storage from them.
 #include <algorithm>
 #include <string>
 
@@ -11,13 +11,13 @@ namespace {
 double checked_cost(double cost, int writer) {
   if (!(cost >= 0)) {
     throw Error(Code::invalid_argument, "writer_map: rank " + std::to_string(writer) +
-                                            " is at the distance " + std::to_string(cost) +
-                                            ": distances are numbers from 0 on");
+                                            " has the distance " + std::to_string(cost) +
+                                            ": it must be a number, and not negative");
   }
   return cost;
 }
 
-/// Of the bytes of ranks [first, last), as many from each, by `writer`.
+/// The bytes of ranks [first, last), the same number from each, by way of `writer`.
 double cost_of(int first, int last, int writer, const Distances& distances) {
   double cost = distances.to_storage
                     ? (last - first) * checked_cost(distances.to_storage(writer), writer)

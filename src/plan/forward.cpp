@@ -1,4 +1,4 @@
-// As collective, but the writers hold their windows and write them while all ranks go on.
+// As collective, but the writers keep their windows and write them while all ranks continue.
 #include <algorithm>
 
 #include "plan/plan.hpp"
@@ -9,13 +9,13 @@ extern const Strategy forward_strategy;
 
 namespace {
 
-/// One being filled, one being written, one that keeps a slow write from stopping the packing.
+/// One being filled, one being written, and one so that a slow write does not stop the packing.
 constexpr std::uint64_t fewest_windows = 3;
 
 }  // namespace
 
 std::uint64_t windows_held(const WriterChoice& choice) {
-  // A quarter of the budget is for what is packed ahead, a window each for sending and receiving.
+  // A quarter of the budget is for packed data, one window each for sending and receiving.
   const std::uint64_t window = window_bytes(choice);
   const std::uint64_t room = choice.budget_bytes - choice.budget_bytes / 4;
   return std::max(fewest_windows, std::max<std::uint64_t>(room / window, 2) - 2);
@@ -44,8 +44,8 @@ constinit const Strategy forward_strategy{
     .plan = plan_forward,
     .in_windows = true,
     .in_background = true,
-    // An index may only name what its parts hold, so a part is complete before it is told of: the
-    // same windows, written before the call returns.
+    // An index may only refer to what its parts contain, so a part must be complete before it is
+    // referred to: the same windows, written before the call returns.
     .within_part = "collective",
 };
 

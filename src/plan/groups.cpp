@@ -30,12 +30,13 @@ Group group_of_node(int writers, const Topology& topology) {
   return {run_of(topology.rank, topology.ranks, writers), writers};
 }
 
-/// Who writes within a group: each rank its own extents of the group's file. Measured against the
-/// first rank writing all: docs/strategies.md.
+/// Who writes within a group: each rank its own extents of the group's file. The alternative, in
+/// which the first rank writes everything, was measured: docs/strategies.md.
 constexpr const char* within_group = "shared";
 
-/// A file of its own for each of so many groups of ranks, which write it as `shared` does. Files
-/// lie on servers by chance unless each lies on all, so the busiest server has more than its part.
+/// One file for each of that many groups of ranks, which write it as `shared` does. Files are
+/// placed on servers at random unless each is on all of them, so the busiest server has more than
+/// its share.
 double set_s(const Input& input, const Candidate& candidate) {
   const MachineRates& rates = input.rates;
   const Load load = load_of(input);

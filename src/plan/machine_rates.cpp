@@ -14,13 +14,13 @@ constexpr double giga = 1e9;
 constexpr double micro = 1e-6;
 constexpr double milli = 1e-3;
 
-/// Where a parallel file system does not say.
+/// Assumed if a parallel file system does not report it.
 constexpr std::uint32_t assumed_stripes = 8;
 constexpr std::uint64_t assumed_stripe_bytes = 1 << 20;
-constexpr std::uint32_t assumed_servers = 8;  ///< of all files; none says how many it has
-/// Of a server for one file: a share of a fast one, or all of a slow one.
+constexpr std::uint32_t assumed_servers = 8;  ///< the total; no file system reports it
+/// The share of a file on one server: part of a fast server, or all of a slow one.
 constexpr double server_bytes_per_s = 1 * giga;
-/// Behind a FUSE a program of the user's answers, one request of a thread at a time.
+/// Under FUSE a user-space program serves the requests, one at a time for each thread.
 constexpr double fuse_server_bytes_per_s = 0.2 * giga;
 constexpr double fuse_rpc_s = 1 * milli;
 
@@ -33,7 +33,7 @@ MachineRates local_rates(bool is_memory) {
   rates.barrier_s = 3 * micro;
   rates.stream_bytes_per_s = is_memory ? 1.7 * giga : 2 * giga;
   rates.drain_bytes_per_s = is_memory ? 3.6 * giga : 2.2 * giga;
-  // The kernel lets one process at a time write a file in memory.
+  // The kernel lets one process at a time write to a file in memory.
   rates.file_bytes_per_s = is_memory ? 1.9 * giga : rates.drain_bytes_per_s;
   rates.files_bytes_per_s = rates.drain_bytes_per_s;
   rates.file_s = is_memory ? 0.1 * milli : 1 * milli;
@@ -43,7 +43,7 @@ MachineRates local_rates(bool is_memory) {
   return rates;
 }
 
-/// Over a network: as share/machines/lustre-today.toml has it.
+/// Over a network: the rates of share/machines/lustre-today.toml.
 MachineRates remote_rates(const FileSystemFacts& facts) {
   MachineRates rates = local_rates(false);
   rates.link_bytes_per_s = 24 * giga;
@@ -64,7 +64,7 @@ MachineRates remote_rates(const FileSystemFacts& facts) {
   rates.files_bytes_per_s = rates.servers * server;
   rates.rpc_s = is_fuse ? fuse_rpc_s : 0.2 * milli;
   rates.locks_processes = is_fuse;
-  rates.in_flight = is_fuse ? 1 : 8;  // clients in the kernel send ahead
+  rates.in_flight = is_fuse ? 1 : 8;  // clients in the kernel send ahead of the server's answer
   return rates;
 }
 

@@ -1,6 +1,6 @@
-// The machine under a run, as far as it matters to who should write: what `auto` compares by.
+// The machine of a run, as far as it matters for who should write: the input of `auto`.
 //
-// Invariant: values, the same on every rank; nothing here asks the operating system.
+// Invariant: values, the same on every rank; nothing here calls the operating system.
 #pragma once
 
 #include <cstdint>
@@ -16,33 +16,34 @@ struct MachineRates {
   std::string kind = {};
   model::Reach reach = model::Reach::unknown;
   // -- a node -------------------------------------------------------------------------------------
-  double exchange_bytes_per_s = 1;       ///< of one core: packed, handed over and put in its place
-  double exchange_most_bytes_per_s = 1;  ///< of a node
+  double exchange_bytes_per_s = 1;       ///< of one core: packing, sending and unpacking
+  double exchange_most_bytes_per_s = 1;  ///< of a node, all cores together
   int cores = 1;
   double link_bytes_per_s = 1;  ///< of a node, each way
-  double barrier_s = 0;         ///< a collective call of two ranks; times log2 of the ranks
+  double barrier_s = 0;         ///< of a collective call of two ranks; times log2 of the ranks
   // -- the way to the file system -----------------------------------------------------------------
-  double stream_bytes_per_s = 1;  ///< what one process gets
-  double drain_bytes_per_s = 1;   ///< what a node gets
-  double file_bytes_per_s = 1;    ///< what all get that write one file
-  double files_bytes_per_s = 1;   ///< what all get that write a file each
-  double file_s = 0;              ///< of every file of a set: at the metadata server, in the index
-  double in_flight = 1;           ///< requests of a process that are on their way at a time
-  double call_s = 0;              ///< of a write that is too short to be left to a thread
-  double short_bytes_per_s = 1;   ///< of such writes, besides: they wait for the disk
+  double stream_bytes_per_s = 1;  ///< of one process
+  double drain_bytes_per_s = 1;   ///< of one node
+  double file_bytes_per_s = 1;    ///< of all processes that write one file
+  double files_bytes_per_s = 1;   ///< of all processes that write one file each
+  double file_s = 0;              ///< for each file of a set: at the metadata server, in the index
+  double in_flight = 1;           ///< requests of a process in flight at a time
+  double call_s = 0;              ///< of a write that is too short for the writer thread
+  double short_bytes_per_s = 1;   ///< of such writes, in addition: they wait for the disk
   double sync_s = 0;
   // -- stripes ------------------------------------------------------------------------------------
-  std::uint32_t stripes = 0;  ///< of a file; 0: there are none to share or to queue at
-  std::uint32_t servers = 0;  ///< over which several files are dealt
+  std::uint32_t stripes = 0;  ///< of a file; 0: no stripes to share or to queue at
+  std::uint32_t servers = 0;  ///< over which several files are distributed
   std::uint64_t stripe_bytes = 0;
-  bool locks_processes = false;  ///< a process is a client of its own; else a node is one
-  double rpc_s = 0;              ///< of a request for a stripe, besides the server's work
-  double lock_s = 0;             ///< a stripe that goes from one writer to another
-  double touch_s = 0;  ///< of a server, from one node that comes for the first time to the next
+  bool locks_processes = false;  ///< each process is a client; otherwise each node is one
+  double rpc_s = 0;              ///< of a request for a stripe, in addition to the server's work
+  double lock_s = 0;             ///< to transfer a stripe from one writer to another
+  double touch_s = 0;            ///< of a server, between the first requests of two nodes
 };
 
-/// A machine with such a file system and so many cores a node, by constants that were measured
-/// where a development machine has such a file system (memory, node) and are common ones elsewhere.
+/// The rates of a machine with this file system and this number of cores a node, by constants that
+/// were measured where a development machine has such a file system (memory, node) and are typical
+/// ones elsewhere.
 MachineRates rates_of(const model::FileSystemFacts& facts, int cores);
 
 }  // namespace sluice::plan

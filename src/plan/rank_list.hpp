@@ -1,5 +1,5 @@
-// Ranks, ascending. Those at equal distances, which is what options mostly ask for, take no memory:
-// a rank that makes a plan need not hold a list as long as there are writers.
+// Ranks, ascending. Equidistant ranks, the usual case, take no memory: a rank that makes a plan
+// need not hold a list as long as there are writers.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,7 @@ class RankList {
     list.count_ = count;
     return list;
   }
-  /// Place of a rank in the list, -1 where it is not there.
+  /// Index of a rank in the list, -1 if it is not in it.
   int index_of(int rank) const noexcept {
     if (listed_.empty()) {
       const int distance = rank - first_;
@@ -57,7 +57,7 @@ class RankList {
   }
 
  private:
-  std::vector<int> listed_;  ///< empty: equal distances
+  std::vector<int> listed_;  ///< empty: equidistant
   int first_ = 0;
   int spacing_ = 1;
   std::size_t count_ = 0;

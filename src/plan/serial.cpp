@@ -1,4 +1,4 @@
-// Rank 0 writes everything; the others feed it in turn through a bounded buffer.
+// Rank 0 writes everything; the others send to it in turn through a bounded buffer.
 #include <numeric>
 
 #include "plan/plan.hpp"

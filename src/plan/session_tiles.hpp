@@ -43,9 +43,9 @@ class SessionTiles {
   }
   /// The owners of at least one byte of `range`, in the order of their first tiles in it.
   std::vector<int> owners_of(const ByteRange& range) const;
-  /// How many bytes of `range` belong to `rank`.
+  /// The number of bytes of `range` that belong to `rank`.
   std::uint64_t share(const ByteRange& range, int rank) const;
-  /// The tiles of `rank` in `range`, ascending: visit(tile) until it answers false.
+  /// The tiles of `rank` in `range`, ascending: visit(tile) until it returns false.
   template <class Visit>
   void for_each_tile(const ByteRange& range, int rank, Visit&& visit) const;
 

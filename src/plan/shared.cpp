@@ -24,16 +24,16 @@ Plan plan_shared(const Input& input) {
   return plan;
 }
 
-/// Every rank its own runs: short ones wait for the disk one by one, and where one ends inside a
-/// stripe its neighbour takes the stripe over, which a server does for one after the other. At the
-/// end all put their checksums into one stripe.
+/// Every rank writes its own runs. Short ones wait for the disk one by one. Where one ends inside a
+/// stripe, the neighbour takes the stripe over, which a server does for one at a time. At the end
+/// all write their checksums into one stripe.
 double shared_s(const Input& input, const Candidate&) {
   const MachineRates& rates = input.rates;
   const Load load = load_of(input);
   double seconds = write_s(rates, load, load.ranks, false);
   const double clients = rates.locks_processes ? load.ranks : load.nodes;
   if (rates.stripes != 0) {
-    // The stripe of the checksums, which ranks of all clients come to in any order.
+    // The stripe of the checksums, which the ranks of all clients request in any order.
     seconds =
         std::max(seconds, (load.ranks - 1) * (1 - 1 / clients) * (rates.lock_s + rates.rpc_s));
   }
@@ -41,7 +41,7 @@ double shared_s(const Input& input, const Candidate&) {
   if (load.run_bytes < static_cast<double>(short_run_bytes) && load.run_bytes < own_bytes) {
     const double calls_s =
         own_bytes / load.run_bytes * rates.call_s + own_bytes / rates.short_bytes_per_s;
-    // In memory a rank packs and calls while others have the file to themselves.
+    // In memory a rank packs and makes calls while others write to the file.
     seconds = rates.reach == model::Reach::memory
                   ? std::max(seconds, own_bytes / rates.stream_bytes_per_s + calls_s)
                   : seconds + calls_s;

@@ -9,7 +9,7 @@
 
 namespace sluice::plan {
 
-// Each is in the file of its name.
+// Each is defined in the file of its name.
 extern const Strategy serial_strategy;
 extern const Strategy shared_strategy;
 extern const Strategy collective_strategy;
@@ -20,7 +20,7 @@ extern const Strategy per_node_strategy;
 
 namespace {
 
-/// A new strategy is a line here, and one above.
+/// A new strategy needs a line here, and one above.
 constexpr std::array<const Strategy*, 7> built_in{
     &serial_strategy, &shared_strategy,      &collective_strategy, &forward_strategy,
     &auto_strategy,   &per_process_strategy, &per_node_strategy,
@@ -49,7 +49,7 @@ void check_row(const Strategy& row, const std::vector<const Strategy*>& rows) {
                                             why);
   };
   if (row.name == nullptr || !model::is_word(row.name)) {
-    refuse_row("its name must be a word of small letters, digits and dashes");
+    refuse_row("its name must be a word of lower-case letters, digits and dashes");
   }
   if (find_in(rows, row.name) != nullptr) {
     refuse_row("there is a strategy of that name");
@@ -57,10 +57,10 @@ void check_row(const Strategy& row, const std::vector<const Strategy*>& rows) {
   const bool writes_one = row.openers != nullptr && row.plan != nullptr;
   const bool writes_set = row.group != nullptr && row.within_part != nullptr;
   if (writes_one == writes_set) {
-    refuse_row("either openers and plan must be there, or group and within_part");
+    refuse_row("it needs either openers and plan, or group and within_part");
   }
   if ((row.candidates == nullptr) != (row.seconds == nullptr)) {
-    refuse_row("ways and seconds belong together");
+    refuse_row("candidates and seconds belong together");
   }
 }
 

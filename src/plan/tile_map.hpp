@@ -20,7 +20,7 @@ struct Stretch {
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
   std::uint32_t writer = 0;  ///< index into TileMap::writers()
-  std::uint64_t own = 0;     ///< where it lies in that writer's own space
+  std::uint64_t own = 0;     ///< its offset in the own space of that writer
 };
 
 /// Half-open range of a writer's own space.
@@ -43,23 +43,24 @@ class TileMap {
   bool is_cyclic() const noexcept { return is_cyclic_; }
   /// Rank that owns the byte. Error internal outside the space.
   int writer_of(std::uint64_t offset) const { return writers_[stretch_at(offset).writer]; }
-  /// Index of a rank among the writers, -1 where it is none.
+  /// Index of a rank among the writers, -1 if it is not one.
   int index_of(int rank) const noexcept { return writers_.index_of(rank); }
-  /// From `offset` to the end of what its owner has in one piece. Error internal outside.
+  /// From `offset` to the end of the contiguous range of its owner. Error internal outside.
   Stretch stretch_at(std::uint64_t offset) const;
   /// The largest own space of a writer, in bytes.
   std::uint64_t own_bytes() const noexcept;
-  /// The first byte at or beyond `offset` whose place in its owner's own space is in `range`;
-  /// layout::absent where there is none.
+  /// The first byte at or beyond `offset` whose position in the own space of its owner is in
+  /// `range`; layout::absent if there is none.
   std::uint64_t next_within(std::uint64_t offset, const OwnRange& range) const;
-  /// A range that holds the places of all bytes of `extent` in their owners' own spaces.
+  /// A range that contains the positions of all bytes of `extent` in the own spaces of their
+  /// owners.
   OwnRange own_range(const layout::Extent& extent) const;
 
   /// The stretches of a part of a writer's own space: visit(Stretch), ascending.
   template <class Visit>
   void for_each_stretch(std::uint32_t writer, const OwnRange& range, Visit&& visit) const;
 
-  /// One line, e.g. "tiles of 4194304 bytes, long, to ranks 0 2".
+  /// One line, such as "tiles of 4194304 bytes, contiguous, to ranks 0 2".
   std::string text() const;
 
  private:

@@ -55,8 +55,8 @@ std::uint64_t TileOwners::count(std::uint32_t owner) const {
 }
 
 std::uint64_t TileOwners::most() const {
-  // Of a variable all owners have the same, and some consecutive ones, the last before the first,
-  // one more: looked at where such an arc begins, whatever the number of owners.
+  // Of a variable all owners have the same number of tiles, and a cyclic range of owners has one
+  // more: only the starts of such ranges are examined, whatever the number of owners.
   std::uint64_t most = 0;
   for (std::uint32_t v = 0; v < tiles_.size(); ++v) {
     most = std::max(most, this->count(static_cast<std::uint32_t>(shift(v))));

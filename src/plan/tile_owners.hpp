@@ -28,14 +28,14 @@ class TileOwners {
   };
 
   const RankList& owners() const noexcept { return owners_; }
-  /// Index of a rank among the owners, -1 where it is none.
+  /// Index of a rank among the owners, -1 if it is not one.
   int index_of(int rank) const noexcept { return owners_.index_of(rank); }
   Place place_of(std::uint32_t variable, std::uint64_t tile) const;
-  /// Tiles of one owner.
+  /// The number of tiles of one owner.
   std::uint64_t count(std::uint32_t owner) const;
-  /// The largest count of all owners.
+  /// The largest number of tiles of an owner.
   std::uint64_t most() const;
-  /// One owner's tile by its position.
+  /// The tile of an owner by its position.
   Tile tile_at(std::uint32_t owner, std::uint64_t position) const;
 
  private:
@@ -48,7 +48,7 @@ class TileOwners {
 
   RankList owners_;
   std::vector<std::uint64_t> tiles_;
-  std::vector<std::uint64_t> before_;  ///< tiles of all variables before each
+  std::vector<std::uint64_t> before_;  ///< number of tiles of all variables before each
 };
 
 }  // namespace sluice::plan

@@ -1,4 +1,4 @@
-// What carrying out a plan will amount to, for SLUICE_EXPLAIN.
+// What executing a plan amounts to, for SLUICE_EXPLAIN.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,20 @@
 
 namespace sluice::plan {
 
-/// Of one rank; of all ranks together: sums, but for buffer_bytes, the largest.
+/// Of one rank, or of all ranks together: sums, except buffer_bytes, which is the largest.
 struct Totals {
-  std::uint64_t files = 0;          ///< that this rank answers for
+  std::uint64_t files = 0;          ///< files that this rank counts
   std::uint64_t writers = 0;        ///< 1 where it writes data
   std::uint64_t moved_bytes = 0;    ///< of data to other ranks
-  std::uint64_t written_bytes = 0;  ///< of its own data, by whomsoever
+  std::uint64_t written_bytes = 0;  ///< of its own data, by any rank
   std::uint64_t buffer_bytes = 0;
 };
 
-/// Called on every rank, with that rank's own, before anything is written. Collective.
+/// Called on every rank with its own totals, before anything is written. Collective.
 using Explain = std::function<void(const Totals&)>;
 
-/// Of a rank's own portions. `placement_of` gives the placement of a portion of the rank.
+/// The totals of a rank's own portions. `placement_of` gives the placement of a portion of the
+/// rank.
 Totals totals_of(
     const Plan& plan, const Input& input,
     const std::function<const layout::Placement&(const layout::Portion&)>& placement_of);

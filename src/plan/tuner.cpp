@@ -8,20 +8,20 @@ namespace sluice::plan {
 
 namespace {
 
-/// Loads of one kind differ by at most a factor of two: this much to either side.
+/// Loads of one kind differ by at most a factor of two, which is this factor to either side.
 constexpr double about_the_same = 1.4142;
-/// Commits of a way that count: the last ones. More than half of them must be slower before the
-/// way is taken to be.
+/// The number of recent commits of a candidate that count. More than half of them must be slower
+/// before the candidate is considered slower.
 constexpr std::size_t most_recent = 9;
-/// Before anything else is tried; and of a trial.
+/// Before anything else is tried; also the length of a trial.
 constexpr std::size_t commits_of_trial = 3;
-/// What replaces the way that is taken must save a tenth of a commit.
+/// A replacement must save at least a tenth of a commit.
 constexpr double better = 0.9;
-/// A first commit so many times as long is no matter of noise or of new memory.
+/// A first commit that takes this many times as long is not explained by noise or by new memory.
 constexpr double hopeless = 2;
-/// Formulas are less often wrong by more than this, one way beside another.
+/// The relative error of the formulas between two candidates is usually smaller than this.
 constexpr double doubtful = 3;
-/// What a way that was not tried may take, in parts of what it is thought to.
+/// The factor by which the prediction of an untried candidate is increased.
 constexpr double pessimism = 2;
 
 bool is_same(const Candidate& a, const Candidate& b) {
@@ -34,7 +34,7 @@ bool is_about(double a, double b) { return a <= about_the_same * b && b <= about
 double bytes_of(const Input& input) { return static_cast<double>(input.bytes); }
 double run_bytes_of(const Input& input) { return static_cast<double>(input.mean_run_bytes); }
 
-/// The middle one, of two the lower: noise only adds.
+/// The lower median: noise only adds time.
 double lower_median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
   std::nth_element(values.begin(), middle, values.end());
@@ -62,8 +62,8 @@ Tuner::Kind& Tuner::find_or_add(const Input& input) {
   return kinds_.back();
 }
 
-/// Seconds of a way that was not tried: by the formulas, as wrong as they are for its relatives,
-/// else for all.
+/// Seconds of an untried candidate: by the formulas, corrected by the measured error of candidates
+/// of the same strategy, else of all.
 double Tuner::guess_s(const Candidate& candidate, const Kind& kind) {
   double logarithms = 0;
   int count = 0;
@@ -83,20 +83,20 @@ double Tuner::guess_s(const Candidate& candidate, const Kind& kind) {
 }
 
 void Tuner::begin(Kind& kind, std::size_t known) {
-  kind.trial_reason =
-      name_of(kind.known[known].candidate) + " to try it: a commit takes by " + measured_text(kind);
+  kind.trial_reason = name_of(kind.known[known].candidate) +
+                      " as a trial: time of a commit: " + measured_text(kind);
   kind.on_trial = known;
   ++kind.trials;
 }
 
 void Tuner::end(Kind& kind) {
   kind.on_trial.reset();
-  kind.reason = name_of(kind.known[kind.taken].candidate) + ": a commit was measured to take by " +
-                measured_text(kind);
+  kind.reason = name_of(kind.known[kind.taken].candidate) +
+                ": measured time of a commit: " + measured_text(kind);
 }
 
-/// Puts a way to the test, if one is worth it and can be afforded: one that is known and now seems
-/// better than what is taken, which has become slower, else the best of those never tried.
+/// Starts a trial, if one is worth it and can be afforded: of a known candidate that now seems
+/// better than the current one, which has become slower, else of the best one never tried.
 bool Tuner::begin_trial(const Input& input, Kind& kind) {
   const double usual_s = kind.known[kind.taken].seconds();
   if (kind.trials == most_trials) {
@@ -133,7 +133,7 @@ bool Tuner::begin_trial(const Input& input, Kind& kind) {
   return true;
 }
 
-/// Is the next commit of `kind` to be written by the way on trial?
+/// Is the next commit of `kind` to be written by the candidate on trial?
 bool Tuner::is_on_trial_now(const Input& input, Kind& kind) {
   const Measured& taken = kind.known[kind.taken];
   if (kind.on_trial) {
@@ -179,7 +179,7 @@ void Tuner::note(double seconds) {
   const bool is_trial = kind.on_trial == pending_->known;
   pending_.reset();
   if (!(seconds > 0)) {
-    if (is_trial) {  // whatever the commit met, it is not met twice for the sake of a trial
+    if (is_trial) {  // an error of a commit must not occur twice because of a trial
       known.factor = std::numeric_limits<double>::infinity();
       end(kind);
     }
@@ -190,7 +190,7 @@ void Tuner::note(double seconds) {
     known.recent.erase(known.recent.begin());
   }
   known.factor = lower_median(known.recent);
-  // Not the seconds themselves: one commit that took very long by chance pays for no trial.
+  // Not the seconds themselves: one commit that by chance took very long must not pay for a trial.
   const double usual_s = kind.known[kind.taken].seconds();
   spent_s_ += usual_s;
   if (!is_trial) {
@@ -206,7 +206,7 @@ void Tuner::note(double seconds) {
   }
 }
 
-/// "collective with 2 writers 0.21 s, shared 0.3 s": the one that is taken first.
+/// "collective with 2 writers 0.21 s, shared 0.3 s": the current one first.
 std::string Tuner::measured_text(const Kind& kind) {
   const Measured& taken = kind.known[kind.taken];
   std::string text = name_of(taken.candidate) + " " + seconds_text(taken.seconds());

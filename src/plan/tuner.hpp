@@ -1,10 +1,10 @@
-// What a run has learned of the ways to write: `auto` tries other ways with the run's own commits,
-// which it may, since where bytes live does not depend on who writes them.
+// What a run has measured of the candidates: `auto` tries others with the run's own commits, which
+// is possible because the place of bytes does not depend on who writes them.
 //
-// Invariants: values and arithmetic, without a clock, I/O or messages; the same on every rank, as
-// long as all are told the same. Bounded: a few kinds of load, a few ways of each, the last few
-// commits of a way, and so many trials. Where nothing was tried, the choice is that of decide() in
-// plan/auto.hpp.
+// Invariants: values and arithmetic, without a clock, I/O or messages; the same on every rank if
+// all get the same input. Bounded: a few kinds of load, a few candidates for each, the last few
+// commits of a candidate, and a fixed number of trials. Where nothing was tried, the choice is that
+// of decide() in plan/auto.hpp.
 #pragma once
 
 #include <cstdint>
@@ -18,38 +18,38 @@ namespace sluice::plan {
 
 class Tuner {
  public:
-  /// Of a kind of load, the one that was there first included.
+  /// For a kind of load, the initial candidate included.
   static constexpr std::size_t most_candidates = 4;
-  /// Of a kind of load; each is three commits at most.
+  /// For a kind of load; each takes at most three commits.
   static constexpr int most_trials = 8;
   static constexpr std::size_t most_kinds = 4;
-  /// Of all the seconds that commits took so far trials may cost this part.
+  /// The share of all seconds spent in commits so far that trials may cost.
   static constexpr double trials_part = 0.05;
-  /// Nothing is tried where a commit takes less: there noise would decide.
+  /// Nothing is tried if a commit takes less: noise would decide.
   static constexpr double worth_trying_s = 5e-3;
 
-  /// The way of the next commit. `is_sample`: is it like others, so that its seconds may be
-  /// compared with theirs? Only with such a commit is anything tried.
+  /// The candidate of the next commit. `is_sample`: is it like others, so that its seconds may be
+  /// compared with theirs? Trials are made only with such commits.
   Decision decide(const Input& input, bool is_sample);
-  /// The writing of the commit that was decided on last took so long by one clock, the same on
-  /// every rank; 0: it failed, or nobody knows. Ignored where that commit was no sample.
+  /// The seconds that the last commit decided on took to write, by one clock, the same on every
+  /// rank; 0: it failed, or they are unknown. Ignored if that commit was not a sample.
   void note(double seconds);
-  /// What was measured of each way, the one that is taken first, for the kind of load of which most
-  /// was tried; empty where nothing was.
+  /// The measurements of each candidate, the current one first, for the kind of load with the most
+  /// trials; empty if nothing was tried.
   std::string summary() const;
-  /// How often a way was put to the test.
+  /// The number of trials.
   int trials() const;
 
  private:
-  /// A way that commits were written by. Seconds are kept as parts of what the formulas say, and so
-  /// go for any load of the kind.
+  /// A candidate by which commits were written. Seconds are kept relative to the formulas, so that
+  /// they apply to any load of the kind.
   struct Measured {
-    Candidate candidate;  ///< its seconds: by the formulas, for the last load
+    Candidate candidate;  ///< its seconds are those of the formulas, for the last load
     std::vector<double> recent = {};
-    double factor = 0;  ///< median of those, or of earlier ones where a trial has just begun
+    double factor = 0;  ///< median of those, or of earlier ones if a trial has just begun
     double seconds() const { return factor * candidate.seconds; }
   };
-  /// Commits of about so many bytes in runs of about so many.
+  /// Commits of about this size, in runs of about this length.
   struct Kind {
     double bytes = 0;
     double run_bytes = 0;
@@ -57,9 +57,9 @@ class Tuner {
     std::size_t taken = 0;
     std::optional<std::size_t> on_trial = {};
     int trials = 0;
-    // Sentences, made once for every trial: nobody is told of every commit's milliseconds.
-    std::string reason = {};        ///< of what is taken; empty: the formulas'
-    std::string trial_reason = {};  ///< of the last trial
+    // Sentences, made once for every trial: not every commit is reported.
+    std::string reason = {};        ///< for the current candidate; empty: the formulas' reason
+    std::string trial_reason = {};  ///< for the last trial
     std::uint64_t used = 0;         ///< the number of the last decision
   };
   struct Pending {
@@ -82,7 +82,7 @@ class Tuner {
   std::optional<Pending> pending_;
   std::uint64_t decisions_ = 0;
   double spent_s_ = 0;  ///< in samples
-  double lost_s_ = 0;   ///< by trials
+  double lost_s_ = 0;   ///< spent on trials
 };
 
 }  // namespace sluice::plan

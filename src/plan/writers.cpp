@@ -21,7 +21,7 @@ RankList spaced(const Topology& topology, const WriterChoice& choice, int writer
   const int room = topology.ranks - choice.first_writer;
   if (writers > room) {
     refuse("writers", std::to_string(writers) + " from rank " +
-                          std::to_string(choice.first_writer) + " on are more than there are" +
+                          std::to_string(choice.first_writer) + " on exceed the number" +
                           of_ranks(topology));
   }
   const int spacing = choice.writer_spacing != 0 ? choice.writer_spacing : room / writers;
@@ -39,7 +39,7 @@ int node_of(const Topology& topology, int rank) {
              : topology.node_of[static_cast<std::size_t>(rank)];
 }
 
-/// Writer i sits on node i mod nodes; those of one node are spread evenly over its ranks.
+/// Writer i is on node i mod nodes; the writers of a node are spread evenly over its ranks.
 std::vector<int> one_a_node(const Topology& topology, int writers) {
   std::vector<std::vector<int>> members(static_cast<std::size_t>(topology.nodes));
   for (int rank = 0; rank < topology.ranks; ++rank) {
@@ -51,7 +51,7 @@ std::vector<int> one_a_node(const Topology& topology, int writers) {
     const int wanted = writers / topology.nodes + (node < writers % topology.nodes ? 1 : 0);
     if (wanted > static_cast<int>(here.size())) {
       refuse("writers",
-             std::to_string(writers) + " are more than one a rank on node " + std::to_string(node));
+             std::to_string(writers) + " exceed the ranks of node " + std::to_string(node));
     }
     for (int i = 0; i < wanted; ++i) {
       ranks.push_back(
@@ -62,7 +62,8 @@ std::vector<int> one_a_node(const Topology& topology, int writers) {
   return ranks;
 }
 
-/// `take` gets the numbers of "3, 1,2", one after the other; `refuse_text` throws where it is none.
+/// Passes the numbers of "3, 1,2" to `take`, one after the other; `refuse_text` throws if one is
+/// malformed.
 template <class Number, class Take, class RefuseText>
 void for_each_number(std::string_view text, Take&& take, RefuseText&& refuse_text) {
   const char* at = text.data();
@@ -88,7 +89,7 @@ constexpr std::string_view costs_prefix = "costs ";
 
 bool lists_costs(const WriterChoice& choice) { return choice.writer_map.starts_with(costs_prefix); }
 
-/// "costs 3,1,1,2": what a byte's way from each rank to storage costs.
+/// "costs 3,1,1,2": the cost of moving a byte from each rank to storage.
 std::vector<double> listed_costs(const Topology& topology, const WriterChoice& choice) {
   std::vector<double> costs;
   for_each_number<double>(
@@ -131,7 +132,7 @@ std::vector<int> listed(const Topology& topology, const WriterChoice& choice) {
   const auto twice = std::adjacent_find(ranks.begin(), ranks.end());
   if (twice != ranks.end()) {
     refuse("writer_map",
-           "rank " + std::to_string(*twice) + " stands in \"" + choice.writer_map + "\" twice");
+           "rank " + std::to_string(*twice) + " is listed twice in \"" + choice.writer_map + "\"");
   }
   if (choice.writers != 0 && choice.writers != static_cast<int>(ranks.size())) {
     refuse("writers", std::to_string(choice.writers) + ", but writer_map lists " +
@@ -148,10 +149,10 @@ std::vector<int> writer_ranks(const Topology& topology, const WriterChoice& choi
 
 RankList writer_list(const Topology& topology, const WriterChoice& choice) {
   if (choice.writers < 0 || choice.writers > topology.ranks) {
-    refuse("writers", std::to_string(choice.writers) +
-                          (choice.writers < 0 ? " is negative: 0 leaves the number to Sluice"
-                                              : " are more than the " +
-                                                    std::to_string(topology.ranks) + " ranks"));
+    refuse("writers",
+           std::to_string(choice.writers) +
+               (choice.writers < 0 ? " is negative: 0 leaves the number to Sluice"
+                                   : " exceed the " + std::to_string(topology.ranks) + " ranks"));
   }
   if (choice.first_writer < 0 || choice.first_writer >= topology.ranks) {
     refuse("first_writer",

@@ -14,7 +14,7 @@ namespace sluice::sim {
 
 namespace {
 
-/// What is nearly as good as the best is chosen by other merits: one file, sooner durable.
+/// Within this factor of the best, other properties decide: one file, durable sooner.
 constexpr double nearly = 1.1;
 
 Prediction predict_once(const Machine& machine, const Described& run, const Compiled& compiled,
@@ -28,7 +28,7 @@ Prediction predict_once(const Machine& machine, const Described& run, const Comp
   prediction.buffer_bytes = compiled.largest_buffer_bytes;
   prediction.open_s = outcome.ranks.front().began_s;
   prediction.durable_s = outcome.durable_s;
-  // A step that is not done when the next one ends holds that one up.
+  // A step that is not finished when the next one ends delays that one.
   prediction.visible_s = std::max(outcome.returned_s, outcome.durable_s - run.period_s);
   prediction.cost_rank_s = prediction.visible_s * run.job.ranks;
   prediction.busiest_target_s = outcome.busiest_target_s;
@@ -55,7 +55,7 @@ std::string named(const Prediction& prediction) {
          (counts_writers ? " with " + std::to_string(prediction.writers) + " writers" : "");
 }
 
-/// What the time until the bytes are durable mostly is.
+/// The dominant part of the time until the bytes are durable.
 std::string limit_of(const Machine& machine, const Described& run, const Prediction& chosen) {
   const double of_locks =
       static_cast<double>(chosen.counts.handovers) *
@@ -68,10 +68,10 @@ std::string limit_of(const Machine& machine, const Described& run, const Predict
   const double drains = bytes / run.job.nodes / machine.drain_bytes_per_s.value;
   const std::array<std::pair<double, const char*>, 5> shares{{
       {chosen.busiest_target_s, "the busiest storage target"},
-      {streams, "what one writer gets to the file system"},
-      {drains, "what one node gets to the file system"},
-      {touches, "the targets' first answers to so many nodes"},
-      {of_locks, "locks that go from client to client"},
+      {streams, "the bandwidth of one writer to the file system"},
+      {drains, "the bandwidth of one node to the file system"},
+      {touches, "the first request of each node at the targets"},
+      {of_locks, "lock transfers between clients"},
   }};
   const auto most = std::max_element(shares.begin(), shares.end());
   return most->first < chosen.durable_s / 4 ? "agreement, messages and metadata" : most->second;
@@ -86,7 +86,7 @@ std::string why(const Machine& machine, const Described& run, const Advice& advi
     }
   }
   std::string text =
-      named(chosen) + " holds every rank up for " + seconds(chosen.visible_s) + " a step";
+      named(chosen) + " stops every rank for " + seconds(chosen.visible_s) + " a step";
   if (run.period_s > 0) {
     text += ", " + percent(chosen.visible_s / (run.period_s + chosen.visible_s)) + " of the run";
   }
@@ -135,8 +135,8 @@ Prediction predict(const Machine& machine, const Described& run, const Choice& c
 
 namespace {
 
-/// Nothing where few writers have so much to write that all ranks would wait in barriers most of
-/// the time.
+/// Empty if few writers have so much to write that all ranks would spend most of the time in
+/// barriers.
 std::optional<Prediction> predict_if_modelled(const Machine& machine, const Described& run,
                                               const Choice& choice) {
   try {
@@ -168,7 +168,7 @@ std::vector<Choice> candidates(const Machine& machine, const Described& run) {
   for (const int count : {1, stripes, run.job.nodes, 4 * run.job.nodes, 4 * stripes}) {
     counts.insert(std::min(count, run.job.ranks));
   }
-  // Where a file has stripes, the writer of a stripe should always be the same.
+  // If a file has stripes, each stripe should always have the same writer.
   base.who.cyclic = stripes > 1;
   for (const plan::Strategy* row : plan::strategies()) {
     base.strategy = row->name;

@@ -1,4 +1,4 @@
-// What each strategy would cost a described run on a model machine, and which one to take.
+// Predicts the cost of each strategy for a described run on a model machine, and recommends one.
 #pragma once
 
 #include <functional>
@@ -14,13 +14,13 @@ namespace sluice::sim {
 
 struct Prediction {
   Choice choice;
-  std::string strategy;  ///< what auto comes to
+  std::string strategy;  ///< the choice of auto
   std::uint64_t writers = 0;
   std::uint64_t files = 0;
-  std::uint64_t buffer_bytes = 0;  ///< largest staging of a rank
-  double open_s = 0;               ///< once: until every rank has its file open
-  double durable_s = 0;            ///< a step, from its end's call to stable storage
-  double visible_s = 0;    ///< what a step takes from the ranks, with steps `period_s` apart
+  std::uint64_t buffer_bytes = 0;  ///< largest staging memory of a rank
+  double open_s = 0;               ///< once: until every rank has opened the file
+  double durable_s = 0;            ///< of a step, from the call that ends it to stable storage
+  double visible_s = 0;    ///< seconds that a step costs the ranks, with steps `period_s` apart
   double cost_rank_s = 0;  ///< ranks x visible
   double busiest_target_s = 0;
   Counts counts;
@@ -29,31 +29,30 @@ struct Prediction {
 /// A run as described to the planner.
 struct Described {
   Job job;
-  double period_s = 0;  ///< of computing between two steps
+  double period_s = 0;  ///< of computation between two steps
   bool is_direct = false;
   bool is_synced = true;
   std::uint64_t budget_bytes = 256ULL << 20;
-  std::vector<std::uint64_t> seeds = {1};  ///< of placements; medians over them
+  std::vector<std::uint64_t> seeds = {1};  ///< of placements; the results are medians over them
 };
 
-/// Of one choice: the median over the seeds by durable_s. Errors of compile().
+/// One choice: the median over the seeds by durable_s. Errors of compile().
 Prediction predict(const Machine& machine, const Described& run, const Choice& choice);
 
-/// Every strategy, with several numbers of writers where it has a choice.
+/// Every strategy, with several numbers of writers if it leaves a choice.
 std::vector<Choice> candidates(const Machine& machine, const Described& run);
 
 struct Advice {
   std::vector<Prediction> predictions;
   std::size_t chosen = 0;  ///< index into predictions
-  /// Of what `auto` would take there, which leaves out some ways; nothing where the model refuses
-  /// it.
+  /// The choice of `auto`, which excludes some candidates; empty if the model refuses it.
   std::optional<Prediction> automatic;
-  std::optional<Prediction> automatic_of_any;  ///< the same with files: any
+  std::optional<Prediction> automatic_of_any;  ///< the same with files = "allow_multiple"
   std::string why;                             ///< two sentences
 };
 
-/// Predicts all candidates but those with too many rounds for the model, and picks. `progress(done,
-/// all)` may be empty.
+/// Predicts all candidates except those with too many rounds for the model, and picks one.
+/// `progress(done, all)` may be empty.
 Advice advise(const Machine& machine, const Described& run,
               const std::function<void(std::size_t, std::size_t)>& progress);
 

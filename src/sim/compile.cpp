@@ -13,17 +13,18 @@ using layout::Extent;
 
 namespace {
 
-/// Of a writer, where it does not write in the background: one is filled, two are written.
+/// Buffers of a writer that does not write in the background: one is filled, two are written.
 constexpr std::uint64_t windows_behind = 2;
-/// Rank 0, for a chunk to be entered into an index by libhdf5: measured, 2.7 million a second.
+/// Rank 0: entering a chunk into an index by libhdf5; measured, 2.7 million a second.
 constexpr double place_tile_s = 0.37e-6;
-/// Of a commit: may we, what is touched, where does it go.
+/// Of a commit: the agreement, the touched variables, the addresses.
 constexpr int barriers_before = 3;
-/// More runs than these are gathered stripe by stripe.
+/// More runs than these are written stripe by stripe.
 constexpr std::uint64_t most_single_runs = 1'000'000;
-/// Journal, the change in place, the root.
+/// Journal, change in place, root.
 constexpr int syncs_to_publish = 3;
-/// What the first rank of a part tells rank 0 of a variable, and what that does with it.
+/// The description of a variable that the first rank of a part sends to rank 0, and its processing
+/// there.
 constexpr std::uint64_t news_bytes = 200;
 constexpr double news_s = 1e-6;
 
@@ -171,7 +172,7 @@ void Compiler::open_one_file(const plan::Strategy& strategy) {
   };
   open_it(0, strategy.in_background ? 2 : 1);
   if (choice_.is_only_data) {
-    return;  // nobody asks how long the others take
+    return;  // the time of the others is not needed
   }
   for (Program& program : made_.programs.of_rank) {
     program.push_back(barrier(everybody));

@@ -1,8 +1,8 @@
-// From plans to programs: every rank's plan is made by src/plan as production makes it, and what
-// src/exec would do to carry it out becomes the rank's program on a model machine.
+// From plans to programs: src/plan makes the plan of every rank as in production, and what src/exec
+// would do to execute it becomes the rank's program on a model machine.
 //
-// What is left out: packing (blocks lie in memory as the file wants them), the bytes of the
-// format's metadata (only their syncs), retries and failures.
+// Left out: packing (blocks are in memory as the file wants them), the bytes of the format's
+// metadata (only their syncs are modelled), retries and failures.
 #pragma once
 
 #include <string>
@@ -14,33 +14,33 @@
 
 namespace sluice::sim {
 
-/// How a job writes, in the words of the options of the same names.
+/// How a job writes; the fields are named as the options.
 struct Choice {
   std::string strategy = Options{}.strategy;
-  bool may_be_several = false;  ///< files: any
+  bool may_be_several = false;  ///< files = "allow_multiple"
   plan::WriterChoice who = {};  ///< tile_bytes 0: the stripe
   bool is_direct = false;       ///< storage
   bool is_synced = true;        ///< durability: step
   bool has_checksums = true;
-  /// Neither agreement nor publication: what a code sees that times only its calls to write.
+  /// Neither agreement nor publication: the view of a code that times only its write calls.
   bool is_only_data = false;
-  /// Of a set of files: the strategy by which the ranks of a part write it; empty: its own.
+  /// For a set of files: the strategy by which the ranks of a part write it; empty: the default.
   std::string in_parts = {};
 };
 
-/// What of the machine production would ask for.
+/// The properties of the machine that production would query.
 struct MachineFacts {
   std::uint64_t stripe_bytes = 0;
-  plan::MachineRates rates = {};  ///< looked at by `auto` only
+  plan::MachineRates rates = {};  ///< used by `auto` only
 };
 
-/// What production would find out of a machine of the model.
+/// What production would detect on a machine of the model.
 MachineFacts facts_of(const Machine& machine);
 
-/// What the plans of all ranks came to.
+/// The totals over the plans of all ranks.
 struct Compiled {
   Programs programs;
-  std::string strategy;  ///< what `auto` chose, else the one that was asked for
+  std::string strategy;  ///< the choice of `auto`, else the requested strategy
   std::uint64_t writers = 0;
   std::uint64_t files = 0;
   std::uint64_t data_bytes = 0;   ///< of all variables
@@ -48,11 +48,11 @@ struct Compiled {
   std::uint64_t largest_buffer_bytes = 0;
 };
 
-/// The most calls to barriers of all ranks' programs together.
+/// The limit of barrier calls in the programs of all ranks together.
 inline constexpr std::uint64_t most_barriers = 10'000'000;
 
-/// One commit of `job`: opens (before its begin), writes, agrees, publishes. The same Errors as in
-/// production for a choice that cannot be; Error unsupported for one with more than most_barriers.
+/// One commit of `job`: opens (before its begin), writes, agrees, publishes. The Errors of
+/// production for an impossible choice; Error unsupported for one with more than most_barriers.
 Compiled compile(const Job& job, const Choice& choice, const MachineFacts& facts);
 
 }  // namespace sluice::sim

@@ -11,7 +11,7 @@ namespace sluice::sim {
 
 namespace {
 
-/// Requests of a read that are on their way at once.
+/// Requests of a read in flight at a time.
 constexpr std::uint32_t read_window = 8;
 
 enum class Wait : std::uint8_t { nothing, event, bytes, sends, pieces, room, thread };
@@ -19,7 +19,7 @@ enum class Wait : std::uint8_t { nothing, event, bytes, sends, pieces, room, thr
 /// A rank's program, or its thread with what was submitted to it.
 struct Actor {
   std::size_t at = 0;        ///< of the program
-  std::uint32_t pieces = 0;  ///< on their way
+  std::uint32_t pieces = 0;  ///< in flight
   std::uint32_t sends = 0;
   std::uint64_t arrived_bytes = 0;
   Wait wait = Wait::event;
@@ -73,7 +73,7 @@ class Engine {
   void thread_goes_on(std::uint32_t rank, double now_s);
   bool barrier(std::uint32_t rank, std::uint32_t group, double now_s);
   void send(std::uint32_t rank, const Op& op, double now_s);
-  /// True: the access is at its end. Otherwise the actor comes again.
+  /// True: the access is finished. Otherwise the actor is called again.
   bool write_on(std::uint32_t actor, double now_s);
   bool read_on(std::uint32_t actor, double now_s);
   void begin_access(std::uint32_t actor, const Op& op);
@@ -106,7 +106,7 @@ class Engine {
   FileSystem files_;
   std::vector<Actor> actors_;  ///< the ranks, then their threads
   std::vector<Thread> threads_;
-  std::vector<std::vector<std::uint32_t>> barriers_;  ///< who has come, by group
+  std::vector<std::vector<std::uint32_t>> barriers_;  ///< who has arrived, by group
 };
 
 Outcome Engine::run() {
@@ -188,7 +188,7 @@ void Engine::go_on(std::uint32_t actor, double now_s) {
   self.times.durable_s = std::max(self.times.durable_s, now_s);
 }
 
-/// False: the rank comes again, to this operation or to the next.
+/// False: the rank is called again, for this operation or the next.
 bool Engine::step(std::uint32_t rank, const Op& op, double now_s) {
   Actor& self = actors_[rank];
   switch (op.what) {
@@ -346,7 +346,7 @@ bool Engine::write_on(std::uint32_t actor, double now_s) {
     const Progress progress = files_.write_on(self.access, now_s);
     self.pieces += self.access.offset != before ? 1 : 0;
     if (progress.kind == Progress::ended) {
-      // The system call returns when direct bytes are there.
+      // The system call returns when direct bytes have been written.
       return !self.access.is_direct || self.pieces == 0 || pause(actor, Wait::pieces);
     }
     if (progress.kind == Progress::waits) {
@@ -371,7 +371,7 @@ void Engine::check_ended() const {
   for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
     if (!has_ended(rank)) {
       throw Error(Code::internal, "model machine: rank " + std::to_string(rank) +
-                                      " waits for ever in operation " +
+                                      " waits forever in operation " +
                                       std::to_string(actors_[rank].at) + " of its program");
     }
   }

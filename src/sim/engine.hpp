@@ -1,8 +1,8 @@
 // Runs the programs of all ranks on a model machine, event by event.
 //
-// Invariants: the same machine, programs and seed give the same outcome to the last bit; every byte
-// that a program writes is written once; all programs come to their end, or Error internal names a
-// rank that waits for what nobody does.
+// Invariants: the same machine, programs and seed give the same result to the last bit; every byte
+// that a program writes is written once; all programs finish, or Error internal names a rank that
+// waits for an event that never comes.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,9 @@ namespace sluice::sim {
 
 struct RankTimes {
   double began_s = 0;
-  double returned_s = -1;  ///< to the caller; the end of the program where it does not say
-  double durable_s = 0;    ///< the rank's bytes are at the targets, and its program at its end
+  double returned_s = -1;  ///< of the return to the caller; the end of the program if it does not
+                           ///< return earlier
+  double durable_s = 0;    ///< the rank's bytes are at the targets, and its program has ended
 };
 
 struct Outcome {
@@ -31,7 +32,7 @@ struct Outcome {
   Counts counts;
 };
 
-/// Deterministic. Memory grows with the ranks and with what is on its way, not with the bytes.
+/// Deterministic. Memory grows with the ranks and the operations in flight, not with the bytes.
 Outcome run_programs(const Machine& machine, const Programs& programs, std::uint64_t seed);
 
 }  // namespace sluice::sim

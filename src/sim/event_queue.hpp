@@ -1,4 +1,4 @@
-// What happens next: events by time, those of one time in the order in which they were made.
+// Pending events by time; events of the same time in the order of their creation.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +39,7 @@ class EventQueue {
     heap_.pop_back();
     return event;
   }
-  /// Events made so far.
+  /// Number of events so far.
   std::uint64_t made() const noexcept { return next_; }
 
  private:
@@ -50,10 +50,10 @@ class EventQueue {
   std::uint64_t next_ = 0;
 };
 
-/// First come, first served, one at a time. Who comes must come in the order of time.
+/// First come, first served, one at a time. Requests must arrive in the order of time.
 class Server {
  public:
-  /// When work of `work_s` that comes at `at_s` is done.
+  /// When work of `work_s` that arrives at `at_s` is done.
   double serve(double at_s, double work_s) noexcept {
     free_at_s_ = std::max(at_s, free_at_s_) + work_s;
     busy_s_ += work_s;
@@ -66,7 +66,7 @@ class Server {
   double busy_s_ = 0;
 };
 
-/// Things by number, whose numbers are used again.
+/// Objects by number; numbers are reused.
 template <class Thing>
 class Pool {
  public:

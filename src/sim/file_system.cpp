@@ -7,7 +7,7 @@ namespace sluice::sim {
 
 namespace {
 
-/// Spreads bits: the same seed gives the same machine everywhere.
+/// Mixes bits: the same seed gives the same machine on every platform.
 std::uint64_t mix(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15ULL;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -81,8 +81,7 @@ bool FileSystem::is_shared(const Access& access, const Piece& piece) const {
   return access.is_scattered || piece.bytes != stripes_.bytes;
 }
 
-/// Those of the request at `offset`, in ascending order, so that requests cannot wait for each
-/// other in a circle.
+/// The stripes of the request at `offset`, in ascending order, so that requests cannot deadlock.
 std::optional<Progress> FileSystem::take_locks(Access& access, double now_s) {
   if (access.offset >= access.request_end) {
     access.request_end = std::min(access.end, access.offset + locked_at_once_bytes_);
@@ -109,7 +108,7 @@ std::optional<Progress> FileSystem::take_locks(Access& access, double now_s) {
   return std::nullopt;
 }
 
-/// `ended`: at once.
+/// `ended`: immediately.
 Progress FileSystem::take_lock(Access& access, const Piece& piece, std::uint32_t& number,
                                double now_s) {
   constexpr int stripe_bits = 40;
@@ -123,7 +122,7 @@ Progress FileSystem::take_lock(Access& access, const Piece& piece, std::uint32_t
   Lock& lock = locks_[found->second];
   const bool is_ours = lock.owner == access.client || lock.owner == none;
   const bool in_turn = access.was_called || lock.first == none;
-  // A node's processes use the lock for as long as the node has it.
+  // The processes of a node use the lock for as long as the node has it.
   const bool may_pass = is_ours && !has_process_clients_;
   if (!(in_turn || may_pass) || (!is_ours && lock.on_way != 0)) {
     wait_in(lock.first, lock.last, access.actor);
@@ -146,8 +145,8 @@ Progress FileSystem::take_lock(Access& access, const Piece& piece, std::uint32_t
   return {Progress::later, lock.free_at_s};
 }
 
-/// An array with parity over the whole stripe: what the client writes while it has the lock is one
-/// part of it.
+/// An array with parity over the whole stripe: what the client writes while it holds the lock is
+/// one part of it.
 double FileSystem::read_for(Lock& lock, std::uint64_t bytes) const {
   const auto of_part = [&](std::uint64_t part) {
     return std::min(part_read_ * static_cast<double>(part),
@@ -214,7 +213,8 @@ void FileSystem::touch(const Piece& piece, double now_s) {
   }
   ++counts_.touches;
   slot.state = Slot::asked;
-  // It answers when it turns to this node, and is then busy for a while with others that are new.
+  // The target answers when it turns to this node, and is then busy for a while with other new
+  // nodes.
   const double done = targets_[piece.target].first_touches.serve(now_s, touch_s_);
   queue_.at(done - touch_s_ + rpc_s_, What::target_touched, number);
 }

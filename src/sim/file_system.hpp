@@ -1,15 +1,15 @@
-// A striped parallel file system as its clients see it: their cache, locks, targets, metadata.
+// A striped parallel file system as its clients see it: cache, locks, targets, metadata.
 //
-// A write is cut at stripes. Of each piece the client (a node; on some machines a process)
-// takes the lock where others may have bytes in
-// that stripe, waits for room in its cache, copies, and drains it behind the caller's back: the
-// process's stream, the node's way out, the target. A piece that covers a whole stripe needs no
-// lock that another node could want, for every byte is written once.
+// A write is cut at stripes. For each piece the client (a node; on some machines a process) takes
+// the lock if others may have bytes in that stripe, waits for space in its cache, copies, and
+// drains it in the background: the stream of the process, the link of the node, the target. A piece
+// that covers a whole stripe needs no lock that another node could want, because every byte is
+// written once.
 //
-// Invariants: a stripe of a file has one owner, a client; it changes hands only when the owner has
-// no piece of it on its way; a client has at most `dirty_bytes` on its way to a target (one piece
-// at least), and one request before the target has answered it for the first time; every server
-// takes what comes in the order of time.
+// Invariants: a stripe of a file has one owner, a client; the owner changes only when no piece of
+// it is in flight; a client has at most `dirty_bytes` in flight to a target (one piece at least),
+// and one request before the target has answered it for the first time; every server serves
+// requests in the order of time.
 #pragma once
 
 #include <array>
@@ -24,28 +24,28 @@
 
 namespace sluice::sim {
 
-/// That a request takes at once; with more stripes it goes in parts.
+/// Locks that a request takes at once; with more stripes it is split.
 inline constexpr std::uint32_t most_locks = 4;
 
-/// A write or a read under way.
+/// A write or a read in progress.
 struct Access {
   std::uint32_t actor = 0;
   std::uint32_t node = 0;
   std::uint32_t client = 0;  ///< the node, or the process
   std::uint32_t file = 0;
-  std::uint32_t requests = 1;  ///< that each piece is made of, at least
+  std::uint32_t requests = 1;  ///< of which each piece consists, at least
   bool is_direct = false;
   bool is_scattered = false;
   bool was_called = false;  ///< by what it waited for: it is its turn
   std::uint64_t offset = 0;
   std::uint64_t end = 0;
-  std::uint64_t request_end = 0;  ///< of the request that begins or is under way at `offset`
-  std::uint64_t locked_end = 0;   ///< up to here its locks are taken
+  std::uint64_t request_end = 0;  ///< of the request that begins or is in progress at `offset`
+  std::uint64_t locked_end = 0;   ///< its locks are taken up to here
   std::array<std::uint32_t, most_locks> locks{};  ///< of the pieces between `offset` and there
   std::uint32_t lock_count = 0;
 };
 
-/// What came of a try to go on with an access.
+/// The result of an attempt to continue an access.
 struct Progress {
   enum Kind : std::uint8_t { ended, later, waits } kind = ended;
   double at_s = 0;  ///< later
@@ -60,8 +60,8 @@ struct Counts {
   std::uint64_t written_bytes = 0;
   std::uint64_t read_bytes = 0;
   std::uint64_t pieces = 0;
-  std::uint64_t handovers = 0;  ///< of locks, from client to client
-  std::uint64_t touches = 0;    ///< of targets by clients, for the first time
+  std::uint64_t handovers = 0;  ///< of locks, between clients
+  std::uint64_t touches = 0;    ///< of targets, by clients for the first time
   std::uint64_t opens = 0;
 };
 
@@ -72,24 +72,24 @@ class FileSystem {
   FileSystem(const Machine& machine, EventQueue& queue, Nodes& nodes, std::size_t clients,
              std::size_t actors, const Stripes& stripes, std::uint64_t seed);
 
-  /// When the metadata server has answered.
+  /// The time at which the metadata server has answered.
   double open(double now_s);
-  /// Begins the next piece of a write. `waits`: the actor is called later.
+  /// Starts the next piece of a write. `waits`: the actor is called later.
   Progress write_on(Access& access, double now_s);
-  /// Asks for the next piece of a read, which is on its way then.
+  /// Requests the next piece of a read, which is in flight then.
   Progress read_on(Access& access, double now_s);
 
   // -- events -------------------------------------------------------------------------------------
   void piece_streamed(std::uint32_t piece, double now_s);
   void piece_at_target(std::uint32_t piece, double now_s);
   void piece_at_node(std::uint32_t piece, double now_s);
-  /// The actor whose piece it was.
+  /// The actor to which the piece belongs.
   std::uint32_t piece_done(std::uint32_t piece, double now_s);
   void target_touched(std::uint32_t slot, double now_s);
 
   double sync_s() const noexcept { return rpc_s_ + sync_s_; }
   const Counts& counts() const noexcept { return counts_; }
-  /// How long the busiest target worked.
+  /// The busy time of the busiest target.
   double busiest_s() const;
 
  private:
@@ -97,12 +97,12 @@ class FileSystem {
   struct Lock {
     std::uint32_t owner = none;
     std::uint32_t on_way = 0;      ///< pieces of the owner
-    std::uint64_t held_bytes = 0;  ///< that the owner has written since it has the lock
+    std::uint64_t held_bytes = 0;  ///< that the owner has written since it got the lock
     std::uint32_t first = none;
     std::uint32_t last = none;  ///< actors that wait, linked by next_
     double free_at_s = 0;
   };
-  /// A client's dealings with a target.
+  /// The state of a client at a target.
   struct Slot {
     enum State : std::uint8_t { unknown, asked, known } state = unknown;
     std::uint32_t first = none;
@@ -168,7 +168,7 @@ class FileSystem {
   Server metadata_;
   std::vector<Target> targets_;
   std::vector<Server> streams_;      ///< by actor
-  std::vector<std::uint32_t> next_;  ///< by actor: who waits behind it
+  std::vector<std::uint32_t> next_;  ///< by actor: the next one in the queue
   std::vector<Slot> slots_;
   std::unordered_map<std::uint64_t, std::uint32_t> lock_numbers_;  ///< by file and stripe
   std::vector<Lock> locks_;

@@ -10,11 +10,12 @@ using layout::RunList;
 
 namespace {
 
-/// A file system takes so many small runs of one client at once.
+/// The number of small runs of one client that a file system takes at once.
 constexpr std::uint64_t runs_in_request = 256;
-/// storage's: a direct write has so many bytes in whole pages, or all of it is buffered.
+/// As in storage: a direct write has at least this many bytes in whole pages; otherwise all of it
+/// is buffered.
 constexpr std::uint64_t min_direct_bytes = 64 << 10;
-/// exec's: less is written by the rank itself.
+/// As in exec: shorter ones are written by the rank itself.
 constexpr std::uint64_t worth_a_thread_bytes = 256 << 10;
 
 /// Gathers adjacent extents into long writes.
@@ -32,7 +33,7 @@ class Writes {
     }
     held_.length += extent.length;
   }
-  /// Runs with others' bytes between them: stripe by stripe.
+  /// Runs with the bytes of others between them: stripe by stripe.
   void add_scattered(const RunList& runs) {
     flush();
     if (use_.is_run_by_run) {
@@ -70,7 +71,7 @@ class Writes {
   }
 
  private:
-  /// Whole pages directly, the ragged ends through the cache.
+  /// Whole pages directly, the unaligned ends through the cache.
   void add_direct(const Extent& part) {
     const std::uint64_t end = part.offset + part.length;
     std::uint64_t from = (part.offset + page_bytes - 1) / page_bytes * page_bytes;
@@ -180,7 +181,7 @@ void RoundsOfAll::add(int rank, const Extent& extent) {
 }
 
 void RoundsOfAll::sort(int rank) {
-  // By window; within one, each rank begins with the writer beside it.
+  // By window; within one, each rank begins with the next writer.
   const auto& writers = tiles_.writers();
   const auto count = static_cast<std::uint32_t>(writers.size());
   std::uint32_t beside = 0;
@@ -256,7 +257,7 @@ void RoundsOfAll::emit_rank(Programs& programs, const FileUse& use, int rank, st
 
 void RoundsOfAll::emit_window(Program& program, const FileUse& use, std::uint32_t writer,
                               std::uint32_t window, const Extent& space) {
-  // Exactly the bytes that came; where there are gaps between them, as if they lay in front.
+  // Exactly the bytes that arrived; if there are gaps, as if they were contiguous at the front.
   std::uint64_t left = total(writer, window);
   tiles_.for_each_stretch(
       writer, {window * window_bytes_, (window + std::uint64_t{1}) * window_bytes_},

@@ -8,10 +8,10 @@
 
 namespace sluice::sim {
 
-/// exec's: one barrier for so many rounds.
+/// As in exec: one barrier for this many rounds.
 inline constexpr std::uint32_t rounds_of_barrier = 8;
 
-/// Direct writes begin and end where one does.
+/// Direct writes begin and end at multiples of this.
 inline constexpr std::uint64_t page_bytes = 4096;
 
 /// A file and how it is written.
@@ -19,14 +19,16 @@ struct FileUse {
   std::uint32_t file = 0;
   bool is_direct = false;
   std::uint64_t stripe_bytes = 1;
-  bool is_run_by_run = false;  ///< as exec does; else, what is faster to model, stripe by stripe
+  bool is_run_by_run = false;  ///< as exec does; otherwise stripe by stripe, which is faster to
+                               ///< model
 };
 
-/// Flow::direct: the runs of a rank, adjacent ones in one, and its checksum records.
+/// Flow::direct: the runs of a rank, adjacent ones merged, and its checksum records.
 void add_own(Program& program, const FileUse& use, const std::vector<layout::RunList>& runs,
              const layout::Extent& words);
 
-/// Flow::funnel: what `rank` has, by way of `writer`, which takes the ranks in the order of calls.
+/// Flow::funnel: the data of `rank`, sent to `writer`, which receives from the ranks in the order
+/// of calls.
 void add_in_turn(Programs& programs, const FileUse& use, int writer, int rank,
                  const std::vector<layout::RunList>& runs, const layout::Extent& words);
 
@@ -35,11 +37,11 @@ class RoundsOfAll {
  public:
   RoundsOfAll(const plan::TileMap& tiles, std::uint64_t window_bytes, int ranks);
 
-  /// What a rank has in one pass of the exchange.
+  /// The bytes of a rank in one pass of the exchange.
   void add(int rank, const layout::RunList& runs);
   void add(int rank, const layout::Extent& extent);
-  /// Appends a pass over `range` of the own spaces to the programs of all ranks; what was added is
-  /// forgotten.
+  /// Appends a pass over `range` of the own spaces to the programs of all ranks; the added bytes
+  /// are cleared.
   void emit(Programs& programs, const FileUse& use, const plan::OwnRange& range,
             const layout::Extent& space);
 

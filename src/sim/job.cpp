@@ -13,7 +13,7 @@ using model::Dims;
 
 namespace {
 
-/// As the planner of HDF5 files does: what is smaller is not worth a gap in front of it.
+/// As in the planner of HDF5 files: smaller ones are not worth a gap before them.
 constexpr std::uint64_t threshold_bytes = 64 << 10;
 /// Words of a checksum record of a box of `rank` dimensions.
 std::uint64_t record_words_of(int rank) { return 3 + 2 * static_cast<std::uint64_t>(rank); }
@@ -60,7 +60,8 @@ void add_portions(std::uint32_t block, const Box& box, const layout::Placement& 
 
 Dims rank_grid(const Dims& shape, Cut cut, int ranks) {
   if (shape.rank() == 0) {
-    throw Error(Code::invalid_argument, "a variable without dimensions cannot be cut among ranks");
+    throw Error(Code::invalid_argument,
+                "a variable without dimensions cannot be divided among ranks");
   }
   Dims grid = Dims::filled(shape.rank(), 1);
   if (cut == Cut::columns) {
@@ -96,7 +97,7 @@ Box block_of(const Dims& shape, const Dims& grid, int rank) {
 
 Arrangement::Arrangement(const Job& job, std::uint64_t alignment_bytes, bool has_checksums)
     : job_(job) {
-  std::uint64_t at = alignment_bytes;  // behind the file's own metadata
+  std::uint64_t at = alignment_bytes;  // after the metadata of the file
   const std::uint64_t first = at;
   for (const Variable& variable : job.variables) {
     at = place(variable, at, alignment_bytes);
@@ -115,7 +116,8 @@ Arrangement::Arrangement(const Job& job, std::uint64_t alignment_bytes, bool has
 
 void Arrangement::count_words(const Placed& placed) {
   const Dims& shape = placed.placement.shape();
-  Box before;  // blocks of one size that lie alike in their tiles have as many portions
+  Box before;  // blocks of one size at the same place within their tiles have the same number of
+               // portions
   std::uint64_t words = 0;
   std::vector<layout::Portion> portions;
   for (int rank = 0; rank < job_.ranks; ++rank) {

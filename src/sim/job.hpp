@@ -1,8 +1,8 @@
-// A described run: what its ranks write at every step, and where production would place it.
+// A described run: what its ranks write in every step, and where production would place it.
 //
 // Invariants: blocks, tiles, portions and runs are made by the functions of layout that production
 // calls; every element of a variable belongs to exactly one rank; memory is O(tiles) for placements
-// that all ranks share, and O(own portions) for a rank that is asked about.
+// that all ranks share, and O(own portions) for one rank.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@ namespace sluice::sim {
 struct Variable {
   model::Dims shape;
   std::uint32_t element_bytes = 8;
-  bool is_stepped = true;  ///< else one contiguous array
+  bool is_stepped = true;  ///< otherwise one contiguous array
 };
 
-/// Along how many of the slowest dimensions the shape is cut among the ranks; `columns`: along the
-/// second alone, so that every rank has a part of every row.
+/// The number of slowest dimensions along which the shape is divided among the ranks; `columns`:
+/// along the second only, so that every rank has a part of every row.
 enum class Cut : std::uint8_t { slabs = 1, pencils = 2, blocks = 3, columns };
 
 struct Job {
@@ -32,13 +32,14 @@ struct Job {
   std::vector<Variable> variables;
 };
 
-/// How many ranks along each dimension: their product is `ranks`, and blocks are as near to cubes
-/// as its factors allow. Error invalid_argument for a shape of no dimension, columns of one.
+/// The number of ranks along each dimension: their product is `ranks`, and blocks are as near to
+/// cubes as its factors allow. Error invalid_argument for a shape of no dimension, or columns of
+/// one.
 model::Dims rank_grid(const model::Dims& shape, Cut cut, int ranks);
-/// The box of one rank; empty for some where a dimension is shorter than the ranks along it.
+/// The box of one rank; empty for some if a dimension is shorter than the ranks along it.
 model::Box block_of(const model::Dims& shape, const model::Dims& grid, int rank);
 
-/// What one rank has to write in a commit.
+/// The data that one rank writes in a commit.
 struct Share {
   std::vector<layout::Portion> portions;
   std::vector<std::uint64_t> sizes;   ///< packed bytes, one a portion
@@ -47,17 +48,17 @@ struct Share {
   std::uint64_t words = 0;  ///< of checksum records
 };
 
-/// Where the variables of a job lie in one file.
+/// The places of a job's variables in one file.
 class Arrangement {
  public:
-  /// `alignment_bytes`: at which tiles of 64 KiB and more begin (a stripe, a page).
+  /// `alignment_bytes`: tiles of 64 KiB and more begin at multiples of it (a stripe, a page).
   Arrangement(const Job& job, std::uint64_t alignment_bytes, bool has_checksums);
 
   const Job& job() const noexcept { return job_; }
   Share share(int rank) const;
-  /// Where the checksum records of the rank lie; empty where there are none.
+  /// The place of the checksum records of the rank; empty without them.
   layout::Extent words_of(int rank) const;
-  /// Of the data and the checksum records.
+  /// The range of the data and the checksum records.
   const layout::Extent& space() const noexcept { return space_; }
   const layout::Extent& words_space() const noexcept { return words_space_; }
   std::uint64_t tiles() const;
@@ -82,7 +83,7 @@ class Arrangement {
 };
 
 /// The blocks of `members` one after the other in a part of their own, variable by variable, as
-/// parts of a set hold them: of the one of number `index`.
+/// parts of a set hold them: for the member of number `index`.
 class PartArrangement {
  public:
   PartArrangement(const Job& job, const std::vector<int>& members);

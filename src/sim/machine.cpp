@@ -48,7 +48,7 @@ constexpr std::array<ConstantName, 26> names{{
     {"interference", &Machine::interference},
 }};
 
-/// What may be 0; everything else is a rate, a size or a count.
+/// The constants that may be 0; every other one is a rate, a size or a count.
 bool may_be_zero(const ConstantName& constant) {
   const std::string name = constant.name;
   return constant.is_optional || (name.ends_with("_s") && !name.ends_with("per_s")) ||
@@ -62,12 +62,12 @@ bool may_be_zero(const ConstantName& constant) {
 Constant read_constant(const std::string& key, const toml::node& node, const std::string& from) {
   const toml::table* table = node.as_table();
   if (table == nullptr) {
-    refuse_machine(from, key + ": say " + key + " = { value = 1, from = \"guess\" }");
+    refuse_machine(from, key + ": write " + key + " = { value = 1, from = \"guess\" }");
   }
   const auto value = (*table)["value"].value<double>();
   const auto word = (*table)["from"].value<std::string>();
   if (!value || !word) {
-    refuse_machine(from, key + ": value and from are needed");
+    refuse_machine(from, key + ": it needs value and from");
   }
   const auto found = std::find(source_words.begin(), source_words.end(), *word);
   if (found == source_words.end()) {
@@ -149,7 +149,7 @@ Constant& constant_of(Machine& machine, const std::string& name) {
   const bool is_of_code = name.starts_with("code.");
   const auto found = machine.code.find(is_of_code ? name.substr(5) : "");
   if (found == machine.code.end()) {
-    throw Error(Code::invalid_argument, "no constant of a machine is called " + name);
+    throw Error(Code::invalid_argument, "there is no machine constant " + name);
   }
   return found->second;
 }
@@ -174,7 +174,7 @@ Machine read_machine(const std::string& text, const std::string& from) {
     const auto found =
         std::find_if(all.begin(), all.end(), [&](const auto& known) { return name == known.name; });
     if (found == all.end()) {
-      refuse_machine(from, "no constant of a machine is called " + name);
+      refuse_machine(from, "there is no machine constant " + name);
     }
     machine.*found->place = read_constant(name, node, from);
   }
@@ -206,7 +206,7 @@ Machine machine_named(const std::string& name) {
   for (const std::string& one : machine_names()) {
     known += (known.empty() ? "" : ", ") + one;
   }
-  throw Error(Code::not_found, "no machine is called \"" + name + "\": there are " + known);
+  throw Error(Code::not_found, "there is no machine \"" + name + "\": use one of " + known);
 }
 
 }  // namespace sluice::sim

@@ -48,8 +48,8 @@ void Network::go(std::uint32_t number, double now_s) {
 
 void Network::arrive_at_node(std::uint32_t number, double now_s) {
   const Message& message = messages_[number];
-  // The receiver's link was taking it in while the sender's sent: only what others send at the same
-  // time comes on top.
+  // The receiver's link received it while the sender's link sent it: only what others send at the
+  // same time is added.
   const double work = static_cast<double>(message.bytes) / link_bytes_per_s_;
   const double there = nodes_[message.to_node].in.serve(now_s - work, work);
   queue_.at(std::max(there, now_s) + message_s_, What::message_there, number);

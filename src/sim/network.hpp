@@ -1,4 +1,4 @@
-// Messages between ranks: the sender's link, the way, the receiver's link; within a node its
+// Messages between ranks: the sender's link, the latency, the receiver's link; within a node its
 // memory.
 //
 // Invariants: a message waits at its sender until the receiver has admitted its round (as sends of
@@ -29,9 +29,9 @@ class Network {
 
   void send(const Message& message, double now_s);
   void admit(std::uint32_t rank, std::uint32_t round, double now_s);
-  /// Events message_at_node.
+  /// Handles message_at_node events.
   void arrive_at_node(std::uint32_t message, double now_s);
-  /// Events message_there: the message, which is then forgotten.
+  /// Handles message_there events: returns the message and removes it.
   Message take(std::uint32_t message);
 
   std::uint64_t moved_bytes() const noexcept { return moved_bytes_; }

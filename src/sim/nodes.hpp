@@ -1,4 +1,4 @@
-// What the nodes of a model machine have, shared by network and file system.
+// The resources of the nodes of a model machine, shared by network and file system.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ struct Node {
   Server memory;
   Server out;    ///< of its link
   Server in;     ///< the same
-  Server drain;  ///< its way to the targets
+  Server drain;  ///< its link to the targets
 };
 
 class Nodes {
@@ -23,7 +23,7 @@ class Nodes {
         all_(static_cast<std::size_t>(count)) {}
 
   Node& operator[](std::uint32_t node) { return all_[node]; }
-  /// When a process of the node that begins now has copied so many bytes.
+  /// When a process of the node that starts now has copied this many bytes.
   double copied(std::uint32_t node, double now_s, std::uint64_t bytes) {
     const auto size = static_cast<double>(bytes);
     const double shared = all_[node].memory.serve(now_s, size / memory_bytes_per_s_);

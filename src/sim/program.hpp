@@ -1,6 +1,6 @@
-// What every rank of a model machine does: a list of operations a rank.
+// What every rank of a model machine does: a list of operations for each rank.
 //
-// Made of a plan by compile(), or by hand for codes that have no plan.
+// Made from a plan by compile(), or by hand for codes that have no plan.
 #pragma once
 
 #include <bit>
@@ -10,21 +10,21 @@
 namespace sluice::sim {
 
 enum class Do : std::uint8_t {
-  compute,   ///< for so long
-  copy,      ///< bytes within the node's memory
-  begin,     ///< from here on the time of this rank counts
-  send,      ///< goes on at once; held back until the receiver has admitted the round
-  admit,     ///< messages of rounds up to this one may come
-  receive,   ///< waits until so many bytes more have come
-  sent,      ///< waits until all that was sent has come
+  compute,   ///< for this long
+  copy,      ///< copies bytes within the node's memory
+  begin,     ///< starts the clock of this rank
+  send,      ///< returns at once; held back until the receiver has admitted the round
+  admit,     ///< admits messages of rounds up to this one
+  receive,   ///< waits until this many more bytes have arrived
+  sent,      ///< waits until all that was sent has arrived
   barrier,   ///< waits for all ranks of a group
-  open,      ///< a file, at the metadata server
-  write,     ///< into the node's cache, or straight to the targets where it is direct
-  submit,    ///< a write that the rank's thread makes; waits where the thread has too much
+  open,      ///< opens a file, at the metadata server
+  write,     ///< into the node's cache, or directly to the targets
+  submit,    ///< a write by the rank's thread; waits if the thread has too much
   finish,    ///< waits until the thread has nothing left
   sync,      ///< the same, and until all of it is on stable storage
   read,      ///< waits until it is there
-  returned,  ///< to the caller, who goes on with what it has to do
+  returned,  ///< returns to the caller; the program continues in the background
 };
 
 struct Op {
@@ -39,13 +39,13 @@ struct Op {
 
 using Program = std::vector<Op>;
 
-/// All ranks', and what they have in common.
+/// The programs of all ranks, and what they have in common.
 struct Programs {
   int ranks = 0;
   int nodes = 1;  ///< equal blocks of consecutive ranks
   std::vector<Program> of_rank;
   std::vector<std::uint32_t> group_sizes;  ///< of `barrier`
-  std::uint64_t held_bytes = 0;            ///< that a rank's thread may have waiting
+  std::uint64_t held_bytes = 0;            ///< limit of what may wait for a rank's thread
   std::uint32_t stripes = 0;               ///< of every file; 0: the machine's
   std::uint64_t stripe_bytes = 0;          ///< the same
 
@@ -56,7 +56,7 @@ struct Programs {
         of_rank(static_cast<std::size_t>(rank_count)),
         group_sizes{static_cast<std::uint32_t>(rank_count)} {}
   Program& operator[](int rank) { return of_rank[static_cast<std::size_t>(rank)]; }
-  /// Group 0 is everybody.
+  /// Group 0 is all ranks.
   std::uint32_t add_group(std::uint32_t size) {
     group_sizes.push_back(size);
     return static_cast<std::uint32_t>(group_sizes.size() - 1);
@@ -66,7 +66,7 @@ struct Programs {
   }
 };
 
-/// Group of `barrier`: everybody.
+/// Group of `barrier`: all ranks.
 inline constexpr std::uint32_t everybody = 0;
 /// Round of a message that is never held back.
 inline constexpr std::uint32_t at_once = 0;

@@ -10,7 +10,7 @@ namespace sluice::storage {
 
 namespace {
 
-/// What the user can do about it; empty where nothing general can be said.
+/// The remedy for the user; empty if there is no general one.
 const char* remedy(int error_number) {
   switch (error_number) {
     case ENOENT:
@@ -23,13 +23,13 @@ const char* remedy(int error_number) {
     case EROFS:
       return "choose a folder that can be written";
     case ENOSPC:
-      return "free space and run the step again";
+      return "free space and repeat the step";
     case EDQUOT:
-      return "free quota and run the step again";
+      return "free quota and repeat the step";
     case EFBIG:
       return "raise the limit of file size (ulimit -f) or split the output";
     case EIO:
-      return "check the disk (kernel log); what was not synced before may be lost";
+      return "check the disk (kernel log); data that was not synced may be lost";
     case ESTALE:
       return "the file was replaced or removed on the server: open it again";
     case EMFILE:
@@ -39,7 +39,7 @@ const char* remedy(int error_number) {
     case ENOTDIR:
       return "check the path";
     case ELOOP:
-      return "it is a symbolic link, which is not followed here: remove it";
+      return "it is a symbolic link, which is not followed: remove it";
     case ESPIPE:
     case ENXIO:
       return "it is a pipe, a socket or a device: name a file";
@@ -100,19 +100,19 @@ std::string describe(Call call, std::uint64_t bytes, std::uint64_t offset) {
     case Call::preallocate:
       return "reservation" + extent;
     case Call::resize:
-      return "change of size to " + std::to_string(bytes) + " bytes";
+      return "resizing to " + std::to_string(bytes) + " bytes";
     case Call::size:
-      return "asking for the size";
+      return "reading the size";
     case Call::set_modified:
       return "setting the modification time";
     case Call::modified:
-      return "asking for the modification time";
+      return "reading the modification time";
     case Call::exists:
-      return "looking it up";
+      return "look-up";
     case Call::sync_directory:
       return "sync of its folder";
     case Call::make_folder:
-      return "making the folder";
+      return "creating the folder";
     case Call::remove_folder:
       return "removing the folder";
     default:

@@ -9,7 +9,7 @@ void File::read_collective(std::span<const ReadPiece> pieces) {
     if (got != piece.bytes.size()) {
       throw Error(Code::truncated, path() + ": ends at " + std::to_string(piece.offset + got) +
                                        ", " + std::to_string(piece.bytes.size() - got) +
-                                       " bytes too early");
+                                       " bytes short");
     }
   }
 }

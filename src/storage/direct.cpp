@@ -1,10 +1,10 @@
-// O_DIRECT for the aligned middle of a write, the page cache for its ragged ends.
+// O_DIRECT for the aligned middle of a write, the page cache for its unaligned ends.
 //
 // Invariants: a direct write covers whole pages of the caller's own bytes, never a byte beside
-// them, so its length is aligned even at the end of the file; the pages at a ragged edge are only
-// ever written through the cache, by this File and by any other (the kernel flushes and drops
+// them, so its length is aligned even at the end of the file; the pages at an unaligned edge are
+// only ever written through the cache, by this File and by any other (the kernel flushes and drops
 // cached pages of a range before a direct write to it, so both views of a file agree). Reads, syncs
-// and sizes go through the buffered descriptor: both name one inode.
+// and sizes use the buffered descriptor: both descriptors refer to one inode.
 #include <algorithm>
 #include <bit>
 #include <cerrno>
@@ -27,7 +27,7 @@ namespace sluice::storage {
 
 namespace {
 
-/// A shorter aligned middle costs more as a write of its own than it saves.
+/// For a shorter aligned middle, a write of its own costs more than it saves.
 constexpr std::size_t min_direct_bytes = 64 << 10;
 constexpr std::size_t page_bytes = 4096;
 constexpr std::size_t max_alignment = 1 << 20;
@@ -35,8 +35,8 @@ constexpr std::size_t bounce_bytes = 4 << 20;
 constexpr std::size_t bounce_alignment = 2 << 20;  // a huge page: fewer entries to pin
 constexpr std::size_t max_idle_buffers = 4;
 
-/// Aligned buffers for memory that is not; touched once and reused. Keeps at most
-/// max_idle_buffers; in use is one a thread that writes. Thread safe.
+/// Aligned buffers for memory that is not aligned; touched once and reused. Keeps at most
+/// max_idle_buffers; each writing thread uses one. Thread-safe.
 class BouncePool {
  public:
   BouncePool() = default;
@@ -57,7 +57,7 @@ class BouncePool {
     }
     void* fresh = std::aligned_alloc(bounce_alignment, bounce_bytes);
     if (fresh == nullptr) throw std::bad_alloc();
-    ::madvise(fresh, bounce_bytes, MADV_HUGEPAGE);  // a hint: refusal changes nothing
+    ::madvise(fresh, bounce_bytes, MADV_HUGEPAGE);  // a hint: failure does not matter
     return static_cast<std::byte*>(fresh);
   }
 
@@ -79,7 +79,7 @@ class BouncePool {
   }();
 };
 
-/// A buffer of the pool for the length of a scope; none is taken before the first data().
+/// A buffer of the pool for the length of a scope; acquired by the first data().
 class Bounce {
  public:
   explicit Bounce(BouncePool& pool) : pool_(pool) {}
@@ -98,7 +98,8 @@ class Bounce {
   std::byte* buffer_ = nullptr;
 };
 
-/// What direct I/O asks of file offsets and of memory addresses; offset 0: it is not possible.
+/// The alignment of file offsets and memory addresses that direct I/O requires; offset 0:
+/// impossible.
 struct Needs {
   std::size_t offset = page_bytes;
   std::size_t memory = page_bytes;
@@ -110,9 +111,9 @@ Needs direct_needs(int fd) {
   struct statx status = {};
   if (::statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &status) == 0 &&
       (status.stx_mask & STATX_DIOALIGN) != 0) {
-    // Whole pages even where sectors would do: an edge page of the file belongs to the cache, and
-    // memory between two pages makes twice the pieces for the disk (copying first was measured to
-    // be 1.5 to 2 times faster).
+    // Whole pages even if sectors would do: an edge page of the file belongs to the cache, and
+    // unaligned memory doubles the number of pieces for the disk (copying first was measured to be
+    // 1.5 to 2 times faster).
     needs.memory = std::max<std::size_t>(page_bytes, status.stx_dio_mem_align);
     needs.offset = status.stx_dio_offset_align == 0
                        ? 0
@@ -141,7 +142,8 @@ class DirectFile final : public PosixFile {
   DirectFile(const SystemCalls& system, const Place& place, const std::string& file_path,
              Access access, std::shared_ptr<BouncePool> pool)
       : PosixFile(system, place, file_path, access), pool_(std::move(pool)) {
-    // Whatever stops the second descriptor, the buffered one can do all of its work.
+    // If the second descriptor cannot be opened, for any reason, the buffered one can do all the
+    // work.
     direct_fd_ = open_descriptor(calls(), place, O_WRONLY | O_DIRECT | O_NOFOLLOW);
     if (direct_fd_ < 0) return;
     needs_ = direct_needs(direct_fd_);
@@ -156,7 +158,7 @@ class DirectFile final : public PosixFile {
     if (direct_fd_ < 0 || middle < min_direct_bytes) return PosixFile::write(offset, bytes);
     PosixFile::write(offset, bytes.first(head));
     const std::size_t landed = write_middle(offset + head, bytes.subspan(head, middle));
-    // The ragged tail, and what direct I/O was refused.
+    // The unaligned tail, and what direct I/O refused.
     PosixFile::write(offset + head + landed, bytes.subspan(head + landed));
   }
 
@@ -168,8 +170,8 @@ class DirectFile final : public PosixFile {
     return past == 0 ? 0 : std::min(alignment() - past, bytes);
   }
 
-  /// Writes from the front of `bytes` (offset and length aligned) and returns how many landed;
-  /// fewer only where direct I/O cannot go on but the page cache can.
+  /// Writes from the front of `bytes` (offset and length aligned) and returns the number of bytes
+  /// written; fewer only if direct I/O cannot continue but the page cache can.
   std::size_t write_middle(std::uint64_t offset, std::span<const std::byte> bytes) {
     const bool straight = reinterpret_cast<std::uintptr_t>(bytes.data()) % needs_.memory == 0;
     Bounce bounce(*pool_);
@@ -191,10 +193,10 @@ class DirectFile final : public PosixFile {
         if (errno != EINVAL) {
           throw system_error(path(), describe(Call::write, bytes.size(), offset), errno);
         }
-        close_direct();  // opened, but not meant: the file system refuses at the first write
+        close_direct();  // the open succeeded, but the file system refuses the first write
         return landed;
       }
-      // A count between two pages cannot be continued from: step back to the last whole one.
+      // A count inside a page cannot be continued from: step back to the last whole page.
       const std::size_t whole = static_cast<std::size_t>(count) / needs_.offset * needs_.offset;
       if (whole == 0) return landed;
       landed += whole;
@@ -241,7 +243,7 @@ std::shared_ptr<Storage> make(const std::string& name) {
   if (name == "posix") return make_posix();
   if (name == "direct" || name == "auto") return make_direct();
   throw Error(Code::invalid_argument,
-              "storage = \"" + name + "\": no such storage: choose auto, direct, posix or mpiio");
+              "storage = \"" + name + "\" is not known: use one of auto, direct, posix, mpiio");
 }
 
 }  // namespace sluice::storage

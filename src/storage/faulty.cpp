@@ -40,7 +40,7 @@ std::optional<Rule> Faults::match(Call call, const std::string& path, const std:
   const std::lock_guard lock(mutex_);
   ++calls_[static_cast<std::size_t>(call)];
   std::optional<Rule> hit;
-  // Every rule counts the call, also behind one that has hit: Nth means the Nth call made.
+  // Every rule counts the call, even after another rule matched: the Nth call is the Nth call made.
   for (Armed& armed : rules_) {
     const Rule& rule = armed.rule;
     if (rule.call && *rule.call != call) continue;
@@ -113,7 +113,7 @@ class FaultyFile final : public ForwardingFile {
   int sync_errno_ = 0;
 };
 
-/// Throws where a rule says so.
+/// Throws if a rule applies.
 void pass(Faults& faults, Call call, const std::string& path) {
   if (const auto rule = faults.match(call, path)) {
     throw system_error(path, describe(call), rule->error_number);

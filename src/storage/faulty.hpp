@@ -1,8 +1,8 @@
-// A storage that fails when it is told to, as the real one would: same code, same text.
+// A storage that injects failures, with the code and the text of a real one.
 //
-// Invariants: a call that is made to fail does not reach the inner storage, save the part of a
-// write that a rule lets land; a File whose sync failed once never reports a successful one.
-// Interrupted and short calls are not faults at this level: posix_calls.hpp. Thread safe.
+// Invariants: a call that is made to fail does not reach the inner storage, except the part of a
+// write that a rule lets through; a File whose sync failed once never reports a successful one.
+// Interrupted and short calls are not faults at this level: posix_calls.hpp. Thread-safe.
 #pragma once
 
 #include <array>
@@ -22,27 +22,28 @@ namespace sluice::storage {
 
 /// "The Nth call of this kind on such a path fails."
 struct Rule {
-  std::optional<Call> call = {};   ///< nothing: any call
+  std::optional<Call> call = {};   ///< empty: any call
   std::string path_part = {};      ///< in the path as given (rename: either path); empty: any
   std::uint64_t nth = 1;           ///< from 1, counted from when the rule was added
   bool persistent = false;         ///< every later match fails as well
   int error_number = EIO;          ///< errno
-  std::uint64_t landed_bytes = 0;  ///< write: the front that is written nevertheless
+  std::uint64_t landed_bytes = 0;  ///< write: the number of leading bytes written nevertheless
 };
 
-/// The rules and what became of them; several FaultyStorages (one a rank) may share one.
+/// The rules and their counts; several FaultyStorages (one a rank) may share one.
 class Faults {
  public:
   void add(Rule rule);
-  /// Forgets all rules; counts stay.
+  /// Removes all rules; counts are kept.
   void clear();
-  /// Calls so far, failed ones included: with a clean run, the number of places to fail.
+  /// Calls so far, failed ones included: after a clean run, the number of places to fail.
   std::uint64_t calls(Call call) const;
   std::uint64_t calls() const;
-  /// How many calls were made to fail.
+  /// The number of injected failures.
   std::uint64_t fired() const;
 
-  /// Counts the call; the rule that makes it fail, if one does (the first in order of add()).
+  /// Counts the call; returns the rule that makes it fail, if any (the first in the order of
+  /// add()).
   std::optional<Rule> match(Call call, const std::string& path, const std::string& other = {});
 
  private:

@@ -41,21 +41,21 @@ constexpr std::array<Known, 17> known_kinds{{
     {0x65735546, "fuse", Reach::unknown},
 }};
 
-// Both plain versions begin alike: magic, pattern, a 16-byte object id, stripe size and count.
+// Both plain versions start with magic, pattern, a 16-byte object id, stripe size and count.
 constexpr std::uint32_t plain_layout_1 = 0x0BD10BD0;
 constexpr std::uint32_t plain_layout_3 = 0x0BD30BD0;
 constexpr std::size_t stripe_size_at = 24;
 constexpr std::size_t stripe_count_at = 28;
 constexpr std::uint32_t lustre_min_stripe_bytes = 64 << 10;
 constexpr std::uint16_t all_servers = 0xFFFF;
-// A composite one: a head, and an entry a component, which says where the plain layout lies.
+// A composite one: a header, and an entry for each component with the offset of its plain layout.
 constexpr std::uint32_t composite_layout = 0x0BD60BD0;
 constexpr std::size_t entry_count_at = 14;
 constexpr std::size_t composite_head_bytes = 32;
 constexpr std::size_t entry_bytes = 48;
 constexpr std::size_t layout_offset_at = 24;
 
-/// With room for the list of 2,000 servers that follows the head, which is all we look at.
+/// Includes space for the list of 2,000 servers that follows the header; only the header is used.
 constexpr std::size_t attribute_bytes = 64 << 10;
 constexpr std::uint64_t min_block_bytes = 1 << 20;
 constexpr std::uint64_t most_stripe_bytes = 1ULL << 40;
@@ -86,7 +86,7 @@ std::vector<std::byte> attribute_of(const std::string& path, const char* name) {
   return bytes;
 }
 
-/// "KEY=123" at the front of `text`, which loses it.
+/// Parses "KEY=123" at the front of `text` and removes it.
 bool take_number(std::string_view& text, std::string_view key, std::uint64_t& number) {
   if (!text.starts_with(key)) return false;
   text.remove_prefix(key.size());

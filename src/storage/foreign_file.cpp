@@ -10,7 +10,7 @@ namespace sluice::storage {
 
 namespace {
 
-/// Of the open file description, so that it is not lost when the process closes another one.
+/// Locks of the open file description, which are not lost when the process closes another one.
 int lock_descriptor(int fd, short type, const ByteRange& range) {
   struct flock lock = {};
   lock.l_type = type;
@@ -47,10 +47,10 @@ std::unique_ptr<RangeLock> PosixFile::lock_range(const ByteRange& range, bool is
 }
 
 std::unique_ptr<RangeLock> lock_range(File& file, const ByteRange& range, bool is_exclusive) {
-  if (range.length == 0) return nullptr;  // which to the kernel would mean: to the end
+  if (range.length == 0) return nullptr;  // 0 means "to the end" to the kernel
   auto* const posix = dynamic_cast<PosixFile*>(&file);
   if (posix == nullptr) {
-    throw Error(Code::unsupported, file.path() + ": has no locks of ranges");
+    throw Error(Code::unsupported, file.path() + ": its storage has no range locks");
   }
   return posix->lock_range(range, is_exclusive);
 }

@@ -1,4 +1,4 @@
-// What only files need that other programs change at the same time, by rules that are not ours.
+// Functions for files that other programs change at the same time.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,18 @@ struct ByteRange {
   std::uint64_t length = 0;
 };
 
-/// A range of a file that is locked until this is destroyed; the File outlives it.
+/// A range of a file that is locked until this object is destroyed; the File must outlive it.
 class RangeLock {
  public:
   virtual ~RangeLock() = default;
 };
 
-/// Waits until nobody else (another File or process) has locked a part of the range, or, where it
-/// is not exclusive, locked it exclusively. nullptr: the range is empty. Errors: io where the file
-/// system has no locks; unsupported where the file is none of the operating system's.
+/// Waits until no other File or process holds a lock of a part of the range (for a shared lock: an
+/// exclusive lock). nullptr: the range is empty. Errors: io if the file system has no locks;
+/// unsupported if the file is not one of the operating system.
 std::unique_ptr<RangeLock> lock_range(File& file, const ByteRange& range, bool is_exclusive);
 
-/// A file that must exist, for one who may write it and not read it: read() fails.
+/// Opens an existing file for a user who may write but not read it: read() fails.
 std::unique_ptr<File> open_to_write(const std::string& path);
 
 }  // namespace sluice::storage

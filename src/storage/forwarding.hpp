@@ -1,7 +1,7 @@
-// A file that hands every call on to another one: what wrappers are made of.
+// A file that forwards every call to another one: the base of wrappers.
 //
-// Invariant: what is written or read together goes through write() and read() of this object, piece
-// by piece, so that a wrapper which watches or changes them misses nothing.
+// Invariant: collective writes and reads go through write() and read() of this object, piece by
+// piece, so that a wrapper which observes or changes them misses nothing.
 #pragma once
 
 #include <memory>
@@ -39,10 +39,10 @@ class ForwardingFile : public File {
   const std::string& path() const override { return inner().path(); }
 
  protected:
-  /// For one that opens its file when it is wanted: it overrides inner().
+  /// For wrappers that open their file on demand: they override inner().
   ForwardingFile() = default;
   virtual File& inner() const { return *inner_; }
-  /// From now on calls go to another file.
+  /// Forwards later calls to another file.
   void hand_on_to(std::unique_ptr<File> file) { inner_ = std::move(file); }
 
  private:

@@ -1,14 +1,14 @@
 // The writer lease on POSIX file systems: a record beside the file, held by an
 // open-file-description lock, or, where the file system has no locks, by its existence.
 //
-// A lock belongs to the descriptor, so it goes with the process however that ends, and two Files of
+// A lock belongs to the descriptor, so it ends with the process however that ends, and two Files of
 // one process exclude each other as well. A record that is held by its existence has its time
-// renewed by a thread; it is taken over when its process is known to have ended, or, where that is
-// another system's, when its time was not renewed for stale_after_s.
+// renewed by a thread; it is taken over when its process is known to have ended, or, if that ran on
+// another system, when its time was not renewed for stale_after_s.
 //
-// Invariants: the record is no symbolic link, and has one name; nothing that another program put
-// there is changed. Whoever removes another one's record holds the record of the takeover
-// meanwhile, so that a fresh record is never taken for the stale one that stood there before.
+// Invariants: the record is not a symbolic link, and has one name; nothing that another program put
+// there is changed. A process that removes another's record holds the takeover record meanwhile, so
+// that a new record is never mistaken for the stale one that it replaced.
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
@@ -31,9 +31,9 @@ namespace sluice::storage {
 namespace {
 
 constexpr auto renew_every = std::chrono::seconds(10);
-/// Far above what stops a thread or separates the clocks of two nodes.
+/// Far longer than any pause of a thread or difference between the clocks of two nodes.
 constexpr std::int64_t stale_after_s = 120;
-constexpr int most_tries = 100;  // each lost to a holder that left in that moment
+constexpr int most_tries = 100;  // each lost to a holder that left at that moment
 
 /// A descriptor for the length of a scope.
 class Descriptor {
@@ -51,7 +51,7 @@ class Descriptor {
   int fd_;
 };
 
-/// Is the descriptor still what the name stands for?
+/// Does the name still refer to the file of the descriptor?
 bool is_current(int fd, const std::string& name) {
   struct stat held = {};
   struct stat named = {};
@@ -64,7 +64,7 @@ void write_record(int fd, const LeaseHolder& holder) {
   const std::string text = holder.record();
   if (::ftruncate(fd, 0) != 0 ||
       ::pwrite(fd, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
-    // the lock, or the file itself, counts; a holder of whom nothing is known is taken to be there
+    // the lock, or the file itself, counts; an unknown holder is assumed to be alive
   }
 }
 
@@ -74,9 +74,10 @@ class LockLease final : public Lease {
       : calls_(calls), fd_(fd), name_(std::move(name)) {}
   ~LockLease() override {
     if (own_.is_here()) {
-      // Removed while still locked: whoever opened it meanwhile sees that the name is gone.
+      // Removed while still locked: a process that opened it meanwhile sees that the name is gone.
       if (is_current(fd_, name_)) ::unlink(name_.c_str());
-      calls_.lock(fd_, F_UNLCK);  // also for the copies of the descriptor in forked children
+      calls_.lock(fd_, F_UNLCK);  // releases the lock for the copies of the descriptor in forked
+                                  // children too
     }
     ::close(fd_);
   }
@@ -93,7 +94,7 @@ class FileLease final : public Lease {
   FileLease(int fd, std::string path, std::string name)
       : path_(std::move(path)), name_(std::move(name)), renewal_(new Renewal(fd)) {}
   ~FileLease() override {
-    if (!own_.is_here()) return;  // the thread is the parent's
+    if (!own_.is_here()) return;  // the thread exists in the parent only
     const int fd = renewal_->stop();
     if (is_current(fd, name_)) ::unlink(name_.c_str());
     ::close(fd);
@@ -102,7 +103,7 @@ class FileLease final : public Lease {
   void check() override {
     if (!is_current(renewal_->descriptor(), name_)) {
       throw Error(Code::locked, path_ +
-                                    ": another writer has taken the writer lease over, or removed "
+                                    ": another writer has taken over the writer lease, or removed "
                                     "its record: open the file again");
     }
   }
@@ -160,7 +161,7 @@ class Taker {
     for (int tries = 0; tries < most_tries; ++tries) {
       if (auto lease = try_once()) return lease;
     }
-    throw Error(Code::locked, path_ + ": the writer lease changes hands too often: try again");
+    throw Error(Code::locked, path_ + ": the writer lease changed its holder too often: try again");
   }
 
  private:
@@ -177,13 +178,13 @@ class Taker {
   }
 
   static bool is_busy(int problem) { return problem == EAGAIN || problem == EACCES; }
-  /// EINVAL: of a kernel or file system that does not know this kind of lock.
+  /// EINVAL: from a kernel or file system that does not know this kind of lock.
   static bool is_without_locks(int problem) {
     return problem == ENOLCK || problem == ENOSYS || problem == EOPNOTSUPP || problem == ENOTSUP ||
            problem == EINVAL;
   }
 
-  /// nullptr: something changed meanwhile, look anew.
+  /// nullptr: something changed meanwhile, try again.
   std::unique_ptr<Lease> try_once() {
     Descriptor made(open(name_, O_RDWR | O_CREAT | O_EXCL));
     if (made.get() >= 0) return take_open(made, true);
@@ -210,7 +211,7 @@ class Taker {
       return std::make_unique<LockLease>(calls_, record.release(), name_);
     }
     if (is_busy(problem)) {
-      // Of a process that ended the lock may live on in children that it forked.
+      // After a process has ended, its lock may be kept by children that it forked.
       const LeaseHolder holder = read_holder(fd);
       if (is_running(holder).value_or(true) || !remove_if_stale(fd, holder)) refuse(holder);
       return nullptr;
@@ -225,7 +226,7 @@ class Taker {
     return nullptr;
   }
 
-  /// The record may not be written: is it held?
+  /// The record is not writable: is it held?
   std::unique_ptr<Lease> take_from_another_user() {
     const Descriptor there(open(name_, O_RDONLY));
     if (there.get() < 0 && errno == ENOENT) return nullptr;
@@ -243,10 +244,12 @@ class Taker {
     return nullptr;
   }
 
-  /// Has the holder certainly ended?
+  /// Is it certain that the holder has ended?
   static bool is_stale(int fd, const LeaseHolder& holder, std::int64_t now_s) {
     if (const std::optional<bool> runs = is_running(holder)) return !*runs;
-    if (holder.is_known && !holder.by_file) return false;  // it does not renew: nobody can tell
+    if (holder.is_known && !holder.by_file)
+      return false;  // it is not renewed: there is no way to
+                     // know
     struct stat status = {};
     return ::fstat(fd, &status) == 0 && now_s - status.st_mtim.tv_sec > stale_after_s;
   }
@@ -254,16 +257,16 @@ class Taker {
     return remove_if(fd, [&](std::int64_t now_s) { return is_stale(fd, holder, now_s); });
   }
 
-  /// Removes the record that is open as `fd` where `judge` (which gets the file system's own time)
-  /// finds that it may. True where it is gone.
+  /// Removes the record that is open as `fd` if `judge` (called with the file system's own time)
+  /// allows it. True if it is gone.
   template <class Judge>
   bool remove_if(int fd, Judge&& judge) const {
     const std::string takeover = name_ + "-takeover";
     const Descriptor mine(open(takeover, O_WRONLY | O_CREAT | O_EXCL));
     if (mine.get() < 0 && errno == EEXIST) {
       throw Error(Code::locked, path_ +
-                                    ": another writer is taking the writer lease over: try again; "
-                                    "if none is, remove " +
+                                    ": another writer is taking over the writer lease: try again; "
+                                    "if there is none, remove " +
                                     takeover);
     }
     if (mine.get() < 0) fail(errno);
@@ -285,21 +288,21 @@ class Taker {
     if (::fstat(fd, &status) != 0) fail(errno);
     if (!S_ISREG(status.st_mode) || status.st_nlink > 1) {
       throw Error(Code::permission, name_ +
-                                        ": is not a record of a writer lease, but something "
-                                        "else: remove it");
+                                        ": is in the place of the writer lease, but is not a "
+                                        "lease record: remove it");
     }
   }
 
-  /// Where there are no locks to tell whether somebody writes.
-  std::string by_hand() const { return "; if nobody writes it any more, remove " + name_; }
+  /// Appended if there are no locks that show whether the file is being written.
+  std::string by_hand() const { return "; if nothing writes it any more, remove " + name_; }
   [[noreturn]] void refuse(const LeaseHolder& holder, const std::string& or_else = {}) const {
     if (is_own(holder)) {
-      throw Error(Code::locked, path_ + ": is being written by this program itself, " +
-                                    holder.text + ": close the file that it has open there first");
+      throw Error(Code::locked, path_ + ": is already being written by this program, " +
+                                    holder.text + ": close that file first");
     }
     const std::string who = holder.text.empty() ? "another process" : holder.text;
     throw Error(Code::locked,
-                path_ + ": is being written by " + who + ": wait for it, or end it" + or_else);
+                path_ + ": is being written by " + who + ": wait for it or stop it" + or_else);
   }
   [[noreturn]] void fail(int problem) const {
     throw system_error(name_, "taking the writer lease", problem);

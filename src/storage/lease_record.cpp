@@ -24,20 +24,20 @@ std::string first_word_of(const char* path) {
   return word.empty() ? nothing : word;
 }
 
-/// Two containers may have the same numbers for different processes.
+/// Two containers may use the same numbers for different processes.
 std::string pid_namespace() {
   struct stat status = {};
   return ::stat("/proc/self/ns/pid", &status) == 0 ? std::to_string(status.st_ino) : nothing;
 }
 
-/// When a process began, in ticks since the boot; 0 where that cannot be read.
+/// When a process started, in ticks since the boot; 0 if that cannot be read.
 std::uint64_t start_of(std::int64_t process) {
   std::ifstream file("/proc/" + std::to_string(process) + "/stat");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const std::size_t name_end = text.rfind(')');  // the name may hold anything
+  const std::size_t name_end = text.rfind(')');  // the name may contain anything
   if (name_end == std::string::npos) return 0;
   std::istringstream fields(text.substr(name_end + 1));
-  constexpr int fields_before = 19;  // the third to the 21st
+  constexpr int fields_before = 19;  // the third to the 21st field
   std::string skipped;
   for (int i = 0; i < fields_before; ++i) fields >> skipped;
   std::uint64_t start = 0;

@@ -1,9 +1,9 @@
-// What the record of a writer lease says of its holder, and whether that one is still there.
+// The record of a writer lease: its holder, and whether that process still runs.
 //
 // Format of the record: a line for people ("host H, process P"), and one for other writers:
 // "sluice-lease 1 KERNEL PIDS PROCESS START HOW": the id of the boot, the namespace of process
-// numbers, the process and the time of its start, `lock` or `file`. What cannot be read as such a
-// line is of a holder of whom nothing is known.
+// numbers, the process and the time of its start, `lock` or `file`. If the second line cannot be
+// parsed, the holder is unknown.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace sluice::storage {
 
 struct LeaseHolder {
-  std::string text;  ///< for people, without control characters; empty: not known
+  std::string text;  ///< for people, without control characters; empty: unknown
   bool is_known = false;
   bool by_file = false;  ///< holds it by the existence of the record, and renews its time
   std::string kernel;
@@ -26,11 +26,11 @@ struct LeaseHolder {
 
 /// This process.
 LeaseHolder own_holder(bool by_file);
-/// What the record that is open as `fd` says.
+/// Reads the record that is open as `fd`.
 LeaseHolder read_holder(int fd);
-/// Is it this process?
+/// Is the holder this process?
 bool is_own(const LeaseHolder& holder);
-/// True: it runs. False: it ended. Nothing: it is not of this system, where nobody can tell.
+/// True: it runs. False: it has ended. Empty: it is on another system, so this is unknown.
 std::optional<bool> is_running(const LeaseHolder& holder);
 
 }  // namespace sluice::storage

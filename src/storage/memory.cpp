@@ -60,7 +60,7 @@ class Content {
     if (bytes < size_) {
       pages_.erase(pages_.lower_bound((bytes + memory_page_bytes - 1) / memory_page_bytes),
                    pages_.end());
-      // What lay behind the cut must not come back when the file grows again.
+      // Bytes beyond the cut must not reappear when the file grows again.
       if (const std::size_t within = bytes % memory_page_bytes;
           within != 0 && pages_.contains(bytes / memory_page_bytes)) {
         Page& last = own_page(bytes / memory_page_bytes);
@@ -79,7 +79,7 @@ class Content {
     } else if (page.use_count() > 1) {
       page = std::make_shared<Page>(*page);
     } else {
-      // A clone, on another thread, may have read this page just before it let go of it.
+      // A clone, on another thread, may have read this page just before it released it.
       std::atomic_thread_fence(std::memory_order_acquire);
     }
     return *page;
@@ -113,7 +113,8 @@ struct MemoryStorage::FileSystem {
     return next != names.end() && next->first.starts_with(inside);
   }
 
-  /// ENOTDIR where a part of the path above the last is a file; 0 where a file can lie there.
+  /// ENOTDIR if a component of the path before the last is a file; 0 if a file can be created
+  /// there.
   int problem_above(const std::string& path) const {
     for (auto slash = path.find('/', 1); slash != std::string::npos;
          slash = path.find('/', slash + 1)) {
@@ -306,8 +307,8 @@ std::unique_ptr<Lease> MemoryStorage::lease(const std::string& path) {
   const std::lock_guard lock(system_->mutex);
   if (!system_->leased.insert(name).second) {
     throw Error(Code::locked, path +
-                                  ": is being written by this program itself: close the file that "
-                                  "it has open there first");
+                                  ": is already being written by this program: close that "
+                                  "file first");
   }
   return std::make_unique<MemoryLease>(system_, name);
 }

@@ -1,9 +1,9 @@
-// A file system in memory, for tests: no clock, no disk, the same result every time.
+// A file system in memory, for tests: no clock, no disk, deterministic.
 //
-// Invariants: a name points to an inode, as in POSIX: a File goes on reading and writing its inode
-// after the name was renamed, replaced or removed. Folders are there while something is in them.
-// Times of modification are a count of changes, not a clock. Holes take no memory. Thread safe; a
-// call is atomic.
+// Invariants: a name refers to an inode, as in POSIX: a File continues to read and write its inode
+// after the name was renamed, replaced or removed. Folders exist while something is in them. Times
+// of modification are a count of changes, not a clock. Holes take no memory. Thread-safe; a call is
+// atomic.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,11 @@
 
 namespace sluice::storage {
 
-/// What the file system pretends to prefer.
+/// The properties that the file system reports.
 struct MemoryOptions {
-  std::size_t alignment = 1;       ///< what File::alignment() says
-  std::uint64_t stripe_bytes = 0;  ///< what Storage::file_system() says
-  std::uint32_t stripes = 0;       ///< the same; others than 0: of several servers
+  std::size_t alignment = 1;       ///< returned by File::alignment()
+  std::uint64_t stripe_bytes = 0;  ///< returned by Storage::file_system()
+  std::uint32_t stripes = 0;       ///< the same; not 0: of several servers
 };
 
 class MemoryStorage : public Storage {
@@ -44,7 +44,7 @@ class MemoryStorage : public Storage {
   std::vector<std::string> paths() const;
   /// All bytes of a file (holes as zeros). Error not_found.
   std::vector<std::byte> contents(const std::string& path) const;
-  /// Puts a file there with these bytes, as a new inode; replaces an old one of that name.
+  /// Creates a file with these bytes, as a new inode; replaces an existing one of that name.
   void put(const std::string& path, std::span<const std::byte> bytes);
   /// An independent copy of names and bytes. Cheap: pages are shared until one side writes them.
   std::shared_ptr<MemoryStorage> clone() const;

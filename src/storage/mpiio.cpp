@@ -12,7 +12,7 @@ namespace sluice::storage {
 
 namespace {
 
-/// MPI counts are ints, and libraries differ in what they do near their end.
+/// MPI counts are ints, and implementations differ in their behaviour near the limit.
 constexpr std::size_t most_call_bytes = std::size_t{1} << 30;
 using Hints = std::vector<std::pair<std::string, std::string>>;
 
@@ -41,7 +41,7 @@ void check(int status, const std::string& path, const std::string& what) {
 
 using Piece = mpi::FilePiece;
 
-/// Those of `pieces` that one call takes, from `next` on, cut where they are too long.
+/// The pieces that one call takes, from `next` on; long ones are split.
 std::vector<Piece> next_call(std::vector<Piece>& pieces, std::size_t& next) {
   std::vector<Piece> call;
   std::size_t room = most_call_bytes;
@@ -60,7 +60,7 @@ std::vector<Piece> next_call(std::vector<Piece>& pieces, std::size_t& next) {
 
 class MpiioFile final : public File {
  public:
-  /// `comm` is freed with the file unless it is MPI_COMM_SELF. `posix` is the same inode.
+  /// `comm` is freed with the file unless it is MPI_COMM_SELF. `posix` refers to the same inode.
   MpiioFile(mpi::Comm comm, std::unique_ptr<File> posix, Access access, const Hints& hints)
       : comm_(comm), posix_(std::move(posix)) {
     const int status = mpi::files().open(comm_, path(), access == Access::read, hints, file_);
@@ -72,7 +72,7 @@ class MpiioFile final : public File {
   MpiioFile(const MpiioFile&) = delete;
   MpiioFile& operator=(const MpiioFile&) = delete;
   ~MpiioFile() override {
-    if (mpi::comms().is_finalized()) return;  // MPI took its files with it
+    if (mpi::comms().is_finalized()) return;  // MPI has closed its files already
     mpi::files().close(file_);
     free_comm();
   }
@@ -84,7 +84,7 @@ class MpiioFile final : public File {
       const std::size_t piece = std::min(bytes.size() - done, most_call_bytes);
       std::int64_t moved = 0;
       const std::string what = describe(Call::write, bytes.size(), offset);
-      // MPI-IO only reads what it writes, whatever its datatypes ask for.
+      // Some MPI-IO implementations read back what they write, whatever the datatypes.
       auto* const at = const_cast<std::byte*>(bytes.data() + done);
       check(mpi::files().write(file_, {offset + done, at, piece}, moved), path(), what);
       check_count(moved, piece, what);
@@ -94,7 +94,8 @@ class MpiioFile final : public File {
 
   std::size_t read(std::uint64_t offset, std::span<std::byte> bytes) override {
     check_range(path(), Call::read, bytes.size(), offset);
-    // What lies beyond the end is not asked for: libraries differ in how they say that it is short.
+    // Bytes beyond the end are not requested: implementations differ in how they report a short
+    // read.
     const std::uint64_t end = size();
     const std::uint64_t there = end > offset ? end - offset : 0;
     bytes = bytes.first(std::min<std::uint64_t>(bytes.size(), there));
@@ -137,9 +138,10 @@ class MpiioFile final : public File {
     const std::uint64_t end = size();
     std::string trouble;
     for (const ReadPiece& piece : pieces) {
-      // Not asked for: the collective calls of some libraries count what lies beyond the end, too.
+      // Bytes beyond the end are not requested: collective calls of some implementations count
+      // them, too.
       if (piece.offset > end || end - piece.offset < piece.bytes.size()) {
-        trouble = "ends at " + std::to_string(end) + ", too early for a read of " +
+        trouble = "ends at " + std::to_string(end) + ", before the end of a read of " +
                   std::to_string(piece.bytes.size()) + " bytes at " + std::to_string(piece.offset);
         continue;
       }
@@ -157,15 +159,15 @@ class MpiioFile final : public File {
     }
   }
 
-  /// Collective: as many calls as the rank with most pieces needs. A failure is thrown at the end,
-  /// so that the others do not wait.
+  /// Collective: as many calls as the rank with the most pieces needs. A failure is thrown at the
+  /// end, so that the others do not wait.
   void transfer(std::vector<Piece>& pieces, bool is_write) {
     std::size_t next = 0;
     std::string trouble;
     Code code = Code::ok;
     while (true) {
       const std::vector<Piece> call = next_call(pieces, next);
-      // Is anybody left with bytes, and has anybody more than one piece?
+      // Does any rank have bytes left, and does any have more than one piece?
       const int most = call.empty() ? 0 : next < pieces.size() || call.size() > 1 ? 2 : 1;
       int of_all = 0;
       check(mpi::comms().all_max({&most, 1}, {&of_all, 1}, comm_), path(), "agreeing");
@@ -291,7 +293,7 @@ Hints parse(const std::string& hints) {
                          hint.size() - equals <= mpi::files().hint_value_limit();
     if (!is_good) {
       throw Error(Code::invalid_argument,
-                  "hints: \"" + hint + "\" is not key=value (several are separated by commas)");
+                  "hints: \"" + hint + "\" is not key=value (separate several by commas)");
     }
     pairs.emplace_back(hint.substr(0, equals), hint.substr(equals + 1));
     at = end + 1;

@@ -11,8 +11,8 @@ namespace sluice::storage {
 
 namespace {
 
-/// The number of the process, on a page that the kernel clears in every child; nullptr where it
-/// cannot.
+/// The number of the process, on a page that the kernel clears in every child; nullptr if that is
+/// not supported.
 std::atomic<int>* make_page() {
   const auto bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   void* page = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

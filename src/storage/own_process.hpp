@@ -1,8 +1,8 @@
-// The process that made an object. A process that is forked off has a copy of everything, but
-// neither the threads nor a place among the ranks, and what is on the disk is its parent's.
+// The process that created an object. A forked process has a copy of every object, but neither the
+// threads nor a rank, and the state on disk belongs to its parent.
 //
-// Invariant: an object of which OwnProcess says that it was made elsewhere deletes, unlinks, writes
-// and sends nothing and waits for nobody; its calls are Error wrong_state.
+// Invariant: an object that was created by another process deletes, unlinks, writes and sends
+// nothing and waits for nothing; its calls are Error wrong_state.
 #pragma once
 
 #include <memory>
@@ -15,10 +15,10 @@ class OwnProcess {
   /// Remembers the calling process.
   OwnProcess() noexcept;
 
-  /// Is the calling process the one that made this? Some nanoseconds, whatever made the child
-  /// (fork, _Fork, clone).
+  /// Is the calling process the one that created this? Takes some nanoseconds; detects every kind
+  /// of child (fork, _Fork, clone).
   bool is_here() const noexcept;
-  /// Error wrong_state where it is not. `what` names what cannot be used.
+  /// Error wrong_state if it is not. `what` names the object that cannot be used.
   void require(const std::string& what) const {
     if (!is_here()) refuse(what);
   }
@@ -29,8 +29,9 @@ class OwnProcess {
   int process_;
 };
 
-/// Deletes in the process that made the pointer; a copy in a forked child is left as it is, since
-/// its destructors would wait for threads that are not there, or touch what is not the child's.
+/// Deletes only in the process that created the pointer; the copy in a forked child is leaked,
+/// because its destructors would wait for threads that do not exist there, or touch files of the
+/// parent.
 class DeleteAtHome {
  public:
   template <class T>

@@ -13,7 +13,7 @@ namespace sluice::storage {
 namespace {
 
 constexpr const char* acl_name = "system.posix_acl_access";
-constexpr std::size_t most_acl_bytes = 64 << 10;  // the kernel's own limit of an attribute
+constexpr std::size_t most_acl_bytes = 64 << 10;  // the kernel's own limit for an attribute
 constexpr mode_t all_bits = S_IRWXU | S_IRWXG | S_IRWXO;
 
 }  // namespace
@@ -28,7 +28,7 @@ std::optional<Permissions> permissions_of(const Place& place, const std::string&
   Permissions permissions{status.st_uid, status.st_gid, status.st_mode & all_bits, {}};
   if (const int fd = ::openat(place.folder(), place.name(), O_PATH | O_NOFOLLOW | O_CLOEXEC);
       fd >= 0) {
-    // By way of /proc: a file that may not be read has a list too.
+    // Through /proc: a file without read permission has a list too.
     const std::string opened = "/proc/self/fd/" + std::to_string(fd);
     permissions.acl.resize(most_acl_bytes);
     const ssize_t got =
@@ -50,14 +50,15 @@ void give_permissions(int fd, const Permissions& permissions) noexcept {
     mode &= S_IRWXU | S_IRWXO | others_as_group;
   }
   if (permissions.acl.empty()) {
-    ::fremovexattr(fd, acl_name);  // one that the folder gives to new files
+    ::fremovexattr(fd, acl_name);  // the default list of the folder
   } else {
-    // Its mask stands where the bits of the group do: without the list they would mean the group.
+    // The group bits hold the mask of the list: without the list they would apply to the group.
     const bool has_acl = has_group && ::fsetxattr(fd, acl_name, permissions.acl.data(),
                                                   permissions.acl.size(), 0) == 0;
     mode = has_acl ? mode : mode & S_IRWXU;
   }
-  ::fchmod(fd, mode);  // it is this process's own file: it fails only where there are no modes
+  ::fchmod(fd, mode);  // the file belongs to this process: it fails only on file systems without
+                       // modes
 }
 
 }  // namespace sluice::storage

@@ -1,4 +1,4 @@
-// Who may do what with a file, so that one which replaces another grants no more than that one did.
+// Permissions of a file, so that a file which replaces another one grants no more than that did.
 #pragma once
 
 #include <cstddef>
@@ -15,16 +15,16 @@ struct Permissions {
   uid_t owner = 0;
   gid_t group = 0;
   mode_t mode = 0;             ///< the nine bits of rwx
-  std::vector<std::byte> acl;  ///< as the file system keeps it; empty: none
+  std::vector<std::byte> acl;  ///< as the file system stores it; empty: none
 };
 
-/// Nothing where there is nothing at `place`, or a symbolic link. `path` is for messages.
+/// Empty if nothing exists at `place`, or it is a symbolic link. `path` is for messages.
 std::optional<Permissions> permissions_of(const Place& place, const std::string& path);
 
-/// Gives the file or folder `fd`, which this process has just made for itself alone, the same
-/// owner and group as far as that is allowed, then the same permissions. Where it cannot get the
-/// group, that other group gets no more than everybody; where it cannot get the list of further
-/// users and groups, only its owner gets anything.
+/// Gives the file or folder `fd`, which this process has just created with access for itself only,
+/// the same owner and group as far as that is allowed, then the same permissions. If the group
+/// cannot be set, the other group gets no more than everybody; if the access control list cannot be
+/// set, only the owner gets access.
 void give_permissions(int fd, const Permissions& permissions) noexcept;
 
 }  // namespace sluice::storage

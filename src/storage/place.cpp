@@ -17,7 +17,7 @@ namespace {
 
 constexpr int folder_flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
-/// The names between slashes. Error permission for "..", which leads out of a confined folder.
+/// The components of a path. Error permission for "..", which would leave a confined folder.
 std::vector<std::string> components_of(const std::string& path, std::size_t from) {
   std::vector<std::string> names;
   std::string_view rest = std::string_view(path).substr(from);
@@ -30,12 +30,12 @@ std::vector<std::string> components_of(const std::string& path, std::size_t from
   return names;
 }
 
-/// The folder at `place`. `path`: of `place`, for the message.
+/// The folder at `place`. `path`: its path, for the message.
 int open_folder(const Place& place, const std::string& path) {
   const int folder = ::openat(place.folder(), place.name(), folder_flags);
   if (folder >= 0) return folder;
   const int problem = errno;
-  // A file where a folder is wanted: there is nothing below it.
+  // A file where a folder is expected: nothing exists below it.
   throw system_error(path, describe(Call::open),
                      place.is_link()      ? ELOOP
                      : problem == ENOTDIR ? ENOENT
@@ -48,8 +48,8 @@ void make_one(const Place& place, const std::string& path) {
   }
 }
 
-/// From the folder `top` down to the last of `names`, whose folder is held open. With `makes` the
-/// folders before the last are made where they are missing.
+/// Opens from the folder `top` down to the parent of the last of `names`. With `makes`, missing
+/// folders before the last are created.
 Place walk(const std::string& top, const std::vector<std::string>& names, bool makes) {
   Place place(AT_FDCWD, top);
   std::string path = top;
@@ -86,13 +86,13 @@ bool Place::is_link() const {
 
 namespace {
 
-constexpr int most_links = 40;  // as many as the kernel follows
+constexpr int most_links = 40;  // the limit of the kernel
 
-/// Does the text of a link lead where the link does? Not so for those of /proc to open files.
+/// Does the text of a link name its target? Not for the links in /proc to open files.
 bool is_same(const std::string& link, const std::string& target) {
   struct stat one = {};
   struct stat other = {};
-  if (::stat(link.c_str(), &one) != 0) return true;  // it leads to nothing yet
+  if (::stat(link.c_str(), &one) != 0) return true;  // a dangling link
   return ::stat(target.c_str(), &other) == 0 && one.st_dev == other.st_dev &&
          one.st_ino == other.st_ino;
 }
@@ -102,7 +102,7 @@ std::string without_end_slashes(std::string path) {
   return path;
 }
 
-/// Without links in the folders either, so that ".." in it means what the kernel takes it for.
+/// Resolves links in the folders too, so that ".." in it means what the kernel takes it for.
 std::string from_the_root(const std::string& path, const std::string& link) {
   std::error_code problem;
   auto whole = std::filesystem::canonical(path, problem);
@@ -123,7 +123,7 @@ std::string follow_links(const std::string& path) {
   for (int links = 0; links < most_links; ++links) {
     std::error_code problem;
     const std::filesystem::path target = std::filesystem::read_symlink(at, problem);
-    if (problem) return links == 0 ? at : from_the_root(at, path);  // no link, or nothing
+    if (problem) return links == 0 ? at : from_the_root(at, path);  // not a link, or nothing there
     const std::string next =
         without_end_slashes((std::filesystem::path(folder_of(at)) / target).string());
     if (!is_same(at, next)) return at;
@@ -131,7 +131,7 @@ std::string follow_links(const std::string& path) {
   }
   throw Error(Code::permission, path +
                                     ": is a symbolic link in a loop, or in a chain of more than " +
-                                    std::to_string(most_links) + ": mend the links");
+                                    std::to_string(most_links) + ": correct the links");
 }
 
 void Confined::add(const std::string& top) {
@@ -160,7 +160,7 @@ bool Confined::make_folders(const std::string& path) const {
   if (top.empty()) return false;
   const Place place = walk(top, components_of(path, top.size()), true);
   make_one(place, path);
-  const Place there(open_folder(place, path), "");  // a folder, and no link to one
+  const Place there(open_folder(place, path), "");  // a folder, not a link to one
   return true;
 }
 

@@ -1,8 +1,8 @@
-// Where a system call finds a path: in a folder that is held open, or as it is.
+// How a system call refers to a path: relative to an open folder, or as it is.
 //
-// Invariant: below a folder that was confined every component of a path is opened from the one
-// before it without following a symbolic link, so that nobody who may write there can lead a call
-// out of it, also not between a look and the call.
+// Invariant: below a confined folder every component of a path is opened relative to the one before
+// it without following a symbolic link, so that a user with write access there cannot redirect a
+// call, even between a check and the call.
 #pragma once
 
 #include <mutex>
@@ -25,7 +25,7 @@ class Place {
   int folder() const noexcept { return folder_; }
   const char* name() const noexcept { return name_.c_str(); }
   bool is_link() const;
-  /// Is it below a folder that was confined?
+  /// Is it below a confined folder?
   bool is_confined() const noexcept { return is_confined_; }
 
  private:
@@ -34,20 +34,20 @@ class Place {
   bool is_confined_;
 };
 
-/// Storage::real_path() of the operating system's files.
+/// Storage::real_path() for the files of the operating system.
 std::string follow_links(const std::string& path);
 
-/// The folders below which no symbolic link is followed. Thread safe.
+/// The folders below which no symbolic link is followed. Thread-safe.
 class Confined {
  public:
   void add(const std::string& top);
-  /// Error permission where a link is on the way, not_found and others as open() would meet them.
+  /// Error permission if a component is a link; not_found and others as open() would report them.
   Place place_of(const std::string& path) const;
-  /// Makes a folder below a confined one and those between; false: `path` is below none.
+  /// Creates a folder below a confined one, with its parents; false: `path` is below none.
   bool make_folders(const std::string& path) const;
 
  private:
-  /// The confined folder that holds `path` (the outermost), without its end; empty: none.
+  /// The outermost confined folder that contains `path`, without trailing slash; empty: none.
   std::string top_of(const std::string& path) const;
 
   mutable std::mutex mutex_;

@@ -22,7 +22,7 @@ static_assert(sizeof(off_t) == 8, "files above 2 GiB need 64-bit offsets");
 
 constexpr std::int64_t ns_per_s = 1'000'000'000;
 
-/// Calls again while interrupted, at most max_idle_calls times. Returns -1 and errno on failure.
+/// Repeats an interrupted call, at most max_idle_calls times. Returns -1 and errno on failure.
 template <typename SystemCall>
 int uninterrupted(SystemCall call) {
   int result = -1;
@@ -84,7 +84,7 @@ int open_descriptor(const SystemCalls& calls, const Place& place, int flags, mod
     return uninterrupted(
         [&] { return calls.openat(place.folder(), place.name(), flags | O_CLOEXEC | more, mode); });
   };
-  // A pipe that nobody writes would be waited for without end. EAGAIN: of a file, a lease that its
+  // Opening a pipe without a writer would block for ever. EAGAIN: a lease of the file, which its
   // holder has to give back first.
   int fd = open(O_NONBLOCK);
   struct stat status = {};
@@ -93,10 +93,10 @@ int open_descriptor(const SystemCalls& calls, const Place& place, int flags, mod
       S_ISREG(status.st_mode)) {
     fd = open(0);
   }
-  // It was for the open alone: some file systems bring a file back from tape only where a read may
+  // O_NONBLOCK was for the open only: some file systems recall a file from tape only if a read may
   // wait.
   if (fd >= 0) ::fcntl(fd, F_SETFL, flags & O_DIRECT);
-  // What the kernel says of a link where it was told to open a folder.
+  // The errno of the kernel for a link that was to be opened as a folder.
   if (fd < 0 && errno == ENOTDIR)
     errno = (flags & O_NOFOLLOW) != 0 && place.is_link() ? ELOOP : ENOTDIR;
   return fd;
@@ -107,7 +107,7 @@ PosixFile::PosixFile(const SystemCalls& calls, const Place& place, std::string p
   const Call call = access == Access::create ? Call::create : Call::open;
   fd_ = open_descriptor(calls_, place, flags_of(access));
   if (fd_ < 0) throw system_error(path_, describe(call), errno);
-  // A folder opens for reading without complaint; a device or a pipe has no offsets.
+  // A folder can be opened for reading; a device or a pipe has no offsets.
   struct stat status = {};
   const int problem = ::fstat(fd_, &status) != 0 ? errno : S_ISDIR(status.st_mode) ? EISDIR : 0;
   const bool is_file = problem == 0 && S_ISREG(status.st_mode);
@@ -123,7 +123,7 @@ PosixFile::PosixFile(const SystemCalls& calls, const Place& place, std::string p
 PosixFile::PosixFile(const SystemCalls& calls, std::string path, int descriptor)
     : calls_(calls), path_(std::move(path)), fd_(descriptor) {}
 
-// What close() could report about unsynced bytes was never promised; sync() asks for it.
+// Errors of close() about unsynced bytes do not matter: nothing was promised; sync() reports them.
 PosixFile::~PosixFile() { calls_.close(fd_); }
 
 /// Keeps SIGXFSZ away from a call that makes the file reach `end`, where it may be sent.
@@ -197,7 +197,7 @@ void PosixFile::preallocate(std::uint64_t offset, std::uint64_t length) {
   const int result = uninterrupted([&] {
     return calls_.fallocate(fd_, 0, static_cast<off_t>(offset), static_cast<off_t>(length));
   });
-  // Never emulated by writing zeros: they would race with the bytes of other ranks.
+  // Never emulated by writing zeros: that would race with writes of other ranks.
   if (result == 0 || errno == EOPNOTSUPP || errno == ENOSYS) return;
   throw system_error(path_, describe(Call::preallocate, length, offset), errno);
 }
@@ -247,7 +247,7 @@ bool PosixFile::share_lock() {
 }
 
 void PosixFile::drop_cache() {
-  sync();  // dirty pages stay whatever is advised
+  sync();  // dirty pages are not dropped
   ::posix_fadvise(fd_, 0, 0, POSIX_FADV_DONTNEED);
 }
 
@@ -255,7 +255,7 @@ std::unique_ptr<File> PosixStorage::open(const std::string& path, Access access)
   return std::make_unique<PosixFile>(calls_, place_of(path), path, access);
 }
 
-// Made for the owner alone: what others may do with it they may when it has the permissions.
+// Created for the owner only; access is opened up when it has its permissions.
 std::unique_ptr<File> PosixStorage::create_like(const std::string& path, const std::string& model) {
   const std::optional<Permissions> permissions = permissions_of(place_of(model), model);
   if (!permissions) return open(path, Access::create);
@@ -278,7 +278,7 @@ bool PosixStorage::exists(const std::string& path) {
     problem = result == 0 ? 0 : errno;
   } catch (const Error& e) {
     if (e.code() != Code::not_found) throw;
-    problem = ENOENT;  // nor are the folders above it there
+    problem = ENOENT;  // nor are the folders above it
   }
   if (problem == 0 || problem == ENOENT || problem == ENOTDIR) return problem == 0;
   throw system_error(path, describe(Call::exists), problem);
@@ -310,8 +310,8 @@ bool PosixStorage::is_link(const std::string& path) {
   throw system_error(path, describe(Call::exists), errno);
 }
 
-// By a handle of the folder, so that neither it nor the file is exchanged for a link between the
-// look and the removal.
+// Through a descriptor of the folder, so that neither it nor the file can be replaced by a link
+// between the check and the removal.
 bool PosixStorage::remove_if(const std::string& path,
                              const std::function<bool(std::unique_ptr<File>)>& is_meant) {
   const auto is_absent = [](int problem) {
@@ -326,7 +326,7 @@ bool PosixStorage::remove_if(const std::string& path,
   const auto closed = [this](const int* fd) { calls_.close(*fd); };
   const std::unique_ptr<const int, decltype(closed)> folder_closes(&folder, closed);
   const std::string name = std::filesystem::path(path).filename().string();
-  // A pipe would keep the opening waiting.
+  // Opening a pipe would block.
   constexpr int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
   const int fd = uninterrupted([&] { return ::openat(folder, name.c_str(), flags); });
   if (fd < 0) {
@@ -359,7 +359,7 @@ std::vector<std::string> PosixStorage::list(const std::string& path) {
 void PosixStorage::remove_folder(const std::string& path) {
   const Place place = place_of(path);
   std::error_code problem;
-  // Of a folder that is held open, by way of its descriptor. No link in it is followed.
+  // Relative to an open folder, through its descriptor. No link in it is followed.
   const std::string in_folder =
       place.folder() == AT_FDCWD
           ? path
@@ -395,7 +395,7 @@ void PosixStorage::sync_directory(const std::string& path) {
   if (fd < 0) throw system_error(path, describe(Call::sync_directory), errno);
   const int problem = calls_.fsync(fd) == 0 ? 0 : errno;
   calls_.close(fd);
-  // EINVAL: a file system without such a sync (its server keeps directories durable by itself).
+  // EINVAL: a file system without this sync (its server keeps directories durable by itself).
   if (problem != 0 && problem != EINVAL) {
     throw system_error(path, describe(Call::sync_directory), problem);
   }

@@ -1,7 +1,7 @@
-// The raw system calls behind posix and direct, as a table that a test can replace.
+// The raw system calls of posix and direct, as a table that a test can replace.
 //
-// Invariant: everything that can be interrupted, come up short or run out of space goes through
-// the table; what only asks (stat, statx, statfs) does not.
+// Invariant: every call that can be interrupted, be short or run out of space goes through the
+// table; calls that only query (stat, statx, statfs) do not.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace sluice::storage {
 
-/// Each with the contract of the call of its name: -1 and errno on failure.
+/// Each has the contract of the call of its name: -1 and errno on failure.
 struct SystemCalls {
   int (*openat)(int folder, const char* path, int flags, mode_t mode);
   int (*close)(int fd);
@@ -28,7 +28,7 @@ struct SystemCalls {
   int (*lock)(int fd, short type);  ///< fcntl, F_OFD_SETLK: F_WRLCK or F_UNLCK of the whole file
 };
 
-/// The operating system's own.
+/// The calls of the operating system.
 const SystemCalls& real_system_calls();
 
 /// As make_posix() and make_direct(), over the given calls (copied).

@@ -2,7 +2,7 @@
 //
 // Invariants: a loop over a system call ends after max_idle_calls calls without progress; after a
 // failed sync the File never reports a successful one (the kernel may have dropped the pages and
-// would say yes the second time).
+// would report success the second time).
 #pragma once
 
 #include <atomic>
@@ -18,16 +18,16 @@
 
 namespace sluice::storage {
 
-/// The kernel moves at most 2 GiB - 4 KiB a call; below that, and a multiple of any alignment.
+/// The kernel moves at most 2 GiB - 4 KiB a call; this is less, and a multiple of any alignment.
 inline constexpr std::size_t max_call_bytes = std::size_t{1} << 30;
-/// Interrupted or empty calls in a row before a loop gives up.
+/// Consecutive interrupted or empty calls before a loop gives up.
 inline constexpr int max_idle_calls = 1000;
 
 class PosixFile : public File {
  public:
   /// Opens `place`, which messages call `path`.
   PosixFile(const SystemCalls& calls, const Place& place, std::string path, Access access);
-  /// Of an open descriptor, which it closes.
+  /// Takes over an open descriptor, which it closes.
   PosixFile(const SystemCalls& calls, std::string path, int descriptor);
   ~PosixFile() override;
   PosixFile(const PosixFile&) = delete;
@@ -45,7 +45,7 @@ class PosixFile : public File {
   bool share_lock() override;
   void drop_cache() override;
   const std::string& path() const override { return path_; }
-  /// Of foreign_file.hpp.
+  /// For foreign_file.hpp.
   std::unique_ptr<RangeLock> lock_range(const ByteRange& range, bool is_exclusive);
 
  protected:
@@ -97,8 +97,8 @@ class PosixStorage : public Storage {
   Confined confined_;
 };
 
-/// Opens, again where interrupted; a pipe that nobody writes to is not waited for. Returns the
-/// descriptor or -1 and errno.
+/// Opens, again if interrupted; a pipe without a writer does not block. Returns the descriptor or
+/// -1 and errno.
 int open_descriptor(const SystemCalls& calls, const Place& place, int flags, mode_t mode = 0666);
 
 }  // namespace sluice::storage

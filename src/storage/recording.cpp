@@ -8,7 +8,7 @@ namespace sluice::storage {
 
 namespace {
 
-/// Calls `action`, then appends `record` to `records`, marked where the action threw.
+/// Calls `action`, then appends `record` to `records`, marked as failed if the action threw.
 template <typename Action>
 void carry_out(std::vector<Record>& records, Record record, Action action) {
   try {
@@ -78,9 +78,9 @@ class RecordingFile final : public ForwardingFile {
   void write(std::uint64_t offset, std::span<const std::byte> bytes) override {
     const std::lock_guard lock(log_->mutex_);
     if (bytes.size() > log_->limit_bytes_ - log_->kept_bytes_) {
-      throw Error(Code::over_budget, path() + ": the recording holds " +
+      throw Error(Code::over_budget, path() + ": the recording is limited to " +
                                          std::to_string(log_->limit_bytes_) +
-                                         " bytes and no more: raise the limit of its log");
+                                         " bytes: raise the limit of its log");
     }
     log_->kept_bytes_ += bytes.size();
     ++counters().writes;
@@ -142,8 +142,8 @@ RecordingStorage::RecordingStorage(std::shared_ptr<Storage> inner, std::shared_p
                                    int rank)
     : inner_(std::move(inner)), log_(std::move(log)), rank_(rank) {}
 
-/// The inode that `name` points to, numbered now where it is new to the log; 0 where there is no
-/// such file. The log is locked by the caller.
+/// The inode that `name` refers to, numbered now if it is new to the log; 0 if there is no such
+/// file. The log is locked by the caller.
 std::uint64_t RecordingStorage::identify(const std::string& name) {
   if (const auto found = log_->inodes_.find(name); found != log_->inodes_.end()) {
     return found->second;
@@ -205,7 +205,7 @@ void RecordingStorage::rename(const std::string& from, const std::string& to) {
     node.key() = new_name;
     inodes.insert(std::move(node));
   }
-  // A folder takes what is in it along.
+  // Renaming a folder moves its content.
   const std::string inside = old_name + "/";
   for (auto next = inodes.lower_bound(inside);
        next != inodes.end() && next->first.starts_with(inside);) {

@@ -1,11 +1,11 @@
-// A storage that writes down what is done to another one, so that every state a crash could leave
-// can be built from the log.
+// A storage that records every call on another one, so that every state a crash could leave can be
+// built from the log.
 //
-// Invariants: the log holds every mutating call in the order in which it took effect, with its
-// bytes; a call that failed is there too, marked (it may have landed in part). A file is known by
-// its inode number, which renames do not change. A file that was there before the recording has an
-// `open` record, in front of its first other record, that ties its number to its path; no other
-// open is recorded. Calls are counted whether recorded or not. Thread safe.
+// Invariants: the log contains every mutating call in the order in which it took effect, with its
+// bytes; failed calls too, marked (part of a failed write may be on disk). A file is identified by
+// its inode number, which renames do not change. A file that existed before the recording has an
+// `open` record, before its first other record, that links its number to its path; no other open is
+// recorded. Calls are counted whether recorded or not. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -28,7 +28,7 @@ struct Record {
   bool failed = false;
   int rank = 0;             ///< label of the virtual rank that made the call
   std::uint64_t inode = 0;  ///< which file, from 1; 0 for calls on folders
-  /// As the file was opened (calls on a File), or as given (create, open, rename, remove,
+  /// The path as the file was opened (calls on a File), or as given (create, open, rename, remove,
   /// sync_directory); normal_path() in either case.
   std::string path;
   std::string to;                     ///< rename: the new path
@@ -39,7 +39,7 @@ struct Record {
   std::vector<std::byte> bytes = {};  ///< write
 };
 
-/// How often a path was touched.
+/// Counts of the calls on a path.
 struct Counters {
   std::map<int, std::uint64_t> opens_by_rank;  ///< creations included
   std::uint64_t opens = 0;
@@ -54,20 +54,20 @@ struct Counters {
   Counters& operator+=(const Counters& other);
 };
 
-/// What several RecordingStorages over one inner storage (one a rank) write to together.
+/// The log that several RecordingStorages over one inner storage (one a rank) share.
 class Log {
  public:
   /// At most `limit_bytes` of written bytes are kept; the write that exceeds it is refused with
   /// Error over_budget before it reaches the inner storage.
   explicit Log(std::uint64_t limit_bytes = std::uint64_t{4} << 30) : limit_bytes_(limit_bytes) {}
 
-  /// Only while no call is under way.
+  /// Only while no call is in progress.
   const std::vector<Record>& records() const { return records_; }
-  /// Of a path as opened (any spelling); all zero where it was never opened.
+  /// Counts of a path as opened (any spelling); all zero if it was never opened.
   Counters counters(const std::string& path) const;
-  /// Over all paths.
+  /// Totals over all paths.
   Counters totals() const;
-  /// Forgets records and counts, not which files are known.
+  /// Clears records and counts; keeps the numbers of files.
   void clear();
 
  private:
@@ -77,7 +77,7 @@ class Log {
   mutable std::mutex mutex_;
   std::vector<Record> records_;
   std::map<std::string, Counters> counters_;
-  std::map<std::string, std::uint64_t> inodes_;  // by present name
+  std::map<std::string, std::uint64_t> inodes_;  // by current name
   std::uint64_t last_inode_ = 0;
   std::uint64_t kept_bytes_ = 0;
   const std::uint64_t limit_bytes_;
@@ -85,10 +85,10 @@ class Log {
 
 class RecordingStorage : public Storage {
  public:
-  /// Records with the label `rank` what is done through this object and the Files it opens.
+  /// Records calls through this object and its Files with the label `rank`.
   RecordingStorage(std::shared_ptr<Storage> inner, std::shared_ptr<Log> log, int rank = 0);
 
-  /// The label of later calls, and of the Files opened from now on.
+  /// The label of later calls, and of Files opened from now on.
   void set_rank(int rank) { rank_ = rank; }
   const Log& log() const { return *log_; }
 
@@ -98,7 +98,7 @@ class RecordingStorage : public Storage {
   void rename(const std::string& from, const std::string& to) override;
   void remove(const std::string& path) override;
   void remove_folder(const std::string& path) override;
-  /// One record for every folder that was not there.
+  /// One record for every folder that was created.
   void make_folder(const std::string& path) override;
   void sync_directory(const std::string& path) override;
   /// Not recorded: it leaves nothing that matters after a crash.

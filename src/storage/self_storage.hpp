@@ -1,4 +1,4 @@
-// A storage for a few of the ranks that share one.
+// A storage for some of the ranks that share one.
 #pragma once
 
 #include <memory>
@@ -7,8 +7,8 @@
 
 namespace sluice::storage {
 
-/// `inner` (which must outlive it) without its collective calls: files that some of its ranks open
-/// together are opened by each for itself.
+/// `inner` (which must outlive it) without its collective calls: if some ranks open a file
+/// together, each opens it independently.
 std::unique_ptr<Storage> make_self_storage(Storage& inner);
 
 }  // namespace sluice::storage

@@ -16,7 +16,7 @@ namespace sluice::storage {
 
 namespace {
 
-/// The first page holds the nonce, by which one who attaches knows that it is the right memory.
+/// The first page holds the nonce, by which a process that attaches verifies the memory.
 constexpr std::uint64_t header_bytes = 4096;
 
 [[noreturn]] void fail(Code code, const std::string& what, int number) {
@@ -31,10 +31,10 @@ std::uint64_t draw_nonce() {
 #ifdef MADV_POPULATE_WRITE
 constexpr int populate_write = MADV_POPULATE_WRITE;
 #else
-constexpr int populate_write = -1;  ///< which no kernel knows
+constexpr int populate_write = -1;  ///< known to no kernel
 #endif
 
-/// Does the kernel count what is promised, and refuse more (vm.overcommit_memory = 2)?
+/// Does the kernel account for committed memory strictly (vm.overcommit_memory = 2)?
 bool counts_promises() {
   std::ifstream file("/proc/sys/vm/overcommit_memory");
   int mode = 0;
@@ -85,10 +85,10 @@ void SharedMemory::map(std::uint64_t mapped_bytes) {
   }
   mapping_ = static_cast<std::byte*>(at);
   data_ = mapping_ + header_bytes;
-  ::madvise(at, mapped_bytes, MADV_HUGEPAGE);  // a hint: where it is refused, small pages do
+  ::madvise(at, mapped_bytes, MADV_HUGEPAGE);  // a hint: if it is refused, small pages are used
 }
 
-/// Of the mapping, which begins with the header.
+/// The mapping begins with the header.
 void SharedMemory::make_room(std::uint64_t first, std::uint64_t last) {
   const std::uint64_t from = first / page_bytes() * page_bytes();
   if (from >= last) {
@@ -119,7 +119,7 @@ std::unique_ptr<SharedMemory> SharedMemory::make(std::uint64_t bytes) {
   }
   std::unique_ptr<SharedMemory> memory(new SharedMemory(descriptor, bytes));
   const auto length = static_cast<off_t>(header_bytes + bytes);
-  const SizeLimit no_signal;  // the limit of file size counts for memory that has a descriptor too
+  const SizeLimit no_signal;  // the limit of file size also applies to memory that has a descriptor
   if (::ftruncate(descriptor, length) != 0) {
     fail(Code::no_space, std::to_string(bytes) + " bytes of shared memory", errno);
   }
@@ -138,7 +138,8 @@ std::unique_ptr<SharedMemory> SharedMemory::attach(const Key& key) {
     fail(Code::io, path, errno);
   }
   std::unique_ptr<SharedMemory> memory(new SharedMemory(descriptor, key.bytes));
-  // A descriptor of that number in another process of that number: containers have their own.
+  // A descriptor of that number in another process of that number: containers have their own
+  // numbers.
   const off_t length = ::lseek(descriptor, 0, SEEK_END);
   if (length != static_cast<off_t>(header_bytes + key.bytes)) {
     throw Error(Code::io, path + ": is other memory");

@@ -1,8 +1,8 @@
-// Memory that the processes of one node share.
+// Memory shared by the processes of one node.
 //
-// Invariants: nobody touches what reserve() has not made room for, so that a full memory is an
-// error there and never a signal later; each process maps pages as it comes to them, for most see a
-// part of the memory only, and mapping all of it in every process of a node takes longer than
+// Invariants: no process touches bytes that reserve() has not allocated, so that lack of memory is
+// an error there and never a signal later; each process maps pages as it needs them, because most
+// use a part of the memory only, and mapping all of it in every process of a node takes longer than
 // filling it; it has no name in any folder, so nothing is left behind by a process that dies.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace sluice::storage {
 
 class SharedMemory {
  public:
-  /// How other processes of the node find it.
+  /// How other processes of the node attach to it.
   struct Key {
     std::int64_t process = 0;
     std::int64_t descriptor = -1;
@@ -22,19 +22,20 @@ class SharedMemory {
     std::uint64_t bytes = 0;
   };
 
-  /// Can room be made for small parts, just before they are filled? That takes no time of its own,
-  /// but a refusal comes late. Not where the kernel is too old, or refuses memory that it has.
+  /// Can small parts be reserved just before they are filled? This adds no time, but a refusal
+  /// comes late. False if the kernel is too old, or refuses memory although it has some.
   static bool makes_room_in_parts();
-  /// Reads as zeros; to be reserved. Error no_space.
+  /// Initially zero; to be reserved before use. Error no_space.
   static std::unique_ptr<SharedMemory> make(std::uint64_t bytes);
-  /// The same memory. The maker must still have it. Error io where it cannot be reached.
+  /// Attaches to the same memory. The process that made it must still have it. Error io if it
+  /// cannot be reached.
   static std::unique_ptr<SharedMemory> attach(const Key& key);
   ~SharedMemory();
   SharedMemory(const SharedMemory&) = delete;
   SharedMemory& operator=(const SharedMemory&) = delete;
 
-  /// Bytes [first, last) of data() may be touched by everybody from here on. Several processes may
-  /// make room for several parts at the same time, which takes less. Error no_space.
+  /// Allocates bytes [first, last) of data(), which every process may touch from then on. Several
+  /// processes may reserve several parts in parallel, which is faster. Error no_space.
   void reserve(std::uint64_t first, std::uint64_t last);
 
   const Key& key() const noexcept { return key_; }

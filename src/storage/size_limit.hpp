@@ -1,9 +1,9 @@
-// A write beyond the limit of file size (ulimit -f) as an error instead of a signal that ends the
-// program.
+// Turns a write beyond the file size limit (ulimit -f) into an error instead of a signal that ends
+// the program.
 //
-// The kernel answers such a write with EFBIG, and sends the writing thread SIGXFSZ besides. The
-// signal is kept from the thread for the length of the call and taken away afterwards; no handler
-// of the program is replaced. Without a limit, which is usual, it costs one question.
+// The kernel fails such a write with EFBIG, and also sends SIGXFSZ to the writing thread. The
+// signal is blocked for the thread during the call and consumed afterwards; no handler of the
+// program is replaced. Without a limit, the usual case, this costs one system call.
 #pragma once
 
 #include <signal.h>
@@ -15,13 +15,13 @@ class SizeLimit {
   SizeLimit() noexcept;
   SizeLimit(const SizeLimit&) = delete;
   SizeLimit& operator=(const SizeLimit&) = delete;
-  /// Leaves errno as it is.
+  /// Keeps errno.
   ~SizeLimit();
 
  private:
   bool is_blocking_ = false;
-  bool was_pending_ = false;  ///< somebody else's
-  sigset_t mask_ = {};        ///< of the thread, before
+  bool was_pending_ = false;  ///< a pending signal of somebody else
+  sigset_t mask_ = {};        ///< of the thread, before the call
 };
 
 }  // namespace sluice::storage

@@ -12,7 +12,7 @@ namespace sluice::storage {
 
 namespace {
 
-/// Of the open file: between a look at its name and the reading another one could take that.
+/// Checks the open file: between a check of its name and the reading, the file could be replaced.
 void check_small_file(int fd, const std::string& path, std::uint64_t most_bytes, Trust trust) {
   struct stat status = {};
   if (::fstat(fd, &status) != 0) throw system_error(path, describe(Call::size), errno);
@@ -22,13 +22,13 @@ void check_small_file(int fd, const std::string& path, std::uint64_t most_bytes,
   if (trust == Trust::own_files && status.st_uid != ::geteuid() && status.st_uid != 0) {
     throw Error(Code::permission,
                 path + ": belongs to user " + std::to_string(status.st_uid) +
-                    ", who is neither you nor root: its settings are not used. To use it "
-                    "anyway set SLUICE_CONFIG=" +
-                    path + ", to leave it alone SLUICE_CONFIG=");
+                    ", who is neither you nor root, so its settings are not used. To use it "
+                    "anyway, set SLUICE_CONFIG=" +
+                    path + "; to ignore it, set SLUICE_CONFIG=");
   }
   if (static_cast<std::uint64_t>(status.st_size) > most_bytes) {
     throw Error(Code::format, path + ": " + std::to_string(status.st_size) +
-                                  " bytes are too many for a settings file");
+                                  " bytes are too large for a settings file");
   }
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 [[noreturn]] void fail(const std::string& folder, std::uint64_t bytes, int number) {
   throw Error(number == ENOSPC || number == EDQUOT || number == EFBIG ? Code::no_space : Code::io,
-              folder + ": no room for " + std::to_string(bytes) +
+              folder + ": no space for " + std::to_string(bytes) +
                   " bytes of spilled memory: " + std::strerror(number));
 }
 
@@ -25,7 +25,7 @@ int open_nameless(const std::string& folder) {
   if (file >= 0) {
     return file;
   }
-  // Not every file system has files without a name: one that loses it at once will do.
+  // Not every file system supports unnamed files: a file that is unlinked at once serves as well.
   std::string path = folder + "/.sluice-spill-XXXXXX";
   file = ::mkostemp(path.data(), O_CLOEXEC);
   if (file >= 0) {

@@ -1,7 +1,7 @@
-// Memory for what may be too much for memory: beyond a limit it lies in a file without a name.
+// Memory for data that may exceed memory: beyond a limit it is in an unnamed file.
 //
-// Invariants: the file is gone with the object, however the process ends; zeros at the beginning;
-// what was let_go() is on the disk's side, so the kernel can take its pages back at any time.
+// Invariants: the file disappears with the object, however the process ends; initially zero; what
+// was let_go() has been written to the file, so the kernel can reclaim its pages at any time.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace sluice::storage {
 class Spill {
  public:
   Spill() = default;
-  /// Up to `limit_bytes` in memory, more in a nameless file in `folder` ("" is the working folder).
+  /// Up to `limit_bytes` in memory, more in an unnamed file in `folder` ("" is the working folder).
   /// Errors io, no_space (the file's space is reserved at once).
   Spill(std::uint64_t bytes, std::uint64_t limit_bytes, const std::string& folder);
   ~Spill();
@@ -27,7 +27,7 @@ class Spill {
   std::span<std::byte> bytes() noexcept { return {data_, size_}; }
   std::span<const std::byte> bytes() const noexcept { return {data_, size_}; }
   bool in_file() const noexcept { return mapped_; }
-  /// Lets go of the resident pages of a file; nothing where it lies in memory. The bytes stay.
+  /// Releases the resident pages of a file; does nothing in memory. The bytes are kept.
   void let_go() noexcept;
 
  private:

@@ -5,8 +5,7 @@
 namespace sluice::storage {
 
 std::vector<std::string> Storage::list(const std::string& path) {
-  throw Error(Code::unsupported,
-              path + ": storage " + name() + " cannot say what is in a folder: use posix");
+  throw Error(Code::unsupported, path + ": storage " + name() + " cannot list folders: use posix");
 }
 
 bool Storage::remove_if(const std::string& path,

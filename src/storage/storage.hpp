@@ -1,9 +1,9 @@
-// The only door to the operating system for the bytes of files: a handful of verbs.
+// The only interface to the operating system for the bytes of files.
 //
-// Invariants: write() has written all or throws; EINTR, short counts and sizes above 2 GiB are
-// handled behind the door; sync() is never retried after a failure (the kernel may have dropped
-// the pages); every failure is a sluice::Error that names the path, the offset and errno in words.
-// A File may be used by one thread at a time; different Files of one path are independent.
+// Invariants: write() has written all bytes or throws; EINTR, short counts and sizes above 2 GiB
+// are handled inside; sync() is never retried after a failure (the kernel may have dropped the
+// pages); every failure is a sluice::Error that names the path, the offset and the text of errno. A
+// File may be used by one thread at a time; different Files of one path are independent.
 #pragma once
 
 #include <cstddef>
@@ -19,15 +19,15 @@
 
 namespace sluice::storage {
 
-/// What is written is never reached through a symbolic link at the end of its path: a caller's own
-/// path goes through Storage::real_path() first, and at any other name a link is not ours.
+/// Files are never written through a symbolic link at the end of their path: a path of the caller
+/// goes through Storage::real_path() first, and a link at any other name is not one of Sluice.
 enum class Access : std::uint8_t {
   read,        ///< must exist
-  read_write,  ///< must exist, and be no symbolic link: Error permission
+  read_write,  ///< must exist, and not be a symbolic link: Error permission
   create,      ///< must not exist: Error exists
 };
 
-/// Bytes and their place in a file; the memory stays the caller's.
+/// Bytes and their offset in a file; the memory belongs to the caller.
 struct WritePiece {
   std::uint64_t offset = 0;
   std::span<const std::byte> bytes;
@@ -37,29 +37,30 @@ struct ReadPiece {
   std::span<std::byte> bytes;
 };
 
-/// A range of the addresses of a store that lies in one of its objects, from the object's start.
+/// A range of the addresses of a store that belongs to one of its objects, from the object's start.
 struct Segment {
   std::uint64_t address = 0;
-  std::uint64_t length = 0;      ///< 0: there must be no such object
+  std::uint64_t length = 0;      ///< 0: the object must not exist
   std::uint64_t file_bytes = 0;  ///< the object's size before anything is written
   std::string name;              ///< below the store's folder
-  bool is_folder = false;        ///< all objects in this folder, of which there must be none
+  bool is_folder = false;        ///< all objects in this folder, which must not exist
 };
 
-/// What a store has beside the bytes: a folder of objects with one range of addresses (store.hpp).
+/// What a store has in addition to bytes: a folder of objects with one range of addresses
+/// (store.hpp).
 class Objects {
  public:
   virtual ~Objects() = default;
-  /// Ties addresses to objects; what is tied already stays as it is. Any thread.
+  /// Maps addresses to objects; existing mappings stay. Any thread.
   virtual void map(std::span<const Segment> segments) = 0;
-  /// Gives objects that were made elsewhere their sizes through this File, so that its sync()
+  /// Sets the sizes of objects that were created elsewhere through this File, so that its sync()
   /// covers them. Any thread.
   virtual void adopt(std::span<const Segment> segments) = 0;
-  /// The size of an object; nothing where there is no such object.
+  /// The size of an object; empty if there is no such object.
   virtual std::optional<std::uint64_t> object_bytes(const std::string& name) = 0;
 };
 
-/// Of a file that is open: no other has the same while it is there.
+/// The identity of an open file: unique among existing files.
 struct FileIdentity {
   std::uint64_t device = 0;
   std::uint64_t number = 0;
@@ -70,36 +71,38 @@ class File {
  public:
   virtual ~File() = default;
 
-  /// Writes all bytes at `offset`. Grows the file where needed.
+  /// Writes all bytes at `offset`. Grows the file if needed.
   virtual void write(std::uint64_t offset, std::span<const std::byte> bytes) = 0;
-  /// Reads up to bytes.size(); fewer only at the end of the file. Returns how many.
+  /// Reads up to bytes.size(); fewer only at the end of the file. Returns the number of bytes read.
   virtual std::size_t read(std::uint64_t offset, std::span<std::byte> bytes) = 0;
-  /// Reserves space for [offset, offset + length) and grows the file to cover it: Error no_space
-  /// now rather than in the middle of a step. A file system that cannot reserve is not an error.
+  /// Reserves space for [offset, offset + length) and grows the file to cover it: reports Error
+  /// no_space now rather than in the middle of a step. A file system that cannot reserve is not an
+  /// error.
   virtual void preallocate(std::uint64_t offset, std::uint64_t length) = 0;
-  /// Everything written through this File (and its size) is on stable storage.
+  /// On return, everything written through this File (and its size) is on stable storage.
   virtual void sync() = 0;
   virtual std::uint64_t size() = 0;
-  /// Cuts or grows (with zeros) to `bytes`.
+  /// Truncates or extends (with zeros) to `bytes`.
   virtual void resize(std::uint64_t bytes) = 0;
-  /// Sets the time of last modification (nanoseconds since 1970), and reads it.
+  /// Sets, or returns, the time of last modification (nanoseconds since 1970).
   virtual void set_modified_ns(std::int64_t ns) = 0;
   virtual std::int64_t modified_ns() = 0;
-  /// What tells two names of one file from names of two; all zero: the storage cannot tell.
+  /// Distinguishes two names of one file from names of two files; all zero: unknown to the storage.
   virtual FileIdentity identity() { return {}; }
-  /// Keeps out programs that lock the whole file for themselves, as HDF5 does for writing, and lets
-  /// in those that only share it, as HDF5 does for reading; until the File is destroyed. False:
-  /// another one holds it for itself. A file system without locks is not an error.
+  /// Takes a shared lock of the whole file until the File is destroyed: it excludes programs that
+  /// lock the file exclusively, as HDF5 does for writing, and admits those that share it, as HDF5
+  /// does for reading. False: another program has an exclusive lock. A file system without locks is
+  /// not an error.
   virtual bool share_lock() { return true; }
-  /// Offsets and memory addresses that are multiples of this are written fastest; 1: any.
+  /// Writes are fastest if offsets and memory addresses are multiples of this; 1: any.
   virtual std::size_t alignment() const { return 1; }
   /// Tells the operating system to forget cached pages of this file (for cold benchmarks).
   virtual void drop_cache() {}
   virtual const std::string& path() const = 0;
 
-  /// Of a store: its objects; null for a file.
+  /// The objects of a store; null for a file.
   virtual Objects* objects() { return nullptr; }
-  // The same of either: nothing is done, and there is nothing, where it is a file.
+  // The same for both: on a file they do nothing, and return nothing.
   void map(std::span<const Segment> segments) {
     if (Objects* all = objects()) {
       all->map(segments);
@@ -117,60 +120,60 @@ class File {
 
   // -- of a file that several ranks opened together (Storage::open_together) ----------------------
   /// Must all ranks that opened it write at the same time for the best speed? Then write_collective
-  /// and read_collective are collective over them, each rank with its own pieces, none too.
+  /// and read_collective are collective over them, each rank with its own pieces, possibly none.
   virtual bool is_collective() const { return false; }
   /// As write() of each piece; pieces ascend and do not overlap.
   virtual void write_collective(std::span<const WritePiece> pieces) {
     for (const WritePiece& piece : pieces) write(piece.offset, piece.bytes);
   }
-  /// As read() of each piece, each wholly inside the file: Error truncated where it is not, on the
-  /// rank that asked for it; the others get theirs.
+  /// As read() of each piece, each wholly inside the file: otherwise Error truncated on the rank
+  /// that requested it; the other ranks get their data.
   virtual void read_collective(std::span<const ReadPiece> pieces);
 };
 
-/// The right to change a file, held until it is destroyed or its process ends.
+/// The right to change a file, held until the object is destroyed or its process ends.
 class Lease {
  public:
   virtual ~Lease() = default;
-  /// Before anything is changed: Error locked where another writer has taken the lease over.
+  /// To be called before any change: Error locked if another writer has taken over the lease.
   virtual void check() {}
-  /// What a user should know about how it keeps others out; empty: nothing.
+  /// A remark for the user on how it excludes others; empty: none.
   virtual std::string notice() const { return {}; }
 };
 
-/// A file system, real or made for a test.
+/// A file system, real or for tests.
 class Storage {
  public:
   virtual ~Storage() = default;
 
   virtual std::unique_ptr<File> open(const std::string& path, Access access) = 0;
   /// Collective over the ranks for which the storage was made: opens on those that take part,
-  /// nullptr elsewhere. Where the storage has no notion of ranks every one opens for itself.
+  /// nullptr elsewhere. If the storage does not know of ranks, each rank opens independently.
   virtual std::unique_ptr<File> open_together(const std::string& path, Access access,
                                               bool takes_part) {
     return takes_part ? open(path, access) : nullptr;
   }
-  /// As open() with Access::create. Where there is something at `model`, the new file gets its
+  /// As open() with Access::create. If something exists at `model`, the new file gets its
   /// permissions, and its owner and group as far as that is allowed, before anybody else can open
   /// it.
   virtual std::unique_ptr<File> create_like(const std::string& path, const std::string& model) {
     (void)model;
     return open(path, Access::create);
   }
-  /// Is the name taken? A symbolic link takes it, wherever it leads.
+  /// Does the name exist? A symbolic link counts, wherever it leads.
   virtual bool exists(const std::string& path) = 0;
-  /// The names of what lies in the folder `path`, in no order. Error not_found where there is none.
+  /// The names in the folder `path`, in no order. Error not_found if it does not exist.
   virtual std::vector<std::string> list(const std::string& path);
-  /// `path`, or, where a symbolic link is there, what the link leads to, from the root; there need
-  /// not be anything yet. Files beside a file (lease, journal, log, parts) lie beside this one.
-  /// Error permission for a chain of links without an end.
+  /// The absolute path of `path`, or of its target if it is a symbolic link; the target need not
+  /// exist. Files that belong to a file (lease, journal, log, parts) are beside this path. Error
+  /// permission for a loop of links.
   virtual std::string real_path(const std::string& path) { return path; }
   /// From now on no symbolic link is followed below the folder `top`, for any access: Error
   /// permission that names the link.
   virtual void confine(const std::string& top) { (void)top; }
-  /// Replaces `to` atomically where it exists.
+  /// Replaces `to` atomically if it exists.
   virtual void rename(const std::string& from, const std::string& to) = 0;
-  /// Error not_found where there is none.
+  /// Error not_found if it does not exist.
   virtual void remove(const std::string& path) = 0;
   /// Is the last component of `path` a symbolic link, wherever it leads?
   virtual bool is_link(const std::string& path) {
@@ -178,38 +181,38 @@ class Storage {
     return false;
   }
   /// Removes the file at `path` if `is_meant` accepts its content. Returns whether it did. No link
-  /// is followed: where `path` or its folder is one, or `path` is no regular file, nothing is
-  /// opened and the answer is false. So it is where there is no such file.
+  /// is followed: if `path` or its folder is one, or `path` is not a regular file, or does not
+  /// exist, nothing is opened and the result is false.
   virtual bool remove_if(const std::string& path,
                          const std::function<bool(std::unique_ptr<File>)>& is_meant);
-  /// Makes a folder and those above it; one that is there is left. Nothing where the storage has
-  /// no folders.
+  /// Creates a folder and its parents; an existing one is kept. Does nothing if the storage has no
+  /// folders.
   virtual void make_folder(const std::string& path) { (void)path; }
-  /// The same for a new folder, which gets the permissions, owner and group of `model`, where that
-  /// is there, as far as it is allowed.
+  /// The same for a new folder, which gets the permissions, owner and group of `model`, if that
+  /// exists, as far as it is allowed.
   virtual void make_folder_like(const std::string& path, const std::string& model) {
     (void)model;
     make_folder(path);
   }
-  /// Removes a folder with everything in it.
+  /// Removes a folder with its content.
   virtual void remove_folder(const std::string& path) = 0;
   /// Makes creations, renames and removals in the folder of `path` durable.
   virtual void sync_directory(const std::string& path) = 0;
-  /// The sole right to change `path`, kept in a record beside it. Error locked, naming the holder,
-  /// where another process (or File) has it. nullptr where the storage has no notion of it.
+  /// The exclusive right to change `path`, kept in a record beside it. Error locked, naming the
+  /// holder, if another process (or File) has it. nullptr if the storage has no leases.
   virtual std::unique_ptr<Lease> lease(const std::string& path) = 0;
-  /// What is known of the file system that holds `path`.
+  /// The known properties of the file system that holds `path`.
   virtual FileSystemFacts file_system(const std::string& path) {
     (void)path;
     return {};
   }
-  /// Stripe size of the file system that holds `path`, 0 where it has none.
+  /// Stripe size of the file system that holds `path`, 0 if it has none.
   std::uint64_t stripe_bytes(const std::string& path) { return file_system(path).stripe_bytes; }
-  /// May a thread of the library write while the caller's goes on? Not where a test wants one
-  /// order.
+  /// May a thread of the library write while the caller's thread continues? False in tests that
+  /// need a fixed order.
   virtual bool in_background() const { return false; }
-  /// The ranks of the communicator for which it was made; 0: it has no notion of ranks, and
-  /// open_together is no other thing than open.
+  /// The ranks of the communicator for which it was made; 0: it does not know of ranks, and
+  /// open_together is the same as open.
   virtual int ranks_together() const { return 0; }
   /// "posix", "direct", "memory", ...
   virtual const char* name() const = 0;
@@ -217,8 +220,8 @@ class Storage {
 
 /// Buffered POSIX calls.
 std::shared_ptr<Storage> make_posix();
-/// O_DIRECT for the aligned middle of every write, buffered calls for ragged edges (on pages that
-/// no direct write of the same call touches); falls back to buffered, per file, where the file
+/// O_DIRECT for the aligned middle of every write, buffered calls for unaligned edges (on pages
+/// that no direct write of the same call touches); falls back to buffered, per file, if the file
 /// system refuses O_DIRECT.
 std::shared_ptr<Storage> make_direct();
 /// "posix" | "direct" | "auto" (= direct, with its own fallback); "mpiio" needs a communicator:

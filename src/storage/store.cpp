@@ -17,14 +17,14 @@ namespace sluice::storage {
 namespace {
 
 constexpr std::size_t open_objects_max = 64;
-/// Closed ones that are remembered, to be synced if it is asked for; more are synced at once.
+/// The number of closed objects that are remembered for a sync; more are synced at once.
 constexpr std::size_t closed_objects_max = 4096;
 
 std::string manifest_path(const std::string& path, const std::string& manifest) {
   return path + "/" + manifest;
 }
 
-/// The name of the manifest of the store at `path`; "" where there is none (yet).
+/// The name of the manifest of the store at `path`; "" if there is none (yet).
 std::string manifest_at(Storage& storage, const std::string& path, const Manifests& known,
                         const char* ending = "") {
   const auto found = std::find_if(known.begin(), known.end(), [&](const std::string& name) {
@@ -54,7 +54,7 @@ class Store final : public File, public Objects {
       if (probe_->size() > most_manifest_bytes) {
         throw Error(Code::unsupported, at + ": has " + std::to_string(probe_->size()) +
                                            " bytes; up to " + std::to_string(most_manifest_bytes) +
-                                           " are read");
+                                           " can be read");
       }
       manifest_.resize(probe_->size());
       manifest_.resize(probe_->read(0, manifest_));
@@ -156,7 +156,7 @@ class Store final : public File, public Objects {
       }
       for (const std::string& name : closed) {
         const std::string object = path_ + "/" + name;
-        if (storage_.exists(object)) {  // else of a step that never came to be
+        if (storage_.exists(object)) {  // left by a step that was not committed
           storage_.open(object, access_)->sync();
         }
       }
@@ -203,7 +203,7 @@ class Store final : public File, public Objects {
                 path_ + ": " + describe(call, bytes, offset) + ": no object has this address");
   }
 
-  /// A sync that failed has failed for good: whoever goes on needs another Store.
+  /// A failed sync is permanent: to continue, another Store is needed.
   template <class Sync>
   void for_good(Sync&& sync) {
     try {
@@ -297,7 +297,7 @@ void remove_whole(Storage& storage, const std::string& path, bool synced) {
   }
 }
 
-/// The folder of a store, with the mark that says what it is, so that no crash leaves a bare one.
+/// The folder of a store, with its marker, so that no crash leaves an unmarked one.
 void make_begun(Storage& storage, const std::string& path, const std::string& manifest,
                 const Manifests& known, bool synced) {
   const std::string replaced = path + old_ending;
@@ -315,7 +315,8 @@ void make_begun(Storage& storage, const std::string& path, const std::string& ma
   sync_name(storage, path, synced);
 }
 
-/// Of a store that could not be begun. What cannot be removed the next opening removes.
+/// Removes a store that could not be begun. What cannot be removed now is removed by the next
+/// opening.
 void forget_begun(Storage& storage, const std::string& path, const Manifests& known) noexcept {
   try {
     if (storage.exists(path + begun_ending)) {
@@ -337,10 +338,10 @@ void begin_store(Storage& storage, const std::string& path, const std::string& m
   restore_store(storage, path, known);
   const bool replaces = has_manifest(storage, path, known);
   if (!replaces && is_store(storage, path, known)) {
-    remove_whole(storage, path, synced);  // of a run that ended before its first commit
+    remove_whole(storage, path, synced);  // left by a run that ended before its first commit
   } else if (!replaces && storage.exists(path)) {
     throw Error(Code::exists, path +
-                                  ": exists already, and is not a store: remove it, or choose "
+                                  ": exists and is not a store: remove it or choose "
                                   "another name");
   }
   try {
@@ -356,7 +357,7 @@ void begin_store(Storage& storage, const std::string& path, const std::string& m
 }
 
 bool is_put_aside(Storage& storage, const std::string& path, const Manifests& known) {
-  // Nothing else that has the name meanwhile is in the way: it is never removed for this.
+  // Another file that gets the name meanwhile is not removed.
   return has_manifest(storage, path + old_ending, known) && !has_manifest(storage, path, known) &&
          (is_store(storage, path, known) || !storage.exists(path));
 }
@@ -364,7 +365,7 @@ bool is_put_aside(Storage& storage, const std::string& path, const Manifests& kn
 void restore_store(Storage& storage, const std::string& path, const Manifests& known) {
   if (!is_put_aside(storage, path, known)) {
     if (has_manifest(storage, path, known)) {
-      forget_replaced(storage, path, true);  // of a run that ended behind its first commit
+      forget_replaced(storage, path, true);  // left by a run that ended after its first commit
     }
     return;
   }
@@ -389,8 +390,8 @@ std::unique_ptr<File> open_data(Storage& storage, const std::string& path, const
                                 Access access) {
   if (access == Access::read && is_put_aside(storage, path, known)) {
     throw Error(Code::format, path +
-                                  ": a run ended here before its first commit, and put the store "
-                                  "that was there aside: bring it back with `sluice recover " +
+                                  ": a run that ended before its first commit moved the previous "
+                                  "store aside: restore it with `sluice recover " +
                                   path + "`");
   }
   if (access != Access::create && is_store(storage, path, known)) {
@@ -421,9 +422,10 @@ void make_objects(Storage& storage, const std::string& path, std::span<const Seg
       continue;
     }
     if (storage.exists(object)) {
-      storage.remove(object);  // of a step that never came to be
+      storage.remove(object);  // left by a step that was not committed
       if (segment.length == 0) {
-        storage.sync_directory(object);  // else a crash may bring it back into a step that has none
+        storage.sync_directory(object);  // otherwise a crash may restore it into a step that has
+                                         // none
       }
     }
     if (segment.length != 0) {

@@ -1,5 +1,5 @@
-// Strategy `auto` from detection to the file: taken together by all ranks, told with its reason,
-// compared with what it came to.
+// Strategy `auto` from detection to the file: chosen alike on all ranks, reported with its reason,
+// compared with the measured time.
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -24,8 +24,8 @@ class AutoOutput : public testing::Test {
   }
   ~AutoOutput() override { set_message_handler({}); }
 
-  /// Eight ranks put runs of `run` doubles in turns into a fixed variable of 64 of them, twice, and
-  /// read the whole back.
+  /// Eight ranks put runs of `run` doubles, interleaved, into a fixed variable of 64 of them,
+  /// twice, and read the whole back.
   void write_and_read(const std::shared_ptr<storage::Storage>& disk, const std::string& path,
                       std::uint64_t run, Log log) {
     constexpr std::uint64_t ranks = 8;
@@ -54,7 +54,7 @@ class AutoOutput : public testing::Test {
       }
     });
   }
-  /// Of what was heard, the only message that begins with `text` after the file's name.
+  /// The only message that begins with `text` after the file's name.
   std::string only(const std::string& path, const std::string& text) {
     std::string found;
     int count = 0;
@@ -99,7 +99,8 @@ TEST_F(AutoOutput, KnowsTheFileSystemOfThisFolder) {
       << why;
 }
 
-/// Three ranks write a step into `path` with files = any, append another, and read both back.
+/// Three ranks write a step into `path` with files = allow_multiple, append another, and read both
+/// back.
 void write_append_and_read(const std::shared_ptr<storage::Storage>& disk, const std::string& path) {
   constexpr std::uint64_t ranks = 3;
   exec::run_local(ranks, 1, [&](exec::Transport& transport) {
@@ -164,7 +165,7 @@ TEST_F(AutoOutput, OneRankHasNobodyToSendTo) {
   EXPECT_NE(only("out.h5", "auto takes ").find("auto takes shared: "), std::string::npos);
 }
 
-/// A disk of which nothing is known, and to which only rank 0 has a short way.
+/// A disk of unknown kind to which only rank 0 has fast access.
 class NearToRankZero final : public ForwardingStorage {
  public:
   explicit NearToRankZero(std::shared_ptr<storage::Storage> disk)
@@ -181,7 +182,7 @@ class NearToRankZero final : public ForwardingStorage {
     using ForwardingFile::ForwardingFile;
     void write(std::uint64_t offset, std::span<const std::byte> bytes) override {
       if (exec::LocalTransport::running_rank() > 0) {
-        // Long beside what a loaded machine adds by chance.
+        // Long compared with the noise of a loaded machine.
         std::this_thread::sleep_for(std::chrono::milliseconds(8));
       }
       ForwardingFile::write(offset, bytes);
@@ -192,7 +193,7 @@ class NearToRankZero final : public ForwardingStorage {
 constexpr std::uint64_t probing_ranks = 4;
 constexpr int probing_steps = 50;
 
-/// Until it is enough, at most so many; returns how many.
+/// Until `enough`, at most that many; returns the number.
 int write_steps(
     const std::shared_ptr<storage::Storage>& disk, const std::string& path, const Options& options,
     int most, const std::function<bool()>& is_enough = [] { return false; }) {
@@ -218,7 +219,7 @@ int write_steps(
   return written;
 }
 
-/// Bytes in which two files differ.
+/// Number of bytes in which two files differ.
 std::size_t differing(const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
   EXPECT_EQ(a.size(), b.size());
   std::size_t count = 0;
@@ -232,17 +233,17 @@ TEST_F(AutoOutput, ComesToTheFasterWayByItsOwnStepsAndTheBytesAreThoseOfSerial) 
   const auto memory = storage::make_memory();
   Options options;
   options.log = Log::line;
-  // Where the machine is busy, what is tried first may take long by chance: then the next trial
-  // must be paid for by more steps.
+  // On a busy machine the first trial may take long by chance: then the next trial must be paid for
+  // by more steps.
   constexpr int most = 20 * probing_steps;
   const int steps =
       write_steps(std::make_shared<NearToRankZero>(memory), "auto.h5", options, most, [this] {
         return heard_.back().find("takes collective with") != std::string::npos &&
-               heard_.back().find(" was measured to take ") != std::string::npos;
+               heard_.back().find(": measured time of a commit: ") != std::string::npos;
       });
   EXPECT_LT(steps, most);
   EXPECT_NE(heard_.front().find("auto takes shared: "), std::string::npos) << heard_.front();
-  EXPECT_NE(heard_[1].find(" to try it: a commit takes by shared "), std::string::npos)
+  EXPECT_NE(heard_[1].find(" as a trial: time of a commit: shared "), std::string::npos)
       << heard_[1];
   EXPECT_LE(heard_.size(), 2U + 2 * plan::Tuner::most_trials) << "not a line a commit";
   const std::string end = only("auto.h5", "auto: ");

@@ -1,5 +1,5 @@
-// Pointers to memory of a GPU are refused in words, by whatever call they come. The GPUs' libraries
-// are fakes that call ordinary memory theirs.
+// Pointers to GPU memory are refused with an error in every call. The GPU libraries are fakes that
+// claim ordinary memory.
 #include <dlfcn.h>
 #include <sluice/records.hpp>
 #include <sluice/session.hpp>
@@ -23,7 +23,8 @@ struct Maker {
 
 class DeviceMemory : public testing::TestWithParam<Maker> {
  protected:
-  /// As a run-time library loads its driver: for itself only, and maybe after the first put.
+  /// As a run-time library loads its driver: with local visibility, and possibly after the first
+  /// put.
   void load() {
     library_ = dlopen(GetParam().library, RTLD_NOW | RTLD_LOCAL);
     ASSERT_NE(library_, nullptr) << dlerror();
@@ -60,7 +61,7 @@ TEST_P(DeviceMemory, IsRefusedWhereItIsPutAndGot) {
       by_rows ? step.put_rows(v, ids_.data(), rows, from.data()) : step.put(v, from.data());
       step.end();
     };
-    put(values_, false);  // not the device's yet
+    put(values_, false);  // not device memory yet
     load();
     refuses("put v", [&] { put(values_, false); });
     refuses("put_rows v", [&] { put(values_, true); });

@@ -1,5 +1,5 @@
-// What SLUICE_EXPLAIN=1 prints: the options and where they came from, then, before the first step
-// is written, what the plan amounts to.
+// The output of SLUICE_EXPLAIN=1: the options and their origin, then, before the first step is
+// written, the totals of the plan.
 #include <cstdlib>
 
 #include "layout/local_files.hpp"
@@ -69,7 +69,7 @@ TEST(Explain, CollectiveMovesToTheOwnersOfTiles) {
       << text;
 }
 
-/// In dense bytes, and of the way that the commit takes.
+/// In dense bytes, for the way in which the commit is written.
 TEST(Explain, CompressedMovesToTheOwnersOfTiles) {
   for (const char* strategy : {"serial", "collective", "forward"}) {
     Options options;

@@ -1,5 +1,5 @@
-// A process that is forked off while files are open: its copies do nothing, and their calls are
-// errors; the parent goes on, and the child may open files of its own.
+// A process forked while files are open: its copies do nothing, and their calls are errors; the
+// parent continues, and the child may open files of its own.
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -47,7 +47,7 @@ void let_threads_sleep() {
 #endif
 }
 
-/// Runs `body` in a child that is given 30 s; what it returns says what was wrong.
+/// Runs `body` in a child with a limit of 30 s; the result says what was wrong.
 void expect_of_child(const std::function<std::string()>& body) {
   let_threads_sleep();
   const pid_t child = ::fork();
@@ -68,7 +68,7 @@ void expect_of_child(const std::function<std::string()>& body) {
   EXPECT_EQ(WIFEXITED(status) ? WEXITSTATUS(status) : 0, 0);
 }
 
-/// Empty where `action` throws Error wrong_state that tells of the fork.
+/// Empty if `action` throws Error wrong_state that mentions the fork.
 template <class Action>
 std::string wrong_unless_refused(const char* what, Action&& action) {
   const Error error = error_of(action);
@@ -219,7 +219,7 @@ TEST(ForkOther, SessionsAndRecords) {
   EXPECT_EQ(in.groups(), 1U);
 }
 
-// The C interface, on which Fortran's and Python's stand.
+// The C interface, which Fortran and Python use.
 TEST(ForkOther, HandlesOfC) {
   const storage::Scratch scratch;
   const std::string path = scratch / "a.h5";

@@ -124,7 +124,7 @@ TEST_F(Handles, APathThatNoFileCanHave) {
   });
 }
 
-/// Writes a file of its own while it is destroyed, as a logger might.
+/// Writes a file of its own during its destruction, as a logger might.
 class Writer {
  public:
   Writer(LocalFiles& files, exec::Transport& transport) : files_(files), transport_(transport) {}

@@ -1,4 +1,4 @@
-// The option `log`: messages and to whom they go, the line at the close, the log beside the file.
+// The option `log`: messages and their receivers, the line at the close, the log beside the file.
 #include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -105,7 +105,7 @@ TEST_F(Messages, StepsAreLoggedBesideTheFile) {
   }
 }
 
-/// A disk on which there is no place for logs.
+/// A disk without space for logs.
 class NoLogs final : public ForwardingStorage {
  public:
   using ForwardingStorage::ForwardingStorage;

@@ -1,5 +1,5 @@
-// Options from the environment, from sluice.toml and from code: which one counts, and what is said
-// about slips.
+// Options from the environment, from sluice.toml and from code: which one is effective, and the
+// errors for misspellings.
 #include "api/config/settings.hpp"
 
 #include <cstdlib>
@@ -213,7 +213,7 @@ TEST(Environment, NamesAreInCapitals) {
                Code::invalid_argument, {"SLUICE_WRITERS", "writers", "\"x\""});
 }
 
-/// Sets variables of the environment while it lives.
+/// Sets environment variables during its lifetime.
 class Environment {
  public:
   Environment(std::initializer_list<std::pair<std::string, std::string>> values) {
@@ -238,7 +238,7 @@ class Resolve : public testing::Test {
     const auto file = storage::make_posix()->open(path_, storage::Access::create);
     file->write(0, std::as_bytes(std::span(text)));
   }
-  /// On 3 ranks, each of which asks for another number of readers in its code.
+  /// On 3 ranks, each of which requests another number of readers in its code.
   std::vector<Settings> resolved() {
     std::vector<Settings> all(3);
     exec::run_local(3, 1, [&](exec::Transport& transport) {
@@ -296,7 +296,7 @@ TEST_F(Resolve, AFileThatIsToldOfMustBeThere) {
   EXPECT_STREQ(code_name(error.code()), code_name(Code::not_found)) << error.what();
 }
 
-/// As in a folder of its own, in which the settings lie as sluice.toml.
+/// In a folder of its own, with the settings as sluice.toml.
 class FoundSettings : public Resolve {
  protected:
   FoundSettings() {
@@ -358,7 +358,7 @@ TEST_F(FoundSettings, OfAnotherUserAreRefused) {
 
 TEST_F(FoundSettings, APipeIsRefusedAtOnce) {
   ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
-  ::alarm(20);  // ends the test where it would hang
+  ::alarm(20);  // ends the test if it would hang
   expect_error(thrown_by([&] { resolved(); }), Code::io, {"sluice.toml", "pipe"});
   ::alarm(0);
 }

@@ -1,4 +1,4 @@
-// The servers and locks of bench/contended, without a mount: what costs whom how much.
+// The servers and locks of bench/contended, without a mount: the cost of each operation.
 #include "physics.hpp"
 
 #include <atomic>
@@ -113,7 +113,7 @@ TEST(Physics, BytesOnTheirWayKeepNobodyButWhoSyncs) {
   const TimePoint begin = Clock::now();
   physics.write(*file, 1, {0, stripe}, nothing);
   EXPECT_LT(seconds_since(begin), stripe / 0.64e6);
-  physics.write(*file, 1, {4 * stripe, 100}, nothing);  // no room at that target
+  physics.write(*file, 1, {4 * stripe, 100}, nothing);  // no space at that target
   EXPECT_GE(seconds_since(begin), stripe / 0.64e6);
   physics.write(*file, 1, {stripe, stripe}, nothing);
   physics.sync(1);

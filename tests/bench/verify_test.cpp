@@ -1,4 +1,4 @@
-// The benchmarks' own check of what was written: it must let right data pass and nothing else.
+// The benchmarks' own check of written data: it must accept correct data and nothing else.
 #include <cstring>
 #include <gtest/gtest.h>
 #include <stdexcept>

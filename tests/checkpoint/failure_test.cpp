@@ -1,5 +1,5 @@
-// Checkpoint: what fails never costs the last good one, and never stops a run that does not ask for
-// it.
+// Checkpoint: a failure never costs the last good one, and never stops a run unless that was
+// requested.
 #include <cstdlib>
 
 #include "checkpoint/states.hpp"
@@ -8,7 +8,7 @@
 namespace sluice::test {
 namespace {
 
-/// Flips a bit in the middle of every part that the newest checkpoint may lie in: the last by name.
+/// Flips a bit in the middle of every part that the newest checkpoint may be in: the last by name.
 void damage_newest(storage::MemoryStorage& storage) {
   std::vector<std::string> parts;
   for (const std::string& path : storage.paths()) {
@@ -19,7 +19,7 @@ void damage_newest(storage::MemoryStorage& storage) {
   ASSERT_FALSE(parts.empty());
   const auto newest = *std::max_element(parts.begin(), parts.end());
   const auto file = storage.open(newest, storage::Access::read_write);
-  // Values of `field`, wherever they lie.
+  // The values of `field`, wherever they are.
   std::vector<std::byte> bytes(file->size());
   file->read(0, bytes);
   const double wanted = value_at<double>(12, 0);
@@ -75,8 +75,8 @@ TEST(Failure, NoneGoodIsAnError) {
                     Code::damaged, {"state.h5", "none of the 1", "remove the file", "field"});
 }
 
-/// What is there for who looks now, without the run that saves: the newest that was acknowledged,
-/// or the one after it.
+/// What a reader finds at this moment, without the running save: the newest acknowledged
+/// checkpoint, or the one after it.
 void expect_there(const std::shared_ptr<storage::MemoryStorage>& storage,
                   std::uint64_t acknowledged) {
   on_ranks(1, [&](exec::Transport& alone) {
@@ -91,13 +91,13 @@ void expect_there(const std::shared_ptr<storage::MemoryStorage>& storage,
   });
 }
 
-/// Every storage call of the second save fails once; the run goes on, saves again, and a restart
-/// finds the newest that was acknowledged, or the one after it.
+/// Every storage call of the second save fails once; the run continues, saves again, and a restart
+/// finds the newest acknowledged checkpoint, or the one after it.
 void fail_each_call(std::uint64_t keep, int error_number, bool persistent) {
   CheckpointOptions options;
   options.keep = keep;
   options.file.log = Log::off;
-  // SLUICE_LONG=1: each of them; else one of so many.
+  // SLUICE_LONG=1: all of them; otherwise a sample.
   const std::uint64_t stride = std::getenv("SLUICE_LONG") != nullptr ? 1 : 5;
   std::uint64_t places = 0;
   std::uint64_t failed = 0;

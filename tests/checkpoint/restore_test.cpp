@@ -1,5 +1,5 @@
-// Checkpoint: what was saved comes back, on any number of ranks, in any registration; what does not
-// fit is said.
+// Checkpoint: saved state is restored, on any number of ranks, in any registration; mismatches are
+// reported.
 #include <cstring>
 #include <utility>
 

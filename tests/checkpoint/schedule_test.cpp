@@ -21,8 +21,8 @@ TEST(Schedule, DalysInterval) {
   EXPECT_NEAR(daly_interval_s(1e-3, 1e6), 44.72, 0.01);
   EXPECT_EQ(daly_interval_s(100, 50), 50);
   EXPECT_EQ(daly_interval_s(1000, 50), 50);
-  // Where the work lost to checkpoints and failures is least, by trying: interval + cost, half an
-  // interval a failure.
+  // The minimum of the work lost to checkpoints and failures, by search: interval + cost, half an
+  // interval for each failure.
   const double cost = 30;
   const double failure = 5e4;
   const auto lost = [&](double t) { return failure * (std::exp((t + cost) / failure) - 1) / t; };

@@ -1,4 +1,4 @@
-// The state of a run on virtual ranks, registered in every way that there is, and its checkpoint.
+// The state of a run on virtual ranks, registered in every possible way, and its checkpoint.
 #pragma once
 
 #include <numeric>
@@ -18,8 +18,8 @@ inline Checkpoint open_checkpoint(exec::Transport& transport,
       std::make_unique<detail::CheckpointImpl>(transport, storage, state_path, options));
 }
 
-/// Deals things differently over any number of ranks: a slab of `field`, rows of `points` by ids
-/// (a permutation), a count, a text, and a generator of each rank.
+/// Distributes things differently over any number of ranks: a slab of `field`, rows of `points` by
+/// ids (a permutation), a count, a text, and a generator of each rank.
 class RankState {
  public:
   static constexpr std::uint64_t columns = 5;
@@ -83,7 +83,7 @@ class RankState {
   model::Box mine_;
 };
 
-/// A run on so many ranks that goes on from what is there and saves with these keys.
+/// A run on that many ranks that continues from the existing state and saves with these keys.
 inline void save_keys(int ranks, const std::shared_ptr<storage::Storage>& storage,
                       const std::vector<std::uint64_t>& keys,
                       const CheckpointOptions& options = {}) {

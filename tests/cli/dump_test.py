@@ -181,7 +181,7 @@ class Dump(unittest.TestCase):
                 (["spins", "--step", "4"], "--step 4: there are 4"),
                 (["spins", "--step", "-5"], "--step -5: there are 4"),
                 (["spins", "--steps", "3:1"], "ends before it begins"),
-                (["spins", "--rows", "1"], "a range is a:b"),
+                (["spins", "--rows", "1"], "use a range a:b"),
                 (["spins", "--rows", "0:31"], "there are 30"),
                 (["spins", "--start", "1"], "a list of 2 whole numbers"),
                 (["spins", "--start", "1,-1"], "a list of 2 whole numbers"),

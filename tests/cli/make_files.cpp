@@ -1,5 +1,5 @@
-// Makes the files that the tests of the command look at: make_files FOLDER. On virtual ranks of one
-// process, so that blocks of several ranks (and their checksums) are in them.
+// Creates the files for the tests of the command: make_files FOLDER. On virtual ranks of one
+// process, so that they contain blocks of several ranks and their checksums.
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -183,8 +183,8 @@ void make_unchecked(const std::string& path) {
        {.checksum = false});
 }
 
-/// varying: particles, of which every step has other numbers, far fewer than there may be; step 2
-/// has `more` of them.
+/// varying: particles, whose number differs in every step, far fewer than the maximum; step 2 has
+/// `more` of them.
 void make_varying(const std::string& path, std::uint64_t more) {
   make(path, [&](File& file, int rank) {
     const auto particles =

@@ -1,5 +1,5 @@
-// The library's checksum against the plain form of its algorithm, whatever instructions it uses
-// here.
+// The library's checksum against the plain form of its algorithm, with whatever instructions it
+// uses.
 #define XXH_INLINE_ALL
 #define XXH_VECTOR XXH_SCALAR
 #include "codec/checksum.hpp"
@@ -47,7 +47,7 @@ TEST(checksum, of_pieces_is_that_of_the_whole) {
 }
 
 #if defined(__x86_64__)
-/// Is there anything in the upper halves of ymm0 to ymm15? Only where the processor has them.
+/// Are the upper halves of ymm0 to ymm15 nonzero? Only if the processor has them.
 bool has_dirty_registers() {
   std::array<std::uint64_t, 32> upper;
   asm volatile(

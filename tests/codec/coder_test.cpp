@@ -1,5 +1,5 @@
-// Pipelines: every byte comes back, what does not shrink stays as it is, and no input, however
-// damaged, makes a decoder read or write outside its spans.
+// Pipelines: every byte is restored, data that does not shrink is stored unchanged, and no input,
+// however damaged, makes a decoder read or write outside its spans.
 #include <cstring>
 #include <gtest/gtest.h>
 #include <random>
@@ -64,7 +64,7 @@ TEST(Coder, BloscKeepsWhatDoesNotShrink) {
           Bytes back(count, std::byte{0x5a});
           coder.decode(stored, 0, back);
           EXPECT_EQ(back, dense) << element << " " << count << " " << kind;
-          // Whatever is changed or cut off: an error, or other bytes, within the spans.
+          // After any change or truncation: an error, or other bytes, within the spans.
           for (int n = 0; n < 20; ++n) {
             Bytes bad = stored;
             bad[draw() % bad.size()] = static_cast<std::byte>(draw());
@@ -131,12 +131,12 @@ TEST(Coder, ShufflingHelpsDoubles) {
   }
 }
 
-/// Decodes into the middle of a larger buffer; the edges must stay. True where it was refused.
+/// Decodes into the middle of a larger buffer; the edges must not change. True if it was refused.
 bool refuses(Coder& coder, std::span<const std::byte> stored, std::uint32_t mask,
              std::size_t dense_bytes) {
   constexpr std::size_t margin = 64;
   Bytes held(dense_bytes + 2 * margin, std::byte{0x5a});
-  // A copy of its own length, so that a sanitizer sees a read behind its end.
+  // A copy of exact length, so that a sanitizer detects a read beyond its end.
   const Bytes exact(stored.begin(), stored.end());
   bool refused = false;
   try {
@@ -165,7 +165,7 @@ TEST(Coder, DamagedInputStaysInsideItsSpans) {
       const Coder::Encoded encoded = coder.encode(dense);
       const Bytes good(encoded.bytes.begin(), encoded.bytes.end());
       EXPECT_FALSE(refuses(coder, good, 0, dense.size()));
-      // Another size than the index says, in both directions, is an error and no more.
+      // Another size than the index says, in both directions, is only an error.
       EXPECT_TRUE(refuses(coder, good, 0, dense.size() - 1)) << option;
       EXPECT_TRUE(refuses(coder, good, 0, dense.size() + 1)) << option;
       EXPECT_TRUE(refuses(coder, {}, 0, dense.size())) << option;
@@ -236,7 +236,7 @@ TEST(Registry, UnknownOptionsNameTheKnown) {
   }
 }
 
-/// Turns every bit round.
+/// Inverts every bit.
 class Inverter final : public Worker {
  public:
   std::size_t encode(const Parameters&, std::span<const std::byte> in,

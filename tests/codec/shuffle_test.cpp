@@ -1,4 +1,4 @@
-// The byte shuffle and fletcher32 against what HDF5 defines.
+// The byte shuffle and fletcher32 against HDF5's definition.
 #include "codec/shuffle.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ std::vector<std::byte> random_bytes(std::size_t count, unsigned seed) {
   return bytes;
 }
 
-/// Byte b of element i stands at b * elements + i; the rest behind.
+/// Byte b of element i is at b * elements + i; the rest follows.
 std::vector<std::byte> by_definition(std::span<const std::byte> in, std::size_t size) {
   const std::size_t elements = in.size() / size;
   std::vector<std::byte> out(in.begin(), in.end());
@@ -44,7 +44,7 @@ TEST(Shuffle, IsHdf5sForEverySizeAndLength) {
 }
 
 TEST(Fletcher32, IsHdf5s) {
-  // Sums that h5py's fletcher32 wrote behind chunks with the bytes (7 i + 3) mod 256.
+  // Sums that h5py's fletcher32 wrote after chunks with the bytes (7 i + 3) mod 256.
   auto sum = [](std::size_t count) {
     std::vector<std::byte> bytes(count);
     for (std::size_t i = 0; i < count; ++i) {

@@ -1,5 +1,5 @@
-// Strategy forward with real threads, on one rank without MPI: the writer's, the one that commits,
-// and those that encode.
+// Strategy forward with real threads, on one rank without MPI: the writer thread, the committing
+// thread, and the encoding threads.
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -29,7 +29,7 @@ class Background : public testing::Test {
   File open(Mode mode, const std::shared_ptr<storage::Storage>& disk = storage::make_posix()) {
     return File(detail::open_on(*alone_, disk, folder_ / "f.h5", mode, options_));
   }
-  /// Steps with two variables, their values by step; the caller's memory changes at once.
+  /// Steps with two variables, their values by step; the caller's memory changes immediately.
   std::vector<Ticket> write(File& out, std::uint64_t steps, bool looks) {
     const auto v = out.define<double>("v", {elements}, {.steps = true});
     const auto w = out.define<std::int32_t>("w", {elements / 3}, {.steps = true});
@@ -146,7 +146,7 @@ class Gate {
     changed_.notify_all();
     changed_.wait(lock, [&] { return is_open_; });
   }
-  /// Returns once somebody stands there.
+  /// Returns when a thread waits there.
   void wait_for_somebody() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return !threads_.empty(); });
@@ -233,7 +233,7 @@ TEST_F(Encoded, TheBudgetBoundsWhatWaitsForTheEncoder) {
   });
   Gate::of_codec().wait_for_somebody();
   std::uint64_t before = steps + 1;
-  while (before != ended) {  // until it stands still
+  while (before != ended) {  // until it waits
     before = ended;
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
   }
@@ -345,7 +345,7 @@ TEST_F(Encoded, WhatIsNotEncodedGoesToItsPlacesToo) {
   }
 }
 
-/// A disk whose file refuses one of its writes.
+/// A disk whose file fails one of its writes.
 class Refusing final : public ForwardingStorage {
  public:
   explicit Refusing(int at) : ForwardingStorage(storage::make_posix()), left_(at) {}

@@ -1,5 +1,5 @@
-// How many collective calls a step makes, by strategy: the latency of a small step is theirs. The
-// bounds are what is reached, so a rise is a failure.
+// The number of collective calls of a step, by strategy: they determine the latency of a small
+// step. The bounds are the present numbers, so an increase is a failure.
 #include <algorithm>
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 namespace sluice::test {
 namespace {
 
-/// Counts the collective calls of one rank, those of its groups too.
+/// Counts the collective calls of one rank, including those of its groups.
 class CountingTransport final : public exec::Transport {
  public:
   CountingTransport(exec::Transport& inner, int& calls) : inner_(inner), calls_(calls) {}
@@ -75,11 +75,11 @@ class CountingTransport final : public exec::Transport {
   int& calls_;
 };
 
-/// Of a step: the most calls of a rank.
+/// For a step: the maximum over the ranks.
 struct Bounds {
   int first;              ///< the first step
   int unchanged;          ///< blocks as in the step before
-  int changed;            ///< the blocks lie otherwise
+  int changed;            ///< the blocks are elsewhere
   int after = unchanged;  ///< blocks as in that one
 };
 

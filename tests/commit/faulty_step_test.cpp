@@ -1,6 +1,6 @@
-// A run of three steps in which one storage call fails, at every call in turn: all ranks meet the
-// same errors, nobody hangs, and a program that simply goes on (the next step, or the file opened
-// again where it is told so) ends with the same values as an undisturbed one.
+// A run of three steps in which one storage call fails, for every call in turn: all ranks get the
+// same errors, none hangs, and a program that simply continues (with the next step, or after
+// reopening the file if the error says so) ends with the same values as an undisturbed one.
 #include <cerrno>
 #include <cmath>
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ const char* const path = "run.h5";
 const Shape shape = {40, 30};  // 9600 bytes of float64: more than a page
 const Shape holes = {50};
 
-/// What one rank met, in order, as "code: text".
+/// The errors of one rank, in order, as "code: text".
 using Story = std::vector<std::string>;
 
 struct Ground {
@@ -55,7 +55,7 @@ void put_step(File& out, Variable v, Variable w, int rank) {
   step.end();
 }
 
-/// Opens, writes what is missing, closes; throws where the file must be opened again.
+/// Opens, writes what is missing, closes; throws if the file must be reopened.
 void write_on(Ground& ground, exec::Transport& transport, const std::string& strategy,
               Story& story) {
   const Mode mode = ground.memory->exists(path) ? Mode::append : Mode::write;
@@ -116,7 +116,7 @@ void expect_golden(Ground& ground) {
   }
 }
 
-/// One run with one fault; returns how many errors the program met.
+/// One run with one fault; returns the number of errors of the program.
 std::size_t run_with(const std::string& strategy, const storage::Rule& rule) {
   Ground ground;
   ground.faults->add(rule);
@@ -143,7 +143,7 @@ TEST_P(Faulty, ARunGoesOnAfterAnyCallHasFailed) {
   int reported = 0;
   int runs = 0;
   const int problems[] = {EIO, ENOSPC};
-  // The sanitizers make it many times slower, and look at the same code each time.
+  // The sanitizers make it many times slower, and cover the same code each time.
   const auto fifths = static_cast<std::uint64_t>(case_count(5, 1, 5));
   for (int kind = 0; kind < storage::call_count; ++kind) {
     const Call call = static_cast<Call>(kind);
@@ -164,7 +164,7 @@ TEST_P(Faulty, ARunGoesOnAfterAnyCallHasFailed) {
     }
   }
   EXPECT_GT(runs, 12 * static_cast<int>(fifths));
-  EXPECT_GT(reported, runs / 2);  // the others are swallowed where that is right
+  EXPECT_GT(reported, runs / 2);  // the others are ignored where that is right
   std::printf("%s: %d runs with a fault, %d met an error\n", strategy.c_str(), runs, reported);
 }
 

@@ -1,6 +1,6 @@
-// T4: a disk that is really full, and a limit that is really reached, in the middle of a run: the
-// same error on every rank or a step that is left out, the steps before intact, and on it goes once
-// there is space.
+// T4: a really full disk, and a limit that is really reached, in the middle of a run: the same
+// error on every rank or a step that is left out, the earlier steps intact, and the run continues
+// once there is space.
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -68,7 +68,7 @@ Trial make_trial(const std::string& path, const Case& c, OnError on_error) {
   return trial;
 }
 
-/// Ends a step on every rank: is it there? The ranks must agree.
+/// Ends a step on every rank: was it written? The ranks must agree.
 bool try_step(exec::Transport& transport, File& out, Variable v, std::uint64_t key,
               OnError on_error) {
   Giver<double> giver;

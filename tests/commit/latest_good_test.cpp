@@ -1,4 +1,4 @@
-// latest_good: the newest step that is whole, found from the end, the same on every rank.
+// latest_good: the newest intact step, found from the end, the same on every rank.
 #include "commit/read/latest_good.hpp"
 
 #include <fstream>
@@ -54,7 +54,7 @@ class LatestGood : public testing::TestWithParam<std::string> {
     return name;
   }
 
-  /// Flips a bit of the value of the last element of a step, wherever it is in the files.
+  /// Flips a bit of the value of the last element of a step, in whichever file it is.
   void damage(std::uint64_t step) {
     const auto wanted = value_at<double>(100 + step, dims_of(shape).volume() - 1);
     std::fstream file(data_file(), std::ios::in | std::ios::out | std::ios::binary);
@@ -98,7 +98,7 @@ TEST_P(LatestGood, IsTheLastOneThatIsWhole) {
   expect(steps - 1, 0);
   damage(3);
   expect(2, 1);
-  damage(1);  // in front of the good one: nobody looks
+  damage(1);  // before the good one: not checked
   expect(2, 1);
   damage(2);
   expect(0, 3);

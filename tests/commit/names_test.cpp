@@ -1,4 +1,4 @@
-// The names of an output: found, and refused where one is on the way to another.
+// The names of an output: found, and refused if one is a group on the path of another.
 #include "commit/output/names.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,6 @@
 // What was acknowledged as durable is on stable storage: in the record of all storage calls no
-// write, no size and no name is without its sync, and data is synced before the metadata that
-// points to it is. Of all files of an output: the parts of a set, the documents and the objects of
-// a store.
+// write, size or name lacks its sync, and data is synced before the metadata that points to it. For
+// all files of an output: the parts of a set, the documents and the objects of a store.
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <map>
@@ -25,13 +24,14 @@ struct Case {
   const char* name;
   const char* strategy;
   const char* path = "f.h5";
-  const char* visible = "f.h5";  ///< what is renamed where a step becomes visible by a rename
+  const char* visible = "f.h5";  ///< the file that is renamed, if a step becomes visible by a
+                                 ///< rename
   bool atomic_file = false;      ///< every step becomes visible by a rename
   bool is_store = false;         ///< a folder of documents
 };
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
-/// What is not yet on stable storage after a list of calls.
+/// What is not on stable storage after a list of calls.
 struct Volatile {
   std::map<std::uint64_t, std::uint64_t> files;  // inode, number of its first unsynced call
   std::map<std::string, std::uint64_t> folders;  // with names to sync: the first such call
@@ -134,8 +134,8 @@ void expect_stable(const std::vector<Record>& records, const Volatile& left,
   }
 }
 
-/// `which`: what a step is by its manifest alone need not last: a store's other documents are
-/// derived from it again.
+/// `which`: what follows from the manifest need not be durable: a store's other documents are
+/// derived from it.
 void expect_stable(const Case& which, const std::vector<Record>& records, const std::string& when) {
   Volatile left = volatile_after(records);
   const std::string visible = storage::normal_path(which.visible);
@@ -199,8 +199,8 @@ TEST_P(Order, AllFilesAreStableBeforeAStepBecomesVisible) {
         expect_stable(records, before, "before rename " + std::to_string(i));
       }
     }
-    // The superblock: the first bytes of a file that has its name. A part of a set is no step yet,
-    // and the other groups are at work on theirs.
+    // The superblock: the first bytes of a file that has its name. A part of a set is not a step
+    // yet, and the other groups are writing theirs.
     if (record.call == Call::write && record.offset == 0 && named.count(record.inode) != 0) {
       ++changes;
       if (GetParam().atomic_file) {

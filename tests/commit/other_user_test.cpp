@@ -1,5 +1,5 @@
-// A user who may write a file, but does not own it, appends to it: only the owner of a file may
-// choose its time of modification, which is no reason to fail.
+// A user who may write a file, but does not own it, appends to it: only the owner of a file may set
+// its time of modification, which must not be a failure.
 #include <filesystem>
 #include <grp.h>
 #include <gtest/gtest.h>
@@ -90,7 +90,7 @@ TEST_P(OtherUser, AppendsToAFileThatItMayWrite) {
   }
 }
 
-// The same without a second user: the call is refused as it would be.
+// The same without a second user: the call is made to fail in the same way.
 TEST_P(OtherUser, ATimeThatMayNotBeSetFailsNoStep) {
   storage::SystemCalls calls = storage::real_system_calls();
   calls.futimens = [](int, const timespec[2]) {
@@ -102,7 +102,7 @@ TEST_P(OtherUser, ATimeThatMayNotBeSetFailsNoStep) {
   expect({1, 2});
 }
 
-// Of those formats in which the commit is not there before the time is set.
+// For formats in which the commit is not complete before the time is set.
 TEST_P(OtherUserInPlace, AnotherFailureToSetItIsOne) {
   storage::SystemCalls calls = storage::real_system_calls();
   calls.futimens = [](int, const timespec[2]) {

@@ -1,4 +1,4 @@
-// What a OutputStats makes of a clock and of commits on their way.
+// The results of OutputStats for given clock times and commits in flight.
 #include "commit/write/output_stats.hpp"
 
 #include <gtest/gtest.h>

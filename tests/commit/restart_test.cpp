@@ -1,5 +1,5 @@
-// restart_after: a run that goes on from step k of an earlier one finds k + 1 steps, whatever was
-// written behind them; what it adds then is what readers see.
+// restart_after: a run that continues from step k of an earlier one finds k + 1 steps, whatever was
+// written after them; readers then see what it adds.
 #include <cmath>
 #include <filesystem>
 #include <gtest/gtest.h>
@@ -141,7 +141,7 @@ TEST_P(Restart, KeepsTheFileAsItIsWhereThereIsNoSuchStep) {
   expect({100, 101});
 }
 
-/// Those that plain libhdf5 reads.
+/// The steps that plain libhdf5 reads.
 class RestartOfHdf5 : public Restart {};
 
 TEST_P(RestartOfHdf5, LeavesNoFileOfPlainToolsBroken) {

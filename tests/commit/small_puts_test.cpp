@@ -1,5 +1,5 @@
-// Small puts: whatever their order, the blocks made of them hold every element once, where it
-// belongs; in the variable's order they are few; memory keeps to the budget and is used again.
+// Small puts: in any order, the blocks made from them contain every element once, in its place; in
+// the variable's order they are few; memory stays within the budget and is reused.
 #include "commit/output/small_puts.hpp"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ double value_of(std::uint32_t variable, std::uint64_t index) {
   return static_cast<double>(variable) * 1e9 + static_cast<double>(index) + 1;
 }
 
-/// Puts boxes as an Output does: quickly where it can be, else in full. Counts the quick ones.
+/// Puts boxes as an Output does: by the fast path if possible, else in full. Counts the fast ones.
 class Putter {
  public:
   Putter(std::vector<Dims> shapes, std::uint64_t budget_bytes)
@@ -69,7 +69,7 @@ class Putter {
     ASSERT_TRUE(puts_.add(block, shape, blocks_));
   }
 
-  /// Every element that the blocks hold, by variable and index; each must be right and once.
+  /// Every element of the blocks, by variable and index; each must be correct and occur once.
   std::map<std::uint32_t, std::vector<std::uint64_t>> take() {
     puts_.finish(blocks_);
     std::map<std::uint32_t, std::vector<std::uint64_t>> found;
@@ -179,7 +179,7 @@ TEST(SmallPuts, AnyOrderHoldsEveryElementOnce) {
           std::shuffle(parts.begin(), parts.end(), random);
         } else if (random() % 4 == 0) {
           std::reverse(parts.begin(), parts.end());
-        } else if (random() % 2 == 0) {  // two that change places
+        } else if (random() % 2 == 0) {  // two that are swapped
           std::swap(parts[random() % parts.size()], parts[random() % parts.size()]);
         }
         for (const Box& part : parts) {

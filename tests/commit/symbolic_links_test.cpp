@@ -1,5 +1,5 @@
 // A file that is opened by a symbolic link: the target is written, read, locked and recovered; and
-// links that somebody planted at the names beside a file lead nothing astray.
+// links planted at the names beside a file are not followed.
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -160,14 +160,14 @@ TEST_P(SymbolicLinks, ALoopIsAnErrorOnEveryRank) {
   }
 }
 
-// What a crash left at the real path is found by the link, and the other way round.
+// What a crash left at the real path is found through the link, and vice versa.
 TEST_P(LinkedJournal, IsFoundByEveryName) {
   fs::create_symlink(real(), link());
   for (const bool by_link : {true, false}) {
     write(real(), Mode::write, 1);
     const std::string before = content_of(real());
     {
-      // A run by the one name that dies when its journal is complete and nothing is in place.
+      // A run through the one name that dies when its journal is complete and nothing is in place.
       std::string journal;
       run(
           [&](exec::Transport& transport) {
@@ -195,7 +195,7 @@ TEST_P(LinkedJournal, IsFoundByEveryName) {
 
 // -- planted ones ---------------------------------------------------------------------------------
 
-/// What docs/durability.md says of each name, once a run met a link there.
+/// The documented behaviour for each name (docs/durability.md) when a run finds a link there.
 void SymbolicLinks::expect_as_documented(const std::string& ending, Mode mode,
                                          const std::string& message) const {
   const bool is_left = fs::is_symlink(real() + ending);
@@ -275,7 +275,8 @@ TEST_P(LinkedStore, IsNotLeftByAFolderOfIt) {
   EXPECT_FALSE(fs::exists(at("victim/c/1")));
 }
 
-// -- the permissions of what is replaced ----------------------------------------------------------
+// -- the permissions of replaced files
+// -------------------------------------------------------------
 
 TEST_P(SymbolicLinks, WhatIsReplacedKeepsItsPermissions) {
   const bool is_folder = std::string(GetParam().ending) == ".zarr";

@@ -1,5 +1,5 @@
-// A storage whose files want all writers in one call gets them: every window of a collective write
-// is one such call, and every writer is in each of them.
+// A storage whose files need all writers in one call gets them: every window of a collective write
+// is one such call, with every writer in each of them.
 #include <gtest/gtest.h>
 
 #include "api/file/file_impl.hpp"
@@ -28,7 +28,7 @@ class TogetherFile final : public storage::ForwardingFile {
   int& calls_;
 };
 
-/// What MPI-IO looks like from above, on one rank.
+/// MPI-IO as the library sees it, on one rank.
 class TogetherStorage final : public ForwardingStorage {
  public:
   TogetherStorage(std::shared_ptr<storage::MemoryStorage> disk, int& calls)

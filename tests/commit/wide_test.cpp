@@ -1,5 +1,5 @@
-// T13: arrays wider than what one system call takes (0x7ffff000 bytes), a signed and an unsigned
-// 32-bit number. The files are sparse: only what lies around these sizes is put.
+// T13: arrays larger than one system call can write (0x7ffff000 bytes), and than signed and
+// unsigned 32-bit numbers. The files are sparse: only elements around these sizes are put.
 #include <array>
 #include <gtest/gtest.h>
 #include <map>
@@ -43,7 +43,7 @@ class Wide : public testing::TestWithParam<Cell> {
       out.put<std::uint8_t>(wide, held.back().data(),
                             {.start = {edges[i] - reach}, .count = {2 * reach}});
     }
-    const double later = 0.5;  // lies behind all that
+    const double later = 0.5;  // is after all of them
     if (!has_one_variable()) {
       const Variable behind = out.define<double>("behind", {});
       if (transport.rank() == 0) {

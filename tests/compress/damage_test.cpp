@@ -48,7 +48,7 @@ class Damage : public testing::Test {
     bytes_ = files_.storage()->contents("f.h5");
   }
 
-  /// What reading everything with 3 ranks meets.
+  /// The error of reading everything with 3 ranks.
   Error reading(const Options& options = {}) {
     files_.storage()->put("f.h5", bytes_);
     return files_.caught(3, [&](exec::Transport& transport) {
@@ -90,7 +90,7 @@ int replace(std::vector<std::byte>& bytes, std::uint64_t from, std::uint64_t to,
 }
 
 TEST_F(Damage, OfTheIndexIsFound) {
-  // Addresses of the chunks stand in the index, which has a checksum of its own.
+  // The addresses of the chunks are in the index, which has its own checksum.
   ASSERT_GE(replace(bytes_, tiles_.placement.address(1), bytes_.size() * 2, 8), 1);
   const Error error = reading();
   EXPECT_TRUE(error.code() == Code::damaged || error.code() == Code::format) << error.what();

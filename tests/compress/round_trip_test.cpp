@@ -36,7 +36,7 @@ Options quick(const std::string& strategy) {
   return options;
 }
 
-/// Values that shrink: most are those of their neighbours.
+/// Compressible values: most equal their neighbours.
 std::uint64_t dull(std::uint64_t index) { return index / 64; }
 
 template <class T>
@@ -59,7 +59,7 @@ void expect_dull(File& in, const std::string& name, std::uint64_t key, const Sha
   }
 }
 
-/// Every rank some rows, out of order and more than once.
+/// Some rows for every rank, out of order and repeated.
 template <class T>
 void expect_dull_rows(File& in, const std::string& name, std::uint64_t key, const Shape& shape,
                       int rank, std::uint64_t step) {
@@ -135,7 +135,7 @@ void every_way(const std::string& path, const Options& options, const std::strin
 const std::vector<std::string> strategies{"serial", "shared",           "collective",   "forward",
                                           "auto",   "file-per-process", "file-per-node"};
 
-/// Under the sanitizers one type in all, the others in one.
+/// Under the sanitizers one type with everything, the others with one case.
 template <class T>
 std::vector<std::string> strategies_of() {
   const bool all = std::is_same_v<T, double> || case_count(1, 0, 1) == 1;

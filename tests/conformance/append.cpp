@@ -1,4 +1,4 @@
-// Adding to a file that is there.
+// Appending to an existing file.
 #include <cmath>
 
 #include "support/values.hpp"
@@ -85,7 +85,7 @@ SLUICE_BEHAVIOUR(append, new_steps_on_another_number_of_ranks) {
       world.other_ranks());
   world.run([&](Rank& rank) {
     File out = rank.open(path, Mode::append);
-    // Defining it again, as the same, is how a restarted program finds it.
+    // A restarted program finds it by defining it again in the same way.
     const Variable v = out.define<double>("g/v", shape, moving(world));
     put_steps(world, out, v, rank, 3, 2);
     out.close();
@@ -180,7 +180,7 @@ SLUICE_BEHAVIOUR(append, another_shape_or_type_is_refused_everywhere) {
       out.close();
     });
   };
-  // By one rank: the others hear it from that one.
+  // By one rank: the others receive it from that one.
   expect_same_error(define_again(type_of<double>(), {12, 6}, true, 1), Code::exists,
                     {"g/v", path, "rank " + std::to_string(1 % world.ranks())});
   for (const auto& caught : {define_again(type_of<double>(), {12, 6}, true, -1),

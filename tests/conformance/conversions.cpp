@@ -9,7 +9,7 @@ namespace {
 
 const Shape shape = {9, 4};
 
-/// Small whole numbers that every type holds.
+/// Small integers that every type can hold.
 template <class T>
 T small_at(std::uint64_t index) {
   return static_cast<T>(index % 100 + 1);
@@ -87,7 +87,7 @@ SLUICE_BEHAVIOUR(conversions, complex_widens_and_narrows) {
   });
 }
 
-/// Puts one value that does not fit on the last rank; `v` has 3 elements a rank.
+/// Puts one value that does not fit on the last rank; `v` has 3 elements for each rank.
 std::vector<Caught> put_too_large(World& world, const std::string& path, bool allowed) {
   return world.run_catching([&](Rank& rank) {
     File out = rank.open(path, Mode::write);
@@ -126,7 +126,7 @@ SLUICE_BEHAVIOUR(conversions, overflow_of_put_may_be_allowed) {
 }
 
 SLUICE_BEHAVIOUR(conversions, overflow_of_get_is_an_error_on_every_rank) {
-  const std::string path = world.path("v.h5");  // also the variable's name, where it has none
+  const std::string path = world.path("v.h5");  // also the name of the variable, if it has none
   auto open_with_values = [&](Rank& rank) {
     File out = rank.open(path, Mode::write);
     const Variable v = out.define<double>("v", {4});
@@ -140,7 +140,7 @@ SLUICE_BEHAVIOUR(conversions, overflow_of_get_is_an_error_on_every_rank) {
   expect_same_error(world.run_catching([&](Rank& rank) {
     File in = open_with_values(rank);
     float got[4];
-    // Only one rank's selection holds the value.
+    // Only the selection of one rank contains the value.
     const std::uint64_t first = rank.is(1) ? 2 : 0;
     in.get(in.find("v"), got, {.start = {first}, .count = {2}});
   }),

@@ -8,7 +8,7 @@ namespace {
 const Shape shape = {4};
 const double zeros[4] = {};
 
-/// Runs where there is someone to disagree with: rank 1, in the words of `text`.
+/// Runs if there is more than one rank: rank 1 must be reported as in `text`.
 void expect_divergent(World& world, const std::string& text, const World::Body& body) {
   const auto caught = world.run_catching(body);
   if (world.ranks() == 1) {
@@ -121,13 +121,13 @@ SLUICE_BEHAVIOUR(divergence, of_the_end_of_a_step_and_flush) {
 
 SLUICE_BEHAVIOUR(divergence, of_paths_modes_and_options) {
   auto close_with_a_variable = [](File file) {
-    if (file.variables().empty()) {  // else appended to
+    if (file.variables().empty()) {  // otherwise appended to
       file.define<double>("v", shape, {.steps = true});
     }
     file.close();
   };
   world.run([&](Rank& rank) { close_with_a_variable(rank.open(world.path("a.h5"), Mode::write)); });
-  // Each names its own path before it says how they differ.
+  // Each names its own path before the difference.
   auto expect = [&](const std::vector<std::string>& parts, const World::Body& body) {
     for (const Caught& each : world.run_catching(body)) {
       EXPECT_EQ(each.code, world.ranks() == 1 ? Code::ok : Code::divergent) << each.text;
@@ -186,7 +186,7 @@ SLUICE_BEHAVIOUR(divergence, of_what_was_deferred) {
       in.perform_gets();
     }
   };
-  // A file without names calls its variable by its own.
+  // A format without names uses the name of its file for the variable.
   const std::string v = world.format().names ? "v" : "deferred";
   expect_divergent(world, "rank 1 gets " + v + " of step 1, rank 0 gets " + v + " of step 0",
                    other_step);

@@ -1,5 +1,5 @@
-// What docs/formats.md says of formats is what the code and the suite say: what each can hold, and
-// which strategies and behaviours it does not have.
+// docs/formats.md agrees with the code and the suite: what each format can hold, and which
+// strategies and behaviours it does not support.
 #include <cstdlib>
 #include <fstream>
 #include <functional>

@@ -1,4 +1,4 @@
-// What a caller can do wrong: the code, what the text names, and that every rank hears the same.
+// Mistakes of a caller: the code, the contents of the text, and that every rank gets the same.
 #include <cmath>
 #include <complex>
 

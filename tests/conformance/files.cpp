@@ -1,4 +1,4 @@
-// Opening and closing: what becomes of the old file, and the options of a file.
+// Opening and closing: what happens to the old file, and the options of a file.
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>

@@ -79,7 +79,7 @@ void put_and_get(World& world, const Shape& shape, std::uint64_t low, std::uint6
           ASSERT_EQ(ghosted.data[place], value_at<float>(4, index)) << index;
           ++inner;
         });
-        // What lies around the block was left alone.
+        // Elements around the block are unchanged.
         std::uint64_t untouched = 0;
         for (std::uint64_t i = 0; i < ghosted.data.size(); ++i) {
           untouched += ghosted.data[i] == ghost_value ? 1 : 0;

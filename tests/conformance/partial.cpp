@@ -1,4 +1,4 @@
-// Partial variables: what nobody put reads as the fill value.
+// Partial variables: elements that were never put read as the fill value.
 #include <filesystem>
 #include <limits>
 #include <sys/stat.h>
@@ -15,7 +15,7 @@ using model::Box;
 
 const double nan_value = std::numeric_limits<double>::quiet_NaN();
 
-/// Dealt boxes of which every third is left out.
+/// Random boxes of which every third is left out.
 std::vector<Box> kept_boxes(const Shape& shape, const Rank& rank, std::uint64_t seed) {
   std::vector<Box> kept;
   const auto dealt = deal(shape, rank.ranks(), seed, 5);
@@ -27,7 +27,7 @@ std::vector<Box> kept_boxes(const Shape& shape, const Rank& rank, std::uint64_t 
   return kept;
 }
 
-/// All kept boxes of the `ranks` that wrote.
+/// All boxes that were put by the `ranks` that wrote.
 std::vector<bool> kept_elements(const Shape& shape, int ranks, std::uint64_t seed) {
   std::vector<bool> kept(dims_of(shape).volume(), false);
   const auto dealt = deal(shape, ranks, seed, 5);
@@ -192,7 +192,7 @@ std::vector<Box> spots(const Shape& shape, const Rank& rank) {
   return boxes;
 }
 
-/// What `path`, its parts and its objects take on a disk; 0 where they are on none.
+/// The disk usage of `path`, its parts and its objects; 0 if they are not on a disk.
 std::uint64_t bytes_on_disk(const std::string& path) {
   std::uint64_t bytes = 0;
   auto add = [&](const std::filesystem::path& file) {

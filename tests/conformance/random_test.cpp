@@ -1,7 +1,7 @@
 // Random decompositions and random scatters of rows, by every strategy: written by one number of
 // ranks, read back by another through random selections, compared bit for bit. Each case has a
-// seed, which is printed where it fails; SLUICE_SEED runs that one alone, SLUICE_LONG=1 a thousand
-// of each.
+// seed, which is printed on failure; SLUICE_SEED runs that one alone, SLUICE_LONG=1 a thousand of
+// each.
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -20,12 +20,12 @@ namespace {
 
 using model::Box;
 
-/// What one case is about, drawn from its seed.
+/// The parameters of one case, drawn from its seed.
 struct Case {
   std::uint64_t seed = 0;
   Shape shape;
   VariableOptions variable;
-  Options options;  ///< strategy and what belongs to it
+  Options options;  ///< strategy and its options
   int writers = 1;  ///< ranks that write, and that read
   int readers = 1;
   int node = 0;
@@ -52,7 +52,7 @@ void draw_strategy(Random& random, Case& c) {
     options.tiles = pick(random, 0, 1) == 0 ? "contiguous" : "cyclic";
     options.tile_bytes = pick(random, 0, 1) == 0 ? pick(random, 1, 5000) : 0;
   }
-  // Fewer ranks read from disk than ask, in some cases.
+  // In some cases fewer ranks read from disk than request data.
   options.readers = pick(random, 0, 1) == 0 ? 0 : 1;
 }
 
@@ -149,7 +149,7 @@ void decomposition(const Case& c) {
   read_blocks<T>(run, c);
 }
 
-/// Rows dealt at random; row r of step s has the values of the variable there.
+/// Rows distributed at random; row r of step s has the values of the variable there.
 template <class T>
 void scatter(const Case& c) {
   Run run(c);

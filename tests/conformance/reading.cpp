@@ -1,4 +1,4 @@
-// Selections of any kind, on other numbers of ranks than wrote.
+// Selections of any kind, on other numbers of ranks than wrote them.
 #include <deque>
 
 #include "support/files.hpp"
@@ -64,7 +64,8 @@ SLUICE_BEHAVIOUR(reading, one_rank_asks_the_others_do_not) {
     const model::Box box =
         rank.is(2) ? model::Box{{12, 0, 3}, {1, 9, 2}} : model::Box{{0, 0, 0}, {0, 9, 6}};
     expect_values<float>(in, "v", 1, shape, box, 1);
-    expect_values<float>(in, "v", 1, shape, {{3, 3, 3}, {0, 0, 0}}, 1);  // nobody asks
+    expect_values<float>(in, "v", 1, shape, {{3, 3, 3}, {0, 0, 0}}, 1);  // no rank requests
+                                                                         // anything
   });
 }
 
@@ -98,7 +99,7 @@ void get_deferred(World& world, Rank& rank, const std::string& path, const std::
     in.get<double>(variable, one.data(), selection_of(box), i % 3);
     EXPECT_TRUE(std::equal(got.data(), got.data() + box.volume(), one.data())) << name << " " << i;
   }
-  in.perform_gets();  // nothing is noted any more
+  in.perform_gets();  // no request is recorded any more
 }
 
 SLUICE_BEHAVIOUR(reading, deferred_selections_are_what_get_brings) {

@@ -1,4 +1,4 @@
-// Rows by global index: particles that live on any rank.
+// Rows by global index: particles on any rank.
 #include <numeric>
 
 #include "support/files.hpp"
@@ -8,7 +8,7 @@
 namespace sluice::test::rows {
 namespace {
 
-/// Rows of a variable, in a random order, dealt to the ranks by `rank_of`.
+/// Rows of a variable, in a random order, distributed over the ranks by `rank_of`.
 std::vector<std::uint64_t> my_rows(std::uint64_t rows, const Rank& rank, std::uint64_t seed,
                                    const std::function<int(std::uint64_t)>& rank_of) {
   std::vector<std::uint64_t> all(rows);
@@ -58,7 +58,7 @@ void rows_round_trip(World& world, const std::string& name, const Shape& shape, 
         File in = rank.open(path, Mode::read);
         for (std::uint64_t s = 0; s < (steps ? 2 : 1); ++s) {
           expect_values<T>(in, "v", s, shape, whole_box(shape), s);
-          // Every rank some rows, again and again, in any order.
+          // Some rows for every rank, repeatedly, in any order.
           Random random(17 + static_cast<std::uint64_t>(rank.rank()));
           std::vector<std::uint64_t> ids(pick(random, 1, 60));
           for (auto& id : ids) {
@@ -168,7 +168,7 @@ SLUICE_BEHAVIOUR(rows, as_many_as_ranks_of_a_node_share) {
 constexpr std::uint64_t few_rows = 20;
 constexpr std::uint64_t many_rows = 3000;  ///< in memory that ranks of a node share
 
-/// Puts `rows` rows in turn over the ranks, changed by `spoil`.
+/// Puts `rows` rows round-robin over the ranks, changed by `spoil`.
 std::vector<Caught> put_spoiled(
     World& world, const std::string& path, std::uint64_t rows,
     const std::function<void(Rank&, std::vector<std::uint64_t>&)>& spoil) {
@@ -242,7 +242,7 @@ SLUICE_BEHAVIOUR(rows, an_index_outside_is_named_everywhere) {
   an_index_outside(world, many_rows);
 }
 
-/// What was marked of a step that failed is not taken for rows of the next.
+/// Marks of a failed step are not used for rows of the next one.
 SLUICE_BEHAVIOUR(rows, a_step_after_a_failed_one_holds_its_own) {
   const std::string path = world.path("after.h5");
   const Shape shape = {many_rows, 2};

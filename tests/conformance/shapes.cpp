@@ -1,4 +1,4 @@
-// Shapes and how ranks share them.
+// Shapes and their decompositions.
 #include <numeric>
 
 #include "support/files.hpp"
@@ -221,7 +221,7 @@ SLUICE_BEHAVIOUR(shapes, chunks_of_the_callers_choice) {
 }
 
 SLUICE_BEHAVIOUR(shapes, blocks_larger_than_the_staging) {
-  // 9.6 MB in blocks of 4.8 MB and what is left, cut so that no block begins on a page.
+  // 9.6 MB in blocks of 4.8 MB and a rest, cut so that no block begins at a page boundary.
   const Shape shape = {400003, 3};
   round_trip(world, "large", shape, [&](const Rank& rank) {
     std::vector<Box> boxes;

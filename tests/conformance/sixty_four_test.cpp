@@ -1,5 +1,5 @@
 // Many real ranks, each strategy once: written by all in a random decomposition, read back by all
-// in another.
+// in another one.
 #include <gtest/gtest.h>
 #include <mpi.h>
 #include <sluice/sluice.hpp>

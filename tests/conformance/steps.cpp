@@ -1,4 +1,4 @@
-// Steps: times, what comes between them, readers beside the writer, abandoned ones.
+// Steps: times, calls between them, readers beside the writer, abandoned steps.
 #include <cmath>
 #include <stdexcept>
 
@@ -257,7 +257,7 @@ SLUICE_BEHAVIOUR(steps, an_exception_in_one_rank_fails_the_step_everywhere) {
     } else {
       EXPECT_NE(met.find("abandoned"), std::string::npos) << met;
     }
-    // The file goes on with the next step.
+    // The file continues with the next step.
     EXPECT_EQ(out.steps(), 1u);
     put_step(out, v, rank, 1);
     out.close();
@@ -313,7 +313,7 @@ SLUICE_BEHAVIOUR(steps, abandoned_by_one_rank_fails_for_the_others) {
   }
 }
 
-// On every rank, or on one: the run would otherwise lose its steps without a word.
+// On every rank, or on one: otherwise the run would lose its steps silently.
 SLUICE_BEHAVIOUR(steps, destroyed_without_end_make_close_fail) {
   for (const bool on_all : {true, false}) {
     const std::string path = world.path(on_all ? "unended.h5" : "unended_by_one.h5");

@@ -1,4 +1,4 @@
-// Files that are not what they should be, and files that other programs made or changed.
+// Malformed files, and files that other programs made or changed.
 #include <hdf5.h>
 
 #include "storage/scratch.hpp"
@@ -22,8 +22,7 @@ void write_file(World& world, const std::string& path) {
   });
 }
 
-/// The file as another program leaves it that works on it with libhdf5 alone. Empty `bytes`: a new
-/// file.
+/// The file after another program has modified it with libhdf5 alone. Empty `bytes`: a new file.
 std::vector<std::byte> edited(const std::vector<std::byte>& bytes,
                               const std::function<void(hid_t)>& edit) {
   const storage::Scratch scratch;
@@ -92,7 +91,7 @@ SLUICE_BEHAVIOUR(strangers, a_file_cut_short_is_refused) {
     const std::vector<std::byte> cut(whole.begin(),
                                      whole.begin() + static_cast<std::ptrdiff_t>(left));
     world.put_bytes(path, cut);
-    // An npy file that lacks values of its last steps is mended by what appends to it.
+    // An npy file that lacks values of its last steps is repaired by an append.
     const bool is_mended = world.cell().layout == "npy";
     const std::vector<Mode> modes =
         is_mended ? std::vector{Mode::read} : std::vector{Mode::read, Mode::append};
@@ -106,7 +105,7 @@ SLUICE_BEHAVIOUR(strangers, a_newer_major_version_is_refused) {
   write_file(world, path);
   if (!world.format().names) {
     auto bytes = world.bytes_of(path);
-    bytes.at(6) = std::byte{7};  // behind numpy's magic string
+    bytes.at(6) = std::byte{7};  // after numpy's magic string
     world.put_bytes(path, bytes);
     expect_opening_fails(world, path, Code::version, {path, "7", "known"});
     return;
@@ -176,7 +175,7 @@ SLUICE_BEHAVIOUR(strangers, what_another_program_added_does_not_disturb) {
                     add_dataset(file, "g/more", {8, 2}, {4, 2}, H5T_IEEE_F64LE);
                   }));
   if (world.has_parts()) {
-    // The index is written anew at every commit, so nothing is appended to one that holds more.
+    // The index is rewritten at every commit, so appending is refused if it contains more.
     expect_same_error(world.run_catching([&](Rank& rank) { rank.open(path, Mode::append); }),
                       Code::changed_outside, {path, "added by another program"});
     expect_added(world, path, 1);

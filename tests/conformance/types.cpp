@@ -1,4 +1,4 @@
-// Every element type, put and got as it is.
+// Every element type, put and read unchanged.
 #include <complex>
 
 #include "support/files.hpp"

@@ -1,4 +1,4 @@
-// Files that are destroyed while an exception unwinds: what had ended is in the file.
+// Files that are destroyed during exception unwinding: ended steps are in the file.
 #include <gtest/gtest.h>
 #include <stdexcept>
 #include <string>
@@ -12,12 +12,12 @@ namespace {
 const Shape shape = {5, 6};
 constexpr std::uint64_t ended = 3;
 
-/// The exception of the simulation, which the library knows nothing of.
+/// An exception of the simulation, unknown to the library.
 struct Diverged : std::runtime_error {
   Diverged() : std::runtime_error("the simulation diverged") {}
 };
 
-/// Puts a step and ends it, unless `throws` in the middle of it.
+/// Puts a step and ends it, or `throws` in the middle of it.
 void put_step(File& out, Variable v, Rank& rank, std::uint64_t key, bool throws = false) {
   Giver<float> giver;
   Step step = out.begin_step();
@@ -30,7 +30,7 @@ void put_step(File& out, Variable v, Rank& rank, std::uint64_t key, bool throws 
 
 enum class Place : std::uint8_t { between_steps, in_step };
 
-/// Three steps end; then all ranks throw, or one of them while the others go on.
+/// Three steps end; then all ranks throw, or one of them while the others continue.
 void write_and_throw(Rank& rank, const std::string& path, Durability durability, Place place,
                      bool all_throw) {
   const bool throws = all_throw || rank.is(2);

@@ -1,4 +1,4 @@
-// The price of a durable step in sync barriers, in order, and where the acknowledgement stands.
+// The sync barriers of a durable step, in order, and the position of the acknowledgement.
 //
 // SLUICE_LONG=1 also times steps on the disk, beside the same bytes and one sync (ratios only: the
 // absolute numbers belong to this machine).
@@ -39,7 +39,7 @@ std::string name_of(Call call, const std::string& path) {
                                              : "file";
 }
 
-/// In order; those that the ranks make at once count as one.
+/// In order; calls that the ranks make at the same time count as one.
 Names barriers(const std::vector<Sync>& syncs) {
   Names names;
   std::set<int> ranks;  // of the last one
@@ -67,7 +67,7 @@ Names barriers(const Recording& recording, std::size_t commit) {
   return barriers(syncs);
 }
 
-/// Of the thread that waits in Step::end(): where its syncs are noted.
+/// For the thread that waits in Step::end(): where its syncs are recorded.
 thread_local std::vector<Sync>* waited_for = nullptr;
 std::mutex waited_for_mutex;
 
@@ -91,7 +91,7 @@ class WatchedFile final : public storage::ForwardingFile {
   const int rank_;
 };
 
-/// As a real one, it takes what a thread of the library writes while the caller's goes on.
+/// Like a real one, it accepts writes of a library thread while the caller's continues.
 class BackgroundStorage final : public storage::RecordingStorage {
  public:
   BackgroundStorage(std::shared_ptr<Storage> inner, std::shared_ptr<storage::Log> log, int rank)
@@ -184,7 +184,7 @@ TEST(Barriers, OnTheCriticalPathOfASmallStep) {
 TEST(Barriers, OfADurableStep) {
   for (const Row& row : rows()) {
     if (row.is_store()) {
-      continue;  // counted above: which object comes when is nobody's concern
+      continue;  // counted above: the order of objects does not matter
     }
     const Recording recording = record(scenario_named("fresh"), row, 5);
     // file: data and metadata under the temporary name; folder: no old journal comes back; folder:
@@ -237,7 +237,7 @@ double step_seconds(const storage::Scratch& scratch, Durability durability, std:
     const Variable v = out.define<double>("v", {count * crash_ranks}, {.steps = true});
     for (int i = 0; i < steps; ++i) {
       if (transport.rank() == 0) {
-        // What a simulation would do between its steps; the thread has time to apply.
+        // The computation of a simulation between its steps; the thread has time to apply.
         std::this_thread::sleep_for(std::chrono::milliseconds(50));
       }
       Step step = out.begin_step();

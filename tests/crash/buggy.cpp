@@ -66,7 +66,7 @@ const std::vector<Planted>& planted_bugs() {
   return all;
 }
 
-/// Where the library is in a commit, by the calls of rank 0.
+/// The stage of the library in a commit, judged by the calls of rank 0.
 enum class Stage : std::uint8_t { data, guarded, applying, root };
 
 struct BugState {
@@ -179,7 +179,7 @@ class BuggyFile final : public storage::ForwardingFile {
   std::size_t read(std::uint64_t offset, std::span<std::byte> bytes) override {
     const std::size_t got = inner().read(offset, bytes);
     if (is_journal_ && is(Bug::recovery_trusts) && offset == 0) {
-      // The header may be read alone; what it says is of the whole journal.
+      // The header may be read alone; it describes the whole journal.
       std::vector<std::byte> whole(inner().size());
       whole.resize(inner().read(0, whole));
       repair_checksums(whole);
@@ -219,7 +219,7 @@ class BuggyFile final : public storage::ForwardingFile {
     }
     inner().write(offset, bytes);
     if (is(Bug::below_frontier) && is_later_commit && offset == state_->largest_seen) {
-      // What a planner without its check would do: the place of the step before once more.
+      // What a planner without its check would do: use the place of the previous step again.
       inner().write(offset - 8192, bytes);
     }
   }
@@ -262,7 +262,7 @@ class BuggyFile final : public storage::ForwardingFile {
     inner().write(0, bytes);
   }
 
-  /// As if nobody looked at them.
+  /// As if the checksums were not checked.
   static void repair_checksums(std::span<std::byte> bytes) {
     constexpr std::size_t header_bytes = 64;
     if (bytes.size() < header_bytes) {
@@ -311,7 +311,7 @@ class BuggyStorage final : public Storage {
       inner_->remove_folder(to);
     }
     if (state_->bug == Bug::old_journal_stays && inner_->exists(commit::journal_path(to))) {
-      inner_->remove(commit::journal_path(to));  // too late: the new file may be there already
+      inner_->remove(commit::journal_path(to));  // too late: the new file may exist already
     }
   }
   void remove(const std::string& path) override {

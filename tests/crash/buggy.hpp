@@ -1,7 +1,7 @@
 // Protocol bugs, planted between the library and the recorded disk: only in tests.
 //
-// A BuggyStorage sees the calls of one rank, knows by them where in the protocol the library is,
-// and does what a library with that bug would have done. The library itself has no such switch.
+// A BuggyStorage sees the calls of one rank, derives the stage of the protocol from them, and does
+// what a library with that bug would have done. The library itself has no such switch.
 #pragma once
 
 #include <memory>
@@ -53,7 +53,7 @@ enum class Bug : std::uint8_t {
   index_name_unsynced,
   // stores
   root_document_first,  ///< renamed before the logs that it counts
-  old_store_removed,    ///< a store that is replaced goes before the new one has a commit
+  old_store_removed,    ///< a replaced store is removed before the new one has a commit
 };
 
 struct Planted {
@@ -67,7 +67,7 @@ struct Planted {
 };
 const std::vector<Planted>& planted_bugs();
 
-/// What the ranks of one run share.
+/// State shared by the ranks of one run.
 struct BugState;
 std::shared_ptr<BugState> make_bug(Bug bug);
 

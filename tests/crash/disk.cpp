@@ -13,9 +13,9 @@ using storage::Record;
 namespace {
 
 constexpr std::uint64_t sector_bytes = 512;
-/// Numbers of files that the log has not met yet.
+/// Numbers for files that are not in the log yet.
 constexpr std::uint64_t unmet = std::uint64_t{1} << 40;
-/// In the place of a file's number: the name is a folder's.
+/// In place of a file's number: the name is that of a folder.
 constexpr std::uint64_t folder = 0;
 
 bool is_name_change(Call call) {
@@ -148,9 +148,10 @@ namespace {
 
 using Names = std::map<std::string, std::uint64_t>;
 
-/// What is in a folder: the range of names that begin so.
+/// The content of a folder: the range of names with this prefix.
 std::pair<Names::iterator, Names::iterator> inside(Names& names, const std::string& path) {
-  return {names.lower_bound(path + "/"), names.lower_bound(path + "0")};  // 0 follows the slash
+  return {names.lower_bound(path + "/"), names.lower_bound(path + "0")};  // 0 is the character
+                                                                          // after the slash
 }
 
 void rename_folder(Names& names, const std::string& path, const std::string& to) {
@@ -165,7 +166,7 @@ void rename_folder(Names& names, const std::string& path, const std::string& to)
   names.merge(moved);
 }
 
-/// In part: every other name, by `salt`, and the folder stays.
+/// Partial removal: every other name, by `salt`, and the folder remains.
 void remove_folder(Names& names, const std::string& path, bool in_part, std::uint64_t salt) {
   const auto [first, last] = inside(names, path);
   if (!in_part) {
@@ -208,7 +209,7 @@ void change_names(Names& names, const Record& record, bool in_part, std::uint64_
   names[record.to] = record.inode;
 }
 
-/// Is every folder on the way to a file there?
+/// Do all folders on the path of a file exist?
 bool can_be_reached(const Names& names, const std::string& path) {
   for (std::string at = storage::folder_of(path); at != "."; at = storage::folder_of(at)) {
     if (!names.contains(at)) {
@@ -281,7 +282,7 @@ std::vector<CrashDisks::Choice> CrashDisks::choices(bool has_new) {
       open.push_back(i);
     }
   }
-  // The newest call landed: without it, it is a disk of the place before.
+  // The newest call landed: without it, it is a disk of the previous place.
   const std::size_t count = open.size() - (has_new ? 1 : 0);
   std::vector<Choice> all;
   for (const std::vector<bool>& subset : subsets(count)) {
@@ -362,7 +363,7 @@ CrashDisk CrashDisks::build(std::size_t place, const Choice& choice, std::uint64
     if (is_name_change(record.call)) {
       const bool is_file = contents_.contains(record.inode);
       if (record.call == Call::rename && !is_file && !names.contains(record.path)) {
-        continue;  // a folder whose making did not land
+        continue;  // a folder whose creation did not land
       }
       change_names(names, record, choice[i] != Landed::whole, salt);
       continue;

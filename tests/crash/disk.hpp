@@ -1,12 +1,12 @@
-// Every disk that a crash could leave, built from the log of what was done to one that kept all.
+// Generates every disk that a crash could leave, from the log of a storage that recorded all calls.
 //
-// The model: what is written to a file (bytes, growth, cuts, reserved space) is volatile until that
-// file is synced, and until then each call may have reached the disk or not, in any combination,
-// whole, in some of its 512-byte sectors, or as growth alone with garbage in it. A name made,
-// renamed or removed is volatile until its folder is synced; each such change may be there or not,
-// whatever became of the others; a rename may leave both names. A folder is a name too: what is in
-// one that did not land is lost. One takes a new name at one stroke, with all that is in it; one
-// that is removed may have lost some of it.
+// The model: writes to a file (bytes, growth, truncation, reserved space) are volatile until that
+// file is synced; until then each call may have reached the disk or not, in any combination, whole,
+// in some of its 512-byte sectors, or as growth alone with garbage in it. A name that is created,
+// renamed or removed is volatile until its folder is synced; each such change may have landed or
+// not, independently of the others; a rename may leave both names. A folder is a name too: the
+// content of one that did not land is lost. A folder is renamed atomically, with its content; one
+// that is removed may have lost part of it.
 //
 // Invariants: a disk is determined by the log, the place of the crash and the choice; choices above
 // the limit are drawn from the seed, so that a run can be repeated.
@@ -27,9 +27,9 @@ namespace sluice::test {
 using Bytes = std::vector<std::byte>;
 using Files = std::map<std::string, std::shared_ptr<const Bytes>>;
 
-/// What a sync makes durable.
+/// The scope of a sync.
 enum class Reach : std::uint8_t {
-  inode,  ///< everything written to the file by whomever, as POSIX has it
+  inode,  ///< everything written to the file by any rank, as in POSIX
   rank,   ///< only what the same rank wrote: ranks on other nodes keep their own pages
 };
 
@@ -60,7 +60,7 @@ class CrashDisks {
   void visit(const std::function<bool(const CrashDisk&)>& visit, std::size_t first = 0,
              const std::vector<std::size_t>& marks = {});
 
-  /// After each record that changes something, what other programs on the same machine see then:
+  /// After each record that changes something, the view of other programs on the same machine:
   /// everything so far.
   void visit_live(const std::function<void(const CrashDisk&)>& visit);
 

@@ -1,12 +1,12 @@
-// T3: every storage call of a run is made to fail once. All ranks get the same error, nobody hangs,
-// no File stays open, the steps before are there by their values, and the next step works unless
-// the file says that it must be reopened. Then another run goes on, and leaves nothing behind but
+// T3: every storage call of a run is made to fail once. All ranks get the same error, none hangs,
+// no File stays open, the earlier steps have their values, and the next step works unless the error
+// says that the file must be reopened. Then another run continues, and leaves nothing behind but
 // the file.
 //
 // Three runs of each layout: one that appends to a file, one that replaces it, one that makes it.
 // SLUICE_LONG=1: every errno at every call, with none, some or all of a write landed, and once more
 // with all later calls failing too; else one errno a call. SLUICE_CRASH_ROWS: only rows whose title
-// holds this word.
+// contains this word.
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -105,7 +105,7 @@ void put_step(const Ground& ground, exec::Transport& transport, File& out, const
   step.end().wait();
 }
 
-/// What is there before: one step, closed.
+/// The initial state: one step, closed.
 Ground ground_of(const Row& row, Opening opening) {
   Ground ground{row, opening};
   if (opening == Opening::make) {
@@ -164,7 +164,7 @@ struct Expected {
   std::vector<std::uint64_t> keys;
   std::optional<std::uint64_t> open_question;
 
-  /// Only the last are kept.
+  /// Only the last ones are kept.
   void keep(std::uint64_t steps) {
     if (steps != 0 && keys.size() > steps) {
       keys.erase(keys.begin(), keys.end() - static_cast<std::ptrdiff_t>(steps));
@@ -179,7 +179,8 @@ Expected expected_of(const Ground& ground, const std::vector<std::string>& outco
     if (outcomes[k].empty()) {
       expected.keys.push_back(first_key + k);
     } else if (next_says_reopen && !says_reopen(outcomes[k])) {
-      expected.open_question = first_key + k;  // whether it is there, the next opening decides
+      expected.open_question = first_key + k;  // whether it is in the file, the next opening
+                                               // decides
     }
   }
   const bool is_replaced = ground.opening == Opening::replace && !expected.keys.empty();
@@ -210,14 +211,14 @@ void expect_steps(const Ground& ground, const Trial& trial, const std::vector<st
   });
 }
 
-/// The first step of a file that replaces another: the name is the new file's, and was perhaps not
-/// synced. All other doubts are settled before the error is told.
+/// The first step of a file that replaces another: the name may already be that of the new file,
+/// but not synced. All other doubts are resolved before the error is reported.
 bool may_be_open(const Ground& ground, const Expected& expected) {
   return !expected.open_question || (ground.opening == Opening::replace && !ground.row.is_store() &&
                                      expected.open_question == first_key + 1);
 }
 
-/// The step in question counts where it is there.
+/// The step in question counts if it is in the file.
 void settle(const Ground& ground, const Trial& trial, Expected& expected) {
   if (!expected.open_question || !is_there(*trial.disk, ground.path())) {
     return;
@@ -264,7 +265,7 @@ std::vector<std::string> leavings(const Trial& trial) {
   return names;
 }
 
-/// As a user would after a disk has failed for good.
+/// As a user would after a permanent disk failure.
 void recover_if_there(const Ground& ground, const Trial& trial) {
   if (layout::is_put_aside(*trial.disk, ground.path()) || is_there(*trial.disk, ground.path())) {
     commit::recover_unattended(*trial.disk, ground.path(), false);
@@ -303,11 +304,11 @@ void check(const Ground& ground, const Trial& trial, const Fault& fault, const s
   } catch (const Error& e) {
     ADD_FAILURE() << what << ": " << e.what();
   }
-  // Where nothing can be removed the next file of that name is made over it.
+  // If nothing can be removed, the next file of that name replaces it.
   EXPECT_TRUE(fault.persistent || leavings(trial).empty()) << what << ": " << leavings(trial)[0];
 }
 
-/// What is tried at a call: in short runs one errno.
+/// What is tried for a call: in short runs one errno.
 std::vector<Fault> faults_at(std::uint64_t nth) {
   if (!is_long()) {
     return {nth % 2 == 0 ? Fault{nth, ENOSPC, 0} : Fault{nth, EIO, nth % 3 * 10}};
@@ -328,13 +329,13 @@ struct Counts {
   std::uint64_t trials = 0;
   std::uint64_t told = 0;      ///< some call of the program failed
   std::uint64_t poisoned = 0;  ///< the file had to be reopened
-  std::uint64_t wrong = 0;     ///< answered wrongly
+  std::uint64_t wrong = 0;     ///< wrong result
 };
 
-/// A trial takes milliseconds, and a few seconds on a machine with much else to do.
+/// A trial takes milliseconds, but a few seconds on a busy machine.
 constexpr unsigned trial_seconds = 240;
 
-/// So that a change that breaks much is told in a few lines.
+/// So that a change that breaks much is reported in a few lines.
 constexpr std::uint64_t most_wrong = 5;
 
 int parts_so_far() {

@@ -1,6 +1,6 @@
-// T1: every disk that a crash may leave holds the last acknowledged step or the one after, whole.
-// Where several steps are on their way at once: one of those between the last acknowledged one and
-// the last that was begun.
+// T1: every disk that a crash may leave contains the last acknowledged step or the one after it,
+// intact. With several steps in flight: one of those between the last acknowledged one and the last
+// that was begun.
 //
 // SLUICE_LONG=1: all subsets of up to ten volatile calls, and a thousand random ones above.
 // SLUICE_CRASH_SEED: another seed. SLUICE_CRASH_ROWS: only rows whose title holds this word.
@@ -46,7 +46,7 @@ OracleOptions options(const Row& row, std::uint64_t seed) {
   return options;
 }
 
-/// Whether a scenario says anything about a row, in however long a run.
+/// Does a scenario say anything about a row, in a run of any length?
 bool fits(const Row& row, const Scenario& scenario) {
   const bool has_journal = !row.is_store();
   return (has_journal || !scenario.spoil) && (row.strategy == "forward" || !scenario.one_by_one);
@@ -68,7 +68,7 @@ struct Total {
   double seconds = 0;
 };
 
-/// On the screen, and in the file that SLUICE_CRASH_REPORT names.
+/// To the terminal, and to the file that SLUICE_CRASH_REPORT names.
 void say(const std::string& line) {
   std::printf("%s\n", line.c_str());
   std::fflush(stdout);
@@ -104,7 +104,8 @@ class CrashImages : public testing::TestWithParam<const char*> {
       for (const Reach reach : {Reach::inode, Reach::rank}) {
         if ((reach == Reach::rank) == (row.strategy == "serial") &&
             (row.strategy == "serial" || !is_long())) {
-          continue;  // one rank writes: there is no difference; else the harder one is enough
+          continue;  // one rank writes: there is no difference; otherwise the harder one is
+                     // sufficient
         }
         examine_run(row, scenario.name, recording, reach, seed);
       }

@@ -1,6 +1,6 @@
 // T2: mpirun -n 4 is killed with SIGKILL at random moments and at random storage calls, in every
-// layout. Every step that rank 0 announced is there afterwards; recovery brings the file back
-// within a second; the next run goes on.
+// layout. Every step that rank 0 announced is in the file afterwards; recovery takes less than a
+// second; the next run continues.
 //
 // SLUICE_CRASH_TRIALS: how many (60; 1,200 with SLUICE_LONG=1). SLUICE_CRASH_SEED: of what moments
 // and calls (90210). SLUICE_CRASH_ROWS: only layouts whose title holds this word. SLUICE_MPIEXEC
@@ -72,7 +72,7 @@ class Run {
     ::close(out_);
   }
 
-  /// Takes output until `seconds` have passed, or `enough` says so, or the run ended (false).
+  /// Reads output until `seconds` have passed, `enough` returns true, or the run ended (false).
   template <class Enough>
   bool take(double seconds, Enough&& enough) {
     const auto began = Clock::now();
@@ -130,7 +130,7 @@ class Run {
     return steps;
   }
 
-  /// Dead, though nobody has fetched its status: in a container without an init to do so.
+  /// Ended but not reaped: in a container without an init process.
   static bool is_zombie(pid_t pid) {
     std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
     std::string text;
@@ -197,7 +197,7 @@ struct Counts {
   int replayed = 0;
   int in_flight = 0;  ///< with more than one step on its way
   std::uint64_t acknowledged = 0;
-  std::uint64_t more = 0;  ///< steps that were there though nobody was told
+  std::uint64_t more = 0;  ///< steps in the file that were not announced
   double slowest_recovery_s = 0;
 };
 
@@ -222,7 +222,7 @@ class Killing {
             scratch_ / "pids");
     ++counts_.trials;
     counts_.at_calls += at_call ? 1 : 0;
-    // Mostly while steps are written; now and then while MPI or the file is being opened.
+    // Mostly during writes; now and then while MPI or the file is being opened.
     const bool waits = random_() % 16 != 0;
     if (waits) {
       run.take(30, [&] { return run.has_opened(); });
@@ -287,7 +287,7 @@ class Killing {
       next_ = end;
       const Variable v = in.find("density");
       std::vector<double> got(victim_rows);
-      // All steps were looked at after earlier kills; the checksums of all are verified below.
+      // All steps were compared after earlier kills; the checksums of all are verified below.
       for (std::uint64_t step = there > 40 ? there - 40 : 0; step < there; ++step) {
         const std::uint64_t number = step + end - there;
         in.get<double>(v, got.data(), {}, step);
@@ -303,7 +303,7 @@ class Killing {
         }
       }
       const commit::Verdict verdict = commit::verify(transport, *storage, path());
-      // A numpy file has nothing to be checked by.
+      // A numpy file has no checksums to verify.
       EXPECT_EQ(verdict.state, has_times ? commit::State::ok : commit::State::not_ours);
       EXPECT_FALSE(verdict.unfinished) << "recovery left a lease or a journal";
       EXPECT_FALSE(verdict.modified) << "recovery left another time of modification";
@@ -315,7 +315,7 @@ class Killing {
     }
   }
 
-  /// Steps that may be there though nobody was told: those on their way.
+  /// Steps that may be in the file without an announcement: those in flight.
   std::uint64_t most_unannounced() const {
     return layout_.strategy == "forward" ? commit::CommitQueue::commits_max : 1;
   }
@@ -323,7 +323,7 @@ class Killing {
   const Layout layout_;
   std::mt19937_64 random_;
   storage::Scratch scratch_;
-  std::uint64_t next_ = 0;  ///< steps that must be there
+  std::uint64_t next_ = 0;  ///< steps that must be in the file
   Counts counts_;
 };
 

@@ -1,7 +1,7 @@
-// A plain libhdf5 beside the writer, no crash: after every storage call of a run, so also between
-// any two of those that apply a journal, it opens the file and sees the committed state or the one
-// before, exactly, or it is refused. One that had opened the file before gets, from each array, the
-// values before the commit, those after it, or an error; never anything else.
+// A plain libhdf5 beside the writer, no crash: after every storage call of a run, including those
+// that apply a journal, it opens the file and sees the committed state or the previous one,
+// exactly, or it is refused. One that had opened the file before gets, from each array, the values
+// before the commit, those after it, or an error; never anything else.
 //
 // SLUICE_LONG=1: at more pairs of moments.
 #define H5_USE_110_API
@@ -47,10 +47,10 @@ Recording recording_of(const Cell& cell) {
   return record(scenario_named(cell.scenario), cell.row, seed);
 }
 
-/// Does a journal that is being applied keep plain readers out?
+/// Are plain readers locked out while a journal is applied?
 bool is_guarded(const Bytes& file) { return !file.empty() && file[0] == std::byte{0}; }
 
-/// The file after each call of a run; nothing where it is not there.
+/// The file after each call of a run; empty if it does not exist.
 template <class Visit>
 void visit_file(const Recording& recording, Visit&& visit) {
   CrashDisks disks(recording.base, recording.log->records(), Reach::inode, {});
@@ -66,7 +66,7 @@ struct Sights {
   std::size_t refused = 0;
 };
 
-/// What is wrong with what a fresh reader sees after each call, or "".
+/// What is wrong with the view of a fresh reader after each call, or "".
 std::string look_at_all(const Recording& recording, Sights& sights) {
   std::size_t state = 0;
   std::string problem;
@@ -89,7 +89,7 @@ std::string look_at_all(const Recording& recording, Sights& sights) {
       return;
     }
     ++sights.seen;
-    // Forwards only, and over one change at most.
+    // Only forwards, and over at most one change.
     const Snapshot before = recording.golden[state].plain.value_or(Snapshot{});
     int changes = 0;
     while (recording.golden[state].plain != found && state + 1 < recording.golden.size()) {
@@ -299,7 +299,7 @@ TEST(LiveReader, ThatHasTheFileOpenGetsTheOldValuesTheNewOnesOrAnError) {
   std::size_t windows = 0;
   for (const Cell& cell : cells()) {
     if (cell.scenario == "restart") {
-      continue;  // whoever holds an array open while its steps are dropped may see fill values
+      continue;  // a reader with an open array may see fill values while its steps are dropped
     }
     Outcomes& outcomes = all[cell.row.title()];
     for (auto& moments : windows_of(recording_of(cell))) {

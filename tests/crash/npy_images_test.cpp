@@ -1,7 +1,7 @@
 // T1 for numpy's files, which have no journal: the count of steps is one small write, after the
-// sync of what it counts. Whatever disk a crash leaves, what numpy would load of it holds the
-// acknowledged steps, or one more, bit for bit. With durability `close` only the steps of earlier
-// runs are promised, after recovery.
+// sync of the steps. On any disk that a crash leaves, numpy would load the acknowledged steps, or
+// one more, bit for bit. With durability `close` only the steps of earlier runs are guaranteed,
+// after recovery.
 //
 // SLUICE_LONG=1: all subsets of up to ten volatile calls.
 #include <algorithm>
@@ -54,7 +54,7 @@ void Recorded::take(exec::Transport& transport, const std::shared_ptr<storage::S
     Step step = out.begin_step();
     giver.put(step, v, k, shape, slab(shape, transport.rank(), transport.size()));
     step.end().wait();
-    if (k - first == acks.size()) {  // one rank after another: the first is the first to know
+    if (k - first == acks.size()) {  // one rank after another: the first one is enough
       acks.push_back(log->records().size());
     }
   }
@@ -93,7 +93,7 @@ DiskLimits limits() {
   return {.all_up_to = 6, .random = 60, .pairs = 60, .torn = 30, .per_place = 200};
 }
 
-/// What numpy makes of a file: the steps by its header. Nothing where it would refuse it.
+/// What numpy loads from a file: the steps by its header. Empty if it would refuse it.
 std::optional<std::uint64_t> plain_steps(const Bytes& file) {
   constexpr std::uint64_t header_bytes = 4096;
   if (file.size() < header_bytes) {

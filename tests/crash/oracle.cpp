@@ -122,7 +122,8 @@ class Examiner {
     return text;
   }
 
-  /// What plain libhdf5 sees: dear for sets, and many disks differ in what it does not look at.
+  /// The view of plain libhdf5: expensive for sets, and many disks differ only in what it does not
+  /// read.
   const std::optional<Snapshot>& plain_of(const storage::MemoryStorage& storage) {
     Files files = files_of(storage);
     std::erase_if(files, [](const auto& file) { return file.first.ends_with(".sluice-journal"); });
@@ -149,7 +150,7 @@ class Examiner {
     demand_recovery(storage, demand, state, may_crash_again);
   }
 
-  /// A store that was to be replaced: nothing opens before it is put back.
+  /// A store that was to be replaced: nothing can be opened before it is restored.
   void demand_put_back(const std::shared_ptr<storage::MemoryStorage>& storage, const Demand& demand,
                        bool may_crash_again) {
     try {
@@ -175,7 +176,7 @@ class Examiner {
 
   void demand_plain(storage::MemoryStorage& storage, const Demand& demand) {
     if (!is_there(storage)) {
-      return;  // the reader says whether that is right
+      return;  // the reader decides whether that is right
     }
     const std::optional<Snapshot>& found = plain_of(storage);
     if (!found) {
@@ -210,7 +211,7 @@ class Examiner {
     }
     for (std::size_t i = demand.first; i <= demand.last; ++i) {
       const Golden& golden = recording_.golden[i];
-      // Where Sluice refuses, plain libhdf5 says which state it is.
+      // If Sluice refuses it, plain libhdf5 determines the state.
       const bool is_this = found.sluice
                                ? golden.sluice == found.sluice || golden.unspoilt == found.sluice
                                : !golden.sluice && (!has_file || golden.plain == found.plain);
@@ -233,7 +234,7 @@ class Examiner {
                        std::size_t state, bool may_crash_again) {
     const Golden& golden = recording_.golden[state];
     if (!golden.sluice && layout::is_store(*storage, crash_path)) {
-      // What is left is not in the way of the next.
+      // Remaining files do not interfere with the next run.
       layout::begin_store(*storage, crash_path, layout::format_named("zarr"), true);
     }
     if (!golden.sluice) {
@@ -266,7 +267,7 @@ class Examiner {
     }
   }
 
-  /// As `sluice recover` does: the file, and the parts that it names.
+  /// As `sluice recover` does: the file, and the parts that it refers to.
   static commit::Recovery recover_all(const std::shared_ptr<storage::Storage>& storage) {
     commit::Recovery recovery = commit::recover(*storage, crash_path, false);
     exec::run_local(1, 1, [&](exec::Transport& transport) {
@@ -333,7 +334,7 @@ class Examiner {
     });
   }
 
-  /// Another run on the same disk adds a step, and everything is still there.
+  /// Another run on the same disk adds a step, and all earlier steps remain.
   void go_on(const std::shared_ptr<storage::MemoryStorage>& storage, const Golden& golden) {
     ++findings_.counts.appended;
     exec::run_local(2, 3, [&](exec::Transport& transport) {

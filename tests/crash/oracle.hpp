@@ -1,4 +1,4 @@
-// Is a disk that a crash left as docs/durability.md promises?
+// Checks whether a disk after a crash is as docs/durability.md promises.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 namespace sluice::test {
 
 struct OracleCounts {
-  std::uint64_t disks = 0;      ///< looked at, without those seen before
-  std::uint64_t repeated = 0;   ///< seen before, with the same demands
+  std::uint64_t disks = 0;      ///< checked, without those seen before
+  std::uint64_t repeated = 0;   ///< seen before, with the same requirements
   std::uint64_t plain_old = 0;  ///< plain libhdf5 saw the step before
   std::uint64_t plain_new = 0;  ///< it saw the new one
   std::uint64_t plain_refused = 0;
@@ -29,7 +29,7 @@ struct OracleCounts {
 
 struct OracleOptions {
   DiskLimits limits;
-  std::uint64_t append_every = 40;       ///< go on writing on every so-manieth disk
+  std::uint64_t append_every = 40;       ///< continue writing on every Nth disk
   std::uint64_t second_crash_every = 4;  ///< crash again in every so-manieth replay
   DiskLimits second_limits{.all_up_to = 6, .random = 8, .pairs = 20, .torn = 4};
   std::size_t most_violations = 5;  ///< stop then
@@ -42,7 +42,7 @@ struct Findings {
   std::vector<std::string> violations;
 };
 
-/// Visits the disks of a recorded run and puts every demand of the protocol to them.
+/// Visits the disks of a recorded run and checks every requirement of the protocol on them.
 Findings examine(const Recording& recording, Reach reach, const OracleOptions& options);
 
 }  // namespace sluice::test

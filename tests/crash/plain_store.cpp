@@ -136,7 +136,7 @@ class ArrayView {
     }
   }
 
-  /// What lies inside the array: the rest of a chunk may be anything.
+  /// Is it inside the array? The rest of a chunk is undefined.
   void take_chunk(const Numbers& origin, std::span<const std::byte> bytes,
                   const std::string& name) {
     if (!is_plain_) {

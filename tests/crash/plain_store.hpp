@@ -13,11 +13,11 @@ namespace sluice::test {
 /// Is there a store with a root document?
 bool is_store_there(storage::MemoryStorage& storage, const std::string& path);
 
-/// Nothing where there is no root document. An exception where a document or a chunk is damaged.
+/// Empty if there is no root document. An exception if a document or a chunk is damaged.
 std::optional<Snapshot> plain_store_snapshot(const storage::MemoryStorage& storage,
                                              const std::string& path);
 
-/// The first document of an array or a group that is not as the root says; "" where all are.
+/// The first document of an array or a group that disagrees with the root; "" if none does.
 std::string stale_document(storage::MemoryStorage& storage, const std::string& path);
 
 }  // namespace sluice::test

@@ -1,4 +1,4 @@
-// What a scenario's ranks called of their storage, and the states that they acknowledged.
+// The storage calls of a scenario's ranks, and the states that they acknowledged.
 #include "crash/scenario.hpp"
 #include "exec/transport/local_transport.hpp"
 

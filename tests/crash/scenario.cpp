@@ -96,7 +96,7 @@ std::optional<Snapshot> Recording::comparable(std::optional<Snapshot> plain) con
   return plain;
 }
 
-// The ranks come here one after another; the first is the first to know.
+// The ranks arrive here one after another; the first one is enough.
 void Writer::begins() {
   if (begun_++ == recording_.begun.size()) {
     recording_.begun.push_back(recording_.log->records().size());
@@ -128,7 +128,7 @@ void Writer::expect(const std::string& name, std::uint64_t key, const Shape& sha
 
 namespace {
 
-/// No other program reads such a file; what is left to ask is that it is always readable.
+/// No other program reads such a file; it is only required to be readable at all times.
 std::optional<Snapshot> log_view(const storage::MemoryStorage& storage) {
   const auto copy = storage::make_memory();
   copy->put(crash_path, storage.contents(crash_path));
@@ -156,7 +156,7 @@ std::optional<Snapshot> plain_view(const storage::MemoryStorage& storage) {
   if (parts.empty()) {
     return plain_snapshot(storage.contents(crash_path));
   }
-  // In memory where there is such a folder: thousands of files are made here.
+  // In memory if there is such a folder: thousands of files are created here.
   static const storage::Scratch scratch(std::filesystem::exists("/dev/shm")
                                             ? "/dev/shm"
                                             : std::filesystem::temp_directory_path().string());
@@ -242,7 +242,7 @@ constexpr std::uint64_t steps_in_flight = 5;
 
 void five_steps(Writer& w) { write_file(w, Mode::write, small, 0, steps_in_flight); }
 
-/// The same; a step is ended while those before are still on their way.
+/// The same; a step is ended while earlier ones are still in flight.
 void in_flight(Writer& w) {
   File out = w.open(Mode::write);
   const Variable v = out.define<double>("density", small, w.in_steps());
@@ -342,7 +342,7 @@ void partial(Writer& w) {
   File out = w.open(Mode::write);
   const Variable v =
       out.define<double>("sparse", shape, {.steps = true, .partial = true, .fill = -1});
-  // Nobody writes its end.
+  // No rank writes its end.
   const Variable holes = out.define<double>("holes", shape, {.steps = true, .partial = true});
   for (std::uint64_t k = 0; k < 3; ++k) {
     const std::vector<double> own(4, static_cast<double>(k));
@@ -357,7 +357,7 @@ void partial(Writer& w) {
   close(w, out);
 }
 
-/// Chunk indexes grow in leaps; the leap lies within these steps.
+/// Chunk indexes grow in jumps; one occurs within these steps.
 void long_history(Writer& w) { write_file(w, Mode::write, {4}, 0, 37); }
 
 void append_long(Writer& w) {
@@ -369,7 +369,7 @@ void append_long(Writer& w) {
 
 void write_three(Writer& w) { write_file(w, Mode::write, {7}, 50, 3); }
 
-/// A run that goes on from the middle of an earlier one.
+/// A run that continues from the middle of an earlier one.
 void restart(Writer& w) {
   w.options().restart_after = 0;
   File out = w.open(Mode::append);
@@ -399,7 +399,7 @@ void at_close(Writer& w) {
   w.options().durability = Durability::close;
   write_file(w, Mode::write, small, 0, 2);
   w.promise_begins();
-  // What another writer does afterwards must not matter to what was closed.
+  // Later writers must not affect what was closed.
   w.options().durability = Durability::step;
   File out = w.open(Mode::append);
   const Variable v = out.define<double>("density", small, w.in_steps());
@@ -407,7 +407,7 @@ void at_close(Writer& w) {
   close(w, out);
 }
 
-/// A complete journal of some other file.
+/// A complete journal of another file.
 void put_strange_journal(storage::MemoryStorage& disk) {
   commit::Journal journal;
   journal.runs.push_back({60, Bytes(8, std::byte{0x5a}), Bytes(8, std::byte{0xa5})});

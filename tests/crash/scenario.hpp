@@ -1,4 +1,4 @@
-// What the crash tests write, and what the file held after every commit of it.
+// What the crash tests write, and the content of the file after every commit.
 //
 // To add a strategy or a format: a row in rows(). To add a way of writing: an entry in scenarios().
 #pragma once
@@ -27,13 +27,13 @@ struct Row {
   std::string compress = {};  ///< of variables with steps
 
   std::string title() const;
-  /// What the row is about: the kind of set, or the format.
+  /// The subject of the row: the kind of set, or the format.
   std::string kind() const;
   Options options() const;
   /// An index, and the data in parts.
   bool is_set() const;
   bool is_store() const { return format == "zarr"; }
-  /// Do steps change what is there already? Not those of a log.
+  /// Do steps change existing bytes? Not in a log.
   bool has_journal() const { return format != "records"; }
 };
 const std::vector<Row>& rows();
@@ -42,12 +42,12 @@ const std::vector<Row>& set_rows();
 
 inline const std::string crash_path = "out.h5";
 
-/// What the file holds at one moment. Nothing in either: there is no such file. Nothing for Sluice
-/// alone: it refuses the file, as a journal beside it does not fit.
+/// The content of the file at one moment. Empty for both: there is no such file. Empty for Sluice
+/// alone: it refuses the file, because a journal beside it does not match.
 struct Golden {
   std::optional<Snapshot> plain;
   std::optional<Snapshot> sluice;
-  std::optional<Snapshot> unspoilt;  ///< what Sluice sees once that journal is gone
+  std::optional<Snapshot> unspoilt;  ///< the view of Sluice once that journal is gone
 };
 
 /// One run, recorded: the log, and what must be there when.
@@ -70,7 +70,7 @@ struct Recording {
   std::optional<Snapshot> comparable(std::optional<Snapshot> plain) const;
 };
 
-/// What a scenario's body gets on each rank.
+/// The arguments of a scenario's body on each rank.
 class Writer {
  public:
   Writer(exec::Transport& transport, std::shared_ptr<storage::Storage> storage, const Row& row,
@@ -89,14 +89,14 @@ class Writer {
   /// Puts this rank's slab of `name`, with values that depend on `key`.
   template <class Target>
   void put(Target& target, Variable variable, std::uint64_t key, const Shape& shape);
-  /// In front of a collective call whose commit is not waited for.
+  /// Before a collective call whose commit is not waited for.
   void begins();
-  /// After each collective call that committed; or, where several are on their way, when the next
-  /// of them is known to be durable.
+  /// After each collective call that committed; or, if several are in flight, when the next of them
+  /// is known to be durable.
   void committed();
-  /// Crashes before here are not looked at.
+  /// Earlier crashes are not considered.
   void promise_begins();
-  /// The values that a scenario put are those that the reader gets.
+  /// The reader must get the values that a scenario put.
   void expect(const std::string& name, std::uint64_t key, const Shape& shape, std::uint64_t step);
 
  private:
@@ -112,11 +112,11 @@ class Writer {
 
 struct Scenario {
   std::string name;
-  std::function<void(Writer&)> before;  ///< makes what is there already; may be empty
+  std::function<void(Writer&)> before;  ///< creates the existing content; may be empty
   std::function<void(Writer&)> body;
   /// Changes the storage by hand between `before` and `body`; may be empty.
   std::function<void(storage::MemoryStorage&)> spoil = {};
-  /// The same commits, each waited for, where `body` does not; else empty.
+  /// The same commits, each waited for, if `body` does not; else empty.
   std::function<void(Writer&)> one_by_one = {};
 };
 const std::vector<Scenario>& scenarios();
@@ -134,7 +134,7 @@ Recording record(const Scenario& scenario, const Row& row, std::uint64_t seed,
 
 /// Is there a file, or a store with a commit?
 bool is_there(storage::MemoryStorage& storage, const std::string& path = crash_path);
-/// What a storage holds now, each by its own reader.
+/// The present content of a storage, each by its own reader.
 Golden golden_of(const std::shared_ptr<storage::MemoryStorage>& storage);
 /// What plain libhdf5 sees, the parts of a set beside the index too. Nothing where it refuses the
 /// file or any part of it: plain libhdf5 takes a part that it refuses for one that is missing.

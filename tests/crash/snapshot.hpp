@@ -1,4 +1,4 @@
-// What a file holds, by two readers that share nothing: plain libhdf5 on a copy in memory, and the
+// The content of a file, by two independent readers: plain libhdf5 on a copy in memory, and the
 // Sluice reader on the storage.
 //
 // Invariant: equal snapshots hold the same variables, types, shapes, values (bit for bit) and
@@ -21,11 +21,11 @@ struct Snapshot {
   friend bool operator==(const Snapshot&, const Snapshot&) = default;
 };
 
-/// What differs, in words, for messages.
+/// The differences as text, for messages.
 std::string difference(const Snapshot& expected, const Snapshot& found);
 
-/// By libhdf5's own memory driver. Nothing where it refuses the file. An error later on, in a file
-/// that it opened, is an exception: a plain reader would have met it in the middle.
+/// By libhdf5's own memory driver. Empty if it refuses the file. A later error, in a file that it
+/// opened, is an exception: a plain reader would have failed in the middle.
 std::optional<Snapshot> plain_snapshot(std::span<const std::byte> bytes);
 
 /// The same of an index in a real folder, with its parts. Nothing where libhdf5 refuses the file or

@@ -1,4 +1,4 @@
-// What the kill test kills: under mpirun, adds steps to a file until it is stopped.
+// The program that the kill test kills: under mpirun, adds steps to a file until it is stopped.
 //
 //   victim FILE STRATEGY SEED KILL_CALL PID_FOLDER
 //
@@ -131,7 +131,7 @@ double told(const char* variable, double otherwise) {
   return text != nullptr ? std::strtod(text, nullptr) : otherwise;
 }
 
-/// The number of the next step; a file of the last steps alone tells it by its times.
+/// The number of the next step; in a file of the last steps only, it is derived from the times.
 std::uint64_t next_number(const commit::Input& in, const Options& options) {
   const std::uint64_t steps = in.steps();
   const bool is_counted = options.keep_last == 0 || steps == 0;
@@ -151,7 +151,7 @@ Options options_of(const char* strategy, double deadline_s) {
   return options;
 }
 
-/// A line for who started the run, at once.
+/// A line for the parent, at once.
 void say(const char* word, std::uint64_t number) {
   std::printf("%s %lu\n", word, static_cast<unsigned long>(number));
   std::fflush(stdout);

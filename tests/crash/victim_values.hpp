@@ -1,4 +1,4 @@
-// The values that the kill test's victim writes, and whether its file is there.
+// The values that the kill test's victim writes, and whether its file exists.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ inline double victim_value(std::uint64_t step, std::uint64_t row) {
   return static_cast<double>(step * 1000 + row) + 0.5;
 }
 
-/// A store without a commit is none yet.
+/// A store without a commit does not count.
 inline bool is_victim_there(storage::Storage& storage, const std::string& path) {
   return layout::is_store(storage, path)
              ? storage.exists(path + "/" + layout::format_named("zarr").manifest)

@@ -172,7 +172,7 @@ TEST(VampireErrors, RangesOutsideTheSnapshot) {
   });
 }
 
-/// Damages bytes at random: whatever comes, it is an Error or a result, in bounded memory.
+/// Damages bytes at random: the result is an Error or a snapshot, in bounded memory.
 void fuzz(const Made& made, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   for (int i = 0; i < 300; ++i) {

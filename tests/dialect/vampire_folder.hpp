@@ -1,4 +1,4 @@
-// Folders of VAMPIRE snapshots, made up in memory, and what is in them.
+// Artificial folders of VAMPIRE snapshots in memory, and their contents.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace sluice::dialect::vampire {
 
-/// How a folder is written.
+/// The form of a folder.
 struct Made {
   bool text = false;
   bool meta_says_text = false;

@@ -1,4 +1,4 @@
-// VAMPIRE snapshots of every mode, with every trap of the format, on any number of ranks.
+// VAMPIRE snapshots of every mode, with every pitfall of the format, on any number of ranks.
 #include <gtest/gtest.h>
 
 #include "dialect/vampire/snapshot.hpp"

@@ -17,7 +17,7 @@ using storage::MemoryStorage;
 
 const std::vector<Material> materials{{0, 1.72, "Ag", "Co"}, {1, 2.5, "Fe", "Iron"}};
 
-/// What is written: atoms of a folder that was made up, exact in six digits.
+/// The data to be written: atoms of an artificial folder, exact in six digits.
 const Folder& sample() {
   static const Folder folder({.text = true, .rows = {23}});
   return folder;

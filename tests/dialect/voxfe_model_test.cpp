@@ -1,5 +1,5 @@
-// VOX-FE's model text into planes of voxels: the same whatever the number of ranks, and refused in
-// words where it is wrong.
+// VOX-FE's model text into planes of voxels: the same for any number of ranks, and refused with an
+// error if it is wrong.
 #include <gtest/gtest.h>
 #include <map>
 #include <random>

@@ -1,4 +1,4 @@
-// Messages between ranks that nobody waits for: every one comes once, those of one rank in order.
+// Messages between ranks without a matching receive: each arrives once, those of one rank in order.
 #include "exec/transport/active_messages.hpp"
 
 #include <cstring>
@@ -49,7 +49,7 @@ TEST(ActiveMessages, every_letter_comes_once_and_in_its_order) {
       }
       EXPECT_EQ(box.unacknowledged_bytes(), 0);
       EXPECT_TRUE(box.unacknowledged_ranks().empty());
-      // Others may still wait for this rank to hear: the meeting is theirs to end.
+      // Others may still wait for acknowledgements of this rank: they complete the barrier.
       for (int i = 0; i < 500; ++i) {
         box.poll(handle);
       }

@@ -1,5 +1,5 @@
-// The exchange in rounds: every message arrives as it was sent, memory stays bounded, and what one
-// rank meets every rank throws, whoever it is and wherever it fails.
+// The exchange in rounds: every message arrives as it was sent, memory stays bounded, and a failure
+// of one rank is thrown on every rank, whichever rank it is and wherever it fails.
 #include "exec/exchange/bounded_exchange.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ constexpr int tag = 990;
 
 enum class Place { nowhere, prepare, pack, take, finish };
 
-/// What all ranks know of a random exchange.
+/// The parameters of a random exchange, known to all ranks.
 struct Plan {
   std::uint64_t key = 0;
   int ranks = 1;
@@ -86,7 +86,7 @@ class Party final : public exec::RoundParty {
     for (std::uint64_t at = 0; at < bytes.size(); ++at) {
       is_same = is_same && bytes[at] == plan_.content(round_, message.rank, rank_, at);
     }
-    // Bytes from a rank that failed mean nothing.
+    // Bytes from a rank that failed are arbitrary.
     EXPECT_TRUE(is_same || plan_.failing == message.rank);
     taken += bytes.size();
   }
@@ -158,7 +158,7 @@ TEST(bounded_exchange, a_failure_is_everybodys_and_hangs_nobody) {
       Plan plan;
       plan.key = random();
       plan.ranks = static_cast<int>(pick(random, 2, 6));
-      plan.rounds = 6;  // enough that every rank packs and takes something
+      plan.rounds = 6;  // enough that every rank packs and receives something
       plan.most_bytes = 500;
       plan.failing = static_cast<int>(random() % static_cast<std::uint64_t>(plan.ranks));
       plan.place = place;

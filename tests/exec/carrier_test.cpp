@@ -1,5 +1,5 @@
 // The transport whose messages the program carries does what every Transport must, in whatever
-// order the messages are brought; what is no message, or comes twice, is refused; a wait ends.
+// order messages are delivered; invalid and repeated messages are refused; a wait ends.
 #include "exec/transport/carrier.hpp"
 
 #include <atomic>
@@ -24,7 +24,7 @@ Carriers carriers_of(int ranks, double timeout_s) {
   return carriers;
 }
 
-/// Takes messages from all, keeps a few, and brings one of them at random.
+/// Takes messages from all, keeps a few, and delivers one of them at random.
 class Courier {
  public:
   Courier(Carriers& carriers, std::uint64_t seed) : carriers_(carriers), random_(seed) {
@@ -124,9 +124,9 @@ TEST(Carrier, RefusesWhatIsNoLetterAndWhatComesTwice) {
   const auto message = from.next_outgoing();
   ASSERT_TRUE(message.has_value());
   EXPECT_EQ(message->rank, 2);
-  expect_error(Code::invalid_argument, "no message for rank 0",
+  expect_error(Code::invalid_argument, "not a message for rank 0",
                [&] { from.deliver(message->bytes); });
-  expect_error(Code::invalid_argument, "no message", [&] { to.deliver(pattern(5, 2)); });
+  expect_error(Code::invalid_argument, "not a message", [&] { to.deliver(pattern(5, 2)); });
   to.deliver(message->bytes);
   expect_error(Code::invalid_argument, "twice", [&] { to.deliver(message->bytes); });
   EXPECT_TRUE(to.receive({})->bytes == pattern(10, 1));
@@ -138,7 +138,7 @@ TEST(Carrier, AWaitEndsAtItsLimitAndWhenTheCarrierStops) {
   expect_error(Code::timeout, "a message of rank 0", [&] { alone.await({}, 0, "open"); });
   Carrier patient(1, 2, 0);
   std::thread stopper([&] { patient.stop(); });
-  expect_error(Code::wrong_state, "no longer", [&] { patient.await({}, 0, "open"); });
+  expect_error(Code::wrong_state, "has stopped", [&] { patient.await({}, 0, "open"); });
   stopper.join();
 }
 

@@ -1,4 +1,4 @@
-// Cells that share out the check: they cover a shape once, and a block meets few of them.
+// Cells that distribute the check: they cover a shape once, and a block overlaps few of them.
 #include "exec/check/cells.hpp"
 
 #include <gtest/gtest.h>

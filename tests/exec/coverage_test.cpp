@@ -1,5 +1,5 @@
-// The check of a decomposition over many ranks: what one search over all blocks would say, every
-// rank says, in the same words.
+// The check of a decomposition over many ranks: every rank reports what one search over all blocks
+// would report, in the same words.
 #include "model/coverage.hpp"
 
 #include <array>
@@ -26,7 +26,7 @@ struct Outcome {
   friend bool operator==(const Outcome&, const Outcome&) = default;
 };
 
-/// What all ranks say; they must agree.
+/// The report of all ranks; they must agree.
 Outcome outcome_of(CheckCall check, int ranks, const std::vector<VariableShape>& variables,
                    const Decomposition& blocks, std::uint64_t seed = 1) {
   std::vector<Outcome> outcomes(static_cast<std::size_t>(ranks));
@@ -77,7 +77,7 @@ Decomposition random_decomposition(test::Random& random, int ranks,
   return blocks;
 }
 
-/// What one rank that knew all blocks would say.
+/// The report of one rank that knew all blocks.
 Outcome expected_of(const std::vector<VariableShape>& variables, const Decomposition& blocks) {
   const auto block_text = [](const OwnedBox& block) {
     return "rank " + std::to_string(block.rank) + "'s block " + block.box.text();
@@ -231,7 +231,7 @@ TEST(Volume, CountsElementsOnly) {
       outcome_of(check_volume, 3, spins, {{{{0, 0}, {10, 3}}, 0, 0}, {{{5, 0}, {1, 1}}, 2, 0}}),
       (Outcome{Code::overlap, "spins: 31 elements were put, but shape (10, 3) has 30", -1}));
   EXPECT_EQ(outcome_of(check_volume, 3, {{"some", {10}, true}}, {{{{0}, {4}}, 1, 0}}), Outcome());
-  // as documented: an overlap that makes up for a hole goes unseen
+  // as documented: an overlap of the same size as a hole is not detected
   EXPECT_EQ(
       outcome_of(check_volume, 3, spins, {{{{0, 0}, {5, 3}}, 0, 0}, {{{4, 0}, {5, 3}}, 2, 0}}),
       Outcome());

@@ -25,7 +25,7 @@ constexpr std::uint64_t key = 3;
 
 Element element_of(std::uint64_t index) { return value_at<Element>(key, index); }
 
-/// A variable whose tiles are shuffled, every `absent_every`-th of them not there (0: all are).
+/// A variable whose tiles are shuffled, every `absent_every`-th of them missing (0: all exist).
 struct Stored {
   codec::Pipeline pipeline{{codec::shuffle_id, {sizeof(Element)}}};
   std::shared_ptr<storage::MemoryStorage> storage = storage::make_memory();
@@ -153,8 +153,8 @@ TEST(encoded_read, any_boxes_readers_and_budgets) {
   }
 }
 
-/// Of a collective call counts what it brings, not what the virtual world holds for all ranks
-/// meanwhile, which the first to come allocates.
+/// For a collective call its result is counted, not what the virtual world holds for all ranks
+/// meanwhile, which the first rank to arrive allocates.
 class BringingOnly final : public exec::Transport {
  public:
   explicit BringingOnly(exec::Transport& inner) : inner_(inner) {}

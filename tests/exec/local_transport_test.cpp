@@ -25,7 +25,7 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-// What each rank meets in `body`, by rank; "" where nothing.
+// The error of each rank in `body`, by rank; "" if none.
 std::vector<std::string> errors_of(int ranks, std::uint64_t seed,
                                    const std::function<void(Transport&)>& body,
                                    std::vector<Code>* codes = nullptr) {
@@ -192,8 +192,8 @@ TEST(Deadlock, names_the_rank_that_left) {
   for (int rank : {0, 1, 3}) {
     EXPECT_EQ(texts[static_cast<std::size_t>(rank)],
               "sluice: rank " + std::to_string(rank) +
-                  " waited 1.8e+03 s in barrier for rank(s) 2 (rank 2 left): see what stopped "
-                  "them, or raise timeout_s if they are only slow");
+                  " waited 1.8e+03 s in barrier for rank(s) 2 (rank 2 left): find out what "
+                  "stopped them, or raise timeout_s if they are only slow");
   }
   EXPECT_EQ(texts[2], "");
 }

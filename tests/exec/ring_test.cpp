@@ -14,7 +14,7 @@ using layout::Placement;
 
 constexpr std::uint64_t element_bytes = 8;
 
-/// What a rank of `ranks` brings: every so many elements of a file, in blocks of its own.
+/// The data of a rank of `ranks`: every Nth element of a file, in blocks of its own.
 class Blocks final : public RoundSource {
  public:
   Blocks(const Placement& placement, std::uint64_t block, std::size_t rank, std::size_t ranks,
@@ -79,7 +79,7 @@ class RingOf {
     memory_ = shared(shape_);
   }
 
-  /// `visit(rank, source)` before a rank puts what it has.
+  /// `visit(rank, source)` before a rank puts its data.
   void run(const std::function<void(std::size_t, Blocks&)>& visit = {}) {
     std::vector<std::thread> threads;
     for (std::size_t rank = 0; rank < node_.ranks; ++rank) {

@@ -1,4 +1,4 @@
-// Who is named when a wait has run out of time.
+// The ranks that are named when a wait exceeds its time limit.
 #include <gtest/gtest.h>
 #include <map>
 #include <numeric>
@@ -18,8 +18,8 @@ TEST(Judge, names_a_silent_peer) {
   EXPECT_EQ(verdict.code, Code::timeout);
   EXPECT_EQ(verdict.missing, Ranks{1});
   EXPECT_EQ(verdict.text,
-            "sluice: rank 2 waited 5 s in broadcast for rank(s) 1: see what stopped them, or raise "
-            "timeout_s if they are only slow");
+            "sluice: rank 2 waited 5 s in broadcast for rank(s) 1: find out what stopped them, or "
+            "raise timeout_s if they are only slow");
 }
 
 TEST(Judge, follows_ranks_that_came_to_the_one_behind_them) {
@@ -53,7 +53,7 @@ TEST(Judge, ends_on_circles) {
 }
 
 TEST(Judge, a_receive_does_not_blame_victims) {
-  // Rank 1 is in a barrier with rank 2, which came, and rank 4, which did not.
+  // Rank 1 is in a barrier with rank 2, which arrived, and rank 4, which did not.
   const std::map<int, Place> reports = {{1, at(Verb::barrier, 7, {2})},
                                         {2, at(Verb::barrier, 7, {4})}};
   EXPECT_EQ(diagnose_missing_ranks(0, at(Verb::receive, 6, {1}), reports, 1).missing,

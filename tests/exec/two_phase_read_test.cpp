@@ -1,4 +1,4 @@
-// Reading in two phases: the right values for any selections, every byte from the disk once, every
+// Two-phase reading: the right values for any selections, every byte read from disk once, every
 // record checked, inside the budget.
 #include "exec/read/two_phase_read.hpp"
 
@@ -94,7 +94,7 @@ std::uint64_t bytes_read(std::shared_ptr<storage::Storage> inner, const Shape& s
     const auto storage = std::make_shared<storage::RecordingStorage>(inner, log, transport.rank());
     File in(detail::open_on(transport, storage, path, Mode::read, options));
     const model::Box& box = boxes[static_cast<std::size_t>(transport.rank())][0];
-    expect_values<double>(in, "v", key, shape, box);  // finds out where everything is
+    expect_values<double>(in, "v", key, shape, box);  // reads the metadata
     transport.barrier();
     const std::uint64_t before = log->totals().bytes_read;
     transport.barrier();
@@ -163,7 +163,7 @@ TEST(two_phase_read, damage_is_found_by_all) {
   const Boxes dealt = columns_of(shape, 4);
   for (const std::uint64_t row : {0, 57, 99}) {
     const auto memory = written(shape, dealt, true, shape);
-    // Find the element in the file by its value, and spoil it.
+    // Find the element in the file by its value, and damage it.
     std::vector<std::byte> bytes = memory->contents(path);
     const double value = value_at<double>(key, row * 60 + 20);  // a column of rank 1
     const auto* const from = reinterpret_cast<const std::byte*>(&value);
@@ -180,7 +180,7 @@ TEST(two_phase_read, damage_is_found_by_all) {
     std::vector<std::string> met(3);
     exec::run_local(3, row, [&](exec::Transport& transport) {
       File in(detail::open_on(transport, memory, path, Mode::read, options));
-      // Rank 2 asks for a neighbour in the same record, the others for what is sound.
+      // Rank 2 requests a neighbour in the same record, the others undamaged data.
       const auto r = static_cast<std::uint64_t>(transport.rank());
       const model::Box box{{0, r == 2 ? 15u : 0u}, {100, r == 2 ? 2u : 10u}};
       Array<double> got(box.volume());

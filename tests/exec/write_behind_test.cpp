@@ -1,4 +1,4 @@
-// Staged bytes written by a thread: their order, the bound of the queue, failures, and waits.
+// Staged bytes written by a thread: order, the bound of the queue, failures, and waits.
 #include "exec/write/write_behind.hpp"
 
 #include <atomic>

@@ -1,6 +1,6 @@
-// Writes one file of every kind that the Python tests look at, on 3 virtual ranks, into the folder
-// that is the program's argument. Element i of variable v in step s has the value 1000 s + i,
-// unless its type has no room for it.
+// Writes one file of every kind that the Python tests read, on 3 virtual ranks, into the folder
+// that is the program's argument. Element i of variable v in step s has the value 1000 s + i, if
+// its type can hold it.
 #include <cstdio>
 #include <filesystem>
 
@@ -110,7 +110,7 @@ void write_grid(Writer& writer, const std::string& name, const Options& options 
     }
     step.end();
   }
-  give(out, doubles.arrays, y, {6}, writer.rank(), 0);  // its scale was made by the first step
+  give(out, doubles.arrays, y, {6}, writer.rank(), 0);  // its scale was created by the first step
   out.close();
 }
 

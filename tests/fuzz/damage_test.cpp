@@ -1,4 +1,4 @@
-// T6, T7: no flipped bit, cut or swapped sector goes unnoticed.
+// T6, T7: no flipped bit, truncation or swapped sector goes unnoticed.
 //
 // SLUICE_LONG=1: many bits of a file, every one of its log, and every length; otherwise some.
 #include <cstdio>
@@ -22,7 +22,7 @@ void expect_noticed(Outcome outcome, const std::string& what) {
 
 TEST(Damage, FlippedBitsOfAFile) {
   const std::size_t stride =
-      is_long() ? 11 : 1777;  // bits; primes, so that all bits of a byte come
+      is_long() ? 11 : 1777;  // bits; primes, so that all bits of a byte occur
   for (const FuzzBytes& whole : hdf5_files()) {
     const Sample sample = sample_of(whole);
     Tally tally;
@@ -34,7 +34,7 @@ TEST(Damage, FlippedBitsOfAFile) {
   }
 }
 
-/// Where the words of each row of the log are among the bytes of a file.
+/// The positions of the words of each row of the log in the bytes of a file.
 std::vector<std::size_t> rows_of_the_log(const FuzzBytes& whole) {
   const auto storage = storage_of(whole, 0);
   const auto file = storage->open("out.h5", storage::Access::read);
@@ -96,7 +96,7 @@ TEST(Damage, FlippedBitsOfGlobalHeaps) {
   tally.print("T6 flipped bits of global heaps");
 }
 
-/// Rows of a Sluice that kept no checksum of them are read as they are.
+/// Rows of a Sluice that kept no checksum of them are read unchecked.
 TEST(Damage, RowsWithoutAChecksumAreRead) {
   const Sample sample = sample_of(hdf5_files()[0]);
   FuzzBytes bytes = sample.bytes;
@@ -136,8 +136,8 @@ TEST(Damage, SwappedSectors) {
   }
 }
 
-/// What cannot be proven is not converted: the copy would have fresh checksums. A file converted is
-/// one that was read as it is.
+/// What cannot be verified is not converted: the copy would have fresh checksums. A converted file
+/// has been read unchanged.
 TEST(Damage, ConvertStampsNoChecksumsOnDamage) {
   const std::size_t stride = is_long() ? 1777 : 19997;
   for (const FuzzBytes& whole : hdf5_files()) {
@@ -169,7 +169,7 @@ TEST(Damage, ConvertStampsNoChecksumsOnDamage) {
   }
 }
 
-/// T7: no cut file is taken for a whole one.
+/// T7: no truncated file is accepted as a whole one.
 TEST(Damage, TruncatedAtEveryLength) {
   const FuzzBytes whole = hdf5_files()[0];
   const std::size_t stride = is_long() ? 1 : 37;

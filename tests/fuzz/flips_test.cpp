@@ -1,5 +1,5 @@
-// T6: every bit of 64 KiB of what the library writes beside values: headers, indexes, the log of
-// commits, checksums, attributes. Each flipped bit is found, or is without effect, judged by
+// T6: every bit of 64 KiB of what the library writes besides values: headers, indexes, the log of
+// commits, checksums, attributes. Each flipped bit is detected, or has no effect, judged by
 // variables, values, attributes, times and steps.
 //
 // SLUICE_LONG=1: all 524,288 bits; otherwise some of them. Eighths of them are tests of their own.
@@ -102,7 +102,7 @@ TEST_P(Flips, AreNoticedOrWithoutEffect) {
       std::chrono::seconds(5));
   Tally tally;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    // What crashes libhdf5 or holds it for ever is noticed, and contained in the command's child.
+    // Crashes and endless loops of libhdf5 are detected, and contained in the command's child.
     const bool is_wrong = all[i] == Outcome::wrong || all[i] == Outcome::unproven;
     EXPECT_FALSE(is_wrong) << "file " << cases[i].first << ", bit " << cases[i].second << ": "
                            << outcome_name(all[i]);

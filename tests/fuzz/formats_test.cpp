@@ -1,5 +1,5 @@
-// T8 for records, npy, DCD, NAMDBIN, and the codes' own texts: mutants with the checksums made
-// right again, so that what lies behind them is reached.
+// T8 for records, npy, DCD, NAMDBIN, and the codes' own texts: mutants with repaired checksums, so
+// that the code behind the checks is reached.
 #include "codec/checksum.hpp"
 #include "commit/publish/journal.hpp"
 #include "dialect/lines/template.hpp"
@@ -141,7 +141,7 @@ TEST(Fuzz, Records) {
   });
 }
 
-/// T6 for records: what the header, the entries, the data and the checksums say.
+/// T6 for records: the content of the header, the entries, the data and the checksums.
 TEST(Damage, FlippedBitsOfRecords) {
   const FuzzBytes whole = groups_of_records();
   const auto look = [](const std::shared_ptr<storage::MemoryStorage>& storage) {
@@ -366,7 +366,8 @@ TEST(Fuzz, RecordsOfMfdn) {
       });
 }
 
-/// Values come to an end, whatever counts a file holds: no pass through the lines takes none.
+/// Values come to an end, whatever counts a file contains: every pass through the lines consumes
+/// some.
 TEST(Fuzz, TemplatesOfLines) {
   using dialect::lines::Line;
   const std::string text =

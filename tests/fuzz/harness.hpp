@@ -1,5 +1,5 @@
-// What the tests of hostile and damaged files share: samples, and how much memory a reader took at
-// once. One source file of a program includes it: it replaces operator new.
+// Shared by the tests of hostile and damaged files: samples, and the largest allocation of a
+// reader. One source file of a program includes it: it replaces operator new.
 #pragma once
 
 #include <algorithm>
@@ -59,7 +59,8 @@ inline layout::PartSet set_of_two() {
   return set;
 }
 
-/// A reader may hold its own buffers and some copies of what is there, not what a header claims.
+/// A reader may allocate its own buffers and some copies of existing data, not what a header
+/// claims.
 inline constexpr std::size_t own_bytes = 48 << 20;
 inline constexpr std::size_t copies = 64;
 
@@ -98,8 +99,8 @@ inline std::vector<FuzzBytes> hdf5_files() {
   return files;
 }
 
-/// The bytes with the sample's global heaps (where text attributes are): libhdf5 1.10 may crash on
-/// others. damage_test judges them in children.
+/// The bytes with the sample's global heaps (which contain text attributes): libhdf5 1.10 may crash
+/// on others. damage_test judges them in children.
 inline FuzzBytes with_heaps_of(const FuzzBytes& sample, FuzzBytes bytes) {
   constexpr std::size_t heap_bytes = 4096;
   const FuzzBytes signature = bytes_of("GCOL");

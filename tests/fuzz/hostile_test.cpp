@@ -1,5 +1,5 @@
-// T9, T10: what an enemy writes with all checksums right. Counts of 0, 2^31 and 2^64 - 1, extents
-// that overlap or leave the file, links that go round or out, names that climb.
+// T9, T10: what an attacker can write with correct checksums. Counts of 0, 2^31 and 2^64 - 1,
+// extents that overlap or leave the file, links that form loops or leave it, names that climb.
 //
 // Each is refused with an Error, or read for what it is; no allocation is larger than the file
 // allows (fuzz/harness.hpp), and nothing outside the file is followed.
@@ -35,7 +35,7 @@ struct Tally {
   std::size_t files = 0;
   std::size_t refused = 0;
 
-  /// One file, to one reader.
+  /// One file, passed to one reader.
   template <class Read>
   void put(std::size_t bytes, const Read& read, const std::string& what) {
     ++files;
@@ -78,7 +78,7 @@ TEST(Hostile, WordsOfASet) {
   Tally tally;
   for (std::size_t at = 0; at + 1 < whole.size(); ++at) {
     std::vector<std::uint64_t> values(hostile.begin(), hostile.end());
-    const std::uint64_t left = 8 * (whole.size() - 2 - at);  // bytes of words behind this one
+    const std::uint64_t left = 8 * (whole.size() - 2 - at);  // bytes of words after this one
     values.insert(values.end(), {left, left + 1, left + 7, left + 8});
     for (const std::uint64_t value : values) {
       Words words = whole;
@@ -334,7 +334,7 @@ TEST(Hostile, Links) {
   });
 }
 
-/// An index whose part is the index itself.
+/// An index that is its own part.
 TEST(Hostile, ASetThatHoldsItself) {
   const auto storage = storage::make_memory();
   exec::run_local(2, 1, [&](exec::Transport& transport) {

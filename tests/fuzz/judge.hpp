@@ -1,9 +1,9 @@
-// What becomes of a damaged file: judged by its variables, values, attributes, times and steps, not
-// by exit codes or exceptions alone.
+// The result of reading a damaged file: judged by its variables, values, attributes, times and
+// steps, not by exit codes or exceptions alone.
 //
-// Invariants: a damaged file keeps the time of modification of its last commit, as rot does not
-// change it. Judging in children survives crashes and endless loops of libhdf5; the same bits give
-// the same outcomes.
+// Invariants: a damaged file keeps the time of modification of its last commit, because decay on
+// disk does not change it. Judging in children survives crashes and endless loops of libhdf5; the
+// same bits give the same outcomes.
 #pragma once
 
 #include <algorithm>
@@ -35,9 +35,9 @@ namespace sluice::test {
 
 enum class Outcome : std::uint8_t {
   none,      ///< not tried
-  harmless,  ///< everything is as it was
+  harmless,  ///< nothing has changed
   refused,   ///< the reader throws, and verify finds it too
-  wrong,     ///< the reader gives something else, and does not say so
+  wrong,     ///< the reader returns something else, without an error
   unproven,  ///< the reader throws, but verify says "ok" or "not written by Sluice"
   crashed,   ///< a signal ended the process
   hung,      ///< it took too long
@@ -52,7 +52,7 @@ inline const char* outcome_name(Outcome outcome) {
   return names[static_cast<std::size_t>(outcome)];
 }
 
-/// A sound file, and what it holds.
+/// An undamaged file, and its content.
 struct Sample {
   FuzzBytes bytes;
   Snapshot golden;
@@ -87,13 +87,13 @@ inline Sample sample_of(FuzzBytes bytes) {
   return sample;
 }
 
-/// Puts a damaged copy of the sample to the reader and to verify.
+/// Passes a damaged copy of the sample to the reader and to verify.
 inline Outcome judge(const Sample& sample, std::span<const std::byte> damaged) {
   const auto storage = storage_of(damaged, sample.modified_ns);
   try {
     return sluice_snapshot(storage, "out.h5") == sample.golden ? Outcome::harmless : Outcome::wrong;
   } catch (const Error&) {
-    // The reader says so. What verify says must fit.
+    // The reader reports it. The verdict of verify must match.
   }
   try {
     const commit::State state = verdict_of(*storage).state;
@@ -113,7 +113,7 @@ inline Outcome judge_flip(const Sample& sample, std::size_t bit) {
   return judge(sample, bytes);
 }
 
-/// What children tell: memory that they share with the parent.
+/// What children report: memory shared with the parent.
 class SharedOutcomes {
  public:
   explicit SharedOutcomes(std::size_t count) : count_(count) {
@@ -137,8 +137,8 @@ class SharedOutcomes {
   void* memory_ = nullptr;
 };
 
-/// Judges `count` cases, one after the other, in a child. Where a case ends the child, or takes it
-/// longer than `limit`, that is its outcome, and another child goes on behind it.
+/// Judges `count` cases, one after the other, in a child. If a case ends the child, or takes longer
+/// than `limit`, that is its outcome, and another child continues after it.
 inline std::vector<Outcome> judge_in_children(
     std::size_t count, const std::function<Outcome(std::size_t)>& judge_case,
     std::chrono::milliseconds limit = std::chrono::seconds(5)) {
@@ -154,7 +154,7 @@ inline std::vector<Outcome> judge_in_children(
         try {
           shared[i] = judge_case(i);
         } catch (...) {
-          shared[i] = Outcome::crashed;  // nothing but Error may come out of a reader
+          shared[i] = Outcome::crashed;  // a reader may only throw Error
         }
       }
       _exit(0);
@@ -193,7 +193,7 @@ inline std::vector<Outcome> judge_in_children(
   return all;
 }
 
-/// What became of many damaged files.
+/// The outcomes of many damaged files.
 struct Tally {
   std::size_t of[outcomes] = {};
 

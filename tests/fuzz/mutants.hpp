@@ -1,4 +1,4 @@
-// Runs mutants of files by a reader: as many as a count or a time allows, each under a watch.
+// Passes mutants of files to a reader: as many as a count or a time allows, each with a watchdog.
 //
 // A reader returns or throws Error. It ends within mutant_seconds, or the program is aborted with
 // the number of the mutant; no allocation of it is larger than the files and the budget allow.
@@ -23,7 +23,7 @@ using ReadFiles = std::function<void(const std::shared_ptr<storage::MemoryStorag
 
 inline constexpr unsigned mutant_seconds = 30;
 
-/// What a watched reader may hold at once beside copies of its file.
+/// What a watched reader may allocate at once besides copies of its file.
 inline constexpr std::uint64_t budget_bytes = 16 << 20;
 
 inline std::uint64_t mutants_seed() {
@@ -31,7 +31,7 @@ inline std::uint64_t mutants_seed() {
   return text != nullptr ? std::strtoull(text, nullptr, 10) : 20261121;
 }
 
-/// SLUICE_FUZZ_SECONDS: each reader gets so many seconds instead of a number of mutants.
+/// SLUICE_FUZZ_SECONDS: each reader gets that many seconds instead of a number of mutants.
 inline double seconds_a_reader() {
   const char* text = std::getenv("SLUICE_FUZZ_SECONDS");
   return text != nullptr ? std::strtod(text, nullptr) : 0;
@@ -68,7 +68,7 @@ inline void keep_mutant(const char* name, std::uint64_t number, const FileSet& f
   }
 }
 
-/// One mutant. True where the reader refused it.
+/// One mutant. True if the reader refused it.
 inline bool run_mutant(const char* name, std::uint64_t number, const FileSet& files,
                        const ReadFiles& read) {
   const auto storage = storage_with(files);
@@ -88,7 +88,7 @@ inline bool run_mutant(const char* name, std::uint64_t number, const FileSet& fi
   return is_refused;
 }
 
-/// `change` makes a mutant of some sample, with the checksums repaired that would hide it.
+/// `change` makes a mutant of some sample, and repairs the checksums that would hide it.
 inline void run_mutants(const char* name, std::uint64_t count, const Change& change,
                         const ReadFiles& read) {
   std::mt19937_64 random(mutants_seed());

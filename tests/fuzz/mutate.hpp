@@ -1,4 +1,4 @@
-// Bytes that are nearly right: what a bad disk, a bad copy or a bad person makes of a file.
+// Nearly correct bytes: what a bad disk, a bad copy or an attacker makes of a file.
 #pragma once
 
 #include <algorithm>
@@ -52,19 +52,19 @@ class Mutator {
                   bytes.begin() + static_cast<std::ptrdiff_t>(std::min(at + 512, bytes.size())),
                   std::byte{0});  // a sector that was never written
         break;
-      case 4: {  // a stretch moved over another one
+      case 4: {  // a range copied over another one
         const std::uint64_t from = below(bytes.size());
         const std::uint64_t length = std::min(1 + below(512), bytes.size() - std::max(at, from));
         std::memmove(&bytes[at], &bytes[from], length);
         break;
       }
-      case 5: {  // a stretch out of nowhere
+      case 5: {  // a random range inserted
         FuzzBytes more(1 + below(64));
         std::generate(more.begin(), more.end(), [&] { return std::byte(below(256)); });
         bytes.insert(bytes.begin() + static_cast<std::ptrdiff_t>(at), more.begin(), more.end());
         break;
       }
-      case 6: {  // a stretch gone
+      case 6: {  // a range removed
         const std::uint64_t length = std::min(1 + below(64), bytes.size() - at);
         bytes.erase(bytes.begin() + static_cast<std::ptrdiff_t>(at),
                     bytes.begin() + static_cast<std::ptrdiff_t>(at + length));

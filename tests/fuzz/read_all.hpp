@@ -1,5 +1,5 @@
-// Everything that is done with a file that came from elsewhere: its variables read, at both ends
-// where they are large; verified, recovered, appended to.
+// Every operation on a file from an untrusted source: its variables are read, only both ends if
+// they are large; it is verified, recovered, appended to.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace sluice::test {
 
-/// Of a dimension that is larger only the first and the last few elements are read.
+/// For larger dimensions only the first and the last few elements are read.
 inline constexpr std::uint64_t most_extent = 8;
 
 inline void read_ends(commit::Input& input, std::uint32_t v, std::uint64_t step) {
@@ -36,7 +36,7 @@ inline void read_ends(commit::Input& input, std::uint32_t v, std::uint64_t step)
 /// The first thing that was refused.
 using Refused = std::optional<Error>;
 
-/// What one variable refuses must not hide the others.
+/// An error of one variable must not hide the others.
 template <class Work>
 void may_refuse(Refused& refused, Work&& work) {
   try {
@@ -62,8 +62,8 @@ inline void read_variables(exec::Transport& transport, storage::Storage& storage
   }
 }
 
-/// Recovers it and appends a variable: what a writer reads of a file is read too, and nothing may
-/// come to be anywhere else.
+/// Recovers it and appends a variable: what a writer reads of a file is read too, and no file may
+/// be created anywhere else.
 inline void recover_and_append(exec::Transport& transport,
                                const std::shared_ptr<storage::MemoryStorage>& storage,
                                const std::string& path, Refused& refused) {
@@ -86,7 +86,7 @@ inline void recover_and_append(exec::Transport& transport,
   }
 }
 
-/// Throws Error where anything of it was refused.
+/// Throws Error if anything in it was refused.
 inline void do_all(const std::shared_ptr<storage::MemoryStorage>& storage, const std::string& path,
                    bool appends) {
   Refused refused;

@@ -1,4 +1,4 @@
-// T8, T9: whatever stands in a file, its reader returns or throws Error; nothing else is thrown,
+// T8, T9: for any content of a file, its reader returns or throws Error; nothing else is thrown,
 // nothing is read outside the bytes (sanitizers), and no allocation is larger than the file allows.
 //
 // Seeds are fixed. SLUICE_LONG=1: a hundred times as many mutants. SLUICE_FUZZ_SEED: others.
@@ -27,7 +27,7 @@ std::uint64_t base_seed() {
 
 using Reader = std::function<void(const FuzzBytes&)>;
 
-/// Feeds mutants of the samples to a reader.
+/// Passes mutants of the samples to a reader.
 void fuzz(const char* name, const std::vector<FuzzBytes>& samples, int mutants,
           const Reader& reader, bool in_place = false) {
   for (const FuzzBytes& sample : samples) {

@@ -1,6 +1,5 @@
-// T8 for Zarr stores: any value of zarr.json another one, bytes of objects changed, with the
-// checksums of indices, rows and documents made right again, so that what lies behind them is
-// reached.
+// T8 for Zarr stores: any value of zarr.json replaced, bytes of objects changed, with the checksums
+// of indices, rows and documents repaired, so that the code behind the checks is reached.
 #include <nlohmann/json.hpp>
 
 #include "codec/checksum.hpp"
@@ -117,7 +116,7 @@ void change_document(Json& document, std::mt19937_64& random) {
   }
 }
 
-/// With its checksum, so that what it says is looked at.
+/// With its checksum, so that its content is read.
 FuzzBytes sealed(const Json& document) { return bytes_of(layout::zarr::sealed_text(document)); }
 
 void change_root(FuzzBytes& bytes, std::mt19937_64& random) {
@@ -135,7 +134,7 @@ void change_root(FuzzBytes& bytes, std::mt19937_64& random) {
                                                                : bytes_of(document.dump(1));
 }
 
-/// The rows of the log match their checksums again.
+/// Repairs the checksums of the rows of the log.
 void repair_rows(FuzzBytes& bytes) {
   constexpr std::size_t row_bytes = layout::CommitRow::words * 8;
   for (std::size_t at = 0; at + row_bytes <= bytes.size(); at += row_bytes) {
@@ -146,7 +145,7 @@ void repair_rows(FuzzBytes& bytes) {
   }
 }
 
-/// How long the index in front of a shard is; 0 where there is none.
+/// The length of the index at the front of a shard; 0 if there is none.
 std::size_t index_of(const FuzzBytes& bytes) {
   for (std::size_t n = 16; n + 4 <= std::min<std::size_t>(bytes.size(), 4096); n += 16) {
     std::uint32_t sum = 0;
@@ -294,7 +293,8 @@ TEST(Damage, FlippedBitsOfAStore) {
       tried, refused, verified, harmless);
 }
 
-/// Another program writes the document anew, with other spaces: that is no damage, and it is told.
+/// Another program rewrites the document, with other white space: that is not damage, and it is
+/// reported.
 TEST(Damage, ARootDocumentWrittenAnewIsNoDamage) {
   FileSet files = store_with("", false);
   Json document = Json::parse(

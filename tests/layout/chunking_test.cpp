@@ -1,4 +1,4 @@
-// Which tiles a decomposition gets.
+// The tiles that are chosen for a decomposition.
 #include "layout/chunking.hpp"
 
 #include <gtest/gtest.h>

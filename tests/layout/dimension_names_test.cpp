@@ -1,5 +1,5 @@
-// Names of dimensions and attributes of the steps' times: read back as they were given, in every
-// format that has names, also after an append, a failed step and a conversion.
+// Names of dimensions and attributes of the steps' times: read back unchanged, in every format that
+// has names, also after an append, a failed step and a conversion.
 #include "commit/tools/convert.hpp"
 #include "commit/tools/verify.hpp"
 #include "layout/local_files.hpp"

@@ -1,4 +1,4 @@
-// The list of formats: which one a path and the options mean, and what each refuses.
+// The list of formats: the format of a path and options, and what each refuses.
 #include "layout/formats.hpp"
 
 #include "layout/local_files.hpp"
@@ -67,7 +67,7 @@ TEST(Formats, DurabilityIsTheBestUnlessMoreIsAskedFor) {
                {"dcd", "close", "hdf5"});
 }
 
-/// Opens `path` with 3 ranks and calls `work` on each; what it throws must be the same error.
+/// Opens `path` with 3 ranks and calls `work` on each; all must throw the same error.
 Error refused(const std::string& path, const Options& options,
               const std::function<void(File&)>& work) {
   LocalFiles files;
@@ -83,7 +83,7 @@ Error refused(const std::string& path, const Options& options,
       out.close();
     });
   });
-  // What a rank meets locally names the rank; the rest is the same for all.
+  // A local error names the rank; the rest is the same for all.
   const auto said = [](const Error& error) {
     const std::string text = error.what();
     return text.starts_with("rank ") ? text.substr(text.find(": ")) : text;
@@ -122,8 +122,7 @@ TEST(Formats, NpyRefusesWhatItHasNoPlaceFor) {
       refused("a.npy", options,
               [](File& out) { out.define<double>("a", {3}, {.steps = true, .varying = true}); }),
       Code::unsupported, {"npy", "same shape"});
-  expect_error(refused("a.npy", options, [](File&) {}), Code::unsupported,
-               {"npy", "without a variable"});
+  expect_error(refused("a.npy", options, [](File&) {}), Code::unsupported, {"npy", "no variable"});
   expect_error(refused("a.npy", options,
                        [](File& out) {
                          out.define<double>("a", {3});

@@ -22,7 +22,7 @@ class LocalFiles {
   }
   void run(int ranks, const Body& body) { exec::run_local(ranks, ++seed_, body); }
 
-  /// What the ranks meet, all alike; Code::ok where nothing is thrown.
+  /// The error of the ranks, all alike; Code::ok if nothing is thrown.
   Error caught(int ranks, const Body& body) {
     try {
       run(ranks, body);

@@ -1,5 +1,5 @@
 // Pieces and runs of a placement against brute force: every element of a box is in exactly one
-// piece, at the address that row-major arithmetic gives it.
+// piece, at the address that follows from row-major order.
 #include "layout/placement.hpp"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ std::vector<std::uint64_t> make_addresses(Random& random, std::uint64_t tiles,
   return addresses;
 }
 
-/// Where element `at` lies, from the definition of a tile.
+/// The address of element `at`, from the definition of a tile.
 std::uint64_t expected_offset(const Dims& shape, const Dims& tile,
                               const std::vector<std::uint64_t>& addresses, const Dims& at) {
   std::uint64_t tile_index = 0;

@@ -1,5 +1,5 @@
-// The HDF5 planner, commit by commit: data goes only where nothing is and where no metadata goes;
-// what is in the file after every commit is a closed-looking HDF5 file of all steps so far.
+// The HDF5 planner, commit by commit: data is placed only in unused space and never over metadata;
+// after every commit the file is a valid HDF5 file of all steps so far.
 #include "layout/hdf5/planner.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace {
 using model::Dims;
 using test::Random;
 
-/// A file in memory, changed only by what a planner says.
+/// A file in memory, changed only by the updates of a planner.
 class Ground {
  public:
   Ground() : file_(storage_->open("f.h5", storage::Access::create)) {}
@@ -175,7 +175,7 @@ CommitRequest random_commit(Random& random, Planner& planner, std::vector<Known>
   return request;
 }
 
-/// Every tile filled with a byte of its own commit, as the writers would.
+/// Every tile filled with a byte that identifies its commit, as the writers would.
 void write_raw(Ground& ground, const CommitPlan& plan, std::byte mark) {
   for (const Extent& extent : raw_extents(plan)) {
     ground.file().write(extent.offset, std::vector<std::byte>(extent.length, mark));

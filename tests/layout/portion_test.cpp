@@ -30,7 +30,7 @@ TEST(Portion, PartsCoverTheBoxOnceAndInOrder) {
         elements.push_back(at);
       }
     }
-    // One after the other they are the box itself, in row-major order.
+    // In sequence they are the box itself, in row-major order.
     ASSERT_TRUE(elements == test::elements_of(box) || (box.empty() && elements.empty()));
   }
 }

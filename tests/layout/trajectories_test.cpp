@@ -263,7 +263,7 @@ TEST(Dcd, EveryVariantIsRead) {
   }
 }
 
-/// What `path` becomes by convert(), and what it says of changes.
+/// The result of convert() for `path`, and the reported changes.
 std::vector<std::string> convert_to(LocalFiles& files, const std::string& from,
                                     const std::string& to, const std::string& strategy) {
   std::vector<std::string> changes;
@@ -315,7 +315,7 @@ TEST(Dcd, WhatIsConvertedKeepsNoChunksOfTheOtherFormat) {
     in.get(in.find("positions"), got.data(), {}, 1);
     EXPECT_EQ(got, frame(1));
   });
-  // numpy's format has no place for the header: each attribute is named, and the values are there.
+  // numpy's format has no place for the header: each attribute is listed, and the values are kept.
   files.run(1, [&](exec::Transport& t) {
     const commit::Converted done =
         commit::convert(t, *files.storage(), "x", "x.npy", std::nullopt, by("shared"));

@@ -1,5 +1,5 @@
-// Steps with rows of different number: in both forms of HDF5 and in netCDF-4, written, appended to,
-// read back on another number of ranks, verified.
+// Steps with different numbers of rows: in both forms of HDF5 and in netCDF-4, written, appended
+// to, read back on another number of ranks, verified.
 #include "commit/tools/verify.hpp"
 #include "layout/local_files.hpp"
 

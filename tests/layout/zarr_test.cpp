@@ -1,4 +1,4 @@
-// Zarr stores: what crashes leave behind, damage, and what another store leaves at the path.
+// Zarr stores: what crashes leave, damage, and an existing store at the path.
 #include <cstring>
 #include <gtest/gtest.h>
 #include <set>
@@ -97,7 +97,7 @@ TEST_F(Zarr, CompressedShardsHoldNothingBesides) {
   }
 }
 
-/// Of 7 x 5 elements rank 1 alone puts a part.
+/// Rank 1 alone puts a part of 7 x 5 elements.
 TEST_F(Zarr, TinyChunksAndPartsOfThem) {
   const Shape small = {7, 5};
   for (const char* compress : {"none", "deflate:1"}) {
@@ -191,7 +191,7 @@ TEST_F(Zarr, AStoreIsPutBackWhereTheNextOneDiesBeforeItsFirstCommit) {
   EXPECT_EQ(reading().code(), Code::format);
   commit::recover_unattended(*files_.storage(), path, false);
   EXPECT_EQ(value("g/v", 0), 5);
-  // Also where not even the folder of the next one was there.
+  // Also if not even the folder of the next one existed.
   layout::begin_store(*files_.storage(), path, layout::format_named("zarr"), true);
   files_.storage()->remove_folder(path);
   expect_error(reading(), Code::format, {path, "sluice recover"});
@@ -268,7 +268,7 @@ TEST_F(Zarr, DamageNamesTheVariableAndTheChunk) {
   std::memcpy(&damaged[index[1].offset + 4], &gigabyte, sizeof gigabyte);
   put_object(name, damaged);
   expect_error(reading(), Code::damaged, where);
-  // A shard that is cut short.
+  // A truncated shard.
   put_object(name, {whole.begin(), whole.begin() + 10});
   expect_error(reading(), Code::truncated, {"g/v", "c.0.1.0"});
 }

@@ -1,4 +1,4 @@
-// Shapes and boxes: volumes, common parts, containment, and blocks outside their shape.
+// Shapes and boxes: volumes, intersections, containment, and blocks outside their shape.
 #include <gtest/gtest.h>
 
 #include "model/box.hpp"

@@ -47,7 +47,7 @@ Kind part_of(Kind kind) {
   return kind == Kind::c64 ? Kind::f32 : kind == Kind::c128 ? Kind::f64 : kind;
 }
 
-/// Holds every value of every numeric type exactly: 64 bits of mantissa.
+/// Represents every value of every numeric type exactly: 64 bits of mantissa.
 using Exact = long double;
 static_assert(std::numeric_limits<Exact>::digits >= 64);
 

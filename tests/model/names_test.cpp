@@ -1,4 +1,4 @@
-// Which names are taken, and what a refusal says.
+// Valid and invalid names, and the errors for invalid ones.
 #include <gtest/gtest.h>
 #include <string>
 

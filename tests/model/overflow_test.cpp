@@ -1,4 +1,4 @@
-// What is said of a value that does not fit, and what is left of it where that is allowed.
+// The error for a value that does not fit, and its result where overflow is allowed.
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>

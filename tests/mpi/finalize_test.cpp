@@ -1,5 +1,5 @@
-// Files that are still open at MPI_Finalize: each is reported, what had been committed is there,
-// and destroying it afterwards makes no call of MPI.
+// Files that are still open at MPI_Finalize: each is reported, committed data is in it, and
+// destroying it afterwards makes no MPI call.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -33,7 +33,7 @@ void expect(bool is_right, const std::string& what) {
 /// A file that the program forgets to close.
 struct Left {
   std::string path;
-  const char* message;  ///< part of what is said of it; null: nothing is
+  const char* message;  ///< part of the expected message; null: there is none
   std::uint64_t steps;  ///< that are in it afterwards
   std::optional<File> file = {};
   std::optional<Step> step = {};

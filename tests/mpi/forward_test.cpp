@@ -1,6 +1,6 @@
-// Strategy forward on real ranks: steps that become durable while everybody computes, failures and
-// delays on the way, small budgets, pretend nodes; and the same for steps that are encoded behind
-// the call.
+// Strategy forward on real ranks: steps that become durable while all ranks compute, failures and
+// delays in flight, small budgets, simulated nodes; and the same for steps that are encoded in the
+// background.
 #include <atomic>
 #include <chrono>
 #include <fstream>
@@ -24,7 +24,7 @@ using storage::Access;
 
 const Shape shape = {64, 1000};
 
-/// A disk on which a write fails or takes its time, at the Nth of a rank.
+/// A disk on which a write fails or is slow, at the Nth of a rank.
 class Trouble final : public ForwardingStorage {
  public:
   struct Plan {
@@ -104,7 +104,7 @@ class Forward : public testing::Test {
     Giver<double> giver;
     Step step = out.begin_step();
     giver.put(step, v, key, shape, slab(shape, rank(), size()));
-    return step.end();  // the giver's memory ends here
+    return step.end();  // the memory that was put ends here
   }
   void expect_steps(const std::vector<std::uint64_t>& keys) {
     all_->barrier();
@@ -145,7 +145,7 @@ TEST_P(ForwardEncoded, IsDurableWithoutAnotherCall) {
   for (std::uint64_t s = 0; s < 3; ++s) {
     put_step(out, v, s);
   }
-  // Nobody calls the library; another reader sees the steps all the same.
+  // No rank calls the library; another reader still sees the steps.
   std::uint64_t seen = 0;
   const auto alone = exec::make_mpi(MPI_COMM_SELF, 60);
   for (int look = 0; look < 500 && seen < 3; ++look) {
@@ -284,7 +284,7 @@ TEST_P(ForwardEncoded, ALateRankHoldsNobodyForever) {
 }
 
 TEST_F(Forward, AWriterThatHangsIsNamed) {
-  // Its thread is in a write that takes longer than anybody is ready to wait.
+  // Its thread is in a write that takes longer than any rank waits.
   connect(0, 1);
   const int hanging = size() - 1;
   options_.writers = size();
@@ -295,7 +295,7 @@ TEST_F(Forward, AWriterThatHangsIsNamed) {
     const Ticket ticket = put_step(out, v, 0);
     try {
       ticket.wait();
-      ADD_FAILURE() << "it was there";
+      ADD_FAILURE() << "it was complete";
     } catch (const Error& e) {
       EXPECT_EQ(e.code(), Code::timeout);
       EXPECT_NE(std::string(e.what()).find("writers on ranks " + std::to_string(hanging)),
@@ -325,7 +325,7 @@ TEST_F(Forward, DrainWaitsAsLongAsItIsTold) {
   expect_steps({0, 1});
 }
 
-/// What a simulation throws, of which the library knows nothing.
+/// An exception of a simulation, unknown to the library.
 struct Diverged : std::runtime_error {
   Diverged() : std::runtime_error("the simulation diverged") {}
 };
@@ -334,7 +334,7 @@ TEST_P(ForwardEncoded, StepsThatEndedAreThereWhereARankThrows) {
   for (const int ranks_per_node : {0, 2}) {
     for (const bool all_throw : {true, false}) {
       connect(ranks_per_node, 60);
-      // Slow, so that all of them are on their way when the exception comes.
+      // Slow, so that all of them are in flight when the exception is thrown.
       const auto disk = std::make_shared<Trouble>(Trouble::Plan{0, rank() == 0 ? 1u : 0u, 0.3});
       std::string met;
       std::vector<Ticket> tickets;

@@ -1,4 +1,4 @@
-// Storage mpiio: what every storage promises, and what several ranks do together.
+// Storage mpiio: what every storage must do, and collective calls of several ranks.
 #include "storage/mpiio.hpp"
 
 #include <cstdlib>
@@ -125,7 +125,7 @@ TEST_F(Mpiio, opened_together_by_some) {
     const WritePiece piece{static_cast<std::uint64_t>(rank()) * 100, mine};
     file->write_collective({&piece, 1});
   }
-  // What new bytes are that nobody wrote, between those of two, MPI leaves open.
+  // MPI leaves open the value of bytes between two writes that were never written.
   const auto bytes = all_of(name);
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     const std::size_t writer = i / 100;
@@ -198,7 +198,7 @@ TEST_F(Mpiio, a_read_beyond_the_end_is_an_error) {
     pieces.push_back({700, beyond});
     expect_code(Code::truncated, [&] { file->read_collective(pieces); });
   } else {
-    file->read_collective(pieces);  // is not held up, and gets what it asked for
+    file->read_collective(pieces);  // does not wait, and gets what it requested
   }
   EXPECT_TRUE(std::equal(inside.begin(), inside.end(), content.begin() + 200));
 }

@@ -1,5 +1,5 @@
-// A communicator of another MPI than the process runs: said in one line, before anything is called
-// with a handle that means nothing to it. And what the MPI of the process is said to be.
+// A communicator of another MPI than that of the process: refused with one line, before any call
+// with the foreign handle. And the reported MPI of the process.
 #include <cstdio>
 #include <cstring>
 #include <mpi.h>
@@ -13,7 +13,7 @@ bool is_in(const std::string& text, const char* part) {
   return text.find(part) != std::string::npos;
 }
 
-/// What opening with a communicator of `kind` says; "" where it works.
+/// The error of opening with a communicator of `kind`; "" if it works.
 std::string refusal(std::int32_t kind, sluice::Code expected) {
   try {
     sluice::File out(sluice_comm{kind, 0, 4}, "other.h5", sluice::Mode::write);

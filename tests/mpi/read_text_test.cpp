@@ -1,4 +1,4 @@
-// The public calls: text on every rank, a stream in an ifstream's place, errors on all; and, in
+// The public calls: text on every rank, a stream in place of an ifstream, errors on all; and, in
 // the long tier, a file above 2 GiB.
 #include <array>
 #include <cstdlib>
@@ -17,7 +17,7 @@ int rank() {
   return number;
 }
 
-/// A file made by rank 0, there for all until every rank has let it go. Collective.
+/// A file created by rank 0, which exists until every rank has released it. Collective.
 class InputFile {
  public:
   explicit InputFile(const std::string& text) {

@@ -1,5 +1,5 @@
-// Records on real ranks, by the public C++ and C interfaces: what one of them writes over a
-// communicator the other reads, also by other ranks than wrote it.
+// Records on real ranks, by the public C++ and C interfaces: data written by one is read by the
+// other, also by other ranks than wrote it.
 #include <gtest/gtest.h>
 #include <memory>
 #include <mpi.h>

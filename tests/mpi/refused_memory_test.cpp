@@ -1,5 +1,5 @@
-// Strategy forward where memory is refused in the middle of a step: the same error on every rank,
-// and what was committed before stays.
+// Strategy forward if memory is refused in the middle of a step: the same error on every rank, and
+// committed data stays.
 #include <atomic>
 #include <cerrno>
 #include <dlfcn.h>
@@ -19,7 +19,7 @@ std::atomic<bool> refuses = false;
 
 }  // namespace
 
-/// In front of the C library's. Nobody but who makes room for shared memory populates pages.
+/// Replaces the C library's function. Only the reservation of shared memory populates pages.
 extern "C" int madvise(void* address, std::size_t length, int advice) noexcept {
 #ifdef MADV_POPULATE_WRITE
   if (advice == MADV_POPULATE_WRITE && refuses) {

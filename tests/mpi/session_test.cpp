@@ -1,5 +1,5 @@
-// Sessions on real ranks: the writers' threads, programs with threads of their own, many small
-// pieces, reading back, a rank that does not come.
+// Sessions on real ranks: the writer threads, programs with threads of their own, many small
+// pieces, reading back, a missing rank.
 #include <atomic>
 #include <chrono>
 #include <gtest/gtest.h>
@@ -119,7 +119,7 @@ TEST_F(MpiSessions, several_threads_write) {
 }
 
 TEST_F(MpiSessions, objects_that_move_write_in_any_order) {
-  // 500 objects; in each step everyone lives on another rank, and the steps are not synchronised.
+  // 500 objects; in each step each is on another rank, and the steps are not synchronised.
   constexpr std::uint64_t objects = 500;
   constexpr std::uint64_t object_bytes = 24;
   constexpr std::uint64_t steps = 5;
@@ -179,7 +179,7 @@ TEST_F(MpiSessions, a_rank_that_is_late_holds_back_nobody_else) {
   const Session second = share(0, rank_ == 0 ? out.start(1000, 1000) : Session());
   if (rank_ == 0) {
     out.write(first, bytes_at(0, 1000).data(), 1000, 0);
-    out.wait(first);  // nobody else has made a call
+    out.wait(first);  // no other rank has made a call
   } else if (rank_ == 1) {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     out.write(second, bytes_at(1000, 1000).data(), 1000, 1000);

@@ -1,6 +1,6 @@
-// Strategy forward where the node has little shared memory, or none: fewer windows are shared, or
-// bytes go by messages. Never a signal. Small: as told here; small_shm.sh runs it with a small
-// /dev/shm too.
+// Strategy forward if the node has little shared memory, or none: fewer windows are shared, or
+// bytes are sent by messages. Never a signal. The limit is set here; small_shm.sh runs it with a
+// small /dev/shm too.
 #include <cerrno>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -31,7 +31,7 @@ bool is_staging(int descriptor) {
 
 }  // namespace
 
-/// In front of the C library's: memory is short.
+/// Replaces the C library's function: memory is short.
 extern "C" int posix_fallocate(int descriptor, off_t offset, off_t length) {
   if (is_staging(descriptor)) {
     if (granted_bytes + static_cast<std::uint64_t>(length) > room_bytes) {
@@ -44,7 +44,7 @@ extern "C" int posix_fallocate(int descriptor, off_t offset, off_t length) {
   return next(descriptor, offset, length);
 }
 
-/// In front of the C library's: an old kernel, which makes room for nothing in parts.
+/// Replaces the C library's function: an old kernel, which cannot reserve parts.
 extern "C" int madvise(void* address, std::size_t length, int advice) noexcept {
 #ifdef MADV_POPULATE_WRITE
   if (advice == MADV_POPULATE_WRITE) {

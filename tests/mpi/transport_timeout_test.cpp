@@ -1,4 +1,4 @@
-// A rank that does not come is named by all others, in time, and nothing crashes afterwards.
+// A missing rank is named by all others, in time, and nothing crashes afterwards.
 #include <chrono>
 #include <functional>
 #include <gtest/gtest.h>
@@ -202,7 +202,7 @@ TEST_F(Timeouts, deadlock_of_receives) {
   EXPECT_TRUE(contains(outcome.text, "waits in receive (tag 3)")) << outcome.text;
 }
 
-// Behind a rank that waits elsewhere stands the one that is really missing.
+// The really missing rank is behind a rank that waits elsewhere.
 TEST_F(Timeouts, names_the_rank_behind_the_missing_one) {
   Bytes into(10);
   if (t_->rank() == 0) {
@@ -261,7 +261,7 @@ TEST_F(Timeouts, a_bad_argument_is_told_to_all) {
   EXPECT_LT(outcome.seconds, limit_s);
 }
 
-// Later than the limit but within the grace: nothing has happened.
+// Later than the limit but within the grace: no error.
 TEST_F(Timeouts, a_rank_that_comes_within_the_grace_is_welcome) {
   if (t_->rank() == 0) {
     std::this_thread::sleep_for(std::chrono::duration<double>(limit_s + grace_s / 2));

@@ -1,5 +1,5 @@
 // The same class of error on every rank, and no hang, whatever fails on one of them: the program
-// stands before the C library's pwrite and pread and lets them fail on the last rank only.
+// replaces the C library's pwrite and pread and makes them fail on the last rank only.
 // failures FILE; exits with 1 where a class is another one.
 #include <cerrno>
 #include <cstdio>
@@ -97,7 +97,7 @@ void check_writes(const char* name) {
            number == EIO ? MPI_ERR_IO : right);
     fails_with = 0;
   }
-  // Alone: only the rank that it hits.
+  // Independent: only the affected rank.
   fail_on_last(EIO);
   expect("write_at", MPI_File_write_at(file, 0, large.data(), 100, MPI_CHAR, MPI_STATUS_IGNORE),
          fails_with == 0 ? MPI_SUCCESS : MPI_ERR_IO);

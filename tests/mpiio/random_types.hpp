@@ -1,4 +1,4 @@
-// Random datatypes of MPI, each with the list of its bytes, which is worked out here by the
+// Random datatypes of MPI, each with the list of its bytes, which is computed here from the
 // definition of MPI's constructors alone.
 #pragma once
 
@@ -91,7 +91,7 @@ inline void append(Bytes& out, const Type& child, std::int64_t count, std::int64
   }
 }
 
-/// Commits, and asks MPI for the extent where nothing was said: padding is its own affair.
+/// Commits, and queries MPI for the extent if it is unknown: padding is up to MPI.
 inline void finish(Type& type) {
   MPI_Aint lower = 0;
   MPI_Aint extent = 0;
@@ -322,12 +322,12 @@ inline std::vector<Type> random_dealt(Random& random, const Type& element, int r
 inline std::vector<Type> random_file_types(Random& random, const Type& element, int ranks) {
   std::vector<Type> types;
   const int kind = random.below(4);
-  if (kind == 0) {  // elements are dealt at random
+  if (kind == 0) {  // elements are assigned at random
     const int elements = random.between(ranks, 40 * ranks);
     std::vector<std::vector<int>> blocks(ranks);
     std::vector<std::vector<int>> at(ranks);
     for (int next = 0; next < elements;) {
-      const int owner = random.below(ranks + 1);  // nobody's, too
+      const int owner = random.below(ranks + 1);  // also to no rank
       const int length = random.between(1, 6);
       if (owner < ranks) {
         blocks[owner].push_back(length);

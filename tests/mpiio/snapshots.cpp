@@ -1,5 +1,5 @@
-// A file for each snapshot, as VAMPIRE's mpi-io mode writes them: opened, the header by rank 0, the
-// ranks' spins behind each other by one collective call, closed; never synced.
+// A file for each snapshot, as in VAMPIRE's mpi-io mode: opened, the header written by rank 0, the
+// ranks' spins in sequence by one collective call, closed; never synced.
 // snapshots PREFIX NUMBER SPINS
 #include <cstdio>
 #include <cstdlib>

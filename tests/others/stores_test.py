@@ -192,7 +192,7 @@ def test_what_version_2_cannot_be_is_one_line(tmp_path):
     array = tmp_path / "a.zarr"
     zarr.create_array(array, data=np.arange(3), zarr_format=2, compressors=None)
     before = sorted(file.name for file in array.iterdir())
-    with pytest.raises(library.Error, match="only read"):
+    with pytest.raises(library.Error, match="only be read"):
         library.open(array, "a")
     assert sorted(file.name for file in array.iterdir()) == before
     assert [v["name"] for v in json.loads(sluice("ls", array, "--json"))["variables"]] == ["a"]

@@ -1,4 +1,4 @@
-// How planes are shared out, and that text and netCDF give every rank the same voxels.
+// How planes are distributed, and that text and netCDF give every rank the same voxels.
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <numeric>

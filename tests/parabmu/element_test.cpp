@@ -1,4 +1,4 @@
-// The stiffness of a voxel, against what elasticity demands of any correct one.
+// The stiffness of a voxel, against properties of any correct stiffness matrix.
 #include "element.hpp"
 
 #include <cmath>

@@ -101,7 +101,7 @@ class BadTexts(unittest.TestCase):
         head = "nNodes: 3\nNodes: 2  2  2\nMaterials: m.txt\n"
         rows = "0 0 0 0 1e-3 0 0\n1 1 0 0 0 0 0\n"
         self.refused(head + rows + "2 0 1 0 0 zero 0\n", "bad.txt:6:")
-        self.refused(head + rows + "3 0 1 0 0 0 0\n", "bad.txt:6:", "does not belong")
+        self.refused(head + rows + "3 0 1 0 0 0 0\n", "bad.txt:6:", "does not match")
         self.refused(head + rows, "bad.txt:1:", "has 2")
         self.refused("nNodes: 3\nNodes: 2 2\n", "bad.txt:2:")
 

@@ -1,4 +1,4 @@
-// Another run, with another number of ranks, goes on with a set.
+// Another run, with another number of ranks, continues a set.
 #include "parts/sets.hpp"
 
 namespace sluice::test {

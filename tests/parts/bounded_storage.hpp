@@ -1,5 +1,5 @@
-// A storage whose files are open only while they are among the most recently used: what lets one
-// process stand for thousands.
+// A storage whose files are open only while they are among the most recently used: it allows one
+// process to represent thousands.
 #pragma once
 
 #include <list>
@@ -18,7 +18,7 @@ class BoundedStorage : public storage::Storage {
 
   std::unique_ptr<storage::File> open(const std::string& path, storage::Access access) override {
     auto file = std::make_unique<BoundedFile>(*this, path, access);
-    file->real();  // now, so that what is wrong with it is said now
+    file->real();  // now, so that errors are reported now
     return file;
   }
   bool exists(const std::string& path) override { return inner_->exists(path); }
@@ -70,7 +70,7 @@ class BoundedStorage : public storage::Storage {
     const std::string& path() const override { return path_; }
 
    private:
-    /// Opening it changes no more than who is open.
+    /// Opening it changes only which files are open.
     storage::File& inner() const override { return const_cast<BoundedFile*>(this)->real(); }
 
     BoundedStorage& storage_;

@@ -1,4 +1,4 @@
-// Bringing parts home.
+// Collecting parts.
 #include "commit/tools/collect.hpp"
 
 #include <filesystem>
@@ -100,7 +100,7 @@ TEST_F(Collect, AStrangerInTheFolderIsNotReplaced) {
   expect_everywhere(errors, Code::exists, {name});
   expect_set(2, storage_, index_, {.steps = 2});
   files::remove(scratch_ / name);
-  // What the attempt had copied already is in the way of nobody else.
+  // The copies of the failed attempt do not interfere with others.
   for (const auto& entry : files::directory_iterator(scratch_ / "out.h5.parts")) {
     files::remove(entry.path());
   }

@@ -1,4 +1,4 @@
-// What fails in one group fails everywhere, and leaves what was committed as it was.
+// A failure in one group fails everywhere, and leaves committed data unchanged.
 #include "layout/hdf5/catalog.hpp"
 #include "parts/sets.hpp"
 #include "storage/faulty.hpp"
@@ -69,7 +69,7 @@ TEST_F(Failure, AGroupThatRunsOutOfSpace) {
 }
 
 TEST_F(Failure, AGroupThatCannotSync) {
-  // A file whose sync failed never says again that it is synced: the set cannot go on.
+  // A file whose sync failed never reports a successful one: the set cannot continue.
   fail_once({}, {.call = Call::sync, .path_part = "000003.h5", .error_number = EIO}, false);
 }
 

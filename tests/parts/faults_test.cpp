@@ -1,6 +1,6 @@
 // Every storage call of a run that writes a set is made to fail once: all ranks get the same error,
-// a step that failed is not in the file, one that did not is, and what was there before stays until
-// the first commit.
+// a step that failed is not in the file, one that did not is, and the previous file stays until the
+// first commit.
 #include <cerrno>
 #include <cstdio>
 
@@ -16,7 +16,7 @@ constexpr int ranks = 3;
 constexpr std::uint64_t attempts = 3;  // steps; then close
 const Shape shape{9, 2};
 const Shape old_shape{5, 2};
-const std::string in_doubt = "is known when it is opened again";
+const std::string in_doubt = "is known only after reopening it";
 
 enum class Start : std::uint8_t { fresh, over_set, over_plain, append };
 
@@ -142,7 +142,7 @@ void check(const Trial& trial, const Way& way, Start start) {
   });
 }
 
-/// Sweeps one way and start; returns how many trials there were.
+/// Sweeps one strategy and start; returns the number of trials.
 std::uint64_t sweep(const Way& way, Start start, std::uint64_t every) {
   const Trial clean = run(way, start, storage::Call::read, 0);
   check(clean, way, start);
@@ -153,7 +153,7 @@ std::uint64_t sweep(const Way& way, Start start, std::uint64_t every) {
   for (std::size_t c = 0; c < storage::call_count; ++c) {
     const auto call = static_cast<storage::Call>(c);
     const std::uint64_t calls = clean.faults->calls(call);
-    // Few of a kind are all tried, and those that decide whether a commit is there.
+    // If there are few of a kind, all are tried, and those that decide whether a commit succeeds.
     const bool decides = call == storage::Call::rename || call == storage::Call::sync_directory;
     const std::uint64_t stride = decides || calls < 2 * every ? 1 : every;
     for (std::uint64_t nth = 1; nth <= calls; nth += stride) {

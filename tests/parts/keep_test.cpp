@@ -74,7 +74,7 @@ TEST(Keep, OnlyTheLastStepsStayAndTheirFiles) {
         const Ticket ticket = step.end();
         EXPECT_EQ(ticket.step(), std::min<std::uint64_t>(k, 1));
         EXPECT_EQ(out.steps(), std::min<std::uint64_t>(k + 1, 2));
-        // Those of the last two steps, and of the one before: a reader may still be at it.
+        // Those of the last two steps, and of the one before: a reader may still use it.
         EXPECT_LE(count_parts(*storage), 3 * groups);
         transport.barrier();
         if (transport.rank() == 0 && k > 0) {
@@ -153,7 +153,7 @@ TEST(Keep, FixedVariablesAndRareOnesStay) {
   EXPECT_LE(count_parts(*storage), 3u);
 }
 
-/// A group that rests for longer than steps are kept goes on in the part that it has open.
+/// A group that is idle for longer than steps are kept continues in the part that it has open.
 TEST(Keep, AGroupThatRestsLosesNothing) {
   const auto storage = storage::make_memory();
   on_ranks(2, [&](exec::Transport& transport) {
@@ -277,7 +277,7 @@ TEST(Split, WhatHasNoIndexIsRefused) {
                         open_file(transport, storage, "out.h5", Mode::write, grouped).close();
                       }),
       Code::unsupported, {"out.h5", "keep and split", "no index"});
-  // Steps are not split off a file that is one.
+  // Steps are not split off a plain file.
   write_set(2, storage, "out.h5", options_of("shared", 0, 0), {.steps = 1, .slabs = true});
   expect_everywhere(errors_on_ranks(2,
                                     [&](exec::Transport& transport) {

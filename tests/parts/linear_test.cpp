@@ -1,4 +1,4 @@
-// A box as a row of its elements.
+// A box as the sequence of its elements.
 #include "model/linear.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A set touches its own parts and nothing else: not those of another set in the same folder, not
+// A set changes its own parts and nothing else: not those of another set in the same folder, not
 // those of an index that was copied or renamed, and no file that an index merely names.
 #include <filesystem>
 #include <fstream>
@@ -153,7 +153,7 @@ TEST_F(Ownership, ACopiedIndexDropsNoStepsOfTheOriginal) {
   append("copy.h5", options, 3, 3);
   expect("out.h5", {.steps = 3});
   disk_->rename("copy.h5", "again.h5");
-  append("again.h5", options, 6, 3);  // those of the copy now belong to nobody that is there
+  append("again.h5", options, 6, 3);  // the parts of the copy now belong to no existing index
   expect("out.h5", {.steps = 3});
 }
 
@@ -212,7 +212,7 @@ TEST_F(Ownership, ASetReplacesAPlainFileWithItsJournal) {
   EXPECT_FALSE(disk_->exists("out.h5.sluice-journal"));
 }
 
-/// The parts of what is replaced go only when the new name is durable.
+/// The parts of a replaced set are removed only when the new name is durable.
 TEST_F(Ownership, PartsStayWhileACrashMayBringTheirIndexBack) {
   for (const char* strategy : {"serial", "file-per-process"}) {
     SCOPED_TRACE(strategy);
@@ -280,7 +280,7 @@ TEST_F(Ownership, ARunThatNeverHadAnIndexLeavesNoParts) {
   EXPECT_EQ(count("run"), 0u);
 }
 
-/// An index of somebody else's making, which names files that are not its parts.
+/// A forged index, which names files that are not its parts.
 class Hostile : public Ownership {
  protected:
   Hostile() { storage_ = storage::make("posix"); }
@@ -319,7 +319,7 @@ class Hostile : public Ownership {
     before_ = contents("home");
     before_.merge(contents("scratch"));
   }
-  /// Names all of it, with the ids of a set that it may read.
+  /// Names all of it, with the ids of a set that it can read.
   void make_index(const std::string& ids_of) {
     const auto file = storage_->open(at(ids_of), storage::Access::read);
     layout::PartSet set = *layout::hdf5::read_set(*file);
@@ -390,7 +390,7 @@ TEST_F(Hostile, GoingOnWithTheIndexOrCollectingItRemovesAndWritesNothing) {
   }
 }
 
-/// A run that died leaves parts that the index does not mention: they are in nobody's way.
+/// Parts left by a run that died, to which the index does not refer, do not interfere.
 TEST_F(Hostile, NoPartTakesTheNameOfAFileThatIsThere) {
   write("out.h5", SetKind{}.options(), {.steps = 1, .slabs = true});
   const auto file = storage_->open(at("out.h5"), storage::Access::read);
@@ -420,7 +420,7 @@ TEST_F(Hostile, AFolderOfPartsThatIsALinkIsRefused) {
   EXPECT_EQ(now, before_);
 }
 
-/// A journal beside a link would be written into what the link leads to.
+/// A journal beside a link would be applied to the target of the link.
 TEST_F(Hostile, RecoveryWritesThroughNoLinkAndBesideNoWriter) {
   write("open/set.h5", SetKind{}.options(), new_);
   const std::string part = parts("open/set.h5")[1];

@@ -1,5 +1,5 @@
-// Random shapes, decompositions and groups: what was written is what is read, by any number of
-// readers, in any selection.
+// Random shapes, decompositions and groups: what was written is read, by any number of readers, in
+// any selection.
 #include <cstdlib>
 
 #include "parts/sets.hpp"

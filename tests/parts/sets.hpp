@@ -1,4 +1,4 @@
-// What the tests of sets of parts share: writing and reading them on virtual ranks.
+// Shared by the tests of sets of parts: writing and reading them on virtual ranks.
 #pragma once
 
 #include <algorithm>
@@ -65,7 +65,7 @@ inline void on_ranks(int ranks, const Body& body, std::uint64_t seed = 1) {
   exec::run_local(ranks, seed, body);
 }
 
-/// What every rank met: one entry a rank, code ok where it met nothing.
+/// The error of every rank: one entry each, code ok if there was none.
 inline std::vector<Error> errors_on_ranks(int ranks, const Body& body) {
   std::vector<Error> errors(static_cast<std::size_t>(ranks), Error(Code::ok, ""));
   on_ranks(ranks, [&](exec::Transport& transport) {
@@ -95,8 +95,8 @@ inline File open_file(exec::Transport& transport, std::shared_ptr<storage::Stora
   return File(detail::open_on(transport, std::move(storage), path, mode, options));
 }
 
-/// Steps first .. first + steps - 1 of `name`, whose values have the key 100 + step, dealt to the
-/// ranks at random: anew at every step, or (fixed_deal) always alike.
+/// Steps first .. first + steps - 1 of `name`, whose values have the key 100 + step, distributed
+/// over the ranks at random: anew in every step, or (fixed_deal) always alike.
 struct Steps {
   std::string name = "v";
   Shape shape = {12, 5};
@@ -153,8 +153,8 @@ inline void expect_set(int ranks, std::shared_ptr<storage::Storage> storage,
   });
 }
 
-/// Changes a bit of the first place of a file where `value` stands, and leaves the file's time as
-/// it was, so that only a checksum can tell.
+/// Flips a bit at the first place of a file with `value`, and keeps the file's time, so that only a
+/// checksum can detect it.
 inline void flip_bit_of(storage::Storage& storage, const std::string& path, double value) {
   const auto file = storage.open(path, storage::Access::read_write);
   std::vector<std::byte> bytes(file->size());

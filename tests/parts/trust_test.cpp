@@ -1,4 +1,4 @@
-// A set is read only if every part is there and is the one that the index means.
+// A set is read only if every part exists and is the one that the index refers to.
 #include <filesystem>
 
 #include "parts/sets.hpp"
@@ -53,7 +53,7 @@ TEST_F(Trust, AnotherPartOfTheSameSetIsNamed) {
 
 TEST_F(Trust, AShorterPartIsNamed) {
   files::resize_file(part(1), files::file_size(part(1)) - 1);
-  expect_everywhere(open(), Code::truncated, {"000001.h5", "older copy, or cut"});
+  expect_everywhere(open(), Code::truncated, {"000001.h5", "an older or a truncated copy"});
 }
 
 TEST_F(Trust, AnOlderCopyIsNamed) {
@@ -74,9 +74,9 @@ TEST_F(Trust, AnOlderCopyIsNamed) {
   EXPECT_TRUE(errors[0].code() == Code::truncated || errors[0].code() == Code::format)
       << errors[0].what();
   EXPECT_NE(std::string(errors[0].what()).find("000001.h5"), std::string::npos);
-  // Made as long as the index knows, it still lacks the commit.
+  // Extended to the length in the index, it still lacks the commit.
   files::resize_file(part(1, "more.h5"), 1 << 20);
-  expect_everywhere(open("more.h5"), Code::format, {"000001.h5", "does not hold the steps"});
+  expect_everywhere(open("more.h5"), Code::format, {"000001.h5", "does not have the steps"});
 }
 
 TEST_F(Trust, APlainFileInThePlaceOfAPartIsNamed) {

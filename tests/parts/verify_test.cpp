@@ -1,4 +1,4 @@
-// Proving a set: every part, and what the index itself says.
+// Verifying a set: every part, and the index itself.
 #include "commit/tools/verify.hpp"
 
 #include <cstring>
@@ -97,7 +97,7 @@ TEST_F(Verify, TimesAndScalarsOfTheIndexAreCompared) {
   EXPECT_EQ(verdict.state, State::damaged);
   ASSERT_EQ(verdict.finding_count, 1u);
   EXPECT_EQ(verdict.findings[0].variable, "pi");
-  // The times stand twice; spoil the dataset that other programs read.
+  // The times are stored twice; damage the dataset that other programs read.
   const auto file = storage_->open("out.h5", storage::Access::read_write);
   std::vector<std::byte> bytes(file->size());
   bytes.resize(file->read(0, bytes));

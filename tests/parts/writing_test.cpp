@@ -1,4 +1,4 @@
-// What a set of parts looks like, and that it reads back as what was written.
+// The form of a set of parts, and that it reads back as it was written.
 #include <algorithm>
 
 #include "layout/hdf5/catalog.hpp"

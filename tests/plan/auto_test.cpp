@@ -1,4 +1,4 @@
-// What `auto` takes, by the facts: a pure choice, the same on every rank, explained.
+// The choice of `auto` from given facts: pure, the same on every rank, explained.
 #include "plan/auto.hpp"
 
 #include <chrono>
@@ -135,7 +135,7 @@ TEST(Auto, MoreNeverTakesLess) {
   }
 }
 
-/// The set that is taken where there may be several files; "" for one file.
+/// The set that is chosen if several files are allowed; "" for one file.
 std::string set_taken(const Input& input) {
   const Candidate candidate = decide_files(input).candidate;
   return writes_parts(candidate.strategy) ? std::string(candidate.strategy) : "";

@@ -1,4 +1,5 @@
-// Strategy collective: the bytes of serial, whole tiles by their owners alone, inside the budget.
+// Strategy collective: the bytes of serial, whole tiles written by their owners alone, inside the
+// budget.
 #include <gtest/gtest.h>
 #include <map>
 #include <mutex>
@@ -16,7 +17,7 @@ namespace {
 
 constexpr const char* path = "out.h5";
 
-/// Random variables, dealt at random; the same on every rank for one seed.
+/// Random variables, distributed at random; the same on every rank for one seed.
 struct Recipe {
   std::vector<Shape> shapes;
   std::vector<bool> steps;
@@ -272,7 +273,7 @@ TEST(collective, staging_stays_inside_the_budget) {
 }
 
 TEST(collective, overlapping_blocks_of_more_than_a_window) {
-  // Every rank gives everything: more comes for a window than it holds.
+  // Every rank puts everything: more arrives for a window than it holds.
   Options options = quick_options("collective");
   options.check = Check::off;
   options.checksum = false;
@@ -296,7 +297,7 @@ TEST(collective, overlapping_blocks_of_more_than_a_window) {
   });
 }
 
-/// Writes with one rank failing; returns what each rank met, and that the file is usable after.
+/// Writes with one rank failing; returns the error of each rank, and that the file is usable after.
 std::vector<std::string> write_with_failure(const std::function<void(int, Step&, Variable)>& spoil,
                                             const std::shared_ptr<storage::Faults>& faults) {
   const auto memory = storage::make_memory();

@@ -1,4 +1,4 @@
-// The runs of a piece by arithmetic, against all runs one by one.
+// The computed runs of a piece, against an enumeration of all runs.
 #include "layout/runs.hpp"
 
 #include <gtest/gtest.h>

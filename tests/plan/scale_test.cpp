@@ -1,5 +1,6 @@
-// What a plan costs one rank of 100,000 that writes 16 variables in a regular decomposition: time,
-// memory, and that neither grows with the ranks. And all ranks' plans together, in the model.
+// The cost of a plan on one rank of 100,000 that writes 16 variables in a regular decomposition:
+// time, memory, and that neither grows with the ranks. And the plans of all ranks together, in the
+// model.
 #include <ctime>
 #include <gtest/gtest.h>
 
@@ -20,8 +21,8 @@ constexpr std::size_t mib = 1 << 20;
 constexpr int variables = 16;
 constexpr int ranks_per_node = 125;
 
-/// Built with sanitizers and without optimisation code is slower by no fixed factor, but not
-/// larger: its seconds are not judged, and the model, which works for every rank, has fewer.
+/// With sanitizers and without optimisation code is slower by no fixed factor, but not larger: its
+/// seconds are not checked, and the model, which works for every rank, has fewer.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool optimised = false;
 constexpr int modelled_ranks = 10'000;
@@ -49,7 +50,7 @@ sim::Job job_of(int ranks) {
   return job;
 }
 
-/// What a rank is told by the planner, and what it brings.
+/// The planner's answer to a rank, and the rank's data.
 struct OneRank {
   Topology topology;
   std::vector<layout::Placement> placements;
@@ -84,7 +85,7 @@ OneRank one_rank(int ranks) {
   return one;
 }
 
-/// What commit does on a rank between the planner's answer and the first byte.
+/// The work of commit on a rank between the planner's answer and the first byte.
 Plan plan_one(const OneRank& one, const std::string& name) {
   std::vector<layout::Portion> portions;
   std::vector<std::uint64_t> sizes;
@@ -168,7 +169,7 @@ TEST(scale, owners_of_tiles_are_found_by_arithmetic) {
   EXPECT_LE(most_bytes - before, 4096);
 }
 
-/// What a rank works out of a round of compressed tiles that go behind the call.
+/// The computation of a rank for a round of compressed tiles in the background.
 TEST(scale, provisional_addresses_are_worked_out_for_own_tiles_only) {
   constexpr std::uint64_t tiles = 250'007;
   std::vector<exec::EncodedVariable> encoded(variables);

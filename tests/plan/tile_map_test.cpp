@@ -1,4 +1,4 @@
-// The tile map: who owns which byte, and in which place of the owner's own space.
+// The tile map: who owns which byte, and its position in the owner's own space.
 #include "plan/tile_map.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// What `auto` learns from a run's own commits: on machines whose rates are not what was assumed it
-// comes to the way that is best there, and what it loses on the way is bounded.
+// What `auto` learns from a run's own commits: on machines whose rates differ from the assumed ones
+// it finds the best candidate, and the loss until then is bounded.
 #include "plan/tuner.hpp"
 
 #include <algorithm>
@@ -32,10 +32,10 @@ Input input_of(const FileSystemFacts& facts, int ranks, int nodes, std::uint64_t
   return input;
 }
 
-/// A machine that is another one than `auto` takes it for.
+/// A machine that differs from what `auto` assumes.
 struct Machine {
   MachineRates rates;
-  double shared = 1;      ///< times what the formulas say
+  double shared = 1;      ///< factor on the formulas
   double collective = 1;  ///< the same
   double seconds(const Input& input, const Candidate& candidate) const {
     Input there = input;
@@ -89,7 +89,7 @@ Input random_input(std::mt19937_64& random) {
 struct Course {
   double seconds = 0;              ///< of all commits
   double by_formulas_seconds = 0;  ///< without any trial
-  double last_of_best = 0;         ///< where it came to, as a part of the best way
+  double last_of_best = 0;         ///< the final choice, relative to the best candidate
   double formulas_of_best = 0;
   int trials = 0;
   std::size_t candidates = 0;
@@ -175,7 +175,7 @@ TEST(Tuner, CostsLittleWhereThereIsNothingToGain) {
 }
 
 TEST(Tuner, OneTrialIsTheMostThatABadGuessCosts) {
-  // Every way but the one that is taken is twenty times as slow as it looks.
+  // Every candidate except the current one is twenty times slower than predicted.
   const Input input = input_of(striped, 16, 1, 8 * mib, 50000);
   ASSERT_EQ(decide(input).candidate.strategy, "collective");
   Machine machine{input.rates};
@@ -191,7 +191,7 @@ TEST(Tuner, OneTrialIsTheMostThatABadGuessCosts) {
   EXPECT_EQ(others, 1) << "then it has lost more than a twentieth of 200 commits";
 }
 
-/// On a mount of four slow servers that says nothing of itself, so is taken for a disk.
+/// A mount of four slow servers that reports nothing, so that it is treated as a disk.
 Input mistaken_input() { return input_of(unknown, 32, 2, mib, 300000); }
 
 TEST(Tuner, WhatIsUnknownIsFoundOut) {
@@ -220,7 +220,7 @@ TEST(Tuner, AWriterAServerIsFoundWhereNobodySaysThatThereAreStripes) {
   EXPECT_NE(tuner.summary().find(" writers (cyclic) "), std::string::npos) << tuner.summary();
 }
 
-/// Commits until `tuner` takes something else than `way`; at most `most`.
+/// Commits until `tuner` chooses something other than `way`; at most `most`.
 int commits_until_other(Tuner& tuner, const Input& input, const Machine& machine,
                         const Candidate& candidate, int most) {
   for (int i = 0; i < most; ++i) {
@@ -297,7 +297,7 @@ TEST(Tuner, EveryKindOfLoadHasItsOwnWay) {
   }
   EXPECT_LT(large_s, 1.1 * machine.best(large));
   EXPECT_LT(small_s, 1.1 * machine.best(small));
-  // Others come and go, and what is kept of them stays bounded.
+  // Other loads come and go, and what is kept of them stays bounded.
   for (std::uint64_t bytes = mib / 8; bytes < 4096 * mib; bytes *= 3) {
     const Input other = input_of(unknown, 32, 2, bytes, 8 * mib);
     EXPECT_EQ(tuner.decide(other, true).reason, decide(other).reason) << bytes;
@@ -361,10 +361,9 @@ TEST(Tuner, SaysWhatItTriesAndWhatWasMeasured) {
   }
   ASSERT_GE(reasons.size(), 3U);
   EXPECT_EQ(reasons[0], decide(input).reason);
-  EXPECT_NE(reasons[1].find(" to try it: a commit takes by shared "), std::string::npos)
+  EXPECT_NE(reasons[1].find(" as a trial: time of a commit: shared "), std::string::npos)
       << reasons[1];
-  EXPECT_NE(reasons.back().find(": a commit was measured to take by collective with "),
-            std::string::npos)
+  EXPECT_NE(reasons.back().find(": measured time of a commit: collective with "), std::string::npos)
       << reasons.back();
   EXPECT_NE(reasons.back().find(", shared "), std::string::npos) << reasons.back();
   EXPECT_EQ(tuner.summary().rfind("collective with ", 0), 0U) << tuner.summary();

@@ -72,11 +72,11 @@ TEST(writers, by_distance) {
   EXPECT_EQ(nearest_writers(8, 1, distances), (Ranks{3})) << "the lowest of equals";
   EXPECT_EQ(nearest_writers(8, 4, distances), (Ranks{0, 3, 4, 6}));
   EXPECT_EQ(nearest_writers(8, 8, distances), (Ranks{0, 1, 2, 3, 4, 5, 6, 7}));
-  // On a line of ranks whoever is in the middle of its group is nearest to all of it.
+  // On a line of ranks, the middle of a group is nearest to all of it.
   distances.between = [](int from, int writer) { return std::abs(from - writer); };
   distances.to_storage = {};
   EXPECT_EQ(nearest_writers(9, 3, distances), (Ranks{1, 4, 7}));
-  // Both: the way within the group against the way to storage, which every byte of it takes.
+  // Both: the distance within the group against that to storage, for every byte.
   distances.to_storage = [](int rank) { return rank % 3 == 2 ? 0.0 : 0.5; };
   EXPECT_EQ(nearest_writers(9, 3, distances), (Ranks{2, 5, 8}));
   distances.to_storage = [](int rank) { return rank % 3 == 2 ? 0.0 : 0.2; };
@@ -134,7 +134,7 @@ void refused(const Topology& topology, const WriterChoice& choice, const std::st
 }
 
 TEST(writers, what_cannot_be_is_refused_by_name) {
-  refused(of(4), choose(5), "writers", "5 are more than the 4 ranks");
+  refused(of(4), choose(5), "writers", "5 exceed the 4 ranks");
   refused(of(4), choose(-1), "writers", "-1 is negative");
   refused(of(4), choose(2, 3), "writers");
   refused(of(4), choose(1, 4), "first_writer");

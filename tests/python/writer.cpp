@@ -1,5 +1,5 @@
-// writer FOLDER: writes the files that the Python readers look at, on 3 virtual ranks, once with
-// each strategy: <strategy>.h5. Values follow formulas that readers_test.py knows too.
+// writer FOLDER: writes the files for the Python readers, on 3 virtual ranks, once with each
+// strategy: <strategy>.h5. Values follow formulas that readers_test.py uses too.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -1,4 +1,4 @@
-// The grammar of docs/formats/records.md, byte by byte, and what becomes of files that break it.
+// The grammar of docs/formats/records.md, byte by byte, and the errors of files that violate it.
 #include <cstring>
 
 #include "codec/checksum.hpp"
@@ -76,7 +76,7 @@ TEST(RecordsFormat, CutAnywhereIsRefused) {
   }
 }
 
-/// A file whose header and entries have right checksums, but say what is not so.
+/// A file whose header and entries have correct checksums, but wrong contents.
 TEST(RecordsFormat, ThatLiesIsRefusedWithoutMemory) {
   const auto refused = [](const records::Root& root, const std::vector<records::Entry>& entries) {
     LocalRecords files;

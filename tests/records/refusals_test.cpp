@@ -1,5 +1,5 @@
-// What a program may do wrong with records: each is one clear error, the same on every rank where
-// it is met together, and the file stays right.
+// Mistakes of a program with records: each is one clear error, the same on every rank in collective
+// calls, and the file stays valid.
 #include "records/local_records.hpp"
 
 namespace sluice::test {
@@ -26,7 +26,7 @@ TEST(Refusals, AnotherTypeThanTheOneWritten) {
     const std::string part = "part " + std::to_string(transport.rank());
     expect_error(thrown_by([&] { in.read(x); }), Code::type_mismatch,
                  {"traj", "group 0", part, "int32", "float64"});
-    std::int32_t head = 0;  // nothing was taken
+    std::int32_t head = 0;  // nothing was consumed
     in.read(&head);
     EXPECT_EQ(head, 5);
     float narrow = 0;

@@ -1,4 +1,4 @@
-// Signatures: whatever runs are given come back, loops take constant space, nonsense is damage.
+// Signatures: any runs are restored, loops take constant space, invalid bytes are damage.
 #include "layout/records/signature.hpp"
 
 #include <gtest/gtest.h>

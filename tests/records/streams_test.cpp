@@ -1,4 +1,4 @@
-// What each rank wrote comes back: on as many ranks, on others, of any length, by every strategy.
+// What each rank wrote is read back: on as many ranks, on others, of any length, by every strategy.
 #include "commit/tools/convert.hpp"
 #include "commit/tools/verify.hpp"
 #include "records/local_records.hpp"

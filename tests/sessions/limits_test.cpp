@@ -1,4 +1,4 @@
-// What sessions do where other libraries of their kind stop: each limit that is known of one.
+// Sessions at the limits of similar libraries: one test for each known limit.
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -107,7 +107,7 @@ TEST(Sessions, pieces_are_written_as_they_come_without_gathering) {
   EXPECT_EQ(local.memory().contents("f"), bytes_at(0, 64));
 }
 
-/// Takes what it is given and keeps none of it: for sizes that memory does not have.
+/// Accepts data and keeps none of it: for sizes that exceed memory.
 class Void final : public storage::Storage {
  public:
   class Hole final : public storage::File {
@@ -149,7 +149,7 @@ TEST(Sessions, over_two_gibibytes_in_one_call) {
   constexpr std::uint64_t size = (std::uint64_t{2} << 30) + 4099;
   constexpr std::uint64_t offset = (std::uint64_t{1} << 40) + 11;
   const auto storage = std::make_shared<Void>();
-  // Zeros that nobody touches take no memory.
+  // Zeros that were never touched take no memory.
   const std::unique_ptr<void, void (*)(void*)> zeros(std::calloc(size, 1), std::free);
   ASSERT_NE(zeros, nullptr);
   exec::run_local(2, 1, [&](exec::Transport& t) {

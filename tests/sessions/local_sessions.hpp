@@ -1,4 +1,4 @@
-// Sessions on virtual ranks, over memory that writes down who did what.
+// Sessions on virtual ranks, over memory that records who did what.
 #pragma once
 
 #include <functional>

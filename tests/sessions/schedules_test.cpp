@@ -1,7 +1,6 @@
 // A thousand programs with sessions, each with an order of its own: ranks, writers, tiles, budgets,
-// pieces, who writes what and when, all drawn from a seed. Every byte must be there once the
-// session is complete, `complete` must be called once, and what is wrong must be found on every
-// rank.
+// pieces, who writes what and when, all drawn from a seed. Every byte must be in the file once the
+// session is complete, `complete` must be called once, and errors must be found on every rank.
 #include <algorithm>
 #include <map>
 #include <random>
@@ -84,7 +83,7 @@ Schedule draw_schedule(Draw& draw) {
 
 std::string name_of(std::size_t file) { return "file" + std::to_string(file); }
 
-/// What each rank saw of completion: by session, how often.
+/// The completions that each rank saw: by session, how often.
 using Completions = std::map<std::size_t, int>;
 
 void follow(const Schedule& all, LocalSessions& local, exec::Transport& transport,

@@ -1,5 +1,5 @@
-// Sessions whose messages the program carries (sluice_service_*): whatever order they come in, the
-// same bytes and the same errors; no call waits, and a service goes in whatever state.
+// Sessions whose messages the program carries (sluice_service_*): in whatever order they arrive,
+// the same bytes and the same errors; no call waits, and a service can be destroyed in any state.
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -44,7 +44,7 @@ class Ranks {
   int ranks() const { return static_cast<int>(services_.size()); }
   const Seen& seen(int rank) const { return seen_[static_cast<std::size_t>(rank)]; }
 
-  /// Brings messages in any order until every rank has seen `kind` `times`.
+  /// Delivers messages in any order until every rank has seen `kind` `times`.
   void until(int kind, std::size_t times = 1) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (!all_saw(kind, times)) {
@@ -60,7 +60,7 @@ class Ranks {
     until(SLUICE_EVENT_CLOSED);
   }
 
-  /// Takes all messages, brings about half of them, and notes what happened.
+  /// Takes all messages, delivers about half of them, and records events.
   void carry() {
     for (sluice_service* service : services_) {
       int to = 0;

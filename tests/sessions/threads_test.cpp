@@ -1,5 +1,5 @@
-// Sessions with real threads, on one rank without MPI: the writer's, the program's own, and the
-// reader's. (Also run under ThreadSanitizer.)
+// Sessions with real threads, on one rank without MPI: the writer thread, the program's own, and
+// the reader thread. (Also run under ThreadSanitizer.)
 #include <atomic>
 #include <thread>
 

@@ -1,4 +1,4 @@
-// Machines: those that come with the library, and what a file of one must say.
+// Machines: those included in the library, and the requirements on a machine file.
 #include "sim/machine.hpp"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ TEST(Machine, EveryOneThatComesWithTheLibraryIsWhole) {
   }
 }
 
-/// The text of a machine with one line in place of that of `constant`.
+/// The text of a machine with the line of `constant` replaced.
 std::string with(const std::string& constant, const std::string& line) {
   std::string text = machine_texts()[0].text;
   const std::size_t begin = text.find(constant + " = ");

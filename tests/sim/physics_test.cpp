@@ -1,4 +1,4 @@
-// The model machine's physics: what one server, one lock, one cache do to programs made by hand.
+// The physics of the model machine: the effect of one server, lock or cache on hand-made programs.
 #include <gtest/gtest.h>
 
 #include "sim/engine.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint64_t mib = 1 << 20;
 
-/// Two nodes; round numbers, and nothing that costs time but what a test switches on.
+/// Two nodes; round numbers, and only what a test switches on costs time.
 Machine plain_machine() {
   Machine machine = machine_named("archer");
   machine.copy_bytes_per_s.value = 10e9;
@@ -62,7 +62,7 @@ TEST(Physics, TheCallerIsBackBeforeTheBytesAreDurable) {
   const Outcome cached = run_programs(machine, programs, 1);
   EXPECT_NEAR(cached.returned_s, 16 * double(mib) / 10e9, 1e-4);
   EXPECT_NEAR(cached.durable_s, 16 * double(mib) / 100e6, 0.01);
-  // Beyond the dirty limit the caller goes at the target's pace.
+  // Beyond the dirty limit the caller proceeds at the target's speed.
   programs[0] = {write(0, 0, 132 * mib), returned(), sync()};
   const Outcome full = run_programs(machine, programs, 1);
   EXPECT_NEAR(full.returned_s, (132 - 32) * double(mib) / 100e6, 0.03);
@@ -72,7 +72,7 @@ TEST(Physics, TheCallerIsBackBeforeTheBytesAreDurable) {
   EXPECT_NEAR(direct.returned_s, direct.durable_s, 1e-9);
 }
 
-/// Two nodes take turns in writing halves of the same stripes, or of stripes of their own.
+/// Two nodes alternate in writing halves of the same stripes, or of stripes of their own.
 Outcome write_halves(const Machine& machine, bool in_one_stripe) {
   Programs programs(2, 2);
   const std::uint64_t half = mib / 2;
@@ -96,7 +96,7 @@ TEST(Physics, TwoNodesInOneStripePayHandOvers) {
   EXPECT_EQ(shared.counts.handovers, 20U);
   EXPECT_EQ(shared.counts.written_bytes, apart.counts.written_bytes);
   EXPECT_GT(shared.durable_s, apart.durable_s + 10 * 0.1);
-  // Of one node the lock is its own.
+  // The lock already belongs to the only node.
   Programs one_node(2, 1);
   one_node[0] = {write(0, 0, mib / 2), sync()};
   one_node[1] = {write(0, mib / 2, mib / 2), sync()};

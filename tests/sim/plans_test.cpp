@@ -1,5 +1,4 @@
-// Plans of production on model machines: every byte once, the same again, never faster by more
-// work.
+// Production's plans on model machines: every byte once, reproducible, never faster with more work.
 #include <gtest/gtest.h>
 
 #include "plan/groups.hpp"
@@ -73,7 +72,7 @@ TEST(Plans, TheSameSeedGivesTheSameToTheLastBit) {
     }
   }
   Choice choice;
-  choice.strategy = plan::per_node;  // many files: where they lie is the seed's
+  choice.strategy = plan::per_node;  // many files: their placement depends on the seed
   EXPECT_NE(run(machine, job, choice, 1).durable_s, run(machine, job, choice, 2).durable_s);
 }
 
@@ -124,7 +123,7 @@ TEST(Plans, WritersCountWhereTheTargetsWait) {
 }
 
 TEST(Plans, AutoIsNearTheBestOfItsWaysByTheEventsToo) {
-  // Closed formulas against queues: whatever they think, the events are the judge.
+  // Closed formulas against queues: the events decide.
   const std::vector<Job> jobs{
       {64, 4, Cut::blocks, {{{256, 256, 256}, 8}}},
       {64, 4, Cut::pencils, {{{256, 256, 256}, 8, false}}},

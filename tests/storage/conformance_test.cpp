@@ -1,4 +1,4 @@
-// What every storage promises, asked of each of them.
+// What every storage must do, tested on each of them.
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <memory>

@@ -24,7 +24,7 @@ TEST(ErrorText, IsOneCompleteLine) {
     auto file = storage->open(path, Access::create);
     EXPECT_EQ(error_of([&] { file->write(8192, bytes); }).what(),
               path + ": write of 4194304 bytes at offset 8192 failed: No space left on device: " +
-                  "free space and run the step again");
+                  "free space and repeat the step");
     storage->remove(path);
   }
 }

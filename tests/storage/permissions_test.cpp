@@ -1,4 +1,4 @@
-// A new file in the place of another one grants no more than that one did.
+// A new file that replaces another one grants no more than that one did.
 #include <filesystem>
 #include <grp.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The log holds every mutating call in order, with its bytes, enough to build the files again; and
+// The log contains every mutating call in order, with its bytes, enough to rebuild the files; and
 // it counts.
 #include "storage/recording.hpp"
 
@@ -35,7 +35,7 @@ std::vector<std::string> brief(const Log& log) {
   return all;
 }
 
-/// Carries the records out on another storage: what the log knows is all there is.
+/// Executes the records on another storage: only the log is used.
 void replay(const Log& log, Storage& storage) {
   std::map<std::uint64_t, std::unique_ptr<File>> files;
   for (const Record& record : log.records()) {

@@ -1,4 +1,4 @@
-// What the storage tests share: a folder of their own, and bytes to write.
+// Shared by the storage tests: a folder of their own, and bytes to write.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace sluice::storage {
 
-/// A fresh folder, gone with all it holds at the end.
+/// A new folder, removed with its content at the end.
 class Scratch {
  public:
   explicit Scratch(const std::string& under = std::filesystem::temp_directory_path().string()) {
@@ -52,7 +52,7 @@ inline std::string text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// The error of `action`; Code::ok and an empty text where it threw none.
+/// The error of `action`; Code::ok and an empty text if it threw none.
 template <typename Action>
 Error error_of(Action action) {
   try {

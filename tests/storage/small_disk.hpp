@@ -1,4 +1,4 @@
-// A disk small enough to be filled.
+// A disk that is small enough to be filled.
 #pragma once
 
 #include <cerrno>
@@ -12,8 +12,8 @@
 
 namespace sluice::storage {
 
-/// A tmpfs of so many bytes, seen by this process alone and gone with it. The reason where it is
-/// not allowed, else empty.
+/// A tmpfs of this many bytes, visible to this process only and removed with it. The reason if it
+/// is not allowed, else empty.
 inline std::string mount_small_disk(const std::string& folder, std::uint64_t bytes) {
   const uid_t user = ::getuid();
   const gid_t group = ::getgid();

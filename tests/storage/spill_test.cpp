@@ -1,4 +1,4 @@
-// Memory that goes to disk beyond a limit: the same bytes either way, and nothing left behind.
+// Memory that is moved to disk beyond a limit: the same bytes either way, and nothing left behind.
 #include "storage/spill.hpp"
 
 #include <filesystem>

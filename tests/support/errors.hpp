@@ -1,4 +1,4 @@
-// What the tests ask of one Error.
+// Checks of one Error.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 
 namespace sluice::test {
 
-/// The Error that `work` throws; Code::ok where it throws none.
+/// The Error that `work` throws; Code::ok if it throws none.
 template <class Work>
 Error thrown_by(Work&& work) {
   try {
@@ -19,7 +19,7 @@ Error thrown_by(Work&& work) {
   return {Code::ok, ""};
 }
 
-/// Is the error of `code`, and does its text hold each of `parts`?
+/// Has the error `code`, and does its text contain each of `parts`?
 inline void expect_error(const Error& error, Code code, const std::vector<std::string>& parts) {
   EXPECT_STREQ(code_name(error.code()), code_name(code)) << error.what();
   for (const std::string& part : parts) {

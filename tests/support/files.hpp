@@ -1,5 +1,5 @@
-// The variables of a behaviour that may as well stand in files of their own: they share one file,
-// or have one each in layouts that hold one variable a file.
+// The variables of a behaviour that may also be in files of their own: they share one file, or have
+// one each in layouts that hold one variable in a file.
 #pragma once
 
 #include <map>
@@ -10,14 +10,14 @@
 
 namespace sluice::test {
 
-/// Invariant: every rank asks for the same variables in the same order, so that the files are
-/// opened, committed and closed in one order too.
+/// Invariant: every rank requests the same variables in the same order, so that the files are
+/// opened, committed and closed in the same order too.
 class Files {
  public:
   Files(const World& world, Rank& rank, std::string path, Mode mode)
       : world_(world), rank_(rank), path_(std::move(path)), mode_(mode) {}
 
-  /// Collective where it is the first for its file.
+  /// Collective if it is the first for its file.
   File& of(const std::string& variable) {
     const std::string path = world_.path_of(path_, variable);
     const auto found = open_.find(path);
@@ -36,7 +36,7 @@ class Files {
       }
     }
   }
-  /// Calls put(target): the step under way in the variable's file, or else the file.
+  /// Calls put(target): the current step of the variable's file, or else the file.
   template <class Put>
   void into(const std::string& variable, Put&& put) {
     One& one = open_.at(world_.path_of(path_, variable));
@@ -71,8 +71,8 @@ class Files {
   std::map<std::string, One> open_;
 };
 
-/// Commits what put(target) gives: in a step for variables with steps; without one for others,
-/// which not every layout takes in a step.
+/// Commits what put(target) puts: in a step for variables with steps; without one for others, which
+/// not every layout accepts in a step.
 template <class Put>
 void commit(File& out, bool steps, Put&& put) {
   if (steps) {

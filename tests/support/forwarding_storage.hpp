@@ -1,4 +1,4 @@
-// A disk that hands every call on to another one: what disks with a flaw are made of.
+// A disk that forwards every call to another one: the base of faulty disks.
 #pragma once
 
 #include <memory>

@@ -24,7 +24,7 @@ namespace sluice::test {
 
 namespace {
 
-/// On a real disk where there is one: a memory file system may refuse direct writes.
+/// On a real disk if there is one: a memory file system may refuse direct writes.
 std::string scratch_folder() {
   const char* build = std::getenv("SLUICE_BUILD_DIR");
   return build != nullptr && std::filesystem::is_directory(build)
@@ -88,10 +88,10 @@ class LocalWorld final : public World {
   std::unique_ptr<storage::Scratch> scratch_;
 };
 
-/// The one that does the same on every storage and number of ranks.
+/// The strategy that does the same on every storage and number of ranks.
 constexpr const char* plainest = "shared";
 
-/// Of formats that hold variables of any type; layout/trajectories runs every strategy on the
+/// For formats that hold variables of any type; layout/trajectories runs every strategy on the
 /// others.
 std::vector<const layout::Format*> layouts() {
   std::vector<const layout::Format*> all = layout::formats();
@@ -105,8 +105,8 @@ const std::vector<Cell>& cells() {
       register_additions();
     }
     std::vector<Cell> made;
-    // Whatever the storage, a strategy does the same on it: all of them for the one that uses all
-    // that a storage offers.
+    // Whatever the storage, a strategy does the same on it: all of them run on the one that uses
+    // every feature of a storage.
     for (const char* storage : {"memory", "posix", "direct"}) {
       for (const int ranks : {1, 3, 4, 8}) {
         made.push_back({plainest, storage, ranks});
@@ -121,7 +121,7 @@ const std::vector<Cell>& cells() {
       }
       if (strategy->chooses) {
         made.push_back({strategy->name, "memory", 4});
-        continue;  // does what the others do
+        continue;  // does the same as the others
       }
       for (const int ranks : {1, 3, 4, 8}) {
         made.push_back({strategy->name, "memory", ranks});
@@ -200,7 +200,7 @@ TEST(cells, what_is_declared_unsupported_is_refused) {
   }
 }
 
-/// The sanitizers make everything many times slower and look at the code: every strategy once,
+/// The sanitizers make everything many times slower and examine the code: every strategy once,
 /// every layout once, one more number of ranks and one disk.
 bool runs_under_sanitizers(const Cell& cell) {
   const bool in_memory = cell.storage == "memory" && cell.ranks == 4;

@@ -10,9 +10,9 @@
 
 namespace sluice::test {
 
-/// Prints how many behaviours passed in each cell that ran, how many its layout does not have, and
-/// which cells there are not. `names`: of all cells, in order. Tests are told by their value_param,
-/// which is the name of their cell.
+/// Prints how many behaviours passed in each cell that ran, how many its layout does not support,
+/// and which cells do not exist. `names`: of all cells, in order. Tests are identified by their
+/// value_param, which is the name of their cell.
 void print_matrix(const std::vector<std::string>& names);
 
 /// The ranks and the storage on which the behaviours of a cell run.

@@ -1,6 +1,6 @@
 // The cells under mpirun: every strategy, on posix, direct and mpiio (memory is not shared between
-// processes), on as many ranks as there are, and the other layouts. Files are opened as a program
-// opens them, by File's own constructor. After the run a table of the cells is printed.
+// processes), on all ranks, and the other layouts. Files are opened as a program opens them, by
+// File's own constructor. After the run a table of the cells is printed.
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <mpi.h>
@@ -22,7 +22,7 @@ class MpiWorld final : public World {
   explicit MpiWorld(Cell cell) : cell_(std::move(cell)) {
     all_ = exec::make_mpi(MPI_COMM_WORLD, deadline_s);
     cell_.ranks = all_->size();
-    // For looking at files from one rank: MPI-IO files are ordinary ones.
+    // For reading files from one rank: MPI-IO files are ordinary ones.
     storage_ = storage::make(cell_.storage == "mpiio" ? "posix" : cell_.storage);
     std::vector<std::byte> folder;
     if (all_->rank() == 0) {
@@ -36,7 +36,7 @@ class MpiWorld final : public World {
   }
   ~MpiWorld() override {
     try {
-      all_->barrier();  // nobody may still be at work in the folder that goes now
+      all_->barrier();  // no rank may still use the folder that is removed now
     } catch (const std::exception& error) {
       ADD_FAILURE() << error.what();
     }

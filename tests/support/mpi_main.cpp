@@ -22,7 +22,7 @@ double meet_limit_s() {
   return text != nullptr ? std::atof(text) : 60;
 }
 
-// The largest of all ranks' values; ends the run if the ranks do not meet in time.
+// The maximum over the ranks; ends the run if a rank is missing.
 int meet(int value, const std::string& where) {
   int largest = 0;
   int done = 0;

@@ -6,7 +6,7 @@
 
 namespace sluice::test {
 
-/// Without a minus, which means something in the filters of tests.
+/// Without a minus, which has a meaning in the filters of tests.
 inline std::string test_name(std::string name) {
   std::replace(name.begin(), name.end(), '-', '_');
   return name;

@@ -1,4 +1,4 @@
-// What became of calls that may fail.
+// The outcomes of calls that may fail.
 #pragma once
 
 #include <sluice/error.hpp>
@@ -7,10 +7,10 @@
 
 namespace sluice::test {
 
-/// Of the collective calls of each rank: "" or the error.
+/// For the collective calls of each rank: "" or the error.
 using Outcomes = std::vector<std::vector<std::string>>;
 
-/// Notes what became of `call`; true where it threw nothing.
+/// Records the outcome of `call`; true if it threw nothing.
 template <class Call>
 bool attempt(std::vector<std::string>& outcomes, Call&& call) {
   try {

@@ -1,4 +1,4 @@
-// Where the parts of a set are, by its index.
+// The paths of the parts of a set, from its index.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace sluice::test {
 
-/// As the storage opens them, in the order of the index; none where `index_path` is no index.
+/// As the storage opens them, in the order of the index; none if `index_path` is not an index.
 inline std::vector<std::string> part_paths(storage::Storage& storage,
                                            const std::string& index_path) {
   std::vector<std::string> paths;

@@ -1,5 +1,5 @@
-// What most tests include, compiled once for all of them (SLUICE_PRECOMPILE). No file relies on it:
-// each includes what it uses.
+// Headers that most tests include, compiled once for all of them (SLUICE_PRECOMPILE). No file
+// relies on it: each includes what it uses.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// What every Transport must do: checks that run on each rank of a transport, whatever it is made
-// of. Collective; failures are reported by GoogleTest on the rank that sees them.
+// What every Transport must do: checks that run on each rank of a transport of any kind.
+// Collective; failures are reported by GoogleTest on the rank that finds them.
 #pragma once
 
 #include <algorithm>
@@ -33,8 +33,8 @@ inline Bytes pattern(std::size_t count, std::uint64_t key) {
   return bytes;
 }
 
-/// Sizes around every boundary of the implementations: empty, odd, one message or two, several
-/// pieces of a pipeline.
+/// Sizes around every limit of the implementations: empty, odd, one message or two, several pieces
+/// of a pipeline.
 inline const std::vector<std::size_t>& sizes() {
   static const std::vector<std::size_t> all = {0, 1, 77, 3999, 4000, 4001, 4096, 70001, 5 << 20};
   return all;
@@ -82,7 +82,7 @@ inline void check_broadcast(Transport& t) {
   for (std::size_t size : sizes()) {
     for (int root : {0, t.size() - 1, t.size() / 2}) {
       const Bytes expected = pattern(size, key_of(root, 0, ++round));
-      // Whatever stood there before is replaced.
+      // The previous content is replaced.
       Bytes bytes = t.rank() == root ? expected : pattern(size / 2 + 3, 5);
       t.broadcast(bytes, root);
       ASSERT_TRUE(bytes == expected) << "size " << size << " root " << root;
@@ -239,7 +239,7 @@ inline void check_point_to_point(Transport& t) {
   EXPECT_TRUE(theirs == message(mine.size(), down, t.rank(), 0, 0));
 }
 
-// Messages under way while collectives go on around them.
+// Messages in flight during other collectives.
 inline void check_pending_across_collectives(Transport& t) {
   const int up = (t.rank() + 1) % t.size();
   const int down = (t.rank() + t.size() - 1) % t.size();

@@ -177,14 +177,14 @@ void run_behaviour(World& world, const std::string& behaviour, BehaviourBody bod
     GTEST_SKIP() << declared->reason;
   }
   {
-    // What the behaviour expects cannot be, so its own complaints do not count here.
+    // The behaviour cannot succeed, so its own failures do not count here.
     testing::TestPartResultArray complaints;
     const testing::ScopedFakeTestPartResultReporter reporter(
         testing::ScopedFakeTestPartResultReporter::INTERCEPT_ALL_THREADS, &complaints);
     try {
       body(world);
     } catch (const Error&) {
-      // the world has noted what it was
+      // the world has recorded what it was
     }
   }
   EXPECT_TRUE(world.has_refused()) << behaviour << " is declared unsupported in layout "

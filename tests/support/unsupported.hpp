@@ -1,5 +1,5 @@
-// Which cells there are not, and which behaviours a layout cannot have, and why. docs/formats.md
-// says the same to users: a test compares the two.
+// The cells that do not exist, and the behaviours that a layout cannot have, with reasons.
+// docs/formats.md documents the same: a test compares the two.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@ struct Unsupported {
   const char* layout;
   const char* behaviour;  ///< "group.name"
   const char* reason;     ///< as it stands in docs/formats.md
-  /// Refused with Error unsupported; else it has no meaning there, and is not run.
+  /// Refused with Error unsupported; otherwise meaningless there, and not run.
   bool is_refused = true;
 };
 
@@ -22,14 +22,14 @@ struct UnsupportedCell {
   const char* reason;
 };
 
-/// What follows from the properties of the formats, and what is declared.
+/// Derived from the properties of the formats, and declared ones.
 std::span<const Unsupported> unsupported();
 /// Adds a row, from register_additions().
 void declare_unsupported(const Unsupported& row);
 std::span<const UnsupportedCell> unsupported_cells();
-/// nullptr where the layout has the behaviour.
+/// nullptr if the layout supports the behaviour.
 const Unsupported* find_unsupported(const std::string& layout, const std::string& behaviour);
-/// nullptr where the strategy writes the layout.
+/// nullptr if the strategy writes the layout.
 const UnsupportedCell* find_unsupported_cell(const std::string& layout,
                                              const std::string& strategy);
 

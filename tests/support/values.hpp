@@ -1,4 +1,4 @@
-// Values that every element of every test variable has, and the boxes by which ranks share them.
+// The values of every element of every test variable, and the boxes of the ranks.
 #pragma once
 
 #include <complex>
@@ -23,7 +23,7 @@ inline std::uint64_t mixed(std::uint64_t x) {
 }
 
 /// The value of element `index` (row-major in the whole variable) under `key`; never 0 for numbers,
-/// so that what was not written shows.
+/// so that elements that were not written are detected.
 template <class T>
 T value_at(std::uint64_t key, std::uint64_t index) {
   const std::uint64_t bits = mixed(key * 0x10001 + index);
@@ -73,7 +73,7 @@ void for_each_element(const model::Dims& shape, const model::Box& box, Visit&& v
   }
 }
 
-/// Plain arrays of T, also where std::vector<bool> is none.
+/// Plain arrays of T, because std::vector<bool> is not one.
 template <class T>
 class Array {
  public:
@@ -113,7 +113,7 @@ inline Selection selection_of(const model::Box& box) {
   return selection;
 }
 
-/// Puts boxes with their values, and keeps them until it dies.
+/// Puts boxes with their values, and keeps them until its destruction.
 template <class T>
 class Giver {
  public:
@@ -179,7 +179,7 @@ inline model::Box slab(const Shape& shape, int rank, int ranks) {
   return box;
 }
 
-/// `shape` cut at random and dealt to `ranks` ranks, several boxes or none each; the same on every
+/// `shape` divided at random among `ranks` ranks, several boxes or none for each; the same on every
 /// rank for one seed.
 inline std::vector<std::vector<model::Box>> deal(const Shape& shape, int ranks, std::uint64_t seed,
                                                  int depth = 4) {
@@ -194,7 +194,7 @@ inline std::vector<std::vector<model::Box>> deal(const Shape& shape, int ranks, 
   return dealt;
 }
 
-/// What deal() gives one rank.
+/// The result of deal() for one rank.
 inline std::vector<model::Box> dealt_to(int rank, int ranks, const Shape& shape,
                                         std::uint64_t seed) {
   return deal(shape, ranks, seed)[static_cast<std::size_t>(rank)];

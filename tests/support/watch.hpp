@@ -1,5 +1,4 @@
-// Says what a test was doing where the process dies by a signal or takes too long: the end of a log
-// does not.
+// Reports what a test was doing if the process dies by a signal or takes too long.
 #pragma once
 
 #include <array>
@@ -52,11 +51,11 @@ inline void end_by(int signal) {
   std::raise(signal);
 }
 
-/// Prints `what`, and stacks, where the process dies from now on, and ends it after `seconds`.
+/// Prints `what`, and stacks, if the process dies from now on, and ends it after `seconds`.
 inline void begin_watch(const std::string& what, unsigned seconds) {
   std::snprintf(under_watch.data(), under_watch.size(), "ended while: %s\n", what.c_str());
   std::signal(SIGALRM, end_by);
-#ifndef __SANITIZE_ADDRESS__  // which says more
+#ifndef __SANITIZE_ADDRESS__  // which prints more
   for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) {
     std::signal(signal, end_by);
   }

@@ -68,7 +68,7 @@ int World::other_ranks() const {
 
 namespace {
 
-/// Of a store: the one file that says what the others are.
+/// In a store: the one file that describes the others.
 std::string main_file(storage::Storage& storage, const std::string& path,
                       const layout::Format& format) {
   return layout::is_store(storage, path) ? path + "/" + format.manifest : path;

@@ -1,9 +1,9 @@
-// Where a behaviour runs: one cell of (strategy x storage x ranks x layout), on virtual or on real
-// ranks.
+// The environment of a behaviour: one cell of (strategy x storage x ranks x layout), on virtual or
+// on real ranks.
 //
-// A behaviour is written once, with SLUICE_BEHAVIOUR, and registered as one test a cell. Which
-// cells there are decides the file that is linked in: local_cells.cpp (virtual ranks in one
-// process) or mpi_cells.cpp (under mpirun, where every rank runs the body of every test).
+// A behaviour is written once, with SLUICE_BEHAVIOUR, and registered as one test for each cell. The
+// linked file defines the cells: local_cells.cpp (virtual ranks in one process) or mpi_cells.cpp
+// (under mpirun, where every rank runs the body of every test).
 #pragma once
 
 #include <atomic>
@@ -42,7 +42,7 @@ class Rank {
   int ranks() const { return transport_.size(); }
   bool is(int which) const { return rank() == which % ranks(); }
   exec::Transport& transport() { return transport_; }
-  /// Options as most behaviours want them: quick (nothing is synced), with a short deadline.
+  /// Options for most behaviours: fast (nothing is synced), with a short deadline.
   Options options() const;
   File open(const std::string& path, Mode mode) { return open(path, mode, options()); }
   File open(const std::string& path, Mode mode, const Options& options) {
@@ -55,7 +55,7 @@ class Rank {
   Opener opener_;
 };
 
-/// What a rank met.
+/// The error of a rank.
 struct Caught {
   Code code = Code::ok;
   std::string text;
@@ -74,31 +74,31 @@ class World {
   virtual void run(const Body& body, int ranks = 0) = 0;
   /// The same, but catches each rank's Error: one entry a rank, known on every real rank.
   virtual std::vector<Caught> run_catching(const Body& body, int ranks = 0) = 0;
-  /// Runs `work` once, on one real rank, with the others waiting.
+  /// Runs `work` once, on one real rank, while the others wait.
   virtual void once(const std::function<void()>& work) = 0;
 
   virtual const Cell& cell() const = 0;
 
   // -- what the cell's layout can hold ---------------------------------------------------------
   const layout::Format& format() const { return layout::format_named(cell().layout); }
-  /// The file of a variable among others: `path`, or one beside it where a file holds one variable.
+  /// The file of a variable among others: `path`, or one beside it if a file holds one variable.
   std::string path_of(const std::string& path, const std::string& variable) const {
     return format().many ? path : path + "." + variable;
   }
-  /// The caller's wish where the layout leaves a choice.
+  /// The requested durability if the layout leaves a choice.
   Shape chunk(const Shape& wish) const { return format().tiled ? wish : Shape{}; }
   /// Are the times of steps a variable of the file?
   bool has_time_variable() const { return cell().layout == "hdf5" || cell().layout == "netcdf4"; }
-  /// The number of variables of `in`, but for that one.
+  /// The number of variables of `in`, except that one.
   std::size_t count_variables(const File& in) const;
-  /// Promises that the layout can make.
+  /// Guarantees that the layout can give.
   std::vector<Durability> durabilities() const;
   /// Does the strategy write a set of parts beside the file?
   bool has_parts() const { return cell().strategy.rfind("file-per-", 0) == 0; }
 
   /// Was anything refused with Error unsupported, on this process?
   bool has_refused() const { return has_refused_; }
-  /// The storage under the files, for looking at them from outside.
+  /// The storage under the files, for reading them from outside.
   virtual storage::Storage& storage() = 0;
   /// A path for a file of that name in a folder of this test's own.
   virtual std::string path(const std::string& name) const = 0;
@@ -119,7 +119,7 @@ class World {
   std::atomic<bool> has_refused_ = false;
 };
 
-/// Every rank met `code`, with one text that holds each of `parts`; failures are reported.
+/// Every rank got `code`, with one text that contains each of `parts`; failures are reported.
 void expect_same_error(const std::vector<Caught>& caught, Code code,
                        const std::vector<std::string>& parts = {});
 
@@ -128,12 +128,12 @@ using BehaviourBody = void (*)(World&);
 bool register_behaviour(const char* group, const char* name, const char* file, int line,
                         BehaviourBody body);
 
-/// Of a program that runs the suite over formats and strategies of its own: adds them, once. Null
-/// where a program has none.
+/// For a program that runs the suite over its own formats and strategies: adds them, once. Null if
+/// a program has none.
 [[gnu::weak]] void register_additions();
 
-/// Runs a behaviour in its cell: as it is; or, where the layout is declared not to support it
-/// (unsupported.cpp), so that it must be refused.
+/// Runs a behaviour in its cell: normally; or, if the layout is declared not to support it
+/// (unsupported.cpp), expecting that it is refused.
 void run_behaviour(World& world, const std::string& behaviour, BehaviourBody body);
 
 /// SLUICE_LONG=1: many more cases.

@@ -1,5 +1,5 @@
-"""The rules of the house that a machine can hold. Each rule is a generator of findings over a Tree
-and says in its docstring what it asks."""
+"""The rules of the project that a program can check. Each rule is a generator of findings over a
+Tree; its docstring states the rule."""
 
 import ast
 import os
@@ -14,7 +14,7 @@ LINE_LENGTH_MAX = 100
 CLASS_FIELDS_MAX = 20
 CLASS_FUNCTIONS_MAX = 30
 
-# Which rooms of src/ a room may include, besides itself.
+# Which components (directories) of src/ a component may include, besides itself.
 IMPORTS = {
     "model": set(),
     "mpi": set(),
@@ -30,30 +30,30 @@ IMPORTS = {
     "plugin": {"commit", "layout", "model", "storage", "codec"},
     "api": {"commit", "exec", "plan", "layout", "model", "mpi", "storage", "codec"},
 }
-# The floors of a room that has sub-rooms, lowest first: one includes those below it and itself, not
-# those beside or above it. "" is what lies in the room directly.
-FLOORS = {
+# The levels of a component that has subdirectories, lowest first: one includes itself and those
+# below it, not those beside or above it. "" stands for the files directly in the component.
+LEVELS = {
     "exec": [{"transport"}, {""}, {"exchange", "notify"}, {"check", "rows", "write"}, {"encode"},
              {"read"}],
     "commit": [{"publish"}, {"write"}, {"output", "read", "session"}, {"parts"}, {"tools"}, {""}],
     "api": [{"config"}, {""}, {"file", "session"}, {"records", "checkpoint"}, {"c"}],
 }
-# Of the public face every room may include these; the rest belongs to api.
+# Public headers that every component may include; the others belong to api.
 SHARED_FACE = {"sluice/comm.h", "sluice/comm.hpp", "sluice/error.hpp", "sluice/types.hpp",
                "sluice/options.hpp", "sluice/fill.hpp"}
-MPI_ROOMS = {"mpi", "mpiio"}  # and there in one header each only
+MPI_COMPONENTS = {"mpi", "mpiio"}  # and there in one header each only
 
 
 def rule_imports(tree):
-    """Rooms of src/ and their sub-rooms include downwards only, by paths from src/; the public face
-    includes nothing but itself; mpi.h only in mpi."""
+    """Components of src/ and their subdirectories include downwards only, by paths from src/; the
+    public headers include only each other; mpi.h only in mpi and mpiio."""
     for file in tree.cpp():
         for include in cpp.includes(file.text):
             message = _import_fault(file, include)
             if message:
                 yield Finding(file.path, include.line, "imports", message)
-        if file.room is not None and file.room not in IMPORTS:
-            yield Finding(file.path, 1, "imports", f"'{file.room}' is no room of src/")
+        if file.component is not None and file.component not in IMPORTS:
+            yield Finding(file.path, 1, "imports", f"'{file.component}' is no component of src/")
 
 
 def _import_fault(file, include):
@@ -62,35 +62,36 @@ def _import_fault(file, include):
         if (not include.angled or first in IMPORTS and rest) and first != "sluice":
             return f"the public face includes only sluice/ headers, not {include.path}"
         return None
-    if file.room is None:
+    if file.component is None:
         return None
-    if include.path == "mpi.h" and file.room not in MPI_ROOMS:
-        return f"mpi.h belongs to {', '.join(sorted(MPI_ROOMS))}: talk through mpi::comms()"
+    if include.path == "mpi.h" and file.component not in MPI_COMPONENTS:
+        return f"mpi.h belongs to {', '.join(sorted(MPI_COMPONENTS))}: talk through mpi::comms()"
     if first == "sluice" and rest:
-        if include.path in SHARED_FACE or file.room == "api":
+        if include.path in SHARED_FACE or file.component == "api":
             return None
-        return f"{include.path} is the api's; other rooms include {', '.join(sorted(SHARED_FACE))}"
-    if first == file.room and first in FLOORS:
-        return _floor_fault(file.room, file.path.split("/")[2:-1], rest.split("/")[:-1])
+        allowed = ", ".join(sorted(SHARED_FACE))
+        return f"{include.path} belongs to api; other components include {allowed}"
+    if first == file.component and first in LEVELS:
+        return _level_fault(file.component, file.path.split("/")[2:-1], rest.split("/")[:-1])
     if first in IMPORTS and rest:
-        if first == file.room or first in IMPORTS.get(file.room, ()):
+        if first == file.component or first in IMPORTS.get(file.component, ()):
             return None
-        allowed = ", ".join(sorted(IMPORTS.get(file.room, ()))) or "no other room"
-        return f"{file.room} must not include {first} (it may include {allowed})"
+        allowed = ", ".join(sorted(IMPORTS.get(file.component, ()))) or "no other component"
+        return f"{file.component} must not include {first} (it may include {allowed})"
     if not include.angled:
         return f'"{include.path}" is no path from src/ or include/'
     return None
 
 
-def _floor_fault(room, own, other):
+def _level_fault(component, own, other):
     own, other = "/".join(own), "/".join(other)
-    floor = {name: n for n, names in enumerate(FLOORS[room]) for name in names}
+    level = {name: n for n, names in enumerate(LEVELS[component]) for name in names}
     for name in (own, other):
-        if name not in floor:
-            return f"'{room}/{name}' is no room: give it a floor in tests/tidy/rules.py"
-    if own == other or floor[other] < floor[own]:
+        if name not in level:
+            return f"'{component}/{name}' is no component: give it a level in tests/tidy/rules.py"
+    if own == other or level[other] < level[own]:
         return None
-    return f"{room}/{own} must not include {room}/{other}, which lies beside or above it"
+    return f"{component}/{own} must not include {component}/{other}, which lies beside or above it"
 
 
 # Always system I/O when called as a free function.
@@ -127,7 +128,7 @@ _IO_HEADERS = {"fstream", "fcntl.h", "sys/stat.h", "sys/uio.h", "sys/file.h", "s
 def rule_system_io(tree):
     """In src/ only storage/ asks the operating system to read, write or name files."""
     for file in tree.cpp():
-        if file.room is None or file.room == "storage":
+        if file.component is None or file.component == "storage":
             continue
         for include in cpp.includes(file.text):
             if include.path in _IO_HEADERS:
@@ -145,22 +146,22 @@ def _io(file, line, what):
 # A row's own name, or the constant that holds it.
 _ROW_NAME = re.compile(r'\.name = (?:"([^"]+)"|(\w+)),|return Method\{"([^"]+)"')
 # Where rows live, or where the words are another program's.
-_ROOMS_OF_ROWS = re.compile(r"src/(?:layout/\w+|plan|codec|dialect)/")
+_DIRECTORIES_OF_ROWS = re.compile(r"src/(?:layout/\w+|plan|codec|dialect)/")
 
 
 def rule_rows(tree):
     """In src/ only a format's own folder, plan/ and codec/ name formats, strategies and codecs; the
     others ask the row. ("auto" is a word of many options.)"""
     names = set()
-    texts = {file.path: cpp.blank_comments(file.text) for file in tree.cpp() if file.room}
+    texts = {file.path: cpp.blank_comments(file.text) for file in tree.cpp() if file.component}
     for path, code in texts.items():
-        for match in _ROW_NAME.finditer(code) if _ROOMS_OF_ROWS.match(path) else ():
+        for match in _ROW_NAME.finditer(code) if _DIRECTORIES_OF_ROWS.match(path) else ():
             held = re.compile(r'\b%s = "([^"]+)";' % match[2])
             names |= {match[1] or match[3]} - {None}
             names |= {m[1] for text in texts.values() for m in held.finditer(text) if match[2]}
     for path, code in texts.items():
         for match in re.finditer(r'"([a-z][a-z0-9-]*)"', code):
-            if match[1] in names - {"auto"} and not _ROOMS_OF_ROWS.match(path):
+            if match[1] in names - {"auto"} and not _DIRECTORIES_OF_ROWS.match(path):
                 yield Finding(path, cpp.line_at(code, match.start()), "rows",
                               f"names {match[1]}: ask its row")
 
@@ -176,7 +177,7 @@ TAG_LIST = "src/exec/transport/tags.hpp"
 def rule_tags(tree):
     """In src/ only the list of tags names a message's tag by its number."""
     for file in tree.cpp():
-        if file.room is None or file.path == TAG_LIST:
+        if file.component is None or file.path == TAG_LIST:
             continue
         code = cpp.blank(file.text)
         for pattern in _TAG_NUMBERS:
@@ -260,7 +261,7 @@ def rule_class_size(tree):
     """In src/ no class above 20 fields or 30 member functions, unless the comment above it, or at
     the head of its file, gives the reason after "Size:"."""
     for file in tree.cpp():
-        if file.room is None:
+        if file.component is None:
             continue
         lines = file.text.split("\n")
         for found in cpp.classes(file.text):

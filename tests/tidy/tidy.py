@@ -1,4 +1,4 @@
-"""Holds the tree to the rules of the house (rules.py).
+"""Holds the tree to the rules of the project (rules.py).
 
     python3 tidy.py --root .                            every rule
     python3 tidy.py --root . --build build/release      and: is every .cpp compiled?

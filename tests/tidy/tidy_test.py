@@ -116,15 +116,15 @@ class Imports(unittest.TestCase):
 
     def test_leaves(self):
         for leaf in ("storage", "codec"):
-            for room in ("layout", "exec", "commit"):
-                self.check(f"src/{room}/hdf5/a.cpp", f'"{leaf}/b.hpp"', False)
-                self.check(f"src/{leaf}/a.cpp", f'"{room}/b.hpp"', True)
+            for component in ("layout", "exec", "commit"):
+                self.check(f"src/{component}/hdf5/a.cpp", f'"{leaf}/b.hpp"', False)
+                self.check(f"src/{leaf}/a.cpp", f'"{component}/b.hpp"', True)
             self.check(f"src/plan/a.cpp", f'"{leaf}/b.hpp"', True)
         self.check("src/storage/a.cpp", '"model/b.hpp"', False)
         self.check("src/model/a.cpp", '"storage/b.hpp"', True)
         self.check("src/codec/a.cpp", '"model/b.hpp"', True)
 
-    def test_floors(self):
+    def test_levels(self):
         for path, include, bad in (
                 ("exec/write/a.cpp", "exec/transport/b.hpp", False),
                 ("exec/transport/a.cpp", "exec/write/b.hpp", True),
@@ -138,10 +138,10 @@ class Imports(unittest.TestCase):
             self.check(f"src/{path}", f'"{include}"', bad)
 
     def test_dialect(self):
-        for room, bad in (("model", False), ("storage", False), ("exec", False),
+        for component, bad in (("model", False), ("storage", False), ("exec", False),
                           ("layout", True), ("plan", True), ("api", True)):
-            self.check("src/dialect/vampire/a.cpp", f'"{room}/b.hpp"', bad)
-            self.check(f"src/{room}/a.cpp", '"dialect/b.hpp"', True)
+            self.check("src/dialect/vampire/a.cpp", f'"{component}/b.hpp"', bad)
+            self.check(f"src/{component}/a.cpp", '"dialect/b.hpp"', True)
 
     def test_public_face(self):
         for header in ("error", "types", "options"):
@@ -154,7 +154,7 @@ class Imports(unittest.TestCase):
         self.check("include/sluice/sluice.hpp", '"model/box.hpp"', True)
         self.check("include/sluice/sluice.hpp", "<mpi.h>", False)
 
-    def test_paths_and_rooms(self):
+    def test_paths_and_components(self):
         self.check("src/model/a.cpp", '"box.hpp"', True)
         self.check("src/model/a.cpp", '"cli/verb.hpp"', True)
         self.check("src/model/a.cpp", "<vector>", False)

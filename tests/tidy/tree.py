@@ -51,8 +51,8 @@ class File:
         return self.suffix == ".cmake" or self.path.endswith(("CMakeLists.txt", "-dev.txt"))
 
     @property
-    def room(self):
-        """The room of src/ in which the file lies, None elsewhere, "" directly in src/."""
+    def component(self):
+        """The component of src/ in which the file lies, None elsewhere, "" directly in src/."""
         parts = self.path.split("/")
         if parts[0] != "src":
             return None

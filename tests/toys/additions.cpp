@@ -1,4 +1,5 @@
-// Adds the toys to the conformance suite, and says which behaviours have no meaning for the format.
+// Adds the toys to the conformance suite, and declares the behaviours that have no meaning for the
+// format.
 #include "layout/formats.hpp"
 #include "support/unsupported.hpp"
 #include "support/world.hpp"

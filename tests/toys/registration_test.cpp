@@ -1,4 +1,4 @@
-// What registering a format or a strategy refuses.
+// What the registration of a format or a strategy refuses.
 #include <gtest/gtest.h>
 
 #include "layout/formats.hpp"

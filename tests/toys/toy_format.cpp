@@ -1,5 +1,5 @@
-// A format of the tests alone: one line of text, data as it comes, and behind every commit an index
-// of all that there is. The line says where the newest index lies, and changes within one sector.
+// A format for tests only: one line of text, data in order, and after every commit an index of
+// everything. The line contains the position of the newest index, and is within one sector.
 #include <sstream>
 
 #include "codec/checksum.hpp"

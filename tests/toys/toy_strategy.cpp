@@ -1,4 +1,4 @@
-// A strategy of the tests alone: as many writers as are asked for, from the last rank backwards.
+// A strategy for tests only: as many writers as requested, from the last rank backwards.
 #include <algorithm>
 
 #include "sluice/error.hpp"
@@ -20,7 +20,7 @@ RankList last_ranks(const Topology& topology, const WriterChoice& choice) {
   return RankList::spaced(topology.ranks - count, 1, count);
 }
 
-/// What `collective` does, with other writers.
+/// As `collective`, with other writers.
 Plan plan_backwards(const Input& input) {
   const RankList writers = last_ranks(input.topology, input.choice);
   Input mine = input;

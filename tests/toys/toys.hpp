@@ -1,4 +1,4 @@
-// A format and a strategy that the library does not know: what it takes to add one.
+// A format and a strategy that the library does not know: what is needed to add one.
 #pragma once
 
 #include "layout/format.hpp"

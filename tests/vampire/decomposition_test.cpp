@@ -1,4 +1,4 @@
-// However many ranks share the work: the same atoms, the same neighbours, the same spins.
+// For any number of ranks: the same atoms, the same neighbours, the same spins.
 #include "decomposition.hpp"
 
 #include <algorithm>

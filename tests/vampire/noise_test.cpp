@@ -1,4 +1,4 @@
-// The noise is what was published, is normal, and uses a logarithm, sine and cosine that are right.
+// The noise is the published one, is normal, and uses a correct logarithm, sine and cosine.
 #include "noise.hpp"
 
 #include <array>
@@ -23,7 +23,7 @@ TEST(Noise, PhiloxGivesThePublishedWords) {
 TEST(Noise, FunctionsAgreeWithTheMathematicsLibrary) {
   const long double pi = std::acos(-1.0L);
   for (std::uint64_t i = 0; i < 200'000; ++i) {
-    // All of the range, its ends and the borders of the eighths.
+    // The whole range, its ends and the borders of the eighths.
     const auto k = static_cast<std::uint32_t>(i < 1000     ? i
                                               : i < 2000   ? (1ULL << 32) - 1 - (i - 1000)
                                               : i < 18'000 ? ((i % 8) << 29) + i / 8 - 1250

@@ -1,4 +1,4 @@
-// What a run leaves in its file is what was in memory, bit for bit, and begins with the snapshot.
+// The file of a run contains what was in memory, bit for bit, and begins with the snapshot.
 #include "output.hpp"
 
 #include <cstdlib>

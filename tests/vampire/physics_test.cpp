@@ -1,4 +1,4 @@
-// The equation of motion: against what is known exactly, and against thermodynamics.
+// The equation of motion: against exact solutions, and against thermodynamics.
 #include <cmath>
 #include <gtest/gtest.h>
 #include <mpi.h>

@@ -40,7 +40,8 @@ const char* sluice_code_name(int code) { return sluice::code_name(static_cast<Co
 
 const char* sluice_type_name(sluice_type type) {
   static std::mutex mutex;
-  static auto* names = new std::map<sluice_type, std::string>;  // lives as long as its callers
+  static auto* names = new std::map<sluice_type, std::string>;  // lives until its last caller has
+                                                                // returned
   const sluice::Type known = loose_type(type);
   if (known.bytes == 0) {
     return "unknown";
@@ -85,7 +86,7 @@ int open_with(Opener opener, const Comm& comm, const char* path, const char* mod
 
 void finish_mpi(const sluice::storage::OwnProcess& starter) {
   if (!starter.is_here()) {
-    return;  // in a forked child, which has no place among the ranks
+    return;  // in a forked child, which is not one of the ranks
   }
   if (!sluice::mpi::comms().is_finalized()) {
     sluice::mpi::comms().finalize();

@@ -119,7 +119,7 @@ constexpr bool is_list = false;
 template <class T>
 constexpr bool is_list<std::vector<T>> = true;
 
-/// Type and count of a value as sluice_attribute_info tells them.
+/// Type and count of a value in the form of sluice_attribute_info.
 std::pair<Type, std::int64_t> described(const Value& value) {
   return std::visit(
       [](const auto& v) -> std::pair<Type, std::int64_t> {
@@ -205,7 +205,7 @@ void store(From value, const Type& type, std::byte* to, const std::string& what)
         *to = static_cast<std::byte>(value != From{0});
         return;
       }
-      throw Error(Code::overflow, what + ": " + std::to_string(value) + " is no bool");
+      throw Error(Code::overflow, what + ": " + std::to_string(value) + " is not a bool");
     default:
       throw Error(Code::type_mismatch, what + ": a number cannot be read as " + type_name(type));
   }
@@ -321,13 +321,13 @@ int sluice_get_attribute(sluice_file* file, const char* owner, const char* name,
     const bool is_scalar = described(value).second == SLUICE_SCALAR;
     const std::int64_t needed = is_scalar ? 1 : count;
     if (capacity < needed) {
-      throw Error(Code::overflow, what + ": " + std::to_string(needed) + " values, room for " +
+      throw Error(Code::overflow, what + ": " + std::to_string(needed) + " values, space for " +
                                       std::to_string(capacity));
     }
     if (needed > 0) {
       require(values, "attribute: the place for the values");
     }
-    // Converted beside the caller's memory, which a failure leaves as it was.
+    // Converted into other memory, so that a failure leaves the caller's memory unchanged.
     std::vector<std::byte> converted(static_cast<std::size_t>(needed) * wanted.bytes);
     std::visit(
         [&](const auto& v) {

@@ -16,7 +16,7 @@ namespace {
 
 thread_local Failure thread_failure;
 
-/// All handles that were ever made; as many as were ever open at once.
+/// All handles ever created; as many as were open at the same time.
 struct Pool {
   std::mutex mutex;
   std::vector<std::unique_ptr<sluice_file>> all;
@@ -24,7 +24,7 @@ struct Pool {
 };
 
 Pool& pool() {
-  static auto* the_pool = new Pool;  // lives as long as the last caller
+  static auto* the_pool = new Pool;  // lives until its last caller has returned
   return *the_pool;
 }
 
@@ -55,7 +55,7 @@ int keep(Failure* of_handle) noexcept {
     }
     thread_failure = std::move(failure);
   } catch (...) {
-    thread_failure = {code, -1, {}};  // no memory for the message: the code must do
+    thread_failure = {code, -1, {}};  // no memory for the message: only the code is returned
   }
   return code;
 }
@@ -67,7 +67,7 @@ sluice_file* take_handle() {
   const std::lock_guard lock(handles.mutex);
   if (handles.free.empty()) {
     handles.all.push_back(std::make_unique<sluice_file>());
-    handles.free.reserve(handles.all.size());  // so that giving back need not allocate
+    handles.free.reserve(handles.all.size());  // so that freeing need not allocate
     handles.free.push_back(handles.all.back().get());
   }
   sluice_file* file = handles.free.back();
@@ -173,7 +173,7 @@ Comm comm_of_fortran(int comm) {
 
 void refuse_null(const Comm& comm, const std::string& what) {
   if (!mpi::runs()) {
-    return;  // which is said first
+    return;  // this error has priority
   }
   mpi::use(comm);
   if (mpi::take(comm) == mpi::comms().null_comm()) {

@@ -1,8 +1,9 @@
-// Behind the C interface: handles, and turning what C++ throws into codes and kept messages.
+// The implementation of the C handles, and the conversion of C++ exceptions into codes and kept
+// messages.
 //
-// Invariants: nothing is thrown into C; a handle's memory is never given back to the system, only
-// reused by a later open, so that a freed handle can be told from a live one; every failure is kept
-// on its handle and for its thread.
+// Invariants: no exception reaches C; the memory of a handle is never returned to the system, only
+// reused by a later open, so that a freed handle can be distinguished from a live one; every
+// failure is kept on its handle and for its thread.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,7 @@ struct Failure {
   std::string message;
 };
 
-/// Keeps what is being handled now (call inside catch) and returns its code.
+/// Keeps the exception being handled (call inside catch) and returns its code.
 int keep(Failure* of_handle) noexcept;
 const Failure& failure_of_thread() noexcept;
 
@@ -43,14 +44,14 @@ struct sluice_file {
   // copies of data that was not dense, until the commit
   std::vector<std::unique_ptr<std::byte[]>> copies;
   std::uint64_t copied_bytes = 0;
-  std::set<std::string> texts;  ///< handed out
+  std::set<std::string> texts;  ///< returned to the caller
   // the variable that sluice_find() found last
   std::string last_name;
   sluice_variable last_variable = -1;
-  int first_number = 0;                  ///< from which messages count
+  int first_number = 0;                  ///< first number that messages use
   std::optional<sluice::Error> refusal;  ///< of sluice_refuse(), for the next call
 
-  /// Also of a call that fails for another reason: a refusal is never left for a later one.
+  /// Also for a call that fails for another reason: a refusal is never left for a later call.
   std::optional<sluice::Error> take_refusal() { return std::exchange(refusal, std::nullopt); }
   const char* text(const std::string& value) { return texts.insert(value).first->c_str(); }
   void forget_copies() noexcept {
@@ -65,8 +66,8 @@ struct sluice_ticket {
 
 namespace sluice::c_api {
 
-/// Runs `work()` for what is no sluice_file; what it throws becomes the code, and is kept for the
-/// thread.
+/// Runs `work()` for a handle that is not a sluice_file; an exception becomes the code, and is kept
+/// for the thread.
 template <class Work>
 int guarded(Work&& work) noexcept {
   try {
@@ -77,18 +78,18 @@ int guarded(Work&& work) noexcept {
   }
 }
 
-/// Of Fortran's integer.
+/// From Fortran's integer.
 Comm comm_of_fortran(int comm);
-/// Error invalid_argument for MPI_COMM_NULL, where MPI runs; `what` begins the message.
+/// Error invalid_argument for MPI_COMM_NULL, if MPI is running; `what` begins the message.
 void refuse_null(const Comm& comm, const std::string& what);
 
 sluice_file* take_handle();
 void give_back(sluice_file* file) noexcept;
 
-/// Throws Error where the handle cannot be used at all.
+/// Throws Error if the handle cannot be used at all.
 void require_live(const sluice_file* file);
 
-/// Runs `work(*file)`; what it throws becomes the code and is kept.
+/// Runs `work(*file)`; an exception becomes the code and is kept.
 template <class Work>
 int call(sluice_file* file, Work&& work) noexcept {
   try {
@@ -105,14 +106,14 @@ int call(sluice_file* file, Work&& work) noexcept {
   }
 }
 
-/// Throws what sluice_refuse() had been told.
+/// Throws the error that was passed to sluice_refuse().
 inline void throw_if(const std::optional<Error>& refusal) {
   if (refusal) {
     throw Error(*refusal);
   }
 }
 
-/// The same for calls of one rank that must make the commit they belong to fail on every rank.
+/// The same for calls of one rank whose failure must make the commit fail on every rank.
 template <class Work>
 int call_local(sluice_file* file, Work&& work) noexcept {
   return call(file, [&](sluice_file& f) {
@@ -128,7 +129,7 @@ int call_local(sluice_file* file, Work&& work) noexcept {
   });
 }
 
-/// Error invalid_argument where `pointer` is null: `what` names it.
+/// Error invalid_argument, naming `what`, if `pointer` is null.
 void require(const void* pointer, const char* what);
 std::string text_of(const char* text, const char* what);
 
@@ -137,11 +138,11 @@ Mode mode_of(const char* text);
 /// Collective over `comm`; Error invalid_argument for MPI_COMM_NULL.
 std::unique_ptr<detail::FileImpl> open_mpi(const Comm& comm, const std::string& path, Mode mode,
                                            const Options& options);
-/// This process alone; MPI is started where the storage needs it.
+/// This process alone; MPI is started if the storage needs it.
 std::unique_ptr<detail::FileImpl> open_serial(const Comm& comm, const std::string& path, Mode mode,
                                               const Options& options);
 
-/// Error invalid_argument for what is no type.
+/// Error invalid_argument if it is not a type.
 Type type_of_code(sluice_type code, const char* what);
 /// The same without an exception: kind 0.
 Type loose_type(sluice_type code) noexcept;
@@ -151,8 +152,8 @@ sluice_type code_of_type(const Type& type) noexcept;
 template <class What>
 model::Dims dims_of(int rank, const std::int64_t* numbers, What&& what);
 
-/// A copy of a sized struct of the caller's, whatever version of the header made it.
-/// `least_bytes`: of its first version.
+/// A copy of a sized struct of the caller, from any version of the header. `least_bytes`: size of
+/// its first version.
 template <class Struct>
 Struct sized(const Struct* given, const Struct& defaults);
 

@@ -1,4 +1,4 @@
-// The C interface: what is there, and reading.
+// The C interface: contents of a file, and reading.
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -17,7 +17,7 @@ using namespace sluice::c_api;  // NOLINT: C functions belong to no namespace
 
 namespace {
 
-/// The step that a number of the C interface means. Those out of range stay so.
+/// The step for a number of the C interface. Numbers out of range stay so.
 std::uint64_t step_of(const Input& input, int64_t step) {
   return static_cast<std::uint64_t>(
       step == SLUICE_LAST_STEP ? static_cast<int64_t>(input.steps()) - 1 : step);
@@ -96,7 +96,7 @@ int sluice_shape(sluice_file* file, sluice_variable variable, int64_t step, int 
     const sluice::Shape known =
         f.file->shape(sluice::Variable(static_cast<std::uint32_t>(variable)), step_of(input, step));
     if (rank != static_cast<int>(known.size())) {
-      throw Error(Code::invalid_argument, what + ": room for " + std::to_string(rank) +
+      throw Error(Code::invalid_argument, what + ": space for " + std::to_string(rank) +
                                               " numbers, the variable has " +
                                               std::to_string(known.size()) + " dimensions");
     }
@@ -141,8 +141,8 @@ int sluice_is_reading(sluice_file* file, int32_t* reading) {
 
 // -- getting --------------------------------------------------------------------------------------
 //
-// What only this rank has done wrong must not keep the others waiting: the call is made all the
-// same, with that failure, which every rank then throws.
+// An error of this rank alone must not keep the others waiting: the call is made all the same, with
+// that failure, which every rank then throws.
 
 namespace {
 
@@ -176,7 +176,7 @@ GetRequest request_of(const Input& input, std::uint32_t variable, const sluice::
       (selection.memory_shape != nullptr || selection.memory_start != nullptr)) {
     throw Error(Code::invalid_argument, what +
                                             ": stride_bytes together with memory_shape or "
-                                            "memory_start: give one or the other");
+                                            "memory_start: use one or the other");
   }
   return request;
 }

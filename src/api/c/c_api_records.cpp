@@ -32,7 +32,7 @@ struct sluice_records {
 
 namespace {
 
-// What records_inline.h does is done to these.
+// records_inline.h operates on these.
 using LayoutPlace = sluice::layout::records::Place;
 using LayoutRepeat = sluice::layout::records::Repeat;
 using LayoutRun = sluice::layout::records::Run;
@@ -51,7 +51,7 @@ sluice_part_place* place_of(LayoutPlace& place) {
   return reinterpret_cast<sluice_part_place*>(&place);
 }
 
-constexpr std::int64_t most_quick = 1 << 30;  ///< values of which no product overflows
+constexpr std::int64_t most_quick = 1 << 30;  ///< limit for which no product overflows
 
 using Open = std::unique_ptr<FileImpl> (*)(const Comm&, const std::string&, Mode, const Options&);
 

@@ -1,4 +1,4 @@
-// The C interface: files that one rank reads for all; and the C++ call of the same.
+// The C interface: files that one rank reads for all; and the C++ function for the same.
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -21,7 +21,7 @@ std::string read_on_root(const Comm& comm, const std::string& path) {
 
 namespace {
 
-/// A copy that sluice_free_text() gives back, ended by NUL.
+/// A NUL-terminated copy that sluice_free_text() frees.
 char* copy_of(const std::string& bytes) {
   auto* text = static_cast<char*>(std::malloc(bytes.size() + 1));
   if (text == nullptr) {

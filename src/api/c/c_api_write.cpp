@@ -65,7 +65,7 @@ const sluice::model::Definition& known(const Output& output, sluice_variable var
   return definitions[index];
 }
 
-/// The block that a selection means.
+/// The block of a selection.
 Block block_of(const Output& output, sluice_variable variable, sluice_type type, const void* data,
                int rank, const sluice_selection& selection) {
   const sluice::model::Definition& d = known(output, variable);
@@ -96,7 +96,7 @@ Block block_of(const Output& output, sluice_variable variable, sluice_type type,
   return block;
 }
 
-/// Memory with strides is copied into the handle's, unless it is small: then the put copies it.
+/// Strided memory is copied into that of the handle, unless it is small: then the put copies it.
 void put_strided(sluice_file& file, Output& output, Block block, const std::int64_t* stride_bytes) {
   const std::uint64_t bytes = block.box.volume() * block.memory.type.bytes;
   if (bytes == 0 || block.memory.data == nullptr) {
@@ -136,20 +136,20 @@ int put_selected(sluice_file* file, sluice_variable variable, sluice_type type, 
     if (asked.memory_shape != nullptr || asked.memory_start != nullptr) {
       throw Error(Code::invalid_argument, output.path() +
                                               ": put: stride_bytes together with memory_shape or "
-                                              "memory_start: give one or the other");
+                                              "memory_start: use one or the other");
     }
     put_strided(f, output, block, asked.stride_bytes);
   });
 }
 
-/// The quick way, where the file is open for writing and the part follows the last one.
+/// The fast path, if the file is open for writing and the part follows the last one.
 bool put_next(sluice_file* file, sluice_variable variable, sluice_type type, const void* data,
               int rank, const std::int64_t* start, const std::int64_t* count) noexcept {
   if (file == nullptr || !file->is_live || variable < 0) {
     return false;
   }
   Output* output = file->impl->writing();
-  // A negative number is no start that was foreseen.
+  // A negative number is not a start that was prepared for.
   return output != nullptr &&
          output->put_next(static_cast<std::uint32_t>(variable), loose_type(type), false, data, rank,
                           reinterpret_cast<const std::uint64_t*>(start),
@@ -247,7 +247,7 @@ void commit_into(sluice_file& file, sluice_ticket** ticket, Commit&& commit) {
 int sluice_end_step(sluice_file* file, sluice_ticket** ticket) {
   return call(file, [&](sluice_file& f) {
     if (!f.step) {
-      f.impl->output();  // a closed file is the more telling error
+      f.impl->output();  // that the file is closed is the more useful error
       throw Error(Code::wrong_state, f.impl->path() + ": end: there is no step under way");
     }
     sluice::Step step = std::move(*f.step);

@@ -1,4 +1,4 @@
-// Memory whose elements lie a number of bytes apart, and what a selection of the C interface means.
+// Memory with a stride in bytes between elements, and the selections of the C interface.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace sluice::c_api {
 
-/// The same numbers as dims_of(), of a place: what lies before the first element is told as the
-/// program counts.
+/// The same numbers as dims_of(), for a position: one before the first element is reported in the
+/// numbering of the program.
 template <class What>
 model::Dims position_of(int rank, const std::int64_t* start, What&& what) {
   if (rank > 0 && rank <= model::max_rank && start != nullptr &&
@@ -27,8 +27,8 @@ model::Dims position_of(int rank, const std::int64_t* start, What&& what) {
   return dims_of(rank, start, [&] { return what() + ": start"; });
 }
 
-/// The box that a selection means in a variable of `shape`, which has `rank` dimensions. `what()`
-/// stands before messages.
+/// The box of a selection in a variable of `shape`, which has `rank` dimensions. `what()` is the
+/// prefix of messages.
 template <class What>
 model::Box selected_box(int rank, const sluice_selection& selection, const model::Dims& shape,
                         What&& what) {
@@ -46,7 +46,7 @@ model::Box selected_box(int rank, const sluice_selection& selection, const model
 }
 
 /// Copies the elements of `count` from strided memory into dense row-major memory. `from` is the
-/// first element; stride_bytes has one number, perhaps negative, for each dimension.
+/// first element; stride_bytes has one number, possibly negative, for each dimension.
 void gather_strided(const std::byte* from, const std::int64_t* stride_bytes,
                     const model::Dims& count, std::size_t element_bytes, std::byte* to);
 /// The reverse.

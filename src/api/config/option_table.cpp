@@ -21,7 +21,7 @@ namespace sluice::settings {
 namespace {
 
 [[noreturn]] void refuse(const std::string& text, const std::string& expected) {
-  throw Error(Code::invalid_argument, model::quoted(text) + " is no " + expected);
+  throw Error(Code::invalid_argument, model::quoted(text) + " is not a " + expected);
 }
 
 std::string trimmed(const std::string& text) {
@@ -68,7 +68,7 @@ bool boolean(const std::string& text) {
       return false;
     }
   }
-  refuse(text, "boolean: say true or false");
+  refuse(text, "boolean: use true or false");
 }
 
 constexpr std::array<const char*, 4> durabilities{"none", "close", "step", "auto"};
@@ -88,7 +88,7 @@ template <class Enum, std::size_t count>
 Enum word(const std::string& text, const std::array<const char*, count>& words) {
   const auto found = std::find(words.begin(), words.end(), trimmed(text));
   if (found == words.end()) {
-    std::string expected = "word that is known here: use one of";
+    std::string expected = "known value: use one of";
     for (const char* candidate : words) {
       expected += std::string(candidate == words.front() ? " " : ", ") + candidate;
     }
@@ -97,7 +97,7 @@ Enum word(const std::string& text, const std::array<const char*, count>& words) 
   return static_cast<Enum>(found - words.begin());
 }
 
-// One line each: how an option's value becomes text and back.
+// One line each: conversion of an option's value to text and back.
 template <auto field>
 Option text_option(const char* name, const char* help) {
   return {name, help, [](const Options& o) { return o.*field; },
@@ -117,7 +117,7 @@ template <auto field>
 Option steps_option(const char* name, const char* help) {
   return {name, help, [](const Options& o) { return std::to_string(o.*field); },
           [](Options& o, const std::string& text) {
-            o.*field = number<std::uint64_t>(text, "number of steps: say 0 (all), 1, 2, ...");
+            o.*field = number<std::uint64_t>(text, "number of steps: use 0 (all), 1, 2, ...");
           }};
 }
 template <auto field, const auto& words>
@@ -150,7 +150,7 @@ Option seconds_option(const char* name, const char* help) {
           }};
 }
 
-/// Text that lives as long as the table: what the lists of formats, strategies and codecs say.
+/// Text that lives as long as the table: the names of formats, strategies and codecs.
 const char* kept(std::string text) {
   static std::list<std::string> texts;
   return texts.emplace_back(std::move(text)).c_str();
@@ -181,10 +181,10 @@ std::vector<Option> make_table() {
       text_option<&Options::tiles>("tiles", "tile to writer: auto | contiguous | cyclic"),
       bytes_option<&Options::tile_bytes>("tile_bytes", "file space with one writer; 0: the stripe"),
       flag_option<&Options::coalesce>(
-          "coalesce", "forward, sessions: write whole tiles; false: pieces as they come"),
+          "coalesce", "forward, sessions: write whole tiles; false: pieces as they arrive"),
       bytes_option<&Options::coalesce_bytes>("coalesce_bytes",
                                              "collective, forward: most at once; 0: by the budget"),
-      bytes_option<&Options::stripe_bytes>("stripe_bytes", "of the file system; 0: as it says"),
+      bytes_option<&Options::stripe_bytes>("stripe_bytes", "of the file system; 0: as it reports"),
       text_option<&Options::parts_dir>("parts_dir", "where file-per-* puts its parts"),
       {"restart_after", "append: steps after this one are dropped first; -1: none",
        [](const Options& o) { return std::to_string(o.restart_after); }, read_restart_after},
@@ -201,7 +201,7 @@ std::vector<Option> make_table() {
       word_option<&Options::durability, durabilities>(
           "durability", "none | close | step | auto: the strongest that the format offers"),
       word_option<&Options::on_error, on_errors>(
-          "on_error", "what becomes of a step that the storage cannot take: fail | skip_step"),
+          "on_error", "a step that the storage cannot take: fail | skip_step"),
       word_option<&Options::check, checks>("check", "of overlaps and holes: off | volume | full"),
       word_option<&Options::log, logs>(
           "log", "messages: off | auto | line: costs at the close | steps: a log beside the file"),
@@ -243,7 +243,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 const Option& nearest_option(std::string_view name) {
   const auto table = option_table();
-  // The same word without its unit, or with another one, is not far.
+  // The same word without its unit, or with another one, counts as near.
   constexpr std::array<std::string_view, 4> endings{"bytes", "steps", "s", "last"};
   const auto distance = [&](const Option& option) {
     const std::string_view known = option.name;

@@ -1,5 +1,5 @@
-// Every option of a file, once: its name in sluice.toml, in SLUICE_<NAME> and in the C interface's
-// option string, what it means, and how its value is written and read as text.
+// The table of all options of a file: name in sluice.toml, in SLUICE_<NAME> and in the C
+// interface's option string, meaning, and conversion of its value from and to text.
 //
 // Invariant: set(get(options)) changes nothing, for every option and every value.
 #pragma once
@@ -21,12 +21,12 @@ struct Option {
 };
 
 std::span<const Option> option_table();
-/// nullptr where there is none.
+/// nullptr if there is none.
 const Option* find_option(std::string_view name);
 
-/// How many letters must be inserted, removed or replaced to make `a` of `b`.
+/// The number of letters to insert, remove or replace to turn `a` into `b` (edit distance).
 std::size_t edit_distance(std::string_view a, std::string_view b);
-/// The option whose name is nearest to `name`.
+/// The option with the name nearest to `name`.
 const Option& nearest_option(std::string_view name);
 
 }  // namespace sluice::settings

@@ -21,10 +21,10 @@ namespace {
 constexpr const char* prefix = "SLUICE_";
 constexpr const char* config_variable = "SLUICE_CONFIG";
 constexpr const char* explain_variable = "SLUICE_EXPLAIN";
-/// The tests' own: no slip for SLUICE_LOG.
+/// Used by the tests: not a misspelt SLUICE_LOG.
 constexpr const char* long_variable = "SLUICE_LONG";
 constexpr const char* default_file = "sluice.toml";
-/// A settings file has a few lines; a larger one is something else.
+/// A settings file has a few lines; a larger file is not one.
 constexpr std::uint64_t most_file_bytes = 1 << 20;
 
 std::string variable_of(const Option& option) {
@@ -35,7 +35,7 @@ std::string variable_of(const Option& option) {
   return name;
 }
 
-/// Other programs have variables of this prefix too, so only what looks like a slip is refused.
+/// Other programs use variables with this prefix too, so only apparent misspellings are refused.
 void refuse_slip(const std::string& name) {
   constexpr std::size_t slip = 2;
   std::vector<std::string> known{config_variable, explain_variable};
@@ -100,8 +100,8 @@ void override_with(const std::vector<Override>& overrides, Options& options) {
 
 namespace {
 
-/// What a sluice.toml that nobody has named changes of whether a step survives, which steps stay,
-/// and where files are put.
+/// What a sluice.toml that the user did not name changes in whether a step survives, which steps
+/// stay, and where files are put.
 std::string found_notice(const Settings& settings, const Options& code) {
   constexpr std::array<std::string_view, 5> watched{"durability", "keep_last", "on_error",
                                                     "parts_dir", "restart_after"};

@@ -12,14 +12,14 @@ bool is_option(std::string_view key) { return find_option(key) != nullptr; }
 const Option& known_option(const model::TomlEntry& entry) {
   const Option* option = find_option(entry.key);
   if (option == nullptr) {
-    throw Error(Code::invalid_argument, entry.place + ": no option is called \"" + entry.key +
+    throw Error(Code::invalid_argument, entry.place + ": there is no option \"" + entry.key +
                                             "\": did you mean " + nearest_option(entry.key).name +
                                             "?");
   }
   return *option;
 }
 
-/// One option, checked even where it is not for this output.
+/// One option, checked even if it does not apply to this output.
 Override take_one(const model::TomlEntry& entry, const std::string& from) {
   const Option& option = known_option(entry);
   try {

@@ -16,7 +16,7 @@ namespace {
 
 Dims dims_of(const Shape& shape) { return Dims(std::span<const std::uint64_t>(shape)); }
 
-/// The box that a selection means in a variable of `shape`.
+/// The box of a selection in a variable of `shape`.
 Box box_of(const Selection& selection, const Dims& shape) {
   Box box;
   box.start = selection.start.empty() ? Dims::filled(shape.rank(), 0) : dims_of(selection.start);
@@ -93,7 +93,7 @@ Ticket ticket_of(const commit::Receipt& receipt) {
   return {receipt.step, receipt.durable, !receipt.skipped.empty()};
 }
 
-/// Rank 0 says that a step was left out, and why.
+/// Rank 0 reports that a step was left out, and why.
 void report_skipped(FileImpl& file, const commit::Receipt& receipt) {
   if (!receipt.skipped.empty() && file.speaks()) {
     detail::say("sluice: step " + model::number_text(receipt.step) +
@@ -123,7 +123,7 @@ Step::Step(Step&& other) noexcept
       life_(std::move(other.life_)),
       exceptions_(other.exceptions_) {}
 
-/// The file of a step that has not ended. Error wrong_state where there is none.
+/// The file of a step that has not ended. Error wrong_state if there is none.
 FileImpl& Step::open_file(const char* call) const {
   if (file_ == nullptr) {
     throw Error(Code::wrong_state, std::string(call) + ": this step has ended, or was moved from");
@@ -142,7 +142,7 @@ Step::~Step() {
   commit::Output& output = file_->output();
   const bool unwinds = std::uncaught_exceptions() > exceptions_;
   const bool is_first = !unwinds && output.note_unended();
-  // The other ranks are on their way into end(): take part, with a failure, so that nobody hangs.
+  // The other ranks are entering end(): take part, with a failure, so that none hangs.
   try {
     output.fail(std::make_exception_ptr(
         Error(Code::wrong_state,
@@ -150,7 +150,7 @@ Step::~Step() {
                   (unwinds ? " was abandoned before its end" : " was destroyed without end()"))));
     output.end_step();
   } catch (const std::exception& e) {
-    // While an exception unwinds, what failed is on its way to the caller already.
+    // During exception unwinding, the failure is on its way to the caller already.
     if (is_first && file_->speaks()) {
       detail::say(std::string("sluice: ") + e.what());
     }
@@ -199,7 +199,7 @@ File::File(File&&) noexcept = default;
 
 File& File::operator=(File&& other) noexcept {
   if (this != &other) {
-    File old(std::move(*this));  // closes what this one held
+    File old(std::move(*this));  // closes the previous file
     impl_ = std::move(other.impl_);
   }
   return *this;
@@ -214,7 +214,7 @@ FileImpl& File::impl() const {
 
 File::~File() {
   if (impl_ && !impl_->is_here()) {
-    static_cast<void>(impl_.release());  // its threads, its ranks and its files are the parent's
+    static_cast<void>(impl_.release());  // its threads, ranks and files belong to the parent
     return;
   }
   if (!impl_ || !impl_->is_open()) {
@@ -226,8 +226,8 @@ File::~File() {
   }
   try {
     if (is_given_up) {
-      // What fails here alone finds the other ranks on their way into a collective of this file:
-      // take part, with a failure, so that nobody waits in vain.
+      // After a failure on this rank alone the other ranks are entering a collective call of this
+      // file: take part, with a failure, so that none waits.
       impl_->output().fail(std::make_exception_ptr(
           Error(Code::wrong_state, impl_->path() + ": the file was abandoned before its close")));
       impl_->output().flush();

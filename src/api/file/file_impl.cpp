@@ -89,7 +89,7 @@ void FileImpl::close() {
   }
   input_.reset();
   if (output_) {
-    // Closed afterwards whatever happens: a failed close is reported once, not tried again.
+    // Closed afterwards in any case: a failed close is reported once, and not retried.
     const std::unique_ptr<commit::Output> output = std::move(output_);
     output->close();
   }
@@ -108,9 +108,9 @@ void FileImpl::abandon(const std::string& why) {
     if (e.code() == Code::timeout || e.code() == Code::mpi) {
       throw;
     }
-    return;  // as meant, here and on the other ranks
+    return;  // as intended, here and on the other ranks
   }
-  throw Error(Code::internal, path_ + ": abandon: it was committed nevertheless");
+  throw Error(Code::internal, path_ + ": abandon: it was committed all the same");
 }
 
 void FileImpl::drop() noexcept {
@@ -121,8 +121,8 @@ void FileImpl::drop() noexcept {
   output_.reset();
 }
 
-/// Collective: every rank that has the file open is in MPI_Finalize. Afterwards nothing of it needs
-/// MPI any more. Memory that was put is not read: its owner may have ended with the program.
+/// Collective: every rank that has the file open is in MPI_Finalize. Afterwards it needs MPI no
+/// more. Memory that was put is not read: its owner may have been destroyed.
 void FileImpl::close_at_finalize() noexcept {
   if (output_) {
     const std::string still_open = path_ + ": was still open at MPI_Finalize";

@@ -1,4 +1,4 @@
-// What stands behind sluice::File: the rooms that a file needs, bound to one transport and storage.
+// The implementation of sluice::File: an output or an input, bound to one transport and storage.
 #pragma once
 
 #include <exception>
@@ -18,10 +18,10 @@ namespace sluice::detail {
 
 class FileImpl {
  public:
-  /// Collective over `comm`, which is duplicated. What the environment and sluice.toml say counts
-  /// more than `options`, here and below.
+  /// Collective over `comm`, which is duplicated. The environment and sluice.toml override
+  /// `options`, here and below.
   FileImpl(const Comm& comm, const std::string& path, Mode mode, const Options& options);
-  /// The same over a transport that the file keeps.
+  /// The same over a transport that the file owns.
   FileImpl(std::unique_ptr<exec::Transport> transport, const std::string& path, Mode mode,
            const Options& options);
   /// The same over a transport of the caller's, which must outlive the file (tests).
@@ -32,8 +32,8 @@ class FileImpl {
   commit::Input& input();
   exec::Transport& transport() noexcept { return transport_; }
   void close();
-  /// Takes part in the commit that the other ranks make, with the failure `why`: it fails on every
-  /// rank. Returns where that came about. Collective with end_step(), flush() or close().
+  /// Takes part in the commit of the other ranks, with the failure `why`: it fails on every rank.
+  /// Returns when that has happened. Collective with end_step(), flush() or close().
   void abandon(const std::string& why);
   /// Closes without committing what is not committed yet. Local.
   void drop() noexcept;
@@ -44,19 +44,19 @@ class FileImpl {
   /// The output of a file that is open for writing, else nullptr.
   commit::Output* writing() noexcept { return output_.get(); }
   bool is_open() const noexcept { return output_ || input_; }
-  /// False in a process that was forked off: its copy of the file is left alone, and its calls are
-  /// Error wrong_state.
+  /// False in a forked process: its copy of the file is not touched, and its calls are Error
+  /// wrong_state.
   bool is_here() const noexcept { return process_.is_here(); }
   void require_here() const { process_.require(path_); }
   bool reads() const noexcept { return input_ != nullptr; }
   /// Expires with this object.
   std::weak_ptr<void> life() const noexcept { return life_; }
-  /// Has an exception begun to unwind since the file was opened?
+  /// Has an exception started to unwind since the file was opened?
   bool unwinds() const noexcept { return std::uncaught_exceptions() > exceptions_; }
   const std::string& path() const noexcept { return path_; }
-  /// As they count: those of the environment and sluice.toml included.
+  /// The effective options: those of the environment and sluice.toml included.
   const Options& options() const noexcept { return options_; }
-  /// Does this rank say what there is to say of the file?
+  /// Does this rank print the messages of the file?
   bool speaks() const { return options_.log != Log::off && transport_.rank() == 0; }
 
  private:
@@ -74,7 +74,7 @@ class FileImpl {
   std::unique_ptr<commit::Input> input_;
   std::shared_ptr<void> life_ = std::make_shared<char>();
   int exceptions_ = std::uncaught_exceptions();
-  std::optional<exec::AtFinalize> at_finalize_;  ///< where it uses MPI
+  std::optional<exec::AtFinalize> at_finalize_;  ///< if it uses MPI
 };
 
 /// A File over a transport and storage of the caller's choice: local ranks, memory, faults.

@@ -37,7 +37,7 @@ Records::Records(Records&&) noexcept = default;
 
 Records& Records::operator=(Records&& other) noexcept {
   if (this != &other) {
-    const Records old(std::move(*this));  // closes what this one held
+    const Records old(std::move(*this));  // closes the previous file
     impl_ = std::move(other.impl_);
   }
   return *this;
@@ -56,7 +56,7 @@ Records::~Records() {
     static_cast<void>(impl_.release());  // as in ~File
     return;
   }
-  // While an exception unwinds the File below tells the other ranks.
+  // During exception unwinding the File below notifies the other ranks.
   if (!impl_ || !impl_->is_open() || impl_->unwinds()) {
     return;
   }

@@ -15,13 +15,13 @@ using layout::records::ScalarCode;
 namespace {
 
 constexpr const char* mark_name = "sluice_records";
-constexpr std::int32_t mark = 1;  ///< version of what is said in records_impl.hpp
+constexpr std::int32_t mark = 1;  ///< version of the description in records_impl.hpp
 constexpr const char* data_name = "data";
 constexpr const char* table_name = "parts";
 /// More than any file has: the most rows that the variables may have in one step.
 constexpr std::uint64_t most_bytes = 1ULL << 62;
 constexpr std::uint64_t most_parts = 1ULL << 40;
-/// So many streams of one process are a mistake.
+/// More streams in one process are a mistake.
 constexpr int most_streams = 1 << 24;
 
 Options records_options(const Options& options, Mode mode) {
@@ -30,7 +30,7 @@ Options records_options(const Options& options, Mode mode) {
     wanted.format = layout::records::format_row.option;
   }
   if (wanted.check == Check::full) {
-    wanted.check = Check::off;  // offsets are sums: there is nothing to find
+    wanted.check = Check::off;  // offsets are sums: no search is needed
   }
   return wanted;
 }
@@ -40,7 +40,7 @@ Options records_options(const Options& options, Mode mode) {
 RecordsImpl::RecordsImpl(const Opener& opener, Mode mode, int parts, const Options& options) {
   if (parts < 1 || parts > most_streams) {
     throw Error(Code::invalid_argument,
-                "records: " + std::to_string(parts) + " parts: give at least one");
+                "records: " + std::to_string(parts) + " parts: use at least one");
   }
   auto impl = opener(records_options(options, mode));
   file_impl_ = impl.get();
@@ -64,7 +64,7 @@ void RecordsImpl::define() {
                                         {.steps = true, .varying = true});
 }
 
-/// Of a file that is there; the same on every rank.
+/// For an existing file; the same on every rank.
 void RecordsImpl::find() {
   const auto infos = file_->variables();
   const auto has = [&](const char* name, const Type& type, const Shape& row) {
@@ -119,7 +119,7 @@ std::size_t RecordsImpl::bytes_of(const char* call, ScalarCode code, const void*
   if (bytes != 0 && data == nullptr) {
     refuse("the address of the values is NULL");
   }
-  constexpr std::uint64_t worth_a_look_bytes = 1024;  // single values come by the million
+  constexpr std::uint64_t worth_a_look_bytes = 1024;  // single values are written by the million
   if (bytes >= worth_a_look_bytes) {
     exec::refuse_device_memory(data, [&] { return path() + ": " + call; });
   }
@@ -160,7 +160,7 @@ constexpr int closing = 2;
 
 }  // namespace
 
-/// Collective. All ranks are at the same call, and none has failed before.
+/// Collective. All ranks make the same call, and none has failed before.
 void RecordsImpl::agree_on(int what) {
   std::int64_t same[] = {what, ~static_cast<std::int64_t>(what)};
   exec::agree(file_impl_->transport(), std::exchange(failure_, nullptr), same);
@@ -310,7 +310,7 @@ void RecordsImpl::check_rows(std::uint64_t group, std::uint64_t data_bytes) cons
   }
 }
 
-/// Deals the parts that were read, the first of which is `first_part` of `parts`, to the streams.
+/// Assigns the parts that were read, the first of which is `first_part` of `parts`, to the streams.
 void RecordsImpl::hand_out(std::uint64_t group, std::uint64_t first_part, std::uint64_t parts) {
   const auto streams = static_cast<std::uint64_t>(streams_.size());
   const std::uint64_t readers =

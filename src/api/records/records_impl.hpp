@@ -1,8 +1,8 @@
-// What stands behind sluice::Records: a File with two variables, and the streams in memory.
+// The implementation of sluice::Records: a File with two variables, and the streams in memory.
 //
-// Invariants: row p of the variable `parts` in step g says where part p of group g lies in the
-// variable `data`: its first byte, the bytes of its signature, the bytes of its values, which
-// follow one another; parts lie in the order of their ranks, without gaps.
+// Invariants: row p of the variable `parts` in step g is the location of part p of group g in the
+// variable `data`: its first byte, the bytes of its signature, and the bytes of its values, which
+// follow one another; parts are in the order of their ranks, without gaps.
 #pragma once
 
 #include <exception>
@@ -34,7 +34,7 @@ class RecordsImpl {
   bool fetch();
   void fetch(std::uint64_t group);
   void close();
-  /// Without a word to other ranks. Local.
+  /// Without notifying other ranks. Local.
   void drop() noexcept;
   bool is_here() const noexcept { return file_impl_->is_here(); }
   bool is_open() const noexcept { return file_impl_->is_open(); }
@@ -61,7 +61,7 @@ class RecordsImpl {
   void define();
   void find();
   void require(bool writing) const;
-  /// Of `count` values; Error invalid_argument where they cannot be.
+  /// Of `count` values; Error invalid_argument if it is invalid.
   std::size_t bytes_of(const char* call, layout::records::ScalarCode code, const void* data,
                        std::int64_t count) const;
   void agree_on(int what);
@@ -77,7 +77,7 @@ class RecordsImpl {
   Variable table_;
   std::vector<Stream> streams_;
   std::exception_ptr failure_;  ///< of a write, for the next commit
-  std::uint64_t next_ = 0;      ///< group to be fetched
+  std::uint64_t next_ = 0;      ///< group to be read
   std::vector<Row> rows_;       ///< of this rank's parts, being written or read
   std::unique_ptr<std::byte[]> bytes_;
 };

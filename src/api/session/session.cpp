@@ -47,7 +47,7 @@ Sessions::Opening opening_of(Mode mode) {
     case Mode::append:
       return Sessions::Opening::append;
   }
-  throw Error(Code::invalid_argument, "open: there is no such mode");
+  throw Error(Code::invalid_argument, "open: unknown mode");
 }
 
 }  // namespace
@@ -84,7 +84,7 @@ commit::Sessions& SessionImpl::sessions() {
   return *sessions_;
 }
 
-/// Sessions that are not complete cannot be waited for here: their ends call back into the program.
+/// Incomplete sessions cannot be waited for here: their completion calls back into the program.
 void SessionImpl::drop_at_finalize() noexcept {
   try {
     if (sessions_->is_open() && !sessions_->reads()) {
@@ -108,14 +108,14 @@ SessionFile::SessionFile(std::unique_ptr<detail::SessionImpl> impl) : impl_(std:
 SessionFile::SessionFile(SessionFile&&) noexcept = default;
 SessionFile& SessionFile::operator=(SessionFile&& other) noexcept {
   if (this != &other) {
-    const SessionFile old(std::move(*this));  // ends what this one held
+    const SessionFile old(std::move(*this));  // ends the previous file
     impl_ = std::move(other.impl_);
   }
   return *this;
 }
 SessionFile::~SessionFile() {
   if (impl_ && !impl_->is_here()) {
-    static_cast<void>(impl_.release());  // its threads, its ranks and its files are the parent's
+    static_cast<void>(impl_.release());  // its threads, ranks and files belong to the parent
   }
 }
 

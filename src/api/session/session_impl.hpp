@@ -1,4 +1,4 @@
-// What stands behind sluice::SessionFile.
+// The implementation of sluice::SessionFile.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ class SessionImpl {
   SessionImpl(exec::Transport& transport, std::shared_ptr<storage::Storage> storage,
               const std::string& path, Mode mode, const Options& options);
 
-  /// Error wrong_state once MPI_Finalize has ended them, and in a process that was forked off.
+  /// Error wrong_state once MPI_Finalize has ended them, and in a forked process.
   commit::Sessions& sessions();
   bool is_here() const noexcept { return process_.is_here(); }
 
@@ -34,7 +34,7 @@ class SessionImpl {
   std::string path_;
   std::unique_ptr<exec::Transport> owned_;
   std::unique_ptr<commit::Sessions> sessions_;
-  std::optional<exec::AtFinalize> at_finalize_;  ///< where it uses MPI
+  std::optional<exec::AtFinalize> at_finalize_;  ///< if it uses MPI
 };
 
 }  // namespace sluice::detail

@@ -10,7 +10,7 @@ namespace sluice::detail {
 
 namespace {
 
-/// The thread looks so often what its writer has done.
+/// Interval at which the thread checks its writer.
 constexpr auto look_at_least = std::chrono::microseconds(1000);
 
 commit::SessionPart part_of_service(const Session& session) {

@@ -1,9 +1,9 @@
-// A file of sessions that a thread of its own moves on, for programs whose runtime carries the
+// A session file that is progressed by a thread of its own, for programs whose runtime carries the
 // messages and whose calls must not wait.
 //
-// Invariants: only the service's thread opens, polls and closes, so what waits for other ranks
-// waits there; every other call is short (a write may wait for the disk); events are told in the
-// order in which they happened, `closed` last.
+// Invariants: only the service's thread opens, polls and closes, so only it waits for other ranks;
+// every other call is short (a write may wait for the disk); events are reported in the order in
+// which they happened, `closed` last.
 #pragma once
 
 #include <atomic>
@@ -33,14 +33,14 @@ class SessionService {
     std::string message = {};
   };
 
-  /// Begins to open. Of `options` counts what SessionFile counts.
+  /// Starts to open. The options of SessionFile apply.
   SessionService(int rank, int size, const std::string& path, Mode mode, const Options& options);
-  /// In whatever state.
+  /// In any state.
   ~SessionService();
   SessionService(const SessionService&) = delete;
   SessionService& operator=(const SessionService&) = delete;
 
-  /// False in a process that was forked off, where there is no thread to end: it must be left.
+  /// False in a forked process, where there is no thread to end: it must be leaked.
   bool is_here() const noexcept { return process_.is_here(); }
   void require_here() const { process_.require(path_); }
   exec::Carrier& carrier() noexcept { return *carrier_; }

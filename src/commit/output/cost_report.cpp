@@ -80,7 +80,7 @@ void CostReport::tell_choice() {
   }
 }
 
-/// Collective where `auto` chose: was it as predicted?
+/// Collective if `auto` chose: did the prediction hold?
 void CostReport::tell_comparison() {
   Choice choice = stats_.choice();
   if (choice.commits == 0 || !report_) {
@@ -103,7 +103,7 @@ void CostReport::tell_costs() {
   }
   Cost total = stats_.total();
   auto bytes = static_cast<std::int64_t>(total.bytes);
-  if (options_.log != Log::steps) {  // there every rank has counted the bytes of all
+  if (options_.log != Log::steps) {  // there every rank has counted the bytes of all ranks
     transport_.allreduce({&bytes, 1}, exec::Op::sum);
   }
   std::int64_t longest_ns[] = {model::to_ns(total.visible_s), model::to_ns(total.waiting_s)};

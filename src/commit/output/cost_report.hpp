@@ -1,8 +1,8 @@
-// What is told of an output: the plan of its first commit (SLUICE_EXPLAIN), what `auto` chose, and
-// what output costs (the option `log`).
+// What an output reports: the plan of its first commit (SLUICE_EXPLAIN), the choice of `auto`, and
+// the cost of output (the option `log`).
 //
 // Invariants: the printers are called on rank 0 only; a log that cannot be written ends, and output
-// goes on.
+// continues.
 #pragma once
 
 #include <functional>
@@ -28,30 +28,29 @@ class CostReport {
              const Options& options);
 
   // -- local; each on every rank or on none -------------------------------------------------------
-  /// `print` will get one line about the first commit that has data, before anything of it is
-  /// written.
+  /// `print` will get one line about the first commit that has data, before any of it is written.
   void explain(Print print) { explain_ = std::move(print); }
-  /// Why it comes to one file or several, where that was chosen: told with the first commit.
+  /// Why one file or several were chosen: reported with the first commit.
   void explain_files(std::string reason) { files_reason_ = std::move(reason); }
-  /// `print` gets what the option `log` asks for.
+  /// `print` gets the reports that the option `log` enables.
   void report(Print print) { report_ = std::move(print); }
-  /// The output stands behind what was there, and so does its log.
+  /// The output is appended to existing steps, and so is its log.
   void append() noexcept { appends_ = true; }
 
   bool explains() const noexcept { return explain_ != nullptr; }
   OutputStats& stats() noexcept { return stats_; }
-  /// Null where `auto` is not to learn.
+  /// Null if `auto` must not learn.
   plan::Tuner* tuner() noexcept { return options_.autotune ? &tuner_ : nullptr; }
-  /// Writes what has settled to the log. Outside of an OutputStats::Call.
+  /// Writes settled commits to the log. Outside of an OutputStats::Call.
   void log_settled();
-  /// After a commit: what `auto` chose, where it is asked for.
+  /// After a commit: the choice of `auto`, if that is reported.
   void tell_choice();
 
   // -- collective ---------------------------------------------------------------------------------
   void print_totals(const plan::Totals& mine, const std::string& format);
-  /// Of a commit that has returned. With Log::steps its bytes become those of all ranks.
+  /// For a commit that has returned. With Log::steps its bytes become those of all ranks.
   void note(CommitCost commit, OutputStats::Look look);
-  /// When everything is there.
+  /// When everything has been written.
   void tell_costs();
 
  private:
@@ -64,7 +63,7 @@ class CostReport {
   const std::string& path_;
   const Options& options_;
   Print explain_;
-  std::string files_reason_;  ///< empty: there was no choice, or it was told
+  std::string files_reason_;  ///< empty: there was no choice, or it was reported
   Print report_;
   bool appends_ = false;
   OutputStats stats_;

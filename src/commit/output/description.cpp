@@ -90,7 +90,7 @@ std::uint32_t Description::define(const model::Definition& definition,
   return index;
 }
 
-/// The variable of an appended file, or of an earlier call, that `definition` means.
+/// The variable of an appended file, or of an earlier call, that matches `definition`.
 std::optional<std::uint32_t> Description::find_same(const model::Definition& definition) {
   const auto index = is_nameless_ ? std::optional<std::uint32_t>(0) : names_.find(definition.name);
   if (!index) {
@@ -103,11 +103,11 @@ std::optional<std::uint32_t> Description::find_same(const model::Definition& def
                 "define " + definition.name + ": exists already with another type or shape");
   }
   if (same->compress.empty()) {
-    same->compress = definition.compress;  // which an index does not keep
+    same->compress = definition.compress;  // which are not kept in an index
   }
   if (is_nameless_) {
     is_nameless_ = false;
-    same->name = definition.name;  // what the format does not keep, the caller says
+    same->name = definition.name;  // the caller provides what the format does not keep
     names_.add(same->name, *index);
     same->partial = definition.partial;
     same->fill = definition.fill;

@@ -1,9 +1,9 @@
-// What a rank says that an output consists of: its variables, their attributes, and the rows that
-// varying variables have in the step under way.
+// A rank's description of an output: its variables, their attributes, and the rows of varying
+// variables in the current step.
 //
 // Invariants: the digest covers every definition and attribute in order, so that ranks with equal
-// digests have described the same; what the file's writer then refused is in it, for it may have
-// been refused on one rank only.
+// digests have described the same; definitions that the file's writer refused are included, because
+// they may have been refused on one rank only.
 #pragma once
 
 #include <cstdint>
@@ -24,30 +24,32 @@ class Description {
   template <class Thing>
   using Accept = std::function<void(const Thing&)>;
 
-  /// What is there already, in a file of `format`.
+  /// The variables of an existing file of `format`.
   void adopt(const std::vector<model::Definition>& known, const layout::Format& format);
 
   const layout::Format& format() const noexcept { return *format_; }
   const std::vector<model::Definition>& definitions() const noexcept { return definitions_; }
   std::optional<std::uint32_t> find(const std::string& name) const { return names_.find(name); }
-  /// Of a file that is there and keeps no names: its variable answers to every name until define()
-  /// gives it one.
+  /// For an existing file without names: its variable is found by every name until define() gives
+  /// it one.
   bool is_nameless() const noexcept { return is_nameless_; }
 
-  /// The index of the variable that `definition` means. `accept` is called with what is new (of a
-  /// varying variable its companion too) once it was found right; what it throws refuses it.
+  /// The index of the variable that `definition` describes. `accept` is called with a new
+  /// definition (and with the companion of a varying variable) once it was found valid; its
+  /// exceptions refuse it.
   std::uint32_t define(const model::Definition& definition,
                        const Accept<model::Definition>& accept);
   void set_attribute(const model::Attribute& attribute, const Accept<model::Attribute>& accept);
-  /// Error where there is no such variable, or not at this time.
+  /// Error if there is no such variable, or it cannot be put now.
   const model::Definition& require(std::uint32_t variable, bool in_step) const;
 
-  // -- the step under way -------------------------------------------------------------------------
-  /// Varying variables have all the rows that they may have.
+  // -- the current step
+  // -----------------------------------------------------------------------------
+  /// The number of rows of varying variables is their maximum.
   void reset_rows();
   /// Before anything of the variable is put.
   void resize(std::uint32_t variable, std::uint64_t rows);
-  /// Something was put: the rows of this step stay as they are.
+  /// Something was put: the number of rows in this step is fixed.
   void settle_rows(std::uint32_t variable);
   const std::vector<std::uint64_t>& row_counts() const noexcept { return row_counts_; }
   model::Dims shape_of(std::uint32_t variable) const;
@@ -55,9 +57,9 @@ class Description {
   model::Definition step_definition(std::uint32_t variable) const;
 
   // -- agreeing -----------------------------------------------------------------------------------
-  /// Of everything that all ranks must say alike.
+  /// The digest of everything that must be the same on all ranks.
   std::uint64_t digest() const;
-  /// What was said since the last forget_said(), and this step's rows, in words.
+  /// The statements since the last forget_said(), and the rows of this step, as text.
   std::vector<exec::Said> said(bool in_step) const;
   void forget_said() { said_.clear(); }
 
@@ -69,8 +71,8 @@ class Description {
   std::vector<model::Definition> definitions_;
   Names names_;                            ///< of the definitions; none of one that has none yet
   bool is_nameless_ = false;               ///< the appended variable has not been given its name
-  std::vector<bool> has_rows_;             ///< by variable: its rows are settled
-  std::vector<std::uint64_t> row_counts_;  ///< by variable: of the step under way
+  std::vector<bool> has_rows_;             ///< by variable: its number of rows is fixed
+  std::vector<std::uint64_t> row_counts_;  ///< by variable: of the current step
   std::uint64_t digest_ = 0;               ///< of all definitions and attributes in order
   std::vector<exec::Said> said_;
 };

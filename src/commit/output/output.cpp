@@ -47,7 +47,7 @@ void Output::local(Work&& work) {
   try {
     work();
   } catch (const Error& e) {
-    // As the other ranks will hear it at the next commit.
+    // With the text that the other ranks will get at the next commit.
     const Error named(e.code(),
                       "rank " + std::to_string(transport_.rank()) + ": " + path_ + ": " + e.what(),
                       transport_.rank());
@@ -171,7 +171,7 @@ auto Output::together(Work&& work) {
   } catch (const Error& e) {
     if (e.code() == Code::timeout || e.code() == Code::mpi) {
       if (queue() != nullptr) {
-        queue()->lose_others();  // no other wait should be as long
+        queue()->lose_others();  // the timeout of all other waits
       }
     }
     throw;
@@ -227,7 +227,7 @@ void Output::close() {
     throw Error(Code::wrong_state,
                 rank + ": " + path_ + ": step " + model::number_text(unended_->step) +
                     " was destroyed without end() and is not in the file: call end(), or abandon() "
-                    "where a step is to be left out",
+                    "to leave a step out",
                 unended_->rank);
   }
 }
@@ -252,7 +252,7 @@ Receipt Output::commit(bool is_step, bool is_last) {
     }
     check_presence(touched, is_step);
     for (std::size_t v = 0; v < touched.size() && is_step; ++v) {
-      // A step without rows has its place in the file, too.
+      // A step without rows exists in the file, too.
       touched[v].blocks = touched[v].blocks || (definitions()[v].varying && !touched[v].rows);
     }
     puts_.scatter_rows(touched, description_);
@@ -266,7 +266,8 @@ Receipt Output::commit(bool is_step, bool is_last) {
     const Receipt receipt = write(file);
     failed_together_ = false;
     has_news_ = false;
-    steps_ = is_step ? receipt.step + 1 : steps_;  // fewer than before where it keeps the last ones
+    steps_ = is_step ? receipt.step + 1 : steps_;  // fewer than before if only the last ones are
+                                                   // kept
     forget_step();
     return receipt;
   } catch (...) {
@@ -277,7 +278,7 @@ Receipt Output::commit(bool is_step, bool is_last) {
   }
 }
 
-/// Collective. Hands over to who writes, and tells what is asked for.
+/// Collective. Passes the commit to the writer, and reports what is enabled.
 Receipt Output::write(FileCommit& file) {
   const plan::Explain explain = [&](const plan::Totals& mine) {
     report_.print_totals(mine, format().name);
@@ -311,7 +312,7 @@ Receipt Output::write(FileCommit& file) {
   return receipt;
 }
 
-/// Collective. After the last commit: is everything there?
+/// Collective. After the last commit: has everything been written?
 void Output::agree_on_the_way() {
   if (queue() != nullptr) {
     queue()->wait_for_all();
@@ -324,13 +325,13 @@ void Output::agree_on_the_way() {
   }
 }
 
-/// Collective. The commits that failed on their way are forgotten.
+/// Collective. Clears the failure of commits in flight.
 void Output::recover_here() {
   recover();
   steps_ = steps_left();
   has_news_ = true;
   if (broken()) {
-    require_open();  // says what to do
+    require_open();  // contains the remedy
   }
 }
 
@@ -340,7 +341,7 @@ bool Output::has_work(const std::vector<Touch>& touched, bool is_step, bool is_l
   return is_step || puts || has_news_ || (is_last && has_unfinished());
 }
 
-/// The companions of varying variables: rank 0 knows as well as any.
+/// The companions of varying variables, which rank 0 can write alone.
 void Output::put_lengths(bool is_step) {
   if (!is_step || !format().length_variable || transport_.rank() != 0) {
     return;
@@ -356,7 +357,7 @@ void Output::put_lengths(bool is_step) {
   }
 }
 
-/// Collective. Says how this rank's commit differs from that of rank 0.
+/// Collective. Reports how this rank's commit differs from that of rank 0.
 void Output::refuse_divergent(bool is_step, bool is_last) {
   std::vector<exec::Said> all{{is_step   ? "ends step " + model::number_text(steps_)
                                : is_last ? "closes"
@@ -374,7 +375,7 @@ std::vector<Touch> Output::agree_on_touched(bool is_step, bool is_last) {
   const auto digest = std::bit_cast<std::int64_t>(description_.digest());
   const auto count = static_cast<std::int64_t>(definitions().size());
   const std::exception_ptr on_way = queue() != nullptr ? queue()->failure() : nullptr;
-  // Where every caller was told by a ticket, the next commit simply goes on.
+  // If every caller was informed by a ticket, the next commit continues.
   const bool is_news = on_way && !queue()->failure_was_reported();
   std::int64_t head[] = {kind, ~kind, count, ~count, digest, ~digest, on_way ? 1 : 0,
                          puts_.differ(description_) ? 1 : 0,

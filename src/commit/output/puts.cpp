@@ -16,7 +16,7 @@ using model::Dims;
 
 namespace {
 
-/// As model::check_block, without the text that only a failure needs.
+/// As model::check_block, without composing the text of an error.
 bool fits(const model::Box& box, const Dims& shape) noexcept {
   if (box.start.rank() != shape.rank() || box.count.rank() != shape.rank()) {
     return false;
@@ -111,8 +111,8 @@ void Puts::forget(bool keeps_memory) noexcept {
   scatter_.done(keeps_memory);
 }
 
-/// Of where this rank's blocks lie, and of which variables it has put rows: which rows it gets of
-/// those follows from their number.
+/// A number for where this rank's blocks are, and which variables it has put by rows: the owned
+/// rows follow from their number.
 std::uint64_t Puts::signature_of(const Description& description) const {
   model::ByteWriter out;
   out.put(description.definitions().size());
@@ -125,7 +125,7 @@ std::uint64_t Puts::signature_of(const Description& description) const {
     out.put(rows.variable);
   }
   out.put(description.row_counts());
-  return codec::checksum(out.take()) | 1;  // never the 0 that stands for "nothing was agreed on"
+  return codec::checksum(out.take()) | 1;  // never 0, which means that nothing was agreed on
 }
 
 bool Puts::differ(const Description& description) {

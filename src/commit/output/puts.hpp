@@ -1,8 +1,8 @@
-// What a rank has put since the last commit: blocks, small parts that are joined to blocks, and
-// rows by index; and what the ranks agreed on when the puts of one of them last lay otherwise.
+// The data that a rank has put since the last commit: blocks, small parts that are merged into
+// blocks, and rows by index; and what the ranks agreed on when the blocks last changed.
 //
-// Invariants: what is held here was checked against its variable; the memory of a block that was
-// not copied is the caller's; nothing is left after forget().
+// Invariants: everything in it was checked against its variable; the memory of a block that was not
+// copied belongs to the caller; nothing is left after forget().
 #pragma once
 
 #include <cstdint>
@@ -31,19 +31,19 @@ class Puts {
   Puts(exec::Transport& transport, std::uint64_t budget_bytes);
 
   // -- local --------------------------------------------------------------------------------------
-  /// Small blocks are copied at once; of others the memory must stay as it is until the commit.
-  /// With `must_copy` none may be left: Error over_budget where there is no room.
+  /// Small blocks are copied at once; for others the memory must not change until the commit. With
+  /// `must_copy` all are copied: Error over_budget if there is no space.
   void add(const model::Block& block, const model::Definition& definition, const model::Dims& shape,
            bool must_copy);
   void add(const exec::Rows& rows, const model::Definition& definition);
-  /// A block of which nothing has to be checked.
+  /// A block that needs no checks.
   void add_checked(const model::Block& block) { blocks_.push_back(block); }
   /// See SmallPuts::next.
   bool next(std::uint32_t variable, const Type& type, bool allow_overflow, const void* data,
             int rank, const std::uint64_t* start, const std::uint64_t* count) noexcept {
     return small_.next(variable, type, allow_overflow, data, rank, start, count);
   }
-  /// Small parts become blocks.
+  /// Turns small parts into blocks.
   void finish() { small_.finish(blocks_); }
   bool empty() const noexcept { return blocks_.empty() && rows_.empty(); }
   std::span<const model::Block> blocks() const noexcept { return blocks_; }
@@ -52,18 +52,18 @@ class Puts {
   void forget(bool keeps_memory) noexcept;
 
   // -- agreeing -----------------------------------------------------------------------------------
-  /// Local. Do they lie otherwise than when the ranks last agreed?
+  /// Local. Have the blocks changed since the ranks last agreed?
   bool differ(const Description& description);
-  /// Collective, where those of any rank differ: which variables anybody has put.
+  /// Collective, if those of any rank changed: which variables any rank has put.
   void agree(const Description& description);
   const std::vector<Touch>& touched() const noexcept { return touched_; }
-  /// Counts how often they differed; the same on every rank.
+  /// Counts how often they changed; the same on every rank.
   std::uint64_t number() const noexcept { return number_; }
 
   // -- collective ---------------------------------------------------------------------------------
-  /// Rows become blocks of their owners.
+  /// Turns rows into blocks of their owners.
   void scatter_rows(const std::vector<Touch>& touched, const Description& description);
-  /// Errors overlap and hole, unless these puts were found without.
+  /// Errors overlap and hole, unless these puts were checked before.
   void check_coverage(const std::vector<Touch>& touched, const Description& description,
                       Check check);
 
@@ -78,9 +78,9 @@ class Puts {
   exec::RowScatter scatter_;
 
   std::uint64_t signature_ = 0;          ///< of this rank's, when the ranks last agreed
-  std::uint64_t present_signature_ = 0;  ///< of this rank's, as differ() found it
+  std::uint64_t present_signature_ = 0;  ///< of this rank's, in the last call of differ()
   std::uint64_t number_ = 0;
-  std::uint64_t checked_number_ = 0;  ///< of those that were found without overlaps and holes
+  std::uint64_t checked_number_ = 0;  ///< of those that were checked for overlaps and holes
   std::vector<Touch> touched_;
 };
 

@@ -18,7 +18,7 @@ constexpr int no_axis = -1;
 
 std::uint64_t bytes_of(const Box& box, const Type& type) { return box.volume() * type.bytes; }
 
-/// The axis along which `b`, which lies behind `a` in memory, makes one dense box with it.
+/// The axis along which `b`, which follows `a` in memory, forms one dense box with it.
 int joining_axis(const Box& a, const Box& b) {
   int axis = no_axis;
   for (int d = 0; d < a.start.rank(); ++d) {
@@ -40,7 +40,7 @@ int joining_axis(const Box& a, const Box& b) {
 
 }  // namespace
 
-/// Enters what next() has taken.
+/// Adds what next() has accepted.
 void SmallPuts::settle(Run& run) {
   if (run.taken != 0) {
     run.parts[static_cast<std::size_t>(run.depth - 1)].box.count[run.axis] +=
@@ -63,8 +63,8 @@ void SmallPuts::join(Run& run) {
   }
 }
 
-/// Sets what next() may take: parts like `last` that make the newest part longer, as long as they
-/// lie in the shape and in the memory and the part below could not be joined.
+/// Sets what next() may accept: parts like `last` that extend the newest part, as long as they are
+/// inside the shape and the memory and the part below could not be merged.
 void SmallPuts::foresee(Run& run, const Box& last, const Dims& shape) {
   const Box& top = run.parts[static_cast<std::size_t>(run.depth - 1)].box;
   run.rank = shape.rank();
@@ -138,8 +138,8 @@ std::byte* SmallPuts::take(int size) {
   return used_[i].back().get();
 }
 
-/// Memory for `bytes` more behind the open parts. What is open moves along where it is short: rows
-/// that are torn apart would be blocks of their own.
+/// Memory for `bytes` more after the open parts. Open parts are moved if it is too short: rows that
+/// are split would become separate blocks.
 bool SmallPuts::make_room(Run& run, std::uint32_t variable, std::uint64_t bytes,
                           std::vector<model::Block>& blocks) {
   int size = std::min(run.size, sizes - 1);
@@ -184,7 +184,7 @@ bool SmallPuts::add(const model::Block& part, const Dims& shape,
   if (listed_bytes_ > budget_bytes_) {
     throw Error(Code::over_budget,
                 std::to_string(listed_bytes_ / sizeof(model::Block)) +
-                    " small parts that do not follow one another in one step: put them in the "
+                    " small parts in one step that do not follow one another: put them in the "
                     "variable's order, or by put_rows");
   }
   Run& run = runs_[part.variable];
@@ -231,7 +231,7 @@ void SmallPuts::forget() noexcept {
     run.depth = 0;
     run.at = nullptr;
     run.end = nullptr;
-    run.size = std::max(1, run.size - 1);  // about what the last step has used
+    run.size = std::max(1, run.size - 1);  // about as much as the last step used
   }
   for (std::size_t size = 0; size < used_.size(); ++size) {
     std::move(used_[size].begin(), used_[size].end(), std::back_inserter(free_[size]));

@@ -1,10 +1,10 @@
-// Small puts: copied at once, and joined with the ones before them where they follow in the
-// variable, so that ten million single elements become a few long blocks.
+// Small puts: copied at once, and merged with the ones before them if they follow in the variable,
+// so that ten million single elements become a few long blocks.
 //
-// Invariants: a part's bytes lie dense and row-major in one piece of staging memory; the open parts
-// of a variable lie one behind the other, none of which could be joined with its neighbour, except
-// what next() has added since the last look; no allocation unless a piece of memory is full; memory
-// is kept for the next step and never exceeds the budget.
+// Invariants: the bytes of a part are dense and row-major in one piece of staging memory; the open
+// parts of a variable follow one another in memory, and none could be merged with its neighbour,
+// except what next() has added since the last merge; nothing is allocated unless a piece of memory
+// is full; memory is kept for the next step and never exceeds the budget.
 #pragma once
 
 #include <array>
@@ -25,21 +25,21 @@ class SmallPuts {
   /// `budget_bytes` bounds the staging memory, and once more the list of blocks made of it.
   explicit SmallPuts(std::uint64_t budget_bytes) : budget_bytes_(budget_bytes) {}
 
-  /// The quick way: takes a part that stands where the last one of `variable` ends, of the same
-  /// type and extent, and returns true; otherwise false, and nothing happened. Such a part lies
-  /// within the shape because its predecessors did. start, count: `rank` numbers; count nullptr:
+  /// The fast path: accepts a part that starts where the last one of `variable` ends, with the same
+  /// type and extent, and returns true; otherwise returns false without effect. Such a part is
+  /// inside the shape because its predecessors were. start, count: `rank` numbers; count nullptr:
   /// one element. data: dense.
   bool next(std::uint32_t variable, const Type& type, bool allow_overflow, const void* data,
             int rank, const std::uint64_t* start, const std::uint64_t* count) noexcept;
 
   /// Any part that was checked against its variable of `shape`; its memory is dense. Blocks that
-  /// are complete are appended to `blocks`. False where the budget leaves no room for its bytes.
-  /// Error over_budget where the list of blocks alone would exceed the budget.
+  /// are complete are appended to `blocks`. False if the budget has no space for its bytes. Error
+  /// over_budget if the list of blocks alone would exceed the budget.
   bool add(const model::Block& part, const model::Dims& shape, std::vector<model::Block>& blocks);
 
-  /// Appends what is still open; nothing can be joined to it any more.
+  /// Appends what is still open; nothing can be merged with it any more.
   void finish(std::vector<model::Block>& blocks);
-  /// The blocks are not needed any more: their memory is used again.
+  /// The blocks are not needed any more: their memory is reused.
   void forget() noexcept;
 
   std::uint64_t held_bytes() const noexcept { return held_bytes_; }
@@ -53,10 +53,10 @@ class SmallPuts {
     model::Box box;
     std::byte* data = nullptr;
   };
-  /// What was put of one variable and is still open.
+  /// The open puts of one variable.
   struct Run {
-    // what the next part must look like to be taken by next()
-    std::uint64_t left = 0;  ///< so many of them
+    // the next part must match this to be accepted by next()
+    std::uint64_t left = 0;  ///< at most this many of them
     std::byte* at = nullptr;
     std::array<std::uint64_t, model::max_rank> start{};
     std::array<std::uint64_t, model::max_rank> count{};
@@ -66,12 +66,12 @@ class SmallPuts {
     int rank = 0;
     int axis = 0;
     std::uint64_t part_bytes = 0;
-    std::uint64_t taken = 0;  ///< by next(), not yet in parts
-    // what there is
+    std::uint64_t taken = 0;  ///< accepted by next(), not yet in parts
+    // the open parts
     std::array<Part, parts_max> parts;
     int depth = 0;
     std::byte* end = nullptr;  ///< of the memory at `at`
-    int size = 1;              ///< of the next memory asked for
+    int size = 1;              ///< of the next allocation
   };
 
   static void settle(Run& run);

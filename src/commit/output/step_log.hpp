@@ -1,7 +1,7 @@
-// The log beside a file: a line of JSON a commit, for programs to read.
+// The log beside a file: one line of JSON for each commit, for programs to read.
 //
-// Invariants: never a reason for output to fail: where a line cannot be written the log ends, and
-// failure() says why; nothing is synced.
+// Invariants: it is never a reason for output to fail: if a line cannot be written the log ends,
+// and failure() says why; nothing is synced.
 #pragma once
 
 #include <memory>
@@ -13,15 +13,15 @@
 
 namespace sluice::commit {
 
-/// Where the log of the file at `path` lies.
+/// Path of the log of the file at `path`.
 std::string log_path(const std::string& path);
 
 class StepLog {
  public:
-  /// On one rank. `goes_on`: behind what an earlier run logged.
+  /// On one rank. `goes_on`: appends to what an earlier run logged.
   StepLog(storage::Storage& storage, const std::string& path, bool goes_on) noexcept;
   void write(std::span<const CommitCost> commits) noexcept;
-  /// Why it ended; empty: it did not.
+  /// Why it ended; empty if it did not.
   const std::string& failure() const noexcept { return failure_; }
 
  private:

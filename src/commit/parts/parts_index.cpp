@@ -120,7 +120,7 @@ void PartsIndex::load() {
   }
   set_ = *catalog->set();
   profile_ = catalog->netcdf() ? layout::hdf5::Profile::netcdf4 : layout::hdf5::Profile::stacked;
-  // The next commit writes all rows anew.
+  // The next commit rewrites all rows.
   catalog->require_intact_log(path_, "restore the index from a copy");
   commits_ = catalog->commits();
   steps_ = catalog->steps();
@@ -154,8 +154,8 @@ void PartsIndex::load() {
   has_time_ = strangers.erase(layout::time_name) != 0;
   if (!strangers.empty()) {
     throw Error(Code::changed_outside, path_ + ": " + *strangers.begin() +
-                                           " was added by another program, and writing the index "
-                                           "anew would lose it: move it to a file of its own");
+                                           " was added by another program, and rewriting the index "
+                                           "would lose it: move it to a file of its own");
   }
   for (model::Attribute& attribute : catalog->attributes()) {
     if (!is_fill_of(attribute, definitions_)) {
@@ -300,7 +300,7 @@ layout::hdf5::Index PartsIndex::present() const {
 bool PartsIndex::put_back() noexcept {
   try {
     if (named_ == Named::another) {
-      return false;  // what it was is gone
+      return false;  // the previous state is unknown
     }
     if (named_ == Named::own) {
       write(present(), true);
@@ -314,8 +314,8 @@ bool PartsIndex::put_back() noexcept {
   }
 }
 
-/// Of a plain file that is about to be replaced. It must not come back beside the index, nor one
-/// that an earlier run removed.
+/// For a plain file that is about to be replaced: neither its journal nor one that an earlier run
+/// removed may reappear beside the index.
 void PartsIndex::remove_journal(bool synced) {
   if (has_no_journal_) {
     return;

@@ -1,15 +1,15 @@
 // The index of a set of parts, on the one rank that writes it.
 //
-// Every commit writes the whole index anew under a temporary name and renames it: a reader has the
-// old index or the new one, and both only mention rows that are in the parts already. So the parts
-// may be ahead of the index, by a commit that is under way or one that failed, but never behind it.
+// Every commit writes the whole index under a temporary name and renames it: a reader finds the old
+// index or the new one, and both refer only to rows that are in the parts already. So the parts may
+// be ahead of the index, by a commit in progress or a failed one, but never behind it.
 //
-// Invariants: holds the writer lease of the index; what a commit adds is kept only if its rename
-// took place, and, where it is synced, the folder's sync. Where that sync fails, the index before
-// is put back in the same way, so that a step that failed is not in the file; where even that
-// fails, or the name belonged to another file before, the index is poisoned: only opening it again
-// tells. A set that is replaced stays whole until the first commit is durable; then its parts are
-// removed (those that this rank can reach; a failure to do so is no error).
+// Invariants: holds the writer lease of the index; the changes of a commit are kept only if its
+// rename succeeded, and, if it is synced, the sync of the folder. If that sync fails, the previous
+// index is restored in the same way, so that the failed step is not in the file; if that fails too,
+// or the name belonged to another file before, the index is poisoned: its state is known only after
+// reopening it. A set that is replaced stays whole until the first commit is durable; then its
+// parts are removed (those that this rank can reach; a failure to do so is not an error).
 #pragma once
 
 #include <map>
@@ -28,9 +28,9 @@ namespace sluice::commit {
 
 class PartsIndex {
  public:
-  /// A new set, whose index is written as `profile` says (stacked, or netcdf4), or one that is
-  /// there, which goes on as it began. Error exists, locked; on append format where `path` is no
-  /// index, changed_outside where it holds what another program added (rewriting would lose it).
+  /// A new set, whose index is written as `profile` says (stacked, or netcdf4), or an existing one,
+  /// which keeps its profile. Error exists, locked; on append format if `path` is not an index,
+  /// changed_outside if another program added something to it (rewriting would lose it).
   PartsIndex(storage::Storage& storage, const std::string& path, const std::string& strategy,
              Opening opening, layout::hdf5::Profile profile = layout::hdf5::Profile::stacked);
 
@@ -39,37 +39,37 @@ class PartsIndex {
   /// The variables of the set, in its order.
   const std::vector<model::Definition>& definitions() const noexcept { return definitions_; }
   std::uint64_t steps() const noexcept { return steps_; }
-  /// Was there a dataset of the steps' times when the index was opened?
+  /// Did a dataset of the steps' times exist when the index was opened?
   bool has_time() const noexcept { return has_time_; }
   bool poisoned() const noexcept { return poisoned_; }
   /// Lease::notice() of the lease.
   std::string lease_notice() const { return lease_ ? lease_->notice() : std::string(); }
-  /// A number above those of all parts of the set that are in use, wherever they are.
+  /// A number above those of all parts of the set that are in use, in any folder.
   std::uint64_t next_number() const;
-  /// Removes the parts of this set in `folder` that a run which died had dropped: those right below
-  /// the lowest number that is in use. What cannot be removed stays.
+  /// Removes the parts of this set in `folder` that a run which died had dropped: those directly
+  /// below the lowest number that is in use. What cannot be removed stays.
   void remove_orphans(const std::string& folder) noexcept;
 
   void set_attribute(const model::Attribute& attribute);
-  /// Enters what the groups wrote and makes it visible. `definitions`: of the whole, those of
-  /// before first. Returns the number of the step. On an Error nothing has changed. `keep`: only
-  /// the last so many steps stay, and are numbered anew; 0: all.
+  /// Adds what the groups wrote and publishes it. `definitions`: of the whole, those of earlier
+  /// steps first. Returns the number of the step. On an Error nothing has changed. `keep`: only the
+  /// last that many steps stay, and are renumbered; 0: all.
   std::uint64_t commit(const std::vector<model::Definition>& definitions, const FileCommit& commit,
                        const std::vector<PartNews>& news, std::uint64_t keep = 0);
-  /// Removes the files of the parts that earlier commits dropped; with `all` those of the last one
-  /// too, the index before which a reader may still have open. Only where no index that mentions
-  /// them can come back. With `all` also those of the set that was replaced.
+  /// Removes the files of parts that earlier commits dropped; with `all` also those of the last
+  /// one, although a reader may still have the previous index open. Only if no index that refers to
+  /// them can reappear. With `all` also those of the set that was replaced.
   void remove_dropped(bool all) noexcept;
-  /// Writes the index again without the steps from number `steps` on. The parts stay as they are.
+  /// Rewrites the index without the steps from number `steps` on. The parts are not changed.
   void drop_steps(std::uint64_t steps, bool synced);
-  /// The index is on stable storage, and so is its name.
+  /// Makes the index and its name durable.
   void sync();
 
-  /// Writes the index again with other paths of its parts, one a part.
+  /// Rewrites the index with new paths of its parts, one for each part.
   void move_parts(const std::vector<std::string>& paths, bool synced);
 
  private:
-  /// Where the boxes of a variable in a part are since the last commit that wrote it.
+  /// The location of a variable's boxes in a part since the last commit that wrote it.
   struct Place {
     layout::Mapping mapping;   ///< as the last commit had it
     std::uint32_t number = 0;  ///< among those of the set, or no_number
@@ -83,19 +83,19 @@ class PartsIndex {
   void load();
   void enter(layout::PartSet& set, const PartNews& news, std::uint64_t step,
              std::map<Key, Last>& last) const;
-  /// Writes an index and makes it the present one. On an Error the one before is, or the index is
-  /// poisoned.
+  /// Writes an index and makes it the current one. On an Error the previous one is current, or the
+  /// index is poisoned.
   void replace(const layout::hdf5::Index& index, bool synced);
   void write(const layout::hdf5::Index& index, bool synced);
-  /// The index as the last commit left it; only what the next one changes is left to be said.
+  /// The index as of the last commit; only the changes of the next one are added.
   layout::hdf5::Index present() const;
-  /// After a write() whose folder could not be synced. False: it is not known what is there.
+  /// After a write() whose folder could not be synced. False: the state on disk is unknown.
   bool put_back() noexcept;
   void remove_journal(bool synced);
   void remove_all(std::vector<OldPart>& parts) noexcept;
   static void drop_first(layout::PartSet& set, std::vector<layout::CommitRow>& commits,
                          std::map<Key, Last>& last, std::uint64_t steps);
-  /// The parts that went: those without a mapping, but for `active` ones (ids).
+  /// The removed parts: those without a mapping, except for `active` ones (ids).
   std::vector<OldPart> drop_parts(layout::PartSet& set, std::map<Key, Last>& last,
                                   const std::set<std::uint64_t>& active) const;
 
@@ -114,12 +114,13 @@ class PartsIndex {
   ReplacedSet replaced_;
   std::vector<OldPart> dropped_;  ///< parts that the last commit dropped
   std::vector<OldPart> older_;    ///< those that commits before it did
-  /// What has the name of the index: nothing, a file that is to be replaced, an index of this set.
+  /// What has the name of the index: nothing, a file that is to be replaced, or an index of this
+  /// set.
   enum class Named : std::uint8_t { nothing, another, own };
   Named named_ = Named::nothing;
   bool has_time_ = false;
   bool poisoned_ = false;
-  bool has_no_journal_ = false;  ///< beside it, and none comes back
+  bool has_no_journal_ = false;  ///< beside it, and none can reappear
 };
 
 }  // namespace sluice::commit

@@ -1,4 +1,4 @@
-// Forgetting the first steps of a set of parts, and the files that are no longer needed.
+// Drops the first steps of a set of parts, and the files that are no longer needed.
 #include <algorithm>
 
 #include "commit/parts/parts_index.hpp"
@@ -23,7 +23,7 @@ void PartsIndex::drop_first(PartSet& set, std::vector<CommitRow>& commits,
       const std::uint64_t cut = steps - std::min(steps, mapping.first_step);
       mapping.first_row += cut;
       mapping.steps -= cut;
-      mapping.first_step += cut - steps;  // wraps back: not below 0 in the end
+      mapping.first_step += cut - steps;  // wraps around; not below 0 in the end
     }
     numbers[m] = static_cast<std::uint32_t>(kept.size());
     kept.push_back(mapping);
@@ -98,7 +98,7 @@ std::uint64_t PartsIndex::next_number() const {
 }
 
 void PartsIndex::remove_orphans(const std::string& folder) noexcept {
-  // As many as a run may have dropped between two commits, at most.
+  // The most that a run may have dropped between two commits.
   constexpr std::uint64_t most = 4096;
   std::optional<std::uint64_t> lowest;
   for (const layout::Part& part : set_.parts) {

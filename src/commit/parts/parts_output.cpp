@@ -29,7 +29,7 @@ Options options_within(const Options& options, const layout::Format& format) {
 
 using layout::hdf5::Profile;
 
-/// Error unsupported where no index can make one dataset of files of that format.
+/// Error unsupported if no index can combine files of that format into one dataset.
 Profile profile_of(const std::string& path, const Options& options) {
   const layout::Format& format = layout::format_of(path, options);
   if (!format.index) {
@@ -43,7 +43,7 @@ Profile profile_of(const std::string& path, const Options& options) {
   return layout::hdf5::profile_named(format.name);
 }
 
-/// A set goes on in the format in which it began.
+/// A set keeps the format in which it began.
 const layout::Format& format_as(Profile profile, const std::string& path, const Options& options) {
   const layout::Format& format = layout::format_named(profile_name(profile));
   if (options.format != "auto" && options.format != format.option) {
@@ -53,8 +53,8 @@ const layout::Format& format_as(Profile profile, const std::string& path, const 
   return format;
 }
 
-/// Errors of a group name one of its ranks by its number there. That rank says it to all, under its
-/// number among all; nothing on the others.
+/// Errors of a group name a rank by its number in the group. That rank broadcasts it with its
+/// number among all ranks; empty on the others.
 std::exception_ptr of_this_rank(const std::exception_ptr& failure, const exec::Transport& group) {
   try {
     if (failure) {
@@ -148,14 +148,14 @@ void PartsOutput::make_part() {
 bool PartsOutput::is_full() const {
   const Options& o = options();
   if (part_steps_ == 0) {
-    return o.keep_last != 0 && part_has_fixed_;  // what stays apart from what goes
+    return o.keep_last != 0 && part_has_fixed_;  // separates the kept from the dropped
   }
   const bool each = o.keep_last != 0 && o.split_steps == 0 && o.split_bytes == 0;
   return each || (o.split_steps != 0 && part_steps_ >= o.split_steps) ||
          (o.split_bytes != 0 && part_bytes_ >= o.split_bytes);
 }
 
-/// What is not to be tried twice: after a failed sync nobody knows what is on the disk.
+/// Not retried: after a failed sync the state on disk is unknown.
 template <class Work>
 void PartsOutput::lasting(Work&& work) {
   try {
@@ -171,7 +171,7 @@ void PartsOutput::turn_over() {
   if (synced_late) {
     lasting([&] { sync_part(); });
   }
-  close_part();  // where that fails, the next step tries again
+  close_part();  // if that fails, the next step tries again
   if (synced_late) {
     lasting([&] {
       exec::on_root(transport(), 0, [&] {
@@ -294,7 +294,7 @@ std::uint64_t PartsOutput::publish(const FileCommit& commit, const PartNews& new
 }
 
 void PartsOutput::give_up() noexcept {
-  // Every rank comes here together: the error was agreed on.
+  // Every rank gets here together: the error was agreed on.
   part_->forget();
   try {
     std::int64_t poisoned = part_->poisoned() || (index_ && index_->poisoned()) ? 1 : 0;
@@ -304,7 +304,7 @@ void PartsOutput::give_up() noexcept {
     broken_ = true;
   }
   if (broken_) {
-    part_->keep();  // the index may mention it
+    part_->keep();  // the index may refer to it
   }
 }
 
@@ -314,7 +314,7 @@ void PartsOutput::agree_on(const std::exception_ptr& failure, std::int64_t& extr
   exec::agree(transport(), own, flags);
   extra = flags[0];
   if (flags[1] != 0) {
-    exec::agree(transport(), failure);  // the rank that it names did not hear of it
+    exec::agree(transport(), failure);  // the named rank did not receive it
   }
 }
 
@@ -341,7 +341,7 @@ void PartsOutput::finish() {
   if (index_) {
     index_->remove_dropped(true);
   }
-  index_.reset();  // and with it the lease
+  index_.reset();  // and releases the lease
 }
 
 }  // namespace sluice::commit

@@ -1,9 +1,9 @@
-// An output into a set of parts: every group of ranks writes a file of its own, and an index makes
-// them one.
+// An output into a set of parts: every group of ranks writes a file of its own, and an index
+// combines them.
 //
-// The way of a commit: all ranks agree and check as for one file; each group commits its part, all
-// groups at once, metadata too; all ranks agree that every part is there (and, if durable, synced);
-// rank 0 writes the index and renames it. Only the rename makes the step visible.
+// The sequence of a commit: all ranks agree and check as for one file; each group commits its part,
+// all groups at the same time, metadata too; all ranks agree that every part is complete (and, if
+// durable, synced); rank 0 writes the index and renames it. Only the rename makes the step visible.
 //
 // When something fails:
 // - before any part was written: nothing has happened;
@@ -15,10 +15,10 @@
 //   every later call fails. Opening it again goes by the index that is there.
 // A set that is replaced by a run of Mode::write stays whole until the first commit of that run.
 //
-// With `split` every group goes on in a new part after so many steps or bytes; other strategies
-// than file-per-* then have one group of all ranks. With `keep` the index forgets the first steps
-// in the commit that adds one too many, and the files of parts that nothing refers to any more are
-// removed after the next one. A part is closed before its successor is made.
+// With `split` every group continues in a new part after that many steps or bytes; strategies other
+// than file-per-* then have one group of all ranks. With `keep` the index drops the first steps in
+// the commit that adds one too many, and the files of parts that nothing refers to any more are
+// removed after the next one. A part is closed before its successor is created.
 #pragma once
 
 #include "commit/output/output.hpp"
@@ -55,12 +55,12 @@ class PartsOutput final : public Output {
   void turn_over();
   std::uint64_t publish(const FileCommit& commit, const PartNews& news);
   void give_up() noexcept;
-  /// As exec::agree over all ranks, of what happened in the groups.
+  /// As exec::agree over all ranks, for the outcome in the groups.
   void agree_on(const std::exception_ptr& failure, std::int64_t& extra);
   void sync_part();
   void close_part();
 
-  std::unique_ptr<storage::Storage> alone_;  ///< for the part: no calls that all ranks must make
+  std::unique_ptr<storage::Storage> alone_;  ///< for the part: never used for calls of all ranks
   std::unique_ptr<exec::Transport> group_;
   std::unique_ptr<exec::Transport> leaders_;  ///< the first ranks of the groups; elsewhere nullptr
   std::unique_ptr<PartsIndex> index_;         ///< rank 0
@@ -68,7 +68,7 @@ class PartsOutput final : public Output {
   PartsPlace place_;              ///< of this group's next part
   std::uint64_t part_steps_ = 0;  ///< in the present parts
   std::uint64_t part_bytes_ = 0;  ///< of the largest of them
-  bool part_has_fixed_ = false;   ///< does one of them hold a fixed variable?
+  bool part_has_fixed_ = false;   ///< does one of them contain a fixed variable?
   std::vector<bool> is_written_;  ///< by variable: a fixed one that is committed
   bool has_time_ = false;         ///< of an appended set
   bool broken_ = false;

@@ -73,7 +73,7 @@ void PartsWriter::forget() {
   agreed_number_ = 0;
 }
 
-/// The same number as before where all that is written has the places that it had.
+/// The same number as before if everything written has the same location.
 void PartsWriter::number_places(const std::vector<Written>& written) {
   std::vector<std::uint32_t> variables;
   bool is_new = false;
@@ -113,7 +113,7 @@ std::vector<PartsWriter::Written> PartsWriter::agree(const std::vector<Definitio
     has[block.variable] = true;
   }
   std::vector<std::uint32_t> touched;
-  std::vector<std::int64_t> flags;  // does anybody have it; is its place new to anybody
+  std::vector<std::int64_t> flags;  // does any rank have it; is its location new to any rank
   for (std::uint32_t v = 0; v < definitions.size(); ++v) {
     if (commit.touched[v]) {
       const std::uint64_t signature = codec::checksum(boxes[v].take()) | 1;
@@ -131,7 +131,7 @@ std::vector<PartsWriter::Written> PartsWriter::agree(const std::vector<Definitio
       written.push_back({touched[i], flags[2 * i + 1] != 0, 0});
     }
   }
-  if (is_stepped) {  // then nothing is new where the ranks' blocks are the same again
+  if (is_stepped) {  // then nothing is new if the ranks' blocks are unchanged
     agreed_ = written;
     for (Written& w : agreed_) {
       w.is_new = false;
@@ -147,10 +147,10 @@ void PartsWriter::make_file() {
     if (storage_.is_link(place_.folder)) {
       throw Error(Code::permission, place_.folder +
                                         ": is a symbolic link, and parts are written through none: "
-                                        "name the folder that it leads to as parts_dir");
+                                        "set parts_dir to the folder that it leads to");
     }
     if (options_.durability != Durability::none) {
-      // Else a crash may take the folder from an index that stands.
+      // Otherwise a crash may remove the folder of a valid index.
       storage_.sync_directory(place_.folder);
     }
     model::ByteWriter out;
@@ -172,7 +172,7 @@ void PartsWriter::make_file() {
       {group, layout::hdf5::index_path_name, storage::absolute_path(place_.index_path)});
 }
 
-/// A name that no file has: a run that died may have left a part that its index does not mention.
+/// An unused name: a run that died may have left a part that its index does not refer to.
 std::string PartsWriter::free_path() {
   constexpr int most_tries = 1 << 16;
   for (int tries = 0; tries < most_tries; ++tries, place_.number += place_.stride) {
@@ -182,7 +182,7 @@ std::string PartsWriter::free_path() {
     }
   }
   throw Error(Code::exists, place_.folder +
-                                ": is full of parts of this set that its index does not mention: "
+                                ": is full of parts of this set that its index does not refer to: "
                                 "move them away");
 }
 
@@ -190,7 +190,7 @@ void PartsWriter::place(const std::vector<Definition>& definitions, const FileCo
                         std::vector<Written>& written) {
   constexpr std::int64_t nothing = std::numeric_limits<std::int64_t>::min();
   // The hull of each new variable's boxes (by maxima of ends and of complements of starts), and
-  // their volume: equal volumes mean that the union is the hull, as blocks do not overlap.
+  // their volume: equal volumes mean that the union is the hull, because blocks do not overlap.
   std::vector<std::size_t> first(definitions.size());
   std::vector<std::int64_t> corners;
   std::vector<std::int64_t> volumes;
@@ -268,7 +268,7 @@ PartsWriter::Dataset PartsWriter::choose(const Definition& definition, Known& kn
   own.compress = definition.compress;
   const bool moves = definition.stepped && !known.datasets.empty();
   if (moves && shape.rank() > 0) {
-    own.shape[0] += shape[0] / 4;  // the next decomposition will be another one
+    own.shape[0] += shape[0] / 4;  // the next decomposition will differ
     own.partial = true;
   } else if (!listed) {
     own.chunk = definition.chunk;
@@ -281,7 +281,7 @@ PartsWriter::Dataset PartsWriter::choose(const Definition& definition, Known& kn
 }
 
 std::string PartsWriter::free_name(const std::string& name) const {
-  constexpr int most_names = 1 << 20;  // a part with more datasets of one variable is no part
+  constexpr int most_names = 1 << 20;  // a file with more datasets of one variable is not a part
   const auto& taken = file_->variables().definitions();
   for (int number = 0; number < most_names; ++number) {
     std::string candidate = number == 0 ? name : name + "~" + std::to_string(number);
@@ -305,8 +305,8 @@ std::vector<model::Block> PartsWriter::move_blocks(const std::vector<Definition>
   for (const model::Block& block : commit.blocks) {
     const Known& known = known_[block.variable];
     const Type& type = definitions[block.variable].type;
-    // Bytes that need work on the way are asked for by their place in the whole, so that a value
-    // that cannot be converted is named by it.
+    // Bytes that need conversion are requested by their position in the whole, so that an error
+    // names that position.
     const bool is_plain = block.source == nullptr && block.memory.type == type;
     model::Block own = block;
     own.variable = known.dataset.number;
@@ -359,7 +359,7 @@ PartNews PartsWriter::tell(const std::vector<Definition>& definitions, const Fil
   PartNews news;
   news.wrote = true;
   news.part = {path_, part_id_, commits_, file_->modified_ns(), file_->bytes()};
-  std::vector<Mapping> listed;  // of these the ranks of the group have the boxes
+  std::vector<Mapping> listed;  // the ranks of the group know these boxes
   bool gathers = false;
   for (const Written& w : written) {
     const Known& known = known_[w.variable];

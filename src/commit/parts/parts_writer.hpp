@@ -1,19 +1,19 @@
-// One group's part of a set: takes the group's blocks of a commit, gives them a place in the part,
-// writes them there, and tells what the index must say.
+// One group's part of a set: takes the group's blocks of a commit, assigns them a place in the
+// part, writes them there, and returns what the index must record.
 //
-// A variable's blocks in a group have a common place in the part:
+// A variable's blocks in a group are stored in the part in one of two ways:
 //   natural  their union is a box: a dataset of that box's shape;
 //   listed   otherwise: a one-dimensional dataset with the blocks one after the other, each in
 //            row-major order.
-// A dataset is used again whenever it is large enough, so a decomposition that moves at every step
-// has two datasets, not one a step; only the first one is made as large as needed and no larger.
-// Where a new decomposition needs a new dataset, it is called `<variable>~1`, `~2`, ...
+// A dataset is reused whenever it is large enough, so a decomposition that changes at every step
+// has two datasets, not one for each step; only the first one is made exactly as large as needed.
+// If a new decomposition needs a new dataset, it is called `<variable>~1`, `~2`, ...
 //
-// Invariants: a group that never puts anything makes no file; every row of a stepped dataset is a
+// Invariants: a group that never puts anything creates no file; every row of a stepped dataset is a
 // commit of the part, whatever the number of the step; committed rows and fixed datasets are never
-// written again, so a commit that failed in another group only leaves a row that no index mentions.
-// All ranks of the group take the same decisions from the same reductions. A part never takes the
-// name of a file that is there; one that no index came to mention is removed with its writer.
+// written again, so a commit that failed in another group only leaves a row that no index refers
+// to. All ranks of the group take the same decisions from the same reductions. A part never takes
+// the name of an existing file; one that no index refers to is removed with its writer.
 #pragma once
 
 #include <memory>
@@ -27,14 +27,15 @@
 
 namespace sluice::commit {
 
-/// What the index must learn of a group's commit. On the group's first rank; elsewhere only
-/// `wrote` counts.
+/// What the index must record of a group's commit. On the group's first rank; elsewhere only
+/// `wrote` is set.
 struct PartNews {
   bool wrote = false;
   layout::Part part;                ///< path as the group opens it; id 0: it has none yet
   std::uint64_t row = 0;            ///< of the part's stepped datasets
-  std::vector<std::uint32_t> same;  ///< variables whose boxes are where they were in the row before
-  /// The others' boxes. Part and first_step are the index's to set; `dataset` counts in `datasets`.
+  std::vector<std::uint32_t> same;  ///< variables whose boxes are in the same place as in the
+                                    ///< previous row
+  /// The boxes of the others. The index sets part and first_step; `dataset` counts in `datasets`.
   std::vector<layout::Mapping> mappings;
   std::vector<std::string> datasets;
   struct Scalar {
@@ -47,7 +48,7 @@ struct PartNews {
   static PartNews from_bytes(std::span<const std::byte> bytes);
 };
 
-/// Where a group's parts go, and what they are called.
+/// The folder and the names of a group's parts.
 struct PartsPlace {
   std::string index_path;
   std::string folder;
@@ -58,22 +59,22 @@ struct PartsPlace {
 
 class PartsWriter {
  public:
-  /// Local. group and storage must outlive the object. The part will be made in `place`, by the
+  /// Local. group and storage must outlive the object. The part will be created in `place`, by the
   /// first commit in which the group has a block.
   PartsWriter(exec::Transport& group, storage::Storage& storage, PartsPlace place,
               const Options& options);
   ~PartsWriter();
 
-  /// Collective over the group. `definitions`: of the whole. Does nothing where no rank of the
-  /// group has a block.
+  /// Collective over the group. `definitions`: of the whole. Does nothing if no rank of the group
+  /// has a block.
   PartNews commit(const std::vector<model::Definition>& definitions, const FileCommit& commit);
-  /// Collective over the group. The commit before, though it went well here, did not take place.
+  /// Collective over the group. Reverts the last commit, which succeeded here but not elsewhere.
   void forget();
   void sync_all();
   void close();
-  /// Local. An index mentions the part, or may do so: it stays.
+  /// Local. An index refers to the part, or may do so: it stays.
   void keep() noexcept { is_kept_ = is_kept_ || part_id_ != 0; }
-  /// Local. The number that the group's next part may have.
+  /// Local. The number for the group's next part.
   std::uint64_t next_number() const noexcept { return place_.number + (file_ ? place_.stride : 0); }
   bool poisoned() const { return file_ && file_->poisoned(); }
 
@@ -84,11 +85,11 @@ class PartsWriter {
     bool listed = false;
     model::Dims shape;
   };
-  /// What the group knows of a variable of the whole.
+  /// The group's state of a variable of the whole.
   struct Known {
     std::vector<Dataset> datasets;
     // of the last commit
-    std::uint64_t signature = 0;  ///< of this rank's boxes; 0: to be placed anew
+    std::uint64_t signature = 0;  ///< of this rank's boxes; 0: to be placed again
     Dataset dataset;
     model::Box hull;           ///< natural
     std::uint64_t offset = 0;  ///< listed: of this rank's first element
@@ -96,7 +97,7 @@ class PartsWriter {
   /// A variable that the group writes in this commit.
   struct Written {
     std::uint32_t variable = 0;
-    bool is_new = false;      ///< is its place another than in the row before?
+    bool is_new = false;      ///< does its location differ from that in the previous row?
     std::uint64_t total = 0;  ///< elements of the group
   };
 
@@ -128,10 +129,10 @@ class PartsWriter {
   std::unique_ptr<FileWriter> file_;
   std::uint64_t commits_ = 0;
   std::vector<Known> known_;                                  ///< by variable of the whole
-  std::vector<std::unique_ptr<model::BlockSource>> sources_;  ///< of the commit under way
+  std::vector<std::unique_ptr<model::BlockSource>> sources_;  ///< of the current commit
   std::uint64_t agreed_number_ = 0;  ///< blocks_number of the commit that the group agreed on last
-  std::vector<Written> agreed_;      ///< what it then comes to when the number comes again
-  std::uint64_t places_number_ = 0;  ///< counts how often blocks came to other places in the part
+  std::vector<Written> agreed_;      ///< the result if the number is the same again
+  std::uint64_t places_number_ = 0;  ///< counts how often blocks moved to other places in the part
   std::vector<std::uint32_t> placed_;  ///< the variables that were written there last
 };
 

@@ -7,7 +7,7 @@ namespace sluice::commit {
 Error in_doubt(const Error& e) {
   return {e.code(),
           std::string(e.what()) +
-              ": whether this commit is in the file is known when it is opened again",
+              ": whether this commit is in the file is known only after reopening it",
           e.rank()};
 }
 
@@ -35,7 +35,7 @@ bool take_name(storage::Storage& storage, const std::string& building, const std
     storage.remove(journal_path(path));
   }
   if (synced) {
-    // Also one that an earlier run removed must not come back.
+    // Also one that an earlier run removed must not reappear.
     storage.sync_directory(path);
   }
   const bool is_replacing = storage.exists(path);

@@ -11,7 +11,7 @@ namespace sluice::commit {
 
 namespace {
 
-/// At 0 where there is none.
+/// At 0 if there is none.
 Superblock superblock_of(storage::File& file) {
   return find_superblock(file).value_or(Superblock{});
 }
@@ -20,7 +20,7 @@ Superblock superblock_of(storage::File& file) {
 /// is needed to open a file.
 constexpr std::uint64_t superblock_bytes = 48;
 
-/// Lifts the guard in bytes of the file from `offset` on.
+/// Removes the guard in bytes of the file from `offset` on.
 void lift_guard(const Superblock& superblock, std::uint64_t offset, std::span<std::byte> bytes) {
   if (superblock.offset >= offset && superblock.offset - offset < bytes.size()) {
     std::byte& first = bytes[superblock.offset - offset];
@@ -35,8 +35,8 @@ std::vector<std::byte> read_piece(storage::File& file, const JournalRuns::Piece&
   return now;
 }
 
-/// Is every byte the old one or the new one? Byte by byte: a crash tears at sectors, but a write
-/// that failed may have landed in any part.
+/// Is every byte the old one or the new one? Byte by byte: a crash tears at sectors, but a failed
+/// write may have changed any part.
 bool is_either(std::span<const std::byte> now, std::span<const std::byte> before,
                std::span<const std::byte> after) {
   for (std::size_t at = 0; at < now.size(); ++at) {
@@ -64,7 +64,7 @@ InPlace examine(storage::File& file, JournalRuns& journal) {
     }
     if (!is_done && !is_either(now, before, after)) {
       throw Error(Code::changed_outside,
-                  file.path() + ": the journal beside it does not fit: bytes at offset " +
+                  file.path() + ": the journal beside it does not match: bytes at offset " +
                       std::to_string(piece.offset) +
                       " are neither those before nor those after the last commit. The file was "
                       "changed by another program, or replaced. Nothing was changed; remove " +
@@ -96,8 +96,8 @@ void apply_journal(storage::File& file, JournalRuns& journal, bool synced) {
   file.read(root, superblock);
   superblock[0] = signature_byte;
   const std::uint64_t root_end = root + superblock_bytes;
-  // From the end of the file to its front: what a structure points to was made after it and lies
-  // behind it. So a plain reader that had opened the file before the guard meets no array that is
+  // From the end of the file to its front: a structure was created after what points to it, and is
+  // behind it. So a plain reader that had opened the file before the guard finds no array that is
   // longer than the index of its chunks, where it would read fill values as data.
   for (auto next = journal.pieces().rbegin(); next != journal.pieces().rend(); ++next) {
     const std::vector<std::byte> bytes = journal.after(*next);
@@ -147,7 +147,7 @@ void stamp(storage::File& file, std::int64_t modified_ns) noexcept {
   try {
     stamp_if_allowed(file, modified_ns);
   } catch (const std::exception&) {
-    // The commit is there already.
+    // The commit is complete already.
   }
 }
 

@@ -1,8 +1,9 @@
-// Carries out the changes of a journal in an HDF5 file, guarded: between the first change and the
-// last one no plain reader opens the file. docs/durability.md, stages 4 to 6.
+// Applies the changes of a journal to an HDF5 file, guarded: between the first change and the last
+// one no plain reader can open the file. docs/durability.md, stages 4 to 6.
 //
 // Invariants: nothing is changed unless every byte concerned is the old one or the new one; the
-// order is guard, sync, changes, sync, superblock, sync; what is held is one piece of the journal.
+// order is guard, sync, changes, sync, superblock, sync; one piece of the journal is held in
+// memory.
 #pragma once
 
 #include <cstdint>
@@ -12,48 +13,48 @@
 
 namespace sluice::commit {
 
-/// What a journal is to the file beside it.
+/// How a journal relates to the file beside it.
 struct InPlace {
-  std::uint64_t changed = 0;  ///< runs that do not hold their new bytes yet
+  std::uint64_t changed = 0;  ///< runs that do not have their new bytes yet
   bool guarded = false;       ///< plain tools refuse the file
 };
 
-/// Error changed_outside where the file holds neither the old nor the new bytes, truncated where it
-/// is shorter than the commit.
+/// Error changed_outside if the file has neither the old nor the new bytes, truncated if it is
+/// shorter than the commit.
 InPlace examine(storage::File& file, JournalRuns& journal);
 
-/// Writes a complete journal's runs in place: the first byte of the superblock is spoiled until the
-/// rest is there. With `synced` every stage is synced.
+/// Writes a complete journal's runs in place: the first byte of the superblock is invalid until the
+/// rest is written. With `synced` every stage is synced.
 void apply_journal(storage::File& file, JournalRuns& journal, bool synced);
 
-/// Is the file as stage 4 leaves it: HDF5 but for the first byte of its superblock?
+/// Is the file as in stage 4: HDF5 except for the first byte of its superblock?
 bool is_guarded(storage::File& file);
 
 /// Only if the journal was removed by hand, or damaged.
 [[noreturn]] void throw_lost(const std::string& path);
 
-/// Gives a file the time of modification of its last commit: by that `verify` knows that nobody
-/// else changed it. Only the owner of a file may; for another writer it stays as it is.
+/// Sets the time of modification of a file to that of its last commit: by that `verify` knows that
+/// no other program changed it. Only the owner of a file may; for another writer it is not changed.
 void stamp_if_allowed(storage::File& file, std::int64_t modified_ns);
-/// The same where no failure counts any more.
+/// The same, ignoring failures.
 void stamp(storage::File& file, std::int64_t modified_ns) noexcept;
 
-/// A file as a reader sees it that knows of the journal: `journal` laid over what is read. Read
+/// A file as seen by a reader that knows of the journal: `journal` applied to what is read. Read
 /// only.
 std::unique_ptr<storage::File> with_journal(std::unique_ptr<storage::File> file,
                                             std::unique_ptr<JournalRuns> journal);
 
-/// What became of the journal beside a file.
+/// What was done about the journal beside a file.
 struct CarriedOut {
-  bool complete = false;  ///< else nothing was to be done
+  bool complete = false;  ///< otherwise nothing was to be done
   std::uint64_t commit = 0;
   std::uint64_t runs = 0;
   InPlace found;
 };
 
-/// Brings the file at `path`, beside which a journal lies, to the commit of that; the journal
-/// stays. With `dry_run` only says what it would do. One process, which holds the lease. Errors:
-/// those of examine(); damaged where the file is guarded and its journal not complete.
+/// Brings the file at `path`, which has a journal beside it, to the commit of that; the journal
+/// stays. With `dry_run` only reports what it would do. One process, which holds the lease. Errors:
+/// those of examine(); damaged if the file is guarded and its journal not complete.
 CarriedOut carry_out_journal(storage::Storage& storage, const std::string& path, bool dry_run);
 
 /// Durably.

@@ -18,7 +18,7 @@ void append(std::vector<std::byte>& out, const T& values) {
   out.insert(out.end(), bytes.begin(), bytes.end());
 }
 
-/// Reads the runs of a payload whose checksum is right; still not trusted to be well-formed.
+/// Reads the runs of a payload whose checksum matches; it still may be malformed.
 std::optional<std::vector<JournalRun>> parse_runs(std::span<const std::byte> payload,
                                                   std::uint64_t count) {
   std::vector<JournalRun> runs;
@@ -69,7 +69,7 @@ std::optional<Journal> parse_journal(std::span<const std::byte> bytes) {
   if (!header) {
     return std::nullopt;
   }
-  // An older, longer journal may stand behind this one, so the file may be longer than it says.
+  // An older, longer journal may follow this one, so the file may be longer than it says.
   const auto payload = bytes.subspan(journal_header_bytes, header->payload_bytes);
   if (codec::checksum(payload) != header->payload_checksum) {
     return std::nullopt;
@@ -86,7 +86,7 @@ std::vector<std::byte> journal_bytes_in(storage::File& file) {
   bytes.resize(file.read(0, bytes));
   const auto header = sound_header(bytes, file.size());
   if (!header) {
-    return bytes;  // no complete journal, whatever follows
+    return bytes;  // not a complete journal, whatever follows
   }
   if (header->payload_bytes > most_journal_bytes) {
     throw Error(Code::unsupported, file.path() + ": a journal of " +
@@ -107,7 +107,7 @@ Journal make_journal(storage::File& file, const layout::MetadataUpdate& update,
   journal.commit = commit;
   journal.modified_ns = modified_ns;
   journal.end = update.end;
-  // The root first: it lies at the front of the file.
+  // The root first: it is at the front of the file.
   for (const auto* list : {&update.root, &update.in_place}) {
     for (const layout::MetadataRun& run : *list) {
       std::vector<std::byte> before(run.bytes.size());
@@ -127,7 +127,7 @@ Journal make_journal(storage::File& file, const layout::MetadataUpdate& update,
   if (bytes > most_journal_bytes) {
     throw Error(Code::unsupported,
                 file.path() + ": a commit that changes " + std::to_string(bytes / 2) +
-                    " bytes of metadata in place needs a journal that no reader takes: write "
+                    " bytes of metadata in place needs a journal that no reader accepts: write "
                     "several files");
   }
   std::sort(journal.runs.begin(), journal.runs.end(),

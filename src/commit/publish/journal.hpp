@@ -1,11 +1,11 @@
-// The journal beside a file: the bytes of one change in place, old and new.
+// The journal beside a file: the old and new bytes of one change in place.
 //
 // Format (little-endian): a header of 64 bytes: magic "SLUICEJ1"; commit number; bytes of the
 // payload; number of runs; length that the file must have; time of modification that the commit
 // gives the file; XXH3 of the payload; XXH3 of the 56 bytes before. Payload: for each run its
 // offset, its length, the old bytes, the new bytes.
 //
-// Invariants: a journal is complete or it is nothing: any torn or damaged byte makes it incomplete;
+// Invariants: a journal is complete or it is ignored: any torn or damaged byte makes it incomplete;
 // runs ascend and do not overlap.
 #pragma once
 
@@ -22,7 +22,7 @@ namespace sluice::commit {
 
 std::string journal_path(const std::string& path);
 
-/// Bytes at an offset as they were before a commit and as they are after it.
+/// Bytes at an offset, before and after a commit.
 struct JournalRun {
   std::uint64_t offset = 0;
   std::vector<std::byte> before;
@@ -38,17 +38,17 @@ struct Journal {
   std::vector<std::byte> to_bytes() const;
 };
 
-/// The journal that `bytes` hold, nothing where they are not a complete one.
+/// The journal in `bytes`; empty if they are not a complete one.
 std::optional<Journal> parse_journal(std::span<const std::byte> bytes);
 
 /// More than a commit of a million variables needs. It is held in memory whole.
 inline constexpr std::uint64_t most_journal_bytes = 128 << 20;
 
-/// The bytes of a journal without what an older one left behind it; of one that is not complete no
-/// more than its header. Error unsupported where it claims more than most_journal_bytes.
+/// The bytes of a journal without the rest of an older one; of an incomplete one no more than its
+/// header. Error unsupported if it claims more than most_journal_bytes.
 std::vector<std::byte> journal_bytes_in(storage::File& file);
 
-/// What an update changes below the frontier: only the bytes that differ from what `file` holds.
+/// The changes of an update below the frontier: only the bytes that differ from those in `file`.
 Journal make_journal(storage::File& file, const layout::MetadataUpdate& update,
                      std::uint64_t commit, std::int64_t modified_ns);
 

@@ -11,7 +11,7 @@ namespace sluice::commit {
 namespace {
 
 constexpr std::array<char, 8> journal_magic{'S', 'L', 'U', 'I', 'C', 'E', 'J', '1'};
-/// Equal bytes between two differing ones that are cheaper to write than another run's header.
+/// Equal bytes between two differing ones that are cheaper to write than the header of another run.
 constexpr std::size_t shortest_gap_bytes = 16;
 
 std::uint64_t checksum_of(const JournalHeader& header) {
@@ -19,8 +19,8 @@ std::uint64_t checksum_of(const JournalHeader& header) {
       std::as_bytes(std::span(&header, 1)).first(journal_header_bytes - sizeof(std::uint64_t)));
 }
 
-/// The first place from `at` on where the two differ; their size where there is none. Whole blocks
-/// first: of a node of an index some bytes change, and thousands stay.
+/// The first position from `at` on where the two differ; their size if there is none. Whole blocks
+/// first: in a node of an index some bytes change, and thousands stay.
 std::size_t first_difference(std::span<const std::byte> a, std::span<const std::byte> b,
                              std::size_t at) {
   constexpr std::size_t block_bytes = 256;
@@ -32,7 +32,7 @@ std::size_t first_difference(std::span<const std::byte> a, std::span<const std::
   return static_cast<std::size_t>(found - a.begin());
 }
 
-/// The bytes in which two words differ, the first in memory lowest; 0: in none.
+/// The bytes in which two words differ, the first in memory lowest; 0: none.
 std::uint64_t difference_of(const std::byte* a, const std::byte* b) {
   static_assert(std::endian::native == std::endian::little);
   std::uint64_t left = 0;
@@ -42,8 +42,8 @@ std::uint64_t difference_of(const std::byte* a, const std::byte* b) {
   return left ^ right;
 }
 
-/// The end of the differing part that begins at `at`: shortest_gap_bytes equal ones follow it. Of
-/// raw data that changes all bytes do, so whole words are looked at where they differ.
+/// The end of the differing part that starts at `at`: it is followed by shortest_gap_bytes equal
+/// ones. In changed raw data all bytes differ, so whole words are compared first.
 std::size_t end_of_difference(std::span<const std::byte> a, std::span<const std::byte> b,
                               std::size_t at) {
   constexpr std::size_t word_bytes = sizeof(std::uint64_t);

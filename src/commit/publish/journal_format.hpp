@@ -1,4 +1,4 @@
-// The parts of a journal's format that its readers and writers share: journal.hpp says what it is.
+// The parts of a journal's format that its readers and writers share; see journal.hpp.
 #pragma once
 
 #include <array>
@@ -30,12 +30,13 @@ JournalHeader make_header(std::uint64_t commit, std::uint64_t payload_bytes, std
                           std::uint64_t end, std::int64_t modified_ns,
                           std::uint64_t payload_checksum);
 
-/// The header at the front of `bytes`, nothing where it is damaged or claims more than a file of
+/// The header at the front of `bytes`; empty if it is damaged or claims more than a file of
 /// `file_bytes` holds. The payload is still to be checked.
 std::optional<JournalHeader> sound_header(std::span<const std::byte> bytes,
                                           std::uint64_t file_bytes);
 
-/// Where two ranges of the same length differ, [from, to) each, joined over short gaps.
+/// The ranges, [from, to) each, in which two ranges of the same length differ, merged over short
+/// gaps.
 std::vector<std::pair<std::ptrdiff_t, std::ptrdiff_t>> differing_parts(
     std::span<const std::byte> before, std::span<const std::byte> after);
 

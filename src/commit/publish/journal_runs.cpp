@@ -138,7 +138,7 @@ std::unique_ptr<JournalRuns> open_runs(storage::Storage& storage, const std::str
   return storage.exists(name) ? open_runs(storage.open(name, storage::Access::read)) : nullptr;
 }
 
-/// Of the journal that is being written.
+/// For the journal that is being written.
 class JournalWriter::Written final : public StoredRuns {
  public:
   using StoredRuns::StoredRuns;
@@ -182,7 +182,7 @@ void JournalWriter::put(std::span<const std::byte> bytes) {
 }
 
 void JournalWriter::write_out() {
-  // The header comes last: until it is there, the bytes behind it are no journal.
+  // The header comes last: without it, the bytes after it are not a journal.
   const std::size_t skipped = at_ == 0 ? journal_header_bytes : 0;
   file_->write(at_ + skipped, std::span(buffer_).subspan(skipped));
   at_ += buffer_.size();

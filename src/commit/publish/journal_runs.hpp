@@ -1,8 +1,8 @@
-// The runs of a journal piece by piece, so that a journal may be larger than memory: the pieces of
-// one in memory, and those of one in a file, which is written and read through small buffers.
+// The runs of a journal piece by piece, so that a journal may be larger than memory: from memory,
+// or from a file, which is written and read through small buffers.
 //
-// Invariants: pieces ascend, do not overlap, and have at most piece_bytes; a stored journal counts
-// only where its checksums are right (journal.hpp).
+// Invariants: pieces ascend, do not overlap, and have at most piece_bytes; a stored journal is
+// valid only if its checksums match (journal.hpp).
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ class JournalRuns {
 
   virtual std::vector<std::byte> before(const Piece& piece) = 0;
   virtual std::vector<std::byte> after(const Piece& piece) = 0;
-  /// The first piece that ends behind `offset`.
+  /// The first piece that ends after `offset`.
   std::vector<Piece>::const_iterator first_behind(std::uint64_t offset) const;
 
  protected:
@@ -62,18 +62,18 @@ class MemoryRuns final : public JournalRuns {
   Journal journal_;
 };
 
-/// Of the journal in a file, nothing where it is not complete. `file` is kept.
+/// For the journal in a file; empty if it is not complete. `file` is kept.
 std::unique_ptr<JournalRuns> open_runs(std::shared_ptr<storage::File> file);
-/// Of the journal of `path`; nothing where there is none or it is not complete.
+/// For the journal of `path`; empty if there is none or it is not complete.
 std::unique_ptr<JournalRuns> open_runs(storage::Storage& storage, const std::string& path);
 
-/// Writes a journal to a file, over an older one. What is held is one piece.
+/// Writes a journal to a file, over an older one. One piece is held in memory.
 class JournalWriter {
  public:
   explicit JournalWriter(std::shared_ptr<storage::File> file);
 
-  /// What differs of `before` and `after`, both of the same length and at most piece_bytes, at
-  /// `offset`, which lies behind all that was added before.
+  /// Adds what differs between `before` and `after`, both of the same length and at most
+  /// piece_bytes, at `offset`, which is after all that was added before.
   void add(std::uint64_t offset, std::span<const std::byte> before,
            std::span<const std::byte> after);
   bool is_empty() const noexcept { return runs_ == 0; }

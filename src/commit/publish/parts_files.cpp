@@ -60,7 +60,7 @@ std::optional<std::uint64_t> part_number(const std::string& path, std::uint64_t 
 }
 
 std::uint64_t draw_id() {
-  // The clock beside the device: one of them is different whatever the machine makes of the other.
+  // The clock in addition to the device: one of them differs in every run.
   std::random_device device;
   const auto now = std::chrono::system_clock::now().time_since_epoch().count();
   const std::array<std::uint64_t, 3> seeds{device(), device(), static_cast<std::uint64_t>(now)};
@@ -74,13 +74,13 @@ namespace {
   throw Error(code, index_path + ": its part " + part + " " + why);
 }
 
-/// Of a part that was checked. The index may be anybody's: what it names is not written through a
-/// link, nor under the hands of another writer, as where the index was copied.
+/// For a part that was checked. The index may come from anybody: the files it names are not written
+/// through a link, nor while another writer has them, for example after the index was copied.
 void recover_part(storage::Storage& storage, const std::string& index_path,
                   const std::string& part) {
   if (storage.is_link(part) || storage.is_link(storage::folder_of(part))) {
     refuse(Code::permission, index_path, part,
-           "has a journal and is reached by a symbolic link: recover it under its own name");
+           "has a journal and is reached by a symbolic link: recover it by its own path");
   }
   recover_unattended(storage, part, false);
 }
@@ -93,13 +93,13 @@ void check_part(storage::Storage& storage, const std::string& index_path, const 
   const std::string path = layout::part_path(index_path, known.path);
   if (!storage.exists(path)) {
     refuse(Code::not_found, index_path, path,
-           "is missing: bring it back, or run sluice collect where it lies");
+           "is missing: restore it, or run sluice collect where it is");
   }
   const std::uint64_t bytes = storage.open(path, storage::Access::read)->size();
   if (bytes < known.bytes) {
     refuse(Code::truncated, index_path, path,
-           "has " + std::to_string(bytes) + " bytes, the index knows " +
-               std::to_string(known.bytes) + ": an older copy, or cut");
+           "has " + std::to_string(bytes) + " bytes, but the index says " +
+               std::to_string(known.bytes) + ": an older or a truncated copy");
   }
   layout::hdf5::PartIdentity found;
   try {
@@ -111,11 +111,11 @@ void check_part(storage::Storage& storage, const std::string& index_path, const 
   }
   if (found.set_id != set.id || found.part_id != known.id) {
     refuse(Code::format, index_path, path,
-           found.set_id != set.id ? "belongs to another set: bring back the right file"
+           found.set_id != set.id ? "belongs to another set: restore the right file"
                                   : "is another part of the set: was it renamed?");
   }
   if (found.commits < known.commits || found.stamp_ns != known.stamp_ns) {
-    refuse(Code::format, index_path, path, "does not hold the steps that the index knows");
+    refuse(Code::format, index_path, path, "does not have the steps that the index refers to");
   }
 }
 
@@ -152,7 +152,7 @@ bool remove_part(storage::Storage& storage, const std::string& index_path, std::
   try {
     const bool is_removed = storage.remove_if(part.path, [&](std::unique_ptr<storage::File> file) {
       if (auto journal = open_runs(storage, part.path)) {
-        file = with_journal(std::move(file), std::move(journal));  // a crash left it half changed
+        file = with_journal(std::move(file), std::move(journal));  // a crash left it partly changed
       }
       const auto found = layout::hdf5::read_identity(*file, 0);
       return found.set_id == set_id && (!part.id || found.part_id == *part.id) &&
@@ -163,7 +163,7 @@ bool remove_part(storage::Storage& storage, const std::string& index_path, std::
     }
     return is_removed;
   } catch (const std::exception&) {
-    return false;  // on another node, gone already, or no part: it does no harm
+    return false;  // on another node, already removed, or not a part: it does no harm
   }
 }
 

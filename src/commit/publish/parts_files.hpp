@@ -1,11 +1,11 @@
-// The files of a set of parts: what they are called, whether they are what the index says, and when
-// one may be removed.
+// The files of a set of parts: their names, whether they are those that the index refers to, and
+// when they may be removed.
 //
-// Invariants: no part is read, appended to a set or collected before it was found to be the very
-// file that the index means: there, long enough, with the ids of its set and of itself, and with
-// the commit that the index knows as the last one. Otherwise an Error names the index and the part.
-// No file is removed or written because an index names it: remove_part() has the rule, and recovery
-// writes through no link and beside no other writer.
+// Invariants: no part is read, appended to a set or collected before it was found to be the file
+// that the index refers to: existing, long enough, with the ids of its set and of itself, and with
+// the last commit that the index refers to. Otherwise an Error names the index and the part. No
+// file is removed or written merely because an index names it: remove_part() has the rule, and
+// recovery never writes through a link or beside another writer.
 #pragma once
 
 #include <cstdint>
@@ -19,33 +19,33 @@
 
 namespace sluice::commit {
 
-/// The folder in which an index at `path` has its parts: `<path>.parts`, or, where `parts_dir` is
-/// given, a folder of that name in it.
+/// The folder of the parts of an index at `path`: `<path>.parts`, or, if `parts_dir` is given, a
+/// folder of that name in it.
 std::string parts_folder(const std::string& path, const std::string& parts_dir);
 /// A part's path in a folder: "<id of the set, 16 hexadecimal digits>-000012.h5", with the ending
-/// of the index. So no two sets ever want one name.
+/// of the index. So no two sets use the same name.
 std::string part_file(const std::string& folder, std::uint64_t set_id, std::uint64_t number,
                       const std::string& index_path);
-/// The number in such a name; nothing where `path` has no name of that set.
+/// The number in such a name; empty if `path` is not a name of that set.
 std::optional<std::uint64_t> part_number(const std::string& path, std::uint64_t set_id);
 
-/// 64 bits that no other run draws.
+/// 64 random bits, different in every run.
 std::uint64_t draw_id();
 
-/// Local. Error not_found, truncated (it holds less than the index says) or format (it is of
-/// another set, or of another run of the same name).
+/// Local. Error not_found, truncated (shorter than the index says) or format (of another set, or of
+/// another run of the same name).
 void check_part(storage::Storage& storage, const std::string& index_path,
                 const layout::PartSet& set, std::size_t part);
-/// Collective: the ranks share the parts; the same Error on every rank. With `recovers` what a
-/// crash left undone in a part is done then (the caller holds the lease of the index): Error
-/// permission where the part or its folder is a link, locked where another writer has it.
+/// Collective: the ranks share the parts; the same Error on every rank. With `recovers`, what a
+/// crash left undone in a part is completed (the caller holds the lease of the index): Error
+/// permission if the part or its folder is a link, locked if another writer has it.
 void check_parts(exec::Transport& transport, storage::Storage& storage,
                  const std::string& index_path, const layout::PartSet& set, bool recovers);
 
 /// A part that its set does not need any more.
 struct OldPart {
   std::string path;                 ///< as it is opened
-  std::optional<std::uint64_t> id;  ///< nothing: whichever part of the set it is
+  std::optional<std::uint64_t> id;  ///< empty: any part of the set
 };
 
 /// Removes a part of the set `set_id`, whose index is, or was, at `index_path`, and the journal
@@ -54,7 +54,7 @@ struct OldPart {
 /// - it holds the ids of the set and of the part;
 /// - it belongs to that index: it lies in `<index_path>.parts`, or says that it was made for the
 ///   index at that path. So an index that was copied or renamed takes no part with it.
-/// Otherwise, and where anything fails, it stays: returns false. Local.
+/// Otherwise, and on any failure, it is kept: returns false. Local.
 bool remove_part(storage::Storage& storage, const std::string& index_path, std::uint64_t set_id,
                  const OldPart& part) noexcept;
 
@@ -62,11 +62,11 @@ bool remove_part(storage::Storage& storage, const std::string& index_path, std::
 class ReplacedSet {
  public:
   ReplacedSet() = default;
-  /// Reads the index. Holds nothing where there is none at `index_path`, or one that cannot be
-  /// read: what is not known is not removed.
+  /// Reads the index. Empty if there is none at `index_path`, or it cannot be read: what is not
+  /// known is not removed.
   ReplacedSet(storage::Storage& storage, const std::string& index_path);
-  /// Removes its parts, by the rule of remove_part(). Once the new file has the name durably, or is
-  /// never synced. Further calls do nothing.
+  /// Removes its parts, by the rule of remove_part(). After the new file has the name durably, or
+  /// if it is never synced. Further calls do nothing.
   void remove_parts() noexcept;
 
  private:

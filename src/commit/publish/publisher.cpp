@@ -80,7 +80,7 @@ void Publisher::give_up_store() noexcept {
   }
 }
 
-/// What was written of a step that failed has changed it.
+/// Writes of a failed step have changed it.
 void Publisher::restore_time() noexcept {
   if (!file_ || is_store_ || !building_.empty() || poisoned_) {
     return;
@@ -148,7 +148,7 @@ void Publisher::publish(const layout::MetadataUpdate& update, bool synced,
     invalidate_journal();
     throw;
   }
-  // From here on the commit is there, whatever happens: recovery would carry it out.
+  // From here on the commit is decided: recovery would complete it.
   modified_ns_ = modified_ns;
   if (synced && storage_.in_background()) {
     applying_ = std::async(std::launch::async, [this, kept = std::move(journal)]() mutable {
@@ -183,7 +183,7 @@ void Publisher::apply(Journal journal, bool synced) noexcept {
 
 namespace {
 
-/// What the file holds where `runs` are to be written.
+/// The content of the file where `runs` will be written.
 std::vector<layout::MetadataRun> present_of(storage::File& file,
                                             const std::vector<layout::MetadataRun>& runs) {
   std::vector<layout::MetadataRun> present = runs;
@@ -197,8 +197,8 @@ std::vector<layout::MetadataRun> present_of(storage::File& file,
 
 }  // namespace
 
-/// The few bytes that make a commit visible, in place. What a failure left of them is taken back,
-/// so that the step is not there; only where that fails too a crash or the next opening decides.
+/// The few bytes that make a commit visible, in place. If writing them fails they are restored, so
+/// that the step is not in the file; if that fails too, a crash or the next opening decides.
 void Publisher::change(const layout::MetadataUpdate& update, bool synced,
                        std::int64_t modified_ns) {
   const std::vector<layout::MetadataRun> before = present_of(*file_, update.root);
@@ -253,7 +253,7 @@ void Publisher::name_file(const layout::MetadataUpdate& update, bool synced,
     try {
       sync_names();
     } catch (const Error& e) {
-      // What was replaced cannot come back, so old file or new one: a crash would decide.
+      // The replaced file cannot be restored, so a crash would decide between old and new file.
       poisoned_ = is_replacing || !take_name_back(storage_, building, path_, building_);
       if (poisoned_) {
         throw in_doubt(e);
@@ -306,7 +306,7 @@ void Publisher::close() {
       storage_.remove(journal_path(path_));
     }
     if (is_durable_) {
-      // Else a crash may bring it back beside a file that another program has changed meanwhile.
+      // Otherwise a crash may restore it beside a file that another program has changed meanwhile.
       storage_.sync_directory(path_);
     }
     leaves_journal_ = false;

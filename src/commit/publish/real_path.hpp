@@ -1,4 +1,4 @@
-// Where the file lies that all ranks mean by a path.
+// The path of the file that all ranks mean.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace sluice::commit {
 
-/// Collective. Storage::real_path() as rank 0 finds it: a link that is changed meanwhile, or that
-/// leads elsewhere on another node, leads all ranks to the same file.
+/// Collective. Storage::real_path() on rank 0: a link that is changed meanwhile, or that leads
+/// elsewhere on another node, leads all ranks to the same file.
 std::string agreed_path(exec::Transport& transport, storage::Storage& storage,
                         const std::string& path);
 

@@ -18,7 +18,7 @@ namespace sluice::commit {
 
 namespace {
 
-/// npy with durability close: a power cut may leave a count of steps whose values never came.
+/// npy with durability close: a power failure may leave a count of steps without their values.
 Recovery recover_count(storage::Storage& storage, const std::string& path, bool dry_run) {
   const auto count = layout::count_steps(*storage.open(path, storage::Access::read));
   Recovery result;
@@ -30,8 +30,8 @@ Recovery recover_count(storage::Storage& storage, const std::string& path, bool 
   return result;
 }
 
-/// Data of a step that never was committed changed the time of modification. The log says what it
-/// was; where that cannot be read nothing is lost, verify then says so.
+/// Data of a step that was never committed changed the time of modification. The log contains the
+/// right one; if it cannot be read nothing is lost, verify then reports it.
 void restore_time(storage::Storage& storage, const std::string& path) noexcept {
   try {
     std::int64_t modified_ns = 0;
@@ -94,7 +94,7 @@ Recovery recover(storage::Storage& storage, const std::string& path, bool dry_ru
 Recovery recover_unattended(storage::Storage& storage, const std::string& given_path,
                             bool dry_run) {
   const std::string path = storage.real_path(given_path);
-  // Opened before the lease is taken, which makes a file beside it.
+  // Opened before the lease is taken, which creates a file beside it.
   const auto file = layout::is_put_aside(storage, path)
                         ? nullptr
                         : layout::open_data(storage, path, storage::Access::read);
@@ -109,12 +109,12 @@ Recovery recover_unattended(storage::Storage& storage, const std::string& given_
 
 namespace {
 
-/// Of an HDF5 file without a user block: its superblock.
+/// For an HDF5 file without a user block: its superblock.
 constexpr std::uint64_t superblock_bytes = 48;
 
-/// What stands for the present commit of a file, as a reader finds it.
+/// Identifies the current commit of a file, as a reader finds it.
 struct Moment {
-  std::vector<std::byte> journal;  ///< as journal_bytes_in() gives it, complete or not
+  std::vector<std::byte> journal;  ///< as returned by journal_bytes_in(), complete or not
   std::array<std::byte, superblock_bytes> superblock{};
   std::int64_t modified_ns = 0;
 };
@@ -128,14 +128,14 @@ std::vector<std::byte> journal_bytes(storage::Storage& storage, const std::strin
     return journal_bytes_in(*storage.open(name, storage::Access::read));
   } catch (const Error& e) {
     if (e.code() == Code::not_found) {
-      return {};  // removed by its writer in this moment
+      return {};  // its writer removed it at this moment
     }
     throw;
   }
 }
 
-/// One try of open_committed(); `moment` is what it found at the beginning. `file` is set even
-/// where it throws, as `load` may have kept it.
+/// One attempt of open_committed(); `moment` is the state at its beginning. `file` is set even if
+/// it throws, because `load` may have kept it.
 void try_committed(storage::Storage& storage, const std::string& path,
                    const std::function<void(storage::File&)>& load, Moment& moment,
                    std::unique_ptr<storage::File>& file) {
@@ -150,11 +150,11 @@ void try_committed(storage::Storage& storage, const std::string& path,
   file->read(0, moment.superblock);
   load(*file);
   moment.modified_ns = file->modified_ns();
-  // Without a journal to tell by, the superblock does: every commit changes it.
+  // Without a journal the superblock identifies it: every commit changes it.
   std::array<std::byte, superblock_bytes> superblock{};
   file->read(0, superblock);
   if (superblock != moment.superblock) {
-    moment.journal.assign(1, std::byte{0});  // like no journal that will be found
+    moment.journal.assign(1, std::byte{0});  // different from any journal
   }
 }
 
@@ -180,7 +180,7 @@ Committed open_committed(storage::Storage& storage, const std::string& given_pat
                          const std::function<void(storage::File&)>& load) {
   const std::string path = storage.real_path(given_path);
   constexpr int most_tries = 100;
-  constexpr int most_misfits = 3;  // a sector read while it was written fits neither
+  constexpr int most_misfits = 3;  // a sector read while it was written matches neither
   std::unique_ptr<storage::File> file;
   int misfits = 0;
   for (int tries = 0; tries < most_tries; ++tries) {
@@ -197,12 +197,12 @@ Committed open_committed(storage::Storage& storage, const std::string& given_pat
       failure = std::current_exception();
       is_misfit = e.code() == Code::changed_outside && ++misfits < most_misfits;
     }
-    file = std::move(next);  // the one before had to outlive what was loaded from it
+    file = std::move(next);  // the previous one had to outlive what was loaded from it
     if (!is_misfit && moment.journal == journal_bytes(storage, path)) {
       if (failure) {
         std::rethrow_exception(failure);
       }
-      // Asked before and after, so that whoever wrote in between is not missed.
+      // Compared before and after, so that a write in between is not missed.
       const bool unfinished = had_lease || is_unfinished(storage, path);
       if (!parse_journal(moment.journal)) {
         moment.journal.clear();

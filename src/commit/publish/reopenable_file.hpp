@@ -1,7 +1,8 @@
 // A file that can be written again after a sync of it failed.
 //
-// Invariant: a failed sync is never tried again on the same descriptor: the kernel may have dropped
-// the bytes and then says yes. Who renews the file has to write again whatever was not synced.
+// Invariant: a failed sync is never retried on the same descriptor: the kernel may have dropped the
+// bytes and would report success. After reopening the file, everything that was not synced must be
+// written again.
 #pragma once
 
 #include <memory>
@@ -22,7 +23,7 @@ class ReopenableFile final : public storage::ForwardingFile {
 
   bool sync_failed() const noexcept { return sync_failed_; }
 
-  /// Where a sync failed: another descriptor of the file, which is at `path` now.
+  /// After a failed sync: another descriptor of the file, which is now at `path`.
   void renew(const std::string& path) {
     if (sync_failed_) {
       hand_on_to(layout::open_data(storage_, path, storage::Access::read_write));

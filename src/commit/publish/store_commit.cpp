@@ -55,7 +55,7 @@ void write_beside(storage::Storage& storage, const std::string& path,
   }
 }
 
-/// The manifest as it is, to be put back.
+/// A copy of the present manifest, for restoring it.
 class Manifest {
  public:
   Manifest(storage::Storage& storage, const std::string& top, const std::string& name)
@@ -67,7 +67,7 @@ class Manifest {
   const std::string& path() const { return path_; }
   std::string beside() const { return path_ + storage::new_ending; }
 
-  /// False where nobody can say which one a crash would leave.
+  /// False if it is unknown which one a crash would leave.
   bool put_back() noexcept {
     try {
       if (now_) {
@@ -88,7 +88,7 @@ class Manifest {
  private:
   storage::Storage& storage_;
   const std::string path_;
-  std::unique_ptr<storage::File> now_;  ///< stays readable when its name is another's
+  std::unique_ptr<storage::File> now_;  ///< stays readable when its name belongs to another file
 };
 
 }  // namespace
@@ -126,7 +126,7 @@ bool publish_store(storage::Storage& storage, const std::string& top,
     replace_document(storage, top, document, modified_ns, synced, unsynced);
   }
   Manifest manifest(storage, top, update.manifest.name);
-  // The manifest's own bytes must be there before its name: it is synced under the other one.
+  // The manifest's own bytes must be on disk before its name: it is synced under the other one.
   write_beside(storage, manifest.path(), update.manifest.bytes, modified_ns, synced);
   if (synced) {
     unsynced.sync(storage);
@@ -144,7 +144,7 @@ bool publish_store(storage::Storage& storage, const std::string& top,
     in_doubt = !manifest.put_back();
     throw;
   }
-  // The commit is there, whatever happens from here on.
+  // The commit is complete, whatever happens from here on.
   try {
     for (const layout::Document& document : update.after) {
       replace_document(storage, top, document, modified_ns, synced, unsynced);

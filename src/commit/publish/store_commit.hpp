@@ -1,5 +1,5 @@
-// How a store goes from one commit to the next: small files replaced by rename, the manifest being
-// the one that counts. docs/durability.md has the case analysis.
+// How a store advances from one commit to the next: small files are replaced by rename, and the
+// manifest decides. docs/durability.md has the case analysis.
 #pragma once
 
 #include <set>
@@ -10,8 +10,8 @@
 
 namespace sluice::commit {
 
-/// What of a store is not on stable storage yet: paths of files, and of what lies in folders whose
-/// entries changed.
+/// The parts of a store that are not on stable storage yet: paths of files, and of objects in
+/// folders whose entries changed.
 struct Unsynced {
   std::set<std::string> files;
   std::set<std::string> entries;
@@ -21,21 +21,21 @@ struct Unsynced {
   void sync(storage::Storage& storage);
 };
 
-/// Replaces (or makes) a file of the store at `top`; with `synced` no crash leaves a part of it.
-/// What is left to be synced is added.
+/// Replaces (or creates) a file of the store at `top`; with `synced` no crash leaves a part of it.
+/// What remains to be synced is added.
 void replace_document(storage::Storage& storage, const std::string& top,
                       const layout::Document& document, std::int64_t modified_ns, bool synced,
                       Unsynced& unsynced);
 
-/// Makes what the manifest says visible. Error where the commit is not there; it is `in_doubt`
-/// where a crash would decide. False where it is there, but some file still says the old: recovery
-/// will put it right.
+/// Makes visible what the manifest describes. Error if the commit failed; it is `in_doubt` if a
+/// crash would decide. False if it succeeded, but some file is still in the old state: recovery
+/// will correct it.
 bool publish_store(storage::Storage& storage, const std::string& top,
                    const layout::MetadataUpdate& update, bool synced, std::int64_t modified_ns,
                    Unsynced& unsynced, bool& in_doubt);
 
-/// Brings the files of a store to what its manifest says; returns how many did not. With `dry_run`
-/// changes nothing.
+/// Brings the files of a store to the state of its manifest; returns how many differed. With
+/// `dry_run` changes nothing.
 std::uint64_t recover_store(storage::Storage& storage, const std::string& top, bool dry_run);
 
 }  // namespace sluice::commit

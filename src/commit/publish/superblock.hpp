@@ -1,4 +1,4 @@
-// Where an HDF5 file says what it is.
+// Finds the superblock of an HDF5 file.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@ namespace sluice::commit {
 
 struct Superblock {
   std::uint64_t offset = 0;
-  bool guarded = false;  ///< its first byte is spoiled, so that plain tools refuse the file
+  bool guarded = false;  ///< its first byte is invalid, so that plain tools refuse the file
 };
 
-/// At 0, or behind a user block of 512 bytes or a larger power of two. Nothing where there is none:
-/// a file of another format, or an empty one.
+/// At 0, or after a user block of 512 bytes or a larger power of two. Empty if there is none: a
+/// file of another format, or an empty one.
 std::optional<Superblock> find_superblock(storage::File& file);
 
 inline constexpr std::byte signature_byte{0x89};

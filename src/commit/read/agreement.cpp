@@ -18,11 +18,11 @@ using model::Dims;
 
 namespace {
 
-/// Of a request, in the reduction that finds the hull: variable, step, twice each; the box.
+/// One request in the reduction of the hull: variable, step, twice each; the box.
 constexpr std::size_t numbers_of_one = 4 + 2 * model::max_rank;
 constexpr std::int64_t nothing = std::numeric_limits<std::int64_t>::min();
 
-/// Beside their complements, so that a maximum shows whether all ranks say the same.
+/// With their complements, so that a maximum shows whether all ranks pass the same.
 void put_both(std::span<std::int64_t> numbers, std::int64_t value) {
   numbers[0] = value;
   numbers[1] = ~value;
@@ -59,7 +59,7 @@ std::string said_of(const FileView& view, const GetRequest& request) {
   return "gets " + d.name + (d.stepped ? " of step " + model::number_text(request.step) : "");
 }
 
-/// Collective. `mine`: what this rank does, which is not what some other does.
+/// Collective. `mine`: what this rank does, which differs from what some other does.
 [[noreturn]] void refuse_divergent(exec::Transport& transport, const FileView& view,
                                    const std::string& mine) {
   exec::refuse_disagreement(transport, view.contents().path, {{mine, {}}},
@@ -95,8 +95,8 @@ void check_request(const FileView& view, const GetRequest& request) {
 
 void agree_on_count(exec::Transport& transport, const FileView& view, std::size_t requests,
                     const std::exception_ptr& failure) {
-  // As long as the first message of a single get(), and no number that a variable has: where the
-  // ranks make different calls, they find out.
+  // As long as the first message of a single get(), with a number that no variable has: if the
+  // ranks make different calls, it is detected.
   std::array<std::int64_t, numbers_of_one> numbers{};
   put_both(std::span(numbers).first(2), -1 - static_cast<std::int64_t>(requests));
   exec::agree(transport, failure, numbers);

@@ -1,4 +1,4 @@
-// What ranks agree on before they read: that they ask for the same, and where.
+// The agreement before a read: that all ranks request the same, and its hull.
 #pragma once
 
 #include <exception>
@@ -12,18 +12,18 @@
 
 namespace sluice::commit {
 
-/// Local. What is wrong with a request is thrown.
+/// Local. Throws what is wrong with a request.
 void check_request(const FileView& view, const GetRequest& request);
 
-/// Collective. The hull of all ranks' boxes of each request; nothing where nobody wants anything.
-/// `failure`: what this rank found wrong, which every rank then throws. Error divergent where ranks
-/// ask for different variables or steps.
+/// Collective. The hull of all ranks' boxes of each request; empty if no rank requests anything.
+/// `failure`: an error of this rank, which every rank then throws. Error divergent if ranks request
+/// different variables or steps.
 std::vector<std::optional<model::Box>> common_regions(exec::Transport& transport,
                                                       const FileView& view,
                                                       std::span<const GetRequest> requests,
                                                       const std::exception_ptr& failure);
 
-/// Collective. That all ranks have as many requests; as above.
+/// Collective. Checks that all ranks have as many requests; as above.
 void agree_on_count(exec::Transport& transport, const FileView& view, std::size_t requests,
                     const std::exception_ptr& failure);
 

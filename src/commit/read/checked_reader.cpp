@@ -112,8 +112,8 @@ void CheckedReader::check_tile(const Located& located, std::uint64_t tile,
   const std::uint32_t element_bytes = view_[located.variable].definition.type.bytes;
   std::vector<std::byte> bytes;
   for (const Record* record : located.records.overlapping(held)) {
-    // Records lie in one tile each, as their portions did; others (of a file that was repacked by
-    // another program) are looked at by `sluice verify`.
+    // Records are in one tile each, as their portions were; others (of a file that another program
+    // repacked) are checked by `sluice verify`.
     const Box& box = record->box;
     if (!model::contains(held, box)) {
       continue;

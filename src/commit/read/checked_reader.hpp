@@ -1,6 +1,6 @@
-// What one rank reads by itself of variables that were located, and how it is verified.
+// Reads of one rank by itself from located variables, and their verification.
 //
-// Invariant: what has checksum records is checked before it is handed out, partial reads too.
+// Invariant: data with checksum records is checked before it is returned, partial reads too.
 #pragma once
 
 #include <cstddef>
@@ -21,19 +21,19 @@ class CheckedReader {
   /// Both must outlive the object.
   CheckedReader(const FileView& view, SourceFile& source) : view_(view), source_(source) {}
 
-  /// Brings the box of `to` of a variable with addresses there. Error damaged.
+  /// Reads the box of `to` of a variable with addresses into it. Error damaged.
   void get(const Located& located, const Destination& to);
-  /// Dense bytes of a box, in the order of this machine; not checked.
+  /// Dense bytes of a box, in the byte order of this machine; not checked.
   void read(const Located& located, const model::Box& box, std::span<std::byte> out);
-  /// Reads the box of a record and compares: false where it does not match.
+  /// Reads the box of a record and compares its checksum: false if it does not match.
   bool read_record(const Located& located, const Record& record, std::vector<std::byte>& out);
-  /// The same of a compressed variable; `last` keeps a tile between calls.
+  /// The same for a compressed variable; `last` keeps a tile between calls.
   bool read_encoded_record(const Located& located, const Record& record, layout::LastTile& last,
                            std::vector<std::byte>& out);
-  /// Compares the records that lie in a decoded tile; called by any thread. Error damaged.
+  /// Compares the records that are in a decoded tile; called by any thread. Error damaged.
   void check_tile(const Located& located, std::uint64_t tile,
                   std::span<const std::byte> dense) const;
-  /// Error damaged, or changed_outside where the file was.
+  /// Error damaged, or changed_outside if the file was changed.
   [[noreturn]] void refuse(const Wanted& which, const Record& record) const;
 
  private:

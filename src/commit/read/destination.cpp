@@ -24,7 +24,7 @@ void Destination::put(const Box& part, std::span<const std::byte> bytes) const {
     if (e.code() != Code::overflow) {
       throw;
     }
-    // It says which value does not convert, not of which variable.
+    // Its text names the value that cannot be converted, but not the variable.
     throw Error(e.code(), std::string(call_) + " " + d.name + ": " + e.what());
   }
 }

@@ -1,5 +1,5 @@
-// Where the elements of a selection go: the last step of reading, from file bytes to the caller's
-// memory. Where a read fails, that memory may hold anything.
+// The destination of a selection: the last step of reading, from file bytes to the caller's memory.
+// If a read fails, the content of that memory is undefined.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace sluice::commit {
 
-/// What a rank wants of a variable (of one step), and where.
+/// The request of a rank for a variable (of one step), and its destination.
 struct GetRequest {
   std::uint32_t variable = 0;
   std::uint64_t step = 0;
@@ -22,20 +22,20 @@ struct GetRequest {
 
 class Destination {
  public:
-  /// All must outlive the object. `call`: of the library, in messages.
+  /// All must outlive the object. `call`: name of the library call, for messages.
   Destination(const InputVariable& variable, const GetRequest& request, const char* call = "get")
       : variable_(variable), request_(request), call_(call) {}
 
   const model::Box& box() const { return request_.box; }
-  /// Takes the dense bytes of a part of the box as they lie in the file; they may be changed. Error
-  /// overflow, naming the call, where a value does not fit the caller's type.
+  /// Accepts the dense bytes of a part of the box as they are in the file; they may be changed.
+  /// Error overflow, naming the call, if a value does not fit the caller's type.
   void put_stored(const model::Box& part, std::span<std::byte> bytes) const;
-  /// The same of bytes in the order of this machine.
+  /// The same for bytes in the byte order of this machine.
   void put(const model::Box& part, std::span<const std::byte> bytes) const;
-  /// Gives a part of the box the fill value.
+  /// Fills a part of the box with the fill value.
   void fill(const model::Box& part) const;
-  /// Where a part of the box belongs, if it is one run of the caller's memory and of the file's
-  /// type, so that it can be read there at once; empty otherwise.
+  /// The memory of a part of the box, if it is one run of the caller's memory and of the file's
+  /// type, so that it can be read there directly; empty otherwise.
   std::span<std::byte> run_of(const model::Box& part) const;
 
  private:

@@ -129,7 +129,7 @@ FileView::Contents FileView::Contents::read_from(model::ByteReader& in) {
 FileView::FileView(Contents contents) : contents_(std::move(contents)) {
   const auto& commits = contents_.commits;
   for (const CommitInfo& commit : commits) {
-    // More is damage, or no step at all.
+    // More is damage, or not a step at all.
     if (commit.step < std::min<std::uint64_t>(contents_.steps, commits.size())) {
       times_.resize(std::max<std::size_t>(times_.size(), commit.step + 1), std::nan(""));
       times_[commit.step] = commit.time;
@@ -221,7 +221,7 @@ std::string FileView::name_of(std::uint32_t variable, std::uint64_t step) const 
 
 void FileView::set_number_in_set(std::uint32_t variable, std::uint32_t number) {
   contents_.variables[variable].number_in_set = number;
-  // Not through one rank and libhdf5, as other virtual datasets: every rank reads for itself.
+  // Not through one rank and libhdf5, as for other virtual datasets: every rank reads for itself.
   contents_.variables[variable].placeable = true;
 }
 

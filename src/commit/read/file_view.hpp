@@ -1,8 +1,8 @@
 // What every rank knows of a file that is being read.
 //
-// Invariants: a value, the same on every rank but for what keep_order_of() did; made on rank 0
-// (RootCatalog), adopted by the others; the number of a variable is its index here, which after a
-// refresh need not be that of the catalog.
+// Invariants: a value, the same on every rank except for the effect of keep_order_of(); created on
+// rank 0 (RootCatalog), and received by the others; the number of a variable is its index here,
+// which after a refresh may differ from that of the catalog.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,11 @@ struct InputVariable {
   codec::Pipeline filters = {};          ///< of compressed variables that every rank can decode
   std::vector<std::uint64_t> rows = {};  ///< varying: of every step; empty otherwise
   std::uint32_t catalog_index = 0;
-  /// Of a variable whose elements are in parts: the number that it has in the set.
+  /// For a variable whose elements are in parts: its number in the set.
   std::optional<std::uint32_t> number_in_set = std::nullopt;
 
-  /// Who reads it, and how: by addresses, by decoding tiles, from parts, or rank 0 through the
-  /// library of its format.
+  /// How it is read: by addresses, by decoding tiles, from parts, or by rank 0 through the library
+  /// of its format.
   bool has_addresses() const { return !number_in_set && filters.empty() && placeable; }
   bool is_encoded() const { return !number_in_set && !filters.empty(); }
 };
@@ -43,7 +43,7 @@ struct CommitInfo {
 
 class FileView {
  public:
-  /// All that is told of a file but its times, which follow from the commits.
+  /// The properties of a file except its times, which follow from the commits.
   struct Contents {
     std::string path;
     bool is_unfinished = false;
@@ -66,7 +66,7 @@ class FileView {
   const Contents& contents() const noexcept { return contents_; }
   const std::vector<InputVariable>& variables() const noexcept { return contents_.variables; }
   const InputVariable& operator[](std::uint32_t variable) const { return variables()[variable]; }
-  /// Those of the steps that have one, from step 0 on; NaN where none was given.
+  /// The times of the steps, from step 0 on; NaN if none was given.
   const std::vector<double>& times() const noexcept { return times_; }
   /// As Input has them.
   double time(std::uint64_t step) const;

@@ -11,7 +11,7 @@ namespace sluice::commit {
 
 namespace {
 
-/// Requests that are agreed on at once; more go in batches, so that messages stay small.
+/// Requests that are agreed on at once; more are agreed on in batches, so that messages stay small.
 constexpr std::size_t requests_at_once = 64;
 
 }  // namespace

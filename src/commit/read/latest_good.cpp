@@ -13,7 +13,7 @@ using model::Box;
 
 namespace {
 
-/// What a rank reads at one time.
+/// The bytes that a rank reads at a time.
 constexpr std::uint64_t piece_bytes = 32ULL << 20;
 
 bool is_damage(Code code) {
@@ -21,7 +21,7 @@ bool is_damage(Code code) {
          code == Code::io || code == Code::not_found || code == Code::changed_outside;
 }
 
-/// Collective: each rank reads its share of the pieces, all in as many calls.
+/// Collective: each rank reads its share of the pieces, all in the same number of calls.
 void read_variable(exec::Transport& transport, Input& input, std::uint32_t variable,
                    std::uint64_t step, std::vector<std::byte>& buffer) {
   const model::Definition& definition = input.variables()[variable].definition;
@@ -32,12 +32,13 @@ void read_variable(exec::Transport& transport, Input& input, std::uint32_t varia
   for (std::size_t first = 0; first < pieces.size(); first += ranks) {
     const auto zeros = model::Dims::filled(whole.start.rank(), 0);
     const Box mine = first + rank < pieces.size() ? pieces[first + rank] : Box{zeros, zeros};
-    buffer.resize(mine.volume() * definition.type.bytes + 1);  // also nothing has an address
+    buffer.resize(mine.volume() * definition.type.bytes + 1);  // also for variables without an
+                                                               // address
     input.get(variable, step, mine, {buffer.data(), definition.type, mine.count, zeros}, false);
   }
 }
 
-/// Collective. What is wrong with a step; "" where it is good.
+/// Collective. What is wrong with a step; "" if nothing is.
 std::string fault_of(exec::Transport& transport, Input& input, std::uint64_t step,
                      std::vector<std::byte>& buffer) {
   try {
@@ -66,7 +67,7 @@ bool is_unchanged(exec::Transport& transport, const Input& input) {
 
 void look_back(exec::Transport& transport, storage::Storage& storage, const std::string& path,
                const StepSeen& seen) {
-  constexpr int most_looks = 10;  // beside a writer, which changes the file under them
+  constexpr int most_looks = 10;  // beside a writer, which changes the file meanwhile
   auto input = std::make_unique<Input>(transport, storage, path, Options{});
   std::vector<std::byte> buffer;
   for (std::uint64_t step = input->steps(); step-- > 0;) {

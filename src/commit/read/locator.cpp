@@ -55,7 +55,7 @@ const Located& Locator::locate_encoded(const Wanted& wanted) {
 
 void Locator::describe(const Wanted& wanted, model::ByteWriter& out) {
   const auto records = records_in(wanted, wanted.region);
-  // A checked read takes whole records, so their tiles are needed too.
+  // A checked read needs whole records, so their tiles are needed too.
   Box wider = wanted.region;
   for (const Record& record : records) {
     for (int d = 0; d < wider.start.rank(); ++d) {

@@ -1,5 +1,5 @@
-// Where elements that the ranks want are: the same placement, with its checksum records, on every
-// rank, by one message from the rank that has the metadata.
+// Locates requested elements: the same placement, with its checksum records, on every rank, by one
+// message from the rank that has the metadata.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +22,13 @@ struct Wanted {
   model::Box region;
 };
 
-/// The same, placed for everybody.
+/// The same, located on all ranks.
 struct Located : Wanted {
   layout::EncodedTiles tiles = {};  ///< without sizes where nothing is encoded
-  RecordSet records = {};  ///< those that overlap the region (of compressed ones, its tiles)
+  RecordSet records = {};  ///< those that overlap the region (for compressed ones, its tiles)
 
   const layout::Placement& placement() const noexcept { return tiles.placement; }
-  /// Is it what is wanted, or more?
+  /// Does it cover the requested region?
   bool answers(const Wanted& wanted) const;
 };
 
@@ -38,13 +38,13 @@ class Locator {
   Locator(exec::Transport& transport, const FileView& view, RootCatalog* root)
       : transport_(transport), view_(view), root_(root) {}
 
-  /// Collective. Places variables with addresses, in their order; valid until the next call.
+  /// Collective. Locates variables with addresses, in their order; valid until the next call.
   std::span<const Located> locate(std::span<const Wanted> wanted);
-  /// Collective. The same of a compressed variable, whose tiles are as large as they are.
+  /// Collective. The same for a compressed variable, whose tiles differ in size.
   const Located& locate_encoded(const Wanted& wanted);
 
  private:
-  /// On rank 0: what the others are told.
+  /// On rank 0: the message to the others.
   void describe(const Wanted& wanted, model::ByteWriter& out);
   void describe_encoded(const Wanted& wanted, model::ByteWriter& out);
   std::vector<Record> records_in(const Wanted& wanted, const model::Box& region);

@@ -63,7 +63,7 @@ Input& PartsInput::open(std::uint32_t part) {
     open_.splice(open_.begin(), open_, found);
     return open_.front()->input;
   }
-  // Other sets of the process count too, but each keeps the one that it is reading from.
+  // The limit counts other sets of the process too, but each keeps the one that it is reading from.
   while (!open_.empty() && open_parts >= most_open_parts()) {
     open_.pop_back();
   }
@@ -152,7 +152,8 @@ void PartsInput::read_listed(Input& part, const Wanted& wanted, const Mapping& m
     last[d] += wanted.region.count[d] - 1;
   }
   const std::uint64_t end = number_of(last, mapping.box) + 1;
-  // Pieces begin where the writer's portions did, so that a checksum is not read for twice.
+  // Pieces begin at the same places as the writer's portions, so that no checksum is computed
+  // twice.
   const std::uint64_t most = std::max<std::uint64_t>(1, layout::portion_bytes / type.bytes);
   std::vector<std::byte> bytes;
   std::vector<std::byte> selected;

@@ -2,8 +2,8 @@
 //
 // Invariants: every rank opens the parts that it needs and no others, each through an Input of its
 // own, so metadata is read in parallel and every checksum is checked; at most most_open_parts()
-// parts are open in the process, the least recently used is closed for another; what no part holds
-// is the fill value.
+// parts are open in the process, and the least recently used is closed for another; elements that
+// are in no part have the fill value.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ namespace sluice::commit {
 
 class Input;
 
-/// How many parts all sets of this process together keep open: an eighth of the files that it may
-/// have, at least 8, at most 256. (An open part takes up to four descriptors.)
+/// The number of parts that all sets of this process together keep open: an eighth of the file
+/// limit, at least 8, at most 256. (An open part takes up to four descriptors.)
 std::size_t most_open_parts();
 
 class PartsInput {
@@ -38,8 +38,8 @@ class PartsInput {
 
   const layout::PartSet& set() const noexcept { return set_; }
 
-  /// Local. What is asked for of a variable of the set; the box lies inside its shape. Errors name
-  /// the index, the variable and the step.
+  /// Local. A request for a variable of the set; the box is inside its shape. Errors name the
+  /// index, the variable and the step.
   void get(const InputVariable& variable, const GetRequest& request);
 
  private:

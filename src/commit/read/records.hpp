@@ -1,4 +1,4 @@
-// The checksum records of a file, found again: which boxes of which variable have which checksum.
+// Finds the checksum records of a file: which boxes of which variable have which checksum.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,12 @@ struct Record {
   std::uint32_t rank = exec::ChecksumRecord::nobody;  ///< that wrote the box
 };
 
-/// The records of one commit by name hash of the variable. Error damaged where one of them does not
-/// prove itself: then it is not known what the others leave out.
+/// The records of one commit by name hash of the variable. Error damaged if one of them does not
+/// match its CRC: the records after it cannot be found.
 std::multimap<std::uint64_t, Record> parse_records(std::span<const std::uint64_t> words,
                                                    const std::string& path);
 
-/// Could a writer have made this record of a variable? One of a damaged file may claim any box.
+/// Could a writer have made this record of a variable? In a damaged file it may claim any box.
 bool is_sound(const model::Dims& shape, const Type& type, const Record& record);
 
 /// The records of one variable in one step.
@@ -37,7 +37,7 @@ class RecordSet {
   explicit RecordSet(std::vector<Record> records);
 
   const std::vector<Record>& list() const noexcept { return list_; }
-  /// Those that overlap a box, in the order of the list; found without looking at the others.
+  /// Those that overlap a box, in the order of the list; found without scanning the others.
   std::vector<const Record*> overlapping(const model::Box& box) const;
 
  private:

@@ -41,7 +41,7 @@ void RootCatalog::describe(bool is_modified) {
   contents_.steps = catalog_->steps();
   if (is_checked_) {
     catalog_->require_intact_log(path_,
-                                 "sluice verify says what else is; with checksum = false it can be "
+                                 "sluice verify lists all damage; with checksum = false it can be "
                                  "read unchecked");
   }
   for (const CommitRow& row : catalog_->commits()) {
@@ -65,7 +65,7 @@ void RootCatalog::describe(bool is_modified) {
 
 void RootCatalog::require_contents(const std::vector<model::Attribute>& attributes,
                                    bool is_modified) const {
-  // What another program added, changed or removed on purpose is seen as it is; verify tells it.
+  // What another program added, changed or removed on purpose is read as it is; verify reports it.
   if (!is_checked_ || is_modified) {
     return;
   }
@@ -121,7 +121,7 @@ bool RootCatalog::follow() {
     next.reset();
     return false;
   }
-  catalog_ = std::move(next);  // the old one before the file that it reads from
+  catalog_ = std::move(next);  // the old catalog before the file that it reads from
   file_ = std::move(committed.file);
   moment_ = committed.moment;
   loaded_ = ~std::size_t{0};
@@ -172,7 +172,7 @@ const RecordSet& RootCatalog::records_of(const FileView& view, std::uint32_t var
 std::vector<Record> RootCatalog::find_records(const FileView& view, std::uint32_t variable,
                                               std::uint64_t step) {
   const model::Definition& d = view[variable].definition;
-  // Of a further name of a dataset they are those of its first.
+  // For a further name of a dataset they are those of its first name.
   const std::string& same = catalog_->variables()[view[variable].catalog_index].same_as;
   const std::uint64_t hash = codec::checksum(same.empty() ? d.name : same);
   const auto& commits = catalog_->commits();

@@ -1,4 +1,4 @@
-// The metadata of a file that is being read, on rank 0: the only rank that looks at it.
+// The metadata of a file that is being read, on rank 0: the only rank that reads it.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@ namespace sluice::commit {
 
 class RootCatalog {
  public:
-  /// Opens the last durable commit of a file. `storage` must outlive the object. Error damaged
-  /// where the log, or with checksums the structure, is not as the last commit left it.
+  /// Opens the last durable commit of a file. `storage` must outlive the object. Error damaged if
+  /// the log, or with checksums the structure, differs from the last commit.
   RootCatalog(storage::Storage& storage, const std::string& path, const Options& options);
 
-  /// What all ranks are told.
+  /// The message to all ranks.
   const FileView::Contents& contents() const noexcept { return contents_; }
-  /// Of a commit that is durable, but maybe not in place yet.
+  /// The journal of a commit that is durable, but may not be applied yet.
   const std::vector<std::byte>& journal() const noexcept { return journal_; }
   /// Valid until follow().
   layout::Catalog& catalog() noexcept { return *catalog_; }
@@ -32,8 +32,8 @@ class RootCatalog {
   /// See Input::follow().
   bool follow();
 
-  /// The checksum records of a variable of one step, numbered as `view` does; none where they are
-  /// not to be looked at. Valid until the next call.
+  /// The checksum records of a variable of one step, numbered as in `view`; none if checksums are
+  /// off. Valid until the next call.
   const RecordSet& records_of(const FileView& view, std::uint32_t variable, std::uint64_t step);
 
  private:
@@ -45,9 +45,9 @@ class RootCatalog {
   const ByHash& load(std::size_t commit);
   std::vector<Record> find_records(const FileView& view, std::uint32_t variable,
                                    std::uint64_t step);
-  /// The last commit that has records of a fixed variable; those of all commits where none has.
+  /// The last commit that has records of a fixed variable; if none has, those of all commits.
   std::size_t owner_of_fixed(std::uint64_t hash);
-  /// Of the times of the steps: they stand in the log too.
+  /// Compares the times of the steps with the log, which has them too.
   std::vector<Record> records_of_times(const FileView& view, std::uint32_t variable) const;
 
   storage::Storage& storage_;
@@ -60,7 +60,7 @@ class RootCatalog {
   std::unique_ptr<layout::Catalog> catalog_;
   std::uint64_t moment_ = 0;
 
-  // Which records are where; found when they are wanted, every commit is looked through once.
+  // The location of records; determined on demand, every commit is scanned once.
   std::size_t loaded_ = ~std::size_t{0};  ///< the commit whose records are in by_hash_
   ByHash by_hash_;
   std::multimap<std::uint64_t, std::size_t> by_step_;     ///< commits, ascending

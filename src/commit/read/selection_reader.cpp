@@ -13,13 +13,13 @@ using model::Box;
 
 namespace {
 
-/// Runs that are shorter on the average are read by windows; longer ones as they are.
+/// If runs are shorter on average, they are read by windows; longer ones individually.
 constexpr std::int64_t short_run_bytes = 64 << 10;
-/// Less is read sooner than agreed on.
+/// Reading less takes less time than agreeing on it.
 constexpr std::int64_t worth_meeting_bytes = 1 << 20;
 
-/// The records that overlap the region, as exec::read_in_rounds wants them; nothing where they are
-/// not each in one tile that is there. The same on every rank.
+/// The records that overlap the region, as exec::read_in_rounds needs them; empty if one is not in
+/// a single existing tile. The same on every rank.
 std::optional<std::vector<exec::CheckedPiece>> checked_pieces(const Located& located,
                                                               const Box& region) {
   std::vector<exec::CheckedPiece> checked;
@@ -35,7 +35,7 @@ std::optional<std::vector<exec::CheckedPiece>> checked_pieces(const Located& loc
   return checked;
 }
 
-/// What decides whether to meet, summed over all ranks.
+/// The criteria for reading together, summed over all ranks.
 struct Demand {
   std::int64_t wanted_bytes = 0;
   std::int64_t runs = 0;
@@ -67,7 +67,7 @@ Demand demand_of(const layout::Placement& placement, const Box& box,
   return demand;
 }
 
-/// Is it worth meeting, for a region of so many bytes?
+/// Is it worth reading together, for a region of this many bytes?
 bool is_worth_meeting(const Demand& all, std::uint64_t region_bytes) {
   const auto distinct = std::min(all.wanted_bytes, static_cast<std::int64_t>(region_bytes));
   const bool is_short = all.runs > 0 && all.wanted_bytes / all.runs < short_run_bytes;

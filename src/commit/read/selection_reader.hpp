@@ -1,6 +1,6 @@
-// The one road from a selection to the caller's memory, of all ranks together:
+// The steps from a selection to the caller's memory, on all ranks together:
 //
-//   1. selection: the ranks agree on what they ask for, and on the hull of their boxes (agreement);
+// 1. selection: the ranks agree on what they request, and on the hull of their boxes (agreement);
 //   2. placement: rank 0 tells where that is, with its checksum records (locator);
 //   3. runs: the bytes come, by the way that the variable's storage and the boxes ask for
 //      (selection_ways): each rank reads its own, some ranks read every byte once for all, one rank
@@ -35,7 +35,7 @@ struct RowSource;
 
 namespace sluice::commit {
 
-/// What is read from; all must outlive a reader of it.
+/// The sources; all must outlive a reader.
 struct ReadContext {
   exec::Transport& transport;
   storage::Storage& storage;
@@ -59,45 +59,47 @@ class SelectionReader {
  public:
   explicit SelectionReader(const ReadContext& context);
 
-  /// Collective. The same variables and steps in the same order on every rank, the boxes are each
-  /// rank's own. `failure`: what this rank found wrong with them, which every rank then throws.
+  /// Collective. The same variables and steps in the same order on every rank, while the boxes are
+  /// each rank's own. `failure`: an error of this rank, which every rank then throws.
   void get(std::span<const GetRequest> requests, const std::exception_ptr& failure);
   /// Collective; each rank its own ids.
   void get_rows(const RowsRequest& request, std::exception_ptr failure);
-  /// Local. What is wrong with a request is thrown.
+  /// Local. Throws what is wrong with a request.
   void check(const RowsRequest& request) const;
 
   Locator& locator() noexcept { return locator_; }
   CheckedReader& checked() noexcept { return checked_; }
 
  private:
-  /// A request for what was located; `records`: those that overlap the region, for two phases.
+  /// A request for what was located; `records`: those that overlap the region, for two-phase
+  /// reading.
   struct Reading {
     const GetRequest* request = nullptr;
     const Located* located = nullptr;
     model::Box region;
     std::optional<std::vector<exec::CheckedPiece>> records;
   };
-  /// Those of which the ranks know addresses.
+  /// Variables of which the ranks know addresses.
   void get_by_address(std::span<const GetRequest> requests,
                       std::span<const std::optional<model::Box>> regions);
-  /// Collective: which of them do the ranks read better in two phases?
+  /// Collective: which of them should be read in two phases?
   std::vector<bool> choose_two_phases(std::span<const Reading> readings);
-  // The ways: collective, but for the first; every rank throws the same error.
+  // The methods: collective, except the first; every rank throws the same error.
   void get_independent(const Reading& reading);
   void get_in_two_phases(const Reading& reading);
   void get_encoded(const GetRequest& request, const model::Box& region);
   void get_from_parts(const GetRequest& request);
   void get_through_root(const GetRequest& request);
 
-  /// Rank 0: the records that overlap what is wanted, by the format's library. Error damaged.
+  /// Rank 0: reads the records that overlap the request, through the library of the format. Error
+  /// damaged.
   void check_through_root(const GetRequest& request, std::span<const model::Box> wanted) const;
 
-  /// Tells how rows are read of tiles, which must outlive it.
+  /// How rows are read from tiles, which must outlive the result.
   void read_encoded_rows(const Located& located, exec::RowSource& source);
   /// The ranks that read for others.
   std::vector<int> readers() const;
-  /// Gives what the file does not hold of a box the fill value.
+  /// Fills the parts of a box that the file does not contain with the fill value.
   static void fill_absent(const layout::Placement& placement, const Destination& to);
 
   const ReadContext context_;

@@ -45,7 +45,7 @@ void SelectionReader::check(const RowsRequest& request) const {
   const std::string call = file.path + ": get_rows " + d.name;
   if (d.shape.empty() || (!variable.placeable && variable.filters.empty())) {
     throw Error(Code::unsupported, call +
-                                       ": needs a variable with rows, and none that only the "
+                                       ": needs a variable with rows that not only the "
                                        "library of its format can read: use get");
   }
   if (d.stepped && request.step >= file.steps) {
@@ -104,7 +104,7 @@ void SelectionReader::get_rows(const RowsRequest& request, std::exception_ptr fa
   });
 }
 
-/// One rank has all rows of a tile, so that one rank decodes it.
+/// One rank owns all rows of a tile, so that one rank decodes it.
 void SelectionReader::read_encoded_rows(const Located& located, exec::RowSource& source) {
   const InputVariable& variable = context_.view[located.variable];
   const std::uint64_t budget_bytes = context_.options.budget_bytes;

@@ -1,4 +1,4 @@
-// The ways by which the bytes of a selection come; see selection_reader.hpp.
+// The methods of reading a selection; see selection_reader.hpp.
 #include <algorithm>
 
 #include "codec/checksum.hpp"
@@ -19,12 +19,12 @@ using model::Box;
 
 namespace {
 
-/// Of the budget: a window, as much to send, what a round brings, parts that are not complete.
+/// Shares of the budget: a window, the bytes to send, those of a round, and incomplete parts.
 constexpr std::uint64_t shares_of_budget = 4;
 constexpr std::uint64_t smallest_window_bytes = 4 << 10;
 constexpr std::uint64_t largest_window_bytes = 8 << 20;
 
-/// From the first to the last byte that the file has of a region.
+/// From the first to the last byte of a region in the file.
 layout::Extent extent_of(const layout::Placement& placement, const Box& region) {
   std::uint64_t first = layout::absent;
   std::uint64_t end = 0;
@@ -41,7 +41,7 @@ layout::Extent extent_of(const layout::Placement& placement, const Box& region) 
 }  // namespace
 
 std::vector<int> SelectionReader::readers() const {
-  // By the rule that chooses writers, no more than what their smallest windows leave of the budget.
+  // By the rule that chooses writers, limited by the budget for their smallest windows.
   const exec::Transport& transport = context_.transport;
   plan::Topology topology;
   topology.rank = transport.rank();
@@ -146,7 +146,7 @@ void SelectionReader::get_from_parts(const GetRequest& request) {
 namespace {
 
 /// Rank 0 reads the ranks' boxes one after the other, a portion in each of its rounds; the others
-/// count only those rounds that bring something to them.
+/// count only the rounds in which they receive something.
 class RootParty final : public exec::RoundParty {
  public:
   /// Dense bytes of a box, checked; called on rank 0.
@@ -192,7 +192,7 @@ class RootParty final : public exec::RoundParty {
   }
 
  private:
-  /// That of the round, if there is one, with the rank at the other end.
+  /// The message of the round, if there is one, with the rank at the other end.
   std::vector<exec::RoundMessage> message_if(bool is_there, int rank) const {
     return is_there ? std::vector<exec::RoundMessage>{{rank, bytes_of_part(), 0}}
                     : std::vector<exec::RoundMessage>{};
@@ -211,7 +211,7 @@ class RootParty final : public exec::RoundParty {
   int reader_ = 0;       ///< whose parts_ these are
   std::vector<Box> parts_;
   std::size_t next_ = 0;  ///< of parts_
-  Box part_;              ///< of the round under way
+  Box part_;              ///< of the current round
   std::vector<std::byte> bytes_;
 };
 

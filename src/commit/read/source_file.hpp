@@ -13,14 +13,14 @@ namespace sluice::commit {
 
 class SourceFile {
  public:
-  /// `journal`: of a commit that is durable, but maybe not in place yet. `storage` must outlive the
+  /// `journal`: of a commit that is durable, but may not be applied yet. `storage` must outlive the
   /// object.
   SourceFile(storage::Storage& storage, std::string path, std::vector<std::byte> journal);
 
-  /// Local. The file, in which the addresses of `placement` mean what they say.
+  /// Local. The file to which the addresses of `placement` refer.
   storage::File& file(const layout::Placement& placement);
-  /// Collective. The same on ranks that read; nullptr elsewhere. Opened by them together where the
-  /// storage asks for it.
+  /// Collective. The same file on ranks that read; nullptr elsewhere. They open it together if the
+  /// storage requires that.
   storage::File* file_of_readers(exec::Transport& transport, const layout::Placement& placement,
                                  bool is_reader);
 

@@ -1,4 +1,4 @@
-// Barriers among the ranks of a file in sessions, by messages, so that what others wait for goes on
+// Barriers among the ranks of a session file, by messages, so that requests of others are served
 // meanwhile: every rank tells rank 0 that it has arrived, which releases all.
 //
 // Invariant: the barriers of a file are numbered from 1, in the same order on every rank.
@@ -13,12 +13,12 @@ namespace sluice::commit {
 
 class SessionBarrier {
  public:
-  /// The number of the barrier to which this rank comes now.
+  /// The number of the next barrier of this rank.
   std::uint64_t next() noexcept { return ++last_; }
   bool has_released(std::uint64_t number) const noexcept { return released_ >= number; }
   void release(std::uint64_t number) noexcept { released_ = number; }
 
-  /// Rank 0: rank `from` has come to a barrier. Have all `ranks`?
+  /// Rank 0: rank `from` has arrived at a barrier. Have all `ranks`?
   bool arrive(int from, std::uint64_t number, int ranks) {
     std::set<int>& there = arrived_[number];
     there.insert(from);
@@ -28,7 +28,7 @@ class SessionBarrier {
     }
     return all;
   }
-  /// Rank 0: who has not come to the barrier that others wait in.
+  /// Rank 0: the ranks that have not arrived at the barrier in which others wait.
   std::vector<int> absent(int ranks) const {
     std::vector<int> absent;
     for (int rank = 0; !arrived_.empty() && rank < ranks; ++rank) {

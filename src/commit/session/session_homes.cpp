@@ -71,7 +71,7 @@ std::vector<const SessionHome*> SessionHomes::unsettled(
     const std::optional<SessionKey>& only) const {
   std::vector<const SessionHome*> all;
   for (const auto& [number, home] : homes_) {
-    // What is written after all others is its home's own, and on its way.
+    // The bytes that are written after all others belong to its home, and have been sent.
     if (!home.is_settled && home.part.key.phase == 0 &&
         (!only || *only == SessionKey{home.part.key.home, number, 0})) {
       all.push_back(&home);

@@ -1,8 +1,8 @@
-// The sessions that this rank has begun, until each is settled: complete, or failed. Of a file that
-// is read: until its beginning is in the readers' memory.
+// The sessions that this rank has begun, until each is settled: complete, or failed. For a file
+// that is read: until its beginning is in the readers' memory.
 //
-// Invariants: a session is settled once; one that failed stays, so that who waits for it hears of
-// it; callbacks are queued, not called.
+// Invariants: a session is settled once; a failed one is kept, so that a later wait for it reports
+// the failure; callbacks are queued, not called.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace sluice::commit {
 
-/// What a session's home is told.
+/// The callbacks of a session's home.
 struct SessionHandlers {
   std::function<void()> ready = {};
   std::function<void(const std::exception_ptr& failure)> complete = {};
@@ -26,7 +26,7 @@ struct SessionHandlers {
   std::vector<std::byte> after = {};  ///< bytes to be written when all others are
 };
 
-/// A session, at the rank that has begun it.
+/// A session, on the rank that has begun it.
 struct SessionHome {
   SessionPart part;
   SessionHandlers handlers;
@@ -44,19 +44,20 @@ class SessionHomes {
 
   SessionHome& begin(const plan::ByteRange& range, SessionHandlers handlers,
                      const std::vector<int>& owners);
-  /// Nullptr where it is not one of this rank's, or complete.
+  /// Nullptr if it is not one of this rank's, or complete.
   SessionHome* find(const SessionPart& part);
   void forget(const SessionPart& part) { homes_.erase(part.key.number); }
 
-  /// An owner has done, or failed, its share. Where that was the last one and bytes are to be
-  /// written after all others, the home whose bytes these are; else the session may be settled.
+  /// An owner has finished its share, or failed. If it was the last one and bytes are to be written
+  /// after all others, returns the home whose bytes these are; otherwise the session may be
+  /// settled.
   SessionHome* note_outcome(const SessionKey& key, int owner, const std::exception_ptr& failure);
   void settle(SessionHome& home);
 
   bool all_settled() const;
-  /// Those, of one session or of all, whose owners wait for more bytes than will come.
+  /// Those, of one session or of all, whose owners wait for bytes that will not come.
   std::vector<const SessionHome*> unsettled(const std::optional<SessionKey>& only) const;
-  /// What the session met, or, of all, the first that one met.
+  /// The failure of the session, or, for all, the first one.
   std::exception_ptr failure_of(const std::optional<SessionKey>& only) const;
 
  private:

@@ -1,8 +1,8 @@
-// What the ranks of a file in sessions tell each other: the messages, as bytes and back.
+// The messages between the ranks of a session file, as bytes and back.
 //
-// Invariants: pieces to one rank travel together, up to 64 KiB, and leave with the next flush() at
-// the latest; messages of one rank to another are handled in the order of their sending; handlers
-// are called within poll() only.
+// Invariants: pieces for one rank are sent together, up to 64 KiB, and leave with the next flush()
+// at the latest; messages of one rank to another are handled in the order of their sending;
+// handlers are called within poll() only.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace sluice::commit {
 
 class SessionMessages {
  public:
-  /// Who does something with what came.
+  /// The handlers of received messages.
   struct Handlers {
     // at an owner
     std::function<void(int from, const SessionPart&, std::uint64_t, std::span<const std::byte>)>
@@ -30,7 +30,7 @@ class SessionMessages {
     std::function<void(const SessionPart&)> read_ahead;
     std::function<void(const SessionKey&)> forget;
     std::function<void(const SessionReader::Question&)> question;
-    // at a home: the owner's share is there (reading: in memory), or what went wrong
+    // at a home: the owner's share is complete (reading: in memory), or its failure
     std::function<void(const SessionKey&, int owner, const std::exception_ptr&)> outcome;
     // at the rank that asked
     std::function<void(std::uint64_t number, const plan::ByteRange&, std::span<const std::byte>,
@@ -58,15 +58,15 @@ class SessionMessages {
 
   /// Sends the pieces that wait for more of them.
   void flush();
-  /// Moves on what can be moved, and has what came handled. Did anything move?
+  /// Makes progress, and calls the handlers of received messages. Did anything move?
   bool poll();
-  /// Was everything that this rank sent handled?
+  /// Were all messages that this rank sent handled?
   bool is_idle() const { return drafts_.empty() && messages_.is_idle(); }
-  /// Of pieces and messages not handled yet.
+  /// The number of pieces and messages not handled yet.
   std::uint64_t held_bytes() const { return messages_.unacknowledged_bytes() + draft_bytes_; }
-  /// The ranks that have not handled all of theirs.
+  /// The ranks that have not handled all of their messages.
   std::vector<int> unacknowledged_ranks() const { return messages_.unacknowledged_ranks(); }
-  /// Collective, after every rank was idle and all have met.
+  /// Collective, when every rank is idle and after a barrier.
   void settle() { messages_.settle(); }
 
  private:

@@ -18,7 +18,7 @@ SessionOwner::SessionOwner(exec::Transport& transport, storage::Storage& storage
         SessionReader::Config{*file_, tiles, transport.rank(), options.budget_bytes, pace});
     return;
   }
-  // Tiles that are too large to hold a few of are written as they come.
+  // Tiles so large that only a few fit are written as they arrive.
   const bool gathers = options.coalesce && tiles.tile_bytes() <= options.budget_bytes / 8;
   const bool syncs =
       options.durability == Durability::step || options.durability == Durability::automatic;

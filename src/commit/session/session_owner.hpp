@@ -1,7 +1,7 @@
-// What a rank does of a file in sessions as an owner of tiles: it has the file open, and writes or
-// reads it. The other ranks have nothing of it.
+// A rank of a session file as an owner of tiles: it has the file open, and writes or reads it. The
+// other ranks do not open it.
 //
-// Invariant: all calls are made under the lock of the sessions, but for those that are collective.
+// Invariant: all calls are made with the lock of the sessions held, except the collective ones.
 #pragma once
 
 #include <cstdint>
@@ -19,15 +19,15 @@ namespace sluice::commit {
 
 enum class SessionOpening : std::uint8_t {
   read,
-  write,   ///< what was there is cut off
-  create,  ///< Error exists where it is there
-  append,  ///< what is there stays
+  write,   ///< existing content is truncated
+  create,  ///< Error exists if it exists
+  append,  ///< existing content is kept
 };
 
 class SessionOwner {
  public:
-  /// Collective: the first owner makes the file, then the others find it. `tiles` must outlive the
-  /// object.
+  /// Collective: the first owner creates the file, then the others open it. `tiles` must outlive
+  /// the object.
   SessionOwner(exec::Transport& transport, storage::Storage& storage, const std::string& path,
                SessionOpening opening, const Options& options, const plan::SessionTiles& tiles);
 
@@ -36,9 +36,9 @@ class SessionOwner {
   /// Of a file that is read, on an owner.
   SessionReader& reader() { return *reader_; }
 
-  /// Moves on what can be moved without waiting, and tells homes and askers.
+  /// Makes progress without waiting, and notifies homes and askers.
   bool move_on(SessionMessages& messages);
-  /// Everything that came is written, and its homes are told.
+  /// Writes everything that has arrived, and notifies the homes.
   void drain(SessionMessages& messages);
   /// See SessionWriter::stray().
   std::exception_ptr stray() const { return writer_ ? writer_->stray() : nullptr; }

@@ -48,7 +48,7 @@ bool SessionReader::is_there(const Cell& cell) {
   return cell.is_there;
 }
 
-/// The least recently used cell that nobody waits for.
+/// The least recently used cell for which no request waits.
 bool SessionReader::drop_one() {
   auto oldest = cells_.end();
   for (auto at = cells_.begin(); at != cells_.end(); ++at) {
@@ -67,7 +67,7 @@ bool SessionReader::drop_one() {
   return true;
 }
 
-/// The cell, being read where it was not there; nullptr where there is no room for it now.
+/// The cell, being read if it was not in memory; nullptr if there is no space for it now.
 std::shared_ptr<SessionReader::Cell> SessionReader::look_up(std::uint64_t offset) {
   const plan::ByteRange place = cell_of(offset);
   const auto found = cells_.find(place.offset);
@@ -105,7 +105,7 @@ SessionReader::Answer SessionReader::answer(const Question& question, const Cell
     answer.failure = std::make_exception_ptr(
         Error(Code::truncated, config_.file.path() + ": ends before byte " +
                                    std::to_string(question.range.end()) + ", which rank " +
-                                   std::to_string(question.from) + " asked for"));
+                                   std::to_string(question.from) + " requested"));
   }
   if (!answer.failure) {
     const auto first = cell.bytes.begin() + static_cast<std::ptrdiff_t>(at);
@@ -114,7 +114,7 @@ SessionReader::Answer SessionReader::answer(const Question& question, const Cell
   return answer;
 }
 
-/// Is everything that was to be read ahead there?
+/// Is everything that was to be read ahead in memory?
 bool SessionReader::go_ahead(Ahead& ahead) {
   for (; ahead.next < ahead.cells.size(); ++ahead.next) {
     const std::shared_ptr<Cell> cell = look_up(ahead.cells[ahead.next].offset);
@@ -125,7 +125,7 @@ bool SessionReader::go_ahead(Ahead& ahead) {
   return ahead.next == ahead.cells.size() &&
          std::all_of(ahead.cells.begin(), ahead.cells.end(), [&](const plan::ByteRange& place) {
            const auto cell = cells_.find(place.offset);
-           return cell == cells_.end() || is_there(*cell->second);  // one that went was there
+           return cell == cells_.end() || is_there(*cell->second);  // evicted cells had been read
          });
 }
 

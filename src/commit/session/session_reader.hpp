@@ -1,8 +1,9 @@
-// What an owner of tiles does for sessions that read: reads ahead, and answers who asks.
+// An owner of tiles in sessions that read: reads ahead, and answers requests.
 //
-// Invariants: a cell (a tile, or what a piece of one is at most) is read once as long as it is
-// kept, whoever asks for it; at most cells_max() cells are kept, the least recently used go first
-// and none that somebody waits for; the thread only reads the file; every question gets one answer.
+// Invariants: a cell (a tile, or a piece of one of the maximal length) is read once as long as it
+// is kept, whoever requests it; at most cells_max() cells are kept; the least recently used are
+// evicted first, and none for which a request waits; the thread only reads the file; every request
+// gets one answer.
 #pragma once
 
 #include <cstdint>
@@ -46,9 +47,9 @@ class SessionReader {
   /// Begins to read this rank's tiles of the session, as far as they fit.
   void read_ahead(const SessionPart& part);
   void ask(const Question& question) { asked_.push_back(question); }
-  /// No more of the session will be asked for; with the last one the memory is given back.
+  /// No more of the session will be requested; with the last session the memory is freed.
   void forget(const SessionKey& key);
-  /// Begins what can be begun, and tells what has come.
+  /// Starts what can be started, and reports what is complete.
   News news();
   bool pump() { return thread_.pump(); }
   std::size_t cells_max() const { return cells_max_; }
@@ -62,7 +63,7 @@ class SessionReader {
   };
   struct Ahead {
     std::vector<plan::ByteRange> cells;
-    std::size_t next = 0;  ///< those before are asked for
+    std::size_t next = 0;  ///< those before are requested
   };
 
   plan::ByteRange cell_of(std::uint64_t offset) const;

@@ -1,6 +1,6 @@
-// The reads of this rank whose answers have not all come.
+// The pending reads of this rank.
 //
-// Invariant: every read gets one callback, once all pieces of it were answered. The failure of a
+// Invariant: every read gets one callback, when all its pieces have been answered. The failure of a
 // read without a callback is kept until it is taken.
 #pragma once
 
@@ -29,7 +29,7 @@ class SessionReads {
   /// The first failure since the last call of a read that had no callback.
   std::exception_ptr take_failure() { return std::exchange(failure_, nullptr); }
 
-  /// A read of so many pieces; returns its number. `into` must stay until `done` is called.
+  /// A read of this many pieces; returns its number. `into` must stay until `done` is called.
   std::uint64_t begin(std::uint64_t offset, std::span<std::byte> into, std::size_t pieces,
                       Done done) {
     Read& read = reads_[++last_];
@@ -40,7 +40,7 @@ class SessionReads {
     return last_;
   }
 
-  /// One of its pieces, or why it cannot be had.
+  /// One of its pieces, or why it is not available.
   void answer(std::uint64_t number, const plan::ByteRange& range, std::span<const std::byte> bytes,
               const std::exception_ptr& failure) {
     Read& read = reads_.at(number);

@@ -55,7 +55,7 @@ void SessionWriter::take(const SessionPart& part, int from, std::uint64_t offset
       throw Error(Code::divergent, config_.file.path() + ": rank " + std::to_string(from) +
                                        " writes to a session of bytes " +
                                        bytes_text(part.range.offset, part.range.end()) +
-                                       " that others know as one of bytes " +
+                                       " that for other ranks has bytes " +
                                        bytes_text(share.range.offset, share.range.end()));
     }
     auto tile = share.tiles.find(number);
@@ -82,7 +82,7 @@ void SessionWriter::take(const SessionPart& part, int from, std::uint64_t offset
   }
 }
 
-/// Enters the run; Error overlap where a byte of it was there.
+/// Adds the run; Error overlap if a byte of it was written before.
 void SessionWriter::note(Tile& tile, int from, std::uint64_t offset, std::uint64_t bytes) const {
   const std::uint64_t end = offset + bytes;
   auto next = tile.runs.upper_bound(offset);
@@ -140,7 +140,7 @@ void SessionWriter::copy(const SessionKey& key, Share& share, std::uint64_t numb
   }
 }
 
-/// Hands the tile's buffer to the thread.
+/// Passes the tile's buffer to the thread.
 void SessionWriter::write_tile(Share& share, std::uint64_t number, Tile& tile) {
   std::sort(tile.fresh.begin(), tile.fresh.end(),
             [](const auto& a, const auto& b) { return a.offset < b.offset; });
@@ -172,7 +172,7 @@ void SessionWriter::write_tile(Share& share, std::uint64_t number, Tile& tile) {
   });
 }
 
-/// For one more tile that is gathered.
+/// Makes space for one more tile.
 void SessionWriter::make_room() {
   if (open_.size() < open_max_) {
     return;
@@ -213,7 +213,8 @@ void SessionWriter::finalize(const SessionPart& part) {
                           bytes_text(gap.offset, gap.end()))));
 }
 
-/// Its outcome follows what was submitted. Of a session that ends too early what came is written.
+/// Its outcome follows what was submitted. Of a session that ends too early the received bytes are
+/// written.
 void SessionWriter::end(const SessionKey& key, Share& share, const std::exception_ptr& failure) {
   share.has_ended = true;
   for (auto& [number, tile] : share.tiles) {

@@ -1,11 +1,11 @@
-// What an owner of tiles does with the bytes of sessions: gathers them, looks that none comes
-// twice, and writes them behind.
+// An owner of tiles in sessions that write: gathers the bytes, detects duplicates, and writes in
+// the background.
 //
-// Invariants: exactly the bytes that came are written; a byte that came twice fails its session,
-// and names both who brought it; at most open_max() tiles are being gathered: for one more the
-// oldest is written as far as it came; a session's outcome is told once, after its last byte was
-// written (and synced, where that is wanted); all calls but those of the writing thread are made
-// under the lock of the sessions.
+// Invariants: exactly the bytes that arrived are written; a byte that arrives twice fails its
+// session with an error that names both ranks; at most open_max() tiles are being gathered: for one
+// more the oldest is written as far as it has arrived; the outcome of a session is reported once,
+// after its last byte was written (and synced, if required); all calls but those of the writing
+// thread are made with the lock of the sessions held.
 #pragma once
 
 #include <compare>
@@ -24,7 +24,7 @@
 
 namespace sluice::commit {
 
-/// Names a session among all of a file: who started it, and which of his it is.
+/// Identifies a session of a file: the rank that started it, and its number there.
 struct SessionKey {
   std::int32_t home = 0;
   std::uint32_t number = 0;
@@ -32,7 +32,7 @@ struct SessionKey {
   friend auto operator<=>(const SessionKey&, const SessionKey&) = default;
 };
 
-/// What every piece of a session says of it, so that owners need not be told before.
+/// The properties of a session, sent with every piece, so that owners need not be told before.
 struct SessionPart {
   SessionKey key;
   plan::ByteRange range;
@@ -45,7 +45,7 @@ class SessionWriter {
     const plan::SessionTiles& tiles;
     int rank = 0;
     bool gathers = true;
-    bool syncs = true;  ///< each session, before its outcome is told
+    bool syncs = true;  ///< each session, before its outcome is reported
     std::uint64_t budget_bytes = 0;
     exec::Pace pace = exec::Pace::in_thread;
   };
@@ -53,25 +53,25 @@ class SessionWriter {
     SessionKey key;
     std::exception_ptr failure;
   };
-  /// The runs of so many sessions that are complete are kept, so that a byte that comes twice can
-  /// be told from whom it came first; of older ones only that they were complete.
+  /// The runs of this many complete sessions are kept, so that for a duplicate byte the first
+  /// sender can be named; of older ones only that they were complete.
   static constexpr std::size_t finished_max = 64;
 
   explicit SessionWriter(const Config& config);
 
-  /// Bytes of this rank's tiles, within one tile and the session, brought by rank `from`. Waits for
-  /// the disk where all buffers are full. What is wrong with them becomes the session's outcome.
+  /// Bytes of this rank's tiles, within one tile and the session, sent by rank `from`. Waits for
+  /// the disk if all buffers are full. An error becomes the session's outcome.
   void take(const SessionPart& part, int from, std::uint64_t offset,
             std::span<const std::byte> bytes);
-  /// No more of the session will come: what it lacks becomes its outcome.
+  /// No more of the session will come: missing bytes become its outcome.
   void finalize(const SessionPart& part);
   /// Of the sessions that ended since the last call.
   std::vector<Outcome> outcomes();
-  /// Carries out one write where no thread does; false where there was none.
+  /// Executes one write if there is no thread; false if there was none.
   bool pump() { return writer_.pump(); }
   /// Returns when everything that was gathered is written.
   void drain() { writer_.drain(); }
-  /// The first thing that was wrong with bytes of a session whose outcome had been told.
+  /// The first error of a session whose outcome had been reported already.
   std::exception_ptr stray() const { return stray_; }
   std::size_t open_max() const { return open_max_; }
 

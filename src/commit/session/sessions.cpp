@@ -16,12 +16,12 @@ namespace sluice::commit {
 namespace {
 
 constexpr auto ask_the_opener_again = std::chrono::milliseconds(100);
-/// One that waits looks again so often.
+/// Interval at which a waiting call checks again.
 constexpr auto look_again = std::chrono::microseconds(20);
-/// Rank 0 is the one that knows who has not come to a barrier, so it speaks first.
+/// Rank 0 knows which ranks have not arrived at a barrier, so its timeout comes first.
 constexpr double rank_0_first = 1.25;
 
-/// The files that this thread has opened: what one of them waits for may need the others to go on.
+/// The files that this thread has opened: waiting for one of them may need progress of the others.
 std::vector<Sessions*>& files_of_thread() {
   thread_local std::vector<Sessions*> files;
   return files;
@@ -60,7 +60,7 @@ Sessions::~Sessions() {
   owner_.reset();
 }
 
-/// What is done with the messages of other ranks, under the lock of this file.
+/// Handlers of messages of other ranks, with the lock of this file held.
 void Sessions::set_handlers() {
   SessionMessages::Handlers on;
   on.piece = [this](int from, const SessionPart& part, std::uint64_t offset,
@@ -161,7 +161,7 @@ std::uint64_t Sessions::write_some(const SessionPart& part, std::uint64_t offset
   return give_some(part, offset, bytes);
 }
 
-/// To their owners, under the lock, as far as there is room; answers how far.
+/// Sends to their owners, with the lock held, as far as there is space; returns how far.
 std::uint64_t Sessions::give_some(const SessionPart& part, std::uint64_t offset,
                                   std::span<const std::byte> bytes) {
   std::uint64_t given = 0;
@@ -181,13 +181,13 @@ std::uint64_t Sessions::give_some(const SessionPart& part, std::uint64_t offset,
   return given;
 }
 
-/// May so many more bytes be on their way from here?
+/// May this many more bytes be in flight from here?
 bool Sessions::has_room(std::uint64_t bytes) const {
   const std::uint64_t held = messages_.held_bytes();
   return held == 0 || held + bytes <= options_.budget_bytes / 2;
 }
 
-/// All else is on disk.
+/// Everything else is on disk.
 void Sessions::write_after(SessionHome& home) {
   const std::vector<std::byte> bytes = std::move(home.handlers.after);
   const plan::ByteRange range{home.handlers.after_offset, bytes.size()};
@@ -204,7 +204,7 @@ void Sessions::write_after(SessionHome& home) {
   }
 }
 
-/// Under the lock of this file.
+/// With the lock of this file held.
 bool Sessions::move_on() {
   messages_.flush();
   bool moved = messages_.poll();
@@ -215,8 +215,8 @@ bool Sessions::move_on() {
   return moved;
 }
 
-/// Under the lock of this file: also the others of the thread. One that a thread is writing to is
-/// left for the next time: two locks waited for in any order could wait for each other.
+/// With the lock of this file held: also progresses the other files of the thread. One that a
+/// thread is writing to is skipped: two locks taken in any order could deadlock.
 bool Sessions::move_all() {
   bool moved = move_on();
   for (Sessions* const other : files_of_thread()) {
@@ -228,7 +228,7 @@ bool Sessions::move_all() {
   return moved;
 }
 
-/// Until so many more bytes may be on their way from here.
+/// Waits until this many more bytes may be in flight from here.
 void Sessions::make_room(std::unique_lock<std::mutex>& lock, std::uint64_t bytes) {
   double moved_s = model::now_s();
   std::uint64_t before = 0;
@@ -247,8 +247,8 @@ void Sessions::make_room(std::unique_lock<std::mutex>& lock, std::uint64_t bytes
     moved_s = held == before ? moved_s : now_s;
     before = held;
     if (options_.timeout_s > 0 && now_s - moved_s > options_.timeout_s) {
-      expire("write: room for " + std::to_string(bytes) + " bytes more than the " +
-             std::to_string(held) + " that are on their way to ranks " +
+      expire("write: space for " + std::to_string(bytes) + " bytes more than the " +
+             std::to_string(held) + " in flight to ranks " +
              exec::rank_list(messages_.unacknowledged_ranks()) +
              (std::this_thread::get_id() == thread_
                   ? ""
@@ -319,7 +319,7 @@ void Sessions::run_calls() {
   is_calling_ = false;
 }
 
-/// Moves things on and calls back until `ready()`, which is asked under the lock.
+/// Makes progress and calls back until `ready()`, which is called with the lock held.
 template <class Ready>
 void Sessions::until(const std::string& what, Ready&& ready) {
   double moved_s = model::now_s();
@@ -389,7 +389,7 @@ void Sessions::wait_for_reads() {
   }
 }
 
-/// Collective, but by messages: what others wait for goes on meanwhile.
+/// Collective, but by messages: requests of others are served meanwhile.
 void Sessions::barrier(const std::string& what) {
   until(what + ": its messages to be heard", [&] { return messages_.is_idle(); });
   std::uint64_t number = 0;
@@ -407,7 +407,7 @@ std::exception_ptr Sessions::failure_of(const std::optional<SessionKey>& only) {
   return failure || only ? failure : owner_->stray();
 }
 
-/// Collective: nobody writes any more, to one session or to all. A promised `ready` is called.
+/// Collective: no rank writes any more, to one session or to all. A promised `ready` is called.
 void Sessions::end_all(const std::optional<SessionKey>& only) {
   const std::string what = only ? "the close of a session" : "the close";
   if (reads()) {

@@ -1,17 +1,16 @@
 // A file of plain bytes that any rank writes or reads in sessions, without collective calls.
 //
-// A session is a range of the file. Whoever has its SessionPart writes any of its bytes, in any
-// order; the owners of tiles gather and write them (session_writer), and tell the session's home,
-// the rank that started it, when their share is there. Reading is the same way backwards
-// (session_reader).
+// A session is a range of the file. Any holder of its SessionPart writes any of its bytes, in any
+// order; the owners of tiles gather and write them (session_writer), and notify the session's home,
+// the rank that started it, when their share is complete. Reading is the reverse (session_reader).
 //
 // Invariants: every byte of a session is written once, or the session fails with the names of both
-// who wrote it; `complete` is called once, after the last byte is on disk; bytes `after` are
-// written when all others are, and before `complete`; what is staged on a rank stays within
-// Options::budget_bytes: a call that would exceed it moves things on until it does not; callbacks
+// ranks that wrote it; `complete` is called once, after the last byte is on disk; bytes `after` are
+// written when all others are, and before `complete`; the staging of a rank stays within
+// Options::budget_bytes: a call that would exceed it makes progress until it does not; callbacks
 // are called within poll(), wait() and close() only, by the thread that opened the file, which is
-// the only one that uses the transport. Other threads may call write(). Whoever waits moves on all
-// files of the thread.
+// the only one that uses the transport. Other threads may call write(). Any waiting call progresses
+// all files of the thread.
 #pragma once
 
 #include <condition_variable>
@@ -53,29 +52,30 @@ class Sessions {
   bool reads() const noexcept { return opening_ == Opening::read; }
   bool is_open() const noexcept { return is_open_; }
 
-  /// Local. Of a file opened for reading: `ready` when its beginning is in the readers' memory;
-  /// then `complete` and `after` mean nothing.
+  /// Local. For a file opened for reading: `ready` is called when its beginning is in the readers'
+  /// memory; `complete` and `after` are ignored.
   SessionPart start(const plan::ByteRange& range, Handlers handlers);
   /// Local; copies. Error out_of_bounds outside the session.
   void write(const SessionPart& part, std::uint64_t offset, std::span<const std::byte> bytes);
-  /// The same of as many of the first bytes as the budget has room for; answers how many. Waits for
-  /// the disk at most.
+  /// The same for as many of the first bytes as the budget has space for; returns how many. Waits
+  /// for the disk at most.
   std::uint64_t write_some(const SessionPart& part, std::uint64_t offset,
                            std::span<const std::byte> bytes);
   /// Local. `into` must stay until `done` is called.
   void read(const SessionPart& part, std::uint64_t offset, std::span<std::byte> into, Done done);
-  /// Local, on the home: the readers may forget a session that reads.
+  /// Local, on the home: the readers may free a session that reads.
   void end(const SessionPart& part);
-  /// Local: moves on what can be moved without waiting, and calls back.
+  /// Local: makes progress without waiting, and calls back.
   void poll();
-  /// Local, on the home: until the session is complete (reading: ready). Throws its failure.
+  /// Local, on the home: waits until the session is complete (reading: ready). Throws its failure.
   void wait(const SessionPart& part);
-  /// Local: until all reads of this rank were answered. Throws the first failure of those without
-  /// a callback.
+  /// Local: waits until all reads of this rank were answered. Throws the first failure of those
+  /// without a callback.
   void wait_for_reads();
-  /// Collective: nobody writes to the session any more. What it lacks is Error hole, on every rank.
+  /// Collective: no rank writes to the session any more. Missing bytes are Error hole, on every
+  /// rank.
   void close(const SessionPart& part);
-  /// Collective: the same of all sessions, and of the file.
+  /// Collective: the same for all sessions, and for the file.
   void close();
 
  private:

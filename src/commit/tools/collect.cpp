@@ -97,8 +97,8 @@ Collected Collector::run() {
   return done;
 }
 
-/// A part keeps its number where it has one, unless another part of the set, from another folder,
-/// has it too. Whatever else the index calls it is not made a name here.
+/// A part keeps its number if it has one, unless another part of the set, from another folder, has
+/// the same. Other names in the index are not used.
 void Collector::choose_targets() {
   const std::string folder = options_.to.empty() ? parts_folder(index_path_, "") : options_.to;
   std::set<std::string> taken;
@@ -122,7 +122,7 @@ void Collector::choose_targets() {
 }
 
 /// Of the ranks that see a part whole, the next one after rank (number of the part) moves it: so
-/// the work is shared where all see all.
+/// the work is shared if all see all.
 void Collector::choose_movers() {
   const int ranks = transport_.size();
   std::vector<std::int64_t> distances;

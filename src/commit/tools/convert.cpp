@@ -39,7 +39,7 @@ class FileSource final : public model::BlockSource {
   std::uint64_t step_;
 };
 
-/// Size: all that one conversion is between its steps: two files, a plan, and what is told of them.
+/// Size: The state of one conversion between its steps: two files, a plan, and the report.
 class Converter {
  public:
   Converter(exec::Transport& transport, storage::Storage& storage, const std::string& from,
@@ -84,8 +84,8 @@ class Converter {
     return input_.variables()[planned.input].definition;
   }
 
-  /// What the writer makes by itself: times of steps, lengths of varying variables. Without steps
-  /// it makes no times: a variable of that name is the user's, an empty one too.
+  /// Variables that the writer creates itself: times of steps, lengths of varying variables.
+  /// Without steps it creates no times: a variable of that name is the user's, even an empty one.
   bool is_companion(const model::Definition& d) const {
     const std::vector<InputVariable>& variables = input_.variables();
     const bool has_times = input_.steps() != 0 ||
@@ -104,7 +104,7 @@ class Converter {
     for (std::uint32_t v = 0; v < input_.variables().size(); ++v) {
       model::Definition d = input_.variables()[v].definition;
       if (is_companion(d) || (carries_ && is_other_name_[v])) {
-        continue;  // the link is carried
+        continue;  // the link is copied
       }
       if (compress_) {
         const bool is_worth = d.bytes_per_step() >= layout::worth_encoding_bytes;
@@ -125,7 +125,7 @@ class Converter {
       if (carries_ && !is_taken(d, {})) {
         d.dimensions.clear();
         if (!is_taken(d, {})) {
-          continue;  // as a name that Sluice does not write: carried
+          continue;  // with a name that Sluice does not write: copied
         }
       }
       if (!carries_ && !is_holdable(d)) {
@@ -143,8 +143,8 @@ class Converter {
     }
   }
 
-  /// Names of dimensions that the format cannot hold beside one another, as netCDF-4 cannot hold
-  /// one of two sizes. Those that stay may refuse a variable that would be taken without them.
+  /// Names of dimensions that the format cannot hold together, as netCDF-4 cannot hold one with two
+  /// sizes. Those that stay may refuse a variable that would be accepted without them.
   void drop_names(std::vector<model::Definition>& definitions) {
     std::vector<model::Definition> taken;
     for (model::Definition& d : definitions) {
@@ -175,11 +175,11 @@ class Converter {
     return true;
   }
 
-  /// Can a format for any variables hold this one? Else it is named.
+  /// Can a format for any variables hold this one? Otherwise it is listed.
   bool is_holdable(model::Definition definition) {
     const layout::Format& format = output_->format();
     if (!format.many || format.has_grammar) {
-      return true;  // what it holds is a matter of all variables together
+      return true;  // what it can hold depends on all variables together
     }
     definition.dimensions.clear();
     try {
@@ -253,7 +253,7 @@ class Converter {
     return box;
   }
 
-  /// The same on every rank: so much of a variable each holds, at most.
+  /// The same on every rank: the most of a variable that any rank holds.
   std::uint64_t share_bytes(const Planned& planned, std::uint64_t step) const {
     const model::Definition& d = definition(planned);
     const Dims shape = input_.shape_or_most(planned.input, step);
@@ -270,7 +270,7 @@ class Converter {
     const bool has_part = !box.empty() && (shape.rank() != 0 || transport_.rank() == 0);
     const std::uint64_t share = share_bytes(planned, step);
     if (held_bytes_ + share > budget_bytes_) {
-      // Too much to hold: read by each rank for itself, when the writer wants it.
+      // Too much to hold: each rank reads it for itself, when the writer needs it.
       if (has_part) {
         sources_.push_back(std::make_unique<FileSource>(own_input(), planned.input, step));
         model::Block block;
@@ -323,7 +323,7 @@ class Converter {
       put(planned, 0);
     }
     if (input_.steps() == 0) {
-      return;  // goes with the close
+      return;  // released by the close
     }
     output_->flush();
     release();
@@ -345,8 +345,8 @@ class Converter {
     release();
   }
 
-  /// Can what is no variable be taken over? And which variables are further names of others? As
-  /// rank 0 knows it, for all.
+  /// Can objects other than variables be copied? And which variables are further names of others?
+  /// Determined on rank 0, for all.
   layout::Format::Carry carry_of(exec::Transport& transport) {
     const auto message = exec::on_root(transport, 0, [&] {
       layout::Catalog& catalog = input_.catalog();
@@ -392,8 +392,8 @@ class Converter {
     });
   }
 
-  /// A log sets no limit to what a step may have; where steps are cut into tiles, there is an
-  /// index of all that might be.
+  /// A log sets no limit for the rows of a step; if steps are cut into tiles, there is an index of
+  /// all possible tiles.
   static constexpr std::uint64_t most_step_bytes = 1ULL << 40;
 
   using Carry = layout::Format::Carry;
@@ -404,7 +404,7 @@ class Converter {
   std::unique_ptr<exec::Transport> alone_;
   std::unique_ptr<storage::Storage> own_storage_;
   Input input_;
-  std::unique_ptr<Input> own_input_;  ///< this rank's, where something is too large to be held
+  std::unique_ptr<Input> own_input_;  ///< this rank's, if something is too large to be held
   NewFile& target_;
   std::unique_ptr<Output> output_;
   Carry carry_ = nullptr;

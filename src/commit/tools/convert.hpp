@@ -1,9 +1,9 @@
-// A file written anew: in another format, or compressed in another way, on all ranks together.
+// Rewrites a file: in another format, or with another compression, on all ranks together.
 //
 // Invariants: every rank reads its rows and writes them. What a rank holds of a step, or of fixed
-// variables at a time, stays within the budget; what is more is read portion by portion while it is
-// written. The new file has its name when all of it is there: a conversion that fails leaves
-// nothing. Nothing is dropped without being named.
+// variables at a time, stays within the budget; more is read portion by portion while it is
+// written. The new file gets its name when it is complete: a conversion that fails leaves nothing.
+// Everything that is dropped is listed.
 #pragma once
 
 #include <cstdint>
@@ -22,19 +22,19 @@ struct Converted {
   std::uint64_t variables = 0;
   std::uint64_t steps = 0;
   std::uint64_t bytes = 0;  ///< of data, before any compression
-  /// Variables whose names of dimensions the format of the new file cannot hold.
+  /// Variables whose dimension names cannot be kept in the format of the new file.
   std::vector<std::string> unnamed = {};
-  /// What of the old file the new one does not have, each with its reason. On rank 0.
+  /// What the new file lacks of the old one, each with its reason. On rank 0.
   std::vector<std::string> left_out = {};
-  /// What the new file does not keep though all values are there, in words.
+  /// What the new file does not keep although all values are there, as text.
   std::vector<std::string> changes = {};
 };
 
-/// Collective; the same answer on every rank. Keeps attributes, times, fill values, names of
+/// Collective; the same result on every rank. Keeps attributes, times, fill values, names of
 /// dimensions; checksums are checked on the way. From HDF5 to plain HDF5 it keeps everything else
-/// too: what is not Sluice's to encode is copied by libhdf5, and links stay links. `to` must not
-/// exist. `compress`: for every variable that is worth it; without one each keeps its own. Errors:
-/// those of reading `from` and of writing, unsupported where the format of `to` cannot hold
+/// too: what Sluice does not encode is copied by libhdf5, and links stay links. `to` must not
+/// exist. `compress`: for every variable that is large enough; without it each keeps its own.
+/// Errors: those of reading `from` and of writing, unsupported if the format of `to` cannot hold
 /// something.
 Converted convert(exec::Transport& transport, storage::Storage& storage, const std::string& from,
                   const std::string& to, const std::optional<std::string>& compress,

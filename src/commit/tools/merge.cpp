@@ -15,7 +15,7 @@ using layout::Mapping;
 
 namespace {
 
-/// The elements of one variable and step, read when they are asked for.
+/// The elements of one variable and step, read on demand.
 class PartsSource final : public model::BlockSource {
  public:
   using Note = std::function<void(std::uint64_t bytes)>;
@@ -101,7 +101,7 @@ void Merger::survey() {
   for (const layout::SetVariable& variable : set.variables) {
     Planned planned;
     planned.variable = input_.find(variable.name);
-    // What no step has is defined behind the last one; fixed variables go with the first.
+    // Variables without steps are defined after the last step; fixed variables go with the first.
     planned.begins = variable.stepped ? input_.steps() : 0;
     planned_.push_back(planned);
   }
@@ -119,7 +119,7 @@ void Merger::survey() {
   }
 }
 
-/// The writer makes these companions of varying variables by itself.
+/// The writer creates these companions of varying variables itself.
 bool Merger::is_length_of_another(const std::string& name) const {
   return std::any_of(
       input_.variables().begin(), input_.variables().end(), [&](const InputVariable& v) {
@@ -142,7 +142,7 @@ void Merger::define_until(std::uint64_t step) {
       }
     }
   }
-  // Groups have their attributes as soon as a variable has made them.
+  // Groups have their attributes as soon as a variable has created them.
   if (step == 0) {
     for (const model::Attribute& attribute : input_.attributes()) {
       const bool is_variable =

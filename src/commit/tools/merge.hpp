@@ -1,9 +1,8 @@
-// One plain file made of a set of parts, on all ranks together.
+// Makes one plain file from a set of parts, on all ranks together.
 //
-// Each rank brings the blocks of its parts: part p belongs to rank p modulo their number. Blocks
+// Each rank writes the blocks of its parts: part p belongs to rank p modulo their number. Blocks
 // are read when they are written, 4 MiB at a time and with their checksums checked, so memory does
-// not grow with the set; at most one commit's worth of open parts (commit/read/parts_input) is
-// kept.
+// not grow with the set; at most the open parts of one commit (commit/read/parts_input) are kept.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +21,9 @@ struct Merged {
   std::uint64_t bytes = 0;  ///< of data
 };
 
-/// Collective; the same answer on every rank. `to` must not exist. `options`: of the file that is
-/// written; its strategy must be one that writes a single file. Errors: unsupported where
-/// `index_path` is no index; those of reading the set and of writing.
+/// Collective; the same result on every rank. `to` must not exist. `options`: of the file that is
+/// written; its strategy must write a single file. Errors: unsupported if `index_path` is not an
+/// index; those of reading the set and of writing.
 Merged merge(exec::Transport& transport, storage::Storage& storage, const std::string& index_path,
              const std::string& to, const Options& options, const CopyProgress& progress = {});
 

@@ -1,7 +1,7 @@
-// A file, or a folder, that has its name only when all of it is there.
+// A file, or a folder, that gets its name only when it is complete.
 //
-// Invariants: a name that is taken is never replaced; what is left without the name goes away with
-// the object, on rank 0.
+// Invariants: an existing name is never replaced; a file without its name is removed with the
+// object, on rank 0.
 #pragma once
 
 #include <string>
@@ -48,7 +48,7 @@ class NewFile {
   /// On rank 0.
   void take_name() {
     if (storage_.exists(path_)) {
-      throw Error(Code::exists, path_ + ": was made by another program meanwhile");
+      throw Error(Code::exists, path_ + ": was created by another program meanwhile");
     }
     storage_.rename(building(), path_);
     is_named_ = true;

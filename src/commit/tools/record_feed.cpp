@@ -46,7 +46,7 @@ RecordUnit RecordUnit::read_from(model::ByteReader& in) {
 
 namespace {
 
-/// So often the catalog is opened anew, because the writer went on.
+/// How often the catalog is opened again because the writer continued.
 constexpr int most_follows = 500;
 constexpr std::size_t nobody = std::numeric_limits<std::size_t>::max();
 
@@ -63,7 +63,7 @@ auto RecordFeed::steady(Work&& work) {
     try {
       return work();
     } catch (const Error&) {
-      // Of a file that is damaged, too, there is an end to it.
+      // This also ends for a damaged file.
       if (tries == most_tries || follows_left_ <= 0 || !input_.follow()) {
         throw;
       }
@@ -76,7 +76,7 @@ RecordFeed::RecordFeed(Input& input, const std::string& path, const UnitNames* o
                        const UnitVolumes* volumes)
     : input_(input),
       commit_count_(catalog().commits().size()),
-      // Each was made by a commit; others may claim any number.
+      // Each was made by a commit; others may have any number.
       steps_(std::min<std::uint64_t>(catalog().steps(), commit_count_)),
       follows_left_(most_follows),
       only_(only),
@@ -118,7 +118,7 @@ void RecordFeed::survey() {
     }
     if (row.step != CommitRow::no_step) {
       if (row.step >= owner_of_step_.size()) {
-        throw Error(Code::damaged, path_ + ": the log of commits names step " +
+        throw Error(Code::damaged, path_ + ": the log of commits refers to step " +
                                        std::to_string(row.step) + " of " +
                                        std::to_string(owner_of_step_.size()) + ": damaged");
       }
@@ -152,7 +152,7 @@ void RecordFeed::check_times() {
   if (definition.type.kind != Kind::f64 || definition.shape.rank() != 1) {
     return;
   }
-  // Every time stands twice in the file, here and in the log: one proves the other.
+  // Every time is in the file twice, here and in the log: one proves the other.
   std::vector<double> times(std::min(definition.shape[0], steps_));
   steady([&] {
     catalog().read(found->second, 0, {{0}, {times.size()}},
@@ -164,8 +164,7 @@ void RecordFeed::check_times() {
     const bool is_told = row.step != CommitRow::no_step && !std::isnan(row.time);
     if (is_told && (row.step >= times.size() || std::bit_cast<std::uint64_t>(times[row.step]) !=
                                                     std::bit_cast<std::uint64_t>(row.time))) {
-      findings_.add(
-          {order_++, definition.name, row.step, "", "is not the time that was committed"});
+      findings_.add({order_++, definition.name, row.step, "", "differs from the committed time"});
     }
   }
 }
@@ -180,9 +179,8 @@ void RecordFeed::check_contents() {
 
 void RecordFeed::check_rows() {
   for (const std::uint64_t step : layout::steps_of_other_rows(catalog(), rows_)) {
-    if (step < steps_) {  // the writer may have gone on since
-      findings_.add(
-          {order_++, "", step, "", "the numbers of rows are not those that were committed"});
+    if (step < steps_) {  // the writer may have continued since
+      findings_.add({order_++, "", step, "", "the numbers of rows differ from the committed ones"});
     }
   }
 }
@@ -197,7 +195,7 @@ void RecordFeed::add_uncovered(const std::string& what) {
 bool RecordFeed::is_written(std::uint32_t variable) {
   const StoredVariable stored = catalog().variables()[variable];
   if (!stored.placeable || !stored.filters.empty()) {
-    return true;  // only the places of plain tiles tell
+    return true;  // only the addresses of plain tiles show it
   }
   const std::uint64_t steps = stored.definition.stepped ? steps_ : 1;
   for (std::uint64_t step = 0; step < steps; ++step) {
@@ -299,7 +297,7 @@ void RecordFeed::find(const RecordUnit& unit, const std::string& place, const st
 }
 
 void RecordFeed::take(std::uint32_t variable, RecordUnit& unit) {
-  const StoredVariable stored = catalog().variables()[variable];  // copies: it may be opened anew
+  const StoredVariable stored = catalog().variables()[variable];  // copies: it may be opened again
   const Definition& definition = stored.definition;
   unit = RecordUnit{};
   unit.variable = variable;
@@ -311,7 +309,7 @@ void RecordFeed::take(std::uint32_t variable, RecordUnit& unit) {
       covered += it->second.box.volume();
       unit.records.push_back(it->second);
     } else {
-      find(unit, it->second.box.text(), "a checksum of elements that it does not have");
+      find(unit, it->second.box.text(), "has a checksum of elements that it does not have");
     }
   }
   try {
@@ -359,7 +357,7 @@ std::pair<std::uint64_t, std::uint64_t> RecordFeed::due_elements(const RecordUni
   const Definition& definition = catalog().variables()[unit.variable].definition;
   const std::uint64_t volume = shape_of(unit).volume();
   if (catalog().is_part() && definition.stepped) {
-    // A row may be longer than what its rank had in that step: the index knows.
+    // A row may be longer than its rank needed in that step: the index knows.
     if (volumes_ != nullptr) {
       const auto known = volumes_->find({definition.name, unit.step});
       if (known != volumes_->end()) {
@@ -380,7 +378,7 @@ void RecordFeed::check_coverage(const RecordUnit& unit, std::uint64_t covered) {
   }
   const bool is_copy = input_.modified_since_commit() && covered < least;
   if (catalog().commits()[commit_].word_count == 0 || is_copy) {
-    // A program that copied the file need not keep which variables have holes.
+    // A program that copied the file may not keep which variables have holes.
     add_uncovered(definition.name + ", step " + std::to_string(unit.step));
     return;
   }

@@ -1,9 +1,9 @@
 // The checksum records of a file in its own order, commit by commit, for verify(). On rank 0.
 //
 // Invariants: holds the records of one commit; a record that a later commit of the same step or
-// fixed variable replaced is left out; records that cannot be right (outside their variable, larger
-// than a portion) become findings and are not handed out; beside a writer it hands out the commits
-// that were there when it began, by the catalog of a later one where it has to.
+// fixed variable replaced is skipped; invalid records (outside their variable, larger than a
+// portion) become findings and are not returned; beside a writer it returns the commits that
+// existed when it began, using the catalog of a later one if necessary.
 #pragma once
 
 #include <cstddef>
@@ -33,10 +33,10 @@ class Findings {
   std::uint64_t count_ = 0;
 };
 
-/// That a row of the log of commits does not match its checksum.
+/// A row of the log of commits does not match its checksum.
 Finding damaged_row(std::uint64_t order, std::size_t row);
 
-/// The records of one variable in one commit, and where its elements are.
+/// The records of one variable in one commit, and the location of its elements.
 struct RecordUnit {
   std::uint32_t variable = 0;
   std::uint64_t step = 0;         ///< Finding::no_step for fixed variables
@@ -55,13 +55,13 @@ using UnitNames = std::set<std::pair<std::string, std::uint64_t>>;
 /// Size: One variable is read by units, and every counter of a unit is a field.
 class RecordFeed {
  public:
-  /// Looks through all commits once; later ones are none of its business. `input` and `only` must
-  /// outlive the feed. Hands out what is named in `only`, everything where it is nullptr.
-  /// `volumes` (of a part; may be nullptr) must outlive it too.
+  /// Scans all commits once; later ones are ignored. `input` and `only` must outlive the feed.
+  /// Returns the units named in `only`, all if it is nullptr. `volumes` (of a part; may be nullptr)
+  /// must outlive it too.
   RecordFeed(Input& input, const std::string& path, const UnitNames* only = nullptr,
              const UnitVolumes* volumes = nullptr);
 
-  /// The next unit; false where there are no more.
+  /// The next unit; false if there are no more.
   bool next(RecordUnit& unit);
 
   std::uint64_t total_bytes() const noexcept { return total_bytes_; }
@@ -77,7 +77,7 @@ class RecordFeed {
   void check_times();
   void check_contents();
   void check_rows();
-  /// Does the file hold data of it? What was only defined so far holds none.
+  /// Does the file contain data of it? It has none if it was only defined so far.
   bool is_written(std::uint32_t variable);
   void list_uncovered();
   void add_uncovered(const std::string& what);
@@ -86,19 +86,19 @@ class RecordFeed {
   void check_strangers();
   void take(std::uint32_t variable, RecordUnit& unit);
   void check_coverage(const RecordUnit& unit, std::uint64_t covered);
-  /// How many elements must have checksums, and may.
+  /// The number of elements that must have checksums, and the number that may.
   std::pair<std::uint64_t, std::uint64_t> due_elements(const RecordUnit& unit) const;
   bool holds_data(const RecordUnit& unit) const;
   void find(const RecordUnit& unit, const std::string& place, const std::string& what);
 
   /// The shape of the step that a unit is of.
   model::Dims shape_of(const RecordUnit& unit) const;
-  /// Of a variable of the commit under way.
+  /// A variable of the current commit.
   std::uint64_t step_of(std::uint32_t variable) const;
   bool is_wanted(std::uint32_t variable) const;
 
   layout::Catalog& catalog() const { return input_.catalog(); }
-  /// What `work` returns; where it fails because the writer went on, of the newer catalog.
+  /// The result of `work`; if it fails because the writer continued, with the newer catalog.
   template <class Work>
   auto steady(Work&& work);
 
@@ -114,7 +114,7 @@ class RecordFeed {
   std::vector<bool> has_records_;                   ///< a variable: in any commit?
   std::vector<std::size_t> owner_of_fixed_;         ///< a variable: its last commit
   std::vector<std::size_t> owner_of_step_;          ///< a step: its last commit
-  std::set<std::uint64_t> strangers_;  ///< hashes of variables that are not there, found already
+  std::set<std::uint64_t> strangers_;  ///< hashes of missing variables that were reported already
   std::uint64_t total_bytes_ = 0;
   std::uint64_t order_ = 0;
   Findings findings_;

@@ -40,7 +40,7 @@ Finding Finding::read_from(model::ByteReader& in) {
 
 namespace {
 
-/// A message without the parts that a verdict says elsewhere.
+/// A message without the parts that the verdict has elsewhere.
 std::string bare(std::string text, const std::string& path) {
   for (const std::string& prefix : {std::string("rank 0: "), path + ": "}) {
     if (text.rfind(prefix, 0) == 0) {
@@ -112,7 +112,7 @@ int writer_of(const Record& record) {
   return record.rank == exec::ChecksumRecord::nobody ? -1 : static_cast<int>(record.rank);
 }
 
-/// Ranks take turns, a turn being at least so many bytes: small records stay together.
+/// Ranks take turns of at least this many bytes: small records stay together.
 constexpr std::uint64_t least_turn_bytes = 1 << 20;
 
 bool Verifier::is_mine(std::uint64_t bytes, bool anybody_can) {
@@ -165,7 +165,7 @@ void Verifier::check_record(const Located& located, const RecordUnit& unit, std:
       findings_.add({order, name, step, record.box.text(),
                      "cannot be read: " + bare(e.what(), input_.path()), writer});
     } else {
-      failure_ = std::current_exception();  // this rank cannot get at the file: no verdict
+      failure_ = std::current_exception();  // this rank cannot read the file: no verdict
     }
   }
 }
@@ -233,16 +233,16 @@ Verdict Verifier::verdict() {
   return verdict;
 }
 
-/// Does libhdf5 say that it does not know the version of something? Where the bytes are under a
-/// checksum, that is looked at first.
+/// Does libhdf5 report an unknown version of something? If the bytes have a checksum, that is
+/// checked first.
 bool needs_newer_library(const Error& error) {
   const std::string what = error.what();
   return what.find("version number") != std::string::npos ||
          what.find("unsupported version") != std::string::npos;
 }
 
-/// Collective. The verdict over a file that cannot even be opened, or the error again where damage
-/// is not the reason.
+/// Collective. The verdict on a file that cannot be opened, or the error again if damage is not the
+/// reason.
 Verdict judge_unreadable(exec::Transport& transport, storage::Storage& storage,
                          const std::string& path, const Error& error) {
   bool is_damage = error.code() == Code::truncated || error.code() == Code::damaged;
@@ -266,10 +266,10 @@ Verdict judge_unreadable(exec::Transport& transport, storage::Storage& storage,
   return verdict;
 }
 
-/// What one reading of a file comes to.
+/// The result of one reading of a file.
 struct Look {
   Verdict verdict;
-  /// Did nobody write to the file or its journal meanwhile? Then there is nothing more to find out.
+  /// Was the file, with its journal, not written meanwhile? Then the result is final.
   bool is_stable = false;
   std::exception_ptr failure;  ///< it could not be read to its end; no verdict
 
@@ -341,7 +341,7 @@ Look look(exec::Transport& transport, storage::Storage& storage, const std::stri
   return result;
 }
 
-/// What has to be looked at again; nothing where that is everything.
+/// The units to check again; empty for all.
 std::optional<UnitNames> suspects_in(const Look& look) {
   if (look.failure || look.verdict.finding_count != look.verdict.findings.size()) {
     return std::nullopt;
@@ -353,8 +353,8 @@ std::optional<UnitNames> suspects_in(const Look& look) {
   return names;
 }
 
-/// The first look with what the second one found in order taken out. A text may differ: what it
-/// says of a file that is being written need not be the same twice.
+/// The first findings without those that the second check cleared. A text may differ: for a file
+/// that is being written it need not be the same twice.
 Look narrowed(Look first, const Look& second) {
   first.is_stable = second.is_stable;
   first.verdict.unfinished = first.verdict.unfinished || second.verdict.unfinished;
@@ -373,7 +373,7 @@ Look narrowed(Look first, const Look& second) {
   return first;
 }
 
-/// Collective. Looks until it is clear whether what does not match is damage.
+/// Collective. Checks until it is clear whether a mismatch is damage.
 Look look_until_settled(exec::Transport& transport, storage::Storage& storage,
                         const std::string& path, const UnitVolumes* volumes,
                         const VerifyProgress& progress) {

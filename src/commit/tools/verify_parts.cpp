@@ -70,7 +70,7 @@ class PartsVerifier {
   const VerifyProgress& progress_;
   bool is_shared_;  ///< does each rank verify other parts than the others?
   std::uint64_t total_bytes_ = 0;
-  std::uint64_t passed_bytes_ = 0;  ///< parts that this rank has done with
+  std::uint64_t passed_bytes_ = 0;  ///< parts that this rank has finished
   Verdict mine_;
   bool modified_ = false;
 };
@@ -86,7 +86,7 @@ void PartsVerifier::check_log() {
   }
 }
 
-/// Times and scalars are the only values of the index itself. The times stand in its log too.
+/// Times and scalars are the only values of the index itself. The times are in its log too.
 void PartsVerifier::check_times() {
   const auto& variables = input_.variables();
   for (std::uint32_t v = 0; v < variables.size(); ++v) {
@@ -105,15 +105,14 @@ void PartsVerifier::check_times() {
       const bool is_same = step < times.size() && std::bit_cast<std::uint64_t>(times[step]) ==
                                                       std::bit_cast<std::uint64_t>(told);
       if (!is_same) {
-        mine_.findings.push_back(
-            {0, definition.name, step, "", "is not the time that was committed"});
+        mine_.findings.push_back({0, definition.name, step, "", "differs from the committed time"});
         ++mine_.finding_count;
       }
     }
   }
 }
 
-/// What the index says of a scalar is a copy of what a part has.
+/// A scalar in the index is a copy of the one in a part.
 void PartsVerifier::check_scalars() {
   const auto& variables = input_.variables();
   std::unique_ptr<storage::File> file;
@@ -143,7 +142,7 @@ void PartsVerifier::check_scalars() {
     }
     if (catalog && copy != original) {
       mine_.findings.push_back({0, definition.name, Finding::no_step, "",
-                                "has another value in the index than in its part"});
+                                "has different values in the index and in its part"});
       ++mine_.finding_count;
     }
   }
@@ -160,7 +159,7 @@ void PartsVerifier::check_part(std::size_t part) {
   const auto ranks = is_shared_ ? static_cast<std::uint64_t>(transport_.size()) : 1;
   const VerifyProgress within = [&](std::uint64_t done, std::uint64_t total) {
     if (progress_ && total != 0) {
-      // Bytes of data stand for those of the file.
+      // Bytes of data represent those of the file.
       const double share = static_cast<double>(done) / static_cast<double>(total);
       const auto now = static_cast<std::uint64_t>(share * static_cast<double>(known.bytes));
       progress_(std::min(total_bytes_, (passed_bytes_ + now) * ranks), total_bytes_);

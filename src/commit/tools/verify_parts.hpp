@@ -1,4 +1,4 @@
-// Proving a set of parts: every part by its own checksums, and the index against the parts.
+// Verifies a set of parts: every part by its own checksums, and the index against the parts.
 #pragma once
 
 #include "commit/read/input.hpp"
@@ -6,9 +6,9 @@
 
 namespace sluice::commit {
 
-/// Collective; the same verdict on every rank. `input`: the index, open, its parts checked to be
-/// there. Parts are shared among the ranks; where there are fewer parts than ranks, all ranks work
-/// on one after the other. Findings name the part, and the step of the whole.
+/// Collective; the same verdict on every rank. `input`: the index, open; the existence of its parts
+/// was checked. Parts are shared among the ranks; if there are fewer parts than ranks, all ranks
+/// work on one after the other. Findings name the part, and the step of the whole.
 Verdict verify_parts(exec::Transport& transport, storage::Storage& storage, Input& input,
                      const VerifyProgress& progress);
 

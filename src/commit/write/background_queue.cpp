@@ -12,11 +12,11 @@ namespace sluice::commit {
 
 namespace {
 
-/// Whoever waits looks again so often, whatever it hears.
+/// Interval at which a waiting call checks again.
 constexpr double look_again_s = 1;
-/// Messages of other ranks come only to those who ask.
+/// Messages of other ranks arrive only in calls.
 constexpr double ask_again_s = 100e-6;
-/// A rank that missed another one for timeout_s waits no second time for as long.
+/// A rank that waited timeout_s for another one does not wait for as long again.
 constexpr double after_timeout_s = 1;
 
 }  // namespace
@@ -50,7 +50,7 @@ void PendingCommit::wait() {
   }
 }
 
-// -- the life of the queue ------------------------------------------------------------------------
+// -- lifetime of the queue ------------------------------------------------------------------------
 
 BackgroundQueue::BackgroundQueue(const Config& config, const std::vector<int>& writers)
     : config_(config),
@@ -78,7 +78,7 @@ BackgroundQueue::~BackgroundQueue() {
   for (const OnWay& on_way : on_way_) {
     if (!on_way.commit->failed()) {
       const Error ended(Code::wrong_state,
-                        config_.path + ": the file ended before the commit was there");
+                        config_.path + ": the file ended before the commit was complete");
       on_way.commit->settle(std::make_exception_ptr(ended), model::now_s());
     }
   }
@@ -96,13 +96,13 @@ void BackgroundQueue::finish_on_way() noexcept {
     absorb();
     wait_until_idle(until_s - model::now_s());
   } catch (const std::exception&) {
-    // What is not there by now is lost: its tickets say so.
+    // What is incomplete by now is lost: its tickets say so.
   }
 }
 
 // -- one commit -----------------------------------------------------------------------------------
 
-/// Every rank comes, so that those between nodes bring each other's messages.
+/// Every rank calls it, so that ranks on different nodes progress each other's messages.
 void BackgroundQueue::wait_until_placed() {
   if (last_rounds_ == 0) {
     return;
@@ -137,7 +137,7 @@ void BackgroundQueue::make_room(const plan::Plan& who, bool is_step, bool encode
     require_settled(begun_ - commits_max + 1);
     waited_s_ += model::now_s() - began_s;
   }
-  // After a step comes the next one, which should find room while the first is written.
+  // The next step should find space while the first one is written.
   config_.data.share_ring(who, is_step ? 2 : 1, encodes, [&] { wait_for_everything(); });
 }
 
@@ -192,7 +192,7 @@ void BackgroundQueue::publish(const FileCommit& commit, CommitPlanner::Update up
   on_way_.push_back({last_, config_.variables.state()});
 }
 
-// -- commits on their way -------------------------------------------------------------------------
+// -- commits in flight ----------------------------------------------------------------------------
 
 std::uint64_t BackgroundQueue::first_unplanned() {
   return publishing_ && !publishing_->has_placed_all() ? begun_ + 1 : 0;
@@ -218,7 +218,7 @@ void BackgroundQueue::absorb() {
   }
 }
 
-/// To the moment on rank 0, elsewhere when it is asked for.
+/// Immediately on rank 0, elsewhere on request.
 double BackgroundQueue::settled_s(std::uint64_t number) {
   if (tracker_->settled() < number) {
     return 0;
@@ -287,7 +287,7 @@ void BackgroundQueue::wait(std::uint64_t number) {
   absorb();
 }
 
-/// Until the others have taken this rank's news; have they?
+/// Until the others have received this rank's messages; have they?
 bool BackgroundQueue::wait_until_idle(double seconds) {
   const double start = model::now_s();
   while (!tracker_->is_idle()) {
@@ -302,7 +302,7 @@ bool BackgroundQueue::wait_until_idle(double seconds) {
   return true;
 }
 
-/// Until everything is settled and told.
+/// Until everything is settled and reported.
 void BackgroundQueue::wait_for_everything() {
   require_settled(begun_);
   if (!wait_until_idle(limit_s_)) {
@@ -310,7 +310,7 @@ void BackgroundQueue::wait_for_everything() {
     const int rank = config_.transport.rank();
     throw Error(Code::timeout,
                 "rank " + std::to_string(rank) +
-                    ": the other ranks did not take the messages about commits",
+                    ": the other ranks did not receive the messages about commits",
                 rank);
   }
 }
@@ -339,12 +339,12 @@ std::exception_ptr BackgroundQueue::failure() {
 
 void BackgroundQueue::drop_failed() {
   wait_for_all();
-  // Everything is settled: what is left on its way has failed.
+  // Everything is settled: commits still in flight have failed.
   if (!on_way_.empty()) {
     config_.variables.restore(on_way_.front().before);
     on_way_.clear();
   }
-  config_.data.drop_ring();  // its marks may be half made
+  config_.data.drop_ring();  // its state may be incomplete
 }
 
 void BackgroundQueue::restart() {

@@ -1,11 +1,11 @@
-// A queue whose commits go on after their calls have returned: the ranks hear of each other by the
-// tracker, rank 0 publishes what has arrived.
+// A queue whose commits continue after their calls have returned: the ranks learn the progress of
+// each other from the tracker, and rank 0 publishes what has arrived.
 //
-// Invariants: those of CommitQueue; the commits under way are bounded by the staging, and by
-// commits_max; whoever waits, waits at most timeout_s and says for whom. Commits whose call has
-// returned come into the file even if the queue is destroyed without wait_for_all() (within
-// timeout_s): every rank has delivered its part of them, so nobody has to take part in anything but
-// its own calls.
+// Invariants: those of CommitQueue; the commits in flight are bounded by the staging, and by
+// commits_max; every wait lasts at most timeout_s and its error names the missing ranks. Commits
+// whose call has returned get into the file even if the queue is destroyed without wait_for_all()
+// (within timeout_s): every rank has delivered its part of them, so no rank needs to take part
+// except by its own calls.
 //
 // More than 30 functions: half of them are CommitQueue's.
 #pragma once
@@ -25,7 +25,7 @@
 
 namespace sluice::commit {
 
-/// Size: It answers all 18 questions of a CommitQueue.
+/// Size: It implements all 18 functions of a CommitQueue.
 class BackgroundQueue final : public CommitQueue {
  public:
   struct Config {
@@ -36,7 +36,7 @@ class BackgroundQueue final : public CommitQueue {
     std::string path;
     double timeout_s;
   };
-  /// Collective. `writers`: the ranks that have the file open. What is given must outlive the
+  /// Collective. `writers`: the ranks that have the file open. The arguments must outlive the
   /// object.
   BackgroundQueue(const Config& config, const std::vector<int>& writers);
   ~BackgroundQueue() override;
@@ -64,17 +64,18 @@ class BackgroundQueue final : public CommitQueue {
   void drop_failed() override;
   void restart() override;
 
-  // -- of a commit that is encoded in the background, in place of begin() -------------------------
-  /// Room for it. After that the data writer has shared memory for it, or none.
+  // -- for a commit that is encoded in the background, in place of begin()
+  // --------------------------
+  /// Reserves space for it. Afterwards the data writer has shared memory for it, or none.
   void make_room(const plan::Plan& who, bool is_step, bool encodes);
   /// Begins it; `rounds`: how rank 0 places it. Returns its number.
   std::uint64_t begin_rounds(CommitPlanner::Rounds rounds);
-  /// On a writer, by its thread: the last places of commit `number` have come.
+  /// On a writer, by its thread: the last addresses of commit `number` have arrived.
   void note_placed(std::uint64_t number);
   exec::CompletionTracker& tracker() noexcept { return *tracker_; }
 
  private:
-  /// A commit on its way, and what there was before it.
+  /// A commit in flight, and the state before it.
   struct OnWay {
     std::shared_ptr<PendingCommit> commit;
     FileVariables::State before;
@@ -94,7 +95,7 @@ class BackgroundQueue final : public CommitQueue {
   std::unique_ptr<PublishQueue> publishing_;  ///< rank 0
   std::uint64_t begun_ = 0;                   ///< number of the last commit
   std::uint64_t last_rounds_ = 0;             ///< of the last that was encoded in the background
-  std::atomic<std::uint64_t> placed_ = 0;     ///< on writers: the last whose places have come
+  std::atomic<std::uint64_t> placed_ = 0;     ///< on writers: the last whose addresses have arrived
   std::deque<OnWay> on_way_;
   std::shared_ptr<PendingCommit> last_;
   std::shared_ptr<bool> was_reported_ = std::make_shared<bool>(false);

@@ -1,5 +1,5 @@
-// A queue of depth one: a commit is in the file when publish() returns. The ranks hear of each
-// other's part by collective calls.
+// A queue of depth one: a commit is in the file when publish() returns. The ranks learn the
+// progress of each other by collective calls.
 #pragma once
 
 #include "commit/write/commit_queue.hpp"
@@ -9,7 +9,7 @@ namespace sluice::commit {
 
 class BlockingQueue final : public CommitQueue {
  public:
-  /// `planner`: rank 0's, else null. What is given must outlive the object.
+  /// `planner`: that of rank 0, else null. The arguments must outlive the object.
   BlockingQueue(exec::Transport& transport, DataWriter& data, CommitPlanner* planner)
       : transport_(transport), data_(data), planner_(planner) {}
 

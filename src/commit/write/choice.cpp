@@ -11,8 +11,8 @@ namespace sluice::commit {
 
 namespace {
 
-/// Whether the writer of a tile is the one of its number modulo their count. "auto": so where a
-/// file is dealt to several servers, as far as is known: a stripe should always have one writer.
+/// Is the writer of a tile the one with its number modulo their count? "auto": yes if a file is
+/// striped over several servers, as far as known: a stripe should always have one writer.
 bool deals_in_turn(const std::string& tiles, const model::FileSystemFacts& facts) {
   if (tiles != "auto" && tiles != "contiguous" && tiles != "cyclic") {
     throw Error(Code::invalid_argument, "tiles: \"" + tiles + "\": use auto, contiguous or cyclic");

@@ -1,4 +1,4 @@
-// What the options say about who writes, made the same on every rank.
+// The options about who writes, made the same on every rank.
 #pragma once
 
 #include <string>
@@ -10,32 +10,31 @@
 
 namespace sluice::commit {
 
-/// Collective. Rank 0's options count; tile_bytes 0 becomes the stripe of the file system that
-/// holds `path`, else the default. Error invalid_argument, on every rank, where `tiles` is no such
-/// word.
+/// Collective. Rank 0's options are used; tile_bytes 0 becomes the stripe of the file system that
+/// holds `path`, else the default. Error invalid_argument, on every rank, if `tiles` is invalid.
 plan::WriterChoice choose_writers(exec::Transport& transport, storage::Storage& storage,
                                   const std::string& path, const Options& options);
 
-/// Collective. What rank 0 finds out of the file system that will hold `path` and of its node; the
+/// Collective. What rank 0 detects of the file system that will hold `path` and of its node; the
 /// same on every rank.
 plan::MachineRates ground_under(exec::Transport& transport, storage::Storage& storage,
                                 const std::string& path, const Options& options);
 
-/// How an output is opened where it may come to several files.
+/// How an output is opened if it may consist of several files.
 struct FilesChoice {
   std::string strategy;  ///< file-per-process, file-per-node, or auto: one file
   std::string reason;    ///< a sentence
 };
 
-/// Collective. What plan::decide_files() says on rank 0; the same on every rank.
+/// Collective. The result of plan::decide_files() on rank 0; the same on every rank.
 FilesChoice choose_files(exec::Transport& transport, storage::Storage& storage,
                          const std::string& path, const Options& options);
 
-/// Collective. The ranks and nodes of a transport, as far as `choice` looks at them.
+/// Collective. The ranks and nodes of a transport, as far as `choice` uses them.
 plan::Topology topology_of(exec::Transport& transport, const plan::WriterChoice& choice);
 
-/// How many of `steps` steps an output that is opened to append with `restart_after` keeps. Error
-/// out_of_bounds where there is no such step.
+/// The number of steps, of `steps`, that an output opened to append with `restart_after` keeps.
+/// Error out_of_bounds if there is no such step.
 std::uint64_t steps_after_restart(const std::string& path, std::int64_t restart_after,
                                   std::uint64_t steps);
 

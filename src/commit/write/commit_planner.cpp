@@ -20,7 +20,7 @@ PlannerOptions planner_options(const Options& options, storage::Storage& storage
       options.stripe_bytes != 0 ? options.stripe_bytes : storage.stripe_bytes(path);
   PlannerOptions planner;
   if (!codec::parse_pipeline(options.compress, 1).empty()) {
-    // Of chunks with sizes of their own a gap in front of each would be a large part.
+    // Among chunks of different sizes, a gap before each would be a large share.
     planner.alignment_bytes = planner.threshold_bytes = 1;
     return planner;
   }
@@ -31,7 +31,7 @@ PlannerOptions planner_options(const Options& options, storage::Storage& storage
   return planner;
 }
 
-/// Leaves the time of modification alone where nothing is to be done.
+/// Does not change the time of modification if there is nothing to do.
 void cut(storage::File& file, std::uint64_t end) {
   if (file.size() != end) {
     file.resize(end);
@@ -79,7 +79,7 @@ std::unique_ptr<layout::Planner> CommitPlanner::open(Opening opening, const Opti
   refuse_together(storage_, path_, found);
   layout::check_hdf5_layout(found, options, path_);
   layout::durability_of(found, options.durability);
-  cut(publisher_->file(), planner->committed_end());  // of a step that never came to be
+  cut(publisher_->file(), planner->committed_end());  // of a step that was not committed
   if (options.restart_after >= 0) {
     drop_later_steps(*planner, options);
   }
@@ -153,7 +153,7 @@ void CommitPlanner::stamp(layout::CommitRequest& request) {
   request.modified_ns = modified_ns_ = model::wall_clock_ns();
 }
 
-/// Room for what was planned.
+/// Preallocates what was planned.
 void CommitPlanner::reserve(const layout::CommitPlan& plan) {
   storage::make_objects(storage_, path_, plan.objects);
   if (plan.space.length != 0) {
@@ -214,7 +214,7 @@ std::string CommitPlanner::abandon() {
     planner_->abandon();
     replay_locked(layout::absent);
   }
-  // What the failed commit wrote must not shine through where the next one leaves holes.
+  // What the failed commit wrote must not show through the holes of the next one.
   publisher_->file().resize(planner_->committed_end());
   return publisher_->present_path();
 }

@@ -1,9 +1,9 @@
-// Rank 0's side of a file: its planner, who may use it when, and the publisher.
+// Rank 0's part of a file: its planner, who may use it when, and the publisher.
 //
 // Invariants: the planner is used by one thread at a time; between the first and the last round of
-// a commit with compressed variables nothing else is planned, and what the caller defines meanwhile
-// is told to the planner just before the commit behind it (tell, replay); metadata is handed on to
-// the publisher by who publishes, in the order of the commits.
+// a commit with compressed variables nothing else is planned, and definitions made meanwhile are
+// passed to the planner just before the commit after it (tell, replay); the publishing code passes
+// metadata to the publisher in the order of the commits.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +25,14 @@
 
 namespace sluice::commit {
 
-/// Error unsupported where the format is many files and the storage opens one with all ranks.
+/// Error unsupported if the format consists of many files and the storage opens files with all
+/// ranks.
 void refuse_together(const storage::Storage& storage, const std::string& path,
                      const layout::Format& format);
 
 class CommitPlanner {
  public:
-  /// What rank 0 hands to the publisher.
+  /// What rank 0 passes to the publisher.
   struct Update {
     layout::MetadataUpdate metadata;
     std::int64_t modified_ns = 0;
@@ -40,11 +41,11 @@ class CommitPlanner {
   struct Rounds {
     layout::CommitRequest request;
     std::uint64_t rounds = 0;
-    bool is_last = false;  ///< variables that were never written are made too
+    bool is_last = false;  ///< variables that were never written are created too
   };
 
-  /// Builds the file, or opens it to append. `has_own_file`: the planner reads through a descriptor
-  /// of its own, because the publisher's is used by another thread.
+  /// Creates the file, or opens it to append. `has_own_file`: the planner reads through a
+  /// descriptor of its own, because the publisher's is used by another thread.
   CommitPlanner(storage::Storage& storage, const std::string& path, Opening opening,
                 const Options& options, std::uint64_t writers, bool has_own_file);
   ~CommitPlanner();
@@ -58,24 +59,24 @@ class CommitPlanner {
   /// The stamp of the last commit that was planned.
   std::int64_t modified_ns() const noexcept { return modified_ns_; }
 
-  /// `what` is told to the planner before commit `before` is planned; 0: at once.
+  /// `what` is passed to the planner before commit `before` is planned; 0: at once.
   void tell(std::function<void(layout::Planner&)> what, std::uint64_t before);
-  /// Tells what has waited for commits up to `number`.
+  /// Passes on what was deferred for commits up to `number`.
   void replay(std::uint64_t number = layout::absent);
 
   /// Sets the request's stamp.
   void stamp(layout::CommitRequest& request);
-  /// Plans and seals a commit without compressed variables, and makes room for it.
+  /// Plans and seals a commit without compressed variables, and preallocates its space.
   layout::CommitPlan plan(const layout::CommitRequest& request, bool is_last, Update& update);
-  /// One round of commit `number` with compressed variables, in order: places of its tiles, and
+  /// One round of commit `number` with compressed variables, in order: addresses of its tiles, and
   /// `update` in the last one.
   exec::RoundPlaces place(std::uint64_t number, const Rounds& rounds, std::uint64_t round,
                           std::span<const layout::EncodedTile> tiles, Update& update);
-  /// The update of the last commit is on its way, and the next is planned on top of it.
+  /// The update of the last commit is being written, and the next is planned on top of it.
   void planned();
   /// The oldest commit that was planned is in the file.
   void committed();
-  /// Forgets everything that is not committed; returns the present path of the file.
+  /// Discards everything that is not committed; returns the present path of the file.
   std::string abandon();
   void close();
 

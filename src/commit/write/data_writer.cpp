@@ -12,9 +12,9 @@ namespace {
 
 /// One is filled while another is written; the third keeps a slow write from stopping the packing.
 constexpr std::size_t staging_buffers = 3;
-/// Few windows make a writer and its senders wait for each other.
+/// With few windows, a writer and its senders wait for each other.
 constexpr std::uint64_t fewest_slots = 3;
-/// Small steps have small windows, so that little memory is touched for them.
+/// Small steps have small windows, so that they touch little memory.
 constexpr std::uint64_t windows_of_step = 8;
 constexpr std::uint64_t smallest_slot_window_bytes = 64ULL << 10;
 
@@ -23,7 +23,7 @@ exec::Pace pace_of(const plan::Strategy& strategy, const exec::Transport& transp
   if (!strategy.in_background) {
     return storage.in_background() ? exec::Pace::in_thread : exec::Pace::at_once;
   }
-  // Virtual ranks take turns, in one order that a test can repeat.
+  // Virtual ranks take turns, in an order that a test can repeat.
   return storage.in_background() && transport.runs_at_once() ? exec::Pace::in_thread
                                                              : exec::Pace::when_asked;
 }
@@ -54,7 +54,7 @@ DataWriter::DataWriter(exec::Transport& transport, storage::Storage& storage,
   writer_index_ = static_cast<std::uint64_t>(std::max(own_index, 0));
   exec::together(transport, [&] {
     const bool writes = own_index >= 0;
-    // Not so for a group of the ranks: each of them has another file.
+    // Not for a group of the ranks: each group has another file.
     const bool together = storage.ranks_together() == transport.size();
     if (together) {
       own_file_ = std::make_unique<ReopenableFile>(
@@ -79,7 +79,7 @@ StagedCommit DataWriter::stage(const FileCommit& commit) {
   return staged;
 }
 
-/// Collective, but where the blocks lie as they did when their words were last numbered.
+/// Collective, unless the blocks are unchanged since their words were last numbered.
 void DataWriter::number_words(const FileCommit& commit, StagedCommit& staged) {
   if (commit.blocks_number == 0 || commit.blocks_number != words_.blocks_number) {
     std::uint64_t words = 0;
@@ -169,8 +169,7 @@ void DataWriter::renew(const std::string& present_path) {
   exec::together(transport_, [&] {
     if (lost) {
       if (storage_.ranks_together() == transport_.size()) {
-        throw Error(Code::io,
-                    present_path + ": a sync failed, and what is on the disk is not known");
+        throw Error(Code::io, present_path + ": a sync failed, and the state on disk is unknown");
       }
       own_file_->renew(present_path);
     }
@@ -190,7 +189,7 @@ void DataWriter::share_ring(const plan::Plan& who, std::uint64_t commits, bool e
   const std::uint64_t window = std::min(who.window_bytes, part);
   const std::uint64_t writers = who.tiles.writers().size();
   const auto ranks = static_cast<std::uint64_t>(transport_.size());
-  // What is encoded takes a quarter, and what is packed ahead another one.
+  // The encoder takes a quarter, and packed data another one.
   const std::uint64_t budget =
       encodes_ ? choice_.budget_bytes / 2 : choice_.budget_bytes - choice_.budget_bytes / 4;
   const std::uint64_t most = std::max(fewest_slots, ranks * budget / writers / window);

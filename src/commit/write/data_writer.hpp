@@ -1,9 +1,9 @@
-// What makes of a commit jobs for the writers: portions for the executor, fill values, syncs; this
-// rank's descriptor of the file and its staging.
+// Turns a commit into jobs for the writers: portions for the executor, fill values, syncs; owns
+// this rank's descriptor of the file and its staging.
 //
-// Invariants: whoever has the file open for data has file(); jobs for the writer's thread are
-// carried out in the order in which they are submitted, and refer to nothing that a later call of
-// the caller changes; staging stays inside the budget.
+// Invariants: every rank that has the file open for data has file(); jobs for the writer thread are
+// executed in the order of submission, and refer to nothing that a later call of the caller
+// changes; staging stays inside the budget.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ namespace sluice::commit {
 class DataWriter {
  public:
   /// Collective. Opens the file, which is at `present_path`, on the ranks that write. `publisher`
-  /// is rank 0's, else null; what is given must outlive the object.
+  /// is that of rank 0, else null; the arguments must outlive the object.
   DataWriter(exec::Transport& transport, storage::Storage& storage, const std::string& present_path,
              const Options& options, const FileVariables& variables, const PlanMaker& plans,
              Publisher* publisher);
@@ -40,39 +40,40 @@ class DataWriter {
   /// Do jobs run in a thread, beside the caller?
   bool has_thread() const { return storage_.in_background() && transport_.runs_at_once(); }
 
-  /// Threads that may encode tiles.
+  /// The number of threads that may encode tiles.
   std::size_t encoding_threads() const;
 
-  /// Cuts the blocks and numbers their checksum words. Collective, but where the blocks lie as in
-  /// the commit before.
+  /// Cuts the blocks and numbers their checksum words. Collective, unless the blocks are unchanged
+  /// since the previous commit.
   StagedCommit stage(const FileCommit& commit);
   exec::Work work_of(const FileCommit& commit, std::span<const layout::Portion> portions,
                      const layout::CommitPlan& placed) const;
-  /// What the addresses of a commit mean, where the file is a store.
+  /// The objects to which the addresses of a commit belong, if the file is a store.
   void map(const layout::CommitPlan& placed);
-  /// Fill values under what is written. Collective, but where `who` goes on in the background.
+  /// Fill values under the written data. Collective, unless `who` continues in the background.
   void prefill(const layout::CommitPlan& placed, const plan::Plan& who);
-  /// Collective. Returns what this rank met. In the background: when its part is on its way.
+  /// Collective. Returns this rank's failure. In the background: returns when its part has been
+  /// passed on.
   std::exception_ptr write(const plan::Plan& who, const exec::Work& work);
-  /// Everything written so far is on stable storage.
+  /// Makes everything written so far durable.
   void sync();
-  /// Collective. Where a sync has failed: another descriptor of the file, which is at
-  /// `present_path`. Error io where there can be none.
+  /// Collective. After a failed sync: another descriptor of the file, which is at `present_path`.
+  /// Error io if that is impossible.
   void renew(const std::string& present_path);
   void close();
 
   // -- staging that the ranks of a node share -----------------------------------------------------
   /// Collective: as much as `commits` of this size need and the budget allows; the same decision on
-  /// every rank. `wait_for_all`: until nothing uses it. `encodes`: tiles are encoded in the
+  /// every rank. `wait_for_all`: waits until nothing uses it. `encodes`: tiles are encoded in the
   /// background, too.
   void share_ring(const plan::Plan& who, std::uint64_t commits, bool encodes,
                   const std::function<void()>& wait_for_all);
   bool has_ring() const noexcept { return buffers_.ring != nullptr; }
   /// Some rank has no such memory.
   void refuse_ring() noexcept { ring_is_refused_ = true; }
-  /// While nothing is on its way.
+  /// While nothing is in flight.
   void drop_ring();
-  /// Nobody waits for it any more.
+  /// Waiting for it ends.
   void stop_ring() noexcept;
   /// Seconds that this rank has waited for staging.
   double waited_s() const;
@@ -80,7 +81,7 @@ class DataWriter {
  private:
   void number_words(const FileCommit& commit, StagedCommit& staged);
 
-  // What the ranks told each other of their blocks when these had that number.
+  // What the ranks exchanged about their blocks when these had that number.
   struct Words {
     std::uint64_t blocks_number = 0;
     std::uint64_t first = 0;  ///< checksum words of the ranks below this one

@@ -13,16 +13,16 @@ namespace sluice::commit {
 
 namespace {
 
-/// Of a round that is encoded: what is sent, received and packed for it takes the rest.
+/// The share of encoded tiles in a round; sent, received and packed bytes take the rest.
 constexpr std::uint64_t encoding_share_of_budget = 4;
-/// While all ranks wait, where an owner has enough for them; more would cost more in messages than
+/// While all ranks wait, if an owner has enough tiles; more rounds would cost more in messages than
 /// they hide.
 constexpr std::uint64_t rounds_wanted = 4;
 constexpr std::uint64_t worth_a_round_bytes = 4ULL << 20;
 
 }  // namespace
 
-// -- what both ways share -------------------------------------------------------------------------
+// -- common to both methods -----------------------------------------------------------------------
 
 std::vector<EncodedWriter::Parts> EncodedWriter::parts_of(const FileCommit& commit,
                                                           const StagedCommit& staged,
@@ -94,7 +94,7 @@ exec::RoundEncoder::Config EncodedWriter::encoder_config() const {
 
 // -- while all ranks wait -------------------------------------------------------------------------
 
-/// What a round wrote goes to the disk while the next one is encoded.
+/// What a round wrote goes to disk while the next one is encoded.
 exec::EncodedRounds EncodedWriter::rounds_now(const FileCommit& commit) const {
   const std::uint64_t share = config_.plans.choice().budget_bytes / encoding_share_of_budget;
   const exec::EncodedRounds widest = rounds_in(commit, share);
@@ -143,7 +143,8 @@ EncodedWriter::Written EncodedWriter::write_now(const FileCommit& commit,
   return written;
 }
 
-/// Collective. The places of this rank's tiles; throws what a rank met in the round, on all alike.
+/// Collective. The addresses of this rank's tiles; throws a failure of any rank in the round, on
+/// all alike.
 exec::RoundPlaces EncodedWriter::exchange(const CommitPlanner::Rounds& rounds, std::uint64_t round,
                                           const exec::RoundSizes& mine,
                                           CommitPlanner::Update& update) {
@@ -244,17 +245,18 @@ std::exception_ptr EncodedWriter::write_behind(const FileCommit& commit, const S
     failure = failure ? failure : met;
   }
   if (!data.has_ring()) {
-    // Places come only while all ranks ask for them: whoever brings bytes must not wait for one.
+    // Addresses arrive only while all ranks make calls: a rank that sends bytes must not wait for
+    // one.
     end_round(number, encoder, true);
     release_plain(behind, encoder);
   }
   if (encoder) {
-    data.writer().submit([encoder](bool) {});  // until then it takes bytes
+    data.writer().submit([encoder](bool) {});  // until then it receives bytes
   }
   return failure;
 }
 
-/// Null where this rank writes nothing.
+/// Null if this rank writes nothing.
 EncodedWriter::Encoder EncodedWriter::make_encoder(
     std::uint64_t number, const std::shared_ptr<const Behind>& behind) const {
   storage::File* const file = config_.data.file();
@@ -284,7 +286,7 @@ void EncodedWriter::end_round(std::uint64_t number, const Encoder& encoder, bool
       [encoder] { return encoder->has_places(); });
 }
 
-/// Places are known: fill values, then what lies upon them.
+/// The addresses are known: fill values first, then the data over them.
 void EncodedWriter::release_plain(const std::shared_ptr<const Behind>& behind,
                                   const Encoder& encoder) {
   if (!encoder) {

@@ -1,13 +1,13 @@
-// Commits with compressed variables. The ranks bring dense tiles to their owners at provisional
-// addresses, round by round; owners encode, rank 0 finds places by the sizes, owners write.
+// Commits with compressed variables. The ranks send dense tiles to their owners at provisional
+// addresses, round by round; owners encode, rank 0 allocates addresses by the sizes, owners write.
 //
-// Sizes and places travel in one of two ways. write_now(): by one gather and one broadcast a round,
-// while all ranks wait; what is not compressed follows when its places are known. write_behind():
-// by the tracker, after the call has returned; what is not compressed goes to provisional addresses
-// too, and from there to its places.
+// Sizes and addresses are sent in one of two ways. write_now(): by one gather and one broadcast a
+// round, while all ranks wait; uncompressed data follows when its addresses are known.
+// write_behind(): by the tracker, after the call has returned; uncompressed data goes to
+// provisional addresses too, and from there to its final ones.
 //
-// Invariants: what one rank meets in a round is every rank's failure in its answer; an owner holds
-// the tiles of one round.
+// Invariants: a failure of one rank in a round is reported to every rank in its answer; an owner
+// holds the tiles of one round.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,8 @@ class EncodedWriter {
     PlanMaker& plans;
     DataWriter& data;
     CommitQueue& queue;
-    BackgroundQueue* background;  ///< `queue`, where it is one, else null
-    CommitPlanner* planner;       ///< rank 0's, else null
+    BackgroundQueue* background;  ///< `queue`, if it is one, else null
+    CommitPlanner* planner;       ///< that of rank 0, else null
     std::string path;
     bool checksum;
   };
@@ -45,24 +45,25 @@ class EncodedWriter {
   struct Written {
     layout::CommitPlan placed;         ///< of what is not compressed
     std::vector<std::uint64_t> words;  ///< checksum records of what is
-    plan::Totals totals;               ///< where the commit is to be explained
+    plan::Totals totals;               ///< if the commit is to be explained
     std::exception_ptr failure;        ///< of this rank's last writes; for CommitQueue::arrive
   };
-  /// Collective. Nothing is on its way. `update`: the commit's, on rank 0.
+  /// Collective. Nothing is in flight. `update`: that of the commit, on rank 0.
   Written write_now(const FileCommit& commit, const StagedCommit& staged,
                     CommitPlanner::Update& update);
 
-  /// What a commit that is encoded in the background needs to know, the same on every rank.
+  /// The data of a commit that is encoded in the background, the same on every rank.
   struct Behind {
     exec::EncodedRounds rounds;
     layout::CommitPlan plain;  ///< provisional addresses of what is not encoded
     plan::Plan who;            ///< of that
   };
-  /// Collective. Null where the commit cannot be encoded in the background: by the queue, by the
-  /// format, or because it is too much for memory between nodes, where a round needs all ranks.
+  /// Collective. Null if the commit cannot be encoded in the background: because of the queue, of
+  /// the format, or because it is too large for memory between nodes, where a round needs all
+  /// ranks.
   std::shared_ptr<const Behind> plan_behind(const FileCommit& commit, const StagedCommit& staged);
-  /// Collective. Begins the commit in the queue, and brings all bytes on their way. Returns what
-  /// this rank met, for CommitQueue::arrive.
+  /// Collective. Begins the commit in the queue, and sends all bytes. Returns this rank's failure,
+  /// for CommitQueue::arrive.
   std::exception_ptr write_behind(const FileCommit& commit, const StagedCommit& staged,
                                   const std::shared_ptr<const Behind>& behind);
 
@@ -82,7 +83,7 @@ class EncodedWriter {
                                     const exec::EncodedRounds& rounds) const;
   plan::Totals totals_of(const FileCommit& commit, const exec::EncodedRounds& rounds,
                          const std::vector<Parts>& parts, plan::Plan who) const;
-  /// Brings the dense bytes of a round to `file`, or into the memory of `encoder`.
+  /// Sends the dense bytes of a round to `file`, or into the memory of `encoder`.
   std::exception_ptr bring(const FileCommit& commit, const exec::EncodedRounds& rounds,
                            std::uint64_t round, const Parts& parts, plan::Plan& who,
                            storage::File* file, exec::RoundEncoder* encoder,

@@ -1,4 +1,4 @@
-// What a commit is made of, as FileWriter is told.
+// The content of a commit, as passed to FileWriter.
 #pragma once
 
 #include <cstdint>
@@ -15,24 +15,26 @@ namespace sluice::commit {
 
 enum class Opening : std::uint8_t { write, create, append };
 
-/// What is to be written in one commit. The same on every rank but for `blocks`.
+/// The data to be written in one commit. The same on every rank except `blocks`.
 struct FileCommit {
   bool is_step = false;
-  bool is_last = false;  ///< variables that were never written are made too
+  bool is_last = false;  ///< variables that were never written are created too
   bool synced = false;
   double time = 0;
   std::vector<bool> touched;  ///< by variable: does any rank write it?
-  /// By variable: of this step, where rows vary; empty: as defined.
+  /// By variable: the shape in this step, if rows vary; empty: as defined.
   std::vector<model::Dims> shapes = {};
   std::span<const model::Block> blocks;  ///< this rank's
-  /// Where an earlier commit had the same number, the blocks of every rank lie as they did then; 0:
-  /// not known.
+  /// If an earlier commit had the same number, the blocks of every rank are where they were then;
+  /// 0: unknown.
   std::uint64_t blocks_number = 0;
-  std::uint32_t rank = 0;                  ///< this one's among all of the output
+  std::uint32_t rank = 0;                  ///< the number of this one among all commits of the
+                                           ///< output
   const plan::Explain* explain = nullptr;  ///< to be called once the plan is made, if any
-  OutputStats* stats = nullptr;            ///< told of waits for the commit; outlives the writer
-  /// Of the output's commits so far: consulted, and told, where the strategy leaves a choice. On
-  /// every rank or on none.
+  OutputStats* stats = nullptr;            ///< receives the waits of the commit; outlives the
+                                           ///< writer
+  /// The output's commits so far: used, and updated, if the strategy leaves a choice. On every rank
+  /// or on none.
   plan::Tuner* tuner = nullptr;
 };
 

@@ -11,7 +11,7 @@ using model::Dims;
 
 namespace {
 
-/// Where a variable begins, so that direct writes may begin there too if its place allows it.
+/// The start of a variable, so that direct writes may start there too if its address allows it.
 constexpr std::uint64_t provisional_alignment_bytes = 4096;
 
 std::uint64_t round_up_to(std::uint64_t value, std::uint64_t unit) {
@@ -124,13 +124,13 @@ void FileVariables::choose_tile(std::uint32_t variable, layout::Decomposition al
   Tiles& tiles = tiles_[variable];
   const bool encodes = !tiles.pipeline.empty();
   if (!d.stepped && !encodes) {
-    all = layout::Decomposition(all.boundary_gcd.rank());  // in rows, however it is put
+    all = layout::Decomposition(all.boundary_gcd.rank());  // counted in rows, in any case
   }
   tiles.tile = encodes ? layout::choose_encoded_tile(d.shape, d.type.bytes, all)
                        : layout::choose_tile(d.shape, d.type.bytes, all);
   if (encodes) {
     layout::limit_rows(tiles.tile, d.type.bytes, budget_bytes / 4);
-  } else if (d.varying) {  // whole tiles are written, so few rows need few
+  } else if (d.varying) {  // whole tiles are written, so steps of few rows need few rows in a tile
     layout::limit_rows(tiles.tile, d.type.bytes, layout::portion_bytes);
   } else if (format_->most_tile_bytes != 0) {
     layout::limit_rows(tiles.tile, d.type.bytes, format_->most_tile_bytes);

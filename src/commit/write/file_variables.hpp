@@ -1,7 +1,7 @@
-// The variables of one file as every rank knows them: definitions, tiles, what is made, how many
-// steps there are.
+// The variables of one file as every rank knows them: definitions, tiles, which are created, the
+// number of steps.
 //
-// Invariant: the same on every rank after the same calls; no I/O, and no message but for
+// Invariant: the same on every rank after the same calls; no I/O, and no message except in
 // choose_tiles().
 #pragma once
 
@@ -20,7 +20,7 @@ namespace sluice::commit {
 
 class FileVariables {
  public:
-  /// Of a file that is opened: its format, its steps and what is in it already.
+  /// Of a file that is opened: its format, its steps and its existing variables.
   void read_from(model::ByteReader& in);
   void define(const model::Definition& definition);
 
@@ -28,21 +28,21 @@ class FileVariables {
   const std::vector<model::Definition>& definitions() const noexcept { return definitions_; }
   const std::vector<std::uint64_t>& name_hashes() const noexcept { return name_hashes_; }
   std::uint64_t steps() const noexcept { return steps_; }
-  /// Is there a variable that only a last commit would make?
+  /// Is there a variable that only a last commit would create?
   bool has_unmade() const;
 
-  /// What a commit changes, and what a failed one is taken back to.
+  /// The state that a commit changes, restored after a failed one.
   struct State {
     std::uint64_t steps = 0;
     std::vector<bool> made;
   };
   State state() const;
   void restore(const State& state);
-  /// The commit is there, or on its way.
+  /// The commit is complete, or in flight.
   void note(const FileCommit& commit);
 
-  /// Collective where a variable is written for the first time, else local: tiles by the
-  /// decomposition of all ranks.
+  /// Collective if a variable is written for the first time, else local: tiles by the decomposition
+  /// of all ranks.
   void choose_tiles(exec::Transport& transport, const FileCommit& commit,
                     std::uint64_t budget_bytes);
   /// The blocks cut at tiles; checksum words are not numbered yet.
@@ -50,7 +50,7 @@ class FileVariables {
   bool has_encoded(const FileCommit& commit) const;
   std::vector<exec::EncodedVariable> encoded(const FileCommit& commit) const;
   layout::CommitRequest request_for(const FileCommit& commit, std::uint64_t words) const;
-  /// Provisional addresses of everything that is not encoded, one variable behind the other, and of
+  /// Provisional addresses of everything that is not encoded, one variable after the other, and of
   /// the checksum words.
   layout::CommitPlan provisional_plan(const FileCommit& commit, std::uint64_t words) const;
 

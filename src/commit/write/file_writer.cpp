@@ -24,7 +24,7 @@ FileWriter::FileWriter(exec::Transport& transport, storage::Storage& storage,
 
 FileWriter::~FileWriter() = default;
 
-/// Returns the path under which the file is now.
+/// Returns the present path of the file.
 std::string FileWriter::open(Opening opening) {
   const plan::Strategy& strategy = plans_.strategy();
   const auto message = exec::on_root(transport_, 0, [&] {
@@ -70,8 +70,8 @@ void FileWriter::set_attribute(const model::Attribute& attribute) {
   tell_planner([attribute](layout::Planner& planner) { planner.set_attribute(attribute); });
 }
 
-/// On rank 0: while a commit waits to be planned, the planner hears of what belongs behind it when
-/// its turn has come.
+/// On rank 0: while a commit waits to be planned, calls that belong after it are deferred for the
+/// planner.
 void FileWriter::tell_planner(std::function<void(layout::Planner&)> what) {
   if (planner_) {
     planner_->tell(std::move(what), queue_->first_unplanned());
@@ -89,7 +89,7 @@ std::uint64_t FileWriter::commit(const FileCommit& commit) {
     return step;
   } catch (const Error& e) {
     if (e.code() == Code::timeout || e.code() == Code::mpi) {
-      poisoned_ = true;  // the other ranks cannot be asked any more
+      poisoned_ = true;  // the other ranks cannot be reached any more
     } else if (has_begun) {
       give_up();
     }
@@ -136,7 +136,7 @@ std::uint64_t FileWriter::write(const FileCommit& commit, const StagedCommit& st
   return written.placed.step;
 }
 
-/// Collective. Places of what is not compressed; `update` on rank 0.
+/// Collective. Addresses of uncompressed data; `update` on rank 0.
 layout::CommitPlan FileWriter::place(const FileCommit& commit, std::uint64_t words,
                                      CommitPlanner::Update& update) {
   auto message = exec::on_root(transport_, 0, [&] {
@@ -162,7 +162,7 @@ void FileWriter::sync_all() {
   });
 }
 
-/// Every rank comes here together: the error was agreed on.
+/// Every rank gets here together: the error was agreed on.
 void FileWriter::give_up() {
   try {
     queue_->drop_failed();
@@ -180,7 +180,7 @@ void FileWriter::give_up() {
 
 void FileWriter::close() {
   encoded_.reset();
-  // From here on nothing is on its way, whoever asks.
+  // From here on nothing is in flight.
   queue_ = std::make_unique<BlockingQueue>(transport_, *data_, planner_.get());
   exec::on_root(transport_, 0, [&] {
     planner_->close();

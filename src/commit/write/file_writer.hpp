@@ -1,11 +1,11 @@
 // One file being written by the ranks of one transport: plans a commit's blocks, writes them, makes
-// them visible. What is to be written was checked before.
+// them visible. Its input was checked before.
 //
 // Invariants: only rank 0 has a planner; a commit either succeeds on every rank or throws the same
-// Error on every rank and leaves the file as it was; metadata is written only after every writer
-// has written (and, if durable, synced) its data; a file that cannot be brought back to its last
-// commit is poisoned and must not be written any more; commits on their way whose call has returned
-// come into the file even if it is destroyed without close() (within timeout_s).
+// Error on every rank and leaves the file unchanged; metadata is written only after every writer
+// has written (and, if durable, synced) its data; a file that cannot be restored to its last commit
+// is poisoned and must not be written any more; commits in flight whose call has returned get into
+// the file even if it is destroyed without close() (within timeout_s).
 #pragma once
 
 #include <cstdint>
@@ -41,16 +41,16 @@ class FileWriter {
   FileWriter& operator=(const FileWriter&) = delete;
 
   const std::string& path() const noexcept { return path_; }
-  /// What is in the file, or will be: the variables of an appended one first.
+  /// The variables of the file, existing and planned: those of an appended one first.
   const FileVariables& variables() const noexcept { return variables_; }
   bool poisoned() const noexcept { return poisoned_; }
   /// On rank 0: Lease::notice() of the lease.
   std::string lease_notice() const;
   /// On rank 0, of the last commit: its stamp in the file's log.
   std::int64_t modified_ns() const noexcept { return planner_ ? planner_->modified_ns() : 0; }
-  /// On rank 0: how long the file is; 0 elsewhere.
+  /// On rank 0: the length of the file; 0 elsewhere.
   std::uint64_t bytes() const { return planner_ ? planner_->publisher().file().size() : 0; }
-  /// The commits on their way.
+  /// The commits in flight.
   CommitQueue& queue() noexcept { return *queue_; }
   const CommitQueue& queue() const noexcept { return *queue_; }
   /// Seconds that commits have waited for staging memory so far.
@@ -61,15 +61,15 @@ class FileWriter {
   void set_attribute(const model::Attribute& attribute);
 
   // -- collective ---------------------------------------------------------------------------------
-  /// Returns the number of the step (of the next one where it is none).
+  /// Returns the number of the step (of the next one if it is not a step).
   std::uint64_t commit(const FileCommit& commit);
-  /// Everything written so far is on stable storage.
+  /// Makes everything written so far durable.
   void sync_all();
-  /// Forgets the commits that failed on their way, and those after them: to be called before the
-  /// next commit where a rank knows of one (CommitQueue::failure).
+  /// Clears the failed commits in flight, and those after them: to be called before the next commit
+  /// if a rank knows of one (CommitQueue::failure).
   void recover() { give_up(); }
-  /// A clean end, once nothing is on its way. Nothing may be called afterwards but what asks for
-  /// commits on their way: there are none.
+  /// A clean end, when nothing is in flight. Afterwards only calls about commits in flight are
+  /// allowed: there are none.
   void close();
 
  private:

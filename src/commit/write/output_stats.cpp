@@ -12,10 +12,10 @@ namespace sluice::commit {
 
 namespace {
 
-/// Of measurement to prediction: to be told unasked, and to come with advice.
+/// Ratios of measurement to prediction: reported without request, and with advice.
 constexpr double far_off = 10;
 constexpr double worth_advice = 3;
-/// Less is not worth a word, whatever was predicted.
+/// Smaller differences are not reported, whatever was predicted.
 constexpr double worth_telling_s = 1;
 
 }  // namespace
@@ -78,7 +78,7 @@ std::vector<CommitCost> OutputStats::take_settled() {
   while (!on_way_.empty() && !on_way_.front().is_new) {
     OnWay& oldest = on_way_.front();
     const Outcome outcome = oldest.look ? oldest.look() : Outcome{left_s_, false};
-    // What is there since the last call had time beside the caller, which the next one will add.
+    // What completed since the last call had time beside the caller, which the next call will add.
     if (outcome.settled_s == 0 || outcome.settled_s > left_s_) {
       break;
     }
@@ -123,7 +123,7 @@ std::string line_of(const Choice& choice) {
                 choice.commits == 1 ? "commit" : "commits", choice.predicted_s, choice.measured_s);
   std::string line = text.data();
   if (!choice.tried.empty()) {
-    line += "; tried, a commit: " + choice.tried;
+    line += "; trials, time of a commit: " + choice.tried;
   }
   if (choice.measured_s > worth_advice * choice.predicted_s) {
     line +=
@@ -151,7 +151,7 @@ std::string line_of(const CommitCost& commit) {
   if (commit.is_step) {
     line["step"] = commit.step;
   }
-  line["time"] = commit.time;  // null where none was given
+  line["time"] = commit.time;  // null if none was given
   line["bytes"] = commit.cost.bytes;
   line["visible_s"] = commit.cost.visible_s;
   line["waiting_s"] = commit.cost.waiting_s;

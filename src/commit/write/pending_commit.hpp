@@ -1,4 +1,4 @@
-// A commit that may still be on its way when its call returns.
+// A commit that may still be in flight when its call returns.
 #pragma once
 
 #include <cstdint>
@@ -25,16 +25,16 @@ class PendingCommit {
         was_reported_(std::move(was_reported)),
         stats_(stats) {}
 
-  /// Is the commit there for good? Looks anew.
+  /// Is the commit durable in the file? Checks again.
   bool durable();
-  /// Returns when the commit is there; throws its failure.
+  /// Returns when the commit is complete; throws its failure.
   void wait();
 
   std::uint64_t number() const noexcept { return number_; }
   bool failed() const noexcept { return failure_ != nullptr; }
-  /// When it was there, or had failed, by model::now_s; 0: it is still on its way.
+  /// When it was complete, or had failed, by model::now_s; 0: it is still in flight.
   double settled_s();
-  /// Nothing changes any more. `failure`: nullptr where the commit is there. `at_s`: since when.
+  /// The final outcome. `failure`: nullptr if the commit is complete. `at_s`: since when.
   void settle(const std::exception_ptr& failure, double at_s) noexcept {
     queue_ = nullptr;
     failure_ = failure;

@@ -15,7 +15,7 @@ namespace {
 /// What may be packed ahead.
 constexpr std::uint64_t packing_share_of_budget = 4;
 
-/// All raw data of a commit, what is not preallocated too.
+/// All raw data of a commit, including what is not preallocated.
 layout::Extent space_of(const layout::CommitPlan& placed) {
   std::uint64_t first = layout::absent;
   std::uint64_t last = 0;
@@ -97,8 +97,8 @@ plan::Plan PlanMaker::make(const FileCommit& commit, const layout::CommitPlan& p
   return choose(commit, input, bytes, runs);
 }
 
-/// Collective, but where the blocks lie as they did when their load was last summed up. Of this
-/// rank's bytes in so many runs. `input` gets what the choice goes by. Rank 0's clock counts for
+/// Collective, unless the blocks are unchanged since their load was last summed up. The load of
+/// this rank's bytes in their runs. `input` gets the basis of the choice. Rank 0's clock is used by
 /// all, so that all choose the same.
 plan::Plan PlanMaker::choose(const FileCommit& commit, plan::Input& input, std::int64_t bytes,
                              std::int64_t runs) {
@@ -115,7 +115,8 @@ plan::Plan PlanMaker::choose(const FileCommit& commit, plan::Input& input, std::
   const bool has_data = load_.bytes != 0;
   plan::Plan plan;
   if (commit.tuner != nullptr) {
-    // The first one makes memory and the file's first space, the last one writes what is left.
+    // The first commit includes allocating memory and the file's first space, the last one the
+    // final writes.
     const bool is_sample =
         has_data && has_planned_data_ && !commit.is_last && !variables_.has_encoded(commit);
     commit.tuner->note(model::from_ns(root_took_ns_));

@@ -1,8 +1,8 @@
-// Who writes what of a commit: asks the strategy, with what the ranks know of the machine and of
-// the commits before.
+// Decides who writes what in a commit: asks the strategy, with what the ranks know of the machine
+// and of the earlier commits.
 //
-// Invariant: the same choice on every rank; the plan that is explained is the plan that is carried
-// out.
+// Invariant: the same choice on every rank; the plan that is explained is the plan that is
+// executed.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ namespace sluice::commit {
 
 class PlanMaker {
  public:
-  /// Collective. Error unsupported where the strategy writes in the background and the storage
-  /// cannot. `variables` must outlive the object.
+  /// Collective. Error unsupported if the strategy writes in the background and the storage cannot.
+  /// `variables` must outlive the object.
   PlanMaker(exec::Transport& transport, storage::Storage& storage, const std::string& path,
             const Options& options, const FileVariables& variables);
 
@@ -32,26 +32,26 @@ class PlanMaker {
   /// Ranks that have the file open for data.
   plan::RankList openers() const { return strategy_.openers(topology_, choice_); }
 
-  /// Collective where the strategy chooses and the blocks lie otherwise than before, else local.
+  /// Collective if the strategy chooses and the blocks have changed, else local.
   plan::Plan make(const FileCommit& commit, const layout::CommitPlan& placed,
                   std::span<const layout::Portion> portions);
-  /// How the tiles of a round come to their owners while all ranks wait: in one window of
+  /// How the tiles of a round are sent to their owners while all ranks wait: in one window of
   /// `window_bytes`.
   plan::Plan make_rounds(const FileCommit& commit, std::span<const layout::Portion> portions,
                          std::uint64_t window_bytes) const;
-  /// What carrying out `plan` amounts to on this rank.
+  /// The totals of executing `plan` on this rank.
   plan::Totals totals(const FileCommit& commit, const layout::CommitPlan& placed,
                       const plan::Plan& plan, std::span<const layout::Portion> portions) const;
-  /// Collective. Tells who wants to know what the commit amounts to: its compressed variables and
-  /// the others.
+  /// Collective. Passes the totals of the commit to the callback: its compressed variables and the
+  /// others.
   void explain(const FileCommit& commit, const plan::Totals& encoded, plan::Totals plain,
                bool is_writer) const;
 
   // -- seconds of writing, by rank 0's clock ------------------------------------------------------
-  /// On rank 0: places are chosen, and writing begins. Appends to the message that tells of them
-  /// what the last commit took.
+  /// On rank 0: addresses are allocated, and writing begins. Appends the time of the last commit to
+  /// the message with the addresses.
   void begin_writing(std::vector<std::byte>& message);
-  /// On every rank: takes that off again.
+  /// On every rank: removes it from the message.
   void take_root_time(std::vector<std::byte>& message);
   void end_writing();
 
@@ -76,8 +76,8 @@ class PlanMaker {
   plan::MachineRates rates_;       ///< asked for where the strategy looks at it
   bool has_planned_data_ = false;  ///< the same
   Load load_;                      ///< the same
-  double began_s_ = 0;             ///< on rank 0: when it had chosen places
-  double took_s_ = 0;              ///< of the last commit, from then on, if it came to its end
+  double began_s_ = 0;             ///< on rank 0: when the addresses were allocated
+  double took_s_ = 0;              ///< of the last commit, from then on, if it completed
   std::int64_t root_took_ns_ = 0;  ///< the same, of rank 0; told with the places
 };
 

@@ -10,7 +10,7 @@ namespace sluice::commit {
 
 namespace {
 
-/// The thread looks again so often, whatever it hears.
+/// Interval at which the thread checks again.
 constexpr double look_for_work_s = 1;
 constexpr int planning_rank = 0;
 
@@ -87,7 +87,7 @@ bool PublishQueue::has_placed_all() {
 
 bool PublishQueue::advance() { return place_some() || publish_front(); }
 
-/// One round of the first commit that has some left, if all writers have offered theirs.
+/// One round of the first commit with rounds left, if all writers have sent their sizes.
 bool PublishQueue::place_some() {
   std::shared_ptr<Commit> commit;
   {
@@ -191,9 +191,9 @@ void PublishQueue::publish(const Commit& commit) {
   }
   publisher.publish(commit.update.metadata, commit.synced, commit.update.modified_ns);
   try {
-    publisher.settle();  // whoever plans on reads the file
+    publisher.settle();  // planning the next commit reads the file
   } catch (const Error&) {
-    // The commit is there. The next one hears of it.
+    // The commit is complete. A failure is reported by the next one.
   }
 }
 
@@ -212,7 +212,7 @@ void PublishQueue::run() {
         tracker_.wait(epoch, look_for_work_s);
       }
     } catch (const Error&) {
-      return;  // stopped while a writer took no answer
+      return;  // stopped while a writer accepted no answer
     }
   }
 }

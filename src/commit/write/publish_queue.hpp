@@ -1,9 +1,9 @@
-// Rank 0's side of the commits that are on their way: places what is compressed, publishes.
+// Rank 0's part of the commits in flight: allocates compressed tiles, publishes.
 //
-// Invariants: works in a thread of its own where there may be one, else within advance(); nobody
-// else uses the publisher while a commit is on its way. A commit with compressed variables is
-// placed round by round, each when all writers have offered the sizes of theirs, in the order of
-// the commits; after a failure writers are answered that, and nothing is placed until restart().
+// Invariants: works in a thread of its own if one is allowed, else within advance(); nothing else
+// uses the publisher while a commit is in flight. A commit with compressed variables is placed
+// round by round, each when all writers have sent the sizes of theirs, in the order of the commits;
+// after a failure writers are told of it, and nothing is placed until restart().
 #pragma once
 
 #include <array>
@@ -29,26 +29,26 @@ class PublishQueue {
   /// What is given must outlive the object.
   PublishQueue(CommitPlanner& planner, exec::CompletionTracker& tracker, bool has_thread)
       : planner_(planner), tracker_(tracker), has_thread_(has_thread) {}
-  /// Leaves what is on its way where it is, and stops the tracker.
+  /// Abandons what is in flight, and stops the tracker.
   ~PublishQueue();
   PublishQueue(const PublishQueue&) = delete;
   PublishQueue& operator=(const PublishQueue&) = delete;
 
-  /// Before any bytes of commit `number` move: it is placed when its sizes have come, and published
-  /// once it was submitted, too.
+  /// Before any bytes of commit `number` are sent: it is placed when its sizes have arrived, and
+  /// published once it was submitted, too.
   void submit_rounds(std::uint64_t number, CommitPlanner::Rounds rounds);
-  /// Of a commit that was placed in rounds `update` is empty.
+  /// For a commit that was placed in rounds `update` is empty.
   void submit(std::uint64_t number, CommitPlanner::Update update, bool synced);
   /// The commit failed already, and is not published.
   void fail(std::uint64_t number, const std::exception_ptr& failure);
 
   /// Has everything been placed that was begun?
   bool has_placed_all();
-  /// Where there is no thread: moves on one step; false where there is nothing to do.
+  /// If there is no thread: executes one step; false if there is nothing to do.
   bool advance();
   /// When commit `number`, one of the last commits_max, was settled, by model::now_s.
   double settled_s(std::uint64_t number);
-  /// Forgets a failure, while nothing is on its way.
+  /// Clears a failure, while nothing is in flight.
   void restart();
 
  private:

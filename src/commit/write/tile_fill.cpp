@@ -45,8 +45,7 @@ void fill_tiles_in_turn(storage::File& file, const layout::Placement& placement,
 
 void fill_own_tiles(storage::File& file, const layout::Placement& placement,
                     const model::Definition& definition, const plan::TileMap& map, int rank) {
-  // Pieces begin where an element does: those at the border of two owners are cut from a longer
-  // filled one.
+  // Pieces begin at an element: those at the border of two owners are cut from a longer filled one.
   const std::uint64_t element = placement.element_bytes();
   std::vector<std::byte> filled;
   for (std::uint64_t tile = 0; tile < placement.tiles(); ++tile) {

@@ -1,4 +1,4 @@
-// Fill values under what a commit writes of partial variables.
+// Fill values under the data of partial variables in a commit.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace sluice::commit {
 
-/// Is there anything to fill? Fresh space reads as zeros.
+/// Is there anything to fill? New space reads as zeros.
 inline bool needs_fill(const model::Definition& definition) {
   return definition.partial && !definition.fill.empty();
 }
@@ -19,7 +19,7 @@ inline bool needs_fill(const model::Definition& definition) {
 void fill_tiles_in_turn(storage::File& file, const layout::Placement& placement,
                         const model::Definition& definition, std::uint64_t writers,
                         std::uint64_t index);
-/// What `rank` owns of all tiles, so that no tile is touched by two.
+/// The part that `rank` owns of all tiles, so that no tile is written by two.
 void fill_own_tiles(storage::File& file, const layout::Placement& placement,
                     const model::Definition& definition, const plan::TileMap& map, int rank);
 

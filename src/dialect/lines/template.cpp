@@ -204,8 +204,8 @@ const Line* Template::line_with(std::string_view field) const noexcept {
 
 namespace {
 
-/// Every pass through the lines, and through those that belong to one, must take a value: a count
-/// of lines that take none would be believed whatever it is.
+/// Every pass through the lines, and through those that belong to one, must consume a value:
+/// otherwise any count of such lines would be accepted.
 void check_takes_values(const Template& all) {
   const auto takes_one = [&](std::size_t first, std::uint32_t depth) {
     for (std::size_t i = first; i < all.lines.size() && all.lines[i].depth >= depth; ++i) {
@@ -265,7 +265,7 @@ namespace {
 
 std::size_t walk_from(const Template& all, std::size_t line, const Visit& visit);
 
-/// The first line behind those that belong to `line`.
+/// The first line after those that belong to `line`.
 std::size_t behind(const Template& all, std::size_t line) {
   std::size_t end = line + 1;
   while (end < all.lines.size() && all.lines[end].depth > all.lines[line].depth) {

@@ -1,4 +1,4 @@
-// How records are lines of text: what `sluice_template` of a file of records says, and the lines
+// Records as lines of text: the meaning of `sluice_template` in a file of records, and the lines
 // themselves, as Fortran's formatted output writes them.
 //
 //   files %d.traj
@@ -9,7 +9,7 @@
 // belong to it and come as often as its last integer says. docs/formats/records.md has the grammar.
 //
 // Invariants: a line has as many edit descriptors with a value as its fields have values, and each
-// fits its value's type; a template that was parsed is whole.
+// is compatible with its value's type; a parsed template is complete.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +50,7 @@ struct Line {
   std::vector<Field> fields;
   std::vector<Type> types;  ///< of all values, in order
   std::uint32_t width = 0;  ///< characters, without the end of the line
-  /// Where a field's values begin; npos where there is none.
+  /// Index of the first value of a field; npos if there is none.
   std::size_t find(std::string_view name) const noexcept;
   static constexpr std::size_t npos = static_cast<std::size_t>(-1);
 };
@@ -61,21 +61,21 @@ struct Template {
   std::string text;  ///< as it was given
   /// The name of part `number`, counted from 0.
   std::string name_of(std::uint64_t number) const;
-  /// The first line with a field of this name; nullptr where there is none.
+  /// The first line with a field of this name; nullptr if there is none.
   const Line* line_with(std::string_view field) const noexcept;
 };
 
-/// Error format, with the line, where the text is none.
+/// Error format, with the line, if the text is not a template.
 Template parse_template(const std::string& text);
 
 /// One pass through the lines: `visit` is called for each one in turn and returns its last integer.
-/// Error format where a number of lines is negative.
+/// Error format if a number of lines is negative.
 using Visit = std::function<std::int64_t(const Line&)>;
 void walk(const Template& all, const Visit& visit);
 
 /// Appends the line, with its end. Values too wide for their field are stars, as in Fortran.
 void append_line(const Line& line, std::span<const Scalar> values, std::string& out);
-/// The values of a line, without its end. Error format, saying which, where one cannot be read.
+/// The values of a line, without its end. Error format, saying which, if one cannot be read.
 void parse_line(const Line& line, std::string_view text, std::vector<Scalar>& values);
 
 }  // namespace sluice::dialect::lines

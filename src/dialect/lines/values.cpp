@@ -30,7 +30,7 @@ void append_not_finite(const Edit& edit, double value, std::string& out) {
   pad(edit, {text, edit.width < width ? width - 5 : width}, out);
 }
 
-/// The digits of %.*f or %.*e, without allocating but for numbers that are very long.
+/// The digits of %.*f or %.*e, without allocating except for very long numbers.
 std::string digits_of(const char* format, const Edit& edit, double value) {
   std::array<char, 400> buffer{};
   const int digits = static_cast<int>(edit.digits);
@@ -49,7 +49,7 @@ void append_fixed(const Edit& edit, double value, std::string& out) {
   if (edit.digits == 0) {
     text += '.';
   }
-  // The zero before the point is left out where there is no room.
+  // The zero before the point is left out if there is no space.
   if (text.size() > edit.width) {
     const std::size_t sign = text[0] == '-' ? 1 : 0;
     if (text.compare(sign, 2, "0.") == 0) {
@@ -90,7 +90,8 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(' ') - first + 1);
 }
 
-/// With or without the letter before the exponent. float32 is read as such: twice rounded is wrong.
+/// With or without the letter before the exponent. float32 is read as such: rounding twice is
+/// wrong.
 bool read_real(std::string_view text, const Type& type, double& value) {
   std::string whole(text);
   const std::size_t sign = whole.find_last_of("+-");

@@ -26,7 +26,7 @@ std::int64_t length_at(storage::File& file, std::uint64_t offset) {
 
 [[noreturn]] void refuse(const storage::File& file, std::uint64_t offset) {
   throw Error(Code::format, file.path() + ": no Fortran record at byte " + std::to_string(offset) +
-                                ": the lengths before and behind it differ");
+                                ": the lengths before and after it differ");
 }
 
 }  // namespace
@@ -96,7 +96,7 @@ void read_record(storage::File& file, const Record& record, std::uint64_t first,
     }
   }
   if (!bytes.empty()) {
-    throw Error(Code::truncated, file.path() + ": a record is shorter than was asked for");
+    throw Error(Code::truncated, file.path() + ": a record is shorter than requested");
   }
 }
 
@@ -121,7 +121,7 @@ void RecordWriter::begin_segment() {
 
 void RecordWriter::begin(std::uint64_t bytes) {
   if (left_ != 0) {
-    throw Error(Code::wrong_state, file_->path() + ": the record before is not whole");
+    throw Error(Code::wrong_state, file_->path() + ": the previous record is not complete");
   }
   left_ = bytes;
   is_first_ = true;
@@ -133,7 +133,7 @@ void RecordWriter::begin(std::uint64_t bytes) {
 
 void RecordWriter::append(std::span<const std::byte> bytes) {
   if (bytes.size() > left_) {
-    throw Error(Code::out_of_bounds, file_->path() + ": more than the record's bytes");
+    throw Error(Code::out_of_bounds, file_->path() + ": more bytes than the record has");
   }
   while (!bytes.empty()) {
     const std::uint64_t length = std::min<std::uint64_t>(bytes.size(), segment_left_);
@@ -155,7 +155,7 @@ void RecordWriter::append(std::span<const std::byte> bytes) {
 
 void RecordWriter::finish() {
   if (left_ != 0) {
-    throw Error(Code::wrong_state, file_->path() + ": the record is not whole");
+    throw Error(Code::wrong_state, file_->path() + ": the record is not complete");
   }
   file_->sync();
 }

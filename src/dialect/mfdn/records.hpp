@@ -2,11 +2,11 @@
 // mfdn_smwf001 and so on, Fortran unformatted, one float32 record a state.
 //
 // A record is its length, its bytes, its length again; lengths are int32 of the machine. gfortran
-// cuts longer records in subrecords: a length is negative in front where another subrecord follows,
-// and behind where one came before.
+// splits longer records into subrecords: the length before one is negative if another subrecord
+// follows, and the length after one if one came before.
 //
-// Invariants: what a file says of its lengths is checked against itself and the file's end before
-// anything is read by it; a file is written in order, and is whole after finish().
+// Invariants: the lengths in a file are checked against each other and the file's end before they
+// are used; a file is written in order, and is complete after finish().
 #pragma once
 
 #include <cstdint>
@@ -35,23 +35,23 @@ struct Record {
 /// FOLDER/mfdn_smwfNNN, NNN from 1.
 std::string record_path(const std::string& folder, std::uint64_t number);
 
-/// How many files there are in a row from 1 on; 0 where `folder` is no such folder.
+/// The number of files in a row from 1 on; 0 if `folder` is not such a folder.
 std::uint64_t count_files(storage::Storage& storage, const std::string& folder);
 
-/// The records of a file. Error format, with the place, where lengths do not fit.
+/// The records of a file. Error format, with the position, if lengths do not match.
 std::vector<Record> find_records(storage::File& file);
 
-/// Reads `bytes` of a record from its byte `first` on. Error truncated where the file ends before.
+/// Reads `bytes` of a record from its byte `first` on. Error truncated if the file ends before.
 void read_record(storage::File& file, const Record& record, std::uint64_t first,
                  std::span<std::byte> bytes);
 
-/// Makes a new file. Error exists where it is there.
+/// Creates a new file. Error exists if it exists.
 class RecordWriter {
  public:
   RecordWriter(storage::Storage& storage, const std::string& path,
                std::uint64_t most_bytes = most_subrecord_bytes);
 
-  /// Begins a record of so many bytes, all of which must be appended before the next one.
+  /// Begins a record of this many bytes, all of which must be appended before the next one.
   void begin(std::uint64_t bytes);
   void append(std::span<const std::byte> bytes);
   /// Syncs. Error wrong_state in the middle of a record.

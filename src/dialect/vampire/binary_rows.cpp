@@ -1,4 +1,4 @@
-// Rows of binary files: fixed arithmetic, each rank reads its own.
+// Rows of binary files: computed addresses, each rank reads its own.
 #include <algorithm>
 #include <span>
 

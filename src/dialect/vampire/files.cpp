@@ -31,10 +31,10 @@ std::uint64_t text_count(storage::File& file, Kind kind, std::span<const std::by
   const auto [stop, status] = std::from_chars(begin, end, rows);
   if (status != std::errc() || (stop != end && *stop != '\n' && *stop != '\r')) {
     throw Error(Code::format, file.path() + ": expected the number of rows on the first line" +
-                                  (begins_at > 0 ? " behind the header" : ""));
+                                  (begins_at > 0 ? " after the header" : ""));
   }
   if (rows > file.size() / min_text_row_bytes(kind)) {
-    throw Error(Code::truncated, file.path() + ": its first line promises " + number(rows) +
+    throw Error(Code::truncated, file.path() + ": its first line announces " + number(rows) +
                                      " rows, for which its " + number(file.size()) +
                                      " bytes are too few");
   }
@@ -54,7 +54,7 @@ struct Measured {
 };
 
 /// A count of atoms below 2^56 has a zero byte at its end, which no text has: so the first eight
-/// bytes tell binary from text without trusting the meta.
+/// bytes distinguish binary from text without trusting the meta.
 Measured measure(storage::Storage& storage, const std::string& path, Kind kind) {
   const auto file = storage.open(path, storage::Access::read);
   Measured result;
@@ -85,7 +85,7 @@ std::string in_folder(const Listed& listed, const std::string& name) {
   return listed.folder + "/" + name;
 }
 
-/// Measures `names`, numbers their rows; refuses a mixture of text and binary.
+/// Determines the sizes of `names`, numbers their rows; refuses a mixture of text and binary.
 FileSet measure_all(storage::Storage& storage, const Listed& listed,
                     const std::vector<std::string>& names, std::uint64_t& rows) {
   FileSet set;
@@ -133,7 +133,7 @@ FileSet resolve(storage::Storage& storage, const Listed& listed, std::uint64_t a
   }
   const std::string meta = in_folder(listed, listed.meta);
   const std::uint64_t missing = listed.names.size() - present.size();
-  // MPI-IO mode with several output nodes lists numbered files and writes the one without number.
+  // MPI-IO mode with several output nodes lists numbered files but writes only the unnumbered one.
   if (missing > 0 && storage.exists(in_folder(listed, listed.single))) {
     std::uint64_t rows = 0;
     FileSet set = measure_all(storage, listed, {listed.single}, rows);

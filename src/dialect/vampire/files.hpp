@@ -19,7 +19,7 @@ enum class Kind : std::uint8_t {
   coordinates,  ///< text: type category x y z; binary: int32[n], int32[n], double[3n]
 };
 
-/// A binary file begins with the number of its rows; then each row takes so many bytes.
+/// A binary file begins with the number of its rows; then each row takes this many bytes.
 inline constexpr std::uint64_t count_bytes = 8;
 constexpr std::uint64_t row_bytes(Kind kind) { return kind == Kind::spins ? 24 : 32; }
 
@@ -34,18 +34,18 @@ struct Listed {
   bool says_text = false;
 };
 
-/// Finds the files, sees whether they are text or binary, and checks their counts against their
-/// sizes and their sum against `atoms`. Appends to `notes`. Local (rank 0).
+/// Finds the files, determines whether they are text or binary, and checks their counts against
+/// their sizes and their sum against `atoms`. Appends to `notes`. Local (rank 0).
 FileSet resolve(storage::Storage& storage, const Listed& listed, std::uint64_t atoms,
                 std::vector<std::string>& notes);
 
-/// Text files without a meta: the first begins with a header of so many bytes. Local (rank 0).
+/// Text files without a meta: the first begins with a header of this many bytes. Local (rank 0).
 FileSet resolve_legacy(storage::Storage& storage, const std::string& folder,
                        const std::vector<std::string>& names, std::uint64_t header_bytes, Kind kind,
                        std::uint64_t atoms);
 
-/// Chemical symbols of materials 0, 1, ..., as they stand behind the rows; "" where no atom is of
-/// one. Reads all rows. Collective.
+/// Chemical symbols of materials 0, 1, ..., at the ends of the rows; "" if no atom is of one. Reads
+/// all rows. Collective.
 std::vector<std::string> elements_of(exec::Transport& transport, storage::Storage& storage,
                                      const FileSet& set);
 
@@ -53,11 +53,11 @@ std::vector<std::string> elements_of(exec::Transport& transport, storage::Storag
 inline constexpr std::uint64_t max_header_bytes = 16ULL << 20;
 std::string read_header(storage::Storage& storage, const std::string& path);
 
-/// The whole of a small file. Error format above 64 MiB. Local.
+/// The content of a small file. Error format above 64 MiB. Local.
 std::string read_small(storage::Storage& storage, const std::string& path);
 
 /// Rows [first, first + count) of text files, `columns` numbers each. Every rank parses its share
-/// of the bytes, and the rows are then handed to the ranks that want them. Collective.
+/// of the bytes, and the rows are then sent to the ranks that requested them. Collective.
 std::vector<double> read_text_rows(exec::Transport& transport, storage::Storage& storage,
                                    const FileSet& set, int columns, std::uint64_t first,
                                    std::uint64_t count);

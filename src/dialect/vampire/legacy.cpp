@@ -11,7 +11,7 @@ namespace {
 /// A Bohr magneton in J/T, as VAMPIRE rounds it.
 constexpr double bohr_magneton = 9.274e-24;
 
-/// Six digits were printed of the moment in J/T: no more are meant.
+/// The moment in J/T was printed with six digits: the others are noise.
 double six_digits(double value) {
   std::string text;
   append_number(text, value);
@@ -49,7 +49,7 @@ LegacyHeader parse_legacy_spins(std::string_view text, const std::string& path) 
   header.meta.time_s = lines.number<double>(lines.value("Time:"));
   header.meta.field_t[2] = lines.number<double>(lines.value("Field:"));
   header.meta.temperature_k = lines.number<double>(lines.value("Temperature:"));
-  // Its length may stand behind the direction.
+  // Its length may follow the direction.
   const auto magnetisation = split(lines.value("Magnetisation:"), '\t');
   if (magnetisation.size() < 3) {
     lines.fail("expected three numbers separated by tabs after 'Magnetisation:'");

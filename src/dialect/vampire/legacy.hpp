@@ -1,6 +1,6 @@
 // Legacy mode: a text file of each rank, the first one with a header.
 //
-// Invariants as in meta.hpp: nothing is believed that the file does not hold.
+// Invariants as in meta.hpp: no count is trusted beyond what the file holds.
 #pragma once
 
 #include <array>

@@ -1,8 +1,8 @@
 // The .meta files of VAMPIRE snapshots: small texts that name the data files.
 //
-// Pure functions over text, safe on hostile input: a count is believed only as far as the lines or
-// bytes that are really there; a listed name is a plain file name, so that it cannot leave the
-// folder. Every failure is Error format or bad_name and names the file and the line.
+// Pure functions over text, safe on hostile input: a count is trusted only as far as there are
+// lines or bytes; a listed name is a plain file name, so that it cannot leave the folder. Every
+// failure is Error format or bad_name and names the file and the line.
 #pragma once
 
 #include <array>
@@ -17,11 +17,11 @@ namespace sluice::dialect::vampire {
 struct Material {
   std::int32_t id = 0;    ///< what the atoms' `type` refers to
   double moment_mub = 0;  ///< magnetic moment of one atom, Bohr magnetons
-  std::string element;    ///< chemical symbol, with the blanks that VAMPIRE writes behind it
+  std::string element;    ///< chemical symbol, with the trailing blanks that VAMPIRE writes
   std::string name;
 };
 
-/// What `atoms-coords.meta` says.
+/// The content of `atoms-coords.meta`.
 struct CoordinatesMeta {
   bool text = false;  ///< its line `Format:`, which may be wrong (mpi-io mode): look at the data
   std::uint64_t atoms = 0;
@@ -29,7 +29,7 @@ struct CoordinatesMeta {
   std::vector<std::string> files;
 };
 
-/// What `spins-%08d.meta` says.
+/// The content of `spins-%08d.meta`.
 struct SpinsMeta {
   double time_s = 0;
   std::array<double, 3> field_t{};
@@ -40,7 +40,7 @@ struct SpinsMeta {
   std::array<double, 3> box_angstrom{};  ///< legacy: "System dimensions"; zeros elsewhere
 };
 
-/// What `non-magnetic-atoms.meta` says.
+/// The content of `non-magnetic-atoms.meta`.
 struct NonMagneticMeta {
   bool text = false;
   std::uint64_t atoms = 0;

@@ -1,4 +1,4 @@
-// Lines of VAMPIRE's small texts: read one after the other, with the line named in every error.
+// Lines of VAMPIRE's small text files: read in sequence, with the line named in every error.
 #pragma once
 
 #include <charconv>
@@ -19,7 +19,7 @@ inline std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
-/// A piece of foreign text as it may stand in a message: short, printable.
+/// A piece of text from a file, made fit for a message: short, printable.
 inline std::string quoted(std::string_view text) {
   std::string out = "'";
   for (const char c : text.substr(0, 60)) {
@@ -40,7 +40,7 @@ inline std::vector<std::string_view> split(std::string_view text, char separator
   }
 }
 
-/// Walks over the lines, skipping those that begin with '#' (rules, titles and the date).
+/// Iterates over the lines, skipping those that begin with '#' (rules, titles and the date).
 class Lines {
  public:
   /// Both must outlive it.
@@ -119,7 +119,7 @@ class Lines {
   std::uint64_t number_ = 0;
 };
 
-/// `key` and a count, then so many plain names of files in this folder.
+/// `key` and a count, then that many plain names of files in this folder.
 inline std::vector<std::string> file_names(Lines& lines, const char* key,
                                            bool may_be_none = false) {
   const std::uint64_t count = lines.count(key, 2);

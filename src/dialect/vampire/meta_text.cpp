@@ -1,5 +1,5 @@
 // The .meta files as VAMPIRE writes them. Its own converter counts lines and cuts prefixes by their
-// length: nothing here may grow or shrink.
+// length: no line may be longer or shorter.
 #include <array>
 #include <charconv>
 
@@ -48,7 +48,7 @@ std::string coordinates_meta_text(const CoordinatesMeta& meta, const std::string
   out += "Number of atoms: " + std::to_string(meta.atoms) + "\n" + short_rule;
   out += "Number of materials: " + std::to_string(meta.materials.size()) + "\n";
   for (const Material& material : meta.materials) {
-    // A word must stand in each column: the converter reads words.
+    // Each column must have a word: the converter reads words.
     out += std::to_string(material.id) + "\t" + number(material.moment_mub) + "\t" +
            (material.element.empty() ? "Ag" : material.element) + "\t" +
            (material.name.empty() ? "material" : material.name) + "\n";

@@ -15,7 +15,7 @@
 namespace sluice::dialect::vampire {
 namespace {
 
-/// What is packed or received while another is written.
+/// Packed or received while another one is written.
 constexpr std::size_t piece_bytes = 4 << 20;
 constexpr std::size_t pieces = 3;
 
@@ -34,7 +34,7 @@ class Stopwatch {
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 
-/// Notes how long the calls take.
+/// Adds up the time of the calls.
 class TimedFile final : public storage::ForwardingFile {
  public:
   TimedFile(std::unique_ptr<storage::File> inner, RowSeconds& seconds)
@@ -53,8 +53,8 @@ class TimedFile final : public storage::ForwardingFile {
   RowSeconds& seconds_;
 };
 
-/// The files into which this rank writes, each opened once; large pieces in a thread, while the
-/// next one is received or packed.
+/// The files into which this rank writes, each opened once; large pieces are written by a thread,
+/// while the next one is received or packed.
 class Writing {
  public:
   Writing(storage::Storage& storage, const RowFiles& files)
@@ -88,7 +88,7 @@ class Writing {
     }
     sink_->write(extent.offset, extent.bytes);
   }
-  /// Everything is written.
+  /// On return everything is written.
   void finish() {
     if (sink_) {
       sink_->finish();
@@ -117,7 +117,7 @@ class Writing {
   std::size_t sink_file_ = 0;
 };
 
-/// Where the next piece goes, and how long it is; a length of 0 ends a rank's pieces.
+/// The destination of the next piece and its length; a length of 0 ends a rank's pieces.
 using Head = std::array<std::uint64_t, 3>;
 
 void send_pieces(exec::Transport& transport, int to, std::span<const Extent> extents) {
@@ -134,7 +134,7 @@ void send_pieces(exec::Transport& transport, int to, std::span<const Extent> ext
   announce({});
 }
 
-/// Takes all pieces of a rank, also after a failure, so that nobody waits for ever.
+/// Receives all pieces of a rank, even after a failure, so that none waits for ever.
 void receive_pieces(exec::Transport& transport, int from, Writing& writing,
                     std::vector<std::byte>& buffer, std::exception_ptr& failure) {
   for (;;) {

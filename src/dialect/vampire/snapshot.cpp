@@ -97,7 +97,7 @@ class Archive {
   bool reading_ = false;
 };
 
-/// Rank 0 finds out, every rank knows.
+/// Determined on rank 0 and sent to all.
 template <class Find, class... Fields>
 void from_root(exec::Transport& transport, Find&& find, Fields&... fields) {
   Archive in(exec::on_root(transport, 0, [&] {
@@ -111,7 +111,7 @@ void from_root(exec::Transport& transport, Find&& find, Fields&... fields) {
 
 constexpr const char* legacy_coordinates = "atoms-coords.cfg";
 
-/// The file by which a snapshot of spins is found.
+/// The file that identifies a snapshot of spins.
 std::string frame_name(std::uint32_t index, bool is_legacy) {
   char name[32];
   std::snprintf(name, sizeof name, is_legacy ? "atoms-%08u.cfg" : "spins-%08u.meta", index);
@@ -126,7 +126,7 @@ void check_range(std::uint64_t first, std::uint64_t count, std::uint64_t atoms) 
   }
 }
 
-/// The text of atoms-coords.meta, or in words why this is no folder of snapshots.
+/// The text of atoms-coords.meta, or why this is not a folder of snapshots.
 std::string coordinates_meta_text(storage::Storage& storage, const std::string& folder) {
   const std::string path = folder + "/atoms-coords.meta";
   if (!storage.exists(path)) {
@@ -138,7 +138,7 @@ std::string coordinates_meta_text(storage::Storage& storage, const std::string& 
   return read_small(storage, path);
 }
 
-/// Integers that went through the parser of numbers.
+/// Integers that were parsed as numbers.
 std::int32_t to_int32(double value, std::uint64_t row, const char* what) {
   if (!(value >= -2147483648.0 && value <= 2147483647.0) ||
       value != static_cast<double>(static_cast<std::int32_t>(value))) {
@@ -205,7 +205,7 @@ void Snapshot::find_legacy(storage::Storage& door) {
   }
 }
 
-/// By what the folder holds: a name is the number, whatever other numbers there are.
+/// By the content of the folder: the number is in the name, and numbers may be missing.
 void Snapshot::find_frames(storage::Storage& door, bool is_legacy) {
   for (const std::string& name : door.list(folder_)) {
     const std::size_t digits = name.find_first_of("0123456789");

@@ -4,15 +4,15 @@
 // process, one file a node, one file through MPI-IO, as binary or as text, and the legacy mode with
 // a .cfg a process. Rows are numbered across
 // the files in the order in which the meta file lists them; that number is an atom's global id.
-// How the traps of the format are met:
+// How the pitfalls of the format are handled:
 //   * text or binary is seen from the data itself, because the meta of mpi-io mode may be wrong;
 //   * listed files that do not exist are accepted only where the others, or the one file without
 //     index, hold every atom; notes() then says so;
 //   * binary files may be longer than their count says (VAMPIRE does not truncate an old file);
 //   * a number may be missing among the snapshots: the others are read, and notes() names it.
 //
-// Invariants: rank 0 alone opens and checks metas and sizes, and hands out the result; no memory is
-// allocated for a count that was not first checked against the size of a real file; an error of
+// Invariants: rank 0 alone opens and checks metas and sizes, and sends the result to all; no memory
+// is allocated for a count that was not first checked against the size of a real file; an error of
 // one rank is thrown on every rank, with the same text.
 #pragma once
 
@@ -49,7 +49,7 @@ struct Frame {
   std::uint32_t index = 0;
   SpinsMeta meta;
   FileSet data;
-  std::vector<std::string> notes;  ///< what was accepted although it is not as it should be
+  std::vector<std::string> notes;  ///< deviations that were accepted
 };
 
 /// A part of the atoms.
@@ -63,9 +63,9 @@ class Snapshot {
  public:
   std::uint64_t atoms() const noexcept { return atoms_; }
   const std::vector<Material>& materials() const noexcept { return materials_; }
-  /// The numbers of the snapshots of spins that are there, ascending.
+  /// The numbers of the existing snapshots of spins, ascending.
   const std::vector<std::uint32_t>& frames() const noexcept { return frames_; }
-  /// One line each on what was accepted although it is not as it should be.
+  /// One line for each deviation that was accepted.
   const std::vector<std::string>& notes() const noexcept { return notes_; }
 
   /// Opens the snapshot of number `index`. Collective. Error not_found, truncated, format,
@@ -75,7 +75,7 @@ class Snapshot {
   std::vector<std::uint64_t> rows_of_file() const;
   bool text() const noexcept { return coordinates_.text; }
   bool legacy() const noexcept { return coordinates_.has_elements; }
-  /// Atoms without spin, which are numbered for themselves.
+  /// Atoms without spin, which have numbers of their own.
   std::uint64_t non_magnetic_atoms() const noexcept { return non_magnetic_atoms_; }
 
   /// Atoms [first, first + count), each rank its own range. Collective.
@@ -117,7 +117,7 @@ Snapshot open(exec::Transport& transport, std::shared_ptr<storage::Storage> stor
 /// Rank `rank`'s share of `rows`: [rows * rank / ranks, rows * (rank + 1) / ranks).
 std::array<std::uint64_t, 2> share(std::uint64_t rows, int rank, int ranks);
 
-/// "0, 2 to 5": ascending numbers in words, at most twenty ranges of them.
+/// "0, 2 to 5": ascending numbers as text, at most twenty ranges of them.
 std::string numbers_text(const std::vector<std::uint32_t>& numbers);
 
 }  // namespace sluice::dialect::vampire

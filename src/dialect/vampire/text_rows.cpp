@@ -1,9 +1,9 @@
-// Rows of text files, whose places nobody knows before they were read: every rank parses the lines
-// that begin in its share of the bytes of all files together, sums over the ranks tell which rows
-// these are, and the rows go to the ranks that want them.
+// Rows of text files, whose positions are unknown until they are read: every rank parses the lines
+// that begin in its share of the bytes of all files together, sums over the ranks give the numbers
+// of these rows, and the rows are sent to the ranks that requested them.
 //
 // Invariants: a line is at most max_line_bytes long; blank lines are skipped and not counted;
-// memory is bounded by the bytes of this rank's share and the rows that it asked for.
+// memory is bounded by the bytes of this rank's share and the rows that it requested.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -23,7 +23,7 @@ namespace {
 constexpr std::size_t max_line_bytes = 4096;
 constexpr std::size_t buffer_bytes = 1 << 20;
 
-/// Lines of a file one after the other, from a byte on.
+/// Lines of a file in sequence, from a byte on.
 class LineReader {
  public:
   LineReader(storage::File& file, std::uint64_t offset) : file_(file), next_(offset) {}
@@ -75,8 +75,8 @@ class LineReader {
 
 bool blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
-/// Appends the numbers of a line; false if there are not exactly `columns` finite ones, and behind
-/// them a word where `word` is given.
+/// Appends the numbers of a line; false if there are not exactly `columns` finite ones, followed by
+/// a word if `word` is given.
 bool parse_row(std::string_view line, int columns, std::vector<double>& values,
                std::string_view* word) {
   const char* at = line.data();
@@ -87,7 +87,7 @@ bool parse_row(std::string_view line, int columns, std::vector<double>& values,
     }
     double value = 0;
     const auto [stop, status] = std::from_chars(at, end, value);
-    // A number too small for a double is what printf made of a tiny one: it is zero.
+    // A number too small for a double was printed from a tiny one: it becomes zero.
     const bool tiny = status == std::errc::result_out_of_range;
     if ((status != std::errc() && !tiny) || !std::isfinite(value) ||
         (stop != end && !blank(*stop))) {
@@ -108,7 +108,7 @@ bool parse_row(std::string_view line, int columns, std::vector<double>& values,
       ++at;
     }
     while (at != end && *at == ' ') {
-      ++at;  // VAMPIRE writes symbols with a blank behind them
+      ++at;  // VAMPIRE writes symbols with a trailing blank
     }
     *word = {begin, at};
     skip_blanks();
@@ -116,7 +116,7 @@ bool parse_row(std::string_view line, int columns, std::vector<double>& values,
   return at == end;
 }
 
-/// At most so many materials have symbols of their own, and a symbol so many bytes.
+/// Limits of the number of materials with symbols, and of the bytes of a symbol.
 constexpr double max_materials = 65536;
 constexpr std::size_t max_symbol_bytes = 8;
 
@@ -185,7 +185,7 @@ Parsed parse_share(storage::Storage& storage, const FileSet& set, int columns, i
   return parsed;
 }
 
-/// Every file must hold as many rows as its first line says. Collective.
+/// Every file must have as many rows as its first line says. Collective.
 void check_counts(exec::Transport& transport, const FileSet& set, const Parsed& parsed) {
   std::vector<std::int64_t> rows = parsed.rows_of_file;
   transport.allreduce(rows, exec::Op::sum);
@@ -206,7 +206,7 @@ struct Range {
   std::uint64_t count = 0;
 };
 
-/// What `mine`, held from row `first` on, has of every rank's wish.
+/// The rows of `mine`, held from row `first` on, that each rank requested.
 std::vector<exec::Parcel> parcels_for(const std::vector<std::vector<std::byte>>& wishes,
                                       const Parsed& mine, std::uint64_t first, int columns) {
   const auto width = static_cast<std::uint64_t>(columns);

@@ -18,7 +18,7 @@
 
 namespace sluice::dialect::vampire {
 
-/// Which rows of which file a rank has.
+/// The rows of a file that a rank has.
 struct FilePart {
   std::size_t file = 0;
   std::uint64_t row_in_file = 0;
@@ -102,8 +102,8 @@ Mode mode_of(const std::string& name) {
     }
   }
   throw Error(Code::invalid_argument, "output mode '" + name +
-                                          "': there are file-per-process, mpi-io, file-per-node "
-                                          "and legacy");
+                                          "': use one of file-per-process, mpi-io, file-per-node "
+                                          "or legacy");
 }
 
 const char* mode_name(Mode mode) { return mode_names[static_cast<std::size_t>(mode)]; }
@@ -141,7 +141,7 @@ SnapshotWriter::SnapshotWriter(exec::Transport& transport,
   exec::together(transport_, [&] {
     const auto sum = std::accumulate(rows_of_file_.begin(), rows_of_file_.end(), std::uint64_t{0});
     if (sum != atoms_) {
-      throw Error(Code::invalid_argument, folder_ + ": the files are to have " +
+      throw Error(Code::invalid_argument, folder_ + ": the files were announced with " +
                                               std::to_string(sum) + " rows, there are " +
                                               std::to_string(atoms_) + " atoms");
     }
@@ -201,7 +201,8 @@ void SnapshotWriter::replace_meta(const std::string& name, const std::string* te
 
 void SnapshotWriter::text_extents(const Rows& rows, const std::vector<FilePart>& parts,
                                   std::vector<std::string>& texts, std::vector<Extent>& extents) {
-  // Bytes of all files behind one another, heads left out: where does a file begin, where do I?
+  // Bytes of all files in sequence, without headers: where does a file begin, and where this rank's
+  // part?
   std::int64_t own = 0;
   for (const FilePart& part : parts) {
     std::string& text = texts.emplace_back();
@@ -288,7 +289,7 @@ WriteCost SnapshotWriter::write_atoms(const std::string& stem, const Coordinates
     if (atoms.material.size() != rows_ || atoms.category.size() != rows_ ||
         atoms.xyz.size() != 3 * rows_) {
       throw Error(Code::invalid_argument, "coordinates of " + std::to_string(rows_) +
-                                              " atoms were promised, not of " +
+                                              " atoms were announced, not of " +
                                               std::to_string(atoms.material.size()));
     }
   });
@@ -337,7 +338,7 @@ WriteCost SnapshotWriter::write_spins(std::uint32_t index, SpinsMeta meta,
   exec::together(transport_, [&] {
     if (spins.size() != 3 * rows_) {
       throw Error(Code::invalid_argument, "spins of " + std::to_string(rows_) +
-                                              " atoms were promised, not " +
+                                              " atoms were announced, not " +
                                               std::to_string(spins.size()) + " numbers");
     }
   });

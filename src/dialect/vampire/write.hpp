@@ -1,14 +1,14 @@
 // Snapshots in VAMPIRE's own formats, written in parallel: every mode, text and binary.
 //
 // Rows are numbered across the ranks in their order; that number is an atom's global id, and the
-// same for coordinates and spins. How the traps of the format are avoided:
+// same for coordinates and spins. How the pitfalls of the format are avoided:
 //   * a meta lists exactly the files that exist and says what is in them;
 //   * files of an older run are replaced, never written into; its meta goes first;
 //   * G groups of P ranks are G files, whatever G and P (rank r is in group r * G / P);
 //   * counts are 64-bit; no rank gathers more than 4 MiB at a time.
 //
-// Invariants: a meta is written when all of its data files are whole, so a reader that finds it
-// finds them; of text and binary, and of every mode, the bytes depend on the rows of each file
+// Invariants: a meta is written when all of its data files are complete, so a reader that finds it
+// finds them; in text and binary, and in every mode, the bytes depend on the rows of each file
 // alone, not on who wrote them. An error of one rank is thrown on every rank.
 #pragma once
 
@@ -39,13 +39,13 @@ struct WriteOptions {
   bool text = false;    ///< legacy is always text
   int nodes = 1;        ///< file_per_node: files; clamped to the number of ranks
   bool durable = true;  ///< everything is synced before the meta is written
-  /// Not empty: so many rows in each file instead, whoever has them (their sum is that of all
-  /// rows). Every rank then writes its own rows.
+  /// If not empty: the number of rows in each file, whichever rank has them (their sum is that of
+  /// all rows). Every rank then writes its own rows.
   std::vector<std::uint64_t> rows_of_file = {};
   std::array<double, 3> box_angstrom{};  ///< legacy: "System dimensions"
 };
 
-/// What one snapshot cost, the same on every rank.
+/// The cost of one snapshot, the same on every rank.
 struct WriteCost {
   std::uint64_t bytes = 0;   ///< of data files
   double write_seconds = 0;  ///< inside write calls, of the slowest rank
@@ -58,16 +58,15 @@ struct FilePart;
 
 class SnapshotWriter {
  public:
-  /// This rank will hand over `rows` rows every time. transport must outlive the object.
-  /// Collective.
+  /// This rank will pass `rows` rows every time. transport must outlive the object. Collective.
   SnapshotWriter(exec::Transport& transport, std::shared_ptr<storage::Storage> storage,
                  const std::string& folder, std::vector<Material> materials, std::uint64_t rows,
                  WriteOptions options);
 
-  /// Of this rank's rows; once, before the first spins. Collective. Error invalid_argument where
-  /// the lengths are not those of the rows.
+  /// For this rank's rows; once, before the first spins. Collective. Error invalid_argument if the
+  /// lengths differ from the number of rows.
   WriteCost write_coordinates(const Coordinates& atoms);
-  /// Three an atom. meta.files is filled in here. Collective.
+  /// Three for each atom. meta.files is filled in here. Collective.
   WriteCost write_spins(std::uint32_t index, SpinsMeta meta, std::span<const double> spins);
 
   std::uint64_t atoms() const noexcept { return atoms_; }
@@ -102,8 +101,8 @@ class SnapshotWriter {
   std::vector<std::uint64_t> rows_of_file_;
 };
 
-/// Atoms without spin, beside the others, split over files in the same way. Each rank hands over
-/// its own; also none. Collective.
+/// Atoms without spin, beside the others, split over files in the same way. Each rank passes its
+/// own, possibly none. Collective.
 WriteCost write_non_magnetic(exec::Transport& transport, std::shared_ptr<storage::Storage> storage,
                              const std::string& folder, const Coordinates& atoms,
                              WriteOptions options);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view first_word = "nNodes:";
 
-/// Cuts off the line `key value`, and gives the value; false where it begins otherwise.
+/// Removes the line `key value`, and returns the value; false if it begins differently.
 bool take_line(std::string_view& text, std::string_view key, std::string_view& value) {
   const std::size_t stop = text.find('\n');
   if (!text.starts_with(key) || stop == std::string_view::npos) {
@@ -94,7 +94,7 @@ DisplacementRow Displacements::parse(std::string_view line, std::uint64_t place)
   const Grid& n = head_.grid;
   if (at[0] >= n[0] || at[1] >= n[1] || at[2] >= n[2] ||
       row.id != at[0] + n[0] * (at[1] + n[1] * at[2])) {
-    refuse(*file_, place, "the node's number does not belong to its place");
+    refuse(*file_, place, "the node's number does not match its coordinates");
   }
   return row;
 }
@@ -106,7 +106,7 @@ void Displacements::read_columns(const DisplacementColumns& columns) {
     pieces.each_line([&](std::string_view line, std::uint64_t place) {
       const DisplacementRow row = parse(line, place);
       if (at == rows_) {
-        throw Error(Code::changed_outside, path_ + ": has more lines than a moment ago");
+        throw Error(Code::changed_outside, path_ + ": has more lines than when it was scanned");
       }
       columns.id[at] = static_cast<std::int64_t>(row.id);
       std::copy(row.value.begin(), row.value.end(),

@@ -19,7 +19,7 @@ struct DisplacementRow {
   std::array<double, 3> value{};
 };
 
-/// Of a rank's own lines. `value` has three entries a node.
+/// A rank's own lines. `value` has three entries for each node.
 struct DisplacementColumns {
   std::span<std::int64_t> id;
   std::span<double> value;
@@ -27,7 +27,7 @@ struct DisplacementColumns {
 
 class Displacements {
  public:
-  /// Collective: goes through the whole text. Error format (with the line).
+  /// Collective: scans the whole text. Error format (with the line).
   Displacements(exec::Transport& transport, storage::Storage& storage, const std::string& path);
 
   const DisplacementHead& head() const noexcept { return head_; }
@@ -48,7 +48,7 @@ class Displacements {
   std::uint64_t rows_ = 0;
 };
 
-/// Does the text of a file begin as displacements do?
+/// Does the text of a file begin like displacements?
 bool begins_displacements(std::string_view text);
 
 std::string head_text(const DisplacementHead& head);

@@ -53,8 +53,8 @@ void Pieces::begin() {
   if (range_.begin == range_.head || range_.begin == range_.end) {
     return;
   }
-  // The line that goes on here belongs to the rank below: ours begin after its end, which may be
-  // the very byte before.
+  // A line that continues here belongs to the rank below: the own lines begin after its end, which
+  // may be the very byte before.
   std::string text(longest_line + 1, '\0');
   text.resize(file_.read(range_.begin - 1, std::as_writable_bytes(std::span(text))));
   const std::size_t stop = text.find('\n');

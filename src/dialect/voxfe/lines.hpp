@@ -1,7 +1,7 @@
 // A text file that the ranks read together: each the lines that begin in its own range of bytes.
 //
-// Invariants: what is in memory is one piece of a bounded size; every line belongs to one rank;
-// whatever is wrong is refused with the number of its line, which is counted only then.
+// Invariants: memory holds one piece of a bounded size; every line belongs to one rank; errors name
+// the number of their line, which is counted only then.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace sluice::dialect::voxfe {
 
 inline constexpr std::uint64_t piece_bytes = 4 << 20;
-/// A longer line is none of these formats'.
+/// A longer line does not belong to these formats.
 inline constexpr std::uint64_t longest_line = 4096;
 
 /// The bytes [begin, end) of one rank, of a file whose lines begin at `head`.
@@ -24,7 +24,7 @@ struct ByteRange {
   std::uint64_t end = 0;
   std::uint64_t head = 0;
 
-  /// How many pieces it has, at most.
+  /// The most pieces that it has.
   std::uint64_t pieces() const { return (end - begin) / piece_bytes + 1; }
 };
 
@@ -36,7 +36,7 @@ ByteRange part_of_rank(std::uint64_t head, std::uint64_t size, int rank, int ran
 
 std::string_view without_blanks(std::string_view text);
 
-/// Cuts the next number off a line, with the blanks before it; false where there is none.
+/// Removes the next number from a line, with the blanks before it; false if there is none.
 template <class T>
 bool take_number(std::string_view& line, T& number) {
   line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
@@ -48,14 +48,14 @@ bool take_number(std::string_view& line, T& number) {
   return true;
 }
 
-/// Goes through a range, a piece of whole lines after the other.
+/// Iterates over a range, in pieces of whole lines.
 class Pieces {
  public:
   Pieces(storage::File& file, const ByteRange& range) : file_(file), range_(range) { begin(); }
 
-  /// Reads the next piece: false where there is none.
+  /// Reads the next piece: false if there is none.
   bool next();
-  /// The lines of the piece, each with its end but for the last one of a file.
+  /// The lines of the piece, each with its end except possibly the last one of a file.
   std::string_view text() const { return lines_; }
   /// Where the piece begins in the file.
   std::uint64_t place() const { return place_; }

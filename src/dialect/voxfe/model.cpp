@@ -16,7 +16,8 @@ namespace sluice::dialect::voxfe {
 namespace {
 
 constexpr std::uint64_t largest_extent = 1 << 20;
-/// A grid that nobody asked for has at most so many cells for each byte of the text, or so many.
+/// A grid without requested extents has at most this many cells for each byte of the text, or this
+/// many.
 constexpr std::uint64_t most_cells_a_byte = 4096;
 constexpr std::uint64_t least_cells = 256ULL << 20;
 
@@ -27,7 +28,7 @@ struct Voxel {
   std::uint32_t material = 0;
 };
 
-/// Whole numbers of a line; false where there is anything else or another number of them.
+/// Integers of a line; false if there is anything else or another number of them.
 bool parse_whole(std::string_view line, std::span<std::uint64_t> numbers) {
   for (std::uint64_t& number : numbers) {
     if (!take_number(line, number)) {
@@ -39,7 +40,7 @@ bool parse_whole(std::string_view line, std::span<std::uint64_t> numbers) {
 
 }  // namespace
 
-/// What a rank's own lines are.
+/// Totals of a rank's own lines.
 struct Model::Scan {
   std::array<std::int64_t, 3> largest{};
   std::int64_t rows = 0;
@@ -154,7 +155,7 @@ void Model::settle(const Scan& scan) {
   for (std::size_t i = 0; i < 3; ++i) {
     grid_[i] = std::max(grid_[i], static_cast<std::uint64_t>(largest[i]));
   }
-  // Empty cells cost nothing in the text: one wrong coordinate would claim any memory and disk.
+  // Empty cells cost nothing in the text: one wrong coordinate could claim any memory and disk.
   const std::uint64_t plane = grid_[0] * grid_[1];  // below 2^41
   const std::uint64_t most_cells = std::max(least_cells, file_->size() * most_cells_a_byte);
   if (!is_given && plane != 0 && grid_[2] > most_cells / plane) {
@@ -250,7 +251,7 @@ void Model::read_columns(const ModelColumns& columns) {
     pieces.each_line([&](std::string_view line, std::uint64_t place) {
       const ModelRow row = parse(line, place);
       if (at == rows_) {
-        throw Error(Code::changed_outside, path_ + ": has more lines than a moment ago");
+        throw Error(Code::changed_outside, path_ + ": has more lines than when it was scanned");
       }
       columns.element[at] = static_cast<std::int64_t>(row.element);
       columns.material[at] = row.material;

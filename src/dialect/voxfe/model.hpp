@@ -1,12 +1,11 @@
 // VOX-FE's model text, read in parallel into a grid of voxels.
 //
-// The text: a line that is blank or holds the size of a voxel, a line with the number of voxels,
-// and a line `element material x y z` for each, coordinates counted from 1, usually by ascending z.
+// The text: a line that is blank or has the size of a voxel, a line with the number of voxels, and
+// a line `element material x y z` for each, coordinates counted from 1, usually by ascending z.
 //
 // Invariants: every rank reads and parses its own range of bytes, in pieces of a bounded size, once
-// to find out what there is and once to take it; what the text says of itself (count, coordinates,
-// materials) is checked, and errors name the line; ranks hold whole planes, in order, beyond a
-// limit on disk.
+// to scan and once to load; what the text says of itself (count, coordinates, materials) is
+// checked, and errors name the line; ranks hold whole planes, in order, on disk beyond a limit.
 #pragma once
 
 #include <array>
@@ -54,7 +53,7 @@ struct ModelColumns {
   std::array<std::span<std::int32_t>, 3> at;
 };
 
-/// Where what does not fit into memory goes.
+/// Folder for what does not fit into memory.
 struct SpillPlace {
   std::uint64_t limit_bytes = 256ULL << 20;
   std::string folder = {};
@@ -62,8 +61,8 @@ struct SpillPlace {
 
 class Model {
  public:
-  /// Collective: goes through the whole text. `grid` of zeros: as large as the largest coordinates.
-  /// Error format (with the line). transport and storage must outlive it.
+  /// Collective: scans the whole text. `grid` of zeros: as large as the largest coordinates. Error
+  /// format (with the line). transport and storage must outlive it.
   Model(exec::Transport& transport, storage::Storage& storage, const std::string& path,
         Grid grid = {});
 
@@ -72,7 +71,8 @@ class Model {
   /// This rank's lines: [first_row, first_row + rows) of all.
   std::uint64_t first_row() const noexcept { return first_row_; }
   std::uint64_t rows() const noexcept { return rows_; }
-  /// Are elements numbered 1, 2, … and voxels in the order of z, y, x? Then the grid says all.
+  /// Are elements numbered 1, 2, … and voxels in the order of z, y, x? Then the grid contains
+  /// everything.
   bool in_order() const noexcept { return in_order_; }
   const std::string& voxel_size() const noexcept { return voxel_size_; }
 

@@ -11,7 +11,7 @@ std::string number(double value) {
   return {buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr};
 }
 
-/// As the text of an XML element.
+/// Escaped as the text of an XML element.
 std::string escaped(const std::string& text) {
   std::string result;
   for (const char c : text) {

@@ -1,5 +1,5 @@
-// Descriptions by which ParaView and VTK open the netCDF-4 files of voxel models: XDMF, in a small
-// text beside the file.
+// XDMF descriptions by which ParaView and VTK open the netCDF-4 files of voxel models: a small text
+// file beside the data.
 #pragma once
 
 #include <array>
@@ -9,8 +9,8 @@
 
 namespace sluice::dialect::voxfe {
 
-/// `file`: path of the netCDF file; only its last part is used, as both lie in one folder.
-/// The voxels as cells, with `material`; `size`: edges along x, y, z.
+/// `file`: path of the netCDF file; only its last component is used, because both are in one
+/// folder. The voxels as cells, with `material`; `size`: edges along x, y, z.
 std::string voxels_xdmf(const std::string& file, const Grid& grid,
                         const std::array<double, 3>& size);
 /// The nodes as points at x, y, z, with the vector `displacement`.

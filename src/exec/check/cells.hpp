@@ -1,4 +1,5 @@
-// A shape cut into equal cells, one owner each, to share out the search for overlaps and holes.
+// A shape divided into equal cells, one owner each, to distribute the search for overlaps and
+// holes.
 //
 // Invariants: cells cover the shape exactly once; there are at most max_cells; every rank that
 // builds a grid from the same numbers gets the same one.
@@ -13,22 +14,21 @@ namespace sluice::exec {
 
 class CellGrid {
  public:
-  /// Cells of about `mean_count` elements a side, made larger until there are at most `max_cells`.
-  /// A shape without elements has no cells.
+  /// Cells of about `mean_count` elements a side, enlarged until there are at most `max_cells`. A
+  /// shape without elements has no cells.
   CellGrid(const model::Dims& shape, const model::Dims& mean_count, std::uint64_t max_cells);
 
   std::uint64_t cells() const noexcept { return cells_; }
   /// Cell `index`, 0 .. cells() - 1, numbered in row-major order.
   model::Box cell(std::uint64_t index) const;
-  /// Calls `visit` with the number of every cell that shares an element with `box`, which lies
-  /// inside the shape.
+  /// Calls `visit` with the number of every cell that overlaps `box`, which is inside the shape.
   void for_each_met(const model::Box& box,
                     const std::function<void(std::uint64_t index)>& visit) const;
 
  private:
   model::Dims shape_;
-  model::Dims extent_;  // of a cell; the last one of a dimension may be cut off
-  model::Dims number_;  // of cells
+  model::Dims extent_;  // of a cell; the last cell of a dimension may be smaller
+  model::Dims number_;  // number of cells
   std::uint64_t cells_ = 0;
 };
 

@@ -27,9 +27,9 @@ constexpr std::uint64_t too_many = std::numeric_limits<std::uint64_t>::max();
 
 // -- agreement ------------------------------------------------------------------------------------
 
-/// Hands one message to all ranks: the first in the order of `before`, of equal ones that of the
-/// lowest rank, of those that are not empty (at least one). For failures only: the root takes a
-/// message of every rank.
+/// Broadcasts one message to all ranks: the first in the order of `before` among those that are not
+/// empty (at least one is not); of equal ones that of the lowest rank. For failures only: the root
+/// receives a message of every rank.
 std::vector<std::byte> share_first(
     Transport& transport, std::vector<std::byte> mine,
     const std::function<bool(std::span<const std::byte>, std::span<const std::byte>)>& before) {
@@ -44,7 +44,7 @@ std::vector<std::byte> share_first(
   return chosen;
 }
 
-// -- what all ranks put together ------------------------------------------------------------------
+// -- totals over all ranks ------------------------------------------------------------------------
 
 struct Total {
   std::uint64_t blocks = 0;
@@ -52,7 +52,7 @@ struct Total {
   Dims mean_count;
 };
 
-/// Throws where a block is not one of its variable.
+/// Throws if a block is not a block of its variable.
 void check_blocks(std::span<const VariableShape> variables, std::span<const OwnBlock> own) {
   for (const OwnBlock& block : own) {
     if (block.variable >= variables.size()) {
@@ -78,7 +78,7 @@ std::uint64_t join_halves(const std::int64_t* halves) {
 /// Sums over all ranks, by variable. Throws on every rank where a rank has an invalid block.
 std::vector<Total> sum_blocks(Transport& transport, std::span<const VariableShape> variables,
                               std::span<const OwnBlock> own) {
-  // a flag; then of each variable: blocks, elements in halves, extents in halves
+  // a flag; then for each variable: blocks, elements in halves, extents in halves
   std::vector<std::size_t> place;
   std::size_t length = 1;
   for (const VariableShape& variable : variables) {
@@ -116,7 +116,7 @@ std::vector<Total> sum_blocks(Transport& transport, std::span<const VariableShap
   return totals;
 }
 
-// -- sharing out the search -----------------------------------------------------------------------
+// -- distributing the search ----------------------------------------------------------------------
 
 /// The cells of one variable; cell i belongs to rank (first_owner + i) modulo the ranks.
 struct SharedGrid {
@@ -148,7 +148,7 @@ OwnedBox get_block(ByteReader& reader, std::span<const VariableShape> variables,
   owned.rank = rank;
   owned.variable = reader.get<std::uint32_t>();
   if (owned.variable >= variables.size()) {
-    throw Error(Code::internal, "message between ranks names an unknown variable");
+    throw Error(Code::internal, "message between ranks refers to an unknown variable");
   }
   for (int dim = 0; dim < variables[owned.variable].shape.rank(); ++dim) {
     owned.box.start.push_back(reader.get<std::uint64_t>());
@@ -157,7 +157,8 @@ OwnedBox get_block(ByteReader& reader, std::span<const VariableShape> variables,
   return owned;
 }
 
-/// Sends every block, whole, to the owners of the cells that it meets; returns those for this rank.
+/// Sends every block, whole, to the owners of the cells that it overlaps; returns those sent to
+/// this rank.
 std::vector<OwnedBox> distribute(Transport& transport, std::span<const VariableShape> variables,
                                  const std::vector<SharedGrid>& grids,
                                  std::span<const OwnBlock> own) {
@@ -261,8 +262,8 @@ Findings search(const Transport& transport, std::span<const VariableShape> varia
               overlap.first.rank);
 }
 
-/// Grows the hole from its first element over the blocks of all ranks, since a cell shows only a
-/// part of it.
+/// Extends the hole from its first element, considering the blocks of all ranks: a cell shows only
+/// a part of it.
 Box grow_hole(Transport& transport, const Missing& missing, const Dims& shape,
               std::span<const OwnBlock> own) {
   std::vector<Box> boxes;
@@ -274,8 +275,8 @@ Box grow_hole(Transport& transport, const Missing& missing, const Dims& shape,
   Box hole{missing.at, Dims::filled(shape.rank(), 1)};
   for (int dim = shape.rank() - 1; dim >= 0; --dim) {
     const std::uint64_t count = model::free_count(hole, dim, model::whole(shape), boxes);
-    // in halves, as a count may exceed what a signed number holds: the lower half is that of the
-    // ranks with the least upper half
+    // in halves, because a count may exceed the range of a signed number: the lower half is that of
+    // the ranks with the smallest upper half
     std::array<std::int64_t, 1> high{static_cast<std::int64_t>(count >> 32)};
     transport.allreduce(high, Op::min);
     const bool least = static_cast<std::int64_t>(count >> 32) == high[0];

@@ -1,7 +1,7 @@
-// Do the blocks of all ranks cover every variable exactly once? The collective half.
+// Do the blocks of all ranks cover every variable exactly once? The collective part of that check.
 //
 // Invariants: every rank returns, or every rank throws the same Error (same code, text and rank);
-// no rank holds the blocks of all others: each searches cells of about as many blocks as it has
+// no rank holds the blocks of all others: each searches cells with about as many blocks as it has
 // itself. Limit: 2^31 blocks of one variable over all ranks.
 #pragma once
 
@@ -18,7 +18,7 @@ namespace sluice::exec {
 struct VariableShape {
   std::string name;
   model::Dims shape;
-  bool partial = false;  ///< elements may be left out
+  bool partial = false;  ///< elements need not be put
 };
 
 /// A block of this rank; `variable` is its index in the list of variables to be checked.
@@ -29,14 +29,14 @@ struct OwnBlock {
 
 /// Finds blocks outside their variable (Error out_of_bounds), elements covered twice (overlap) and,
 /// of variables that are not partial, elements covered by no block (hole), in this order, and
-/// names the first: of overlaps as model::find_overlap does, of holes the first missing element of
-/// the first variable. COLLECTIVE: two reductions and one exchange where all is well.
+/// reports the first: of overlaps as model::find_overlap does, of holes the first missing element
+/// of the first variable. COLLECTIVE: two reductions and one exchange if no error is found.
 void check_coverage(Transport& transport, std::span<const VariableShape> variables,
                     std::span<const OwnBlock> own);
 
-/// Compares the number of elements put with that of each variable: Error hole where there are fewer
-/// (unless it is partial), overlap where there are more, out_of_bounds as above. Blocks that
-/// overlap as much as they leave out are not found. COLLECTIVE: one reduction where all is well.
+/// Compares the number of elements put with that of each variable: Error hole if there are fewer
+/// (unless it is partial), overlap if there are more, out_of_bounds as above. Not found: overlaps
+/// and holes of the same size. COLLECTIVE: one reduction if no error is found.
 void check_volume(Transport& transport, std::span<const VariableShape> variables,
                   std::span<const OwnBlock> own);
 

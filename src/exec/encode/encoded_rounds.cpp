@@ -17,7 +17,7 @@ std::vector<std::uint64_t> counts_of(const std::vector<EncodedVariable>& variabl
   return counts;
 }
 
-/// Bytes of a tile, dense or encoded, where it does not shrink.
+/// The most bytes of a tile, dense or encoded: one that does not shrink.
 std::uint64_t most_encoded_bytes(const EncodedVariable& variable, std::uint32_t element_bytes) {
   std::uint64_t bytes = variable.tile.volume() * element_bytes;
   for (const codec::Filter& filter : variable.pipeline) {

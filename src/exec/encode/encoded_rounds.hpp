@@ -1,11 +1,12 @@
-// Compressed variables on their way to the owners of their tiles: which tiles are encoded together,
-// and provisional addresses for the time in which nobody knows where the encoded ones will lie.
+// The transfer of compressed variables to the owners of their tiles: which tiles are encoded
+// together, and their provisional addresses until the final addresses are known.
 //
 // Every tile has one owner (plan::TileOwners). Round r has the tiles at positions [r n, (r + 1) n)
-// of every owner, n such that they fit its memory. Of one round tile p of owner w stands at
-// (p * owners + w) * stride, so that dense tiles travel by a TileMap like any bytes with a place.
+// of every owner, n such that they fit its memory. In a round, tile p of owner w has the
+// provisional address (p * owners + w) * stride, so that dense tiles are sent by a TileMap like any
+// bytes with an address.
 //
-// Invariants: a value, the same on every rank for the same arguments; a rank works out the
+// Invariants: a value, the same on every rank for the same arguments; a rank computes the
 // provisional addresses of its own tiles and parts only, however many tiles there are.
 #pragma once
 
@@ -30,7 +31,7 @@ struct EncodedVariable {
 
 class EncodedRounds {
  public:
-  /// `room_bytes`: what an owner may hold of one round (one tile at least).
+  /// `room_bytes`: the memory of an owner for one round (one tile at least).
   EncodedRounds(std::vector<EncodedVariable> variables,
                 std::span<const model::Definition> definitions, const plan::RankList& owners,
                 std::uint64_t room_bytes);
@@ -42,11 +43,11 @@ class EncodedRounds {
   std::uint64_t stride_bytes() const noexcept { return stride_bytes_; }
   /// Tiles of an owner in one round, at most.
   std::uint64_t per_round() const noexcept { return per_round_; }
-  /// What an owner holds of one round.
+  /// The memory of an owner for one round.
   std::uint64_t held_bytes() const noexcept { return per_round_ * stride_bytes_; }
   std::uint64_t round_of(std::uint32_t variable, std::uint64_t tile) const;
 
-  /// Provisional addresses of all variables for the tiles of a round that `rank` owns or has part
+  /// Provisional addresses of all variables, for the tiles of a round that `rank` owns or has part
   /// of (`parts`, which are of that round); `absent` for all others. No checksums.
   layout::CommitPlan placements(std::uint64_t round, int rank,
                                 std::span<const plan::TileOwners::Tile> parts) const;

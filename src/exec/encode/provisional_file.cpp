@@ -16,7 +16,7 @@ void RelocatedFile::write(std::uint64_t offset, std::span<const std::byte> bytes
                        [](std::uint64_t place, const Range& range) { return place < range.first; });
   while (!bytes.empty()) {
     if (at == ranges_.begin() || offset >= std::prev(at)->last) {
-      throw Error(Code::internal, path() + ": bytes of a commit that have no place");
+      throw Error(Code::internal, path() + ": bytes of a commit without an address");
     }
     const Range& here = *std::prev(at);
     const std::size_t count = std::min<std::uint64_t>(bytes.size(), here.last - offset);
@@ -37,7 +37,7 @@ void RelocatedFile::place(const layout::CommitPlan& real) {
     const layout::Placement* there = found == by_variable.end() ? nullptr : found->second;
     if (there == nullptr || there->tiles() != here.tiles() ||
         there->tile_bytes() != here.tile_bytes()) {
-      throw Error(Code::internal, path() + ": a variable is placed otherwise than was foreseen");
+      throw Error(Code::internal, path() + ": a variable is not placed as predicted");
     }
     for (std::uint64_t tile = 0; tile < here.tiles(); ++tile) {
       add(here.address(tile), here.tile_bytes(), there->address(tile));
@@ -63,7 +63,7 @@ void RelocatedFile::add(std::uint64_t provisional, std::uint64_t bytes, std::uin
   }
 }
 
-/// The words are one run here, in the file they may be several.
+/// The words are contiguous here; in the file they may be in several ranges.
 void RelocatedFile::place_checksums(const layout::Placement& here, const layout::CommitPlan& real) {
   std::uint64_t done = 0;
   for (std::uint64_t tile = 0; real.checksums && tile < real.checksums->tiles(); ++tile) {

@@ -1,4 +1,4 @@
-// Files whose addresses are provisional: they stand for others that are known later.
+// Files with provisional addresses, which are replaced by the final ones later.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace sluice::exec {
 
-/// Only takes bytes.
+/// Only accepts writes.
 class ProvisionalFile : public storage::File {
  public:
   explicit ProvisionalFile(std::string path) : path_(std::move(path)) {}
@@ -28,13 +28,13 @@ class ProvisionalFile : public storage::File {
 
  private:
   [[noreturn]] void refuse() const {
-    throw Error(Code::internal, path_ + ": a file of provisional addresses only takes bytes");
+    throw Error(Code::internal, path_ + ": a file of provisional addresses can only be written");
   }
   std::string path_;
 };
 
-/// Writes to `file` what comes to the provisional addresses of a plan; keeps it in memory until
-/// place() has said which addresses they stand for. Used by one thread at a time.
+/// Writes what comes to the provisional addresses of a plan to `file`; keeps it in memory until
+/// place() has given the final addresses. Used by one thread at a time.
 class RelocatedFile final : public ProvisionalFile {
  public:
   /// `file` must outlive the object.
@@ -42,9 +42,9 @@ class RelocatedFile final : public ProvisionalFile {
       : ProvisionalFile(file.path()), file_(file), provisional_(std::move(provisional)) {}
 
   void write(std::uint64_t offset, std::span<const std::byte> bytes) override;
-  /// Error internal where `real` has other tiles than the provisional plan.
+  /// Error internal if `real` has other tiles than the provisional plan.
   void place(const layout::CommitPlan& real);
-  /// After place(): writes what came before it.
+  /// After place(): writes what was kept before it.
   void write_kept();
 
  private:

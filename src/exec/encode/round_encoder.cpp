@@ -12,7 +12,7 @@ namespace sluice::exec {
 
 namespace {
 
-/// Direct writes want memory that lies in a page as the bytes lie in the file.
+/// Direct writes need memory with the same offset within a page as in the file.
 constexpr std::uint64_t write_page_bytes = 4096;
 
 }  // namespace
@@ -155,7 +155,7 @@ std::span<std::byte> RoundEncoder::room_of(std::uint64_t position) const {
   return {config_.room.staging->data() + write_page_bytes + position * stride, stride};
 }
 
-/// False where nothing came of the tile.
+/// False if no bytes of the tile arrived.
 bool RoundEncoder::fill_holes(std::uint64_t position, std::uint64_t dense_bytes,
                               const Element& element) {
   const Bits& came = config_.room.came;
@@ -210,8 +210,8 @@ RoundSizes RoundEncoder::encode(const std::exception_ptr& earlier) {
   return sizes;
 }
 
-/// Tiles that are neighbours in the file are pushed together and written as one: the page in front
-/// of the first leaves room to begin where the file wants it.
+/// Tiles that are adjacent in the file are moved together and written as one: the page before the
+/// first leaves space to start at the alignment of the file.
 void RoundEncoder::write_tiles(const std::vector<std::uint64_t>& addresses, const Write& write) {
   for (std::size_t first = 0; first < encoded_.size();) {
     std::byte* const begin =

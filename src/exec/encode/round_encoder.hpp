@@ -1,11 +1,11 @@
-// An owner's part of a commit with compressed variables, round by round: the dense tiles that the
-// ranks bring to provisional addresses (EncodedRounds) are encoded, their sizes go to rank 0, which
-// answers with places, and the encoded tiles are written there. How sizes and places travel is the
-// caller's matter.
+// The part of an owner in a commit with compressed variables, round by round: the dense tiles that
+// the ranks send to provisional addresses (EncodedRounds) are encoded, their sizes go to rank 0,
+// which answers with addresses, and the encoded tiles are written there. The caller transfers sizes
+// and addresses.
 //
-// Invariants: of each round encode() and write() are called once, in this order, whatever failed,
-// by one thread; memory is the tiles of one round; elements that nobody brings have the value of
-// model::Definition::hole_fill(); a tile of which nothing came is not written.
+// Invariants: for each round encode() and write() are called once, in this order, even after a
+// failure, by one thread; memory is the tiles of one round; elements that no rank sends have the
+// value of model::Definition::hole_fill(); a tile that received nothing is not written.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@
 
 namespace sluice::exec {
 
-/// What an owner tells rank 0 of a round. Empty bytes mean no tiles.
+/// The report of an owner to rank 0 for a round. Empty bytes mean no tiles.
 struct RoundSizes {
   Outcome outcome;
   std::vector<layout::EncodedTile> tiles;
@@ -35,22 +35,23 @@ struct RoundSizes {
   static RoundSizes from_bytes(std::span<const std::byte> bytes);
 };
 
-/// What rank 0 answers.
+/// The answer of rank 0.
 struct RoundPlaces {
   Outcome outcome;
   std::vector<std::byte> plan;  ///< round 0: the layout::CommitPlan; else empty
   std::vector<std::uint64_t> addresses;
-  /// Of the answer to all senders together: how many addresses are those of senders up to each.
+  /// In the answer to all senders together: the number of addresses up to and including each
+  /// sender.
   std::vector<std::uint64_t> ends = {};
 
-  /// The part of one sender.
+  /// The part for one sender.
   RoundPlaces of(std::size_t sender) const;
   std::vector<std::byte> to_bytes() const;
   static RoundPlaces from_bytes(std::span<const std::byte> bytes);
 };
 
-/// On rank 0: the answer to all senders together. `place` gives the places of tiles, and the plan;
-/// it is not called where a sender failed, or there is an `earlier` failure.
+/// On rank 0: the answer to all senders together. `place` returns the addresses of tiles, and the
+/// plan; it is not called if a sender failed, or there is an `earlier` failure.
 RoundPlaces place_round(
     std::uint64_t commit, std::span<const RoundSizes> sizes, const std::exception_ptr& earlier,
     int rank, const std::function<RoundPlaces(std::span<const layout::EncodedTile>)>& place);
@@ -65,22 +66,23 @@ class RoundEncoder {
   };
   using Write = std::function<void(std::uint64_t offset, std::span<const std::byte> bytes)>;
 
-  /// On an owner. What `config` refers to outlives the object.
+  /// On an owner. What `config` refers to must outlive the object.
   RoundEncoder(const Config& config, std::uint64_t commit, const EncodedRounds& rounds,
                std::span<const model::Definition> definitions);
   ~RoundEncoder();
 
-  // -- the dense bytes of the round under way, at their provisional addresses ---------------------
-  /// Takes them from any thread's writes, one at a time.
+  // -- the dense bytes of the current round, at their provisional addresses
+  // -------------------------
+  /// Accepts writes of any thread, one at a time.
   storage::File& dense_file() noexcept;
-  /// Memory in which they are assembled; until encode().
+  /// Memory in which they are assembled, valid until encode().
   WindowMemory dense_memory();
 
-  /// All of the round has come. `earlier`: what went wrong with it.
+  /// All bytes of the round have arrived. `earlier`: a failure of the transfer.
   RoundSizes encode(const std::exception_ptr& earlier);
-  /// Writes the round to its places, where nothing failed.
+  /// Writes the round to its addresses, if nothing failed.
   void write(const RoundPlaces& places, const Write& write);
-  /// What this rank has met so far, or was told.
+  /// The failures of this rank so far, and those reported to it.
   const std::exception_ptr& failure() const noexcept { return failure_; }
   void note(const std::exception_ptr& failure) { failure_ = failure_ ? failure_ : failure; }
   void rethrow() const;
@@ -105,7 +107,7 @@ class RoundEncoder {
   const int own_;                  ///< index of this rank among the owners
   std::vector<Element> elements_;  ///< by index of a variable
   std::uint64_t round_ = 0;
-  bool has_room_ = false;  ///< came there anything of the round under way?
+  bool has_room_ = false;  ///< has anything arrived in the current round?
   std::vector<EncodedBytes> encoded_;
   std::exception_ptr failure_;
   std::unique_ptr<DenseFile> dense_;

@@ -75,7 +75,7 @@ void BoundedExchange::hand_over(const RoundMessage& leaving,
   const std::span<const std::byte> bytes = bytes_of(leaving);
   attempt([&] {
     if (own == incoming.end() || own->bytes != leaving.bytes) {
-      throw Error(Code::internal, "the two sides of an exchange count different bytes");
+      throw Error(Code::internal, "the two sides of an exchange expect different lengths");
     }
     party_.take(*own, bytes);
   });
@@ -87,7 +87,7 @@ std::span<const std::byte> BoundedExchange::bytes_of(const RoundMessage& message
   if (lying.size() == message.bytes) {
     return lying;
   }
-  // Outside of what may fail: a wait that ends in a timeout ends the exchange.
+  // Outside the part that may fail: a wait that ends in a timeout ends the exchange.
   const std::span<std::byte> room = room_to_send(message.bytes);
   attempt([&] { party_.pack(message, room); });
   return room;

@@ -6,7 +6,7 @@
 
 namespace sluice::exec {
 
-/// First position from `at` on whose bit is `wanted`; `end` where there is none before it.
+/// First position at or after `at` whose bit is `wanted`; `end` if there is none before it.
 std::uint64_t find_bit(const std::uint64_t* words, bool wanted, std::uint64_t at,
                        std::uint64_t end);
 

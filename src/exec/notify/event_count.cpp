@@ -23,7 +23,7 @@ void EventCount::wait(std::uint32_t epoch, double limit_s) const noexcept {
   limit.tv_sec = static_cast<time_t>(limit_s);
   limit.tv_nsec = static_cast<long>((limit_s - static_cast<double>(limit.tv_sec)) * 1e9);
   waiting_.fetch_add(1, std::memory_order_seq_cst);
-  // Returns at once where notify() was called since.
+  // Returns at once if notify() was called since.
   syscall(SYS_futex, &epoch_, FUTEX_WAIT, epoch, &limit, nullptr, 0);
   waiting_.fetch_sub(1, std::memory_order_seq_cst);
 }

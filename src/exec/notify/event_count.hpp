@@ -1,4 +1,4 @@
-// Waiting for something in memory that processes share, without spinning.
+// Waits for a change in memory that processes share, without spinning.
 #pragma once
 
 #include <atomic>
@@ -6,14 +6,13 @@
 
 namespace sluice::exec {
 
-/// Lies in memory that processes may share; zeroed memory is one that has seen no event.
-/// Read epoch() first, then look at the state, then wait(epoch): a notification in between is not
-/// lost.
+/// Resides in memory that processes may share; zeroed memory is a valid initial state. Read epoch()
+/// first, then look at the state, then wait(epoch): a notification in between is not lost.
 class EventCount {
  public:
   std::uint32_t epoch() const noexcept { return epoch_.load(std::memory_order_acquire); }
   void notify() noexcept;
-  /// Returns when notify() was called since epoch(), or after `limit_s` seconds, or for no reason.
+  /// Returns if notify() was called since epoch(), after `limit_s` seconds, or spuriously.
   void wait(std::uint32_t epoch, double limit_s) const noexcept;
 
  private:

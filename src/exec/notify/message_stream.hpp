@@ -1,7 +1,8 @@
-// Messages from one thread to another through memory that their processes share.
+// Messages from one thread to another through memory shared by their processes.
 //
-// Invariants: one writes, one reads; messages come whole and in order; memory is a pipe of
-// stream_bytes, whatever the message's length: who writes a longer one waits for who reads.
+// Invariants: one writer, one reader; messages arrive whole and in order; the memory is a pipe of
+// stream_bytes, whatever the length of the message: the writer of a longer one waits for the
+// reader.
 #pragma once
 
 #include <algorithm>
@@ -15,14 +16,14 @@
 
 namespace sluice::exec {
 
-/// Lies in the memory; zeroed memory is an empty one.
+/// Resides in shared memory; zeroed memory is an empty pipe.
 struct SpscPipe {
   static constexpr std::uint64_t stream_bytes = 16ULL << 10;
   alignas(64) std::atomic<std::uint64_t> written;
   alignas(64) std::atomic<std::uint64_t> read;
   alignas(64) std::byte bytes[stream_bytes];
 
-  /// As much as there is room for; returns how much.
+  /// Writes as much as fits; returns the number of bytes.
   std::size_t put(std::span<const std::byte> from) noexcept {
     const std::uint64_t at = written.load(std::memory_order_relaxed);
     const std::uint64_t room = stream_bytes - (at - read.load(std::memory_order_acquire));
@@ -33,7 +34,7 @@ struct SpscPipe {
     written.store(at + count, std::memory_order_release);
     return count;
   }
-  /// Appends all that is there; returns how much.
+  /// Appends all available bytes; returns their number.
   std::size_t take(std::vector<std::byte>& into) {
     const std::uint64_t at = read.load(std::memory_order_relaxed);
     const std::uint64_t count = written.load(std::memory_order_acquire) - at;
@@ -45,7 +46,7 @@ struct SpscPipe {
   }
 };
 
-/// What came so far of the next messages.
+/// The bytes of the next messages received so far.
 class MessageReader {
  public:
   std::vector<std::byte>& came() noexcept { return came_; }
@@ -73,7 +74,7 @@ class MessageReader {
   std::vector<std::byte> came_;
 };
 
-/// A message with its length in front.
+/// A message prefixed by its length.
 inline std::vector<std::byte> framed(std::span<const std::byte> message) {
   const std::uint64_t length = message.size();
   const auto head = std::as_bytes(std::span(&length, 1));

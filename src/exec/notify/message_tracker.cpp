@@ -1,5 +1,5 @@
-// The tracker by messages: a few hundred bytes a writer and commit to rank 0, and back to every
-// rank. Rank 0 itself holds a commit for settled only when it has sent the news: it may then go and
+// The tracker by messages: a few hundred bytes for each writer and commit to rank 0, and back to
+// every rank. Rank 0 itself considers a commit settled only when it has sent the news: it may then
 // wait for the others elsewhere, and they need no further call of it.
 #include <algorithm>
 #include <chrono>
@@ -16,7 +16,7 @@ namespace sluice::exec {
 
 namespace {
 
-/// Size: It answers all questions of a CompletionTracker, and has a handler for each kind of
+/// Size: It implements all functions of CompletionTracker, and has a handler for each kind of
 /// message.
 class MessageTracker final : public CompletionTracker {
  public:
@@ -216,7 +216,7 @@ class MessageTracker final : public CompletionTracker {
     int to = 0;
     std::shared_ptr<const Bytes> message;
   };
-  /// Messages of one rank: their lengths come in front.
+  /// The messages of one rank, each prefixed by its length.
   struct Messages {
     int from = 0;
     std::uint64_t expected = 0;  ///< under the mutex, as `came`
@@ -238,7 +238,7 @@ class MessageTracker final : public CompletionTracker {
     into.emplace_back(message.begin(), message.end());
     tell();
   }
-  /// With the mutex: what rank 0 wrote to this rank.
+  /// With the mutex held: what rank 0 wrote to this rank.
   std::deque<Bytes>& mine() { return is_root_ ? to_self_ : messages_.front().came; }
   Messages& own_messages() {
     return *std::find_if(messages_.begin(), messages_.end(),
@@ -253,7 +253,7 @@ class MessageTracker final : public CompletionTracker {
     return message;
   }
 
-  /// With the mutex.
+  /// With the mutex held.
   void tell() {
     ++epoch_;
     news_.notify_all();
@@ -339,14 +339,15 @@ class MessageTracker final : public CompletionTracker {
     }
   }
 
-  const std::unique_ptr<Transport> own_;  ///< so that no message meets another file's
+  const std::unique_ptr<Transport> own_;  ///< so that messages of different files are not mixed up
   Transport& transport_;
   const bool is_root_;
-  std::deque<Leaving> sends_;  ///< the rank's own thread only
+  std::deque<Leaving> sends_;  ///< used by the rank's own thread only
   std::mutex mutex_;
   std::condition_variable news_;
-  std::vector<Inbox> inboxes_;      ///< got and failure under the mutex
-  std::vector<Messages> messages_;  ///< on rank 0 one a writer, else what rank 0 writes
+  std::vector<Inbox> inboxes_;      ///< got and failure: under the mutex
+  std::vector<Messages> messages_;  ///< on rank 0 one for each writer; elsewhere the stream of rank
+                                    ///< 0
   bool is_writer_ = false;
   std::deque<Outcome> outbox_;
   std::deque<Post> posts_;

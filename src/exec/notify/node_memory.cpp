@@ -10,13 +10,14 @@ namespace sluice::exec {
 
 namespace {
 
-/// Of what one rank makes room for.
+/// The part that one rank reserves.
 constexpr std::uint64_t reserve_unit_bytes = 64 << 10;
 
-/// Every rank its part: zeroing takes longer than anything else here.
+/// Every rank reserves its part: zeroing takes longer than anything else here.
 void reserve_part(const Transport& transport, storage::SharedMemory& memory, std::uint64_t bytes) {
   if (!storage::SharedMemory::makes_room_in_parts()) {
-    memory.reserve(0, transport.rank() == 0 ? bytes : 0);  // they would wait for each other
+    memory.reserve(0, transport.rank() == 0 ? bytes : 0);  // concurrent calls would wait for each
+                                                           // other
     return;
   }
   const auto ranks = static_cast<std::uint64_t>(transport.size());

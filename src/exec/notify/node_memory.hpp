@@ -1,4 +1,4 @@
-// Memory that all ranks of a transport see.
+// Memory shared by all ranks of a transport.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace sluice::exec {
 
-/// Collective over all ranks, which must be of one node. Zeroed; its first `reserved_bytes` may be
-/// touched. nullptr on every rank where there is no room for those, or one of them cannot reach it.
+/// Collective over all ranks, which must be on one node. Zeroed; its first `reserved_bytes` may be
+/// touched. nullptr on every rank if there is no memory for those, or one rank cannot attach to it.
 std::unique_ptr<storage::SharedMemory> share_on_node(Transport& transport, std::uint64_t bytes,
                                                      std::uint64_t reserved_bytes);
 

@@ -1,5 +1,5 @@
-// The tracker in memory of the node: every call is a few loads and stores, so commits are settled
-// while all ranks compute.
+// The tracker in shared memory of the node: every call is a few loads and stores, so commits are
+// settled while all ranks compute.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -14,7 +14,7 @@ namespace sluice::exec {
 
 namespace {
 
-/// Who waits for a pipe looks again so often, whatever it hears.
+/// A thread that waits for a pipe checks it this often, even without notifications.
 constexpr double look_again_s = 1;
 
 /// Written once by one rank, then announced by `number`.
@@ -40,7 +40,7 @@ class NodeTracker final : public CompletionTracker {
  public:
   NodeTracker(std::unique_ptr<storage::SharedMemory> memory, int rank, std::vector<int> writers)
       : memory_(std::move(memory)), rank_(rank), writers_(std::move(writers)) {
-    // Zeroed memory is a tracker without events.
+    // Zeroed memory is a valid initial state of a tracker.
     head_ = std::launder(reinterpret_cast<Head*>(memory_->data()));
     states_ = std::launder(reinterpret_cast<WriterState*>(memory_->data() + sizeof(Head)));
     const auto own = std::find(writers_.begin(), writers_.end(), rank_);
@@ -144,7 +144,7 @@ class NodeTracker final : public CompletionTracker {
       if (gone != 0) {
         head_->news.notify();
       } else if (is_stopped()) {
-        throw Error(Code::timeout, "no rank took the sizes or places of encoded tiles", rank_);
+        throw Error(Code::timeout, "no rank received the sizes or places of encoded tiles", rank_);
       } else {
         head_->news.wait(epoch, look_again_s);
       }
@@ -153,7 +153,7 @@ class NodeTracker final : public CompletionTracker {
 
   void take(SpscPipe& pipe, MessageReader& reader) {
     if (pipe.take(reader.came()) == SpscPipe::stream_bytes) {
-      head_->news.notify();  // there may be more, for which there was no room
+      head_->news.notify();  // there may be more, for which there was no space
     }
   }
 

@@ -17,10 +17,10 @@ using model::Box;
 
 namespace {
 
-/// Of the budget: tiles decoded, what is received, what is sent, the coders' own.
+/// Shares of the budget: decoded tiles, received bytes, bytes to send, the memory of the coders.
 constexpr std::uint64_t read_shares_of_budget = 4;
 
-/// What one rank wants.
+/// The request of one rank.
 struct Wish {
   int rank = 0;
   Box box;
@@ -106,7 +106,7 @@ class Decoding final : public RoundParty {
  private:
   static constexpr std::uint32_t no_slot = std::numeric_limits<std::uint32_t>::max();
 
-  /// The readers of the tiles that this rank's box meets.
+  /// The readers of the tiles that this rank's box overlaps.
   void find_sources() {
     sources_.clear();
     for (std::uint64_t at = region_.next(mine_.tiles, 0); at < region_.size();) {
@@ -116,14 +116,14 @@ class Decoding final : public RoundParty {
     }
   }
 
-  /// As many tiles a round as every rank has room for; fewer readers where even one is too many.
+  /// As many tiles a round as fit the memory of every rank; fewer readers if even one does not fit.
   void choose_rounds() {
     const std::uint64_t tile_bytes = std::max<std::uint64_t>(1, placement_.tile_bytes());
     std::uint64_t most = std::clamp<std::uint64_t>(share_ / tile_bytes, 1, owners_.most());
     while (most > 1 && largest_round(most) > share_) {
       most /= 2;
     }
-    // By the largest of complements, so that one reduction gives the smallest and the largest.
+    // By the maximum of complements, so that one reduction gives the smallest and the largest.
     std::int64_t values[] = {~static_cast<std::int64_t>(most),
                              most == 1 && largest_round(1) > share_ ? 1 : 0};
     transport_.allreduce(values, Op::max);
@@ -152,10 +152,10 @@ class Decoding final : public RoundParty {
 
   int rank_of(std::uint32_t reader) const { return owners_.owners()[reader]; }
 
-  /// A reader's first tile, by its number in the region.
+  /// The first tile of a reader, by its number in the region.
   std::uint64_t first_of(std::uint32_t reader) const { return owners_.tile_at(reader, 0).tile; }
 
-  /// The parts of a wish at positions [first, last) of a reader, of tiles that are there.
+  /// The parts of a request at positions [first, last) of a reader, of tiles that exist.
   template <class Visit>
   void for_each_part(const Wish& wish, std::uint32_t reader, std::uint64_t first,
                      std::uint64_t last, Visit&& visit) const {
@@ -198,7 +198,7 @@ class Decoding final : public RoundParty {
     }
   }
 
-  /// Gives the tiles of the round that somebody wants slots; returns them by slot.
+  /// Assigns slots to the requested tiles of the round; returns them by slot.
   std::vector<std::uint64_t> wanted_tiles() {
     slots_.assign(last_ - first_, no_slot);
     std::vector<std::uint64_t> tiles;
@@ -246,7 +246,7 @@ class Decoding final : public RoundParty {
     model::copy_box(dense, whole, out.data(), part, part, placement_.element_bytes());
   }
 
-  /// This rank's number among the readers; only where somebody asked it.
+  /// The number of this rank among the readers; only if a rank has sent it a request.
   std::uint32_t own() const { return static_cast<std::uint32_t>(own_); }
 
   Transport& transport_;
@@ -256,16 +256,16 @@ class Decoding final : public RoundParty {
   const Wish mine_;
   const Deliver& deliver_;
   const std::uint64_t share_;
-  plan::TileOwners owners_;             ///< of the region's tiles, by their number in it
-  std::vector<std::uint32_t> sources_;  ///< readers of what this rank wants, ascending
-  std::vector<Wish> asked_;             ///< of this rank, by others and by itself
+  plan::TileOwners owners_;             ///< tiles of the region, by their number in it
+  std::vector<std::uint32_t> sources_;  ///< readers of this rank's request, ascending
+  std::vector<Wish> asked_;             ///< requests to this rank, by others and by itself
   int own_ = -1;
   std::uint64_t per_round_ = 1;
 
-  // of the round under way: positions [first_, last_) of every reader
+  // of the current round: positions [first_, last_) of every reader
   std::uint64_t first_ = 0;
   std::uint64_t last_ = 0;
-  std::vector<std::uint32_t> slots_;           ///< by position from first_: place in dense_
+  std::vector<std::uint32_t> slots_;           ///< by position from first_: offset in dense_
   std::vector<layout::TileDecoder> decoders_;  ///< one a thread
   std::vector<std::byte> dense_;
 };

@@ -11,14 +11,14 @@ void read_all(storage::File& file, std::uint64_t offset, std::span<std::byte> ou
   const std::size_t got = file.read(offset, out);
   if (got != out.size()) {
     throw Error(Code::truncated, file.path() + ": ends at " + std::to_string(offset + got) + ", " +
-                                     std::to_string(out.size() - got) + " bytes too early");
+                                     std::to_string(out.size() - got) + " bytes short");
   }
 }
 
-/// Runs below this are read together with the gaps between them.
+/// Shorter runs are read together with the gaps between them.
 constexpr std::uint64_t short_run_bytes = 32 << 10;
 
-/// Takes ascending runs and reads neighbours in one window.
+/// Takes ascending runs and reads neighbouring ones in one window.
 class RunReader {
  public:
   RunReader(storage::File& file, std::span<std::byte> out) : file_(file), out_(out) {}

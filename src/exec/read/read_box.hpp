@@ -1,4 +1,4 @@
-// Reading dense boxes of a variable from the tiles of a file.
+// Reads dense boxes of a variable from the tiles of a file.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,9 @@
 
 namespace sluice::exec {
 
-/// Reads the elements of `box` into `out` as dense row-major file bytes. Tiles that the file does
-/// not hold give `fill_element` (one element's bytes) over and over. Short runs are read in larger
-/// windows of at most `layout::portion_bytes`. Error truncated where the file ends too early.
+/// Reads the elements of `box` into `out` as dense row-major file bytes. Elements of tiles that the
+/// file does not hold are `fill_element` (one element's bytes). Short runs are read in larger
+/// windows of at most `layout::portion_bytes`. Error truncated if the file ends too early.
 void read_box(storage::File& file, const layout::Placement& placement, const model::Box& box,
               std::span<const std::byte> fill_element, std::span<std::byte> out);
 

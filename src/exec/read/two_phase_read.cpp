@@ -20,14 +20,14 @@ std::uint64_t bytes_in(const RunList& runs, const Range& range) {
   return runs.packed_before(range.last) - runs.packed_before(range.first);
 }
 
-/// The side of a rank that wants something: parts that fill up.
+/// The receiving side of a rank: parts that are filled piece by piece.
 class Wanted {
  public:
   using Whole = std::function<void(std::size_t, std::span<std::byte>)>;
   Wanted(std::span<const Piece> parts, const Whole& whole, ReadBuffers& buffers)
       : filling_(parts.size()), whole_(whole), buffers_(buffers) {}
 
-  /// Takes packed bytes [at, at + bytes.size()) of a part of `size` bytes.
+  /// Receives packed bytes [at, at + bytes.size()) of a part of `size` bytes.
   void take(std::size_t part, std::uint64_t size, std::uint64_t at,
             std::span<const std::byte> bytes) {
     Filling& filling = filling_[part];
@@ -57,7 +57,7 @@ class Wanted {
   ReadBuffers& buffers_;
 };
 
-/// The parts of this rank by reader.
+/// The parts of this rank, by reader.
 std::vector<Share> share_out(const layout::Placement& placement, const ReadMap& map,
                              std::span<const Piece> parts) {
   std::vector<RunList> runs;
@@ -106,11 +106,11 @@ Share understand(const layout::Placement& placement, const Parcel& parcel) {
   return share;
 }
 
-/// What a rank wants of the windows of all readers, and what it has for others as a reader.
+/// The messages of a rank: what it requests from all readers, and what it sends as a reader.
 class ReadParty final : public RoundParty {
  public:
   using Finish = std::function<void(std::span<const std::size_t> mismatches)>;
-  /// `reader`: on readers, else nullptr.
+  /// `reader`: set on readers, else nullptr.
   ReadParty(const ReadMap& map, const std::vector<Share>& shares, WindowReader* reader,
             Wanted& wanted, const Finish& finish)
       : map_(map), shares_(shares), reader_(reader), wanted_(wanted), finish_(finish) {}
@@ -139,7 +139,7 @@ class ReadParty final : public RoundParty {
   void pack(const RoundMessage& message, std::span<std::byte> into) override {
     reader_->pack(message, into);
   }
-  /// The bytes of a share in its reader's window, to the parts that they belong to.
+  /// Copies the bytes of a share in its reader's window to the parts that they belong to.
   void take(const RoundMessage& message, std::span<const std::byte> bytes) override {
     const Share& share = shares_[message.peer];
     share.for_each(window_of(map_, message.peer, round_), [&](std::size_t i, std::uint64_t from,

@@ -1,14 +1,14 @@
-// Reading in two phases: some ranks read windows of the file, every byte once, and send on what the
-// others want of them.
+// Two-phase reading: some ranks read windows of the file, every byte once, and send the requested
+// parts to the others.
 //
-// Where everything lies is known to all, so the lengths of all messages are arithmetic: a reader
-// gets a list of boxes from each rank once, and nothing else is announced.
+// All ranks know the addresses, so the lengths of all messages are computed: a reader receives a
+// list of boxes from each rank once, and nothing else is announced.
 //
-// Invariants: a reader's range is read in ascending windows, so checksums are taken on the way and
-// no record is ever held; ranges never cut a record; only windows' bytes that somebody wants, or
-// that a wanted record covers, are read, gaps of a few KiB apart; a rank holds one window, as much
-// again to send, what one round brings, and the parts of its selection that are not complete. The
-// rounds themselves are exec/exchange/bounded_exchange.
+// Invariants: a reader's range is read in ascending windows, so checksums are computed on the way
+// and no record is ever kept in memory; ranges never split a record; only bytes that are requested
+// or covered by a requested record are read, except gaps of a few KiB; a rank holds one window, as
+// much again to send, what one round brings, and the parts of its selection that are not complete.
+// The rounds themselves are exec/exchange/bounded_exchange.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@
 
 namespace sluice::exec {
 
-/// Who reads what: reader i the file range [bounds[i], bounds[i + 1]).
+/// Which rank reads what: reader i reads the file range [bounds[i], bounds[i + 1]).
 struct ReadMap {
   std::vector<int> readers;  ///< ranks, ascending
   std::vector<std::uint64_t> bounds;
@@ -33,39 +33,39 @@ struct ReadMap {
   std::uint64_t rounds() const;
 };
 
-/// A box whose bytes have a known XXH3. It lies in one tile.
+/// A box whose bytes have a known XXH3. It is inside one tile.
 struct CheckedPiece {
   layout::Piece piece;
   std::uint64_t checksum = 0;
 };
 
-/// Cuts `space` evenly among the readers, though never inside one of `records`. Pure.
+/// Divides `space` evenly among the readers, without splitting any of `records`. Pure.
 ReadMap read_map(const layout::Placement& placement, const layout::Extent& space,
                  std::span<const CheckedPiece> records, std::vector<int> readers,
                  std::uint64_t window_bytes);
 
-/// Memory that lives as long as the file: first touches cost more than reads.
+/// Memory that lives as long as the file: touching it first costs more than the reads.
 struct ReadBuffers {
   std::vector<std::byte> window;
   ExchangeBuffers messages;
-  std::vector<std::vector<std::byte>> idle;  ///< of parts that are complete
+  std::vector<std::vector<std::byte>> idle;  ///< memory of completed parts
 
   std::uint64_t bytes() const;
 };
 
-/// Collective. Brings the dense file bytes of this rank's `parts` (in tiles that are there; their
+/// Collective. Passes the dense file bytes of this rank's `parts` (in tiles that exist; their
 /// extents in the file do not overlap) to `whole(index, bytes)`, each once, as soon as it is
-/// complete; the bytes may be changed. `file`: open on readers. `records`: the same on every rank;
-/// those that overlap a wanted part are checked. At the end `finish(mismatches)` is told the
-/// indices of the records, of those that this rank read, that do not match. What any rank met,
-/// those two calls included, every rank throws.
+/// complete; the callee may change the bytes. `file`: open on readers. `records`: the same on every
+/// rank; those that overlap a requested part are checked. At the end `finish(mismatches)` is called
+/// with the indices of the records that this rank read and that do not match. A failure of any
+/// rank, in those two calls too, is thrown on every rank.
 void read_in_rounds(Transport& transport, storage::File* file, const layout::Placement& placement,
                     const ReadMap& map, std::span<const layout::Piece> parts,
                     std::span<const CheckedPiece> records, ReadBuffers& buffers,
                     const std::function<void(std::size_t, std::span<std::byte>)>& whole,
                     const std::function<void(std::span<const std::size_t>)>& finish);
 
-/// Bytes that reading `piece` alone takes from the disk: short gaps between its runs are read too.
+/// Bytes that reading `piece` alone reads from the disk: short gaps between its runs are included.
 std::uint64_t bytes_from_disk(const layout::Placement& placement, const layout::Piece& piece);
 
 }  // namespace sluice::exec

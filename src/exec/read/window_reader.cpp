@@ -11,7 +11,7 @@ using layout::RunList;
 
 namespace {
 
-/// Gaps up to this are read rather than jumped over.
+/// Gaps up to this are read rather than skipped.
 constexpr std::uint64_t short_gap_bytes = 32 << 10;
 
 }  // namespace
@@ -80,7 +80,7 @@ void WindowReader::select_records(const layout::Placement& placement,
     if (runs.begin() < map_.bounds[index_] || runs.begin() >= map_.bounds[index_ + 1]) {
       continue;
     }
-    if (wanted.meets(piece.box)) {  // they share elements, and so the tile
+    if (wanted.meets(piece.box)) {  // they overlap, and so they are in the same tile
       records_.push_back({r, runs, records[r].checksum, nullptr});
     }
   }

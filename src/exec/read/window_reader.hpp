@@ -1,4 +1,4 @@
-// The reader's side of reading in two phases: windows of its range, checked and handed on.
+// The reader's side of two-phase reading: windows of its range, checked and sent on.
 #pragma once
 
 #include <algorithm>
@@ -19,10 +19,10 @@ struct Range {
   std::uint64_t last = 0;
 };
 
-/// What reader number `reader` reads in a round.
+/// The range that reader number `reader` reads in a round.
 Range window_of(const ReadMap& map, std::size_t reader, std::uint64_t round);
 
-/// The parts of a rank that lie in a reader's range, ascending; with their place among the rank's.
+/// The parts of a rank that are in a reader's range, ascending; with their index among the rank's.
 struct Share {
   int rank = 0;
   std::vector<std::size_t> indices;
@@ -34,7 +34,7 @@ struct Share {
     for_each(range, [&](std::size_t, std::uint64_t from, std::uint64_t to) { sum += to - from; });
     return sum;
   }
-  /// visit(place in the share, packed_from, packed_to) for what lies in the range.
+  /// visit(index in the share, packed_from, packed_to) for the parts in the range.
   template <class Visit>
   void for_each(const Range& range, Visit&& visit) const {
     const auto before = [&](const layout::RunList& list) { return list.end() <= range.first; };
@@ -57,11 +57,11 @@ class WindowReader {
 
   const std::vector<std::size_t>& mismatches() const { return mismatches_; }
 
-  /// Fills the window of a round and takes the checksums of what passes. With `failed` it only
-  /// takes part in what the readers do together.
+  /// Reads the window of a round and updates the checksums. With `failed` it only takes part in the
+  /// collective calls of the readers.
   void read(std::uint64_t round, bool failed);
 
-  /// What the others want of the window; see RoundParty for this and what follows.
+  /// The requests of the others for the window; see RoundParty for this and what follows.
   std::vector<RoundMessage> messages() const;
   std::span<const std::byte> in_place(const RoundMessage& message) const;
   void pack(const RoundMessage& message, std::span<std::byte> into) const;
@@ -79,7 +79,7 @@ class WindowReader {
   void mark(const layout::RunList& runs);
   void mark_needed();
   void check_records();
-  /// Calls visit for records that begin before the window's end and were not complete before it.
+  /// Calls visit for records that begin before the window's end and were not completed before it.
   template <class Visit>
   void for_each_record(Visit&& visit);
 
@@ -91,7 +91,7 @@ class WindowReader {
   Bits needed_;
   Range window_;
   std::vector<Running> records_;
-  std::size_t done_ = 0;  ///< so many of the first records are complete
+  std::size_t done_ = 0;  ///< this many of the first records are complete
   std::vector<std::size_t> mismatches_;
 };
 

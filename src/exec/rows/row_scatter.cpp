@@ -20,14 +20,14 @@ using model::Dims;
 
 namespace {
 
-/// Below, asking all ranks of a node for memory costs more than sending the rows.
+/// For fewer rows, requesting shared memory costs more than sending the rows.
 constexpr std::uint64_t least_shared_bytes = 16 << 10;
-/// Rows of another type are converted so many bytes at a time.
+/// Rows of another type are converted in batches of this many bytes.
 constexpr std::uint64_t batch_bytes = 256 << 10;
 constexpr std::size_t id_bytes = sizeof(std::uint64_t);
 constexpr std::byte put_mark{1};
 
-/// Places of rows [first, end), dense, and a mark for each.
+/// The slots of rows [first, end), dense, and a mark for each.
 struct RowPlaces {
   std::byte* data = nullptr;
   std::byte* marks = nullptr;
@@ -37,10 +37,10 @@ struct RowPlaces {
 
   bool has(std::uint64_t id) const noexcept { return id - first < end - first; }
 
-  /// `bytes` is row_bytes; a constant, where the caller knows it, makes this two moves.
+  /// `bytes` is row_bytes; if the caller passes a constant, this compiles to two moves.
   void put(std::uint64_t id, const std::byte* row, std::size_t bytes) const noexcept {
     std::memcpy(data + (id - first) * bytes, row, bytes);
-    // Others mark the rows beside this one at the same time, and this one where it is at fault.
+    // Other threads mark neighbouring rows at the same time; a faulty call marks the same one.
     std::atomic_ref(marks[id - first]).store(put_mark, std::memory_order_relaxed);
   }
 };
@@ -51,13 +51,13 @@ struct RowPlaces {
                                        std::to_string(definition.shape[0]));
 }
 
-/// The parcels of one rank: those rows of its calls that have no place here.
+/// The parcels of one rank: the rows of its calls that have no slot here.
 class Leaving {
  public:
   Leaving(std::uint64_t rows, int ranks, std::size_t row_bytes)
       : owners_(rows, ranks), row_bytes_(row_bytes), parcels_(static_cast<std::size_t>(ranks)) {}
 
-  /// First all rows are counted, so that the parcels are made once, of their length.
+  /// First all rows are counted, so that the parcels are allocated once, with their final length.
   void count(std::span<const std::uint64_t> ids, const RowPlaces& here, std::uint64_t rows) {
     for (const std::uint64_t id : ids) {
       if (!here.has(id) && id < rows) {
@@ -100,7 +100,7 @@ class Leaving {
   std::vector<Counted> parcels_;
 };
 
-/// Sorts dense file bytes of rows to where they belong. `leaving` is null where all are here.
+/// Copies dense file bytes of rows to their slots. `leaving` is null if all slots are here.
 class Placer {
  public:
   Placer(const model::Definition& definition, const RowPlaces& here, Leaving* leaving)
@@ -148,7 +148,7 @@ class Placer {
   Leaving* leaving_;
 };
 
-/// One call's rows; converted in batches where the file wants other bytes than memory has.
+/// The rows of one call; converted in batches if the file needs other bytes than memory has.
 void place_call(const model::Definition& definition, const Rows& rows, std::size_t row_bytes,
                 const Placer& placer) {
   Dims shape = definition.shape;
@@ -181,7 +181,7 @@ void place_parcels(const std::vector<Parcel>& parcels, const RowPlaces& here) {
   }
 }
 
-/// Whose row is at fault, of those that this rank owns, from the indices that all ranks put.
+/// Which row of those that this rank owns is at fault, from the indices that all ranks put.
 void name_fault(const model::Definition& definition, const std::vector<Parcel>& parcels,
                 const RowRange& owned) {
   std::vector<int> giver(owned.count, -1);
@@ -212,7 +212,7 @@ void name_fault(const model::Definition& definition, const std::vector<Parcel>& 
   }
 }
 
-/// Collective. The indices alone, to the owners.
+/// Collective. Sends the indices alone to the owners.
 [[noreturn]] void search_fault(Transport& transport, const model::Definition& definition,
                                std::span<const Rows> rows, const RowRange& owned) {
   Leaving ids(definition.shape[0], transport.size(), 0);
@@ -231,11 +231,12 @@ void name_fault(const model::Definition& definition, const std::vector<Parcel>& 
   const std::vector<Parcel> parcels = transport.exchange(ids.take());
   together(transport, [&] { name_fault(definition, parcels, owned); });
   throw Error(Code::internal, "put_rows " + definition.name +
-                                  ": the counts of rows differ from what was put: memory changed "
-                                  "while it was put");
+                                  ": the counts of rows differ from what was put: the memory "
+                                  "changed during the call");
 }
 
-/// Rows that nobody put get the fill value. Leaves no mark; returns how many there were.
+/// Rows that no rank put get the fill value. Clears all marks; returns how many such rows there
+/// were.
 std::uint64_t take_marks(const model::Definition& definition, const RowPlaces& places,
                          const RowRange& owned) {
   std::byte* const marks = places.marks + (owned.first - places.first);
@@ -253,7 +254,7 @@ std::uint64_t take_marks(const model::Definition& definition, const RowPlaces& p
 
 }  // namespace
 
-/// Where the rows of one variable lie among ranks.
+/// The slots of the rows of one variable.
 struct RowScatter::Cut {
   RowRange mine;
   RowRange group;
@@ -261,16 +262,16 @@ struct RowScatter::Cut {
 };
 
 struct RowScatter::Area {
-  std::uint64_t rows = 0;  ///< of all ranks, and so the same on all; as many as there is room for
+  std::uint64_t rows = 0;  ///< the same on all ranks; the number of rows for which there is space
   std::size_t row_bytes = 0;
-  std::uint64_t places_rows = 0;  ///< of them in this memory
+  std::uint64_t places_rows = 0;  ///< rows in this memory
   std::unique_ptr<storage::SharedMemory> shared;
-  std::vector<std::byte> own;  ///< of this rank alone, where there is no shared memory
+  std::vector<std::byte> own;  ///< private to this rank, if there is no shared memory
 
   std::uint64_t bytes() const { return places_rows * (row_bytes + 1) + alignment; }
 
-  /// Marks first, with room for the most there may be: so they are found as they were left, all
-  /// taken, when a step has another number of rows.
+  /// Marks first, with space for the maximum: so they stay where they are, all cleared, if a step
+  /// has another number of rows.
   RowPlaces places(const Cut& cut) {
     const RowRange& rows_here = shared ? cut.group : cut.mine;
     std::byte* const begin = shared ? shared->data() : own.data();
@@ -285,7 +286,7 @@ struct RowScatter::Area {
 RowScatter::RowScatter(Transport& transport) : transport_(transport) {}
 RowScatter::~RowScatter() = default;
 
-/// Collective, once: the ranks next to each other on one node.
+/// Collective, once: the ranks that are neighbours on one node.
 void RowScatter::meet() {
   if (has_met_) {
     return;
@@ -323,7 +324,7 @@ RowScatter::Cut RowScatter::cut(const model::Definition& definition) const {
   return cut;
 }
 
-/// Collective. One that is as large as it takes.
+/// Collective. An area of at least the required size.
 RowScatter::Area& RowScatter::next_area(const Cut& cut, std::uint64_t rows,
                                         const std::function<void()>& check_budget) {
   if (used_ == areas_.size()) {
@@ -340,7 +341,7 @@ RowScatter::Area& RowScatter::next_area(const Cut& cut, std::uint64_t rows,
   area = {};
   area.rows = std::max(rows, most_rows);
   area.row_bytes = cut.row_bytes;
-  // Shares of other numbers of rows differ by one a rank.
+  // The shares of other numbers of rows differ by one for each rank.
   const auto room = [&](int first, int end) {
     const RowRange last = owned_rows(area.rows, end - 1, transport_.size());
     return last.first + last.count - owned_rows(area.rows, first, transport_.size()).first +
@@ -385,7 +386,7 @@ OwnedRows RowScatter::carry(const model::Definition& definition, std::span<const
   const bool all_here = is_alone || (area.shared && group_end_ - group_first_ == transport_.size());
   RowPlaces here;
   std::optional<Leaving> leaving;
-  std::int64_t counts[] = {0, 0};  // rows put more than marked; missing
+  std::int64_t counts[] = {0, 0};  // more rows were put than marked; missing rows
   together(transport_, [&] {
     check_budget();
     if (!area.shared && area.own.empty()) {

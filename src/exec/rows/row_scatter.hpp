@@ -1,13 +1,14 @@
-// Rows by global index, from whichever rank holds them to the owners of their place.
+// Rows by global index, sent from the rank that has them to the owners of their place.
 //
-// Ranks that stand next to each other on one node share an area of memory that holds the rows all
-// of them own, in order of index: each copies its rows from the caller's memory to their places
-// there, and an owner finds its share complete. Only rows of other nodes travel, in parcels of
-// (index, row bytes). The area is kept from step to step, as large as what these ranks own.
+// Neighbouring ranks on one node share memory that holds the rows which all of them own, in order
+// of index: each copies its rows from the caller's memory to their slots there, and an owner finds
+// its share complete. Only rows for other nodes are sent, in parcels of (index, row bytes). The
+// memory is kept from step to step.
 //
-// Invariants: nobody places rows before all ranks came to this commit, and so have done with those
-// of the last one; every row has a mark, and as many rows as were put are marked if and only if
-// none was put twice. Which row is at fault, and whose, is searched only when these counts differ.
+// Invariants: no rank places rows before all ranks have entered this commit, and so are done with
+// the rows of the last one; every row has a mark, and the number of marked rows equals the number
+// of rows put if and only if none was put twice. Which row is at fault, and who put it, is searched
+// only if these counts differ.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +34,7 @@ struct Rows {
   Type type;
 };
 
-/// Rows that this rank owns after the exchange, dense file bytes, in order of index.
+/// The rows that this rank owns after the exchange, dense file bytes, in order of index.
 struct OwnedRows {
   model::Box box;
   std::span<const std::byte> bytes;
@@ -47,14 +48,14 @@ class RowScatter {
   RowScatter(const RowScatter&) = delete;
   RowScatter& operator=(const RowScatter&) = delete;
 
-  /// Collective. Every rank's rows of one variable to their owners; `rows` may be several calls'
-  /// worth. Rows that nobody gave are filled with the fill value where the variable is partial.
-  /// The answer's bytes are valid until done(). Errors duplicate_row, missing_row, out_of_bounds,
+  /// Collective. Sends every rank's rows of one variable to their owners; `rows` may come from
+  /// several calls. Rows that no rank put get the fill value if the variable is partial. The
+  /// returned bytes are valid until done(). Errors duplicate_row, missing_row, out_of_bounds,
   /// over_budget: the same on every rank.
   OwnedRows scatter(const model::Definition& definition, std::span<const Rows> rows,
                     std::uint64_t budget_bytes);
-  /// The owned rows are not needed any more; the same on every rank. Their memory stays for the
-  /// next ones, if it is to be kept.
+  /// The owned rows are not needed any more; called on every rank. The memory is kept for the next
+  /// rows if that is requested.
   void done(bool keeps_memory) noexcept;
 
  private:
@@ -69,9 +70,9 @@ class RowScatter {
 
   Transport& transport_;
   bool has_met_ = false;
-  int group_first_ = 0;  ///< the ranks that share this one's areas
+  int group_first_ = 0;  ///< the ranks that share this rank's memory
   int group_end_ = 0;
-  std::unique_ptr<Transport> group_;  ///< of them; null where they are all, or only this one
+  std::unique_ptr<Transport> group_;  ///< of them; null if they are all ranks, or only this one
   std::deque<Area> areas_;            ///< one for each variable of a commit
   std::size_t used_ = 0;
 };

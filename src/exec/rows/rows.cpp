@@ -38,7 +38,7 @@ RowOwners::RowOwners(std::uint64_t rows, int ranks) {
 
 namespace {
 
-/// Parcels of ids, one a destination; what is not there yet is made.
+/// Parcels of ids, one for each destination, created on demand.
 class Sorter {
  public:
   explicit Sorter(int ranks) : slots_(static_cast<std::size_t>(ranks), -1) {}
@@ -70,7 +70,7 @@ std::vector<std::uint64_t> ids_in(const Parcel& parcel) {
   return ids;
 }
 
-/// Answers what all ranks asked of this one: ascending ids, near ones in one go.
+/// Answers the requests of all ranks to this one: ascending ids, neighbouring ones in one read.
 class Answers {
  public:
   Answers(const RowSource& source, std::vector<Parcel>& parcels)
@@ -105,7 +105,7 @@ class Answers {
     return least;
   }
 
-  /// What was asked of the rows [first, end).
+  /// The requested ids among the rows [first, end).
   void answer(std::uint64_t first, std::uint64_t end) {
     std::vector<std::size_t> stops;
     std::uint64_t last = first;
@@ -130,7 +130,7 @@ class Answers {
   const RowSource& source_;
   std::vector<Parcel>& parcels_;
   std::vector<std::vector<std::uint64_t>> asked_;
-  std::vector<std::size_t> next_;  ///< of each: what is not answered yet
+  std::vector<std::size_t> next_;  ///< for each: the part that is not answered yet
   std::vector<std::byte> rows_;
 };
 

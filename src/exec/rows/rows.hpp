@@ -21,7 +21,7 @@ struct RowRange {
 };
 RowRange owned_rows(std::uint64_t rows, int rank, int ranks);
 
-/// Who owns a row, without a division each.
+/// Who owns a row, without a division for each row.
 class RowOwners {
  public:
   RowOwners(std::uint64_t rows, int ranks);
@@ -44,20 +44,20 @@ class RowOwners {
   double ranks_a_row_ = 0;
 };
 
-/// Where rows come from that are asked for by index.
+/// The source of rows that are read by index.
 struct RowSource {
-  std::string name;  ///< of the variable, in messages
+  std::string name;  ///< name of the variable, for messages
   std::uint64_t rows = 0;
   std::size_t row_bytes = 0;
-  /// So many rows, from a multiple of this on, are read by one rank and in one go.
+  /// This many rows, aligned to a multiple of this, are read by one rank at once.
   std::uint64_t rows_together = 1;
   /// `read(first, count, out)` reads dense rows, on the rank that owns them.
   std::function<void(std::uint64_t, std::uint64_t, std::span<std::byte>)> read;
 };
 
-/// Rows by index to whoever asks. Every row is read once, however many ask for it.
-/// Collective. The answer holds the file bytes of each of `ids` in order. Errors out_of_bounds and
-/// those of read, agreed.
+/// Sends rows by index to the ranks that request them. Every row is read once, however many ranks
+/// request it. Collective. The result holds the file bytes of each of `ids` in order. Errors
+/// out_of_bounds and those of read, agreed.
 std::vector<std::byte> fetch_rows(Transport& transport, const RowSource& source,
                                   std::span<const std::uint64_t> ids);
 

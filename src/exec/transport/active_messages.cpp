@@ -31,7 +31,7 @@ bool ActiveMessages::poll(const Handler& handle) {
   return moved;
 }
 
-/// Frees what was sent, and counts what others have handled.
+/// Frees sent messages, and counts those that others have handled.
 bool ActiveMessages::collect_answers() {
   std::erase_if(leaving_, [](const Leaving& one) { return one.pending->test(); });
   while (answers_.size() < arriving_max) {
@@ -75,7 +75,7 @@ bool ActiveMessages::receive(const Handler& handle) {
     arriving_.push_back(std::move(*message));
   }
   bool moved = false;
-  std::set<int> held_up;  // by an earlier message that is not there yet
+  std::set<int> held_up;  // blocked by an earlier message that has not arrived yet
   for (std::size_t i = 0; i < arriving_.size();) {
     const int from = arriving_[i].rank;
     if (held_up.count(from) != 0 || !arriving_[i].pending->test()) {

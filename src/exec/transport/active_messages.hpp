@@ -1,10 +1,10 @@
-// Messages that ranks send each other whenever they like: nobody waits for them at a known place.
+// Messages that ranks send each other at any time, without a matching receive call.
 //
 // Invariants: messages of one rank to another are handled in the order in which they were posted;
-// of one rank to another at most unacknowledged_max are on their way and not yet handled, the
-// others wait at their sender, so that a receiver holds no more than that of each; no call but
-// settle() waits; one thread polls, the one that may use the transport, and only one at a time
-// calls anything.
+// at most unacknowledged_max messages of one rank to another are in flight and not yet handled, the
+// others wait at their sender, so that a receiver holds no more than that of each; no call except
+// settle() waits; one thread polls, the one that may use the transport, and only one thread at a
+// time calls anything.
 #pragma once
 
 #include <cstdint>
@@ -29,24 +29,24 @@ class ActiveMessages {
   /// Collective: the messages have a transport of their own.
   explicit ActiveMessages(Transport& transport);
 
-  /// The message will go to `to`, this rank itself too, within poll().
+  /// Queues the message for `to`, which may be this rank; poll() sends it.
   void send(int to, std::vector<std::byte> message);
-  /// Moves on what can be moved, and has `handle` read what came; it may post. Did anything move?
+  /// Makes progress, and calls `handle` for received messages; it may post. Did anything move?
   bool poll(const Handler& handle);
-  /// Collective, after every rank was quiet and all have met: ends the last answers.
+  /// Collective, when every rank is idle and after a barrier: completes the last acknowledgements.
   void settle();
-  /// Was everything that this rank posted handled?
+  /// Were all messages that this rank posted handled?
   bool is_idle() const { return unacknowledged_bytes_ == 0 && unacknowledged_ == 0; }
-  /// Of messages posted and not handled yet.
+  /// The number of messages posted and not handled yet.
   std::uint64_t unacknowledged_bytes() const { return unacknowledged_bytes_; }
-  /// The ranks that have not handled all of theirs.
+  /// The ranks that have not handled all of their messages.
   std::vector<int> unacknowledged_ranks() const;
 
  private:
   using Message = std::shared_ptr<const std::vector<std::byte>>;
   struct Box {
     std::deque<Message> waiting;
-    std::deque<std::uint64_t> unacknowledged;  ///< bytes of those on their way, in order
+    std::deque<std::uint64_t> unacknowledged;  ///< sizes of the messages in flight, in order
   };
   struct Leaving {
     Message message;

@@ -1,4 +1,4 @@
-// All ranks learn whether one of them failed, and fail alike.
+// Agreement on failures: all ranks learn whether one of them failed, and fail alike.
 #pragma once
 
 #include <exception>
@@ -11,13 +11,13 @@
 
 namespace sluice::exec {
 
-/// Collective. `failure` is what this rank met (null: nothing). Returns on every rank or throws the
-/// same Error on every rank: that of the lowest rank that failed, prefixed by its number.
-/// `extra` is reduced by maximum along with it, at no further cost; also where it throws.
+/// Collective. `failure` is this rank's error (null: none). Returns on every rank or throws the
+/// same Error on every rank: that of the lowest rank that failed, prefixed by its number. `extra`
+/// is reduced by maximum in the same call; also if it throws.
 void agree(Transport& transport, const std::exception_ptr& failure,
            std::span<std::int64_t> extra = {});
 
-/// What `work` throws; null where it does not.
+/// The exception that `work` throws; null if it does not.
 template <class Work>
 std::exception_ptr failure_of(Work&& work) {
   try {
@@ -29,13 +29,13 @@ std::exception_ptr failure_of(Work&& work) {
 }
 
 /// Collective. Runs `work`, which must not send or receive by `transport`, and agrees on its
-/// outcome: where it throws on any rank, every rank throws the error of the lowest such rank.
+/// outcome: if it throws on any rank, every rank throws the error of the lowest such rank.
 template <class Work>
 void together(Transport& transport, Work&& work) {
   agree(transport, failure_of(work));
 }
 
-/// Collective. Runs `work` on `root` only; its bytes, or its error, reach every rank.
+/// Collective. Runs `work` on `root` only; its result, or its error, is sent to every rank.
 template <class Work>
 std::vector<std::byte> on_root(Transport& transport, int root, Work&& work);
 
@@ -44,10 +44,10 @@ std::string rank_list(const std::vector<int>& ranks);
 
 // -- implementation -------------------------------------------------------------------------------
 
-/// `e`, with the file named behind the rank where its text does not name it yet.
+/// `e`, with the file name added after the rank if its text does not contain it.
 Error naming_file(const Error& e, const std::string& path);
 
-/// Runs `work`; an Error that leaves it names the file `path`.
+/// Runs `work`; adds the file `path` to an Error that it throws.
 template <class Work>
 decltype(auto) for_file(const std::string& path, Work&& work) {
   try {

@@ -44,7 +44,7 @@ AtFinalize::AtFinalize(std::function<void()> work) : work_(std::move(work)) {
   const std::lock_guard lock(list.mutex);
   if (!list.has_attribute) {
     if (mpi::comms().at_finalize(run_finalize_list) != mpi::success) {
-      return;  // the file works without
+      return;  // the file works without it
     }
     list.has_attribute = true;
   }

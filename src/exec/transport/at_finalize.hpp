@@ -1,9 +1,9 @@
-// What has to be done when the program calls MPI_Finalize, while MPI still works.
+// Work to be done when the program calls MPI_Finalize, while MPI still works.
 //
-// Invariants: MPI begins MPI_Finalize by deleting the attributes of MPI_COMM_SELF, on every rank;
-// an attribute of ours is one of them, so that what is registered runs there, in the order in which
-// it was registered. Objects over communicators are made by all of their ranks in one order, and so
-// they are found in one.
+// Invariants: MPI_Finalize begins by deleting the attributes of MPI_COMM_SELF, on every rank;
+// Sluice has an attribute there, whose callback runs what is registered, in the order of
+// registration. Objects over communicators are created by all of their ranks in the same order, and
+// so they are processed in the same order.
 #pragma once
 
 #include <functional>
@@ -12,8 +12,8 @@ namespace sluice::exec {
 
 class AtFinalize {
  public:
-  /// `work`, which must not throw, is called once when MPI_Finalize begins, unless this object is
-  /// gone by then. It may communicate. Where MPI is not running it is never called.
+  /// `work`, which must not throw, is called once when MPI_Finalize begins, unless this object has
+  /// been destroyed. It may communicate. It is never called if MPI is not running.
   explicit AtFinalize(std::function<void()> work);
   ~AtFinalize();
   AtFinalize(const AtFinalize&) = delete;

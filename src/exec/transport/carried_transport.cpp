@@ -17,14 +17,14 @@ namespace sluice::exec {
 
 namespace {
 
-/// The carrier keeps the bytes.
+/// The carrier copies the bytes.
 class Left : public Pending {
  public:
   bool test() override { return true; }
   void wait() override {}
 };
 
-/// The receives of one place are to be tested in the order in which they were begun.
+/// The receives of one place must be tested in the order in which they were started.
 class Expected : public Pending {
  public:
   Expected(std::shared_ptr<Carrier> carrier, Carrier::Place place, int from,
@@ -82,7 +82,7 @@ class CarriedTransport : public Transport {
     rank_ = static_cast<int>(me - members_.begin());
   }
 
-  /// Collective: who lives where.
+  /// Collective: finds out the hosts of all ranks.
   void settle(const std::string& host) {
     const auto* first = reinterpret_cast<const std::byte*>(host.data());
     std::vector<std::vector<std::byte>> seen;
@@ -108,7 +108,7 @@ class CarriedTransport : public Transport {
     const auto all = gather(std::as_bytes(values), 0);
     std::vector<std::byte> result;
     if (rank_ == 0) {
-      if (op == Op::gcd) {  // of one rank alone too: none is negative
+      if (op == Op::gcd) {  // also for one rank: no gcd is negative
         const std::vector<std::int64_t> zeros(values.size());
         combine(values, zeros.data(), op);
       }
@@ -256,7 +256,7 @@ class CarriedTransport : public Transport {
   }
   static void require_length(std::size_t bytes, std::size_t wanted, const char* what) {
     if (bytes != wanted) {
-      throw Error(Code::divergent, std::string(what) + ": the ranks give " + std::to_string(bytes) +
+      throw Error(Code::divergent, std::string(what) + ": the ranks pass " + std::to_string(bytes) +
                                        " and " + std::to_string(wanted) + " bytes");
     }
   }

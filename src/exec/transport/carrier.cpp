@@ -14,14 +14,14 @@ namespace {
 
 constexpr std::uint32_t message_mark = 0x4c554c53;  // "SLUL"
 
-/// In front of each message.
+/// The header of each message.
 struct MessageHead {
   std::uint32_t mark = message_mark;
   std::int32_t from = 0;
   std::int32_t to = 0;
   Carrier::Place place;
   std::uint32_t padding = 0;
-  std::uint64_t number = 0;  ///< of those of this pair of ranks
+  std::uint64_t number = 0;  ///< numbers the messages of this pair of ranks
 };
 
 MessageHead head_of(std::span<const std::byte> message) {
@@ -55,7 +55,7 @@ void Carrier::deliver(std::span<const std::byte> message) {
   if (message.size() < sizeof head || head.mark != message_mark || head.to != rank_ ||
       head.from < 0 || head.from >= size_) {
     throw Error(Code::invalid_argument, "deliver: these " + std::to_string(message.size()) +
-                                            " bytes are no message for rank " +
+                                            " bytes are not a message for rank " +
                                             std::to_string(rank_));
   }
   const std::lock_guard lock(mutex_);
@@ -78,7 +78,7 @@ void Carrier::deliver(std::span<const std::byte> message) {
   delivered_.notify_all();
 }
 
-/// The one whose turn it is.
+/// The message whose turn it is.
 void Carrier::enqueue(int from, std::span<const std::byte> message) {
   const std::span<const std::byte> text = message.subspan(sizeof(MessageHead));
   boxes_[head_of(message).place].push_back({from, {text.begin(), text.end()}});
@@ -136,7 +136,7 @@ std::optional<Parcel> Carrier::receive(const Place& place, std::optional<int> fr
 void Carrier::require_going(const char* what) const {
   if (is_stopped_) {
     throw Error(Code::wrong_state, "rank " + std::to_string(rank_) + ": " + what +
-                                       ": the program no longer carries messages");
+                                       ": the program has stopped delivering messages");
   }
 }
 
@@ -152,7 +152,7 @@ Parcel Carrier::await(const Place& place, int from, const char* what) {
       throw Error(Code::timeout,
                   "rank " + std::to_string(rank_) + ": " + what + ": waited " +
                       std::to_string(timeout_s_) + " s for a message of rank " +
-                      std::to_string(from) + ": has it opened the file, and are messages carried?",
+                      std::to_string(from) + ": has it opened the file, are messages delivered?",
                   rank_);
     }
     delivered_.wait_for(lock, std::chrono::milliseconds(50));

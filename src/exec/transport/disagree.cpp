@@ -53,7 +53,7 @@ std::string difference_of(const std::string& rank, const Said& said, const std::
   return rank + " " + said.what + mine + ", " + other_rank + theirs;
 }
 
-/// The first difference of two lists; empty: there is none.
+/// The first difference of two lists; empty if there is none.
 std::string first_difference(int rank, const std::vector<Said>& mine,
                              const std::vector<Said>& root) {
   const std::string me = "rank " + std::to_string(rank);

@@ -35,7 +35,7 @@ void Scheduler::run(const std::function<void(int)>& body) {
   }
 }
 
-// Who runs next, or -1 when all have ended.
+// The rank that runs next, or -1 when all have ended.
 int Scheduler::pick() {
   const int ranks = static_cast<int>(slots_.size());
   for (;;) {

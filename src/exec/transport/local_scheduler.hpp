@@ -1,4 +1,4 @@
-// The run token of virtual ranks: who runs is drawn from a seeded generator.
+// The run token of virtual ranks: a seeded generator chooses which rank runs.
 //
 // Invariants: one thread at a time holds the run token; it is handed over only in pause() and
 // block(), and when a rank ends; state that is touched only by the holder needs no lock.
@@ -19,7 +19,7 @@ namespace sluice::exec {
 
 class Scheduler {
  public:
-  /// `on_deadlock` runs with the run token when no rank can: afterwards every block() returns
+  /// `on_deadlock` runs with the run token if no rank can run: afterwards every block() returns
   /// false.
   Scheduler(int ranks, std::uint64_t seed, const LocalOptions& options,
             std::function<void()> on_deadlock);
@@ -27,10 +27,10 @@ class Scheduler {
   /// Runs `body(rank)` for all ranks; returns when all have. `body` must not throw.
   void run(const std::function<void(int)>& body);
 
-  /// A rank with the run token lets another run, perhaps.
+  /// May let another rank run; called by the rank with the run token.
   void pause(int rank);
-  /// Waits until `ready()`; false where nobody can run and so it never will be. `ready` is
-  /// evaluated by whoever holds the run token.
+  /// Waits until `ready()`; false if no rank can run, so that it never will be. `ready` is
+  /// evaluated by the holder of the run token.
   bool block(int rank, std::function<bool()> ready);
   /// The next number of the seeded generator. With the run token only.
   std::uint64_t draw() { return random_(); }

@@ -77,7 +77,7 @@ std::vector<int> LocalRank::everybody() const {
   return ranks;
 }
 
-// Counts this rank into its next collective, and compares with what the others called.
+// Counts this rank into its next collective, and compares its arguments with those of the others.
 LocalCall& LocalRank::enter(Verb verb, const std::string& signature) {
   world().scheduler().pause(world_rank());
   group_->throw_if_failed(member_, verb);
@@ -104,7 +104,7 @@ LocalCall& LocalRank::enter(Verb verb, const std::string& signature) {
   return call;
 }
 
-// Returns when all of `ranks` have come to `call`.
+// Returns when all of `ranks` have arrived at `call`.
 void LocalRank::await(LocalCall& call, const std::vector<int>& ranks) {
   Place place{call.verb, call.number, 0, {}};
   for (int rank : ranks) {
@@ -113,8 +113,8 @@ void LocalRank::await(LocalCall& call, const std::vector<int>& ranks) {
     }
   }
   const std::vector<int> lacking = place.peers;
-  // Who has come stays, so a look begins where the last one ended: with thousands of ranks the
-  // scheduler looks very often.
+  // Ranks that have arrived stay, so each scan starts where the last one ended: with thousands of
+  // ranks the scheduler scans very often.
   std::size_t come = 0;
   world().wait(group_, member_, std::move(place), [&call, &lacking, &come] {
     while (come < lacking.size() && call.come[at(lacking[come])]) {
@@ -289,7 +289,7 @@ class LocalPending final : public Pending {
         channel_(channel) {}
 
   ~LocalPending() override {
-    // Unmatched while an exception unwinds: the caller's memory is about to go.
+    // Unmatched during exception unwinding: the caller's memory is about to be released.
     if (!message_->done()) {
       LocalGroup::Channel& channel = group_->channels[channel_];
       std::erase(channel.sends, message_);
@@ -323,7 +323,7 @@ class LocalPending final : public Pending {
   std::tuple<int, int, int> channel_;
 };
 
-// Completes messages of which both sides are there, in order.
+// Completes messages of which both sides are present, in order.
 void match(LocalGroup& group, const std::tuple<int, int, int>& key) {
   LocalGroup::Channel& channel = group.channels[key];
   while (!channel.sends.empty() && !channel.receives.empty()) {

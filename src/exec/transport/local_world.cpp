@@ -105,7 +105,7 @@ void LocalWorld::wait(const std::shared_ptr<LocalGroup>& group, int member, Plac
                       const std::function<bool()>& ready) {
   const int rank = group->members[static_cast<std::size_t>(member)];
   const Verb verb = place.verb;
-  // Others fail or succeed only while this rank is blocked or paused.
+  // Other ranks fail or succeed only while this rank is blocked or paused.
   waits_[rank] = {group, member, std::move(place)};
   const bool came = scheduler_.block(rank, [&group, &ready] { return group->error() || ready(); });
   waits_.erase(rank);
@@ -193,7 +193,7 @@ void LocalGroup::throw_if_failed(int member, Verb verb) {
               error_->rank());
 }
 
-// -- the public face
+// -- the public functions
 // --------------------------------------------------------------------------------
 
 void run_local(int ranks, std::uint64_t seed, const std::function<void(Transport&)>& body,

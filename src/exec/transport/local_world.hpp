@@ -1,7 +1,7 @@
-// What virtual ranks share: groups (communicators), collective calls under way, messages.
+// State shared by virtual ranks: groups (communicators), collective calls in progress, messages.
 //
-// Invariants: touched only by the rank that holds the run token; a failed group stays failed and
-// every later call on it throws; a message's bytes are copied when both sides are there.
+// Invariants: accessed only by the rank that holds the run token; a failed group stays failed and
+// every later call on it throws; the bytes of a message are copied when both sides are present.
 #pragma once
 
 #include <chrono>
@@ -39,9 +39,9 @@ class LocalWorld {
   /// the group fails. Throws the group's error or the timeout.
   void wait(const std::shared_ptr<LocalGroup>& group, int member, Place place,
             const std::function<bool()>& ready);
-  /// Notes progress: polling ranks have reason to go on.
+  /// Records progress: polling ranks have reason to continue.
   void progressed();
-  /// A poll without success. Error timeout after idle_s, and many polls, of nothing else.
+  /// A poll without success. Error timeout after idle_s, and many polls, without progress.
   void polled(const std::shared_ptr<LocalGroup>& group, int member, const Place& place);
   /// "left", "left with an error: ..." for ranks of the world that have ended.
   std::optional<std::string> departure(int rank) const;
@@ -68,17 +68,17 @@ class LocalWorld {
   std::int64_t polls_ = 0;  // since then
 };
 
-/// A collective call under way.
+/// A collective call in progress.
 struct LocalCall {
   std::int64_t number = 0;
   Verb verb = Verb::barrier;
-  std::string signature;  ///< what must be equal on every rank
-  int first = 0;          ///< the rank that came first
+  std::string signature;  ///< must be equal on every rank
+  int first = 0;          ///< the rank that arrived first
   bool early = false;     ///< ranks leave as soon as their own result is there
   std::vector<bool> come;
   int left = 0;
   std::vector<std::vector<std::byte>> bytes;         ///< by rank
-  std::vector<std::int64_t> values;                  ///< reduced so far, or one by rank
+  std::vector<std::int64_t> values;                  ///< the partial reduction, or one entry a rank
   std::vector<std::vector<Parcel>> parcels;          ///< by destination, named by sender
   std::map<int, std::shared_ptr<LocalGroup>> parts;  ///< of a split, by color
 };
@@ -107,10 +107,10 @@ class LocalGroup {
     }
   }
   const std::optional<Error>& error() const { return error_; }
-  /// Throws the error if there is one: itself the first time a member hears of it, afterwards as
-  /// an "earlier failure" that forbids `verb`.
+  /// Throws the error if there is one: the first time a member sees it, the error itself;
+  /// afterwards an "earlier failure" that forbids `verb`.
   void throw_if_failed(int member, Verb verb);
-  /// fail() and throw, for the member that met the error.
+  /// fail() and throw, for the member that found the error.
   [[noreturn]] void fail_and_throw(int member, const Error& error);
 
   struct Channel {

@@ -61,7 +61,7 @@ void BlobReceive::take_head(MpiCore& core, const Batch& heads, std::vector<std::
       length_ <= 0 ? 0 : std::min(static_cast<std::size_t>(length_), inline_bytes);
   if (length_ < no_blob || received != length_bytes + inlined) {
     core.fail(Code::internal, core.prefix() + "a message of rank " + std::to_string(from_) +
-                                  " is damaged: its head holds " + std::to_string(received) +
+                                  " is damaged: its header has " + std::to_string(received) +
                                   " bytes and says " + std::to_string(length_));
   }
   room.resize(static_cast<std::size_t>(std::max<std::int64_t>(length_, 0)));

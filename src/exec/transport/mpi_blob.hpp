@@ -1,7 +1,7 @@
 // Messages whose length the receiver does not know: a head (length and first bytes) and a rest.
 //
-// Invariants: a blob of at most inline_bytes is one message; head and rest carry different tags;
-// a sender never waits for the rest before it has received its own heads, so crossing blobs cannot
+// Invariants: a blob of at most inline_bytes is one message; head and rest have different tags; a
+// sender never waits for the rest before it has received its own heads, so crossing blobs cannot
 // block each other (senders and receivers use separate batches).
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace sluice::exec {
 
-/// Stands for "no blob" where one could be.
+/// Represents "no blob" in the place of one.
 inline constexpr std::int64_t no_blob = -1;
 
 /// Posts `bytes` to `to` with the current collective's tags. `bytes` must stay valid as long as
@@ -31,10 +31,10 @@ class BlobReceive {
  public:
   /// Posts the receive of the head.
   BlobReceive(MpiCore& core, Batch& batch, int from);
-  /// After the batch is done, and before it is cleared: checks the head, makes room for the body,
-  /// in the memory of `room` where that suffices.
+  /// After the batch is done, and before it is cleared: checks the head, and allocates space for
+  /// the body, in the memory of `room` if that suffices.
   void take_head(MpiCore& core, const Batch& heads, std::vector<std::byte> room = {});
-  /// Posts the receive of the rest, where there is one.
+  /// Posts the receive of the rest, if there is one.
   void post_rest(MpiCore& core, Batch& batch);
 
   int from() const noexcept { return from_; }

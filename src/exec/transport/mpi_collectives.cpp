@@ -14,8 +14,9 @@ namespace sluice::exec {
 namespace {
 
 constexpr std::size_t reduce_slice_values = 8192;         // values of one round of messages
-constexpr std::size_t pipe_bytes = std::size_t{1} << 20;  // of a broadcast, handed on at once
-constexpr int gather_window = 256;                        // messages the root awaits at a time
+constexpr std::size_t pipe_bytes = std::size_t{1} << 20;  // of a broadcast, forwarded at once
+constexpr int gather_window = 256;                        // messages that the root receives at a
+                                                          // time
 
 void check_root(MpiCore& core, int root) {
   if (root < 0 || root >= core.size()) {
@@ -29,7 +30,7 @@ std::span<std::int64_t> as_values(std::vector<std::byte>& bytes) {
   return {reinterpret_cast<std::int64_t*>(bytes.data()), bytes.size() / sizeof(std::int64_t)};
 }
 
-// Recursive doubling; ranks above the largest power of two hand their values to a lower one first
+// Recursive doubling; ranks above the largest power of two send their values to a lower one first
 // and get the result back at the end.
 void reduce_slice(MpiCore& core, std::span<std::int64_t> values, Op op) {
   const int rank = core.rank();
@@ -72,7 +73,7 @@ void reduce_slice(MpiCore& core, std::span<std::int64_t> values, Op op) {
   std::ranges::copy(as_values(mine), values.begin());
 }
 
-// The place of a rank in a binomial tree whose root is rank `root`.
+// The parent and the children of a rank in a binomial tree whose root is rank `root`.
 struct Tree {
   int parent = -1;
   std::vector<int> children;  // the deepest subtree first
@@ -92,7 +93,7 @@ struct Tree {
   }
 };
 
-// Hands the bytes from inline_bytes on down the tree, a piece as soon as it is here.
+// Sends the bytes from inline_bytes on down the tree, each piece as soon as it has arrived.
 void pipe_rest(MpiCore& core, const Tree& tree,
                const std::shared_ptr<std::vector<std::byte>>& body) {
   const std::span<std::byte> rest = std::span(*body).subspan(inline_bytes);
@@ -157,7 +158,7 @@ void mpi_allreduce(MpiCore& core, std::span<std::int64_t> values, Op op) {
     }
     return;
   }
-  // An empty reduction still meets, so that lengths are compared.
+  // An empty reduction still exchanges messages, so that lengths are compared.
   std::size_t offset = 0;
   do {
     const std::size_t count = std::min(reduce_slice_values, values.size() - offset);
@@ -196,7 +197,7 @@ void mpi_broadcast(MpiCore& core, std::vector<std::byte>& bytes, int root) {
   core.enter(Verb::broadcast);
   check_root(core, root);
   const Tree tree(core.rank(), core.size(), root);
-  // The caller's memory is used while it may be; on a failure it is gone.
+  // The caller's memory is used while it is valid; after a failure it is not.
   auto body = std::make_shared<std::vector<std::byte>>(std::exchange(bytes, {}));
   Batch in;
   Batch heads;
@@ -206,7 +207,7 @@ void mpi_broadcast(MpiCore& core, std::vector<std::byte>& bytes, int root) {
     blob.take_head(core, in, std::move(*body));
     body->swap(blob.body());
   }
-  // Heads only; the rest goes in pieces behind all heads.
+  // Heads only; the rest follows in pieces after all heads.
   for (int child : tree.children) {
     post_blob_head(core, heads, child, *body);
   }
@@ -254,8 +255,8 @@ std::vector<std::vector<std::byte>> mpi_gather(MpiCore& core, std::span<const st
   return result;
 }
 
-// Bruck's algorithm: after the round of distance d a rank knows the entries of the 2d ranks from
-// itself upwards, around the end.
+// Bruck's algorithm: after the round of distance d a rank has the entries of the 2d ranks from
+// itself upwards, modulo the number of ranks.
 std::vector<std::vector<std::byte>> mpi_allgather(MpiCore& core, std::span<const std::byte> bytes,
                                                   Verb verb) {
   core.enter(verb);

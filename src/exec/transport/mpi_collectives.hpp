@@ -1,7 +1,7 @@
 // The collectives of the MPI transport, as free functions over a core.
 //
-// Each enters its own verb, returns the same as the verb of Transport, and keeps what MPI touches
-// in batches. See transport.hpp for their meaning.
+// Each enters its own verb, returns the same as the verb of Transport, and keeps the memory that
+// MPI accesses in batches. See transport.hpp for their meaning.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace sluice::exec {
 class PolledBarrier {
  public:
   PolledBarrier(MpiCore& core, int phase) : core_(core), phase_(phase) {}
-  /// Starts on the first call. Makes progress; true when every rank has come.
+  /// Starts on the first call. Makes progress; true when every rank has arrived.
   bool test();
   std::vector<int> peers() { return batch_.pending_peers(); }
 

@@ -12,7 +12,7 @@ constexpr int internal_tags = 4096;
 constexpr int tags_per_kind = 64;
 constexpr int phases_per_verb = 4;
 
-// Memory that MPI may touch until it is finalised. Grows only by failures.
+// Memory that MPI may access until it is finalised. Grows only by failures.
 void bury(std::vector<std::shared_ptr<void>>&& memory) {
   static auto* graveyard = new std::vector<std::vector<std::shared_ptr<void>>>();
   graveyard->push_back(std::move(memory));

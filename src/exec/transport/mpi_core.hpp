@@ -1,11 +1,11 @@
-// What every verb of the MPI transport stands on: messages under way, waits with a deadline, and
-// notices by which waiting ranks find out who is missing.
+// The base of every verb of the MPI transport: messages in flight, waits with a deadline, and
+// notices by which waiting ranks find out which ranks are missing.
 //
-// Invariants: all memory of a collective that MPI may touch belongs to its Batch, and outlives the
-// process' use of it (a Batch destroyed with requests under way buries its buffers); every failure
-// goes through fail(), which makes the core unusable and tells the other ranks; internal tags lie
-// above every tag of the user, and differ between neighbouring collectives, so that ranks in
-// different collectives never take each other's messages.
+// Invariants: all memory of a collective that MPI may access belongs to its Batch, and outlives its
+// use by the process (a Batch that is destroyed with pending requests leaks its buffers on
+// purpose); every failure goes through fail(), which makes the core unusable and notifies the other
+// ranks; internal tags are above every tag of the user, and differ between consecutive collectives,
+// so that ranks in different collectives never receive each other's messages.
 #pragma once
 
 #include <cstddef>
@@ -25,11 +25,11 @@
 
 namespace sluice::exec {
 
-/// A message longer than this travels as a head with these first bytes, and a rest. Head and
-/// payload together stay below the size up to which MPI sends at once (4 KiB within a node).
+/// A longer message is sent as a head with these first bytes, and a rest. Head and payload together
+/// stay below the size up to which MPI sends eagerly (4 KiB within a node).
 inline constexpr std::size_t inline_bytes = 4000;
 
-/// Messages under way and the memory they use.
+/// Messages in flight and the memory they use.
 class Batch {
  public:
   struct Item {
@@ -55,11 +55,11 @@ class Batch {
   /// Keeps memory that is shared with another batch.
   void hold(std::shared_ptr<void> memory) { buffers_.push_back(std::move(memory)); }
   bool pending() const noexcept { return !done_; }
-  /// Ranks whose message has not been taken or has not come, each once. Asks MPI.
+  /// Ranks whose message has not been received or has not arrived, each once. Calls MPI.
   std::vector<int> pending_peers();
-  /// Forgets requests that are done; keeps the buffers.
+  /// Clears requests that are done; keeps the buffers.
   void clear();
-  /// Gives up requests under way without waiting: receives are cancelled, the buffers buried.
+  /// Abandons pending requests without waiting: receives are cancelled, the buffers are leaked.
   void abandon() noexcept;
 
   std::vector<mpi::Request> requests;
@@ -73,11 +73,11 @@ class Batch {
   bool done_ = true;
 };
 
-/// One wait: how to make progress and, when it lasts, what it lacks.
+/// One wait: how to make progress and, if it takes long, what is missing.
 struct Waiting {
   std::function<bool()> done;               ///< makes progress, never waits
-  std::function<std::vector<int>()> peers;  ///< whose messages it lacks
-  std::uint64_t bytes = 0;                  ///< under way; long transfers are polled closely
+  std::function<std::vector<int>()> peers;  ///< ranks whose message is missing
+  std::uint64_t bytes = 0;                  ///< in flight; long transfers are polled closely
 };
 
 /// Size: One function for each kind of MPI call that the transports make.
@@ -95,20 +95,20 @@ class MpiCore {
   const MpiOptions& options() const noexcept { return options_; }
   int max_user_tag() const noexcept { return tag_base_ - 1; }
 
-  /// Begins a collective. Throws what made the transport unusable.
+  /// Begins a collective. Throws the error that made the transport unusable.
   void enter(Verb verb);
-  /// Begins, or goes on with, a send or receive.
+  /// Begins, or continues, a send or receive.
   void enter_point_to_point(Verb verb, int tag);
   /// The tag of messages of the current collective; `phase` < 4 keeps kinds of messages apart.
   int tag(int phase = 0) const noexcept;
 
-  /// Posts a message, split where it is long. `synchronous`: done only when it is being received.
+  /// Posts a message, split if it is long. `synchronous`: done only when it is being received.
   void post_send(Batch& batch, int to, int tag, std::span<const std::byte> bytes,
                  bool synchronous = false);
   /// Posts a receive. Not `exact`: the message may be shorter than `into` (and is not split).
   void post_receive(Batch& batch, int from, int tag, std::span<std::byte> into, bool exact = true);
 
-  /// Takes the next message of `tag` out of those that came, if there is one: who sent it, and room
+  /// Matches the next message of `tag` that has arrived, if there is one: its sender, and memory
   /// for it.
   bool take_any(int tag, mpi::Message& message, int& from, std::vector<std::byte>& into);
   /// Posts the receive of what take_any() found.
@@ -120,10 +120,10 @@ class MpiCore {
   void wait(Batch& batch);
   /// Waits until `waiting.done()`, at most the time limit.
   void wait(const Waiting& waiting);
-  /// For polling callers: hears what others say, without waiting.
+  /// For polling callers: processes notices of other ranks, without waiting.
   void listen(const std::function<std::vector<int>()>& peers);
 
-  /// Makes the transport unusable, tells the other ranks and throws.
+  /// Makes the transport unusable, notifies the other ranks and throws.
   [[noreturn]] void fail(Code code, const std::string& text);
   bool failed() const noexcept { return failed_; }
   /// fail() unless `result` is mpi::success.

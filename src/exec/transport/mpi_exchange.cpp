@@ -1,7 +1,7 @@
 // The sparse all-to-all. With few ranks every pair exchanges a head, which says "nothing" or
 // carries the first bytes. With many, heads go to receivers only, as synchronous sends: when all of
-// its own are being received a rank enters a barrier, and when the barrier is over nobody can have
-// a head under way any more.
+// its own are being received a rank enters a barrier, and when the barrier is complete no head can
+// be in flight any more.
 #include <algorithm>
 #include <deque>
 #include <memory>
@@ -52,7 +52,7 @@ void exchange_dense(MpiCore& core, const Bodies& leaving, std::vector<Parcel>& r
     parcel_for[static_cast<std::size_t>(parcel.rank)] = &parcel;
   }
   std::vector<BlobReceive> blobs;
-  // Each rank begins with its neighbour, so that not all send to the same one.
+  // Each rank starts with its neighbour, so that not all send to the same rank.
   for (int step = 1; step < core.size(); ++step) {
     const int to = (core.rank() + step) % core.size();
     blobs.emplace_back(core, in, (core.rank() - step + core.size()) % core.size());
@@ -72,7 +72,7 @@ void exchange_dense(MpiCore& core, const Bodies& leaving, std::vector<Parcel>& r
   core.wait(out);
 }
 
-// The state of one sparse exchange while it is polled.
+// The state of one sparse exchange during polling.
 class SparseExchange {
  public:
   SparseExchange(MpiCore& core, const Bodies& leaving) : core_(core), barrier_(core, /*phase=*/2) {
@@ -133,7 +133,7 @@ class SparseExchange {
       Incoming& one = incoming_.emplace_back();
       one.blob = std::make_unique<BlobReceive>(core_, one.batch, status.source);
     }
-    // Rests are received as soon as their head is here: heads come in nearly any order.
+    // Rests are received as soon as their head has arrived: heads arrive in almost any order.
     for (; unread_ < incoming_.size() && core_.test(incoming_[unread_].batch); ++unread_) {
       incoming_[unread_].read_head(core_);
     }

@@ -17,7 +17,7 @@ namespace sluice::exec {
 
 namespace {
 
-constexpr double unwind_s = 1.0;  // what a send gets to finish while an exception unwinds
+constexpr double unwind_s = 1.0;  // time for a send to finish during exception unwinding
 
 class MpiPending final : public Pending {
  public:
@@ -25,7 +25,8 @@ class MpiPending final : public Pending {
       : core_(std::move(core)), verb_(verb), tag_(tag) {}
 
   ~MpiPending() override {
-    // Reached with requests under way only while an exception unwinds: the buffer is about to go.
+    // Reached with pending requests only during exception unwinding: the buffer is about to be
+    // released.
     const double end = model::now_s() + unwind_s;
     while (batch.pending() && !core_->failed() && model::now_s() < end) {
       try {
@@ -141,15 +142,15 @@ std::span<const std::byte> bytes_of(const std::int64_t (&values)[2]) {
   return std::as_bytes(std::span(values));
 }
 
-// Before a call that MPI cannot make pollable (making a communicator): every rank has left the
-// collective before, so none can have given up in it. What could still hang this rank in MPI is
-// another one that stops in the middle of this function for longer than the time limit.
+// Before a call that MPI cannot make pollable (creating a communicator): every rank has left the
+// collective before it, so none can have failed in it. What could still block this rank in MPI is
+// another rank that stops inside this function for longer than the time limit.
 void all_are_here(MpiCore& core) {
   PolledBarrier barrier(core, /*phase=*/2);
   core.wait({[&barrier] { return barrier.test(); }, [&barrier] { return barrier.peers(); }, 0});
 }
 
-// Names nodes of a transport by the order in which its ranks show them: lowest rank first.
+// Numbers the nodes of a transport by the lowest rank on each.
 class NodeNumbers {
  public:
   void see(std::int64_t name) { numbers_.try_emplace(name, static_cast<int>(numbers_.size())); }
@@ -203,7 +204,7 @@ void check_options(const MpiOptions& options) {
   }
 }
 
-// A duplicate of `comm`; what is missing cannot be named yet, for there is no channel of our own.
+// A duplicate of `comm`; missing ranks cannot be named yet, because there is no channel.
 mpi::Comm duplicate(mpi::Comm comm, double timeout_s) {
   struct Opening {
     mpi::Comm comm;
@@ -223,7 +224,7 @@ mpi::Comm duplicate(mpi::Comm comm, double timeout_s) {
       static_cast<void>(opening.release());  // MPI may still write to it
       throw Error(Code::timeout,
                   "sluice: rank " + std::to_string(rank) + " waited " + std::to_string(timeout_s) +
-                      " s in open: not every rank of the communicator came: every rank of it must "
+                      " s in open for the other ranks of the communicator: every rank of it must "
                       "open the file, or raise timeout_s",
                   rank);
     }
@@ -252,7 +253,7 @@ std::unique_ptr<Transport> make_mpi(const Comm& comm, const MpiOptions& options)
   }
   if (own == comms.null_comm() || is_inter) {
     throw Error(Code::invalid_argument,
-                "sluice: open: the communicator is null or an intercommunicator: give an "
+                "sluice: open: the communicator is null or an intercommunicator: pass an "
                 "intracommunicator of which this rank is a member");
   }
   auto core = std::make_shared<MpiCore>(duplicate(own, options.timeout_s), options);

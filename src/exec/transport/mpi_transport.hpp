@@ -1,10 +1,10 @@
 // The transport of production runs: Transport over MPI, point-to-point messages only.
 //
-// Invariants: no wait blocks inside MPI (requests are tested against a deadline), so a rank that
-// does not come is named instead of waited for. The exception is the making of communicators in
-// open and split, which MPI cannot poll; it is entered only when every rank is known to be there.
-// MPI_THREAD_SINGLE or FUNNELED suffices. After a failure the transport is unusable: every later
-// call throws at once and nothing under way is touched again.
+// Invariants: no wait blocks inside MPI (requests are tested against a deadline), so a missing rank
+// is named instead of waited for. The exception is the creation of communicators in open and split,
+// which MPI cannot poll; it is entered only when every rank is known to be there. MPI_THREAD_SINGLE
+// or FUNNELED suffices. After a failure the transport is unusable: every later call throws at once
+// and pending requests are not touched again.
 #pragma once
 
 #include <cstddef>
@@ -17,21 +17,21 @@ namespace sluice::exec {
 
 struct MpiOptions {
   double timeout_s = 1800;  ///< limit of one wait; 0: none
-  int ranks_per_node = 0;   ///< pretend nodes of so many consecutive ranks; 0: ask MPI
-  double grace_s = 1.0;     ///< after the limit, how long signs of the other ranks are awaited
+  int ranks_per_node = 0;   ///< simulated nodes of this many consecutive ranks; 0: ask MPI
+  double grace_s = 1.0;     ///< after the limit, how long to wait for answers of the other ranks
   std::size_t part_bytes = std::size_t{1} << 30;  ///< a longer message is split; at most 2^30
-  int sparse_from = 32;  ///< from this many ranks exchange() sends to receivers only
+  int sparse_from = 32;  ///< with this many ranks or more, exchange() sends to receivers only
 };
 
-/// A transport over a duplicate of `comm` (an intracommunicator; it stays the caller's).
-/// Collective over `comm`. The duplicate is freed with the transport and the last Pending of it,
-/// or leaked after a failure or once MPI is finalised. Error timeout where ranks do not come,
-/// invalid_argument for options out of range, wrong_state outside MPI_Init .. MPI_Finalize, mpi
-/// where the process has no MPI that fits.
+/// A transport over a duplicate of `comm` (an intracommunicator; it stays the caller's). Collective
+/// over `comm`. The duplicate is freed with the transport and the last Pending of it, or leaked
+/// after a failure or once MPI is finalised. Error timeout if ranks are missing, invalid_argument
+/// for options out of range, wrong_state outside MPI_Init .. MPI_Finalize, mpi if the process has
+/// no suitable MPI.
 ///
-/// What a caller must know: after an error, memory given to a start_send() that had not ended may
-/// still be read by MPI: keep it until MPI_Finalize. The bytes given to a broadcast() that failed
-/// are gone, on the root too. Collectives and receives leave no such trace.
+/// Note for callers: after an error, memory passed to a start_send() that had not completed may
+/// still be read by MPI: keep it until MPI_Finalize. The bytes passed to a broadcast() that failed
+/// are gone, on the root too. Collectives and receives have no such effect.
 std::unique_ptr<Transport> make_mpi(const Comm& comm, const MpiOptions& options);
 /// The same with `timeout_s` alone.
 std::unique_ptr<Transport> make_mpi(const Comm& comm, double timeout_s);

@@ -1,11 +1,12 @@
 // The waits of MpiCore, and the notices between waiting ranks.
 //
-// A wait polls: closely at first, then giving the core away, then with short sleeps. When its limit
-// has passed, the rank asks those it waits for where they are, then those that they wait for, and
-// so on; whoever waits anywhere in this transport answers at once. After the grace, the ranks that
-// stayed silent are named. The error is handed on to the asked ranks, those that asked, and the
-// ranks at distance 2^k, which do the same: everybody who waits ends with the first error he hears,
-// and no rank sends more than O(log size) notices besides.
+// A wait polls: in a tight loop at first, then yielding the core, then with short sleeps. When its
+// limit has passed, the rank asks those it waits for where they are, then those that they wait for,
+// and so on; every rank that waits anywhere in this transport answers at once. After the grace
+// period, the ranks that did not answer are named. The error is forwarded to the ranks that were
+// asked, those that asked, and the ranks at distance 2^k, which do the same: every waiting rank
+// ends with the first error it receives, and no rank sends more than O(log size) additional
+// notices.
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -20,15 +21,15 @@ namespace sluice::exec {
 
 namespace {
 
-constexpr int close_tests = 64;   // before anything else is looked at
-constexpr double yield_s = 1e-3;  // then this long with the core given away between tests
+constexpr int close_tests = 64;   // before anything else is checked
+constexpr double yield_s = 1e-3;  // then this long, yielding the core between tests
 constexpr double slow_transfer_bytes_per_s =
     5e8;                                   // long messages: as long as they take at this rate
-constexpr double listen_every_s = 100e-6;  // notices are looked for this often
+constexpr double listen_every_s = 100e-6;  // notices are checked this often
 constexpr int pause_min_us = 1;
 constexpr int pause_max_us = 50;
-constexpr int max_notices = 1024;         // heard in one go
-constexpr std::size_t max_outbox = 4096;  // notices under way; more are not sent
+constexpr int max_notices = 1024;         // processed in one call
+constexpr std::size_t max_outbox = 4096;  // notices in flight; more are not sent
 constexpr std::size_t max_text_bytes = 480;
 
 }  // namespace
@@ -109,7 +110,7 @@ void MpiCore::expire(const Waiting& waiting, double started_s) {
   const double end = model::now_s() + options_.grace_s;
   while (model::now_s() < end) {
     ask_around(place(waiting.peers));
-    // Who was only late may still come: then nothing has happened.
+    // Ranks that were only late may still arrive: then nothing has happened.
     if (waiting.done()) {
       return;
     }
@@ -191,7 +192,7 @@ void MpiCore::tell(int to, Kind kind, const Place& here, const std::string& text
   notice.text_bytes = static_cast<std::int32_t>(std::min(text.size(), max_text_bytes));
   std::memcpy(notice.text, text.data(), static_cast<std::size_t>(notice.text_bytes));
 
-  // A notice that cannot be sent is lost: its receiver then ends by its own limit.
+  // A notice that cannot be sent is lost: its receiver then ends by its own time limit.
   Batch& batch = outbox_.emplace_back();
   std::vector<std::byte>& bytes = batch.buffer(sizeof notice);
   std::memcpy(bytes.data(), &notice, sizeof notice);

@@ -9,12 +9,12 @@ namespace sluice::exec {
 
 namespace {
 
-/// What does not know its size (a pipe, /proc) is read in steps of so many bytes.
+/// Files without a known size (a pipe, /proc) are read in steps of this many bytes.
 constexpr std::size_t least_step_bytes = 1 << 16;
 
 std::vector<std::byte> whole_file(storage::Storage& storage, const std::string& path) {
   const auto file = storage.open(path, storage::Access::read);
-  // One byte more: the end is seen at the first try, and on_root() has room for its mark.
+  // One byte more: the first read finds the end, and on_root() has space for its mark.
   std::vector<std::byte> bytes(std::max<std::size_t>(file->size() + 1, least_step_bytes));
   std::size_t filled = 0;
   while (const std::size_t found = file->read(filled, std::span(bytes).subspan(filled))) {

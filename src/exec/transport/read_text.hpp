@@ -11,7 +11,7 @@
 
 namespace sluice::exec {
 
-/// All bytes of the file. Collective. Every rank holds the whole, twice for a moment. Errors
+/// All bytes of the file. Collective. Every rank holds the whole file, briefly twice. Errors
 /// not_found, permission, io.
 std::string read_on_root(Transport& transport, storage::Storage& storage, const std::string& path);
 

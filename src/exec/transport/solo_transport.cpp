@@ -39,7 +39,7 @@ class Awaited : public Pending {
     }
     if (found->second.size() != into_.size()) {
       throw Error(Code::internal, "receive: " + std::to_string(found->second.size()) +
-                                      " bytes for room of " + std::to_string(into_.size()));
+                                      " bytes for a buffer of " + std::to_string(into_.size()));
     }
     std::copy(found->second.begin(), found->second.end(), into_.begin());
     box_.waiting.erase(found);
@@ -48,7 +48,7 @@ class Awaited : public Pending {
   }
   void wait() override {
     if (!test()) {
-      throw Error(Code::timeout, "receive: rank 0 is alone and has sent itself nothing", 0);
+      throw Error(Code::timeout, "receive: rank 0 is the only rank and has sent itself nothing", 0);
     }
   }
 

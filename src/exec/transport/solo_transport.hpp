@@ -1,4 +1,4 @@
-// The transport of a program that runs alone: one rank, no MPI.
+// The transport of a program with one rank and no MPI.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 namespace sluice::exec {
 
 /// A transport of one rank. Its collectives return at once; a message to itself waits in memory,
-/// and a receive that nothing was sent for is Error timeout at once, as nobody can send it.
+/// and a receive without a message is Error timeout at once, because no rank can send it.
 std::unique_ptr<Transport> make_solo();
 
 }  // namespace sluice::exec

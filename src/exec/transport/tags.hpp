@@ -1,8 +1,8 @@
-// Every tag of a message between ranks, each with what it carries: the one list of them.
+// The list of all tags of messages between ranks, each with its content.
 //
-// Invariants: no number stands for two tags (the switch below would not compile), and no other file
-// of src/ names a tag by its number (tests/tidy). Those below 0 are of carried_transport, which
-// puts its collectives into messages; no caller can use them.
+// Invariants: no number belongs to two tags (the switch below would not compile), and no other file
+// of src/ uses the number of a tag (tests/tidy). Those below 0 belong to carried_transport, which
+// sends its collectives as messages; callers cannot use them.
 #pragma once
 
 namespace sluice::exec {
@@ -22,11 +22,11 @@ namespace sluice::exec {
   ONE(window_read_tag, 303, "bytes of a reader's window")                        \
   ONE(decoded_tile_tag, 304, "parts of a tile, from its reader")                 \
   ONE(arrival_tag, 401, "a writer has the bytes of a commit")                    \
-  ONE(outcome_tag, 402, "what became of a commit")                               \
+  ONE(outcome_tag, 402, "the outcome of a commit")                               \
   ONE(place_length_tag, 403, "the length of a message with sizes or places")     \
   ONE(place_message_tag, 404, "a message with sizes or places of encoded tiles") \
   ONE(session_message_tag, 501, "a message of a session")                        \
-  ONE(session_answer_tag, 502, "a message of a session was taken")
+  ONE(session_answer_tag, 502, "a message of a session was received")
 
 enum Tag : int {
 #define SLUICE_ONE_TAG(name, number, meaning) name = number,
@@ -34,7 +34,7 @@ enum Tag : int {
 #undef SLUICE_ONE_TAG
 };
 
-/// What a message of this tag carries; nullptr for a number that no tag has.
+/// The content of messages with this tag; nullptr for a number that is not a tag.
 constexpr const char* meaning_of_tag(int tag) noexcept {
   switch (tag) {
 #define SLUICE_ONE_TAG(name, number, meaning) \

@@ -1,4 +1,4 @@
-// How ranks talk: the only way by which the core communicates.
+// Communication between ranks: the only interface by which the core communicates.
 //
 // Two implementations: MPI (mpi_transport) and local (local_transport: N virtual ranks in one
 // process, run one at a time in seeded order). Invariants: collectives are called by every rank of
@@ -24,8 +24,8 @@ struct Parcel {
   std::vector<std::byte> bytes;
 };
 
-/// A send or receive under way. Destroying it before wait() is an error of the caller, except
-/// while an exception unwinds.
+/// A send or receive in progress. Destroying it before wait() is an error of the caller, except
+/// during exception unwinding.
 class Pending {
  public:
   virtual ~Pending() = default;
@@ -35,8 +35,8 @@ class Pending {
   virtual void wait() = 0;
 };
 
-/// A message that is coming from a rank nobody waited for; `bytes` is filled when `pending` is
-/// done.
+/// A message that is being received without a receive call for it; `bytes` is filled when `pending`
+/// is done.
 struct Arriving {
   int rank = 0;
   std::vector<std::byte> bytes;
@@ -52,8 +52,8 @@ class Transport {
   /// Node number of this rank, 0 .. nodes-1, numbered by their lowest rank.
   virtual int node() const = 0;
   virtual int nodes() const = 0;
-  /// Do the ranks run at the same time? Not those of the local transport, which take turns: a rank
-  /// of them must not wait for another but in a call of the transport.
+  /// Do the ranks run at the same time? Those of the local transport take turns: one of them must
+  /// wait for another only in a call of the transport.
   virtual bool runs_at_once() const { return true; }
 
   // -- collectives ------------------------------------------------------------------------------
@@ -64,12 +64,12 @@ class Transport {
   virtual std::int64_t exclusive_sum(std::int64_t value) = 0;
   /// The root's bytes on every rank; others' content is replaced.
   virtual void broadcast(std::vector<std::byte>& bytes, int root) = 0;
-  /// On root one entry a rank, in rank order; empty elsewhere. Lengths may differ.
+  /// On root one entry for each rank, in rank order; empty elsewhere. Lengths may differ.
   virtual std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes,
                                                      int root) = 0;
   virtual std::vector<std::vector<std::byte>> allgather(std::span<const std::byte> bytes) = 0;
-  /// Sparse all-to-all: hands every parcel to its rank (at most one a destination; itself allowed)
-  /// and returns those sent to this rank, ordered by sender.
+  /// Sparse all-to-all: sends every parcel to its rank (at most one for each destination, which may
+  /// be this rank) and returns those sent to this rank, ordered by sender.
   virtual std::vector<Parcel> exchange(std::vector<Parcel> parcels) = 0;
 
   // -- point to point ---------------------------------------------------------------------------
@@ -77,9 +77,9 @@ class Transport {
                                               std::span<const std::byte> bytes) = 0;
   /// `into` must be exactly as long as what is sent.
   virtual std::unique_ptr<Pending> start_receive(int from, int tag, std::span<std::byte> into) = 0;
-  /// Begins to receive the next message of `tag`, from whichever rank has one under way, of any
-  /// length up to most_message_bytes; nothing where there is none. Makes progress, never waits.
-  /// Those of one rank come in its order. Not for tags that start_receive() uses.
+  /// Starts to receive the next message of `tag`, from any rank that has sent one, of any length up
+  /// to most_message_bytes; empty if there is none. Makes progress, never waits. Messages of one
+  /// rank arrive in order. Not for tags that start_receive() uses.
   virtual std::optional<Arriving> start_receive_any(int tag) = 0;
   static constexpr std::size_t most_message_bytes = std::size_t{1} << 30;
   void send(int to, int tag, std::span<const std::byte> bytes) {

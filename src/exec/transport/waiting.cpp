@@ -31,12 +31,12 @@ std::string place_text(const Place& place) {
   return text;
 }
 
-// True where the report proves that its rank has entered the collective in which `place` waits.
+// True if the report proves that its rank has entered the collective in which `place` waits.
 bool has_come(const Place& place, const Place& report) {
   return is_collective(place.verb) && report.call >= place.call;
 }
 
-// The first pair of ranks that stand in different collectives under the same number.
+// The first pair of ranks that are in different collectives under the same number.
 bool find_divergence(int rank, const Place& place, const std::vector<int>& ranks,
                      const std::map<int, Place>& reports, Verdict* verdict) {
   if (!is_collective(place.verb)) {
@@ -148,8 +148,8 @@ Verdict diagnose_missing_ranks(int rank, const Place& place, const std::map<int,
   if (find_divergence(rank, place, ranks, reports, &verdict)) {
     return verdict;
   }
-  // In a collective every rank that waits elsewhere has not come; a send or receive lacks its peer
-  // (itself perhaps), and whoever is silent behind that peer.
+  // In a collective every rank that waits elsewhere has not arrived; a send or receive waits for
+  // its peer (possibly itself), and for any silent rank behind that peer.
   const std::set<int> direct(place.peers.begin(), place.peers.end());
   for (int other : ranks) {
     const auto report = reports.find(other);
@@ -167,12 +167,12 @@ Verdict diagnose_missing_ranks(int rank, const Place& place, const std::map<int,
                  " s in " + place_text(bare);
   if (verdict.missing.empty()) {
     verdict.text +=
-        ": every rank came, but the data did not arrive in time: raise timeout_s, or "
-        "look at the network";
+        ": every rank made the call, but the data did not arrive in time: raise timeout_s, or "
+        "check the network";
   } else {
     verdict.text += " for rank(s) " + list_ranks(verdict.missing) +
                     notes_text(verdict.missing, reports, notes) +
-                    ": see what stopped them, or raise timeout_s if they are only slow";
+                    ": find out what stopped them, or raise timeout_s if they are only slow";
   }
   return verdict;
 }

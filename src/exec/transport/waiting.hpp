@@ -1,9 +1,9 @@
-// Who waits where for whom, and what to say when a wait has run out of time.
+// Diagnosis of waits that have exceeded their time limit: which rank waits where for which others.
 //
 // Pure: no communication. Both transports collect the places in which ranks wait;
 // diagnose_missing_ranks() follows the "waits for" edges between them to the ranks that are really
-// missing. Invariant: a rank is named only if it gave no sign, or is known to wait somewhere before
-// the call in question.
+// missing. Invariant: a rank is named only if it did not answer, or is known to wait before the
+// call in question.
 #pragma once
 
 #include <cstdint>
@@ -39,14 +39,14 @@ struct Place {
   Verb verb = Verb::barrier;
   std::int64_t call = 0;   ///< how many collectives of this transport the rank has entered
   int tag = 0;             ///< of a send or receive
-  std::vector<int> peers;  ///< whose message it lacks
+  std::vector<int> peers;  ///< ranks whose message is missing
 };
 
-/// What a rank concludes from its own place and the places of others.
+/// The conclusion of a rank from its own place and the places of others.
 struct Verdict {
-  Code code = Code::timeout;  ///< timeout, or divergent where ranks are in different collectives
+  Code code = Code::timeout;  ///< timeout, or divergent if ranks are in different collectives
   std::string text;           ///< one line, ready to be thrown
-  std::vector<int> missing;   ///< ranks that did not come, in order
+  std::vector<int> missing;   ///< missing ranks, in order
 };
 
 /// At most this many ranks are named in one line, and peers sent in one notice.
@@ -55,14 +55,14 @@ inline constexpr int max_named = 16;
 /// "1, 3, 4 and 7 more".
 std::string list_ranks(const std::vector<int>& ranks);
 
-/// Judges the wait of `rank` at `place` after `seconds`. `reports` holds the places of the ranks
-/// that gave a sign; `notes` may say more about silent ones (rank -> "left with ..."). Ranks are
-/// those of the transport.
+/// Diagnoses the wait of `rank` at `place` after `seconds`. `reports` holds the places of the ranks
+/// that answered; `notes` may say more about the others (rank -> "left with ..."). Ranks are those
+/// of the transport.
 Verdict diagnose_missing_ranks(int rank, const Place& place, const std::map<int, Place>& reports,
                                double seconds, const std::map<int, std::string>& notes = {});
 
 /// The ranks that can be reached from `place` along the peers of `reports`: those whose report is
-/// needed to judge. Ascending.
+/// needed for the diagnosis. Ascending.
 std::vector<int> reachable(int rank, const Place& place, const std::map<int, Place>& reports);
 
 }  // namespace sluice::exec

@@ -11,7 +11,7 @@ using layout::Portion;
 
 namespace {
 
-/// What fits the cache of a core besides its copy.
+/// Fits the cache of a core together with its copy.
 constexpr std::uint64_t slice_bytes = 256 << 10;
 
 }  // namespace
@@ -96,8 +96,8 @@ void Emitter::emit(const Portion& portion, Sink& sink) {
     bytes = out;
   }
   checksum_.restart();
-  // Runs come in packed order, so the checksum is taken on the way, slice by slice: the copy that
-  // follows then finds the bytes in the cache.
+  // Runs come in packed order, so the checksum is computed slice by slice: the copy that follows
+  // then finds the bytes in the cache.
   layout::for_each_run(packer_.placement_of(portion), portion.piece, portion.piece.box,
                        [&](std::uint64_t offset, std::uint64_t at, std::uint64_t length) {
                          for (std::uint64_t done = 0; done < length; done += slice_bytes) {

@@ -1,4 +1,4 @@
-// From portions to packed bytes and checksum records: what every flow does before bytes move.
+// From portions to packed bytes and checksum records: the first step of every flow.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,21 @@
 
 namespace sluice::exec {
 
-/// The packed bytes of portions, of which it holds none.
+/// Packs the bytes of portions; holds no bytes itself.
 class Packer {
  public:
-  /// The commit of `work` is there already, or no placement will be asked for.
+  /// The commit of `work` is known already, or no placement is used.
   explicit Packer(const Work& work);
 
   const layout::Placement& placement_of(const layout::Portion& portion) const;
   std::uint64_t bytes(const layout::Portion& portion) const;
-  /// The bytes where they lie in the caller's memory as the file wants them.
+  /// The bytes in the caller's memory, if they are there as the file needs them.
   std::optional<std::span<const std::byte>> in_place(const layout::Portion& portion) const;
   /// Packs into `out` (bytes() long). Errors name the variable.
   void pack(const layout::Portion& portion, std::span<std::byte> out) const;
 
  private:
-  /// Are the bytes of its numbers in the other order in the file?
+  /// Is the byte order of its numbers in the file the opposite one?
   bool is_turned(const layout::Portion& portion) const;
   const model::Definition& definition_of(const layout::Portion& portion) const;
   const Work& work_;
@@ -43,7 +43,7 @@ class RecordWords {
   void add(const layout::Portion& portion, std::uint64_t checksum);
   std::span<const std::byte> bytes() const { return std::as_bytes(std::span(words_)); }
   const std::vector<std::uint64_t>& words() const { return words_; }
-  /// Where the words lie among those of all ranks.
+  /// The place of the words among those of all ranks.
   model::Box box() const { return {{work_.first_word}, {words_.size()}}; }
 
  private:

@@ -1,4 +1,4 @@
-// Carries out a plan: packs portions, takes their checksums, moves bytes to their writers, writes.
+// Executes a plan: packs portions, computes their checksums, moves bytes to their writers, writes.
 #pragma once
 
 #include <cstdint>
@@ -22,33 +22,34 @@ class Ring;
 
 struct WindowMemory;
 
-/// Of the thread that writes: where it encodes tiles.
+/// Used by the writer thread if it encodes tiles.
 struct EncodingRoom {
   std::unique_ptr<Staging> staging;
-  Bits came;  ///< which bytes of the staging came in the round under way
+  Bits came;  ///< which bytes of the staging arrived in the current round
   TileEncoder encoder;
 };
 
-/// What one rank brings to a commit.
+/// The data of one rank for a commit.
 struct Work {
   std::span<const model::Definition> definitions;
   std::span<const std::uint64_t> name_hashes;  ///< one a definition
   std::span<const model::Block> blocks;
-  std::span<const layout::Portion> portions;  ///< of the blocks; placements need not be known
+  std::span<const layout::Portion> portions;  ///< of the blocks; the placements may be unknown
   const layout::CommitPlan* commit = nullptr;
-  std::uint64_t first_word = 0;  ///< where this rank's checksum words begin in the commit's
-  std::span<const std::uint64_t> earlier_words = {};  ///< records that stand before the portions'
+  std::uint64_t first_word = 0;  ///< where this rank's checksum words start among those of the
+                                 ///< commit
+  std::span<const std::uint64_t> earlier_words = {};  ///< records before those of the portions
   storage::File* file = nullptr;                      ///< open on writers only
   std::function<WindowMemory()> memory =
-      {};                  ///< Flow::two_phase: takes a writer's bytes, not `file`
-  std::uint32_t rank = 0;  ///< this one's, as records name it
-  /// Takes the records of the portions where the commit has no place for any.
+      {};                  ///< Flow::two_phase: receives a writer's bytes instead of `file`
+  std::uint32_t rank = 0;  ///< the number of this rank in records
+  /// Receives the records of the portions if the commit has no place for them.
   std::vector<std::uint64_t>* records_out = nullptr;
 
   bool wants_records() const { return commit->checksums.has_value() || records_out != nullptr; }
 };
 
-/// Memory that lives as long as the file: first touches cost more than writes.
+/// Memory that lives as long as the file: touching it first costs more than the writes.
 struct Buffers {
   WriteBehind writer;
   std::vector<std::byte> scratch;
@@ -56,17 +57,17 @@ struct Buffers {
   std::vector<std::byte> sent = {};
   std::vector<std::byte> received = {};
   std::vector<std::vector<std::byte>> packed = {};
-  std::shared_ptr<Ring> ring = {};  ///< of the node, where windows are written in the background
+  std::shared_ptr<Ring> ring = {};  ///< of the node, if windows are written in the background
 
   /// Of compressed variables.
   std::shared_ptr<EncodingRoom> encoding = std::make_shared<EncodingRoom>();
 
-  /// All staging that was ever used, but for that.
+  /// All staging memory ever used, except that one.
   std::uint64_t bytes() const;
 };
 
-/// Collective. Returns the bytes this rank wrote. What this rank meets is thrown at the end, after
-/// its part in the exchange: the caller agrees with the other ranks.
+/// Collective. Returns the bytes this rank wrote. A failure of this rank is thrown at the end,
+/// after its part in the exchange: the caller agrees with the other ranks.
 std::uint64_t carry_out(Transport& transport, const plan::Plan& plan, const Work& work,
                         Buffers& buffers);
 

@@ -10,10 +10,10 @@ namespace sluice::exec {
 
 namespace {
 
-/// Runs at least this long skip the staging where the file takes them from any address.
+/// Runs of at least this length bypass the staging if the file accepts them from any address.
 constexpr std::size_t long_run_bytes = 128 << 10;
 
-/// Less is written sooner than a thread is woken.
+/// Shorter writes take less time than waking up a thread.
 constexpr std::size_t worth_a_thread_bytes = 256 << 10;
 
 }  // namespace

@@ -1,6 +1,6 @@
-// The wire between a sender and its writer: for every message a header, then the runs, then the
-// packed bytes. A sender sends nothing before its writer gave it the turn, so the writer never
-// holds more than one message, whatever the number of ranks.
+// The protocol between a sender and its writer: for every message a header, then the runs, then the
+// packed bytes. A sender sends nothing before its turn, so the writer never holds more than one
+// message, whatever the number of ranks.
 #include <algorithm>
 #include <cstring>
 #include <exception>
@@ -88,7 +88,7 @@ void take_in_turn(Transport& transport, std::span<const int> senders,
       transport.receive(sender, batch_runs_tag, std::as_writable_bytes(std::span(runs)));
       transport.receive(sender, batch_payload_tag, payload);
       if (failure) {
-        continue;  // the sender must not wait for us; the step has failed all the same
+        continue;  // the sender must not wait for this rank; the step has failed in any case
       }
       try {
         std::size_t at = 0;

@@ -72,7 +72,7 @@ void PortionSource::hash(State& state, std::uint64_t from, std::uint64_t to,
     return;
   }
   if (from != state.hashed) {
-    to = all.size();  // the windows come in another order: take what is left at once
+    to = all.size();  // the windows come in another order: pack the remaining bytes at once
   }
   if (!state.checksum) {
     if (idle_.empty()) {
@@ -135,7 +135,7 @@ std::size_t PortionSource::slot_for(std::size_t item) {
 }
 
 RecordWords PortionSource::records() {
-  // In the order of the portions, whichever way they lie in the file.
+  // In the order of the portions, whatever their order in the file.
   std::vector<std::uint64_t> values(states_.size());
   for (const State& state : states_) {
     values[state.portion] = state.value;

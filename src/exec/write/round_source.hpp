@@ -1,10 +1,11 @@
-// What a rank brings to an exchange in rounds: pieces of placements, and their packed bytes when a
-// window asks for them.
+// The data of a rank in an exchange in rounds: pieces of placements, and their packed bytes when a
+// window needs them.
 //
-// Invariants: items ascend in the file; every byte of an item is asked for exactly once, though not
-// always in order; a portion's checksum is taken once, on the way; portions that lie in memory as
-// the file wants them are never copied here, others are packed into at most `packed_bytes` of
-// memory (one portion at least) and packed again where that was too little to keep them.
+// Invariants: items ascend in the file; every byte of an item is requested exactly once, though not
+// always in order; the checksum of a portion is computed once, on the way; portions that are in
+// memory as the file needs them are never copied here; others are packed into at most
+// `packed_bytes` of memory (one portion at least) and packed again if that was too little to keep
+// them.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +31,8 @@ class RoundSource {
  public:
   struct Bytes {
     std::span<const std::byte> bytes;
-    bool stays = false;  ///< till the end of the exchange; else until the next call of bytes()
+    bool stays = false;  ///< valid until the end of the exchange; otherwise until the next call of
+                         ///< bytes()
   };
   virtual ~RoundSource() = default;
   const std::vector<RoundItem>& items() const noexcept { return items_; }
@@ -41,8 +43,8 @@ class RoundSource {
   std::vector<RoundItem> items_;
 };
 
-/// Of the writers that get something: the items (ascending) that have bytes in `range` of its own
-/// space.
+/// For each writer that receives something: the items (ascending) that have bytes in `range` of its
+/// own space.
 using ItemsByWriter = std::map<std::uint32_t, std::vector<std::size_t>>;
 ItemsByWriter items_by_writer(const std::vector<RoundItem>& items, const plan::TileMap& tiles,
                               const plan::OwnRange& range);
@@ -52,9 +54,9 @@ class PortionSource final : public RoundSource {
  public:
   PortionSource(const Work& work, std::uint64_t packed_bytes, Buffers& buffers);
   Bytes bytes(std::size_t item, std::uint64_t from, std::uint64_t to) override;
-  /// The records of all portions, once every byte was asked for.
+  /// The records of all portions, after every byte was requested.
   RecordWords records();
-  /// The same to where the work wants them, if it does.
+  /// The same, passed on if the work asks for it.
   void give_records();
 
  private:

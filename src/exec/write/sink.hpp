@@ -1,4 +1,4 @@
-// Where the bytes of a transfer go: into a file, or to another rank.
+// The destination of the bytes of a transfer: a file, or another rank.
 //
 // Invariants: a sink holds at most its staging of bytes; runs come in any order, ascending and
 // adjacent ones are gathered into large writes.
@@ -21,11 +21,11 @@ class Sink {
  public:
   virtual ~Sink() = default;
   virtual void write(std::uint64_t offset, std::span<const std::byte> bytes) = 0;
-  /// Everything given so far is on its way (file: in the operating system; rank: sent).
+  /// On return everything given so far has left (file: passed to the operating system; rank: sent).
   virtual void finish() = 0;
 };
 
-/// Gathers adjacent runs and writes them to a file in large pieces that end on aligned offsets.
+/// Gathers adjacent runs and writes them to a file in large pieces that end at aligned offsets.
 class FileSink final : public Sink {
  public:
   FileSink(storage::File& file, WriteBehind& writer);
@@ -40,7 +40,7 @@ class FileSink final : public Sink {
   storage::File& file_;
   WriteBehind& writer_;
   std::size_t alignment_;
-  std::size_t room_;  ///< of a buffer: no more than is packed while another one is written
+  std::size_t room_;  ///< of a buffer: no more is packed while another one is being written
   Staging* staging_ = nullptr;
   std::uint64_t base_ = 0;  ///< file offset of the staging's first byte
   std::size_t begin_ = 0;   ///< held bytes are [begin_, end_) of the staging
@@ -48,7 +48,7 @@ class FileSink final : public Sink {
   std::uint64_t bytes_written_ = 0;
 };
 
-/// Sends runs to a writer that takes its senders in turn. Waits for its turn at the first message.
+/// Sends runs to a writer that serves its senders in turn. Waits for its turn at the first message.
 class RemoteSink final : public Sink {
  public:
   RemoteSink(Transport& transport, int writer);
@@ -69,8 +69,8 @@ class RemoteSink final : public Sink {
   std::vector<std::byte> payload_;
 };
 
-/// The writer's side of RemoteSink: takes everything that `senders` send, one after the other, and
-/// hands it to `visit(offset, bytes)`. All of it is taken even if visit throws; the first such
+/// The writer's side of RemoteSink: receives everything that `senders` send, one after the other,
+/// and calls `visit(offset, bytes)`. All of it is received even if visit throws; the first such
 /// error is thrown at the end.
 void take_in_turn(Transport& transport, std::span<const int> senders,
                   const std::function<void(std::uint64_t, std::span<const std::byte>)>& visit);

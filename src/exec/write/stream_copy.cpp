@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstring>
 
-// ThreadSanitizer does not see copies past the caches, so under it there are none.
+// ThreadSanitizer does not see non-temporal copies, so they are not used under it.
 #if defined(__SSE2__) && !defined(__SANITIZE_THREAD__)
 #define SLUICE_STREAMS
 #include <emmintrin.h>

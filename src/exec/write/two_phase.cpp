@@ -36,7 +36,7 @@ std::uint64_t write_two_phase(Transport& transport, const plan::Plan& plan, cons
     portions.give_records();
   }
   if (is_well && work.commit->checksums) {
-    // The records are known only now, and go the same way.
+    // The records are known only now, and are sent in the same way.
     const RecordWords records = portions.records();
     WordSource words(work, records);
     rounds.run(words, plan.tiles.own_range(work.commit->checksums->hull()));

@@ -11,10 +11,10 @@ namespace sluice::exec {
 
 namespace {
 
-/// One meeting of all ranks for so many rounds; what ranks announce for them is held at once.
+/// One exchange of announcements for this many rounds; all announcements of them are held at once.
 constexpr std::uint64_t rounds_in_batch = 8;
 
-/// What a rank brings to the meeting; the largest counts.
+/// The contribution of a rank to that exchange; the maximum counts.
 enum State : std::int64_t { fine = 0, crowded = 1, failed = 2 };
 
 }  // namespace
@@ -66,7 +66,7 @@ void TwoPhaseWrite::announce(const plan::OwnRange& range) {
   for (const auto& [writer, items] : leaving_) {
     targets_.push_back(writer);
   }
-  // Each begins with the writer beside it, so that not all send to the same one.
+  // Each starts with the next writer, so that not all send to the same one.
   std::rotate(targets_.begin(),
               std::partition_point(
                   targets_.begin(), targets_.end(),
@@ -161,7 +161,8 @@ void TwoPhaseWrite::round(std::uint64_t number) {
 
 namespace {
 
-/// Where all that `pieces` have in the window is one range of the own space, in their order.
+/// If all that `pieces` have in the window is one range of the own space, in their order: that
+/// range.
 struct OwnRun {
   std::uint64_t bytes = 0;
   std::uint64_t own = 0;
@@ -219,7 +220,7 @@ RoundSource::Bytes TwoPhaseWrite::take(std::size_t item, std::uint64_t from, std
       failure_ = std::current_exception();
     }
   }
-  // The receiver waits for as many bytes; which ones does not matter any more.
+  // The receiver waits for that many bytes; their content does not matter any more.
   buffers_.scratch.resize(std::max<std::size_t>(buffers_.scratch.size(), to - from));
   return {std::span(buffers_.scratch).first(to - from), false};
 }
@@ -243,7 +244,7 @@ std::span<const std::byte> TwoPhaseWrite::message(const std::vector<std::size_t>
   for (const std::size_t i : items) {
     total += bytes_in(source_->items()[i].runs, window);
   }
-  std::span<const std::byte> lying;  // what is sent from where it lies, so far
+  std::span<const std::byte> lying;  // bytes sent without packing, so far
   std::span<std::byte> room;
   std::uint64_t copied = 0;
   for (const std::size_t i : items) {

@@ -1,15 +1,15 @@
-// The exchange in rounds: every rank's bytes to the writers that own their place in the file.
+// The exchange in rounds: sends every rank's bytes to the writers that own their file ranges.
 //
 // In round r every writer assembles window r of its own space. Rounds come in batches: at the start
-// of one, ranks tell each writer which of their pieces lie in its windows (a piece is a box: both
-// sides find the runs, and so the lengths of all messages, by arithmetic), then the payload follows
-// without further ado.
+// of one, ranks announce to each writer which of their pieces are in its windows (a piece is a box:
+// both sides compute the runs, and so the lengths of all messages), then the payload follows
+// without further announcements.
 //
 // Invariants: in every round all receives are posted before anything is sent, so that a send waits
-// for nothing but its receiver's progress; a writer receives at most one window's bytes at a time
-// (ranks that give more than a window holds, which takes overlapping blocks, are taken one after
-// the other); a sender holds at most one window's bytes packed for sending; after a failure a rank
-// sends what it promised, of no particular content, until the end of the batch, where all stop
+// only for the progress of its receiver; a writer receives at most one window's bytes at a time
+// (ranks with more than a window, which requires overlapping blocks, are received one after the
+// other); a sender holds at most one window's bytes packed for sending; after a failure a rank
+// sends what it announced, with arbitrary content, until the end of the batch, where all stop
 // together.
 #pragma once
 
@@ -26,16 +26,16 @@ namespace sluice::exec {
 
 class TwoPhaseWrite {
  public:
-  /// `window` on writers, else nullptr. `placements`: what RoundItem::placement counts in.
+  /// `window` on writers, else nullptr. `placements`: the table that RoundItem::placement indexes.
   TwoPhaseWrite(Transport& transport, const plan::TileMap& tiles, std::uint64_t window_bytes,
                 std::vector<const layout::Placement*> placements, Window* window, Buffers& buffers);
 
-  /// Collective. Brings all bytes of all sources whose own places are in `range` to their writers.
-  /// False on every rank where a rank has failed.
+  /// Collective. Sends all bytes of all sources whose own-space positions are in `range` to their
+  /// writers. False on every rank if a rank has failed.
   bool run(RoundSource& source, const plan::OwnRange& range);
-  /// Before run(): this rank can take no part (null: it can), so that nobody sends anything.
+  /// Before run(): this rank cannot take part (null: it can), so no rank sends anything.
   void fail(const std::exception_ptr& failure) noexcept { failure_ = failure; }
-  /// What this rank met, if anything.
+  /// The failure of this rank, if any.
   const std::exception_ptr& failure() const noexcept { return failure_; }
 
  private:
@@ -81,7 +81,7 @@ class TwoPhaseWrite {
 
   RoundSource* source_ = nullptr;
   ItemsByWriter leaving_;               ///< in this batch
-  std::vector<std::uint32_t> targets_;  ///< writers with leaving items, from here on
+  std::vector<std::uint32_t> targets_;  ///< writers with remaining items, from here on
   std::vector<Feed> feeds_;
   std::vector<std::unique_ptr<Pending>> sends_;
   std::uint64_t sent_bytes_ = 0;  ///< of buffers_.sent that sends_ use

@@ -82,7 +82,7 @@ void Window::end() {
   try {
     std::vector<storage::WritePiece> all = pieces();
     if (file_->is_collective()) {
-      // The others are in this call too, whatever failed here.
+      // The others are in this call too, even after a failure of this rank.
       file_->write_collective(failure_ ? std::span<const storage::WritePiece>{} : all);
     } else if (!failure_ && !all.empty()) {
       writer_->submit(*file_, std::exchange(staging_, nullptr), std::move(all));

@@ -1,9 +1,9 @@
-// A writer's window of its own space while it is assembled.
+// A window of a writer's own space during assembly.
 //
 // Invariants: memory is one staging buffer (or the caller's) and a bit for each of its bytes;
-// exactly the bytes that came are written, so holes of the window stay as they are in the file; the
-// next window is filled while the one before is written; after a failure nothing more is written,
-// but the others' bytes are still taken.
+// exactly the bytes that arrived are written, so holes of the window are not changed in the file;
+// the next window is filled while the previous one is written; after a failure nothing more is
+// written, but the bytes of the other ranks are still received.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,8 @@ namespace sluice::exec {
 
 using Stretches = std::vector<plan::Stretch>;
 
-/// Calls visit(stretch, packed_from, packed_to) for what `runs` have in the stretches, ascending.
+/// Calls visit(stretch, packed_from, packed_to) for the bytes of `runs` in the stretches,
+/// ascending.
 template <class Visit>
 void for_each_part(const layout::RunList& runs, const Stretches& window, Visit&& visit) {
   auto at = std::partition_point(window.begin(), window.end(), [&](const plan::Stretch& stretch) {
@@ -37,11 +38,11 @@ void for_each_part(const layout::RunList& runs, const Stretches& window, Visit&&
   }
 }
 
-/// Packed bytes that `runs` have in the window.
+/// The number of packed bytes of `runs` in the window.
 std::uint64_t bytes_in(const layout::RunList& runs, const Stretches& window);
 
-/// Takes the bytes of windows in place of a file: one window at own place 0, in memory that
-/// outlives it.
+/// Receives the bytes of windows in place of a file: one window at position 0 of the own space, in
+/// memory that outlives it.
 struct WindowMemory {
   std::byte* bytes;
   Bits& came;
@@ -58,21 +59,21 @@ class Window {
   Window(const Window&) = delete;
   Window& operator=(const Window&) = delete;
 
-  /// Begins the window of `stretches`, whose first byte stands at `own` of the own space.
+  /// Begins the window of `stretches`, whose first byte is at position `own` of the own space.
   void begin(const Stretches& stretches, std::uint64_t own);
-  /// Memory of a byte of the own space inside the window.
+  /// Address of a byte of the own space inside the window.
   std::byte* at(std::uint64_t own) { return data_ + (own - own_); }
-  /// Puts the packed bytes [from, ...) of `runs` in their places.
+  /// Copies the packed bytes [from, ...) of `runs` to their positions.
   void place(const layout::RunList& runs, const plan::Stretch& stretch,
              std::span<const std::byte> bytes);
-  /// [own, own + length) was written into memory by another way.
+  /// [own, own + length) was written to memory in another way.
   void outcome(std::uint64_t own, std::uint64_t length);
-  /// Gives what came to the file.
+  /// Passes the bytes that arrived to the file.
   void end();
-  /// Everything is written, or the first failure is thrown.
+  /// On return everything is written; or throws the first failure.
   void finish();
-  /// Everything is on its way; a failure of this window is thrown, those of the writing come to the
-  /// next task of the writer.
+  /// On return everything has been passed to the writer; a failure of this window is thrown,
+  /// failures of the writing go to the next task of the writer.
   void leave();
   bool failed() const noexcept { return failure_ != nullptr; }
   std::uint64_t bytes_written() const noexcept { return bytes_written_; }
@@ -83,7 +84,7 @@ class Window {
   storage::File* file_ = nullptr;  ///< nullptr: the bytes stay in memory
   WriteBehind* writer_ = nullptr;
   Staging* staging_ = nullptr;
-  std::byte* data_ = nullptr;  ///< of the window under way
+  std::byte* data_ = nullptr;  ///< of the current window
   Stretches stretches_;
   std::uint64_t own_ = 0;
   Bits own_came_;

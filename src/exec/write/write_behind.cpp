@@ -14,14 +14,14 @@
 namespace sluice::exec {
 
 Staging::Staging(std::size_t bytes) : size_(bytes) {
-  // Direct writes from huge pages cost the kernel a quarter of what small ones do.
+  // Direct writes from huge pages cost the kernel a quarter of those from small pages.
   constexpr std::size_t huge_page = 2 << 20;
   const std::size_t reserved = (bytes + huge_page - 1) / huge_page * huge_page;
   void* memory = std::aligned_alloc(huge_page, reserved);
   if (memory == nullptr) {
     throw Error(Code::over_budget, "no memory for " + std::to_string(bytes) + " bytes of staging");
   }
-  madvise(memory, reserved, MADV_HUGEPAGE);  // a hint: where it is refused, small pages do
+  madvise(memory, reserved, MADV_HUGEPAGE);  // a hint: if it is refused, small pages are used
   data_.reset(static_cast<std::byte*>(memory));
 }
 

@@ -1,9 +1,9 @@
-// Writes staged bytes while the next ones are packed: a few buffers and one thread.
+// Writes staged bytes while the next ones are packed, with a few buffers and one thread.
 //
-// Invariants: the thread makes storage calls only, never MPI; at most `buffers` writes are under
-// way or filling (the bound of the queue); writes and tasks are carried out in the order in which
-// they were given; after a failure nothing more is written until a task or drain() has epoch of it.
-// The thread starts with the first submit, so that steps which fit one buffer never have one.
+// Invariants: the thread makes storage calls only, never MPI calls; at most `buffers` writes are in
+// progress or being filled (the bound of the queue); writes and tasks are executed in the order of
+// submission; after a failure nothing more is written until a task or drain() has received it. The
+// thread starts with the first submit, so that steps which fit one buffer never start it.
 #pragma once
 
 #include <condition_variable>
@@ -35,21 +35,21 @@ class Staging {
   std::size_t size_;
 };
 
-/// Lets the calling thread run on every core that the process may have at all: the rank's own, to
-/// which mpirun may have bound it, is busy computing. A wish: where it is refused, nothing changes.
+/// Lets the calling thread run on every core allowed to the process: the rank's own core, to which
+/// mpirun may have bound it, is busy computing. A hint: if it is refused, nothing changes.
 void unbind_thread() noexcept;
 
-/// Who carries out what was submitted.
+/// Who executes what was submitted.
 enum class Pace : std::uint8_t {
-  at_once,     ///< submit() itself (storages made for tests)
+  at_once,     ///< submit() itself (storages for tests)
   in_thread,   ///< a thread
-  when_asked,  ///< pump(), and whoever waits: as late as can be, but in one thread
+  when_asked,  ///< pump(), and threads that wait: as late as possible, but in one thread
 };
 
 class WriteBehind {
  public:
-  /// Comes after everything that was submitted before it. `earlier`: the first failure since the
-  /// last task, which nobody else will hear of. Must not throw.
+  /// Runs after everything that was submitted before it. `earlier`: the first failure since the
+  /// last task, which is reported nowhere else. Must not throw.
   using Task = std::function<void(const std::exception_ptr& earlier)>;
 
   WriteBehind(std::size_t buffer_bytes, std::size_t buffers, Pace pace);
@@ -57,35 +57,35 @@ class WriteBehind {
   WriteBehind(const WriteBehind&) = delete;
   WriteBehind& operator=(const WriteBehind&) = delete;
 
-  /// A buffer to fill; waits until one is free. Give it back by submit() or put_back().
+  /// A buffer to fill; waits until one is free. Return it by submit() or put_back().
   Staging* take();
   void put_back(Staging* staging);
-  /// Writes [from, to) of the buffer so that its first byte would lie at `base`.
+  /// Writes [from, to) of the buffer; `base` is the file offset of the buffer's first byte.
   void submit(storage::File& file, Staging* staging, std::uint64_t base, std::size_t from,
               std::size_t to);
   /// The same for several pieces of the buffer, ascending in the file.
   void submit(storage::File& file, Staging* staging, std::vector<storage::WritePiece> pieces);
-  /// Any other work; what it throws counts as a failed write. It comes after a failure too, and is
-  /// told so.
+  /// Any other work; an exception counts as a failed write. It also runs after a failure, which it
+  /// receives as its argument.
   void submit(std::function<void(bool has_failed)> work);
   void submit_task(Task task);
-  /// when_asked: pump() leaves it where it is until `is_ready`.
+  /// when_asked: pump() does not execute it until `is_ready`.
   void submit_task(Task task, std::function<bool()> is_ready);
-  /// No more buffers than this from now on, but those that there are.
+  /// Limits the number of buffers to this from now on; existing ones are kept.
   void limit_buffers(std::size_t buffers);
-  /// when_asked: carries out the oldest; false where there is none, or it is not ready.
+  /// when_asked: executes the oldest; false if there is none, or it is not ready.
   bool pump();
-  /// Writes from here, after what was submitted; for bytes that need no staging.
+  /// Writes from the calling thread, after what was submitted; for bytes that need no staging.
   void write_through(storage::File& file, std::uint64_t offset, std::span<const std::byte> bytes);
-  /// Returns when everything submitted is written; throws the first failure and forgets it.
+  /// Returns when everything submitted is written; throws the first failure and clears it.
   void drain();
-  /// For who ends without finish(), because another failure is on its way: gives `staging` (may be
-  /// null) back and waits for what was submitted; its failure is swallowed.
+  /// For callers that end without finish(), because another failure is being handled: returns
+  /// `staging` (may be null) and waits for what was submitted; its failure is ignored.
   void abandon(Staging* staging) noexcept;
   std::size_t buffer_bytes() const noexcept { return buffer_bytes_; }
-  /// Seconds that take() has waited for a buffer so far; asked by who takes.
+  /// Seconds that take() has waited for a buffer so far; called by the thread that takes.
   double waited_s() const noexcept { return waited_s_; }
-  /// Memory of all buffers that were ever taken.
+  /// Memory of all buffers ever allocated.
   std::size_t bytes() const noexcept { return owned_.size() * buffer_bytes_; }
 
  private:

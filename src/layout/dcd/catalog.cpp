@@ -36,7 +36,7 @@ void DcdCatalog::add(const char* name, const Type& type, const Dims& shape) {
   variable.tile = tile_of(variable.definition);
   variable.definition.chunk = variable.tile;
   variable.big_endian = header_.big_endian;
-  // Frames with fixed atoms hold the others only: put together by one rank.
+  // Frames with fixed atoms contain the free ones only: assembled by one rank.
   variable.placeable = header_.free_atoms.empty() || type == type_of<double>();
   variable.storage = variable.placeable ? "records" : "records, fixed atoms";
   variables_.push_back(std::move(variable));
@@ -60,7 +60,7 @@ Placement DcdCatalog::locate(std::uint32_t variable, std::uint64_t step, const m
   return {variable, stored.definition.type.bytes, stored.definition.shape, stored.tile, addresses};
 }
 
-/// One dimension of all atoms: those that are fixed stand in the first frame.
+/// One dimension of all atoms: the fixed ones are in the first frame.
 std::vector<float> DcdCatalog::read_axis(std::uint64_t step, int d) {
   const auto read = [&](std::uint64_t frame) {
     std::vector<float> values(header_.atoms_in(frame));

@@ -1,4 +1,4 @@
-// What a DCD trajectory holds, whichever program wrote it.
+// The content of a DCD trajectory, whichever program wrote it.
 #pragma once
 
 #include <memory>

@@ -13,7 +13,7 @@ namespace sluice::layout::dcd {
 namespace {
 
 constexpr std::uint64_t control_bytes = 84;
-/// More than any program writes; what claims more is no title.
+/// More than any program writes; a larger number is not a number of titles.
 constexpr std::uint64_t most_titles = 10000;
 
 template <class Value>
@@ -40,7 +40,7 @@ class Reader {
  public:
   explicit Reader(storage::File& file) : file_(file), size_(file.size()) {}
 
-  /// Which kind of markers and which byte order; false where it begins as no trajectory.
+  /// The kind of markers and the byte order; false if the file does not begin as a trajectory.
   bool begin() {
     std::array<std::byte, 16> start{};
     if (file_.read(0, start) != start.size()) {
@@ -59,7 +59,7 @@ class Reader {
     return false;
   }
 
-  /// Of the record that comes next: may its markers be around so many bytes, whatever they say?
+  /// May the markers of the next record enclose this many bytes, whatever they say?
   bool could_hold(std::uint64_t bytes) {
     std::array<std::byte, 8> first{};
     std::array<std::byte, 8> last{};
@@ -73,14 +73,14 @@ class Reader {
     const std::uint64_t said = marker_at(first);
     return said <= size_ && could_hold(said);
   }
-  /// Its first word.
+  /// The first word of the file.
   std::int32_t next_word() {
     std::vector<std::byte> content(4);
     content.resize(file_.read(at_ + marker_, content));
     return word(content, 0);
   }
 
-  /// `real_bytes`: where that is not what its markers say.
+  /// `real_bytes`: the length of the record if it is not the one in its markers.
   std::vector<std::byte> record(const char* what, std::uint64_t most,
                                 std::optional<std::uint64_t> real_bytes = std::nullopt) {
     std::array<std::byte, 8> marker{};
@@ -98,7 +98,7 @@ class Reader {
     read(bytes, content.data());
     read(marker_, marker.data());
     if (marker_at(marker) != said) {
-      refuse(Code::format, std::string("the markers of its ") + what + " differ");
+      refuse(Code::format, std::string("the two markers of its ") + what + " differ");
     }
     return content;
   }
@@ -149,7 +149,8 @@ class Reader {
 };
 
 void read_titles(Reader& reader, Header& header) {
-  // Some programs get their number wrong, others the length of the record: what closes it counts.
+  // Some programs write a wrong number of titles, others a wrong length of the record: the closing
+  // marker decides.
   const std::int32_t number = reader.next_word();
   const std::uint64_t most = 4 + most_titles * title_bytes;
   const std::uint64_t numbered =
@@ -183,7 +184,7 @@ void read_free_atoms(Reader& reader, Header& header) {
   }
 }
 
-/// What the file has room for counts: programs that died left no number, others a wrong one.
+/// The length of the file decides: programs that died left no number of frames, others a wrong one.
 void count_frames(Header& header, std::uint64_t size) {
   const std::uint64_t room = size - header.bytes;
   const std::uint64_t first = header.frame_bytes(0);
@@ -203,7 +204,7 @@ double Header::timestep_value() const {
   if (control[version] != 0) {
     return std::bit_cast<float>(control[timestep]);
   }
-  // Words were swapped one by one, a number of 8 bytes has them in the other order too.
+  // Words were swapped one by one; in a number of 8 bytes their order is swapped too.
   const std::size_t low = big_endian ? timestep + 1 : timestep;
   const std::size_t high = big_endian ? timestep : timestep + 1;
   const auto bits = static_cast<std::uint64_t>(static_cast<std::uint32_t>(control[low])) |
@@ -247,7 +248,7 @@ bool is_dcd(storage::File& file) { return Reader(file).begin(); }
 Header read_header(storage::File& file) {
   Reader reader(file);
   if (!reader.begin()) {
-    reader.refuse(Code::format, "does not begin as a trajectory");
+    reader.refuse(Code::format, "does not begin like a trajectory");
   }
   Header header;
   header.marker_bytes = reader.marker_bytes();

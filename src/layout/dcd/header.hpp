@@ -1,9 +1,9 @@
-// The header of a DCD trajectory, and where its frames are: everything in such a file is found by
-// arithmetic. Read and written: both byte orders, record markers of 4 or 8 bytes, with and without
-// cell and fourth dimension, headers from before CHARMM 22. Fixed atoms are read only.
+// The header of a DCD trajectory, and the addresses of its frames, which are computed. Read and
+// written: both byte orders, record markers of 4 or 8 bytes, with and without cell and fourth
+// dimension, headers from before CHARMM 22. Fixed atoms are read only.
 //
-// Invariants: nothing that a header claims becomes memory before it was compared with the file's
-// length; NFILE and NSTEP lie within one sector and are all that a commit changes in place.
+// Invariants: nothing that a header claims becomes memory before it was compared with the length of
+// the file; NFILE and NSTEP are within one sector and are all that a commit changes in place.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace sluice::layout::dcd {
 
-/// Words of the control record, as CHARMM numbers them from 0.
+/// Words of the control record, in CHARMM's numbering from 0.
 enum Word : std::size_t {
   frames = 0,
   first_step = 1,
@@ -32,52 +32,52 @@ inline constexpr std::size_t control_words = 20;
 inline constexpr std::int32_t usual_version = 24;
 inline constexpr std::uint64_t title_bytes = 80;
 inline constexpr std::uint64_t cell_bytes = 48;
-/// NFILE, ISTART, NSAVC, NSTEP: what a commit writes.
+/// NFILE, ISTART, NSAVC, NSTEP: the words that a commit writes.
 inline constexpr std::uint64_t counts_bytes = 16;
 
 struct Header {
   std::string name = "CORD";  ///< "VELD": the positions are velocities
   std::array<std::int32_t, control_words> control{};
-  std::vector<std::string> titles;  ///< of title_bytes each, as they stand in the file
+  std::vector<std::string> titles;  ///< of title_bytes each, as they are in the file
   std::uint64_t atoms = 0;
   std::uint64_t marker_bytes = 4;
   bool big_endian = false;
-  std::vector<std::uint32_t> free_atoms;  ///< of files with fixed atoms: the others, from 0
-  std::uint64_t bytes = 0;                ///< of the header; the first frame begins there
+  std::vector<std::uint32_t> free_atoms;  ///< in files with fixed atoms: the free ones, from 0
+  std::uint64_t bytes = 0;                ///< of the header; the first frame starts there
 
   bool cell() const { return control[version] != 0 && control[has_cell] != 0; }
   bool fourth() const { return control[version] != 0 && control[has_fourth] != 0; }
   double timestep_value() const;
   void set_timestep(double value);
   std::uint64_t axes() const { return fourth() ? 4 : 3; }
-  /// Atoms of a frame.
+  /// Atoms in a frame.
   std::uint64_t atoms_in(std::uint64_t frame) const {
     return frame == 0 || free_atoms.empty() ? atoms : free_atoms.size();
   }
   std::uint64_t record_bytes(std::uint64_t content) const { return 2 * marker_bytes + content; }
   std::uint64_t frame_bytes(std::uint64_t frame) const;
-  /// Where a frame begins.
+  /// Offset of a frame.
   std::uint64_t frame_offset(std::uint64_t frame) const;
-  /// Where the numbers of a frame's cell begin, and of dimension d (0: x, 3: the fourth).
+  /// Offsets of the numbers of a frame's cell, and of dimension d (0: x, 3: the fourth).
   std::uint64_t cell_offset(std::uint64_t frame) const {
     return frame_offset(frame) + marker_bytes;
   }
   std::uint64_t axis_offset(std::uint64_t frame, int d) const;
-  /// Where NFILE stands.
+  /// Offset of NFILE.
   std::uint64_t counts_offset() const { return marker_bytes + 4; }
 };
 
-/// The control record that programs write today: one frame a step, no cell.
+/// The control record that current programs write: one frame a step, no cell.
 std::array<std::int32_t, control_words> usual_control();
 
-/// Does `file` begin as a trajectory does?
+/// Does `file` begin like a trajectory?
 bool is_dcd(storage::File& file);
-/// Error format where it is none, truncated where the header is cut off. The number of frames in
-/// `control` is what the file's length has room for, where the header says more, or nothing.
+/// Error format if it is not a trajectory, truncated if the header is cut off. The number of frames
+/// in `control` follows from the length of the file, if the header has a larger number or none.
 Header read_header(storage::File& file);
 /// The bytes of a header without fixed atoms.
 std::vector<std::byte> header_bytes(const Header& header);
-/// A record marker, as the header has them.
+/// A record marker in the form that the header has.
 void put_marker(std::vector<std::byte>& out, const Header& header, std::uint64_t content);
 /// The words NFILE, ISTART, NSAVC, NSTEP.
 std::vector<std::byte> counts_of(const Header& header);

@@ -123,7 +123,7 @@ void DcdPlanner::set_words(const std::vector<std::int32_t>& words) {
   }
 }
 
-/// What the definitions say; everything behind the header follows from it.
+/// The header as the definitions require it; everything after the header follows from it.
 void DcdPlanner::finish_header() {
   const auto find = [&](const char* name) {
     return std::find_if(definitions_.begin(), definitions_.end(),
@@ -142,7 +142,7 @@ void DcdPlanner::finish_header() {
   const bool cell = find(cell_name) != definitions_.end();
   const bool has_more = cell || fourth != definitions_.end();
   if (header_.control[version] == 0 && has_more) {
-    // A header from before CHARMM 22 says of neither: its time step takes the first one's word.
+    // A header from before CHARMM 22 has neither: its time step uses the word of the first one.
     timestep_ = timestep_.value_or(header_.timestep_value());
     header_.control[version] = usual_version;
     header_.control[has_cell] = 0;
@@ -187,7 +187,7 @@ CommitPlan DcdPlanner::plan_commit(const CommitRequest& request) {
   if (!request.is_step) {
     return plan;
   }
-  // Also what nobody put: a frame has no gaps, so it is filled.
+  // Also what no rank put: a frame has no gaps, so it is filled.
   for (std::uint32_t v = 0; v < definitions_.size(); ++v) {
     plan.placements.push_back(place(v, steps_));
   }

@@ -1,8 +1,8 @@
-// The planner of DCD trajectories: positions and cells, frame by frame, all of it fixed arithmetic.
+// The planner of DCD trajectories: positions and cells, frame by frame, at computed addresses.
 //
-// Invariants: the header is written by the first commit and then stands; a commit writes frames
-// beyond the committed end, with their record markers, and then the numbers of frames and steps,
-// nothing else.
+// Invariants: the header is written by the first commit and is not changed afterwards; a commit
+// writes frames beyond the committed end, with their record markers, and then the numbers of frames
+// and steps, nothing else.
 #pragma once
 
 #include <deque>
@@ -19,7 +19,7 @@ class DcdPlanner final : public Planner {
  public:
   /// Plans a new file in the empty `file`, which must outlive the planner.
   static std::unique_ptr<DcdPlanner> create(storage::File& file);
-  /// Plans further frames. Error unsupported for variants that are only read.
+  /// Plans further frames. Error unsupported for variants that can only be read.
   static std::unique_ptr<DcdPlanner> append(storage::File& file);
 
   const char* format() const override { return "dcd"; }
@@ -49,12 +49,12 @@ class DcdPlanner final : public Planner {
 
   storage::File& file_;
   Header header_;
-  std::optional<double> timestep_;  ///< that was set; how it is kept, the other words say
-  std::int64_t step_before_ = 0;    ///< what NSTEP would be without frames
+  std::optional<double> timestep_;  ///< as set; the other words say how it is stored
+  std::int64_t step_before_ = 0;    ///< NSTEP if there were no frames
   std::vector<model::Definition> definitions_;
   std::vector<model::Dims> tiles_;
   std::uint64_t steps_ = 0;
-  /// What a commit leaves, and abandon() comes back to.
+  /// The state after a commit, restored by abandon().
   struct Counters {
     std::uint64_t steps = 0;
     bool has_header = false;

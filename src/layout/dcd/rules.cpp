@@ -77,7 +77,7 @@ std::string refusal(const model::Attribute& attribute) {
     return is_word("positions", "velocities") ? "" : "has as content positions or velocities";
   }
   if (is(free_atoms_name)) {
-    return "has fixed atoms only where another program wrote it";
+    return "has fixed atoms only if another program wrote it";
   }
   if (is("marker_bytes")) {
     const auto* bytes = std::get_if<std::int32_t>(&value);

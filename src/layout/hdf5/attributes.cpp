@@ -30,7 +30,7 @@ Handle type_for() {
   }
 }
 
-/// `values` point to what H5Awrite takes: numbers, or char pointers for text.
+/// `values` point to what H5Awrite expects: numbers, or char pointers for text.
 void write_values(hid_t owner, const std::string& name, hid_t type, const Dims& dims,
                   const void* values) {
   const std::string what = "attribute " + name;
@@ -45,10 +45,10 @@ void write_values(hid_t owner, const std::string& name, hid_t type, const Dims& 
   }
 }
 
-/// Text of variable length ends at the first.
+/// Text of variable length ends at the first NUL.
 bool has_nul(const std::string& text) { return text.find('\0') != std::string::npos; }
 
-/// All of the length of the longest, padded with NUL.
+/// All padded with NUL to the length of the longest.
 void write_fixed_texts(hid_t owner, const std::string& name,
                        const std::vector<std::string>& texts) {
   std::size_t width = 1;
@@ -119,7 +119,7 @@ AttributeValue read_numbers(hid_t attribute, bool scalar, std::size_t count) {
   return values;
 }
 
-/// Nothing where one is beyond the numbers that attributes have.
+/// Empty if a number is beyond the range of attributes.
 std::optional<AttributeValue> read_unsigned(hid_t attribute, bool scalar, std::size_t count) {
   const Handle type = file_type(type_of<std::uint64_t>());
   std::vector<std::uint64_t> values(std::max<std::size_t>(1, count));
@@ -159,7 +159,7 @@ AttributeValue read_text(hid_t attribute, hid_t type, hid_t space, bool scalar, 
     H5Dvlen_reclaim(memory.get(), space, H5P_DEFAULT, pointers.data());
     return text_value(std::move(texts), scalar);
   }
-  // As every other reader has it: libhdf5 takes the padding away, whatever it is.
+  // As with every other reader: libhdf5 removes the padding, whatever it is.
   const Handle padded = own(H5Tcopy(type), "attribute");
   check(H5Tset_strpad(padded.get(), H5T_STR_NULLPAD), "attribute");
   const std::size_t width = H5Tget_size(type);
@@ -177,8 +177,7 @@ AttributeValue read_text(hid_t attribute, hid_t type, hid_t space, bool scalar, 
   return text_value(std::move(texts), scalar);
 }
 
-/// Attributes larger than this are not loaded: no tool writes such, and a damaged file may claim
-/// it.
+/// Larger attributes are not loaded: no tool writes them, and a damaged file may claim any size.
 constexpr hssize_t largest_attribute_elements = 1 << 20;
 
 }  // namespace

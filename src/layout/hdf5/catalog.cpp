@@ -54,7 +54,7 @@ void Catalog::require_ours() const {
 
 namespace {
 
-/// netCDF's programs copy a number, or a text, as a list of one.
+/// netCDF programs copy a single number or text as a list of one.
 std::optional<std::int32_t> only_number(const model::AttributeValue& value) {
   if (const auto* number = std::get_if<std::int32_t>(&value)) {
     return *number;
@@ -94,7 +94,7 @@ void Catalog::load_log() {
   grouped_ = layout_name != nullptr && *layout_name == layout_grouped;
   netcdf_ = layout_name != nullptr && *layout_name == layout_netcdf4;
   if (layout_name != nullptr && !grouped_ && !netcdf_) {
-    throw Error(Code::version, state_.file->path() + ": /sluice names an unknown layout: " +
+    throw Error(Code::version, state_.file->path() + ": /sluice has an unknown layout: " +
                                    *layout_name + ": use a newer Sluice");
   }
   const Handle dataset = own(H5Dopen2(hdf5_.get(), commits_name, H5P_DEFAULT), commits_name);
@@ -103,7 +103,7 @@ void Catalog::load_log() {
   if (extents.dims.rank() != 2 || extents.dims[1] != CommitRow::words) {
     throw Error(Code::damaged, state_.file->path() + ": /sluice/commits has a wrong shape");
   }
-  // A row is 64 bytes of the file: a table that claims more than the file holds is damaged.
+  // A row is 64 bytes of the file: a table that claims more rows than the file can hold is damaged.
   if (extents.dims[0] > state_.file->size() / (CommitRow::words * 8)) {
     throw Error(Code::damaged, state_.file->path() + ": /sluice/commits claims too many rows");
   }
@@ -117,7 +117,7 @@ void Catalog::load_log() {
   for (std::size_t at = 0; at < words.size(); at += CommitRow::words) {
     commits_.push_back(CommitRow::unpack(std::span(words).subspan(at).first<CommitRow::words>()));
     if (commits_.back().step != CommitRow::no_step) {
-      // Steps come one after the other; a number from a damaged row would be taken as a size.
+      // Steps are consecutive; a number from a damaged row would be used as a size.
       if (commits_.back().step > steps_) {
         throw Error(Code::damaged, state_.file->path() + ": /sluice/commits skips a step");
       }
@@ -143,7 +143,7 @@ void Catalog::load_checksums() {
   if (is_chunked && (H5Pget_chunk(list.get(), 1, &chunk) != 1 || chunk == 0)) {
     throw Error(Code::damaged, state_.file->path() + ": /sluice/checksums has a wrong layout");
   }
-  // Another program's copy may have it in one piece, or in chunks that its end does not fill.
+  // The copy of another program may be contiguous, or in chunks that its end does not fill.
   const bool is_plain = is_chunked && words[0] % chunk == 0 &&
                         checked(H5Pget_nfilters(list.get()), checksums_name) == 0;
   is_log_growable_ = is_log_growable_ && is_plain;
@@ -161,7 +161,7 @@ void Catalog::require_growable() const {
   }
   if (!grows) {
     throw Error(Code::unsupported, state_.file->path() +
-                                       ": another program copied it into a form whose steps cannot "
+                                       ": is a copy by another program whose steps cannot "
                                        "grow: append to a file that sluice convert made of it");
   }
 }

@@ -1,8 +1,8 @@
-// What an HDF5 file holds and where: the reading side of the layout.
+// What an HDF5 file contains and where: the reading side of the layout.
 //
-// Opened on one rank; the others get Placements. Addresses of chunks are noted by the planner
-// driver (H5Dread_chunk into the placeholder), so no raw data is read here and a lookup costs one
-// walk of the chunk index, in files that Sluice wrote and in any other.
+// Opened on one rank; the others get Placements. Addresses of chunks are recorded by the planner
+// driver (H5Dread_chunk into the placeholder), so no raw data is read here and a look-up costs one
+// walk of the chunk index, in files of Sluice and of any other program.
 #pragma once
 
 #include <functional>
@@ -26,16 +26,16 @@ namespace sluice::layout::hdf5 {
 using layout::StoredVariable;
 using layout::UnreadableDataset;
 
-/// Size: It answers all questions of a layout::Catalog, each by a look-up of its own in HDF5.
+/// Size: It implements all functions of layout::Catalog, each by its own look-ups in HDF5.
 class Catalog final : public layout::Catalog {
  public:
-  /// Reads the structure of `file` (which must outlive the catalog). Error format where it is not
-  /// HDF5, truncated where it is shorter than its superblock says, version where /sluice has a
-  /// newer major.
+  /// Reads the structure of `file` (which must outlive the catalog). Error format if it is not
+  /// HDF5, truncated if it is shorter than its superblock says, version if /sluice has a newer
+  /// major.
   static std::unique_ptr<Catalog> open(storage::File& file);
 
-  /// What an open file with a log holds, for its contents_attribute. `set`: that it is the index
-  /// of, or nullptr.
+  /// The content of an open file with a log, for its contents_attribute. `set`: the set that it
+  /// indexes, or nullptr.
   static Contents contents_of(hid_t file, storage::File& holder, Profile profile,
                               const PartSet* set);
   /// Writes them.
@@ -44,13 +44,13 @@ class Catalog final : public layout::Catalog {
   const char* format() const override;
   /// Error format unless Sluice wrote the file.
   void require_ours() const;
-  /// Is it in the grouped form: a group a step?
+  /// Is it in the grouped form, with one group for each step?
   bool grouped() const noexcept { return grouped_; }
   /// Does it have netCDF's dimension scales, made by Sluice?
   bool netcdf() const noexcept { return netcdf_; }
   std::uint64_t checksum_chunk_words() const noexcept { return checksum_chunk_words_; }
   std::uint64_t checksum_chunks() const noexcept { return checksum_chunks_; }
-  /// Error unsupported where another program's copy of the file left its log or its steps in a form
+  /// Error unsupported if another program's copy of the file has its log or its steps in a form
   /// that cannot grow as Sluice needs.
   void require_growable() const;
 
@@ -63,7 +63,7 @@ class Catalog final : public layout::Catalog {
   std::vector<std::uint64_t> checksum_words(const CommitRow& commit) override;
   std::vector<model::Attribute> attributes() override;
   std::vector<layout::UnreadableDataset> other_objects() override;
-  /// Where the file ends by its superblock.
+  /// The end of the file according to its superblock.
   std::uint64_t end_of_allocation() const noexcept { return state_.end_of_allocation; }
 
  private:
@@ -73,52 +73,53 @@ class Catalog final : public layout::Catalog {
   void load_checksums();
   void load_contents(hid_t group);
   void list_datasets();
-  /// `prefix`: how much of each path is not part of a variable's name.
+  /// `prefix`: the length of the start of each path that is not part of a variable's name.
   void list(const std::vector<NamedLink>& links, std::size_t prefix);
-  /// Another name of what is known as `known_as`; `variable`: as what, where it can be read.
+  /// Another name of `known_as`; `variable`: its index, if it can be read.
   void add_name(const std::string& name, const std::string& known_as,
                 const StoredVariable* variable);
-  /// Is it a variable now? What cannot be read is listed with its reason, unless the last commit
-  /// says that it is Sluice's: then an Error.
+  /// Is it a variable? What cannot be read is listed with its reason; if the last commit says that
+  /// it is Sluice's, an Error is thrown.
   bool add_readable(const std::string& path, const std::string& name);
   void add_dataset(const std::string& path, const std::string& name);
   void add_array(hid_t dataset, const std::string& path, const std::string& name, StoredType stored,
                  Extents extents);
   void take_storage(hid_t list, bool is_whole, const std::string& path, StoredVariable& variable);
-  /// nccopy keeps the attribute of a partial variable, but not always the dataset's fill value.
+  /// nccopy keeps the attribute of a partial variable, but not always the fill value of the
+  /// dataset.
   void take_fill_attribute(hid_t dataset, model::Definition& definition);
-  /// Of the grouped form: are a variable's datasets as Sluice writes them, not another program's
-  /// copies in chunks?
+  /// Grouped form: are a variable's datasets as Sluice writes them, not copies of another program
+  /// in chunks?
   bool are_plain_steps(const std::string& name);
   void leave_copied_set();
   std::vector<std::string> dimensions_of(hid_t dataset, const std::string& name, int rank);
   model::Definition describe(hid_t dataset, const std::string& name, const Type& type,
                              const model::Dims& shape);
-  /// As what it is: a variable with steps, or a fixed one.
+  /// Adds it as a variable with steps, or a fixed one.
   model::Definition describe(hid_t dataset, const std::string& name, const Type& type,
                              const Extents& extents, H5D_layout_t layout, const model::Dims& chunk);
   void take_attributes(const std::string& path, const std::string& owner,
                        std::vector<model::Attribute>& into);
   bool has_attributes(const std::string& path);
   bool is_grouped(std::uint32_t variable) const;
-  /// Is it netCDF's text: characters, with their number as the last dimension?
+  /// Is it netCDF text: characters, with their number as the last dimension?
   bool is_characters(std::uint32_t variable) const { return characters_.count(variable) != 0; }
   bool is_stepped_in_set(const std::string& name) const;
-  /// Is it a variable of which the set has elements?
+  /// Is it a variable with elements in the set?
   bool is_mapped(const std::string& name);
-  /// Is it virtual, made of other files by another program?
+  /// Is it virtual, made from other files by another program?
   bool is_virtual_of_others(std::uint32_t variable) {
     return variables_[variable].storage == "virtual" &&
            !is_mapped(variables_[variable].definition.name);
   }
-  /// The file as libhdf5 alone opens it, with the files that it leads to.
+  /// The file as libhdf5 alone opens it, together with files that it refers to.
   hid_t with_others();
   storage::Storage& others_storage();
-  /// The dataset with a step of a variable; -1 where the step has none.
+  /// The dataset with a step of a variable; -1 if it does not have the step.
   hid_t dataset(std::uint32_t variable, std::uint64_t step);
   Placement locate_chunks(std::uint32_t variable, std::uint64_t step, const model::Box& region);
-  /// Calls visit(tile, extent, mask) for the chunks of a step that overlap the region and are in
-  /// the file; `most_bytes`: that one can have.
+  /// Calls visit(tile, extent, mask) for the existing chunks of a step that overlap the region;
+  /// `most_bytes`: limit of a chunk.
   void visit_chunks(std::uint32_t variable, std::uint64_t step, const model::Box& region,
                     std::uint64_t most_bytes,
                     const std::function<void(std::uint64_t, const Extent&, std::uint32_t)>& visit);
@@ -129,8 +130,8 @@ class Catalog final : public layout::Catalog {
   };
   std::vector<std::string> groups_;              ///< without the library's own
   std::vector<UnreadableDataset> others_;        ///< committed types, unlimited dimensions
-  std::set<std::string> used_groups_;            ///< with something in them
-  std::optional<std::set<std::string>> mapped_;  ///< variables of which the set has elements
+  std::set<std::string> used_groups_;            ///< not empty
+  std::optional<std::set<std::string>> mapped_;  ///< variables with elements in the set
   DriverState state_;
   Handle hdf5_;
   std::shared_ptr<storage::Storage> others_storage_;

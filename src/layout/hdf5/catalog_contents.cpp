@@ -1,4 +1,4 @@
-// What a file says that it holds, written with each commit that changes it and compared on reading.
+// The list of contents of a file, written with each commit that changes it and compared on reading.
 #include <bit>
 #include <vector>
 
@@ -18,7 +18,7 @@ Contents Catalog::contents_of(hid_t file, storage::File& holder, Profile profile
   if (set != nullptr) {
     catalog.set_.emplace();
     catalog.set_->variables = set->variables;
-    catalog.set_->mappings = set->mappings;  // all that is asked of it
+    catalog.set_->mappings = set->mappings;  // its only purpose
   }
   Contents contents;
   try {
@@ -47,7 +47,7 @@ void Catalog::load_contents(hid_t group) {
   const auto value = read_attribute(group, contents_attribute);
   const auto* words = value ? std::get_if<std::vector<std::int64_t>>(&*value) : nullptr;
   if (words == nullptr || words->size() % 2 != 0) {
-    throw Error(Code::damaged, state_.file->path() + ": /sluice does not say what the file holds");
+    throw Error(Code::damaged, state_.file->path() + ": /sluice has no list of contents");
   }
   for (std::size_t at = 0; at < words->size(); at += 2) {
     recorded_[std::bit_cast<std::uint64_t>((*words)[at])] =

@@ -1,4 +1,4 @@
-// Compressed datasets: where their chunks are, and reading them on one rank.
+// Compressed datasets: the addresses of their chunks, and reading them on one rank.
 #include "layout/hdf5/catalog.hpp"
 #include "layout/hdf5/handle.hpp"
 #include "layout/hdf5/library.hpp"
@@ -11,10 +11,10 @@ using model::Box;
 
 namespace {
 
-/// Of every filter one bit: left out.
+/// One bit for each filter: skipped.
 constexpr std::uint32_t no_filter = ~std::uint32_t{0};
 
-/// Are the chunks that end beyond the dataset stored as they are? Their filter masks do not say so.
+/// Are chunks that end beyond the dataset stored unfiltered? Their filter masks do not show it.
 bool has_plain_edges(hid_t dataset, const std::string& name) {
   const Handle list = own(H5Dget_create_plist(dataset), name);
   unsigned options = 0;

@@ -1,4 +1,4 @@
-// Which datasets a file has, under which names, and what each is.
+// Which datasets a file has, under which names, and what they are.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -17,14 +17,14 @@ using model::Dims;
 
 namespace {
 
-/// A longer last dimension of characters is no text's.
+/// With a longer last dimension, characters are not text.
 constexpr std::uint64_t most_characters = 1 << 20;
 
 Dims without_back(const Dims& dims) {
   return Dims(std::span<const std::uint64_t>(dims.begin(), dims.end() - 1));
 }
 
-/// Does it stand for other bytes than the file's, for text that ends early or late?
+/// Can it stand for other bytes than those in the file, because text ends early or late?
 bool is_padded_otherwise(hid_t type) {
   if (H5Tget_class(type) != H5T_STRING || H5Tget_size(type) == 1) {
     return false;
@@ -72,7 +72,8 @@ storage::Storage& Catalog::others_storage() {
 
 void Catalog::list_datasets() {
   const QuietErrors quiet;
-  // Not through the groups of all steps: their number has no bound, and the prototypes say it.
+  // Does not visit the groups of all steps: their number is unbounded, and the prototypes describe
+  // them.
   list(links_below(hdf5_.get(), "",
                    [&](const std::string& path) {
                      return (ours_ && path == group_name) || (grouped_ && is_step_group(path));
@@ -83,8 +84,8 @@ void Catalog::list_datasets() {
          std::string(prototypes_name).size() + 1);
   }
   leave_copied_set();
-  // The library's own, not a variable of that name: it grows in chunks of many steps.
-  // In a copy that another program made it may lie in one piece.
+  // The library's own, not a variable of that name: it grows in chunks of many steps. In a copy by
+  // another program it may be contiguous.
   has_time_ = ours_ && std::any_of(variables_.begin(), variables_.end(), [&](const auto& v) {
                 return v.definition.name == time_name && !v.definition.stepped &&
                        (v.storage.rfind("chunked", 0) == 0 || !is_log_growable_);
@@ -92,7 +93,7 @@ void Catalog::list_datasets() {
 }
 
 void Catalog::list(const std::vector<NamedLink>& links, std::size_t prefix) {
-  // A dataset is known by the name under which Sluice wrote it, else by its first.
+  // A dataset is known by the name under which Sluice wrote it, otherwise by its first name.
   std::map<std::string, const NamedLink*> first;
   for (const NamedLink& link : links) {
     if (link.target == Target::dataset) {
@@ -202,7 +203,7 @@ void Catalog::add_dataset(const std::string& path, const std::string& name) {
     unreadable_.push_back({name, "virtual, made of other files: " + missing});
     return;
   }
-  // How long it is may be a matter of its sources.
+  // Its length may depend on its sources.
   const Handle whole = own(H5Dopen2(with_others(), path.c_str(), H5P_DEFAULT), path);
   const Handle extent = own(H5Dget_space(whole.get()), path);
   add_array(whole.get(), path, name, *stored, extents_of(extent.get()));
@@ -245,7 +246,7 @@ void Catalog::add_array(hid_t dataset, const std::string& path, const std::strin
     is_whole = is_whole && are_plain_steps(name);
   }
   variable.tile = is_stacked ? chunk.without_front() : chunk;
-  // A chunk with several steps is no tile of one.
+  // A chunk with several steps is not a tile of one step.
   is_whole = is_whole && (layout != H5D_CHUNKED || !is_stacked || chunk[0] == 1);
   take_storage(list.get(), is_whole, path, variable);
   read_fill(list.get(), element_type(type.get(), variable.definition.type, has_characters).get(),
@@ -318,7 +319,7 @@ model::Definition Catalog::describe(hid_t dataset, const std::string& name, cons
   }
   model::Definition fixed = describe(dataset, name, type, extents.dims);
   if (may_grow && is_recorded_name(name) && !is_recorded(fixed)) {
-    // Another program may have copied it into other chunks, or into none.
+    // Another program may have copied it into other chunks, or contiguous.
     const model::Definition other = stepped();
     return is_recorded(other) ? other : fixed;
   }
@@ -347,8 +348,8 @@ model::Definition Catalog::describe(hid_t dataset, const std::string& name, cons
   return definition;
 }
 
-/// Of the index of a set what another program copied holds its elements itself: it is what it is,
-/// wherever the parts are.
+/// In a copy of a set's index by another program, a dataset may contain its elements itself: it is
+/// read as it is, wherever the parts are.
 void Catalog::leave_copied_set() {
   if (!set_) {
     return;

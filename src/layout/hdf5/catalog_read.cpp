@@ -1,4 +1,4 @@
-// Looking up addresses, and reading through the library what cannot be read by address.
+// Looks up addresses, and reads through the library what cannot be read by address.
 #include <algorithm>
 #include <array>
 #include <exception>
@@ -32,7 +32,7 @@ Dims extents_of(hid_t dataset, const std::string& name) {
   return dims;
 }
 
-/// Negative where it fails, as libhdf5 has it.
+/// Negative if it fails, as in libhdf5.
 herr_t read_chunk(hid_t dataset, const hsize_t* at, std::uint32_t& mask, void* buffer,
                   std::uint64_t bytes) {
 #if H5_VERSION_GE(2, 0, 0)
@@ -66,7 +66,7 @@ Placement Catalog::locate(std::uint32_t variable, std::uint64_t step, const Box&
     if (is_chunked) {
       throw Error(Code::unsupported,
                   definition.name + ", step " + std::to_string(step) +
-                      ": lies in chunks, though the first and the last step do not");
+                      ": is chunked, although the first and the last step are not");
     }
   }
   std::vector<std::uint64_t> addresses(shape.volume() == 0 ? 0 : 1, absent);
@@ -117,7 +117,7 @@ void Catalog::visit_chunks(
   if (lead != 0 && found >= 0 && step >= extents_of(found, definition.name)[0]) {
     return;  // netCDF programs extend only the variables that they write
   }
-  // Only the address and the size of a chunk are noted: nothing is read into it.
+  // Only the address and the size of a chunk are recorded: nothing is read into it.
   void* placeholder = state_.placeholder.reserve(most_bytes);
   for (const Piece& piece : cut(definition.shape, stored.tile, region)) {
     const Dims start = tile_box(definition.shape, stored.tile, piece.tile_index).start;
@@ -157,7 +157,7 @@ void Catalog::read(std::uint32_t variable, std::uint64_t step, const Box& box,
   }
   const std::size_t lead = definition.stepped && !is_grouped(variable) ? 1 : 0;
   if (lead != 0 && step >= extents_of(found, definition.name)[0]) {
-    return;  // a copy that another program made while the variable had no such step
+    return;  // a copy that another program made while the variable did not have this step
   }
   const Handle space = own(H5Dget_space(found), definition.name);
   const Handle held = own(H5Dget_type(found), definition.name);
@@ -262,12 +262,12 @@ struct Found {
   std::vector<UnreadableDataset>* unread;
   std::string owner;
   bool has_flags = false;  ///< booleans as bytes
-  /// Is it one that Sluice wrote?
+  /// Did Sluice write it?
   std::function<bool(const std::string& name)> is_known;
   std::exception_ptr failure;
 };
 
-/// Why an attribute has no value of Sluice's.
+/// Why an attribute cannot be represented as a value of Sluice.
 std::string why_unread(hid_t object, const std::string& name) {
   const Handle attribute = own(H5Aopen(object, name.c_str(), H5P_DEFAULT), name);
   const Handle type = own(H5Aget_type(attribute.get()), name);
@@ -282,15 +282,15 @@ std::string why_unread(hid_t object, const std::string& name) {
   return stored->type.kind == Kind::u64 ? "numbers above 2^63 - 1" : type_name(stored->type);
 }
 
-/// Attributes are values or lists here.
+/// Attributes are values or lists.
 bool is_list_of_lists(hid_t object, const std::string& name) {
   const Handle attribute = own(H5Aopen(object, name.c_str(), H5P_DEFAULT), name);
   const Handle space = own(H5Aget_space(attribute.get()), name);
   return checked(H5Sget_simple_extent_ndims(space.get()), name) > 1;
 }
 
-/// Not the caller's: what netCDF, dimension scales and this library keep in attributes for
-/// themselves. CLASS and NAME have other uses too (images).
+/// Not the caller's: attributes that netCDF, dimension scales and this library use themselves.
+/// CLASS and NAME have other uses too (images).
 bool is_internal(hid_t object, const std::string& name) {
   if (name == "CLASS" || name == "NAME") {
     return netcdf4::is_scale(object);
@@ -327,7 +327,7 @@ herr_t take_attribute(hid_t object, const char* name, const H5A_info_t*, void* i
     }
     found.failure = std::current_exception();
     return -1;
-  } catch (...) {  // not through libhdf5, which has locks and lists to undo
+  } catch (...) {  // not through libhdf5, which has locks and lists to release
     found.failure = std::current_exception();
     return -1;
   }
@@ -335,7 +335,7 @@ herr_t take_attribute(hid_t object, const char* name, const H5A_info_t*, void* i
 
 }  // namespace
 
-/// Names without that of the steps; none where the file does not have them all.
+/// Names without that of the steps; none if the file does not have all of them.
 std::vector<std::string> Catalog::dimensions_of(hid_t dataset, const std::string& name, int rank) {
   std::vector<std::string> names = netcdf4::dimension_labels(dataset);
   if (names.empty()) {
@@ -359,8 +359,8 @@ std::vector<std::string> Catalog::dimensions_of(hid_t dataset, const std::string
   return are_names ? names : std::vector<std::string>{};
 }
 
-/// Path of the object that bears the attributes of `owner`; "" where there is none (a group on the
-/// way to a variable of the grouped form).
+/// Path of the object that has the attributes of `owner`; "" if there is none (a group above a
+/// variable in the grouped form).
 std::string Catalog::object_of(const std::string& owner) const {
   if (owner.empty()) {
     return "/";

@@ -28,7 +28,7 @@ namespace {
 std::string filter_name(H5Z_filter_t id) {
   switch (id) {
     case H5Z_FILTER_DEFLATE:
-      return "deflate";  // also in a build that cannot decode it
+      return "deflate";  // even in a build that cannot decode it
     case H5Z_FILTER_SZIP:
       return "szip";
     case H5Z_FILTER_NBIT:

@@ -1,4 +1,5 @@
-// What libhdf5 says of a dataset, in Sluice's terms: extents, chunks, filters, storage, type.
+// The properties of a dataset in libhdf5, in Sluice's terms: extents, chunks, filters, storage,
+// type.
 #pragma once
 
 #include <string>
@@ -11,18 +12,18 @@ namespace sluice::layout::hdf5 {
 
 struct Extents {
   model::Dims dims;
-  model::Dims limits;  ///< H5S_UNLIMITED where there is none
+  model::Dims limits;  ///< H5S_UNLIMITED if there is none
 };
 
-/// Of a dataspace; empty where it has more dimensions than Sluice takes.
+/// The dimensions of a dataspace; empty if it has more than Sluice supports.
 Extents extents_of(hid_t space);
-/// Those of a dataset's creation list, where all of them can be undone here.
+/// The filters in a dataset's creation list, if all of them can be undone here.
 codec::Pipeline filters_of(hid_t list);
-/// Error damaged where the chunks have another number of dimensions than `rank`.
+/// Error damaged if the chunks have another number of dimensions than `rank`.
 model::Dims chunk_of(hid_t list, int rank, const std::string& path);
 /// "contiguous", "chunked, deflate", "virtual", ...
 std::string storage_text(hid_t list);
-/// What to call a type that has no Sluice counterpart.
+/// The name of a type without a Sluice counterpart, for messages.
 std::string foreign_type(hid_t type);
 
 }  // namespace sluice::layout::hdf5

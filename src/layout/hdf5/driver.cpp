@@ -17,7 +17,7 @@ Placeholder::~Placeholder() {
 
 void* Placeholder::reserve(std::uint64_t bytes) {
   if (bytes > bytes_) {
-    // PROT_READ of untouched anonymous memory is zeros and costs no memory, should libhdf5 look.
+    // Untouched anonymous memory reads as zeros and costs no memory, should libhdf5 read it.
     void* made = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (made == MAP_FAILED) {
@@ -43,7 +43,7 @@ Extent DriverState::take_noted(std::uint64_t bytes, const std::string& what) {
     throw Error(Code::internal, what + ": " + std::exchange(failure, {}));
   }
   if (!noted || noted->length != bytes) {
-    throw Error(Code::internal, what + ": libhdf5 did not tell where its bytes go");
+    throw Error(Code::internal, what + ": libhdf5 did not allocate space for its bytes");
   }
   const Extent extent = *noted;
   noted.reset();
@@ -55,7 +55,7 @@ namespace {
 struct DriverFile {
   H5FD_t base;  // libhdf5's own part; must be first
   DriverState* state;
-  DriverState* owned;  // of a file that another one leads to; null otherwise
+  DriverState* owned;  // of a file that another one refers to; null otherwise
 };
 
 DriverState& state_of(H5FD_t* file) { return *reinterpret_cast<DriverFile*>(file)->state; }
@@ -83,7 +83,7 @@ herr_t free_info(void* info) {
   return 0;
 }
 
-/// Another file, that of a virtual dataset; null where it is not to be opened, or cannot be.
+/// Another file, the source of a virtual dataset; null if it must not or cannot be opened.
 std::unique_ptr<DriverState> open_other(const DriverState& state, const char* name) {
   if (state.others == nullptr) {
     return nullptr;
@@ -99,7 +99,7 @@ std::unique_ptr<DriverState> open_other(const DriverState& state, const char* na
   }
 }
 
-/// What libhdf5 opens the sources of a virtual dataset with.
+/// The access property list with which libhdf5 opens the sources of a virtual dataset.
 void* get_info(H5FD_t* file) {
   const DriverState* state = &state_of(file);
   return copy_info(&state);
@@ -114,7 +114,7 @@ H5FD_t* open_file(const char* name, unsigned flags, hid_t fapl, haddr_t) {
   if ((*info)->file->path() != name) {
     other = open_other(**info, name);
     if (other == nullptr) {
-      return nullptr;  // libhdf5 looks elsewhere
+      return nullptr;  // libhdf5 tries another place
     }
   }
   DriverState& state = other ? *other : **info;
@@ -133,7 +133,7 @@ H5FD_t* open_file(const char* name, unsigned flags, hid_t fapl, haddr_t) {
     std::free(file);
     return nullptr;
   }
-  // Before it creates a file libhdf5 tries to open one; what that met is settled.
+  // Before it creates a file libhdf5 tries to open one; the failure of that attempt is expected.
   state.failure.clear();
   take_storage_failure();
   state.end_of_allocation = 0;
@@ -166,21 +166,21 @@ haddr_t get_end_of_allocation(const H5FD_t* file, H5FD_mem_t) {
 
 herr_t set_end_of_allocation(H5FD_t* file, H5FD_mem_t, haddr_t address) {
   DriverState& state = state_of(file);
-  // libhdf5 gives back space that was freed at the end, but the state before the commit under way
-  // still uses it.
+  // libhdf5 returns space that was freed at the end, but the committed state before the current
+  // commit still uses it.
   state.end_of_allocation = std::max<haddr_t>(address, state.frontier);
   return 0;
 }
 
 haddr_t get_end_of_file(const H5FD_t* file, H5FD_mem_t) {
   const DriverState& state = state_of(file);
-  // What was planned counts as there: the commit room makes the file that long.
+  // Planned bytes count as present: the commit layer extends the file to that length.
   return state.writable ? std::max<haddr_t>(state.end_of_file, state.end_of_allocation)
                         : state.end_of_file;
 }
 
-/// A global heap has no checksum, and libhdf5 walks one whose sizes do not fit for ever, or beyond
-/// its end. `bytes`: from its beginning; what lies behind them is not known.
+/// A global heap has no checksum, and libhdf5 walks one with wrong sizes endlessly, or beyond its
+/// end. `bytes`: from its beginning; what follows them is unknown.
 bool is_sound_heap(std::span<const std::byte> bytes) {
   constexpr std::size_t header_bytes = 16;  // of the heap, and of each object
   const auto total = model::load<std::uint64_t>(&bytes[8]);
@@ -201,7 +201,7 @@ bool is_sound_heap(std::span<const std::byte> bytes) {
   return true;
 }
 
-/// The bytes as the commit under way leaves them.
+/// The bytes in the state after the current commit.
 void read_planned(DriverState& state, haddr_t address, std::span<std::byte> bytes) {
   const std::size_t got = state.file->read(address, bytes);
   std::memset(bytes.data() + got, 0, bytes.size() - got);
@@ -211,8 +211,9 @@ void read_planned(DriverState& state, haddr_t address, std::span<std::byte> byte
   state.overlay.read_over(address, bytes);
 }
 
-/// Checks what was read if it is the beginning of a global heap, by all of the heap. libhdf5 reads
-/// heaps as raw data, so only the size of its first read and the heap's own signature tell.
+/// If the bytes read are the beginning of a global heap, checks all of the heap. libhdf5 reads
+/// heaps as raw data, so they are recognised only by the size of the first read and the heap's own
+/// signature.
 void check_heap(DriverState& state, haddr_t address, std::span<const std::byte> bytes) {
   constexpr std::size_t least_bytes = 4096;
   constexpr std::uint64_t most_heap_bytes = 64 << 20;
@@ -284,7 +285,7 @@ herr_t write_bytes(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, size_t size
   return 0;
 }
 
-/// The end of a planned file is the commit room's business.
+/// The end of a planned file is set by the commit layer.
 herr_t truncate_file(H5FD_t* file, hid_t, hbool_t) {
   DriverState& state = state_of(file);
   if (!state.is_direct) {
@@ -330,7 +331,7 @@ H5FD_class_t make_class() {
 
 hid_t driver_id() {
   static const H5FD_class_t driver = make_class();
-  // Registered anew where the application closed the HDF5 library in between.
+  // Registered again if the application closed the HDF5 library in between.
   static hid_t id = -1;
   if (id < 0 || !is_yes(H5Iis_valid(id), "the planner driver")) {
     id = H5FDregister(&driver);

@@ -2,10 +2,10 @@
 // without writing it.
 //
 // Invariants:
-// - Nothing is written to the storage (but see is_direct). Metadata goes to the overlay; raw data
-// that libhdf5 "writes"
-//   from the placeholder buffer is dropped and only its address noted. What is dropped is told by
-//   pointer, never by type: variable-length strings and small H5Dwrites carry the raw type too.
+// - Nothing is written to the storage (except with is_direct). Metadata goes to the overlay; raw
+// data that libhdf5 "writes" from the placeholder buffer is dropped and only its address recorded.
+// What is dropped is recognised by pointer, never by type: variable-length strings and small
+// H5Dwrites carry the raw type too.
 // - Raw space handed out never lies below the frontier (the end of what any committed state may
 //   use) and never intersects the overlay: both are checked at every note, always.
 // - The end of allocation never falls below the frontier.
@@ -28,7 +28,7 @@
 
 namespace sluice::layout::hdf5 {
 
-/// Address space that stands for raw data which this process does not hold. Mapped, never touched.
+/// Address space that represents raw data which this process does not hold. Mapped, never touched.
 class Placeholder {
  public:
   Placeholder() = default;
@@ -45,25 +45,26 @@ class Placeholder {
   std::uint64_t bytes_ = 0;
 };
 
-/// What the driver knows of one file. Must outlive every HDF5 file opened through it.
+/// The driver's state for one file. Must outlive every HDF5 file opened through it.
 struct DriverState {
   storage::File* file = nullptr;
   bool writable = false;
-  /// All that libhdf5 writes goes straight to the storage: no plan, but a file that is made.
+  /// All that libhdf5 writes goes directly to the storage: the file is made, not planned.
   bool is_direct = false;
-  /// Where the files are opened, for reading, that this one leads libhdf5 to; null: none are.
+  /// The storage in which files that this one refers to are opened for reading; null: none are.
   storage::Storage* others = nullptr;
-  std::unique_ptr<storage::File> own = nullptr;  ///< of such a file, the one that is `file`
+  std::unique_ptr<storage::File> own = nullptr;  ///< the file that refers to this one
   Overlay overlay;
   std::deque<Overlay> under_way;  ///< of earlier commits that are not in the storage yet, in order
   Placeholder placeholder;
   std::optional<Extent> noted;  ///< the last raw extent that was dropped
   std::uint64_t frontier = 0;
   std::uint64_t end_of_allocation = 0;
-  std::uint64_t end_of_file = 0;  ///< of the storage when it was opened, or what was planned since
-  std::string failure;            ///< why a callback refused, in words; "" if none did
+  std::uint64_t end_of_file = 0;  ///< of the storage when it was opened, or of what was planned
+                                  ///< since
+  std::string failure;            ///< why a callback failed; "" if none did
 
-  /// The extent noted since the last call; Error internal where there is none or its size differs
+  /// The extent recorded since the last call; Error internal if there is none or its size differs
   /// from `bytes`. `what` names the variable for the message.
   Extent take_noted(std::uint64_t bytes, const std::string& what);
 };

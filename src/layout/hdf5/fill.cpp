@@ -25,7 +25,7 @@ std::vector<std::byte> element_of(const model::Definition& definition) {
 }  // namespace
 
 void set_fill(hid_t creation_list, const model::Definition& definition, hid_t type) {
-  // Where `type` is a single character of text, all characters are the same (netcdf4/rules).
+  // If `type` is a single character of text, all characters are the same (netcdf4/rules).
   check(H5Pset_fill_value(creation_list, type, element_of(definition).data()), definition.name);
 }
 

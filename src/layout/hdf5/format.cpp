@@ -17,7 +17,7 @@ std::unique_ptr<Planner> create_as(storage::File& file, const PlannerOptions& op
   return Hdf5Planner::create(file, options, profile);
 }
 
-/// Which of the forms a file has is what its catalog says.
+/// Which of the forms a file has is read from its catalog.
 std::unique_ptr<Planner> append_any(storage::File& file, const PlannerOptions& options) {
   return Hdf5Planner::append(file, options);
 }

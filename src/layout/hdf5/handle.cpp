@@ -6,7 +6,7 @@ void Handle::reset() {
   if (id_ < 0) {
     return;
   }
-  QuietErrors quiet;  // an id that died with its file is no news
+  QuietErrors quiet;  // closing an id that was closed with its file is not an error
   switch (H5Iget_type(id_)) {
     case H5I_FILE:
       H5Fclose(id_);
@@ -90,7 +90,7 @@ void check_no_error(const std::string& what) {
 }
 
 bool has_link(hid_t where, const std::string& path) {
-  // libhdf5 answers for the last name only if the groups before it are there.
+  // libhdf5 answers for the last name only if the groups before it exist.
   for (std::size_t slash = path.find('/');; slash = path.find('/', slash + 1)) {
     const std::string part = path.substr(0, slash);
     if (!is_yes(H5Lexists(where, part.c_str(), H5P_DEFAULT), part)) {

@@ -1,4 +1,4 @@
-// Owning libhdf5 ids, and its errors as ours.
+// Owners of libhdf5 ids, and conversion of its errors.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace sluice::layout::hdf5 {
 
-/// Owns one id and closes it with the call that fits its kind.
+/// Owns one id and closes it with the function for its kind.
 class Handle {
  public:
   Handle() = default;
@@ -31,14 +31,14 @@ class Handle {
   hid_t get() const noexcept { return id_; }
   explicit operator bool() const noexcept { return id_ >= 0; }
   void reset();
-  /// Gives the id away without closing it.
+  /// Releases the id without closing it.
   hid_t release() noexcept { return std::exchange(id_, -1); }
 
  private:
   hid_t id_ = -1;
 };
 
-/// Silences libhdf5's own printing of errors while it lives.
+/// Suppresses libhdf5's error output during its lifetime.
 class QuietErrors {
  public:
   QuietErrors();
@@ -51,32 +51,32 @@ class QuietErrors {
   void* data_ = nullptr;
 };
 
-/// The innermost message of libhdf5's error stack, "" where there is none.
+/// The innermost message of libhdf5's error stack, "" if there is none.
 std::string last_error();
 
-/// What the storage threw into a callback of this thread's present libhdf5 call, which can only
-/// answer that it failed. The check of that call throws it with its own code.
+/// Keeps the exception that the storage threw in a callback of the current libhdf5 call of this
+/// thread, which can only report failure. The check of that call rethrows it.
 void note_storage_failure(const Error& error);
 std::optional<Error> take_storage_failure();
 
-/// `result` of a libhdf5 call, or Error format: "`what`: libhdf5: <its message>"; where the storage
-/// failed, the storage's code and text.
+/// The `result` of a libhdf5 call, or Error format: "`what`: libhdf5: <its message>"; if the
+/// storage failed, the code and text of the storage.
 hid_t checked(hid_t result, const std::string& what);
-/// The same for calls that answer with a status.
+/// The same for calls that return a status.
 void check(herr_t status, const std::string& what);
-/// The answer of a call that says yes (positive), no (0) or that it failed (negative). A call that
-/// failed is never a no: Error format, as of checked().
+/// The result of a call that returns yes (positive), no (0) or failure (negative). A failure is
+/// never a no: Error format, as in checked().
 bool is_yes(htri_t answer, const std::string& what);
-/// After a call that answers "none" and "failed" with the same value: Error format if it failed.
+/// For a call that returns the same value for "none" and "failed": Error format if it failed.
 void check_no_error(const std::string& what);
-/// Is there a link at each name of `path`, which is relative to `where`? Error format where a link
-/// cannot be looked up; whatever a link leads to counts as there.
+/// Is there a link at each name of `path`, which is relative to `where`? Error format if a link
+/// cannot be looked up; the target of a link does not matter.
 bool has_link(hid_t where, const std::string& path);
-/// Is an error a matter of one object of the file, not of the storage or of this process?
+/// Does an error concern one object of the file, not the storage or this process?
 inline bool concerns_object(const Error& e) {
   return e.code() == Code::format || e.code() == Code::damaged || e.code() == Code::unsupported;
 }
-/// What `work` returns; its errors name the file, where they do not yet.
+/// Returns the result of `work`; adds the file to the text of its errors, if missing.
 template <class Work>
 decltype(auto) naming(const std::string& path, Work&& work) {
   try {

@@ -27,7 +27,7 @@ Extent8 extent_of(const Dims& dims) {
   return extent;
 }
 
-/// `start`, from the beginning of the dimensions that only `count` has (characters of text).
+/// `start`, relative to the first dimension that only `count` has (characters of text).
 Dims with_rank_of(const Dims& count, Dims start) {
   while (start.rank() < count.rank()) {
     start.push_back(0);
@@ -35,7 +35,7 @@ Dims with_rank_of(const Dims& count, Dims start) {
   return start;
 }
 
-/// A dataspace of `extent` with the box from `start` selected.
+/// A dataspace of `extent` with the box at `start` selected.
 class Selected {
  public:
   explicit Selected(const Dims& extent) : space_(dataspace(extent)) {}
@@ -71,7 +71,7 @@ class IndexWriter {
       make_variable(v);
     }
     for (const model::Definition& definition : index_.definitions) {
-      attach_dimensions(definition);  // when all coordinate variables are there
+      attach_dimensions(definition);  // when all coordinate variables exist
     }
     for (const model::Attribute& attribute : index_.attributes) {
       write(attribute);
@@ -91,7 +91,7 @@ class IndexWriter {
 
  private:
   bool is_netcdf() const { return index_.profile == Profile::netcdf4; }
-  /// Did the caller name dimensions? In netCDF-4 they all have names.
+  /// Did the caller name dimensions? In netCDF-4 all dimensions have names.
   bool names_dimensions() const {
     return is_netcdf() || std::any_of(index_.definitions.begin(), index_.definitions.end(),
                                       [](const auto& d) { return !d.dimensions.empty(); });
@@ -182,7 +182,7 @@ class IndexWriter {
     }
   }
 
-  /// netCDF's unlimited dimension is that of its coordinate variable.
+  /// The unlimited dimension of netCDF is that of its coordinate variable.
   void make_unlimited_times(const std::vector<double>& times) {
     const hsize_t chunk = 512;
     const hsize_t extent = times.size();
@@ -201,7 +201,7 @@ class IndexWriter {
     scales_.make_coordinate(dataset.get(), time_name);
   }
 
-  /// Can every dimension have a scale? Always so in netCDF-4; else as in the planner of files.
+  /// Can every dimension have a scale? Always in netCDF-4; otherwise as in the planner of files.
   bool has_scales(const std::vector<netcdf4::Use>& uses) const {
     if (is_netcdf()) {
       return true;
@@ -280,7 +280,7 @@ class IndexWriter {
         to = to.with_front(mapping.first_step);
         count = count.with_front(mapping.steps);
       }
-      Dims extent = from;  // of the part's dataset: only what is selected counts
+      Dims extent = from;  // of the part's dataset: only the selection matters
       for (int d = 0; d < extent.rank(); ++d) {
         extent[d] += size[d];
       }

@@ -1,12 +1,12 @@
-// The index of a set of parts: a small HDF5 file whose datasets are virtual, so that any program
-// sees the parts as one file; and what a part says of itself. With dimension scales an index is a
-// netCDF-4 file too.
+// The index of a set of parts: a small HDF5 file of virtual datasets, so that any program sees the
+// parts as one file; and the attributes that identify a part. With dimension scales an index is
+// also a netCDF-4 file.
 //
 // Invariants: an index is written whole, into an empty file, and never changed: a further step is a
-// further index. It holds no elements but those of scalars (HDF5 has no virtual ones), which it
-// copies. Mappings have explicit extents; what no part maps reads as the fill value. Each part
-// holds the ids of its set and of itself, and the path of the index for which it was made, as
-// attributes of /sluice.
+// further index. It contains no elements except scalars (HDF5 has no virtual ones), which it
+// copies. Mappings have explicit extents; what no part maps reads as the fill value. Each part has
+// the ids of its set and of itself, and the path of the index for which it was made, as attributes
+// of /sluice.
 #pragma once
 
 #include <map>
@@ -29,9 +29,10 @@ inline constexpr const char* index_path_name = "index";
 /// The words of PartSet, in an index.
 inline constexpr const char* parts_name = "sluice/parts";
 
-/// Everything that an index shows. Not owned.
+/// The content of an index. Not owned.
 struct Index {
-  std::span<const model::Definition> definitions;  ///< one a variable of the set, in its order
+  std::span<const model::Definition> definitions;  ///< one for each variable of the set, in its
+                                                   ///< order
   const PartSet* set = nullptr;
   std::span<const model::Attribute> attributes;
   std::span<const CommitRow> commits;
@@ -42,24 +43,24 @@ struct Index {
 /// Writes the index into `file`, which must be empty. One rank. Not synced.
 void write_index(storage::File& file, const Index& index);
 
-/// The set that an open file indexes; nothing where it is an ordinary file. `largest_words` bounds
-/// what a damaged file may claim.
+/// The set that an open file indexes; empty for an ordinary file. `largest_words` limits what a
+/// damaged file may claim.
 std::optional<PartSet> read_set(hid_t file, const std::string& path, std::uint64_t largest_words);
 
-/// The same of a file that may be anything: nothing where it is not an HDF5 file of Sluice.
+/// The same for any file: empty if it is not an HDF5 file of Sluice.
 std::optional<PartSet> read_set(storage::File& file);
 
-/// What a part says of itself.
+/// The identity of a part.
 struct PartIdentity {
   std::uint64_t set_id = 0;
   std::uint64_t part_id = 0;
   std::string index_path;  ///< absolute, of the index for which it was made
   std::uint64_t commits = 0;
-  std::int64_t stamp_ns = 0;  ///< of the commit that was asked for; 0 where it has fewer
+  std::int64_t stamp_ns = 0;  ///< of the requested commit; 0 if it has fewer
 };
 
-/// Reads only the log of a part. `commit`: whose stamp is wanted. Error format where `file` is no
-/// part that Sluice wrote, truncated where it is shorter than it says.
+/// Reads only the log of a part. `commit`: the commit whose stamp is returned. Error format if
+/// `file` is not a part that Sluice wrote, truncated if it is shorter than it says.
 PartIdentity read_identity(storage::File& file, std::uint64_t commit);
 
 }  // namespace sluice::layout::hdf5

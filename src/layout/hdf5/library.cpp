@@ -20,10 +20,10 @@ namespace {
 void* load() {
   int how = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE;  // it has work to do when the program ends
 #if defined(RTLD_DEEPBIND) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  // Its own calls stay inside it, though the program may define the same names.
+  // Its own calls stay inside it, even if the program defines the same names.
   how |= RTLD_DEEPBIND;
 #endif
-  // By its place first: a name alone would find the program's libhdf5 if that has the same one.
+  // By its path first: a name alone would find the program's libhdf5 if that has the same one.
   void* library = dlopen(SLUICE_HDF5_FILE, how);
   if (library == nullptr) {
     library = dlopen(SLUICE_HDF5_SONAME, how);
@@ -32,7 +32,7 @@ void* load() {
     const char* why = dlerror();
     throw Error(Code::unsupported, std::string("libhdf5 cannot be loaded: ") +
                                        (why == nullptr ? "unknown reason" : why) +
-                                       ": install it, or build Sluice with the one that is there");
+                                       ": install it, or build Sluice with the installed one");
   }
   return library;
 }
@@ -44,7 +44,7 @@ void* find_symbol(const char* name) {
   void* symbol = dlsym(library, name);
   if (symbol == nullptr) {
     throw Error(Code::unsupported, std::string(SLUICE_HDF5_FILE) + " has no " + name +
-                                       ": it is another version than Sluice was built with");
+                                       ": it is not the version with which Sluice was built");
   }
   return symbol;
 }
@@ -63,20 +63,20 @@ namespace sluice::layout::hdf5 {
 
 namespace {
 
-/// Held over a fork, so that a forked child, which may open files of its own, finds libhdf5 between
-/// two calls. The child's is made anew: the one that it got belongs to a thread of its parent.
+/// Locked during a fork, so that a forked child, which may open files of its own, finds libhdf5
+/// between two calls. The child gets a new lock: the copied one belongs to a thread of its parent.
 std::recursive_mutex* mutex_over_forks() {
   static auto* mutex = new std::recursive_mutex;  // needed until the program ends
   static const int registered = pthread_atfork([] { mutex->lock(); }, [] { mutex->unlock(); },
                                                [] { new (mutex) std::recursive_mutex; });
 #ifdef SLUICE_HDF5_INSIDE
-  // Plugins, as netCDF4 brings them (HDF5_PLUGIN_PATH), belong to the program's libhdf5: they would
-  // call that one with identifiers of this one, and be unloaded before what they brought along has
-  // ended. What Sluice reads and writes, its own codecs decode and encode.
+  // Plugins, such as those of netCDF4 (HDF5_PLUGIN_PATH), belong to the program's libhdf5: they
+  // would call that one with identifiers of this one, and be unloaded before their dependencies
+  // have ended. Sluice encodes and decodes with its own codecs.
   static const herr_t without_plugins = H5PLset_loading_state(0);
   static_cast<void>(without_plugins);
 #endif
-  static_cast<void>(registered);  // where it fails a child can hang where it opens files of its own
+  static_cast<void>(registered);  // if it fails, a child may hang when it opens files of its own
   return mutex;
 }
 

@@ -1,14 +1,14 @@
-// The libhdf5 that Sluice calls: the one that it was built with, whatever other libhdf5 the program
-// has.
+// The libhdf5 that Sluice calls: the one with which it was built, whatever libhdf5 the program
+// uses.
 //
-// Invariants: where SLUICE_HDF5_FILE names a shared library, it is loaded beside the program's own
-// (a parallel one, h5py's, one of another version) and its symbols are neither seen by the program
-// nor replaced by it; calls are made one at a time in the process, so that files may be used by
-// several threads even where libhdf5 is not thread-safe. With SLUICE_HDF5_INSIDE the same holds for
-// a static one, which is part of the library and hidden in it. With neither libhdf5 is linked in
-// the ordinary way, and calls go straight to it.
+// Invariants: if SLUICE_HDF5_FILE names a shared library, it is loaded beside the program's own (a
+// parallel one, h5py's, one of another version) and its symbols are neither seen by the program nor
+// replaced by it; calls are made one at a time in the process, so that files may be used by several
+// threads even if libhdf5 is not thread-safe. With SLUICE_HDF5_INSIDE the same holds for a static
+// one, which is part of the library and hidden in it. With neither, libhdf5 is linked in the
+// ordinary way, and calls go directly to it.
 //
-// Inside this namespace (and those with a using-directive for it) a call of H5Fopen() reaches the
+// Inside this namespace (and those with a using-directive for it) a call of H5Fopen() uses the
 // object of that name below. A function that is not in the list is not found when the shared
 // library is linked: add it.
 #pragma once
@@ -23,20 +23,21 @@ namespace sluice::layout::hdf5 {
 /// May several threads call it?
 bool takes_several_threads();
 
-/// What the process does in libhdf5, for whoever watches it from another process. Counted where the
-/// library is a private one.
+/// The libhdf5 calls of the process, for a supervising process. Counted if the library is a private
+/// one.
 struct CallWatch {
-  std::atomic<std::uint64_t> count{0};       ///< of calls begun and ended
-  std::atomic<const char*> inside{nullptr};  ///< name of the call under way
-  char file[512] = {};                       ///< the last one that it read, cut where it is longer
+  std::atomic<std::uint64_t> count{0};       ///< of calls started and finished
+  std::atomic<const char*> inside{nullptr};  ///< name of the current call
+  char file[512] = {};                       ///< the last one that it read, truncated if it is
+                                             ///< longer
 
   std::string file_name() const;
 };
 
-/// From now on the calls are noted in `watch`, which must live as long as the process.
+/// From now on the calls are recorded in `watch`, which must live as long as the process.
 void watch_calls(CallWatch& watch);
 CallWatch& call_watch();
-/// Notes the file that is read.
+/// Records the file that is being read.
 void note_file(const std::string& path);
 
 }  // namespace sluice::layout::hdf5
@@ -50,15 +51,15 @@ void note_file(const std::string& path);
 namespace sluice::layout::hdf5 {
 
 #ifdef SLUICE_HDF5_FILE
-/// Of a symbol of libhdf5, which is loaded by the first call. Error unsupported where it cannot be.
+/// The address of a symbol of libhdf5, which the first call loads. Error unsupported if that fails.
 void* find_symbol(const char* name);
-/// The same for a variable. Where the program is linked to the very same libhdf5 and names the
-/// variable too, it lives in the program (a copy relocation), and the one in the library is dead.
+/// The same for a variable. If the program is linked to the very same libhdf5 and uses the variable
+/// too, it is in the program (a copy relocation), and the one in the library is unused.
 void* find_number(const char* name);
 #endif
 std::recursive_mutex& library_mutex();
 
-/// Notes one call while it lives.
+/// Records one call during its lifetime.
 class CallMark {
  public:
   explicit CallMark(const char* name) : watch_(call_watch()) {
@@ -86,7 +87,7 @@ struct Symbol {
   char text[size] = {};
 };
 
-/// `own`: its address where it is part of the library.
+/// `own`: its address if it is part of the library.
 template <class Function, Symbol symbol, Function own>
 struct Call;
 template <class Result, class... Arguments, Symbol symbol, Result (*own)(Arguments...)>

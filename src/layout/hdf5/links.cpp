@@ -8,12 +8,12 @@ namespace sluice::layout::hdf5 {
 
 namespace {
 
-/// Of groups within groups; no program makes such.
+/// Depth of groups within groups; no program needs more.
 constexpr std::size_t most_depth = 256;
-/// Of links that are met under another name of a group that was entered before.
+/// Links that are visited under another name of a group that was entered before.
 constexpr std::size_t most_repeated = 1 << 16;
 
-/// Why libhdf5 failed. What the storage met and is no property of the file is thrown.
+/// Why libhdf5 failed. A failure of the storage, which is not a property of the file, is thrown.
 std::string reason() {
   std::string why = last_error();
   if (const auto met = take_storage_failure()) {
@@ -45,7 +45,7 @@ herr_t take_link(hid_t, const char* name, const H5L_info_t* info, void* into) {
 /// libhdf5 itself has no longer ones.
 constexpr std::size_t most_value_bytes = 1 << 16;
 
-/// The path of a soft link, or file and path of an external one, in words.
+/// The path of a soft link, or file and path of an external one, for messages.
 std::string value_of(hid_t file, const std::string& path, const Named& link) {
   std::string value(std::min(link.value_bytes, most_value_bytes), '\0');
   if (value.empty() ||
@@ -143,10 +143,10 @@ class Walk {
 
   hid_t file_;
   const std::function<bool(const std::string&)>& skips_;
-  std::vector<std::string> above_;  ///< identities of the groups that are being walked
+  std::vector<std::string> above_;  ///< identities of the groups on the current path
   std::set<std::string> entered_;
-  std::size_t repeats_ = 0;   ///< groups of them that were entered before
-  std::size_t repeated_ = 0;  ///< links that were met in such
+  std::size_t repeats_ = 0;   ///< those groups that were entered before
+  std::size_t repeated_ = 0;  ///< links that were visited in them
 };
 
 Target target_of(H5O_type_t type) {
@@ -185,8 +185,8 @@ void copy_link(hid_t from, hid_t into, const std::string& path) {
 
 void make_group_like(hid_t from, hid_t into, const std::string& path) {
   const Handle group = own(H5Gopen2(from, path.c_str(), H5P_DEFAULT), path);
-  // Not the old list: in it is also how many links the old group has, and where they lie. libhdf5
-  // writes that into the new group, and crashes when it reads it.
+  // Not the old list: it also contains the number of links of the old group and their addresses.
+  // libhdf5 writes these into the new group, and crashes when it reads them.
   const Handle old_list = own(H5Gget_create_plist(group.get()), path);
   const Handle list = own(H5Pcreate(H5P_GROUP_CREATE), path);
   unsigned order_of_links = 0;

@@ -1,8 +1,8 @@
-// The names in an HDF5 file, and what each leads to.
+// The names in an HDF5 file, and their targets.
 //
-// Invariants: a group is entered once for each name that it has, but never inside itself; what is
-// met again under further names is bounded, so that no file can make the walk long. Nothing outside
-// the file is opened: an external link is told, not followed.
+// Invariants: a group is entered once for each of its names, but never inside itself; repeated
+// visits under further names are bounded, so that no file can make the walk long. Nothing outside
+// the file is opened: an external link is reported, not followed.
 #pragma once
 
 #include <cstdint>
@@ -18,41 +18,41 @@ enum class Target : std::uint8_t {
   dataset,
   group,
   datatype,
-  external,    ///< another file's, or of a kind that only another program follows
-  nothing,     ///< a soft link whose object is not there
-  unreadable,  ///< libhdf5 cannot say what it is
+  external,    ///< in another file, or a kind that only another program follows
+  nothing,     ///< a soft link without an object
+  unreadable,  ///< libhdf5 cannot determine it
 };
 
 struct NamedLink {
   std::string path;  ///< from the root, without leading slash
   Target target = Target::nothing;
   bool is_soft = false;
-  std::string identity;  ///< the same for all names of one object, and for no other's
-  std::string why;       ///< of the last three targets: in words
+  std::string identity;  ///< the same for all names of one object, and different for others
+  std::string why;       ///< for the last three targets
 };
 
-/// What a name leads to; soft links are followed.
+/// The target of a name; soft links are followed.
 struct ObjectFacts {
   Target target = Target::unreadable;
   std::string identity;
-  std::string why;  ///< where it cannot be told
+  std::string why;  ///< if the target cannot be determined
 };
-/// Error where the storage failed.
+/// Error if the storage failed.
 ObjectFacts facts_of(hid_t file, const std::string& path);
 
-/// All names below `group` ("" is the root), a group before what it holds, in the file's order.
-/// What `skips` says yes to is left out, with everything below it.
+/// All names below `group` ("" is the root), a group before its content, in the order of the file.
+/// Names for which `skips` returns true are left out, with everything below them.
 std::vector<NamedLink> links_below(hid_t file, const std::string& group,
                                    const std::function<bool(const std::string& path)>& skips);
 
-/// Makes the soft or external link `path` of one file in another.
+/// Creates the soft or external link `path` of one file in another.
 void copy_link(hid_t from, hid_t into, const std::string& path);
 
-/// Makes the group `path`, empty, with what the one of the other file keeps: the order of its links
-/// and attributes, and times.
+/// Creates the group `path`, empty, with the properties of the one in the other file: the order of
+/// links and attributes, and times.
 void make_group_like(hid_t from, hid_t into, const std::string& path);
 
-/// What `below` is called under `above`, which may be "".
+/// The name of `below` under `above`, which may be "".
 std::string joined(const std::string& above, const std::string& below);
 
 }  // namespace sluice::layout::hdf5

@@ -1,5 +1,5 @@
-// What Sluice keeps about a file inside it, in the group /sluice: one row a commit, and the words
-// of the checksum records. Other tools may ignore the group.
+// Sluice's own data inside a file, in the group /sluice: one row for each commit, and the words of
+// the checksum records. Other tools may ignore the group.
 #pragma once
 
 #include <string>
@@ -20,8 +20,8 @@ inline constexpr const char* version_attribute = "format_major";
 inline constexpr const char* commits_name = "sluice/commits";
 inline constexpr const char* checksums_name = "sluice/checksums";
 
-/// Attribute of /sluice: layout::Contents, as pairs of words. Metadata of numbers is under
-/// libhdf5's checksums, also where what it proves is not (text in global heaps).
+/// Attribute of /sluice: layout::Contents, as pairs of words. Numeric metadata is protected by
+/// libhdf5's checksums, even if what it proves is not (text in global heaps).
 inline constexpr const char* contents_attribute = "contents";
 
 /// Attribute of /sluice: how the objects are arranged; absent: stacked.
@@ -30,35 +30,35 @@ inline constexpr const char* layout_stacked = "hdf5";
 inline constexpr const char* layout_grouped = "hdf5-grouped";
 inline constexpr const char* layout_netcdf4 = "netcdf4";
 
-/// In the grouped form each stepped variable has a dataset without data here, which says its type,
-/// its largest shape and its attributes.
+/// In the grouped form each stepped variable has a dataset without data here, with its type, its
+/// largest shape and its attributes.
 inline constexpr const char* prototypes_name = "sluice/variables";
 inline std::string prototype_path(const std::string& variable) {
   return std::string(prototypes_name) + "/" + variable;
 }
 inline constexpr const char* step_group_prefix = "step_";
-/// Of the attributes of a step's group: what begins so is an attribute of its attribute `time`.
+/// Attributes of a step's group with this prefix belong to its attribute `time`.
 inline constexpr std::string_view time_prefix = "time_";
-/// The group of a step: numbers have six digits, more where they need them.
+/// The group of a step: numbers have six digits, or more if needed.
 std::string step_group(std::uint64_t step);
-/// Is it the name of one?
+/// Is it the name of such a group?
 bool is_step_group(const std::string& name);
 
-/// Attribute of a varying variable: where the rows of each step are said.
+/// Attribute of a varying variable: where the number of rows of each step is stored.
 inline constexpr const char* varying_attribute = "rows_vary";
 using layout::length_suffix;
 
-/// Attribute (xarray's convention) by which a byte is a boolean.
+/// Attribute (xarray's convention) that marks a byte as a boolean.
 inline constexpr const char* flag_attribute = "dtype";
 inline constexpr const char* flag_type = "bool";
 
-/// Attribute (netCDF's convention) by which characters along the last dimension are text.
+/// Attribute (netCDF's convention) that marks characters along the last dimension as text.
 inline constexpr const char* text_attribute = "_Encoding";
 inline constexpr const char* text_encoding = "utf-8";
 
 /// Does an open file have the log that Sluice keeps? A group of that name without anything of
-/// Sluice's in it is another program's. Error damaged where a part of the log is missing, format
-/// where it cannot be looked up.
+/// Sluice in it is another program's. Error damaged if a part of the log is missing, format if it
+/// cannot be looked up.
 bool has_log(hid_t file, const std::string& path);
 
 using layout::CommitRow;  // one row of /sluice/commits

@@ -1,6 +1,7 @@
 // The metadata writes of one commit, held in memory byte by byte.
 //
-// Invariant: runs do not overlap and are keyed by their first byte; adjacent runs may stay apart.
+// Invariant: runs do not overlap and are keyed by their first byte; adjacent runs need not be
+// merged.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +17,9 @@ class Overlay {
   using Runs = std::map<std::uint64_t, std::vector<std::byte>>;
 
   void write(std::uint64_t offset, std::span<const std::byte> bytes);
-  /// Lays what is held over `bytes`, which stand for the file from `offset` on.
+  /// Applies the overlay to `bytes`, which represent the file from `offset` on.
   void read_over(std::uint64_t offset, std::span<std::byte> bytes) const;
-  /// Does any held byte lie in [offset, offset + length)?
+  /// Is any byte of [offset, offset + length) in the overlay?
   bool touches(std::uint64_t offset, std::uint64_t length) const;
   const Runs& runs() const noexcept { return runs_; }
   std::uint64_t held_bytes() const noexcept { return held_bytes_; }

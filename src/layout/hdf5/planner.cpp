@@ -49,8 +49,8 @@ void Hdf5Planner::open_new() {
   const Handle creation = own(H5Pcreate(H5P_FILE_CREATE), "file creation list");
   const unsigned order = H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED;
   check(H5Pset_link_creation_order(creation.get(), order), "creation order");
-  // Free lists would offer the gap in front of an aligned address, below the frontier, to small
-  // raw data of a later step.
+  // Free lists would use the gap before an aligned address, below the frontier, for small raw data
+  // of a later step.
   check(H5Pset_file_space_strategy(creation.get(), H5F_FSPACE_STRATEGY_NONE, 0, 1),
         "file space strategy");
   creation_order_ = own(H5Pcreate(H5P_GROUP_CREATE), "group creation list");
@@ -98,7 +98,7 @@ void Hdf5Planner::load_known() {
     if (stored.storage.rfind("chunked, ", 0) == 0 && stored.definition.compress.empty()) {
       throw Error(Code::unsupported, file_.path() + ": " + stored.definition.name + " is " +
                                          stored.storage +
-                                         ": this build cannot write that: write a new file");
+                                         ", which this build cannot write: write a new file");
     }
     definitions_.push_back(stored.definition);
     Made made;
@@ -138,7 +138,7 @@ MetadataUpdate Hdf5Planner::seal() {
   if (!state_.failure.empty()) {
     throw Error(Code::io, std::exchange(state_.failure, {}));
   }
-  // The superblock of versions 2 and 3 is 48 bytes at address 0; the root of all that readers see.
+  // The superblock of versions 2 and 3 is 48 bytes at address 0; every reader starts with it.
   constexpr std::uint64_t superblock_bytes = 48;
   MetadataUpdate update;
   update.end = state_.end_of_allocation;
@@ -223,7 +223,7 @@ void Hdf5Planner::abandon() {
   checksum_chunks_ = committed_.checksum_chunks;
   checksum_chunk_words_ = committed_.checksum_chunk_words;
   has_time_ = committed_.has_time;
-  contents_changed_ = true;  // the file may be the one before they were written
+  contents_changed_ = true;  // the file may be older than them
   inherited_.resize(committed_.inherited);
   if (on_disk_) {
     open_existing();

@@ -1,8 +1,8 @@
-// The planner of plain HDF5 files: asks serial libhdf5, through the planner driver, where bytes go.
+// The planner of plain HDF5 files: asks serial libhdf5, through the planner driver, for addresses.
 //
-// Invariants: the file stays open between commits and H5Fflush makes each one; every address comes
-// from the driver's note or H5Dget_offset and lies at or beyond the frontier; the superblock never
-// carries the mark "open for write".
+// Invariants: the file stays open between commits and H5Fflush completes each one; every address
+// comes from the driver's record or H5Dget_offset and is at or beyond the frontier; the superblock
+// never has the mark "open for write".
 #pragma once
 
 #include <deque>
@@ -19,8 +19,8 @@
 
 namespace sluice::layout::hdf5 {
 
-/// Size: One function for each kind of HDF5 object that a commit makes or extends. They share the
-/// open file, and abandon() takes back what all of them did.
+/// Size: One function for each kind of HDF5 object that a commit creates or extends. They share the
+/// open file, and abandon() undoes the work of all of them.
 class Hdf5Planner final : public Planner {
  public:
   /// Plans a new file in the empty `file`, which must outlive the planner.
@@ -71,25 +71,26 @@ class Hdf5Planner final : public Planner {
   void make_encoded_fixed(std::uint32_t variable, hid_t list);
   void make_stepped(std::uint32_t variable, hid_t list);
   void set_filters(std::uint32_t variable, hid_t list) const;
-  /// The tile of a variable that no commit touched.
+  /// The tile of a variable that no commit has touched.
   model::Dims untouched_tile(const model::Definition& definition) const;
   void prepare_encoded(const Touched& touched);
   Handle creation_list(const model::Definition& definition) const;
-  /// Gives the dimensions of a variable that was just made their scales.
+  /// Attaches scales to the dimensions of a variable that was just created.
   void attach_dimensions(std::uint32_t variable);
   void make_scale(const netcdf4::Use& use);
-  /// Can every dimension of `definition` have a scale? Always so in netCDF-4.
+  /// Can every dimension of `definition` have a scale? Always in netCDF-4.
   bool has_scales(const model::Definition& definition, const std::vector<netcdf4::Use>& uses) const;
   /// Stacked: did the caller name dimensions?
   bool names_dimensions() const;
-  /// Stacked: makes room for a dataset at the place of a dimension without coordinates.
+  /// Stacked: makes way for a dataset with the name of a dimension without coordinates.
   void replace_scale(const std::string& name, const std::function<void()>& make_dataset);
   void make_prototype(std::uint32_t variable);
   void make_step_group(std::uint64_t step, double time);
   void make_groups(const std::string& path);
   void extend(std::uint32_t variable, std::uint64_t steps);
   Placement place_fixed(std::uint32_t variable);
-  /// A write of the placeholder failed: what the storage says, or a rule of the driver, or libhdf5.
+  /// Throws after a failed write of the placeholder: the error of the storage, of a driver rule, or
+  /// of libhdf5.
   [[noreturn]] void throw_refused(const std::string& what);
   std::uint64_t place_contiguous(hid_t dataset, const model::Definition& definition);
   Placement place_step(const Touched& touched, std::uint64_t step);
@@ -102,10 +103,10 @@ class Hdf5Planner final : public Planner {
   void append_time(std::uint64_t step, double time);
   void apply_attributes();
   bool apply(const model::Attribute& attribute);
-  /// Says in the file what it holds, where that changed since it was said last.
+  /// Writes the list of contents to the file, if it has changed.
   void write_contents();
   bool is_variable(const std::string& name) const;
-  /// Enters the chunk that begins at element `at` and returns its address.
+  /// Adds the chunk that starts at element `at` to the index and returns its address.
   std::uint64_t note_chunk(hid_t dataset, const hsize_t* at, std::uint64_t chunk_bytes,
                            const std::string& name, std::uint32_t mask = 0);
 
@@ -123,7 +124,7 @@ class Hdf5Planner final : public Planner {
   std::uint64_t checksum_chunk_words_ = 0;
   bool has_time_ = false;
   bool contents_changed_ = false;
-  /// What a commit leaves, and abandon() comes back to.
+  /// The state after a commit, restored by abandon().
   struct Counters {
     std::uint64_t steps, rows, checksum_chunks, checksum_chunk_words;
     bool has_time;

@@ -1,4 +1,5 @@
-// Placing the data of one commit: libhdf5 enters every chunk, the driver notes where it goes.
+// Places the data of one commit: libhdf5 adds every chunk to its index, the driver records
+// addresses.
 #include <algorithm>
 #include <array>
 
@@ -23,11 +24,11 @@ CommitPlan Hdf5Planner::plan_commit(const CommitRequest& request) {
   plan.step = planned_step_ = steps_;
   const bool is_grouped = profile_ == Profile::grouped;
   if (request.is_step && !has_time_ && names_dimensions() && keeps_time(request.time)) {
-    make_time();  // first, for it is the scale of the steps' dimension
+    make_time();  // first, because it is the scale of the steps' dimension
   }
   make_touched(request);
   if (is_grouped && request.is_step) {
-    apply_attributes();  // what this step has inherits them
+    apply_attributes();  // the objects of this step inherit them
     make_step_group(steps_, request.time);
   }
   for (const Touched& touched : request.touched) {
@@ -77,7 +78,7 @@ Placement Hdf5Planner::place_fixed(std::uint32_t variable) {
   const bool is_empty = definition.bytes_per_step() == 0;
   std::vector<std::uint64_t> addresses;
   if (!is_empty) {
-    // Another program, or the library itself (`time`), may have made it in chunks.
+    // Another program, or the library itself (`time`), may have created it in chunks.
     const Handle list = own(H5Dget_create_plist(dataset(variable)), definition.name);
     const bool is_contiguous = H5Pget_layout(list.get()) == H5D_CONTIGUOUS;
     const std::uint64_t address =
@@ -106,7 +107,7 @@ std::uint64_t Hdf5Planner::place_contiguous(hid_t dataset, const model::Definiti
     return address;
   }
   check_no_error(definition.name);
-  // A coordinate variable that was made for its dimension's sake: a write makes libhdf5 allocate.
+  // A coordinate variable that was created for its dimension: a write makes libhdf5 allocate.
   const std::uint64_t bytes = definition.bytes_per_step();
   const Handle type = type_in_file(profile_, definition.type);
   const void* placeholder = state_.placeholder.reserve(bytes);
@@ -132,7 +133,7 @@ Placement Hdf5Planner::place_step(const Touched& touched, std::uint64_t step) {
   extend(variable, step + 1);
   const Dims grid = grid_of(definition.shape, tile);
   const std::uint64_t count = definition.shape.volume() == 0 ? 0 : grid.volume();
-  // A step with fewer rows gets the chunks of those rows only.
+  // A step with fewer rows gets only the chunks of those rows.
   const std::uint64_t rows = touched.shape.empty() ? absent : touched.shape[0];
   std::vector<std::uint64_t> addresses;
   addresses.reserve(count);
@@ -155,7 +156,7 @@ Placement Hdf5Planner::place_step(const Touched& touched, std::uint64_t step) {
 }
 
 Placement Hdf5Planner::place_checksums(std::uint64_t words, CommitRow& row) {
-  // Where nothing is aligned the file is to be small.
+  // If nothing is aligned, the file should be small.
   const std::uint64_t page_words = (options_.alignment_bytes == 1 ? 2048 : 4096) / 8;
   constexpr std::uint64_t most_words = (1 << 20) / 8;
   if (checksum_chunk_words_ == 0) {

@@ -1,7 +1,7 @@
-// Forgetting the last steps of a file, for a run that goes on from an earlier one.
+// Drops the last steps of a file, for a run that continues from an earlier one.
 //
-// Only metadata changes. The chunks and groups of the dropped steps lie below the frontier, which
-// stays where it is (driver): until the file returns to that state no more, nothing is put there.
+// Only metadata changes. The chunks and groups of the dropped steps are below the frontier, which
+// is not moved (driver): nothing is written there as long as the file may return to that state.
 #include <algorithm>
 #include <cmath>
 
@@ -29,7 +29,7 @@ void Hdf5Planner::drop_steps(std::uint64_t steps, std::int64_t modified_ns) {
     check(H5Ldelete(hdf5_.get(), group.c_str(), H5P_DEFAULT), group);
   }
   keep_rows_below(steps);
-  CommitRow row;  // bears the time of modification that the file will get
+  CommitRow row;  // has the time of modification that the file will get
   row.time = std::nan("");
   row.modified_ns = modified_ns;
   append_row(row);

@@ -1,4 +1,4 @@
-// Compressed variables: filters, and the places of tiles whose sizes came from their owners.
+// Compressed variables: filters, and the addresses of tiles whose sizes came from their owners.
 #include <algorithm>
 #include <array>
 
@@ -10,7 +10,7 @@ namespace sluice::layout::hdf5 {
 using model::Dims;
 
 void Hdf5Planner::set_filters(std::uint32_t variable, hid_t list) const {
-  constexpr std::uint32_t highest_deflate = 9;  // that HDF5 takes; any reader undoes more
+  constexpr std::uint32_t highest_deflate = 9;  // for HDF5; any reader can undo higher levels
   const std::string& name = definitions_[variable].name;
   for (const codec::Filter& filter : pipeline_of(definitions_[variable])) {
     if (filter.id == codec::shuffle_id) {
@@ -18,7 +18,7 @@ void Hdf5Planner::set_filters(std::uint32_t variable, hid_t list) const {
     } else if (filter.id == codec::deflate_id) {
       check(H5Pset_deflate(list, std::min(filter.parameters[0], highest_deflate)), name);
     } else {
-      // Optional: this libhdf5 need not have it, as it never encodes.
+      // Optional: this libhdf5 need not have the filter, because it never encodes.
       check(H5Pset_filter(list, static_cast<H5Z_filter_t>(filter.id), H5Z_FLAG_OPTIONAL,
                           filter.parameters.size(), filter.parameters.data()),
             name);
@@ -61,7 +61,7 @@ void Hdf5Planner::prepare_encoded(const Touched& touched) {
                     ": was written by an earlier commit, and committed data is never overwritten "
                     "in place: define it with steps");
   } else {
-    check_no_error(definition.name);  // 0 is also how libhdf5 says that it failed
+    check_no_error(definition.name);  // libhdf5 also returns 0 if it failed
   }
 }
 

@@ -1,4 +1,4 @@
-// Making the objects of a file: groups, datasets, attributes, the log in /sluice.
+// Creates the objects of a file: groups, datasets, attributes, the log in /sluice.
 #include <algorithm>
 #include <array>
 
@@ -36,7 +36,7 @@ Handle make_growing(hid_t file, const char* name, hid_t type, const Dims& dims, 
   return own(H5Dcreate2(file, name, type, space.get(), H5P_DEFAULT, list.get(), H5P_DEFAULT), name);
 }
 
-/// VTK's own group: its readers before 9.3 take text of a fixed length alone.
+/// VTK's own group: its readers before 9.3 accept only text of a fixed length.
 constexpr const char* vtk_group = "VTKHDF";
 
 /// Rows of one 4 KiB chunk: a commit rewrites at most that much in place.
@@ -159,7 +159,8 @@ void Hdf5Planner::make_fixed(std::uint32_t variable, hid_t list, bool places_now
   check(H5Pset_layout(list, H5D_CONTIGUOUS), definition.name);
   check(H5Pset_alloc_time(list, places_now ? H5D_ALLOC_TIME_EARLY : H5D_ALLOC_TIME_LATE),
         definition.name);
-  // What is never put shall read as the fill value: only without space does libhdf5 ask for it.
+  // Elements that are never put must read as the fill value: libhdf5 reads it only if there is no
+  // space.
   const bool is_filled = definition.partial && !places_now;
   check(H5Pset_fill_time(list, is_filled ? H5D_FILL_TIME_IFSET : H5D_FILL_TIME_NEVER),
         definition.name);
@@ -215,7 +216,7 @@ void Hdf5Planner::apply_attributes() {
     if (apply(attribute)) {
       applied_.push_back(std::move(attribute));
     } else {
-      waiting.push_back(std::move(attribute));  // until a commit makes its owner
+      waiting.push_back(std::move(attribute));  // until a commit creates its owner
     }
   }
   pending_ = std::move(waiting);
@@ -260,7 +261,7 @@ bool Hdf5Planner::apply(const model::Attribute& attribute) {
 
 void Hdf5Planner::make_time() {
   replace_scale(time_name, [&] {
-    const double none = std::nan("");  // of steps that were given no time
+    const double none = std::nan("");  // of steps without a time
     const Handle made =
         make_growing(hdf5_.get(), time_name, H5T_IEEE_F64LE, {0}, {times_per_chunk}, &none);
     has_time_ = contents_changed_ = true;
@@ -273,7 +274,7 @@ void Hdf5Planner::make_time() {
   });
 }
 
-/// Does a step of that time go to the library's own `time`?
+/// Does the time of a step go to the library's own `time`?
 bool Hdf5Planner::keeps_time(double time) const {
   // In an appended file it is among the known variables too.
   const bool is_callers = !has_time_ && is_variable(time_name);

@@ -1,4 +1,4 @@
-// What the forms of a file add: a group a step (grouped), and the scales of dimensions.
+// The extra objects of the forms of a file: one group a step (grouped), and dimension scales.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -63,7 +63,7 @@ Placement Hdf5Planner::place_group(const Touched& touched, std::uint64_t step) {
   const Handle dataset = own(H5Dcreate2(hdf5_.get(), path.c_str(), type.get(), space.get(),
                                         H5P_DEFAULT, list.get(), H5P_DEFAULT),
                              path);
-  definition.varying = false;  // the dataset says itself how many rows it has
+  definition.varying = false;  // the number of rows is that of the dataset itself
   mark(profile_, dataset.get(), definition);
   for (const model::Attribute& attribute : inherited_) {
     if (attribute.owner == definition.name) {
@@ -80,7 +80,7 @@ Placement Hdf5Planner::place_group(const Touched& touched, std::uint64_t step) {
   return {touched.variable, definition.type.bytes, definition.shape, definition.shape, addresses};
 }
 
-// -- scales of dimensions: always in netCDF-4, where the caller names dimensions in a stacked file
+// -- dimension scales: always in netCDF-4; in a stacked file if the caller names dimensions
 // ---
 
 void Hdf5Planner::make_scale(const netcdf4::Use& use) {
@@ -89,7 +89,7 @@ void Hdf5Planner::make_scale(const netcdf4::Use& use) {
   }
   if (use.unlimited && has_time_) {
     const Handle time = own(H5Dopen2(hdf5_.get(), time_name, H5P_DEFAULT), time_name);
-    scales_.make_coordinate(time.get(), time_name);  // made before any dimension had a name
+    scales_.make_coordinate(time.get(), time_name);  // created before any dimension had a name
     return;
   }
   for (std::uint32_t v = 0; v < definitions_.size(); ++v) {
@@ -119,7 +119,7 @@ bool Hdf5Planner::has_scales(const model::Definition& definition,
     return true;
   }
   if (uses.empty() || (definition.dimensions.empty() && !names_dimensions())) {
-    return false;  // what has steps and no other dimension goes by the names of the others
+    return false;  // variables with steps and no other dimension use the names of the others
   }
   return std::all_of(uses.begin(), uses.end(), [&](const netcdf4::Use& use) {
     if (const netcdf4::Use* scale = scales_.find(use.name)) {

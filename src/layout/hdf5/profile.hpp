@@ -1,5 +1,5 @@
-// What the three arrangements of an HDF5 file write differently of a dataset: pure functions of the
-// profile, for the planner of files and the writer of indices.
+// How the three arrangements of an HDF5 file differ in what they write for a dataset: pure
+// functions of the profile, for the planner of files and the writer of indices.
 #pragma once
 
 #include <cstdint>
@@ -14,33 +14,33 @@
 
 namespace sluice::layout::hdf5 {
 
-/// How the objects of a file are arranged.
+/// The arrangement of the objects of a file.
 enum class Profile : std::uint8_t {
-  stacked,  ///< a stepped variable is one dataset with the steps in front
-  grouped,  ///< a stepped variable is one dataset a step, in a group a step
+  stacked,  ///< a stepped variable is one dataset with the steps as first dimension
+  grouped,  ///< a stepped variable is one dataset a step, in a group for each step
   netcdf4,  ///< stacked, with the dimension scales that make it a netCDF-4 file
 };
 
-/// As the attribute `layout` of /sluice names it.
+/// The value of the attribute `layout` of /sluice.
 const char* profile_name(Profile profile);
-/// The one that profile_name() calls so; Error internal where there is none.
+/// The profile with that profile_name(); Error internal if there is none.
 Profile profile_named(std::string_view name);
-/// The type of a dataset: netCDF knows neither enumerations nor compounds of a file's own.
+/// The type of a dataset: in netCDF neither enumerations nor compounds are used.
 Handle type_in_file(Profile profile, const Type& type);
-/// The dimensions of a dataset: `shape`, and netCDF's for the characters of text.
+/// The dimensions of a dataset: `shape`, and in netCDF one for the characters of text.
 model::Dims dims_in_file(Profile profile, const model::Definition& definition, model::Dims shape);
-/// The names of a dataset's dimensions, with the step's; empty where the caller gave none.
+/// The names of a dataset's dimensions, with the step's; empty if the caller gave none.
 std::vector<netcdf4::Use> uses_of(Profile profile, const model::Definition& definition);
 /// Is it the coordinate variable of its own dimension, and thus the scale of that name?
 bool is_coordinate(Profile profile, const model::Definition& definition);
-/// May the root group hold a scale of the dimension `use` beside `definitions`: is the name one of
-/// a link, and taken by none but the dimension's coordinate variable?
+/// Can the root group hold a scale of the dimension `use` beside `definitions`: is its name valid
+/// for a link, and not used by anything but the dimension's coordinate variable?
 bool may_have_scale(Profile profile, const netcdf4::Use& use,
                     std::span<const model::Definition> definitions);
-/// In the types that the profile has.
+/// In the types of the profile.
 void write_attribute_of(Profile profile, hid_t owner, const std::string& name,
                         const model::AttributeValue& value);
-/// Writes the attributes that say how a variable is to be read.
+/// Writes the attributes that describe how to read a variable.
 void mark(Profile profile, hid_t dataset, const model::Definition& definition);
 
 }  // namespace sluice::layout::hdf5

@@ -1,5 +1,4 @@
-// References of one HDF5 file turned into those of another, where they stand in elements of any
-// type.
+// Translates references of one HDF5 file into those of another, inside elements of any type.
 #pragma once
 
 #include <cstddef>
@@ -18,14 +17,14 @@ class References {
       : from_(from), into_(into), names_(names) {}
 
   static bool has_any(hid_t type);
-  /// `count` elements of `type` in memory, as libhdf5 read them from the old file. False where one
-  /// leads to nothing that the new file has: it is a null reference then.
+  /// `count` elements of `type` in memory, as libhdf5 read them from the old file. False if a
+  /// reference has no target in the new file: it is a null reference then.
   bool translate(hid_t type, std::byte* elements, std::size_t count) const;
 
  private:
   bool translate_one(hid_t type, std::byte* element) const;
   bool translate_reference(hid_t type, std::byte* element) const;
-  /// The name in the new file; "" where there is none.
+  /// The name in the new file; "" if there is none.
   std::string name_of(hid_t object) const;
 
   hid_t from_;

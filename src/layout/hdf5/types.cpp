@@ -30,8 +30,8 @@ Handle text_type(std::size_t bytes) {
   return type;
 }
 
-/// IEEE 754 binary16, as h5py makes it of numpy's float16: libhdf5 has no type of that name before
-/// 1.14.4. Between two and four bytes it converts by the fields.
+/// IEEE 754 binary16, as h5py creates it for numpy's float16: libhdf5 has no such predefined type
+/// before 1.14.4. libhdf5 converts it to and from other sizes by the bit fields.
 Handle half_type(bool big_endian) {
   Handle half = own(H5Tcopy(big_endian ? H5T_IEEE_F32BE : H5T_IEEE_F32LE), "float16 type");
   check(H5Tset_fields(half.get(), 15, 10, 5, 0, 10), "float16 type");
@@ -90,7 +90,7 @@ constexpr const char* type_query = "data type";
 
 bool is_same(hid_t a, hid_t b) { return is_yes(H5Tequal(a, b), type_query); }
 
-/// 0 is how libhdf5 says that it failed.
+/// libhdf5 returns 0 if it failed.
 std::size_t size_of(hid_t type) {
   const std::size_t bytes = H5Tget_size(type);
   if (bytes == 0) {
@@ -203,7 +203,7 @@ Handle element_type(hid_t stored, const Type& type, bool is_characters) {
     return own(H5Tcopy(H5T_C_S1), "character type");
   }
   if (type.kind == Kind::string) {
-    // Of its own character set: libhdf5 converts between none of them.
+    // Keeps its character set: libhdf5 does not convert between them.
     Handle text = own(H5Tcopy(stored), "text type");
     check(H5Tset_strpad(text.get(), H5T_STR_NULLPAD), "text type");
     return text;

@@ -1,4 +1,4 @@
-// Element types and attributes between Sluice and libhdf5.
+// Conversion of element types and attributes between Sluice and libhdf5.
 #pragma once
 
 #include <optional>
@@ -15,20 +15,20 @@ struct StoredType {
   Type type;
   bool big_endian = false;
 };
-/// What a stored type is to Sluice; nothing where it has no counterpart (compounds other than
-/// complex, variable-length data, references, unusual bit layouts).
+/// The Sluice type of a stored type; empty if it has none (compounds other than complex,
+/// variable-length data, references, unusual bit layouts).
 std::optional<StoredType> stored_type(hid_t type);
-/// The type in which libhdf5 gives elements of stored type `stored` as those of `type`: a boolean
-/// that netCDF has as a byte stays a byte; `is_characters`: text that netCDF has as single
-/// characters stays these.
+/// The memory type in which libhdf5 returns elements of stored type `stored` as those of `type`: a
+/// boolean that netCDF stores as a byte stays a byte; `is_characters`: text that netCDF stores as
+/// single characters stays that way.
 Handle element_type(hid_t stored, const Type& type, bool is_characters);
 
-/// Makes, or replaces, an attribute of the object `owner`. Strings are UTF-8, variable-length, so
-/// that h5py, netCDF4 and xarray give them as text.
+/// Creates or replaces an attribute of the object `owner`. Strings are UTF-8 of variable length, so
+/// that h5py, netCDF4 and xarray return them as text.
 void write_attribute(hid_t owner, const std::string& name, const model::AttributeValue& value);
-/// Text of a fixed length, in ASCII where it is: for readers that take no other.
+/// Text of a fixed length, in ASCII if possible: for readers that accept no other.
 void write_fixed_text(hid_t owner, const std::string& name, const std::string& text);
-/// Nothing where there is none, or none that an AttributeValue can hold.
+/// Empty if it does not exist, or an AttributeValue cannot hold it.
 std::optional<model::AttributeValue> read_attribute(hid_t owner, const std::string& name);
 
 /// A simple dataspace; a scalar one for rank 0.

@@ -10,7 +10,7 @@ namespace sluice::layout::hdf5 {
 
 namespace {
 
-/// The number of a block in a name that stands for many.
+/// The block number in a name that stands for many files.
 constexpr const char* block_number = "%b";
 
 template <class Call>
@@ -23,7 +23,8 @@ std::string name_by(Call&& call, hid_t list, std::size_t number) {
   return name;
 }
 
-/// Where libhdf5 looks: as it is named, from the folder of the file, or from the present one.
+/// The places where libhdf5 looks: the name as it is, relative to the folder of the file, or to the
+/// working folder.
 std::unique_ptr<storage::File> open_source(const std::string& name, const std::string& path,
                                            storage::Storage& storage) {
   using Path = std::filesystem::path;
@@ -34,7 +35,7 @@ std::unique_ptr<storage::File> open_source(const std::string& name, const std::s
         return storage.open(candidate, storage::Access::read);
       }
     } catch (const Error&) {
-      continue;  // is told as missing
+      continue;  // is reported as missing
     }
   }
   return nullptr;
@@ -64,7 +65,7 @@ std::string missing_source(hid_t list, const std::string& path, storage::Storage
     }
     const std::size_t at = file.find(block_number);
     if (at != std::string::npos) {
-      continue;  // as many as there are, from 0 on: that there are none is no error
+      continue;  // all of them, starting at 0: that there are none is not an error
     }
     const auto source = open_source(file == "." ? path : file, path, storage);
     if (source == nullptr) {

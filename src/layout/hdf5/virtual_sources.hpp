@@ -1,4 +1,4 @@
-// Virtual datasets that another program made of other files. Sluice's own sets are read part by
+// Virtual datasets that another program made from other files. Sluice's own sets are read part by
 // part; these are read by libhdf5.
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace sluice::layout::hdf5 {
 
-/// Which source of a virtual dataset is not there, in words; "" where none is missing. libhdf5
-/// would read it as the fill value. `list`: the dataset's creation list; `path`: of its file.
+/// The source of a virtual dataset that is missing, for messages; "" if none is. libhdf5 would read
+/// it as the fill value. `list`: the dataset's creation list; `path`: of its file.
 std::string missing_source(hid_t list, const std::string& path, storage::Storage& storage);
 
 }  // namespace sluice::layout::hdf5

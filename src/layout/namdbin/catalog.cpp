@@ -17,7 +17,7 @@ std::optional<Shape> shape_in(storage::File& file) {
     const std::uint32_t other =
         word >> 24 | (word >> 8 & 0xff00) | (word << 8 & 0xff0000) | word << 24;
     const std::uint64_t atoms = big ? other : word;
-    if (atoms != 0 && atoms * atom_bytes == bytes) {  // four zeros are no sign of anything
+    if (atoms != 0 && atoms * atom_bytes == bytes) {  // four zeros identify nothing
       return Shape{atoms, big};
     }
   }

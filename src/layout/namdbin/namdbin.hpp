@@ -1,6 +1,6 @@
-// NAMD's binary coordinates and velocities: an int32 number of atoms, and as many times three
-// float64. One fixed array, everything at a known place; it has no magic, so a file is one if its
-// length fits its number. Either byte order is read, little-endian is written.
+// NAMD's binary coordinates and velocities: an int32 number of atoms, and three float64 for each.
+// One fixed array, everything at known offsets; it has no magic number, so a file is one if its
+// length matches its number. Either byte order is read, little-endian is written.
 #pragma once
 
 #include <cstdint>
@@ -22,16 +22,16 @@ struct Shape {
   std::uint64_t atoms = 0;
   bool big_endian = false;
 };
-/// Nothing where the length of `file` fits in neither byte order.
+/// Empty if the length of `file` matches in neither byte order.
 std::optional<Shape> shape_in(storage::File& file);
 
-/// Why it cannot be held; "" where it can.
+/// Why it cannot be stored; "" if it can.
 std::string refusal(const model::Definition& definition);
 
 class NamdbinPlanner final : public Planner {
  public:
-  /// Plans a new file in the empty `file`, which must outlive the planner. (There is nothing to
-  /// append: the one array is whole once it is written.)
+  /// Plans a new file in the empty `file`, which must outlive the planner. (Nothing can be
+  /// appended: the one array is complete once it is written.)
   static std::unique_ptr<NamdbinPlanner> create(storage::File& file);
 
   const char* format() const override { return "namdbin"; }
@@ -54,13 +54,13 @@ class NamdbinPlanner final : public Planner {
   storage::File& file_;
   std::vector<model::Definition> definitions_;  ///< none or one
   bool is_placed_ = false;
-  bool must_fill_ = false;  ///< nobody put it: the last commit fills it
+  bool must_fill_ = false;  ///< no rank put it: the last commit fills it
   bool is_committed_ = false;
 };
 
 class NamdbinCatalog final : public Catalog {
  public:
-  /// Error format where the length does not fit. The array is called after the file, and answers to
+  /// Error format if the length does not match. The array is named after the file, and is found by
   /// every name.
   static std::unique_ptr<NamdbinCatalog> open(storage::File& file);
 

@@ -71,16 +71,15 @@ void NamdbinPlanner::make_all() {
 MetadataUpdate NamdbinPlanner::seal() {
   MetadataUpdate update;
   if (definitions_.empty()) {
-    throw Error(
-        Code::unsupported,
-        file_.path() + ": format namdbin: a file without its array: define it, or use hdf5");
+    throw Error(Code::unsupported,
+                file_.path() + ": format namdbin: the file has no array: define it, or use hdf5");
   }
   const auto atoms = static_cast<std::int32_t>(definitions_[0].shape[0]);
   std::vector<std::byte> bytes(header_bytes);
   std::memcpy(bytes.data(), &atoms, sizeof atoms);
   update.root.push_back({0, std::move(bytes)});
   update.end = end();
-  update.is_atomic = is_committed_;  // the number that stands there
+  update.is_atomic = is_committed_;  // the number of atoms
   return update;
 }
 

@@ -18,14 +18,15 @@ std::vector<Use> uses_of(const Definition& definition) {
   for (int d = 0; d < definition.shape.rank(); ++d) {
     const std::uint64_t size = definition.shape[d];
     if (!definition.dimensions.empty()) {
-      // The steps' own dimension, in a file that is there: of their times, or of what a netCDF
-      // program made along it.
+      // The steps' own dimension in an existing file: of their times, or of what a netCDF program
+      // made along it.
       const std::string& name = definition.dimensions[static_cast<std::size_t>(d)];
       const bool is_step = name == step_dimension;
       uses.push_back({name, is_step ? 0 : size, is_step});
       continue;
     }
-    // xarray cannot work with one dimension twice in a variable, so the second gets another name.
+    // xarray cannot handle a dimension that occurs twice in a variable, so the second gets another
+    // name.
     const std::string base = "dim_" + std::to_string(size);
     std::string name = base;
     auto is_taken = [&](const Use& use) { return use.name == name; };
@@ -79,7 +80,7 @@ void check_names(const Definition& definition) {
   }
 }
 
-/// What stands in the root group under the first part of a variable's name is either a dimension's
+/// An object in the root group with the first part of a variable's name is either a dimension's
 /// scale or that variable (or its group), not both, unless the variable is the scale.
 void check_against_dimension(const Definition& definition, const Use& use) {
   const std::string first = definition.name.substr(0, definition.name.find('/'));

@@ -14,7 +14,8 @@ using namespace hdf5;  // NOLINT: its libhdf5 too, see layout/hdf5/library.hpp
 
 namespace {
 
-/// netCDF knows a dimension without coordinates by this beginning of its title; ten digits follow.
+/// By this prefix of its title netCDF recognises a dimension without coordinates; ten digits
+/// follow.
 constexpr const char* plain_title = "This is a netCDF dimension but not a netCDF variable.";
 
 /// The attribute with the scales of a dataset's dimensions.
@@ -40,7 +41,7 @@ void put_attribute(hid_t owner, const std::string& name, hid_t type, hid_t space
   }
 }
 
-/// Terminated by NUL, as the dimension scale specification and netCDF's books want it.
+/// Terminated by NUL, as the dimension scale specification and netCDF require.
 void put_terminated(hid_t owner, const std::string& name, const std::string& text) {
   const Handle type = text_type(text.size() + 1, H5T_CSET_ASCII);
   const Handle space = hdf5::dataspace({});
@@ -161,7 +162,7 @@ void Scales::make_plain(hid_t file, const std::string& path, const Use& use) {
   const hsize_t extent = use.size;
   const hsize_t limit = use.unlimited ? H5S_UNLIMITED : use.size;
   if (use.unlimited) {
-    const hsize_t chunk = 1024;  // nothing is ever written, so no chunk is ever made
+    const hsize_t chunk = 1024;  // nothing is ever written, so no chunk is ever created
     check(H5Pset_chunk(list.get(), 1, &chunk), path);
   }
   const Handle space = own(H5Screate_simple(1, &extent, &limit), path);
@@ -275,7 +276,7 @@ std::vector<std::string> dimension_names(hid_t file, hid_t dataset, const std::s
       std::memcpy(&reference, one.p, sizeof reference);
     }
     if (reference != 0) {
-      // A dataset that h5copy took out of its file has references that lead anywhere.
+      // A dataset that h5copy extracted from its file has dangling references.
       const Handle scale(H5Rdereference2(file, H5P_DEFAULT, H5R_OBJECT, &reference));
       if (scale) {
         checked(H5Iget_name(scale.get(), name.data(), name.size()), path);
@@ -298,7 +299,7 @@ bool is_plain_scale(hid_t dataset) {
 Use use_of(hid_t dataset, const std::string& path) {
   const Handle space = own(H5Dget_space(dataset), path);
   if (H5Sget_simple_extent_ndims(space.get()) != 1) {
-    return {path, 0, false};  // netCDF's text: its characters are a dimension too
+    return {path, 0, false};  // netCDF text: its characters are a dimension too
   }
   hsize_t extent = 0;
   hsize_t limit = 0;

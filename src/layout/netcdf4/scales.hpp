@@ -1,8 +1,8 @@
-// The dimension scales of one file: datasets that make HDF5's dimensions netCDF's.
+// The dimension scales of one file: datasets that define netCDF's dimensions in HDF5.
 //
-// Invariants: every scale has a `_Netcdf4Dimid` of its own; every dimension of every variable that
-// is no scale itself has its scale in DIMENSION_LIST, and stands in that scale's REFERENCE_LIST
-// from seal() on. Lists of references are written once a commit, not once a variable.
+// Invariants: every scale has its own `_Netcdf4Dimid`; every dimension of every variable that is
+// not itself a scale has its scale in DIMENSION_LIST, and is in that scale's REFERENCE_LIST from
+// seal() on. Lists of references are written once a commit, not once a variable.
 #pragma once
 
 #include <map>
@@ -16,23 +16,22 @@ namespace sluice::layout::netcdf4 {
 
 class Scales {
  public:
-  /// Forgets everything and learns the scales that `file` (an open HDF5 file) has.
+  /// Clears everything and reads the scales that `file` (an open HDF5 file) has.
   void load(hid_t file);
   void clear();
-  /// Is there a scale at `path`? Dimensions of variables have theirs in the root group.
+  /// Is there a scale at `path`? The dimensions of variables have theirs in the root group.
   bool has(const std::string& path) const { return scales_.count(path) != 0; }
-  /// The dimension of the scale at `path`; null where there is none.
+  /// The dimension of the scale at `path`; null if there is none.
   const Use* find(const std::string& path) const;
   /// Is there a scale without coordinates at `path`?
   bool has_plain(const std::string& path) const;
 
-  /// Makes the scale of a dimension without coordinates: the dataset at `path`, which holds no
-  /// data and takes no space.
+  /// Creates the scale of a dimension without coordinates: the dataset at `path`, which has no data
+  /// and takes no space.
   void make_plain(hid_t file, const std::string& path, const Use& use);
-  /// Makes the scale out of the coordinate variable at `path`.
+  /// Turns the coordinate variable at `path` into a scale.
   void make_coordinate(hid_t dataset, const std::string& path);
-  /// Tells that the dimensions of the variable `dataset` at `path` are those of the scales at
-  /// `scales`.
+  /// Attaches the scales at `scales` to the dimensions of the variable `dataset` at `path`.
   void attach(hid_t file, hid_t dataset, const std::string& path,
               const std::vector<std::string>& scales);
   /// Removes the scale without coordinates at `path`, so that a variable can take its name. The
@@ -68,23 +67,23 @@ inline constexpr const char* labels_name = "DIMENSION_LABELS";
 bool is_scale(hid_t dataset);
 /// Has the dataset scales for its dimensions?
 bool is_attached(hid_t dataset, const std::string& path);
-/// The names of a dataset's dimensions as its labels say; empty where one has none.
+/// The names of a dataset's dimensions from its labels; empty if one has none.
 std::vector<std::string> dimension_labels(hid_t dataset);
-/// The names of a dataset's dimensions in a file with scales; empty where it has none.
+/// The names of a dataset's dimensions in a file with scales; empty if it has none.
 std::vector<std::string> dimension_names(hid_t file, hid_t dataset, const std::string& path);
 /// Is it the scale of a dimension without coordinates, which netCDF does not show as a variable?
 bool is_plain_scale(hid_t dataset);
-/// What is told of an unlimited dimension without coordinates where Sluice makes a file anew: its
-/// variables have as many elements as before, and no more can follow.
+/// Reported for an unlimited dimension without coordinates when Sluice writes the file anew: its
+/// variables have as many elements as before, and no more can be added.
 inline constexpr const char* fixed_limit = "an unlimited dimension: its length is now fixed";
 /// The dimension of the scale `dataset` at `path`; an unlimited one has no size of its own.
 Use use_of(hid_t dataset, const std::string& path);
 
 /// As hdf5::write_attribute, in the types that netCDF has: text as characters, a boolean as a byte.
 void write_attribute(hid_t owner, const std::string& name, const model::AttributeValue& value);
-/// Is it a boolean as write_attribute has it? Sluice has no other attributes of one byte.
+/// Is it a boolean as written by write_attribute? Sluice has no other attributes of one byte.
 bool is_flag(hid_t owner, const std::string& name);
-/// What netCDF looks for in the root group to tell who wrote a file.
+/// The attribute in the root group by which netCDF identifies the writer of a file.
 void write_properties(hid_t file);
 
 }  // namespace sluice::layout::netcdf4

@@ -46,7 +46,7 @@ Placement NpyCatalog::locate(std::uint32_t variable, std::uint64_t step, const B
 void NpyCatalog::read(std::uint32_t variable, std::uint64_t, const Box& box,
                       std::span<std::byte> out) {
   // Fortran order: the first dimension is the fastest, so the file is read in runs along it and
-  // every element is put where C order has it.
+  // every element is copied to its place in C order.
   const model::Definition& definition = variables_.at(variable).definition;
   const std::size_t size = definition.type.bytes;
   const int rank = definition.shape.rank();
@@ -54,7 +54,8 @@ void NpyCatalog::read(std::uint32_t variable, std::uint64_t, const Box& box,
     return;
   }
   std::vector<std::byte> run(box.count[0] * size);
-  const std::uint64_t row = box.volume() / box.count[0];  // elements of `out` between two of a run
+  const std::uint64_t row = box.volume() / box.count[0];  // elements of `out` between two elements
+                                                          // of a run
   Dims at = box.start;
   for (std::uint64_t column = 0; column < row; ++column) {
     std::uint64_t in_file = 0;

@@ -1,5 +1,5 @@
-// What an .npy file holds: one array. numpy keeps no names, so it is called after its file, and
-// answers to every name.
+// The content of an .npy file: one array. numpy stores no names, so it is named after its file, and
+// is found by every name.
 #pragma once
 
 #include <memory>

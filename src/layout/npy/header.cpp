@@ -15,7 +15,7 @@ namespace sluice::layout::npy {
 namespace {
 
 constexpr std::string_view magic("\x93NUMPY", 6);
-/// A header longer than that is no array's: numpy itself refuses beyond 10,000 characters.
+/// A longer header does not belong to an array: numpy itself refuses more than 10,000 characters.
 constexpr std::uint64_t most_header_bytes = 1 << 20;
 
 [[noreturn]] void refuse(const storage::File& file, Code code, const std::string& why) {
@@ -95,7 +95,7 @@ std::optional<Type> type_named(char kind, std::uint32_t bytes) {
   }
 }
 
-/// Walks over the text of the dictionary; every miss is Error format.
+/// A parser of the dictionary; every mismatch is Error format.
 class Parser {
  public:
   Parser(const storage::File& file, std::string_view text) : file_(file), text_(text) {}
@@ -104,11 +104,11 @@ class Parser {
     skip_spaces();
     if (at_ >= text_.size() || text_[at_] != wanted) {
       refuse(file_, Code::format,
-             std::string("its header has no '") + wanted + "' where one is due");
+             std::string("its header has no '") + wanted + "' where it should");
     }
     ++at_;
   }
-  /// Leaves the text as it is where something else comes, spaces too.
+  /// Does not consume anything if the text differs, not even spaces.
   bool takes(char wanted) {
     const std::size_t from = at_;
     skip_spaces();
@@ -122,7 +122,7 @@ class Parser {
     const std::size_t end = text_.find(quote, at_ + 1);
     if ((quote != '\'' && quote != '"') || end == std::string_view::npos) {
       refuse(file_, Code::unsupported,
-             "its header has no plain text where one is due (records are not supported)");
+             "its header has no text where it should (records are not supported)");
     }
     std::string found(text_.substr(at_ + 1, end - at_ - 1));
     at_ = end + 1;
@@ -137,9 +137,9 @@ class Parser {
         return value;
       }
     }
-    refuse(file_, Code::format, "its header has no boolean where one is due");
+    refuse(file_, Code::format, "its header has no boolean where it should");
   }
-  /// Returns the number and how many characters it took with the spaces before it.
+  /// Returns the number and the number of characters consumed, including the spaces before it.
   std::uint64_t number(std::size_t& width) {
     const std::size_t from = at_;
     skip_spaces();
@@ -147,7 +147,7 @@ class Parser {
     const char* begin = text_.data() + std::min(at_, text_.size());
     const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), value);
     if (error != std::errc{}) {
-      refuse(file_, Code::format, "its header has no number where one is due");
+      refuse(file_, Code::format, "its header has no number where it should");
     }
     at_ += static_cast<std::size_t>(end - begin);
     width = at_ - from;
@@ -203,7 +203,7 @@ bool is_npy(storage::File& file) { return read_text(file, 0, magic.size()) == ma
 
 namespace {
 
-/// Whatever the length of the file.
+/// Does not depend on the length of the file.
 Header parse_header(storage::File& file) {
   const std::string start = read_text(file, 0, 12);
   if (start.size() < 10 || start.compare(0, magic.size(), magic) != 0) {
@@ -257,7 +257,7 @@ Header parse_header(storage::File& file) {
   return header;
 }
 
-/// As Sluice writes it: Error as parse_header(), nothing where it is another program's.
+/// As Sluice writes it: Error as parse_header(), empty if it is another program's.
 std::optional<Header> own_header(storage::File& file) {
   Header header = parse_header(file);
   std::vector<std::byte> text(header_bytes);
@@ -301,7 +301,7 @@ Header read_header(storage::File& file) {
     bytes = model::checked_product(bytes, extent, "array size");
   }
   if (file.size() < header.data_offset || file.size() - header.data_offset < bytes) {
-    refuse(file, Code::truncated, "truncated: holds fewer bytes than its shape asks for");
+    refuse(file, Code::truncated, "truncated: has fewer bytes than its shape requires");
   }
   return header;
 }

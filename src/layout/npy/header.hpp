@@ -1,9 +1,9 @@
 // The header of an .npy file: numpy's format 1.0 (written), 1.0 to 3.0 (read).
 //
-// Invariants: what is written takes header_bytes, so that data begins on a page and direct writes
-// are aligned; the first extent of an array of steps stands in a field of fixed width, which never
-// moves: a commit changes that field alone. The field is also how such a file is told from an array
-// that does not grow; every reader of Python's tuples skips its spaces.
+// Invariants: a written header takes header_bytes, so that data starts at a page boundary and
+// direct writes are aligned; the first extent of an array of steps is in a field of fixed width,
+// which never moves: a commit changes that field alone. The field also distinguishes such a file
+// from an array that does not grow; every reader of Python's tuples skips its spaces.
 #pragma once
 
 #include <cstddef>
@@ -31,19 +31,19 @@ struct Header {
   std::uint64_t data_offset = header_bytes;
 };
 
-/// Does `file` begin as numpy's files do?
+/// Does `file` begin like a file of numpy?
 bool is_npy(storage::File& file);
-/// Error format where it is none, unsupported for types that Sluice does not have (objects,
-/// records, dates, long doubles), truncated where the header or the data is cut off.
+/// Error format if it is not an array, unsupported for types that Sluice does not have (objects,
+/// records, dates, long doubles), truncated if the header or the data is cut off.
 Header read_header(storage::File& file);
-/// The steps of an array that Sluice wrote, as its header counts them and as the file is long; 0 of
-/// either where it is no growing array of Sluice's own form.
+/// The steps of an array that Sluice wrote, by its header and by the length of the file; 0 and 0 if
+/// it is not a growing array of Sluice.
 StepCount count_steps(storage::File& file);
 /// Writes the count of steps, and syncs it.
 void set_step_count(storage::File& file, std::uint64_t steps);
-/// Where the field of a growing array stands in the file.
+/// Offset of the field of a growing array.
 std::uint64_t field_offset(const Header& header);
-/// The bytes of a header. Error unsupported where the type has no name in numpy.
+/// The bytes of a header. Error unsupported if the type has no name in numpy.
 std::vector<std::byte> header_text(const Header& header);
 
 }  // namespace sluice::layout::npy

@@ -78,11 +78,11 @@ CommitPlan NpyPlanner::plan_commit(const CommitRequest& request) {
   const bool is_stepped = !definitions_.empty() && definitions_[0].stepped;
   if (request.is_step && !is_stepped) {
     throw Error(Code::unsupported, file_.path() +
-                                       ": format npy: a step in a file without a variable that has "
+                                       ": format npy: a step, but no variable with "
                                        "steps: define one before the first step, or use hdf5");
   }
   if (request.is_step) {
-    // Also where nobody put anything: the array has no gaps, so what is left out is filled.
+    // Also if no rank put anything: the array has no gaps, so missing elements are filled.
     plan.placements.push_back(place(steps_));
     ++steps_;
   } else if (!request.touched.empty() || must_fill_) {
@@ -107,7 +107,7 @@ MetadataUpdate NpyPlanner::seal() {
   MetadataUpdate update;
   if (definitions_.empty()) {
     throw Error(Code::unsupported,
-                file_.path() + ": format npy: a file without a variable: define one, or use hdf5");
+                file_.path() + ": format npy: the file has no variable: define one, or use hdf5");
   }
   const Header header = header_of(definitions_[0], steps_);
   update.end = std::max(end(), committed_end());

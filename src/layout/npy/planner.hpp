@@ -1,7 +1,7 @@
-// The planner of .npy files: one array, all of it fixed arithmetic.
+// The planner of .npy files: one array, all addresses computed.
 //
-// Invariants: element i of step s lies at header_bytes + (s * elements + i) * size, always; a
-// commit writes data beyond the committed end and then the number of steps, nothing else.
+// Invariants: element i of step s is always at header_bytes + (s * elements + i) * size; a commit
+// writes data beyond the committed end and then the number of steps, nothing else.
 #pragma once
 
 #include <deque>
@@ -17,7 +17,7 @@ class NpyPlanner final : public Planner {
  public:
   /// Plans a new file in the empty `file`, which must outlive the planner.
   static std::unique_ptr<NpyPlanner> create(storage::File& file);
-  /// Plans further steps. Error unsupported where the array is not one of steps in C order.
+  /// Plans further steps. Error unsupported if it is not an array of steps in C order.
   static std::unique_ptr<NpyPlanner> append(storage::File& file, const std::string& name);
 
   const char* format() const override { return "npy"; }
@@ -44,9 +44,9 @@ class NpyPlanner final : public Planner {
   std::vector<model::Definition> definitions_;  ///< none or one
   std::uint64_t steps_ = 0;
   bool is_placed_ = false;  ///< a fixed array: its data has been planned
-  bool must_fill_ = false;  ///< a fixed array that nobody put: the next commit fills it
+  bool must_fill_ = false;  ///< a fixed array that no rank put: the next commit fills it
   bool has_header_ = false;
-  /// What a commit leaves, and abandon() comes back to.
+  /// The state after a commit, restored by abandon().
   struct Counters {
     std::uint64_t steps = 0;
     bool placed = false;

@@ -39,7 +39,7 @@ void RecordsCatalog::add(const Entry& entry) {
   }
   const bool is_step = entry.row.step != CommitRow::no_step;
   if (entry.steps > steps_ + (is_step ? 1 : 0) || (is_step && entry.row.step + 1 != entry.steps)) {
-    throw Error(Code::damaged, file_.path() + ": the entries of the file do not fit together");
+    throw Error(Code::damaged, file_.path() + ": the entries of the file are inconsistent");
   }
   steps_ = entry.steps;
   for (auto& sections : stepped_) {
@@ -87,7 +87,7 @@ void RecordsCatalog::check(const Section& section) const {
 
 Placement RecordsCatalog::locate(std::uint32_t variable, std::uint64_t step, const model::Box&) {
   const Definition& definition = variables_.at(variable).definition;
-  Section none;  // of what no commit wrote
+  Section none;  // of elements that no commit wrote
   none.shape = definition.varying ? definition.shape_of(0) : definition.shape;
   const Section* section = &none;
   if (!definition.stepped) {

@@ -1,4 +1,4 @@
-// What a file of format `records` holds: the sum of its entries.
+// The content of a file of format `records`: the sum of its entries.
 #pragma once
 
 #include <map>
@@ -21,10 +21,10 @@ class RecordsCatalog final : public Catalog {
   std::vector<std::uint64_t> checksum_words(const CommitRow& commit) override;
   std::vector<model::Attribute> attributes() override { return attributes_; }
 
-  // -- for the planner that goes on with the file
+  // -- for a planner that continues the file
   // --------------------------------------------------
   const Root& root() const noexcept { return root_; }
-  /// Where the newest entry ends.
+  /// The end of the newest entry.
   std::uint64_t end() const noexcept { return root_.offset + root_.bytes; }
   /// Has a fixed variable been written?
   bool holds_fixed(std::uint32_t variable) const { return fixed_[variable].address != absent; }

@@ -66,7 +66,7 @@ void put_attribute(model::ByteWriter& out, const model::Attribute& attribute) {
   std::visit([&](const auto& value) { put_value(out, value); }, attribute.value);
 }
 
-/// Reads what the functions above wrote; whatever cannot be is Error damaged.
+/// Reads what the functions above wrote; anything else is Error damaged.
 class Reader {
  public:
   Reader(std::span<const std::byte> bytes, const std::string& path) : bytes_(bytes), path_(path) {}
@@ -81,7 +81,7 @@ class Reader {
     const auto size = number<std::uint32_t>();
     return {reinterpret_cast<const char*>(take(size)), size};
   }
-  /// How many things of at least `least_bytes` follow.
+  /// The number of items of at least `least_bytes` that follow.
   std::size_t count(std::size_t least_bytes) {
     const auto count = number<std::uint32_t>();
     if (count > (bytes_.size() - at_) / least_bytes) {

@@ -1,4 +1,4 @@
-// An entry as bytes and back; little-endian, whatever is counted has 32 bits.
+// An entry as bytes and back; little-endian, all counts have 32 bits.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace sluice::layout::records {
 
-/// Error damaged, naming `path`, where the checksum does not match or the bytes make no sense.
+/// Error damaged, naming `path`, if the checksum does not match or the bytes are invalid.
 Entry entry_of(std::span<const std::byte> text, const std::string& path);
 
 }  // namespace sluice::layout::records

@@ -12,11 +12,11 @@ namespace sluice::layout::records {
 
 namespace {
 
-// As PNG's: a byte that is no ASCII, and line ends that a transfer as text would change.
+// As in PNG: a byte that is not ASCII, and line ends that a transfer as text would change.
 constexpr std::array<char, 16> magic = {'\x89', 'S', 'L', 'U', 'I', 'C',    'E',  '\r',
                                         '\n',   'R', 'E', 'C', 'S', '\x1a', '\n', '\0'};
 constexpr std::uint32_t version = 1;
-/// A root that is being changed this moment does not match its checksum; the next look finds it.
+/// A root that is being changed at this moment does not match its checksum; reading again succeeds.
 constexpr int most_looks = 5;
 
 std::vector<std::byte> begin_of(storage::File& file, std::size_t bytes) {

@@ -69,7 +69,7 @@ void PartReader::clear() {
   place_.at = place_.end = nullptr;
 }
 
-/// Goes to the next run where none is left of this one; false at the end of all parts.
+/// Moves to the next run if nothing is left of this one; false at the end of all parts.
 bool PartReader::advance() {
   while (place_.run.count == 0) {
     if (signature_.next(place_.run)) {
@@ -77,14 +77,14 @@ bool PartReader::advance() {
           static_cast<std::uint64_t>(place_.end - place_.at) / scalar_bytes(place_.run.code);
       if (place_.run.count > room) {
         throw Error(Code::damaged,
-                    parts_[next_part_ - 1].name + ": the signature promises more than there is");
+                    parts_[next_part_ - 1].name + ": its signature has more values than there are");
       }
       continue;
     }
     place_.run = {};
     if (place_.at != place_.end) {
       throw Error(Code::damaged,
-                  parts_[next_part_ - 1].name + ": the signature promises less than there is");
+                  parts_[next_part_ - 1].name + ": its signature has fewer values than there are");
     }
     if (next_part_ == parts_.size()) {
       return false;
@@ -102,11 +102,11 @@ bool PartReader::at_end() { return !advance(); }
 void PartReader::refuse(ScalarCode code) const {
   if (place_.run.count == 0) {
     throw Error(Code::out_of_bounds, "the record group has no further " + scalar_name(code) +
-                                         ": everything of it has been read");
+                                         ": all of it has been read");
   }
   throw Error(Code::type_mismatch, parts_[next_part_ - 1].name + ": the next value is " +
                                        scalar_name(place_.run.code) + ", but " + scalar_name(code) +
-                                       " is asked for: read what was written, in the same order");
+                                       " was requested: read what was written, in the same order");
 }
 
 void PartReader::read_across(ScalarCode code, void* data, std::uint64_t count) {

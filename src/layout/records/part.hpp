@@ -1,8 +1,8 @@
-// One part of a record group in memory: the scalars that one writer gave, in order, dense and
+// One part of a record group in memory: the scalars of one writer, in order, dense and
 // little-endian, and their signature.
 //
-// Invariants: a scalar costs one copy and, where its type is another than the last one's, one
-// comparison of runs; what is read must have the type that was written.
+// Invariants: a scalar costs one copy and, if its type differs from the last one's, one comparison
+// of runs; a value must be read as the type that was written.
 #pragma once
 
 #include <cstring>
@@ -14,18 +14,17 @@
 
 namespace sluice::layout::records {
 
-/// Where the next scalar goes or is. As in sluice/records_inline.h.
+/// The position of the next scalar. As in sluice/records_inline.h.
 struct Place {
   std::byte* at = nullptr;
   std::byte* end = nullptr;
-  Run run;  ///< under way; while reading: what is left of it
+  Run run;  ///< the current run; while reading: the rest of it
   Repeat* repeat = nullptr;
 };
 
 class PartWriter {
  public:
-  /// Copies `count` scalars of `code`, whose size is `bytes` together. False where there is no
-  /// memory for them.
+  /// Copies `count` scalars of `code`, of `bytes` in total. False if there is no memory for them.
   bool write(ScalarCode code, const void* data, std::uint64_t count, std::size_t bytes) noexcept {
     if (bytes > static_cast<std::size_t>(place_.end - place_.at) && !grow(bytes)) {
       return false;
@@ -41,18 +40,18 @@ class PartWriter {
     place_.at += bytes;
     return true;
   }
-  /// For writing without a call; as long as this object stays where it is.
+  /// For writing without a call; valid as long as this object is not moved.
   Place& place() noexcept {
     place_.repeat = &coder_.repeat();
     return place_;
   }
 
-  /// Of what was written; nothing can be written before restart().
+  /// For what was written; nothing can be written before restart().
   std::span<const std::byte> signature();
   std::span<const std::byte> payload() const noexcept {
     return {memory_.get(), static_cast<std::size_t>(place_.at - memory_.get())};
   }
-  /// Forgets what was written; the memory is kept.
+  /// Clears what was written; the memory is kept.
   void restart();
 
  private:
@@ -70,19 +69,19 @@ class PartWriter {
 /// Several parts, one after the other.
 class PartReader {
  public:
-  /// Appends a part; its bytes must stay. `name` is for messages: "group 3, part 5".
+  /// Appends a part; its bytes must stay valid. `name` is for messages: "group 3, part 5".
   void add(std::span<const std::byte> signature, std::span<std::byte> payload, std::string name);
   void clear();
 
-  /// Copies the next `count` scalars, of `bytes` together. Error type_mismatch, naming both types,
-  /// where they are not of `code`; out_of_bounds where there are fewer; damaged. Those before the
-  /// place of the error are taken.
+  /// Copies the next `count` scalars, of `bytes` in total. Error type_mismatch, naming both types,
+  /// if they are not of `code`; out_of_bounds if there are fewer; damaged. Those before the error
+  /// are consumed.
   void read(ScalarCode code, void* data, std::uint64_t count, std::size_t bytes) {
     if (!read_within(code, data, count, bytes)) {
       read_across(code, data, count);
     }
   }
-  /// The same where all of them lie in one run; otherwise false, and nothing happened.
+  /// The same if all of them are in one run; otherwise returns false and does nothing.
   bool read_within(ScalarCode code, void* data, std::uint64_t count, std::size_t bytes) noexcept {
     if (code == place_.run.code && count <= place_.run.count) {
       place_.run.count -= count;
@@ -92,9 +91,9 @@ class PartReader {
     }
     return false;
   }
-  /// For reading without a call; as long as this object stays where it is.
+  /// For reading without a call; valid as long as this object is not moved.
   Place& place() noexcept { return place_; }
-  /// Is nothing left?
+  /// Has everything been read?
   bool at_end();
 
  private:
@@ -107,7 +106,7 @@ class PartReader {
   bool advance();
   [[noreturn]] void refuse(ScalarCode code) const;
 
-  Place place_;  ///< all of the run under way lies in the payload
+  Place place_;  ///< all of the current run is in the payload
   SignatureReader signature_;
   std::deque<Part> parts_;
   std::size_t next_part_ = 0;

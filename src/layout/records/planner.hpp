@@ -1,8 +1,8 @@
 // The planner of files of format `records`: every commit appends its data and an entry, nothing
 // else.
 //
-// Invariants: space is handed out upwards, from the end of the last commit on; the metadata of a
-// commit is one entry beyond all data and the root, so that no journal is needed.
+// Invariants: space is allocated at increasing addresses, from the end of the last commit on; the
+// metadata of a commit is one entry beyond all data and the root, so that no journal is needed.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace sluice::layout::records {
 
-/// What a commit leaves, and abandon() comes back to.
+/// The state after a commit, restored by abandon().
 struct RecordsState {
   Root root;
   std::uint64_t end = header_bytes;
@@ -27,7 +27,7 @@ class RecordsPlanner final : public AppendingPlanner<RecordsState> {
  public:
   /// Plans a new file in the empty `file`, which must outlive the planner.
   static std::unique_ptr<RecordsPlanner> create(storage::File& file, const PlannerOptions& options);
-  /// Plans further commits of a file that is there.
+  /// Plans further commits of an existing file.
   static std::unique_ptr<RecordsPlanner> append(storage::File& file, const PlannerOptions& options);
 
   const char* format() const override { return "records"; }

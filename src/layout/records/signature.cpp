@@ -9,10 +9,10 @@ namespace sluice::layout::records {
 
 namespace {
 
-/// Runs compared backwards: enough to tell one place of a loop's body from another.
+/// Runs compared backwards: enough to distinguish the places in the body of a loop.
 constexpr std::uint64_t most_compared = 64;
-/// Runs compared in one search: enough to pass by hundreds of places that differ soon, and for few
-/// that differ late.
+/// Runs compared in one search: enough to skip hundreds of places that differ early, and a few that
+/// differ late.
 constexpr std::uint64_t most_compared_in_all = 384;
 
 void put_number(std::vector<std::byte>& text, std::uint64_t value) {
@@ -65,8 +65,8 @@ std::uint64_t SignatureCoder::matching_before(std::uint64_t distance) const {
   return same;
 }
 
-/// Of the places where the run stood before, the one with the longest common past is taken: in a
-/// loop that is the same place of its body.
+/// Of the earlier places of the run, the one with the longest common history is taken: in a loop
+/// that is the same place of its body.
 void SignatureCoder::search(const Run& run) {
   close_repeat();
   std::uint64_t best = 0;
