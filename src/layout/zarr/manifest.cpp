@@ -9,6 +9,7 @@
 #include "layout/netcdf4/rules.hpp"
 #include "layout/zarr/seal.hpp"
 #include "layout/zarr/version2.hpp"
+#include "layout/zarr/walk.hpp"
 #include "model/fill.hpp"
 #include "model/name.hpp"
 #include "sluice/error.hpp"
@@ -261,13 +262,7 @@ Json nodes_in(const Json& root, const Manifest& manifest, const std::string& pat
     nodes[model::stem_of(path)] = root;
     return nodes;
   }
-  const Json consolidated = root.value("consolidated_metadata", Json());
-  if (!consolidated.is_object()) {
-    throw Error(Code::unsupported, path +
-                                       ": a Zarr group without consolidated metadata: let "
-                                       "zarr.consolidate_metadata() of zarr-python add them");
-  }
-  nodes = consolidated.at("metadata");
+  nodes = root.at("consolidated_metadata").at("metadata");
   if (!manifest.ours && nodes.contains(commits_name)) {
     throw Error(Code::damaged, path + ": " + document_name +
                                    ": has commits of Sluice, and its attribute \"sluice\" is "
@@ -345,6 +340,29 @@ std::vector<std::byte> root_text(storage::File& file) {
 
 }  // namespace
 
+namespace {
+
+/// What consolidated metadata would say of the nodes below the root.
+Json metadata_below(storage::File& file) {
+  Json nodes = Json::object();
+  walk_nodes(file, [&](const std::string& node) {
+    const std::vector<std::byte> text = read_document(file, in_folder(node));
+    if (text.empty()) {
+      return Node::none;
+    }
+    const Json& document = nodes[node] = parse(text, file.path(), in_folder(node));
+    return document.value("node_type", "") == "group" ? Node::group : Node::array;
+  });
+  return nodes;
+}
+
+bool is_bare_group(const Json& root) {
+  return root.value("node_type", "") == "group" &&
+         !root.value("consolidated_metadata", Json()).is_object();
+}
+
+}  // namespace
+
 Manifest read_manifest(storage::File& file) {
   if (is_version2(file)) {
     Manifest manifest = manifest_of(version3_of(file), file.path());
@@ -357,10 +375,13 @@ Manifest read_manifest(storage::File& file) {
                 file.path() + ": no root document of a Zarr store (" + document_name + ")");
   }
   const std::vector<std::byte> text = root_text(file);
-  const Json root = parse(text, file.path());
+  Json root = parse(text, file.path());
   try {
     if (root.value("zarr_format", 0) != 3) {
       throw Error(Code::version, file.path() + ": not version 3 of Zarr");
+    }
+    if (is_bare_group(root)) {
+      root["consolidated_metadata"] = {{"metadata", metadata_below(file)}};
     }
     Manifest manifest = manifest_of(root, file.path());
     if (manifest.ours) {
