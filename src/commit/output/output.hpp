@@ -76,6 +76,7 @@ class Output {
     return puts_.next(variable, type, allow_overflow, data, rank, start, count);
   }
   void put_rows(const exec::Rows& rows);
+  void put_joined(const JoinedRows& rows);
   /// Remembers a failure of this rank: the next commit fails on every rank with it.
   void fail(const std::exception_ptr& failure) noexcept;
   /// The step under way has been left without its end, by mistake: close() will fail, on every
