@@ -23,6 +23,8 @@ namespace {
 
 constexpr int version = 1;
 constexpr std::size_t crc_bytes = 4;
+/// Of the document of a varying variable: which array says the rows of each step.
+constexpr const char* varying_attribute = "rows_vary";
 
 std::string in_folder(const std::string& node) {
   return node.empty() ? document_name : node + "/" + document_name;
@@ -47,6 +49,9 @@ Json own_json(const Manifest& manifest) {
                          {"partial", d.partial},
                          {"compress", d.compress},
                          {"dimensions", d.dimensions}});
+    if (d.varying) {
+      variables.back()["varying"] = true;
+    }
   }
   Json kinds = Json::array();
   for (const model::Attribute& attribute : manifest.attributes) {
@@ -91,7 +96,11 @@ Json nodes_of(const Manifest& manifest) {
   for (const Stored& stored : manifest.arrays) {
     const std::string& name = stored.definition.name;
     add_groups(manifest, name, nodes);
-    nodes[name] = array_document(stored.array, attributes_json(manifest, name));
+    Json attributes = attributes_json(manifest, name);
+    if (stored.definition.varying) {
+      attributes[varying_attribute] = name + length_suffix;
+    }
+    nodes[name] = array_document(stored.array, attributes);
   }
   for (const model::Attribute& attribute : manifest.attributes) {
     if (!attribute.owner.empty() && !nodes.contains(attribute.owner)) {
@@ -154,6 +163,7 @@ namespace {
 struct Told {
   bool stepped = false;
   bool partial = false;
+  bool varying = false;
   std::string compress;
   std::vector<std::string> dimensions;
 };
@@ -188,7 +198,7 @@ void take_own(const Json& own, Manifest& manifest, std::map<std::string, Told>& 
     const auto name = variable.at("name").get<std::string>();
     order.emplace(name, order.size());
     told[name] = {variable.at("steps").get<bool>(), variable.at("partial").get<bool>(),
-                  variable.at("compress").get<std::string>(),
+                  variable.value("varying", false), variable.at("compress").get<std::string>(),
                   variable.at("dimensions").get<std::vector<std::string>>()};
   }
   for (const Json& kind : own.at("attribute_kinds")) {
@@ -222,6 +232,7 @@ Definition definition_of(const std::string& name, const Array& array, const Told
   for (int i = d.stepped ? 1 : 0; i < array.shape.rank(); ++i) {
     d.shape.push_back(array.shape[i]);
   }
+  d.varying = told != nullptr && told->varying && d.stepped && !d.shape.empty();
   if (told != nullptr) {
     d.dimensions = told->dimensions;
     if (!d.dimensions.empty() && d.dimensions.size() != static_cast<std::size_t>(d.shape.rank())) {
@@ -239,7 +250,8 @@ void take_attributes(const Json& node, const std::string& owner,
                      Manifest& manifest) {
   const Json attributes = node.value("attributes", Json::object());
   for (const auto& [name, value] : attributes.items()) {
-    if (owner.empty() && name == own_name && manifest.ours) {
+    const bool is_own_name = owner.empty() ? name == own_name : name == varying_attribute;
+    if (is_own_name && manifest.ours) {
       continue;
     }
     const auto known = kinds.find({owner, name});
