@@ -1,8 +1,9 @@
 // Reading and writing: every data access function of MPI-IO is one of these.
 //
 // Invariants: a collective call meets the others whatever was wrong with its arguments, and its
-// class of error is the same on all ranks; a write has its bytes in the file when it returns; a
-// pointer moves by what was moved, and not where the call failed.
+// class of error is the same on all ranks; a write has its bytes in the file when it returns, or
+// staged where the file is written behind; a pointer moves by what was moved, and not where the
+// call failed.
 #pragma once
 
 #include <cstdint>
