@@ -303,6 +303,41 @@ int sluice_fortran_put_rows(sluice_file* file, struct name_cache* cache, const c
   return SLUICE_OK;
 }
 
+int sluice_fortran_put_joined(sluice_file* file, struct name_cache* cache, const char* name,
+                              int length, const CFI_cdesc_t* data, int32_t in_place);
+int sluice_fortran_put_joined(sluice_file* file, struct name_cache* cache, const char* name,
+                              int length, const CFI_cdesc_t* data, int32_t in_place) {
+  struct array a;
+  sluice_variable variable = no_variable;
+  int refused = find(file, cache, name, length, &variable);
+  read_descriptor(data, &a);
+  const int64_t rows = a.rank < 1 ? 0 : a.count[0];
+  if (refused == SLUICE_OK) {
+    const char* fault = fault_of_rows(file, variable, &a, rows);
+    if (fault != NULL) refused = refuse_rows("put_joined", name, length, fault);
+  }
+  struct kept* k = NULL;
+  if (refused == SLUICE_OK && (!in_place || !is_as_stored(&a) || !is_dense(&a))) {
+    k = new_packed(&a, sizeof(struct kept));
+    if (k == NULL) refused = no_memory("put_joined", name, length);
+  }
+  if (refused != SLUICE_OK) {
+    refuse_next(file, refused);
+    sluice_put_joined(file, variable, SLUICE_FLOAT64, NULL, -1);
+    return refused;
+  }
+  char* packed = k == NULL ? NULL : (char*)k + sizeof(struct kept);
+  if (k != NULL) pack(&a, packed);
+  const int code = sluice_put_joined(file, variable, a.type, k != NULL ? packed : a.base, rows);
+  if (k == NULL || code != SLUICE_OK) {
+    free(k);
+    return code;
+  }
+  k->file = file;
+  keep(k);
+  return SLUICE_OK;
+}
+
 int sluice_fortran_get_rows(sluice_file* file, struct name_cache* cache, const char* name,
                             int length, const CFI_cdesc_t* data, int64_t rows, const int64_t* ids,
                             int64_t step);

@@ -88,6 +88,7 @@ module sluice
     procedure, public :: begin_step, end_step, abandon_step, resize
     generic, public :: put => put_32, put_64
     generic, public :: put_rows => put_rows_32, put_rows_64
+    procedure, public :: put_joined
     procedure, public :: flush => flush_file
     procedure, public :: poll => poll_file
     procedure, public :: drain => drain_file
@@ -121,7 +122,8 @@ module sluice
     !> - `dimensions`: a name for each dimension
     !> - `chunk`: tile of the file in elements, a number for each dimension; default: chosen from
     !>   the first step
-    !> - `varying`: each step has its own number of rows (its last dimension), see resize
+    !> - `varying`: each step has its own number of rows (its last dimension), see resize and
+    !>   put_joined
     !> - `compress`: "deflate:6", "zstd:3", "none", with "+noshuffle"; default: as the option of the
     !>   file
     !> - errors: `exists` (with another type, shape or option), `bad_name`, `invalid_argument`,
@@ -276,6 +278,24 @@ module sluice
       class(sluice_file), intent(inout) :: self
       character(len=*), intent(in) :: name
       integer(int32), intent(in) :: ids(:)
+      type(*), dimension(..), intent(in), asynchronous :: data
+      logical, intent(in), optional :: in_place
+      integer, intent(out), optional :: stat
+      class(*), intent(inout), optional :: errmsg
+    end subroutine
+    !> Puts this rank's rows of a varying variable behind those of the ranks before it. Local. For
+    !> sizes that nobody knows beforehand: the step has as many rows as all ranks put together. A
+    !> rank without rows need not call it; rows of several calls follow one another.
+    !>
+    !> - `name`: a variable defined as varying, of which resize and put are not called in this step
+    !> - `data`: the rows; its last dimension counts them, 0 too
+    !> - `in_place`: `data` is not copied, see above; default: .false.
+    !> - errors: as put; `invalid_argument` (not varying), `wrong_state` (after resize or put),
+    !>   `out_of_bounds` (more than the shape), which also comes from end_step, where the ranks
+    !>   together have more
+    module subroutine put_joined(self, name, data, in_place, stat, errmsg)
+      class(sluice_file), intent(inout) :: self
+      character(len=*), intent(in) :: name
       type(*), dimension(..), intent(in), asynchronous :: data
       logical, intent(in), optional :: in_place
       integer, intent(out), optional :: stat

@@ -274,6 +274,16 @@ module sluice_c
       integer(c_int32_t), value :: in_place
       integer(c_int64_t), intent(in) :: ids(*)
     end function
+    integer(c_int) function c_put_joined(file, cache, name, length, data, in_place) &
+        bind(c, name="sluice_fortran_put_joined")
+      import
+      type(c_ptr), value :: file
+      type(name_cache), intent(inout) :: cache
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int), value :: length
+      type(*), dimension(..), intent(in), asynchronous :: data
+      integer(c_int32_t), value :: in_place
+    end function
     integer(c_int) function c_get_rows(file, cache, name, length, data, rows, ids, step) &
         bind(c, name="sluice_fortran_get_rows")
       import

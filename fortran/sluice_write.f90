@@ -185,6 +185,12 @@ contains
     call put_rows_64(self, name, int(ids, int64), data, in_place, stat, errmsg)
   end procedure
 
+  module procedure put_joined
+    integer(c_int) :: code
+    code = c_put_joined(self%handle, self%cache, name, len(name), data, flag(in_place))
+    call report(self%handle, self%path, code, stat, errmsg)
+  end procedure
+
   module procedure flush_file
     type(c_ptr) :: handle
     integer(c_int) :: code

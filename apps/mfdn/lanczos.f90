@@ -1,13 +1,13 @@
 ! Lanczos iterations with full reorthogonalisation, for the lowest states.
 !
 ! Invariants: the vectors live on the diagonal ranks; the others only multiply. The start vector is
-! a function of the global index, so every layout goes the same way but for rounding. After a
-! checkpoint of iteration k a run goes on from k, on any number of ranks.
+! a function of the global index, so every layout goes the same way but for rounding. A run goes on
+! from its last checkpoint, on any number of ranks: what it registers is all that it needs.
 module lanczos
-  use, intrinsic :: iso_fortran_env, only: int64, real64
+  use, intrinsic :: iso_fortran_env, only: error_unit, int64, real64
   use mpi_f08
-  use checkpoint, only: checkpoint_file
   use hamiltonian, only: sparse_block, which_h
+  use sluice, only: sluice_checkpoint
   use tridiagonal, only: solve_tridiagonal
   use triangle, only: triangle_layout
   implicit none
@@ -17,6 +17,10 @@ module lanczos
   type :: lanczos_run
     integer :: done = 0                          !< iterations
     integer :: resumed = 0                       !< of these, from a checkpoint
+    logical :: is_stopped = .false.              !< the job ends: the next run goes on
+    logical, private :: is_saved = .false.
+    type(sluice_checkpoint), private :: saved
+    character(len=700), private :: problem = ""  !< what the vectors are of
     real(real64), allocatable :: alpha(:), beta(:)
     real(real64), allocatable :: vectors(:, :)   !< own elements, iterations; diagonal ranks
     real(real64), allocatable :: next(:)
@@ -24,57 +28,106 @@ module lanczos
     real(real64), allocatable :: mixing(:, :)    !< eigenvectors in terms of `vectors`
   contains
     procedure :: start
+    procedure :: restore
     procedure :: solve
     procedure :: state_vector
   end type lanczos_run
 
 contains
 
-  !> Room for `most` iterations, and the first vector or what the checkpoint has. Collective.
-  subroutine start(self, layout, most, saved)
+  !> Room for `most` iterations, and the first vector. Collective.
+  subroutine start(self, layout, most)
     class(lanczos_run), intent(inout) :: self
     type(triangle_layout), intent(in) :: layout
     integer, intent(in) :: most
-    type(checkpoint_file), intent(inout) :: saved
     integer(int64) :: elements
     elements = 0
     if (layout%is_diagonal) elements = layout%elements(layout%row)
-    allocate (self%alpha(most), self%beta(most), self%vectors(elements, most), &
-      self%next(elements))
-    if (layout%is_diagonal) then
-      call saved%restore(self%done, self%alpha, self%beta, self%vectors, self%next)
-      if (self%done == 0) then
-        call fill_by_index(layout, 1, self%next)
-        self%next = self%next / norm(layout, self%next)
-      end if
+    allocate (self%alpha(most), self%beta(most), self%vectors(elements, most), source=0.0_real64)
+    allocate (self%next(elements))
+    if (.not. layout%is_diagonal) return
+    call fill_by_index(layout, 1, self%next)
+    self%next = self%next / norm(layout, self%next)
+  end subroutine
+
+  !> Goes on from the newest checkpoint of `path`, where there is one, and saves there each `every`
+  !> iterations (0: by what it costs). `problem`: what must be equal for its vectors to be of use;
+  !> error stop where it is not. Collective over all ranks.
+  subroutine restore(self, layout, path, every, problem)
+    class(lanczos_run), intent(inout), target :: self
+    type(triangle_layout), intent(in) :: layout
+    character(len=*), intent(in) :: path, problem
+    integer, intent(in) :: every
+    integer(int64) :: first, most
+    integer :: rank, scalars
+    first = layout%first(layout%row) + 1
+    most = size(self%alpha)
+    call MPI_Comm_rank(layout%world, rank)
+    scalars = merge(size(self%alpha), 0, rank == 0) ! alike on all: rank 0 has them
+    self%problem = problem
+    self%is_saved = .true.
+    call self%saved%open(path, layout%world, interval_calls=every)
+    call self%saved%array("vectors", self%vectors, shape=[layout%dimension, most], &
+      start=[first, 1_int64])
+    call self%saved%array("next", self%next, shape=[layout%dimension], start=[first])
+    call self%saved%array("alpha", self%alpha(:scalars), shape=[most], start=[1_int64])
+    call self%saved%array("beta", self%beta(:scalars), shape=[most], start=[1_int64])
+    call self%saved%value("iterations", self%done)
+    call self%saved%text("problem", self%problem)
+    call self%saved%restore()
+    if (self%problem /= problem) then
+      if (rank == 0) write (error_unit, "(5a)") "mfdn: ", path, ": is a checkpoint of another &
+        &run: ", trim(self%problem), ": move it away, or give its options"
+      error stop 2
     end if
-    call MPI_Bcast(self%done, 1, MPI_INTEGER, 0, layout%world)
+    call MPI_Bcast(self%alpha, size(self%alpha), MPI_DOUBLE_PRECISION, 0, layout%world)
+    call MPI_Bcast(self%beta, size(self%beta), MPI_DOUBLE_PRECISION, 0, layout%world)
     self%resumed = self%done
   end subroutine
 
   !> Until the lowest `states` eigenvectors have residuals below `tolerance` (in units of the
-  !> eigenvalues), or the room is full. Collective.
-  subroutine solve(self, layout, block, states, tolerance, saved)
+  !> eigenvalues), or the room is full; or the job is about to end. Collective.
+  subroutine solve(self, layout, block, states, tolerance)
     class(lanczos_run), intent(inout) :: self
     type(triangle_layout), intent(in) :: layout
     type(sparse_block), intent(in) :: block
     integer, intent(in) :: states
     real(real64), intent(in) :: tolerance
-    type(checkpoint_file), intent(inout) :: saved
-    logical :: is_done
-    is_done = self%done >= size(self%alpha)
-    do while (.not. is_done)
+    do while (.not. (is_enough(self, layout, states, tolerance) .or. self%is_stopped))
       call iterate(self, layout, block)
-      if (layout%is_diagonal) then
-        call saved%save(self%done, self%alpha, self%beta, self%vectors, self%next)
-        is_done = self%done == size(self%alpha)
-        if (mod(self%done, 10) == 0 .and. self%done >= states) then
-          is_done = is_done .or. largest_residual(self, states) < tolerance
-        end if
-      end if
-      call MPI_Bcast(is_done, 1, MPI_LOGICAL, 0, layout%world)
+      if (self%is_saved) call save_if_due(self, layout)
     end do
-    call find_lowest(self, states)
+    if (self%is_saved) call self%saved%close()
+    if (.not. self%is_stopped) call find_lowest(self, states)
+  end subroutine
+
+  !> Collective over all ranks.
+  logical function is_enough(self, layout, states, tolerance)
+    class(lanczos_run), intent(in) :: self
+    type(triangle_layout), intent(in) :: layout
+    integer, intent(in) :: states
+    real(real64), intent(in) :: tolerance
+    is_enough = self%done >= size(self%alpha)
+    if (layout%is_diagonal .and. mod(self%done, 10) == 0 .and. self%done >= states) then
+      is_enough = is_enough .or. largest_residual(self, states) < tolerance
+    end if
+    call MPI_Bcast(is_enough, 1, MPI_LOGICAL, 0, layout%world)
+  end function
+
+  !> Collective over all ranks.
+  subroutine save_if_due(self, layout)
+    class(lanczos_run), intent(inout) :: self
+    type(triangle_layout), intent(in) :: layout
+    integer :: number, rank
+    if (self%saved%due()) then
+      call self%saved%save(time=real(self%done, real64), number=number)
+      call MPI_Comm_rank(layout%world, rank)
+      if (rank == 0 .and. number > 0) then
+        print "(a,i0,a)", "checkpoint: iteration ", self%done, " is durable"
+        flush (6)
+      end if
+    end if
+    self%is_stopped = self%saved%ending()
   end subroutine
 
   !> The eigenvector of state `number`, own elements, as it is stored.

@@ -2,7 +2,6 @@
 program mfdn
   use, intrinsic :: iso_fortran_env, only: int64, real32, real64
   use basis
-  use checkpoint, only: checkpoint_file
   use description
   use hamiltonian
   use lanczos
@@ -73,19 +72,19 @@ contains
   end function
 
   subroutine solve_states()
-    type(lanczos_run) :: run
-    type(checkpoint_file) :: saved
+    type(lanczos_run), target :: run
     real(real32), allocatable :: vectors(:, :)
     integer :: i
     call make_problem()
-    if (chosen%checkpoint /= "" .and. layout%is_diagonal) then
-      call saved%open(trim(chosen%checkpoint), layout%diagonal, chosen%every, states%dimension, &
-        layout%first(layout%row), trim(problem_text()))
-    end if
-    call run%start(layout, int(min(int(chosen%iterations, int64), states%dimension)), saved)
+    call run%start(layout, int(min(int(chosen%iterations, int64), states%dimension)))
+    if (chosen%checkpoint /= "") call run%restore(layout, trim(chosen%checkpoint), chosen%every, &
+      problem_text())
     if (rank == 0 .and. run%resumed > 0) print "(a,i0)", "resumed after iteration ", run%resumed
-    call run%solve(layout, block, chosen%states, chosen%tolerance, saved)
-    call saved%close()
+    call run%solve(layout, block, chosen%states, chosen%tolerance)
+    if (run%is_stopped) then
+      if (rank == 0) print "(a,i0)", "stopped after iteration ", run%done
+      return
+    end if
     if (rank == 0) print "(a,i0,a)", "Lanczos: ", run%done, " iterations"
     allocate (vectors(size(run%next), chosen%states))
     if (layout%is_diagonal) then

@@ -22,7 +22,7 @@ module options
     logical :: properties_now = .true.
     logical :: structure = .false.
     character(len=512) :: checkpoint = ""
-    integer :: every = 10
+    integer :: every = 0
     integer :: channels = 1000 !< of a three-body file to make
   end type run_options
 
@@ -131,7 +131,7 @@ contains
       "  --structure          append the Hamiltonian's structure", &
       "  --properties WHEN    now, or later (by observe)", &
       "  --checkpoint PATH    of the iterations; gone on with where it is there", &
-      "  --every K            iterations from one checkpoint to the next (10)"]
+      "  --every K            iterations from one checkpoint to the next (0: by what one costs)"]
     integer :: i
     print "(a)", (trim(lines(i)), i=1, size(lines))
   end subroutine

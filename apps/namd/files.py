@@ -21,9 +21,9 @@ def dcd_counts(frames, every):
     return np.array([frames, every, every, frames * every], dtype=np.int32).tobytes()
 
 
-def dcd_head(atoms, every, time_step_ps):
-    """The header of a file without frames, with a cell in each."""
-    control = dcd_counts(0, every) + np.zeros(5, np.int32).tobytes()
+def dcd_head(atoms, every, time_step_ps, frames):
+    """The header of a file of so many frames, with a cell in each."""
+    control = dcd_counts(frames, every) + np.zeros(5, np.int32).tobytes()
     control += np.float32(time_step_ps * 1000 / AKMA_FS).tobytes() + np.int32(1).tobytes()
     control += np.zeros(8, np.int32).tobytes() + np.int32(24).tobytes()
     titles = [b"Lennard-Jones and Coulomb in patches".ljust(80), b"written by chares".ljust(80)]

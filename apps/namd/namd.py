@@ -15,15 +15,17 @@ import itertools
 import json
 import math
 import os
+import signal
 import sys
 
 import numpy as np
-from charm4py import Array, Chare, Future, Reducer, charm
+from charm4py import Array, Chare, Future, Group, Reducer, charm
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import files  # noqa: E402
 import forces  # noqa: E402
 
+import sluice  # noqa: E402
 import sluice.charm  # noqa: E402
 
 ATOM = ("ids", "positions", "velocities", "charges")  # what a patch knows of each
@@ -34,21 +36,23 @@ class Patch(Chare):
     """A box of space and the atoms in it. Each step has two exchanges with the 26 patches around:
     who moved over a border, and where the atoms are."""
 
-    def __init__(self, run, atoms, energies, collectors):
-        self.run, self.energies, self.collectors = run, energies, collectors
+    def __init__(self, run, atoms, energies, collectors, saver):
+        self.run, self.energies, self.collectors, self.saver = run, energies, collectors, saver
         self.low = np.array(self.thisIndex) * run["patch_edge"]
-        mine = np.all(np.floor(atoms["positions"] / run["patch_edge"]) == self.thisIndex, axis=1)
+        self.number = int(np.ravel_multi_index(self.thisIndex, (run["patches"],) * 3))
+        mine = atoms["patches"] == self.number
         self.ids = np.flatnonzero(mine)
         self.positions = atoms["positions"][mine]
         self.velocities = atoms["velocities"][mine]
         self.charges = atoms["charges"][mine]
-        self.step = 0
+        self.step = run["first_step"]
         self.awaited = "begin"
         self.came = {}  # what neighbours sent, by step and kind
 
     def _around(self):
         """Each direction, with the patch there and what a position has to be moved by to lie
-        beside it: the box is periodic."""
+        beside it: the box is periodic. Messages carry the direction's number, so that their order
+        on arrival changes no bit."""
         patches, edge = self.run["patches"], self.run["edge"]
         for direction in DIRECTIONS:
             there = [i + d for i, d in zip(self.thisIndex, direction)]
@@ -69,27 +73,30 @@ class Patch(Chare):
         for direction, index, shift in self._around():
             going = np.all(way == direction, axis=1)
             self.thisProxy[index].take_movers(
-                self.step, self.ids[going], self.positions[going] + shift,
+                self.step, direction, self.ids[going], self.positions[going] + shift,
                 self.velocities[going], self.charges[going])
         for name in ATOM:
             setattr(self, name, getattr(self, name)[staying])
         self.awaited = "movers"
 
-    def take_movers(self, step, *atoms):
-        self.came.setdefault((step, "movers"), []).append(atoms)
+    def take_movers(self, step, direction, *atoms):
+        self.came.setdefault((step, "movers"), {})[tuple(direction)] = atoms
         self._proceed()
 
-    def take_positions(self, step, *atoms):
-        self.came.setdefault((step, "positions"), []).append(atoms)
+    def take_positions(self, step, direction, *atoms):
+        self.came.setdefault((step, "positions"), {})[tuple(direction)] = atoms
         self._proceed()
 
     def _proceed(self):
         """As far as the neighbours' messages, some of which come early, allow."""
         while len(self.came.get((self.step, self.awaited), ())) == len(DIRECTIONS):
-            came = self.came.pop((self.step, self.awaited))
+            came = [atoms for _, atoms in sorted(self.came.pop((self.step, self.awaited)).items())]
             if self.awaited == "movers":
                 for name, *others in zip(ATOM, *came):
                     setattr(self, name, np.concatenate([getattr(self, name), *others]))
+                order = np.argsort(self.ids)
+                for name in ATOM:
+                    setattr(self, name, getattr(self, name)[order])
                 self._send_positions()
             else:
                 self._end_step(*(np.concatenate([own, *others])
@@ -105,17 +112,22 @@ class Patch(Chare):
                 if d:
                     border = inside[:, axis] if d < 0 else edge - inside[:, axis]
                     near &= border <= cutoff
-            self.thisProxy[index].take_positions(self.step, self.positions[near] + shift,
-                                                 self.charges[near])
+            self.thisProxy[index].take_positions(self.step, direction,
+                                                 self.positions[near] + shift, self.charges[near])
         self.awaited = "positions"
 
     def _end_step(self, positions, charges):
         run = self.run
         force, potential = forces.forces(positions, charges, len(self.positions), run["cutoff"])
         kick = 0.5 * run["time_step"] * force
-        if self.step:
+        if self.step > run["first_step"]:
             self.velocities = self.velocities + kick
-        self._tell(potential)
+            self._tell(potential)
+            saves = run["save_every"] and self.step % run["save_every"] == 0
+            if saves and self.step < run["steps"]:
+                self.saver.take(self.step, self.number, self.ids, self.positions, self.velocities)
+        elif self.step == 0:
+            self._tell(potential)
         if self.step == run["steps"]:
             self.awaited = "nothing"
             return
@@ -193,23 +205,81 @@ class Collector(Chare):
 
 
 class Log(Chare):
-    """The energies of every step."""
+    """The energies of every step that this run makes."""
 
-    def __init__(self, steps, finished):
-        self.rows, self.steps, self.finished = [], steps, finished
+    def __init__(self, rows, finished):
+        self.rows, self.expected, self.finished = [], rows, finished
 
     def add(self, row):
         self.rows.append(row)
-        if len(self.rows) == self.steps + 1:
+        if len(self.rows) == self.expected:
             self.finished.send(np.array(self.rows))
+
+
+class Saver(Chare):
+    """Saves all atoms as they are at a step, when every patch has sent its own and the frames
+    before are on disk; the patches go on. Where the job is about to end, the program ends then."""
+
+    def __init__(self, path, every, atoms, patches, restored):
+        self.atoms, self.patches, self.every = atoms, patches**3, every
+        self.saved = sluice.Checkpoint(path, interval_calls=1)
+        self.step = self.saved.value("step", np.int64(0))
+        self.along = self.saved.value("patches_along_edge", np.int64(patches))
+        for name in ("positions", "velocities", "patches"):
+            self.saved.array(name, atoms[name])
+        self.saved.restore()  # into step and atoms
+        self.came = {}  # by step: what patches have sent
+        self.frames_on_disk = int(self.step) // every
+        self.is_open = True
+        restored.send((int(self.step), int(self.along), {n: v.copy() for n, v in atoms.items()}))
+
+    def take(self, step, *patch):
+        self.came.setdefault(step, []).append(patch)
+        self._save()
+
+    def frames_are_on_disk(self, frames):
+        self.frames_on_disk = frames
+        self._save()
+
+    def _save(self):
+        for step in sorted(self.came):
+            if len(self.came[step]) < self.patches or step // self.every > self.frames_on_disk:
+                return
+            for number, ids, positions, velocities in self.came.pop(step):
+                self.atoms["positions"][ids] = positions
+                self.atoms["velocities"][ids] = velocities
+                self.atoms["patches"][ids] = number
+            self.step[()] = step
+            if self.is_open and self.saved.due():
+                self.saved.save(float(step))
+            if self.is_open and self.saved.ending:
+                print(f"stopped after step {step}")
+                self.is_open = False
+                self.saved.close()
+                charm.exit()
+
+    def close(self, done):
+        if self.is_open:
+            self.saved.close()
+        self.is_open = False
+        done.send(True)
+
+
+class Signals(Chare):
+    """On each PE: only the one with the Saver minds the signal that asks the job to end."""
+
+    def __init__(self):
+        if charm.myPe() != 0:
+            signal.signal(signal.SIGUSR1, signal.SIG_IGN)
 
 
 class FrameCount:
     """Counts the frames that are on disk in the header of their file, in their order."""
 
-    def __init__(self, out, every, frames, done):
+    def __init__(self, out, every, first, frames, done, saver):
         self.out, self.every, self.frames, self.done = out, every, frames, done
-        self.whole, self.answered, self.counted = set(), 0, 0
+        self.whole, self.answered, self.counted = set(), first, first
+        self.saver = saver
         self.is_counting, self.failure = False, None
         self._go_on()
 
@@ -240,21 +310,26 @@ class FrameCount:
     def _counted(self, failure):
         self.is_counting = False
         self.failure = self.failure or failure
+        if self.saver is not None and self.failure is None:
+            self.saver.frames_are_on_disk(self.counted)
         self._go_on()
 
 
-def open_outputs(run, output, writers):
+def open_outputs(run, output, writers, saver):
     """The files and their sessions: one for each frame, and for the last coordinates and
-    velocities. And a Future of what becomes of the trajectory, its header and the other two."""
+    velocities. And a Future of what becomes of the trajectory, its header and the other two. The
+    frames that a run before has made stay."""
     atoms, frames = run["atoms"], run["steps"] // run["every"]
+    first = run["first_step"] // run["every"]
     done = Future(4)
-    trajectory = sluice.charm.open(output + ".dcd", "w", writers=writers, tile_bytes=1 << 16)
+    trajectory = sluice.charm.open(output + ".dcd", "a" if first else "w", writers=writers,
+                                   tile_bytes=1 << 16)
     head = trajectory.start(0, files.DCD_HEAD_BYTES, done)
-    trajectory.write(head, 0, files.dcd_head(atoms, run["every"], run["time_step"]))
-    count = FrameCount(trajectory, run["every"], frames, done)
+    trajectory.write(head, 0, files.dcd_head(atoms, run["every"], run["time_step"], first))
+    count = FrameCount(trajectory, run["every"], first, frames, done, saver)
     frame_bytes = files.dcd_frame_bytes(atoms)
-    sessions = [trajectory.start(files.DCD_HEAD_BYTES + frame * frame_bytes, frame_bytes,
-                                 count.of(frame)) for frame in range(frames)]
+    sessions = {frame: trajectory.start(files.DCD_HEAD_BYTES + frame * frame_bytes, frame_bytes,
+                                        count.of(frame)) for frame in range(first, frames)}
     last = []
     for ending in (".coor", ".vel"):
         out = sluice.charm.open(output + ending, "w", writers=writers)
@@ -272,6 +347,10 @@ def parse(arguments):
     parser.add_argument("--every", type=int, default=20, help="steps a frame (%(default)s)")
     parser.add_argument("--patches", type=int, default=0, help="along an edge (as many as fit)")
     parser.add_argument("--writers", type=int, default=1, help="PEs that write (%(default)s)")
+    parser.add_argument("--checkpoint", metavar="FILE",
+                        help="goes on from its newest checkpoint, on any number of PEs")
+    parser.add_argument("--checkpoint-every", type=int, default=100,
+                        help="steps from one to the next (%(default)s)")
     parser.add_argument("--time-step", type=float, default=0.002, help="(%(default)s)")
     parser.add_argument("--density", type=float, default=0.8, help="(%(default)s)")
     parser.add_argument("--temperature", type=float, default=1.0, help="(%(default)s)")
@@ -281,34 +360,62 @@ def parse(arguments):
 
 
 def plan(options):
-    """What every chare has to know, and the atoms as they begin."""
+    """What every chare has to know, and the atoms as they begin, or as a checkpoint has them."""
     edge, positions, velocities, charges = forces.crystal(
         options.cells, options.density, options.temperature, options.charge, seed=1)
     patches = options.patches or max(1, math.floor(edge / options.cutoff))
     if edge / patches < options.cutoff:
         raise SystemExit(f"namd.py: {patches} patches along {edge:.2f} are smaller than the cutoff")
+    places = np.floor(positions / (edge / patches)).astype(np.int64)
+    atoms = {"positions": positions, "velocities": velocities, "charges": charges,
+             "patches": np.ravel_multi_index(tuple(places.T), (patches,) * 3)}
     run = {
         "atoms": len(positions), "edge": edge, "patches": patches, "patch_edge": edge / patches,
         "cutoff": options.cutoff, "time_step": options.time_step, "steps": options.steps,
         "every": options.every, "collectors": min(2 * charm.numPes() + 1, len(positions)),
+        "first_step": 0, "save_every": options.checkpoint_every if options.checkpoint else 0,
     }
-    return run, {"positions": positions, "velocities": velocities, "charges": charges}
+    return run, atoms
+
+
+def restore(path, run, atoms):
+    """The Saver of that file, and the atoms as its newest checkpoint has them, if it has one."""
+    Group(Signals)
+    restored = Future()
+    saver = Chare(Saver, args=[path, run["every"], atoms, run["patches"], restored], onPE=0)
+    run["first_step"], patches, atoms = restored.get()
+    if patches != run["patches"]:
+        raise SystemExit(f"namd.py: {path}: has {patches} patches along an edge: use --patches "
+                         f"{patches}")
+    if run["first_step"] >= run["steps"]:
+        raise SystemExit(f"namd.py: {path}: is of step {run['first_step']} already")
+    if run["first_step"]:
+        print(f"goes on from step {run['first_step']}", flush=True)
+    return saver, atoms
 
 
 def main(arguments):
     options = parse(arguments[1:])
     run, atoms = plan(options)
     os.makedirs(os.path.dirname(os.path.abspath(options.output)), exist_ok=True)
-    outputs, written = open_outputs(run, options.output, options.writers)
+    saver = None
+    if options.checkpoint:
+        saver, atoms = restore(options.checkpoint, run, atoms)
+    outputs, written = open_outputs(run, options.output, options.writers, saver)
     finished = Future()
-    energies = Chare(Log, args=[run["steps"], finished], onPE=0)
+    rows = run["steps"] - run["first_step"] + (run["first_step"] == 0)
+    energies = Chare(Log, args=[rows, finished], onPE=0)
     collectors = Array(Collector, run["collectors"], args=[run, outputs])
-    patches = Array(Patch, (run["patches"],) * 3, args=[run, atoms, energies, collectors])
+    patches = Array(Patch, (run["patches"],) * 3, args=[run, atoms, energies, collectors, saver])
     patches.begin()
     rows = finished.get()
     written.get()  # raises what went wrong
     for out, _ in [outputs["trajectory"], *outputs["last"]]:
         out.close()
+    if saver is not None:
+        closed = Future()
+        saver.close(closed)
+        closed.get()
     names = ("step", "kinetic", "potential", "px", "py", "pz")
     with open(options.output + ".json", "w", encoding="utf-8") as file:
         json.dump({"run": run, "energies": {n: rows[:, i].tolist() for i, n in enumerate(names)}},

@@ -38,6 +38,7 @@ module h5md
   contains
     procedure :: is_open
     procedure :: open => open_file
+    procedure :: reopen
     procedure :: print_step
     procedure :: close => close_file
   end type h5md_file
@@ -65,6 +66,17 @@ contains
     call define_particles(self%file, nint(of%all_particles, int64))
     call define_observables(self%file)
     call write_structure(self, of)
+  end subroutine
+
+  !> Goes on with the file of a run before. Collective over the simulation's ranks.
+  subroutine reopen(self, path, options, of)
+    class(h5md_file), intent(inout) :: self
+    character(len=*), intent(in) :: path, options
+    type(simulation), intent(in) :: of
+    integer :: rank
+    call MPI_Comm_rank(of%comm, rank)
+    self%is_root = rank == 0
+    call self%file%open(path, "a", of%comm, options)
   end subroutine
 
   subroutine define_particles(file, particles)

@@ -37,6 +37,8 @@ module integrator
     integer :: step = 0
   contains
     procedure :: advance
+    procedure :: renews_density
+    procedure :: renew
     procedure :: kinetic_kj_mol
     procedure :: momentum
     procedure :: field_share_kj_mol
@@ -62,8 +64,21 @@ contains
     call MPI_Allreduce(real(part%particles, real64), self%all_particles, 1, MPI_DOUBLE_PRECISION, &
       MPI_SUM, comm)
     call stop_drift(self)
-    call self%mesh%update(self%part, comm)
+    call self%renew()
+  end function
+
+  !> Density and forces of the positions as they are. Collective.
+  subroutine renew(self)
+    class(simulation), intent(inout) :: self
+    call self%mesh%update(self%part, self%comm)
     call find_forces(self)
+  end subroutine
+
+  !> Was the density renewed in this step? Positions and velocities are then all that the next one
+  !> needs.
+  pure logical function renews_density(self)
+    class(simulation), intent(in) :: self
+    renews_density = mod(self%step, self%run%density_every) == 0
   end function
 
   !> Takes the mean velocity away. Collective.
@@ -100,7 +115,7 @@ contains
     class(simulation), intent(inout) :: self
     logical :: renews
     self%step = self%step + 1
-    renews = mod(self%step, self%run%density_every) == 0
+    renews = self%renews_density()
     call kick(self)
     self%part%x_nm = self%part%x_nm + self%run%time_step_ps * self%part%v_nm_ps
     if (renews) call self%mesh%update(self%part, self%comm)

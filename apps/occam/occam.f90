@@ -9,15 +9,19 @@ program occam
   use output
   use parameters
   use particles
+  use sluice, only: sluice_checkpoint
   implicit none
   type(run_parameters) :: run
   type(model_parameters) :: model
-  type(simulation) :: state
-  type(run_output) :: out
+  type(simulation), target :: state
+  type(run_output), target :: out
+  type(sluice_checkpoint) :: saved
+  integer, target :: prints = 0, confs = 0
   character(len=256) :: path
   integer :: rank, ranks
   integer(int64) :: began, ended, rate
   real(real64) :: seconds(2), slowest(2)
+  logical :: is_ending = .false.
 
   call MPI_Init()
   call MPI_Comm_rank(MPI_COMM_WORLD, rank)
@@ -29,12 +33,13 @@ program occam
   call get_command_argument(1, path)
   call read_parameters(trim(path), run, model)
   state = make_simulation(run, model, read_input(), MPI_COMM_WORLD)
+  if (run%checkpoint /= "") call restore()
   call report(.true.)
   call MPI_Barrier(MPI_COMM_WORLD)
   call system_clock(began, rate)
-  out = open_output(run%output, run%folder, toml_lines(run%options), MPI_COMM_WORLD)
-  call out%print_step(state)
-  do while (state%step < run%steps)
+  out = open_output(run%output, run%folder, toml_lines(run%options), prints, confs, MPI_COMM_WORLD)
+  if (state%step == 0) call out%print_step(state)
+  do while (state%step < run%steps .and. .not. is_ending)
     call state%advance()
     if (mod(state%step, run%print_every) == 0) then
       call MPI_Barrier(MPI_COMM_WORLD) ! what a rank waits for slower ones is no output
@@ -46,9 +51,11 @@ program occam
         call out%print_conf(state)
       end if
     end if
+    if (run%checkpoint /= "" .and. state%renews_density()) call save_if_due()
   end do
+  if (run%checkpoint /= "") call saved%close()
   call MPI_Barrier(MPI_COMM_WORLD)
-  if (run%conf_every >= 0) call out%print_conf(state)
+  if (run%conf_every >= 0 .and. state%step == run%steps) call out%print_conf(state)
   call out%close()
   call system_clock(ended)
   seconds = [real(ended - began, real64) / rate, out%seconds]
@@ -58,6 +65,36 @@ program occam
   call MPI_Finalize()
 
 contains
+
+  !> Goes on where a run before has come to. Collective.
+  subroutine restore()
+    integer :: number
+    if (is_text_output(run%output)) then
+      if (rank == 0) write (error_unit, "(a)") &
+        "occam: checkpoint: files of text would begin anew: use output='records' or 'h5md'"
+      error stop 2
+    end if
+    associate (part => state%part, shape => [3, nint(state%all_particles)])
+      call saved%open(trim(run%checkpoint), MPI_COMM_WORLD, interval_calls=run%checkpoint_every)
+      call saved%rows("x_nm", part%x_nm, shape=shape, ids=part%id)
+      call saved%rows("v_nm_ps", part%v_nm_ps, shape=shape, ids=part%id)
+    end associate
+    call saved%value("step", state%step)
+    call saved%value("prints", prints)
+    call saved%value("confs", confs)
+    call saved%restore(number)
+    if (number == 0) return
+    call state%renew()
+    if (rank == 0) print "(a,i0)", "occam: goes on from step ", state%step
+  end subroutine
+
+  !> Collective, after a step that renewed the density.
+  subroutine save_if_due()
+    prints = out%prints
+    confs = out%confs
+    if (saved%due()) call saved%save(time=state%step * run%time_step_ps)
+    is_ending = saved%ending()
+  end subroutine
 
   !> A file of records, or a folder with a file of text a rank.
   function read_input() result(part)

@@ -22,7 +22,7 @@ module output
   use particles, only: folded
   implicit none
   private
-  public :: run_output, open_output, open_parts
+  public :: run_output, open_output, open_parts, is_text_output
 
   integer, parameter :: files = 4
   integer, parameter :: traj = 1, conf = 2, wvalues = 3, energies = 4
@@ -63,6 +63,7 @@ module output
     type(h5md_file) :: trajectory
     character(len=:), allocatable :: folder, options
     real(real64), public :: seconds = 0      !< that this process has spent here
+    integer, public :: prints = 0, confs = 0 !< made so far, by the runs before too
   contains
     procedure :: print_step
     procedure :: print_conf
@@ -75,10 +76,12 @@ module output
 
 contains
 
-  !> A part a rank. Collective over comm.
-  function open_output(way, folder, options, comm) result(self)
+  !> A part a rank. prints, confs: how many of each a run before has made, after which this one goes
+  !> on; not with text, whose files begin anew. Collective over comm.
+  function open_output(way, folder, options, prints, confs, comm) result(self)
     character(len=*), intent(in) :: way !< records, ascii, h5md, none; "": as compiled
     character(len=*), intent(in) :: folder, options
+    integer, intent(in) :: prints, confs
     type(MPI_Comm), intent(in) :: comm
     type(run_output) :: self
     integer(int64) :: began
@@ -86,14 +89,39 @@ contains
     call system_clock(began)
     call MPI_Comm_rank(comm, rank)
     call choose(self, way, folder, options, rank + 1, rank + 1)
+    self%prints = prints
+    self%confs = confs
     if (self%is_text) call open_texts(self)
     do file = 1, files
       if (.not. is_file_of_records(self, file)) cycle
-      call file_dopen(self%fp(1, file), path_of(self, file), MPI_MODE_WRONLY + MPI_MODE_CREATE, &
-        comm, self%options)
+      call open_records(self%fp(1, file), path_of(self, file), self%options, &
+        merge(confs, prints, file == conf), comm)
       call file_set_text(self%fp(1, file), "sluice_template", template_of(file))
     end do
     call count_since(self, began)
+  end function
+
+  !> Collective over comm.
+  subroutine open_records(fp, path, options, kept, comm)
+    type(fpio_file), intent(inout) :: fp
+    character(len=*), intent(in) :: path, options
+    integer, intent(in) :: kept !< record groups that stay
+    type(MPI_Comm), intent(in) :: comm
+    if (kept == 0) then
+      call file_dopen(fp, path, MPI_MODE_WRONLY + MPI_MODE_CREATE, comm, options)
+    else
+      call file_dopen(fp, path, MPI_MODE_WRONLY + MPI_MODE_APPEND, comm, &
+        options // restart_line(kept))
+    end if
+  end subroutine
+
+  !> Steps after the first `kept` are dropped where a file is opened to append.
+  pure function restart_line(kept) result(line)
+    integer, intent(in) :: kept
+    character(len=:), allocatable :: line
+    character(len=12) :: number
+    write (number, "(i0)") kept - 1
+    line = newline // "restart_after = " // trim(number) // newline
   end function
 
   !> This process alone, in place of ranks: with records the parts 1 to `last`, which are all of the
@@ -118,6 +146,12 @@ contains
       call file_set_text(self%fp(:, file), "sluice_template", template_of(file))
     end do
     call count_since(self, began)
+  end function
+
+  !> Is that way to write the one by text?
+  pure logical function is_text_output(way)
+    character(len=*), intent(in) :: way
+    is_text_output = way == "ascii" .or. (way == "" .and. way_as_compiled == "ascii")
   end function
 
   subroutine choose(self, way, folder, options, first, last)
@@ -196,7 +230,12 @@ contains
     if (self%is_h5md) then
       call system_clock(began)
       if (.not. self%trajectory%is_open()) then
-        call self%trajectory%open(path_of(self, traj) // ".h5", self%options, of)
+        if (self%prints == 0) then
+          call self%trajectory%open(path_of(self, traj) // ".h5", self%options, of)
+        else
+          call self%trajectory%reopen(path_of(self, traj) // ".h5", &
+            self%options // restart_line(self%prints), of)
+        end if
       end if
       call self%trajectory%print_step(of)
       call count_since(self, began)
@@ -204,6 +243,7 @@ contains
       call self%add_step(of, 1)
       call self%write_step()
     end if
+    self%prints = self%prints + 1
   end subroutine
 
   !> The same of this process's part i, without writing its records. Local.
@@ -327,6 +367,7 @@ contains
     type(simulation), intent(in) :: of
     call self%add_conf(of, 1)
     call self%write_conf()
+    self%confs = self%confs + 1
   end subroutine
 
   !> The same of this process's part i, without writing its records. Local.

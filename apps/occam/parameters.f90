@@ -20,6 +20,8 @@ module parameters
     integer :: density_every = 10                !< steps from one density to the next
     integer :: print_every = 100                 !< steps from one output to the next
     integer :: conf_every = 0                    !< for restarts; 0: at the end alone; -1: never
+    character(len=256) :: checkpoint = ""        !< file that a run goes on from; "": none
+    integer :: checkpoint_every = 0              !< densities from one to the next; 0: by cost
     integer :: seed = 1
     real(real64) :: time_step_ps = 0.03_real64
     real(real64) :: temperature_k = 300
@@ -69,8 +71,8 @@ contains
     if (model%types < 1 .or. model%types > most_types) call refuse(path // ": types: 1 to 16")
     if (any(model%mesh < 4)) call refuse(path // ": mesh: at least 4 points a dimension")
     if (model%kappa_mol_kj <= 0) call refuse(path // ": kappa_mol_kj: positive")
-    if (run%density_every < 1 .or. run%print_every < 1) then
-      call refuse(path // ": density_every and print_every: at least 1")
+    if (run%density_every < 1 .or. run%print_every < 1 .or. run%checkpoint_every < 0) then
+      call refuse(path // ": density_every, print_every: at least 1; checkpoint_every: 0 or more")
     end if
   end subroutine
 
@@ -80,16 +82,17 @@ contains
     character(len=*), intent(in), optional :: text(:)
     integer, intent(out) :: status
     character(len=*), intent(inout), optional :: message
-    character(len=256) :: input, folder
+    character(len=256) :: input, folder, checkpoint
     character(len=512) :: options
     character(len=16) :: output
     character(len=200) :: why
-    integer :: steps, density_every, print_every, conf_every, seed
+    integer :: steps, density_every, print_every, conf_every, checkpoint_every, seed
     real(real64) :: time_step_ps, temperature_k, thermostat_ps
     namelist /run/ input, folder, output, options, steps, density_every, print_every, conf_every, &
-      seed, time_step_ps, temperature_k, thermostat_ps
+      checkpoint, checkpoint_every, seed, time_step_ps, temperature_k, thermostat_ps
     input = run_of%input; folder = run_of%folder; output = run_of%output; options = run_of%options
     steps = run_of%steps; density_every = run_of%density_every; print_every = run_of%print_every
+    checkpoint = run_of%checkpoint; checkpoint_every = run_of%checkpoint_every
     conf_every = run_of%conf_every; seed = run_of%seed; time_step_ps = run_of%time_step_ps
     temperature_k = run_of%temperature_k; thermostat_ps = run_of%thermostat_ps
     why = ""
@@ -100,7 +103,7 @@ contains
     end if
     if (present(message)) message = why
     run_of = run_parameters(input, folder, output, options, steps, density_every, print_every, &
-      conf_every, seed, time_step_ps, temperature_k, thermostat_ps)
+      conf_every, checkpoint, checkpoint_every, seed, time_step_ps, temperature_k, thermostat_ps)
   end subroutine
 
   subroutine take_model(model_of, unit, status, message)

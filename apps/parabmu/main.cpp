@@ -32,7 +32,8 @@ int run(MPI_Comm comm, int argc, char** argv) {
   std::string residuals;
   bool json = false;
   app.add_option("SCRIPT", script, "what to do, one command a line")->required();
-  app.add_option("--residuals", residuals, "writes the relative residual of each iteration");
+  app.add_option("--residuals", residuals,
+                 "writes the relative residual of each iteration of this run");
   app.add_flag("--json", json, "the last line: seconds of the slowest rank, for programs");
   app.footer("Commands of a script:\n" + script_help() +
              "\nExit code: 0 done (the solver says whether it converged), 2 bad input.");

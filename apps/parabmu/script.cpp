@@ -23,6 +23,7 @@ constexpr Known known[] = {
     {"ALGORITHM_FEA", "", 1, 1, "JAPCG (Jacobi-preconditioned conjugate gradients)"},
     {"MAX_ITER", "", 1, 1, "N: most iterations"},
     {"TOLERANCE", "", 1, 1, "T: of the residual's norm over that of the first"},
+    {"CHECKPOINT", "", 1, 2, "FILE [N]: the solver saves, each N iterations, and goes on"},
     {"BALANCE", "", 1, 1, "on|off: share out planes by their voxels after a parallel read (on)"},
     {"COMPRESS", "", 1, 1, "CODEC of displacements of PARPRINT_X: none (default), deflate:1 to 12"},
     {"LOAD_MCTSCAN", "LOAD_MODEL", 4, 4, "X Y Z FILE: one rank reads the model's text"},

@@ -19,6 +19,14 @@ double positive(const std::string& word, const char* what) {
   return value;
 }
 
+std::uint64_t whole(const std::string& word) {
+  std::int64_t value = 0;
+  if (!parse(word, value) || value < 0) {
+    refuse("the iterations must be a whole number, not " + word);
+  }
+  return static_cast<std::uint64_t>(value);
+}
+
 Grid grid_of(const Command& command) {
   constexpr std::int64_t largest_extent = 1 << 20;
   Grid grid{};
@@ -45,6 +53,9 @@ Simulation::Simulation(MPI_Comm comm, std::string script, std::string residuals)
 
 void Simulation::run(const std::vector<Command>& commands) {
   for (const Command& command : commands) {
+    if (stopped()) {
+      return;
+    }
     try {
       carry_out(command);
     } catch (const Error& error) {
@@ -77,8 +88,9 @@ void Simulation::carry_out(const Command& command) {
     constraints_.add_command(script_, command);
     solution_.reset();
   } else if (name == "COMPUTE_SED") {
-    need_solution();
-    time("energy", [&] { compute_energy(); });
+    if (need_solution()) {
+      time("energy", [&] { compute_energy(); });
+    }
   } else if (name == "COMPRESS") {
     codec_ = command.arguments[0];
   } else if (name == "PRINT_X" || name == "PARPRINT_X") {
@@ -104,13 +116,12 @@ void Simulation::set_number(const Command& command) {
       refuse("no algorithm " + word + ": JAPCG is the one");
     }
   } else if (command.name == "MAX_ITER") {
-    std::int64_t value = 0;
-    if (!parse(word, value) || value < 0) {
-      refuse("the iterations must be a whole number, not " + word);
-    }
-    solver_.most_iterations = static_cast<std::uint64_t>(value);
+    solver_.most_iterations = whole(word);
   } else if (command.name == "TOLERANCE") {
     solver_.tolerance = positive(word, "the tolerance");
+  } else if (command.name == "CHECKPOINT") {
+    solver_.checkpoint = word;
+    solver_.checkpoint_every = command.arguments.size() == 2 ? whole(command.arguments[1]) : 0;
   } else if (command.name == "BALANCE") {
     if (word != "on" && word != "off") {
       refuse("on or off, not " + word);
@@ -161,23 +172,31 @@ void Simulation::need_mesh() {
   }
 }
 
-void Simulation::need_solution() {
+bool Simulation::need_solution() {
   need_mesh();
   if (solution_) {
-    return;
+    return true;
   }
   time("solver", [&] {
     const Load load = load_of(comm_, constraints_, *mesh_);
     solution_ = solve(comm_, *mesh_, load, solver_);
   });
-  const std::string reached = "after " + std::to_string(solution_->iterations()) +
+  if (solution_->resumed > 0) {
+    say("solver: went on from iteration " + std::to_string(solution_->resumed));
+  }
+  const std::string reached = "after " + std::to_string(solution_->iterations) +
                               " iterations the residual is " + number(solution_->residuals.back()) +
                               " of the first";
+  if (stopped()) {
+    say("solver: stopped: " + reached + "; the next run goes on from " + solver_.checkpoint);
+    return false;
+  }
   converged_ = solution_->converged;
   say(converged_ ? "solver: converged: " + reached
                  : "solver: NOT CONVERGED: " + reached + ", TOLERANCE asks for " +
                        number(solver_.tolerance));
   agree(comm_, [&] { write_residuals(); });
+  return true;
 }
 
 void Simulation::write_residuals() const {
@@ -244,7 +263,9 @@ void Simulation::compute_energy() {
 }
 
 void Simulation::print(const Command& command) {
-  need_solution();
+  if (!need_solution()) {
+    return;
+  }
   const std::string& path = command.arguments[0];
   const Results results{*mesh_, solution_->displacements, *voxel_size_, materials_file_};
   time("output", [&] {

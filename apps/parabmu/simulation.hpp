@@ -31,6 +31,8 @@ class Simulation {
   void run(const std::vector<Command>& commands);
   /// False if a solution was requested that the iterations did not reach.
   bool converged() const { return converged_; }
+  /// True where the job ends before the script does: the next run goes on from the checkpoint.
+  bool stopped() const { return solution_ && solution_->stopped; }
   const std::vector<Phase>& phases() const { return phases_; }
 
  private:
@@ -40,7 +42,8 @@ class Simulation {
   void compute_energy();
   void print(const Command& command);
   void need_mesh();
-  void need_solution();
+  /// False where the solver was stopped.
+  bool need_solution();
   void write_residuals() const;
   void say(const std::string& line) const;
   void time(const std::string& phase, const std::function<void()>& body);

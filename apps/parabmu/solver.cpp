@@ -1,6 +1,9 @@
 #include "solver.hpp"
 
 #include <cmath>
+#include <optional>
+
+#include "sluice/checkpoint.hpp"
 
 namespace parabmu {
 namespace {
@@ -150,6 +153,15 @@ class Iteration {
     return both[1];
   }
 
+  /// What next() goes on from; the rest is found again by begin().
+  void register_in(sluice::Checkpoint& state) {
+    const sluice::Selection mine{.start = {mesh_.offset, 0}, .count = {mesh_.owned, 3}};
+    state.array("x", x_.data(), {mesh_.total, 3}, mine);
+    state.array("direction", direction_.data(), {mesh_.total, 3}, mine);
+    state.array("residual", residual_.data(), {mesh_.total, 3}, mine);
+    state.value("weighted", weighted_);
+  }
+
   std::vector<double> take() {
     exchange_(x_);
     return std::move(x_);
@@ -177,6 +189,28 @@ class Iteration {
   double weighted_ = 0;
 };
 
+/// Where the iterations are: the same on every rank.
+struct Progress {
+  double first = 0;  ///< squared norm of the first residual, which only this model and load have
+  double relative = 1;
+  std::uint64_t iterations = 0;
+};
+
+/// Goes on from what a run before has saved. Collective.
+void restore(sluice::Checkpoint& state, const std::string& path, Iteration& iteration,
+             Progress& at) {
+  const double first = at.first;
+  iteration.register_in(state);
+  state.value("first", at.first);
+  state.value("relative", at.relative);
+  state.value("iterations", at.iterations);
+  state.restore();
+  if (at.first != first) {
+    throw Error(Code::invalid_argument,
+                path + ": is a checkpoint of another model or load: move it away");
+  }
+}
+
 }  // namespace
 
 Solution solve(MPI_Comm comm, const Mesh& mesh, const Load& load, const SolverOptions& options) {
@@ -190,20 +224,37 @@ Solution solve(MPI_Comm comm, const Mesh& mesh, const Load& load, const SolverOp
   }
   Solution solution;
   Iteration iteration(comm, mesh, load);
-  const double first = iteration.begin();
-  solution.residuals.push_back(first == 0 ? 0 : 1);
-  solution.converged = first == 0;
-  while (!solution.converged && solution.iterations() < options.most_iterations) {
-    const double relative = std::sqrt(iteration.next() / first);
-    if (!std::isfinite(relative)) {
+  Progress at{.first = iteration.begin()};
+  std::optional<sluice::Checkpoint> state;
+  if (at.first == 0) {
+    at.relative = 0;
+  } else if (!options.checkpoint.empty()) {
+    state.emplace(comm, options.checkpoint,
+                  sluice::CheckpointOptions{.interval_calls = options.checkpoint_every});
+    restore(*state, options.checkpoint, iteration, at);
+  }
+  solution.resumed = at.iterations;
+  solution.residuals.push_back(at.relative);
+  solution.converged = at.relative == 0 || (at.iterations > 0 && at.relative <= options.tolerance);
+  while (!solution.converged && !solution.stopped && at.iterations < options.most_iterations) {
+    at.relative = std::sqrt(iteration.next() / at.first);
+    ++at.iterations;
+    if (!std::isfinite(at.relative)) {
       throw Error(Code::invalid_argument,
-                  "the residual is no longer finite after " +
-                      std::to_string(solution.iterations() + 1) +
+                  "the residual is no longer finite after " + std::to_string(at.iterations) +
                       " iterations: is a part of the model not held by any constraint?");
     }
-    solution.residuals.push_back(relative);
-    solution.converged = relative <= options.tolerance;
+    solution.residuals.push_back(at.relative);
+    solution.converged = at.relative <= options.tolerance;
+    if (state && state->due()) {
+      state->save(static_cast<double>(at.iterations));
+    }
+    solution.stopped = state && state->ending() && !solution.converged;
   }
+  if (state) {
+    state->close();
+  }
+  solution.iterations = at.iterations;
   solution.displacements = iteration.take();
   return solution;
 }

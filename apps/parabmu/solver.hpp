@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 #include "constraints.hpp"
 
@@ -13,18 +14,22 @@ namespace parabmu {
 
 struct SolverOptions {
   std::uint64_t most_iterations = 1000;
-  double tolerance = 1e-9;  ///< of the residual's norm over that of the first
+  double tolerance = 1e-9;             ///< of the residual's norm over that of the first
+  std::string checkpoint;              ///< file of checkpoints; empty: none
+  std::uint64_t checkpoint_every = 0;  ///< iterations; 0: by what a checkpoint costs
 };
 
 struct Solution {
   std::vector<double> displacements;  ///< 3 a local node, ghosts too
-  std::vector<double> residuals;      ///< relative, after each iteration; the first is 1
+  std::vector<double> residuals;      ///< relative: of the start, then after each iteration
   bool converged = false;
-  std::uint64_t iterations() const { return residuals.empty() ? 0 : residuals.size() - 1; }
+  bool stopped = false;          ///< the job ends: the next run goes on from the checkpoint
+  std::uint64_t iterations = 0;  ///< those of the runs before too
+  std::uint64_t resumed = 0;     ///< of these, from the checkpoint
 };
 
-/// Collective. Error invalid_argument where the model is not held (no node is fixed), or numbers
-/// stop being finite.
+/// Collective. Error invalid_argument where the model is not held (no node is fixed), numbers stop
+/// being finite, or the checkpoint is of another model or load.
 Solution solve(MPI_Comm comm, const Mesh& mesh, const Load& load, const SolverOptions& options);
 
 /// Sums `of(node plane)` over own planes of all ranks, in ascending order of planes. Collective.

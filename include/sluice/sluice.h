@@ -340,7 +340,8 @@ typedef struct sluice_variable_options {
   const char* const* dimensions; /**< A name for each dimension, without the step. NULL: none. */
   const int64_t* chunk; /**< Tile of the file in elements, a number for each dimension. NULL: chosen
                              from the first step. Set it for a known pattern of reading. */
-  int32_t varying;      /**< 1: each step has its own number of rows, see sluice_resize(). */
+  int32_t varying;      /**< 1: each step has its own number of rows, see sluice_resize() and
+                             sluice_put_joined(). */
   sluice_type fill_type; /**< Type of *fill, converted where no value is lost. 0: the variable's. */
   const char* compress;  /**< "deflate:6", "zstd:3", "none", with "+noshuffle". NULL: as the file's
                               option `compress` says. */
@@ -537,6 +538,26 @@ SLUICE_API int sluice_put_value(sluice_file* file, sluice_variable variable, slu
  */
 SLUICE_API int sluice_put_rows(sluice_file* file, sluice_variable variable, sluice_type type,
                                const void* data, int64_t rows, const int64_t* ids);
+/** Puts this rank's rows of a varying variable behind those of the ranks before it.
+ *
+ * Local. For sizes that nobody knows beforehand: the step has as many rows as all ranks put
+ * together. Where a rank's rows begin is found in sluice_end_step(), without a further collective
+ * call. A rank without rows need not call it; rows of several calls follow one another.
+ * @param file      a file inside a step
+ * @param variable  a variable with sluice_variable_options::varying, of which sluice_resize() and
+ *                  sluice_put() are not called in this step
+ * @param type      type of `data`; converted to the variable's
+ * @param data      `rows` rows, row-major, each of all dimensions but the first; must not change
+ *                  before the commit
+ * @param rows      number of rows, 0 too
+ * @retval SLUICE_OK                      success
+ * @retval SLUICE_ERROR_TYPE_MISMATCH     `type` cannot be stored as the variable's type
+ * @retval SLUICE_ERROR_INVALID_ARGUMENT  the variable is not varying
+ * @retval SLUICE_ERROR_WRONG_STATE       outside a step, or after sluice_resize() or sluice_put()
+ * @retval SLUICE_ERROR_OUT_OF_BOUNDS     more rows than the shape; also from the commit, where the
+ *                                        ranks together have more */
+SLUICE_API int sluice_put_joined(sluice_file* file, sluice_variable variable, sluice_type type,
+                                 const void* data, int64_t rows);
 /** Commits what was defined and put outside steps.
  *
  * Collective.

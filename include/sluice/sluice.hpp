@@ -255,6 +255,26 @@ class Step {
   void put_rows_raw(Variable variable, const std::uint64_t* ids, std::uint64_t rows,
                     const void* data, Type type);
 
+  /// Puts this rank's rows of a varying variable behind those of the ranks before it. Local.
+  ///
+  /// For sizes that nobody knows beforehand: the step has as many rows as all ranks put together.
+  /// Where a rank's rows begin is found in end(), without a further collective call. A rank without
+  /// rows need not call it; rows of several calls follow one another.
+  /// @param variable  a variable with VariableOptions::varying, of which resize() and put() are not
+  ///                  called in this step
+  /// @param data      `rows` rows, row-major, each of all dimensions but the first; it must not
+  ///                  change before end()
+  /// @param rows      number of rows, 0 too
+  /// @throws Error `type_mismatch`, `invalid_argument` (not varying), `wrong_state` (after resize()
+  ///         or put()), `out_of_bounds` (more than the shape). `out_of_bounds` also comes from
+  ///         end(), where the ranks together have more.
+  template <class T>
+  void put_joined(Variable variable, const T* data, std::uint64_t rows) {
+    put_joined_raw(variable, data, rows, type_of<T>());
+  }
+  /// put_joined() of data whose type is known at run time. Local.
+  void put_joined_raw(Variable variable, const void* data, std::uint64_t rows, Type type);
+
   /// Sets how many rows a varying variable has in this step. Alike; before the first put() of it.
   ///
   /// Without the call a step has as many rows as the variable's shape.

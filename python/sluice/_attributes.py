@@ -48,16 +48,17 @@ class Attributes(MutableMapping):
         call(lib.sluice_attribute_info, owner, key, kind, count)
         is_scalar = count[0] == lib.SLUICE_SCALAR
         if kind[0] % 256 == lib.SLUICE_KIND_STRING:
-            texts = []
-            for index in range(1 if is_scalar else count[0]):
-                text = ffi.new("char**")
-                call(lib.sluice_get_text, owner, key, index, text)
-                texts.append(_whole_text(text[0], kind[0] // 256) if is_scalar
-                             else text_of(text[0]))
+            texts = self._texts(key, kind[0], 1 if is_scalar else count[0])
             return texts[0] if is_scalar else texts
         values = np.empty(1 if is_scalar else count[0], dtype=dtype_of(kind[0]))
         call(lib.sluice_get_attribute, owner, key, kind[0], values.size, address(values))
         return values[0].item() if is_scalar else values
+
+    def _texts(self, key: Any, kind: int, count: int) -> list[str]:
+        """Padded with NUL, so that one may have others in it; bytes that are no UTF-8 are kept."""
+        held = np.zeros((count, kind // 256), dtype=np.uint8)
+        self._file._call(lib.sluice_get_attribute, self._owner, key, kind, count, address(held))
+        return [row.tobytes().rstrip(b"\0").decode("utf-8", "surrogateescape") for row in held]
 
     def __contains__(self, name: object) -> bool:
         if not isinstance(name, str):
@@ -82,8 +83,3 @@ class Attributes(MutableMapping):
 
     def __repr__(self) -> str:
         return f"<sluice attributes of {self._owner.decode() or 'the file'}>"
-
-
-def _whole_text(pointer: Any, length: int) -> str:
-    """A single text, which may have a NUL in it; the length of an empty one is told as 1."""
-    return bytes(ffi.buffer(pointer, length)).decode("utf-8", "replace").rstrip("\0")

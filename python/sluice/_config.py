@@ -20,9 +20,6 @@ from pathlib import Path
 from typing import List, Optional
 
 _HERE = Path(__file__).resolve().parent
-_MODULES = ("sluice_c", "sluice_support", "sluice_text", "sluice", "sluice_write", "sluice_read",
-            "fpio")
-_C_FILES = ("descriptor", "calls", "fpio")
 
 
 def _library() -> Path:
@@ -51,6 +48,27 @@ def _run(command: List[str], folder: Path) -> None:
         raise SystemExit(f"sluice-config: failed: {shlex.join(command)}")
 
 
+def _in_order(sources: List[Path]) -> List[Path]:
+    """Fortran files so that each stands behind those whose modules it uses."""
+    uses = {}
+    for source in sources:
+        text = source.read_text()
+        names = re.findall(r"^ *use +(\w+)", text, re.MULTILINE)
+        names += re.findall(r"^ *submodule *\((\w+)", text, re.MULTILINE)
+        uses[source] = {name for name in names if name != source.stem}
+    ordered: List[Path] = []
+    stems = {source.stem for source in sources}
+    while len(ordered) < len(sources):
+        done = {source.stem for source in ordered}
+        ready = [source for source in sources
+                 if source not in ordered and uses[source] & stems <= done]
+        if not ready:
+            raise SystemExit("sluice-config: the Fortran modules use one another in a circle: "
+                             "install the package again")
+        ordered += ready
+    return ordered
+
+
 def build_fortran(folder: Path) -> None:
     """Compiles the Fortran modules into `folder`: *.mod and libsluice-fortran.a."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -58,14 +76,12 @@ def build_fortran(folder: Path) -> None:
     fortran = shlex.split(os.environ.get("FC", "mpifort"))
     c = shlex.split(os.environ.get("CC", "mpicc"))
     objects = []
-    for name in _MODULES:
-        objects.append(f"{name}_f.o")
-        _run([*fortran, "-O2", "-fPIC", "-c", str(sources / f"{name}.f90"), "-o", objects[-1]],
-             folder)
-    for name in _C_FILES:
-        objects.append(f"{name}_c.o")
-        _run([*c, "-O2", "-fPIC", *_cflags(), "-c", str(sources / f"{name}.c"), "-o", objects[-1]],
-             folder)
+    for source in _in_order(sorted(sources.glob("*.f90"))):
+        objects.append(f"{source.stem}_f.o")
+        _run([*fortran, "-O2", "-fPIC", "-c", str(source), "-o", objects[-1]], folder)
+    for source in sorted(sources.glob("*.c")):
+        objects.append(f"{source.stem}_c.o")
+        _run([*c, "-O2", "-fPIC", *_cflags(), "-c", str(source), "-o", objects[-1]], folder)
     _run(["ar", "rcs", "libsluice-fortran.a", *objects], folder)
     for name in objects:
         (folder / name).unlink()

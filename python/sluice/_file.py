@@ -129,7 +129,7 @@ class File(Mapping):
             fill: One value that `dtype` holds; None: zero.
             dimensions: A name for each dimension.
             chunk: Tile of the file in elements; None: chosen from the first step.
-            varying: Whether each step has its own number of rows: resize().
+            varying: Whether each step has its own number of rows: resize(), put_joined().
             compress: "deflate:6", "zstd:3", "none", with "+noshuffle"; "": as the option of the
                 file.
 
@@ -317,6 +317,43 @@ class File(Mapping):
         self._kept += [array, wanted]
         self._call(lib.sluice_put_rows, known._index, type_of(array.dtype), address(array),
                    wanted.size, ffi.cast("int64_t*", wanted.ctypes.data))
+
+    def put_joined(self, variable: Name, rows: Any, shape: Any = None, **define: Any) -> None:
+        """Puts this rank's rows of a varying variable behind those of the ranks before it. Local.
+
+        For sizes that nobody knows beforehand: the step has as many rows as all ranks put together.
+        A rank without rows need not call it; rows of several calls follow one another.
+
+        Args:
+            variable: A name or a Variable, of which resize() and put() are not called in this step.
+            rows: The rows, shape (n, ...); must not change before the commit.
+            shape: The most rows of a step, and the shape of a row, for a new name.
+            define: Options of define(), for a new name.
+
+        Raises:
+            Error: INVALID_ARGUMENT (not varying), TYPE_MISMATCH, WRONG_STATE (after resize() or
+                put()), OUT_OF_BOUNDS (more than the shape); OUT_OF_BOUNDS also from the commit,
+                where the ranks together have more.
+        """
+        plain, mask = without_mask(rows)
+        array = as_dense(plain)
+        if array.ndim == 0:
+            raise Error(Code.INVALID_ARGUMENT, f"put_joined {variable}: a scalar has no rows")
+        if shape is None and self._known(variable) is None:
+            raise Error(Code.INVALID_ARGUMENT,
+                        f"put_joined {variable}: it is not defined yet: give the shape with the "
+                        f"most rows of a step")
+        if self._known(variable) is None:
+            define.setdefault("varying", True)
+        known = self._for_put(variable, array, shape, define, shape is not None)
+        if known.step_shape[1:] != array.shape[1:]:
+            raise Error(Code.INVALID_ARGUMENT,
+                        f"put_joined {known.name}: rows of shape {array.shape[1:]} for a variable "
+                        f"of shape {known.step_shape}")
+        array = _filled(known, array, mask)
+        self._kept.append(array)
+        self._call(lib.sluice_put_joined, known._index, type_of(array.dtype), address(array),
+                   array.shape[0])
 
     def resize(self, variable: Name, rows: int) -> None:
         """Sets how many rows a varying variable has in this step. Alike; before the first put of

@@ -7,6 +7,7 @@
 
 #include "mpiio/caller_memory.hpp"
 #include "mpiio/independent.hpp"
+#include "mpiio/pending.hpp"
 #include "mpiio/two_phase.hpp"
 #include "storage/foreign_file.hpp"
 
@@ -63,25 +64,66 @@ Run range_of(const View& view, std::int64_t stream, std::int64_t bytes) {
   return {first, view.file_offset(stream + bytes - 1) + 1 - first};
 }
 
+/// The same, as far as it is known: of a view that does not ascend everything.
+Run reach_of(const View& view, std::int64_t stream, std::int64_t bytes) {
+  return view.is_ascending() ? range_of(view, stream, bytes)
+                             : Run{0, std::numeric_limits<std::int64_t>::max()};
+}
+
+/// Until nothing that is pending is in the way of an access at once.
+void wait_for_others(const File& file, bool is_write, std::int64_t stream, std::int64_t bytes) {
+  if (bytes == 0 || Boards::all().is_empty()) {
+    return;
+  }
+  const Run range = reach_of(file.view, stream, bytes);
+  if (is_write) {
+    wait_for_pending(file, range);
+  } else {
+    wait_to_read(file, range);
+  }
+}
+
+/// What the thread could not write is told by the rank's next collective call.
+void rethrow_behind(File& file) {
+  if (file.behind) {
+    file.behind->rethrow();
+  }
+}
+
+bool is_behind(const File& file, bool is_write) {
+  return is_write && file.behind && !file.atomicity.is_on;
+}
+
+/// One rank's bytes of a collective write, staged.
+std::int64_t stage_own(File& file, std::int64_t stream, const Memory& memory) {
+  file.behind->begin(memory.bytes());
+  if (memory.bytes() > 0) {
+    write_own(*file.behind, file.view, stream, memory);
+  }
+  file.behind->finish();
+  return memory.bytes();
+}
+
 /// One rank's bytes, under a lock in atomic mode.
 std::int64_t move_own(File& file, bool is_write, std::int64_t stream, const Memory& memory) {
   const std::int64_t bytes = memory.bytes();
   if (bytes == 0) {
     return 0;
   }
+  wait_for_others(file, is_write, stream, bytes);
   std::unique_lock<std::mutex> guard;
   std::unique_ptr<storage::RangeLock> lock;
-  if (file.is_atomic) {
-    guard = std::unique_lock(file.atomic_mutex);
-    const Run range = file.view.is_ascending() ? range_of(file.view, stream, bytes)
-                                               : Run{0, std::numeric_limits<std::int64_t>::max()};
+  if (file.atomicity.is_on) {
+    guard = std::unique_lock(file.atomicity.mutex);
+    const Run range = reach_of(file.view, stream, bytes);
     lock = storage::lock_range(
         *file.storage,
         {static_cast<std::uint64_t>(range.offset), static_cast<std::uint64_t>(range.length)},
         is_write);
   }
   if (is_write) {
-    write_own(*file.storage, file.view, stream, memory);
+    Straight straight(*file.storage);
+    write_own(straight, file.view, stream, memory);
     return bytes;
   }
   return read_own(*file.storage, file.view, stream, memory);
@@ -117,7 +159,7 @@ class Choice {
       runs += told.runs;
       is_ascending = is_ascending && told.is_ascending != 0;
     }
-    if (ranges.size() < 2 || file.is_atomic || !is_ascending ||
+    if (ranges.size() < 2 || file.atomicity.is_on || !is_ascending ||
         !file.hints.may_exchange(is_write)) {
       return;
     }
@@ -156,9 +198,12 @@ class Choice {
   std::int64_t mean_run_ = 1;
 };
 
-Told told_of(const File& file, bool is_write, std::int64_t stream, std::int64_t bytes) {
+Told told_of(File& file, bool is_write, std::int64_t stream, std::int64_t bytes) {
   Told told;
   told.is_ascending = file.view.is_ascending() ? 1 : 0;
+  if (!is_behind(file, is_write)) {
+    wait_for_others(file, is_write, stream, bytes);
+  }
   if (!is_write) {
     told.file_bytes = static_cast<std::int64_t>(file.storage->size());
   }
@@ -184,7 +229,16 @@ std::int64_t exchange(File& file, bool is_write, std::int64_t stream, const Memo
   const Domains domains = choice.domains(file);
   try {
     if (is_write) {
-      write_together(file.comm, *file.storage, file.view, stream, memory, domains);
+      Straight straight(*file.storage);
+      const bool is_later = is_behind(file, is_write);
+      if (is_later) {
+        file.behind->begin(domains.domain_bytes);
+      }
+      write_together(file.comm, is_later ? *file.behind : static_cast<Sink&>(straight), file.view,
+                     stream, memory, domains);
+      if (is_later) {
+        file.behind->finish();
+      }
     } else {
       read_together(file.comm, *file.storage, file.view, stream, memory, domains);
     }
@@ -210,6 +264,7 @@ std::int64_t move_together(File& file, bool is_write, std::int64_t stream, const
   Told mine;
   if (error_class == MPI_SUCCESS) {
     try {
+      rethrow_behind(file);
       check_range(file, stream, memory.bytes());
       mine = told_of(file, is_write, stream, memory.bytes());
     } catch (...) {
@@ -231,7 +286,8 @@ std::int64_t move_together(File& file, bool is_write, std::int64_t stream, const
   std::int64_t moved = 0;
   together(file, [&] {
     if (!choice.exchanges()) {
-      moved = move_own(file, is_write, stream, memory);
+      moved = is_behind(file, is_write) ? stage_own(file, stream, memory)
+                                        : move_own(file, is_write, stream, memory);
       return;
     }
     Memory wanted = memory;
@@ -272,14 +328,18 @@ std::int64_t begin_in_order(File& file, std::int64_t bytes, int& error_class) {
 
 }  // namespace
 
-std::int64_t access_alone(File& file, const Call& call) {
+namespace {
+
+std::int64_t access_own(File& file, const Call& call, bool is_collective) {
   const Stopwatch watch(call.is_write ? file.report.write_s : file.report.read_s);
   check_call(file, call);
   CallerMemory memory(file, call);
   const std::int64_t bytes = memory.memory().bytes();
   const std::int64_t stream = begin_of(file, call, bytes);
   check_range(file, stream, bytes);
-  const std::int64_t moved = move_own(file, call.is_write, stream, memory.memory());
+  const bool is_later = is_collective && is_behind(file, call.is_write);
+  const std::int64_t moved = is_later ? stage_own(file, stream, memory.memory())
+                                      : move_own(file, call.is_write, stream, memory.memory());
   file.report.count(call.is_write, Way::independent, moved, file.view.runs_in(moved));
   if (call.where == Where::individual) {
     file.position += moved;
@@ -287,9 +347,14 @@ std::int64_t access_alone(File& file, const Call& call) {
   return memory.finish(call, moved);
 }
 
+}  // namespace
+
+std::int64_t access_alone(File& file, const Call& call) { return access_own(file, call, false); }
+
 std::int64_t access_together(File& file, const Call& call) {
   if (file.ranks == 1) {
-    return access_alone(file, call);
+    rethrow_behind(file);
+    return access_own(file, call, true);
   }
   const Stopwatch watch(call.is_write ? file.report.write_s : file.report.read_s);
   CallerMemory memory;

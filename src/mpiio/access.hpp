@@ -1,8 +1,9 @@
 // Reading and writing: every data access function of MPI-IO is one of these.
 //
 // Invariants: a collective call takes part with the others even if its arguments are wrong, and its
-// class of error is the same on all ranks; the bytes of a write are in the file when it returns; a
-// pointer advances by what was moved, and not at all if the call failed.
+// class of error is the same on all ranks; the bytes of a write are in the file when it returns, or
+// staged if the file is written behind; a pointer advances by what was moved, and not at all if the
+// call failed.
 #pragma once
 
 #include <cstdint>

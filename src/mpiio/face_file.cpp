@@ -5,6 +5,7 @@
 #include <string>
 
 #include "mpiio/face.hpp"
+#include "mpiio/pending.hpp"
 
 using namespace sluice::mpiio;  // NOLINT(google-build-using-namespace): they are its face
 
@@ -43,7 +44,10 @@ SLUICE_FACE(int, File_preallocate, (MPI_File fh, MPI_Offset size)) {
 SLUICE_FACE_END
 
 SLUICE_FACE(int, File_get_size, (MPI_File fh, MPI_Offset* size)) {
-  return on_file(fh, [&](File& file) { *size = static_cast<MPI_Offset>(file.storage->size()); });
+  return on_file(fh, [&](File& file) {
+    wait_for_all_pending(file);
+    *size = static_cast<MPI_Offset>(file.storage->size());
+  });
 }
 SLUICE_FACE_END
 
@@ -83,8 +87,8 @@ SLUICE_FACE(int, File_get_view,
   return on_file(fh, [&](File& file) {
     constexpr const char* names[] = {"native", "internal", "external32"};
     *disp = file.view.displacement();
-    *etype = file.element_type.duplicate();
-    *filetype = file.file_type.duplicate();
+    *etype = file.types.element.duplicate();
+    *filetype = file.types.file.duplicate();
     std::snprintf(datarep, MPI_MAX_DATAREP_STRING, "%s",
                   names[static_cast<int>(file.representation)]);
   });
@@ -162,7 +166,7 @@ SLUICE_FACE(int, File_set_atomicity, (MPI_File fh, int flag)) {
 SLUICE_FACE_END
 
 SLUICE_FACE(int, File_get_atomicity, (MPI_File fh, int* flag)) {
-  return on_file(fh, [&](File& file) { *flag = file.is_atomic ? 1 : 0; });
+  return on_file(fh, [&](File& file) { *flag = file.atomicity.is_on ? 1 : 0; });
 }
 SLUICE_FACE_END
 

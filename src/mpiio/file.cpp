@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "mpiio/pending.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::mpiio {
@@ -28,8 +29,8 @@ OpenFiles& open_files() {
 File::File(MPI_Comm duplicate) : comm(duplicate), handler(default_handler()) {
   check(mpi.Comm_rank(comm, &rank), "asking for the rank");
   check(mpi.Comm_size(comm, &ranks), "asking for the number of ranks");
-  element_type = KeptType(MPI_BYTE);
-  file_type = KeptType(MPI_BYTE);
+  types.element = KeptType(MPI_BYTE);
+  types.file = KeptType(MPI_BYTE);
   OpenFiles& all = open_files();
   const std::lock_guard lock(all.mutex);
   all.by_handle[this] = this;
@@ -102,6 +103,7 @@ void set_size(File& file, std::int64_t bytes) {
       throw Fault(MPI_ERR_READ_ONLY, "the file is open for reading");
     }
     if (file.rank == 0) {
+      wait_for_all_pending(file);
       file.storage->resize(static_cast<std::uint64_t>(bytes));
     }
   });
@@ -116,6 +118,7 @@ void preallocate(File& file, std::int64_t bytes) {
       throw Fault(MPI_ERR_READ_ONLY, "the file is open for reading");
     }
     if (file.rank == 0) {
+      wait_for_all_pending(file);
       const auto wanted = static_cast<std::uint64_t>(bytes);
       file.storage->preallocate(0, wanted);
       if (file.storage->size() < wanted) {  // the file system cannot reserve
@@ -138,21 +141,27 @@ void sync(File& file) {
       file.leads_node = rank_on_node == 0;
     }
   }
-  // All bytes are in the file when their write has returned; one sync on a node covers them.
+  // All bytes are in the file when their write has returned, or nothing is pending any more; one
+  // sync on a node covers them.
+  const Stopwatch watch(file.report.sync_s);
   if (file.ranks > 1) {
     check(mpi.Barrier(file.comm), "synchronising the ranks");
   }
   together(file, [&] {
+    if (file.behind) {
+      file.behind->wait_own();
+      file.behind->rethrow();
+    }
+    wait_for_all_pending(file);
     if (*file.leads_node && file.may_write()) {
-      const Stopwatch watch(file.report.sync_s);
       file.storage->sync();
     }
   });
 }
 
 void set_atomicity(File& file, bool is_atomic) {
-  together(file, [] {});
-  file.is_atomic = is_atomic;
+  together(file, [&] { wait_for_all_pending(file); });
+  file.atomicity.is_on = is_atomic;
 }
 
 namespace {
@@ -219,8 +228,8 @@ void set_view(File& file, std::int64_t displacement, MPI_Datatype element, MPI_D
     kept_type = KeptType(type);
   });
   file.view = view;
-  file.element_type = std::move(kept_element);
-  file.file_type = std::move(kept_type);
+  file.types.element = std::move(kept_element);
+  file.types.file = std::move(kept_type);
   file.representation = wanted;
   file.position = 0;
   file.shared_position.restart();
@@ -231,6 +240,7 @@ std::int64_t sought(File& file, std::int64_t offset, int whence, std::int64_t cu
   if (whence == MPI_SEEK_CUR) {
     to += current;
   } else if (whence == MPI_SEEK_END) {
+    wait_for_all_pending(file);
     const auto bytes = static_cast<std::int64_t>(file.storage->size());
     // The end is that of the last element that begins in the file.
     const std::int64_t element = file.view.element_bytes();

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 
+#include "mpiio/behind.hpp"
 #include "mpiio/datatype.hpp"
 #include "mpiio/errors.hpp"
 #include "mpiio/hints.hpp"
@@ -30,6 +31,17 @@ struct Split {
   std::int64_t bytes = 0;
 };
 
+/// What a view was made of, for get_view.
+struct ViewTypes {
+  KeptType element;
+  KeptType file;
+};
+
+struct Atomicity {
+  bool is_on = false;
+  std::mutex mutex;  ///< locks of the system do not part threads that share a File
+};
+
 struct File {
   /// Owns a duplicate of the program's communicator, and frees it.
   explicit File(MPI_Comm duplicate);
@@ -44,16 +56,16 @@ struct File {
   int mode = 0;
   std::shared_ptr<storage::Storage> files;
   std::unique_ptr<storage::File> storage;
+  storage::FileIdentity identity;
+  std::unique_ptr<Behind> behind;  ///< null: writes go through
 
   View view;
-  KeptType element_type;
-  KeptType file_type;
+  ViewTypes types;
   Representation representation = Representation::native;
 
   std::int64_t position = 0;
   SharedPointer shared_position;
-  bool is_atomic = false;
-  std::mutex atomic_mutex;  ///< locks of the system do not part threads that share a File
+  Atomicity atomicity;
   Hints hints;
   ErrorHandler handler;
   std::optional<Split> split;

@@ -18,6 +18,8 @@ void Hints::note(const std::string& name, const std::string& value) {
     if (problem == std::errc{} && stop == end && number > 0) {
       aggregators_ = number;
     }
+  } else if (name == "sluice_write_behind") {
+    writes_behind_ = value == "true" || value == "1" || value == "on";
   } else if (name == "romio_cb_write") {
     exchanges_write_ = value != "disable";
     must_write_ = value == "enable";

@@ -1,6 +1,7 @@
 // The hints of a file (MPI_Info): those of a program, kept unchanged, and those that are used here.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "mpiio/mpi.hpp"
@@ -21,6 +22,9 @@ class Hints {
 
   /// The number of ranks that write if bytes are exchanged (cb_nodes); 0: chosen by the library.
   int aggregators() const { return aggregators_; }
+  /// Are collective writes to be written behind (sluice_write_behind)? `standard`: where no hint
+  /// says so.
+  bool writes_behind(bool standard) const { return writes_behind_.value_or(standard); }
   /// May bytes be exchanged (romio_cb_write, romio_cb_read)?
   bool may_exchange(bool is_write) const { return is_write ? exchanges_write_ : exchanges_read_; }
   /// Must they be, regardless of the runs ("enable")?
@@ -31,6 +35,7 @@ class Hints {
 
   MPI_Info info_ = MPI_INFO_NULL;
   int aggregators_ = 0;
+  std::optional<bool> writes_behind_;
   bool exchanges_write_ = true;
   bool exchanges_read_ = true;
   bool must_write_ = false;

@@ -101,13 +101,13 @@ class Sieve {
 
 }  // namespace
 
-void write_own(storage::File& file, const View& view, std::int64_t stream, const Memory& memory) {
+void write_own(Sink& sink, const View& view, std::int64_t stream, const Memory& memory) {
   const std::int64_t bytes = memory.bytes();
   RunCursor runs(view, stream, bytes);
   if (memory.is_contiguous()) {
     for (std::int64_t at = 0; at < bytes;) {
       const Run run = runs.next(bytes);
-      file.write(place_of(run.offset), {memory.at(at), size_of(run.length)});
+      sink.write(place_of(run.offset), {memory.at(at), size_of(run.length)});
       at += run.length;
     }
     return;
@@ -119,7 +119,7 @@ void write_own(storage::File& file, const View& view, std::int64_t stream, const
     memory.gather(at, {buffer.get(), size_of(here)});
     for (std::int64_t done = 0; done < here;) {
       const Run run = runs.next(here - done);
-      file.write(place_of(run.offset), {buffer.get() + done, size_of(run.length)});
+      sink.write(place_of(run.offset), {buffer.get() + done, size_of(run.length)});
       done += run.length;
     }
     at += here;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "mpiio/memory.hpp"
+#include "mpiio/sink.hpp"
 #include "mpiio/view.hpp"
 #include "storage/storage.hpp"
 
@@ -15,7 +16,7 @@ namespace sluice::mpiio {
 inline constexpr std::int64_t buffer_bytes = std::int64_t{4} << 20;
 
 /// Writes all of `memory`, or throws.
-void write_own(storage::File& file, const View& view, std::int64_t stream, const Memory& memory);
+void write_own(Sink& sink, const View& view, std::int64_t stream, const Memory& memory);
 /// Reads up to all of `memory`, fewer bytes only if the file ends. Returns the number of bytes.
 std::int64_t read_own(storage::File& file, const View& view, std::int64_t stream,
                       const Memory& memory);

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "mpiio/file.hpp"
+#include "mpiio/pending.hpp"
 #include "sluice/error.hpp"
 #include "storage/foreign_file.hpp"
 
@@ -95,19 +96,26 @@ std::int64_t node_number(int rank) {
 struct Meeting {
   int error_class = MPI_SUCCESS;
   bool is_one_node = true;
+  bool is_behind = true;  ///< do all ask for it?
 };
 
 Meeting meet(File& file, int error_class) {
   Meeting meeting;
   meeting.error_class = error_class;
   if (file.ranks == 1) {
+    meeting.is_behind = file.hints.writes_behind(asks_for_behind());
     return meeting;
   }
   const std::int64_t node = node_number(file.rank);
   const std::int64_t mode = file.mode;
-  const std::array<std::int64_t, 6> mine{mode,  -mode,       node,
-                                         -node, error_class, file.report.is_wanted() ? 1 : 0};
-  std::array<std::int64_t, 6> all{};
+  const std::array<std::int64_t, 7> mine{mode,
+                                         -mode,
+                                         node,
+                                         -node,
+                                         error_class,
+                                         file.report.is_wanted() ? 1 : 0,
+                                         file.hints.writes_behind(asks_for_behind()) ? 0 : 1};
+  std::array<std::int64_t, 7> all{};
   check(mpi.Allreduce(mine.data(), all.data(), static_cast<int>(mine.size()), MPI_INT64_T, MPI_MAX,
                       file.comm),
         "agreeing on the mode");
@@ -117,6 +125,7 @@ Meeting meet(File& file, int error_class) {
     meeting.error_class = MPI_ERR_NOT_SAME;
   }
   file.report.want(all[5] != 0);
+  meeting.is_behind = all[6] == 0;
   return meeting;
 }
 
@@ -150,9 +159,12 @@ void open_on_all(File& file, const Meeting& meeting) {
       file.storage = open_existing(*file.files, file.path, file.mode);
     }
   });
+  file.identity = file.storage->identity();
   file.shared_position.join(first.key, file.files, file.path, file.rank == 0);
+  start_behind(file, meeting.is_behind, meeting.is_one_node);
   if ((file.mode & MPI_MODE_APPEND) != 0) {
     together(file, [&] {
+      wait_for_all_pending(file);
       file.position = static_cast<std::int64_t>(file.storage->size());
       if (file.rank == 0) {
         file.shared_position.set(file.position);
@@ -192,14 +204,34 @@ File* open_file(MPI_Comm comm, const char* name, int mode, MPI_Info info) {
   return file.release();
 }
 
+namespace {
+
+/// All ranks have written what they had staged.
+void close_behind(File& file) {
+  if (!file.behind) {
+    return;
+  }
+  const std::unique_ptr<Behind> behind = std::move(file.behind);
+  behind->rethrow();
+  if (file.rank == 0) {
+    file.storage->sync();  // on one node: it covers the bytes of all
+  }
+}
+
+}  // namespace
+
 void close_file(File* closing) {
   const std::unique_ptr<File> file(closing);
+  if (file->behind) {
+    file->behind->wait_own();
+  }
   if (file->ranks > 1) {
     // All bytes are in the file then, even for a rank that determines its size by other means.
     check(mpi.Barrier(file->comm), "synchronising the ranks");
   }
   file->report.tell(*file);
   together(*file, [&] {
+    close_behind(*file);
     file->storage.reset();
     if (file->rank == 0 && (file->mode & MPI_MODE_DELETE_ON_CLOSE) != 0) {
       file->files->remove(file->path);

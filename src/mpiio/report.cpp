@@ -50,7 +50,7 @@ void Report::tell(const File& file) const {
   if (!is_wanted_) {
     return;
   }
-  constexpr int numbers = 2 * ways * 3;
+  constexpr int numbers = 2 * ways * 3 + 1;
   std::int64_t mine[numbers] = {};
   std::int64_t sums[numbers] = {};
   for (int way = 0; way < ways; ++way) {
@@ -62,14 +62,16 @@ void Report::tell(const File& file) const {
       at += ways * 3;
     }
   }
-  const double seconds[] = {write_s, read_s, sync_s};
-  std::int64_t mine_us[3] = {};
-  std::int64_t most_us[3] = {};
-  for (int i = 0; i < 3; ++i) {
+  mine[numbers - 1] = file.behind ? file.behind->staged_bytes() : 0;
+  const double seconds[] = {write_s, read_s, sync_s, file.behind ? file.behind->hidden_s() : 0};
+  constexpr int times = 4;
+  std::int64_t mine_us[times] = {};
+  std::int64_t most_us[times] = {};
+  for (int i = 0; i < times; ++i) {
     mine_us[i] = static_cast<std::int64_t>(seconds[i] * 1e6);
   }
   check(mpi.Reduce(mine, sums, numbers, MPI_INT64_T, MPI_SUM, 0, file.comm), "summing up");
-  check(mpi.Reduce(mine_us, most_us, 3, MPI_INT64_T, MPI_MAX, 0, file.comm), "summing up");
+  check(mpi.Reduce(mine_us, most_us, times, MPI_INT64_T, MPI_MAX, 0, file.comm), "summing up");
   if (file.rank != 0) {
     return;
   }
@@ -88,6 +90,12 @@ void Report::tell(const File& file) const {
             std::to_string(sum[0]) + " " + way_names[i % ways] + ": " +
             size_text(static_cast<double>(sum[1])) + " in runs of " +
             size_text(static_cast<double>(sum[1]) / static_cast<double>(runs)) + " on average";
+  }
+  if (file.behind) {
+    text += "\n  written behind: " + size_text(static_cast<double>(sums[numbers - 1])) + ", " +
+            seconds_text(static_cast<double>(most_us[3]) * 1e-6) + " in the slowest thread";
+  } else if (!note_.empty()) {
+    text += "\n  " + note_;
   }
   say(text);
 }

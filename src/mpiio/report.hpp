@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
 
 namespace sluice::mpiio {
 
@@ -38,6 +39,8 @@ class Report {
   void want(bool is_wanted) { is_wanted_ = is_wanted; }
 
   void count(bool is_write, Way way, std::int64_t bytes, std::int64_t runs);
+  /// A line of the report, the same on all ranks.
+  void note(const std::string& text) { note_ = text; }
   /// Prints on rank 0. Collective if it is requested.
   void tell(const File& file) const;
 
@@ -55,6 +58,7 @@ class Report {
   bool is_wanted_ = false;
   Count written_[ways];
   Count read_[ways];
+  std::string note_;
 };
 
 }  // namespace sluice::mpiio

@@ -129,10 +129,9 @@ struct Share {
 /// The rounds of one collective access, seen by one rank.
 class Rounds {
  public:
-  Rounds(MPI_Comm comm, storage::File& file, const View& view, std::int64_t stream,
-         const Memory& memory, const Domains& domains)
+  Rounds(MPI_Comm comm, const View& view, std::int64_t stream, const Memory& memory,
+         const Domains& domains)
       : comm_(comm),
-        file_(file),
         view_(view),
         stream_(stream),
         memory_(memory),
@@ -144,24 +143,24 @@ class Rounds {
     }
   }
 
-  void write() {
+  void write(Sink& sink) {
     for (int round = 0; round < domains_.rounds(); ++round) {
       announce(round);
       send_own();
       if (own_ >= 0) {
-        collect(domains_.window(own_, round));
+        collect(domains_.window(own_, round), sink);
       }
       sends_.wait();
     }
     kept_.rethrow();
   }
 
-  void read() {
+  void read(storage::File& file) {
     for (int round = 0; round < domains_.rounds(); ++round) {
       announce(round);
       ask_for_own();
       if (own_ >= 0) {
-        serve(domains_.window(own_, round));
+        serve(domains_.window(own_, round), file);
       }
       sends_.wait();
       take_own();
@@ -317,7 +316,7 @@ class Rounds {
             static_cast<std::size_t>(theirs_[static_cast<std::size_t>(rank)].pieces)};
   }
 
-  void collect(const Run& window) {
+  void collect(const Run& window, Sink& sink) {
     std::vector<Piece> covered;
     std::byte* const bytes =
         window_.of(domains_.window_bytes + page_bytes) + window.offset % page_bytes;
@@ -340,10 +339,11 @@ class Rounds {
         }
       }
     });
-    kept_.run([&] { write_covered(window, bytes, covered); });
+    kept_.run([&] { write_covered(window, bytes, covered, sink); });
   }
 
-  void write_covered(const Run& window, const std::byte* bytes, std::vector<Piece>& covered) {
+  static void write_covered(const Run& window, const std::byte* bytes, std::vector<Piece>& covered,
+                            Sink& sink) {
     std::sort(covered.begin(), covered.end(),
               [](const Piece& a, const Piece& b) { return a.offset < b.offset; });
     for (std::size_t i = 0; i < covered.size();) {
@@ -352,11 +352,11 @@ class Rounds {
       for (++i; i < covered.size() && covered[i].offset <= last; ++i) {
         last = std::max<std::uint64_t>(last, std::uint64_t{covered[i].offset} + covered[i].length);
       }
-      file_.write(static_cast<std::uint64_t>(window.offset) + first, {bytes + first, last - first});
+      sink.write(static_cast<std::uint64_t>(window.offset) + first, {bytes + first, last - first});
     }
   }
 
-  void serve(const Run& window) {
+  void serve(const Run& window, storage::File& file) {
     std::byte* const bytes = window_.of(domains_.window_bytes + page_bytes);
     bool is_read = false;
     in_batches([&](const std::vector<int>& batch, std::int64_t batch_bytes) {
@@ -368,7 +368,7 @@ class Rounds {
                          about_runs, comm_);
       }
       if (!is_read) {
-        kept_.run([&] { read_window(window, bytes); });
+        kept_.run([&] { read_window(window, bytes, file); });
         is_read = true;
       }
       messages.wait();
@@ -385,16 +385,15 @@ class Rounds {
     });
   }
 
-  void read_window(const Run& window, std::byte* bytes) {
+  static void read_window(const Run& window, std::byte* bytes, storage::File& file) {
     const std::size_t wanted = size_of(window.length);
-    const std::size_t got = file_.read(static_cast<std::uint64_t>(window.offset), {bytes, wanted});
+    const std::size_t got = file.read(static_cast<std::uint64_t>(window.offset), {bytes, wanted});
     if (got < wanted) {
-      throw Error(Code::truncated, file_.path() + ": became shorter while it was read");
+      throw Error(Code::truncated, file.path() + ": became shorter while it was read");
     }
   }
 
   MPI_Comm comm_;
-  storage::File& file_;
   const View& view_;
   const std::int64_t stream_;
   const Memory& memory_;
@@ -444,14 +443,14 @@ Domains make_domains(std::int64_t low, std::int64_t high, std::int64_t mean_run,
   return domains;
 }
 
-void write_together(MPI_Comm comm, storage::File& file, const View& view, std::int64_t stream,
+void write_together(MPI_Comm comm, Sink& sink, const View& view, std::int64_t stream,
                     const Memory& memory, const Domains& domains) {
-  Rounds(comm, file, view, stream, memory, domains).write();
+  Rounds(comm, view, stream, memory, domains).write(sink);
 }
 
 void read_together(MPI_Comm comm, storage::File& file, const View& view, std::int64_t stream,
                    const Memory& memory, const Domains& domains) {
-  Rounds(comm, file, view, stream, memory, domains).read();
+  Rounds(comm, view, stream, memory, domains).read(file);
 }
 
 }  // namespace sluice::mpiio

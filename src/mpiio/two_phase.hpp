@@ -8,6 +8,7 @@
 
 #include "mpiio/memory.hpp"
 #include "mpiio/mpi.hpp"
+#include "mpiio/sink.hpp"
 #include "mpiio/view.hpp"
 #include "storage/storage.hpp"
 
@@ -36,7 +37,7 @@ Domains make_domains(std::int64_t low, std::int64_t high, std::int64_t mean_run,
                      int aggregators);
 
 /// For an ascending view; collective.
-void write_together(MPI_Comm comm, storage::File& file, const View& view, std::int64_t stream,
+void write_together(MPI_Comm comm, Sink& sink, const View& view, std::int64_t stream,
                     const Memory& memory, const Domains& domains);
 /// The same for reading; no rank requests bytes beyond the end of the file.
 void read_together(MPI_Comm comm, storage::File& file, const View& view, std::int64_t stream,

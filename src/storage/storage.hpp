@@ -58,6 +58,8 @@ class Objects {
   virtual void adopt(std::span<const Segment> segments) = 0;
   /// The size of an object; empty if there is no such object.
   virtual std::optional<std::uint64_t> object_bytes(const std::string& name) = 0;
+  /// The names of what lies in the folder `name`, "" for the store's own, in no order.
+  virtual std::vector<std::string> names_in(const std::string& name) = 0;
 };
 
 /// The identity of an open file: unique among existing files.
@@ -116,6 +118,10 @@ class File {
   std::optional<std::uint64_t> object_bytes(const std::string& name) {
     Objects* all = objects();
     return all != nullptr ? all->object_bytes(name) : std::nullopt;
+  }
+  std::vector<std::string> names_in(const std::string& name) {
+    Objects* all = objects();
+    return all != nullptr ? all->names_in(name) : std::vector<std::string>{};
   }
 
   // -- of a file that several ranks opened together (Storage::open_together) ----------------------

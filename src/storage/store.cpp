@@ -87,6 +87,9 @@ class Store final : public File, public Objects {
     }
     return storage_.open(object, Access::read)->size();
   }
+  std::vector<std::string> names_in(const std::string& name) override {
+    return storage_.list(name.empty() ? path_ : object_path(path_, name));
+  }
 
   void write(std::uint64_t offset, std::span<const std::byte> bytes) override {
     while (!bytes.empty()) {

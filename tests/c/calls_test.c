@@ -142,6 +142,40 @@ static void write_file(const char* path) {
   sluice_free(out);
 }
 
+/* Rank r joins r + step rows, one call a row; their values tell which rank put them. */
+static void check_joined(const char* path) {
+  sluice_variable_options wanted = SLUICE_VARIABLE_OPTIONS_INIT;
+  wanted.steps = 1;
+  wanted.varying = 1;
+  sluice_file* file = NULL;
+  sluice_variable pairs = -1;
+  const int64_t most[2] = {(int64_t)ranks * (ranks + 1), 2};
+  OK(sluice_open(MPI_COMM_WORLD, path, "w", options, &file));
+  OK(sluice_define(file, "pairs", SLUICE_FLOAT64, 2, most, &wanted, &pairs));
+  for (int step = 0; step < 2; ++step) {
+    const float row[2] = {(float)rank, (float)step};
+    OK(sluice_begin_step(file, 0));
+    for (int i = 0; i < rank + step; ++i) {
+      OK(sluice_put_joined(file, pairs, SLUICE_FLOAT32, row, 1));
+    }
+    OK(sluice_put_joined(file, pairs, SLUICE_FLOAT32, NULL, 0));
+    OK(sluice_end_step(file, NULL));
+  }
+  OK(sluice_close(file));
+  sluice_free(file);
+  OK(sluice_open(MPI_COMM_WORLD, path, "r", NULL, &file));
+  OK(sluice_find(file, "pairs", &pairs));
+  int64_t there[2] = {-1, -1};
+  OK(sluice_shape(file, pairs, 1, 2, there));
+  CHECK(there[0] == ranks * (ranks + 1) / 2 && there[1] == 2);
+  double last[2] = {-1, -1};
+  const int64_t at[2] = {there[0] - 1, 0}, one[2] = {1, 2};
+  OK(sluice_get(file, pairs, SLUICE_FLOAT64, last, 2, at, one, 1));
+  CHECK(last[0] == ranks - 1 && last[1] == 1);
+  OK(sluice_close(file));
+  sluice_free(file);
+}
+
 static void check_infos(sluice_file* in) {
   int32_t number = 0, reading = 0;
   int64_t steps = 0;
@@ -291,6 +325,7 @@ int main(int argc, char** argv) {
   CHECK(sluice_type_bytes(SLUICE_COMPLEX128) == 16 && sluice_type_bytes(99) == 0);
   CHECK(strchr(sluice_version(), '.') != NULL && strlen(sluice_mpi_library()) > 3);
 
+  check_joined(path);
   write_file(path);
   sluice_file* in = NULL;
   OK(sluice_open(MPI_COMM_WORLD, path, "r", NULL, &in));

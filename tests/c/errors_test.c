@@ -70,6 +70,12 @@ static void fail_step(sluice_file* out, int which, sluice_variable x, sluice_var
       FAILS(sluice_put_rows(out, x, f64, data, -1, start), SLUICE_ERROR_INVALID_ARGUMENT, "-1");
       break;
     case 9:
+      FAILS(sluice_put_joined(out, x, f64, data, -1), SLUICE_ERROR_INVALID_ARGUMENT, "-1");
+      break;
+    case 10:
+      FAILS(sluice_put_joined(out, fixed, f64, data, 1), SLUICE_ERROR_INVALID_ARGUMENT, "varying");
+      break;
+    case 11:
       FAILS(sluice_begin_step(out, 1), SLUICE_ERROR_WRONG_STATE, "has not ended");
       break;
     default:
@@ -79,7 +85,7 @@ static void fail_step(sluice_file* out, int which, sluice_variable x, sluice_var
   CHECK(sluice_end_step(out, NULL) != SLUICE_OK);
 }
 
-enum { wrong_calls = 11 };
+enum { wrong_calls = 13 };
 
 /* After all the failures the file takes a step; and what is closed stays closed. */
 static void check_steps_and_end(sluice_file* out, sluice_variable x, sluice_variable fixed) {

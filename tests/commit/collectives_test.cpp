@@ -98,6 +98,32 @@ class Collectives : public testing::TestWithParam<Case> {
 
   /// The calls of each step: the decomposition is `axes[step]`'s.
   std::vector<int> count(const std::vector<int>& axes) {
+    return count_steps(
+        axes.size(), {.steps = true},
+        [&](Step& step, Variable v, std::uint64_t s, int rank, Giver<double>& giver) {
+          giver.put(step, v, s, shape, box_of(rank, axes[s]));
+        });
+  }
+  /// The same where rank r has `rows[step]` + r rows, joined or placed by the program.
+  std::vector<int> count_rows(const std::vector<std::uint64_t>& rows, bool joins) {
+    static const std::vector<double> values(shape[0] * shape[1], 1);
+    return count_steps(rows.size(), {.steps = true, .varying = true},
+                       [&](Step& step, Variable v, std::uint64_t s, int rank, Giver<double>&) {
+                         const auto r = static_cast<std::uint64_t>(rank);
+                         if (joins) {
+                           step.put_joined(v, values.data(), rows[s] + r);
+                         } else {
+                           step.resize(v, ranks * rows[s] + ranks * (ranks - 1) / 2);
+                           step.put(v, values.data(),
+                                    {.start = {r * rows[s] + r * (r - 1) / 2, 0},
+                                     .count = {rows[s] + r, shape[1]}});
+                         }
+                       });
+  }
+
+ private:
+  template <class Put>
+  std::vector<int> count_steps(std::size_t steps, const VariableOptions& how, const Put& put) {
     std::vector<std::vector<int>> counts(ranks);
     exec::run_local(ranks, 1, [&](exec::Transport& transport) {
       int calls = 0;
@@ -108,12 +134,12 @@ class Collectives : public testing::TestWithParam<Case> {
       options.check = GetParam().check == std::string("full") ? Check::full : Check::off;
       options.log = Log::off;
       File out(detail::open_on(counting, storage_, "f.h5", Mode::write, options));
-      const Variable v = out.define<double>("v", shape, {.steps = true});
+      const Variable v = out.define<double>("v", shape, how);
       const Variable n = out.define<std::int64_t>("n", {}, {.steps = true});
-      for (std::uint64_t s = 0; s < axes.size(); ++s) {
+      for (std::uint64_t s = 0; s < steps; ++s) {
         Giver<double> giver;
         Step step = out.begin_step();
-        giver.put(step, v, s, shape, box_of(transport.rank(), axes[s]));
+        put(step, v, s, transport.rank(), giver);
         const auto number = static_cast<std::int64_t>(s);
         if (transport.rank() == 0) {
           step.put(n, &number);
@@ -124,7 +150,7 @@ class Collectives : public testing::TestWithParam<Case> {
       }
       out.close();
     });
-    std::vector<int> most(axes.size());
+    std::vector<int> most(steps);
     for (const auto& of_rank : counts) {
       for (std::size_t s = 0; s < most.size(); ++s) {
         most[s] = std::max(most[s], of_rank[s]);
@@ -133,7 +159,6 @@ class Collectives : public testing::TestWithParam<Case> {
     return most;
   }
 
- private:
   static inline const Shape shape = {64, 48};
 
   static model::Box box_of(int rank, int axis) {
@@ -145,6 +170,22 @@ class Collectives : public testing::TestWithParam<Case> {
 
   std::shared_ptr<storage::MemoryStorage> storage_ = storage::make_memory();
 };
+
+TEST_P(Collectives, OfAStepWithJoinedRowsAreNoMoreThanWhereTheProgramKnowsTheOffsets) {
+  // Offsets travel with the reduction that is made where blocks change, and with none where they do
+  // not.
+  const std::vector<std::uint64_t> rows{5, 5, 5, 7, 7, 7};
+  const std::vector<int> joined = count_rows(rows, true);
+  const std::vector<int> placed = count_rows(rows, false);
+  for (std::size_t step = 0; step < rows.size(); ++step) {
+    EXPECT_LE(joined[step], placed[step]) << "step " << step;
+  }
+  const Bounds& bounds = GetParam().bounds;
+  EXPECT_LE(joined[1], bounds.unchanged);
+  EXPECT_LE(joined[2], bounds.unchanged);
+  EXPECT_LE(joined[4], bounds.after);
+  EXPECT_LE(joined[5], bounds.after);
+}
 
 TEST_P(Collectives, OfAStepAreNoMoreThanBefore) {
   const std::vector<int> calls = count({0, 0, 0, 1, 1, 1});

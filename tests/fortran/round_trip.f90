@@ -59,6 +59,7 @@ contains
       steps=.true., chunk=[3_int64, 100_int64])
     call out%define("by_index", sluice_real64, shape=[3, rows], steps=.true.)
     call out%define("events", sluice_int32, shape=[2, 4 * ranks], steps=.true., varying=.true.)
+    call out%define("joined", sluice_int32, shape=[2, 4 * ranks], steps=.true., varying=.true.)
     call out%define("energy", sluice_real64, steps=.true.)
     call out%define("group/charge", sluice_complex32, shape=[rows])
     call out%define("small", sluice_int32, shape=[rows])
@@ -107,7 +108,7 @@ contains
     real(real64), intent(inout), target :: x(:, :), ghosted(:, :)
     integer, intent(in) :: step
     integer :: i, mine
-    integer :: ids(n)
+    integer :: ids(n), pairs(2, 4)
     call out%begin_step(time=0.5_real64 * step)
     call fill(x, step)
     ghosted = -1
@@ -122,6 +123,11 @@ contains
       call out%put("events", step, start=[1, mine])
       call out%put("events", mine, start=[2, mine])
     end do
+    pairs(1, :) = step
+    pairs(2, :) = [(rank * step + i, i=1, 4)]
+    call out%put_joined("joined", pairs(:, 1:1))
+    call out%put_joined("joined", pairs(:, 2:step))
+    pairs = -1 ! they were copied
     if (rank == 0) call out%put("energy", 1.25_real64 * step)
   end subroutine
 
@@ -215,6 +221,10 @@ contains
     call in%get("events", events, step=2)
     call require(all(events(1, :) == 2), "varying rows")
     call require(all(events(2, :) == [(int(i, int8), i=1, 2 * ranks)]), "varying rows")
+    events = 0
+    call in%get("joined", events, step=2)
+    call require(all(events(1, :) == 2), "joined rows")
+    call require(all(events(2, :) == [(int(i, int8), i=1, 2 * ranks)]), "joined rows")
     call in%close()
   end subroutine
 
@@ -232,6 +242,7 @@ contains
     call require(in%time(2) == 1.0_real64, "time of the second step")
     call require(all(in%shape("positions") == [3, rows]), "shape in Fortran's order")
     call require(all(in%shape("events", step=2) == [2, 2 * ranks]), "shape of a varying step")
+    call require(all(in%shape("joined", step=3) == [2, 3 * ranks]), "shape of joined rows")
     call require(in%type("positions") == sluice_real64, "type")
     call require(in%type("names") == sluice_character(5), "type of text")
     call require(in%has("even") .and. .not. in%has("odd"), "has")

@@ -80,12 +80,16 @@ def test_rows_partial_and_varying(tmp_path):
                 out.put("some", np.arange(step, dtype=np.int32))
                 out.resize("few", 2 * step)
                 out.put("few", rows[:2 * step])
+                out.put_joined("joined", rows[:step], shape=(10, 3))
+                out.put_joined("joined", rows[5:5 + step])
     with h5py.File(path) as f:
         np.testing.assert_array_equal(f["x"][1], rows)
         np.testing.assert_array_equal(f["some"][2], [0, 1] + [-7] * 8)
     with sluice.open(path) as f:
         assert [f["few"].shape_of(step) for step in range(3)] == [(0, 3), (2, 3), (4, 3)]
         np.testing.assert_array_equal(f["few"][2], rows[:4])
+        assert [f["joined"].shape_of(step) for step in range(3)] == [(0, 3), (2, 3), (4, 3)]
+        np.testing.assert_array_equal(f["joined"][2], rows[[0, 1, 5, 6]])
         np.testing.assert_array_equal(f["few"][-2, 1:], rows[1:2])
         assert f["few"][:, :4].shape == (3, 4, 3)
         np.testing.assert_array_equal(f["few"][1:, :4][1], rows[:4])

@@ -8,21 +8,28 @@ import time
 from pathlib import Path
 
 
-def ranks_of(run):
-    """The processes that mpirun has started: they are in process groups of their own."""
-    found = subprocess.run(["pgrep", "-P", str(run.pid)], capture_output=True, text=True)
-    return [int(line) for line in found.stdout.split()]
+def processes_of(run):
+    """The launcher and all that it has started, whatever is in between."""
+    found = [run.pid]
+    for process in found:
+        children = subprocess.run(["pgrep", "-P", str(process)], capture_output=True, text=True)
+        found += [int(line) for line in children.stdout.split()]
+    return found
 
 
-def kill_job(run):
-    """Kills mpirun and its ranks, and returns when none of them is left to write anything."""
-    every = [run.pid, *ranks_of(run)]
-    for process in every:
+def kill(processes):
+    """Kills them, and returns when none but the first, which is waited for elsewhere, is left."""
+    for process in processes:
         with contextlib.suppress(ProcessLookupError):
             os.kill(process, signal.SIGKILL)
     limit = time.monotonic() + 60
-    while any(is_alive(process) for process in every[1:]) and time.monotonic() < limit:
+    while any(is_alive(process) for process in processes[1:]) and time.monotonic() < limit:
         time.sleep(0.01)
+
+
+def kill_job(run):
+    """Kills a launcher and its ranks, and returns when none of them is left to write anything."""
+    kill(processes_of(run))
 
 
 def is_alive(process):

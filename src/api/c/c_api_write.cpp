@@ -204,6 +204,18 @@ int sluice_put_rows(sluice_file* file, sluice_variable variable, sluice_type typ
   });
 }
 
+int sluice_put_joined(sluice_file* file, sluice_variable variable, sluice_type type,
+                      const void* data, int64_t rows) {
+  return call_local(file, [&](sluice_file&, Output& output) {
+    const std::string what = output.path() + ": put_joined " + known(output, variable).name;
+    if (rows < 0) {
+      throw Error(Code::invalid_argument, what + ": " + std::to_string(rows) + " rows");
+    }
+    output.put_joined({static_cast<std::uint32_t>(variable), static_cast<const std::byte*>(data),
+                       static_cast<std::uint64_t>(rows), type_of_code(type, what.c_str())});
+  });
+}
+
 int sluice_resize(sluice_file* file, sluice_variable variable, int64_t rows) {
   return call_local(file, [&](sluice_file& f, Output& output) {
     const std::string what = output.path() + ": resize " + known(output, variable).name;

@@ -171,6 +171,12 @@ void Step::put_rows_raw(Variable variable, const std::uint64_t* ids, std::uint64
   put_row_list(open_file("put_rows"), variable, ids, rows, data, type);
 }
 
+void Step::put_joined_raw(Variable variable, const void* data, std::uint64_t rows, Type type) {
+  open_file("put_joined")
+      .output()
+      .put_joined({variable.index(), static_cast<const std::byte*>(data), rows, type});
+}
+
 void Step::resize(Variable variable, std::uint64_t rows) {
   open_file("resize").output().resize(variable.index(), rows);
 }

@@ -1,5 +1,7 @@
 #include "commit/output/description.hpp"
 
+#include <algorithm>
+
 #include "codec/checksum.hpp"
 #include "model/bytes.hpp"
 #include "model/kernels.hpp"
@@ -172,6 +174,7 @@ std::uint32_t Description::add(const model::Definition& asked,
   names_.add(definition.name, index);
   row_counts_.resize(definitions_.size());
   row_counts_.back() = definition.shape.empty() ? 0 : definition.shape[0];
+  row_states_.resize(definitions_.size(), RowState::open);
   return index;
 }
 
@@ -206,7 +209,7 @@ const model::Definition& Description::require(std::uint32_t variable, bool in_st
 
 void Description::reset_rows() {
   row_counts_.clear();
-  has_rows_.clear();
+  row_states_.assign(definitions_.size(), RowState::open);
   for (const model::Definition& d : definitions_) {
     row_counts_.push_back(d.shape.empty() ? 0 : d.shape[0]);
   }
@@ -224,17 +227,41 @@ void Description::resize(std::uint32_t variable, std::uint64_t rows) {
                                          " rows, but the shape " + d.shape.text() +
                                          " is the most that a step may have");
   }
-  if (variable < has_rows_.size() && has_rows_[variable]) {
+  if (row_states_[variable] > RowState::resized) {
     throw Error(Code::wrong_state, "resize " + d.name + ": call it before the first put");
   }
   row_counts_[variable] = rows;
+  row_states_[variable] = RowState::resized;
 }
 
 void Description::settle_rows(std::uint32_t variable) {
-  if (definitions_[variable].varying) {
-    has_rows_.resize(definitions_.size());
-    has_rows_[variable] = true;
+  row_states_[variable] = std::max(row_states_[variable], RowState::put);
+}
+
+void Description::expect_joined(std::uint32_t variable) {
+  const model::Definition& d = definitions_[variable];
+  if (!d.varying) {
+    throw Error(
+        Code::invalid_argument,
+        "put_joined " + d.name + ": its steps have a fixed number of rows: define it as varying");
   }
+  if (row_states_[variable] == RowState::resized || row_states_[variable] == RowState::put) {
+    throw Error(Code::wrong_state, "put_joined " + d.name +
+                                       ": after resize or put of this step: its rows are either "
+                                       "joined or placed by the caller");
+  }
+  row_states_[variable] = RowState::joined;
+}
+
+void Description::join(std::uint32_t variable, std::uint64_t rows) {
+  const model::Definition& d = definitions_[variable];
+  if (rows > d.shape[0]) {
+    throw Error(Code::out_of_bounds, "put_joined " + d.name + ": the ranks put " +
+                                         std::to_string(rows) + " rows together, but the shape " +
+                                         d.shape.text() +
+                                         " is the most that a step may have: define it with more");
+  }
+  row_counts_[variable] = rows;
 }
 
 model::Dims Description::shape_of(std::uint32_t variable) const {

@@ -51,6 +51,10 @@ class Description {
   void resize(std::uint32_t variable, std::uint64_t rows);
   /// Something was put: the number of rows in this step is fixed.
   void settle_rows(std::uint32_t variable);
+  /// The variable has as many rows as the ranks join. Before anything else is said of its rows.
+  void expect_joined(std::uint32_t variable);
+  /// The rows that the ranks joined, the same on every rank. Error out_of_bounds.
+  void join(std::uint32_t variable, std::uint64_t rows);
   const std::vector<std::uint64_t>& row_counts() const noexcept { return row_counts_; }
   model::Dims shape_of(std::uint32_t variable) const;
   /// As of a variable that has the rows of this step always.
@@ -69,9 +73,10 @@ class Description {
 
   const layout::Format* format_ = nullptr;
   std::vector<model::Definition> definitions_;
-  Names names_;                            ///< of the definitions; none of one that has none yet
-  bool is_nameless_ = false;               ///< the appended variable has not been given its name
-  std::vector<bool> has_rows_;             ///< by variable: its number of rows is fixed
+  Names names_;               ///< of the definitions; none of one that has none yet
+  bool is_nameless_ = false;  ///< the appended variable has not been given its name
+  enum class RowState : std::uint8_t { open, resized, put, joined };
+  std::vector<RowState> row_states_;       ///< by variable: what is known of its rows in this step
   std::vector<std::uint64_t> row_counts_;  ///< by variable: of the current step
   std::uint64_t digest_ = 0;               ///< of all definitions and attributes in order
   std::vector<exec::Said> said_;

@@ -126,6 +126,14 @@ void Output::put_rows(const exec::Rows& rows) {
   });
 }
 
+void Output::put_joined(const JoinedRows& rows) {
+  local([&] {
+    const model::Definition& definition = description_.require(rows.variable, in_step_);
+    description_.expect_joined(rows.variable);
+    puts_.add(rows, definition);
+  });
+}
+
 bool Output::forget_uncommitted() {
   puts_.finish();
   const bool is_some = in_step_ || !puts_.empty();
@@ -253,8 +261,10 @@ Receipt Output::commit(bool is_step, bool is_last) {
     check_presence(touched, is_step);
     for (std::size_t v = 0; v < touched.size() && is_step; ++v) {
       // A step without rows exists in the file, too.
-      touched[v].blocks = touched[v].blocks || (definitions()[v].varying && !touched[v].rows);
+      const bool is_placed = touched[v].rows || touched[v].joined;
+      touched[v].blocks = touched[v].blocks || (definitions()[v].varying && !is_placed);
     }
+    puts_.place_joined(touched, description_);
     puts_.scatter_rows(touched, description_);
     puts_.check_coverage(touched, description_, options_.check);
     FileCommit file{is_step, is_last, durable, time_, {}, {}, puts_.blocks()};
@@ -381,7 +391,8 @@ std::vector<Touch> Output::agree_on_touched(bool is_step, bool is_last) {
                          puts_.differ(description_) ? 1 : 0,
                          // the lowest rank that left a step without its end, and the step
                          unended_ ? transport_.size() - unended_->rank : 0,
-                         unended_ ? static_cast<std::int64_t>(unended_->step) : 0};
+                         unended_ ? static_cast<std::int64_t>(unended_->step) : 0,
+                         puts_.join() ? 1 : 0};
   try {
     exec::agree(transport_, is_news ? on_way : failure_, head);
   } catch (const Error&) {
@@ -401,7 +412,8 @@ std::vector<Touch> Output::agree_on_touched(bool is_step, bool is_last) {
     unended_ = {static_cast<std::uint64_t>(head[9]), transport_.size() - static_cast<int>(head[8])};
   }
   if (head[7] != 0) {
-    puts_.agree(description_);  // only now are the lists known to be equally long on all ranks
+    // Only now are the lists known to be equally long on all ranks.
+    puts_.agree(description_, head[10] != 0);
   }
   return puts_.touched();
 }
@@ -409,10 +421,11 @@ std::vector<Touch> Output::agree_on_touched(bool is_step, bool is_last) {
 void Output::check_presence(const std::vector<Touch>& touched, bool is_step) const {
   for (std::uint32_t v = 0; v < definitions().size(); ++v) {
     const model::Definition& d = definitions()[v];
-    if (touched[v].blocks && touched[v].rows) {
-      throw Error(Code::invalid_argument, path_ + ": put " + d.name +
-                                              ": blocks and rows of one variable in one step: "
-                                              "use one of them");
+    if (touched[v].blocks + touched[v].rows + touched[v].joined > 1) {
+      throw Error(Code::invalid_argument,
+                  path_ + ": put " + d.name + ": " +
+                      (touched[v].joined ? "joined rows and others" : "blocks and rows") +
+                      " of one variable in one step: use one of them");
     }
     const bool is_missing = is_step && d.stepped && !d.partial && !touched[v].any() &&
                             description_.shape_of(v).volume() != 0;

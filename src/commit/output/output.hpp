@@ -75,6 +75,7 @@ class Output {
     return puts_.next(variable, type, allow_overflow, data, rank, start, count);
   }
   void put_rows(const exec::Rows& rows);
+  void put_joined(const JoinedRows& rows);
   /// Records a failure of this rank: the next commit fails on every rank with it.
   void fail(const std::exception_ptr& failure) noexcept;
   /// The current step was destroyed without its end, by mistake: close() will fail, on every rank,

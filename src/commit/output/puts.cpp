@@ -96,6 +96,22 @@ void Puts::add(const exec::Rows& rows, const model::Definition& d) {
   rows_.push_back(rows);
 }
 
+void Puts::add(const JoinedRows& rows, const model::Definition& d) {
+  check_convertible(d, rows.type);
+  if (rows.rows > d.shape[0]) {
+    throw Error(Code::out_of_bounds, "put_joined " + d.name + ": " + std::to_string(rows.rows) +
+                                         " rows, but the shape " + d.shape.text() +
+                                         " is the most that a step may have");
+  }
+  const bool has_data = rows.rows != 0 && d.shape.volume() != 0;
+  if (has_data && rows.data == nullptr) {
+    throw Error(Code::invalid_argument, "put_joined " + d.name + ": null pointer");
+  }
+  exec::refuse_device_memory(has_data ? rows.data : nullptr,
+                             [&] { return "put_joined " + d.name; });
+  joined_.add(rows);
+}
+
 std::uint64_t Puts::bytes(const std::vector<model::Definition>& definitions) const {
   std::uint64_t bytes = 0;
   for (const model::Block& block : blocks_) {
@@ -108,6 +124,7 @@ void Puts::forget(bool keeps_memory) noexcept {
   blocks_.clear();
   small_.forget();
   rows_.clear();
+  joined_.forget();
   scatter_.done(keeps_memory);
 }
 
@@ -124,6 +141,7 @@ std::uint64_t Puts::signature_of(const Description& description) const {
   for (const exec::Rows& rows : rows_) {
     out.put(rows.variable);
   }
+  joined_.sign(out);
   out.put(description.row_counts());
   return codec::checksum(out.take()) | 1;  // never 0, which means that nothing was agreed on
 }
@@ -133,21 +151,38 @@ bool Puts::differ(const Description& description) {
   return present_signature_ != signature_;
 }
 
-void Puts::agree(const Description& description) {
-  std::vector<std::int64_t> flags(2 * description.definitions().size(), 0);
+void Puts::agree(const Description& description, bool any_join) {
+  touched_.assign(description.definitions().size(), {});
+  std::vector<std::int64_t> flags(3 * touched_.size(), 0);
   for (const model::Block& block : blocks_) {
-    flags[2 * block.variable] = 1;
+    flags[3 * block.variable] = 1;
   }
   for (const exec::Rows& rows : rows_) {
-    flags[2 * rows.variable + 1] = 1;
+    flags[3 * rows.variable + 1] = 1;
+  }
+  for (const JoinedRows& rows : joined_.calls()) {
+    flags[3 * rows.variable + 2] = 1;
+  }
+  if (any_join) {
+    joined_.tell(description, transport_.rank(), transport_.size(), flags);
   }
   transport_.allreduce(flags, exec::Op::max);
-  touched_.resize(description.definitions().size());
   for (std::size_t v = 0; v < touched_.size(); ++v) {
-    touched_[v] = {flags[2 * v] != 0, flags[2 * v + 1] != 0};
+    touched_[v] = {flags[3 * v] != 0, flags[3 * v + 1] != 0, flags[3 * v + 2] != 0};
+  }
+  if (any_join) {
+    joined_.learn(description, transport_.rank(), transport_.size(),
+                  std::span(flags).subspan(3 * touched_.size()));
   }
   signature_ = present_signature_;
   ++number_;
+}
+
+void Puts::place_joined(const std::vector<Touch>& touched, Description& description) {
+  std::vector<bool> joined(touched.size());
+  std::transform(touched.begin(), touched.end(), joined.begin(),
+                 [](const Touch& touch) { return touch.joined; });
+  joined_.place(joined, description, blocks_);
 }
 
 void Puts::scatter_rows(const std::vector<Touch>& touched, const Description& description) {

@@ -1,5 +1,6 @@
 // The data that a rank has put since the last commit: blocks, small parts that are merged into
-// blocks, and rows by index; and what the ranks agreed on when the blocks last changed.
+// blocks, rows by index and rows that follow those of the rank before; and what the ranks agreed on
+// when the blocks last changed.
 //
 // Invariants: everything in it was checked against its variable; the memory of a block that was not
 // copied belongs to the caller; nothing is left after forget().
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "commit/output/description.hpp"
+#include "commit/output/joined_puts.hpp"
 #include "commit/output/small_puts.hpp"
 #include "exec/rows/row_scatter.hpp"
 #include "exec/transport/transport.hpp"
@@ -22,7 +24,8 @@ namespace sluice::commit {
 struct Touch {
   bool blocks = false;
   bool rows = false;
-  bool any() const noexcept { return blocks || rows; }
+  bool joined = false;
+  bool any() const noexcept { return blocks || rows || joined; }
 };
 
 class Puts {
@@ -36,6 +39,8 @@ class Puts {
   void add(const model::Block& block, const model::Definition& definition, const model::Dims& shape,
            bool must_copy);
   void add(const exec::Rows& rows, const model::Definition& definition);
+  /// The memory of the rows must stay as it is until the commit.
+  void add(const JoinedRows& rows, const model::Definition& definition);
   /// A block that needs no checks.
   void add_checked(const model::Block& block) { blocks_.push_back(block); }
   /// See SmallPuts::next.
@@ -45,7 +50,7 @@ class Puts {
   }
   /// Turns small parts into blocks.
   void finish() { small_.finish(blocks_); }
-  bool empty() const noexcept { return blocks_.empty() && rows_.empty(); }
+  bool empty() const noexcept { return blocks_.empty() && rows_.empty() && joined_.empty(); }
   std::span<const model::Block> blocks() const noexcept { return blocks_; }
   std::uint64_t bytes(const std::vector<model::Definition>& definitions) const;
   /// `keeps_memory`: the next rows will need as much.
@@ -54,11 +59,17 @@ class Puts {
   // -- agreeing -----------------------------------------------------------------------------------
   /// Local. Have the blocks changed since the ranks last agreed?
   bool differ(const Description& description);
-  /// Collective, if those of any rank changed: which variables any rank has put.
-  void agree(const Description& description);
+  bool join() const noexcept { return !joined_.empty(); }
+  /// Collective, if those of any rank changed: which variables any rank has put, and where
+  /// `any_join`, how many rows the ranks join.
+  void agree(const Description& description, bool any_join);
   const std::vector<Touch>& touched() const noexcept { return touched_; }
   /// Counts how often they changed; the same on every rank.
   std::uint64_t number() const noexcept { return number_; }
+
+  /// Local. Joined rows become blocks; `description` gets the rows of their variables. Error
+  /// out_of_bounds, the same on every rank.
+  void place_joined(const std::vector<Touch>& touched, Description& description);
 
   // -- collective ---------------------------------------------------------------------------------
   /// Turns rows into blocks of their owners.
@@ -75,6 +86,7 @@ class Puts {
   std::vector<model::Block> blocks_;
   SmallPuts small_;
   std::vector<exec::Rows> rows_;
+  JoinedPuts joined_;
   exec::RowScatter scatter_;
 
   std::uint64_t signature_ = 0;          ///< of this rank's, when the ranks last agreed

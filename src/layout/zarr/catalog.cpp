@@ -250,6 +250,33 @@ void ZarrCatalog::read(std::uint32_t variable, std::uint64_t step, const Box& bo
   }
 }
 
+std::vector<std::uint64_t> ZarrCatalog::rows_by_step(std::uint32_t variable) {
+  const model::Definition& d = variables_.at(variable).definition;
+  if (!d.varying) {
+    return {};
+  }
+  const std::string name = d.name + length_suffix;
+  const auto lengths = std::find_if(variables_.begin(), variables_.end(), [&](const auto& stored) {
+    const model::Definition& other = stored.definition;
+    return other.name == name && other.stepped && other.shape.empty() &&
+           other.type == type_of<std::uint64_t>();
+  });
+  if (lengths == variables_.end()) {
+    throw Error(Code::damaged,
+                file_.path() + ": " + d.name + ": its rows vary, but there is no " + name);
+  }
+  std::vector<std::uint64_t> rows(steps_, 0);
+  for (std::uint64_t step = 0; step < steps_; ++step) {
+    read(static_cast<std::uint32_t>(lengths - variables_.begin()), step, {},
+         std::as_writable_bytes(std::span(&rows[step], 1)));
+    if (rows[step] > d.shape[0]) {
+      throw Error(Code::damaged, file_.path() + ": " + d.name + ": step " + std::to_string(step) +
+                                     " claims more rows than the variable can have");
+    }
+  }
+  return rows;
+}
+
 std::vector<std::uint64_t> ZarrCatalog::checksum_words(const CommitRow& commit) {
   const std::uint64_t each = manifest_.checksum_chunk_words;
   const std::uint64_t held = model::checked_product(manifest_.checksum_chunks, each, "checksums");

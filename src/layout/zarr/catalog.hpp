@@ -26,7 +26,7 @@ class ZarrCatalog final : public layout::Catalog {
                               const model::Box& region) override;
   void read(std::uint32_t variable, std::uint64_t step, const model::Box& box,
             std::span<std::byte> out) override;
-  std::vector<std::uint64_t> rows_by_step(std::uint32_t) override { return {}; }
+  std::vector<std::uint64_t> rows_by_step(std::uint32_t variable) override;
   std::vector<std::uint64_t> checksum_words(const CommitRow& commit) override;
   std::vector<std::string> unchecked() override;
   std::vector<model::Attribute> attributes() override { return manifest_.attributes; }

@@ -36,6 +36,8 @@ constinit const Format format_row{
     .times = true,
     .checksums = true,
     .tiled = true,
+    .varying = true,
+    .length_variable = true,
     .text = false,
     .complex = true,
     .compress = true,

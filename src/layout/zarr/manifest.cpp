@@ -9,6 +9,7 @@
 #include "layout/netcdf4/rules.hpp"
 #include "layout/zarr/seal.hpp"
 #include "layout/zarr/version2.hpp"
+#include "layout/zarr/walk.hpp"
 #include "model/fill.hpp"
 #include "model/name.hpp"
 #include "sluice/error.hpp"
@@ -22,6 +23,8 @@ namespace {
 
 constexpr int version = 1;
 constexpr std::size_t crc_bytes = 4;
+/// Of the document of a varying variable: which array says the rows of each step.
+constexpr const char* varying_attribute = "rows_vary";
 
 std::string in_folder(const std::string& node) {
   return node.empty() ? document_name : node + "/" + document_name;
@@ -46,6 +49,9 @@ Json own_json(const Manifest& manifest) {
                          {"partial", d.partial},
                          {"compress", d.compress},
                          {"dimensions", d.dimensions}});
+    if (d.varying) {
+      variables.back()["varying"] = true;
+    }
   }
   Json kinds = Json::array();
   for (const model::Attribute& attribute : manifest.attributes) {
@@ -90,7 +96,11 @@ Json nodes_of(const Manifest& manifest) {
   for (const Stored& stored : manifest.arrays) {
     const std::string& name = stored.definition.name;
     add_groups(manifest, name, nodes);
-    nodes[name] = array_document(stored.array, attributes_json(manifest, name));
+    Json attributes = attributes_json(manifest, name);
+    if (stored.definition.varying) {
+      attributes[varying_attribute] = name + length_suffix;
+    }
+    nodes[name] = array_document(stored.array, attributes);
   }
   for (const model::Attribute& attribute : manifest.attributes) {
     if (!attribute.owner.empty() && !nodes.contains(attribute.owner)) {
@@ -153,6 +163,7 @@ namespace {
 struct Told {
   bool stepped = false;
   bool partial = false;
+  bool varying = false;
   std::string compress;
   std::vector<std::string> dimensions;
 };
@@ -187,7 +198,7 @@ void take_own(const Json& own, Manifest& manifest, std::map<std::string, Told>& 
     const auto name = variable.at("name").get<std::string>();
     order.emplace(name, order.size());
     told[name] = {variable.at("steps").get<bool>(), variable.at("partial").get<bool>(),
-                  variable.at("compress").get<std::string>(),
+                  variable.value("varying", false), variable.at("compress").get<std::string>(),
                   variable.at("dimensions").get<std::vector<std::string>>()};
   }
   for (const Json& kind : own.at("attribute_kinds")) {
@@ -221,6 +232,7 @@ Definition definition_of(const std::string& name, const Array& array, const Told
   for (int i = d.stepped ? 1 : 0; i < array.shape.rank(); ++i) {
     d.shape.push_back(array.shape[i]);
   }
+  d.varying = told != nullptr && told->varying && d.stepped && !d.shape.empty();
   if (told != nullptr) {
     d.dimensions = told->dimensions;
     if (!d.dimensions.empty() && d.dimensions.size() != static_cast<std::size_t>(d.shape.rank())) {
@@ -238,7 +250,8 @@ void take_attributes(const Json& node, const std::string& owner,
                      Manifest& manifest) {
   const Json attributes = node.value("attributes", Json::object());
   for (const auto& [name, value] : attributes.items()) {
-    if (owner.empty() && name == own_name && manifest.ours) {
+    const bool is_own_name = owner.empty() ? name == own_name : name == varying_attribute;
+    if (is_own_name && manifest.ours) {
       continue;
     }
     const auto known = kinds.find({owner, name});
@@ -261,13 +274,7 @@ Json nodes_in(const Json& root, const Manifest& manifest, const std::string& pat
     nodes[model::stem_of(path)] = root;
     return nodes;
   }
-  const Json consolidated = root.value("consolidated_metadata", Json());
-  if (!consolidated.is_object()) {
-    throw Error(Code::unsupported, path +
-                                       ": a Zarr group without consolidated metadata: let "
-                                       "zarr.consolidate_metadata() of zarr-python add them");
-  }
-  nodes = consolidated.at("metadata");
+  nodes = root.at("consolidated_metadata").at("metadata");
   if (!manifest.ours && nodes.contains(commits_name)) {
     throw Error(Code::damaged, path + ": " + document_name +
                                    ": has commits of Sluice, and its attribute \"sluice\" is "
@@ -345,6 +352,29 @@ std::vector<std::byte> root_text(storage::File& file) {
 
 }  // namespace
 
+namespace {
+
+/// What consolidated metadata would say of the nodes below the root.
+Json metadata_below(storage::File& file) {
+  Json nodes = Json::object();
+  walk_nodes(file, [&](const std::string& node) {
+    const std::vector<std::byte> text = read_document(file, in_folder(node));
+    if (text.empty()) {
+      return Node::none;
+    }
+    const Json& document = nodes[node] = parse(text, file.path(), in_folder(node));
+    return document.value("node_type", "") == "group" ? Node::group : Node::array;
+  });
+  return nodes;
+}
+
+bool is_bare_group(const Json& root) {
+  return root.value("node_type", "") == "group" &&
+         !root.value("consolidated_metadata", Json()).is_object();
+}
+
+}  // namespace
+
 Manifest read_manifest(storage::File& file) {
   if (is_version2(file)) {
     Manifest manifest = manifest_of(version3_of(file), file.path());
@@ -357,10 +387,13 @@ Manifest read_manifest(storage::File& file) {
                 file.path() + ": no root document of a Zarr store (" + document_name + ")");
   }
   const std::vector<std::byte> text = root_text(file);
-  const Json root = parse(text, file.path());
+  Json root = parse(text, file.path());
   try {
     if (root.value("zarr_format", 0) != 3) {
       throw Error(Code::version, file.path() + ": not version 3 of Zarr");
+    }
+    if (is_bare_group(root)) {
+      root["consolidated_metadata"] = {{"metadata", metadata_below(file)}};
     }
     Manifest manifest = manifest_of(root, file.path());
     if (manifest.ours) {

@@ -57,8 +57,8 @@ using Documents = std::map<std::string, std::string>;
 
 /// All documents that `manifest` makes, the root's among them.
 Documents documents_of(const Manifest& manifest);
-/// Reads the root document of the store `file`. Error damaged, or unsupported where the store has
-/// no consolidated metadata.
+/// Reads the root document of the store `file`, and those of its nodes where the root does not have
+/// them. Error damaged.
 Manifest read_manifest(storage::File& file);
 /// Documents of a store that are not as its root says; none where Sluice did not write it.
 std::vector<Document> stale_documents(storage::File& file);

@@ -374,22 +374,33 @@ constexpr std::size_t most_depth = 64;
 /// A name is compared with all names before it in its object: so many comparisons take a second.
 constexpr std::uint64_t most_comparisons = 1 << 29;
 
+/// Calls visit(at) for every character of JSON that is in no string; it says where to go on.
+template <class Visit>
+void each_outside_strings(std::string_view text, Visit&& visit) {
+  bool in_text = false;
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    if (in_text || c == '"') {
+      in_text = in_text ? c != '"' : true;
+      at += c == '\\' ? 2 : 1;
+    } else {
+      at = visit(at);
+    }
+  }
+}
+
 /// What makes the document too costly to parse; "" where nothing does.
 std::string refusal_of(std::string_view text) {
   std::array<std::uint64_t, most_depth> names{};  ///< of the object open at each level
   std::uint64_t comparisons = 0;
   std::size_t depth = 0;
-  bool in_text = false;
-  for (std::size_t at = 0; at < text.size(); ++at) {
+  std::string why;
+  each_outside_strings(text, [&](std::size_t at) {
     const char c = text[at];
-    if (in_text) {
-      at += c == '\\' ? 1 : 0;
-      in_text = c != '"';
-    } else if (c == '"') {
-      in_text = true;
-    } else if (c == '[' || c == '{') {
+    if (c == '[' || c == '{') {
       if (depth == most_depth) {
-        return "more than " + std::to_string(most_depth) + " levels of nesting";
+        why = "more than " + std::to_string(most_depth) + " levels of nesting";
+        return text.size();
       }
       names.at(depth++) = 0;
     } else if (depth != 0 && (c == ']' || c == '}')) {
@@ -397,11 +408,13 @@ std::string refusal_of(std::string_view text) {
     } else if (depth != 0 && c == ':') {
       comparisons += names.at(depth - 1)++;
       if (comparisons > most_comparisons) {
-        return "too many names in one object";
+        why = "too many names in one object";
+        return text.size();
       }
     }
-  }
-  return "";
+    return at + 1;
+  });
+  return why;
 }
 
 /// Words for numbers that JSON has none for. json of Python writes and reads them.
@@ -416,26 +429,21 @@ constexpr std::string_view escaped_zero = "\\u0000";
 std::string without_words(std::string_view text) {
   std::string replaced;
   std::size_t copied = 0;
-  bool in_text = false;
-  for (std::size_t at = 0; at < text.size(); ++at) {
+  each_outside_strings(text, [&](std::size_t at) {
     const char c = text[at];
-    if (in_text) {
-      at += c == '\\' ? 1 : 0;
-      in_text = c != '"';
-    } else if (c == '"') {
-      in_text = true;
-    } else if (c == 'N' || c == 'I' || c == '-') {
-      for (const auto& [word, value] : number_words) {
-        if (text.substr(at, word.size()) == word) {
-          replaced.append(text.substr(copied, at - copied)).append("\"").append(escaped_zero);
-          replaced.append(word).append("\"");
-          copied = at + word.size();
-          at = copied - 1;
-          break;
-        }
+    if (c != 'N' && c != 'I' && c != '-') {
+      return at + 1;
+    }
+    for (const auto& [word, value] : number_words) {
+      if (text.substr(at, word.size()) == word) {
+        replaced.append(text.substr(copied, at - copied)).append("\"").append(escaped_zero);
+        replaced.append(word).append("\"");
+        copied = at + word.size();
+        return copied;
       }
     }
-  }
+    return at + 1;
+  });
   return copied == 0 ? "" : replaced.append(text.substr(copied));
 }
 

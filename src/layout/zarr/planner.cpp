@@ -123,17 +123,29 @@ std::string ZarrPlanner::object_of(std::uint32_t variable, std::uint64_t shard,
   return d.name + "/" + array_of(variable).object_name(d.stepped ? at.with_front(step) : at);
 }
 
-ZarrPlanner::Planned ZarrPlanner::plan_shards(std::uint32_t variable, std::uint64_t step) {
+std::uint64_t ZarrPlanner::tiles_of_rows(std::uint32_t variable, std::uint64_t rows) const {
+  const std::uint64_t tiles = tiles_of(variable);
+  if (tiles == 0 || rows >= definitions_[variable].shape[0]) {
+    return tiles;
+  }
+  const Dims& tile = made_[variable].tile;
+  return (rows + tile[0] - 1) / tile[0] * (tiles / grid_of(definitions_[variable].shape, tile)[0]);
+}
+
+ZarrPlanner::Planned ZarrPlanner::plan_shards(const Touched& touched, std::uint64_t step) {
+  const std::uint32_t variable = touched.variable;
   const Definition& d = definitions_[variable];
   const Made& made = made_[variable];
   const codec::Pipeline filters = pipeline_in_zarr(pipeline_of(d));
-  Planned planned{variable, !filters.empty(), {}};
+  const bool has_rows = d.varying && !touched.shape.empty();
+  const std::uint64_t tiles =
+      has_rows ? tiles_of_rows(variable, touched.shape[0]) : tiles_of(variable);
+  Planned planned{variable, !filters.empty(), tiles, {}};
   const std::uint64_t tile_bytes = made.tile.volume() * d.type.bytes;
   // A filter adds a few bytes to what does not shrink.
   const std::uint64_t added =
       planned.encoded ? codec::find_method(filters.back().id)->added_bytes : 0;
   const std::uint64_t per_shard = tiles_in_shard(variable);
-  const std::uint64_t tiles = tiles_of(variable);
   for (std::uint64_t first = 0; first < tiles; first += per_shard) {
     Shard shard;
     shard.first_tile = first;
@@ -164,6 +176,10 @@ Placement ZarrPlanner::place(const Planned& planned) const {
   const std::uint64_t per_shard = tiles_in_shard(planned.variable);
   std::vector<std::uint64_t> addresses;
   for (std::uint64_t tile = 0; tile < tiles; ++tile) {
+    if (tile >= planned.tiles) {
+      addresses.push_back(absent);  // beyond the rows of the step
+      continue;
+    }
     const Shard& shard = planned.shards[tile / per_shard];
     addresses.push_back(shard.segment.address + shard.next + tile % per_shard * tile_bytes);
   }
@@ -194,12 +210,13 @@ Placement ZarrPlanner::place_checksums(std::uint64_t words, CommitRow& row) {
 void ZarrPlanner::forget_untouched(std::uint64_t step,
                                    std::vector<storage::Segment>& objects) const {
   for (std::uint32_t v = 0; v < definitions_.size(); ++v) {
-    const bool is_touched = std::any_of(planned_.begin(), planned_.end(),
-                                        [&](const Planned& p) { return p.variable == v; });
-    if (is_touched || !definitions_[v].stepped || !made_[v].exists) {
+    if (!definitions_[v].stepped || !made_[v].exists) {
       continue;
     }
-    for (std::uint64_t shard = 0; shard < shards_of(v); ++shard) {
+    const auto planned = std::find_if(planned_.begin(), planned_.end(),
+                                      [&](const Planned& p) { return p.variable == v; });
+    const std::uint64_t kept = planned != planned_.end() ? planned->shards.size() : 0;
+    for (std::uint64_t shard = kept; shard < shards_of(v); ++shard) {
       objects.push_back({0, 0, 0, object_of(v, shard, step), false});
     }
   }
@@ -220,7 +237,7 @@ CommitPlan ZarrPlanner::plan_commit(const CommitRequest& request) {
                       "in place: define it with steps");
     }
     made_[v].has_data = true;
-    planned_.push_back(plan_shards(v, step));
+    planned_.push_back(plan_shards(touched, step));
     if (!planned_.back().encoded) {
       plan.placements.push_back(place(planned_.back()));
     }

@@ -72,6 +72,7 @@ class ZarrPlanner final : public Planner {
   struct Planned {
     std::uint32_t variable = 0;
     bool encoded = false;
+    std::uint64_t tiles = 0;  ///< that the step has: those of its rows
     std::vector<Shard> shards;
   };
 
@@ -85,7 +86,9 @@ class ZarrPlanner final : public Planner {
   std::uint64_t tiles_in_shard(std::uint32_t variable) const;
   std::uint64_t shards_of(std::uint32_t variable) const;
   std::string object_of(std::uint32_t variable, std::uint64_t shard, std::uint64_t step) const;
-  Planned plan_shards(std::uint32_t variable, std::uint64_t step);
+  /// Of a step with so many rows; absent: all.
+  std::uint64_t tiles_of_rows(std::uint32_t variable, std::uint64_t rows) const;
+  Planned plan_shards(const Touched& touched, std::uint64_t step);
   Placement place(const Planned& planned) const;
   Placement place_checksums(std::uint64_t words, CommitRow& row);
   void forget_untouched(std::uint64_t step, std::vector<storage::Segment>& objects) const;

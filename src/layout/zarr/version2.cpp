@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "layout/zarr/manifest.hpp"
+#include "layout/zarr/walk.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::layout::zarr {
@@ -191,6 +192,28 @@ Json consolidated(const Json& metadata) {
   return root;
 }
 
+/// What .zmetadata would say: the documents of every node.
+Json metadata_below(storage::File& file) {
+  Json metadata = Json::object();
+  const auto take = [&](const std::string& node, const char* name) {
+    const std::string key = node + "/" + name;
+    const std::vector<std::byte> text = read_document(file, key);
+    if (!text.empty()) {
+      metadata[key] = parse(text, file.path(), key);
+    }
+    return !text.empty();
+  };
+  walk_nodes(file, [&](const std::string& node) {
+    const bool is_array = take(node, array_file);
+    if (!is_array && !take(node, group_file)) {
+      return Node::none;
+    }
+    take(node, attributes_file);
+    return is_array ? Node::array : Node::group;
+  });
+  return metadata;
+}
+
 }  // namespace
 
 bool is_version2(storage::File& file) {
@@ -209,7 +232,12 @@ Json version3_of(storage::File& file) {
       throw Error(Code::version, file.path() + ": " + name + ": not version 2 of Zarr");
     }
     const Json attributes = document_of(file, attributes_file);
-    return name == array_file ? array_node(root, attributes) : group_document(attributes);
+    if (name == array_file) {
+      return array_node(root, attributes);
+    }
+    Json metadata = metadata_below(file);
+    metadata[attributes_file] = attributes;
+    return consolidated(metadata);
   } catch (const Json::exception& e) {
     throw Error(Code::damaged, file.path() + ": " + name + ": " + e.what());
   }

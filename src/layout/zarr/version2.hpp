@@ -17,8 +17,8 @@ inline constexpr const char* version2_documents = ".zmetadata .zarray .zgroup";
 
 /// Does the store have one of them, and does it begin as JSON?
 bool is_version2(storage::File& file);
-/// The root document that version 3 would have. Error damaged, or unsupported where a group has no
-/// consolidated metadata.
+/// The root document that version 3 would have. Where the store has no consolidated metadata, what
+/// its folders hold takes their place. Error damaged.
 Json version3_of(storage::File& file);
 
 }  // namespace sluice::layout::zarr

@@ -1,0 +1,291 @@
+#include "mpiio/behind.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+#include <string>
+#include <unistd.h>
+
+#include "mpiio/behind_hooks.hpp"
+#include "mpiio/file.hpp"
+#include "sluice/error.hpp"
+#include "storage/foreign_file.hpp"
+
+namespace sluice::mpiio {
+
+namespace {
+
+/// What has a thread, to be written when the process ends without closing it.
+class Open {
+ public:
+  static Open& all() {
+    static auto* const open = new Open;  // asked when the process ends
+    return *open;
+  }
+  void add(Behind* behind) {
+    const std::lock_guard lock(mutex_);
+    behinds_.insert(behind);
+    if (!is_registered_) {
+      is_registered_ = std::atexit([] { Open::all().write_all(); }) == 0;
+    }
+  }
+  void remove(Behind* behind) {
+    const std::lock_guard lock(mutex_);
+    behinds_.erase(behind);
+  }
+
+ private:
+  void write_all() noexcept {
+    if (::getpid() != process_) {
+      return;  // forked: the threads are the parent's
+    }
+    try {
+      const std::lock_guard lock(mutex_);
+      for (Behind* const behind : behinds_) {
+        behind->wait_own();
+        behind->rethrow();
+      }
+    } catch (const std::exception& e) {
+      say(std::string("at the end of the process, with a file that was not closed: ") + e.what());
+    }
+  }
+
+  std::mutex mutex_;
+  std::set<Behind*> behinds_;
+  bool is_registered_ = false;
+  const pid_t process_ = ::getpid();
+};
+
+/// Pieces far from each other are ranges of their own while this many slots are free.
+constexpr std::uint64_t spare_slots = Board::slots / 2;
+constexpr std::int64_t largest_job_bytes = std::int64_t{4} << 20;
+
+}  // namespace
+
+Behind::Behind(std::unique_ptr<storage::File> storage, const storage::FileIdentity& identity,
+               std::shared_ptr<Board> board)
+    : storage_(std::move(storage)), identity_(identity), board_(std::move(board)) {
+  Boards::all().add(identity_, board_);
+}
+
+Behind::~Behind() {
+  Open::all().remove(this);
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) {
+    thread_.join();
+  }
+  Boards::all().remove(board_.get());
+}
+
+void Behind::begin(std::int64_t bytes) {
+  ++call_;
+  wanted_ = bytes;
+  current_.reset();  // of a call that failed
+}
+
+void Behind::write(std::uint64_t offset, std::span<const std::byte> bytes) {
+  auto at = static_cast<std::int64_t>(offset);
+  if (current_ && current_->is_far(at) && board_->pending() < spare_slots) {
+    post();
+  }
+  while (!bytes.empty()) {
+    if (!current_) {
+      const auto length = static_cast<std::int64_t>(bytes.size());
+      current_ =
+          std::make_unique<StagedJob>(std::min(std::max(wanted_, length), largest_job_bytes));
+    }
+    const std::size_t taken = current_->add(at, bytes);
+    bytes = bytes.subspan(taken);
+    at += static_cast<std::int64_t>(taken);
+    wanted_ -= static_cast<std::int64_t>(taken);
+    if (!bytes.empty()) {
+      post();
+    }
+  }
+}
+
+void Behind::finish() {
+  if (current_) {
+    post();
+  }
+}
+
+void Behind::post() {
+  const Run range = current_->range();
+  staged_bytes_ += current_->bytes();
+  // What this rank staged before comes first by itself.
+  board_->wait_for_earlier(range, call_);
+  for (const auto& other : Boards::all().busy(identity_)) {
+    if (other != board_) {
+      other->wait_for(range);
+    }
+  }
+  start();
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return board_->pending() < Board::slots; });
+  board_->post(range, call_);
+  queue_.push_back(std::move(current_));
+  lock.unlock();
+  changed_.notify_all();
+}
+
+void Behind::start() {
+  if (!thread_.joinable()) {
+    Open::all().add(this);
+    thread_ = std::thread([this] { work(); });
+  }
+}
+
+void Behind::work() {
+  for (;;) {
+    const StagedJob* job = nullptr;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return ends_ || !queue_.empty(); });
+      if (queue_.empty()) {
+        return;
+      }
+      job = queue_.front().get();
+    }
+    before_background_write();
+    write_job(*job);
+    {
+      const std::lock_guard lock(mutex_);
+      queue_.pop_front();
+      board_->pass();
+    }
+    changed_.notify_all();
+  }
+}
+
+void Behind::write_job(const StagedJob& job) {
+  double seconds = 0;
+  std::exception_ptr failure;
+  try {
+    const Stopwatch watch(seconds);
+    for (const StagedJob::Piece& piece : job.pieces()) {
+      storage_->write(static_cast<std::uint64_t>(piece.run.offset), job.bytes_of(piece));
+    }
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  const std::lock_guard lock(mutex_);
+  hidden_s_ += seconds;
+  if (failure && !failure_) {
+    failure_ = failure;
+  }
+}
+
+void Behind::wait_own() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return queue_.empty(); });
+}
+
+void Behind::rethrow() {
+  std::exception_ptr failure;
+  {
+    const std::lock_guard lock(mutex_);
+    std::swap(failure, failure_);
+  }
+  if (failure) {
+    std::rethrow_exception(failure);
+  }
+}
+
+double Behind::hidden_s() {
+  const std::lock_guard lock(mutex_);
+  return hidden_s_;
+}
+
+bool asks_for_behind() {
+  const char* const word = std::getenv("SLUICE_MPIIO_WRITE_BEHIND");
+  return word != nullptr &&
+         (std::string(word) == "1" || std::string(word) == "true" || std::string(word) == "on");
+}
+
+namespace {
+
+/// Why a file cannot be written behind; empty: it can.
+std::string obstacle_of(const File& file, bool is_one_node) {
+  int all_ranks = 0;
+  check(mpi.Comm_size(MPI_COMM_WORLD, &all_ranks), "asking for the number of ranks");
+  if (!is_one_node) {
+    return "its ranks are on several nodes";
+  }
+  if (file.ranks != all_ranks) {
+    return "not all ranks of the program have it open";
+  }
+  return "";
+}
+
+std::shared_ptr<Board> make_board(File& file, storage::SharedMemory::Key& key) {
+  auto memory = storage::SharedMemory::make(Board::bytes_for(file.ranks));
+  memory->reserve(0, memory->bytes());
+  key = memory->key();
+  return std::make_shared<Board>(std::move(memory), file.ranks, file.rank);
+}
+
+/// The thread's own way to the file, of which `File` says that one thread at a time uses it.
+std::unique_ptr<storage::File> open_again(File& file) {
+  std::unique_ptr<storage::File> again;
+  try {
+    again = file.files->open(file.path, storage::Access::read_write);
+  } catch (const Error& e) {
+    if (e.code() != Code::permission) {
+      throw;
+    }
+    again = storage::open_to_write(file.path);
+  }
+  if (again->identity() != file.identity) {
+    throw Error(Code::io, file.path + ": is another file now");
+  }
+  return again;
+}
+
+}  // namespace
+
+void start_behind(File& file, bool is_wanted, bool is_one_node) {
+  if (!is_wanted || !file.may_write()) {
+    return;
+  }
+  const std::string obstacle = obstacle_of(file, is_one_node);
+  if (!obstacle.empty()) {
+    file.report.note("written through, for " + obstacle);
+    return;
+  }
+  std::shared_ptr<Board> board;
+  std::unique_ptr<storage::File> again;
+  storage::SharedMemory::Key key;
+  int failed = 0;
+  const auto attempt = [&](auto&& action) {
+    try {
+      action();
+    } catch (const std::exception&) {
+      failed = 1;
+    }
+  };
+  if (file.rank == 0) {
+    attempt([&] { board = make_board(file, key); });
+  }
+  if (file.ranks > 1) {
+    check(mpi.Bcast(&key, static_cast<int>(sizeof key), MPI_BYTE, 0, file.comm),
+          "telling of shared memory");
+  }
+  attempt([&] {
+    if (file.rank != 0) {
+      board = std::make_shared<Board>(storage::SharedMemory::attach(key), file.ranks, file.rank);
+    }
+    again = open_again(file);
+  });
+  if (agree(file, failed) != 0) {
+    file.report.note("written through, for its ranks have no memory to share");
+    return;
+  }
+  file.behind = std::make_unique<Behind>(std::move(again), file.identity, std::move(board));
+}
+
+}  // namespace sluice::mpiio

@@ -1,0 +1,81 @@
+// Writing behind: collective writes return when their bytes are staged, and a thread writes them.
+//
+// Invariants: one thread a file and process writes its jobs in the order in which they were staged.
+// Where another rank has staged the same place in an earlier collective write, staging waits until
+// that is written: so each byte has one order of writers. Staged bytes of a process are at most
+// its budget. The thread makes no call of MPI. A failure is kept and thrown once, by the rank's
+// next collective call, which agrees on it. A process that ends without closing writes what waits.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "mpiio/pending.hpp"
+#include "mpiio/sink.hpp"
+#include "mpiio/staging.hpp"
+
+namespace sluice::mpiio {
+
+struct File;
+
+class Behind final : public Sink {
+ public:
+  /// `storage`: of the thread alone.
+  Behind(std::unique_ptr<storage::File> storage, const storage::FileIdentity& identity,
+         std::shared_ptr<Board> board);
+  /// Waits until all is written.
+  ~Behind() override;
+  Behind(const Behind&) = delete;
+  Behind& operator=(const Behind&) = delete;
+
+  /// A collective write of about `bytes` on this rank begins; write() and finish() belong to it.
+  void begin(std::int64_t bytes);
+  void write(std::uint64_t offset, std::span<const std::byte> bytes) override;
+  /// All that was staged is told to the other ranks, and will be written.
+  void finish();
+
+  /// Until all of this rank is written.
+  void wait_own();
+  /// Throws the first failure of the thread since the last time.
+  void rethrow();
+  /// Of this rank, so far.
+
+  std::int64_t staged_bytes() const { return staged_bytes_; }
+  /// Seconds in which the thread wrote.
+  double hidden_s();
+
+ private:
+  void post();
+  void start();
+  void work();
+  void write_job(const StagedJob& job);
+
+  const std::unique_ptr<storage::File> storage_;
+  const storage::FileIdentity identity_;
+  const std::shared_ptr<Board> board_;
+  std::int64_t call_ = 0;    ///< collective writes that have begun
+  std::int64_t wanted_ = 0;  ///< bytes of this call that are still to come
+  std::int64_t staged_bytes_ = 0;
+  std::unique_ptr<StagedJob> current_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::unique_ptr<StagedJob>> queue_;  ///< the one being written stays in front
+  std::exception_ptr failure_;
+  double hidden_s_ = 0;
+  bool ends_ = false;
+  std::thread thread_;
+};
+
+/// Sets file.behind where the setting asks for it and it can be; else says why not in the report.
+/// `is_wanted`, `is_one_node`: as all ranks have agreed. Collective.
+void start_behind(File& file, bool is_wanted, bool is_one_node);
+/// Does this rank's environment ask for it?
+bool asks_for_behind();
+
+}  // namespace sluice::mpiio

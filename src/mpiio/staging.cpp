@@ -1,0 +1,131 @@
+#include "mpiio/staging.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <sys/mman.h>
+
+namespace sluice::mpiio {
+
+namespace {
+
+constexpr std::size_t page_bytes = 4096;
+constexpr std::size_t large_bytes = std::size_t{4} << 20;
+constexpr std::size_t small_bytes = 256 << 10;
+/// From here on it pays that memory and file agree on where a page begins.
+constexpr std::size_t direct_bytes = 64 << 10;
+/// A hole in the range of a job from which on the next piece is another job's.
+constexpr std::int64_t far_bytes = 64 << 10;
+
+/// Memory that is used again. The budget counts what is in use and what is idle.
+class Pool {
+ public:
+  static Pool& all() {
+    static auto* const pool = new Pool;  // threads use it until the process ends
+    return *pool;
+  }
+
+  std::byte* take(std::size_t bytes) {
+    std::unique_lock lock(mutex_);
+    std::vector<std::byte*>& own = idle(bytes);
+    std::vector<std::byte*>& others = idle(bytes == large_bytes ? small_bytes : large_bytes);
+    const std::size_t others_bytes = bytes == large_bytes ? small_bytes : large_bytes;
+    for (;;) {
+      if (!own.empty()) {
+        std::byte* const memory = own.back();
+        own.pop_back();
+        return memory;
+      }
+      while (held_bytes_ + bytes > budget_bytes_ && !others.empty()) {
+        std::free(others.back());
+        others.pop_back();
+        held_bytes_ -= others_bytes;
+      }
+      if (held_bytes_ + bytes <= budget_bytes_) {
+        break;
+      }
+      given_back_.wait(lock);
+    }
+    constexpr std::size_t huge_page_bytes = 2 << 20;
+    const bool is_large = bytes == large_bytes;
+    void* const memory = std::aligned_alloc(is_large ? huge_page_bytes : page_bytes, bytes);
+    if (memory == nullptr) {
+      throw std::bad_alloc();
+    }
+    if (is_large) {
+      ::madvise(memory, bytes, MADV_HUGEPAGE);  // a hint: refusal changes nothing
+    }
+    held_bytes_ += bytes;
+    return static_cast<std::byte*>(memory);
+  }
+
+  void give_back(std::byte* memory, std::size_t bytes) {
+    {
+      const std::lock_guard lock(mutex_);
+      idle(bytes).push_back(memory);
+    }
+    given_back_.notify_all();
+  }
+
+ private:
+  std::vector<std::byte*>& idle(std::size_t bytes) { return idle_[bytes == large_bytes ? 1 : 0]; }
+
+  std::mutex mutex_;
+  std::condition_variable given_back_;
+  std::array<std::vector<std::byte*>, 2> idle_;
+  std::size_t held_bytes_ = 0;
+  const std::size_t budget_bytes_ =
+      std::max<std::size_t>(static_cast<std::size_t>(staging_budget_bytes()), 2 * large_bytes);
+};
+
+}  // namespace
+
+std::int64_t staging_budget_bytes() {
+  constexpr std::int64_t standard_mib = 256;
+  const char* const text = std::getenv("SLUICE_MPIIO_BUDGET_MIB");
+  const std::int64_t mib = text == nullptr ? standard_mib : std::atoll(text);
+  return std::clamp<std::int64_t>(mib, 8, std::int64_t{1} << 30) << 20;
+}
+
+StagedJob::StagedJob(std::int64_t bytes)
+    : capacity_(bytes + static_cast<std::int64_t>(page_bytes) <=
+                        static_cast<std::int64_t>(small_bytes)
+                    ? small_bytes
+                    : large_bytes) {
+  memory_ = Pool::all().take(capacity_);
+}
+
+StagedJob::~StagedJob() { Pool::all().give_back(memory_, capacity_); }
+
+std::size_t StagedJob::add(std::int64_t offset, std::span<const std::byte> bytes) {
+  const bool follows = !pieces_.empty() && pieces_.back().run.end() == offset;
+  std::size_t at = used_;
+  if (!follows && (pieces_.empty() || bytes.size() >= direct_bytes)) {
+    const std::size_t within = static_cast<std::size_t>(offset) % page_bytes;
+    at += (within + page_bytes - used_ % page_bytes) % page_bytes;
+  }
+  const std::size_t taken = at >= capacity_ ? 0 : std::min(bytes.size(), capacity_ - at);
+  if (taken == 0) {
+    return 0;
+  }
+  std::memcpy(memory_ + at, bytes.data(), taken);
+  const auto length = static_cast<std::int64_t>(taken);
+  if (follows) {
+    pieces_.back().run.length += length;
+  } else {
+    first_ = pieces_.empty() ? offset : std::min(first_, offset);
+    pieces_.push_back({{offset, length}, at});
+  }
+  last_ = std::max(last_, offset + length);
+  bytes_ += length;
+  used_ = at + taken;
+  return taken;
+}
+
+bool StagedJob::is_far(std::int64_t offset) const {
+  return !pieces_.empty() && (offset > last_ + far_bytes || offset < first_ - far_bytes);
+}
+
+}  // namespace sluice::mpiio

@@ -1,0 +1,29 @@
+// In place of src/mpiio/behind_hooks.cpp: the writer's thread is late by a random time of
+// SLUICE_MPIIO_LATE_MS=LEAST-MOST before each job, and SLUICE_MPIIO_NO_WAITS=1 is a planted bug:
+// accesses do not wait for what is pending.
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <thread>
+#include <unistd.h>
+
+#include "mpiio/behind_hooks.hpp"
+
+namespace sluice::mpiio {
+
+void before_background_write() {
+  int least = 0;
+  int most = 0;
+  const char* const text = std::getenv("SLUICE_MPIIO_LATE_MS");
+  if (text == nullptr || std::sscanf(text, "%d-%d", &least, &most) != 2) {
+    return;
+  }
+  thread_local std::minstd_rand random(static_cast<unsigned>(::getpid()));
+  std::this_thread::sleep_for(
+      std::chrono::milliseconds(std::uniform_int_distribution<int>(least, most)(random)));
+}
+
+bool waits_for_pending() { return std::getenv("SLUICE_MPIIO_NO_WAITS") == nullptr; }
+
+}  // namespace sluice::mpiio
