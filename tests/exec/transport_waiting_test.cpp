@@ -72,7 +72,8 @@ TEST(Judge, everybody_came) {
   const std::map<int, Place> reports = {{1, at(Verb::exchange, 7, {0})}};
   const Verdict verdict = diagnose_missing_ranks(0, at(Verb::exchange, 7, {1}), reports, 0.25);
   EXPECT_EQ(verdict.missing, Ranks{});
-  EXPECT_NE(verdict.text.find("waited 0.25 s in exchange: every rank made the call"), std::string::npos);
+  EXPECT_NE(verdict.text.find("waited 0.25 s in exchange: every rank made the call"),
+            std::string::npos);
 }
 
 TEST(Judge, lists_sixteen_ranks) {
