@@ -247,7 +247,7 @@ TEST_F(AutoOutput, ComesToTheFasterWayByItsOwnStepsAndTheBytesAreThoseOfSerial) 
       << heard_[1];
   EXPECT_LE(heard_.size(), 2U + 2 * plan::Tuner::most_trials) << "not a line a commit";
   const std::string end = only("auto.h5", "auto: ");
-  EXPECT_NE(end.find("; tried, a commit: collective with "), std::string::npos) << end;
+  EXPECT_NE(end.find("; trials, time of a commit: collective with "), std::string::npos) << end;
   EXPECT_NE(end.find(", shared "), std::string::npos) << end;
 
   options.strategy = "serial";
@@ -265,8 +265,8 @@ TEST_F(AutoOutput, TriesNothingWhereItMayNot) {
   write_steps(std::make_shared<NearToRankZero>(storage::make_memory()), "out.h5", options,
               probing_steps);
   for (const std::string& heard : heard_) {
-    EXPECT_EQ(heard.find("try it"), std::string::npos) << heard;
-    EXPECT_EQ(heard.find("tried"), std::string::npos) << heard;
+    EXPECT_EQ(heard.find("as a trial"), std::string::npos) << heard;
+    EXPECT_EQ(heard.find("trials"), std::string::npos) << heard;
   }
 }
 

@@ -183,8 +183,8 @@ class Dump(unittest.TestCase):
                 (["spins", "--steps", "3:1"], "ends before it begins"),
                 (["spins", "--rows", "1"], "use a range a:b"),
                 (["spins", "--rows", "0:31"], "there are 30"),
-                (["spins", "--start", "1"], "a list of 2 whole numbers"),
-                (["spins", "--start", "1,-1"], "a list of 2 whole numbers"),
+                (["spins", "--start", "1"], "a list of 2 integers"),
+                (["spins", "--start", "1,-1"], "a list of 2 integers"),
                 (["spins", "--start", "29,0", "--count", "2,3"], "outside shape (30, 3)"),
                 (["coordinates", "--step", "0"], "has no steps"),
                 (["observables/energy", "--rows", "0:1"], "a scalar has no rows")):

@@ -240,7 +240,7 @@ class Records(unittest.TestCase):
         what = [(f["variable"], f["what"]) for f in verify(target)[1]["findings"]]
         self.assertEqual((verify(target)[0], what),
                          (CHANGED_OUTSIDE,
-                          [(owner, f"attribute {name} is not what was committed")]))
+                          [(owner, f"attribute {name} differs from what was committed")]))
         dump = ("dump", target, "spins", "--step", "0")
         self.assertEqual(sluice(*dump).returncode, FINE)  # another program's business
         shutil.copystat(path("spins.h5"), target)  # nobody changed it: damage
