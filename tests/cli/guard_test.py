@@ -57,7 +57,8 @@ class Guard(unittest.TestCase):
     def test_an_endless_loop_is_one_line(self):
         for verb in VERBS[:3]:
             with self.subTest(verb=verb):
-                self.expect_one_line(run(words(verb), "loop"), "did not finish within 0.5 s", "in H5")
+                self.expect_one_line(run(words(verb), "loop"), "did not finish within 0.5 s",
+                                     "in H5")
 
     def test_too_much_memory_is_one_line(self):
         for verb in VERBS[:3]:
