@@ -14,7 +14,7 @@ namespace sluice::storage {
 
 class SharedMemory {
  public:
-  /// How other processes of the node find it.
+  /// How other processes of the node find it, by the descriptor of one that has it.
   struct Key {
     std::int64_t process = 0;
     std::int64_t descriptor = -1;
@@ -27,7 +27,7 @@ class SharedMemory {
   static bool makes_room_in_parts();
   /// Reads as zeros; to be reserved. Error no_space.
   static std::unique_ptr<SharedMemory> make(std::uint64_t bytes);
-  /// The same memory. The maker must still have it. Error io where it cannot be reached.
+  /// The same memory. Who gave the key must still have it. Error io where it cannot be reached.
   static std::unique_ptr<SharedMemory> attach(const Key& key);
   ~SharedMemory();
   SharedMemory(const SharedMemory&) = delete;

@@ -25,6 +25,7 @@ struct WindowMemory;
 /// Of the thread that writes: where it encodes tiles.
 struct EncodingRoom {
   std::unique_ptr<Staging> staging;
+  std::uint64_t budget_bytes = 0;
   Bits came;  ///< which bytes of the staging came in the round under way
   TileEncoder encoder;
 };
@@ -48,7 +49,8 @@ struct Work {
   bool wants_records() const { return commit->checksums.has_value() || records_out != nullptr; }
 };
 
-/// Memory that lives as long as the file: first touches cost more than writes.
+/// Memory that is kept from commit to commit, and from file to file: first touches cost more than
+/// writes.
 struct Buffers {
   WriteBehind writer;
   std::vector<std::byte> scratch;
@@ -63,6 +65,11 @@ struct Buffers {
 
   /// All staging that was ever used, but for that.
   std::uint64_t bytes() const;
+  /// Takes over what a file before left in the pool, if it suits the budget.
+  void take_from_pool(std::uint64_t budget_bytes);
+  /// Leaves everything to files after this one. When nothing is on its way; the ring must be of
+  /// nobody's use any more.
+  void give_to_pool(double idle_s);
 };
 
 /// Collective. Returns the bytes this rank wrote. What this rank meets is thrown at the end, after
