@@ -21,7 +21,7 @@ Error in_doubt(const Error& e);
 
 /// Gives the file at `building`, which is complete, the name `path`; the journal of a file that is
 /// replaced goes before, with `synced` durably, so that it never comes back beside the new one. The
-/// folder is not synced. Returns whether a file was replaced.
+/// folder is not synced afterwards. Returns whether a file was replaced.
 bool take_name(storage::Storage& storage, const std::string& building, const std::string& path,
                bool synced);
 /// After take_name() of a file that replaced nothing, where the folder could not be synced.
