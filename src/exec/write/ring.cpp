@@ -156,6 +156,7 @@ std::optional<Ring::Place> Ring::find_place(const Pass& pass, std::uint64_t wind
 
 Ring::Place Ring::make_place(const Pass& pass, std::uint64_t window, std::size_t w) {
   const std::uint64_t number = pass.number + (window - pass.first_window);
+  advance(number);  // nobody waits for this rank while it copies
   wait_for_slot(w, number);
   RingSlots slots = slots_of(w);
   const auto prepare = [&](std::uint32_t slot) {
@@ -193,7 +194,12 @@ Pass Ring::pass(const plan::TileMap& tiles, const plan::OwnRange& range, std::ui
   return pass;
 }
 
+/// Passes all windows before this one.
 void Ring::advance(std::uint64_t number) {
+  if (passed_ >= number) {
+    return;
+  }
+  passed_ = number;
   stream_fence();
   for (std::size_t w = 0; w < writers_; ++w) {
     passed(rank_, w).store(number, std::memory_order_release);
@@ -210,15 +216,20 @@ void Ring::put(const Pass& pass, RoundSource& source) {
       const auto leaving = items_by_writer(source.items(), pass.tiles,
                                            {first * window_bytes_, last * window_bytes_});
       for (std::uint64_t window = first; window < last; ++window) {
+        bool has_put = false;
         for (std::size_t i = 0; i < writers_; ++i) {
           // Each begins with another writer, so that not all wait for the same one.
           const std::size_t w = (i + rank_) % writers_;
           const auto items = leaving.find(static_cast<std::uint32_t>(w));
           if (items != leaving.end()) {
-            put_window(pass, window, w, source, items->second);
+            has_put = put_window(pass, window, w, source, items->second) || has_put;
           }
         }
-        advance(pass.number + (window - pass.first_window) + 1);
+        // Those without bytes are passed with the next that has some: waking a writer takes longer
+        // than a small window.
+        if (has_put) {
+          advance(pass.number + (window - pass.first_window) + 1);
+        }
       }
     } catch (...) {
       failure = std::current_exception();
@@ -234,7 +245,8 @@ void Ring::put_nothing(const Pass& pass) {
   advance(pass.number + (pass.last_window - pass.first_window));
 }
 
-void Ring::put_window(const Pass& pass, std::uint64_t window, std::size_t w, RoundSource& source,
+/// Had this rank bytes for it?
+bool Ring::put_window(const Pass& pass, std::uint64_t window, std::size_t w, RoundSource& source,
                       const std::vector<std::size_t>& items) {
   Stretches stretches;
   pass.tiles.for_each_stretch(static_cast<std::uint32_t>(w),
@@ -253,6 +265,7 @@ void Ring::put_window(const Pass& pass, std::uint64_t window, std::size_t w, Rou
                     outcome(pass, *here, stretch, item, from, to, w);
                   });
   }
+  return here.has_value();
 }
 
 void Ring::copy(const Place& place, const plan::Stretch& stretch, const RoundItem& item,
@@ -343,12 +356,16 @@ void Ring::take(const Pass& pass, storage::File* file) {
         }
       });
     }
-    if (const auto slot = slots_of(w).find(number)) {
+    const auto slot = slots_of(w).find(number);
+    if (slot) {
       std::memset(place(w, *slot, 0).marks, 0, marks_bytes(window_bytes_, pass));
       slots_of(w).free(*slot);
     }
     writer(w).written.store(number + 1, std::memory_order_release);
-    writer(w).went.notify();
+    // Over empty windows it goes on at once: who waits for a later one is woken once.
+    if (slot || window + 1 == pass.last_window || passed_by_all(w) <= number + 1) {
+      writer(w).went.notify();
+    }
   }
   if (failure) {
     std::rethrow_exception(failure);

@@ -107,7 +107,7 @@ class Ring {
   void advance(std::uint64_t number);
   void wait_for_slot(std::size_t w, std::uint64_t number);
   void wait_for_ranks(std::size_t w, std::uint64_t number);
-  void put_window(const Pass& pass, std::uint64_t window, std::size_t w, RoundSource& source,
+  bool put_window(const Pass& pass, std::uint64_t window, std::size_t w, RoundSource& source,
                   const std::vector<std::size_t>& items);
   void copy(const Place& place, const plan::Stretch& stretch, const RoundItem& item,
             std::span<const std::byte> bytes, std::uint64_t from);
@@ -126,7 +126,8 @@ class Ring {
   const std::uint64_t slots_;
   const double timeout_s_;
   const std::uint64_t head_bytes_;
-  std::uint64_t next_ = 0;  ///< number of the next pass's first window
+  std::uint64_t passed_ = 0;  ///< windows before this one, by this rank
+  std::uint64_t next_ = 0;    ///< number of the next pass's first window
   double waited_s_ = 0;
   std::atomic<bool> stopped_{false};
 };
