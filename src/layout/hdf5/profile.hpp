@@ -19,7 +19,13 @@ enum class Profile : std::uint8_t {
   stacked,  ///< a stepped variable is one dataset with the steps in front
   grouped,  ///< a stepped variable is one dataset a step, in a group a step
   netcdf4,  ///< stacked, with the dimension scales that make it a netCDF-4 file
+  vtkhdf,   ///< stacked; in the group VTKHDF the steps of an array follow one another
 };
+
+/// Is what stacked datasets have true of it, too?
+inline bool is_stacked(Profile profile) {
+  return profile == Profile::stacked || profile == Profile::vtkhdf;
+}
 
 /// As the attribute `layout` of /sluice names it.
 const char* profile_name(Profile profile);
