@@ -18,14 +18,15 @@ namespace sluice::bench {
 
 /// write/bare, strategies/bare: direct I/O without any format, each rank one run. step/bare: one
 /// small pwrite a variable, one barrier.
+/// step/snapshot-bare: a new file for each step: its bytes, fdatasync, rename, sync of its folder.
 /// step/bytes-sync: the bytes of a step into preallocated space, and one fdatasync for all ranks.
 void add_bare(Contestants& contestants);
 /// write/mpiio: MPI_File_write_at_all. mpiio/small: `calls` writes of `bytes` by each rank alone.
 void add_mpiio(Contestants& contestants);
 /// write/phdf5-collective, write/phdf5-independent, step/phdf5-collective: parallel HDF5.
 void add_phdf5(Contestants& contestants);
-/// write/sluice, step/sluice and history/sluice; further keys: strategy, storage, durability,
-/// check, checksum, budget_mib, stripe_kib.
+/// write/sluice, step/sluice, step/snapshot-sluice (a file a step) and history/sluice; further
+/// keys: strategy, storage, durability, check, checksum, budget_mib, stripe_kib.
 void add_sluice(Contestants& contestants);
 
 /// strategies/phdf5-collective, -independent; keys pattern and mib as for all of this case

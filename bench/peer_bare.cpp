@@ -1,6 +1,7 @@
 // The reference limit: the same bytes from the same ranks by bare system calls.
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <fcntl.h>
 #include <stdexcept>
 #include <unistd.h>
@@ -142,6 +143,44 @@ Values step_bytes_sync(World& world, const Job& job) {
   return values;
 }
 
+// What a small file costs at the very least that is whole and durable under its name, or not there.
+Values snapshot_bare(World& world, const Job& job) {
+  const std::string path = job.text("path");
+  const std::string building = path + ".new";
+  const std::string folder = path.substr(0, path.rfind('/') + 1);
+  const std::uint64_t files = job.number("steps") + job.number("warm_up");
+  const auto data = world.data(job.number("elements") * job.number("variables"));
+  const bool makes = world.rank() == 0;
+  StepTimes times(world.comm(), job.number("warm_up"));
+  for (std::uint64_t f = 0; f < files; ++f) {
+    start_afresh(world, path);
+    times.time([&] {
+      int descriptor = -1;
+      const auto open_it = [&] {
+        descriptor = open(building.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+        if (descriptor < 0) fail("open", building);
+      };
+      if (makes) open_it();
+      MPI_Barrier(world.comm());
+      if (!makes) open_it();
+      write_all(descriptor, building, data.size_bytes() * static_cast<std::uint64_t>(world.rank()),
+                reinterpret_cast<const char*>(data.data()), data.size_bytes());
+      MPI_Barrier(world.comm());
+      if (makes) {
+        if (fdatasync(descriptor) != 0) fail("fdatasync", building);
+        if (rename(building.c_str(), path.c_str()) != 0) fail("rename", path);
+        const int names = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (names < 0 || fsync(names) != 0) fail("fsync", folder);
+        close(names);
+      }
+      close(descriptor);
+      MPI_Barrier(world.comm());
+    });
+  }
+  if (job.number("verify", 0)) verify_posix(world, path, data.size());
+  return times.finish();
+}
+
 }  // namespace
 
 void add_bare(Contestants& contestants) {
@@ -150,6 +189,7 @@ void add_bare(Contestants& contestants) {
   contestants["vampire/bare"] = write_bare;
   contestants["step/bare"] = step_bare;
   contestants["step/bytes-sync"] = step_bytes_sync;
+  contestants["step/snapshot-bare"] = snapshot_bare;
 }
 
 }  // namespace sluice::bench

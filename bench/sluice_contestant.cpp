@@ -104,6 +104,32 @@ Values step_sluice(World& world, const Job& job) {
   return values;
 }
 
+/// A file for each snapshot: opened, written, durable and closed.
+Values snapshot_sluice(World& world, const Job& job) {
+  const std::string path = job.text("path");
+  const std::uint64_t files = job.number("steps") + job.number("warm_up");
+  const std::uint64_t elements = job.number("elements");
+  const auto data = world.data(elements);
+  const auto rank = static_cast<std::uint64_t>(world.rank());
+  const std::uint64_t all = elements * static_cast<std::uint64_t>(world.ranks());
+  StepTimes times(world.comm(), job.number("warm_up"));
+  for (std::uint64_t f = 0; f < files; ++f) {
+    start_afresh(world, path);
+    times.time([&] {
+      File file(world.comm(), path, Mode::create, options_of(job));
+      Step step = file.begin_step({.time = 0});
+      for (std::uint64_t v = 0; v < job.number("variables"); ++v) {
+        step.put(file.define<double>("field" + std::to_string(v), {all}, {.steps = true}),
+                 data.data(), {.start = {elements * rank}, .count = {elements}});
+      }
+      step.end();
+      file.close();
+    });
+  }
+  if (job.number("verify", 0)) verify_hdf5(world, path, "field0", elements);
+  return times.finish();
+}
+
 /// Of every bucket of steps: the median time, and the mean growth of the file in bytes.
 Values history_of(const std::vector<double>& seconds, const std::vector<std::uint64_t>& sizes,
                   std::size_t bucket) {
@@ -160,6 +186,7 @@ void add_sluice(Contestants& contestants) {
   contestants["write/sluice"] = write_sluice;
   contestants["vampire/sluice"] = write_sluice;
   contestants["step/sluice"] = step_sluice;
+  contestants["step/snapshot-sluice"] = snapshot_sluice;
   contestants["history/sluice"] = history_sluice;
 }
 

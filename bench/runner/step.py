@@ -12,6 +12,9 @@ METRICS = {
 GOAL_MS = 1.0
 GOAL_VARIABLES = 16
 WARM_UP_STEPS = 20
+SNAPSHOTS = "a file a step, durable"
+SNAPSHOT_WARM_UP = 3
+SNAPSHOT_GOAL_OF_BARE = 1.5
 # A synced step costs a disk flush or several; a tenth of the steps is enough for a median.
 DURABLE_STEPS_DIVISOR = 10
 DURABLE_STEPS_MIN = 20
@@ -56,6 +59,26 @@ def contestants(options):
                 found.append(
                     Contestant(name, "bench_sluice", "step/sluice", parameters, group, True)
                 )
+    common = {
+        "variables": 1,
+        "elements": options.elements,
+        "steps": max(DURABLE_STEPS_MIN, options.steps // DURABLE_STEPS_DIVISOR),
+        "warm_up": SNAPSHOT_WARM_UP,
+        "durability": "step",
+    }
+    found.append(Contestant("bare", "bench_peers", "step/snapshot-bare", common, SNAPSHOTS))
+    for strategy in options.strategies:
+        parameters = common | options.set | {"strategy": strategy}
+        found.append(
+            Contestant(
+                f"sluice-{strategy}",
+                "bench_sluice",
+                "step/snapshot-sluice",
+                parameters,
+                SNAPSHOTS,
+                True,
+            )
+        )
     return found
 
 
@@ -72,7 +95,9 @@ def caption(options):
         "from a barrier to the slowest rank's return from the step; "
         f"{options.steps} steps a round ({DURABLE_STEPS_DIVISOR} times fewer where synced) after "
         f"{WARM_UP_STEPS} of warm-up, of which each round gives one median. Opening and closing "
-        "are not part of it. Bare: one pwrite a variable and rank, and one barrier; no format. "
+        f"are not part of it, but where it is {SNAPSHOTS}: there bare is creation, writes, "
+        "fdatasync, rename, and a sync of the folder. Bare: one pwrite a variable and rank, and "
+        "one barrier; no format. "
         "Parallel HDF5 leaves its metadata in memory until the close where nothing is synced, "
         "Sluice's file is whole after every step. Ratios are of times: below 1, Sluice is faster."
     )
@@ -85,6 +110,13 @@ def value(metric, contestant, values, options):
 
 def remarks(result, options):
     del options
+    for row in result["ratios"]:
+        if row["metric"] == "median" and row["to"] == "bare" and row.get("group") == SNAPSHOTS:
+            met = "met" if row["pairwise_median"] <= SNAPSHOT_GOAL_OF_BARE else "not met"
+            yield (
+                f"goal: {SNAPSHOTS}: <= {SNAPSHOT_GOAL_OF_BARE} of bare: {row['of']} "
+                f"{row['pairwise_median']:.2f}, {met}"
+            )
     group = f"{GOAL_VARIABLES} variables, durability none"
     for row in result["contestants"]:
         if row["ours"] and row["group"] == group:

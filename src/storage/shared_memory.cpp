@@ -148,7 +148,7 @@ std::unique_ptr<SharedMemory> SharedMemory::attach(const Key& key) {
   if (std::memcmp(memory->mapping_, &key.nonce, sizeof key.nonce) != 0) {
     throw Error(Code::io, path + ": is other memory");
   }
-  memory->key_ = key;
+  memory->key_.nonce = key.nonce;
   return memory;
 }
 

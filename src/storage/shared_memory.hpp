@@ -14,7 +14,7 @@ namespace sluice::storage {
 
 class SharedMemory {
  public:
-  /// How other processes of the node attach to it.
+  /// How other processes of the node find it, by the descriptor of one that has it.
   struct Key {
     std::int64_t process = 0;
     std::int64_t descriptor = -1;
@@ -27,8 +27,7 @@ class SharedMemory {
   static bool makes_room_in_parts();
   /// Initially zero; to be reserved before use. Error no_space.
   static std::unique_ptr<SharedMemory> make(std::uint64_t bytes);
-  /// Attaches to the same memory. The process that made it must still have it. Error io if it
-  /// cannot be reached.
+  /// The same memory. Who gave the key must still have it. Error io where it cannot be reached.
   static std::unique_ptr<SharedMemory> attach(const Key& key);
   ~SharedMemory();
   SharedMemory(const SharedMemory&) = delete;

@@ -48,13 +48,16 @@ OracleOptions options(const Row& row, std::uint64_t seed) {
 
 /// Does a scenario say anything about a row, in a run of any length?
 bool fits(const Row& row, const Scenario& scenario) {
+  if (!scenario.format.empty() && scenario.format != row.format) {
+    return false;
+  }
   const bool has_journal = !row.is_store();
   return (has_journal || !scenario.spoil) && (row.strategy == "forward" || !scenario.one_by_one);
 }
 
 /// In short runs every scenario goes through one strategy of each layout; the others, and sets of
 /// parts, whose many files take long to look at, go through these, and on until they have enough.
-const std::set<std::string> enough_for_others{"fresh", "append", "restart", "in_flight"};
+const std::set<std::string> enough_for_others{"fresh", "append", "restart", "in_flight", "mesh"};
 
 bool is_left_out(const Row& row, const Scenario& scenario, std::uint64_t images) {
   const bool all = !row.is_set() && row.strategy == "shared";
@@ -156,7 +159,8 @@ TEST_P(CrashImages, HoldTheLastAcknowledgedStepOrTheNext) {
 // tests/crash/CMakeLists.txt has the same list.
 INSTANTIATE_TEST_SUITE_P(Kinds, CrashImages,
                          testing::Values("hdf5", "netcdf4", "grouped", "records", "zarr",
-                                         "file-per-process", "file-per-node", "keep", "split"),
+                                         "file-per-process", "file-per-node", "keep", "split",
+                                         "vtkhdf"),
                          [](const auto& named) { return test_name(named.param); });
 
 }  // namespace

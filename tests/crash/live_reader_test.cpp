@@ -35,7 +35,7 @@ std::vector<Cell> cells() {
   for (const Row& row :
        {Row{"shared"}, Row{"shared", "netcdf4"}, Row{"shared", "hdf5", "grouped"}}) {
     for (const Scenario& scenario : scenarios()) {
-      if (!scenario.one_by_one) {
+      if (!scenario.one_by_one && scenario.format.empty()) {
         all.push_back({row, scenario.name});
       }
     }

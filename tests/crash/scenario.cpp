@@ -29,6 +29,8 @@ const std::vector<Row>& rows() {
                                     {"shared", "zarr"},
                                     {"collective", "zarr"},
                                     {"forward", "zarr"},
+                                    {"shared", "vtkhdf"},
+                                    {"forward", "vtkhdf"},
                                     {.strategy = "forward", .compress = "deflate:1"}};
   return all;
 }
@@ -407,7 +409,46 @@ void at_close(Writer& w) {
   close(w, out);
 }
 
-/// A complete journal of another file.
+/// Lines over the points of each rank, whose numbers change; some ranks have none.
+void write_mesh(Writer& w, Mode mode, std::uint64_t first, std::uint64_t count) {
+  File out = w.open(mode);
+  if (mode == Mode::write) {
+    out.set_attribute("VTKHDF", "Type", std::string("UnstructuredGrid"));
+  }
+  VariableOptions rows = w.in_steps();
+  rows.unit = "";
+  rows.varying = true;
+  const Variable points = out.define<double>("VTKHDF/Points", {40, 3}, rows);
+  const Variable ids = out.define<std::int64_t>("VTKHDF/Connectivity", {80}, rows);
+  const Variable ends = out.define<std::int64_t>("VTKHDF/Offsets", {44}, rows);
+  const Variable types = out.define<std::uint8_t>("VTKHDF/Types", {40}, rows);
+  for (std::uint64_t k = first; k < first + count; ++k) {
+    const auto rank = static_cast<std::uint64_t>(w.rank());
+    const std::uint64_t number = (k + rank) % 4 == 3 ? 0 : (3 * k + rank) % 5 + 1;
+    const std::uint64_t cells = number == 0 ? 0 : number - 1;
+    const std::vector<double> places(3 * number + 1, static_cast<double>(100 * k + rank));
+    std::vector<std::int64_t> pairs(1), offsets(1, 0);
+    for (std::uint64_t c = 0; c < cells; ++c) {
+      pairs.insert(pairs.end() - 1,
+                   {static_cast<std::int64_t>(c), static_cast<std::int64_t>(c + 1)});
+      offsets.push_back(offsets.back() + 2);
+    }
+    const std::vector<std::uint8_t> lines(cells + 1, 3);
+    Step step = out.begin_step({.time = 0.5 * static_cast<double>(k)});
+    step.put_joined(points, places.data(), number);
+    step.put_joined(ids, pairs.data(), 2 * cells);
+    step.put_joined(ends, offsets.data(), cells + 1);
+    step.put_joined(types, lines.data(), cells);
+    step.end().wait();
+    w.committed();
+  }
+  close(w, out);
+}
+
+void mesh(Writer& w) { write_mesh(w, Mode::write, 0, 4); }
+void append_mesh(Writer& w) { write_mesh(w, Mode::append, 4, 3); }
+
+/// A complete journal of some other file.
 void put_strange_journal(storage::MemoryStorage& disk) {
   commit::Journal journal;
   journal.runs.push_back({60, Bytes(8, std::byte{0x5a}), Bytes(8, std::byte{0xa5})});
@@ -433,6 +474,8 @@ const std::vector<Scenario>& scenarios() {
       {"at_close", {}, at_close},
       {"strange_journal", write_old, fresh, put_strange_journal},
       {"in_flight", {}, in_flight, {}, five_steps},
+      {.name = "mesh", .body = mesh, .format = "vtkhdf"},
+      {.name = "append_mesh", .before = mesh, .body = append_mesh, .format = "vtkhdf"},
   };
   return all;
 }

@@ -118,6 +118,7 @@ struct Scenario {
   std::function<void(storage::MemoryStorage&)> spoil = {};
   /// The same commits, each waited for, if `body` does not; else empty.
   std::function<void(Writer&)> one_by_one = {};
+  std::string format = {};  ///< the only one in which it means something; empty: all
 };
 const std::vector<Scenario>& scenarios();
 const Scenario& scenario_named(const std::string& name);

@@ -149,12 +149,13 @@ herr_t visit_object(hid_t root, const char* name, const H5O_info_t* info, void* 
 
 void take_variable(exec::Transport&, commit::Input& input, std::uint32_t v, Snapshot& snapshot) {
   const model::Definition& d = input.variables()[v].definition;
-  const model::Box all = model::whole(d.shape);
-  std::vector<std::byte> bytes(all.volume() * d.type.bytes);
-  const model::Dims zeros = model::Dims::filled(d.shape.rank(), 0);
   for (std::uint64_t step = 0; step < (d.stepped ? input.steps() : 1); ++step) {
-    input.get(v, step, all, {bytes.data(), d.type, d.shape, zeros}, false);
-    snapshot.items[d.name + " " + type_name(d.type) + d.shape.text() + " " + std::to_string(step)] =
+    const model::Dims shape = d.varying ? input.shape(v, step) : d.shape;
+    const model::Box all = model::whole(shape);
+    std::vector<std::byte> bytes(all.volume() * d.type.bytes + 1);  // so that none has an address
+    const model::Dims zeros = model::Dims::filled(shape.rank(), 0);
+    input.get(v, step, all, {bytes.data(), d.type, shape, zeros}, false);
+    snapshot.items[d.name + " " + type_name(d.type) + shape.text() + " " + std::to_string(step)] =
         codec::checksum(std::span<const std::byte>(bytes));
   }
 }

@@ -114,7 +114,7 @@ class RingOf {
     const Placement placement(0, element_bytes, {node_.elements}, {node_.elements}, addresses);
     const auto tiles = node_.cyclic ? plan::TileMap::cyclic(node_.writers, 8192, placement.hull())
                                     : plan::TileMap::runs(node_.writers, 8192, placement.hull());
-    Ring ring(memory_, shape_, rank, 60);
+    Ring ring(std::make_unique<RingMemory>(memory_, node_.ranks), shape_, rank, 60);
     const bool writes = tiles.index_of(static_cast<int>(rank)) >= 0;
     std::vector<std::unique_ptr<storage::File>> files;
     WriteBehind writer(0, 0, Pace::in_thread);
@@ -214,7 +214,7 @@ TEST(ring, a_late_rank_is_waited_for) {
 
 TEST(ring, who_waits_for_a_slot_in_vain_is_told) {
   RingShape shape{1, 1, 4096, 1};
-  Ring ring(shared(shape), shape, 0, 0.05);
+  Ring ring(std::make_unique<RingMemory>(shared(shape), 1), shape, 0, 0.05);
   const std::vector<std::uint64_t> addresses{0};
   const Placement placement(0, element_bytes, {4096}, {4096}, addresses);
   const auto tiles = plan::TileMap::runs({0}, 4096, placement.hull());

@@ -73,6 +73,7 @@ class SmallMemory : public testing::Test {
     options_.strategy = "forward";
     options_.log = Log::off;
     options_.durability = Durability::none;
+    options_.staging_idle_s = 0;     // each test makes memory anew
     options_.tile_bytes = 64 << 10;  // no writer has much more than its share
   }
   ~SmallMemory() override {

@@ -198,6 +198,8 @@ std::vector<Option> make_table() {
       text_option<&Options::storage>("storage", "direct | posix | mpiio | auto"),
       text_option<&Options::hints>("hints", "of MPI-IO: cb_nodes=1,romio_cb_write=enable"),
       bytes_option<&Options::budget_bytes>("budget_bytes", "staging memory of one rank"),
+      seconds_option<&Options::staging_idle_s>(
+          "staging_idle_s", "how long staging that no file uses is kept for the next one"),
       word_option<&Options::durability, durabilities>(
           "durability", "none | close | step | auto: the strongest that the format offers"),
       word_option<&Options::on_error, on_errors>(

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codec/checksum.hpp"
+#include "layout/lengths.hpp"
 #include "model/bytes.hpp"
 #include "model/kernels.hpp"
 #include "model/name.hpp"
@@ -84,7 +85,7 @@ std::uint32_t Description::define(const model::Definition& definition,
   const std::uint32_t index = add(definition, accept);
   if (definition.varying && format_->length_variable) {
     model::Definition lengths;
-    lengths.name = definition.name + layout::length_suffix;
+    lengths.name = layout::length_name(definition.name);
     lengths.type = type_of<std::uint64_t>();
     lengths.stepped = true;
     add(lengths, accept);

@@ -51,6 +51,7 @@ void JoinedPuts::learn(const Description& description, int rank, int ranks,
     }
     Place& place = places_[v];
     for (int r = 0; r < ranks; ++r, ++at) {
+      place.by_rank.push_back(static_cast<std::uint64_t>(told[at]));
       place.first = r == rank ? place.total : place.first;
       place.total = add_rows(place.total, static_cast<std::uint64_t>(told[at]));
     }

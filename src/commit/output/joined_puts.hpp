@@ -40,6 +40,9 @@ class JoinedPuts {
   /// What all ranks told, from `told` on.
   void learn(const Description& description, int rank, int ranks,
              std::span<const std::int64_t> told);
+  const std::vector<std::uint64_t>& rows_by_rank(std::uint32_t variable) const {
+    return places_.at(variable).by_rank;
+  }
   /// Gives each variable of `joined` its rows in `description`, and appends this rank's rows as
   /// blocks. Error out_of_bounds, the same on every rank.
   void place(const std::vector<bool>& joined, Description& description,
@@ -49,6 +52,7 @@ class JoinedPuts {
   struct Place {
     std::uint64_t first = 0;  ///< this rank's first row
     std::uint64_t total = 0;  ///< of all ranks
+    std::vector<std::uint64_t> by_rank = {};
   };
 
   std::vector<JoinedRows> calls_;

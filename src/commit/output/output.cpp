@@ -6,6 +6,7 @@
 
 #include "exec/transport/agree.hpp"
 #include "exec/transport/disagree.hpp"
+#include "layout/lengths.hpp"
 #include "model/numbering.hpp"
 
 namespace sluice::commit {
@@ -267,11 +268,13 @@ Receipt Output::commit(bool is_step, bool is_last) {
     puts_.place_joined(touched, description_);
     puts_.scatter_rows(touched, description_);
     puts_.check_coverage(touched, description_, options_.check);
-    FileCommit file{is_step, is_last, durable, time_, {}, {}, puts_.blocks()};
+    FileCommit file{is_step, is_last, durable, time_, {}, {}, {}, puts_.blocks()};
     file.blocks_number = puts_.number();
+    const std::vector<std::uint64_t> no_parts;
     for (std::uint32_t v = 0; v < touched.size(); ++v) {
       file.touched.push_back(touched[v].any());
       file.shapes.push_back(description_.shape_of(v));
+      file.parts.push_back(touched[v].joined ? puts_.joined_rows(v) : no_parts);
     }
     const Receipt receipt = write(file);
     failed_together_ = false;
@@ -360,7 +363,7 @@ void Output::put_lengths(bool is_step) {
     if (!definitions()[v].varying) {
       continue;
     }
-    if (const auto lengths = description_.find(definitions()[v].name + layout::length_suffix)) {
+    if (const auto lengths = description_.find(layout::length_name(definitions()[v].name))) {
       const auto* data = reinterpret_cast<const std::byte*>(&description_.row_counts()[v]);
       puts_.add_checked({*lengths, {}, {data, type_of<std::uint64_t>(), {}, {}}, false});
     }

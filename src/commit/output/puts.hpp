@@ -64,7 +64,11 @@ class Puts {
   /// `any_join`, how many rows the ranks join.
   void agree(const Description& description, bool any_join);
   const std::vector<Touch>& touched() const noexcept { return touched_; }
-  /// Counts how often they changed; the same on every rank.
+  /// Of every rank, in order; empty where none was joined.
+  const std::vector<std::uint64_t>& joined_rows(std::uint32_t variable) const {
+    return joined_.rows_by_rank(variable);
+  }
+  /// Counts how often they differed; the same on every rank.
   std::uint64_t number() const noexcept { return number_; }
 
   /// Local. Joined rows become blocks; `description` gets the rows of their variables. Error

@@ -31,14 +31,16 @@ void forget_building(storage::Storage& storage, const std::string& path) noexcep
 
 bool take_name(storage::Storage& storage, const std::string& building, const std::string& path,
                bool synced) {
-  if (storage.exists(journal_path(path))) {
+  const bool has_journal = storage.exists(journal_path(path));
+  if (has_journal) {
     storage.remove(journal_path(path));
   }
-  if (synced) {
-    // Also one that an earlier run removed must not reappear.
+  const bool is_replacing = storage.exists(path);
+  if (synced && (has_journal || is_replacing)) {
+    // Also one that an earlier run removed must not come back. A name that was free has none: the
+    // sync after the rename is enough.
     storage.sync_directory(path);
   }
-  const bool is_replacing = storage.exists(path);
   storage.rename(building, path);
   return is_replacing;
 }

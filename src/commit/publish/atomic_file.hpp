@@ -19,9 +19,9 @@ void write_atomically(storage::Storage& storage, const std::string& path,
 /// `e`, for a rename that succeeded and may or may not be durable.
 Error in_doubt(const Error& e);
 
-/// Renames the file at `building`, which is complete, to `path`; the journal of a replaced file is
-/// removed first, with `synced` durably, so that it never reappears beside the new one. The folder
-/// is not synced. Returns whether a file was replaced.
+/// Gives the file at `building`, which is complete, the name `path`; the journal of a file that is
+/// replaced goes before, with `synced` durably, so that it never comes back beside the new one. The
+/// folder is not synced afterwards. Returns whether a file was replaced.
 bool take_name(storage::Storage& storage, const std::string& building, const std::string& path,
                bool synced);
 /// After take_name() of a file that replaced nothing, if the folder could not be synced. `present`

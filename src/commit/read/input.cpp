@@ -6,6 +6,7 @@
 #include "commit/publish/parts_files.hpp"
 #include "commit/read/agreement.hpp"
 #include "exec/transport/agree.hpp"
+#include "layout/lengths.hpp"
 
 namespace sluice::commit {
 
@@ -59,7 +60,7 @@ void Input::open_parts(std::span<const std::uint64_t> words) {
       continue;
     }
     const auto message = exec::on_root(transport_, 0, [&] {
-      const std::uint32_t lengths = find(d.name + layout::length_suffix);
+      const std::uint32_t lengths = find(layout::length_name(d.name));
       std::vector<std::uint64_t> rows(steps());
       for (std::uint64_t step = 0; step < steps(); ++step) {
         auto* into = reinterpret_cast<std::byte*>(&rows[step]);

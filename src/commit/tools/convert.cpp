@@ -13,6 +13,7 @@
 #include "exec/transport/solo_transport.hpp"
 #include "layout/encoding.hpp"
 #include "layout/formats.hpp"
+#include "layout/lengths.hpp"
 #include "storage/self_storage.hpp"
 
 namespace sluice::commit {
@@ -95,7 +96,7 @@ class Converter {
                          !d.stepped && d.shape == Dims{input_.steps()} &&
                          d.type == type_of<double>();
     return is_time || std::any_of(variables.begin(), variables.end(), [&](const InputVariable& v) {
-             return v.definition.varying && v.definition.name + layout::length_suffix == d.name;
+             return v.definition.varying && layout::length_name(v.definition.name) == d.name;
            });
   }
 

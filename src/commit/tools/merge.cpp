@@ -7,6 +7,7 @@
 
 #include "commit/output/output.hpp"
 #include "commit/read/input.hpp"
+#include "layout/lengths.hpp"
 #include "model/block.hpp"
 
 namespace sluice::commit {
@@ -123,7 +124,7 @@ void Merger::survey() {
 bool Merger::is_length_of_another(const std::string& name) const {
   return std::any_of(
       input_.variables().begin(), input_.variables().end(), [&](const InputVariable& v) {
-        return v.definition.varying && v.definition.name + layout::length_suffix == name;
+        return v.definition.varying && layout::length_name(v.definition.name) == name;
       });
 }
 

@@ -12,7 +12,9 @@ namespace {
 
 /// One is filled while another is written; the third keeps a slow write from stopping the packing.
 constexpr std::size_t staging_buffers = 3;
-/// With few windows, a writer and its senders wait for each other.
+/// As many a file has whatever others use: one being filled, one being written.
+constexpr std::size_t fewest_buffers = 2;
+/// Few windows make a writer and its senders wait for each other.
 constexpr std::uint64_t fewest_slots = 3;
 /// Small steps have small windows, so that they touch little memory.
 constexpr std::uint64_t windows_of_step = 8;
@@ -29,11 +31,15 @@ exec::Pace pace_of(const plan::Strategy& strategy, const exec::Transport& transp
 }
 
 exec::WriteBehind writer_of(const PlanMaker& plans, const exec::Transport& transport,
-                            const storage::Storage& storage) {
+                            const storage::Storage& storage, const exec::StagingLimits& limits) {
   const plan::Strategy& strategy = plans.strategy();
-  return {strategy.in_windows ? plan::window_bytes(plans.choice()) : layout::portion_bytes,
-          strategy.in_background ? plan::windows_held(plans.choice()) : staging_buffers,
-          pace_of(strategy, transport, storage)};
+  const exec::Pace pace = pace_of(strategy, transport, storage);
+  const std::size_t buffers =
+      strategy.in_background ? plan::windows_held(plans.choice()) : staging_buffers;
+  // What ranks of one process do must not depend on what others of them hold.
+  const std::size_t fewest = pace == exec::Pace::in_thread ? fewest_buffers : buffers;
+  return {strategy.in_windows ? plan::window_bytes(plans.choice()) : layout::portion_bytes, buffers,
+          pace, fewest, limits};
 }
 
 }  // namespace
@@ -47,7 +53,11 @@ DataWriter::DataWriter(exec::Transport& transport, storage::Storage& storage,
       variables_(variables),
       choice_(plans.choice()),
       publisher_(publisher),
-      buffers_{writer_of(plans, transport, storage), {}} {
+      buffers_{writer_of(plans, transport, storage,
+                         {plans.choice().budget_bytes, options.staging_idle_s}),
+               {}} {
+  buffers_.take_from_pool(choice_.budget_bytes);
+  buffers_.encoding->budget_bytes = choice_.budget_bytes;
   const plan::RankList openers = plans.openers();
   const int own_index = openers.index_of(transport.rank());
   writers_ = openers.size();
@@ -176,9 +186,16 @@ void DataWriter::renew(const std::string& present_path) {
   });
 }
 
+void DataWriter::rest_ring() {
+  ring_waited_s_ += buffers_.ring ? buffers_.ring->waited_s() : 0;
+  resting_ring_ = std::move(buffers_.ring);
+}
+
 void DataWriter::close() {
   own_file_.reset();
   file_ = nullptr;
+  buffers_.ring = std::move(resting_ring_);
+  buffers_.give_to_pool(options_.staging_idle_s);
 }
 
 void DataWriter::share_ring(const plan::Plan& who, std::uint64_t commits, bool encodes,
@@ -199,14 +216,16 @@ void DataWriter::share_ring(const plan::Plan& who, std::uint64_t commits, bool e
   const std::uint64_t present = ring != nullptr ? ring->slots() * ring->window_bytes() : 0;
   const bool is_too_large = encodes_ && present > std::max(most, slots) * who.window_bytes &&
                             ring->slots() > fewest_slots;
-  if (ring_is_refused_ || (present >= slots * window && !is_too_large)) {
+  const bool was_asked_for = ring != nullptr && ring_asked_bytes_ >= slots * window;
+  if (ring_is_refused_ || ((present >= slots * window || was_asked_for) && !is_too_large)) {
     return;
   }
+  ring_asked_bytes_ = slots * window;
   wait_for_all();
   drop_ring();
   for (std::uint64_t tried = slots; !buffers_.ring && tried >= fewest_slots; tried /= 2) {
     const exec::RingShape shape{0, writers, window, tried};
-    buffers_.ring = exec::Ring::share(transport_, shape, options_.timeout_s);
+    buffers_.ring = exec::Ring::share(transport_, shape, fewest_slots, budget, options_.timeout_s);
   }
   ring_is_refused_ = buffers_.ring == nullptr;
 }

@@ -60,6 +60,7 @@ class DataWriter {
   /// Collective. After a failed sync: another descriptor of the file, which is at `present_path`.
   /// Error io if that is impossible.
   void renew(const std::string& present_path);
+  /// On every rank, after all of them have ended what they wrote: leaves the staging to the pool.
   void close();
 
   // -- staging that the ranks of a node share -----------------------------------------------------
@@ -73,7 +74,10 @@ class DataWriter {
   void refuse_ring() noexcept { ring_is_refused_ = true; }
   /// While nothing is in flight.
   void drop_ring();
-  /// Waiting for it ends.
+  /// Every commit is settled, and no other will come: nobody touches it until close() leaves it to
+  /// other files.
+  void rest_ring();
+  /// Nobody waits for it any more.
   void stop_ring() noexcept;
   /// Seconds that this rank has waited for staging.
   double waited_s() const;
@@ -100,6 +104,8 @@ class DataWriter {
   storage::File* file_ = nullptr;  ///< the publisher's or own_file_
   exec::Buffers buffers_;
   Words words_;
+  std::shared_ptr<exec::Ring> resting_ring_;
+  std::uint64_t ring_asked_bytes_ = 0;  ///< of a writer; the budget may have had room for less
   bool ring_is_refused_ = false;
   bool encodes_ = false;      ///< was there ever a commit that is encoded in the background?
   double ring_waited_s_ = 0;  ///< for rings that were dropped

@@ -24,6 +24,8 @@ struct FileCommit {
   std::vector<bool> touched;  ///< by variable: does any rank write it?
   /// By variable: the shape in this step, if rows vary; empty: as defined.
   std::vector<model::Dims> shapes = {};
+  /// By variable: the rows that each rank joined; empty where they were not.
+  std::vector<std::vector<std::uint64_t>> parts = {};
   std::span<const model::Block> blocks;  ///< this rank's
   /// If an earlier commit had the same number, the blocks of every rank are where they were then;
   /// 0: unknown.

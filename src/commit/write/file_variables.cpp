@@ -188,6 +188,9 @@ layout::CommitRequest FileVariables::request_for(const FileCommit& commit,
   for (std::uint32_t v = 0; v < definitions_.size(); ++v) {
     if (commit.touched[v]) {
       request.touched.push_back({v, tile_of(commit, v), shape_of(commit, v)});
+      if (v < commit.parts.size()) {
+        request.touched.back().parts = commit.parts[v];
+      }
     }
   }
   return request;

@@ -180,7 +180,8 @@ void FileWriter::give_up() {
 
 void FileWriter::close() {
   encoded_.reset();
-  // From here on nothing is in flight.
+  data_->rest_ring();
+  // From here on nothing is on its way, whoever asks.
   queue_ = std::make_unique<BlockingQueue>(transport_, *data_, planner_.get());
   exec::on_root(transport_, 0, [&] {
     planner_->close();

@@ -127,7 +127,7 @@ void RoundEncoder::make_room() {
   const std::uint64_t wanted = write_page_bytes + rounds_.held_bytes();
   if (!staging || staging->size() < wanted) {
     staging.reset();
-    staging = std::make_unique<Staging>(wanted);
+    staging = StagingPool::of_process().take_staging(wanted, config_.room.budget_bytes, true);
   }
   if (config_.room.came.size() < rounds_.held_bytes()) {
     config_.room.came = Bits(rounds_.held_bytes());

@@ -13,7 +13,8 @@ namespace {
 /// The part that one rank reserves.
 constexpr std::uint64_t reserve_unit_bytes = 64 << 10;
 
-/// Every rank reserves its part: zeroing takes longer than anything else here.
+}  // namespace
+
 void reserve_part(const Transport& transport, storage::SharedMemory& memory, std::uint64_t bytes) {
   if (!storage::SharedMemory::makes_room_in_parts()) {
     memory.reserve(0, transport.rank() == 0 ? bytes : 0);  // concurrent calls would wait for each
@@ -28,8 +29,6 @@ void reserve_part(const Transport& transport, storage::SharedMemory& memory, std
   };
   memory.reserve(end_of(rank), end_of(rank + 1));
 }
-
-}  // namespace
 
 std::unique_ptr<storage::SharedMemory> share_on_node(Transport& transport, std::uint64_t bytes,
                                                      std::uint64_t reserved_bytes) {

@@ -14,4 +14,8 @@ namespace sluice::exec {
 std::unique_ptr<storage::SharedMemory> share_on_node(Transport& transport, std::uint64_t bytes,
                                                      std::uint64_t reserved_bytes);
 
+/// By every rank: makes room for its part of the first `bytes`, for zeroing takes longer than
+/// anything else here. Error no_space.
+void reserve_part(const Transport& transport, storage::SharedMemory& memory, std::uint64_t bytes);
+
 }  // namespace sluice::exec

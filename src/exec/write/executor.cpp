@@ -5,13 +5,63 @@
 
 namespace sluice::exec {
 
-std::uint64_t Buffers::bytes() const {
-  std::uint64_t sum =
-      (ring ? ring->bytes() : 0) + writer.bytes() + scratch.size() + sent.size() + received.size();
-  for (const std::vector<std::byte>& buffer : packed) {
+namespace {
+
+/// Buffers hold no more of a pool's than this part of their budget.
+constexpr std::uint64_t exchange_share_of_budget = 8;
+
+/// Those buffers that are vectors, while no file has them.
+struct ExchangeMemory final : PooledMemory {
+  explicit ExchangeMemory(std::uint64_t bytes) : PooledMemory(bytes) {}
+  std::vector<std::byte> scratch;
+  std::vector<std::byte> sent;
+  std::vector<std::byte> received;
+  std::vector<std::vector<std::byte>> packed;
+};
+
+std::uint64_t exchange_bytes(const Buffers& buffers) {
+  std::uint64_t sum = buffers.scratch.size() + buffers.sent.size() + buffers.received.size();
+  for (const std::vector<std::byte>& buffer : buffers.packed) {
     sum += buffer.size();
   }
   return sum;
+}
+
+}  // namespace
+
+std::uint64_t Buffers::bytes() const {
+  return (ring ? ring->bytes() : 0) + writer.bytes() + exchange_bytes(*this);
+}
+
+void Buffers::take_from_pool(std::uint64_t budget_bytes) {
+  const auto found =
+      StagingPool::of_process().take<ExchangeMemory>([&](const ExchangeMemory& idle) {
+        return idle.counted_bytes() <= budget_bytes / exchange_share_of_budget;
+      });
+  if (found) {
+    scratch = std::move(found->scratch);
+    sent = std::move(found->sent);
+    received = std::move(found->received);
+    packed = std::move(found->packed);
+  }
+}
+
+void Buffers::give_to_pool(double idle_s) {
+  StagingPool& pool = StagingPool::of_process();
+  writer.give_back();
+  if (ring) {
+    ring->give_back(idle_s);
+    ring.reset();
+  }
+  pool.give_back(std::move(encoding->staging), idle_s);
+  if (const std::uint64_t held = exchange_bytes(*this); held != 0) {
+    auto memory = std::make_unique<ExchangeMemory>(held);
+    memory->scratch = std::move(scratch);
+    memory->sent = std::move(sent);
+    memory->received = std::move(received);
+    memory->packed = std::move(packed);
+    pool.give_back(std::move(memory), idle_s);
+  }
 }
 
 std::uint64_t carry_out(Transport& transport, const plan::Plan& plan, const Work& work,

@@ -25,7 +25,8 @@ struct WindowMemory;
 /// Used by the writer thread if it encodes tiles.
 struct EncodingRoom {
   std::unique_ptr<Staging> staging;
-  Bits came;  ///< which bytes of the staging arrived in the current round
+  std::uint64_t budget_bytes = 0;
+  Bits came;  ///< which bytes of the staging came in the round under way
   TileEncoder encoder;
 };
 
@@ -49,7 +50,8 @@ struct Work {
   bool wants_records() const { return commit->checksums.has_value() || records_out != nullptr; }
 };
 
-/// Memory that lives as long as the file: touching it first costs more than the writes.
+/// Memory that is kept from commit to commit, and from file to file: first touches cost more than
+/// writes.
 struct Buffers {
   WriteBehind writer;
   std::vector<std::byte> scratch;
@@ -64,6 +66,11 @@ struct Buffers {
 
   /// All staging memory ever used, except that one.
   std::uint64_t bytes() const;
+  /// Takes over what a file before left in the pool, if it suits the budget.
+  void take_from_pool(std::uint64_t budget_bytes);
+  /// Leaves everything to files after this one. When nothing is on its way; the ring must be of
+  /// nobody's use any more.
+  void give_to_pool(double idle_s);
 };
 
 /// Collective. Returns the bytes this rank wrote. A failure of this rank is thrown at the end,

@@ -5,9 +5,9 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <thread>
 
 #include "exec/notify/bits.hpp"
-#include "exec/notify/node_memory.hpp"
 #include "exec/write/stream_copy.hpp"
 #include "exec/write/window.hpp"
 #include "model/clock.hpp"
@@ -23,12 +23,15 @@ constexpr std::uint64_t windows_in_batch = 8;
 /// What stays in the nearest cache of a core between its checksum and its copy.
 constexpr std::uint64_t ring_slice_bytes = 16 << 10;
 constexpr std::uint64_t page_bytes = 4096;
-/// As much is made room for at once: what was zeroed should still be in a cache when it is filled.
-constexpr std::uint64_t room_bytes = 64 << 10;
 constexpr std::uint64_t word_bits = 64;
 
 std::uint64_t pages(std::uint64_t bytes) {
   return (bytes + page_bytes - 1) / page_bytes * page_bytes;
+}
+
+/// Of a window, in a pass.
+std::uint64_t marks_bytes(std::uint64_t window_bytes, const Pass& pass) {
+  return window_bytes / pass.granule / 8 + 8;
 }
 
 void set_shared(std::uint64_t* words, std::uint64_t at, std::uint64_t length) {
@@ -67,23 +70,27 @@ struct alignas(64) Passed {
 
 }  // namespace
 
-std::uint64_t Ring::head_bytes(std::size_t ranks, std::size_t writers) {
-  return pages(writers * sizeof(Writer) + ranks * writers * sizeof(Passed));
+std::uint64_t Ring::head_bytes(const RingShape& shape) {
+  return pages(shape.writers * (sizeof(Writer) + RingSlots::bytes(shape.slots)) +
+               shape.ranks * shape.writers * sizeof(Passed));
 }
 
 std::uint64_t Ring::memory_bytes(const RingShape& shape) {
-  const std::uint64_t head = head_bytes(shape.ranks, shape.writers);
   const std::uint64_t slot = pages(shape.window_bytes) + pages(shape.window_bytes / 8 + 8);
-  return head + shape.writers * shape.slots * slot;
+  return head_bytes(shape) + shape.writers * shape.slots * slot;
 }
 
-std::unique_ptr<Ring> Ring::share(Transport& transport, RingShape shape, double timeout_s) {
+std::unique_ptr<Ring> Ring::share(Transport& transport, RingShape shape, std::uint64_t fewest_slots,
+                                  std::uint64_t budget_bytes, double timeout_s) {
   shape.ranks = static_cast<std::size_t>(transport.size());
-  const std::uint64_t bytes = memory_bytes(shape);
-  std::shared_ptr<storage::SharedMemory> memory = share_on_node(
-      transport, bytes,
-      storage::SharedMemory::makes_room_in_parts() ? head_bytes(shape.ranks, shape.writers)
-                                                   : bytes);
+  // What rank 0 sees is what all do: they open the same files.
+  const auto fit = [&](std::uint64_t room_bytes) {
+    while (shape.slots / 2 >= fewest_slots && memory_bytes(shape) / shape.ranks > room_bytes) {
+      shape.slots /= 2;
+    }
+    return RingMemory::Need{shape.slots, memory_bytes(shape), head_bytes(shape)};
+  };
+  auto memory = RingMemory::share(transport, fit, budget_bytes, shape.slots);
   if (!memory) {
     return nullptr;
   }
@@ -91,26 +98,7 @@ std::unique_ptr<Ring> Ring::share(Transport& transport, RingShape shape, double 
   return std::make_unique<Ring>(std::move(memory), shape, rank, timeout_s);
 }
 
-void Ring::Rooms::make(storage::SharedMemory& memory, const void* first, std::uint64_t length) {
-  if (length == 0 || !storage::SharedMemory::makes_room_in_parts()) {
-    return;
-  }
-  made_.resize((memory.bytes() + room_bytes - 1) / room_bytes);
-  const auto at = static_cast<std::uint64_t>(static_cast<const std::byte*>(first) - memory.data());
-  for (std::uint64_t room = at / room_bytes; room <= (at + length - 1) / room_bytes; ++room) {
-    if (!made_[room]) {
-      memory.reserve(room * room_bytes, std::min((room + 1) * room_bytes, memory.bytes()));
-      made_[room] = true;
-    }
-  }
-}
-
-/// Its windows' marks, as a writer reads and clears them.
-std::uint64_t Ring::bits_bytes(const Pass& pass) const {
-  return window_bytes_ / pass.granule / 8 + 8;
-}
-
-Ring::Ring(std::shared_ptr<storage::SharedMemory> memory, const RingShape& shape, std::size_t rank,
+Ring::Ring(std::unique_ptr<RingMemory> memory, const RingShape& shape, std::size_t rank,
            double timeout_s)
     : memory_(std::move(memory)),
       rank_(rank),
@@ -118,7 +106,12 @@ Ring::Ring(std::shared_ptr<storage::SharedMemory> memory, const RingShape& shape
       writers_(shape.writers),
       window_bytes_(shape.window_bytes),
       slots_(shape.slots),
-      timeout_s_(timeout_s) {}
+      timeout_s_(timeout_s),
+      head_bytes_(head_bytes(shape)) {}
+
+void Ring::give_back(double idle_s) {
+  StagingPool::of_process().give_back(std::move(memory_), idle_s);
+}
 
 Ring::~Ring() = default;
 
@@ -140,15 +133,54 @@ std::uint64_t Ring::passed_by_all(std::size_t w) const {
   return least;
 }
 
-std::byte* Ring::slot(std::size_t w, std::uint64_t number) const {
-  return memory_->data() + head_bytes(ranks_, writers_) +
-         (w * slots_ + number % slots_) * pages(window_bytes_);
+RingSlots Ring::slots_of(std::size_t w) const {
+  const std::uint64_t before = writers_ * sizeof(Writer) + ranks_ * writers_ * sizeof(Passed);
+  return {memory_->data() + before + w * RingSlots::bytes(slots_), slots_};
 }
 
-std::uint64_t* Ring::bits(std::size_t w, std::uint64_t number) const {
-  std::byte* first = slot(0, 0) + writers_ * slots_ * pages(window_bytes_);
-  return reinterpret_cast<std::uint64_t*>(first + (w * slots_ + number % slots_) *
-                                                      pages(window_bytes_ / 8 + 8));
+/// Slots of one number lie beside each other: what is used, of whatever shape the ring is, is the
+/// front of the memory.
+Ring::Place Ring::place(std::size_t w, std::uint32_t slot, std::uint64_t first) const {
+  const std::uint64_t at = slot * writers_ + w;
+  std::byte* const marks = memory_->data() + head_bytes_;
+  std::byte* const bytes = marks + writers_ * slots_ * pages(window_bytes_ / 8 + 8);
+  return {bytes + at * pages(window_bytes_),
+          reinterpret_cast<std::uint64_t*>(marks + at * pages(window_bytes_ / 8 + 8)), first};
+}
+
+std::optional<Ring::Place> Ring::find_place(const Pass& pass, std::uint64_t window,
+                                            std::size_t w) const {
+  const auto slot = slots_of(w).find(pass.number + (window - pass.first_window));
+  return slot ? std::optional(place(w, *slot, window * window_bytes_)) : std::nullopt;
+}
+
+Ring::Place Ring::make_place(const Pass& pass, std::uint64_t window, std::size_t w) {
+  const std::uint64_t number = pass.number + (window - pass.first_window);
+  advance(number);  // nobody waits for this rank while it copies
+  wait_for_slot(w, number);
+  RingSlots slots = slots_of(w);
+  const auto prepare = [&](std::uint32_t slot) {
+    // Marks are cleared by who takes them; what memory had before it was a ring's is cleared here.
+    std::atomic<std::uint32_t>& cleared = slots.cleared_bytes(slot);
+    const auto before = cleared.load(std::memory_order_relaxed);
+    const auto wanted = static_cast<std::uint32_t>(marks_bytes(window_bytes_, pass));
+    if (before < wanted) {
+      auto* const marks = reinterpret_cast<std::byte*>(place(w, slot, 0).marks);
+      memory_->make_room(marks + before, wanted - before);
+      std::memset(marks + before, 0, wanted - before);
+      cleared.store(wanted, std::memory_order_relaxed);
+    }
+  };
+  const double start = model::now_s();
+  std::optional<std::uint32_t> slot = slots.claim(number, prepare);
+  while (!slot) {
+    if (timeout_s_ > 0 && model::now_s() - start > timeout_s_) {
+      throw Error(Code::timeout, "a rank of the node holds what others wait for");
+    }
+    std::this_thread::yield();
+    slot = slots.claim(number, prepare);
+  }
+  return place(w, *slot, window * window_bytes_);
 }
 
 Pass Ring::pass(const plan::TileMap& tiles, const plan::OwnRange& range, std::uint64_t granule) {
@@ -162,7 +194,12 @@ Pass Ring::pass(const plan::TileMap& tiles, const plan::OwnRange& range, std::ui
   return pass;
 }
 
+/// Passes all windows before this one.
 void Ring::advance(std::uint64_t number) {
+  if (passed_ >= number) {
+    return;
+  }
+  passed_ = number;
   stream_fence();
   for (std::size_t w = 0; w < writers_; ++w) {
     passed(rank_, w).store(number, std::memory_order_release);
@@ -179,15 +216,20 @@ void Ring::put(const Pass& pass, RoundSource& source) {
       const auto leaving = items_by_writer(source.items(), pass.tiles,
                                            {first * window_bytes_, last * window_bytes_});
       for (std::uint64_t window = first; window < last; ++window) {
+        bool has_put = false;
         for (std::size_t i = 0; i < writers_; ++i) {
           // Each begins with another writer, so that not all wait for the same one.
           const std::size_t w = (i + rank_) % writers_;
           const auto items = leaving.find(static_cast<std::uint32_t>(w));
           if (items != leaving.end()) {
-            put_window(pass, window, w, source, items->second);
+            has_put = put_window(pass, window, w, source, items->second) || has_put;
           }
         }
-        advance(pass.number + (window - pass.first_window) + 1);
+        // Those without bytes are passed with the next that has some: waking a writer takes longer
+        // than a small window.
+        if (has_put) {
+          advance(pass.number + (window - pass.first_window) + 1);
+        }
       }
     } catch (...) {
       failure = std::current_exception();
@@ -203,61 +245,52 @@ void Ring::put_nothing(const Pass& pass) {
   advance(pass.number + (pass.last_window - pass.first_window));
 }
 
-void Ring::put_window(const Pass& pass, std::uint64_t window, std::size_t w, RoundSource& source,
+/// Had this rank bytes for it?
+bool Ring::put_window(const Pass& pass, std::uint64_t window, std::size_t w, RoundSource& source,
                       const std::vector<std::size_t>& items) {
   Stretches stretches;
   pass.tiles.for_each_stretch(static_cast<std::uint32_t>(w),
                               {window * window_bytes_, (window + 1) * window_bytes_},
                               [&](const plan::Stretch& here) { stretches.push_back(here); });
-  bool has_slot = false;
+  std::optional<Place> here;
   for (const std::size_t i : items) {
     const RoundItem& item = source.items()[i];
     for_each_part(item.runs, stretches,
                   [&](const plan::Stretch& stretch, std::uint64_t from, std::uint64_t to) {
-                    if (!has_slot) {
-                      wait_for_slot(w, pass.number + (window - pass.first_window));
-                      has_slot = true;
-                    }
+                    here = here ? here : make_place(pass, window, w);
                     for (std::uint64_t at = from; at < to; at += ring_slice_bytes) {
                       const std::uint64_t end = std::min(to, at + ring_slice_bytes);
-                      const auto bytes = source.bytes(i, at, end).bytes;
-                      copy(pass, stretch, item, bytes, at, window, w);
+                      copy(*here, stretch, item, source.bytes(i, at, end).bytes, at);
                     }
-                    outcome(pass, stretch, item, from, to, window, w);
+                    outcome(pass, *here, stretch, item, from, to, w);
                   });
   }
+  return here.has_value();
 }
 
-void Ring::copy(const Pass& pass, const plan::Stretch& stretch, const RoundItem& item,
-                std::span<const std::byte> bytes, std::uint64_t from, std::uint64_t window,
-                std::size_t w) {
-  std::byte* const memory = slot(w, pass.number + (window - pass.first_window));
+void Ring::copy(const Place& place, const plan::Stretch& stretch, const RoundItem& item,
+                std::span<const std::byte> bytes, std::uint64_t from) {
   const std::uint64_t first = item.runs.offset_of_packed(from);
   const std::uint64_t last = item.runs.offset_of_packed(from + bytes.size() - 1) + 1;
   item.runs.for_each_within(
       first, last, [&](std::uint64_t offset, std::uint64_t packed, std::uint64_t length) {
-        const std::uint64_t at = stretch.own + (offset - stretch.offset) - window * window_bytes_;
-        put_rooms_.make(*memory_, memory + at, length);
-        stream_copy(memory + at, bytes.data() + (packed - from), length);
+        std::byte* const to = place.bytes + (stretch.own + (offset - stretch.offset) - place.first);
+        memory_->make_room(to, length);
+        stream_copy(to, bytes.data() + (packed - from), length);
       });
 }
 
 /// Packed bytes [from, to) were copied.
-void Ring::outcome(const Pass& pass, const plan::Stretch& stretch, const RoundItem& item,
-                   std::uint64_t from, std::uint64_t to, std::uint64_t window, std::size_t w) {
-  std::uint64_t* const came = bits(w, pass.number + (window - pass.first_window));
+void Ring::outcome(const Pass& pass, const Place& place, const plan::Stretch& stretch,
+                   const RoundItem& item, std::uint64_t from, std::uint64_t to, std::size_t w) {
   if (!pass.gathers) {
     stream_fence();  // the writer may look at once
   }
   item.runs.for_each_within(
       item.runs.offset_of_packed(from), item.runs.offset_of_packed(to - 1) + 1,
       [&](std::uint64_t offset, std::uint64_t, std::uint64_t length) {
-        const std::uint64_t at = stretch.own + (offset - stretch.offset) - window * window_bytes_;
-        const std::uint64_t first = at / pass.granule;
-        const std::uint64_t last = first + length / pass.granule;
-        put_rooms_.make(*memory_, came + first / word_bits,
-                        ((last - 1) / word_bits - first / word_bits + 1) * sizeof *came);
-        set_shared(came, first, last - first);
+        const std::uint64_t at = stretch.own + (offset - stretch.offset) - place.first;
+        set_shared(place.marks, at / pass.granule, length / pass.granule);
       });
   if (!pass.gathers) {
     writer(w).came.notify();
@@ -303,63 +336,61 @@ void Ring::take(const Pass& pass, storage::File* file) {
   std::exception_ptr failure;
   for (std::uint64_t window = pass.first_window; window < pass.last_window; ++window) {
     const std::uint64_t number = pass.number + (window - pass.first_window);
-    const auto write = [&](auto how) {
+    const auto write = [&](const auto& what) {
       try {
         if (file != nullptr && !failure) {
-          (this->*how)(pass, window, w, *file);
+          what();
         }
       } catch (...) {
         failure = std::current_exception();
       }
     };
-    bool has_marks = true;
-    try {
-      take_rooms_.make(*memory_, bits(w, number), bits_bytes(pass));
-    } catch (const Error&) {
-      has_marks = false;  // those of others stay: after a failure a ring begins anew
-      failure = std::current_exception();
-    }
     if (!pass.gathers) {
-      write(&Ring::write_as_it_comes);
+      write([&] { write_as_it_comes(pass, window, w, *file); });
     }
     wait_for_ranks(w, number);
     if (pass.gathers) {
-      write(&Ring::write_complete);
+      write([&] {
+        if (const auto here = find_place(pass, window, w)) {
+          write_runs(pass, *here, w, here->marks, *file);
+        }
+      });
     }
-    if (has_marks) {
-      std::memset(bits(w, number), 0, bits_bytes(pass));
+    const auto slot = slots_of(w).find(number);
+    if (slot) {
+      std::memset(place(w, *slot, 0).marks, 0, marks_bytes(window_bytes_, pass));
+      slots_of(w).free(*slot);
     }
     writer(w).written.store(number + 1, std::memory_order_release);
-    writer(w).went.notify();
+    // Over empty windows it goes on at once: who waits for a later one is woken once.
+    if (slot || window + 1 == pass.last_window || passed_by_all(w) <= number + 1) {
+      writer(w).went.notify();
+    }
   }
   if (failure) {
     std::rethrow_exception(failure);
   }
 }
 
-void Ring::write_complete(const Pass& pass, std::uint64_t window, std::size_t w,
-                          storage::File& file) {
-  write_runs(pass, window, w, bits(w, pass.number + (window - pass.first_window)), file);
-}
-
 void Ring::write_as_it_comes(const Pass& pass, std::uint64_t window, std::size_t w,
                              storage::File& file) {
   const std::uint64_t number = pass.number + (window - pass.first_window);
-  std::uint64_t* const came = bits(w, number);
+  std::optional<Place> here;
   std::vector<std::uint64_t> done(window_bytes_ / pass.granule / word_bits + 1);
   std::vector<std::uint64_t> fresh(done.size());
   for (bool is_last = false; !is_last;) {
     const std::uint32_t epoch = writer(w).came.epoch();
     is_last = passed_by_all(w) > number;  // looked at first: then all bits are set
+    here = here ? here : find_place(pass, window, w);
     bool any = false;
-    for (std::size_t word = 0; word < done.size(); ++word) {
-      const std::uint64_t now = std::atomic_ref(came[word]).load(std::memory_order_acquire);
+    for (std::size_t word = 0; here && word < done.size(); ++word) {
+      const std::uint64_t now = std::atomic_ref(here->marks[word]).load(std::memory_order_acquire);
       fresh[word] = now & ~done[word];
       any = any || fresh[word] != 0;
       done[word] = now;
     }
     if (any) {
-      write_runs(pass, window, w, fresh.data(), file);
+      write_runs(pass, *here, w, fresh.data(), file);
     } else if (!is_last) {
       if (stopped_.load()) {
         return;  // wait_for_ranks() says so
@@ -370,11 +401,9 @@ void Ring::write_as_it_comes(const Pass& pass, std::uint64_t window, std::size_t
 }
 
 /// The granules of the window whose bits are set in `which`.
-void Ring::write_runs(const Pass& pass, std::uint64_t window, std::size_t w,
+void Ring::write_runs(const Pass& pass, const Place& place, std::size_t w,
                       const std::uint64_t* which, storage::File& file) {
-  const std::uint64_t number = pass.number + (window - pass.first_window);
-  const std::byte* const memory = slot(w, number);
-  const std::uint64_t own = window * window_bytes_;
+  const std::uint64_t own = place.first;
   pass.tiles.for_each_stretch(
       static_cast<std::uint32_t>(w), {own, own + window_bytes_}, [&](const plan::Stretch& here) {
         const std::uint64_t first = (here.own - own) / pass.granule;
@@ -382,7 +411,7 @@ void Ring::write_runs(const Pass& pass, std::uint64_t window, std::size_t w,
         for (std::uint64_t from = find_bit(which, true, first, last); from < last;) {
           const std::uint64_t to = find_bit(which, false, from, last);
           file.write(here.offset + (from - first) * pass.granule,
-                     {memory + from * pass.granule, (to - from) * pass.granule});
+                     {place.bytes + from * pass.granule, (to - from) * pass.granule});
           from = find_bit(which, true, to, last);
         }
       });

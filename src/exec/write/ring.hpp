@@ -2,8 +2,9 @@
 // their places, and a writer's thread writes a window when all ranks have passed it.
 //
 // Invariants: windows are counted from the first commit on, by the same arithmetic on every rank,
-// so that no message is needed; window n of a writer lies in its slot n mod slots, and nobody
-// touches it before window n - slots is written (the back-pressure: memory is what share() made);
+// so that no message is needed; who is the first to put bytes into a window gives it a slot that
+// all ranks see (ring_slots), and nobody touches window n before window n - slots is written (the
+// back-pressure: memory is what share() made);
 // a rank passes the windows of all writers in the same order, and has put nothing into one that it
 // has passed; exactly the bytes that were put are written; after a failure a writer writes nothing
 // more of that pass, but takes its windows all the same, and the next pass needs a new ring. A rank
@@ -15,13 +16,15 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "exec/notify/event_count.hpp"
 #include "exec/transport/transport.hpp"
+#include "exec/write/ring_memory.hpp"
+#include "exec/write/ring_slots.hpp"
 #include "exec/write/round_source.hpp"
 #include "plan/tile_map.hpp"
-#include "storage/shared_memory.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::exec {
@@ -47,12 +50,20 @@ struct RingShape {
 class Ring {
  public:
   /// Collective over all ranks, which must be of one node. nullptr on every rank where there is
-  /// known to be no room for that, or not everybody can reach it. `shape.ranks` is found out.
-  static std::unique_ptr<Ring> share(Transport& transport, RingShape shape, double timeout_s);
+  /// known to be no room for that, or not everybody can reach it. `shape.ranks` is found out; slots
+  /// are fewer, but not below `fewest_slots`, where `budget_bytes` of a rank have no room beside
+  /// other staging of its process.
+  static std::unique_ptr<Ring> share(Transport& transport, RingShape shape,
+                                     std::uint64_t fewest_slots, std::uint64_t budget_bytes,
+                                     double timeout_s);
+  /// Leaves the memory to rings after this one, of other files too. For every rank, when all of
+  /// them have put and all writers have taken without a failure; nothing may be called afterwards.
+  void give_back(double idle_s);
   /// What share() asks for.
   static std::uint64_t memory_bytes(const RingShape& shape);
-  /// For one rank, in zeroed memory that all ranks see.
-  Ring(std::shared_ptr<storage::SharedMemory> memory, const RingShape& shape, std::size_t rank,
+  static std::uint64_t head_bytes(const RingShape& shape);
+  /// For one rank, in memory that all ranks see, and which begins with as many zeros as the head.
+  Ring(std::unique_ptr<RingMemory> memory, const RingShape& shape, std::size_t rank,
        double timeout_s);
   ~Ring();
   Ring(const Ring&) = delete;
@@ -80,49 +91,44 @@ class Ring {
 
  private:
   struct Writer;
-  /// Of what one thread fills: which parts it has made room for.
-  class Rooms {
-   public:
-    /// Error no_space.
-    void make(storage::SharedMemory& memory, const void* first, std::uint64_t length);
-
-   private:
-    std::vector<bool> made_;
+  /// Where a window lies.
+  struct Place {
+    std::byte* bytes;
+    std::uint64_t* marks;  ///< of the granules that came
+    std::uint64_t first;   ///< of the writer's own space
   };
   Writer& writer(std::size_t w) const;
   std::atomic<std::uint64_t>& passed(std::size_t rank, std::size_t w) const;
   std::uint64_t passed_by_all(std::size_t w) const;
-  static std::uint64_t head_bytes(std::size_t ranks, std::size_t writers);
-  std::byte* slot(std::size_t w, std::uint64_t number) const;
-  std::uint64_t* bits(std::size_t w, std::uint64_t number) const;
-  std::uint64_t bits_bytes(const Pass& pass) const;
+  RingSlots slots_of(std::size_t w) const;
+  Place place(std::size_t w, std::uint32_t slot, std::uint64_t first) const;
+  std::optional<Place> find_place(const Pass& pass, std::uint64_t window, std::size_t w) const;
+  Place make_place(const Pass& pass, std::uint64_t window, std::size_t w);
   void advance(std::uint64_t number);
   void wait_for_slot(std::size_t w, std::uint64_t number);
   void wait_for_ranks(std::size_t w, std::uint64_t number);
-  void put_window(const Pass& pass, std::uint64_t window, std::size_t w, RoundSource& source,
+  bool put_window(const Pass& pass, std::uint64_t window, std::size_t w, RoundSource& source,
                   const std::vector<std::size_t>& items);
-  void copy(const Pass& pass, const plan::Stretch& stretch, const RoundItem& item,
-            std::span<const std::byte> bytes, std::uint64_t from, std::uint64_t window,
-            std::size_t w);
-  void outcome(const Pass& pass, const plan::Stretch& stretch, const RoundItem& item,
-               std::uint64_t from, std::uint64_t to, std::uint64_t window, std::size_t w);
-  void write_complete(const Pass& pass, std::uint64_t window, std::size_t w, storage::File& file);
+  void copy(const Place& place, const plan::Stretch& stretch, const RoundItem& item,
+            std::span<const std::byte> bytes, std::uint64_t from);
+  void outcome(const Pass& pass, const Place& place, const plan::Stretch& stretch,
+               const RoundItem& item, std::uint64_t from, std::uint64_t to, std::size_t w);
   void write_as_it_comes(const Pass& pass, std::uint64_t window, std::size_t w,
                          storage::File& file);
-  void write_runs(const Pass& pass, std::uint64_t window, std::size_t w, const std::uint64_t* which,
+  void write_runs(const Pass& pass, const Place& place, std::size_t w, const std::uint64_t* which,
                   storage::File& file);
 
-  const std::shared_ptr<storage::SharedMemory> memory_;
+  std::unique_ptr<RingMemory> memory_;
   const std::size_t rank_;
   const std::size_t ranks_;
   const std::size_t writers_;
   const std::uint64_t window_bytes_;
   const std::uint64_t slots_;
   const double timeout_s_;
-  std::uint64_t next_ = 0;  ///< number of the next pass's first window
+  const std::uint64_t head_bytes_;
+  std::uint64_t passed_ = 0;  ///< windows before this one, by this rank
+  std::uint64_t next_ = 0;    ///< number of the next pass's first window
   double waited_s_ = 0;
-  Rooms put_rooms_;
-  Rooms take_rooms_;
   std::atomic<bool> stopped_{false};
 };
 

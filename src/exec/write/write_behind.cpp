@@ -1,31 +1,14 @@
 #include "exec/write/write_behind.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <pthread.h>
 #include <sched.h>
-#include <sys/mman.h>
 #include <utility>
 
 #include "model/clock.hpp"
-#include "sluice/error.hpp"
 
 namespace sluice::exec {
-
-Staging::Staging(std::size_t bytes) : size_(bytes) {
-  // Direct writes from huge pages cost the kernel a quarter of those from small pages.
-  constexpr std::size_t huge_page = 2 << 20;
-  const std::size_t reserved = (bytes + huge_page - 1) / huge_page * huge_page;
-  void* memory = std::aligned_alloc(huge_page, reserved);
-  if (memory == nullptr) {
-    throw Error(Code::over_budget, "no memory for " + std::to_string(bytes) + " bytes of staging");
-  }
-  madvise(memory, reserved, MADV_HUGEPAGE);  // a hint: if it is refused, small pages are used
-  data_.reset(static_cast<std::byte*>(memory));
-}
-
-void Staging::Free::operator()(std::byte* at) const noexcept { std::free(at); }
 
 void unbind_thread() noexcept {
   cpu_set_t all;
@@ -33,8 +16,13 @@ void unbind_thread() noexcept {
   pthread_setaffinity_np(pthread_self(), sizeof all, &all);
 }
 
-WriteBehind::WriteBehind(std::size_t buffer_bytes, std::size_t buffers, Pace pace)
-    : buffer_bytes_(buffer_bytes), most_buffers_(buffers), pace_(pace) {}
+WriteBehind::WriteBehind(std::size_t buffer_bytes, std::size_t buffers, Pace pace,
+                         std::size_t fewest, const StagingLimits& limits)
+    : buffer_bytes_(buffer_bytes),
+      most_buffers_(buffers),
+      pace_(pace),
+      fewest_buffers_(fewest),
+      limits_(limits) {}
 
 WriteBehind::~WriteBehind() {
   {
@@ -45,13 +33,43 @@ WriteBehind::~WriteBehind() {
   if (thread_.joinable()) {
     thread_.join();
   }
+  give_back_free();
+}
+
+/// nullptr where those that there are must do.
+Staging* WriteBehind::another() {
+  if (owned_.size() >= most_buffers_) {
+    return nullptr;
+  }
+  auto staging = StagingPool::of_process().take_staging(buffer_bytes_, limits_.budget_bytes,
+                                                        owned_.size() < fewest_buffers_);
+  if (!staging) {
+    return nullptr;
+  }
+  owned_.push_back(std::move(staging));
+  most_owned_ = std::max(most_owned_, owned_.size());
+  return owned_.back().get();
+}
+
+void WriteBehind::give_back() {
+  const std::lock_guard lock(mutex_);
+  give_back_free();
+}
+
+void WriteBehind::give_back_free() {
+  for (Staging* const free : free_) {
+    const auto found = std::find_if(owned_.begin(), owned_.end(),
+                                    [&](const auto& owned) { return owned.get() == free; });
+    StagingPool::of_process().give_back(std::move(*found), limits_.idle_s);
+    owned_.erase(found);
+  }
+  free_.clear();
 }
 
 Staging* WriteBehind::take() {
   std::unique_lock lock(mutex_);
-  if (free_.empty() && owned_.size() < most_buffers_) {
-    owned_.push_back(std::make_unique<Staging>(buffer_bytes_));
-    return owned_.back().get();
+  if (Staging* const staging = free_.empty() ? another() : nullptr) {
+    return staging;
   }
   const double began_s = free_.empty() ? model::now_s() : 0;
   while (pace_ == Pace::when_asked && free_.empty() && !queue_.empty()) {
@@ -65,8 +83,11 @@ Staging* WriteBehind::take() {
 }
 
 void WriteBehind::put_back(Staging* staging) {
-  const std::lock_guard lock(mutex_);
-  free_.push_back(staging);
+  {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(staging);
+  }
+  changed_.notify_all();
 }
 
 void WriteBehind::submit(storage::File& file, Staging* staging, std::uint64_t base,
@@ -150,6 +171,9 @@ void WriteBehind::drain() {
     carry_out_front(lock);
   }
   changed_.wait(lock, [&] { return queue_.empty() && !busy_; });
+  if (limits_.idle_s > 0) {
+    give_back_free();
+  }
   if (failure_) {
     std::rethrow_exception(std::exchange(failure_, nullptr));
   }

@@ -1,9 +1,10 @@
 // Writes staged bytes while the next ones are packed, with a few buffers and one thread.
 //
-// Invariants: the thread makes storage calls only, never MPI calls; at most `buffers` writes are in
-// progress or being filled (the bound of the queue); writes and tasks are executed in the order of
-// submission; after a failure nothing more is written until a task or drain() has received it. The
-// thread starts with the first submit, so that steps which fit one buffer never start it.
+// Invariants: the thread makes storage calls only, never MPI; at most `buffers` writes are under
+// way or filling (the bound of the queue); writes and tasks are carried out in the order in which
+// they were given; after a failure nothing more is written until a task or drain() has epoch of it.
+// The thread starts with the first submit, so that steps which fit one buffer never have one.
+// Buffers come from the process's pool, and go back to it when nothing is under way.
 #pragma once
 
 #include <condition_variable>
@@ -11,32 +12,19 @@
 #include <deque>
 #include <exception>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
 
+#include "exec/write/staging.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::exec {
 
-/// Memory of a fixed size, aligned to huge pages.
-class Staging {
- public:
-  explicit Staging(std::size_t bytes);
-  std::byte* data() const noexcept { return data_.get(); }
-  std::size_t size() const noexcept { return size_; }
-
- private:
-  struct Free {
-    void operator()(std::byte* at) const noexcept;
-  };
-  std::unique_ptr<std::byte, Free> data_;
-  std::size_t size_;
-};
-
-/// Lets the calling thread run on every core allowed to the process: the rank's own core, to which
-/// mpirun may have bound it, is busy computing. A hint: if it is refused, nothing changes.
+/// Lets the calling thread run on every core that the process may have at all: the rank's own, to
+/// which mpirun may have bound it, is busy computing. A wish: where it is refused, nothing changes.
 void unbind_thread() noexcept;
 
 /// Who executes what was submitted.
@@ -52,7 +40,10 @@ class WriteBehind {
   /// last task, which is reported nowhere else. Must not throw.
   using Task = std::function<void(const std::exception_ptr& earlier)>;
 
-  WriteBehind(std::size_t buffer_bytes, std::size_t buffers, Pace pace);
+  /// `fewest` buffers there are whatever the budget of the process; more where it has room.
+  WriteBehind(std::size_t buffer_bytes, std::size_t buffers, Pace pace,
+              std::size_t fewest = std::numeric_limits<std::size_t>::max(),
+              const StagingLimits& limits = {});
   ~WriteBehind();
   WriteBehind(const WriteBehind&) = delete;
   WriteBehind& operator=(const WriteBehind&) = delete;
@@ -85,8 +76,10 @@ class WriteBehind {
   std::size_t buffer_bytes() const noexcept { return buffer_bytes_; }
   /// Seconds that take() has waited for a buffer so far; called by the thread that takes.
   double waited_s() const noexcept { return waited_s_; }
-  /// Memory of all buffers ever allocated.
-  std::size_t bytes() const noexcept { return owned_.size() * buffer_bytes_; }
+  /// Memory of as many buffers as there ever were at once.
+  std::size_t bytes() const noexcept { return most_owned_ * buffer_bytes_; }
+  /// Gives the buffers that are free to the pool.
+  void give_back();
 
  private:
   struct Job {
@@ -95,6 +88,8 @@ class WriteBehind {
     Task task;
     std::function<bool()> is_ready = {};
   };
+  Staging* another();
+  void give_back_free();
   void enqueue(Job job);
   void run();
   void carry_out_front(std::unique_lock<std::mutex>& lock);
@@ -102,8 +97,11 @@ class WriteBehind {
   std::size_t buffer_bytes_;
   std::size_t most_buffers_;
   Pace pace_;
+  std::size_t fewest_buffers_;
+  StagingLimits limits_;
   std::vector<std::unique_ptr<Staging>> owned_;
-  std::vector<Staging*> free_;
+  std::size_t most_owned_ = 0;
+  std::vector<Staging*> free_;  ///< of the owned ones; the one used last at the end
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Job> queue_;

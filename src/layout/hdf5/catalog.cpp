@@ -42,7 +42,10 @@ void Catalog::open_file(storage::File& file) {
 }
 
 const char* Catalog::format() const {
-  return grouped_ ? layout_grouped : netcdf_ ? layout_netcdf4 : layout_stacked;
+  return grouped_  ? layout_grouped
+         : netcdf_ ? layout_netcdf4
+         : vtkhdf_ ? layout_vtkhdf
+                   : layout_stacked;
 }
 
 void Catalog::require_ours() const {
@@ -93,8 +96,9 @@ void Catalog::load_log() {
   const auto* layout_name = arranged ? only_text(*arranged) : nullptr;
   grouped_ = layout_name != nullptr && *layout_name == layout_grouped;
   netcdf_ = layout_name != nullptr && *layout_name == layout_netcdf4;
-  if (layout_name != nullptr && !grouped_ && !netcdf_) {
-    throw Error(Code::version, state_.file->path() + ": /sluice has an unknown layout: " +
+  vtkhdf_ = layout_name != nullptr && *layout_name == layout_vtkhdf;
+  if (layout_name != nullptr && !grouped_ && !netcdf_ && !vtkhdf_) {
+    throw Error(Code::version, state_.file->path() + ": /sluice names an unknown layout: " +
                                    *layout_name + ": use a newer Sluice");
   }
   const Handle dataset = own(H5Dopen2(hdf5_.get(), commits_name, H5P_DEFAULT), commits_name);

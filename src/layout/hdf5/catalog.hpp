@@ -48,6 +48,10 @@ class Catalog final : public layout::Catalog {
   bool grouped() const noexcept { return grouped_; }
   /// Does it have netCDF's dimension scales, made by Sluice?
   bool netcdf() const noexcept { return netcdf_; }
+  /// Is its group VTKHDF what VTK reads, kept by Sluice?
+  bool has_vtk() const noexcept { return vtkhdf_; }
+  /// Rows between steps that follow one another in the variable's dataset; 0: they are stacked.
+  std::uint64_t slot(std::uint32_t variable) const;
   std::uint64_t checksum_chunk_words() const noexcept { return checksum_chunk_words_; }
   std::uint64_t checksum_chunks() const noexcept { return checksum_chunks_; }
   /// Error unsupported if another program's copy of the file has its log or its steps in a form
@@ -84,6 +88,13 @@ class Catalog final : public layout::Catalog {
   void add_dataset(const std::string& path, const std::string& name);
   void add_array(hid_t dataset, const std::string& path, const std::string& name, StoredType stored,
                  Extents extents);
+  /// Is it an array whose steps follow one another? Then `variable` is told so.
+  bool add_in_a_row(hid_t dataset, const std::string& name, const Type& type,
+                    const model::Dims& extents, const model::Dims& chunk, StoredVariable& variable);
+  /// Dimensions of the dataset that are none of a step's: 1 where the steps are in front.
+  std::size_t lead(std::uint32_t variable) const;
+  /// The first element of a step along the dataset's first dimension.
+  std::uint64_t first_row(std::uint32_t variable, std::uint64_t step) const;
   void take_storage(hid_t list, bool is_whole, const std::string& path, StoredVariable& variable);
   /// nccopy keeps the attribute of a partial variable, but not always the fill value of the
   /// dataset.
@@ -139,11 +150,13 @@ class Catalog final : public layout::Catalog {
   Handle with_others_;
   bool grouped_ = false;
   bool netcdf_ = false;
+  bool vtkhdf_ = false;
   bool is_log_growable_ = true;
   std::uint64_t checksum_chunk_words_ = 0;
   std::uint64_t checksum_chunks_ = 0;
   std::set<std::uint32_t> characters_;
-  std::map<std::uint32_t, Open> open_datasets_;  ///< the last one of each variable
+  std::map<std::uint32_t, std::uint64_t> slots_;  ///< of arrays whose steps follow one another
+  std::map<std::uint32_t, Open> open_datasets_;   ///< the last one of each variable
   LastTile last_tile_;
 };
 

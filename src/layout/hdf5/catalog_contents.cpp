@@ -15,6 +15,7 @@ Contents Catalog::contents_of(hid_t file, storage::File& holder, Profile profile
   catalog.ours_ = true;
   catalog.grouped_ = profile == Profile::grouped;
   catalog.netcdf_ = profile == Profile::netcdf4;
+  catalog.vtkhdf_ = profile == Profile::vtkhdf;
   if (set != nullptr) {
     catalog.set_.emplace();
     catalog.set_->variables = set->variables;

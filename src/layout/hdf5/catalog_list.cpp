@@ -9,6 +9,7 @@
 #include "layout/hdf5/types.hpp"
 #include "layout/hdf5/virtual_sources.hpp"
 #include "layout/netcdf4/scales.hpp"
+#include "layout/vtkhdf/rules.hpp"
 #include "model/fill.hpp"
 
 namespace sluice::layout::hdf5 {
@@ -115,6 +116,9 @@ void Catalog::list(const std::vector<NamedLink>& links, std::size_t prefix) {
         }
         break;
       case Target::dataset:
+        if (vtkhdf_ && vtkhdf::is_bookkeeping(name)) {
+          break;  // the library's own, as its log
+        }
         if (first.at(link.identity) == &link && add_readable(link.path, name)) {
           numbers[link.identity] = variables_.size() - 1;
         }
@@ -131,7 +135,8 @@ void Catalog::list(const std::vector<NamedLink>& links, std::size_t prefix) {
     }
   }
   for (const NamedLink& link : links) {
-    if (link.target == Target::dataset && first.at(link.identity) != &link) {
+    const bool is_own = vtkhdf_ && vtkhdf::is_bookkeeping(link.path);
+    if (link.target == Target::dataset && first.at(link.identity) != &link && !is_own) {
       const auto number = numbers.find(link.identity);
       add_name(link.path.substr(prefix), first.at(link.identity)->path.substr(prefix),
                number == numbers.end() ? nullptr : &variables_[number->second]);
@@ -146,6 +151,9 @@ void Catalog::add_name(const std::string& name, const std::string& known_as,
     const auto number = static_cast<std::uint32_t>(variable - variables_.data());
     if (is_characters(number)) {
       characters_.insert(static_cast<std::uint32_t>(variables_.size()));
+    }
+    if (const std::uint64_t rows = slot(number)) {
+      slots_[static_cast<std::uint32_t>(variables_.size())] = rows;
     }
     other.definition.name = name;
     other.same_as = known_as;
@@ -239,8 +247,12 @@ void Catalog::add_array(hid_t dataset, const std::string& path, const std::strin
     chunk = without_back(chunk);
     characters_.insert(static_cast<std::uint32_t>(variables_.size()));
   }
-  variable.definition = describe(dataset, name, stored.type, extents, layout, chunk);
-  const bool is_stacked = variable.definition.stepped;
+  const bool is_in_a_row = layout == H5D_CHUNKED && path == name &&
+                           add_in_a_row(dataset, name, stored.type, extents.dims, chunk, variable);
+  if (!is_in_a_row) {
+    variable.definition = describe(dataset, name, stored.type, extents, layout, chunk);
+  }
+  const bool is_stacked = variable.definition.stepped && !is_in_a_row;
   if (path != name) {  // a prototype
     variable.definition.stepped = true;
     is_whole = is_whole && are_plain_steps(name);

@@ -5,6 +5,7 @@
 
 #include "layout/hdf5/catalog.hpp"
 #include "layout/hdf5/types.hpp"
+#include "layout/lengths.hpp"
 #include "layout/netcdf4/rules.hpp"
 #include "layout/netcdf4/scales.hpp"
 #include "layout/plausible.hpp"
@@ -113,16 +114,18 @@ void Catalog::visit_chunks(
   const StoredVariable& stored = variables_.at(variable);
   const model::Definition& definition = stored.definition;
   const hid_t found = dataset(variable, step);
-  const std::size_t lead = definition.stepped && !is_grouped(variable) ? 1 : 0;
-  if (lead != 0 && found >= 0 && step >= extents_of(found, definition.name)[0]) {
+  const bool is_longer = definition.stepped && !is_grouped(variable);
+  const std::uint64_t first = is_longer ? first_row(variable, step) : 0;
+  if (is_longer && found >= 0 && first >= extents_of(found, definition.name)[0]) {
     return;  // netCDF programs extend only the variables that they write
   }
   // Only the address and the size of a chunk are recorded: nothing is read into it.
   void* placeholder = state_.placeholder.reserve(most_bytes);
   for (const Piece& piece : cut(definition.shape, stored.tile, region)) {
     const Dims start = tile_box(definition.shape, stored.tile, piece.tile_index).start;
-    std::array<hsize_t, model::max_rank> at{lead != 0 ? step : 0};
-    std::copy(start.begin(), start.end(), at.begin() + lead);
+    std::array<hsize_t, model::max_rank> at{};
+    std::copy(start.begin(), start.end(), at.begin() + lead(variable));
+    at[0] += first;
     const std::string what = definition.name + ", chunk at " + start.text() + ": ";
     std::uint32_t mask = 0;
     state_.noted.reset();
@@ -155,19 +158,22 @@ void Catalog::read(std::uint32_t variable, std::uint64_t step, const Box& box,
                          {variable, step}, box, out, last_tile_);
     return;
   }
-  const std::size_t lead = definition.stepped && !is_grouped(variable) ? 1 : 0;
-  if (lead != 0 && step >= extents_of(found, definition.name)[0]) {
-    return;  // a copy that another program made while the variable did not have this step
+  const bool is_longer = definition.stepped && !is_grouped(variable);
+  const std::uint64_t first = is_longer ? first_row(variable, step) : 0;
+  if (is_longer && first >= extents_of(found, definition.name)[0]) {
+    return;  // a copy that another program made while the variable had no such step
   }
+  const std::size_t lead = this->lead(variable);
   const Handle space = own(H5Dget_space(found), definition.name);
   const Handle held = own(H5Dget_type(found), definition.name);
   const std::uint64_t characters = is_characters(variable) ? definition.type.bytes : 1;
   const Handle type = element_type(held.get(), definition.type, is_characters(variable));
   const Handle memory = dataspace({box.volume() * characters});
-  std::array<hsize_t, model::max_rank> start{step};
+  std::array<hsize_t, model::max_rank> start{};
   std::array<hsize_t, model::max_rank> count{1};
   std::copy(box.start.begin(), box.start.end(), start.begin() + lead);
   std::copy(box.count.begin(), box.count.end(), count.begin() + lead);
+  start[0] += first;
   if (is_characters(variable)) {
     count[lead + static_cast<std::size_t>(box.count.rank())] = characters;
   }
@@ -194,7 +200,7 @@ std::vector<std::uint64_t> Catalog::rows_by_step(std::uint32_t variable) {
       rows[step] = found >= 0 ? extents_of(found, definition.name)[0] : 0;
     }
   } else {
-    const std::string name = definition.name + length_suffix;
+    const std::string name = length_name(definition.name);
     if (!has_link(hdf5_.get(), name)) {
       throw Error(Code::damaged, state_.file->path() + ": " + definition.name +
                                      ": its rows vary, but there is no " + name);
@@ -295,7 +301,7 @@ bool is_internal(hid_t object, const std::string& name) {
   if (name == "CLASS" || name == "NAME") {
     return netcdf4::is_scale(object);
   }
-  return netcdf4::is_bookkeeping(name) || name == varying_attribute;
+  return netcdf4::is_bookkeeping(name) || name == varying_attribute || name == step_rows_attribute;
 }
 
 herr_t take_attribute(hid_t object, const char* name, const H5A_info_t*, void* into) {
@@ -430,7 +436,7 @@ std::vector<model::Attribute> Catalog::attributes() {
   owners.erase(std::unique(owners.begin(), owners.end()), owners.end());
   for (const std::string& owner : owners) {
     const std::string path = object_of(owner);
-    if (path.empty()) {
+    if (path.empty() || (vtkhdf_ && vtkhdf::is_bookkeeping(owner))) {
       continue;
     }
     take_attributes(path, owner, attributes);

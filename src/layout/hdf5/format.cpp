@@ -7,6 +7,8 @@
 #include "layout/hdf5/planner.hpp"
 #include "layout/hdf5/signature.hpp"
 #include "layout/netcdf4/rules.hpp"
+#include "layout/vtkhdf/attributes.hpp"
+#include "layout/vtkhdf/rules.hpp"
 
 namespace sluice::layout::hdf5 {
 
@@ -49,6 +51,11 @@ std::string refuse_netcdf4(const model::Definition& definition,
 std::string refuse_netcdf4_attribute(const model::Attribute& attribute) {
   netcdf4::check_attribute(attribute);
   return "";
+}
+
+std::string refuse_vtkhdf(const model::Definition& definition,
+                          const std::vector<model::Definition>& others) {
+  return vtkhdf::refuse_definition(definition, others);
 }
 
 }  // namespace
@@ -113,6 +120,27 @@ constinit const Format netcdf4_format{
     .same_files = &stacked_format,
     .refuse_definition = refuse_netcdf4,
     .refuse_attribute = refuse_netcdf4_attribute,
+    .plans_beside_threads = takes_several_threads,
+};
+
+constinit const Format vtkhdf_format{
+    .name = layout_vtkhdf,
+    .option = layout_vtkhdf,
+    .endings = ".vtkhdf",
+    .many = true,
+    .names = true,
+    .attributes = true,
+    .times = true,
+    .checksums = true,
+    .tiled = true,
+    .varying = true,
+    .length_variable = true,
+    .complex = true,
+    .compress = true,
+    .create = create_as<Profile::vtkhdf>,
+    .same_files = &stacked_format,
+    .refuse_definition = refuse_vtkhdf,
+    .refuse_attribute = vtkhdf::refuse_attribute,
     .plans_beside_threads = takes_several_threads,
 };
 

@@ -29,6 +29,7 @@ inline constexpr const char* layout_attribute = "layout";
 inline constexpr const char* layout_stacked = "hdf5";
 inline constexpr const char* layout_grouped = "hdf5-grouped";
 inline constexpr const char* layout_netcdf4 = "netcdf4";
+inline constexpr const char* layout_vtkhdf = "vtkhdf";
 
 /// In the grouped form each stepped variable has a dataset without data here, with its type, its
 /// largest shape and its attributes.
@@ -46,7 +47,9 @@ bool is_step_group(const std::string& name);
 
 /// Attribute of a varying variable: where the number of rows of each step is stored.
 inline constexpr const char* varying_attribute = "rows_vary";
-using layout::length_suffix;
+/// Attribute of a dataset in which steps follow one another: the rows between the first rows of two
+/// steps, and the most that a step may have.
+inline constexpr const char* step_rows_attribute = "rows_of_a_step";
 
 /// Attribute (xarray's convention) that marks a byte as a boolean.
 inline constexpr const char* flag_attribute = "dtype";

@@ -88,9 +88,10 @@ void Hdf5Planner::load_known() {
                                        "strategy file-per-process or file-per-node");
   }
   catalog->require_growable();
-  profile_ = catalog->grouped()  ? Profile::grouped
-             : catalog->netcdf() ? Profile::netcdf4
-                                 : Profile::stacked;
+  profile_ = catalog->grouped()   ? Profile::grouped
+             : catalog->netcdf()  ? Profile::netcdf4
+             : catalog->has_vtk() ? Profile::vtkhdf
+                                  : Profile::stacked;
   for (const StoredVariable& stored : catalog->variables()) {
     if (!stored.same_as.empty()) {
       continue;  // is planned under its first name
@@ -104,6 +105,7 @@ void Hdf5Planner::load_known() {
     Made made;
     made.exists = made.committed = true;
     made.tile = stored.tile;
+    made.slot = catalog->slot(static_cast<std::uint32_t>(&stored - catalog->variables().data()));
     made_.push_back(std::move(made));
   }
   if (profile_ == Profile::grouped) {

@@ -5,6 +5,7 @@
 // never has the mark "open for write".
 #pragma once
 
+#include <array>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -16,6 +17,7 @@
 #include "layout/hdf5/profile.hpp"
 #include "layout/layout.hpp"
 #include "layout/netcdf4/scales.hpp"
+#include "layout/vtkhdf/steps.hpp"
 
 namespace sluice::layout::hdf5 {
 
@@ -51,6 +53,7 @@ class Hdf5Planner final : public Planner {
   struct Made {
     Handle dataset;
     model::Dims tile;
+    std::uint64_t slot = 0;  ///< rows between steps that follow one another; 0: they are stacked
     bool exists = false;
     bool committed = false;
   };
@@ -84,6 +87,9 @@ class Hdf5Planner final : public Planner {
   bool names_dimensions() const;
   /// Stacked: makes way for a dataset with the name of a dimension without coordinates.
   void replace_scale(const std::string& name, const std::function<void()>& make_dataset);
+  /// The chunk of a step that begins at element `start` of it.
+  std::array<hsize_t, model::max_rank> chunk_at(std::uint32_t variable, std::uint64_t step,
+                                                const model::Dims& start) const;
   void make_prototype(std::uint32_t variable);
   void make_step_group(std::uint64_t step, double time);
   void make_groups(const std::string& path);
@@ -109,6 +115,17 @@ class Hdf5Planner final : public Planner {
   /// Adds the chunk that starts at element `at` to the index and returns its address.
   std::uint64_t note_chunk(hid_t dataset, const hsize_t* at, std::uint64_t chunk_bytes,
                            const std::string& name, std::uint32_t mask = 0);
+
+  // -- the group VTKHDF
+  vtkhdf::Kind vtk_kind() const;
+  /// Do the steps of a variable follow one another in its dataset?
+  bool is_in_a_row(const model::Definition& definition) const;
+  void make_in_a_row(std::uint32_t variable, hid_t list);
+  void append_vtk_step(const CommitRequest& request);
+  void write_numbers(const vtkhdf::Numbers& numbers);
+  void write_vtk_defaults(vtkhdf::Kind kind);
+  void say_vtk_steps(std::uint64_t steps);
+  void drop_vtk_steps(std::uint64_t steps);
 
   storage::File& file_;
   PlannerOptions options_;
@@ -145,5 +162,10 @@ class Hdf5Planner final : public Planner {
   std::vector<model::Attribute> inherited_;  ///< grouped: for the dataset of every further step
   netcdf4::Scales scales_;
 };
+
+/// A dataset that grows along its first dimension, in chunks of `chunk`.
+/// `fill`: one element, null for zeros.
+Handle make_growing(hid_t file, const char* name, hid_t type, const model::Dims& dims,
+                    const model::Dims& chunk, const void* fill = nullptr);
 
 }  // namespace sluice::layout::hdf5

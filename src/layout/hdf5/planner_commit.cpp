@@ -11,9 +11,13 @@ namespace sluice::layout::hdf5 {
 using model::Dims;
 
 void Hdf5Planner::make_touched(const CommitRequest& request) {
-  for (const Touched& touched : request.touched) {
-    if (!made_[touched.variable].exists) {
-      make(touched.variable, touched.tile);
+  // Those of offsets last: where they go depends on what else there is (make_in_a_row).
+  for (const bool is_last : {false, true}) {
+    for (const Touched& touched : request.touched) {
+      const bool is_offsets = definitions_[touched.variable].name.ends_with("/Offsets");
+      if (!made_[touched.variable].exists && is_offsets == is_last) {
+        make(touched.variable, touched.tile);
+      }
     }
   }
 }
@@ -54,6 +58,7 @@ CommitPlan Hdf5Planner::plan_commit(const CommitRequest& request) {
         extend(v, steps_);
       }
     }
+    append_vtk_step(request);
   }
   if (request.checksum_words != 0) {
     plan.checksums = place_checksums(request.checksum_words, row);
@@ -65,6 +70,13 @@ CommitPlan Hdf5Planner::plan_commit(const CommitRequest& request) {
 
 void Hdf5Planner::extend(std::uint32_t variable, std::uint64_t steps) {
   std::array<hsize_t, model::max_rank> extent{};
+  if (made_[variable].slot != 0) {
+    const Dims& rows = definitions_[variable].shape;
+    std::copy(rows.begin(), rows.end(), extent.begin());
+    extent[0] = model::checked_product(steps, made_[variable].slot, "rows of all steps");
+    check(H5Dset_extent(dataset(variable), extent.data()), definitions_[variable].name);
+    return;
+  }
   extent[0] = steps;
   const Dims shape = dims_in_file(profile_, definitions_[variable], definitions_[variable].shape);
   for (int d = 0; d < shape.rank(); ++d) {
@@ -126,6 +138,16 @@ std::uint64_t Hdf5Planner::note_chunk(hid_t dataset, const hsize_t* at, std::uin
   return state_.take_noted(chunk_bytes, name).offset;
 }
 
+std::array<hsize_t, model::max_rank> Hdf5Planner::chunk_at(std::uint32_t variable,
+                                                           std::uint64_t step,
+                                                           const Dims& start) const {
+  std::array<hsize_t, model::max_rank> at{};
+  const bool is_stacked = definitions_[variable].stepped && made_[variable].slot == 0;
+  std::copy(start.begin(), start.end(), at.begin() + (is_stacked ? 1 : 0));
+  at[0] = is_stacked ? step : at[0] + step * made_[variable].slot;
+  return at;
+}
+
 Placement Hdf5Planner::place_step(const Touched& touched, std::uint64_t step) {
   const std::uint32_t variable = touched.variable;
   const model::Definition& definition = definitions_[variable];
@@ -139,10 +161,11 @@ Placement Hdf5Planner::place_step(const Touched& touched, std::uint64_t step) {
   addresses.reserve(count);
   Dims cell = Dims::filled(grid.rank(), 0);
   for (std::uint64_t i = 0; i < count; ++i) {
-    std::array<hsize_t, model::max_rank> at{step};
+    Dims start = cell;
     for (int d = 0; d < grid.rank(); ++d) {
-      at[static_cast<std::size_t>(d) + 1] = cell[d] * tile[d];
+      start[d] *= tile[d];
     }
+    const std::array<hsize_t, model::max_rank> at = chunk_at(variable, step, start);
     const bool is_there = grid.rank() == 0 || cell[0] * tile[0] < rows;
     addresses.push_back(is_there
                             ? note_chunk(dataset(variable), at.data(),

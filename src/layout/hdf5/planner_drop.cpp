@@ -28,6 +28,7 @@ void Hdf5Planner::drop_steps(std::uint64_t steps, std::int64_t modified_ns) {
     const std::string group = step_group(step);
     check(H5Ldelete(hdf5_.get(), group.c_str(), H5P_DEFAULT), group);
   }
+  drop_vtk_steps(steps);
   keep_rows_below(steps);
   CommitRow row;  // has the time of modification that the file will get
   row.time = std::nan("");

@@ -73,8 +73,7 @@ std::vector<std::uint64_t> Hdf5Planner::place_encoded(std::span<const EncodedTil
     const model::Definition& definition = definitions_.at(encoded.variable);
     const Dims start =
         tile_box(definition.shape, made_.at(encoded.variable).tile, encoded.tile).start;
-    std::array<hsize_t, model::max_rank> at{planned_step_};
-    std::copy(start.begin(), start.end(), at.begin() + (definition.stepped ? 1 : 0));
+    const auto at = chunk_at(encoded.variable, planned_step_, start);
     addresses.push_back(note_chunk(dataset(encoded.variable), at.data(), encoded.bytes,
                                    definition.name, encoded.mask));
   }

@@ -9,14 +9,10 @@
 
 namespace sluice::layout::hdf5 {
 
-namespace {
-
 using model::Dims;
 
-/// A dataset that grows along its first dimension, in chunks of `chunk`.
-/// `fill`: one element, null for zeros.
 Handle make_growing(hid_t file, const char* name, hid_t type, const Dims& dims, const Dims& chunk,
-                    const void* fill = nullptr) {
+                    const void* fill) {
   std::array<hsize_t, model::max_rank> extent{};
   std::array<hsize_t, model::max_rank> limit{};
   std::array<hsize_t, model::max_rank> tile{};
@@ -36,7 +32,9 @@ Handle make_growing(hid_t file, const char* name, hid_t type, const Dims& dims, 
   return own(H5Dcreate2(file, name, type, space.get(), H5P_DEFAULT, list.get(), H5P_DEFAULT), name);
 }
 
-/// VTK's own group: its readers before 9.3 accept only text of a fixed length.
+namespace {
+
+/// VTK's own group: its readers before 9.3 take text of a fixed length alone.
 constexpr const char* vtk_group = "VTKHDF";
 
 /// Rows of one 4 KiB chunk: a commit rewrites at most that much in place.
@@ -57,8 +55,7 @@ void Hdf5Planner::make_log() {
   write_attribute(group.get(), "format_minor", std::int32_t{format_minor});
   write_attribute(group.get(), "written_by", std::string("Sluice"));
   if (profile_ != Profile::stacked) {
-    write_attribute(group.get(), layout_attribute,
-                    std::string(profile_ == Profile::grouped ? layout_grouped : layout_netcdf4));
+    write_attribute(group.get(), layout_attribute, std::string(profile_name(profile_)));
   }
   make_commits();
   if (profile_ == Profile::netcdf4) {
@@ -171,6 +168,10 @@ void Hdf5Planner::make_fixed(std::uint32_t variable, hid_t list, bool places_now
 
 void Hdf5Planner::make_stepped(std::uint32_t variable, hid_t list) {
   const model::Definition& definition = definitions_[variable];
+  if (is_in_a_row(definition)) {
+    make_in_a_row(variable, list);
+    return;
+  }
   const Handle type = type_in_file(profile_, definition.type);
   const Dims shape = dims_in_file(profile_, definition, definition.shape);
   const Dims tile = dims_in_file(profile_, definition, made_[variable].tile);

@@ -5,6 +5,7 @@
 #include "layout/hdf5/fill.hpp"
 #include "layout/hdf5/log.hpp"
 #include "layout/hdf5/types.hpp"
+#include "layout/lengths.hpp"
 #include "layout/netcdf4/scales.hpp"
 #include "model/name.hpp"
 
@@ -13,11 +14,13 @@ namespace sluice::layout::hdf5 {
 const char* profile_name(Profile profile) {
   return profile == Profile::grouped   ? layout_grouped
          : profile == Profile::netcdf4 ? layout_netcdf4
+         : profile == Profile::vtkhdf  ? layout_vtkhdf
                                        : layout_stacked;
 }
 
 Profile profile_named(std::string_view name) {
-  for (const Profile profile : {Profile::stacked, Profile::grouped, Profile::netcdf4}) {
+  for (const Profile profile :
+       {Profile::stacked, Profile::grouped, Profile::netcdf4, Profile::vtkhdf}) {
     if (name == profile_name(profile)) {
       return profile;
     }
@@ -50,7 +53,7 @@ std::vector<netcdf4::Use> uses_of(Profile profile, const model::Definition& defi
   if (definition.dimensions.size() != static_cast<std::size_t>(definition.shape.rank())) {
     return uses;
   }
-  if (definition.stepped && profile == Profile::stacked) {
+  if (definition.stepped && is_stacked(profile)) {
     uses.push_back({netcdf4::step_dimension, 0, true});
   }
   for (int d = 0; d < definition.shape.rank(); ++d) {
@@ -66,7 +69,7 @@ bool is_coordinate(Profile profile, const model::Definition& definition) {
   }
   const bool is_complex =
       definition.type.kind == Kind::c64 || definition.type.kind == Kind::c128;  // no netCDF type
-  return profile == Profile::stacked && !definition.stepped && !is_complex &&
+  return is_stacked(profile) && !definition.stepped && !is_complex &&
          definition.dimensions == std::vector<std::string>{definition.name} &&
          definition.name.find('/') == std::string::npos;
 }
@@ -100,7 +103,7 @@ void mark(Profile profile, hid_t dataset, const model::Definition& definition) {
   if (definition.varying) {
     write_attribute_of(profile, dataset, varying_attribute,
                        profile == Profile::grouped ? std::string("as the dataset of each step says")
-                                                   : definition.name + length_suffix);
+                                                   : length_name(definition.name));
   }
   if (profile != Profile::netcdf4 && !definition.dimensions.empty()) {
     std::vector<std::string> labels;

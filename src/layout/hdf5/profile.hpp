@@ -19,9 +19,15 @@ enum class Profile : std::uint8_t {
   stacked,  ///< a stepped variable is one dataset with the steps as first dimension
   grouped,  ///< a stepped variable is one dataset a step, in a group for each step
   netcdf4,  ///< stacked, with the dimension scales that make it a netCDF-4 file
+  vtkhdf,   ///< stacked; in the group VTKHDF the steps of an array follow one another
 };
 
-/// The value of the attribute `layout` of /sluice.
+/// Is what stacked datasets have true of it, too?
+inline bool is_stacked(Profile profile) {
+  return profile == Profile::stacked || profile == Profile::vtkhdf;
+}
+
+/// As the attribute `layout` of /sluice names it.
 const char* profile_name(Profile profile);
 /// The profile with that profile_name(); Error internal if there is none.
 Profile profile_named(std::string_view name);

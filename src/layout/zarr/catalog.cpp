@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "layout/lengths.hpp"
 #include "layout/plausible.hpp"
 #include "model/convert.hpp"
 #include "model/fill.hpp"
@@ -255,7 +256,7 @@ std::vector<std::uint64_t> ZarrCatalog::rows_by_step(std::uint32_t variable) {
   if (!d.varying) {
     return {};
   }
-  const std::string name = d.name + length_suffix;
+  const std::string name = length_name(d.name);
   const auto lengths = std::find_if(variables_.begin(), variables_.end(), [&](const auto& stored) {
     const model::Definition& other = stored.definition;
     return other.name == name && other.stepped && other.shape.empty() &&

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "codec/checksum.hpp"
+#include "layout/lengths.hpp"
 #include "layout/netcdf4/rules.hpp"
 #include "layout/zarr/seal.hpp"
 #include "layout/zarr/version2.hpp"
@@ -98,7 +99,7 @@ Json nodes_of(const Manifest& manifest) {
     add_groups(manifest, name, nodes);
     Json attributes = attributes_json(manifest, name);
     if (stored.definition.varying) {
-      attributes[varying_attribute] = name + length_suffix;
+      attributes[varying_attribute] = length_name(name);
     }
     nodes[name] = array_document(stored.array, attributes);
   }

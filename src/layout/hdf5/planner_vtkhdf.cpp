@@ -1,0 +1,277 @@
+// The group VTKHDF: arrays whose steps follow one another in one dataset, and the numbers by which
+// VTK finds them there (layout/vtkhdf/steps).
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "layout/hdf5/planner.hpp"
+#include "layout/hdf5/types.hpp"
+#include "layout/vtkhdf/attributes.hpp"
+
+namespace sluice::layout::hdf5 {
+
+using model::Dims;
+
+namespace {
+
+/// Of the numbers of parts and steps: 4 KiB.
+constexpr std::uint64_t numbers_per_chunk = 512;
+const std::string vtk_root(vtkhdf::group);
+const std::string types_name = "VTKHDF/Types";
+const std::string offsets_name = "VTKHDF/Offsets";
+const std::string counts_name = "VTKHDF/NumberOfPoints";
+const std::string values_name = "VTKHDF/Steps/Values";
+
+/// Elements of a list, or rows of a table, that are there; 0 where there is none.
+std::uint64_t length_of(hid_t file, const std::string& path) {
+  if (!has_link(file, path)) {
+    return 0;
+  }
+  const Handle dataset = own(H5Dopen2(file, path.c_str(), H5P_DEFAULT), path);
+  const Handle space = own(H5Dget_space(dataset.get()), path);
+  std::array<hsize_t, model::max_rank> extents{};
+  checked(H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr), path);
+  return extents[0];
+}
+
+std::uint64_t number_at(hid_t file, const std::string& path, hsize_t at) {
+  if (at >= length_of(file, path)) {
+    return 0;
+  }
+  const Handle dataset = own(H5Dopen2(file, path.c_str(), H5P_DEFAULT), path);
+  const Handle space = own(H5Dget_space(dataset.get()), path);
+  const hsize_t one = 1;
+  check(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, &at, nullptr, &one, nullptr), path);
+  const Handle memory = dataspace({1});
+  std::uint64_t value = 0;
+  check(H5Dread(dataset.get(), H5T_NATIVE_UINT64, memory.get(), space.get(), H5P_DEFAULT, &value),
+        path);
+  return value;
+}
+
+/// Rows of `columns` values (0: single ones) from row `first` on.
+void write_rows(hid_t dataset, const std::string& path, hid_t type, std::uint64_t first,
+                std::uint64_t rows, std::uint64_t columns, const void* values) {
+  const int rank = columns == 0 ? 1 : 2;
+  const Handle before = own(H5Dget_space(dataset), path);
+  std::array<hsize_t, 2> extent{};
+  checked(H5Sget_simple_extent_dims(before.get(), extent.data(), nullptr), path);
+  extent[0] = std::max<hsize_t>(extent[0], first + rows);
+  check(H5Dset_extent(dataset, extent.data()), path);
+  if (rows == 0) {
+    return;
+  }
+  const Handle space = own(H5Dget_space(dataset), path);
+  const hsize_t start[2] = {first, 0};
+  const hsize_t count[2] = {rows, columns};
+  check(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start, nullptr, count, nullptr), path);
+  const Handle memory = own(H5Screate_simple(rank, count, nullptr), path);
+  check(H5Dwrite(dataset, type, memory.get(), space.get(), H5P_DEFAULT, values), path);
+}
+
+}  // namespace
+
+vtkhdf::Kind Hdf5Planner::vtk_kind() const {
+  if (profile_ != Profile::vtkhdf) {
+    return vtkhdf::Kind::none;
+  }
+  std::string text;
+  if (has_link(hdf5_.get(), vtk_root)) {
+    const Handle group = own(H5Gopen2(hdf5_.get(), vtk_root.c_str(), H5P_DEFAULT), vtk_root);
+    const auto held = read_attribute(group.get(), vtkhdf::type_attribute);
+    const auto* word = held ? std::get_if<std::string>(&*held) : nullptr;
+    text = word != nullptr ? *word : "";
+  }
+  for (const model::Attribute& attribute : pending_) {
+    const auto* word = std::get_if<std::string>(&attribute.value);
+    if (attribute.owner == vtkhdf::group && attribute.name == vtkhdf::type_attribute &&
+        word != nullptr) {
+      text = *word;
+    }
+  }
+  return vtkhdf::kind_named(text);
+}
+
+bool Hdf5Planner::is_in_a_row(const model::Definition& definition) const {
+  if (profile_ != Profile::vtkhdf || !vtkhdf::is_array(definition.name)) {
+    return false;
+  }
+  const vtkhdf::Kind kind = vtk_kind();
+  if (kind == vtkhdf::Kind::none) {
+    throw Error(Code::invalid_argument,
+                definition.name +
+                    ": format vtkhdf: set the attribute Type of the group VTKHDF before the first "
+                    "commit: ImageData, UnstructuredGrid or PolyData");
+  }
+  return definition.stepped && kind != vtkhdf::Kind::image;
+}
+
+void Hdf5Planner::make_in_a_row(std::uint32_t variable, hid_t list) {
+  const model::Definition& definition = definitions_[variable];
+  Made& made = made_[variable];
+  const std::uint64_t most = definition.shape[0];
+  std::uint64_t least = 0;
+  if (definition.name == offsets_name) {
+    // A row for each part, whatever the tiles are: see layout/vtkhdf/steps.
+    for (std::size_t v = 0; v < definitions_.size(); ++v) {
+      const std::uint64_t cells = definitions_[v].shape.empty() ? 0 : definitions_[v].shape[0];
+      if (definitions_[v].name == types_name && made_[v].slot != 0) {
+        least = made_[v].slot + std::max<std::uint64_t>(1, most > cells ? most - cells : 0);
+      }
+    }
+  }
+  made.slot = vtkhdf::slot_of(most, made.tile[0], least);
+  std::array<hsize_t, model::max_rank> extent{};
+  std::array<hsize_t, model::max_rank> limit{};
+  std::array<hsize_t, model::max_rank> chunk{};
+  std::copy(definition.shape.begin(), definition.shape.end(), extent.begin());
+  std::copy(definition.shape.begin(), definition.shape.end(), limit.begin());
+  std::copy(made.tile.begin(), made.tile.end(), chunk.begin());
+  extent[0] = 0;
+  limit[0] = H5S_UNLIMITED;
+  const int rank = definition.shape.rank();
+  const Handle type = type_in_file(profile_, definition.type);
+  const Handle space = own(H5Screate_simple(rank, extent.data(), limit.data()), definition.name);
+  check(H5Pset_chunk(list, rank, chunk.data()), definition.name);
+  set_filters(variable, list);
+  made.dataset = own(H5Dcreate2(hdf5_.get(), definition.name.c_str(), type.get(), space.get(),
+                                H5P_DEFAULT, list, H5P_DEFAULT),
+                     definition.name);
+  write_attribute(made.dataset.get(), step_rows_attribute,
+                  std::vector<std::int64_t>{static_cast<std::int64_t>(made.slot),
+                                            static_cast<std::int64_t>(most)});
+}
+
+void Hdf5Planner::write_numbers(const vtkhdf::Numbers& numbers) {
+  const std::string& path = numbers.path;
+  const bool is_there = has_link(hdf5_.get(), path);
+  const std::uint64_t rows = numbers.columns == 0 ? numbers.values.size() : 1;
+  if (is_there && numbers.is_zeros && length_of(hdf5_.get(), path) >= rows) {
+    return;
+  }
+  if (!is_there) {
+    make_groups(path);
+    const hid_t type = numbers.bytes ? H5T_STD_U8LE : H5T_STD_I64LE;
+    const std::uint64_t columns = numbers.columns;
+    make_growing(hdf5_.get(), path.c_str(), type, columns == 0 ? Dims{0} : Dims{0, columns},
+                 columns == 0 ? Dims{numbers_per_chunk} : Dims{numbers_per_chunk / 4, columns});
+  }
+  const Handle dataset = own(H5Dopen2(hdf5_.get(), path.c_str(), H5P_DEFAULT), path);
+  write_rows(dataset.get(), path, H5T_STD_I64LE, numbers.first, rows, numbers.columns,
+             numbers.values.data());
+}
+
+/// What a program need not say: the version, and of an image where it is.
+void Hdf5Planner::write_vtk_defaults(vtkhdf::Kind kind) {
+  const Handle group = own(H5Gopen2(hdf5_.get(), vtk_root.c_str(), H5P_DEFAULT), vtk_root);
+  const auto add = [&](const char* name, const model::AttributeValue& value) {
+    if (!is_yes(H5Aexists(group.get(), name), name)) {
+      write_attribute(group.get(), name, value);
+      contents_changed_ = true;
+    }
+  };
+  add("Version", std::vector<std::int64_t>{2, 0});
+  if (kind != vtkhdf::Kind::image) {
+    return;
+  }
+  for (const model::Definition& d : definitions_) {
+    const bool is_of_points = d.name.starts_with("VTKHDF/PointData/");
+    if (is_of_points || d.name.starts_with("VTKHDF/CellData/")) {
+      add("WholeExtent", vtkhdf::extent_of(d.shape, is_of_points));
+      break;
+    }
+  }
+  add("Origin", std::vector<double>{0, 0, 0});
+  add("Spacing", std::vector<double>{1, 1, 1});
+  add("Direction", std::vector<double>{1, 0, 0, 0, 1, 0, 0, 0, 1});
+}
+
+void Hdf5Planner::append_vtk_step(const CommitRequest& request) {
+  const vtkhdf::Kind kind = vtk_kind();
+  std::vector<vtkhdf::Array> arrays;
+  for (std::uint32_t v = 0; v < definitions_.size(); ++v) {
+    const model::Definition& d = definitions_[v];
+    if (!vtkhdf::is_array(d.name) || !made_[v].exists) {
+      continue;
+    }
+    vtkhdf::Array array;
+    array.name = d.name.substr(vtkhdf::prefix.size());
+    array.stepped = d.stepped;
+    array.slot = made_[v].slot;
+    array.touched = !d.stepped;
+    array.rows = d.stepped ? 0 : d.shape[0];
+    for (const Touched& touched : request.touched) {
+      if (touched.variable == v) {
+        array.touched = true;
+        array.rows = touched.shape.empty() ? d.shape[0] : touched.shape[0];
+        array.parts = touched.parts;
+      }
+    }
+    arrays.push_back(std::move(array));
+  }
+  if (kind == vtkhdf::Kind::none || arrays.empty()) {
+    return;
+  }
+  const vtkhdf::Before before{planned_step_, length_of(hdf5_.get(), counts_name),
+                              number_at(hdf5_.get(), counts_name, 0)};
+  for (const vtkhdf::Numbers& numbers : vtkhdf::numbers_of_step(kind, arrays, before)) {
+    write_numbers(numbers);
+  }
+  make_groups(values_name);
+  if (!has_link(hdf5_.get(), values_name)) {
+    make_growing(hdf5_.get(), values_name.c_str(), H5T_IEEE_F64LE, {0}, {numbers_per_chunk});
+  }
+  const double time = std::isnan(request.time) ? static_cast<double>(planned_step_) : request.time;
+  const Handle values = own(H5Dopen2(hdf5_.get(), values_name.c_str(), H5P_DEFAULT), values_name);
+  write_rows(values.get(), values_name, H5T_NATIVE_DOUBLE, planned_step_, 1, 0, &time);
+  write_vtk_defaults(kind);
+  say_vtk_steps(planned_step_ + 1);
+}
+
+void Hdf5Planner::say_vtk_steps(std::uint64_t steps) {
+  const std::string path = vtkhdf::steps_group;
+  const Handle group = own(H5Gopen2(hdf5_.get(), path.c_str(), H5P_DEFAULT), path);
+  write_attribute(group.get(), "NSteps", static_cast<std::int64_t>(steps));
+}
+
+void Hdf5Planner::drop_vtk_steps(std::uint64_t steps) {
+  if (profile_ != Profile::vtkhdf || !has_link(hdf5_.get(), values_name)) {
+    return;
+  }
+  const std::string root = vtkhdf::steps_group;
+  const auto shorten = [&](const std::string& path, std::uint64_t most) {
+    if (length_of(hdf5_.get(), path) <= most) {
+      return;
+    }
+    const Handle dataset = own(H5Dopen2(hdf5_.get(), path.c_str(), H5P_DEFAULT), path);
+    const Handle space = own(H5Dget_space(dataset.get()), path);
+    std::array<hsize_t, model::max_rank> extents{};
+    checked(H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr), path);
+    extents[0] = most;
+    check(H5Dset_extent(dataset.get(), extents.data()), path);
+  };
+  const std::uint64_t parts = steps == 0
+                                  ? 0
+                                  : number_at(hdf5_.get(), root + "/PartOffsets", steps - 1) +
+                                        number_at(hdf5_.get(), root + "/NumberOfParts", steps - 1);
+  for (const char* folder : {"", "Vertices/", "Lines/", "Polygons/", "Strips/"}) {
+    for (const char* name : {"NumberOfPoints", "NumberOfCells", "NumberOfConnectivityIds"}) {
+      shorten(std::string(vtkhdf::prefix) + folder + name, parts);
+    }
+  }
+  for (const char* name : {"Values", "PartOffsets", "NumberOfParts", "PointOffsets", "CellOffsets",
+                           "ConnectivityIdOffsets"}) {
+    shorten(root + "/" + name, steps);
+  }
+  for (const model::Definition& d : definitions_) {
+    for (const char* folder : {"PointData", "CellData"}) {
+      const std::string below = std::string(vtkhdf::prefix) + folder + "/";
+      if (d.name.starts_with(below)) {
+        shorten(root + "/" + folder + "Offsets/" + d.name.substr(below.size()), steps);
+      }
+    }
+  }
+  say_vtk_steps(steps);
+}
+
+}  // namespace sluice::layout::hdf5
