@@ -257,7 +257,7 @@ SLUICE_API int sluice_checkpoint_restore(sluice_checkpoint* checkpoint, sluice_r
  * @return with stop_on_failed_save a code of sluice_open_comm() or sluice_end_step(), else a listed
  * code
  * @retval SLUICE_OK             success; without stop_on_failed_save also a failure, which `saved`
- *                               tells
+ *                               reports
  * @retval SLUICE_ERROR_TIMEOUT  a rank did not come
  * @retval SLUICE_ERROR_MPI      MPI failed */
 SLUICE_API int sluice_checkpoint_save(sluice_checkpoint* checkpoint, double time,
@@ -285,7 +285,7 @@ SLUICE_API int sluice_checkpoint_ending(sluice_checkpoint* checkpoint, int32_t* 
  * @param checkpoint  an open checkpoint
  * @param seconds     the longest wait
  * @param all         receives 1 where all of it is there, else 0; may be NULL
- * @return SLUICE_OK, or what the checkpoint met on its way */
+ * @return SLUICE_OK, or the failure of the checkpoint */
 SLUICE_API int sluice_checkpoint_drain(sluice_checkpoint* checkpoint, double seconds, int32_t* all);
 /** Closes the file, and gives the program its signals back.
  *

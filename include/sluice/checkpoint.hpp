@@ -212,8 +212,8 @@ class Checkpoint {
   /// @throws Error `damaged` (no checkpoint in the file is good), `format` (the file holds no
   ///         checkpoints), `not_found`, `type_mismatch`, `invalid_argument` (the file holds
   ///         something else than what is registered), `unsupported` (bytes of another number of
-  ///         ranks), `wrong_state` (a second restore, or one after a save), and what opening the
-  ///         file meets.
+  ///         ranks), `wrong_state` (a second restore, or one after a save), and those of opening
+  ///         the file.
   Restored restore();
 
   /// Whether a checkpoint is due. Collective; call it once a step.
@@ -237,15 +237,15 @@ class Checkpoint {
   /// @param time  stored with it, in the simulation's unit
   /// @return what was done; false where it could not be written (OnFailedSave::report)
   /// @throws Error `timeout`, `mpi`, after which the ranks no longer agree; with OnFailedSave::stop
-  ///         whatever it meets.
+  ///         every other failure.
   Saved save(double time);
   /// Waits until what was saved is on stable storage. Collective; for strategy `forward`.
   /// @param seconds  the longest wait
   /// @return whether it is there
-  /// @throws Error what the checkpoint met on its way.
+  /// @throws Error the failure of the checkpoint.
   bool drain(double seconds);
   /// Closes the file, and gives the program its signals back. Collective.
-  /// @throws Error what the last checkpoint met on its way; `wrong_state` (a second close).
+  /// @throws Error the failure of the last checkpoint; `wrong_state` (a second close).
   void close();
 
   /// @}

@@ -1,9 +1,9 @@
 /// @file
 /// Errors of the library: one exception type, sluice::Error, with a pinned sluice::Code.
 ///
-/// The number of a code never changes its meaning and is never reused. An error that one rank meets
+/// The number of a code never changes its meaning and is never reused. An error on one rank
 /// inside a collective call is thrown on every rank of that call, with the same code and the same
-/// text, which names the rank that met it.
+/// text, which names that rank.
 #pragma once
 
 #include <stdexcept>
@@ -30,7 +30,7 @@ enum class Code : int {
   not_found = 20,        ///< There is no such file, variable or attribute.
   exists = 21,           ///< The file, or another variable of that name, exists.
   permission = 22,       ///< The operating system denies access.
-  io = 23,               ///< The operating system refused; the message carries errno in words.
+  io = 23,               ///< The operating system refused; the message has the text of errno.
   no_space = 24,         ///< The disk or the quota is full.
   truncated = 25,        ///< The file is shorter than its metadata says.
   format = 26,           ///< The file is not of the format that it should be.
@@ -56,13 +56,13 @@ class Error : public std::runtime_error {
  public:
   /// An error of unknown rank.
   Error(Code code, const std::string& message) : std::runtime_error(message), code_(code) {}
-  /// An error that `rank` met.
+  /// An error on `rank`.
   Error(Code code, const std::string& message, int rank)
       : std::runtime_error(message), code_(code), rank_(rank) {}
 
   /// Why the call failed.
   Code code() const noexcept { return code_; }
-  /// The rank that met the error first; -1 where it is not known.
+  /// The rank on which the error occurred first; -1 if it is unknown.
   int rank() const noexcept { return rank_; }
 
  private:

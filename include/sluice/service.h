@@ -47,7 +47,7 @@ typedef struct sluice_event {
   const char* message; /**< Of the failure; valid until the next sluice_service_next(). */
 } sluice_event;
 
-/** Begins to open a file; SLUICE_EVENT_OPENED tells when it is open.
+/** Begins to open a file; SLUICE_EVENT_OPENED reports when it is open.
  *
  * Every rank of 0 to size - 1 makes the same call, and delivers messages. Returns at once.
  * @param rank     number of this rank
@@ -56,7 +56,7 @@ typedef struct sluice_event {
  * @param mode     as for sluice_session_file_open()
  * @param options  as for sluice_session_file_open()
  * @param service  receives the service, to be given to sluice_service_free(); NULL on failure
- * @return as sluice_session_file_open(); what other ranks meet comes with the event */
+ * @return as sluice_session_file_open(); failures of other ranks come with the event */
 SLUICE_API int sluice_service_open(int rank, int size, const char* path, const char* mode,
                                    const char* options, sluice_service** service);
 /** Takes the next outgoing message.
@@ -102,7 +102,7 @@ SLUICE_API int sluice_service_start(sluice_service* service, int64_t offset, int
 SLUICE_API int sluice_service_write(sluice_service* service, const sluice_session* session,
                                     const void* data, int64_t bytes, int64_t offset,
                                     int64_t* taken);
-/** Reads bytes of a session; SLUICE_EVENT_READ tells when they are there.
+/** Reads bytes of a session; SLUICE_EVENT_READ reports when they are read.
  *
  * Local.
  * @param service  a service opened for reading
@@ -115,7 +115,7 @@ SLUICE_API int sluice_service_write(sluice_service* service, const sluice_sessio
  * @retval SLUICE_ERROR_OUT_OF_BOUNDS  not inside the session */
 SLUICE_API int sluice_service_read(sluice_service* service, const sluice_session* session,
                                    void* data, int64_t bytes, int64_t offset, int64_t number);
-/** Begins to close the file; SLUICE_EVENT_CLOSED tells when it is closed.
+/** Begins to close the file; SLUICE_EVENT_CLOSED reports when it is closed.
  *
  * Every rank does so when nobody writes any more. Returns at once; messages must be delivered until
  * all ranks have the event.

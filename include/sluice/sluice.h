@@ -21,15 +21,15 @@
  * numbers never change. No function throws or exits. The message, one line, is kept on the handle
  * until the next call on it fails: sluice_last_error(file). Where there is no handle (a failed
  * open, a NULL or freed handle) it is kept for the thread: sluice_last_error(NULL). Outputs are
- * written only by calls that return SLUICE_OK. What one rank meets in a collective call, every rank
- * returns, with the same message, which names that rank. A local call that fails between begin and
+ * written only by calls that return SLUICE_OK. A failure of one rank in a collective call is
+ * returned on every rank, with the same message, which names it. A local call that fails between begin and
  * end of a step makes the end of that step fail on every rank. Besides the codes that are listed
  * with a function:
  * - any function may return SLUICE_ERROR_WRONG_STATE (the file is closed, or the handle freed),
  *   SLUICE_ERROR_INVALID_ARGUMENT (NULL, a variable of another file) and SLUICE_ERROR_INTERNAL;
  * - any collective function may return SLUICE_ERROR_DIVERGENT (the ranks do not make the same
  * call), SLUICE_ERROR_TIMEOUT (a rank did not come within the option `timeout_s`),
- * SLUICE_ERROR_MPI, and whatever another rank met.
+ * SLUICE_ERROR_MPI, and the failures of other ranks.
  *
  * **Ownership.** A handle belongs to the caller until sluice_free(). Strings and arrays given to
  * the library are copied, except the data of puts: it must stay unchanged until sluice_end_step()
@@ -203,7 +203,7 @@ SLUICE_API const char* sluice_last_error(const sluice_file* file);
  * @param file  as for sluice_last_error()
  * @return SLUICE_ERROR_...; SLUICE_OK where nothing failed yet */
 SLUICE_API int sluice_last_error_code(const sluice_file* file);
-/** The rank that met the last failure first.
+/** The rank on which the last failure occurred first.
  *
  * Local.
  * @param file  as for sluice_last_error()
@@ -442,11 +442,11 @@ SLUICE_API int sluice_begin_step(sluice_file* file, double time);
  *
  * Collective. On failure the file holds the steps before this one, and the next step may be tried.
  * Data that was put may change afterwards. With strategy `forward` the call returns when the data
- * is copied or sent; what the step meets later is returned by sluice_ticket_wait() and by the next
+ * is copied or sent; later failures of it are returned by sluice_ticket_wait() and by the next
  * collective call.
  * @param file    a file inside a step
  * @param ticket  NULL, or receives the receipt, to be freed by sluice_ticket_free()
- * @return what a put of this step met on any rank, or a listed code
+ * @return the failure of a put of this step on any rank, or a listed code
  * @retval SLUICE_OK                   success
  * @retval SLUICE_ERROR_WRONG_STATE    there is no step, or a rank abandoned it
  * @retval SLUICE_ERROR_OVERLAP        two blocks cover an element; the message names both ranks
@@ -580,7 +580,7 @@ SLUICE_API int sluice_poll(sluice_file* file);
  * @param file     a file opened for writing
  * @param seconds  the longest wait
  * @param all      receives 1 where all steps are on disk, else 0
- * @return SLUICE_OK, or what a step met on its way */
+ * @return SLUICE_OK, or the failure of a step in flight */
 SLUICE_API int sluice_drain(sluice_file* file, double seconds, int32_t* all);
 
 /** The number of the step of a receipt.
@@ -608,7 +608,7 @@ SLUICE_API int sluice_ticket_skipped(const sluice_ticket* ticket, int32_t* skipp
  *
  * Local; between nodes the other ranks must call into the library meanwhile: sluice_poll().
  * @param ticket  a receipt
- * @return what the step met on its way, or a listed code
+ * @return the failure of the step in flight, or a listed code
  * @retval SLUICE_OK             success
  * @retval SLUICE_ERROR_TIMEOUT  after the option `timeout_s` */
 SLUICE_API int sluice_ticket_wait(const sluice_ticket* ticket);
@@ -624,7 +624,7 @@ SLUICE_API void sluice_ticket_free(sluice_ticket* ticket);
  * Of files that are written and of files that are read, unless it says "reading only".
  * @{ */
 
-/** What sluice_info() tells of a variable. */
+/** The properties of a variable, from sluice_info(). */
 typedef struct sluice_variable_info {
   size_t size;                             /**< Set by SLUICE_VARIABLE_INFO_INIT. */
   const char* name;                        /**< Name; the file's. */
@@ -674,7 +674,7 @@ SLUICE_API int sluice_info(sluice_file* file, sluice_variable variable, sluice_v
  * @param file      a file opened for reading
  * @param variable  a variable of the file
  * @param step      a step, or SLUICE_LAST_STEP
- * @param rank      numbers in `shape`, as sluice_info() tells
+ * @param rank      numbers in `shape`, from sluice_info()
  * @param shape     receives `rank` numbers, without the step
  * @retval SLUICE_OK                      success
  * @retval SLUICE_ERROR_OUT_OF_BOUNDS     there is no such step

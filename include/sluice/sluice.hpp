@@ -21,14 +21,14 @@
 /// Step::end() returns, outside a step until File::flush() or File::close() returns, whether the
 /// call fails or not. put_value(), names and options are copied.
 ///
-/// **Errors.** Calls that fail throw sluice::Error. What one rank meets in a collective call is
+/// **Errors.** Calls that fail throw sluice::Error. An error of one rank in a collective call is
 /// thrown on every rank, with the same code and text. A local call that fails between begin_step()
 /// and Step::end() makes that end() fail on every rank. Besides the codes that are listed with a
 /// call:
 /// - any call may throw `wrong_state` (the File is closed or was moved from), `invalid_argument` (a
 ///   handle of another file, a null pointer) and `internal`;
 /// - any collective call may throw `divergent` (the ranks do not make the same call), `timeout` (a
-///   rank did not come), `mpi`, and whatever another rank met.
+///   rank did not come), `mpi`, and the failures of other ranks.
 ///
 /// **Threads.** A File, its steps, variables and tickets are used by one thread of a rank at a
 /// time. Different files may be used by different threads where MPI was initialised with
@@ -91,7 +91,7 @@ struct VariableOptions {
   /// The unit, such as `m/s`; stored as attribute `units`, the name that netCDF's CF conventions,
   /// xarray and many tools use. Default: none.
   std::string unit = {};
-  /// What the variable is, in words; stored as attribute `long_name`. Default: none.
+  /// A description of the variable; stored as attribute `long_name`. Default: none.
   std::string description = {};
   /// Whether elements may be left out of a step; they read as `fill`. Default: false, a missing
   /// element is Error `hole`.
@@ -144,7 +144,7 @@ class Variable {
   std::uint32_t index_ = std::numeric_limits<std::uint32_t>::max();
 };
 
-/// What File::info() tells of a variable.
+/// The properties of a variable, from File::info().
 struct VariableInfo {
   std::string name;      ///< Name, with `/` between groups.
   Type type;             ///< Type in the file.
@@ -158,7 +158,7 @@ struct VariableInfo {
 };
 
 /// The receipt of a commit. Copies share one state. With strategy `forward` a step may still be on
-/// its way when its end() returns; a ticket then tells when it has arrived. It is used by the
+/// its way when its end() returns; its ticket then reports when it has arrived. It is used by the
 /// thread that uses the file, and may be asked after the file is closed.
 class Ticket {
  public:
@@ -180,7 +180,7 @@ class Ticket {
   /// Waits until durable() will not change any more.
   ///
   /// Local. Between nodes the other ranks must call into the library meanwhile: File::poll().
-  /// @throws Error what the step met on its way; `timeout` after Options::timeout_s.
+  /// @throws Error the failure of the step in flight; `timeout` after Options::timeout_s.
   void wait() const;
 
  private:
@@ -288,10 +288,10 @@ class Step {
   ///
   /// On failure every rank throws the same Error, and the file holds the steps before this one; the
   /// next step may be tried. With strategy `forward` the call returns when the caller's buffers are
-  /// free; what the step meets later is thrown by Ticket::wait() and by the next collective call on
+  /// free; later failures of it are thrown by Ticket::wait() and by the next collective call on
   /// every rank.
   /// @return the receipt of the step
-  /// @throws Error what a put() of this step met on any rank; `overlap`, `hole`, `duplicate_row`,
+  /// @throws Error the failure of a put() on any rank; `overlap`, `hole`, `duplicate_row`,
   ///         `missing_row`, `no_space`, `io`, `over_budget`.
   Ticket end();
   /// Ends the step without committing it, on a rank that cannot go on. Collective with the other
@@ -416,7 +416,7 @@ class File {
   /// for signal handlers.
   /// @param seconds  the longest wait
   /// @return whether all steps are on disk
-  /// @throws Error what a step met on its way.
+  /// @throws Error the failure of a step in flight.
   bool drain(double seconds);
   /// Commits what is not committed, and closes. Collective. A close that fails closes too.
   /// @throws Error as Step::end(); `wrong_state` inside a step, after a step that was destroyed

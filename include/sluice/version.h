@@ -1,5 +1,5 @@
 /** @file
- * The version of these headers. sluice_version() tells that of the library at run time. */
+ * The version of these headers. sluice_version() returns that of the library at run time. */
 #ifndef SLUICE_VERSION_H
 #define SLUICE_VERSION_H
 
