@@ -1,4 +1,4 @@
-"""sluice-config compiles the Fortran modules with the user's compiler, each behind those it uses."""
+"""sluice-config compiles the Fortran modules with the user's compiler, each after those it uses."""
 
 import importlib.util
 import shutil
