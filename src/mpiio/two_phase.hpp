@@ -7,6 +7,7 @@
 // written back.
 #pragma once
 
+#include "mpiio/hints.hpp"
 #include "mpiio/memory.hpp"
 #include "mpiio/mpi.hpp"
 #include "mpiio/sink.hpp"
@@ -33,9 +34,9 @@ struct Domains {
   Run window(int aggregator, int round) const;
 };
 
-/// `mean_run` is the mean length of the runs; 0 aggregators: as many as are best.
-Domains make_domains(std::int64_t low, std::int64_t high, std::int64_t mean_run, int ranks,
-                     int aggregators);
+/// Of a range of the file; `mean_run` is the mean length of the runs.
+Domains make_domains(const Run& range, std::int64_t mean_run, int ranks,
+                     const ExchangeHints& hints);
 
 /// Of an ascending view; collective.
 void write_together(MPI_Comm comm, Sink& sink, const View& view, std::int64_t stream,
