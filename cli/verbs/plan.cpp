@@ -17,6 +17,7 @@
 #include "text/table.hpp"
 #include "text/text.hpp"
 #include "verb.hpp"
+#include "verbs/plan_record.hpp"
 
 namespace sluice::cli {
 
@@ -28,6 +29,8 @@ struct PlanVerb {
   int ranks = 0;
   int nodes = 0;
   std::vector<std::string> shapes;
+  std::string from;  ///< a record of a program's MPI-IO
+  std::optional<Recorded> recorded;
   std::string type = "float64";
   int variables = 1;
   std::string decomposition = "blocks";
@@ -85,8 +88,24 @@ sim::Machine machine_of(const Context& context, const std::string& name) {
   return sim::read_machine(exec::read_on_root(context.transport, context.storage, name), name);
 }
 
+void describe_variables(const PlanVerb& verb, sim::Job& job) {
+  job.cut = verb.decomposition == "slabs"     ? sim::Cut::slabs
+            : verb.decomposition == "pencils" ? sim::Cut::pencils
+            : verb.decomposition == "columns" ? sim::Cut::columns
+                                              : sim::Cut::blocks;
+  const std::uint32_t bytes = bytes_of_type(verb.type);
+  for (int i = 0; i < verb.variables; ++i) {
+    for (const std::string& shape : verb.shapes) {
+      job.variables.push_back({shape_of_text(shape), bytes, !verb.is_fixed});
+    }
+  }
+}
+
 sim::Described described(const PlanVerb& verb, const sim::Machine& machine) {
   sim::Described run;
+  if (verb.recorded) {
+    run.job = verb.recorded->job;
+  }
   run.job.ranks = verb.ranks;
   const auto cores = static_cast<int>(machine.cores_per_node.value);
   run.job.nodes = verb.nodes != 0 ? verb.nodes : (verb.ranks - 1) / cores + 1;
@@ -95,15 +114,8 @@ sim::Described described(const PlanVerb& verb, const sim::Machine& machine) {
                 fmt::format("--ranks {} on {} nodes: there must be at least one rank for each node",
                             verb.ranks, run.job.nodes));
   }
-  run.job.cut = verb.decomposition == "slabs"     ? sim::Cut::slabs
-                : verb.decomposition == "pencils" ? sim::Cut::pencils
-                : verb.decomposition == "columns" ? sim::Cut::columns
-                                                  : sim::Cut::blocks;
-  const std::uint32_t bytes = bytes_of_type(verb.type);
-  for (int i = 0; i < verb.variables; ++i) {
-    for (const std::string& shape : verb.shapes) {
-      run.job.variables.push_back({shape_of_text(shape), bytes, !verb.is_fixed});
-    }
+  if (!verb.recorded) {
+    describe_variables(verb, run.job);
   }
   Options options;
   settings::find_option("budget_bytes")->set(options, verb.budget);
@@ -173,6 +185,7 @@ void print_json(const PlanVerb& verb, const sim::Machine& machine, const sim::De
       {"predictions", all},
       {"chosen", advice.chosen},
       {"why", advice.why},
+      {"recorded", verb.recorded ? Json(verb.recorded->about) : Json()},
       {"auto", advice.automatic ? json_of(*advice.automatic) : Json()},
       {"auto_of_any_files", advice.automatic_of_any ? json_of(*advice.automatic_of_any) : Json()},
       {"toml", toml_of(verb, chosen)}};
@@ -214,12 +227,26 @@ int list_machines(bool as_json) {
   return fine;
 }
 
-int plan_run(const Context& context, const PlanVerb& verb) {
+/// What the options leave open comes from the record.
+void take_record(const Context& context, PlanVerb& verb) {
+  if (!verb.shapes.empty()) {
+    throw Error(Code::invalid_argument, "--from has the shapes: leave --shape out");
+  }
+  verb.recorded =
+      read_record(exec::read_on_root(context.transport, context.storage, verb.from), verb.from);
+  verb.ranks = verb.ranks != 0 ? verb.ranks : verb.recorded->job.ranks;
+  verb.period_s = verb.period_s > 0 ? verb.period_s : verb.recorded->period_s;
+}
+
+int plan_run(const Context& context, PlanVerb verb) {
   if (verb.lists_machines) {
     return context.is_root() ? list_machines(verb.json) : fine;
   }
-  if (verb.ranks == 0 || verb.shapes.empty()) {
-    throw Error(Code::invalid_argument, "--ranks and --shape are needed (see: sluice plan --help)");
+  if (!verb.from.empty()) {
+    take_record(context, verb);
+  } else if (verb.ranks == 0 || verb.shapes.empty()) {
+    throw Error(Code::invalid_argument,
+                "--ranks and --shape are needed, or --from (see: sluice plan --help)");
   }
   const sim::Machine machine = machine_of(context, verb.machine);
   if (!context.is_root()) {
@@ -232,6 +259,12 @@ int plan_run(const Context& context, const PlanVerb& verb) {
     advice = sim::advise(machine, run, [&](std::size_t done, std::size_t all) {
       progress.update(done << 20, all << 20);
     });
+  }
+  if (verb.recorded && !verb.json) {
+    tell("{}\n", verb.recorded->about);
+    if (!verb.recorded->left_out.empty()) {
+      tell("{}\n", verb.recorded->left_out);
+    }
   }
   verb.json ? print_json(verb, machine, run, advice) : print_table(machine, run, advice);
   if (!verb.write_to.empty()) {
@@ -249,6 +282,7 @@ Examples:
   sluice plan --ranks 4096 --shape 1024x1024x1024 --period 60
   sluice plan --ranks 512 --shape 32000000x3 --decomposition slabs
               --machine archer --storage posix --write sluice.toml
+  sluice plan --from record.json --machine archer   # what a program did
   sluice plan --machines                       # which ones are there?
   sluice plan --ranks 64 --shape 4096x4096 --machine mine.toml)help";
 
@@ -267,6 +301,7 @@ void add_plan_options(CLI::App* command, PlanVerb& verb) {
   add("--shape", verb.shapes, "AxBxC", "of a variable; again for another one")
       ->expected(1)
       ->take_all();
+  add("--from", verb.from, "FILE", "a record of MPI-IO (SLUICE_MPIIO_RECORD)");
   add("--type", verb.type, "TYPE", "of its elements: float64, int32, ...");
   add("--variables", verb.variables, "N", "so many of each shape")->check(count(10'000));
   add("--decomposition", verb.decomposition, "CUT", "slabs, pencils, blocks or columns")

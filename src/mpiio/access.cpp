@@ -145,7 +145,6 @@ std::int64_t begin_of(File& file, const Call& call, std::int64_t bytes) {
 class Choice {
  public:
   Choice(const File& file, bool is_write, std::span<const Told> all) {
-    std::int64_t runs = 0;
     std::int64_t file_bytes = 0;
     bool is_ascending = true;
     std::vector<Run> ranges;
@@ -156,21 +155,24 @@ class Choice {
       }
       ranges.push_back({told.first, told.last - told.first});
       bytes_ += told.bytes;
-      runs += told.runs;
+      runs_ += told.runs;
+      places_ |= told.first;
       is_ascending = is_ascending && told.is_ascending != 0;
     }
-    if (ranges.size() < 2 || file.atomicity.is_on || !is_ascending ||
-        !file.hints.may_exchange(is_write)) {
+    if (ranges.empty()) {
       return;
     }
     std::sort(ranges.begin(), ranges.end(),
               [](const Run& a, const Run& b) { return a.offset < b.offset; });
     low_ = ranges[0].offset;
     high_ = ranges[0].end();
-    bool interleaves = false;
     for (std::size_t i = 1; i < ranges.size(); ++i) {
-      interleaves = interleaves || ranges[i].offset < high_;
+      interleaves_ = interleaves_ || ranges[i].offset < high_;
       high_ = std::max(high_, ranges[i].end());
+    }
+    if (ranges.size() < 2 || file.atomicity.is_on || !is_ascending ||
+        !file.hints.may_exchange(is_write)) {
+      return;
     }
     if (!is_write) {
       high_ = std::min(high_, file_bytes);
@@ -178,21 +180,25 @@ class Choice {
         return;
       }
     }
-    mean_run_ = bytes_ / std::max<std::int64_t>(runs, 1);
+    mean_run_ = bytes_ / std::max<std::int64_t>(runs_, 1);
     const bool is_dense = is_write || high_ - low_ <= most_read_for_one * bytes_;
-    exchanges_ = (interleaves && mean_run_ < exchange_below_bytes && is_dense) ||
+    exchanges_ = (interleaves_ && mean_run_ < exchange_below_bytes && is_dense) ||
                  file.hints.must_exchange(is_write);
   }
 
   bool exchanges() const { return exchanges_; }
-  bool is_empty() const { return bytes_ == 0; }
+  /// For the record, of a write.
+  Written written() const { return {bytes_, runs_, interleaves_, alignment_log2(places_)}; }
   Domains domains(const File& file) const {
-    return make_domains(low_, high_, mean_run_, file.ranks, file.hints.aggregators());
+    return make_domains({low_, high_ - low_}, mean_run_, file.ranks, file.hints.exchange());
   }
 
  private:
   bool exchanges_ = false;
+  bool interleaves_ = false;
   std::int64_t bytes_ = 0;
+  std::int64_t runs_ = 0;
+  std::int64_t places_ = 0;  ///< where ranks begin, by OR
   std::int64_t low_ = 0;
   std::int64_t high_ = 0;
   std::int64_t mean_run_ = 1;
@@ -223,22 +229,35 @@ std::int64_t bytes_in_file(const File& file, std::int64_t stream, std::int64_t b
   return std::clamp<std::int64_t>(file.view.stream_below(file_bytes) - stream, 0, bytes);
 }
 
-/// Everything between the first exchange and the last agreement.
+void write_exchanged(File& file, std::int64_t stream, const Memory& memory, const Domains& domains,
+                     bool on_node) {
+  Straight straight(*file.storage);
+  const bool is_later = is_behind(file, true);
+  Sink& sink = is_later ? *file.behind : static_cast<Sink&>(straight);
+  if (is_later) {
+    file.behind->begin(domains.domain_bytes);
+  }
+  if (on_node) {
+    write_on_node(file.comm, sink, file.view, stream, memory, domains, file.node.windows);
+  } else {
+    write_together(file.comm, sink, file.view, stream, memory, domains);
+  }
+  if (is_later) {
+    file.behind->finish();
+  }
+}
+
+/// Everything between the meeting and the last agreement.
 std::int64_t exchange(File& file, bool is_write, std::int64_t stream, const Memory& memory,
                       const Choice& choice) {
   const Domains domains = choice.domains(file);
   try {
+    const bool on_node =
+        file.node.is_only && file.node.windows.prepare(file.comm, file.rank, domains);
     if (is_write) {
-      Straight straight(*file.storage);
-      const bool is_later = is_behind(file, is_write);
-      if (is_later) {
-        file.behind->begin(domains.domain_bytes);
-      }
-      write_together(file.comm, is_later ? *file.behind : static_cast<Sink&>(straight), file.view,
-                     stream, memory, domains);
-      if (is_later) {
-        file.behind->finish();
-      }
+      write_exchanged(file, stream, memory, domains, on_node);
+    } else if (on_node) {
+      read_on_node(file.comm, *file.storage, file.view, stream, memory, domains, file.node.windows);
     } else {
       read_together(file.comm, *file.storage, file.view, stream, memory, domains);
     }
@@ -283,6 +302,9 @@ std::int64_t move_together(File& file, bool is_write, std::int64_t stream, const
     throw Fault(static_cast<int>(worst), "the arguments of at least one rank are wrong");
   }
   const Choice choice(file, is_write, all);
+  if (is_write) {
+    file.report.pattern.note(choice.written());
+  }
   std::int64_t moved = 0;
   together(file, [&] {
     if (!choice.exchanges()) {
@@ -337,6 +359,10 @@ std::int64_t access_own(File& file, const Call& call, bool is_collective) {
   const std::int64_t bytes = memory.memory().bytes();
   const std::int64_t stream = begin_of(file, call, bytes);
   check_range(file, stream, bytes);
+  if (is_collective && call.is_write && bytes > 0) {
+    const std::int64_t first = range_of(file.view, stream, bytes).offset;
+    file.report.pattern.note({bytes, file.view.runs_in(bytes), false, alignment_log2(first)});
+  }
   const bool is_later = is_collective && is_behind(file, call.is_write);
   const std::int64_t moved = is_later ? stage_own(file, stream, memory.memory())
                                       : move_own(file, call.is_write, stream, memory.memory());

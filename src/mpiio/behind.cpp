@@ -6,8 +6,8 @@
 #include <string>
 #include <unistd.h>
 
-#include "mpiio/behind_hooks.hpp"
 #include "mpiio/file.hpp"
+#include "mpiio/hooks.hpp"
 #include "sluice/error.hpp"
 #include "storage/foreign_file.hpp"
 

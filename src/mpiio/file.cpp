@@ -129,8 +129,8 @@ void preallocate(File& file, std::int64_t bytes) {
 }
 
 void sync(File& file) {
-  if (!file.leads_node) {
-    file.leads_node = true;
+  if (!file.node.leads) {
+    file.node.leads = true;
     if (file.ranks > 1) {
       MPI_Comm node = MPI_COMM_NULL;
       int rank_on_node = 0;
@@ -138,12 +138,13 @@ void sync(File& file) {
             "finding the ranks of a node");
       check(mpi.Comm_rank(node, &rank_on_node), "asking for the rank");
       check(mpi.Comm_free(&node), "freeing a communicator");
-      file.leads_node = rank_on_node == 0;
+      file.node.leads = rank_on_node == 0;
     }
   }
   // All bytes are in the file when their write has returned, or nothing is pending any more; one
   // sync on a node covers them.
   const Stopwatch watch(file.report.sync_s);
+  file.report.pattern.end_step();
   if (file.ranks > 1) {
     check(mpi.Barrier(file.comm), "synchronising the ranks");
   }
@@ -153,7 +154,7 @@ void sync(File& file) {
       file.behind->rethrow();
     }
     wait_for_all_pending(file);
-    if (*file.leads_node && file.may_write()) {
+    if (*file.node.leads && file.may_write()) {
       file.storage->sync();
     }
   });

@@ -15,6 +15,7 @@
 #include "mpiio/datatype.hpp"
 #include "mpiio/errors.hpp"
 #include "mpiio/hints.hpp"
+#include "mpiio/node_exchange.hpp"
 #include "mpiio/report.hpp"
 #include "mpiio/shared_pointer.hpp"
 #include "mpiio/view.hpp"
@@ -35,6 +36,13 @@ struct Split {
 struct ViewTypes {
   KeptType element;
   KeptType file;
+};
+
+/// Where the ranks of a file are.
+struct Node {
+  bool is_only = false;       ///< all are on one
+  std::optional<bool> leads;  ///< is it the lowest rank of its node? Asked when it is needed
+  SharedWindows windows;
 };
 
 struct Atomicity {
@@ -69,7 +77,7 @@ struct File {
   Hints hints;
   ErrorHandler handler;
   std::optional<Split> split;
-  std::optional<bool> leads_node;  ///< is it the lowest rank of its node? Asked when it is needed
+  Node node;
   Report report;
 
   bool may_read() const { return (mode & MPI_MODE_WRONLY) == 0; }

@@ -10,14 +10,35 @@ Hints::Hints() { check(mpi.Info_create(&info_), "making an info object"); }
 
 Hints::~Hints() { mpi.Info_free(&info_); }
 
+namespace {
+
+constexpr std::int64_t most_bytes = std::int64_t{1} << 40;
+
+/// A number from 1 to `most`; `standard` where the text is none.
+std::int64_t count_of(const std::string& text, std::int64_t most, std::int64_t standard) {
+  std::int64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, problem] = std::from_chars(text.data(), end, number);
+  return problem == std::errc{} && stop == end && number > 0 && number <= most ? number : standard;
+}
+
+}  // namespace
+
+std::string Hints::not_done() const {
+  return stripes_.empty() ? ""
+                          : "\n  the hint striping_factor=" + stripes_ +
+                                " was not carried out: set the stripes of the folder";
+}
+
 void Hints::note(const std::string& name, const std::string& value) {
   if (name == "cb_nodes") {
-    int number = 0;
-    const char* const end = value.data() + value.size();
-    const auto [stop, problem] = std::from_chars(value.data(), end, number);
-    if (problem == std::errc{} && stop == end && number > 0) {
-      aggregators_ = number;
-    }
+    exchange_.aggregators = static_cast<int>(count_of(value, 1 << 24, exchange_.aggregators));
+  } else if (name == "cb_buffer_size") {
+    exchange_.window_bytes = count_of(value, most_bytes, exchange_.window_bytes);
+  } else if (name == "striping_unit") {
+    exchange_.stripe_bytes = count_of(value, most_bytes, exchange_.stripe_bytes);
+  } else if (name == "striping_factor") {
+    stripes_ = value;
   } else if (name == "sluice_write_behind") {
     writes_behind_ = value == "true" || value == "1" || value == "on";
   } else if (name == "romio_cb_write") {

@@ -1,12 +1,20 @@
 // The hints of a file (MPI_Info): those of a program, kept unchanged, and those that are used here.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
 #include "mpiio/mpi.hpp"
 
 namespace sluice::mpiio {
+
+/// Of how bytes are exchanged; 0: what is best.
+struct ExchangeHints {
+  int aggregators = 0;            ///< how many ranks write (cb_nodes)
+  std::int64_t window_bytes = 0;  ///< of one of them (cb_buffer_size)
+  std::int64_t stripe_bytes = 0;  ///< each writes whole stripes (striping_unit)
+};
 
 class Hints {
  public:
@@ -20,8 +28,9 @@ class Hints {
   /// All of them: the caller's.
   MPI_Info copy() const;
 
-  /// The number of ranks that write if bytes are exchanged (cb_nodes); 0: chosen by the library.
-  int aggregators() const { return aggregators_; }
+  const ExchangeHints& exchange() const { return exchange_; }
+  /// A line for the report of those that would count and are not carried out; empty: none.
+  std::string not_done() const;
   /// Are collective writes to be written behind (sluice_write_behind)? `standard`: where no hint
   /// says so.
   bool writes_behind(bool standard) const { return writes_behind_.value_or(standard); }
@@ -34,7 +43,8 @@ class Hints {
   void note(const std::string& name, const std::string& value);
 
   MPI_Info info_ = MPI_INFO_NULL;
-  int aggregators_ = 0;
+  ExchangeHints exchange_;
+  std::string stripes_;  ///< striping_factor
   std::optional<bool> writes_behind_;
   bool exchanges_write_ = true;
   bool exchanges_read_ = true;

@@ -159,6 +159,7 @@ void open_on_all(File& file, const Meeting& meeting) {
       file.storage = open_existing(*file.files, file.path, file.mode);
     }
   });
+  file.node.is_only = meeting.is_one_node;
   file.identity = file.storage->identity();
   file.shared_position.join(first.key, file.files, file.path, file.rank == 0);
   start_behind(file, meeting.is_behind, meeting.is_one_node);
@@ -229,6 +230,7 @@ void close_file(File* closing) {
     // All bytes are in the file then, even for a rank that determines its size by other means.
     check(mpi.Barrier(file->comm), "synchronising the ranks");
   }
+  file->report.pattern.end_step();
   file->report.tell(*file);
   together(*file, [&] {
     close_behind(*file);

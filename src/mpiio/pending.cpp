@@ -10,8 +10,8 @@
 #include <thread>
 #include <unistd.h>
 
-#include "mpiio/behind_hooks.hpp"
 #include "mpiio/file.hpp"
+#include "mpiio/hooks.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::mpiio {

@@ -36,7 +36,8 @@ std::string seconds_text(double seconds) {
 
 Report::Report() {
   const char* const word = std::getenv("SLUICE_EXPLAIN");
-  is_wanted_ = word != nullptr && *word != '\0' && std::string(word) != "0";
+  is_said_ = word != nullptr && *word != '\0' && std::string(word) != "0";
+  is_wanted_ = is_said_ || is_recording();
 }
 
 void Report::count(bool is_write, Way way, std::int64_t bytes, std::int64_t runs) {
@@ -75,6 +76,12 @@ void Report::tell(const File& file) const {
   if (file.rank != 0) {
     return;
   }
+  constexpr int reads = ways * 3;
+  record_file(file, {static_cast<double>(most_us[0]) * 1e-6, sums[0], sums[1],
+                     sums[reads + 1] + sums[reads + 4] + sums[reads + 7]});
+  if (!is_said_ && is_recording()) {
+    return;
+  }
   std::string text = file.path + ": " + std::to_string(file.ranks) +
                      " ranks; in the slowest rank " +
                      seconds_text(static_cast<double>(most_us[0]) * 1e-6) + " writing, " +
@@ -97,6 +104,7 @@ void Report::tell(const File& file) const {
   } else if (!note_.empty()) {
     text += "\n  " + note_;
   }
+  text += file.hints.not_done();
   say(text);
 }
 

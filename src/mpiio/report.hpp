@@ -1,9 +1,12 @@
-// The use of a file: always counted, and printed at its close if SLUICE_EXPLAIN requests it.
+// What a file was used for: counted always, told at its close where SLUICE_EXPLAIN or
+// SLUICE_MPIIO_RECORD asks for it.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <string>
+
+#include "mpiio/pattern.hpp"
 
 namespace sluice::mpiio {
 
@@ -44,6 +47,7 @@ class Report {
   /// Prints on rank 0. Collective if it is requested.
   void tell(const File& file) const;
 
+  Pattern pattern;
   double write_s = 0;
   double read_s = 0;
   double sync_s = 0;
@@ -56,6 +60,7 @@ class Report {
     std::int64_t runs = 0;
   };
   bool is_wanted_ = false;
+  bool is_said_ = false;  ///< by SLUICE_EXPLAIN of this rank
   Count written_[ways];
   Count read_[ways];
   std::string note_;

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <exception>
 #include <memory>
 #include <new>
 #include <vector>
 
 #include "mpiio/errors.hpp"
+#include "mpiio/kept.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::mpiio {
@@ -19,6 +19,8 @@ constexpr std::int64_t page_bytes = 4096;
 /// The limit of a rank's bytes of one round, while there are few aggregators.
 constexpr std::int64_t round_bytes = std::int64_t{32} << 20;
 constexpr std::int64_t most_window_bytes = std::int64_t{8} << 20;
+/// A rank holds about three (cb_buffer_size).
+constexpr std::int64_t most_hinted_window_bytes = std::int64_t{64} << 20;
 constexpr std::int64_t least_window_bytes = 256 << 10;
 /// Lists of runs take 8 bytes for each: the limit of their number in a window is about this.
 constexpr std::int64_t most_window_runs = 256 << 10;
@@ -73,31 +75,6 @@ class Room {
  private:
   Buffer buffer_;
   std::int64_t bytes_ = 0;
-};
-
-/// The first failure of a rank, kept until the rounds are over.
-class Kept {
- public:
-  template <class Action>
-  void run(Action&& action) {
-    if (failure_) {
-      return;
-    }
-    try {
-      action();
-    } catch (...) {
-      failure_ = std::current_exception();
-    }
-  }
-  bool is_good() const { return !failure_; }
-  void rethrow() const {
-    if (failure_) {
-      std::rethrow_exception(failure_);
-    }
-  }
-
- private:
-  std::exception_ptr failure_;
 };
 
 class Requests {
@@ -418,24 +395,29 @@ Run Domains::window(int aggregator, int round) const {
   return {from, std::clamp<std::int64_t>(last - from, 0, window_bytes)};
 }
 
-Domains make_domains(std::int64_t low, std::int64_t high, std::int64_t mean_run, int ranks,
-                     int aggregators) {
+Domains make_domains(const Run& range, std::int64_t mean_run, int ranks,
+                     const ExchangeHints& hints) {
   Domains domains;
-  domains.low = low / page_bytes * page_bytes;
-  domains.high = high;
+  // Whole stripes, where somebody says how long these are: no two ranks write in one.
+  const std::int64_t unit =
+      (std::max(hints.stripe_bytes, page_bytes) + page_bytes - 1) / page_bytes * page_bytes;
+  domains.low = range.offset / unit * unit;
+  domains.high = range.end();
   domains.ranks = ranks;
-  const std::int64_t pages = (high - domains.low + page_bytes - 1) / page_bytes;
-  const int wanted = aggregators > 0 ? aggregators
-                                     : std::min((ranks + ranks_for_one - 1) / ranks_for_one,
-                                                most_default_aggregators);
+  const std::int64_t units = (domains.high - domains.low + unit - 1) / unit;
+  const int wanted = hints.aggregators > 0 ? hints.aggregators
+                                           : std::min((ranks + ranks_for_one - 1) / ranks_for_one,
+                                                      most_default_aggregators);
   // No less than 64 KiB for each.
-  constexpr std::int64_t least_pages = 16;
-  const std::int64_t useful = std::max<std::int64_t>(1, pages / least_pages);
+  constexpr std::int64_t least_bytes = 64 << 10;
+  const std::int64_t useful = std::max<std::int64_t>(1, units * unit / std::max(least_bytes, unit));
   domains.aggregators =
       static_cast<int>(std::clamp<std::int64_t>(std::min<std::int64_t>(wanted, useful), 1, ranks));
-  domains.domain_bytes = (pages + domains.aggregators - 1) / domains.aggregators * page_bytes;
+  domains.domain_bytes = (units + domains.aggregators - 1) / domains.aggregators * unit;
   std::int64_t window =
-      std::clamp(round_bytes / domains.aggregators, least_window_bytes, most_window_bytes);
+      hints.window_bytes > 0
+          ? std::clamp(hints.window_bytes, least_window_bytes, most_hinted_window_bytes)
+          : std::clamp(round_bytes / domains.aggregators, least_window_bytes, most_window_bytes);
   const std::int64_t run = std::clamp<std::int64_t>(mean_run, 1, most_window_bytes);
   window = std::clamp(run * most_window_runs, least_window_bytes, window);
   window = window / page_bytes * page_bytes;

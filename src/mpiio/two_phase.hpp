@@ -6,6 +6,7 @@
 // one round if its memory is scattered: all of bounded size. Holes are never read and written back.
 #pragma once
 
+#include "mpiio/hints.hpp"
 #include "mpiio/memory.hpp"
 #include "mpiio/mpi.hpp"
 #include "mpiio/sink.hpp"
@@ -32,9 +33,9 @@ struct Domains {
   Run window(int aggregator, int round) const;
 };
 
-/// `mean_run` is the mean length of the runs; 0 aggregators: chosen by the library.
-Domains make_domains(std::int64_t low, std::int64_t high, std::int64_t mean_run, int ranks,
-                     int aggregators);
+/// Of a range of the file; `mean_run` is the mean length of the runs.
+Domains make_domains(const Run& range, std::int64_t mean_run, int ranks,
+                     const ExchangeHints& hints);
 
 /// For an ascending view; collective.
 void write_together(MPI_Comm comm, Sink& sink, const View& view, std::int64_t stream,

@@ -55,6 +55,15 @@ class Behind(unittest.TestCase):
                     self.assertIn("right", done.stdout)
                     self.assertIn("written behind: ", done.stderr)
 
+    def test_exchange_in_shared_memory(self):
+        """Also of the smallest pieces, which are sent in the library that users have."""
+        for abi in TESTED:
+            with self.subTest(abi=abi):
+                done = run(abi, 3, "random_access", self.file, 11, 2_500 if IS_LONG else 100,
+                           SLUICE_MPIIO_WRITE_BEHIND="false", SLUICE_MPIIO_LATE_MS="")
+                self.assertIn("right", done.stdout)
+                self.assertNotIn("written behind", done.stderr)
+
     def test_without_waits(self):
         """The planted bug: the tests above see whether anybody waits."""
         abi = TESTED[0]

@@ -1,6 +1,7 @@
 """`sluice run --mpiio` and `sluice env --mpiio`: the ranks that a launcher starts have the
-interface, and the program's exit code is its own."""
+interface, and the program's exit code is its own. What it records is what `sluice plan` takes."""
 
+import json
 import os
 import pathlib
 import subprocess
@@ -16,9 +17,9 @@ def start(*words, **more):
     return subprocess.run(words, capture_output=True, text=True, timeout=120, check=False, **more)
 
 
-def launched(abi, folder):
+def launched(abi, folder, files=1, spins=100):
     words = [f"mpirun.{abi}", *(["--oversubscribe"] if abi == "openmpi" else []), "-n", "2"]
-    return [*words, str(PROGRAMS / f"snapshots.{abi}"), folder + "/spins-", "1", "100"]
+    return [*words, str(PROGRAMS / f"snapshots.{abi}"), folder + "/spins-", str(files), str(spins)]
 
 
 def test_run(folder):
@@ -47,9 +48,57 @@ def test_env(folder):
     assert "2 ranks; in the slowest" in done.stderr, done
 
 
+def test_record(folder):
+    """A file for each step, of three ranks' contiguous parts."""
+    record = pathlib.Path(folder) / "record.json"
+    for abi in TESTED:
+        record.unlink(missing_ok=True)
+        done = start(COMMAND, "run", "--mpiio", "--", *launched(abi, folder, 4, 30_000),
+                     env=os.environ | {"SLUICE_MPIIO_RECORD": str(record)})
+        assert done.returncode == 0 and done.stderr == "", done
+        [series] = json.loads(record.read_text())["series"]
+        size = 24 * (2 * 30_000 + 17)
+        assert (series["files"], series["steps"], series["ranks"]) == (4, 4, 2), series
+        assert series["path"].endswith("spins-#.bin"), series
+        assert series["independent_write_bytes"] == 4 * 16, series
+        [kind] = series["collective_writes"]
+        assert kind["bytes"] == 4 * size and not kind["interleaved"], kind
+        assert kind["mean_run_bytes"] == size // 2, kind
+        assert kind["alignment_bytes"] == 16, kind
+        planned = start(COMMAND, "plan", "--from", record, "--ranks", "64", "--machine", "archer",
+                        "--json")
+        assert planned.returncode == 0, planned
+        plan = json.loads(planned.stdout)
+        assert plan["ranks"] == 64 and "2 ranks wrote" in plan["recorded"], plan
+        for prediction in plan["predictions"]:
+            assert abs(prediction["written_bytes"] / size - 1) < 0.02, prediction
+
+
+def test_records_that_are_none(folder):
+    other = pathlib.Path(folder) / "other.json"
+    other.write_text("[1, 2]")
+    done = start(COMMAND, "run", "--mpiio", "--", *launched(TESTED[0], folder),
+                 env=os.environ | {"SLUICE_MPIIO_RECORD": str(other)})
+    assert done.returncode == 0 and "is no record of MPI-IO" in done.stderr, done
+    assert other.read_text() == "[1, 2]"
+    head = '{"sluice_mpiio_record": 1, "series": ['
+    kind = '{"mean_run_bytes": 0, "bytes": 9, "interleaved": true, "calls": 1}'
+    for text in ("", "[1, 2]", "{}", head + "]}", head + '{"collective_writes": 3}]}',
+                 head + '{"path": "a", "ranks": 2, "steps": 1, "open_s": 1, "write_s": 0, '
+                 f'"collective_writes": [{kind}]}}]}}',
+                 head + '{"path": "a", "ranks": -2, "steps": 1, "open_s": 1, "write_s": 0, '
+                 f'"collective_writes": [{kind}]}}]}}'):
+        other.write_text(text)
+        done = start(COMMAND, "plan", "--from", other)
+        assert done.returncode == 2 and done.stderr.count("\n") == 1, (text, done)
+        assert "other.json" in done.stderr, done
+
+
 if __name__ == "__main__":
     sys.dont_write_bytecode = True
     with tempfile.TemporaryDirectory(prefix="sluice-mpiio-") as temporary:
         test_run(temporary)
         test_env(temporary)
+        test_record(temporary)
+        test_records_that_are_none(temporary)
     test_exit_codes()

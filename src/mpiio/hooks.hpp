@@ -1,0 +1,16 @@
+// Where tests make writing behind late, or wrong, and choose ways by other sizes: they link their
+// own file in place of hooks.cpp, so that nothing of it is in the library.
+#pragma once
+
+#include <cstdint>
+
+namespace sluice::mpiio {
+
+/// Called by the writer's thread before each job.
+void before_background_write();
+/// Does an access wait for the pending bytes that it overlaps? False is a planted bug.
+bool waits_for_pending();
+/// Exchanges of fewer bytes are sent, not copied through memory that the ranks share.
+std::int64_t least_shared_exchange_bytes();
+
+}  // namespace sluice::mpiio

@@ -1,0 +1,248 @@
+#include "mpiio/node_exchange.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstring>
+
+#include "mpiio/errors.hpp"
+#include "mpiio/hooks.hpp"
+#include "mpiio/kept.hpp"
+#include "sluice/error.hpp"
+
+namespace sluice::mpiio {
+
+namespace {
+
+constexpr std::int64_t word_bits = 64;
+constexpr std::int64_t page_bytes = 4096;
+
+std::size_t size_of(std::int64_t bytes) { return static_cast<std::size_t>(bytes); }
+
+/// Room for the bytes of a window and its bits, in whole pages.
+std::int64_t stride_of(std::int64_t window_bytes) {
+  const std::int64_t bytes = window_bytes + window_bytes / 8 + page_bytes;
+  return (bytes + page_bytes - 1) / page_bytes * page_bytes;
+}
+
+/// Marks bytes [first, last). Ranks may share a word.
+void cover(std::uint64_t* bits, std::int64_t first, std::int64_t last) {
+  for (std::int64_t at = first; at < last;) {
+    const std::int64_t word = at / word_bits;
+    const std::int64_t from = at % word_bits;
+    const std::int64_t to = std::min(last - word * word_bits, word_bits);
+    const std::uint64_t below = to == word_bits ? ~std::uint64_t{0} : (std::uint64_t{1} << to) - 1;
+    std::atomic_ref<std::uint64_t> shared(bits[word]);
+    if (from == 0 && to == word_bits) {
+      shared.store(below, std::memory_order_relaxed);
+    } else {
+      shared.fetch_or(below & ~((std::uint64_t{1} << from) - 1), std::memory_order_relaxed);
+    }
+    at = word * word_bits + to;
+  }
+}
+
+/// The first byte from `at` on that is covered, or is not.
+std::int64_t next_byte(const std::uint64_t* bits, std::int64_t at, std::int64_t end,
+                       bool is_covered) {
+  while (at < end) {
+    const std::uint64_t word = is_covered ? bits[at / word_bits] : ~bits[at / word_bits];
+    const std::uint64_t rest = word >> (at % word_bits);
+    if (rest != 0) {
+      return std::min(end, at + std::countr_zero(rest));
+    }
+    at = (at / word_bits + 1) * word_bits;
+  }
+  return end;
+}
+
+class NodeRounds {
+ public:
+  NodeRounds(MPI_Comm comm, const View& view, std::int64_t stream, const Memory& memory,
+             const Domains& domains, const SharedWindows& windows)
+      : comm_(comm),
+        view_(view),
+        stream_(stream),
+        memory_(memory),
+        domains_(domains),
+        windows_(windows) {
+    int rank = 0;
+    check(mpi.Comm_rank(comm, &rank), "asking for the rank");
+    for (int i = 0; i < domains.aggregators; ++i) {
+      own_ = domains.rank_of(i) == rank ? i : own_;
+    }
+  }
+
+  void write(Sink& sink) {
+    for (int round = 0; round < domains_.rounds(); ++round) {
+      kept_.run([&] { fill(round); });
+      check(mpi.Barrier(comm_), "waiting for each other");
+      if (own_ >= 0) {
+        kept_.run([&] { write_window(round, sink); });
+        clear(round);
+      }
+    }
+    // Nobody begins another exchange while a window is written.
+    check(mpi.Barrier(comm_), "waiting for each other");
+    kept_.rethrow();
+  }
+
+  void read(storage::File& file) {
+    for (int round = 0; round < domains_.rounds(); ++round) {
+      if (own_ >= 0) {
+        kept_.run([&] { read_window(round, file); });
+      }
+      check(mpi.Barrier(comm_), "waiting for each other");
+      kept_.run([&] { take(round); });
+    }
+    check(mpi.Barrier(comm_), "waiting for each other");
+    kept_.rethrow();
+  }
+
+ private:
+  /// Calls `move` with the place in the window, the run's length, and where in memory it is.
+  template <class Move>
+  void each_run(const Run& window, Move&& move) const {
+    const std::int64_t last = stream_ + memory_.bytes();
+    if (window.length == 0 || memory_.bytes() == 0) {
+      return;
+    }
+    const std::int64_t from = std::clamp(view_.stream_below(window.offset), stream_, last);
+    const std::int64_t bytes = std::clamp(view_.stream_below(window.end()), stream_, last) - from;
+    RunCursor runs(view_, from, bytes);
+    std::int64_t at = from - stream_;
+    for (Run run = runs.next(bytes); run.length > 0; run = runs.next(bytes)) {
+      move(run.offset - window.offset, run.length, at);
+      at += run.length;
+    }
+  }
+
+  void fill(int round) const {
+    const bool is_contiguous = memory_.is_contiguous();
+    for (int i = 0; i < domains_.aggregators; ++i) {
+      std::byte* const into = windows_.bytes(i, round % 2);
+      std::uint64_t* const bits = windows_.bits(i, round % 2);
+      each_run(domains_.window(i, round),
+               [&](std::int64_t place, std::int64_t length, std::int64_t at) {
+                 if (is_contiguous) {
+                   std::memcpy(into + place, memory_.at(at), size_of(length));
+                 } else {
+                   memory_.gather(at, {into + place, size_of(length)});
+                 }
+                 cover(bits, place, place + length);
+               });
+    }
+  }
+
+  void take(int round) const {
+    const bool is_contiguous = memory_.is_contiguous();
+    for (int i = 0; i < domains_.aggregators; ++i) {
+      const std::byte* const from = windows_.bytes(i, round % 2);
+      each_run(domains_.window(i, round),
+               [&](std::int64_t place, std::int64_t length, std::int64_t at) {
+                 if (is_contiguous) {
+                   std::memcpy(memory_.at(at), from + place, size_of(length));
+                 } else {
+                   memory_.scatter(at, {from + place, size_of(length)});
+                 }
+               });
+    }
+  }
+
+  void write_window(int round, Sink& sink) const {
+    const Run window = domains_.window(own_, round);
+    const std::byte* const bytes = windows_.bytes(own_, round % 2);
+    const std::uint64_t* const bits = windows_.bits(own_, round % 2);
+    std::int64_t first = next_byte(bits, 0, window.length, true);
+    while (first < window.length) {
+      const std::int64_t last = next_byte(bits, first, window.length, false);
+      sink.write(static_cast<std::uint64_t>(window.offset + first),
+                 {bytes + first, size_of(last - first)});
+      first = next_byte(bits, last, window.length, true);
+    }
+  }
+
+  void clear(int round) const {
+    const std::int64_t words = (domains_.window_bytes + word_bits - 1) / word_bits;
+    std::memset(windows_.bits(own_, round % 2), 0, size_of(words) * sizeof(std::uint64_t));
+  }
+
+  void read_window(int round, storage::File& file) const {
+    const Run window = domains_.window(own_, round);
+    const std::size_t wanted = size_of(window.length);
+    const std::size_t got = file.read(static_cast<std::uint64_t>(window.offset),
+                                      {windows_.bytes(own_, round % 2), wanted});
+    if (got < wanted) {
+      throw Error(Code::truncated, file.path() + ": became shorter while it was read");
+    }
+  }
+
+  MPI_Comm comm_;
+  const View& view_;
+  const std::int64_t stream_;
+  const Memory& memory_;
+  const Domains& domains_;
+  const SharedWindows& windows_;
+  int own_ = -1;  ///< which aggregator this rank is
+  Kept kept_;
+};
+
+}  // namespace
+
+bool SharedWindows::prepare(MPI_Comm comm, int rank, const Domains& domains) {
+  if (is_refused_ || domains.high - domains.low < least_shared_exchange_bytes()) {
+    return false;
+  }
+  if (memory_ && domains.window_bytes <= window_bytes_ && domains.aggregators <= aggregators_) {
+    return true;
+  }
+  memory_.reset();
+  window_bytes_ = std::max(window_bytes_, domains.window_bytes);
+  aggregators_ = std::max(aggregators_, domains.aggregators);
+  storage::SharedMemory::Key key;
+  int failed = 0;
+  try {
+    if (rank == 0) {
+      memory_ = storage::SharedMemory::make(
+          static_cast<std::uint64_t>(2 * aggregators_ * stride_of(window_bytes_)));
+      memory_->reserve(0, memory_->bytes());
+      key = memory_->key();
+    }
+  } catch (const Error&) {
+    memory_.reset();  // the key says so
+  }
+  check(mpi.Bcast(&key, static_cast<int>(sizeof key), MPI_BYTE, 0, comm), "shared memory");
+  try {
+    if (rank != 0 && key.bytes > 0) {
+      memory_ = storage::SharedMemory::attach(key);
+    }
+  } catch (const Error&) {
+    memory_.reset();
+  }
+  failed = memory_ ? 0 : 1;
+  int any_failed = failed;
+  check(mpi.Allreduce(&failed, &any_failed, 1, MPI_INT, MPI_MAX, comm), "shared memory");
+  is_refused_ = any_failed != 0;
+  return !is_refused_;
+}
+
+std::byte* SharedWindows::window(int aggregator, int half) const {
+  return memory_->data() + (2 * aggregator + half) * stride_of(window_bytes_);
+}
+std::byte* SharedWindows::bytes(int aggregator, int half) const { return window(aggregator, half); }
+std::uint64_t* SharedWindows::bits(int aggregator, int half) const {
+  const std::int64_t rounded = (window_bytes_ + page_bytes - 1) / page_bytes * page_bytes;
+  return reinterpret_cast<std::uint64_t*>(window(aggregator, half) + rounded);
+}
+
+void write_on_node(MPI_Comm comm, Sink& sink, const View& view, std::int64_t stream,
+                   const Memory& memory, const Domains& domains, const SharedWindows& windows) {
+  NodeRounds(comm, view, stream, memory, domains, windows).write(sink);
+}
+
+void read_on_node(MPI_Comm comm, storage::File& file, const View& view, std::int64_t stream,
+                  const Memory& memory, const Domains& domains, const SharedWindows& windows) {
+  NodeRounds(comm, view, stream, memory, domains, windows).read(file);
+}
+
+}  // namespace sluice::mpiio
