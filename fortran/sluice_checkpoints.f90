@@ -60,6 +60,8 @@ module sluice_checkpoints
     !>   measured
     !> - `signals`: SIGTERM and SIGUSR1 make the last one due. Default: .true.
     !> - `options`: of the file, lines of TOML. Default: none
+    !> - `scratch`: node-local storage, such as "$TMPDIR": a checkpoint is written there, and
+    !>   drained in the background while the run goes on. Default: none, to the file at once
     !> - errors: `invalid_argument` (an option), `mpi`, `wrong_state` (this sluice_checkpoint is
     !>   open already)
     generic, public :: open => open_f08, open_integer, open_serial
@@ -81,7 +83,7 @@ module sluice_checkpoints
     real(c_double) :: interval_s
     integer(c_int64_t) :: interval_calls
     real(c_double) :: failure_interval_s, end_time_s, margin_s
-    type(c_ptr) :: file_options
+    type(c_ptr) :: file_options, scratch
   end type open_options
 
   type, bind(c) :: restored_state
@@ -195,55 +197,58 @@ module sluice_checkpoints
 contains
 
   subroutine open_integer(self, path, comm, keep, stop_on_failed_save, interval_s, interval_calls, &
-      failure_interval_s, end_time_s, margin_s, signals, options, stat, errmsg)
+      failure_interval_s, end_time_s, margin_s, signals, options, scratch, stat, errmsg)
     class(sluice_checkpoint), intent(inout) :: self
     character(len=*), intent(in) :: path
     integer, intent(in) :: comm
     integer, intent(in), optional :: keep, interval_calls
     logical, intent(in), optional :: stop_on_failed_save, signals
     real(real64), intent(in), optional :: interval_s, failure_interval_s, end_time_s, margin_s
-    character(len=*), intent(in), optional :: options
+    character(len=*), intent(in), optional :: options, scratch
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
     type(open_options) :: asked
-    character(kind=c_char, len=:), allocatable, target :: lines
+    character(kind=c_char, len=:), allocatable, target :: lines, folder
     if (is_taken(self, path, stat, errmsg)) return
     lines = c_text(options)
-    asked = options_of(lines, keep, stop_on_failed_save, interval_s, interval_calls, &
+    folder = c_text(scratch)
+    asked = options_of(lines, folder, keep, stop_on_failed_save, interval_s, interval_calls, &
       failure_interval_s, end_time_s, margin_s, signals)
     call conclude(lib_open(int(comm, c_int), c_text(path), asked, self%handle), stat, errmsg)
   end subroutine
 
   subroutine open_f08(self, path, comm, keep, stop_on_failed_save, interval_s, interval_calls, &
-      failure_interval_s, end_time_s, margin_s, signals, options, stat, errmsg)
+      failure_interval_s, end_time_s, margin_s, signals, options, scratch, stat, errmsg)
     class(sluice_checkpoint), intent(inout) :: self
     character(len=*), intent(in) :: path
     type(MPI_Comm), intent(in) :: comm
     integer, intent(in), optional :: keep, interval_calls
     logical, intent(in), optional :: stop_on_failed_save, signals
     real(real64), intent(in), optional :: interval_s, failure_interval_s, end_time_s, margin_s
-    character(len=*), intent(in), optional :: options
+    character(len=*), intent(in), optional :: options, scratch
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
     call self%open_integer(path, comm%MPI_VAL, keep, stop_on_failed_save, interval_s, &
-      interval_calls, failure_interval_s, end_time_s, margin_s, signals, options, stat, errmsg)
+      interval_calls, failure_interval_s, end_time_s, margin_s, signals, options, scratch, stat, &
+      errmsg)
   end subroutine
 
   subroutine open_serial(self, path, options, keep, stop_on_failed_save, interval_s, &
-      interval_calls, failure_interval_s, end_time_s, margin_s, signals, stat, errmsg)
+      interval_calls, failure_interval_s, end_time_s, margin_s, signals, scratch, stat, errmsg)
     class(sluice_checkpoint), intent(inout) :: self
     character(len=*), intent(in) :: path
     integer, intent(in), optional :: keep, interval_calls
     logical, intent(in), optional :: stop_on_failed_save, signals
     real(real64), intent(in), optional :: interval_s, failure_interval_s, end_time_s, margin_s
-    character(len=*), intent(in), optional :: options
+    character(len=*), intent(in), optional :: options, scratch
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
     type(open_options) :: asked
-    character(kind=c_char, len=:), allocatable, target :: lines
+    character(kind=c_char, len=:), allocatable, target :: lines, folder
     if (is_taken(self, path, stat, errmsg)) return
     lines = c_text(options)
-    asked = options_of(lines, keep, stop_on_failed_save, interval_s, interval_calls, &
+    folder = c_text(scratch)
+    asked = options_of(lines, folder, keep, stop_on_failed_save, interval_s, interval_calls, &
       failure_interval_s, end_time_s, margin_s, signals)
     call conclude(lib_open_serial(c_text(path), asked, self%handle), stat, errmsg)
   end subroutine
@@ -510,15 +515,15 @@ contains
       &opening " // trim(path), stat, errmsg)
   end function
 
-  !> `lines` must live as long as what is returned.
-  function options_of(lines, keep, stop_on_failed_save, interval_s, interval_calls, &
+  !> `lines` and `folder` must live as long as what is returned.
+  function options_of(lines, folder, keep, stop_on_failed_save, interval_s, interval_calls, &
       failure_interval_s, end_time_s, margin_s, signals) result(asked)
-    character(kind=c_char, len=:), allocatable, target, intent(in) :: lines
+    character(kind=c_char, len=:), allocatable, target, intent(in) :: lines, folder
     integer, intent(in), optional :: keep, interval_calls
     logical, intent(in), optional :: stop_on_failed_save, signals
     real(real64), intent(in), optional :: interval_s, failure_interval_s, end_time_s, margin_s
     type(open_options) :: asked
-    asked = open_options(c_sizeof(asked), 2, 0, 0, 0, 0, 0, 0, 0, c_loc(lines))
+    asked = open_options(c_sizeof(asked), 2, 0, 0, 0, 0, 0, 0, 0, c_loc(lines), c_loc(folder))
     if (present(keep)) asked%keep = keep
     if (present(stop_on_failed_save)) asked%stop_on_failed_save = merge(1, 0, stop_on_failed_save)
     if (present(signals)) asked%ignore_signals = merge(0, 1, signals)

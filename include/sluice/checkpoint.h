@@ -59,10 +59,13 @@ typedef struct sluice_checkpoint_options {
                                     what was measured. */
   const char* file_options;    /**< Lines of TOML, as for sluice_open(), but neither keep_last nor
                                     restart_after. Default: NULL, the defaults. */
+  const char* scratch;         /**< Node-local storage, such as "$TMPDIR": a checkpoint is written
+                                    there, and drained in the background while the run goes on.
+                                    Default: NULL, to the file at once. */
 } sluice_checkpoint_options;
 /** Defaults of sluice_checkpoint_options. */
 #define SLUICE_CHECKPOINT_OPTIONS_INIT \
-  { sizeof(sluice_checkpoint_options), 2, 0, 0, 0, 0, 0, 0, 0, NULL }
+  { sizeof(sluice_checkpoint_options), 2, 0, 0, 0, 0, 0, 0, 0, NULL, NULL }
 
 /** What sluice_checkpoint_restore() took. The texts are the handle's, until its next restore. */
 typedef struct sluice_restored {

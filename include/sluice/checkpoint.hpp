@@ -68,6 +68,11 @@ struct CheckpointOptions {
   double margin_s = 0;
   /// Whether SIGTERM and SIGUSR1 make the last checkpoint due: Checkpoint::due(). Default: true.
   bool signals = true;
+  /// Node-local storage, such as "$TMPDIR": a checkpoint is written there, and drained to the
+  /// folder of the file in the background while the run goes on. Default: empty, to the file at
+  /// once. With it `keep` is not 0, and the file has a part for each node (strategy `auto` or
+  /// `file-per-node`) or each rank (`file-per-process`).
+  std::string scratch = {};
   /// How the file is written and read; `keep_last` and `restart_after` are refused. Default: that
   /// of Options.
   Options file = {};
@@ -229,17 +234,19 @@ class Checkpoint {
 
   /// Saves a checkpoint. Collective.
   ///
-  /// It returns when the checkpoint is on stable storage; with strategy `forward` and keep 0 when
-  /// the memory may change again: the next save() or drain() then waits for it, and while ending()
-  /// it drains by itself. The first one replaces a file of which nothing was restored. After
-  /// restore() it goes on behind the checkpoint that was taken, and drops newer ones, which were
-  /// damaged. A failure leaves the checkpoints before it, and is the same on every rank.
+  /// It returns when the checkpoint is on stable storage (with CheckpointOptions::scratch: on that
+  /// of the nodes); with strategy `forward` and keep 0 when the memory may change again. The next
+  /// save() or drain() then waits for the rest, and while ending() it drains by itself. The first
+  /// one replaces a file of which nothing was restored. After restore() it goes on behind the
+  /// checkpoint that was taken, and drops newer ones, which were damaged. A failure leaves the
+  /// checkpoints before it, and is the same on every rank.
   /// @param time  stored with it, in the simulation's unit
   /// @return what was done; false where it could not be written (OnFailedSave::report)
   /// @throws Error `timeout`, `mpi`, after which the ranks no longer agree; with OnFailedSave::stop
   ///         every other failure.
   Saved save(double time);
-  /// Waits until what was saved is on stable storage. Collective; for strategy `forward`.
+  /// Waits until what was saved is on stable storage, in the folder of the file. Collective; for
+  /// strategy `forward` and CheckpointOptions::scratch.
   /// @param seconds  the longest wait
   /// @return whether it is there
   /// @throws Error the failure of the checkpoint.

@@ -109,6 +109,8 @@ class Checkpoint:
             what SLURM_JOB_END_TIME says, if it is set.
         margin_s: The last checkpoint is due so long before that. Default: 0, by what was measured.
         signals: SIGTERM and SIGUSR1 make the last checkpoint due. Default: True.
+        scratch: Node-local storage, such as "$TMPDIR": a checkpoint is written there, and drained
+            in the background while the run goes on. Default: "", to the file at once.
         options: Of the file, as for sluice.open(), but neither keep_last nor restart_after.
 
     Raises:
@@ -121,17 +123,19 @@ class Checkpoint:
     def __init__(self, path: Union[str, "os.PathLike[str]"], comm: Any = None, *, keep: int = 2,
                  stop_on_failed_save: bool = False, interval_s: float = 0, interval_calls: int = 0,
                  failure_interval_s: float = 0, end_time_s: float = 0, margin_s: float = 0,
-                 signals: bool = True, **options: Any):
+                 signals: bool = True, scratch: Union[str, "os.PathLike[str]"] = "",
+                 **options: Any):
         self._handle = ffi.NULL
         self._memory: dict = {}  # what the library reads and writes, by its name
         self.path = os.fspath(path)
         lines = ffi.new("char[]", c_text(toml_of(options), "options"))
+        folder = ffi.new("char[]", c_text(os.fsencode(scratch), "scratch"))
         asked = ffi.new("sluice_checkpoint_options*", {
             "size": ffi.sizeof("sluice_checkpoint_options"), "keep": keep,
             "stop_on_failed_save": int(stop_on_failed_save), "ignore_signals": int(not signals),
             "interval_s": interval_s, "interval_calls": interval_calls,
             "failure_interval_s": failure_interval_s, "end_time_s": end_time_s,
-            "margin_s": margin_s, "file_options": lines})
+            "margin_s": margin_s, "file_options": lines, "scratch": folder})
         place = ffi.new("sluice_checkpoint**")
         name = c_text(os.fsencode(self.path), "path")
         if is_alone(comm, self.path, "w"):

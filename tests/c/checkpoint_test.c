@@ -59,6 +59,13 @@ static void check_saving(void) {
   sluice_checkpoint_options options = SLUICE_CHECKPOINT_OPTIONS_INIT;
   options.interval_calls = 2;
   options.file_options = "durability = \"none\"";
+  options.scratch = "$SLUICE_NO_SUCH_VARIABLE";
+  sluice_checkpoint* none = NULL;
+  FAILS(sluice_checkpoint_open(MPI_COMM_WORLD, path, &options, &none),
+        SLUICE_ERROR_INVALID_ARGUMENT, "SLUICE_NO_SUCH_VARIABLE");
+  char folder[600];
+  snprintf(folder, sizeof folder, "%s.node", path);
+  options.scratch = folder;
   fill(&s, 0);
   sluice_checkpoint* c = open_state(&options);
   add(c, &s);

@@ -91,11 +91,14 @@ void expect_there(const std::shared_ptr<storage::MemoryStorage>& storage,
   });
 }
 
-/// Every storage call of the second save fails once; the run continues, saves again, and a restart
-/// finds the newest acknowledged checkpoint, or the one after it.
-void fail_each_call(std::uint64_t keep, int error_number, bool persistent) {
+/// Every storage call of the second save fails once; the run goes on, saves again, and a restart
+/// finds the newest that was acknowledged, or the one after it.
+void fail_each_call(std::uint64_t keep, int error_number, bool persistent,
+                    const std::string& scratch = "") {
   CheckpointOptions options;
   options.keep = keep;
+  options.scratch = scratch;
+  options.file.ranks_per_node = 1;
   options.file.log = Log::off;
   // SLUICE_LONG=1: all of them; otherwise a sample.
   const std::uint64_t stride = std::getenv("SLUICE_LONG") != nullptr ? 1 : 5;
@@ -172,6 +175,11 @@ TEST(Failure, EveryCallOfASaveMayFail) {
 }
 
 TEST(Failure, AFullDiskIsWaitedFor) { fail_each_call(2, ENOSPC, true); }
+
+TEST(Failure, EveryCallMayFailWithScratch) {
+  fail_each_call(2, EIO, false, "node");
+  fail_each_call(2, ENOSPC, true, "node");
+}
 
 TEST(Failure, ARunThatWantsToStopIsStopped) {
   const auto memory = storage::make_memory();

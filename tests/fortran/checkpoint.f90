@@ -78,7 +78,7 @@ contains
     character(len=:), allocatable :: why
     call set(0, field, rows, ids, step, note, generator)
     call state%open(trim(path), MPI_COMM_WORLD, keep=2, interval_calls=1, &
-      options='durability = "none"')
+      options='durability = "none"', scratch=trim(path) // ".node")
     call add(state, field, rows, ids, step, note, generator)
     call state%restore(number=number, newer=newer, why=why)
     call require(number == 0 .and. newer == 0 .and. why == "", "nothing is there yet")

@@ -50,6 +50,34 @@ def test_everything_comes_back_in_place(tmp_path):
         assert (f["rows"][2][4] == rows[0]).all() and f["generator/of_1_ranks"].shape == (3, 1, 8)
 
 
+def test_scratch_is_drained(tmp_path, monkeypatch):
+    node, path = tmp_path / "node", tmp_path / "state.h5"
+    monkeypatch.setenv("SLUICE_TEST_NODE", str(node))
+
+    def on_node():
+        return [p for p in node.rglob("*.h5") if p.is_file()]
+
+    x = np.arange(1000.0)
+    with sluice.Checkpoint(path, scratch="$SLUICE_TEST_NODE", interval_calls=10**9) as state:
+        state.array("x", x)
+        for number in range(3):
+            x += 1
+            assert state.save(number) and len(on_node()) == 1
+        assert state.drain(60) and on_node() == []
+        x += 1
+        assert state.save(3.0)
+        while on_node():
+            assert not state.due()  # the copies are there some calls later
+    y = np.zeros(1000)
+    with sluice.Checkpoint(path) as state:
+        state.array("x", y)
+        assert state.restore().number == 4 and (y == x).all()
+    with h5py.File(path) as f:
+        assert (f["x"][-1] == x).all()
+    with fails(Code.INVALID_ARGUMENT, "scratch", "NO_SUCH"):
+        sluice.Checkpoint(path, scratch="$NO_SUCH/x")
+
+
 def test_a_damaged_one_is_passed_over(tmp_path):
     path = tmp_path / "state.h5"
     with sluice.Checkpoint(path, keep=2) as state:

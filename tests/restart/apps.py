@@ -157,7 +157,7 @@ ROWS = {
                    files=("spins.h5",)),
     "parabmu": App((1, 2, 3, 4), lambda strategy, ranks: ["script"], solution, bits,
                    "went on from iteration", r"^output: ", beam, files=("moved.nc",)),
-    "mfdn": App((1, 6, 15), mfdn, energies, near_energies, "resumed after iteration",
+    "mfdn": App((1, 6), mfdn, energies, near_energies, "resumed after iteration",
                 r"^orthogonality", accuracy=f"energies to {MFDN_ACCURACY:g}"),
     "occam": App((1, 2, 3, 4), occam, trajectory, near_trajectories, "goes on from step",
                  r"^ +800 ", surfactant, accuracy=f"positions to {OCCAM_ACCURACY_NM:g} nm"),

@@ -41,6 +41,7 @@ CheckpointOptions options_of(const sluice_checkpoint_options* given) {
   options.end_time_s = asked.end_time_s;
   options.margin_s = asked.margin_s;
   options.signals = asked.ignore_signals == 0;
+  options.scratch = asked.scratch == nullptr ? "" : asked.scratch;
   options.file = sluice::parse_options(asked.file_options == nullptr ? "" : asked.file_options);
   return options;
 }

@@ -94,7 +94,13 @@ CheckpointImpl::CheckpointImpl(exec::Transport& transport,
 }
 
 void CheckpointImpl::begin() {
-  exec::together(*transport_, [&] { check_options(path_, options_); });
+  exec::together(*transport_, [&] {
+    check_options(path_, options_);
+    if (!options_.scratch.empty()) {
+      scratch_.emplace(*transport_, storage_, path_, options_.scratch, options_.file,
+                       options_.keep);
+    }
+  });
   schedule_.emplace(options_, transport_->nodes(), end_of_job_s(options_), model::now_s());
 }
 
@@ -145,8 +151,16 @@ Restored CheckpointImpl::restore() {
   if (!is_there()) {
     return {};
   }
+  std::optional<std::string> lost;
+  if (options_.file.parts_dir.empty()) {
+    lost = bring_home(*transport_, *storage_, path_, scratch_ ? scratch_->folder() : "");
+  }
   File in(open(Mode::read, options_.file));
-  return read(in);
+  Restored restored = read(in);
+  if (lost) {
+    restored.newer.insert(restored.newer.begin(), {0, *lost});
+  }
+  return restored;
 }
 
 /// Collective.
@@ -217,20 +231,54 @@ bool CheckpointImpl::due() {
   if (signals_ && signals_->came() && !ending_) {
     verdict = static_cast<std::int64_t>(Verdict::last);
   }
-  transport_->allreduce({&verdict, 1}, exec::Op::max);
+  std::int64_t answers[] = {verdict, scratch_ && !scratch_->is_done() ? 1 : 0};
+  transport_->allreduce(answers, exec::Op::max);
+  verdict = answers[0];
   ending_ = ending_ || verdict == static_cast<std::int64_t>(Verdict::last);
+  finish_drain_if_done(answers[1] == 0);
   return verdict != static_cast<std::int64_t>(Verdict::not_due);
+}
+
+/// Collective.
+void CheckpointImpl::finish_drain_if_done(bool is_done) {
+  if (!scratch_ || !scratch_->is_behind() || !is_done || !file_) {
+    return;
+  }
+  try {
+    scratch_->finish(parts(), 0);
+  } catch (const Error& e) {
+    if (is_apart(e.code())) {
+      throw;
+    }
+    say_of_file("checkpoint " + std::to_string(last_number_) +
+                " is not drained; the next save tries again: " + e.what());
+  }
+}
+
+commit::PartsOutput& CheckpointImpl::parts() {
+  return dynamic_cast<commit::PartsOutput&>(file_impl_->output());
+}
+
+Options CheckpointImpl::options_to_save() const {
+  Options options = options_.file;
+  options.keep_last = options_.keep;
+  return scratch_ ? scratch_->options(options) : options;
 }
 
 /// Collective. False where what is there cannot be gone on with, and a new file has to be begun.
 bool CheckpointImpl::open_to_append() {
-  Options options = options_.file;
-  options.keep_last = options_.keep;
+  Options options = options_to_save();
   options.restart_after = after_step_;
   try {
+    if (scratch_) {
+      bring_home(*transport_, *storage_, path_, scratch_->folder());
+    }
     auto impl = open(Mode::append, options);
     file_impl_ = impl.get();
     file_ = std::make_unique<File>(std::move(impl));
+    if (scratch_) {
+      scratch_->adopt(parts());
+    }
   } catch (const Error& e) {
     if (!is_damage(e.code()) || e.code() == Code::io) {
       throw;
@@ -249,9 +297,7 @@ bool CheckpointImpl::open_to_append() {
 
 /// Collective. What is there stays until the first commit.
 void CheckpointImpl::begin_anew() {
-  Options options = options_.file;
-  options.keep_last = options_.keep;
-  auto impl = open(Mode::write, options);
+  auto impl = open(Mode::write, options_to_save());
   file_impl_ = impl.get();
   file_ = std::make_unique<File>(std::move(impl));
 }
@@ -298,6 +344,9 @@ void CheckpointImpl::write(double time, double wall_s) {
   const std::uint64_t number = last_number_ + 1;
   const std::int32_t ranks = transport_->size();
   open_to_save();
+  if (scratch_) {
+    scratch_->finish(parts(), Scratch::forever_s);
+  }
   const auto fails_together = [&](auto&& work) {
     const auto failure = exec::failure_of(work);
     if (failure) {
@@ -324,6 +373,9 @@ void CheckpointImpl::write(double time, double wall_s) {
   last_number_ = number;
   goes_on_ = true;
   on_its_way_ = ticket;
+  if (scratch_) {
+    scratch_->begin(parts());
+  }
 }
 
 /// Collective: where the failure was every rank's, so is this. Not a close, which would commit: a
@@ -331,6 +383,9 @@ void CheckpointImpl::write(double time, double wall_s) {
 void CheckpointImpl::lose_file() noexcept {
   variables_.clear();
   on_its_way_.reset();
+  if (scratch_) {
+    scratch_->stop();
+  }
   if (file_impl_ != nullptr) {
     file_impl_->drop();
   }
@@ -391,27 +446,34 @@ Saved CheckpointImpl::save(double time) {
 
 bool CheckpointImpl::drain(double seconds) {
   require_open("drain");
-  if (!on_its_way_) {
-    return true;
-  }
-  std::int64_t late = 1;
-  const auto failure = exec::failure_of([&] { late = file_->drain(seconds) ? 0 : 1; });
-  exec::agree(*transport_, failure, {&late, 1});
-  if (late == 0) {
+  const double end_s = model::now_s() + seconds;
+  if (on_its_way_) {
+    std::int64_t late = 1;
+    const auto failure = exec::failure_of([&] { late = file_->drain(seconds) ? 0 : 1; });
+    exec::agree(*transport_, failure, {&late, 1});
+    if (late != 0) {
+      return false;
+    }
     on_its_way_.reset();
   }
-  return late == 0;
+  return !scratch_ || !file_ || scratch_->finish(parts(), end_s - model::now_s());
 }
 
 void CheckpointImpl::close() {
   require_open("close");
+  auto failure = exec::failure_of([&] {
+    if (file_ && scratch_) {
+      scratch_->finish(parts(), Scratch::forever_s);
+    }
+  });
   const std::unique_ptr<File> file = std::move(file_);
   file_impl_ = nullptr;
-  const auto failure = exec::failure_of([&] {
+  const auto not_closed = exec::failure_of([&] {
     if (file) {
       file->close();
     }
   });
+  failure = failure ? failure : not_closed;
   drop();
   if (failure) {
     std::rethrow_exception(failure);
@@ -423,6 +485,7 @@ void CheckpointImpl::drop() noexcept {
     return;
   }
   signals_.reset();
+  scratch_.reset();
   if (file_impl_ != nullptr) {
     file_impl_->drop();
   }

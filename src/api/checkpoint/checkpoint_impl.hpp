@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "api/checkpoint/schedule.hpp"
+#include "api/checkpoint/scratch.hpp"
 #include "api/checkpoint/state.hpp"
 #include "api/checkpoint/stop_signals.hpp"
 #include "api/file/file_impl.hpp"
@@ -54,12 +55,15 @@ class CheckpointImpl {
   bool is_there();
   void open_to_save();
   bool open_to_append();
+  Options options_to_save() const;
   void begin_anew();
   void describe();
   void settle();
   void write(double time, double wall_s);
   void write_or_reopen(double time, double wall_s);
   void lose_file() noexcept;
+  commit::PartsOutput& parts();
+  void finish_drain_if_done(bool is_done);
   Restored read(File& in);
   void say_of_file(const std::string& text) const;
 
@@ -84,6 +88,7 @@ class CheckpointImpl {
   std::int64_t after_step_ = -1;   ///< later ones are dropped when it is opened; -1: none
   std::uint64_t last_number_ = 0;  ///< of the newest checkpoint that is, or was, in the file
   std::optional<Ticket> on_its_way_;
+  std::optional<Scratch> scratch_;
 
   int exceptions_ = std::uncaught_exceptions();
   std::optional<exec::AtFinalize> at_finalize_;  ///< where it uses MPI

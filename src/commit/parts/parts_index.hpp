@@ -65,7 +65,11 @@ class PartsIndex {
   /// Makes the index and its name durable.
   void sync();
 
-  /// Rewrites the index with new paths of its parts, one for each part.
+  /// Writes the index again, durably, without the last steps where these are what the parts `lost`
+  /// (by number) hold, and without what only they need; the rest of that is removed. False, and
+  /// nothing has changed: earlier steps need them too, or nothing would be left.
+  bool forget_parts(const std::vector<std::size_t>& lost);
+  /// Writes the index again with other paths of its parts, one a part.
   void move_parts(const std::vector<std::string>& paths, bool synced);
 
  private:

@@ -79,6 +79,31 @@ std::vector<OldPart> PartsIndex::drop_parts(PartSet& set, std::map<Key, Last>& l
   return old;
 }
 
+bool PartsIndex::forget_parts(const std::vector<std::size_t>& lost) {
+  std::set<std::uint64_t> gone;  // steps
+  for (const Mapping& mapping : set_.mappings) {
+    if (std::find(lost.begin(), lost.end(), mapping.part) == lost.end()) {
+      continue;
+    }
+    if (!set_.variables[mapping.variable].stepped) {
+      return false;
+    }
+    for (std::uint64_t s = 0; s < mapping.steps; ++s) {
+      gone.insert(mapping.first_step + s);
+    }
+  }
+  if (gone.empty() || *gone.begin() == 0 || gone.size() != steps_ - *gone.begin()) {
+    return false;
+  }
+  drop_steps(*gone.begin(), true);
+  PartSet set = set_;
+  std::vector<OldPart> old = drop_parts(set, last_, {});
+  replace({definitions_, &set, attributes_, commits_, &scalars_, profile_}, true);
+  set_ = std::move(set);
+  remove_all(old);
+  return true;
+}
+
 void PartsIndex::remove_dropped(bool all) noexcept {
   remove_all(older_);
   if (all) {

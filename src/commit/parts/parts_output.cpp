@@ -184,6 +184,29 @@ void PartsOutput::turn_over() {
   make_part();
 }
 
+void PartsOutput::finish_parts() {
+  if (part_steps_ != 0 || part_has_fixed_) {
+    turn_over();
+  }
+}
+
+layout::PartSet PartsOutput::set() {
+  const auto message = exec::on_root(transport(), 0, [&] {
+    model::ByteWriter out;
+    out.put(index_->set().words());
+    return out.take();
+  });
+  model::ByteReader in(message);
+  return layout::PartSet::from_words(in.get_vector<std::uint64_t>(), path());
+}
+
+void PartsOutput::move_parts(const std::vector<std::string>& paths) {
+  exec::on_root(transport(), 0, [&] {
+    index_->move_parts(paths, true);
+    return std::vector<std::byte>{};
+  });
+}
+
 std::uint64_t PartsOutput::drop_later_steps(std::uint64_t steps, const Options& options) {
   const std::uint64_t kept = steps_after_restart(path(), options.restart_after, steps);
   if (kept != steps) {

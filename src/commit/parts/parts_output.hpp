@@ -33,6 +33,14 @@ class PartsOutput final : public Output {
   PartsOutput(exec::Transport& transport, storage::Storage& storage, const std::string& path,
               Opening opening, const Options& options);
 
+  /// Collective. Closes the parts under way: they are final, and the next commit makes new ones.
+  void finish_parts();
+  /// Collective. The set as its index has it.
+  layout::PartSet set();
+  /// Collective. Writes the index again with other paths of its parts, one a part, durably. Only
+  /// of parts that are final.
+  void move_parts(const std::vector<std::string>& paths);
+
   std::string lease_notice() const override {
     return index_ ? index_->lease_notice() : std::string();
   }
