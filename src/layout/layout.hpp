@@ -30,7 +30,7 @@ struct Touched {
   model::Dims tile;  ///< used when the variable is made; ignored afterwards
   /// Of this commit: fewer rows than the definition's where it is varying; empty: the definition's.
   model::Dims shape = {};
-  /// Rows that each rank joined (model of put_joined), in order; empty: they were not joined.
+  /// Rows that each rank joined, in the order of the ranks; empty: they were not joined.
   std::vector<std::uint64_t> parts = {};
 };
 
