@@ -29,7 +29,7 @@ struct Touched {
   model::Dims tile;  ///< used when the variable is created; ignored afterwards
   /// For this commit: fewer rows than the definition if it is varying; empty: as defined.
   model::Dims shape = {};
-  /// Rows that each rank joined (model of put_joined), in order; empty: they were not joined.
+  /// Rows that each rank joined, in the order of the ranks; empty: they were not joined.
   std::vector<std::uint64_t> parts = {};
 };
 

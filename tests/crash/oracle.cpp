@@ -350,8 +350,15 @@ class Examiner {
         if (there->set() != nullptr && d.name == layout::time_name) {
           continue;  // the index keeps it
         }
-        const Variable v = out.define<double>(d.name, shape, {.steps = d.stepped});
-        if (d.stepped && transport.rank() == 1) {
+        if (d.name.starts_with("VTKHDF_length/")) {
+          continue;  // comes with its variable
+        }
+        const Variable v =
+            out.define_raw(d.name, d.type, shape, {.steps = d.stepped, .varying = d.varying});
+        if (d.varying) {  // no points, and so of each rank only the end of no cells
+          static const std::int64_t none = 0;
+          step.put_joined_raw(v, &none, d.name == "VTKHDF/Offsets" ? 1 : 0, d.type);
+        } else if (d.stepped && transport.rank() == 1) {
           held.emplace_back(d.shape.volume(), 7.0);
           step.put<double>(v, held.back().data());
         }
