@@ -19,6 +19,7 @@
 #include "layout/hdf5/profile.hpp"
 #include "layout/hdf5/types.hpp"
 #include "layout/placement.hpp"
+#include "layout/titled.hpp"
 #include "model/definition.hpp"
 
 namespace sluice::layout::hdf5 {
@@ -27,7 +28,7 @@ using layout::StoredVariable;
 using layout::UnreadableDataset;
 
 /// Size: It answers all questions of a layout::Catalog, each by a look-up of its own in HDF5.
-class Catalog final : public layout::Catalog {
+class Catalog final : public layout::Catalog, public layout::Titled {
  public:
   /// Reads the structure of `file` (which must outlive the catalog). Error format where it is not
   /// HDF5, truncated where it is shorter than its superblock says, version where /sluice has a
@@ -42,6 +43,7 @@ class Catalog final : public layout::Catalog {
   static void write_contents(hid_t file, const Contents& contents);
 
   const char* format() const override;
+  std::string title() const override;
   /// Error format unless Sluice wrote the file.
   void require_ours() const;
   /// Is it in the grouped form: a group a step?
@@ -85,6 +87,7 @@ class Catalog final : public layout::Catalog {
   void add_array(hid_t dataset, const std::string& path, const std::string& name, StoredType stored,
                  Extents extents);
   void take_storage(hid_t list, bool is_whole, const std::string& path, StoredVariable& variable);
+  void take_rounding(hid_t dataset, model::Definition& definition) const;
   /// nccopy keeps the attribute of a partial variable, but not always the dataset's fill value.
   void take_fill_attribute(hid_t dataset, model::Definition& definition);
   /// Of the grouped form: are a variable's datasets as Sluice writes them, not another program's
@@ -138,6 +141,7 @@ class Catalog final : public layout::Catalog {
   Handle with_others_;
   bool grouped_ = false;
   bool netcdf_ = false;
+  bool is_of_netcdf_ = false;  ///< a netCDF program says that it made the file
   bool is_log_growable_ = true;
   std::uint64_t checksum_chunk_words_ = 0;
   std::uint64_t checksum_chunks_ = 0;
