@@ -1,11 +1,17 @@
-// ls: what an HDF5 file holds. Any HDF5 file; of those of Sluice also steps, times and commits.
+// ls: what a file holds, in any format that the library reads; of files of Sluice also steps, times
+// and commits.
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
+#include "codec/quantise.hpp"
 #include "compare/stored.hpp"
 #include "help.hpp"
+#include "layout/formats.hpp"
+#include "layout/titled.hpp"
 #include "text/table.hpp"
 #include "text/text.hpp"
 #include "text/values.hpp"
@@ -31,7 +37,10 @@ struct Contents {
   Catalog* catalog = nullptr;
   std::vector<model::Attribute> attributes;
   std::vector<StoredVariable> variables;  ///< by name
+  /// Of varying variables, by name: the rows of every step.
+  std::map<std::string, std::vector<std::uint64_t>> rows;
 
+  const layout::Format& format() const { return layout::format_named(catalog->format()); }
   const model::AttributeValue* find(const std::string& owner, const std::string& name) const {
     for (const model::Attribute& attribute : attributes) {
       if (attribute.owner == owner && attribute.name == name) {
@@ -47,7 +56,30 @@ struct Contents {
   }
   std::uint64_t bytes_of(const StoredVariable& variable) const {
     const model::Definition& d = variable.definition;
+    if (const auto found = rows.find(d.name); found != rows.end()) {
+      const std::uint64_t row_bytes = d.shape.without_front().volume() * d.type.bytes;
+      return row_bytes * std::accumulate(found->second.begin(), found->second.end(), 0ULL);
+    }
     return d.bytes_per_step() * (d.stepped ? catalog->steps() : 1);
+  }
+  /// Of one step. The definition of a varying variable has only a bound, which may be any number.
+  model::Dims most_of_shape(const model::Definition& d) const {
+    const auto found = rows.find(d.name);
+    if (found == rows.end()) {
+      return d.shape;
+    }
+    const auto& steps = found->second;
+    return d.shape_of(steps.empty() ? 0 : *std::max_element(steps.begin(), steps.end()));
+  }
+  /// "30 x 3", and "0..7 x 3" where steps differ.
+  std::string shape_of(const model::Definition& d) const {
+    const auto found = rows.find(d.name);
+    if (found == rows.end() || found->second.empty()) {
+      return found == rows.end() ? shape_text(d.shape) : "varying";
+    }
+    const auto [least, most] = std::minmax_element(found->second.begin(), found->second.end());
+    const std::string text = shape_text(most_of_shape(d));
+    return *least == *most ? text : fmt::format("{}..{}", *least, text);
   }
 };
 
@@ -73,15 +105,25 @@ std::string chunk_text(const StoredVariable& stored) {
   if (!filters.empty()) {
     filters = " " + filters.substr(2);
   }
+  if (const auto rounding = codec::parse_compression(stored.definition.compress).rounding) {
+    filters += ", " + rounding->text();
+  }
   return (stored.tile.empty() ? "1" : shape_text(stored.tile)) + filters;
 }
 
 std::string headline(const Contents& contents) {
   const Catalog& catalog = *contents.catalog;
-  std::string text =
-      fmt::format("{}: {}, HDF5", printable(contents.path), bytes_text(contents.bytes));
+  std::string text = fmt::format("{}: {}, {}", printable(contents.path), bytes_text(contents.bytes),
+                                 layout::title_of(catalog));
+  if (catalog.set() != nullptr) {
+    text += ", a set of " + count_text(catalog.set()->parts.size(), "part");
+  } else if (catalog.is_part()) {
+    text += ", a part of a set";
+  }
   if (!catalog.ours()) {
-    return text + ", not written by Sluice\n";
+    // A format without a log does not say who wrote a file.
+    text += contents.format().checksums ? ", not written by Sluice\n" : "\n";
+    return catalog.steps() == 0 ? text : text + count_text(catalog.steps(), "step") + "\n";
   }
   text += " written by Sluice\n" + count_text(catalog.steps(), "step");
   const auto [first, last] = time_range(catalog);
@@ -107,7 +149,7 @@ std::string variables_text(const Contents& contents) {
   for (const StoredVariable& stored : contents.variables) {
     const model::Definition& d = stored.definition;
     table.add({printable(d.name), type_name(d.type) + (stored.big_endian ? " BE" : ""),
-               shape_text(d.shape), d.stepped ? std::to_string(catalog.steps()) : "-",
+               contents.shape_of(d), d.stepped ? std::to_string(catalog.steps()) : "-",
                shortened(printable(contents.unit_of(d.name)), 16),
                bytes_text(contents.bytes_of(stored)), chunk_text(stored)});
   }
@@ -180,11 +222,16 @@ Json variable_json(const Contents& contents, const StoredVariable& stored) {
   json["name"] = d.name;
   json["type"] = type_name(d.type);
   json["big_endian"] = stored.big_endian;
-  json["shape"] = std::vector<std::uint64_t>(d.shape.begin(), d.shape.end());
+  const model::Dims shape = contents.most_of_shape(d);
+  json["shape"] = std::vector<std::uint64_t>(shape.begin(), shape.end());
   json["steps"] = d.stepped ? Json(contents.catalog->steps()) : Json();
+  const auto rows = contents.rows.find(d.name);
+  json["rows"] = rows == contents.rows.end() ? Json() : Json(rows->second);
   json["unit"] = contents.unit_of(d.name);
   json["bytes"] = contents.bytes_of(stored);
   json["storage"] = stored.storage;
+  const auto rounding = codec::parse_compression(d.compress).rounding;
+  json["rounding"] = rounding ? Json(rounding->text()) : Json();
   const bool is_chunked = stored.storage.rfind("chunked", 0) == 0;
   json["chunk"] = is_chunked
                       ? Json(std::vector<std::uint64_t>(stored.tile.begin(), stored.tile.end()))
@@ -193,12 +240,28 @@ Json variable_json(const Contents& contents, const StoredVariable& stored) {
   return json;
 }
 
+/// Of a set of files, else null.
+Json parts_json(const Contents& contents) {
+  if (contents.catalog->set() == nullptr) {
+    return {};
+  }
+  Json parts = Json::array();
+  for (const layout::Part& part : contents.catalog->set()->parts) {
+    parts.push_back({{"path", part.path}, {"bytes", part.bytes}});
+  }
+  return parts;
+}
+
 Json contents_json(const Contents& contents) {
   const Catalog& catalog = *contents.catalog;
   Json json;
   json["file"] = contents.path;
   json["bytes"] = contents.bytes;
-  json["written_by_sluice"] = catalog.ours();
+  json["format"] = contents.format().name;
+  json["title"] = layout::title_of(catalog);
+  json["written_by_sluice"] =
+      catalog.ours() || contents.format().checksums ? Json(catalog.ours()) : Json();
+  json["parts"] = parts_json(contents);
   json["unfinished"] = contents.stored.is_unfinished;
   json["steps"] = catalog.steps();
   Json times = Json::array();
@@ -234,9 +297,20 @@ int ls(const Context& context, const LsOptions& options) {
   contents.stored = open_stored(context.storage, options.file, [&](Catalog& catalog) {
     contents.attributes = catalog.attributes();
     contents.variables = catalog.variables();
+    contents.rows.clear();
+    for (std::uint32_t v = 0; v < contents.variables.size(); ++v) {
+      if (contents.variables[v].definition.varying) {
+        contents.rows[contents.variables[v].definition.name] = catalog.rows_by_step(v);
+      }
+    }
   });
   contents.catalog = contents.stored.catalog.get();
   contents.bytes = bytes_on_disk(context.storage, options.file);
+  if (const auto* const set = contents.catalog->set()) {
+    for (const layout::Part& part : set->parts) {
+      contents.bytes += part.bytes;
+    }
+  }
   std::sort(contents.variables.begin(), contents.variables.end(),
             [](auto& a, auto& b) { return a.definition.name < b.definition.name; });
   if (options.json) {
@@ -254,14 +328,15 @@ void add_ls(CLI::App& app, Run& run) {
   const auto options = std::make_shared<LsOptions>();
   CLI::App* verb =
       add_verb(app, "ls", "list the contents of a file",
-               "SHAPE is the shape of one step, SIZE the bytes of all steps, CHUNK the shape of\n"
-               "the pieces in which a step is stored.\n",
+               "SHAPE is the shape of one step (4..9 x 3: of 4 to 9 rows), SIZE the bytes of all\n"
+               "steps, CHUNK the shape of the pieces in which a step is stored.\n",
                R"help(
 Examples:
   sluice ls spins.h5
   sluice ls spins.h5 --attributes
+  sluice ls trajectory.dcd
   sluice ls spins.h5 --json | jq '.variables[].name')help");
-  verb->add_option("FILE", options->file, "an HDF5 file, written by Sluice or not")->required();
+  verb->add_option("FILE", options->file, "of any format that Sluice reads")->required();
   verb->add_flag("--attributes", options->attributes, "print all attributes, in full");
   verb->add_flag("--json", options->json, "print everything as JSON");
   verb->callback([&run, options] {

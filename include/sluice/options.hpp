@@ -130,8 +130,8 @@ struct Options {
   std::int64_t restart_after = -1;
 
   /// Compression of variables that do not say otherwise: `deflate:1` to `deflate:12`, `zstd:1` to
-  /// `zstd:19`, with `+noshuffle`, or `none`. Default: empty, none. See
-  /// VariableOptions::compress.
+  /// `zstd:19`, with `+noshuffle`, or `none`, and `round:N+` in front, for floats. Default: empty,
+  /// none. See VariableOptions::compress.
   std::string compress = {};
 
   /// How many of the last steps stay in the file. Default: 0, all. Set it for a checkpoint file

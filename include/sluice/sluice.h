@@ -343,8 +343,8 @@ typedef struct sluice_variable_options {
   int32_t varying;      /**< 1: each step has its own number of rows, see sluice_resize() and
                              sluice_put_joined(). */
   sluice_type fill_type; /**< Type of *fill, converted where no value is lost. 0: the variable's. */
-  const char* compress;  /**< "deflate:6", "zstd:3", "none", with "+noshuffle". NULL: as the file's
-                              option `compress` says. */
+  const char* compress;  /**< "deflate:6", "zstd:3+noshuffle", "round:10+zstd:3", "none". NULL: as
+                              the file's option `compress` says. */
 } sluice_variable_options;
 /** Defaults of sluice_variable_options. */
 #define SLUICE_VARIABLE_OPTIONS_INIT \

@@ -108,10 +108,10 @@ struct VariableOptions {
   /// Step::resize() sets; the shape given to define() is the most. With `steps` only. Default:
   /// false.
   bool varying = false;
-  /// Lossless compression: `deflate:1` to `deflate:12`, `zstd:1` to `zstd:19` (readers then need
-  /// HDF5's zstd plugin) or `none`. Bytes of elements are shuffled first, unless it ends in
-  /// `+noshuffle`. For formats hdf5 (stacked), netcdf4 and zarr. Default: empty, what
-  /// Options::compress says.
+  /// `deflate:1` to `deflate:12`, `zstd:1` to `zstd:19` (readers then need HDF5's zstd plugin) or
+  /// `none`. Bytes of elements are shuffled first, unless it ends in `+noshuffle`. `round:N+` or
+  /// `digits:N+` in front rounds floats to N bits or decimal digits. For formats hdf5 (stacked),
+  /// netcdf4 and zarr. Default: empty, what Options::compress says.
   std::string compress = {};
 };
 

@@ -6,6 +6,7 @@
 
 #include "codec/filter.hpp"
 #include "codec/methods.hpp"
+#include "codec/quantise.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::codec {
@@ -51,7 +52,8 @@ Registry& registry() {
   const std::string known = compressor_names();
   throw Error(Code::invalid_argument,
               "compress \"" + text + "\" is not known: use one of " + known +
-                  "none, with +noshuffle to leave the bytes in their order" +
+                  "none, with +noshuffle to leave the bytes in their order, and with round:N+ or "
+                  "digits:N+ in front to round floats to N bits or decimal digits" +
                   (known.empty() ? " (this build has no compressor)" : ""));
 }
 
@@ -110,7 +112,8 @@ bool can_decode(const Pipeline& pipeline) {
 
 Pipeline parse_pipeline(const std::string& text, std::uint32_t element_bytes) {
   constexpr std::string_view modifier = "+noshuffle";
-  std::string_view rest = text;
+  const std::string compressor = parse_compression(text).compressor;
+  std::string_view rest = compressor;
   const bool shuffles = !rest.ends_with(modifier);
   rest.remove_suffix(shuffles ? 0 : modifier.size());
   if (shuffles && (rest.empty() || rest == "none")) {

@@ -1,10 +1,13 @@
 """sluice ls: what it shows is what h5py finds, of files by Sluice and by others."""
 
 import json
+import os
 import unittest
 
 import h5py
+import netCDF4
 import numpy
+import zarr
 
 from command import BAD_INPUT, FINE, new_path, path, said, sluice
 
@@ -87,6 +90,71 @@ class Ls(unittest.TestCase):
         self.assertNotIn("\x1b", result.stdout, "a name must not command the terminal")
         unreadable = json.loads(sluice("ls", target, "--json").stdout)["unreadable"]
         self.assertEqual({u["name"] for u in unreadable}, {"words", "none"})
+
+    def check_title(self, name, format_name, title, ours):
+        result = sluice("ls", name)
+        self.assertEqual((result.returncode, result.stderr), (FINE, ""))
+        written = {True: " written by Sluice", False: ", not written by Sluice", None: ""}[ours]
+        self.assertRegex(result.stdout.splitlines()[0], rf", {title}{written}$")
+        told = json.loads(sluice("ls", name, "--json").stdout)
+        self.assertEqual((told["format"], told["written_by_sluice"]), (format_name, ours))
+        self.assertTrue(title.replace("\\", "").startswith(told["title"]))
+        return told
+
+    def test_names_the_format(self):
+        made = {}
+        for ending in (".nc", ".zarr"):
+            made[ending] = new_path().replace(".h5", ending)
+            self.assertEqual(sluice("convert", "spins.h5", made[ending]).returncode, FINE)
+        made[".npy"] = new_path().replace(".h5", ".npy")
+        numpy.save(made[".npy"], numpy.arange(6.0).reshape(2, 3))
+        self.check_title("spins.h5", "hdf5", "HDF5", True)
+        self.check_title(made[".nc"], "netcdf4", "netCDF-4", True)
+        self.check_title(made[".zarr"], "zarr", "Zarr 3", True)
+        told = self.check_title(made[".npy"], "npy", r"npy \(NumPy\)", None)
+        self.assertEqual(told["variables"][0]["shape"], [2, 3])
+
+    def test_names_the_format_of_others(self):
+        target = new_path()
+        with netCDF4.Dataset(target, "w") as file:
+            file.createDimension("x", 3)
+            file.createVariable("v", "f4", ("x",))[:] = 1
+        self.check_title(target, "hdf5", "netCDF-4", False)
+        with h5py.File(target + ".plain", "w") as file:
+            file["v"] = 1.0
+        self.check_title(target + ".plain", "hdf5", "HDF5", False)
+        for version in (2, 3):
+            folder = f"{target}.{version}.zarr"
+            group = zarr.create_group(folder, zarr_format=version)
+            group.create_array("v", data=numpy.arange(4.0))
+            zarr.consolidate_metadata(folder)
+            self.check_title(folder, "zarr", f"Zarr {version}", False)
+        data = os.path.join(os.environ["SLUICE_SOURCE_DIR"], "..", "shared", "data", "namd",
+                            "nopbc.dcd")
+        if os.path.exists(data):  # real files are not in the tree
+            told = self.check_title(data, "dcd", "DCD", None)
+            self.assertGreater(told["steps"], 0)
+
+    def test_records_have_the_rows_that_they_have(self):
+        told = self.check_title("groups.rec", "records", "records", True)
+        variables = {v["name"]: v for v in told["variables"]}
+        # 1 + 2 + 3 integers, and of each rank a signature of 3 bytes.
+        self.assertEqual(variables["data"]["rows"], [33, 33])
+        self.assertEqual((variables["data"]["shape"], variables["data"]["bytes"]), ([33], 66))
+        self.assertRegex(sluice("ls", "groups.rec").stdout, r"data +uint8 +33 +2 ")
+
+    def test_steps_of_other_lengths(self):
+        told = json.loads(sluice("ls", "varying.h5", "--json").stdout)
+        particles = {v["name"]: v for v in told["variables"]}["particles"]
+        self.assertEqual(particles["rows"], [0, 5, 10, 15])
+        self.assertEqual((particles["shape"], particles["bytes"]), ([15, 2], 30 * 16))
+        self.assertRegex(sluice("ls", "varying.h5").stdout, r"particles +float64 +0\.\.15 x 2 ")
+
+    def test_a_set_of_parts(self):
+        told = self.check_title("set.h5", "hdf5", "HDF5, a set of 3 parts", True)
+        sizes = [os.path.getsize(path(part["path"])) for part in told["parts"]]
+        self.assertEqual([part["bytes"] for part in told["parts"]], sizes)
+        self.assertEqual(told["bytes"], os.path.getsize(path("set.h5")) + sum(sizes))
 
     def test_says_it_once_under_mpirun(self):
         self.assertEqual(sluice("ls", "spins.h5", ranks=3).stdout, sluice("ls", "spins.h5").stdout)

@@ -205,6 +205,19 @@ void make_varying(const std::string& path, std::uint64_t more) {
   });
 }
 
+/// set: a set of parts, one a rank.
+void make_set(const std::string& path) {
+  make(path,
+       [&](File& file, int rank) {
+         const auto values = file.define<double>("values", {rows}, {.steps = true});
+         const std::vector<double> mine_here(rows / ranks, rank + 0.5);
+         auto writing = file.begin_step();
+         writing.put(values, mine_here.data(), mine(rank, 0));
+         writing.end();
+       },
+       {.strategy = "file-per-process"});
+}
+
 /// groups: two groups of records of three ranks.
 void make_groups(const std::string& path) {
   const auto storage = sluice::storage::make("posix");
@@ -240,6 +253,7 @@ int main(int argc, char** argv) {
   make_unchecked(folder + "/unchecked.h5");
   make_varying(folder + "/varying.h5", 0);
   make_varying(folder + "/longer.h5", 3);
+  make_set(folder + "/set.h5");
   make_groups(folder + "/groups.rec");
   return 0;
 }

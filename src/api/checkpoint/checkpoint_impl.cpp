@@ -6,6 +6,7 @@
 
 #include "api/checkpoint/names.hpp"
 #include "api/messages.hpp"
+#include "codec/quantise.hpp"
 #include "exec/transport/agree.hpp"
 #include "model/clock.hpp"
 
@@ -304,6 +305,11 @@ void CheckpointImpl::begin_anew() {
 
 /// Local; what is wrong is the failure of the next commit on every rank.
 void CheckpointImpl::describe() {
+  if (codec::parse_compression(file_impl_->options().compress).rounding) {
+    throw Error(Code::invalid_argument, path_ + ": checkpoint: compress \"" +
+                                            file_impl_->options().compress +
+                                            "\" rounds: a restart needs every bit");
+  }
   variables_ = state_.define(*file_, transport_->size());
   number_variable_ = file_->define<std::uint64_t>(checkpoint_number_name, {}, {.steps = true});
   ranks_variable_ = file_->define<std::int32_t>(checkpoint_ranks_name, {}, {.steps = true});

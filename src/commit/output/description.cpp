@@ -4,6 +4,7 @@
 
 #include "codec/checksum.hpp"
 #include "layout/lengths.hpp"
+#include "layout/rounding.hpp"
 #include "model/bytes.hpp"
 #include "model/kernels.hpp"
 #include "model/name.hpp"
@@ -56,6 +57,11 @@ void check_definition(const model::Definition& d) {
     } catch (const Error& e) {
       throw Error(e.code(), "define " + d.name + ": dimension: " + e.what());
     }
+  }
+  try {
+    layout::rounding_of(d);
+  } catch (const Error& e) {
+    throw Error(e.code(), "define " + d.name + ": " + e.what());
   }
   if (!d.fill.empty() && d.fill.size() != d.type.bytes) {
     throw Error(Code::internal, "define " + d.name + ": a fill value of " +

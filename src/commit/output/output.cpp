@@ -7,6 +7,7 @@
 #include "exec/transport/agree.hpp"
 #include "exec/transport/disagree.hpp"
 #include "layout/lengths.hpp"
+#include "layout/rounding.hpp"
 #include "model/numbering.hpp"
 
 namespace sluice::commit {
@@ -77,12 +78,20 @@ std::uint32_t Output::define(const model::Definition& asked) {
     model::Definition definition = asked;
     if (definition.compress.empty() && !options_.compress.empty() &&
         definition.bytes_per_step() >= layout::worth_encoding_bytes) {
-      definition.compress = options_.compress;
+      definition.compress = layout::compress_for(definition.type, options_.compress);
     }
+    bool is_new = false;
     index = description_.define(definition, [&](const model::Definition& found) {
       accept(found);
-      has_news_ = true;
+      has_news_ = is_new = true;
     });
+    if (const auto rounding = layout::rounding_of(description_.definitions()[index]);
+        rounding && is_new) {
+      // As netCDF-C notes it.
+      description_.set_attribute(
+          {definition.name, rounding->quantiser->attribute, std::int32_t{rounding->kept}},
+          [&](const model::Attribute& attribute) { accept(attribute); });
+    }
   });
   return index;
 }

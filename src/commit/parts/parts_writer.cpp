@@ -266,6 +266,7 @@ PartsWriter::Dataset PartsWriter::choose(const Definition& definition, Known& kn
   own.shape = shape;
   own.stepped = definition.stepped;
   own.compress = definition.compress;
+  own.fill = definition.fill;  // a rounding leaves it as it is
   const bool moves = definition.stepped && !known.datasets.empty();
   if (moves && shape.rank() > 0) {
     own.shape[0] += shape[0] / 4;  // the next decomposition will differ

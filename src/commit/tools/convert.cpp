@@ -14,6 +14,7 @@
 #include "layout/encoding.hpp"
 #include "layout/formats.hpp"
 #include "layout/lengths.hpp"
+#include "layout/rounding.hpp"
 #include "storage/self_storage.hpp"
 
 namespace sluice::commit {
@@ -109,9 +110,11 @@ class Converter {
       }
       if (compress_) {
         const bool is_worth = d.bytes_per_step() >= layout::worth_encoding_bytes;
-        d.compress = is_worth ? *compress_ : "none";
-      } else if (d.compress.empty()) {
-        d.compress = "none";
+        d.compress = is_worth ? layout::compress_for(d.type, *compress_) : "none";
+      } else {
+        // What was rounded stays as it is: a second time might give other values.
+        d.compress = codec::parse_compression(d.compress).compressor;
+        d.compress = d.compress.empty() ? "none" : d.compress;
       }
       if (!output_->format().tiled || output_->format().has_grammar) {
         d.chunk = {};  // of the other format
@@ -219,9 +222,10 @@ class Converter {
           attribute.name == "_FillValue" && is_variable && owner->definition.partial;
       const bool is_carried = carries_ && !attribute.owner.empty() &&
                               attribute.owner != layout::time_name && !is_planned(attribute.owner);
+      const bool is_rounded_more = is_variable && is_said_of_less(attribute);
       const bool has_no_owner = !carries_ && is_variable && !is_planned(attribute.owner) &&
                                 attribute.owner != layout::time_name;
-      if (is_fill || is_carried || has_no_owner) {
+      if (is_fill || is_carried || has_no_owner || is_rounded_more) {
         continue;
       }
       try {
@@ -235,6 +239,19 @@ class Converter {
       }
       output_->set_attribute(attribute);
     }
+  }
+
+  /// Does it say how a variable was rounded that is now rounded to no more digits in the same way?
+  bool is_said_of_less(const model::Attribute& attribute) const {
+    for (const Planned& planned : planned_) {
+      const model::Definition& d = output_->definitions()[planned.output];
+      const auto rounding = d.name == attribute.owner ? layout::rounding_of(d) : std::nullopt;
+      const auto* const before = std::get_if<std::int32_t>(&attribute.value);
+      if (rounding && rounding->quantiser->attribute == attribute.name) {
+        return before == nullptr || rounding->kept <= *before;
+      }
+    }
+    return false;
   }
 
   bool is_planned(const std::string& name) const {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "codec/quantise.hpp"
 #include "commit/output/output.hpp"
 #include "commit/read/input.hpp"
 #include "layout/lengths.hpp"
@@ -134,7 +135,9 @@ void Merger::define_until(std::uint64_t step) {
     if (planned.is_defined || planned.begins > step || is_length_of_another(definition.name)) {
       continue;
     }
-    planned.output = output_->define(definition);
+    model::Definition own = definition;
+    own.compress = codec::parse_compression(own.compress).compressor;  // it is rounded already
+    planned.output = output_->define(own);
     planned.is_defined = true;
     for (const model::Attribute& attribute : input_.attributes()) {
       const bool is_fill = attribute.name == "_FillValue" && definition.partial;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "layout/rounding.hpp"
 #include "model/convert.hpp"
 
 namespace sluice::exec {
@@ -17,6 +18,10 @@ constexpr std::uint64_t slice_bytes = 256 << 10;
 }  // namespace
 
 Packer::Packer(const Work& work) : work_(work) {
+  roundings_.reserve(work.definitions.size());
+  for (const model::Definition& definition : work.definitions) {
+    roundings_.push_back(layout::rounding_of(definition));
+  }
   if (work.commit == nullptr) {
     return;
   }
@@ -52,6 +57,7 @@ std::optional<std::span<const std::byte>> Packer::in_place(const Portion& portio
   const model::Block& block = work_.blocks[portion.block];
   const model::Box& part = portion.piece.box;
   const bool is_dense = block.source == nullptr && !is_turned(portion) &&
+                        !roundings_[block.variable] &&
                         model::is_dense(block.memory, block.box, part, definition_of(portion).type);
   if (!is_dense) {
     return std::nullopt;
@@ -68,6 +74,9 @@ void Packer::pack(const Portion& portion, std::span<std::byte> out) const {
       block.source->read(part, out);
     } else {
       model::pack(block.memory, block.box, part, definition.type, block.allow_overflow, out);
+    }
+    if (const auto& rounding = roundings_[block.variable]) {
+      rounding->apply(definition.type.bytes, definition.fill, out.first(bytes(portion)));
     }
     if (is_turned(portion)) {
       model::swap_bytes(out.first(bytes(portion)), definition.type);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "codec/checksum.hpp"
+#include "codec/quantise.hpp"
 #include "exec/write/executor.hpp"
 #include "exec/write/sink.hpp"
 
@@ -31,6 +32,7 @@ class Packer {
   const model::Definition& definition_of(const layout::Portion& portion) const;
   const Work& work_;
   std::vector<const layout::Placement*> placements_;  ///< by variable; nullptr: not in this commit
+  std::vector<std::optional<codec::Rounding>> roundings_;  ///< by variable
 };
 
 /// The checksum records of one rank, as words.

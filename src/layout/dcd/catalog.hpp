@@ -5,15 +5,17 @@
 
 #include "layout/catalog.hpp"
 #include "layout/dcd/header.hpp"
+#include "layout/titled.hpp"
 
 namespace sluice::layout::dcd {
 
-class DcdCatalog final : public Catalog {
+class DcdCatalog final : public Catalog, public Titled {
  public:
   /// Reads the header of `file`, which must outlive the catalog.
   static std::unique_ptr<DcdCatalog> open(storage::File& file);
 
   const char* format() const override { return "dcd"; }
+  std::string title() const override { return "DCD"; }
   Placement locate(std::uint32_t variable, std::uint64_t step, const model::Box& region) override;
   void read(std::uint32_t variable, std::uint64_t step, const model::Box& box,
             std::span<std::byte> out) override;

@@ -250,4 +250,12 @@ std::optional<AttributeValue> read_attribute(hid_t owner, const std::string& nam
   }
 }
 
+std::optional<std::int32_t> only_number(const model::AttributeValue& value) {
+  if (const auto* number = std::get_if<std::int32_t>(&value)) {
+    return *number;
+  }
+  const auto* list = std::get_if<std::vector<std::int32_t>>(&value);
+  return list != nullptr && list->size() == 1 ? std::optional((*list)[0]) : std::nullopt;
+}
+
 }  // namespace sluice::layout::hdf5

@@ -39,6 +39,7 @@ void Catalog::open_file(storage::File& file) {
                 file.path() + ": cannot be opened: libhdf5: " + why);
   }
   hdf5_ = Handle(opened);
+  is_of_netcdf_ = is_yes(H5Aexists(opened, "_NCProperties"), file.path());
 }
 
 const char* Catalog::format() const {
@@ -46,6 +47,13 @@ const char* Catalog::format() const {
          : netcdf_ ? layout_netcdf4
          : vtkhdf_ ? layout_vtkhdf
                    : layout_stacked;
+}
+
+std::string Catalog::title() const {
+  return vtkhdf_                    ? "VTKHDF"
+         : netcdf_ || is_of_netcdf_ ? "netCDF-4"
+         : grouped_                 ? "HDF5, a group a step"
+                                    : "HDF5";
 }
 
 void Catalog::require_ours() const {
@@ -56,15 +64,6 @@ void Catalog::require_ours() const {
 }
 
 namespace {
-
-/// netCDF programs copy a single number or text as a list of one.
-std::optional<std::int32_t> only_number(const model::AttributeValue& value) {
-  if (const auto* number = std::get_if<std::int32_t>(&value)) {
-    return *number;
-  }
-  const auto* list = std::get_if<std::vector<std::int32_t>>(&value);
-  return list != nullptr && list->size() == 1 ? std::optional((*list)[0]) : std::nullopt;
-}
 
 const std::string* only_text(const model::AttributeValue& value) {
   const auto* list = std::get_if<std::vector<std::string>>(&value);

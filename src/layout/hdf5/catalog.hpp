@@ -19,6 +19,7 @@
 #include "layout/hdf5/profile.hpp"
 #include "layout/hdf5/types.hpp"
 #include "layout/placement.hpp"
+#include "layout/titled.hpp"
 #include "model/definition.hpp"
 
 namespace sluice::layout::hdf5 {
@@ -27,7 +28,7 @@ using layout::StoredVariable;
 using layout::UnreadableDataset;
 
 /// Size: It implements all functions of layout::Catalog, each by its own look-ups in HDF5.
-class Catalog final : public layout::Catalog {
+class Catalog final : public layout::Catalog, public layout::Titled {
  public:
   /// Reads the structure of `file` (which must outlive the catalog). Error format if it is not
   /// HDF5, truncated if it is shorter than its superblock says, version if /sluice has a newer
@@ -42,6 +43,7 @@ class Catalog final : public layout::Catalog {
   static void write_contents(hid_t file, const Contents& contents);
 
   const char* format() const override;
+  std::string title() const override;
   /// Error format unless Sluice wrote the file.
   void require_ours() const;
   /// Is it in the grouped form, with one group for each step?
@@ -96,6 +98,7 @@ class Catalog final : public layout::Catalog {
   /// The first element of a step along the dataset's first dimension.
   std::uint64_t first_row(std::uint32_t variable, std::uint64_t step) const;
   void take_storage(hid_t list, bool is_whole, const std::string& path, StoredVariable& variable);
+  void take_rounding(hid_t dataset, model::Definition& definition) const;
   /// nccopy keeps the attribute of a partial variable, but not always the fill value of the
   /// dataset.
   void take_fill_attribute(hid_t dataset, model::Definition& definition);
@@ -151,6 +154,7 @@ class Catalog final : public layout::Catalog {
   bool grouped_ = false;
   bool netcdf_ = false;
   bool vtkhdf_ = false;
+  bool is_of_netcdf_ = false;  ///< a netCDF program says that it made the file
   bool is_log_growable_ = true;
   std::uint64_t checksum_chunk_words_ = 0;
   std::uint64_t checksum_chunks_ = 0;

@@ -3,6 +3,7 @@
 #include <array>
 #include <map>
 
+#include "codec/quantise.hpp"
 #include "layout/hdf5/catalog.hpp"
 #include "layout/hdf5/dataset_facts.hpp"
 #include "layout/hdf5/fill.hpp"
@@ -261,6 +262,7 @@ void Catalog::add_array(hid_t dataset, const std::string& path, const std::strin
   // A chunk with several steps is not a tile of one step.
   is_whole = is_whole && (layout != H5D_CHUNKED || !is_stacked || chunk[0] == 1);
   take_storage(list.get(), is_whole, path, variable);
+  take_rounding(dataset, variable.definition);
   read_fill(list.get(), element_type(type.get(), variable.definition.type, has_characters).get(),
             variable.definition);
   take_fill_attribute(dataset, variable.definition);
@@ -285,6 +287,22 @@ void Catalog::take_fill_attribute(hid_t dataset, model::Definition& definition) 
   check(H5Aread(attribute.get(), file_type(definition.type).get(), element.data()), name);
   definition.partial = true;
   definition.fill = model::fill_element(element);
+}
+
+/// Steps that are appended are rounded as those before them.
+void Catalog::take_rounding(hid_t dataset, model::Definition& definition) const {
+  for (const codec::Quantiser& row : codec::quantisers()) {
+    if (!ours_ || definition.compress.empty() ||
+        !is_yes(H5Aexists(dataset, row.attribute), definition.name)) {
+      continue;
+    }
+    const auto value = read_attribute(dataset, row.attribute);
+    const auto kept = value ? only_number(*value) : std::nullopt;
+    if (kept && *kept >= 1 && *kept <= row.most_of_double) {
+      definition.compress = codec::Rounding{&row, *kept}.text() + "+" + definition.compress;
+      return;
+    }
+  }
 }
 
 void Catalog::take_storage(hid_t list, bool is_whole, const std::string& path,

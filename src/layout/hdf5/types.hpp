@@ -30,6 +30,8 @@ void write_attribute(hid_t owner, const std::string& name, const model::Attribut
 void write_fixed_text(hid_t owner, const std::string& name, const std::string& text);
 /// Empty if it does not exist, or an AttributeValue cannot hold it.
 std::optional<model::AttributeValue> read_attribute(hid_t owner, const std::string& name);
+/// netCDF's programs copy a number, or a text, as a list of one.
+std::optional<std::int32_t> only_number(const model::AttributeValue& value);
 
 /// A simple dataspace; a scalar one for rank 0.
 Handle dataspace(const model::Dims& dims);

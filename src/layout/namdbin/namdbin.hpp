@@ -11,6 +11,7 @@
 
 #include "layout/catalog.hpp"
 #include "layout/layout.hpp"
+#include "layout/titled.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::layout::namdbin {
@@ -58,13 +59,14 @@ class NamdbinPlanner final : public Planner {
   bool is_committed_ = false;
 };
 
-class NamdbinCatalog final : public Catalog {
+class NamdbinCatalog final : public Catalog, public Titled {
  public:
   /// Error format if the length does not match. The array is named after the file, and is found by
   /// every name.
   static std::unique_ptr<NamdbinCatalog> open(storage::File& file);
 
   const char* format() const override { return "namdbin"; }
+  std::string title() const override { return "NAMD binary"; }
   Placement locate(std::uint32_t variable, std::uint64_t step, const model::Box& region) override;
 
  private:

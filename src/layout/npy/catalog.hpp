@@ -6,15 +6,17 @@
 
 #include "layout/catalog.hpp"
 #include "layout/npy/header.hpp"
+#include "layout/titled.hpp"
 
 namespace sluice::layout::npy {
 
-class NpyCatalog final : public Catalog {
+class NpyCatalog final : public Catalog, public Titled {
  public:
   /// Reads the header of `file`, which must outlive the catalog.
   static std::unique_ptr<NpyCatalog> open(storage::File& file);
 
   const char* format() const override { return "npy"; }
+  std::string title() const override { return "npy (NumPy)"; }
   Placement locate(std::uint32_t variable, std::uint64_t step, const model::Box& region) override;
   void read(std::uint32_t variable, std::uint64_t step, const model::Box& box,
             std::span<std::byte> out) override;

@@ -11,16 +11,18 @@
 #include <vector>
 
 #include "layout/catalog.hpp"
+#include "layout/titled.hpp"
 #include "layout/zarr/manifest.hpp"
 
 namespace sluice::layout::zarr {
 
-class ZarrCatalog final : public layout::Catalog {
+class ZarrCatalog final : public layout::Catalog, public layout::Titled {
  public:
   /// Reads the root document of the store `file`, which must outlive the catalog.
   static std::unique_ptr<ZarrCatalog> open(storage::File& file);
 
   const char* format() const override { return "zarr"; }
+  std::string title() const override { return "Zarr " + std::to_string(manifest_.version); }
   Placement locate(std::uint32_t variable, std::uint64_t step, const model::Box& region) override;
   EncodedTiles locate_encoded(std::uint32_t variable, std::uint64_t step,
                               const model::Box& region) override;

@@ -1,0 +1,18 @@
+// Which variables are rounded before they are compressed, and how: pure, as layout/encoding.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "codec/quantise.hpp"
+#include "model/definition.hpp"
+
+namespace sluice::layout {
+
+/// How the values of a variable are rounded before they are compressed; nothing where they are not.
+/// Error invalid_argument where its elements are no float32 or float64, or have fewer digits.
+std::optional<codec::Rounding> rounding_of(const model::Definition& definition);
+/// What of a file's default compression is for a variable: integers are not rounded.
+std::string compress_for(const Type& type, const std::string& compress);
+
+}  // namespace sluice::layout
