@@ -42,6 +42,24 @@ void HeldWrites::read_over(std::uint64_t offset, std::span<std::byte> bytes) con
   memory_.read_over(offset, bytes);
 }
 
+bool HeldWrites::touches(std::uint64_t offset, std::uint64_t length) const {
+  auto next = spilled_.lower_bound(offset + length);
+  const bool is_spilled = next != spilled_.begin() &&
+                          std::prev(next)->first + std::prev(next)->second.length > offset;
+  return memory_.touches(offset, length) || is_spilled;
+}
+
+std::span<const std::byte> HeldWrites::view(std::uint64_t offset, std::uint64_t length) const {
+  const auto next = memory_.runs().upper_bound(offset);
+  if (next == memory_.runs().begin()) {
+    return {};
+  }
+  const auto& [begin, bytes] = *std::prev(next);
+  const bool is_inside = offset - begin < bytes.size() && length <= bytes.size() - (offset - begin);
+  return is_inside ? std::span(bytes).subspan(offset - begin, length)
+                   : std::span<const std::byte>();
+}
+
 std::vector<HeldWrites::Range> HeldWrites::ranges(std::uint64_t most_bytes) const {
   std::vector<Range> all;
   all.reserve(spilled_.size() + memory_.runs().size());

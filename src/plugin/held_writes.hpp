@@ -32,6 +32,11 @@ class HeldWrites {
   void write(std::uint64_t offset, std::span<const std::byte> bytes);
   /// Lays what is held over `bytes`, which stand for the file from `offset` on.
   void read_over(std::uint64_t offset, std::span<std::byte> bytes) const;
+  /// Is any byte of [offset, offset + length) held?
+  bool touches(std::uint64_t offset, std::uint64_t length) const;
+  /// What is held of [offset, offset + length), where all of it lies together in memory; else
+  /// empty. Until the next write.
+  std::span<const std::byte> view(std::uint64_t offset, std::uint64_t length) const;
   bool is_empty() const { return memory_.runs().empty() && spilled_.empty(); }
   std::uint64_t memory_bytes() const noexcept { return memory_.held_bytes(); }
   std::uint64_t spilled_bytes() const noexcept { return spilled_bytes_; }

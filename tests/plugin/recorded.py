@@ -96,7 +96,8 @@ class Recorded:
     def _fault(self, kind, state, returned):
         if state in self.states[returned:returned + 2]:
             return None
-        if kind == "plain" and state in ("refused by HDF5", *self.states[max(0, returned - 1):]):
+        is_closed = returned + 1 == len(self.states)
+        if kind == "plain" and not is_closed and state in ("refused by HDF5", *self.states[max(0, returned - 1):]):
             return None
         return state if state and " " in state else "values of no flush that it may hold"
 
