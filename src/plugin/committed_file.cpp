@@ -1,7 +1,6 @@
 #include "plugin/committed_file.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "commit/publish/atomic_file.hpp"
@@ -25,8 +24,8 @@ commit::JournalPlace place_after(const commit::JournalPlace& place,
   constexpr std::uint64_t longest_to_keep = 64 << 20;
   constexpr std::uint64_t most_of_a_length = 4;
   const std::uint64_t length = next.at - place.at;
-  const bool is_full = length > longest_to_keep ||
-                       next.at > std::max(least_bytes, most_of_a_length * length);
+  const bool is_full =
+      length > longest_to_keep || next.at > std::max(least_bytes, most_of_a_length * length);
   return is_full ? commit::JournalPlace{} : next;
 }
 
@@ -164,7 +163,7 @@ void CommittedFile::write(std::uint64_t offset, std::span<const std::byte> bytes
     note_lost(offset, bytes.size());
     throw;
   }
-  note_written(offset, bytes.size());
+  cut(lost_, offset, bytes.size());
 }
 
 /// Beyond the frontier. Few bytes are held, so that the commit writes many of them at once; what
@@ -172,10 +171,9 @@ void CommittedFile::write(std::uint64_t offset, std::span<const std::byte> bytes
 void CommittedFile::write_through(std::uint64_t offset, std::span<const std::byte> bytes) {
   constexpr std::uint64_t most_at_once = 64 << 10;
   constexpr std::uint64_t most_kept = 4 << 20;
-  const bool is_kept = bytes.size() < most_at_once &&
-                       held_.memory_bytes() + bytes.size() <=
-                           std::min(most_kept, settings_.budget_bytes);
-  state_.keeps_some = state_.keeps_some || is_kept;
+  const bool is_kept =
+      bytes.size() < most_at_once &&
+      held_.memory_bytes() + bytes.size() <= std::min(most_kept, settings_.budget_bytes);
   if (!state_.keeps_fresh && !is_kept && !held_.touches(offset, bytes.size())) {
     try {
       state_.unsynced = true;
@@ -188,31 +186,13 @@ void CommittedFile::write_through(std::uint64_t offset, std::span<const std::byt
       state_.keeps_fresh = true;
     }
   }
+  state_.keeps_some = true;
   held_.write(offset, bytes);
 }
 
 void CommittedFile::note_lost(std::uint64_t offset, std::uint64_t length) {
-  note_written(offset, length);
+  cut(lost_, offset, length);
   lost_.push_back({offset, length});
-}
-
-void CommittedFile::note_written(std::uint64_t offset, std::uint64_t length) {
-  if (lost_.empty()) {
-    return;
-  }
-  std::vector<HeldWrites::Range> left;
-  for (const HeldWrites::Range& range : lost_) {
-    const std::uint64_t end = range.offset + range.length;
-    const std::uint64_t from = std::clamp(offset, range.offset, end);
-    const std::uint64_t to = std::clamp(offset + length, range.offset, end);
-    if (range.offset < from) {
-      left.push_back({range.offset, from - range.offset});
-    }
-    if (to < end) {
-      left.push_back({to, end - to});
-    }
-  }
-  lost_ = std::move(left);
 }
 
 void CommittedFile::set_size(std::uint64_t bytes) {
@@ -281,20 +261,9 @@ void CommittedFile::commit(bool closing) {
 
 /// What is held of new space.
 void CommittedFile::place_kept() {
-  if (!state_.keeps_fresh && !state_.keeps_some) {
-    return;
-  }
-  std::vector<std::byte> bytes;
-  for (const HeldWrites::Range& range : held_.ranges(piece_bytes)) {
-    const std::uint64_t from = std::max(range.offset, frontier_);
-    const std::uint64_t end = range.offset + range.length;
-    if (from < end) {
-      bytes.assign(end - from, std::byte{0});
-      held_.read_over(from, bytes);
-      state_.unsynced = true;
-      file_->write(from, bytes);
-      fresh_.add(from, bytes);
-    }
+  if (state_.keeps_fresh || state_.keeps_some) {
+    state_.unsynced = true;
+    held_.write_to(*file_, frontier_, fresh_);
   }
 }
 
@@ -317,10 +286,7 @@ void CommittedFile::sync_data() {
 }
 
 /// Is anything held that lies below the frontier?
-bool CommittedFile::changes_committed() const {
-  const auto ranges = held_.ranges(piece_bytes);
-  return !ranges.empty() && ranges.front().offset < frontier_;
-}
+bool CommittedFile::changes_committed() const { return held_.touches(0, frontier_); }
 
 /// Where the guard is.
 std::uint64_t CommittedFile::sync_guarded() {

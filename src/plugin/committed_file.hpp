@@ -79,7 +79,6 @@ class CommittedFile {
   void write_in_child(std::uint64_t offset, std::span<const std::byte> bytes);
   void write_through(std::uint64_t offset, std::span<const std::byte> bytes);
   void note_lost(std::uint64_t offset, std::uint64_t length);
-  void note_written(std::uint64_t offset, std::uint64_t length);
   void place_kept();
   bool changes_committed() const;
   std::uint64_t sync_guarded();
@@ -106,7 +105,7 @@ class CommittedFile {
   std::shared_ptr<storage::File> journal_;
   std::unique_ptr<commit::JournalRuns> pending_;  ///< decided, not all in place
   std::unique_ptr<commit::JournalRuns> applied_;  ///< in place, but for a sync of its last stage
-  commit::JournalPlace next_record_;  ///< behind one that stays; at the front: of none
+  commit::JournalPlace next_record_;              ///< behind one that stays; at the front: of none
   std::uint64_t frontier_ = 0;
   std::uint64_t logical_end_ = 0;
   std::uint64_t end_ = 0;

@@ -97,8 +97,8 @@ void plant(const std::string& bug, const std::string& path, std::vector<Record>&
     if (bug == "no_guard") drops = is_guard;
     if (bug == "no_folder_sync") drops = record.call == Call::sync_directory;
     is_decided = (is_decided || (of_journal && is_sync)) && !is_lifted;
-    is_applied = (is_applied || (is_guarded && is_decided && record.call == Call::write)) &&
-                 !is_lifted;
+    is_applied =
+        (is_applied || (is_guarded && is_decided && record.call == Call::write)) && !is_lifted;
     is_guarded = (is_guarded || is_guard) && !is_lifted;
     if (drops) {
       for (std::size_t m = 0; m < marks.size(); ++m) {

@@ -201,5 +201,6 @@ PROGRAMS = {
     "netcdf4": (records, _record_file), "pytables": (table, nothing),
     "replaced": (replaced, _arrays),
     "latest": (latest, nothing),
-    "rewritten": (rewritten, nothing), "text": (text, nothing), "resized": (resized, nothing), "many": (many, _arrays),
+    "rewritten": (rewritten, nothing), "text": (text, nothing),
+    "resized": (resized, nothing), "many": (many, _arrays),
 }

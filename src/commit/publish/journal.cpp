@@ -58,18 +58,18 @@ std::vector<std::byte> Journal::to_bytes() const {
   for (const JournalRun& run : runs) {
     const bool only_new = run.before.empty();
     has_all = has_all && !only_new;
-    append(payload, std::array<std::uint64_t, 2>{
-                        run.offset, run.after.size() | (only_new ? only_new_bit : 0)});
+    append(payload, std::array<std::uint64_t, 2>{run.offset,
+                                                 run.after.size() | (only_new ? only_new_bit : 0)});
     append(payload, run.before);
     if (only_new) {
       append(payload, std::array<std::uint64_t, 1>{run.before_checksum});
     }
     append(payload, run.after);
   }
-  const JournalHeader header = sealed_header(
-      {has_all ? plain_magic : log_magic, commit, payload.size(), runs.size(), end, modified_ns,
-       codec::checksum(payload), 0},
-      0);
+  const JournalHeader header =
+      sealed_header({has_all ? plain_magic : log_magic, commit, payload.size(), runs.size(), end,
+                     modified_ns, codec::checksum(payload), 0},
+                    0);
   const auto head = std::as_bytes(std::span(&header, 1));
   std::vector<std::byte> bytes(head.begin(), head.end());
   append(bytes, payload);
@@ -102,18 +102,16 @@ std::vector<std::byte> journal_bytes_in(storage::File& file) {
   }
   const std::uint64_t payload_bytes = record->header.payload_bytes;
   if (payload_bytes > most_journal_bytes) {
-    throw Error(Code::unsupported, file.path() + ": a journal of " +
-                                       std::to_string(payload_bytes) + " bytes; up to " +
-                                       std::to_string(most_journal_bytes) +
+    throw Error(Code::unsupported, file.path() + ": a journal of " + std::to_string(payload_bytes) +
+                                       " bytes; up to " + std::to_string(most_journal_bytes) +
                                        " are read without recovering the file: call sluice "
                                        "recover, or open the file for writing");
   }
   const JournalHeader alone = sealed_header(record->header, 0);
   std::memcpy(bytes.data(), &alone, journal_header_bytes);
   bytes.resize(journal_header_bytes + payload_bytes);
-  bytes.resize(journal_header_bytes +
-               file.read(record->at + journal_header_bytes,
-                         std::span(bytes).subspan(journal_header_bytes)));
+  bytes.resize(journal_header_bytes + file.read(record->at + journal_header_bytes,
+                                                std::span(bytes).subspan(journal_header_bytes)));
   return bytes;
 }
 

@@ -114,8 +114,7 @@ std::optional<JournalHeader> sound_header(std::span<const std::byte> bytes,
   }
   JournalHeader header{};
   std::memcpy(&header, bytes.data(), journal_header_bytes);
-  const bool is_known =
-      header.magic == log_magic || (header.magic == plain_magic && previous == 0);
+  const bool is_known = header.magic == log_magic || (header.magic == plain_magic && previous == 0);
   if (!is_known || header.header_checksum != checksum_of(header, previous) ||
       header.payload_bytes > room_bytes - journal_header_bytes) {
     return std::nullopt;
