@@ -107,7 +107,7 @@ def in_place(path, bytes_each, flushes, make_safe):
         seconds = time.perf_counter() - begin_s
     last = (flushes - 1) % 4 * part
     return (seconds, values.nbytes * flushes,
-            lambda f: (f["values"][last:last + part] == values + flushes - 1).all())
+            lambda f: (f["values"][last:last + part] == values + (flushes - 1)).all())
 
 
 def records(path, bytes_each, flushes, make_safe):

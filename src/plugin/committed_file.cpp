@@ -1,11 +1,11 @@
 #include "plugin/committed_file.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "commit/publish/atomic_file.hpp"
 #include "commit/publish/in_place.hpp"
+#include "commit/publish/superblock.hpp"
 #include "model/clock.hpp"
 #include "plugin/say.hpp"
 #include "sluice/error.hpp"
@@ -15,6 +15,19 @@ namespace sluice::plugin {
 namespace {
 
 constexpr std::uint64_t piece_bytes = commit::JournalRuns::piece_bytes;
+
+/// Where the record behind one from `place` to `next` goes. A journal begins anew at its front, at
+/// the cost of one more sync, when it holds a few records of this length.
+commit::JournalPlace place_after(const commit::JournalPlace& place,
+                                 const commit::JournalPlace& next) {
+  constexpr std::uint64_t least_bytes = 64 << 10;
+  constexpr std::uint64_t longest_to_keep = 64 << 20;
+  constexpr std::uint64_t most_of_a_length = 4;
+  const std::uint64_t length = next.at - place.at;
+  const bool is_full =
+      length > longest_to_keep || next.at > std::max(least_bytes, most_of_a_length * length);
+  return is_full ? commit::JournalPlace{} : next;
+}
 
 /// The old file must be whole for as long as a crash may leave it there.
 void recover_replaced(storage::Storage& storage, const std::string& path) {
@@ -150,12 +163,18 @@ void CommittedFile::write(std::uint64_t offset, std::span<const std::byte> bytes
     note_lost(offset, bytes.size());
     throw;
   }
-  note_written(offset, bytes.size());
+  cut(lost_, offset, bytes.size());
 }
 
-/// Beyond the frontier. What the file refuses is held until the next commit tries again.
+/// Beyond the frontier. Few bytes are held, so that the commit writes many of them at once; what
+/// the file refuses is held until the next commit tries again.
 void CommittedFile::write_through(std::uint64_t offset, std::span<const std::byte> bytes) {
-  if (!state_.keeps_fresh) {
+  constexpr std::uint64_t most_at_once = 64 << 10;
+  constexpr std::uint64_t most_kept = 4 << 20;
+  const bool is_kept =
+      bytes.size() < most_at_once &&
+      held_.memory_bytes() + bytes.size() <= std::min(most_kept, settings_.budget_bytes);
+  if (!state_.keeps_fresh && !is_kept && !held_.touches(offset, bytes.size())) {
     try {
       state_.unsynced = true;
       file_->write(offset, bytes);
@@ -167,31 +186,13 @@ void CommittedFile::write_through(std::uint64_t offset, std::span<const std::byt
       state_.keeps_fresh = true;
     }
   }
+  state_.keeps_some = true;
   held_.write(offset, bytes);
 }
 
 void CommittedFile::note_lost(std::uint64_t offset, std::uint64_t length) {
-  note_written(offset, length);
+  cut(lost_, offset, length);
   lost_.push_back({offset, length});
-}
-
-void CommittedFile::note_written(std::uint64_t offset, std::uint64_t length) {
-  if (lost_.empty()) {
-    return;
-  }
-  std::vector<HeldWrites::Range> left;
-  for (const HeldWrites::Range& range : lost_) {
-    const std::uint64_t end = range.offset + range.length;
-    const std::uint64_t from = std::clamp(offset, range.offset, end);
-    const std::uint64_t to = std::clamp(offset + length, range.offset, end);
-    if (range.offset < from) {
-      left.push_back({range.offset, from - range.offset});
-    }
-    if (to < end) {
-      left.push_back({to, end - to});
-    }
-  }
-  lost_ = std::move(left);
 }
 
 void CommittedFile::set_size(std::uint64_t bytes) {
@@ -217,7 +218,7 @@ void CommittedFile::commit(bool closing) {
   }
   renew();
   if (pending_) {
-    apply(true);
+    apply(true, false);
     if (pending_) {
       throw Error(Code::io, path_ +
                                 ": the flush before this one is not in place yet: recovery, or "
@@ -234,17 +235,22 @@ void CommittedFile::commit(bool closing) {
     state_.unsynced = true;
     file_->resize(end_);
   }
-  if (synced) {
+  // The guard is synced with the data where recovery could lift it by the record of the commit
+  // before, should that of this one not become complete.
+  std::optional<std::uint64_t> guard;
+  if (synced && next_record_.at != 0 && changes_committed()) {
+    guard = sync_guarded();
+  } else if (synced) {
     sync_data();
   }
   if (building_.empty()) {
-    change_in_place(synced);
+    change_in_place(synced, guard);
   } else {
     take_name(synced);
   }
   ++commits_;
   frontier_ = std::max(frontier_, end_);
-  state_.dirty = state_.keeps_fresh = false;
+  state_.dirty = state_.keeps_fresh = state_.keeps_some = false;
   if (!pending_) {
     held_.clear();
   }
@@ -253,22 +259,11 @@ void CommittedFile::commit(bool closing) {
   }
 }
 
-/// What the file refused when it was written.
+/// What is held of new space.
 void CommittedFile::place_kept() {
-  if (!state_.keeps_fresh) {
-    return;
-  }
-  std::vector<std::byte> bytes;
-  for (const HeldWrites::Range& range : held_.ranges(piece_bytes)) {
-    const std::uint64_t from = std::max(range.offset, frontier_);
-    const std::uint64_t end = range.offset + range.length;
-    if (from < end) {
-      bytes.assign(end - from, std::byte{0});
-      held_.read_over(from, bytes);
-      state_.unsynced = true;
-      file_->write(from, bytes);
-      fresh_.add(from, bytes);
-    }
+  if (state_.keeps_fresh || state_.keeps_some) {
+    state_.unsynced = true;
+    held_.write_to(*file_, frontier_, fresh_);
   }
 }
 
@@ -280,10 +275,40 @@ void CommittedFile::sync_data() {
     file_->sync();
   } catch (...) {
     state_.sync_failed = true;
+    if (applied_) {
+      pending_ = std::move(applied_);  // its last stage may be lost
+    }
     throw;
   }
   state_.unsynced = false;
+  applied_.reset();
   fresh_.clear();
+}
+
+/// Is anything held that lies below the frontier?
+bool CommittedFile::changes_committed() const { return held_.touches(0, frontier_); }
+
+/// Where the guard is.
+std::uint64_t CommittedFile::sync_guarded() {
+  state_.unsynced = true;
+  try {
+    const std::uint64_t guard = commit::raise_guard(*file_);
+    sync_data();
+    return guard;
+  } catch (...) {
+    lift_guard();
+    throw;
+  }
+}
+
+/// Nothing was changed yet. Where this fails, recovery does it, or the next flush.
+void CommittedFile::lift_guard() noexcept {
+  try {
+    state_.unsynced = true;
+    commit::lift_guard(*file_);
+  } catch (const std::exception&) {
+    // as above
+  }
 }
 
 /// After a failed sync: another descriptor, and everything once more that was not synced.
@@ -321,40 +346,50 @@ void CommittedFile::take_name(bool synced) {
   }
 }
 
-void CommittedFile::change_in_place(bool synced) {
+void CommittedFile::change_in_place(bool synced, std::optional<std::uint64_t> guard) {
   std::unique_ptr<commit::JournalRuns> journal;
   try {
-    journal = write_journal(synced);
+    journal = write_journal(synced, guard);
   } catch (...) {
-    invalidate_journal();
+    invalidate_journal(guard.has_value());
     throw;
   }
   if (journal) {
     // From here on the commit is there, whatever happens: recovery would carry it out.
     pending_ = std::move(journal);
-    apply(synced);
+    apply(synced, guard.has_value());
+  } else if (guard) {
+    lift_guard();
   }
 }
 
 /// Null where nothing that is committed changes.
-std::unique_ptr<commit::JournalRuns> CommittedFile::write_journal(bool synced) {
+std::unique_ptr<commit::JournalRuns> CommittedFile::write_journal(
+    bool synced, std::optional<std::uint64_t> guard) {
   if (!journal_) {
     journal_ = storage_.create_like(commit::journal_path(path_), path_);
     state_.names_changed = true;
   }
-  commit::JournalWriter writer(journal_);
+  applied_.reset();  // its record may be written over
+  commit::JournalWriter writer(journal_, next_record_);
   std::vector<std::byte> before;
   std::vector<std::byte> after;
   for (const HeldWrites::Range& range : held_.ranges(piece_bytes)) {
     if (range.offset >= frontier_) {
       break;
     }
-    const std::uint64_t length = std::min(range.length, frontier_ - range.offset);
-    before.assign(length, std::byte{0});
-    file_->read(range.offset, before);
-    after = before;
-    held_.read_over(range.offset, after);
-    writer.add(range.offset, before, after);
+    before.resize(std::min(range.length, frontier_ - range.offset));
+    const std::size_t got = file_->read(range.offset, before);
+    std::fill(before.begin() + static_cast<std::ptrdiff_t>(got), before.end(), std::byte{0});
+    if (guard && *guard >= range.offset && *guard - range.offset < before.size()) {
+      before[*guard - range.offset] = commit::signature_byte;
+    }
+    const auto held = held_.view(range.offset, before.size());
+    if (held.empty()) {
+      after = before;
+      held_.read_over(range.offset, after);
+    }
+    writer.add(range.offset, before, held.empty() ? std::span<const std::byte>(after) : held);
   }
   if (writer.is_empty()) {
     return nullptr;
@@ -367,12 +402,18 @@ std::unique_ptr<commit::JournalRuns> CommittedFile::write_journal(bool synced) {
       state_.names_changed = false;
     }
   }
+  next_record_ = synced ? place_after(next_record_, writer.next_place()) : commit::JournalPlace{};
   return journal;
 }
 
 /// It may be complete on the disk, and must not count once anything else is written.
-void CommittedFile::invalidate_journal() {
+void CommittedFile::invalidate_journal(bool guarded) {
   try {
+    if (guarded) {
+      lift_guard();
+      sync_data();  // without a journal nothing else lifts it
+    }
+    next_record_ = {};
     journal_.reset();
     commit::remove_journal(storage_, path_);
   } catch (const std::exception&) {
@@ -381,11 +422,17 @@ void CommittedFile::invalidate_journal() {
 }
 
 /// Where it fails the next commit or recovery does it.
-void CommittedFile::apply(bool synced) {
+void CommittedFile::apply(bool synced, bool guarded) {
   try {
-    state_.unsynced = state_.unsynced || !synced;
-    commit::apply_journal(*file_, *pending_, synced);
-    pending_.reset();
+    state_.unsynced = true;
+    if (!guarded) {
+      commit::raise_guard(*file_);
+      if (synced) {
+        file_->sync();
+      }
+    }
+    commit::change_under_guard(*file_, *pending_, synced);
+    applied_ = std::move(pending_);
   } catch (const std::exception& e) {
     state_.sync_failed = true;  // whichever call it was: another descriptor next time
     say(std::string(e.what()) +
@@ -418,7 +465,7 @@ void CommittedFile::close() {
   }
   state_.closed = true;
   cut_to_end();
-  if (settings_.durability == Settings::Durability::close) {
+  if (settings_.durability != Settings::Durability::none) {
     sync_data();
   }
   if (journal_) {
@@ -437,6 +484,9 @@ void CommittedFile::give_up() noexcept {
   state_.closed = true;
   if (journal_ && !pending_ && !state_.poisoned) {
     try {
+      if (settings_.durability == Settings::Durability::step) {
+        sync_data();  // a guard that is lifted, but not durably, needs its record
+      }
       journal_.reset();
       commit::remove_journal(storage_, path_);
     } catch (const std::exception&) {

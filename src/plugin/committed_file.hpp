@@ -4,11 +4,13 @@
 // Invariants:
 // - What is committed is never written over without a complete journal (docs/durability.md): writes
 //   below the frontier, the largest end of allocation of any commit, are held; those beyond it go
-//   to the file at once, where no commit so far can see them.
+//   to the file at once or at the commit, where no commit so far can see them.
 // - A new file is built beside its name, and takes it at the first commit.
 // - A commit that fails leaves the one before; where the file can be written again the next one
 //   takes everything with it. Bytes that could not be written anywhere, and data that a failed sync
 //   has lost, keep every later commit from being made.
+// - A durable commit ends when its superblock is written; the next sync of the file makes that
+//   durable. Until then its record stays in the journal, so that recovery can lift the guard.
 // - The file never becomes shorter before it is closed.
 // - In a forked child nothing reaches the disk: what it writes stays in its memory, and its flush
 //   says so.
@@ -16,6 +18,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -76,13 +79,16 @@ class CommittedFile {
   void write_in_child(std::uint64_t offset, std::span<const std::byte> bytes);
   void write_through(std::uint64_t offset, std::span<const std::byte> bytes);
   void note_lost(std::uint64_t offset, std::uint64_t length);
-  void note_written(std::uint64_t offset, std::uint64_t length);
   void place_kept();
+  bool changes_committed() const;
+  std::uint64_t sync_guarded();
+  void lift_guard() noexcept;
   void take_name(bool synced);
-  void change_in_place(bool synced);
-  std::unique_ptr<commit::JournalRuns> write_journal(bool synced);
-  void invalidate_journal();
-  void apply(bool synced);
+  void change_in_place(bool synced, std::optional<std::uint64_t> guard);
+  std::unique_ptr<commit::JournalRuns> write_journal(bool synced,
+                                                     std::optional<std::uint64_t> guard);
+  void invalidate_journal(bool guarded);
+  void apply(bool synced, bool guarded);
   void cut_to_end() noexcept;
   void give_up() noexcept;
 
@@ -98,6 +104,8 @@ class CommittedFile {
   std::vector<HeldWrites::Range> lost_;  ///< written, and nowhere
   std::shared_ptr<storage::File> journal_;
   std::unique_ptr<commit::JournalRuns> pending_;  ///< decided, not all in place
+  std::unique_ptr<commit::JournalRuns> applied_;  ///< in place, but for a sync of its last stage
+  commit::JournalPlace next_record_;              ///< behind one that stays; at the front: of none
   std::uint64_t frontier_ = 0;
   std::uint64_t logical_end_ = 0;
   std::uint64_t end_ = 0;
@@ -107,7 +115,8 @@ class CommittedFile {
     bool unsynced = false;     ///< the data, since the last sync
     bool sync_failed = false;  ///< of the present descriptor
     bool data_lost = false;    ///< by a failed sync
-    bool keeps_fresh = false;  ///< held_ has bytes beyond the frontier that the file refused
+    bool keeps_some = false;   ///< held_ has bytes beyond the frontier,
+    bool keeps_fresh = false;  ///< and takes all: the file refused some
     bool names_changed = false;
     bool poisoned = false;
     bool exclusive = false;

@@ -42,6 +42,24 @@ void HeldWrites::read_over(std::uint64_t offset, std::span<std::byte> bytes) con
   memory_.read_over(offset, bytes);
 }
 
+bool HeldWrites::touches(std::uint64_t offset, std::uint64_t length) const {
+  const auto next = spilled_.lower_bound(offset + length);
+  const bool is_spilled =
+      next != spilled_.begin() && std::prev(next)->first + std::prev(next)->second.length > offset;
+  return memory_.touches(offset, length) || is_spilled;
+}
+
+std::span<const std::byte> HeldWrites::view(std::uint64_t offset, std::uint64_t length) const {
+  const auto next = memory_.runs().upper_bound(offset);
+  if (next == memory_.runs().begin()) {
+    return {};
+  }
+  const auto& [begin, bytes] = *std::prev(next);
+  const bool is_inside = offset - begin < bytes.size() && length <= bytes.size() - (offset - begin);
+  return is_inside ? std::span(bytes).subspan(offset - begin, length)
+                   : std::span<const std::byte>();
+}
+
 std::vector<HeldWrites::Range> HeldWrites::ranges(std::uint64_t most_bytes) const {
   std::vector<Range> all;
   all.reserve(spilled_.size() + memory_.runs().size());
@@ -69,6 +87,21 @@ std::vector<HeldWrites::Range> HeldWrites::ranges(std::uint64_t most_bytes) cons
     }
   }
   return cut;
+}
+
+void HeldWrites::write_to(storage::File& file, std::uint64_t from, FreshRanges& written) const {
+  constexpr std::uint64_t piece_bytes = 1 << 20;
+  std::vector<std::byte> bytes;
+  for (const Range& range : ranges(piece_bytes)) {
+    const std::uint64_t begin = std::max(range.offset, from);
+    const std::uint64_t end = range.offset + range.length;
+    if (begin < end) {
+      bytes.assign(end - begin, std::byte{0});
+      read_over(begin, bytes);
+      file.write(begin, bytes);
+      written.add(begin, bytes);
+    }
+  }
 }
 
 void HeldWrites::clear() {
@@ -167,6 +200,25 @@ void HeldWrites::compact() {
     throw;
   }
   spilled_ = std::move(moved);
+}
+
+void cut(std::vector<HeldWrites::Range>& ranges, std::uint64_t offset, std::uint64_t length) {
+  if (ranges.empty()) {
+    return;
+  }
+  std::vector<HeldWrites::Range> left;
+  for (const HeldWrites::Range& range : ranges) {
+    const std::uint64_t end = range.offset + range.length;
+    const std::uint64_t from = std::clamp(offset, range.offset, end);
+    const std::uint64_t to = std::clamp(offset + length, range.offset, end);
+    if (range.offset < from) {
+      left.push_back({range.offset, from - range.offset});
+    }
+    if (to < end) {
+      left.push_back({to, end - to});
+    }
+  }
+  ranges = std::move(left);
 }
 
 }  // namespace sluice::plugin

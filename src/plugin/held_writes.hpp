@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "layout/hdf5/overlay.hpp"
+#include "plugin/fresh_ranges.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::plugin {
@@ -32,9 +33,16 @@ class HeldWrites {
   void write(std::uint64_t offset, std::span<const std::byte> bytes);
   /// Lays what is held over `bytes`, which stand for the file from `offset` on.
   void read_over(std::uint64_t offset, std::span<std::byte> bytes) const;
+  /// Is any byte of [offset, offset + length) held?
+  bool touches(std::uint64_t offset, std::uint64_t length) const;
+  /// What is held of [offset, offset + length), where all of it lies together in memory; else
+  /// empty. Until the next write.
+  std::span<const std::byte> view(std::uint64_t offset, std::uint64_t length) const;
   bool is_empty() const { return memory_.runs().empty() && spilled_.empty(); }
   std::uint64_t memory_bytes() const noexcept { return memory_.held_bytes(); }
   std::uint64_t spilled_bytes() const noexcept { return spilled_bytes_; }
+  /// Writes what is held from `from` on to its place, and tells `written`.
+  void write_to(storage::File& file, std::uint64_t from, FreshRanges& written) const;
   /// What is held, ascending, adjacent ranges joined, none longer than `most_bytes`.
   std::vector<Range> ranges(std::uint64_t most_bytes) const;
   void clear();
@@ -60,5 +68,8 @@ class HeldWrites {
   std::uint64_t spill_end_ = 0;
   std::unique_ptr<storage::File> spill_;
 };
+
+/// Takes [offset, offset + length) out of `ranges`.
+void cut(std::vector<HeldWrites::Range>& ranges, std::uint64_t offset, std::uint64_t length);
 
 }  // namespace sluice::plugin

@@ -76,8 +76,10 @@ void plant(const std::string& bug, const std::string& path, std::vector<Record>&
   const std::string journal = commit::journal_path(path);
   std::vector<Record> kept;
   std::vector<std::size_t> moved = marks;
+  // A commit syncs its data, or data and guard together; its journal; what it changes in place.
   bool is_guarded = false;
-  std::map<std::uint64_t, int> syncs;
+  bool is_decided = false;
+  bool is_applied = false;
   for (std::size_t r = 0; r < records.size(); ++r) {
     const Record& record = records[r];
     const bool of_journal = record.path == journal;
@@ -87,11 +89,17 @@ void plant(const std::string& bug, const std::string& path, std::vector<Record>&
     bool drops = false;
     if (bug == "no_journal") drops = of_journal;
     if (bug == "no_journal_sync") drops = of_journal && is_sync;
-    if (bug == "no_data_sync") drops = is_sync && !of_journal && !is_guarded;
-    if (bug == "no_apply_sync") drops = is_sync && !of_journal && is_guarded;
+    const bool is_lifted =
+        record.call == Call::write && !of_journal && record.length > 1 && record.offset == 0;
+    if (bug == "no_data_sync") drops = is_sync && !of_journal && !is_decided;
+    if (bug == "no_guard_sync") drops = is_sync && !of_journal && is_guarded && !is_applied;
+    if (bug == "no_apply_sync") drops = is_sync && !of_journal && is_applied;
     if (bug == "no_guard") drops = is_guard;
     if (bug == "no_folder_sync") drops = record.call == Call::sync_directory;
-    is_guarded = is_guard || (is_guarded && !of_journal);
+    is_decided = (is_decided || (of_journal && is_sync)) && !is_lifted;
+    is_applied =
+        (is_applied || (is_guarded && is_decided && record.call == Call::write)) && !is_lifted;
+    is_guarded = (is_guarded || is_guard) && !is_lifted;
     if (drops) {
       for (std::size_t m = 0; m < marks.size(); ++m) {
         moved[m] -= r < marks[m] ? 1 : 0;

@@ -6,7 +6,8 @@ import sys
 import recorded
 
 PLANTED = {"no_journal": "in-place", "no_journal_sync": "in-place", "no_data_sync": "append",
-           "no_apply_sync": "in-place", "no_guard": "in-place", "no_folder_sync": "replaced"}
+           "no_guard_sync": "in-place", "no_apply_sync": "in-place", "no_guard": "in-place",
+           "no_folder_sync": "replaced"}
 
 
 def main():

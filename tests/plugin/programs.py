@@ -179,6 +179,18 @@ def many(path, flushed):
     flushed()
 
 
+def rewritten(path, flushed):
+    """Much data in place, so that the journal begins anew again and again."""
+    with h5py.File(path, "w") as f:
+        data = f.create_dataset("d", (24, 250), dtype="f8", chunks=None)
+        for i in range(STEPS + 4):
+            data[...] = numpy.arange(data.size).reshape(data.shape) * (i + 1)
+            f.attrs["step"] = i
+            f.flush()
+            flushed()
+    flushed()
+
+
 def nothing(path):
     """There is no file before."""
 
@@ -189,5 +201,6 @@ PROGRAMS = {
     "netcdf4": (records, _record_file), "pytables": (table, nothing),
     "replaced": (replaced, _arrays),
     "latest": (latest, nothing),
-    "text": (text, nothing), "resized": (resized, nothing), "many": (many, _arrays),
+    "rewritten": (rewritten, nothing), "text": (text, nothing),
+    "resized": (resized, nothing), "many": (many, _arrays),
 }

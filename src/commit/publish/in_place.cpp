@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "codec/checksum.hpp"
 #include "commit/publish/superblock.hpp"
 #include "sluice/error.hpp"
 #include "storage/forwarding.hpp"
@@ -47,22 +48,35 @@ bool is_either(std::span<const std::byte> now, std::span<const std::byte> before
   return true;
 }
 
+/// May a piece that does not hold its new bytes hold `now`?
+bool is_of_journal(storage::File& file, const Superblock& superblock, JournalRuns& journal,
+                   const JournalRuns::Piece& piece, std::vector<std::byte>& now) {
+  if (piece.only_new) {
+    // No other program changes a file that it refuses. Its writer may have begun just now.
+    return superblock.guarded || codec::checksum(now) == journal.before_checksum(piece) ||
+           superblock_of(file).guarded;
+  }
+  std::vector<std::byte> old_bytes;
+  std::vector<std::byte> new_bytes;
+  const auto before = journal.before(piece, old_bytes);
+  if (superblock.guarded && superblock.offset >= piece.offset &&
+      superblock.offset - piece.offset < now.size()) {
+    now[superblock.offset - piece.offset] = before[superblock.offset - piece.offset];
+  }
+  return is_either(now, before, journal.after(piece, new_bytes));
+}
+
 }  // namespace
 
 InPlace examine(storage::File& file, JournalRuns& journal) {
   const Superblock superblock = superblock_of(file);
   InPlace result{0, superblock.guarded};
   std::uint64_t last_changed = std::uint64_t(-1);
+  std::vector<std::byte> buffer;
   for (const JournalRuns::Piece& piece : journal.pieces()) {
     std::vector<std::byte> now = read_piece(file, piece);
-    const std::vector<std::byte> after = journal.after(piece);
-    const bool is_done = now == after;
-    const std::vector<std::byte> before = journal.before(piece);
-    if (superblock.guarded && superblock.offset >= piece.offset &&
-        superblock.offset - piece.offset < now.size()) {
-      now[superblock.offset - piece.offset] = before[superblock.offset - piece.offset];
-    }
-    if (!is_done && !is_either(now, before, after)) {
+    const bool is_done = std::ranges::equal(now, journal.after(piece, buffer));
+    if (!is_done && !is_of_journal(file, superblock, journal, piece, now)) {
       throw Error(Code::changed_outside,
                   file.path() + ": the journal beside it does not match: bytes at offset " +
                       std::to_string(piece.offset) +
@@ -84,14 +98,28 @@ InPlace examine(storage::File& file, JournalRuns& journal) {
 }
 
 void apply_journal(storage::File& file, JournalRuns& journal, bool synced) {
-  auto sync = [&] {
-    if (synced) {
-      file.sync();
-    }
-  };
+  raise_guard(file);
+  if (synced) {
+    file.sync();
+  }
+  change_under_guard(file, journal, synced);
+  if (synced) {
+    file.sync();
+  }
+}
+
+std::uint64_t raise_guard(storage::File& file) {
   const std::uint64_t root = superblock_of(file).offset;
   file.write(root, {&spoiled_byte, 1});
-  sync();
+  return root;
+}
+
+void lift_guard(storage::File& file) {
+  file.write(superblock_of(file).offset, {&signature_byte, 1});
+}
+
+void change_under_guard(storage::File& file, JournalRuns& journal, bool synced) {
+  const std::uint64_t root = superblock_of(file).offset;
   std::vector<std::byte> superblock(superblock_bytes);
   file.read(root, superblock);
   superblock[0] = signature_byte;
@@ -99,9 +127,9 @@ void apply_journal(storage::File& file, JournalRuns& journal, bool synced) {
   // From the end of the file to its front: a structure was created after what points to it, and is
   // behind it. So a plain reader that had opened the file before the guard finds no array that is
   // longer than the index of its chunks, where it would read fill values as data.
+  std::vector<std::byte> buffer;
   for (auto next = journal.pieces().rbegin(); next != journal.pieces().rend(); ++next) {
-    const std::vector<std::byte> bytes = journal.after(*next);
-    const std::span<const std::byte> after = bytes;
+    const std::span<const std::byte> after = journal.after(*next, buffer);
     const std::uint64_t end = next->offset + after.size();
     const std::uint64_t from = std::clamp(root, next->offset, end);
     const std::uint64_t to = std::clamp(root_end, next->offset, end);
@@ -119,9 +147,10 @@ void apply_journal(storage::File& file, JournalRuns& journal, bool synced) {
       file.write(next->offset, after);
     }
   }
-  sync();
+  if (synced) {
+    file.sync();
+  }
   file.write(root, superblock);
-  sync();
 }
 
 bool is_guarded(storage::File& file) { return superblock_of(file).guarded; }
@@ -189,12 +218,13 @@ class JournalledFile final : public storage::ForwardingFile {
 
   std::size_t read(std::uint64_t offset, std::span<std::byte> bytes) override {
     const std::size_t got = inner().read(offset, bytes);
+    std::vector<std::byte> buffer;
     lift_guard(superblock_, offset, bytes.first(got));
     for (auto piece = journal_->first_behind(offset);
          piece != journal_->pieces().end() && piece->offset < offset + got; ++piece) {
       const std::uint64_t from = std::max(offset, piece->offset);
       const std::uint64_t to = std::min(offset + got, piece->offset + piece->length);
-      const std::vector<std::byte> after = journal_->after(*piece);
+      const auto after = journal_->after(*piece, buffer);
       std::memcpy(&bytes[from - offset], &after[from - piece->offset], to - from);
     }
     return got;

@@ -2,8 +2,9 @@
 // one no plain reader can open the file. docs/durability.md, stages 4 to 6.
 //
 // Invariants: nothing is changed unless every byte concerned is the old one or the new one; the
-// order is guard, sync, changes, sync, superblock, sync; one piece of the journal is held in
-// memory.
+// order is guard, sync, changes, sync, superblock, sync; what is held is one piece of the journal.
+// Of data whose old bytes are not in the journal the guard says that it is being changed: without
+// it all of a piece are old, by their checksum, or all are new.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,16 @@ InPlace examine(storage::File& file, JournalRuns& journal);
 /// rest is written. With `synced` every stage is synced.
 void apply_journal(storage::File& file, JournalRuns& journal, bool synced);
 
-/// Is the file as in stage 4: HDF5 except for the first byte of its superblock?
+// The stages one by one, for a writer that syncs the guard together with its data, and does not
+// wait for the last sync. It must keep the journal until that is done.
+/// Stage 4. Returns where: in the place of that byte there is a signature_byte.
+std::uint64_t raise_guard(storage::File& file);
+/// Takes it back where nothing was changed.
+void lift_guard(storage::File& file);
+/// Stages 5 and 6 but for the last sync, under a guard that is durable if `synced`.
+void change_under_guard(storage::File& file, JournalRuns& journal, bool synced);
+
+/// Is the file as stage 4 leaves it: HDF5 but for the first byte of its superblock?
 bool is_guarded(storage::File& file);
 
 /// Only if the journal was removed by hand, or damaged.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <limits>
 
 #include "codec/checksum.hpp"
 #include "commit/publish/journal_format.hpp"
@@ -30,17 +29,21 @@ std::optional<std::vector<JournalRun>> parse_runs(std::span<const std::byte> pay
     }
     std::memcpy(place.data(), payload.data(), sizeof place);
     payload = payload.subspan(sizeof place);
-    const auto [offset, length] = place;
-    const bool is_sound = length != 0 && length <= payload.size() / 2 && offset >= last_end &&
-                          offset <= std::numeric_limits<std::uint64_t>::max() - length;
-    if (!is_sound) {
+    const auto shape = sound_run(place[0], place[1], last_end, payload.size());
+    if (!shape) {
       return std::nullopt;
     }
-    const auto before = payload.first(length);
-    const auto after = payload.subspan(length, length);
-    runs.push_back({offset, {before.begin(), before.end()}, {after.begin(), after.end()}});
-    payload = payload.subspan(2 * length);
-    last_end = offset + length;
+    const auto before = payload.first(shape->before_bytes);
+    const auto after = payload.subspan(shape->before_bytes, shape->length);
+    JournalRun run{place[0], {}, {after.begin(), after.end()}, 0};
+    if (shape->only_new) {
+      std::memcpy(&run.before_checksum, before.data(), sizeof run.before_checksum);
+    } else {
+      run.before.assign(before.begin(), before.end());
+    }
+    runs.push_back(std::move(run));
+    payload = payload.subspan(shape->before_bytes + shape->length);
+    last_end = place[0] + shape->length;
   }
   return payload.empty() ? std::optional(std::move(runs)) : std::nullopt;
 }
@@ -51,13 +54,22 @@ std::string journal_path(const std::string& path) { return path + ".sluice-journ
 
 std::vector<std::byte> Journal::to_bytes() const {
   std::vector<std::byte> payload;
+  bool has_all = true;
   for (const JournalRun& run : runs) {
-    append(payload, std::array<std::uint64_t, 2>{run.offset, run.before.size()});
+    const bool only_new = run.before.empty();
+    has_all = has_all && !only_new;
+    append(payload, std::array<std::uint64_t, 2>{run.offset,
+                                                 run.after.size() | (only_new ? only_new_bit : 0)});
     append(payload, run.before);
+    if (only_new) {
+      append(payload, std::array<std::uint64_t, 1>{run.before_checksum});
+    }
     append(payload, run.after);
   }
   const JournalHeader header =
-      make_header(commit, payload.size(), runs.size(), end, modified_ns, codec::checksum(payload));
+      sealed_header({has_all ? plain_magic : log_magic, commit, payload.size(), runs.size(), end,
+                     modified_ns, codec::checksum(payload), 0},
+                    0);
   const auto head = std::as_bytes(std::span(&header, 1));
   std::vector<std::byte> bytes(head.begin(), head.end());
   append(bytes, payload);
@@ -83,21 +95,23 @@ std::optional<Journal> parse_journal(std::span<const std::byte> bytes) {
 
 std::vector<std::byte> journal_bytes_in(storage::File& file) {
   std::vector<std::byte> bytes(journal_header_bytes);
-  bytes.resize(file.read(0, bytes));
-  const auto header = sound_header(bytes, file.size());
-  if (!header) {
-    return bytes;  // not a complete journal, whatever follows
+  const auto record = last_record(file);
+  if (!record) {
+    bytes.resize(file.read(0, bytes));
+    return bytes;  // no complete journal, whatever follows
   }
-  if (header->payload_bytes > most_journal_bytes) {
-    throw Error(Code::unsupported, file.path() + ": a journal of " +
-                                       std::to_string(header->payload_bytes) + " bytes; up to " +
-                                       std::to_string(most_journal_bytes) +
+  const std::uint64_t payload_bytes = record->header.payload_bytes;
+  if (payload_bytes > most_journal_bytes) {
+    throw Error(Code::unsupported, file.path() + ": a journal of " + std::to_string(payload_bytes) +
+                                       " bytes; up to " + std::to_string(most_journal_bytes) +
                                        " are read without recovering the file: call sluice "
                                        "recover, or open the file for writing");
   }
-  bytes.resize(journal_header_bytes + header->payload_bytes);
-  bytes.resize(journal_header_bytes +
-               file.read(journal_header_bytes, std::span(bytes).subspan(journal_header_bytes)));
+  const JournalHeader alone = sealed_header(record->header, 0);
+  std::memcpy(bytes.data(), &alone, journal_header_bytes);
+  bytes.resize(journal_header_bytes + payload_bytes);
+  bytes.resize(journal_header_bytes + file.read(record->at + journal_header_bytes,
+                                                std::span(bytes).subspan(journal_header_bytes)));
   return bytes;
 }
 
@@ -116,7 +130,8 @@ Journal make_journal(storage::File& file, const layout::MetadataUpdate& update,
       for (const auto& [from, to] : differing_parts(before, run.bytes)) {
         journal.runs.push_back({run.offset + from,
                                 {before.begin() + from, before.begin() + to},
-                                {run.bytes.begin() + from, run.bytes.begin() + to}});
+                                {run.bytes.begin() + from, run.bytes.begin() + to},
+                                0});
       }
     }
   }

@@ -3,7 +3,11 @@
 // Format (little-endian): a header of 64 bytes: magic "SLUICEJ1"; commit number; bytes of the
 // payload; number of runs; length that the file must have; time of modification that the commit
 // gives the file; XXH3 of the payload; XXH3 of the 56 bytes before. Payload: for each run its
-// offset, its length, the old bytes, the new bytes.
+// offset, its length, the old bytes, the new bytes. Where the top bit of the length is set, the old
+// bytes are left out, and their XXH3 stands in their place.
+// Records of later commits may follow, each at the next multiple of 4096 bytes; the checksum of
+// such a header covers that of the header before, too. The last complete one is the journal. Where
+// runs lack old bytes, or records may follow, the magic is "SLUICEJ2".
 //
 // Invariants: a journal is complete or it is ignored: any torn or damaged byte makes it incomplete;
 // runs ascend and do not overlap.
@@ -25,8 +29,9 @@ std::string journal_path(const std::string& path);
 /// Bytes at an offset, before and after a commit.
 struct JournalRun {
   std::uint64_t offset = 0;
-  std::vector<std::byte> before;
+  std::vector<std::byte> before;  ///< empty: only their checksum is known
   std::vector<std::byte> after;
+  std::uint64_t before_checksum = 0;
 };
 
 struct Journal {
@@ -44,8 +49,8 @@ std::optional<Journal> parse_journal(std::span<const std::byte> bytes);
 /// More than a commit of a million variables needs. It is held in memory whole.
 inline constexpr std::uint64_t most_journal_bytes = 128 << 20;
 
-/// The bytes of a journal without the rest of an older one; of an incomplete one no more than its
-/// header. Error unsupported if it claims more than most_journal_bytes.
+/// The last complete record of a journal, as if it were the only one; where there is none, no more
+/// than the first header. Error unsupported where it claims more than most_journal_bytes.
 std::vector<std::byte> journal_bytes_in(storage::File& file);
 
 /// The changes of an update below the frontier: only the bytes that differ from those in `file`.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <limits>
+#include <utility>
 
 #include "codec/checksum.hpp"
 
@@ -10,13 +12,37 @@ namespace sluice::commit {
 
 namespace {
 
-constexpr std::array<char, 8> journal_magic{'S', 'L', 'U', 'I', 'C', 'E', 'J', '1'};
-/// Equal bytes between two differing ones that are cheaper to write than the header of another run.
+/// Equal bytes between two differing ones that are cheaper to write than another run's header.
 constexpr std::size_t shortest_gap_bytes = 16;
 
-std::uint64_t checksum_of(const JournalHeader& header) {
-  return codec::checksum(
-      std::as_bytes(std::span(&header, 1)).first(journal_header_bytes - sizeof(std::uint64_t)));
+/// Records begin at multiples of this, so that writing one touches no page of the one before.
+constexpr std::uint64_t record_alignment = 4096;
+
+std::uint64_t checksum_of(const JournalHeader& header, std::uint64_t previous) {
+  const auto bytes =
+      std::as_bytes(std::span(&header, 1)).first(journal_header_bytes - sizeof(std::uint64_t));
+  if (previous == 0) {
+    return codec::checksum(bytes);
+  }
+  codec::Checksum digest;
+  digest.update(bytes);
+  digest.update(std::as_bytes(std::span(&previous, 1)));
+  return digest.value();
+}
+
+bool has_payload(storage::File& file, const JournalRecord& record) {
+  constexpr std::uint64_t piece_bytes = 1 << 20;
+  codec::Checksum digest;
+  std::vector<std::byte> piece;
+  const std::uint64_t begin = record.at + journal_header_bytes;
+  for (std::uint64_t done = 0; done < record.header.payload_bytes; done += piece.size()) {
+    piece.resize(std::min(piece_bytes, record.header.payload_bytes - done));
+    if (file.read(begin + done, piece) != piece.size()) {
+      return false;
+    }
+    digest.update(piece);
+  }
+  return digest.value() == record.header.payload_checksum;
 }
 
 /// The first position from `at` on where the two differ; their size if there is none. Whole blocks
@@ -70,27 +96,62 @@ std::size_t end_of_difference(std::span<const std::byte> a, std::span<const std:
 
 }  // namespace
 
-JournalHeader make_header(std::uint64_t commit, std::uint64_t payload_bytes, std::uint64_t runs,
-                          std::uint64_t end, std::int64_t modified_ns,
-                          std::uint64_t payload_checksum) {
-  JournalHeader header{journal_magic, commit,      payload_bytes,    runs,
-                       end,           modified_ns, payload_checksum, 0};
-  header.header_checksum = checksum_of(header);
+JournalHeader sealed_header(JournalHeader header, std::uint64_t previous) {
+  header.header_checksum = checksum_of(header, previous);
   return header;
 }
 
+JournalPlace place_behind(const JournalPlace& place, const JournalHeader& header) {
+  const std::uint64_t end = place.at + journal_header_bytes + header.payload_bytes;
+  return {(end + record_alignment - 1) / record_alignment * record_alignment,
+          header.header_checksum};
+}
+
 std::optional<JournalHeader> sound_header(std::span<const std::byte> bytes,
-                                          std::uint64_t file_bytes) {
-  if (bytes.size() < journal_header_bytes || file_bytes < journal_header_bytes) {
+                                          std::uint64_t room_bytes, std::uint64_t previous) {
+  if (bytes.size() < journal_header_bytes || room_bytes < journal_header_bytes) {
     return std::nullopt;
   }
   JournalHeader header{};
   std::memcpy(&header, bytes.data(), journal_header_bytes);
-  if (header.magic != journal_magic || header.header_checksum != checksum_of(header) ||
-      header.payload_bytes > file_bytes - journal_header_bytes) {
+  const bool is_known = header.magic == log_magic || (header.magic == plain_magic && previous == 0);
+  if (!is_known || header.header_checksum != checksum_of(header, previous) ||
+      header.payload_bytes > room_bytes - journal_header_bytes) {
     return std::nullopt;
   }
   return header;
+}
+
+std::optional<JournalRunShape> sound_run(std::uint64_t offset, std::uint64_t length_word,
+                                         std::uint64_t last_end, std::uint64_t room_bytes) {
+  const bool only_new = (length_word & only_new_bit) != 0;
+  const std::uint64_t length = length_word & ~only_new_bit;
+  const std::uint64_t before_bytes = only_new ? sizeof(std::uint64_t) : length;
+  const bool is_sound = length != 0 && before_bytes <= room_bytes &&
+                        length <= room_bytes - before_bytes && offset >= last_end &&
+                        offset <= std::numeric_limits<std::uint64_t>::max() - length &&
+                        !(only_new && length > most_only_new_bytes);
+  return is_sound ? std::optional(JournalRunShape{length, before_bytes, only_new}) : std::nullopt;
+}
+
+std::optional<JournalRecord> last_record(storage::File& file) {
+  const std::uint64_t size = file.size();
+  std::optional<JournalRecord> last;
+  std::optional<JournalRecord> before;
+  JournalPlace place;
+  std::array<std::byte, journal_header_bytes> bytes{};
+  while (place.at < size && file.read(place.at, bytes) == bytes.size()) {
+    const auto header = sound_header(bytes, size - place.at, place.previous);
+    if (!header || (last && header->commit != last->header.commit + 1)) {
+      break;
+    }
+    before = std::exchange(last, JournalRecord{place.at, *header});
+    place = place_behind(place, *header);
+  }
+  if (last && has_payload(file, *last)) {
+    return last;
+  }
+  return before && has_payload(file, *before) ? before : std::nullopt;
 }
 
 std::vector<std::pair<std::ptrdiff_t, std::ptrdiff_t>> differing_parts(

@@ -1,4 +1,9 @@
-// The parts of a journal's format that its readers and writers share; see journal.hpp.
+// The parts of a journal's format that its readers and writers share: journal.hpp says what it is.
+//
+// Invariants: a record behind another one counts only with that: its header's checksum covers the
+// one before. So neither what an older journal left there nor bytes of the file that look like a
+// record are taken for one. Only the last of a chain may be incomplete: the one before was durable,
+// and in place, when it was begun.
 #pragma once
 
 #include <array>
@@ -8,6 +13,8 @@
 #include <span>
 #include <utility>
 #include <vector>
+
+#include "storage/storage.hpp"
 
 namespace sluice::commit {
 
@@ -25,15 +32,48 @@ inline constexpr std::size_t journal_header_bytes = 64;
 static_assert(sizeof(JournalHeader) == journal_header_bytes);
 /// Before the bytes of a run: its offset and its length.
 inline constexpr std::size_t journal_run_header_bytes = 16;
+/// In the length of a run: the checksum of its old bytes stands in their place.
+inline constexpr std::uint64_t only_new_bit = std::uint64_t{1} << 63;
+/// Of such a run, so that its checksum is of one piece (journal_runs.hpp).
+inline constexpr std::uint64_t most_only_new_bytes = 1 << 20;
 
-JournalHeader make_header(std::uint64_t commit, std::uint64_t payload_bytes, std::uint64_t runs,
-                          std::uint64_t end, std::int64_t modified_ns,
-                          std::uint64_t payload_checksum);
+/// Where a record of a journal begins, and the checksum in the header of the one before it.
+struct JournalPlace {
+  std::uint64_t at = 0;
+  std::uint64_t previous = 0;  ///< 0: it is the first
+};
 
-/// The header at the front of `bytes`; empty if it is damaged or claims more than a file of
-/// `file_bytes` holds. The payload is still to be checked.
+/// Of a journal of one record whose runs have all their old bytes, and of any other.
+inline constexpr std::array<char, 8> plain_magic{'S', 'L', 'U', 'I', 'C', 'E', 'J', '1'};
+inline constexpr std::array<char, 8> log_magic{'S', 'L', 'U', 'I', 'C', 'E', 'J', '2'};
+
+/// Gives `header` its own checksum, as of a record behind `previous`.
+JournalHeader sealed_header(JournalHeader header, std::uint64_t previous);
+/// The place behind a record.
+JournalPlace place_behind(const JournalPlace& place, const JournalHeader& header);
+
+/// The header at the front of `bytes`, nothing where it is damaged or claims more than `room_bytes`
+/// hold. The payload is still to be checked.
 std::optional<JournalHeader> sound_header(std::span<const std::byte> bytes,
-                                          std::uint64_t file_bytes);
+                                          std::uint64_t room_bytes, std::uint64_t previous = 0);
+
+/// What the two words in front of a run say.
+struct JournalRunShape {
+  std::uint64_t length = 0;
+  std::uint64_t before_bytes = 0;  ///< the old bytes, or their checksum
+  bool only_new = false;
+};
+/// Nothing where they do not fit behind a run that ends at `last_end`, in a payload of which
+/// `room_bytes` are left.
+std::optional<JournalRunShape> sound_run(std::uint64_t offset, std::uint64_t length_word,
+                                         std::uint64_t last_end, std::uint64_t room_bytes);
+
+struct JournalRecord {
+  std::uint64_t at = 0;
+  JournalHeader header;
+};
+/// The last complete record of a journal.
+std::optional<JournalRecord> last_record(storage::File& file);
 
 /// The ranges, [from, to) each, in which two ranges of the same length differ, merged over short
 /// gaps.

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <limits>
 
-#include "commit/publish/journal_format.hpp"
+#include "sluice/error.hpp"
 
 namespace sluice::commit {
 
@@ -17,10 +16,10 @@ std::vector<JournalRuns::Piece>::const_iterator JournalRuns::first_behind(
 }
 
 void JournalRuns::add(std::uint64_t offset, std::uint64_t length, std::uint64_t before,
-                      std::uint64_t after) {
+                      std::uint64_t after, bool only_new) {
   for (std::uint64_t done = 0; done < length; done += piece_bytes) {
-    pieces_.push_back(
-        {offset + done, std::min(piece_bytes, length - done), before + done, after + done, runs_});
+    pieces_.push_back({offset + done, std::min(piece_bytes, length - done), before + done,
+                       after + done, runs_, only_new});
   }
   ++runs_;
 }
@@ -30,26 +29,20 @@ MemoryRuns::MemoryRuns(Journal journal) : journal_(std::move(journal)) {
   end_ = journal_.end;
   modified_ns_ = journal_.modified_ns;
   for (const JournalRun& run : journal_.runs) {
-    add(run.offset, run.after.size(), 0, 0);
+    add(run.offset, run.after.size(), 0, 0, run.before.empty());
   }
 }
 
-namespace {
-
-std::vector<std::byte> part_of(const std::vector<std::byte>& bytes, std::uint64_t at,
-                               std::uint64_t length) {
-  const auto from = bytes.begin() + static_cast<std::ptrdiff_t>(at);
-  return {from, from + static_cast<std::ptrdiff_t>(length)};
+std::span<const std::byte> MemoryRuns::before(const Piece& piece, std::vector<std::byte>&) {
+  return std::span(journal_.runs[piece.run].before).subspan(piece.before, piece.length);
 }
 
-}  // namespace
-
-std::vector<std::byte> MemoryRuns::before(const Piece& piece) {
-  return part_of(journal_.runs[piece.run].before, piece.before, piece.length);
+std::uint64_t MemoryRuns::before_checksum(const Piece& piece) {
+  return journal_.runs[piece.run].before_checksum;
 }
 
-std::vector<std::byte> MemoryRuns::after(const Piece& piece) {
-  return part_of(journal_.runs[piece.run].after, piece.after, piece.length);
+std::span<const std::byte> MemoryRuns::after(const Piece& piece, std::vector<std::byte>&) {
+  return std::span(journal_.runs[piece.run].after).subspan(piece.after, piece.length);
 }
 
 namespace {
@@ -61,64 +54,62 @@ class StoredRuns : public JournalRuns {
 
   /// False: it is not complete.
   bool load() {
-    std::vector<std::byte> head(journal_header_bytes);
-    head.resize(file_->read(0, head));
-    const auto header = sound_header(head, file_->size());
-    if (!header || !has_checksum(*header)) {
+    const auto record = last_record(*file_);
+    if (!record) {
       return false;
     }
-    commit_ = header->commit;
-    end_ = header->end;
-    modified_ns_ = header->modified_ns;
-    return load_runs(*header);
+    commit_ = record->header.commit;
+    end_ = record->header.end;
+    modified_ns_ = record->header.modified_ns;
+    return load_runs(*record);
   }
 
-  std::vector<std::byte> before(const Piece& piece) override {
-    return bytes_at(piece.before, piece.length);
+  std::span<const std::byte> before(const Piece& piece, std::vector<std::byte>& buffer) override {
+    return bytes_at(piece.before, piece.length, buffer);
   }
-  std::vector<std::byte> after(const Piece& piece) override {
-    return bytes_at(piece.after, piece.length);
+  std::span<const std::byte> after(const Piece& piece, std::vector<std::byte>& buffer) override {
+    return bytes_at(piece.after, piece.length, buffer);
+  }
+  std::uint64_t before_checksum(const Piece& piece) override {
+    std::uint64_t checksum = 0;
+    read_at(piece.before, std::as_writable_bytes(std::span(&checksum, 1)));
+    return checksum;
   }
 
  protected:
-  std::vector<std::byte> bytes_at(std::uint64_t at, std::uint64_t length) {
-    std::vector<std::byte> bytes(length);
-    if (file_->read(at, bytes) != length) {
+  void read_at(std::uint64_t at, std::span<std::byte> bytes) {
+    if (file_->read(at, bytes) != bytes.size()) {
       throw Error(Code::truncated, file_->path() + ": became shorter while it was read");
     }
+  }
+
+  std::span<const std::byte> bytes_at(std::uint64_t at, std::uint64_t length,
+                                      std::vector<std::byte>& buffer) {
+    buffer.resize(std::max<std::size_t>(buffer.size(), length));
+    const auto bytes = std::span(buffer).first(length);
+    read_at(at, bytes);
     return bytes;
   }
 
  private:
-  bool has_checksum(const JournalHeader& header) {
-    codec::Checksum digest;
-    for (std::uint64_t done = 0; done < header.payload_bytes; done += piece_bytes) {
-      const std::uint64_t length = std::min(piece_bytes, header.payload_bytes - done);
-      digest.update(bytes_at(journal_header_bytes + done, length));
-    }
-    return digest.value() == header.payload_checksum;
-  }
-
-  bool load_runs(const JournalHeader& header) {
-    std::uint64_t at = journal_header_bytes;
-    const std::uint64_t end = journal_header_bytes + header.payload_bytes;
+  bool load_runs(const JournalRecord& record) {
+    std::uint64_t at = record.at + journal_header_bytes;
+    const std::uint64_t end = at + record.header.payload_bytes;
     std::uint64_t last_end = 0;
-    for (std::uint64_t i = 0; i < header.runs; ++i) {
+    for (std::uint64_t i = 0; i < record.header.runs; ++i) {
       std::array<std::uint64_t, 2> place{};
       if (end - at < sizeof place) {
         return false;
       }
-      std::memcpy(place.data(), bytes_at(at, sizeof place).data(), sizeof place);
+      read_at(at, std::as_writable_bytes(std::span(place)));
       at += sizeof place;
-      const auto [offset, length] = place;
-      const bool is_sound = length != 0 && length <= (end - at) / 2 && offset >= last_end &&
-                            offset <= std::numeric_limits<std::uint64_t>::max() - length;
-      if (!is_sound) {
+      const auto shape = sound_run(place[0], place[1], last_end, end - at);
+      if (!shape) {
         return false;
       }
-      add(offset, length, at, at + length);
-      at += 2 * length;
-      last_end = offset + length;
+      add(place[0], shape->length, at, at + shape->before_bytes, shape->only_new);
+      at += shape->before_bytes + shape->length;
+      last_end = place[0] + shape->length;
     }
     return at == end;
   }
@@ -142,8 +133,8 @@ std::unique_ptr<JournalRuns> open_runs(storage::Storage& storage, const std::str
 class JournalWriter::Written final : public StoredRuns {
  public:
   using StoredRuns::StoredRuns;
-  void add_run(std::uint64_t offset, std::uint64_t length, std::uint64_t at) {
-    add(offset, length, at, at + length);
+  void add_run(std::uint64_t offset, const JournalRunShape& shape, std::uint64_t at) {
+    add(offset, shape.length, at, at + shape.before_bytes, shape.only_new);
   }
   void finish(std::uint64_t commit, std::uint64_t end, std::int64_t modified_ns) {
     commit_ = commit;
@@ -152,10 +143,12 @@ class JournalWriter::Written final : public StoredRuns {
   }
 };
 
-JournalWriter::JournalWriter(std::shared_ptr<storage::File> file)
+JournalWriter::JournalWriter(std::shared_ptr<storage::File> file, JournalPlace place)
     : file_(std::move(file)),
       written_(std::make_unique<Written>(file_)),
-      buffer_(journal_header_bytes) {}
+      place_(place),
+      buffer_(journal_header_bytes),
+      at_(place.at) {}
 
 JournalWriter::~JournalWriter() = default;
 
@@ -164,15 +157,37 @@ void JournalWriter::add(std::uint64_t offset, std::span<const std::byte> before,
   for (const auto& [from, to] : differing_parts(before, after)) {
     const auto first = static_cast<std::size_t>(from);
     const auto length = static_cast<std::size_t>(to - from);
-    const std::array<std::uint64_t, 2> place{offset + first, length};
-    put(std::as_bytes(std::span(place)));
-    written_->add_run(offset + first, length, at_ + buffer_.size());
-    put(before.subspan(first, length));
-    put(after.subspan(first, length));
-    ++runs_;
-    if (buffer_.size() >= JournalRuns::piece_bytes) {
-      write_out();
-    }
+    put_run(offset + first, before.subspan(first, length), after.subspan(first, length));
+  }
+}
+
+void JournalWriter::put_run(std::uint64_t offset, std::span<const std::byte> before,
+                            std::span<const std::byte> after) {
+  constexpr std::size_t most_old_bytes = 1024;  // of metadata recovery compares every byte
+  constexpr std::size_t least_alone_bytes = 128 << 10;
+  const bool only_new = before.size() > most_old_bytes;
+  const std::uint64_t length = before.size();
+  const std::array<std::uint64_t, 2> words{offset, length | (only_new ? only_new_bit : 0)};
+  put(std::as_bytes(std::span(words)));
+  const std::uint64_t at = at_ + buffer_.size();
+  if (only_new) {
+    const std::uint64_t checksum = codec::checksum(before);
+    put(std::as_bytes(std::span(&checksum, 1)));
+  } else {
+    put(before);
+  }
+  written_->add_run(offset, {length, at_ + buffer_.size() - at, only_new}, at);
+  ++runs_;
+  if (length < least_alone_bytes) {
+    put(after);
+  }
+  if (length >= least_alone_bytes || buffer_.size() >= JournalRuns::piece_bytes) {
+    write_out();
+  }
+  if (length >= least_alone_bytes) {
+    digest_.update(after);
+    file_->write(at_, after);
+    at_ += length;
   }
 }
 
@@ -182,8 +197,8 @@ void JournalWriter::put(std::span<const std::byte> bytes) {
 }
 
 void JournalWriter::write_out() {
-  // The header comes last: without it, the bytes after it are not a journal.
-  const std::size_t skipped = at_ == 0 ? journal_header_bytes : 0;
+  // The header comes last: until it is there, the bytes behind it are no journal.
+  const std::size_t skipped = at_ == place_.at ? journal_header_bytes : 0;
   file_->write(at_ + skipped, std::span(buffer_).subspan(skipped));
   at_ += buffer_.size();
   buffer_.clear();
@@ -191,17 +206,21 @@ void JournalWriter::write_out() {
 
 std::unique_ptr<JournalRuns> JournalWriter::finish(std::uint64_t commit, std::uint64_t end,
                                                    std::int64_t modified_ns) {
-  const std::uint64_t payload_bytes = at_ + buffer_.size() - journal_header_bytes;
+  const std::uint64_t payload_bytes = at_ + buffer_.size() - place_.at - journal_header_bytes;
   const JournalHeader header =
-      make_header(commit, payload_bytes, runs_, end, modified_ns, digest_.value());
+      sealed_header({log_magic, commit, payload_bytes, runs_, end, modified_ns, digest_.value(), 0},
+                    place_.previous);
   const auto head = std::as_bytes(std::span(&header, 1));
-  if (at_ == 0) {
+  if (at_ == place_.at) {
     std::copy(head.begin(), head.end(), buffer_.begin());
-    file_->write(0, buffer_);
-  } else {
     file_->write(at_, buffer_);
-    file_->write(0, head);
+  } else {
+    if (!buffer_.empty()) {
+      file_->write(at_, buffer_);
+    }
+    file_->write(place_.at, head);
   }
+  next_ = place_behind(place_, header);
   written_->finish(commit, end, modified_ns);
   return std::move(written_);
 }

@@ -13,19 +13,21 @@
 
 #include "codec/checksum.hpp"
 #include "commit/publish/journal.hpp"
+#include "commit/publish/journal_format.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::commit {
 
 class JournalRuns {
  public:
-  static constexpr std::uint64_t piece_bytes = 1 << 20;
+  static constexpr std::uint64_t piece_bytes = most_only_new_bytes;
   struct Piece {
     std::uint64_t offset = 0;  ///< in the file
     std::uint64_t length = 0;
     std::uint64_t before = 0;  ///< where its old bytes are, for the subclass
     std::uint64_t after = 0;
     std::uint64_t run = 0;
+    bool only_new = false;
   };
 
   virtual ~JournalRuns() = default;
@@ -35,14 +37,18 @@ class JournalRuns {
   std::int64_t modified_ns() const noexcept { return modified_ns_; }
   std::uint64_t runs() const noexcept { return runs_; }
 
-  virtual std::vector<std::byte> before(const Piece& piece) = 0;
-  virtual std::vector<std::byte> after(const Piece& piece) = 0;
-  /// The first piece that ends after `offset`.
+  /// The bytes lie in the journal's memory or in `buffer`. Of a piece that is `only_new` the
+  /// checksum of its old bytes is all there is.
+  virtual std::span<const std::byte> before(const Piece& piece, std::vector<std::byte>& buffer) = 0;
+  virtual std::uint64_t before_checksum(const Piece& piece) = 0;
+  virtual std::span<const std::byte> after(const Piece& piece, std::vector<std::byte>& buffer) = 0;
+  /// The first piece that ends behind `offset`.
   std::vector<Piece>::const_iterator first_behind(std::uint64_t offset) const;
 
  protected:
   /// Adds the pieces of one run.
-  void add(std::uint64_t offset, std::uint64_t length, std::uint64_t before, std::uint64_t after);
+  void add(std::uint64_t offset, std::uint64_t length, std::uint64_t before, std::uint64_t after,
+           bool only_new);
 
   std::vector<Piece> pieces_;
   std::uint64_t runs_ = 0;
@@ -55,8 +61,9 @@ class JournalRuns {
 class MemoryRuns final : public JournalRuns {
  public:
   explicit MemoryRuns(Journal journal);
-  std::vector<std::byte> before(const Piece& piece) override;
-  std::vector<std::byte> after(const Piece& piece) override;
+  std::span<const std::byte> before(const Piece& piece, std::vector<std::byte>& buffer) override;
+  std::uint64_t before_checksum(const Piece& piece) override;
+  std::span<const std::byte> after(const Piece& piece, std::vector<std::byte>& buffer) override;
 
  private:
   Journal journal_;
@@ -67,30 +74,37 @@ std::unique_ptr<JournalRuns> open_runs(std::shared_ptr<storage::File> file);
 /// For the journal of `path`; empty if there is none or it is not complete.
 std::unique_ptr<JournalRuns> open_runs(storage::Storage& storage, const std::string& path);
 
-/// Writes a journal to a file, over an older one. One piece is held in memory.
+/// Writes a record of a journal to a file, over an older one. What is held is one piece. Of long
+/// runs, which are data, the old bytes are left out.
 class JournalWriter {
  public:
-  explicit JournalWriter(std::shared_ptr<storage::File> file);
+  explicit JournalWriter(std::shared_ptr<storage::File> file, JournalPlace place = {});
 
   /// Adds what differs between `before` and `after`, both of the same length and at most
   /// piece_bytes, at `offset`, which is after all that was added before.
   void add(std::uint64_t offset, std::span<const std::byte> before,
            std::span<const std::byte> after);
   bool is_empty() const noexcept { return runs_ == 0; }
-  /// Makes the journal complete. It is not synced. Nothing else may be called afterwards.
+  /// Makes the record complete. It is not synced. Nothing else is added afterwards.
   std::unique_ptr<JournalRuns> finish(std::uint64_t commit, std::uint64_t end,
                                       std::int64_t modified_ns);
+  /// After finish(): the place behind it.
+  const JournalPlace& next_place() const noexcept { return next_; }
 
  private:
   void put(std::span<const std::byte> bytes);
+  void put_run(std::uint64_t offset, std::span<const std::byte> before,
+               std::span<const std::byte> after);
   void write_out();
 
   class Written;
   std::shared_ptr<storage::File> file_;
   std::unique_ptr<Written> written_;
   codec::Checksum digest_;
+  const JournalPlace place_;
+  JournalPlace next_;
   std::vector<std::byte> buffer_;  ///< from offset at_ of the file on
-  std::uint64_t at_ = 0;
+  std::uint64_t at_;
   std::uint64_t runs_ = 0;
 
  public:

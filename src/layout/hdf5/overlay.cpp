@@ -38,6 +38,11 @@ void Overlay::write(std::uint64_t offset, std::span<const std::byte> bytes) {
     to = std::max(to, it->first + it->second.size());
     swallowed.push_back(it);
   }
+  if (swallowed.empty()) {
+    held_bytes_ += bytes.size();
+    runs_.emplace(offset, std::vector<std::byte>(bytes.begin(), bytes.end()));
+    return;
+  }
   std::vector<std::byte> merged(to - from);
   for (const auto& run : swallowed) {
     std::memcpy(merged.data() + (run->first - from), run->second.data(), run->second.size());
