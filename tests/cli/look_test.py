@@ -1,5 +1,5 @@
-"""sluice plot, report and plan --compress: the pictures have the values, the page needs nothing else,
-the figures are those of what is stored."""
+"""sluice plot, report and plan --compress: the pictures have the values, the page needs nothing
+else, the figures are those of what is stored."""
 
 import base64
 import html.parser
