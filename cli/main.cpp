@@ -116,6 +116,8 @@ int run_command(int argc, char** argv, const Context& context) {
   add_merge(app, run);
   add_watch(app, run);
   add_convert(app, run);
+  add_plot(app, run);
+  add_report(app, run);
   add_render(app, run);
   add_stats(app, run);
   add_bench(app, run);

@@ -38,6 +38,8 @@ void add_collect(CLI::App& app, Run& run);
 void add_merge(CLI::App& app, Run& run);
 void add_watch(CLI::App& app, Run& run);
 void add_convert(CLI::App& app, Run& run);
+void add_plot(CLI::App& app, Run& run);
+void add_report(CLI::App& app, Run& run);
 void add_render(CLI::App& app, Run& run);
 void add_stats(CLI::App& app, Run& run);
 void add_bench(CLI::App& app, Run& run);

@@ -16,6 +16,7 @@
 #include "text/table.hpp"
 #include "text/text.hpp"
 #include "verb.hpp"
+#include "verbs/plan_compress.hpp"
 
 namespace sluice::cli {
 
@@ -39,6 +40,8 @@ struct PlanVerb {
   int seeds = 0;  ///< 0: by the ranks
   bool lists_machines = false;
   std::string write_to;
+  std::string sample;  ///< of --compress
+  std::string sample_variable;
   bool json = false;
 };
 
@@ -217,6 +220,10 @@ int plan_run(const Context& context, const PlanVerb& verb) {
   if (verb.lists_machines) {
     return context.is_root() ? list_machines(verb.json) : fine;
   }
+  if (!verb.sample.empty()) {
+    return context.is_root() ? plan_compress(context, verb.sample, verb.sample_variable, verb.json)
+                             : fine;
+  }
   if (verb.ranks == 0 || verb.shapes.empty()) {
     throw Error(Code::invalid_argument, "--ranks and --shape are needed (see: sluice plan --help)");
   }
@@ -249,7 +256,8 @@ Examples:
   sluice plan --ranks 512 --shape 32000000x3 --decomposition slabs
               --machine archer --storage posix --write sluice.toml
   sluice plan --machines                       # which ones are there?
-  sluice plan --ranks 64 --shape 4096x4096 --machine mine.toml)help";
+  sluice plan --ranks 64 --shape 4096x4096 --machine mine.toml
+  sluice plan --compress sample.h5 --variable temperature)help";
 
 CLI::Validator one_of(std::vector<std::string> words) {
   return CLI::IsMember(std::move(words)).description("");
@@ -279,6 +287,8 @@ void add_plan_options(CLI::App* command, PlanVerb& verb) {
   add("--durability", verb.durability, "WHEN", "step or none")->check(one_of({"step", "none"}));
   add("--budget", verb.budget, "BYTES", "staging memory of a rank");
   add("--seeds", verb.seeds, "N", "placements tried; the median")->check(count(99));
+  add("--compress", verb.sample, "FILE", "measures compression on a sample instead");
+  add("--variable", verb.sample_variable, "NAME", "of the sample; else all of 4 KiB and more");
   add("--write", verb.write_to, "FILE", "the options, as a new sluice.toml");
   command->add_flag("--json", verb.json, "print JSON");
 }
@@ -292,7 +302,9 @@ void add_plan(CLI::App& app, Run& run) {
                "Runs the plans of every strategy on a model of the machine. Prints for each the\n"
                "time that a step costs the ranks (visible), the time until its bytes are on disk\n"
                "(durable), and ranks x visible time (cost). Trust the order more than the\n"
-               "figures.\n",
+               "figures.\n"
+               "--compress FILE writes nothing and needs no machine: it measures on the last\n"
+               "step of FILE what each way of compressing costs, gains, and loses.\n",
                plan_examples);
   add_plan_options(command, *verb);
   command->callback(

@@ -9,7 +9,7 @@ import unittest
 from command import BAD_INPUT, COMMAND, FINE, FOLDER, said, sluice
 
 VERBS = ("ls", "dump", "diff", "verify", "checkpoints", "recover", "collect", "merge", "watch",
-         "convert", "render", "stats", "bench", "plan", "run", "doctor")
+         "convert", "plot", "report", "render", "stats", "bench", "plan", "run", "doctor")
 
 
 class Usage(unittest.TestCase):

@@ -1,0 +1,261 @@
+#include "draw/chart.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace sluice::cli {
+
+namespace {
+
+constexpr Rgb white{1, 1, 1};
+constexpr Rgb ink{0.15, 0.15, 0.15};
+constexpr Rgb faint{0.88, 0.88, 0.88};
+constexpr Rgb nothing{0.75, 0.75, 0.75};
+constexpr int text_scale = 2;
+constexpr int line_height = 9 * text_scale;
+constexpr int margin = 12;
+constexpr int tick = 5;
+constexpr int bar_width = 18;
+
+/// Dark blue over green to yellow, even to the eye and without red against green.
+constexpr std::array<Rgb, 9> scale{
+    Rgb{0.267, 0.005, 0.329}, Rgb{0.279, 0.175, 0.483}, Rgb{0.230, 0.322, 0.546},
+    Rgb{0.173, 0.449, 0.558}, Rgb{0.128, 0.567, 0.551}, Rgb{0.158, 0.684, 0.502},
+    Rgb{0.369, 0.789, 0.383}, Rgb{0.678, 0.864, 0.190}, Rgb{0.993, 0.906, 0.144}};
+
+Rgb colour_at(double part) {
+  const double at = std::clamp(part, 0.0, 1.0) * (scale.size() - 1);
+  const auto below = std::min(static_cast<std::size_t>(at), scale.size() - 2);
+  const double rest = at - static_cast<double>(below);
+  Rgb colour{};
+  for (std::size_t i = 0; i < 3; ++i) {
+    colour[i] = (1 - rest) * scale[below][i] + rest * scale[below + 1][i];
+  }
+  return colour;
+}
+
+/// Round numbers from low to high, about `wanted` of them.
+std::vector<double> ticks_of(double low, double high, int wanted) {
+  const double rough = (high - low) / std::max(1, wanted);
+  std::vector<double> ticks;
+  if (!(rough > 0) || !std::isfinite(rough)) {
+    return ticks;
+  }
+  const double unit = std::pow(10, std::floor(std::log10(rough)));
+  const double ratio = rough / unit;
+  const double step = unit * (ratio < 1.5 ? 1 : ratio < 3.5 ? 2 : ratio < 7.5 ? 5 : 10);
+  for (double at = std::ceil(low / step); at * step <= high + step * 1e-9; at += 1) {
+    ticks.push_back(at * step == 0 ? 0 : at * step);
+    if (ticks.size() > 100) {
+      break;
+    }
+  }
+  return ticks;
+}
+
+std::string tick_text(double value, double range) {
+  return fmt::format("{:.6g}", std::abs(value) < range * 1e-9 ? 0.0 : value);
+}
+
+/// The rectangle of the data, and what is written around it.
+class Plane {
+ public:
+  Plane(const Frame& frame, bool has_bar)
+      : frame_(frame), picture_(frame.width, frame.height, white) {
+    right_ = frame.width;
+    bottom_ = frame.height;
+    if (frame.is_bare) {
+      return;
+    }
+    for (const double value : ticks_of(frame.low, frame.high, 6)) {
+      widest_ = std::max(widest_, Picture::width_of(tick_text(value, range()), text_scale));
+    }
+    // Beside a field stand rows, beside lines the values.
+    left_ = margin + (has_bar ? 7 * 6 * text_scale : widest_) + 2 * tick;
+    top_ = margin + 2 * line_height + tick;
+    right_ -= margin + (has_bar ? bar_width + widest_ + 4 * tick : 0) + 2 * margin;
+    bottom_ -= margin + 2 * line_height + 2 * tick;
+    right_ = std::max(right_, left_ + 1);
+    bottom_ = std::max(bottom_, top_ + 1);
+  }
+
+  Picture& picture() { return picture_; }
+  int left() const { return left_; }
+  int top() const { return top_; }
+  int columns() const { return right_ - left_; }
+  int rows() const { return bottom_ - top_; }
+  double range() const { return frame_.high - frame_.low; }
+  int column_of(double x) const {
+    const double width = frame_.x_high - frame_.x_low;
+    return left_ + static_cast<int>(std::lround((x - frame_.x_low) / width * (columns() - 1)));
+  }
+  int row_of(double y) const {
+    return bottom_ - 1 - static_cast<int>(std::lround((y - frame_.low) / range() * (rows() - 1)));
+  }
+
+  void titles() {
+    picture_.write(margin, margin, shown(frame_.title, frame_.width - 2 * margin), ink, text_scale);
+    picture_.write(left_, margin + line_height, shown(frame_.y_title, columns()), ink, text_scale);
+    const std::string x = shown(frame_.x_title, columns());
+    picture_.write(left_ + (columns() - Picture::width_of(x, text_scale)) / 2,
+                   frame_.height - margin - 7 * text_scale, x, ink, text_scale);
+  }
+  void x_scale() {
+    for (const double value : ticks_of(frame_.x_low, frame_.x_high, columns() / 110)) {
+      const int column = column_of(value);
+      picture_.fill(column, bottom_, 1, tick, ink);
+      const std::string text = tick_text(value, frame_.x_high - frame_.x_low);
+      const int width = Picture::width_of(text, text_scale);
+      picture_.write(std::min(column - width / 2, frame_.width - width), bottom_ + tick + 2, text,
+                     ink, text_scale);
+    }
+  }
+  /// A scale at the left, of values or of rows; `place` gives the pixel of one.
+  template <class Place>
+  void left_scale(double low, double high, Place&& place, bool has_lines) {
+    for (const double value : ticks_of(low, high, rows() / 70)) {
+      const int row = place(value);
+      if (has_lines) {
+        picture_.fill(left_, row, columns(), 1, faint);
+      }
+      picture_.fill(left_ - tick, row, tick, 1, ink);
+      const std::string text = tick_text(value, high - low);
+      picture_.write(left_ - tick - 2 - Picture::width_of(text, text_scale), row - 7, text, ink,
+                     text_scale);
+    }
+  }
+  void colour_bar() {
+    const int at = right_ + margin;
+    for (int row = 0; row < rows(); ++row) {
+      const double part = 1 - static_cast<double>(row) / std::max(1, rows() - 1);
+      picture_.fill(at, top_ + row, bar_width, 1, colour_at(part));
+    }
+    for (const double value : ticks_of(frame_.low, frame_.high, 6)) {
+      picture_.fill(at + bar_width, row_of(value), tick, 1, ink);
+      picture_.write(at + bar_width + tick + 2, row_of(value) - 7, tick_text(value, range()), ink,
+                     text_scale);
+    }
+    const std::string title = shown(frame_.value_title, frame_.width - margin);
+    picture_.write(frame_.width - margin - Picture::width_of(title, text_scale),
+                   margin + line_height, title, ink, text_scale);
+  }
+  void border() {
+    picture_.fill(left_ - 1, top_ - 1, columns() + 2, 1, ink);
+    picture_.fill(left_ - 1, bottom_, columns() + 2, 1, ink);
+    picture_.fill(left_ - 1, top_ - 1, 1, rows() + 2, ink);
+    picture_.fill(right_, top_ - 1, 1, rows() + 2, ink);
+  }
+
+ private:
+  static std::string shown(const std::string& text, int width) {
+    const auto most = static_cast<std::size_t>(std::max(0, width) / (6 * text_scale));
+    return text.size() <= most ? text : text.substr(0, most > 3 ? most - 3 : 0) + "...";
+  }
+
+  const Frame& frame_;
+  Picture picture_;
+  int left_ = 0, top_ = 0, right_ = 0, bottom_ = 0;
+  int widest_ = 0;
+};
+
+void draw_segment(Plane& plane, const Point& from, const Point& to, const Rgb& colour) {
+  const int x0 = plane.column_of(from.x);
+  const int y0 = plane.row_of(from.y);
+  const int dx = plane.column_of(to.x) - x0;
+  const int dy = plane.row_of(to.y) - y0;
+  const int steps = std::max({1, std::abs(dx), std::abs(dy)});
+  for (int i = 0; i <= steps; ++i) {
+    plane.picture().fill(x0 + dx * i / steps, y0 + dy * i / steps, 2, 2, colour);
+  }
+}
+
+void shade(Plane& plane, const Curve& curve) {
+  Rgb light{};
+  std::transform(curve.colour.begin(), curve.colour.end(), light.begin(),
+                 [](double part) { return 0.75 + 0.25 * part; });
+  for (std::size_t i = 0; i + 1 < curve.points.size(); ++i) {
+    const int from = plane.column_of(curve.points[i].x);
+    const int to = plane.column_of(curve.points[i + 1].x);
+    for (int column = from; column <= to; ++column) {
+      const double part = to == from ? 0 : static_cast<double>(column - from) / (to - from);
+      const double low = (1 - part) * curve.points[i].y + part * curve.points[i + 1].y;
+      const double high = (1 - part) * curve.up_to[i] + part * curve.up_to[i + 1];
+      if (std::isfinite(low) && std::isfinite(high)) {
+        const int top = plane.row_of(high);
+        plane.picture().fill(column, top, 1, plane.row_of(low) - top + 1, light);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void set_range(Frame& frame, double least, double most) {
+  frame.low = std::isfinite(least) ? least : 0;
+  frame.high = std::isfinite(most) ? most : 1;
+  if (!(frame.high > frame.low)) {
+    const double room = frame.low == 0 ? 1 : std::abs(frame.low) * 0.01;
+    frame.low -= room;
+    frame.high += room;
+  }
+}
+
+Picture draw_field(const Grid& grid, const Frame& frame) {
+  Plane plane(frame, true);
+  const auto wide = static_cast<std::uint64_t>(plane.columns());
+  const auto high = static_cast<std::uint64_t>(plane.rows());
+  for (std::uint64_t y = 0; y < high && !grid.values.empty(); ++y) {
+    for (std::uint64_t x = 0; x < wide; ++x) {
+      const double value =
+          grid.values[y * grid.rows / high * grid.columns + x * grid.columns / wide];
+      plane.picture().fill(
+          plane.left() + static_cast<int>(x), plane.top() + static_cast<int>(y), 1, 1,
+          std::isfinite(value) ? colour_at((value - frame.low) / plane.range()) : nothing);
+    }
+  }
+  if (!frame.is_bare) {
+    plane.titles();
+    plane.x_scale();
+    const auto rows = static_cast<double>(std::max(1, plane.rows() - 1));
+    const double last = frame.y_high - frame.y_low;
+    plane.left_scale(
+        frame.y_low, frame.y_high,
+        [&](double row) {
+          return plane.top() +
+                 static_cast<int>(std::lround((row - frame.y_low) / std::max(last, 1e-300) * rows));
+        },
+        false);
+    plane.colour_bar();
+    plane.border();
+  }
+  return std::move(plane.picture());
+}
+
+Picture draw_curves(const std::vector<Curve>& curves, const Frame& frame) {
+  Plane plane(frame, false);
+  if (!frame.is_bare) {
+    plane.left_scale(
+        frame.low, frame.high, [&](double value) { return plane.row_of(value); }, true);
+    plane.titles();
+    plane.x_scale();
+    plane.border();
+  }
+  for (const Curve& curve : curves) {
+    if (!curve.up_to.empty()) {
+      shade(plane, curve);
+      continue;
+    }
+    for (std::size_t i = 0; i < curve.points.size(); ++i) {
+      const Point& here = curve.points[i];
+      const Point& next = curve.points[std::min(i + 1, curve.points.size() - 1)];
+      if (std::isfinite(here.y) && std::isfinite(next.y)) {
+        draw_segment(plane, here, next, curve.colour);
+      }
+    }
+  }
+  return std::move(plane.picture());
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,130 @@
+#include "draw/field.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "layout/portion.hpp"
+#include "sluice/error.hpp"
+#include "text/selection.hpp"
+
+namespace sluice::cli {
+
+namespace {
+
+using model::Box;
+using model::Dims;
+
+/// Calls visit(box, values) for one part after the other.
+template <class Visit>
+void for_each_part(commit::Input& input, std::uint32_t variable, std::uint64_t step, const Box& box,
+                   Visit&& visit) {
+  if (box.volume() == 0) {
+    return;
+  }
+  std::vector<double> values;
+  layout::for_each_part(box, sizeof(double), layout::portion_bytes, [&](const Box& part) {
+    values.resize(part.volume());
+    const model::Memory memory{reinterpret_cast<std::byte*>(values.data()), type_of<double>(),
+                               part.count, Dims::filled(part.count.rank(), 0)};
+    input.get(variable, step, part, memory, true);
+    visit(part, values);
+  });
+}
+
+}  // namespace
+
+bool can_draw(const model::Definition& definition) {
+  switch (definition.type.kind) {
+    case Kind::boolean:
+    case Kind::string:
+    case Kind::c64:
+    case Kind::c128:
+      return false;
+    default:
+      return true;
+  }
+}
+
+void require_numbers(const model::Definition& definition) {
+  if (!can_draw(definition)) {
+    throw Error(Code::unsupported, definition.name + ": " + type_name(definition.type) +
+                                       " is not drawn, integers and floats are: choose another "
+                                       "variable");
+  }
+}
+
+StepStats stats_of(commit::Input& input, std::uint32_t variable, std::uint64_t step) {
+  StepStats stats;
+  double sum = 0;
+  stats.least = std::numeric_limits<double>::infinity();
+  stats.most = -stats.least;
+  const Box all = model::whole(input.shape(variable, step));
+  for_each_part(input, variable, step, all, [&](const Box&, const std::vector<double>& values) {
+    for (const double value : values) {
+      if (!std::isfinite(value)) {
+        ++stats.others;
+        continue;
+      }
+      ++stats.finite;
+      sum += value;
+      stats.least = std::min(stats.least, value);
+      stats.most = std::max(stats.most, value);
+    }
+  });
+  if (stats.finite == 0) {
+    stats.least = stats.most = stats.mean = std::nan("");
+  } else {
+    stats.mean = sum / static_cast<double>(stats.finite);
+  }
+  return stats;
+}
+
+Box slice_box(const Dims& shape, const std::string& indices) {
+  Box box = model::whole(shape);
+  const int fixed = std::max(0, shape.rank() - 2);
+  const Dims at = indices.empty() ? Dims{} : parse_list(indices, fixed, "--at");
+  for (int d = 0; d < fixed; ++d) {
+    box.start[d] = indices.empty() ? shape[d] / 2 : at[d];
+    if (box.start[d] >= shape[d]) {
+      throw Error(Code::out_of_bounds, "--at " + indices + ": dimension " + std::to_string(d) +
+                                           " has " + std::to_string(shape[d]) +
+                                           " indices, numbered from 0");
+    }
+    box.count[d] = 1;
+  }
+  return box;
+}
+
+Grid grid_of(commit::Input& input, std::uint32_t variable, std::uint64_t step, const Box& slice,
+             std::uint64_t most_columns, std::uint64_t most_rows) {
+  const int rank = slice.count.rank();
+  const std::uint64_t columns = rank == 0 ? 1 : slice.count[rank - 1];
+  const std::uint64_t rows = rank < 2 ? 1 : slice.count[rank - 2];
+  Grid grid;
+  grid.columns = std::min(columns, most_columns);
+  grid.rows = std::min(rows, most_rows);
+  grid.values.assign(grid.columns * grid.rows, 0);
+  std::vector<std::uint64_t> counts(grid.values.size(), 0);
+  const auto take = [&](const Box& part, const std::vector<double>& values) {
+    const std::uint64_t width = rank == 0 ? 1 : part.count[rank - 1];
+    const std::uint64_t left = rank == 0 ? 0 : part.start[rank - 1] - slice.start[rank - 1];
+    const std::uint64_t top = rank < 2 ? 0 : part.start[rank - 2] - slice.start[rank - 2];
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::uint64_t column = (left + i % width) * grid.columns / columns;
+      const std::uint64_t row = (top + i / width) * grid.rows / rows;
+      if (std::isfinite(values[i])) {
+        grid.values[row * grid.columns + column] += values[i];
+        ++counts[row * grid.columns + column];
+      }
+    }
+  };
+  for_each_part(input, variable, step, slice, take);
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    grid.values[i] =
+        counts[i] == 0 ? std::nan("") : grid.values[i] / static_cast<double>(counts[i]);
+  }
+  return grid;
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,161 @@
+"""sluice plot, report and plan --compress: the pictures have the values, the page needs nothing
+else, the figures are those of what is stored."""
+
+import base64
+import html.parser
+import io
+import json
+import os
+import re
+import unittest
+
+import h5py
+import numpy
+from matplotlib import image
+
+from command import BAD_INPUT, FINE, new_path, path, sluice
+
+
+def picture(target):
+    """Red, green and blue of every pixel, from 0 to 255."""
+    return (image.imread(target, format="png")[:, :, :3] * 255).round().astype(int)
+
+
+def ramp():
+    """A field that grows along its rows, with a hole, a line, and one value."""
+    target = new_path()
+    with h5py.File(target, "w") as file:
+        field = numpy.repeat(numpy.arange(60.0)[:, None], 80, axis=1)
+        field[20:30, 40:50] = numpy.nan
+        file["field"] = numpy.stack([field - 100, field, field + 100])
+        file["line"] = numpy.linspace(-1, 1, 500)
+        file["one"] = 1.0
+        file["<script>alert(1)</script>"] = numpy.arange(9.0)
+        file.attrs["note"] = "<img src=x onerror=alert(1)>"
+    return target
+
+
+class Page(html.parser.HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.sources = [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.sources += [value for name, value in attrs if name in ("src", "href")]
+
+
+class Look(unittest.TestCase):
+    def plot(self, *arguments):
+        target = new_path() + ".png"
+        result = sluice("plot", *arguments[:2], target, *arguments[2:])
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (FINE, "", ""))
+        return picture(target)
+
+    def test_a_field_in_colours(self):
+        pixels = self.plot(ramp(), "field", "--at", "1", "--size", "400", "300")
+        self.assertEqual(pixels.shape, (300, 400, 3))
+        inside = pixels[60:-60, 150:250]
+        # From dark blue at the top to yellow at the bottom; nothing is grey.
+        self.assertGreater(inside[0, 0, 2], inside[0, 0, 1])
+        self.assertGreater(inside[-1, 0, 1], 150)
+        hole = (pixels == 191).all(axis=2)
+        self.assertGreater(hole.sum(), 500)
+        lowest = self.plot(ramp(), "field", "--at", "0", "--range", "0", "60")
+        self.assertEqual(len({tuple(pixel) for row in lowest[60:-60, 150:250] for pixel in row}), 1)
+
+    def test_a_line_and_a_course(self):
+        for arguments in ((ramp(), "line"), ("spins.h5", "spins", "--series"),
+                          ("spins.h5", "observables/energy")):
+            pixels = self.plot(*arguments)
+            blue = (pixels[:, :, 2] > 120) & (pixels[:, :, 0] < 60)
+            self.assertGreater(blue.any(axis=0).sum(), 700, arguments)
+
+    def test_what_cannot_be_drawn_is_one_line(self):
+        for arguments, what in (
+                (("types.h5", "names"), "is not drawn"), ((ramp(), "one"), "one value"),
+                (("spins.h5", "coordinates", "--series"), "no steps"),
+                (("spins.h5", "nothing"), "nothing"), ((ramp(), "field", "--at", "7"), "--at 7")):
+            result = sluice("plot", *arguments[:2], new_path() + ".png", *arguments[2:])
+            self.assertEqual(result.returncode, BAD_INPUT, arguments)
+            self.assertIn(what, result.stderr)
+        self.assertIn(".png", sluice("plot", "spins.h5", "spins", "spins.gif").stderr)
+        there = path("spins.h5") + ".png"
+        self.assertEqual(sluice("plot", "spins.h5", "spins", there).returncode, FINE)
+        self.assertIn("exists", sluice("plot", "spins.h5", "spins", there).stderr)
+
+    def report(self, *arguments):
+        target = new_path() + ".html"
+        result = sluice("report", arguments[0], target, *arguments[1:])
+        self.assertEqual((result.returncode, result.stderr), (FINE, ""))
+        with open(target, encoding="utf-8") as file:
+            return file.read()
+
+    def test_the_page_needs_nothing_else(self):
+        for name in ("spins.h5", "types.h5", "partial.h5", "varying.h5", "set.h5", "groups.rec",
+                     ramp()):
+            text = self.report(name)
+            page = Page(text)
+            self.assertFalse({"script", "link", "iframe", "object"} & set(page.tags), name)
+            for source in page.sources:
+                self.assertTrue(source.startswith("data:image/png;base64,"), source[:40])
+                png = base64.b64decode(source.split(",")[1], validate=True)
+                self.assertEqual(image.imread(io.BytesIO(png), format="png").shape[:2], (160, 240))
+        self.assertIn("&lt;script&gt;", text)
+        self.assertNotIn("<img src=x", text)
+
+    def test_the_page_tells_the_values(self):
+        text = self.report("spins.h5")
+        self.assertIn("Every byte that has a checksum matches it.", text)
+        self.assertIn("4 steps, time 0 to 1.5", text)
+        with h5py.File(path("spins.h5")) as file:
+            for step in file["spins"]:
+                cells = "".join(f"<td>{value:.6g}</td>"
+                                for value in (step.min(), step.mean(), step.max()))
+                self.assertIn(cells, text)
+        self.assertIn("Not checked.", self.report("spins.h5", "--no-check"))
+        self.assertIn("no checksums of Sluice", self.report(ramp()))
+
+    def test_the_page_tells_damage(self):
+        target = new_path()
+        with open(path("spins.h5"), "rb") as file:
+            data = bytearray(file.read())
+        with h5py.File(path("spins.h5")) as file:
+            place = file["coordinates"].id.get_offset()
+        data[place + 3] ^= 1
+        with open(target, "wb") as file:
+            file.write(data)
+        stat = os.stat(path("spins.h5"))
+        os.utime(target, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+        text = self.report(target)
+        self.assertIn("Damaged.", text)
+        self.assertRegex(text, r"<li>coordinates .*does not match")
+
+    def test_figures_of_compression(self):
+        target = new_path()
+        values = numpy.cumsum(numpy.random.default_rng(1).normal(size=40000)).astype("f4")
+        with h5py.File(target, "w") as file:
+            file["walk"] = values
+            file["count"] = numpy.arange(4000, dtype="i4")
+        told = json.loads(sluice("plan", "--compress", target, "--json").stdout)
+        walk, count = sorted(told, key=lambda one: one["type"])
+        self.assertEqual((walk["variable"], walk["sample_bytes"]), ("walk", values.nbytes))
+        self.assertFalse([c for c in count["choices"] if ":" in c["compress"].split("+")[0]
+                          and c["compress"].startswith(("round", "digits"))])
+        for choice in walk["choices"]:
+            made = new_path()
+            result = sluice("convert", target, made, "--compress", choice["compress"])
+            self.assertEqual(result.returncode, FINE, result.stderr)
+            with h5py.File(made) as file:
+                stored = file["walk"].id.get_storage_size()
+                if "zstd" not in choice["compress"]:
+                    error = numpy.abs(file["walk"][:].astype("f8") - values.astype("f8")).max()
+                    self.assertEqual(choice["largest_error"], error)
+            self.assertEqual(stored, choice["bytes"], choice)
+        self.assertRegex(sluice("plan", "--compress", target, "--variable", "walk").stdout,
+                         re.compile(r"^  round:10\+\S+ .* \d", re.M))
+
+
+if __name__ == "__main__":
+    unittest.main()
