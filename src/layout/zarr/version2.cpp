@@ -193,7 +193,7 @@ Json consolidated(const Json& metadata) {
 }
 
 /// What .zmetadata would say: the documents of every node.
-Json metadata_below(storage::File& file) {
+Json metadata2_below(storage::File& file) {
   Json metadata = Json::object();
   const auto take = [&](const std::string& node, const char* name) {
     const std::string key = node + "/" + name;
@@ -235,7 +235,7 @@ Json version3_of(storage::File& file) {
     if (name == array_file) {
       return array_node(root, attributes);
     }
-    Json metadata = metadata_below(file);
+    Json metadata = metadata2_below(file);
     metadata[attributes_file] = attributes;
     return consolidated(metadata);
   } catch (const Json::exception& e) {
