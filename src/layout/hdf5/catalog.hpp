@@ -46,6 +46,8 @@ class Catalog final : public layout::Catalog {
   void require_ours() const;
   /// Is it in the grouped form: a group a step?
   bool grouped() const noexcept { return grouped_; }
+  /// Did netCDF make it, or Sluice as netCDF would?
+  bool is_of_netcdf() const;
   /// Does it have netCDF's dimension scales, made by Sluice?
   bool netcdf() const noexcept { return netcdf_; }
   std::uint64_t checksum_chunk_words() const noexcept { return checksum_chunk_words_; }
@@ -128,7 +130,7 @@ class Catalog final : public layout::Catalog {
     Handle handle;
   };
   std::vector<std::string> groups_;              ///< without the library's own
-  std::vector<UnreadableDataset> others_;        ///< committed types, unlimited dimensions
+  std::vector<UnreadableDataset> others_;        ///< committed types
   std::set<std::string> used_groups_;            ///< with something in them
   std::optional<std::set<std::string>> mapped_;  ///< variables of which the set has elements
   DriverState state_;

@@ -97,8 +97,8 @@ void Catalog::list(const std::vector<NamedLink>& links, std::size_t prefix) {
   for (const NamedLink& link : links) {
     if (link.target == Target::dataset) {
       const NamedLink*& known = first.try_emplace(link.identity, &link).first->second;
-      const bool is_better = is_recorded_name(link.path.substr(prefix)) || known->is_soft;
-      if (is_better && !is_recorded_name(known->path.substr(prefix)) && !link.is_soft) {
+      const bool is_better = is_recorded_name(link.path.substr(prefix)) || known->is_below_soft;
+      if (is_better && !is_recorded_name(known->path.substr(prefix)) && !link.is_below_soft) {
         known = &link;
       }
     }
@@ -175,7 +175,7 @@ void Catalog::add_dataset(const std::string& path, const std::string& name) {
   const Handle dataset = own(H5Dopen2(hdf5_.get(), path.c_str(), H5P_DEFAULT), path);
   if (netcdf4::is_plain_scale(dataset.get())) {
     if (!ours_ && netcdf4::use_of(dataset.get(), path).unlimited) {
-      others_.push_back({name, netcdf4::fixed_limit});
+      growing_.push_back({name.substr(name.rfind('/') + 1), true});
     }
     return;
   }
@@ -237,6 +237,10 @@ void Catalog::add_array(hid_t dataset, const std::string& path, const std::strin
     extents = {without_back(extents.dims), without_back(extents.limits)};
     chunk = without_back(chunk);
     characters_.insert(static_cast<std::uint32_t>(variables_.size()));
+  }
+  if (!ours_ && extents.limits != extents.dims) {
+    const bool is_dimension = netcdf4::is_scale(dataset);
+    growing_.push_back({is_dimension ? name.substr(name.rfind('/') + 1) : name, is_dimension});
   }
   variable.definition = describe(dataset, name, stored.type, extents, layout, chunk);
   const bool is_stacked = variable.definition.stepped;

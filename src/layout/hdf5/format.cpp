@@ -51,6 +51,11 @@ std::string refuse_netcdf4_attribute(const model::Attribute& attribute) {
   return "";
 }
 
+/// What netCDF cannot open does not get into its files.
+bool is_of_netcdf(const layout::Catalog& from) {
+  return static_cast<const Catalog&>(from).is_of_netcdf();
+}
+
 }  // namespace
 
 constinit const Format stacked_format{
@@ -114,6 +119,8 @@ constinit const Format netcdf4_format{
     .refuse_definition = refuse_netcdf4,
     .refuse_attribute = refuse_netcdf4_attribute,
     .plans_beside_threads = takes_several_threads,
+    .carry = carry,
+    .may_carry = is_of_netcdf,
 };
 
 }  // namespace sluice::layout::hdf5
