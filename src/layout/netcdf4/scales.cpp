@@ -20,9 +20,7 @@ constexpr const char* plain_title = "This is a netCDF dimension but not a netCDF
 /// The attribute with netCDF's number of a dimension.
 constexpr const char* id_name = "_Netcdf4Dimid";
 constexpr int no_id = -1;
-/// From here on the scales of groups are numbered. netCDF-C keeps a table as long as the largest
-/// number.
-constexpr int first_id_in_group = 1000;
+bool is_in_group(const std::string& path) { return path.find('/') != std::string::npos; }
 
 /// The attribute with the scales of a dataset's dimensions.
 constexpr const char* list_name = "DIMENSION_LIST";
@@ -83,17 +81,16 @@ void Scales::clear() {
   scales_.clear();
   ids_.clear();
   next_in_root_ = 0;
-  next_in_group_ = 0;
 }
 
 int Scales::new_id(const std::string& path) {
-  const bool is_in_root = path.find('/') == std::string::npos;
-  int& id = is_in_root ? next_in_root_ : next_in_group_;
-  id = std::max(id, is_in_root ? 0 : first_id_in_group);
-  while (!ids_.insert(id).second) {
-    ++id;
+  if (is_in_group(path)) {
+    return no_id;  // until seal()
   }
-  return id;
+  while (!ids_.insert(next_in_root_).second) {
+    ++next_in_root_;
+  }
+  return next_in_root_;
 }
 
 const Use* Scales::find(const std::string& path) const {
@@ -147,7 +144,9 @@ void Scales::learn(hid_t file, const std::string& path) {
   const auto id = hdf5::read_attribute(dataset.get(), id_name);
   const auto* number = id ? std::get_if<std::int32_t>(&*id) : nullptr;
   scale.id = number != nullptr ? *number : no_id;
-  ids_.insert(scale.id);
+  if (!is_in_group(path)) {
+    ids_.insert(scale.id);
+  }
   if (!is_yes(H5Aexists(dataset.get(), "REFERENCE_LIST"), path)) {
     return;
   }
@@ -175,7 +174,7 @@ void Scales::enter(hid_t dataset, const std::string& path, const std::string& ti
 void Scales::number(hid_t file) {
   const Handle space = hdf5::dataspace({});
   for (auto& [path, scale] : scales_) {
-    if (scale.id == no_id) {
+    if (scale.id == no_id && !is_in_group(path)) {
       const Handle dataset = own(H5Dopen2(file, path.c_str(), H5P_DEFAULT), path);
       scale.id = new_id(path);
       put_attribute(dataset.get(), id_name, H5T_NATIVE_INT, space.get(), &scale.id);
@@ -247,6 +246,23 @@ void Scales::remove(hid_t file, const std::string& path) {
 }
 
 void Scales::seal(hid_t file) {
+  // Numbers without gaps, which nccopy needs: those that the root group has left.
+  const Handle scalar = hdf5::dataspace({});
+  int next = 0;
+  for (auto& [path, scale] : scales_) {
+    if (!is_in_group(path)) {
+      continue;
+    }
+    while (ids_.count(next) != 0) {
+      ++next;
+    }
+    if (scale.id != next) {
+      const Handle dataset = own(H5Dopen2(file, path.c_str(), H5P_DEFAULT), path);
+      scale.id = next;
+      put_attribute(dataset.get(), id_name, H5T_NATIVE_INT, scalar.get(), &scale.id);
+    }
+    ++next;
+  }
   const Handle type(reference_type());
   for (auto& [path, scale] : scales_) {
     if (!scale.is_changed) {

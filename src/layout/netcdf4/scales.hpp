@@ -64,9 +64,8 @@ class Scales {
   int new_id(const std::string& path);
 
   std::map<std::string, Scale> scales_;
-  std::set<int> ids_;      ///< taken
-  int next_in_root_ = 0;   ///< not taken from here on, of the scales of the root group
-  int next_in_group_ = 0;  ///< the same, of the others
+  std::set<int> ids_;     ///< of the scales of the root group
+  int next_in_root_ = 0;  ///< not below it
 };
 
 /// The attribute with the names of a dataset's dimensions that H5DSset_label makes and h5py reads.
