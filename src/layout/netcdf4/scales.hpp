@@ -1,10 +1,10 @@
 // The dimension scales of one file: datasets that make HDF5's dimensions netCDF's.
 //
-// Invariants: every scale has a `_Netcdf4Dimid` of its own, those of the root group from 0 on, in
-// the order in which they are made: VTK's reader takes them for positions; every dimension of every
-// variable that is no scale itself has its scale in DIMENSION_LIST, and stands in that scale's
-// REFERENCE_LIST from seal() on. Lists of references are written once a commit, not once a
-// variable.
+// Invariants: every scale has a `_Netcdf4Dimid` of its own; those of the root group count from 0 in
+// the order in which they are made, as VTK's reader takes them for positions, and those of groups
+// follow from seal() on without a gap, on which nccopy crashes; every dimension of every variable
+// that is no scale itself has its scale in DIMENSION_LIST, and stands in that scale's
+// REFERENCE_LIST from seal() on. Lists of references are written once a commit.
 #pragma once
 
 #include <map>
