@@ -87,6 +87,13 @@ struct Departure {
   std::string what;
 };
 
+/// An unlimited dimension, or a variable that can be resized: it no longer can be where Sluice
+/// makes it anew.
+struct Growing {
+  std::string name;
+  bool is_dimension = false;
+};
+
 class Catalog;
 /// Steps in which some variable has another number of rows than was committed. `rows`: by variable,
 /// from Catalog::rows_by_step().
@@ -109,6 +116,8 @@ class Catalog {
   }
   /// What the file contains besides datasets and their groups: empty groups, committed types.
   virtual std::vector<UnreadableDataset> other_objects() { return {}; }
+  /// What of another program's file can grow. A dimension comes without its group.
+  const std::vector<Growing>& growing() const noexcept { return growing_; }
   /// Is it a part of a set?
   bool is_part() const noexcept { return is_part_; }
   /// Did Sluice write the file?
@@ -164,6 +173,7 @@ class Catalog {
   std::vector<StoredVariable> variables_;
   std::vector<UnreadableDataset> unreadable_;
   std::vector<UnreadableDataset> unread_attributes_;
+  std::vector<Growing> growing_;
   bool is_part_ = false;
   std::optional<PartSet> set_;
 };

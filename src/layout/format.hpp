@@ -110,6 +110,8 @@ struct Format {
   using Carry = std::vector<std::string> (*)(storage::File& from, storage::File& into,
                                              const std::vector<std::string>& written);
   Carry carry = nullptr;
+  /// May it, from this file? Null: from any file that the same row reads.
+  bool (*may_carry)(const Catalog& from) = nullptr;
 
   /// The row whose functions read files of this format.
   const Format& reader() const { return same_files != nullptr ? *same_files : *this; }

@@ -13,6 +13,9 @@ BOOKKEEPING = {"DIMENSION_LIST", "REFERENCE_LIST", "CLASS", "NAME", "DIMENSION_L
                "_Netcdf4Dimid", "_Netcdf4Coordinates", "_NCProperties", "_nc3_strict"}
 PLAIN_SCALE = b"This is a netCDF dimension but not a netCDF variable"
 DEEPEST = 300
+AS_H5PY = "as h5py"  # instead of a name: h5py sees in the file why it is not read
+# What h5py raises where it, or its libhdf5, cannot read something.
+NOT_READ = (KeyError, OSError, RuntimeError, TypeError, UnicodeError, ValueError)
 
 
 def sluice(*arguments, timeout=120):
@@ -33,7 +36,7 @@ def links(file):
             link = group.get(name, getlink=True)
             try:
                 target = group[name]
-            except (KeyError, OSError, RuntimeError, ValueError, TypeError):
+            except NOT_READ:
                 target = None
             yield full, type(link).__name__, target
             if isinstance(target, h5py.Group) and not isinstance(link, h5py.ExternalLink):
@@ -44,60 +47,138 @@ def links(file):
 
 
 def is_plain_scale(dataset):
-    name = dataset.attrs.get("NAME", b"") if "NAME" in dataset.attrs else b""
+    try:
+        name = dataset.attrs.get("NAME", b"") if "NAME" in dataset.attrs else b""
+    except NOT_READ:
+        return False
     name = name.encode() if isinstance(name, str) else name
     return isinstance(name, bytes) and name.startswith(PLAIN_SCALE)
 
 
-def raw(value):
-    """Text as bytes without padding, all else as an array."""
-    array = numpy.asarray(value)
-    if array.dtype.kind == "O":
-        flat = [v.encode("utf-8", "surrogateescape") if isinstance(v, str) else v
-                for v in array.ravel()]
-        return [v if isinstance(v, bytes) else repr(raw(v)) for v in flat]
-    if array.dtype.kind == "U":
-        return [str(v).encode("utf-8", "surrogateescape") for v in array.ravel()]
-    if array.dtype.kind == "S":
-        return [bytes(v) for v in array.ravel()]
-    return array
+class Same:
+    """Values of two files, and whether they are alike: text without padding, lists element by
+    element, references by the name to which they lead."""
+
+    def __init__(self, old, new):
+        self.files = old, new
+
+    def plain(self, value, file):
+        """As lists, bytes and numbers."""
+        if isinstance(value, (h5py.Reference, h5py.RegionReference)):
+            return "to " + str(file[value].name) if value else "to nothing"
+        if isinstance(value, h5py.Empty):
+            return "nothing"
+        if isinstance(value, str):
+            return value.encode("utf-8", "surrogateescape")
+        if isinstance(value, bytes):
+            return bytes(value)
+        array = numpy.asarray(value)
+        if array.dtype.names:
+            return [[self.plain(array[name], file) for name in array.dtype.names],
+                    list(array.dtype.names)]
+        if array.dtype.kind == "O":
+            return [self.plain(one, file) for one in array.ravel()]
+        if array.dtype.kind == "U":
+            return [str(v).encode("utf-8", "surrogateescape") for v in array.ravel()]
+        if array.dtype.kind == "S":
+            return [bytes(v) for v in array.ravel()]
+        if array.dtype.kind == "V":
+            return [array.tobytes()]
+        return array
+
+    def alike(self, a, b):
+        if isinstance(a, list) and isinstance(b, list):
+            return len(a) == len(b) and all(map(self.alike, a, b))
+        if not isinstance(a, numpy.ndarray) or not isinstance(b, numpy.ndarray):
+            return type(a) is type(b) and a == b
+        is_float = a.dtype.kind in "fc" and b.dtype.kind in "fc"
+        return a.size == b.size and numpy.array_equal(a.ravel(), b.ravel(), equal_nan=is_float)
+
+    def __call__(self, a, b):
+        a, b = self.plain(a, self.files[0]), self.plain(b, self.files[1])
+        # One text stands alone, or as a list of one.
+        return self.alike(a if not isinstance(a, bytes) else [a],
+                          b if not isinstance(b, bytes) else [b])
 
 
 def same(a, b):
-    a, b = raw(a), raw(b)
-    if isinstance(a, list) or isinstance(b, list):
-        return list(a) == list(b)
-    if a.dtype.kind in "fc" and b.dtype.kind in "fc":
-        return a.size == b.size and numpy.array_equal(a.ravel(), b.ravel(), equal_nan=True)
-    if a.dtype.names:
-        return a.dtype.names == b.dtype.names and a.size == b.size and all(
-            same(a[n], b[n]) for n in a.dtype.names)
-    if a.dtype.kind == "V" or b.dtype.kind == "V":
-        return a.tobytes() == b.tobytes()
-    return a.size == b.size and numpy.array_equal(a.ravel(), b.ravel())
-
-
-def references_by_name(file, value):
-    """References as the names to which they lead; other values as they are."""
-    array = numpy.asarray(value)
-    kinds = (h5py.Reference, h5py.RegionReference)
-    if array.dtype.kind == "O" and array.size and isinstance(array.ravel()[0], kinds):
-        def name(reference):
-            return file[reference].name if reference else ""
-        return numpy.array([name(r) for r in array.ravel()], dtype=object)
-    return value
+    """Of values without references."""
+    return Same(None, None)(a, b)
 
 
 def attributes(obj):
     """(name, value or None) of those that h5py reads."""
-    for name in obj.attrs:
-        if name in BOOKKEEPING:
-            continue
+    try:
+        names = [name for name in obj.attrs if name not in BOOKKEEPING]
+    except NOT_READ:
+        return
+    for name in names:
         try:
             value = obj.attrs[name]
-        except (OSError, TypeError, ValueError, RuntimeError, UnicodeError):
+        except NOT_READ:
             value = None
         yield name, value
+
+
+def _class_of(thing):
+    return thing.get_type().get_class()
+
+
+def _is_text_of_any_length(thing):
+    kind = thing.get_type()
+    return kind.get_class() == h5py.h5t.STRING and kind.is_variable_str()
+
+
+def _is_number(thing):
+    return _class_of(thing) in (h5py.h5t.INTEGER, h5py.h5t.FLOAT, h5py.h5t.BITFIELD)
+
+
+# What Sluice says of a dataset or an attribute that it does not read, and how HDF5 says the same.
+REASONS = {
+    "arrays as elements": lambda thing: _class_of(thing) == h5py.h5t.ARRAY,
+    "complex64": lambda thing: _class_of(thing) == h5py.h5t.COMPOUND,
+    "complex128": lambda thing: _class_of(thing) == h5py.h5t.COMPOUND,
+    "compound": lambda thing: _class_of(thing) == h5py.h5t.COMPOUND,
+    "enumeration": lambda thing: _class_of(thing) == h5py.h5t.ENUM,
+    "its dimensions: kept as a list": lambda thing: thing.get_space().get_simple_extent_ndims() > 1,
+    "more than 8 dimensions": lambda thing: thing.get_space().get_simple_extent_ndims() > 8,
+    "no data (null dataspace)":
+        lambda thing: thing.get_space().get_simple_extent_type() == h5py.h5s.NULL,
+    "numbers above 2^63 - 1": lambda thing: _class_of(thing) == h5py.h5t.INTEGER,
+    "opaque": lambda thing: _class_of(thing) == h5py.h5t.OPAQUE,
+    "references": lambda thing: _class_of(thing) == h5py.h5t.REFERENCE,
+    "unknown": lambda thing: _class_of(thing) == h5py.h5t.TIME,
+    "variable-length lists": lambda thing: _class_of(thing) == h5py.h5t.VLEN,
+    "variable-length strings": _is_text_of_any_length,
+}
+
+
+def _same_as(reason):
+    """Of a further name of one and the same object."""
+    return reason.split(", the same as ")[0]
+
+
+def is_true(file, name, reason):
+    """Does h5py see it too? `name`: as Sluice names what it does not read."""
+    reason = _same_as(reason)
+    path, is_attribute, attribute = name.partition(": attribute ")
+    path = "/" if is_attribute and path == "the file" else path
+    if reason.startswith(("soft link to ", "external link to ")):
+        link = file.get(path, getlink=True)
+        if reason.startswith("external"):
+            return reason == f"external link to {link.filename}:{link.path}"
+        return reason == f"soft link to {link.path}, which is not in this file"
+    check = REASONS.get(reason)
+    if reason.startswith("numbers of ") and reason.endswith(", unusual layout"):
+        bits = int(reason.split()[2])
+        check = lambda thing: _is_number(thing) and 8 * thing.get_type().get_size() == bits
+    if check is None:
+        return False
+    try:
+        thing = file[path].id
+        return check(h5py.h5a.open(thing, attribute.encode()) if is_attribute else thing)
+    except NOT_READ:
+        return False
 
 
 def listing(path):
@@ -108,6 +189,24 @@ def listing(path):
     return json.loads(done.stdout), None
 
 
+def _attributes_read(ours, owner, obj, unread, counts):
+    """Differences from what h5py reads of one object's attributes."""
+    differences = []
+    seen = ours.attrs_of(owner) if owner else ours.attrs
+    what = owner or "the file"
+    for name, expected in attributes(obj):
+        key = what + ": attribute " + name
+        counts["attributes"] += 1
+        if key in unread or what + ": attributes" in unread:
+            continue
+        if name not in seen:
+            differences.append((key, "neither read nor named"))
+        elif expected is not None and not isinstance(expected, h5py.Empty) and not same(
+                seen[name], expected):
+            differences.append((key, f"other value: {seen[name]!r}, {expected!r}"))
+    return differences
+
+
 def read_by_sluice(path):
     """Differences from h5py, what Sluice names as not read, and counts."""
     import sluice as package
@@ -116,15 +215,16 @@ def read_by_sluice(path):
         return [("", "refused: " + why[0])], [], {"files": 0}
     unread = {d["name"]: d["type"] for d in found["unreadable"]}
     unread_attributes = {d["name"]: d["type"] for d in found["unread_attributes"]}
-    named = sorted(unread.items()) + sorted(unread_attributes.items())
     differences = []
     counts = {"files": 1, "datasets": 0, "attributes": 0, "links": 0}
     variables = {v["name"] for v in found["variables"]}
     with h5py.File(path, "r") as theirs, package.open(path, checksum=False) as ours:
+        named = [(AS_H5PY if is_true(theirs, name, why) else name, why)
+                 for name, why in [*unread.items(), *unread_attributes.items()]]
         owners = [("", theirs)]
         for name, kind, target in links(theirs):
             counts["links"] += 1
-            if isinstance(target, h5py.Group):
+            if isinstance(target, h5py.Group) and kind != "ExternalLink":
                 owners.append((name, target))
             if not isinstance(target, h5py.Dataset):
                 if target is None and name not in unread:
@@ -142,7 +242,7 @@ def read_by_sluice(path):
             counts["datasets"] += 1
             try:
                 expected = target[...]
-            except (OSError, ValueError, TypeError, RuntimeError) as error:
+            except NOT_READ as error:
                 expected = error
             try:
                 value = ours[name][...]
@@ -155,25 +255,8 @@ def read_by_sluice(path):
             if not same(value, expected):
                 differences.append((name, "other values"))
         for owner, obj in owners:
-            seen = ours.attrs_of(owner) if owner else ours.attrs
-            what = owner or "the file"
-            for name, expected in attributes(obj):
-                key = what + ": attribute " + name
-                counts["attributes"] += 1
-                if key in unread_attributes or what + ": attributes" in unread_attributes:
-                    continue
-                if name not in seen:
-                    differences.append((key, "neither read nor named"))
-                elif expected is not None and not isinstance(expected, h5py.Empty) and not same(
-                        seen[name], expected):
-                    differences.append((key, f"other value: {seen[name]!r}, {expected!r}"))
+            differences += _attributes_read(ours, owner, obj, unread_attributes, counts)
     return differences, named, counts
-
-
-def value_of(file, dataset):
-    if dataset.shape is None:
-        return "null"
-    return references_by_name(file, dataset[...])
 
 
 def same_trees(old_path, new_path, left_out):
@@ -181,7 +264,7 @@ def same_trees(old_path, new_path, left_out):
     differences = []
 
     def is_named(name):
-        return any(one.startswith(name + " (") or one.startswith(name + ":") for one in left_out)
+        return any(one.startswith(name + " (") for one in left_out)
 
     with h5py.File(old_path, "r") as old, h5py.File(new_path, "r") as new:
         groups = {}
@@ -200,12 +283,12 @@ def same_trees(old_path, new_path, left_out):
             other = new[name]
             if groups.setdefault(identity(target), identity(other)) != identity(other):
                 differences.append((name, "is not the same object as its other name"))
-            if isinstance(target, h5py.Dataset):
+            if isinstance(target, h5py.Dataset) and not is_plain_scale(target):
                 try:
-                    expected = value_of(old, target)
-                except (OSError, ValueError, TypeError, RuntimeError):
+                    expected = target[()]
+                except NOT_READ:
                     continue
-                if not same(expected, value_of(new, other)):
+                if not Same(old, new)(expected, other[()]):
                     differences.append((name, "other values after convert"))
             if isinstance(target, (h5py.Dataset, h5py.Group)):
                 differences += _other_attributes(old, new, name, target, other, is_named)
@@ -234,8 +317,6 @@ def _other_attributes(old, new, owner, target, other, is_named):
                 if type(expected) is not type(value):
                     found.append((key, "other after convert"))
                 continue
-            expected = references_by_name(old, expected)
-            value = references_by_name(new, value)
-            if numpy.shape(expected) != numpy.shape(value) or not same(expected, value):
+            if numpy.shape(expected) != numpy.shape(value) or not Same(old, new)(expected, value):
                 found.append((key, "other value after convert"))
     return found

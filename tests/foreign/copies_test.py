@@ -176,37 +176,65 @@ def test_h5copy_of_a_variable(made, kind):
     assert command("verify", target).returncode == 2  # has no checksums
 
 
-def test_nccopy_of_a_set_of_many_ranks(tmp_path):
-    """As two ranks with different decompositions wrote it."""
+@pytest.mark.parametrize("strategy", ["file-per-process", "file-per-node"])
+def test_a_set_of_many_ranks_that_move(tmp_path, strategy):
+    """As four ranks, two of a node, wrote it, with another decomposition in every step."""
     program = tmp_path / "program.py"
-    program.write_text("""
+    program.write_text(f"""
 import numpy
 import sluice
 from mpi4py import MPI
-rank = MPI.COMM_WORLD.rank
+rank, ranks = MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size
+options = {{"ranks_per_node": 2}} if "{strategy}" == "file-per-node" else {{}}
 for ending in ("h5", "nc"):
-    with sluice.open("moving." + ending, "w", comm=MPI.COMM_WORLD,
-                     strategy="file-per-process") as file:
-        file.define("x", "f8", (10,), steps=True)
-        for step, cut in enumerate((5, 3, 7)):
-            low, high = ((0, cut), (cut, 10))[rank]
+    with sluice.open("moving." + ending, "w", comm=MPI.COMM_WORLD, strategy="{strategy}",
+                     **options) as file:
+        file.define("x", "f8", (40,), steps=True)
+        for step, shift in enumerate((0, 3, 7)):
+            cuts = [0] + [10 * r + shift for r in range(1, ranks)] + [40]
+            low, high = cuts[rank:rank + 2]
             with file.step():
                 file.put("x", numpy.arange(low, high, dtype="f8") + step, start=(low,))
 """)
     launcher = os.environ["SLUICE_MPIEXEC"].split()
-    subprocess.run([*launcher, "-n", "2", os.environ["SLUICE_PYTHON"], str(program)], cwd=tmp_path,
+    subprocess.run([*launcher, "-n", "4", os.environ["SLUICE_PYTHON"], str(program)], cwd=tmp_path,
                    check=True, timeout=120)
     for ending in ("h5", "nc"):
         path = str(tmp_path / ("moving." + ending))
         done = command("verify", path)
         assert done.returncode == 0 and "ok" in done.stdout, done.stdout
-        for name in sorted(os.listdir(path + ".parts")):
+        parts = sorted(os.listdir(path + ".parts"))
+        assert len(parts) == (4 if strategy == "file-per-process" else 2)
+        for name in parts:
             done = command("verify", os.path.join(path + ".parts", name))
             assert done.returncode == 0, done.stdout
     subprocess.run(["nccopy", str(tmp_path / "moving.nc"), str(tmp_path / "copy.nc")], check=True,
                    timeout=60)
     with sluice.open(str(tmp_path / "copy.nc")) as file:
         for step in range(3):
-            numpy.testing.assert_array_equal(file["x"].get(step), numpy.arange(10.0) + step)
+            numpy.testing.assert_array_equal(file["x"].get(step), numpy.arange(40.0) + step)
     with netCDF4.Dataset(tmp_path / "copy.nc") as file:
-        assert file["x"].shape == (3, 10)
+        assert file["x"].shape == (3, 40)
+
+
+def test_vtk_opens_netcdf(made):
+    """Its CF reader takes the numbers of dimensions for positions."""
+    vtk = pytest.importorskip("vtk")
+    numpy_support = pytest.importorskip("vtk.util.numpy_support")
+    path = str(made / "vtk.nc")
+    values = numpy.arange(12.0).reshape(3, 4)
+    with sluice.open(path, "w") as file:
+        file.define("field", "f8", values.shape, steps=True, dimensions=("y", "x"))
+        for step in range(STEPS):
+            with file.step(time=float(step)):
+                file.put("field", values + step)
+    reader = vtk.vtkNetCDFCFReader()
+    reader.SetFileName(path)
+    reader.Update()
+    array = reader.GetOutputDataObject(0).GetPointData().GetArray("field")
+    expected = [(values + step).ravel() for step in range(STEPS)]
+    numpy.testing.assert_array_equal(numpy_support.vtk_to_numpy(array),
+                                     numpy.concatenate(expected))
+    with h5py.File(path) as file:
+        numbers = {name: int(file[name].attrs["_Netcdf4Dimid"]) for name in ("time", "y", "x")}
+    assert sorted(numbers.values()) == [0, 1, 2]

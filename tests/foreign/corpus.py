@@ -3,9 +3,13 @@
 import importlib.util
 import os
 import subprocess
+import sys
 
-ENDINGS = (".h5", ".hdf5", ".hdf", ".nc", ".nc4", ".h5md", ".ncdf", ".mat", ".he5")
-PACKAGES = ("h5py", "MDAnalysisTests", "tables", "xarray")
+ENDINGS = (".h5", ".hdf5", ".hdf", ".nc", ".nc4", ".h5md", ".ncdf", ".mat", ".he5", ".cool",
+           ".mcool", ".nwb", ".hkl", ".netcdf")
+PACKAGES = ("h5py", "MDAnalysisTests", "scipy", "tables", "xarray")
+SOURCES = ("hdf5", "netcdf", "pyfive", "cooler", "hickle", "pynwb",
+           "compliance-checker")
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
 
@@ -35,8 +39,9 @@ def of_packages():
 
 
 def of_sources(place):
-    """Those of HDF5's and netCDF's own tests, downloaded where they are not there."""
+    """Those of HDF5's, netCDF's and others' own tests, downloaded where they are not there."""
     fetch = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fetch.sh")
-    subprocess.run([fetch, place], check=True, timeout=600)
-    for package in ("hdf5", "netcdf"):
+    subprocess.run([fetch, place], check=True, timeout=1800,
+                   env={**os.environ, "PIP": sys.executable + " -m pip"})
+    for package in SOURCES:
         yield from below(package, os.path.join(place, package))

@@ -6,6 +6,8 @@ import subprocess
 import sys
 
 import h5py
+import hdf5plugin
+import netCDF4
 import numpy
 import pytest
 
@@ -220,10 +222,9 @@ def test_an_empty_time_is_no_time_of_steps(tmp_path):
             assert command("verify", target).returncode == 0
 
 
-def test_an_unlimited_dimension_without_coordinates_is_named(tmp_path):
-    netcdf = pytest.importorskip("netCDF4")
+def test_an_unlimited_dimension_is_named(tmp_path):
     source = str(tmp_path / "source.nc")
-    with netcdf.Dataset(source, "w") as file:
+    with netCDF4.Dataset(source, "w") as file:
         file.createDimension("rec", None)
         file.createDimension("x", 3)
         file.createVariable("a", "i4", ("rec",))[:] = numpy.arange(5)
@@ -231,14 +232,151 @@ def test_an_unlimited_dimension_without_coordinates_is_named(tmp_path):
     for ending in (".nc", ".h5"):
         target = str(tmp_path / ("target" + ending))
         done = command("convert", source, target)
-        assert done.returncode == 1
-        assert "left out: rec (an unlimited dimension: its length is now fixed)" in done.stderr
-        assert done.stderr.count("left out") == 1, done.stderr
-        with netcdf.Dataset(target) as file:
+        assert done.returncode == 0, done.stderr
+        assert "changed: rec: an unlimited dimension: its length is now fixed" in done.stderr
+        assert len(done.stderr.splitlines()) == 1, done.stderr
+        with netCDF4.Dataset(target) as file:
             assert {name: len(d) for name, d in file.dimensions.items()} == {"rec": 5, "x": 3}
             assert file["a"].dimensions == ("rec",) and file["b"].dimensions == ("rec", "x")
             numpy.testing.assert_array_equal(file["a"][:], numpy.arange(5))
             numpy.testing.assert_array_equal(file["b"][:], numpy.arange(15).reshape(5, 3))
+
+
+def test_a_shape_that_could_grow_is_named(tmp_path):
+    source = str(tmp_path / "source.h5")
+    with h5py.File(source, "w") as file:
+        file.create_dataset("fixed", data=numpy.arange(4.0))
+        file.create_dataset("g/grows", data=numpy.arange(4.0), maxshape=(None,))
+        file.create_dataset("limited", data=numpy.arange(4.0), maxshape=(9,))
+        texts = file.create_dataset("texts", (2,), h5py.string_dtype(), maxshape=(None,))
+        texts[...] = ["a", "bb"]
+    target = str(tmp_path / "target.h5")
+    done = command("convert", source, target)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.strip().endswith(
+        "changed: g/grows, limited: could be resized: the shape is now fixed"), done.stderr
+    with h5py.File(target) as file:
+        assert file["texts"].maxshape == (None,)
+    assert command("convert", source, str(tmp_path / "target.zarr"), "--drop").returncode == 0
+
+
+def unreadable_ones(path):
+    """Datasets of which libhdf5 has all bytes, or all that there is, and cannot read them."""
+    with h5py.File(path, "w") as file:
+        file["good"] = numpy.arange(5.0)
+        file.create_dataset("sums", data=numpy.arange(900.0), chunks=(900,), fletcher32=True)
+        file.create_dataset("zfp", data=numpy.arange(900.0), chunks=(300,),
+                            **hdf5plugin.Zfp(rate=16))
+        file.create_dataset("elsewhere", (5,), "i4", external=[("nowhere.raw", 0, 20)])
+        at = file["sums"].id.get_chunk_info(0).byte_offset
+    with open(path, "r+b") as raw:
+        raw.seek(at + 80)
+        raw.write(b"\1")
+
+
+def stored(path, name):
+    with h5py.File(path) as file:
+        dataset = file[name].id
+        return [dataset.read_direct_chunk(dataset.get_chunk_info(i).chunk_offset)
+                for i in range(dataset.get_num_chunks())]
+
+
+def test_what_cannot_be_read_is_carried(tmp_path):
+    source, target = str(tmp_path / "source.h5"), str(tmp_path / "target.h5")
+    unreadable_ones(source)
+    done = command("convert", source, target)
+    assert done.returncode == 0, done.stderr
+    for name in ("sums", "zfp", "elsewhere"):
+        assert f"changed: {name}: copied as it is, for it cannot be read here: " in done.stderr
+    for name in ("sums", "zfp"):
+        assert stored(source, name) == stored(target, name)
+    with h5py.File(target) as file:
+        assert list(file["good"]) == [0, 1, 2, 3, 4]
+        assert file["elsewhere"].external == [("nowhere.raw", 0, 20)]
+        numpy.testing.assert_allclose(file["zfp"][...], numpy.arange(900.0), atol=1)
+    for ending in (".nc", ".zarr"):
+        target = str(tmp_path / ("target" + ending))
+        done = command("convert", source, target)
+        assert done.returncode == 1, done.stderr
+        for name in ("sums", "zfp", "elsewhere"):
+            assert f"left out: {name} (not readable here: " in done.stderr
+        assert done.stderr.count("left out") == 3
+        with sluice.open(target) as file:
+            assert sorted(file) == ["good"] and list(file["good"][...]) == [0, 1, 2, 3, 4]
+        os.rename(target, target + ".first")
+        assert command("convert", source, target, "--drop").returncode == 0
+
+
+def test_a_soft_link_below_a_soft_link_stays_one(tmp_path):
+    source, target = str(tmp_path / "source.h5"), str(tmp_path / "target.h5")
+    with h5py.File(source, "w") as file:
+        file["a_link"] = h5py.SoftLink("/group")
+        file["group/x"] = numpy.arange(3)
+        file["group/inner/y"] = numpy.arange(4.0)
+        file["group/link"] = h5py.SoftLink("/group/inner")
+        file["group/outside"] = h5py.ExternalLink("other.h5", "/x")
+    done = command("convert", source, target)
+    assert done.returncode == 0, done.stderr
+    assert compare.same_trees(source, target, []) == []
+
+
+def test_names_of_attributes_that_begin_with_a_slash(tmp_path):
+    source, target = str(tmp_path / "source.h5"), str(tmp_path / "target.h5")
+    with h5py.File(source, "w") as file:
+        file["x"] = numpy.arange(3)
+        for owner in (file, file["x"]):
+            owner.attrs["/attr1"] = "text"
+    done = command("convert", source, target)
+    assert done.returncode == 0, done.stderr
+    assert compare.same_trees(source, target, []) == []
+    done = command("convert", source, str(tmp_path / "target.zarr"))
+    assert done.returncode == 1 and done.stderr.count("attribute /attr1 (") == 2, done.stderr
+
+
+def test_netcdf4_to_netcdf4_carries(tmp_path):
+    """netCDF's own types, text and groups, with the dimensions that only they have."""
+    source, target = str(tmp_path / "source.nc"), str(tmp_path / "target.nc")
+    with netCDF4.Dataset(source, "w") as file:
+        for name, size in (("x", 3), ("only", 2), ("rec", None), ("unused", 7)):
+            file.createDimension(name, size)
+        file.createVariable("a", "f8", ("x",))[:] = [1, 2, 3]
+        file.createVariable("only", "i4", ("only",))[:] = [4, 5]
+        file.createVariable("names", str, ("only",))[:] = numpy.array(["one", "two"], object)
+        file.createVariable("log", str, ("rec",))[:] = numpy.array(["p", "q", "r"], object)
+        colour = file.createEnumType("i1", "colour_t", {"red": 0, "blue": 1})
+        file.createVariable("colours", colour, ("x",))[:] = [0, 1, 1]
+        pair = file.createCompoundType(numpy.dtype([("i", "i4"), ("f", "f8")]), "pair_t")
+        file.createVariable("pairs", pair, ("x",))[:] = numpy.array(
+            [(1, 0.5), (2, 1.5), (3, 2.5)], dtype=[("i", "i4"), ("f", "f8")])
+        lists = file.createVLType("i4", "list_t")
+        ragged = file.createVariable("ragged", lists, ("only",))
+        ragged[0], ragged[1] = numpy.arange(3, dtype="i4"), numpy.arange(1, dtype="i4")
+        group = file.createGroup("inner")
+        group.title = "a group"
+        group.createDimension("z", 2)
+        group.createVariable("words", str, ("z",))[:] = numpy.array(["u", "vv"], object)
+        file["a"].setncattr_string("words", ["several", "texts"])
+    done = command("convert", source, target)
+    assert done.returncode == 0, done.stderr
+    with netCDF4.Dataset(source) as old, netCDF4.Dataset(target) as new:
+        for one in (old, new):
+            one.set_auto_mask(False)
+        assert sorted(new.variables) == sorted(old.variables)
+        assert {n: len(d) for n, d in new.dimensions.items()} == {
+            "x": 3, "only": 2, "rec": 3}  # no variable has the other one
+        assert new.dimensions["rec"].isunlimited()
+        for name in old.variables:
+            assert new[name].dimensions == old[name].dimensions
+            assert new[name].dtype == old[name].dtype
+            before, after = old[name][:], new[name][:]
+            assert all(numpy.array_equal(p, q) for p, q in zip(before, after)), name
+        assert list(new["inner/words"][:]) == ["u", "vv"] and new["inner"].title == "a group"
+        assert list(new["a"].words) == ["several", "texts"]
+        assert sorted(new.enumtypes) == ["colour_t"] and sorted(new.cmptypes) == ["pair_t"]
+    assert command("verify", target).returncode == 0
+    dumped = subprocess.run(["ncdump", target], capture_output=True, text=True, timeout=60,
+                            check=True)
+    assert "colours = red, blue, blue" in dumped.stdout
 
 
 def test_groups_that_keep_the_order_of_their_links(tmp_path):

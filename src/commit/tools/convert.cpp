@@ -8,13 +8,14 @@
 
 #include "commit/output/output.hpp"
 #include "commit/read/input.hpp"
+#include "commit/tools/growing.hpp"
 #include "commit/tools/new_file.hpp"
+#include "commit/tools/unread.hpp"
 #include "exec/transport/agree.hpp"
 #include "exec/transport/solo_transport.hpp"
 #include "layout/encoding.hpp"
 #include "layout/formats.hpp"
-#include "layout/lengths.hpp"
-#include "layout/rounding.hpp"
+#include "model/name.hpp"
 #include "storage/self_storage.hpp"
 
 namespace sluice::commit {
@@ -46,7 +47,7 @@ class Converter {
  public:
   Converter(exec::Transport& transport, storage::Storage& storage, const std::string& from,
             NewFile& target, const std::optional<std::string>& compress, const Options& options,
-            const CopyProgress& progress)
+            const Unread& unread, const CopyProgress& progress)
       : transport_(transport),
         storage_(storage),
         from_(from),
@@ -56,6 +57,7 @@ class Converter {
         target_(target),
         compress_(compress),
         budget_bytes_(options.budget_bytes),
+        unread_(unread),
         progress_(progress) {
     Options own = options;
     own.compress = compress.value_or("");
@@ -107,6 +109,12 @@ class Converter {
       model::Definition d = input_.variables()[v].definition;
       if (is_companion(d) || (carries_ && is_other_name_[v])) {
         continue;  // the link is copied
+      }
+      if (const auto found = unread_.find(d.name); found != unread_.end()) {
+        if (!carries_) {
+          left_out_.push_back(d.name + " (not readable here: " + found->second + ")");
+        }
+        continue;
       }
       if (compress_) {
         const bool is_worth = d.bytes_per_step() >= layout::worth_encoding_bytes;
@@ -229,6 +237,7 @@ class Converter {
         continue;
       }
       try {
+        model::check_name(attribute.name);
         layout::check_attribute(output_->format(), attribute);
       } catch (const Error& e) {
         if (!carries_) {
@@ -370,7 +379,13 @@ class Converter {
       layout::Catalog& catalog = input_.catalog();
       const layout::Format& old_format = layout::format_named(catalog.format()).reader();
       model::ByteWriter out;
-      out.put(&output_->format().reader() == &old_format && output_->format().carry != nullptr);
+      const layout::Format& format = output_->format();
+      const bool is_alike = &format.reader() == &old_format;
+      out.put(is_alike && format.carry != nullptr &&
+              (format.may_carry == nullptr || format.may_carry(catalog)));
+      if (is_alike) {
+        growing_ = catalog.growing();
+      }
       std::vector<std::uint32_t> others;
       for (std::uint32_t v = 0; v < catalog.variables().size(); ++v) {
         others.push_back(catalog.variables()[v].same_as.empty() ? 0 : 1);
@@ -385,17 +400,17 @@ class Converter {
   }
 
   void finish() {
-    const Carry carry = carry_;
     exec::on_root(transport_, 0, [&] {
-      if (carry != nullptr) {
+      if (carry_ != nullptr) {
         std::vector<std::string> written;
         for (const Planned& planned : planned_) {
           written.push_back(definition(planned).name);
         }
         const Committed old = open_committed(storage_, input_.path(), [](storage::File&) {});
         const auto file = storage_.open(target_.building(), storage::Access::read_write);
-        left_out_ = carry(*old.file, *file, written);
+        left_out_ = carry_(*old.file, *file, written);
         file->sync();
+        name_unread();
       } else {
         layout::Catalog& catalog = input_.catalog();
         for (const auto& list :
@@ -405,16 +420,30 @@ class Converter {
           }
         }
       }
+      std::vector<model::Definition> written;
+      for (const Planned& planned : planned_) {
+        written.push_back(definition(planned));
+      }
+      for (std::string& one : no_longer_growing(growing_, written)) {
+        changes_.push_back(std::move(one));
+      }
       target_.take_name();
       return std::vector<std::byte>{};
     });
   }
 
-  /// A log sets no limit for the rows of a step; if steps are cut into tiles, there is an index of
-  /// all possible tiles.
-  static constexpr std::uint64_t most_step_bytes = 1ULL << 40;
+  /// What was carried without being read.
+  void name_unread() {
+    for (const auto& [name, why] : unread_) {
+      if (std::none_of(left_out_.begin(), left_out_.end(),
+                       [&](const std::string& one) { return one.rfind(name + " (", 0) == 0; })) {
+        changes_.push_back(name + ": copied as it is, for it cannot be read here: " + why);
+      }
+    }
+  }
 
-  using Carry = layout::Format::Carry;
+  /// Of a step that is cut into tiles, as there is an index of all that might be.
+  static constexpr std::uint64_t most_step_bytes = 1ULL << 40;
 
   exec::Transport& transport_;
   storage::Storage& storage_;
@@ -425,15 +454,17 @@ class Converter {
   std::unique_ptr<Input> own_input_;  ///< this rank's, if something is too large to be held
   NewFile& target_;
   std::unique_ptr<Output> output_;
-  Carry carry_ = nullptr;
+  layout::Format::Carry carry_ = nullptr;
   bool carries_ = false;
   std::vector<std::uint32_t> is_other_name_;  ///< a variable: 1 where it is one
   std::optional<std::string> compress_;
   std::uint64_t budget_bytes_;
+  const Unread& unread_;
   const CopyProgress& progress_;
   std::vector<Planned> planned_;
   std::vector<std::string> unnamed_;
   std::vector<std::string> changes_;
+  std::vector<layout::Growing> growing_;  ///< on rank 0: what no longer can in the new file
   std::vector<std::string> left_out_;
   std::optional<Error> refusal_;             ///< of the first variable that the format cannot hold
   std::deque<std::vector<std::byte>> held_;  ///< until the next commit
@@ -443,14 +474,13 @@ class Converter {
   std::uint64_t done_bytes_ = 0;
 };
 
-}  // namespace
-
-Converted convert(exec::Transport& transport, storage::Storage& storage, const std::string& from,
-                  const std::string& to, const std::optional<std::string>& compress,
-                  const Options& options, const CopyProgress& progress) {
+Converted convert_once(exec::Transport& transport, storage::Storage& storage,
+                       const std::string& from, const std::string& to,
+                       const std::optional<std::string>& compress, const Options& options,
+                       const Unread& unread, const CopyProgress& progress) {
   NewFile target(transport, storage, to, options);
   try {
-    return Converter(transport, storage, from, target, compress, options, progress).run();
+    return Converter(transport, storage, from, target, compress, options, unread, progress).run();
   } catch (const Error& e) {
     std::string text = e.what();
     const std::size_t at = text.find(target.building());
@@ -459,6 +489,26 @@ Converted convert(exec::Transport& transport, storage::Storage& storage, const s
     }
     throw Error(e.code(), text.replace(at, target.building().size(), to), e.rank());
   }
+}
+
+}  // namespace
+
+Converted convert(exec::Transport& transport, storage::Storage& storage, const std::string& from,
+                  const std::string& to, const std::optional<std::string>& compress,
+                  const Options& options, const CopyProgress& progress) {
+  Unread unread;
+  try {
+    return convert_once(transport, storage, from, to, compress, options, unread, progress);
+  } catch (const Error& e) {
+    if (!may_be_of_variable(e.code())) {
+      throw;
+    }
+    unread = find_unread(transport, storage, from);
+    if (unread.empty()) {
+      throw;
+    }
+  }
+  return convert_once(transport, storage, from, to, compress, options, unread, progress);
 }
 
 }  // namespace sluice::commit

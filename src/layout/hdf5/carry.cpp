@@ -6,6 +6,7 @@
 
 #include "layout/hdf5/catalog.hpp"
 #include "layout/hdf5/driver.hpp"
+#include "layout/hdf5/elements.hpp"
 #include "layout/hdf5/links.hpp"
 #include "layout/hdf5/log.hpp"
 #include "layout/hdf5/references.hpp"
@@ -15,53 +16,16 @@ namespace sluice::layout::hdf5 {
 
 namespace {
 
-/// What is read into memory as a whole: an attribute, a dataset of references.
-constexpr std::uint64_t most_whole_bytes = 256 << 20;
-/// What is read at a time of a dataset that is copied by its elements.
-constexpr std::uint64_t rows_bytes = 1 << 20;
-
 herr_t take_name(hid_t, const char* name, const H5A_info_t*, void* into) {
   static_cast<std::vector<std::string>*>(into)->emplace_back(name);
   return 0;
 }
 
-/// Elements of any type in memory, with what libhdf5 allocated for them.
-class Elements {
- public:
-  Elements(hid_t type, hid_t space, const std::string& what) : type_(type), space_(space) {
-    const hssize_t count = checked(H5Sget_simple_extent_npoints(space), what);
-    count_ = static_cast<std::size_t>(count);
-    const std::uint64_t bytes =
-        model::checked_product(count_, H5Tget_size(type), "size of elements");
-    if (bytes > most_whole_bytes) {
-      throw Error(Code::unsupported, what + ": has " + std::to_string(bytes) +
-                                         " bytes, more than " + std::to_string(most_whole_bytes));
-    }
-    bytes_.resize(bytes);
-  }
-  ~Elements() {
-    if (is_read) {
-      H5Dvlen_reclaim(type_, space_, H5P_DEFAULT, bytes_.data());
-    }
-  }
-  Elements(const Elements&) = delete;
-  Elements& operator=(const Elements&) = delete;
-
-  std::byte* data() { return bytes_.data(); }
-  std::size_t count() const { return count_; }
-  bool is_read = false;
-
- private:
-  hid_t type_;
-  hid_t space_;
-  std::size_t count_ = 0;
-  std::vector<std::byte> bytes_;
-};
-
 class Carrier {
  public:
-  Carrier(storage::File& from, storage::File& into, const std::vector<std::string>& written)
-      : written_(written.begin(), written.end()) {
+  Carrier(storage::File& from, storage::File& into, bool is_netcdf,
+          const std::vector<std::string>& written)
+      : is_netcdf_(is_netcdf), written_(written.begin(), written.end()) {
     old_state_.file = &from;
     new_state_.file = &into;
     new_state_.writable = true;
@@ -74,10 +38,13 @@ class Carrier {
 
   std::vector<std::string> run() {
     list();
-    // Objects, then their further names, then what only points.
-    for (const NamedLink& link : links_) {
-      if (is_first(link)) {
-        attempt(link.path, [&] { take_object(link); });
+    // Groups, types, datasets, which may be of these types; further names; what only points.
+    for (const Target kind :
+         {Target::group, Target::datatype, Target::dataset, Target::unreadable}) {
+      for (const NamedLink& link : links_) {
+        if (link.target == kind && is_first(link)) {
+          attempt(link.path, [&] { take_object(link); });
+        }
       }
     }
     for (const NamedLink& link : links_) {
@@ -141,10 +108,10 @@ class Carrier {
       if (written_.count(link.path) != 0) {
         known->second = link.path;
         fixed.insert(link.identity);
-      } else if (!is_new && soft_.count(known->second) != 0 && !link.is_soft) {
+      } else if (!is_new && soft_.count(known->second) != 0 && !link.is_below_soft) {
         known->second = link.path;
       }
-      if (link.is_soft) {
+      if (link.is_below_soft) {
         soft_.insert(link.path);
       }
     }
@@ -156,7 +123,8 @@ class Carrier {
   }
 
   bool is_first(const NamedLink& link) const {
-    return !is_pointer(link) && !link.identity.empty() && names_.at(link.identity) == link.path;
+    return !is_pointer(link) && !link.is_below_soft && !link.identity.empty() &&
+           names_.at(link.identity) == link.path;
   }
   static bool is_pointer(const NamedLink& link) {
     return link.is_soft || link.target == Target::external || link.target == Target::nothing;
@@ -178,16 +146,37 @@ class Carrier {
       return;  // Sluice wrote it, or needed it
     } else if (link.target == Target::group) {
       make_group_like(from_.get(), into_.get(), link.path);
-    } else {
-      if (link.target == Target::dataset && is_of_pieces(link.path)) {
+    } else if (link.target == Target::datatype) {
+      commit_type(link.path);
+    } else if (!is_unused_scale(link.path)) {
+      if (is_of_pieces(link.path)) {
         copy_elements(link.path);
       } else {
         copy_object(link.path);
       }
-      if (link.target == Target::dataset) {
-        copied_.insert(link.path);
-      }
+      copied_.insert(link.path);
     }
+  }
+
+  /// In netCDF's file, a dimension without coordinates that only variables of Sluice had: these
+  /// have theirs.
+  bool is_unused_scale(const std::string& path) {
+    if (!is_netcdf_) {
+      return false;
+    }
+    const Handle dataset = own(H5Dopen2(from_.get(), path.c_str(), H5P_DEFAULT), path);
+    if (!netcdf4::is_plain_scale(dataset.get())) {
+      return false;
+    }
+    return std::none_of(links_.begin(), links_.end(), [&](const NamedLink& link) {
+      if (link.target != Target::dataset || !is_first(link) || written_.count(link.path) != 0 ||
+          link.path == path) {
+        return false;
+      }
+      const Handle user = own(H5Dopen2(from_.get(), link.path.c_str(), H5P_DEFAULT), link.path);
+      const auto names = netcdf4::dimension_names(from_.get(), user.get(), link.path);
+      return std::find(names.begin(), names.end(), path) != names.end();
+    });
   }
 
   void take_other_name(const NamedLink& link) {
@@ -208,73 +197,46 @@ class Carrier {
     const Handle dataset = own(H5Dopen2(from_.get(), path.c_str(), H5P_DEFAULT), path);
     const Handle type = own(H5Dget_type(dataset.get()), path);
     const Handle list = own(H5Dget_create_plist(dataset.get()), path);
-    H5D_fill_value_t state = H5D_FILL_VALUE_UNDEFINED;
-    check(H5Pfill_value_defined(list.get(), &state), path);
-    return state == H5D_FILL_VALUE_USER_DEFINED &&
+    return H5Pget_layout(list.get()) != H5D_VIRTUAL &&
            (is_yes(H5Tdetect_class(type.get(), H5T_VLEN), path) || has_text(type.get()));
   }
 
-  /// Is there text of variable length in it?
-  static bool has_text(hid_t type) {
-    switch (H5Tget_class(type)) {
-      case H5T_STRING:
-        return is_yes(H5Tis_variable_str(type), "type");
-      case H5T_COMPOUND:
-        for (int m = 0; m < H5Tget_nmembers(type); ++m) {
-          const Handle member = own(H5Tget_member_type(type, static_cast<unsigned>(m)), "type");
-          if (has_text(member.get())) {
-            return true;
-          }
-        }
-        return false;
-      case H5T_ARRAY:
-      case H5T_VLEN:
-        return has_text(own(H5Tget_super(type), "type").get());
-      default:
-        return false;
+  /// Made anew: H5Ocopy of libhdf5 1.10 leaves a header that newer ones refuse where the type is
+  /// opaque.
+  void commit_type(const std::string& path) {
+    const Handle held = own(H5Topen2(from_.get(), path.c_str(), H5P_DEFAULT), path);
+    const Handle type = own(H5Tcopy(held.get()), path);
+    check(H5Tcommit2(into_.get(), path.c_str(), type.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+          path);
+  }
+
+  /// The type as the new file has it under a name, else as it is.
+  Handle type_in_new(hid_t held, const std::string& path) {
+    if (is_yes(H5Tcommitted(held), path)) {
+      const auto known = names_.find(facts_of(held, ".").identity);
+      if (known != names_.end() && has_link(into_.get(), known->second)) {
+        return own(H5Topen2(into_.get(), known->second.c_str(), H5P_DEFAULT), path);
+      }
     }
+    return own(H5Tcopy(held), path);
   }
 
   void copy_elements(const std::string& path) {
     const Handle old_one = own(H5Dopen2(from_.get(), path.c_str(), H5P_DEFAULT), path);
     const Handle held = own(H5Dget_type(old_one.get()), path);
-    const Handle type = own(H5Tcopy(held.get()), path);
+    const Handle named = type_in_new(held.get(), path);
     const Handle space = own(H5Dget_space(old_one.get()), path);
     const Handle list = own(H5Dget_create_plist(old_one.get()), path);
-    const Handle new_one = own(H5Dcreate2(into_.get(), path.c_str(), type.get(), space.get(),
+    const Handle new_one = own(H5Dcreate2(into_.get(), path.c_str(), named.get(), space.get(),
                                           H5P_DEFAULT, list.get(), H5P_DEFAULT),
                                path);
-    const int rank = static_cast<int>(checked(H5Sget_simple_extent_ndims(space.get()), path));
-    if (checked(H5Sget_simple_extent_npoints(space.get()), path) == 0) {
-      return;
-    }
-    std::vector<hsize_t> dims(static_cast<std::size_t>(std::max(1, rank)), 1);
-    check(H5Sget_simple_extent_dims(space.get(), rank == 0 ? nullptr : dims.data(), nullptr), path);
-    std::uint64_t row_bytes = H5Tget_size(type.get());
-    for (std::size_t d = 1; d < dims.size(); ++d) {
-      row_bytes *= dims[d];
-    }
-    const hsize_t rows = std::max<hsize_t>(1, rows_bytes / std::max<std::uint64_t>(1, row_bytes));
-    for (hsize_t first = 0; first < dims[0]; first += rows) {
-      std::vector<hsize_t> start(dims.size(), 0);
-      std::vector<hsize_t> count = dims;
-      start[0] = first;
-      count[0] = std::min(rows, dims[0] - first);
-      const Handle memory = rank == 0 ? own(H5Scopy(space.get()), path)
-                                      : own(H5Screate_simple(rank, count.data(), nullptr), path);
-      if (rank != 0) {
-        check(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(),
-                                  nullptr),
-              path);
+    try {
+      if (H5Dget_storage_size(old_one.get()) != 0) {
+        copy_rows(old_one.get(), new_one.get(), path);
       }
-      Elements elements(type.get(), memory.get(), path);
-      check(H5Dread(old_one.get(), type.get(), memory.get(), space.get(), H5P_DEFAULT,
-                    elements.data()),
-            path);
-      elements.is_read = true;
-      check(H5Dwrite(new_one.get(), type.get(), memory.get(), space.get(), H5P_DEFAULT,
-                     elements.data()),
-            path);
+    } catch (const Error&) {
+      H5Ldelete(into_.get(), path.c_str(), H5P_DEFAULT);
+      throw;
     }
   }
 
@@ -335,11 +297,11 @@ class Carrier {
     return copied_.count(path) != 0 || !netcdf4::dimension_labels(dataset).empty();
   }
 
-  static bool is_kept_otherwise(const std::string& name) {
+  bool is_kept_otherwise(const std::string& name) const {
     static const std::set<std::string> names{"DIMENSION_LIST",      "REFERENCE_LIST",
                                              "_Netcdf4Dimid",       "_NCProperties",
                                              "_Netcdf4Coordinates", varying_attribute};
-    return names.count(name) != 0;
+    return names.count(name) != 0 || (is_netcdf_ && name == netcdf4::labels_name);
   }
 
   void copy_attribute(hid_t old_object, hid_t new_object, const std::string& owner,
@@ -350,7 +312,9 @@ class Carrier {
     const bool is_decided =
         is_there ? netcdf4::is_scale(new_object)
                  : netcdf4::is_scale(old_object) && !may_have_scales(new_object, owner);
-    if (is_kept_otherwise(name) || (is_of_scale && is_decided)) {
+    // Sluice writes it in the type of its variable.
+    const bool is_own_fill = name == "_FillValue" && is_there && copied_.count(owner) == 0;
+    if (is_kept_otherwise(name) || (is_of_scale && is_decided) || is_own_fill) {
       return;
     }
     const Handle attribute = own(H5Aopen(old_object, name.c_str(), H5P_DEFAULT), what);
@@ -415,17 +379,6 @@ class Carrier {
           path);
   }
 
-  /// An unlimited dimension without coordinates has no elements, only its variables have. Sluice's
-  /// has the length that they have here, and keeps it.
-  void name_limit(hid_t old_one, hid_t new_one, const std::string& path) {
-    if (!netcdf4::is_plain_scale(old_one) || !netcdf4::is_plain_scale(new_one)) {
-      return;
-    }
-    if (netcdf4::use_of(old_one, path).unlimited && !netcdf4::use_of(new_one, path).unlimited) {
-      left_.push_back(path + " (" + netcdf4::fixed_limit + ")");
-    }
-  }
-
   void attach_scales() {
     netcdf4::Scales scales;
     scales.load(into_.get());
@@ -434,14 +387,13 @@ class Carrier {
         continue;
       }
       attempt(link.path + ": its dimension scales", [&] {
+        if (!has_link(into_.get(), link.path)) {
+          return;  // it was named already
+        }
         const Handle old_one =
             own(H5Dopen2(from_.get(), link.path.c_str(), H5P_DEFAULT), link.path);
-        if (!has_link(into_.get(), link.path)) {
-          return;
-        }
         const Handle new_one =
             own(H5Dopen2(into_.get(), link.path.c_str(), H5P_DEFAULT), link.path);
-        name_limit(old_one.get(), new_one.get(), link.path);
         if (!netcdf4::is_attached(old_one.get(), link.path) ||
             netcdf4::is_attached(new_one.get(), link.path) ||
             !may_have_scales(new_one.get(), link.path)) {
@@ -457,6 +409,9 @@ class Carrier {
         scales.attach(into_.get(), new_one.get(), link.path, names);
       });
     }
+    if (is_netcdf_) {
+      scales.number(into_.get());
+    }
     scales.seal(into_.get());
   }
 
@@ -464,10 +419,11 @@ class Carrier {
   DriverState new_state_;
   Handle from_;
   Handle into_;
+  const bool is_netcdf_;  ///< is the new file netCDF's?
   const std::set<std::string> written_;
   std::vector<NamedLink> links_;
   std::map<std::string, std::string> names_;  ///< of objects, by their identity
-  std::set<std::string> soft_;                ///< paths of soft links
+  std::set<std::string> soft_;                ///< paths through soft links
   std::set<std::string> other_groups_;        ///< further names of groups
   std::set<std::string> copied_;              ///< datasets that Sluice did not write
   std::vector<std::string> left_;
@@ -478,9 +434,10 @@ class Carrier {
 std::vector<std::string> carry(storage::File& from, storage::File& into,
                                const std::vector<std::string>& written) {
   const QuietErrors quiet;
+  const bool is_netcdf = Catalog::open(into)->netcdf();
   std::vector<std::string> left;
   {
-    Carrier carrier(from, into, written);
+    Carrier carrier(from, into, is_netcdf, written);
     left = carrier.run();
   }
   const auto catalog = Catalog::open(into);

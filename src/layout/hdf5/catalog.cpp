@@ -56,6 +56,19 @@ std::string Catalog::title() const {
                                     : "HDF5";
 }
 
+bool Catalog::is_of_netcdf() const {
+  const QuietErrors quiet;
+  if (ours_ || is_yes(H5Aexists(hdf5_.get(), "_NCProperties"), state_.file->path())) {
+    return netcdf_ || !ours_;
+  }
+  // Before 4.4.1 it did not say so.
+  return std::any_of(variables_.begin(), variables_.end(), [&](const StoredVariable& variable) {
+    const std::string& name = variable.definition.name;
+    const Handle dataset = own(H5Dopen2(hdf5_.get(), name.c_str(), H5P_DEFAULT), name);
+    return is_yes(H5Aexists(dataset.get(), "_Netcdf4Dimid"), name);
+  });
+}
+
 void Catalog::require_ours() const {
   if (!ours_) {
     throw Error(Code::format,

@@ -48,6 +48,8 @@ class Catalog final : public layout::Catalog, public layout::Titled {
   void require_ours() const;
   /// Is it in the grouped form, with one group for each step?
   bool grouped() const noexcept { return grouped_; }
+  /// Did netCDF make it, or Sluice as netCDF would?
+  bool is_of_netcdf() const;
   /// Does it have netCDF's dimension scales, made by Sluice?
   bool netcdf() const noexcept { return netcdf_; }
   /// Is its group VTKHDF what VTK reads, kept by Sluice?
@@ -143,9 +145,9 @@ class Catalog final : public layout::Catalog, public layout::Titled {
     Handle handle;
   };
   std::vector<std::string> groups_;              ///< without the library's own
-  std::vector<UnreadableDataset> others_;        ///< committed types, unlimited dimensions
-  std::set<std::string> used_groups_;            ///< not empty
-  std::optional<std::set<std::string>> mapped_;  ///< variables with elements in the set
+  std::vector<UnreadableDataset> others_;        ///< committed types
+  std::set<std::string> used_groups_;            ///< with something in them
+  std::optional<std::set<std::string>> mapped_;  ///< variables of which the set has elements
   DriverState state_;
   Handle hdf5_;
   std::shared_ptr<storage::Storage> others_storage_;

@@ -100,8 +100,8 @@ void Catalog::list(const std::vector<NamedLink>& links, std::size_t prefix) {
   for (const NamedLink& link : links) {
     if (link.target == Target::dataset) {
       const NamedLink*& known = first.try_emplace(link.identity, &link).first->second;
-      const bool is_better = is_recorded_name(link.path.substr(prefix)) || known->is_soft;
-      if (is_better && !is_recorded_name(known->path.substr(prefix)) && !link.is_soft) {
+      const bool is_better = is_recorded_name(link.path.substr(prefix)) || known->is_below_soft;
+      if (is_better && !is_recorded_name(known->path.substr(prefix)) && !link.is_below_soft) {
         known = &link;
       }
     }
@@ -185,7 +185,7 @@ void Catalog::add_dataset(const std::string& path, const std::string& name) {
   const Handle dataset = own(H5Dopen2(hdf5_.get(), path.c_str(), H5P_DEFAULT), path);
   if (netcdf4::is_plain_scale(dataset.get())) {
     if (!ours_ && netcdf4::use_of(dataset.get(), path).unlimited) {
-      others_.push_back({name, netcdf4::fixed_limit});
+      growing_.push_back({name.substr(name.rfind('/') + 1), true});
     }
     return;
   }
@@ -248,12 +248,12 @@ void Catalog::add_array(hid_t dataset, const std::string& path, const std::strin
     chunk = without_back(chunk);
     characters_.insert(static_cast<std::uint32_t>(variables_.size()));
   }
-  const bool is_in_a_row = layout == H5D_CHUNKED && path == name &&
-                           add_in_a_row(dataset, name, stored.type, extents.dims, chunk, variable);
-  if (!is_in_a_row) {
-    variable.definition = describe(dataset, name, stored.type, extents, layout, chunk);
+  if (!ours_ && extents.limits != extents.dims) {
+    const bool is_dimension = netcdf4::is_scale(dataset);
+    growing_.push_back({is_dimension ? name.substr(name.rfind('/') + 1) : name, is_dimension});
   }
-  const bool is_stacked = variable.definition.stepped && !is_in_a_row;
+  variable.definition = describe(dataset, name, stored.type, extents, layout, chunk);
+  const bool is_stacked = variable.definition.stepped;
   if (path != name) {  // a prototype
     variable.definition.stepped = true;
     is_whole = is_whole && are_plain_steps(name);

@@ -53,9 +53,9 @@ std::string refuse_netcdf4_attribute(const model::Attribute& attribute) {
   return "";
 }
 
-std::string refuse_vtkhdf(const model::Definition& definition,
-                          const std::vector<model::Definition>& others) {
-  return vtkhdf::refuse_definition(definition, others);
+/// What netCDF cannot open does not get into its files.
+bool is_of_netcdf(const layout::Catalog& from) {
+  return static_cast<const Catalog&>(from).is_of_netcdf();
 }
 
 }  // namespace
@@ -121,6 +121,8 @@ constinit const Format netcdf4_format{
     .refuse_definition = refuse_netcdf4,
     .refuse_attribute = refuse_netcdf4_attribute,
     .plans_beside_threads = takes_several_threads,
+    .carry = carry,
+    .may_carry = is_of_netcdf,
 };
 
 constinit const Format vtkhdf_format{

@@ -96,7 +96,7 @@ class Walk {
   void take(const std::string& path, const Named& link) {
     repeated_ += repeats_ != 0 ? 1 : 0;
     if (link.type != H5L_TYPE_HARD && link.type != H5L_TYPE_SOFT) {
-      links.push_back({path, Target::external, false, "",
+      links.push_back({path, Target::external, false, softs_ != 0, "",
                        link.type == H5L_TYPE_EXTERNAL
                            ? "external link to " + value_of(file_, path, link)
                            : "a link of another program's own kind"});
@@ -108,9 +108,12 @@ class Walk {
       facts = {Target::nothing, "",
                "soft link to " + value_of(file_, path, link) + ", which is not in this file"};
     }
-    links.push_back({path, facts.target, is_soft, facts.identity, facts.why});
+    links.push_back(
+        {path, facts.target, is_soft, is_soft || softs_ != 0, facts.identity, facts.why});
     if (facts.target == Target::group) {
+      softs_ += is_soft ? 1 : 0;
       descend(path, facts.identity);
+      softs_ -= is_soft ? 1 : 0;
     }
   }
 
@@ -145,8 +148,9 @@ class Walk {
   const std::function<bool(const std::string&)>& skips_;
   std::vector<std::string> above_;  ///< identities of the groups on the current path
   std::set<std::string> entered_;
-  std::size_t repeats_ = 0;   ///< those groups that were entered before
-  std::size_t repeated_ = 0;  ///< links that were visited in them
+  std::size_t softs_ = 0;     ///< soft links to groups that are being walked
+  std::size_t repeats_ = 0;   ///< groups of them that were entered before
+  std::size_t repeated_ = 0;  ///< links that were met in such
 };
 
 Target target_of(H5O_type_t type) {

@@ -27,8 +27,9 @@ struct NamedLink {
   std::string path;  ///< from the root, without leading slash
   Target target = Target::nothing;
   bool is_soft = false;
-  std::string identity;  ///< the same for all names of one object, and different for others
-  std::string why;       ///< for the last three targets
+  bool is_below_soft = false;  ///< it, or a group of its path, is a soft link
+  std::string identity;        ///< the same for all names of one object, and for no other's
+  std::string why;             ///< of the last three targets: in words
 };
 
 /// The target of a name; soft links are followed.

@@ -18,6 +18,11 @@ namespace {
 /// follow.
 constexpr const char* plain_title = "This is a netCDF dimension but not a netCDF variable.";
 
+/// The attribute with netCDF's number of a dimension.
+constexpr const char* id_name = "_Netcdf4Dimid";
+constexpr int no_id = -1;
+bool is_in_group(const std::string& path) { return path.find('/') != std::string::npos; }
+
 /// The attribute with the scales of a dataset's dimensions.
 constexpr const char* list_name = "DIMENSION_LIST";
 
@@ -75,7 +80,18 @@ hid_t Scales::reference_type() {
 
 void Scales::clear() {
   scales_.clear();
-  next_id_ = 0;
+  ids_.clear();
+  next_in_root_ = 0;
+}
+
+int Scales::new_id(const std::string& path) {
+  if (is_in_group(path)) {
+    return no_id;  // until seal()
+  }
+  while (!ids_.insert(next_in_root_).second) {
+    ++next_in_root_;
+  }
+  return next_in_root_;
 }
 
 const Use* Scales::find(const std::string& path) const {
@@ -126,10 +142,12 @@ void Scales::learn(hid_t file, const std::string& path) {
   Scale& scale = scales_[path];
   scale.use = use_of(dataset.get(), path);
   scale.is_plain = is_plain_scale(dataset.get());
-  const auto id = hdf5::read_attribute(dataset.get(), "_Netcdf4Dimid");
+  const auto id = hdf5::read_attribute(dataset.get(), id_name);
   const auto* number = id ? std::get_if<std::int32_t>(&*id) : nullptr;
-  scale.id = number != nullptr ? *number : next_id_;
-  next_id_ = std::max(next_id_, scale.id + 1);
+  scale.id = number != nullptr ? *number : no_id;
+  if (!is_in_group(path)) {
+    ids_.insert(scale.id);
+  }
   if (!is_yes(H5Aexists(dataset.get(), "REFERENCE_LIST"), path)) {
     return;
   }
@@ -145,13 +163,24 @@ void Scales::learn(hid_t file, const std::string& path) {
 
 void Scales::enter(hid_t dataset, const std::string& path, const std::string& title) {
   Scale& scale = scales_[path];
-  scale.id = next_id_++;
+  scale.id = new_id(path);
   scale.use = use_of(dataset, path);
   scale.is_plain = title.rfind(plain_title, 0) == 0;
   put_terminated(dataset, "CLASS", "DIMENSION_SCALE");
   put_terminated(dataset, "NAME", title);
   const Handle space = hdf5::dataspace({});
-  put_attribute(dataset, "_Netcdf4Dimid", H5T_NATIVE_INT, space.get(), &scale.id);
+  put_attribute(dataset, id_name, H5T_NATIVE_INT, space.get(), &scale.id);
+}
+
+void Scales::number(hid_t file) {
+  const Handle space = hdf5::dataspace({});
+  for (auto& [path, scale] : scales_) {
+    if (scale.id == no_id && !is_in_group(path)) {
+      const Handle dataset = own(H5Dopen2(file, path.c_str(), H5P_DEFAULT), path);
+      scale.id = new_id(path);
+      put_attribute(dataset.get(), id_name, H5T_NATIVE_INT, space.get(), &scale.id);
+    }
+  }
 }
 
 void Scales::make_plain(hid_t file, const std::string& path, const Use& use) {
@@ -218,6 +247,23 @@ void Scales::remove(hid_t file, const std::string& path) {
 }
 
 void Scales::seal(hid_t file) {
+  // Numbers without gaps, which nccopy needs: those that the root group has left.
+  const Handle scalar = hdf5::dataspace({});
+  int next = 0;
+  for (auto& [path, scale] : scales_) {
+    if (!is_in_group(path)) {
+      continue;
+    }
+    while (ids_.count(next) != 0) {
+      ++next;
+    }
+    if (scale.id != next) {
+      const Handle dataset = own(H5Dopen2(file, path.c_str(), H5P_DEFAULT), path);
+      scale.id = next;
+      put_attribute(dataset.get(), id_name, H5T_NATIVE_INT, scalar.get(), &scale.id);
+    }
+    ++next;
+  }
   const Handle type(reference_type());
   for (auto& [path, scale] : scales_) {
     if (!scale.is_changed) {

@@ -1,11 +1,14 @@
 // The dimension scales of one file: datasets that define netCDF's dimensions in HDF5.
 //
-// Invariants: every scale has its own `_Netcdf4Dimid`; every dimension of every variable that is
-// not itself a scale has its scale in DIMENSION_LIST, and is in that scale's REFERENCE_LIST from
-// seal() on. Lists of references are written once a commit, not once a variable.
+// Invariants: every scale has a `_Netcdf4Dimid` of its own; those of the root group count from 0 in
+// the order in which they are made, as VTK's reader takes them for positions, and those of groups
+// follow from seal() on without a gap, on which nccopy crashes; every dimension of every variable
+// that is no scale itself has its scale in DIMENSION_LIST, and stands in that scale's
+// REFERENCE_LIST from seal() on. Lists of references are written once a commit.
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,6 +40,8 @@ class Scales {
   /// Removes the scale without coordinates at `path`, so that a variable can take its name. The
   /// variables along that dimension then have no scales at all: attach them again.
   void remove(hid_t file, const std::string& path);
+  /// Gives the scales that were copied without a number of netCDF's one of their own.
+  void number(hid_t file);
   /// Writes the lists of references that have changed.
   void seal(hid_t file);
 
@@ -55,9 +60,11 @@ class Scales {
   void learn(hid_t file, const std::string& path);
   void enter(hid_t dataset, const std::string& path, const std::string& title);
   static hid_t reference_type();
+  int new_id(const std::string& path);
 
   std::map<std::string, Scale> scales_;
-  int next_id_ = 0;
+  std::set<int> ids_;     ///< of the scales of the root group
+  int next_in_root_ = 0;  ///< not below it
 };
 
 /// The attribute with the names of a dataset's dimensions that H5DSset_label makes and h5py reads.
@@ -73,9 +80,6 @@ std::vector<std::string> dimension_labels(hid_t dataset);
 std::vector<std::string> dimension_names(hid_t file, hid_t dataset, const std::string& path);
 /// Is it the scale of a dimension without coordinates, which netCDF does not show as a variable?
 bool is_plain_scale(hid_t dataset);
-/// Reported for an unlimited dimension without coordinates when Sluice writes the file anew: its
-/// variables have as many elements as before, and no more can be added.
-inline constexpr const char* fixed_limit = "an unlimited dimension: its length is now fixed";
 /// The dimension of the scale `dataset` at `path`; an unlimited one has no size of its own.
 Use use_of(hid_t dataset, const std::string& path);
 

@@ -1,0 +1,68 @@
+#include "commit/tools/unread.hpp"
+
+#include <vector>
+
+#include "commit/read/input.hpp"
+#include "exec/transport/agree.hpp"
+#include "exec/transport/solo_transport.hpp"
+#include "layout/portion.hpp"
+#include "model/bytes.hpp"
+#include "storage/self_storage.hpp"
+
+namespace sluice::commit {
+
+namespace {
+
+void read_all(Input& input, std::uint32_t variable) {
+  const model::Definition& d = input.variables()[variable].definition;
+  std::vector<std::byte> bytes;
+  layout::for_each_part(
+      model::whole(d.shape), d.type.bytes, layout::portion_bytes, [&](const model::Box& part) {
+        bytes.resize(part.volume() * d.type.bytes);
+        const auto zeros = model::Dims::filled(part.count.rank(), 0);
+        input.get(variable, 0, part, {bytes.data(), d.type, part.count, zeros}, false);
+      });
+}
+
+}  // namespace
+
+bool may_be_of_variable(Code code) {
+  return code == Code::format || code == Code::damaged || code == Code::truncated ||
+         code == Code::unsupported || code == Code::version;
+}
+
+Unread find_unread(exec::Transport& transport, storage::Storage& storage, const std::string& path) {
+  const auto message = exec::on_root(transport, 0, [&] {
+    Unread found;
+    const auto alone = exec::make_solo();
+    const auto own_storage = storage::make_self_storage(storage);
+    Input input(*alone, *own_storage, path, Options{});
+    const bool may_have = !input.written_by_sluice() && input.steps() == 0;
+    for (std::uint32_t v = 0; may_have && v < input.variables().size(); ++v) {
+      try {
+        read_all(input, v);
+      } catch (const Error& e) {
+        if (!may_be_of_variable(e.code())) {
+          throw;
+        }
+        found[input.variables()[v].definition.name] = e.what();
+      }
+    }
+    model::ByteWriter out;
+    out.put(found.size());
+    for (const auto& [name, why] : found) {
+      out.put(name);
+      out.put(why);
+    }
+    return out.take();
+  });
+  model::ByteReader in(message);
+  Unread found;
+  for (auto left = in.get<std::size_t>(); left > 0; --left) {
+    const std::string name = in.get_string();
+    found[name] = in.get_string();
+  }
+  return found;
+}
+
+}  // namespace sluice::commit

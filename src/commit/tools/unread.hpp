@@ -1,0 +1,22 @@
+// Which variables of another program's file cannot be read here, though the file can.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "exec/transport/transport.hpp"
+#include "sluice/error.hpp"
+#include "storage/storage.hpp"
+
+namespace sluice::commit {
+
+/// Is such a failure perhaps one variable's alone?
+bool may_be_of_variable(Code code);
+
+/// By name, why: a filter that is not there, a checksum that fails, raw data in a file that is not
+/// there. Reads every variable on rank 0, a few MiB at a time. Nothing where Sluice wrote the file,
+/// or it has steps: then what cannot be read is an error. Collective.
+using Unread = std::map<std::string, std::string>;
+Unread find_unread(exec::Transport& transport, storage::Storage& storage, const std::string& path);
+
+}  // namespace sluice::commit
