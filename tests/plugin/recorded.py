@@ -97,7 +97,8 @@ class Recorded:
     def _fault(self, kind, state, returned):
         if state in self.states[returned:returned + 2]:
             return None
-        may_be_refused = kind == "plain" and returned + 1 < len(self.states)  # not when it is closed
+        is_closed = returned + 1 == len(self.states)
+        may_be_refused = kind == "plain" and not is_closed
         if may_be_refused and state in ("refused by HDF5", *self.states[max(0, returned - 1):]):
             return None
         return state if state and " " in state else "values of no flush that it may hold"
