@@ -15,6 +15,8 @@
 #include "exec/transport/solo_transport.hpp"
 #include "layout/encoding.hpp"
 #include "layout/formats.hpp"
+#include "layout/lengths.hpp"
+#include "layout/rounding.hpp"
 #include "model/name.hpp"
 #include "storage/self_storage.hpp"
 
@@ -442,7 +444,7 @@ class Converter {
     }
   }
 
-  /// Of a step that is cut into tiles, as there is an index of all that might be.
+  /// A step that is cut into tiles has an index of all possible tiles.
   static constexpr std::uint64_t most_step_bytes = 1ULL << 40;
 
   exec::Transport& transport_;

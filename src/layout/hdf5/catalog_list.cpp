@@ -252,8 +252,12 @@ void Catalog::add_array(hid_t dataset, const std::string& path, const std::strin
     const bool is_dimension = netcdf4::is_scale(dataset);
     growing_.push_back({is_dimension ? name.substr(name.rfind('/') + 1) : name, is_dimension});
   }
-  variable.definition = describe(dataset, name, stored.type, extents, layout, chunk);
-  const bool is_stacked = variable.definition.stepped;
+  const bool is_in_a_row = layout == H5D_CHUNKED && path == name &&
+                           add_in_a_row(dataset, name, stored.type, extents.dims, chunk, variable);
+  if (!is_in_a_row) {
+    variable.definition = describe(dataset, name, stored.type, extents, layout, chunk);
+  }
+  const bool is_stacked = variable.definition.stepped && !is_in_a_row;
   if (path != name) {  // a prototype
     variable.definition.stepped = true;
     is_whole = is_whole && are_plain_steps(name);

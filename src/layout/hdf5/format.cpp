@@ -53,6 +53,11 @@ std::string refuse_netcdf4_attribute(const model::Attribute& attribute) {
   return "";
 }
 
+std::string refuse_vtkhdf(const model::Definition& definition,
+                          const std::vector<model::Definition>& others) {
+  return vtkhdf::refuse_definition(definition, others);
+}
+
 /// What netCDF cannot open does not get into its files.
 bool is_of_netcdf(const layout::Catalog& from) {
   return static_cast<const Catalog&>(from).is_of_netcdf();
