@@ -17,10 +17,6 @@ Superblock superblock_of(storage::File& file) {
   return find_superblock(file).value_or(Superblock{});
 }
 
-/// Versions 2 and 3 of the superblock, and the first part of versions 0 and 1, which holds all that
-/// is needed to open a file.
-constexpr std::uint64_t superblock_bytes = 48;
-
 /// Removes the guard in bytes of the file from `offset` on.
 void lift_guard(const Superblock& superblock, std::uint64_t offset, std::span<std::byte> bytes) {
   if (superblock.offset >= offset && superblock.offset - offset < bytes.size()) {

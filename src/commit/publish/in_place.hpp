@@ -14,6 +14,10 @@
 
 namespace sluice::commit {
 
+/// Versions 2 and 3 of the superblock, and the first part of versions 0 and 1, which holds all that
+/// is needed to open a file.
+inline constexpr std::uint64_t superblock_bytes = 48;
+
 /// How a journal relates to the file beside it.
 struct InPlace {
   std::uint64_t changed = 0;  ///< runs that do not have their new bytes yet

@@ -109,9 +109,6 @@ Recovery recover_unattended(storage::Storage& storage, const std::string& given_
 
 namespace {
 
-/// For an HDF5 file without a user block: its superblock.
-constexpr std::uint64_t superblock_bytes = 48;
-
 /// Identifies the current commit of a file, as a reader finds it.
 struct Moment {
   std::vector<std::byte> journal;  ///< as returned by journal_bytes_in(), complete or not

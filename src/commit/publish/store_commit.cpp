@@ -1,5 +1,6 @@
 #include "commit/publish/store_commit.hpp"
 
+#include "commit/publish/in_place.hpp"
 #include "commit/publish/recovery.hpp"
 #include "layout/formats.hpp"
 #include "layout/stores.hpp"
