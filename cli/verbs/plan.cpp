@@ -18,6 +18,7 @@
 #include "text/text.hpp"
 #include "verb.hpp"
 #include "verbs/plan_compress.hpp"
+#include "verbs/plan_record.hpp"
 
 namespace sluice::cli {
 
@@ -248,8 +249,11 @@ int plan_run(const Context& context, PlanVerb verb) {
     return context.is_root() ? plan_compress(context, verb.sample, verb.sample_variable, verb.json)
                              : fine;
   }
-  if (verb.ranks == 0 || verb.shapes.empty()) {
-    throw Error(Code::invalid_argument, "--ranks and --shape are needed (see: sluice plan --help)");
+  if (!verb.from.empty()) {
+    take_record(context, verb);
+  } else if (verb.ranks == 0 || verb.shapes.empty()) {
+    throw Error(Code::invalid_argument,
+                "--ranks and --shape are needed, or --from (see: sluice plan --help)");
   }
   const sim::Machine machine = machine_of(context, verb.machine);
   if (!context.is_root()) {
