@@ -196,6 +196,9 @@ class Carrier {
   bool is_of_pieces(const std::string& path) {
     const Handle dataset = own(H5Dopen2(from_.get(), path.c_str(), H5P_DEFAULT), path);
     const Handle type = own(H5Dget_type(dataset.get()), path);
+    if (has_lists_in_array(type.get())) {
+      throw Error(Code::unsupported, "lists in an array of compounds, which libhdf5 reads wrongly");
+    }
     const Handle list = own(H5Dget_create_plist(dataset.get()), path);
     return H5Pget_layout(list.get()) != H5D_VIRTUAL &&
            (is_yes(H5Tdetect_class(type.get(), H5T_VLEN), path) || has_text(type.get()));

@@ -52,6 +52,29 @@ bool has_text(hid_t type) {
   }
 }
 
+bool has_lists_in_array(hid_t type) {
+  switch (H5Tget_class(type)) {
+    case H5T_COMPOUND:
+      for (int m = 0; m < H5Tget_nmembers(type); ++m) {
+        const Handle member = own(H5Tget_member_type(type, static_cast<unsigned>(m)), "type");
+        if (has_lists_in_array(member.get())) {
+          return true;
+        }
+      }
+      return false;
+    case H5T_ARRAY:
+    case H5T_VLEN: {
+      const Handle element = own(H5Tget_super(type), "type");
+      const bool is_fault = H5Tget_class(type) == H5T_ARRAY &&
+                            H5Tget_class(element.get()) == H5T_COMPOUND &&
+                            is_yes(H5Tdetect_class(element.get(), H5T_VLEN), "type");
+      return is_fault || has_lists_in_array(element.get());
+    }
+    default:
+      return false;
+  }
+}
+
 void copy_rows(hid_t old_one, hid_t new_one, const std::string& path) {
   const Handle held = own(H5Dget_type(old_one), path);
   const Handle type = own(H5Tcopy(held.get()), path);

@@ -31,6 +31,9 @@ class Elements {
 
 /// Is there text of variable length in the type?
 bool has_text(hid_t type);
+/// Is there an array of compounds with lists in the type? libhdf5 1.10 reads all lists of such an
+/// array but the first element's wrongly, by H5Dread and by H5Ocopy.
+bool has_lists_in_array(hid_t type);
 /// Copies all elements of one dataset into another of the same shape, by its own type in memory,
 /// which is what libhdf5 needs for elements that lie elsewhere; about 1 MiB at a time.
 void copy_rows(hid_t old_one, hid_t new_one, const std::string& path);
