@@ -228,7 +228,7 @@ static void check_numbers(sluice_file* in) {
   FAILS(sluice_get_attribute(in, "spins", "f64", SLUICE_INT32, 1, &u16), SLUICE_ERROR_OVERFLOW,
         "f64");
   FAILS(sluice_get_attribute(in, "", "i32s", SLUICE_INT32, 2, i32s), SLUICE_ERROR_OVERFLOW,
-        "room for 2");
+        "space for 2");
   OK(sluice_attribute_info(in, "", "i32s", &type, &number));
   CHECK(type == SLUICE_INT32 && number == 3);
   OK(sluice_has_attribute(in, "", "nothing", &has));

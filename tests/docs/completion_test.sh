@@ -29,7 +29,7 @@ expect() {
 }
 
 expect ver -- verify
-expect re -- recover render
+expect re -- recover render report
 expect help wa -- watch
 expect --v -- --version
 expect verify --la -- --latest-good

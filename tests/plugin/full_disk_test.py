@@ -83,10 +83,10 @@ def test_no_space_for_the_data(folder):
 
 
 def test_no_space_for_the_journal(folder):
-    """The first journal of an opening; it has the old and the new bytes of `fixed`."""
+    """The first journal of an opening; it has the new bytes of `fixed`."""
     path = os.path.join(folder, "file.h5")
     begin(path).close()
-    for i, spare_bytes in enumerate((300_000, 600_000, 1_500_000), start=1):
+    for i, spare_bytes in enumerate((300_000, 600_000, 750_000), start=1):
         with h5py.File(path, "r+") as f:
             fails_until_there_is_space(folder, path, f, spare_bytes, state(i - 1), state(i))
     assert os.listdir(folder) == ["file.h5"], os.listdir(folder)

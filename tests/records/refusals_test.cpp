@@ -31,7 +31,7 @@ TEST(Refusals, AnotherTypeThanTheOneWritten) {
     EXPECT_EQ(head, 5);
     float narrow = 0;
     expect_error(thrown_by([&] { in.read(&narrow); }), Code::type_mismatch,
-                 {"is float64, but float32 is asked for"});
+                 {"is float64, but float32 was requested"});
     expect_error(thrown_by([&] { in.read(x, 3); }), Code::out_of_bounds, {"no further float64"});
     EXPECT_EQ(x[1], 2);
   });

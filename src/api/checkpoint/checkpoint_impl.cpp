@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 #include "api/checkpoint/names.hpp"
 #include "api/messages.hpp"
@@ -30,15 +29,6 @@ bool is_of_storage(Code code) {
 }
 
 double wall_clock_s() { return model::from_ns(model::wall_clock_ns()); }
-
-/// Seconds since 1970; 0: not known.
-double end_of_job_s(const CheckpointOptions& options) {
-  if (options.end_time_s != 0) {
-    return options.end_time_s;
-  }
-  const char* text = std::getenv("SLURM_JOB_END_TIME");
-  return text == nullptr ? 0 : std::strtod(text, nullptr);
-}
 
 void check_options(const std::string& path, const CheckpointOptions& options) {
   const auto refuse = [&](const std::string& why) {

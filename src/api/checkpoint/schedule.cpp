@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 namespace sluice::detail {
 
@@ -12,6 +13,14 @@ double daly_interval_s(double cost_s, double failure_interval_s) {
   }
   return std::sqrt(2 * cost_s * failure_interval_s) * (1 + std::sqrt(ratio) / 3 + ratio / 9) -
          cost_s;
+}
+
+double end_of_job_s(const CheckpointOptions& options) {
+  if (options.end_time_s != 0) {
+    return options.end_time_s;
+  }
+  const char* text = std::getenv("SLURM_JOB_END_TIME");
+  return text == nullptr ? 0 : std::strtod(text, nullptr);
 }
 
 Schedule::Schedule(const CheckpointOptions& options, int nodes, double end_time_s, double now_s)

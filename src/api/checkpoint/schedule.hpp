@@ -19,6 +19,9 @@ inline constexpr double node_failure_interval_s = 5 * 365.25 * 86400;
 /// Cost of a checkpoint before one was measured.
 inline constexpr double assumed_cost_s = 1;
 
+/// The end of the job by the option or SLURM_JOB_END_TIME, in seconds since 1970; 0: not known.
+double end_of_job_s(const CheckpointOptions& options);
+
 class Schedule {
  public:
   /// `end_time_s`: when the job ends, on the clock of `wall_s` below; not positive: never.

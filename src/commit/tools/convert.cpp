@@ -141,6 +141,7 @@ class Converter {
         if (!is_taken(d, {})) {
           continue;  // with a name that Sluice does not write: copied
         }
+        unnamed_.push_back(d.name);
       }
       if (!carries_ && !is_holdable(d)) {
         continue;
@@ -405,43 +406,29 @@ class Converter {
     exec::on_root(transport_, 0, [&] {
       if (carry_ != nullptr) {
         std::vector<std::string> written;
-        for (const Planned& planned : planned_) {
-          written.push_back(definition(planned).name);
-        }
+        std::transform(planned_.begin(), planned_.end(), std::back_inserter(written),
+                       [&](const Planned& planned) { return definition(planned).name; });
         const Committed old = open_committed(storage_, input_.path(), [](storage::File&) {});
         const auto file = storage_.open(target_.building(), storage::Access::read_write);
         left_out_ = carry_(*old.file, *file, written);
         file->sync();
-        name_unread();
+        note_changes(carried_unread(unread_, left_out_));
       } else {
-        layout::Catalog& catalog = input_.catalog();
-        for (const auto& list :
-             {catalog.unreadable(), catalog.unread_attributes(), catalog.other_objects()}) {
-          for (const layout::UnreadableDataset& one : list) {
-            left_out_.push_back(one.name + " (" + one.type + ")");
-          }
+        for (std::string& one : unreadable_of(input_.catalog())) {
+          left_out_.push_back(std::move(one));
         }
       }
       std::vector<model::Definition> written;
-      for (const Planned& planned : planned_) {
-        written.push_back(definition(planned));
-      }
-      for (std::string& one : no_longer_growing(growing_, written)) {
-        changes_.push_back(std::move(one));
-      }
+      std::transform(planned_.begin(), planned_.end(), std::back_inserter(written),
+                     [&](const Planned& planned) { return definition(planned); });
+      note_changes(no_longer_growing(growing_, written));
       target_.take_name();
       return std::vector<std::byte>{};
     });
   }
 
-  /// What was carried without being read.
-  void name_unread() {
-    for (const auto& [name, why] : unread_) {
-      if (std::none_of(left_out_.begin(), left_out_.end(),
-                       [&](const std::string& one) { return one.rfind(name + " (", 0) == 0; })) {
-        changes_.push_back(name + ": copied as it is, for it cannot be read here: " + why);
-      }
-    }
+  void note_changes(std::vector<std::string>&& changes) {
+    std::move(changes.begin(), changes.end(), std::back_inserter(changes_));
   }
 
   /// A step that is cut into tiles has an index of all possible tiles.
@@ -484,12 +471,7 @@ Converted convert_once(exec::Transport& transport, storage::Storage& storage,
   try {
     return Converter(transport, storage, from, target, compress, options, unread, progress).run();
   } catch (const Error& e) {
-    std::string text = e.what();
-    const std::size_t at = text.find(target.building());
-    if (at == std::string::npos) {
-      throw;
-    }
-    throw Error(e.code(), text.replace(at, target.building().size(), to), e.rank());
+    throw target.named(e, to);
   }
 }
 

@@ -45,6 +45,14 @@ class NewFile {
 
   const std::string& format() const { return format_; }
   std::string building() const { return path_ + ".sluice-convert"; }
+  /// The error with `name` in place of building().
+  Error named(const Error& error, const std::string& name) const {
+    std::string text = error.what();
+    const std::size_t at = text.find(building());
+    return at == std::string::npos
+               ? error
+               : Error(error.code(), text.replace(at, building().size(), name), error.rank());
+  }
   /// On rank 0.
   void take_name() {
     if (storage_.exists(path_)) {

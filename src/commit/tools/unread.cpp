@@ -1,6 +1,6 @@
 #include "commit/tools/unread.hpp"
 
-#include <vector>
+#include <algorithm>
 
 #include "commit/read/input.hpp"
 #include "exec/transport/agree.hpp"
@@ -63,6 +63,31 @@ Unread find_unread(exec::Transport& transport, storage::Storage& storage, const 
     found[name] = in.get_string();
   }
   return found;
+}
+
+std::vector<std::string> unreadable_of(layout::Catalog& catalog) {
+  std::vector<std::string> lines;
+  for (const auto& list :
+       {catalog.unreadable(), catalog.unread_attributes(), catalog.other_objects()}) {
+    for (const layout::UnreadableDataset& one : list) {
+      lines.push_back(one.name + " (" + one.type + ")");
+    }
+  }
+  return lines;
+}
+
+std::vector<std::string> carried_unread(const Unread& unread,
+                                        const std::vector<std::string>& left_out) {
+  std::vector<std::string> lines;
+  for (const auto& [name, why] : unread) {
+    const bool is_left_out =
+        std::any_of(left_out.begin(), left_out.end(),
+                    [&](const std::string& one) { return one.rfind(name + " (", 0) == 0; });
+    if (!is_left_out) {
+      lines.push_back(name + ": copied as it is, for it cannot be read here: " + why);
+    }
+  }
+  return lines;
 }
 
 }  // namespace sluice::commit

@@ -3,8 +3,10 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "exec/transport/transport.hpp"
+#include "layout/catalog.hpp"
 #include "sluice/error.hpp"
 #include "storage/storage.hpp"
 
@@ -18,5 +20,10 @@ bool may_be_of_variable(Code code);
 /// or it has steps: then what cannot be read is an error. Collective.
 using Unread = std::map<std::string, std::string>;
 Unread find_unread(exec::Transport& transport, storage::Storage& storage, const std::string& path);
+/// What a file has that no variable of it holds, each with the reason.
+std::vector<std::string> unreadable_of(layout::Catalog& catalog);
+/// A line for each of `unread` that is not among those left out: it was carried without being read.
+std::vector<std::string> carried_unread(const Unread& unread,
+                                        const std::vector<std::string>& left_out);
 
 }  // namespace sluice::commit

@@ -449,6 +449,9 @@ std::vector<Document> stale_documents(storage::File& file) {
     return stale;
   }
   const Json root = parse(root_text(file), file.path());
+  if (is_bare_group(root)) {
+    return stale;  // the nodes' own documents are all that there is
+  }
   for (const auto& [node, document] : root.at("consolidated_metadata").at("metadata").items()) {
     const std::string name = in_folder(node);
     const std::string text = document.dump(1);
