@@ -32,6 +32,9 @@ THERE_AND_BACK = 6  # every sixth file by way of netCDF-4 and Zarr
 ONE_FILE_S = 300  # for reading, or for one conversion
 AT_ONCE = 4
 MOST_BYTES = 64 << 20
+# h5py 3.16 crashed in 13 of 40 readings of the attributes of this file, and in none of 40 readings
+# of the copy that Sluice made.
+CRASHES_H5PY = ("h5repack_attr_refs.h5",)
 MOST_ELEMENTS = 16 << 20  # some files say that they have 2^33, and hold none of them
 
 
@@ -61,6 +64,8 @@ def apart(work, seconds):
 def kind_of(path):
     """Is it fit for being read by h5py, and written in full?"""
     import h5py
+    if os.path.basename(path) in CRASHES_H5PY:
+        return "not compared: h5py crashes"
     if os.path.getsize(path) > MOST_BYTES:
         return "too large"
     elements = 0
