@@ -41,7 +41,8 @@ std::string refusal(const std::string& text) {
 
 TEST(Machine, SaysWhatIsWrong) {
   EXPECT_NE(refusal(with("rpc_s", "")).find("mine.toml: rpc_s is missing"), std::string::npos);
-  EXPECT_NE(refusal(with("rpc_s", "rpc = 1")).find("there is no machine constant rpc"), std::string::npos);
+  EXPECT_NE(refusal(with("rpc_s", "rpc = 1")).find("there is no machine constant rpc"),
+            std::string::npos);
   EXPECT_NE(refusal(with("rpc_s", "rpc_s = 1")).find("rpc_s: write rpc_s = {"), std::string::npos);
   EXPECT_NE(refusal(with("targets", "targets = { value = 0, from = \"guess\" }"))
                 .find("targets must be positive"),

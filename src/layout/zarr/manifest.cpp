@@ -341,19 +341,11 @@ Manifest manifest_of(const Json& root, const std::string& path) {
   return manifest;
 }
 
-}  // namespace
-
-namespace {
-
 std::vector<std::byte> root_text(storage::File& file) {
   std::vector<std::byte> text(file.object_bytes(document_name).value_or(0));
   text.resize(file.read(0, text));
   return text;
 }
-
-}  // namespace
-
-namespace {
 
 /// What consolidated metadata would say of the nodes below the root.
 Json metadata_below(storage::File& file) {
