@@ -86,7 +86,7 @@ def test_h5md_opens_in_h5py(tmp_path, positions):
 
 def test_what_cannot_be_is_said(tmp_path):
     for arguments, part in ((("run", "--way", "files", "--writers", "4"), "4 writers of 2 ranks"),
-                            (("run", "--way", "sideways"), 'no way "sideways"'),
+                            (("run", "--way", "sideways"), 'unknown way "sideways"'),
                             (("absent/run", "--way", "in-turn", "--writers", "2"), "absent/run"),
                             (("run.h5", "--atoms", "0"), "atoms")):
         done = namd_io(tmp_path, *arguments, ranks=2)

@@ -142,7 +142,7 @@ said = run(COMMAND, "convert", "same/traj", "ascii", "--format", "lines", code=1
 require("exists" in said or "already" in said, said)
 if RANKS == 7:
     said = run(COMMAND, "convert", "ascii/conf.template", "bad", ranks=2, code=1)
-    require("divides" in said, said)
+    require("divide" in said, said)
 print(f"occam's output on {RANKS} ranks: records and texts are the same")
 if not energies(printed):
     fail("nothing printed")
