@@ -55,10 +55,7 @@ contains
     class(h5md_file), intent(inout) :: self
     character(len=*), intent(in) :: path, options
     type(simulation), intent(in) :: of
-    integer :: rank
-    call MPI_Comm_rank(of%comm, rank)
-    self%is_root = rank == 0
-    call self%file%open(path, "w", of%comm, options)
+    call open_as(self, path, "w", options, of)
     call self%file%set_attribute("h5md", "version", [1, 1])
     call self%file%set_text("h5md/author", "name", "unknown")
     call self%file%set_text("h5md/creator", "name", "occam")
@@ -68,15 +65,22 @@ contains
     call write_structure(self, of)
   end subroutine
 
-  !> Goes on with the file of a run before. Collective over the simulation's ranks.
+  !> Continues the file of an earlier run. Collective over the simulation's ranks.
   subroutine reopen(self, path, options, of)
     class(h5md_file), intent(inout) :: self
     character(len=*), intent(in) :: path, options
     type(simulation), intent(in) :: of
+    call open_as(self, path, "a", options, of)
+  end subroutine
+
+  subroutine open_as(self, path, mode, options, of)
+    class(h5md_file), intent(inout) :: self
+    character(len=*), intent(in) :: path, mode, options
+    type(simulation), intent(in) :: of
     integer :: rank
     call MPI_Comm_rank(of%comm, rank)
     self%is_root = rank == 0
-    call self%file%open(path, "a", of%comm, options)
+    call self%file%open(path, mode, of%comm, options)
   end subroutine
 
   subroutine define_particles(file, particles)

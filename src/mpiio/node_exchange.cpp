@@ -168,13 +168,7 @@ class NodeRounds {
   }
 
   void read_window(int round, storage::File& file) const {
-    const Run window = domains_.window(own_, round);
-    const std::size_t wanted = size_of(window.length);
-    const std::size_t got = file.read(static_cast<std::uint64_t>(window.offset),
-                                      {windows_.bytes(own_, round % 2), wanted});
-    if (got < wanted) {
-      throw Error(Code::truncated, file.path() + ": became shorter while it was read");
-    }
+    mpiio::read_window(domains_.window(own_, round), windows_.bytes(own_, round % 2), file);
   }
 
   MPI_Comm comm_;

@@ -362,14 +362,6 @@ class Rounds {
     });
   }
 
-  static void read_window(const Run& window, std::byte* bytes, storage::File& file) {
-    const std::size_t wanted = size_of(window.length);
-    const std::size_t got = file.read(static_cast<std::uint64_t>(window.offset), {bytes, wanted});
-    if (got < wanted) {
-      throw Error(Code::truncated, file.path() + ": became shorter while it was read");
-    }
-  }
-
   MPI_Comm comm_;
   const View& view_;
   const std::int64_t stream_;
@@ -387,6 +379,14 @@ class Rounds {
 };
 
 }  // namespace
+
+void read_window(const Run& window, std::byte* bytes, storage::File& file) {
+  const std::size_t wanted = size_of(window.length);
+  const std::size_t got = file.read(static_cast<std::uint64_t>(window.offset), {bytes, wanted});
+  if (got < wanted) {
+    throw Error(Code::truncated, file.path() + ": became shorter while it was read");
+  }
+}
 
 Run Domains::window(int aggregator, int round) const {
   const std::int64_t first = low + aggregator * domain_bytes;

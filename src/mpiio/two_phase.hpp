@@ -37,6 +37,9 @@ struct Domains {
 Domains make_domains(const Run& range, std::int64_t mean_run, int ranks,
                      const ExchangeHints& hints);
 
+/// Reads a window inside the file. Error truncated if the file became shorter.
+void read_window(const Run& window, std::byte* bytes, storage::File& file);
+
 /// For an ascending view; collective.
 void write_together(MPI_Comm comm, Sink& sink, const View& view, std::int64_t stream,
                     const Memory& memory, const Domains& domains);
