@@ -91,6 +91,13 @@ void expect_there(const std::shared_ptr<storage::MemoryStorage>& storage,
   });
 }
 
+// SLUICE_LONG=1: every call; otherwise a sample, a smaller one where a call takes longer.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr std::uint64_t sampled_stride = 17;
+#else
+constexpr std::uint64_t sampled_stride = 5;
+#endif
+
 /// Every storage call of the second save fails once; the run goes on, saves again, and a restart
 /// finds the newest that was acknowledged, or the one after it.
 void fail_each_call(std::uint64_t keep, int error_number, bool persistent,
@@ -100,12 +107,6 @@ void fail_each_call(std::uint64_t keep, int error_number, bool persistent,
   options.scratch = scratch;
   options.file.ranks_per_node = 1;
   options.file.log = Log::off;
-  // SLUICE_LONG=1: all of them; otherwise a sample, a smaller one where a call takes longer.
-#if defined(__SANITIZE_ADDRESS__)
-  constexpr std::uint64_t sampled_stride = 17;
-#else
-  constexpr std::uint64_t sampled_stride = 5;
-#endif
   const std::uint64_t stride = std::getenv("SLUICE_LONG") != nullptr ? 1 : sampled_stride;
   std::uint64_t places = 0;
   std::uint64_t failed = 0;
