@@ -76,6 +76,8 @@ def kind_of(path):
                     elements += target.size or 0
     except OSError:
         return "not opened by h5py"
+    except (RuntimeError, TypeError):  # damaged on purpose, or links of a user's own type
+        return "not listed by h5py"
     return "fit" if elements <= MOST_ELEMENTS else "too large"
 
 
