@@ -1,10 +1,10 @@
 #include "hdf5_driver.hpp"
 
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
 
+#include "companions.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::cli {
@@ -18,39 +18,11 @@ const char* const driver_name = "libsluice_hdf5_driver.so";
 const char* const default_plugins = "/usr/local/hdf5/lib/plugin";
 
 std::vector<fs::path> candidates() {
-  if (const char* told = std::getenv("SLUICE_HDF5_DRIVER_PATH")) {
-    return {told};
-  }
-  std::error_code problem;
-  const fs::path own = fs::read_symlink("/proc/self/exe", problem).parent_path();
-  std::vector<fs::path> folders{own / SLUICE_DRIVER_FOLDER, own.parent_path() / "hdf5_driver"};
-  for (const fs::path& package : package_folders(own)) {
-    folders.push_back(package / "lib" / "sluice" / "hdf5_driver");
-  }
-  return folders;
+  return companion_folders({"SLUICE_HDF5_DRIVER_PATH", SLUICE_DRIVER_FOLDER, "hdf5_driver",
+                            fs::path("lib") / "sluice" / "hdf5_driver"});
 }
 
 }  // namespace
-
-std::vector<std::filesystem::path> package_folders(const std::filesystem::path& bin) {
-  const fs::path prefix = bin.parent_path();
-  std::vector<fs::path> found{prefix / "sluice"};
-  for (const char* const lib : {"lib", "lib64"}) {
-    std::error_code problem;
-    fs::directory_iterator python(prefix / lib, problem);
-    for (; python != fs::directory_iterator(); python.increment(problem)) {
-      if (python->path().filename().string().rfind("python3", 0) == 0) {
-        found.push_back(python->path() / "site-packages" / "sluice");
-        found.push_back(python->path() / "dist-packages" / "sluice");
-      }
-    }
-  }
-  std::stable_sort(found.begin(), found.end(), [](const fs::path& a, const fs::path& b) {
-    std::error_code absent;  // then the earliest possible time is used
-    return fs::last_write_time(a, absent) > fs::last_write_time(b, absent);
-  });
-  return found;
-}
 
 std::string driver_folder() {
   for (const fs::path& folder : candidates()) {

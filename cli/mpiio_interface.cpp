@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "hdf5_driver.hpp"
+#include "companions.hpp"
 #include "help.hpp"
 #include "sluice/error.hpp"
 #include "text/text.hpp"
@@ -22,16 +22,7 @@ constexpr const char* interface_names[] = {"libsluice-mpiio-openmpi.so",
                                            "libsluice-mpiio-mpich.so"};
 
 std::vector<fs::path> interface_folders() {
-  if (const char* told = std::getenv("SLUICE_MPIIO_PATH")) {
-    return {told};
-  }
-  std::error_code problem;
-  const fs::path own = fs::read_symlink("/proc/self/exe", problem).parent_path();
-  std::vector<fs::path> folders{own / SLUICE_MPIIO_FOLDER, own.parent_path() / "mpiio"};
-  for (const fs::path& package : package_folders(own)) {
-    folders.push_back(package / "lib");
-  }
-  return folders;
+  return companion_folders({"SLUICE_MPIIO_PATH", SLUICE_MPIIO_FOLDER, "mpiio", "lib"});
 }
 
 }  // namespace

@@ -25,17 +25,6 @@ constexpr std::array<Rgb, 9> scale{
     Rgb{0.173, 0.449, 0.558}, Rgb{0.128, 0.567, 0.551}, Rgb{0.158, 0.684, 0.502},
     Rgb{0.369, 0.789, 0.383}, Rgb{0.678, 0.864, 0.190}, Rgb{0.993, 0.906, 0.144}};
 
-Rgb colour_at(double part) {
-  const double at = std::clamp(part, 0.0, 1.0) * (scale.size() - 1);
-  const auto below = std::min(static_cast<std::size_t>(at), scale.size() - 2);
-  const double rest = at - static_cast<double>(below);
-  Rgb colour{};
-  for (std::size_t i = 0; i < 3; ++i) {
-    colour[i] = (1 - rest) * scale[below][i] + rest * scale[below + 1][i];
-  }
-  return colour;
-}
-
 /// Round numbers from low to high, about `wanted` of them.
 std::vector<double> ticks_of(double low, double high, int wanted) {
   const double rough = (high - low) / std::max(1, wanted);
@@ -130,7 +119,7 @@ class Plane {
     const int at = right_ + margin;
     for (int row = 0; row < rows(); ++row) {
       const double part = 1 - static_cast<double>(row) / std::max(1, rows() - 1);
-      picture_.fill(at, top_ + row, bar_width, 1, colour_at(part));
+      picture_.fill(at, top_ + row, bar_width, 1, between(scale, part));
     }
     for (const double value : ticks_of(frame_.low, frame_.high, 6)) {
       picture_.fill(at + bar_width, row_of(value), tick, 1, ink);
@@ -212,7 +201,7 @@ Picture draw_field(const Grid& grid, const Frame& frame) {
           grid.values[y * grid.rows / high * grid.columns + x * grid.columns / wide];
       plane.picture().fill(
           plane.left() + static_cast<int>(x), plane.top() + static_cast<int>(y), 1, 1,
-          std::isfinite(value) ? colour_at((value - frame.low) / plane.range()) : nothing);
+          std::isfinite(value) ? between(scale, (value - frame.low) / plane.range()) : nothing);
     }
   }
   if (!frame.is_bare) {

@@ -43,8 +43,9 @@ std::vector<Rgb> corners_of(const std::string& name) {
                                           "rows of red, green and blue");
 }
 
-/// At `place` from 0 to 1, between the entries.
-Rgb between(const std::vector<Rgb>& map, double place) {
+}  // namespace
+
+Rgb between(std::span<const Rgb> map, double place) {
   const double at = std::clamp(place, 0.0, 1.0) * static_cast<double>(map.size() - 1);
   const auto low = std::min(static_cast<std::size_t>(at), map.size() - 2);
   const double part = at - static_cast<double>(low);
@@ -54,8 +55,6 @@ Rgb between(const std::vector<Rgb>& map, double place) {
   }
   return rgb;
 }
-
-}  // namespace
 
 SpinColours::SpinColours(const View& view)
     : map_(view.custom_map.empty() ? corners_of(view.colour_map) : view.custom_map),

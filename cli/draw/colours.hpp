@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,9 @@
 namespace sluice::cli {
 
 using Rgb = std::array<double, 3>;  ///< each from 0 to 1
+
+/// The colour at `place`, from 0 to 1, between the entries of a map of 2 or more.
+Rgb between(std::span<const Rgb> map, double place);
 
 class SpinColours {
  public:

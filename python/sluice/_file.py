@@ -305,14 +305,7 @@ class File(Mapping):
         if array.ndim == 0 or array.shape[0] != wanted.size:
             raise Error(Code.INVALID_ARGUMENT,
                         f"put_rows: {wanted.size} ids for rows of shape {array.shape}")
-        if shape is None and self._known(variable) is None:
-            raise Error(Code.INVALID_ARGUMENT,
-                        f"put_rows {variable}: it is not defined yet: give its global shape")
-        known = self._for_put(variable, array, shape, define, shape is not None)
-        if known.step_shape[1:] != array.shape[1:]:
-            raise Error(Code.INVALID_ARGUMENT,
-                        f"put_rows {known.name}: rows of shape {array.shape[1:]} for a variable of "
-                        f"shape {known.step_shape}")
+        known = self._for_rows("put_rows", variable, array, shape, define, "its global shape")
         array = _filled(known, array, mask)
         self._kept += [array, wanted]
         self._call(lib.sluice_put_rows, known._index, type_of(array.dtype), address(array),
@@ -339,17 +332,10 @@ class File(Mapping):
         array = as_dense(plain)
         if array.ndim == 0:
             raise Error(Code.INVALID_ARGUMENT, f"put_joined {variable}: a scalar has no rows")
-        if shape is None and self._known(variable) is None:
-            raise Error(Code.INVALID_ARGUMENT,
-                        f"put_joined {variable}: it is not defined yet: give the shape with the "
-                        f"most rows of a step")
         if self._known(variable) is None:
             define.setdefault("varying", True)
-        known = self._for_put(variable, array, shape, define, shape is not None)
-        if known.step_shape[1:] != array.shape[1:]:
-            raise Error(Code.INVALID_ARGUMENT,
-                        f"put_joined {known.name}: rows of shape {array.shape[1:]} for a variable "
-                        f"of shape {known.step_shape}")
+        known = self._for_rows("put_joined", variable, array, shape, define,
+                               "the shape with the most rows of a step")
         array = _filled(known, array, mask)
         self._kept.append(array)
         self._call(lib.sluice_put_joined, known._index, type_of(array.dtype), address(array),
@@ -587,6 +573,19 @@ class File(Mapping):
             return self[variable]
         except NotFoundError:
             return None
+
+    def _for_rows(self, call: str, variable: Name, array: np.ndarray, shape: Any,
+                  define: Dict[str, Any], missing: str) -> Variable:
+        """The variable of a put of rows, defined where it is new and `missing` was given."""
+        if shape is None and self._known(variable) is None:
+            raise Error(Code.INVALID_ARGUMENT,
+                        f"{call} {variable}: it is not defined yet: give {missing}")
+        known = self._for_put(variable, array, shape, define, shape is not None)
+        if known.step_shape[1:] != array.shape[1:]:
+            raise Error(Code.INVALID_ARGUMENT,
+                        f"{call} {known.name}: rows of shape {array.shape[1:]} for a variable of "
+                        f"shape {known.step_shape}")
+        return known
 
     def _for_put(self, variable: Name, array: np.ndarray, shape: Any, define: Dict[str, Any],
                  is_shape_given: bool) -> Variable:
