@@ -126,7 +126,8 @@ PosixFile::PosixFile(const SystemCalls& calls, std::string path, int descriptor)
 // Errors of close() about unsynced bytes do not matter: nothing was promised; sync() reports them.
 PosixFile::~PosixFile() { calls_.close(fd_); }
 
-/// Keeps SIGXFSZ away from a call that makes the file reach `end`, where it may be sent.
+/// Keeps SIGXFSZ away from a write that ends at `end`, where it may be sent. The limit is asked for
+/// again at every MiB that the file grows: for each small write it would cost as much as the write.
 class PosixFile::WithinLimit {
  public:
   WithinLimit(PosixFile& file, std::uint64_t end) : file_(file), end_(end) {
@@ -134,13 +135,17 @@ class PosixFile::WithinLimit {
   }
   /// The call succeeded.
   void allowed() {
+    if (!no_signal_) return;
+    const std::uint64_t end = std::max(end_, std::min(no_signal_->bytes(), end_ + asked_every));
     std::uint64_t before = file_.allowed_end_.load(std::memory_order_relaxed);
-    while (before < end_ &&
-           !file_.allowed_end_.compare_exchange_weak(before, end_, std::memory_order_relaxed)) {
+    while (before < end &&
+           !file_.allowed_end_.compare_exchange_weak(before, end, std::memory_order_relaxed)) {
     }
   }
 
  private:
+  static constexpr std::uint64_t asked_every = 1 << 20;
+
   PosixFile& file_;
   const std::uint64_t end_;
   std::optional<SizeLimit> no_signal_;

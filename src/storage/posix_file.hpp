@@ -57,8 +57,7 @@ class PosixFile : public File {
   const std::string path_;
   int fd_ = -1;
   int sync_errno_ = 0;  // of the first sync that failed
-  /// What the limit of file size has let through so far; writes below it do not ask for the limit,
-  /// whose answer costs as much as a tenth of a small step.
+  /// Writes that end below it do not ask for the limit of file size: see WithinLimit.
   std::atomic<std::uint64_t> allowed_end_ = 0;
 
   class WithinLimit;

@@ -20,6 +20,7 @@ sigset_t the_signal() {
 SizeLimit::SizeLimit() noexcept {
   rlimit limit = {};
   if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+  bytes_ = limit.rlim_cur;
   const sigset_t set = the_signal();
   sigset_t pending;
   was_pending_ = ::sigpending(&pending) == 0 && ::sigismember(&pending, SIGXFSZ) == 1;

@@ -6,6 +6,8 @@
 // program is replaced. Without a limit, the usual case, this costs one system call.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <signal.h>
 
 namespace sluice::storage {
@@ -18,7 +20,11 @@ class SizeLimit {
   /// Keeps errno.
   ~SizeLimit();
 
+  /// The limit at construction; the largest number if there is none.
+  std::uint64_t bytes() const { return bytes_; }
+
  private:
+  std::uint64_t bytes_ = std::numeric_limits<std::uint64_t>::max();
   bool is_blocking_ = false;
   bool was_pending_ = false;  ///< a pending signal of somebody else
   sigset_t mask_ = {};        ///< of the thread, before the call

@@ -111,6 +111,13 @@ TEST_P(NoSpace, AtTheLimitOfFileSizeWithoutASignal) {
   small.rlim_cur = mib;
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
   const Error write = error_of([&] { file->write(mib, bytes); });
+  // The limit is asked for at every MiB only, but met at its byte.
+  std::uint64_t reached = 0;
+  const Error small_writes = error_of([&] {
+    for (; reached < 2 * mib; reached += 1000) {
+      file->write(reached, std::span(bytes).subspan(reached, 1000));
+    }
+  });
   const Error across = error_of([&] { file->write(0, bytes); });
   const Error reserve = error_of([&] { file->preallocate(0, 4 * mib); });
   const Error grow = error_of([&] { file->resize(4 * mib); });
@@ -124,7 +131,9 @@ TEST_P(NoSpace, AtTheLimitOfFileSizeWithoutASignal) {
   EXPECT_EQ(::sigismember(&mask, SIGXFSZ), 0) << "the thread's mask is as it was";
   EXPECT_EQ(::sigismember(&pending, SIGXFSZ), 0);
   EXPECT_EQ(::signal(SIGXFSZ, old_action), SIG_DFL) << "no handler was put in";
-  for (const Error* error : {&write, &across, &reserve, &grow}) expect_no_space(*error, path);
+  EXPECT_EQ(reached, mib / 1000 * 1000);
+  for (const Error* error : {&write, &small_writes, &across, &reserve, &grow})
+    expect_no_space(*error, path);
   EXPECT_EQ(spill.code(), Code::no_space) << spill.what();
   EXPECT_EQ(memory.code(), Code::no_space) << memory.what();
 }
