@@ -180,26 +180,27 @@ Representation representation_of(const char* name) {
   throw Fault(MPI_ERR_UNSUPPORTED_DATAREP, "an unknown data representation");
 }
 
+// The classes of errors are ROMIO's, for which programs test.
 void check_file_type(const File& file, const Flat& type, std::int64_t element_bytes) {
   if (element_bytes <= 0) {
-    throw Fault(MPI_ERR_TYPE, "an elementary datatype without bytes");
+    throw Fault(MPI_ERR_ARG, "an elementary datatype without bytes");
   }
   if (type.size % element_bytes != 0) {
-    throw Fault(MPI_ERR_TYPE, "a file type that is not a multiple of the elementary datatype");
+    throw Fault(MPI_ERR_ARG, "a file type that is not a multiple of the elementary datatype");
   }
   for (std::size_t i = 0; i < type.runs.size(); ++i) {
     if (type.runs[i].offset < 0) {
-      throw Fault(MPI_ERR_TYPE, "a file type with negative displacements");
+      throw Fault(MPI_ERR_IO, "a file type with negative displacements");
     }
     if (i > 0 && type.runs[i].offset < type.runs[i - 1].offset) {
-      throw Fault(MPI_ERR_TYPE, "a file type with descending displacements");
+      throw Fault(MPI_ERR_IO, "a file type with descending displacements");
     }
     if (i > 0 && file.may_write() && type.runs[i].offset < type.runs[i - 1].end()) {
-      throw Fault(MPI_ERR_TYPE, "a file type with overlapping parts, in a file opened for writing");
+      throw Fault(MPI_ERR_IO, "a file type with overlapping parts, in a file opened for writing");
     }
   }
   if (file.may_write() && type.size > 0 && type.extent <= 0) {
-    throw Fault(MPI_ERR_TYPE, "a file type without extent, in a file opened for writing");
+    throw Fault(MPI_ERR_IO, "a file type without extent, in a file opened for writing");
   }
 }
 

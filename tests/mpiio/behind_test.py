@@ -80,6 +80,12 @@ class Behind(unittest.TestCase):
                         self.file.unlink(missing_ok=True)
                         run(abi, ranks, "behind", case, self.file)
 
+    def test_shapes(self):
+        for abi in TESTED:
+            with self.subTest(abi=abi):
+                done = run(abi, 3, "shapes", self.file)
+                self.assertIn("8 shapes are right", done.stdout)
+
     def test_budget(self):
         late = {"SLUICE_MPIIO_LATE_MS": "0-1"}
         run(TESTED[0], 2, "behind", "budget", self.file, SLUICE_MPIIO_BUDGET_MIB="16", **late)

@@ -78,6 +78,13 @@ class Programs(unittest.TestCase):
                 with self.subTest(abi=abi, ranks=ranks):
                     run(abi, ranks, "calls", self.folder / "calls.dat", preload=library(abi))
 
+    def test_shapes(self):
+        for abi in TESTED:
+            for preload in (None, library(abi)) if IS_LONG else (library(abi),):
+                with self.subTest(abi=abi, preload=preload):
+                    done = run(abi, 3, "shapes", self.folder / "shapes.dat", preload=preload)
+                    self.assertIn("8 shapes are right", done.stdout)
+
     def same_files(self, abi, ranks, program, name, *arguments):
         """Runs with and without, in folders of their own. Returns the run with the interface."""
         with_, without = self.folder / "with", self.folder / "without"

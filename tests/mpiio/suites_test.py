@@ -1,0 +1,123 @@
+"""The tests of MPI-IO of MPICH, ROMIO and parallel HDF5, unmodified, from Debian's sources: what
+passes with the MPI's own MPI-IO passes with the interface in front of it, writing through, and
+writing behind with a writer that is 3 to 30 ms late. Without its waits some must fail.
+
+SLUICE_SUITES_SOURCES: a folder in which the sources are kept; SLUICE_SUITES_ONLY: names of suites
+and programs. Downloads and builds, so it is a long test."""
+
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+import suites
+
+FOLDER = pathlib.Path(os.environ["SLUICE_MPIIO_FOLDER"])
+LATE_FOLDER = pathlib.Path(os.environ["SLUICE_MPIIO_LATE_FOLDER"])
+TESTED = os.environ["SLUICE_MPIIO_TESTED"].split()
+ONLY = os.environ.get("SLUICE_SUITES_ONLY", "").split()
+TIMEOUT_S = 600
+BEHIND = {"SLUICE_MPIIO_WRITE_BEHIND": "true", "SLUICE_MPIIO_LATE_MS": "3-30"}
+# What fails with the interface only, and why.
+KNOWN = {("mpich", "romio/error"): "looks for words of ROMIO's in the text of an error"}
+# Mode: the folder of the interface, and its settings.
+MODES = {"without": (None, {}), "through": (FOLDER, {}), "behind": (LATE_FOLDER, BEHIND),
+         "no waits": (LATE_FOLDER, BEHIND | {"SLUICE_MPIIO_NO_WAITS": "1"})}
+
+
+def command(abi, mode, program):
+    library = MODES[mode][0] and MODES[mode][0] / f"libsluice-mpiio-{abi}.so"
+    words = [f"mpirun.{abi}"]
+    if abi == "openmpi":
+        words += ["--oversubscribe"] + (["-x", f"LD_PRELOAD={library}"] if library else [])
+    elif library:
+        words += ["-genv", "LD_PRELOAD", str(library)]
+    return [*words, "-n", str(program.ranks), str(program.executable), *program.arguments]
+
+
+def run(abi, mode, program, place):
+    """Returns whether it passed, and what it printed."""
+    process = subprocess.Popen(command(abi, mode, program), cwd=place, text=True,
+                               env=os.environ | MODES[mode][1], stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, start_new_session=True)
+    try:
+        output = process.communicate(timeout=TIMEOUT_S)[0]
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGTERM)  # mpirun ends its ranks
+        try:
+            output = process.communicate(timeout=20)[0]
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            output = process.communicate()[0]
+        return False, f"no end within {TIMEOUT_S} s\n{output}"
+    return program.passed(process.returncode, output), output
+
+
+def run_mode(abi, mode, programs):
+    """Returns name -> (passed, output)."""
+    by_name = {program.name: program for program in programs if program.suite == "hdf5"}
+    found = {}
+    for program in programs:
+        place = pathlib.Path(tempfile.mkdtemp(prefix="sluice-suites-"))
+        if program.after:
+            run(abi, mode, by_name[program.after], place)
+        found[f"{program.suite}/{program.name}"] = run(abi, mode, program, place)
+        shutil.rmtree(place)
+    return found
+
+
+def wanted(program):
+    return not ONLY or program.suite in ONLY or program.name in ONLY
+
+
+def check(abi, programs):
+    """Returns how many programs fail with the interface only, but for those that are known to."""
+    bare = run_mode(abi, "without", programs)
+    bad = 0
+    for mode in ("through", "behind"):
+        ours = run_mode(abi, mode, programs)
+        for name, (passed, output) in ours.items():
+            if not passed and bare[name][0]:
+                reason = KNOWN.get((abi, name))
+                bad += reason is None
+                print(f"{abi} {name} fails {mode}: {reason or output[-2000:]}", flush=True)
+        mended = sorted(name for name in ours if ours[name][0] and not bare[name][0])
+        print(f"{abi}, {mode}: {sum(p for p, _ in ours.values())} of {len(ours)} pass;"
+              f" only with the interface: {', '.join(mended) or 'none'}", flush=True)
+    failed = sorted(name for name, (passed, _) in bare.items() if not passed)
+    print(f"{abi}, without: {len(bare) - len(failed)} of {len(bare)} pass;"
+          f" not: {', '.join(failed) or 'none'}", flush=True)
+    return bad
+
+
+def no_waits_is_noticed(abi, programs):
+    found = run_mode(abi, "no waits", [p for p in programs if p.suite != "hdf5" or not p.after])
+    failed = sorted(name for name, (passed, _) in found.items() if not passed)
+    print(f"{abi}, behind without waits: {len(failed)} fail: {', '.join(failed)}", flush=True)
+    return len(failed) > 0
+
+
+def main():
+    place = pathlib.Path(os.environ.get("SLUICE_SUITES_SOURCES") or tempfile.mkdtemp())
+    place.mkdir(parents=True, exist_ok=True)
+    suites.fetch(place)
+    bad = 0
+    for abi in TESTED:
+        built = suites.Suites(place, place / f"built-{abi}", abi)
+        programs = [program for program in built.all() if wanted(program)]
+        for name, said in built.unbuilt.items():
+            print(f"{abi} {name} was not built: {said.splitlines()[-1]}")
+        assert programs, "nothing to run"
+        bad += check(abi, programs)
+        if abi == TESTED[0] and not ONLY:
+            assert no_waits_is_noticed(abi, programs), "nobody notices that waits are missing"
+    if "SLUICE_SUITES_SOURCES" not in os.environ:
+        shutil.rmtree(place)
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
