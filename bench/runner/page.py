@@ -1,6 +1,6 @@
 """bench/run report: every result in one page of HTML that needs no other file.
 
-Of each case the newest run is open, the others are folded."""
+Of each case the newest run is open, the others are folded. --tables writes text instead."""
 
 import argparse
 import base64
@@ -12,8 +12,8 @@ import re
 import sys
 from html import escape
 
-from . import charts
-from .cli import CASES, RESULTS
+from . import charts, tables
+from .cli import CASES, REPOSITORY, RESULTS
 
 STYLE = """
 :root { color-scheme: light dark; --line: #8884; }
@@ -270,13 +270,20 @@ def main(arguments):
     parser = argparse.ArgumentParser(prog="bench/run report", description=__doc__)
     parser.add_argument("--results", default=RESULTS, metavar="DIR", help="(default: build/bench)")
     parser.add_argument("--to", metavar="FILE", help="(default: report.html beside the results)")
+    parser.add_argument("--tables", action="store_true",
+                        help="the newest run of each case as text, to be kept: bench/RESULTS.md")
     options = parser.parse_args(arguments)
     documents = _documents(options.results)
     if not documents:
         print(f"bench: no results in {options.results}: run a case first", file=sys.stderr)
         return 2
-    target = options.to or os.path.join(options.results, "report.html")
+    if options.tables:
+        target = options.to or os.path.join(REPOSITORY, "bench", "RESULTS.md")
+        text = tables.page(documents, CASES)
+    else:
+        target = options.to or os.path.join(options.results, "report.html")
+        text = page(documents)
     with open(target, "w", encoding="utf-8") as file:
-        file.write(page(documents))
+        file.write(text)
     print(target)
     return 0

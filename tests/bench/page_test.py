@@ -11,7 +11,8 @@ import xml.etree.ElementTree
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "bench"))
 
-from runner import charts, page  # noqa: E402
+from runner import charts, page, tables  # noqa: E402
+from runner.cli import CASES  # noqa: E402
 
 VOID = {"meta", "img", "br"}
 
@@ -96,6 +97,19 @@ class Page(unittest.TestCase):
     def test_results_of_another_form_are_listed(self):
         other = {"case": "parabmu", "date": "x", "host": {}, "bone": {"text_in_s": 1.25}}
         self.assertIn("<td>bone text_in_s</td><td>1.25</td>", self.check(made(other)))
+
+    def test_tables_are_of_the_newest_run(self):
+        options = {"options": {"rounds": 9, "warm_up": 1}, "absent": []}
+        other = {"case": "parabmu", "date": "x", "host": {}, "bone": {"text_in_s": 1.25}}
+        documents = [document("write", [row("bare", 100)], "2026-02-02T000000Z", **options),
+                     document("write", [row("older", 100)], **options), other]
+        for one in documents[:2]:
+            one["host"]["file_system"] = "ext4"
+        text = tables.page([(one, "nowhere.json") for one in documents], CASES)
+        self.assertRegex(text, r"(?m)^bare +90 +100 +110$")
+        self.assertIn("2026-02-02, a & b, 2 cores, ext4", text)
+        self.assertIn("bone: {'text_in_s': 1.25}", text)
+        self.assertNotIn("older", text)
 
     def test_an_axis_of_several_powers_is_logarithmic(self):
         text = charts.lines({"a": {1: 1.0, 2: 1000.0}}, [1, 2], "x", "y")
