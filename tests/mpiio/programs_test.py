@@ -58,7 +58,8 @@ class Programs(unittest.TestCase):
                     self.assertIn(f"{cases} cases on {ranks} ranks: right", done.stdout)
 
     def test_random_accesses_between_nodes_without_direct_writes(self):
-        done = run(TESTED[0], 2, "random_access", self.folder / "random.dat", 7, 60,
+        cases = 2_500 if IS_LONG else 60
+        done = run(TESTED[0], 2, "random_access", self.folder / "random.dat", 7, cases,
                    preload=library(TESTED[0]),
                    environment={"SLUICE_MPIIO_STORAGE": "posix", "SLUICE_RANKS_PER_NODE": "1"})
         self.assertIn("right", done.stdout)

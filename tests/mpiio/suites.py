@@ -1,4 +1,4 @@
-"""The tests of MPI-IO that MPICH, ROMIO and HDF5 bring for themselves: where their sources are, how
+"""The tests of MPI-IO that MPICH, ROMIO, HDF5 and PnetCDF bring for themselves: where their sources are, how
 each program is built for an MPI, on how many ranks it runs, and what it prints when it passes."""
 
 import dataclasses
@@ -41,7 +41,16 @@ TESTPHDF5 = ("testphdf5", "t_dset", "t_file", "t_file_image", "t_mdset", "t_ph5b
              "t_coll_chunk", "t_span_tree", "t_chunk_alloc", "t_filter_read", "t_prop",
              "t_coll_md_read")
 # These go on from the file that the one before them left.
-HDF5_AFTER = {"t_prestart": "t_pshutdown", "t_pflush2": "t_pflush1"}
+AFTER = {"t_prestart": "t_pshutdown", "t_pflush2": "t_pflush1",
+         "pres_temp_4D_rd": "pres_temp_4D_wr"}
+# They write files of many GiB, or measure.
+PNETCDF_LEFT_OUT = {"large_var_cdf5", "last_large_var", "large_num_reqs", "mcoll_perf"}
+PNETCDF_CONFIGURATION = """
+#define HAVE_DECL_MPI_OFFSET 1
+#define PNETCDF_DEBUG 0
+"""
+FLASH_IO = ("get_mfluid_property", "flash_release", "flash_benchmark_io",
+            "checkpoint_ncmpi_parallel", "plotfile_ncmpi_parallel")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,13 +79,12 @@ class Suites:
 
     def __init__(self, sources, folder, abi):
         self.sources, self.folder, self.abi = sources, folder, abi
-        self.compiler = f"mpicc.{abi}"
         self.unbuilt = {}
         folder.mkdir(parents=True, exist_ok=True)
 
-    def _add(self, programs, program, *words):
+    def _add(self, programs, program, *words, compiler="mpicc"):
         program.executable.parent.mkdir(exist_ok=True)
-        said = _compile(self.compiler, program.executable, *words)
+        said = _compile(f"{compiler}.{self.abi}", program.executable, *words)
         if said:
             self.unbuilt[f"{program.suite}/{program.name}"] = said
         else:
@@ -87,7 +95,7 @@ class Suites:
         objects = []
         for source in sources:
             objects.append(folder / f"{source.stem}.o")
-            said = _compile(self.compiler, objects[-1], "-c", *words, source)
+            said = _compile(f"mpicc.{self.abi}", objects[-1], "-c", *words, source)
             if said:
                 raise RuntimeError(f"{source}: {said}")
         return objects
@@ -143,16 +151,52 @@ class Suites:
         for name in HDF5:
             parts = TESTPHDF5 if name == "testphdf5" else (name,)
             self._add(programs, Program("hdf5", name, self.folder / "hdf5" / name, 3,
-                                        after=HDF5_AFTER.get(name, "")),
+                                        after=AFTER.get(name, "")),
                       *flags, *(source / "testpar" / f"{part}.c" for part in parts), archive,
                       "-lhdf5_openmpi", "-ldl", "-lm")
         return programs
 
+    def pnetcdf(self):
+        """Of the PnetCDF that is built with this MPI; none for MPICH in the tests."""
+        if self.abi != "openmpi":
+            return []
+        tests = self.sources / "pnetcdf" / "test"
+        folder = self.folder / "pnetcdf_parts"
+        folder.mkdir(exist_ok=True)
+        (folder / "config.h").write_text(PNETCDF_CONFIGURATION)
+        flags = (f"-I{folder}", f"-I{tests}/common", f"-I{tests.parent}/src/include")
+        objects = self._objects(folder, [tests / "common" / "testutils.c"], *flags)
+        programs = []
+        for source in sorted(path for place in ("C", "testcases", "nonblocking")
+                             for path in (tests / place).glob("*.c")):
+            if source.stem not in PNETCDF_LEFT_OUT:
+                self._add(programs, Program("pnetcdf", source.stem,
+                                            self.folder / "pnetcdf" / source.stem, 4, ("data.nc",),
+                                            after=AFTER.get(source.stem, "")),
+                          *flags, source, *objects, "-lpnetcdf", "-lpthread", "-lm")
+        return programs
+
+    def flash_io(self):
+        """The I/O of the FLASH code, by PnetCDF."""
+        if self.abi != "openmpi":
+            return []
+        source = self.sources / "pnetcdf" / "benchmarks" / "FLASH-IO"
+        modules = pathlib.Path("/usr/lib/x86_64-linux-gnu/fortran/x86_64-linux-gnu-gfortran-12")
+        flags = ("-fallow-argument-mismatch", "-fdefault-real-8", "-fdefault-double-8",
+                 f"-J{self.folder}", f"-I{modules}", f"-I{source}", "-DN_DIM=3", "-DMAXBLOCKS=100",
+                 "-DIONMAX=13")
+        programs = []
+        self._add(programs, Program("flash", "flash_io", self.folder / "flash_io", 4,
+                                    ("-q", "flash.")),
+                  *flags, *(source / f"{part}.F90" for part in FLASH_IO), "-lpnetcdf",
+                  compiler="mpif90")
+        return programs
+
     def all(self):
-        return self.mpich() + self.romio() + self.hdf5()
+        return self.mpich() + self.romio() + self.hdf5() + self.pnetcdf() + self.flash_io()
 
 
 def fetch(place):
     """The sources of Debian's packages, below `place`."""
     script = pathlib.Path(os.environ["SLUICE_SOURCE_DIR"]) / "tests/support/debian_source.sh"
-    subprocess.run([script, place, "mpich", "hdf5"], check=True, timeout=1800)
+    subprocess.run([script, place, "mpich", "hdf5", "pnetcdf"], check=True, timeout=1800)
