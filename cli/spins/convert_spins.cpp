@@ -294,9 +294,14 @@ std::string numbered(const std::string& to, std::uint32_t frame) {
 commit::Converted convert_spins(const Context& context, const SpinWish& wish) {
   const auto source = open_spins(context, wish.from);
   if (source == nullptr) {
+    const std::string vtk = wish.format == "vtkhdf" ? ", and no arrays by the names of VTKHDF "
+                                                      "(VTKHDF/PointData/... and the attribute "
+                                                      "Type of the group VTKHDF)"
+                                                    : "";
     throw Error(Code::format, wish.from +
                                   ": holds no spins of atoms (variables coordinates (N, 3) and "
-                                  "spins (N, 3) of steps, or VAMPIRE's files)");
+                                  "spins (N, 3) of steps, or VAMPIRE's files)" +
+                                  vtk);
   }
   if (wish.is_text && wish.is_binary) {
     throw Error(Code::invalid_argument, "--text and --binary exclude each other");

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <span>
 
 #include "model/name.hpp"
 #include "text/text.hpp"
@@ -221,24 +222,31 @@ bool same_bits(const T& a, const T& b) {
   }
 }
 
+template <class T>
+std::span<const T> elements(const T& one) {
+  return {&one, 1};
+}
+template <class T>
+std::span<const T> elements(const std::vector<T>& list) {
+  return list;
+}
+
 }  // namespace
 
 bool same_value(const model::AttributeValue& a, const model::AttributeValue& b) {
-  if (a.index() != b.index()) {
-    return false;
-  }
   return std::visit(
-      [&](const auto& left) {
-        using T = std::decay_t<decltype(left)>;
-        const auto& right = std::get<T>(b);
-        if constexpr (is_list<T>) {
-          return std::equal(left.begin(), left.end(), right.begin(), right.end(),
-                            [](const auto& x, const auto& y) { return same_bits(x, y); });
+      [](const auto& x, const auto& y) {
+        const auto left = elements(x);
+        const auto right = elements(y);
+        if constexpr (std::is_same_v<decltype(left), decltype(right)>) {
+          return std::equal(
+              left.begin(), left.end(), right.begin(), right.end(),
+              [](const auto& one, const auto& other) { return same_bits(one, other); });
         } else {
-          return same_bits(left, right);
+          return false;
         }
       },
-      a);
+      a, b);
 }
 
 }  // namespace sluice::cli

@@ -21,7 +21,7 @@ void append_value(std::string& out, const std::byte* element, const Type& type, 
 /// An attribute on one line.
 std::string attribute_text(const model::AttributeValue& value);
 nlohmann::ordered_json attribute_json(const model::AttributeValue& value);
-/// Equal kind and equal bits.
+/// Equal kind and equal bits. One element equals a list of it: netCDF does not tell them apart.
 bool same_value(const model::AttributeValue& a, const model::AttributeValue& b);
 
 }  // namespace sluice::cli

@@ -1,6 +1,7 @@
 // convert: rewrites a file, in another format or with another compression. On all ranks.
 #include "commit/tools/convert.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <chrono>
@@ -9,10 +10,12 @@
 #include <optional>
 
 #include "codec/filter.hpp"
+#include "commit/read/input.hpp"
 #include "compare/stored.hpp"
 #include "help.hpp"
 #include "layout/formats.hpp"
 #include "layout/records/format.hpp"
+#include "layout/vtkhdf/rules.hpp"
 #include "records/convert_lines.hpp"
 #include "records/convert_records.hpp"
 #include "records/record_lines.hpp"
@@ -95,6 +98,45 @@ bool holds_spins(const Context& context, const ConvertVerb& verb) {
   }
 }
 
+std::unique_ptr<commit::Input> open_unchecked(const Context& context, const std::string& path) {
+  Options options;
+  options.checksum = false;  // the conversion checks
+  try {
+    return std::make_unique<commit::Input>(context.transport, context.storage, path, options);
+  } catch (const Error&) {
+    return nullptr;  // the reader of spins reports the error
+  }
+}
+
+/// Does a file hold arrays by VTK's names, so that it becomes VTKHDF as it is? Error unsupported if
+/// they are cells whose parts cannot be told. Collective.
+bool holds_vtk_arrays(const Context& context, const std::string& path) {
+  const auto input = open_unchecked(context, path);
+  if (!input) {
+    return false;
+  }
+  const auto& attributes = input->attributes();
+  const auto type = std::find_if(attributes.begin(), attributes.end(), [](const auto& a) {
+    return a.owner == layout::vtkhdf::group && a.name == layout::vtkhdf::type_attribute;
+  });
+  if (type == attributes.end()) {
+    return false;
+  }
+  const auto& variables = input->variables();
+  const bool has_lists = std::any_of(variables.begin(), variables.end(), [](const auto& v) {
+    return v.definition.name.starts_with(layout::vtkhdf::prefix) &&
+           v.definition.name.ends_with("/Offsets");
+  });
+  const auto* text = std::get_if<std::string>(&type->value);
+  if (has_lists && text != nullptr && *text == "PolyData") {
+    throw Error(Code::unsupported, path +
+                                       ": cells of PolyData do not become VTKHDF again: which "
+                                       "of them are a part is not in their arrays; copy the "
+                                       "file instead");
+  }
+  return true;
+}
+
 /// Spins of atoms; empty if it has none. Collective.
 std::optional<commit::Converted> try_spins(const Context& context, const ConvertVerb& verb,
                                            const Options& options) {
@@ -106,6 +148,9 @@ std::optional<commit::Converted> try_spins(const Context& context, const Convert
   wish.format = spin_format(verb.format, verb.to);
   const bool is_folder = is_vampire_folder(context, verb.file);
   if (!is_folder && (wish.format.empty() || !holds_spins(context, verb))) {
+    return std::nullopt;
+  }
+  if (!is_folder && wish.format == "vtkhdf" && holds_vtk_arrays(context, verb.file)) {
     return std::nullopt;
   }
   if (wish.format.empty()) {

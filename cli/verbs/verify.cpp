@@ -132,7 +132,7 @@ std::string verdict_text(const std::string& path, const Verdict& verdict,
     case State::ok: {
       const bool is_empty = verdict.records == 0 && verdict.uncovered_count != 0;
       std::string text =
-          is_empty ? fmt::format("{}: nothing to verify: it was written without checksums\n", name)
+          is_empty ? fmt::format("{}: nothing to verify: no checksum covers its values\n", name)
                    : fmt::format("{}: ok: {}\n", name, proven_text(verdict));
       if (verdict.modified && !is_empty) {
         text +=

@@ -1,8 +1,9 @@
 // Blosc's chunks (version 1 of its format), made of this library's own shuffle and compressors: the
 // one form of "shuffle, then compress" that every reader of Zarr knows.
 //
-// What is written is one block in one stream; what is read may have any number of both. What does
-// not shrink is kept as it is, behind the header.
+// What is written is one block in one stream, with zlib or zstd inside. What is read may have any
+// number of both, also LZ4 and BloscLZ inside (numcodecs' default is LZ4), and shuffled bits. What
+// does not shrink is kept as it is, behind the header.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -23,6 +24,8 @@ constexpr unsigned copied = 0x02;
 constexpr unsigned bit_shuffled = 0x04;
 constexpr unsigned in_one_stream = 0x10;
 constexpr unsigned compressor_shift = 5;
+constexpr std::uint32_t blosclz_format = 0;
+constexpr std::uint32_t lz4_format = 1;
 constexpr std::uint32_t zlib_format = 3;
 constexpr std::uint32_t zstd_format = 4;
 /// Blosc splits blocks of elements of at most so many bytes, and of at least so many elements.
@@ -45,6 +48,126 @@ std::uint32_t get_word(std::span<const std::byte> in, std::size_t at) {
 
 std::uint32_t format_of(std::uint32_t filter) {
   return filter == zstd_id ? zstd_format : zlib_format;
+}
+
+/// Writes what an LZ compressor tells it: bytes of the input, and repetitions of what was written.
+class Unpacker {
+ public:
+  Unpacker(std::span<const std::byte> in, std::span<std::byte> out) : in_(in), out_(out) {}
+
+  bool has_more() const { return read_ < in_.size(); }
+  bool is_full() const { return written_ == out_.size(); }
+  /// The next byte of the input; false at its end.
+  bool take(std::size_t& value) {
+    if (!has_more()) {
+      return false;
+    }
+    value = std::to_integer<std::size_t>(in_[read_++]);
+    return true;
+  }
+  /// Adds bytes to `value` until one is less than 255.
+  bool take_more(std::size_t& value) {
+    std::size_t byte = 255;
+    while (byte == 255) {
+      if (!take(byte)) {
+        return false;
+      }
+      value += byte;
+    }
+    return true;
+  }
+  bool copy(std::size_t count) {
+    if (count > in_.size() - read_ || count > out_.size() - written_) {
+      return false;
+    }
+    std::copy_n(in_.begin() + static_cast<std::ptrdiff_t>(read_), count,
+                out_.begin() + static_cast<std::ptrdiff_t>(written_));
+    read_ += count;
+    written_ += count;
+    return true;
+  }
+  /// What was written `distance` before; it may reach into itself.
+  bool repeat(std::size_t distance, std::size_t count) {
+    if (distance == 0 || distance > written_ || count > out_.size() - written_) {
+      return false;
+    }
+    for (std::size_t i = 0; i < count; ++i, ++written_) {
+      out_[written_] = out_[written_ - distance];
+    }
+    return true;
+  }
+
+ private:
+  std::span<const std::byte> in_;
+  std::span<std::byte> out_;
+  std::size_t read_ = 0;
+  std::size_t written_ = 0;
+};
+
+/// A block of LZ4: a token with the number of literals and the length of the match behind them.
+bool decode_lz4(std::span<const std::byte> in, std::span<std::byte> out) {
+  constexpr std::size_t most_in_token = 15;
+  constexpr std::size_t shortest_match = 4;
+  Unpacker unpacker(in, out);
+  std::size_t token = 0;
+  while (unpacker.take(token)) {
+    std::size_t literals = token >> 4;
+    if ((literals == most_in_token && !unpacker.take_more(literals)) || !unpacker.copy(literals)) {
+      return false;
+    }
+    if (!unpacker.has_more()) {
+      break;  // the last literals have no match
+    }
+    std::size_t low = 0;
+    std::size_t high = 0;
+    std::size_t length = token & most_in_token;
+    if (!unpacker.take(low) || !unpacker.take(high) ||
+        (length == most_in_token && !unpacker.take_more(length)) ||
+        !unpacker.repeat(high << 8 | low, length + shortest_match)) {
+      return false;
+    }
+  }
+  return unpacker.is_full();
+}
+
+/// BloscLZ: a byte below 32 is one less than the number of literals, another is the length of a
+/// match (3 bits) and the high bits of its distance.
+bool decode_blosclz(std::span<const std::byte> in, std::span<std::byte> out) {
+  constexpr std::size_t first_match = 32;
+  constexpr std::size_t longest_in_control = 6;
+  constexpr std::size_t far_high = 31;
+  constexpr std::size_t far_low = 255;
+  constexpr std::size_t nearest_far = 8191;
+  Unpacker unpacker(in, out);
+  std::size_t control = 0;
+  bool is_first = true;
+  while (unpacker.take(control)) {
+    control &= is_first ? first_match - 1 : far_low;  // the first bits tell the version
+    is_first = false;
+    if (control < first_match) {
+      if (!unpacker.copy(control + 1)) {
+        return false;
+      }
+      continue;
+    }
+    std::size_t length = (control >> 5) - 1;
+    const std::size_t high = control & (first_match - 1);
+    std::size_t low = 0;
+    if ((length == longest_in_control && !unpacker.take_more(length)) || !unpacker.take(low)) {
+      return false;
+    }
+    std::size_t distance = high << 8 | low;
+    if (high == far_high && low == far_low) {
+      if (!unpacker.take(distance) || !unpacker.take(low)) {
+        return false;
+      }
+      distance = (distance << 8 | low) + nearest_far;
+    }
+    if (!unpacker.repeat(distance + 1, length + 3)) {
+      return false;
+    }
+  }
+  return unpacker.is_full();
 }
 
 class Blosc final : public Worker {
@@ -101,9 +224,7 @@ class Blosc final : public Worker {
     }
     const std::uint32_t format = flags >> compressor_shift;
     const std::size_t block = get_word(in, 8);
-    const bool is_known = format == zlib_format || format == zstd_format;
-    if (!is_known || (flags & bit_shuffled) != 0 || block == 0 ||
-        !find(format == zstd_format ? zstd_id : deflate_id)) {
+    if (!is_known(format) || block == 0) {
       return false;
     }
     const std::size_t blocks = (out.size() + block - 1) / block;
@@ -121,6 +242,12 @@ class Blosc final : public Worker {
   }
 
  private:
+  /// Can it be decoded here? Makes what is needed.
+  bool is_known(std::uint32_t format) {
+    return format == blosclz_format || format == lz4_format ||
+           (format == zlib_format && find(deflate_id)) || (format == zstd_format && find(zstd_id));
+  }
+
   bool find(std::uint32_t filter) {
     if (filter != filter_) {
       const auto method = find_method(filter);
@@ -141,6 +268,8 @@ class Blosc final : public Worker {
     const auto flags = std::to_integer<unsigned>(header[2]);
     const auto element = std::max<std::size_t>(1, std::to_integer<std::size_t>(header[3]));
     const bool shuffles = (flags & shuffled) != 0 && element > 1;
+    // Blosc leaves the bits in their order where they do not fill bytes.
+    const bool shuffles_bits = (flags & bit_shuffled) != 0 && out.size() / element % 8 == 0;
     const bool is_split = (flags & in_one_stream) == 0 && element <= most_streams &&
                           block / element >= fewest_elements && out.size() == block;
     const std::size_t streams = is_split ? element : 1;
@@ -148,7 +277,7 @@ class Blosc final : public Worker {
       return false;
     }
     scratch_.resize(std::max(scratch_.size(), out.size()));
-    const auto joined = shuffles ? std::span(scratch_).first(out.size()) : out;
+    const auto joined = shuffles || shuffles_bits ? std::span(scratch_).first(out.size()) : out;
     const std::size_t each = out.size() / streams;
     for (std::size_t s = 0; s < streams; ++s) {
       if (in.size() < word_bytes) {
@@ -162,15 +291,24 @@ class Blosc final : public Worker {
       const auto place = joined.subspan(s * each, each);
       if (size == each) {
         std::copy_n(in.begin(), size, place.begin());
-      } else if (!worker_->decode({}, in.first(size), place)) {
+      } else if (!decode_stream(flags >> compressor_shift, in.first(size), place)) {
         return false;
       }
       in = in.subspan(size);
     }
     if (shuffles) {
       unshuffle(joined, element, out);
+    } else if (shuffles_bits) {
+      unshuffle_bits(joined, element, out);
     }
     return true;
+  }
+
+  bool decode_stream(std::uint32_t format, std::span<const std::byte> in,
+                     std::span<std::byte> out) {
+    return format == lz4_format       ? decode_lz4(in, out)
+           : format == blosclz_format ? decode_blosclz(in, out)
+                                      : worker_->decode({}, in, out);
   }
 
   std::uint32_t filter_ = 0;

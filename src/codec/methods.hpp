@@ -11,7 +11,7 @@ namespace sluice::codec {
 std::optional<Method> shuffle_method();
 /// HDF5's checksum behind the bytes.
 std::optional<Method> fletcher32_method();
-/// Blosc's chunks, with zlib and zstd inside where the build has them.
+/// Blosc's chunks, with zlib and zstd inside where the build has them; only read: LZ4, BloscLZ.
 std::optional<Method> blosc_method();
 /// zlib streams, by libdeflate. Nothing where the build has none.
 std::optional<Method> deflate_method();

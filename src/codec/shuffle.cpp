@@ -1,6 +1,7 @@
 #include "codec/shuffle.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "codec/methods.hpp"
@@ -107,6 +108,30 @@ void unshuffle(std::span<const std::byte> in, std::size_t element_bytes, std::sp
     }
   });
   copy_rest(in, elements, element_bytes, out);
+}
+
+void unshuffle_bits(std::span<const std::byte> in, std::size_t element_bytes,
+                    std::span<std::byte> out) {
+  const std::size_t elements = in.size() / element_bytes;
+  const std::size_t plane_bytes = elements / 8;
+  for (std::size_t eight = 0; eight < plane_bytes; ++eight) {
+    for (std::size_t b = 0; b < element_bytes; ++b) {
+      // A square of 8 by 8 bits: row k has bit k of the elements, and is turned.
+      std::array<unsigned, 8> bytes{};
+      for (std::size_t bit = 0; bit < 8; ++bit) {
+        const auto row = std::to_integer<unsigned>(in[(b * 8 + bit) * plane_bytes + eight]);
+        for (std::size_t i = 0; i < 8; ++i) {
+          bytes[i] |= (row >> i & 1U) << bit;
+        }
+      }
+      for (std::size_t i = 0; i < 8; ++i) {
+        out[(eight * 8 + i) * element_bytes + b] = static_cast<std::byte>(bytes[i]);
+      }
+    }
+  }
+  const std::size_t whole = plane_bytes * 8 * element_bytes;
+  std::copy(in.begin() + static_cast<std::ptrdiff_t>(whole), in.end(),
+            out.begin() + static_cast<std::ptrdiff_t>(whole));
 }
 
 namespace {

@@ -86,9 +86,9 @@ std::uint64_t hash_of(const model::Definition& definition) {
   return codec::checksum(out.take());
 }
 
-std::uint64_t hash_of(const model::Attribute& attribute) {
+std::uint64_t hash_of(const model::AttributeValue& held) {
   model::ByteWriter out;
-  out.put(attribute.value.index());
+  out.put(held.index());
   std::visit(
       [&](const auto& value) {
         if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::vector<std::string>>) {
@@ -99,8 +99,28 @@ std::uint64_t hash_of(const model::Attribute& attribute) {
           out.put(value);
         }
       },
-      attribute.value);
+      held);
   return codec::checksum(out.take());
+}
+
+template <class T>
+model::AttributeValue in_other_form(const T& one) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return one;
+  } else {
+    return std::vector<T>{one};
+  }
+}
+template <class T>
+model::AttributeValue in_other_form(const std::vector<T>& list) {
+  return list.size() == 1 ? model::AttributeValue(list.front()) : model::AttributeValue(list);
+}
+
+/// Is it the value of that hash? netCDF does not tell one element from a list of one: its programs
+/// turn the first into the second.
+bool has_hash(const model::AttributeValue& value, std::uint64_t hash) {
+  return hash_of(value) == hash ||
+         hash_of(std::visit([](const auto& v) { return in_other_form(v); }, value)) == hash;
 }
 
 }  // namespace
@@ -124,7 +144,7 @@ Contents Catalog::contents(const std::vector<model::Attribute>& attributes) cons
     contents[key_of(variable.definition)] = hash_of(variable.definition);
   }
   for (const model::Attribute& attribute : attributes) {
-    contents[key_of(attribute)] = hash_of(attribute);
+    contents[key_of(attribute)] = hash_of(attribute.value);
   }
   return contents;
 }
@@ -132,13 +152,13 @@ Contents Catalog::contents(const std::vector<model::Attribute>& attributes) cons
 std::vector<Departure> Catalog::departures(const std::vector<model::Attribute>& attributes) const {
   std::vector<Departure> departures;
   Contents left = recorded_;
-  const Contents found = contents(attributes);
   std::map<std::uint64_t, std::string> owners{{owner_key(""), ""}};
-  const auto compare = [&](std::uint64_t key, const std::string& owner, const std::string& what) {
+  const auto compare = [&](std::uint64_t key, const std::string& owner, const std::string& what,
+                           const auto& is_same) {
     const auto known = left.find(key);
     if (known != left.end()) {
-      if (known->second != found.at(key)) {
-        departures.push_back({owner, what + "differs from what was committed"});
+      if (!is_same(known->second)) {
+        departures.push_back({owner, what + " from what was committed"});
       }
       left.erase(known);
     }
@@ -146,11 +166,13 @@ std::vector<Departure> Catalog::departures(const std::vector<model::Attribute>& 
   for (const StoredVariable& variable : variables_) {
     const std::string& name = variable.definition.name;
     owners.emplace(owner_key(name), name);
-    compare(key_of(variable.definition), name, "");
+    compare(key_of(variable.definition), name, "its type, shape or names of dimensions differ",
+            [&](std::uint64_t hash) { return hash_of(variable.definition) == hash; });
   }
   for (const model::Attribute& attribute : attributes) {
     owners.emplace(owner_key(attribute.owner), attribute.owner);
-    compare(key_of(attribute), attribute.owner, "attribute " + attribute.name + " ");
+    compare(key_of(attribute), attribute.owner, "attribute " + attribute.name + " differs",
+            [&](std::uint64_t hash) { return has_hash(attribute.value, hash); });
   }
   // Missing things are known by their hashes only.
   std::map<std::uint64_t, std::size_t> missing;

@@ -43,6 +43,55 @@ std::vector<std::string> options() {
   return all;
 }
 
+Bytes from_hex(const std::string& digits) {
+  Bytes bytes;
+  for (std::size_t i = 0; i < digits.size(); i += 2) {
+    bytes.push_back(static_cast<std::byte>(std::stoi(digits.substr(i, 2), nullptr, 16)));
+  }
+  return bytes;
+}
+
+/// Of numcodecs: the numbers 0 to 599, divided by 7, as uint32, with shuffled bits.
+const char* const lz4_chunk =
+    "020124046009000060090000bd00000014000000720000007f803fe00ff803fe0700317f00c0ff0f00fcff07"
+    "00317f000000f0ffffff0700311200010012ff0100020d0012000d000060000002000f0e0017080200033600"
+    "030200081a000f1c00100025000f0200050352000f0200020f3400050f0200200f6000000f4600200f020000"
+    "5000000000000d0000001f000100ffff415000000000000d0000001f000100ffff415000000000000d000000"
+    "1f000100ffff41500000000000";
+const char* const blosclz_chunk =
+    "020104046009000060090000ad000000140000005f00000026803fe00ff803fee03a0607f800c0ff0f00fcff"
+    "e03a060700000000f0ffffffe03a060dff00000000000000ffffffffffffe0360de00300a051a001a058a000"
+    "e0181be0052ee00500e0053ce00501e01337e02600e00a66e0405d020000000e0000002300000000e0ffff4a"
+    "03020000000e0000002300000000e0ffff4a03020000000e0000002300000000e0ffff4a0302000000";
+
+TEST(Coder, BloscReadsLz4AndBloscLz) {
+  Bytes expected(4 * 600);
+  for (std::uint32_t i = 0; i < 600; ++i) {
+    const std::uint32_t value = i / 7;
+    std::memcpy(expected.data() + 4 * i, &value, 4);
+  }
+  std::mt19937 draw(3);
+  for (const char* chunk : {lz4_chunk, blosclz_chunk}) {
+    Coder coder({{blosc_id, {4, 0, 0, 1}}});
+    const Bytes stored = from_hex(chunk);
+    Bytes back(expected.size());
+    coder.decode(stored, 0, back);
+    EXPECT_EQ(back, expected);
+    for (int n = 0; n < 20000; ++n) {
+      Bytes bad = stored;
+      for (int changes = 0; changes < 1 + n % 3; ++changes) {
+        bad[draw() % bad.size()] = static_cast<std::byte>(draw());
+      }
+      bad.resize(n % 5 == 0 ? draw() % bad.size() : bad.size());
+      try {
+        coder.decode(bad, 0, back);
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), Code::damaged);
+      }
+    }
+  }
+}
+
 TEST(Coder, BloscKeepsWhatDoesNotShrink) {
   std::mt19937 draw(2);
   for (const std::uint32_t filter : {deflate_id, zstd_id}) {

@@ -37,6 +37,7 @@ VERSION3 = {
     "blosc-zstd": {"compressors": zarr.codecs.BloscCodec(cname="zstd", shuffle="shuffle")},
     "blosc-zlib": {"compressors": zarr.codecs.BloscCodec(cname="zlib", shuffle="noshuffle")},
     "blosc-lz4": {"compressors": zarr.codecs.BloscCodec(cname="lz4", shuffle="shuffle")},
+    "blosc-bits": {"compressors": zarr.codecs.BloscCodec(cname="lz4hc", shuffle="bitshuffle")},
     "sharded": {"compressors": zarr.codecs.ZstdCodec(), "shards": (6, 4)},
     "transposed": {"compressors": None, "filters": zarr.codecs.TransposeCodec(order=(1, 0))},
     "crc32c": {"compressors": [zarr.codecs.GzipCodec(), zarr.codecs.Crc32cCodec()]}}
@@ -112,6 +113,26 @@ def test_version_2_of_zarr_python(tmp_path, consolidated):
             sluice("convert", path, back)
             assert difference(back, expected) == ""
     differences.report("Zarr stores, version 2")
+
+
+def test_all_that_is_inside_blosc(tmp_path):
+    """Every compressor but snappy, how it shuffles, and blocks: one, several, and a short last."""
+    path = tmp_path / "blosc.zarr"
+    group = zarr.open_group(path, mode="w", zarr_format=2)
+    expected = {}
+    for number, (inside, shuffle, dtype, block_bytes, rows) in enumerate(cases(
+            ["blosclz", "lz4", "lz4hc", "zlib", "zstd"],
+            [Blosc.NOSHUFFLE, Blosc.SHUFFLE, Blosc.BITSHUFFLE, Blosc.AUTOSHUFFLE],
+            ["int8", "uint16", "int32", "float64", "complex128", ">i4"], [0, 1024, 5000],
+            [7, 20011])):
+        values = (np.arange(rows) // 9 % 101).astype(dtype)
+        name = f"a{number}"
+        group.create_array(name, shape=(rows,), chunks=(max(4, rows // 2),), dtype=dtype,
+                           compressors=Blosc(inside, 5, shuffle, block_bytes))[...] = values
+        expected[name] = values
+    zarr.consolidate_metadata(path, zarr_format=2)
+    assert len(expected) >= 6
+    assert difference(path, expected) == ""
 
 
 def test_version_3_of_zarr_python(tmp_path):

@@ -16,7 +16,8 @@ namespace {
 /// What a failure says of the bytes of one checkpoint; another may be whole.
 bool is_damage(Code code) {
   return code == Code::damaged || code == Code::truncated || code == Code::format ||
-         code == Code::io || code == Code::not_found || code == Code::changed_outside;
+         code == Code::version || code == Code::io || code == Code::not_found ||
+         code == Code::changed_outside;
 }
 
 /// After these the ranks no longer agree on what they do.
@@ -271,7 +272,8 @@ bool CheckpointImpl::open_to_append() {
       scratch_->adopt(parts());
     }
   } catch (const Error& e) {
-    if (!is_damage(e.code()) || e.code() == Code::io) {
+    // What a newer library wrote is not to be replaced.
+    if (!is_damage(e.code()) || e.code() == Code::io || e.code() == Code::version) {
       throw;
     }
     say_of_file(std::string("begins anew with the next checkpoint: ") + e.what());

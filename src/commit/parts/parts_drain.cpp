@@ -27,7 +27,7 @@ std::string path_at_home(const std::string& index_path, const layout::Part& part
 /// The part is not what the index knows. That it cannot be looked at is another thing.
 bool is_of_lost_part(Code code) {
   return code == Code::not_found || code == Code::truncated || code == Code::format ||
-         code == Code::damaged;
+         code == Code::version || code == Code::damaged;
 }
 
 }  // namespace

@@ -18,7 +18,8 @@ constexpr std::uint64_t piece_bytes = 32ULL << 20;
 
 bool is_damage(Code code) {
   return code == Code::damaged || code == Code::truncated || code == Code::format ||
-         code == Code::io || code == Code::not_found || code == Code::changed_outside;
+         code == Code::version || code == Code::io || code == Code::not_found ||
+         code == Code::changed_outside;
 }
 
 /// Collective: each rank reads its share of the pieces, all in the same number of calls.

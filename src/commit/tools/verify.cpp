@@ -160,7 +160,8 @@ void Verifier::check_record(const Located& located, const RecordUnit& unit, std:
     }
   } catch (const Error& e) {
     const bool is_damage = e.code() == Code::truncated || e.code() == Code::io ||
-                           e.code() == Code::damaged || e.code() == Code::format;
+                           e.code() == Code::damaged || e.code() == Code::format ||
+                           e.code() == Code::version;
     if (is_damage) {
       findings_.add({order, name, step, record.box.text(),
                      "cannot be read: " + bare(e.what(), input_.path()), writer});
@@ -233,20 +234,12 @@ Verdict Verifier::verdict() {
   return verdict;
 }
 
-/// Does libhdf5 report an unknown version of something? If the bytes have a checksum, that is
-/// checked first.
-bool needs_newer_library(const Error& error) {
-  const std::string what = error.what();
-  return what.find("version number") != std::string::npos ||
-         what.find("unsupported version") != std::string::npos;
-}
-
 /// Collective. The verdict on a file that cannot be opened, or the error again if damage is not the
 /// reason.
 Verdict judge_unreadable(exec::Transport& transport, storage::Storage& storage,
                          const std::string& path, const Error& error) {
-  bool is_damage = error.code() == Code::truncated || error.code() == Code::damaged;
-  const bool is_newer = error.code() == Code::version || needs_newer_library(error);
+  const bool is_newer = error.code() == Code::version;
+  bool is_damage = is_newer || error.code() == Code::truncated || error.code() == Code::damaged;
   if (error.code() == Code::format) {
     const auto message = exec::on_root(transport, 0, [&] {
       model::ByteWriter out;

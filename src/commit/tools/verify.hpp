@@ -77,7 +77,7 @@ using VerifyProgress = std::function<void(std::uint64_t done, std::uint64_t tota
 /// after every record that it compared. Beside a writer: mismatches are checked again as long as
 /// the writer changes the file meanwhile, ten times at most; damage is what matched in none of the
 /// checks. A damaged or truncated file is a verdict, not an error. Errors: those of opening it
-/// (not_found, permission, ...), format if it is not HDF5, version if a newer Sluice wrote it.
+/// (not_found, permission, ...), format if it is not HDF5.
 Verdict verify(exec::Transport& transport, storage::Storage& storage, const std::string& path,
                const VerifyProgress& progress = {});
 /// The same for a part of a set. `volumes`: the elements of variables with steps that the index

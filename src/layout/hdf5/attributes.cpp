@@ -209,7 +209,7 @@ std::optional<AttributeValue> read_attribute(hid_t owner, const std::string& nam
   const H5T_class_t kind = H5Tget_class(type.get());
   const hssize_t points = H5Sget_simple_extent_npoints(space.get());
   if (extent == H5S_NO_CLASS || kind == H5T_NO_CLASS || points < 0) {
-    throw Error(Code::format, what + ": libhdf5: " + last_error());
+    throw library_error(what);
   }
   const bool scalar = extent == H5S_SCALAR;
   const bool is_null = extent == H5S_NULL;

@@ -33,10 +33,7 @@ void Catalog::open_file(storage::File& file) {
   const Handle access = access_list(state_);
   const hid_t opened = H5Fopen(file.path().c_str(), H5F_ACC_RDONLY, access.get());
   if (opened < 0) {
-    const std::string why = last_error();
-    const bool is_short = why.find("truncated") != std::string::npos;
-    throw Error(is_short ? Code::truncated : Code::format,
-                file.path() + ": cannot be opened: libhdf5: " + why);
+    throw library_error(file.path() + ": cannot be opened");
   }
   hdf5_ = Handle(opened);
   is_of_netcdf_ = is_yes(H5Aexists(opened, "_NCProperties"), file.path());

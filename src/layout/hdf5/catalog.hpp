@@ -94,7 +94,9 @@ class Catalog final : public layout::Catalog, public layout::Titled {
                  Extents extents);
   /// Is it an array whose steps follow one another? Then `variable` is told so.
   bool add_in_a_row(hid_t dataset, const std::string& name, const Type& type,
-                    const model::Dims& extents, const model::Dims& chunk, StoredVariable& variable);
+                    const model::Dims& extents, StoredVariable& variable);
+  /// Does each step of the array that add_in_a_row() just added begin with a chunk?
+  bool has_whole_chunks(const model::Dims& chunk) const;
   /// Dimensions of the dataset that are none of a step's: 1 where the steps are in front.
   std::size_t lead(std::uint32_t variable) const;
   /// The first element of a step along the dataset's first dimension.
@@ -121,6 +123,7 @@ class Catalog final : public layout::Catalog, public layout::Titled {
   /// Is it netCDF text: characters, with their number as the last dimension?
   bool is_characters(std::uint32_t variable) const { return characters_.count(variable) != 0; }
   bool is_stepped_in_set(const std::string& name) const;
+  Handle open_lengths(const std::string& name, const std::string& variable);
   /// Is it a variable with elements in the set?
   bool is_mapped(const std::string& name);
   /// Is it virtual, made from other files by another program?

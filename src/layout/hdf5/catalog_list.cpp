@@ -252,8 +252,8 @@ void Catalog::add_array(hid_t dataset, const std::string& path, const std::strin
     const bool is_dimension = netcdf4::is_scale(dataset);
     growing_.push_back({is_dimension ? name.substr(name.rfind('/') + 1) : name, is_dimension});
   }
-  const bool is_in_a_row = layout == H5D_CHUNKED && path == name &&
-                           add_in_a_row(dataset, name, stored.type, extents.dims, chunk, variable);
+  const bool is_in_a_row =
+      path == name && add_in_a_row(dataset, name, stored.type, extents.dims, variable);
   if (!is_in_a_row) {
     variable.definition = describe(dataset, name, stored.type, extents, layout, chunk);
   }
@@ -265,6 +265,10 @@ void Catalog::add_array(hid_t dataset, const std::string& path, const std::strin
   variable.tile = is_stacked ? chunk.without_front() : chunk;
   // A chunk with several steps is not a tile of one step.
   is_whole = is_whole && (layout != H5D_CHUNKED || !is_stacked || chunk[0] == 1);
+  if (is_in_a_row && (layout != H5D_CHUNKED || !has_whole_chunks(chunk))) {
+    is_whole = false;  // copied into another layout by another program
+    variable.tile = variable.definition.shape;
+  }
   take_storage(list.get(), is_whole, path, variable);
   take_rounding(dataset, variable.definition);
   read_fill(list.get(), element_type(type.get(), variable.definition.type, has_characters).get(),
@@ -348,16 +352,16 @@ model::Definition Catalog::describe(hid_t dataset, const std::string& name, cons
   };
   const bool grows =
       may_grow && layout == H5D_CHUNKED && extents.limits[0] == H5S_UNLIMITED && chunk[0] == 1;
-  if (grows || (may_grow && is_stepped_in_set(name))) {
+  if (may_grow && is_stepped_in_set(name)) {
     return stepped();
   }
-  model::Definition fixed = describe(dataset, name, type, extents.dims);
-  if (may_grow && is_recorded_name(name) && !is_recorded(fixed)) {
+  model::Definition likely = grows ? stepped() : describe(dataset, name, type, extents.dims);
+  if (may_grow && is_recorded_name(name) && !is_recorded(likely)) {
     // Another program may have copied it into other chunks, or contiguous.
-    const model::Definition other = stepped();
-    return is_recorded(other) ? other : fixed;
+    model::Definition other = grows ? describe(dataset, name, type, extents.dims) : stepped();
+    return is_recorded(other) ? other : likely;
   }
-  return fixed;
+  return likely;
 }
 
 model::Definition Catalog::describe(hid_t dataset, const std::string& name, const Type& type,

@@ -5,6 +5,7 @@
 
 #include "layout/hdf5/catalog.hpp"
 #include "layout/hdf5/types.hpp"
+#include "layout/hdf5/virtual_sources.hpp"
 #include "layout/lengths.hpp"
 #include "layout/netcdf4/rules.hpp"
 #include "layout/netcdf4/scales.hpp"
@@ -183,8 +184,27 @@ void Catalog::read(std::uint32_t variable, std::uint64_t step, const Box& box,
           definition.name);
   }
   if (H5Dread(found, type.get(), memory.get(), space.get(), H5P_DEFAULT, out.data()) < 0) {
-    throw Error(Code::format, definition.name + ": libhdf5: " + last_error());
+    throw library_error(definition.name);
   }
+}
+
+/// The numbers of rows of a varying variable: of a set, libhdf5 reads them from the parts.
+Handle Catalog::open_lengths(const std::string& name, const std::string& variable) {
+  Handle lengths = own(H5Dopen2(hdf5_.get(), name.c_str(), H5P_DEFAULT), name);
+  const Handle list = own(H5Dget_create_plist(lengths.get()), name);
+  if (H5Pget_layout(list.get()) != H5D_VIRTUAL) {
+    return lengths;
+  }
+  if (!is_mapped(variable)) {
+    throw Error(Code::unsupported, state_.file->path() + ": " + name +
+                                       " is still in the parts of a set, but not " + variable +
+                                       ": copy both");
+  }
+  const std::string missing = missing_source(list.get(), state_.file->path(), others_storage());
+  if (!missing.empty()) {
+    throw Error(Code::not_found, state_.file->path() + ": " + name + ": " + missing);
+  }
+  return own(H5Dopen2(with_others(), name.c_str(), H5P_DEFAULT), name);
 }
 
 std::vector<std::uint64_t> Catalog::rows_by_step(std::uint32_t variable) {
@@ -205,13 +225,7 @@ std::vector<std::uint64_t> Catalog::rows_by_step(std::uint32_t variable) {
       throw Error(Code::damaged, state_.file->path() + ": " + definition.name +
                                      ": its rows vary, but there is no " + name);
     }
-    const Handle lengths = own(H5Dopen2(hdf5_.get(), name.c_str(), H5P_DEFAULT), name);
-    const Handle list = own(H5Dget_create_plist(lengths.get()), name);
-    if (H5Pget_layout(list.get()) == H5D_VIRTUAL) {
-      throw Error(Code::unsupported, state_.file->path() + ": " + name +
-                                         " is still in the parts of a set, but not " +
-                                         definition.name + ": copy both");
-    }
+    const Handle lengths = open_lengths(name, definition.name);
     const Dims extents = extents_of(lengths.get(), name);
     rows.resize(extents.rank() == 1 ? std::min(steps_, extents[0]) : 0);
     const hsize_t start = 0;

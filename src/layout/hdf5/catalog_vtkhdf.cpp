@@ -9,7 +9,7 @@ namespace sluice::layout::hdf5 {
 using model::Dims;
 
 bool Catalog::add_in_a_row(hid_t dataset, const std::string& name, const Type& type,
-                           const Dims& extents, const Dims& chunk, StoredVariable& variable) {
+                           const Dims& extents, StoredVariable& variable) {
   if (!vtkhdf_ || extents.empty() || !is_yes(H5Aexists(dataset, step_rows_attribute), name)) {
     return false;
   }
@@ -19,8 +19,7 @@ bool Catalog::add_in_a_row(hid_t dataset, const std::string& name, const Type& t
                            (*rows)[0] >= (*rows)[1] && (*rows)[0] > 0;
   const std::uint64_t slot = is_possible ? static_cast<std::uint64_t>((*rows)[0]) : 0;
   std::uint64_t all = 0;
-  if (!is_possible || chunk[0] == 0 || slot % chunk[0] != 0 ||
-      __builtin_mul_overflow(slot, std::max<std::uint64_t>(1, steps_), &all)) {
+  if (!is_possible || __builtin_mul_overflow(slot, std::max<std::uint64_t>(1, steps_), &all)) {
     throw Error(Code::damaged, state_.file->path() + ": " + name + ": its attribute " +
                                    step_rows_attribute + " says impossible rows of a step");
   }
@@ -30,6 +29,10 @@ bool Catalog::add_in_a_row(hid_t dataset, const std::string& name, const Type& t
   variable.definition.stepped = true;
   slots_[static_cast<std::uint32_t>(variables_.size())] = slot;
   return true;
+}
+
+bool Catalog::has_whole_chunks(const Dims& chunk) const {
+  return slot(static_cast<std::uint32_t>(variables_.size())) % chunk[0] == 0;
 }
 
 std::uint64_t Catalog::slot(std::uint32_t variable) const {

@@ -81,7 +81,7 @@ std::string storage_text(hid_t list) {
     case H5D_VIRTUAL:
       return "virtual";
     case H5D_LAYOUT_ERROR:
-      throw Error(Code::format, "layout: libhdf5: " + last_error());
+      throw library_error("layout");
     default:
       break;
   }

@@ -46,20 +46,45 @@ namespace {
 
 thread_local std::optional<Error> storage_failure;
 
-herr_t take_description(unsigned, const H5E_error2_t* error, void* into) {
-  auto& text = *static_cast<std::string*>(into);
-  if (error->desc != nullptr && text.empty()) {
-    text = error->desc;
+/// The innermost entry of the error stack.
+struct Innermost {
+  std::string text;
+  hid_t minor = -1;
+};
+
+herr_t take_innermost(unsigned, const H5E_error2_t* error, void* into) {
+  auto& found = *static_cast<Innermost*>(into);
+  if (error->desc != nullptr && found.text.empty()) {
+    found.text = error->desc;
+    found.minor = error->min_num;
   }
   return 0;
 }
 
+Innermost innermost_error() {
+  Innermost found;
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_innermost, &found);
+  return found;
+}
+
+/// libhdf5 has a number for it, but gives others where it reads superblocks and most messages of
+/// object headers. Their texts are alike: "bad version number for layout message" (and not "no
+/// conversion path").
+bool is_of_version(const Innermost& error) {
+  return error.minor == H5E_VERSION || error.text.find(" version") != std::string::npos;
+}
+
 }  // namespace
 
-std::string last_error() {
-  std::string text;
-  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_description, &text);
-  return text;
+std::string last_error() { return innermost_error().text; }
+
+Error library_error(const std::string& what) {
+  const Innermost error = innermost_error();
+  const bool is_short = error.text.find("truncated") != std::string::npos;
+  const Code code = is_short               ? Code::truncated
+                    : is_of_version(error) ? Code::version
+                                           : Code::format;
+  return {code, what + ": libhdf5: " + (error.text.empty() ? "no reason given" : error.text)};
 }
 
 void note_storage_failure(const Error& error) { storage_failure = error; }
@@ -72,8 +97,7 @@ hid_t checked(hid_t result, const std::string& what) {
     throw Error(failure->code(), what + ": " + failure->what());
   }
   if (result < 0) {
-    const std::string why = last_error();
-    throw Error(Code::format, what + ": libhdf5: " + (why.empty() ? "no reason given" : why));
+    throw library_error(what);
   }
   return result;
 }
@@ -83,9 +107,8 @@ void check(herr_t status, const std::string& what) { checked(status, what); }
 bool is_yes(htri_t answer, const std::string& what) { return checked(answer, what) > 0; }
 
 void check_no_error(const std::string& what) {
-  const std::string why = last_error();
-  if (!why.empty()) {
-    throw Error(Code::format, what + ": libhdf5: " + why);
+  if (!last_error().empty()) {
+    throw library_error(what);
   }
 }
 

@@ -53,28 +53,32 @@ class QuietErrors {
 
 /// The innermost message of libhdf5's error stack, "" if there is none.
 std::string last_error();
+/// "`what`: libhdf5: <its innermost message>": Error version if libhdf5 met a version that it does
+/// not know, truncated if the file is shorter than its superblock says, else format.
+Error library_error(const std::string& what);
 
 /// Keeps the exception that the storage threw in a callback of the current libhdf5 call of this
 /// thread, which can only report failure. The check of that call rethrows it.
 void note_storage_failure(const Error& error);
 std::optional<Error> take_storage_failure();
 
-/// The `result` of a libhdf5 call, or Error format: "`what`: libhdf5: <its message>"; if the
-/// storage failed, the code and text of the storage.
+/// The `result` of a libhdf5 call, or library_error(); if the storage failed, the code and text of
+/// the storage.
 hid_t checked(hid_t result, const std::string& what);
 /// The same for calls that return a status.
 void check(herr_t status, const std::string& what);
 /// The result of a call that returns yes (positive), no (0) or failure (negative). A failure is
-/// never a no: Error format, as in checked().
+/// never a no: an Error, as in checked().
 bool is_yes(htri_t answer, const std::string& what);
-/// For a call that returns the same value for "none" and "failed": Error format if it failed.
+/// For a call that returns the same value for "none" and "failed": library_error() if it failed.
 void check_no_error(const std::string& what);
 /// Is there a link at each name of `path`, which is relative to `where`? Error format if a link
 /// cannot be looked up; the target of a link does not matter.
 bool has_link(hid_t where, const std::string& path);
 /// Does an error concern one object of the file, not the storage or this process?
 inline bool concerns_object(const Error& e) {
-  return e.code() == Code::format || e.code() == Code::damaged || e.code() == Code::unsupported;
+  return e.code() == Code::format || e.code() == Code::version || e.code() == Code::damaged ||
+         e.code() == Code::unsupported;
 }
 /// Returns the result of `work`; adds the file to the text of its errors, if missing.
 template <class Work>

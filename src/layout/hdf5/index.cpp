@@ -381,9 +381,7 @@ PartIdentity read_identity(storage::File& file, std::uint64_t commit) {
   const Handle access = access_list(state);
   const hid_t opened = H5Fopen(file.path().c_str(), H5F_ACC_RDONLY, access.get());
   if (opened < 0) {
-    const std::string why = last_error();
-    throw Error(why.find("truncated") != std::string::npos ? Code::truncated : Code::format,
-                file.path() + ": cannot be opened: libhdf5: " + why);
+    throw library_error(file.path() + ": cannot be opened");
   }
   const Handle hdf5(opened);
   if (!has_log(opened, file.path())) {

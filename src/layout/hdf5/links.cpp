@@ -134,7 +134,7 @@ class Walk {
     try {
       enter(path);
     } catch (const Error& e) {
-      if (e.code() != Code::format && e.code() != Code::damaged) {
+      if (!concerns_object(e)) {
         throw;
       }
       links[at].target = Target::unreadable;

@@ -16,10 +16,12 @@ bool has_log(hid_t file, const std::string& path) {
     return false;
   }
   const bool has_version = is_yes(H5Aexists(group.get(), version_attribute), what);
-  const bool has_commits = is_yes(H5Lexists(file, commits_name, H5P_DEFAULT), what);
-  if (has_version != has_commits) {
-    throw Error(Code::damaged,
-                what + (has_version ? " has no log of commits" : " has no format version"));
+  if (has_version && !is_yes(H5Lexists(file, commits_name, H5P_DEFAULT), what)) {
+    throw Error(Code::damaged, what + " has no log of commits");
+  }
+  // A program that copies dataset by dataset leaves all attributes of the group behind.
+  if (!has_version && is_yes(H5Aexists(group.get(), contents_attribute), what)) {
+    throw Error(Code::damaged, what + " has no format version");
   }
   return has_version;
 }

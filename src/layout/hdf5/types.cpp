@@ -94,7 +94,7 @@ bool is_same(hid_t a, hid_t b) { return is_yes(H5Tequal(a, b), type_query); }
 std::size_t size_of(hid_t type) {
   const std::size_t bytes = H5Tget_size(type);
   if (bytes == 0) {
-    throw Error(Code::format, std::string(type_query) + ": libhdf5: " + last_error());
+    throw library_error(type_query);
   }
   return bytes;
 }
@@ -192,7 +192,7 @@ std::optional<StoredType> stored_type(hid_t type) {
       }
       return std::nullopt;
     case H5T_NO_CLASS:
-      throw Error(Code::format, std::string(type_query) + ": libhdf5: " + last_error());
+      throw library_error(type_query);
     default:
       return std::nullopt;
   }

@@ -85,6 +85,18 @@ Json chain(const Array& array) {
   return codecs;
 }
 
+/// The compressor inside Blosc, as a parameter of the filter: 0 if it is only read, empty if it is
+/// not. The header of every chunk says it too, and how bytes are shuffled.
+std::optional<std::uint32_t> inside_blosc(const Json& configuration) {
+  const std::string name = configuration.value("cname", "");
+  if (name == "lz4" || name == "lz4hc" || name == "blosclz") {
+    return 0;
+  }
+  const std::uint32_t filter = name == "zstd" ? codec::zstd_id : codec::deflate_id;
+  const bool is_held = name == "zstd" || name == "zlib";
+  return is_held && codec::find_method(filter) ? std::optional(filter) : std::nullopt;
+}
+
 /// What a chain of codecs is; `why` where it is nothing that can be read here.
 void take_chain(const Json& codecs, Array& array, std::string& why) {
   bool has_bytes = false;
@@ -100,19 +112,14 @@ void take_chain(const Json& codecs, Array& array, std::string& why) {
       array.filters.push_back({codec::deflate_id, {configuration.value("level", 1U)}});
     } else if (name == "gzip" && codec::find_method(codec::gzip_id)) {
       array.filters.push_back({codec::gzip_id, {}});
-    } else if (name == "blosc" && configuration.value("shuffle", "") != "bitshuffle" &&
-               (configuration.value("cname", "") == "zlib" ||
-                configuration.value("cname", "") == "zstd")) {
-      const bool is_zstd = configuration.value("cname", "") == "zstd";
-      array.filters.push_back(
-          {codec::blosc_id,
-           {configuration.value("typesize", 1U),
-            configuration.value("shuffle", "") == "shuffle" ? 1U : 0U,
-            is_zstd ? codec::zstd_id : codec::deflate_id, configuration.value("clevel", 1U)}});
+    } else if (const auto inside = inside_blosc(configuration); name == "blosc" && inside) {
+      array.filters.push_back({codec::blosc_id,
+                               {configuration.value("typesize", 1U),
+                                configuration.value("shuffle", "") == "shuffle" ? 1U : 0U, *inside,
+                                configuration.value("clevel", 1U)}});
     } else {
-      const std::string inside = configuration.value("cname", "");
-      why = "codec " + name + (inside.empty() ? "" : " with " + inside) +
-            (configuration.value("shuffle", "") == "bitshuffle" ? ", bitshuffle" : "");
+      const std::string cname = configuration.value("cname", "");
+      why = "codec " + name + (cname.empty() ? "" : " with " + cname);
     }
   }
   if (!has_bytes || array.filters.size() > 1) {
