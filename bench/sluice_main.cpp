@@ -1,4 +1,5 @@
 // bench_sluice: Sluice's side of the benchmarks.
+#include "checkpoint.hpp"
 #include "contestants.hpp"
 #include "overlap.hpp"
 
@@ -7,6 +8,7 @@ int main(int argc, char** argv) {
   sluice::bench::add_sluice(contestants);
   sluice::bench::add_field_sluice(contestants);
   sluice::bench::add_field_read(contestants);
+  sluice::bench::add_checkpoint(contestants);
   sluice::bench::add_compress(contestants);
   sluice::bench::add_index(contestants);
   sluice::bench::add_overlap_sluice(contestants);

@@ -10,6 +10,7 @@ import sys
 
 from . import (
     auto,
+    checkpoint,
     compress,
     contended,
     durability,
@@ -36,8 +37,8 @@ from .program import ProgramError
 CASES = {
     case.NAME: case
     for case in (
-        write, step, strategies, read, compress, index, durability, history, mfdn, mpiio, namd,
-        occam, overlap, vampire, contended, auto, plugin,
+        write, step, strategies, read, checkpoint, compress, index, durability, history, mfdn,
+        mpiio, namd, occam, overlap, vampire, contended, auto, plugin,
     )
 }
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

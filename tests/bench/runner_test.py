@@ -94,6 +94,21 @@ class Run(unittest.TestCase):
             self.assertIn((f"sluice-shared-{level}", "2 x 64 KiB"), rows)
         self.assertIn(("bytes+fdatasync", "2 x 1024 KiB"), rows)
 
+    def test_checkpoint(self):
+        document = self.measured(
+            "checkpoint", "--mib", "1", "--saves", "1", "--rereads", "1", "--rounds", "1",
+            "--warm-up", "0",
+        )
+        rows = {(row["name"], row["group"]): row for row in document["result"]["contestants"]}
+        for name in ("sluice-forward", "sluice-scratch", "posix"):
+            values = rows[name, "saving"]["samples"][0]
+            self.assertLess(0, values["visible_s"])
+            self.assertLessEqual(values["visible_s"], values["durable_s"])
+        for group in ("restart, warm", "restart, cold"):
+            for name in ("2-to-2", "2-to-1"):
+                self.assertGreater(rows[name, group]["samples"][0]["restore_of_bare"], 0)
+        self.assertEqual(len([r for r in document["remarks"] if r.startswith("goal")]), 6)
+
     def test_history(self):
         document = self.measured(
             "history", "--steps", "200", "--rounds", "1", "--warm-up", "0", "--elements", "512"
