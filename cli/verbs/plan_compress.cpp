@@ -9,10 +9,12 @@
 #include <vector>
 
 #include "codec/filter.hpp"
+#include "codec/plugins.hpp"
 #include "codec/quantise.hpp"
 #include "commit/read/input.hpp"
 #include "exec/transport/solo_transport.hpp"
 #include "layout/encoding.hpp"
+#include "layout/formats.hpp"
 #include "layout/rounding.hpp"
 #include "text/table.hpp"
 #include "text/text.hpp"
@@ -86,13 +88,21 @@ void compare(std::span<const std::byte> before, std::span<const std::byte> after
   }
 }
 
+/// The filters of one tile of so many elements.
+codec::Pipeline pipeline_for(const Type& type, const std::string& option, std::uint64_t elements) {
+  model::Definition definition;
+  definition.name = option;
+  definition.type = type;
+  definition.compress = option;
+  definition.shape = {elements};
+  return layout::settled_in(*layout::formats().front(), definition, definition.shape);
+}
+
 Measured measure(const Sample& sample, const std::string& option) {
   model::Definition definition = sample.definition;
   definition.compress = option;
   const std::uint32_t element = definition.type.bytes;
-  const bool is_text = definition.type.kind == Kind::string;
   const auto rounding = layout::rounding_of(definition);
-  codec::Coder coder(codec::parse_pipeline(option, is_text ? 1 : element));
   const std::uint64_t most = std::max<std::uint64_t>(1, tile_bytes / element) * element;
   Measured measured{option};
   Bytes tile;
@@ -101,6 +111,7 @@ Measured measure(const Sample& sample, const std::string& option) {
     const auto dense = std::span(sample.bytes)
                            .subspan(at)
                            .first(std::min<std::uint64_t>(most, sample.bytes.size() - at));
+    codec::Coder coder(pipeline_for(definition.type, option, dense.size() / element));
     tile.assign(dense.begin(), dense.end());
     decoded.resize(tile.size());
     const double begin = now_s();
@@ -123,7 +134,19 @@ Measured measure(const Sample& sample, const std::string& option) {
   return measured;
 }
 
-/// Compressors of this build, quick and thorough, and in front of the default one a few roundings.
+/// Is the plugin there, and does it take such elements?
+bool is_usable(const Type& type, const std::string& option) {
+  constexpr std::uint64_t some_elements = 1024;
+  try {
+    codec::require_plugins(pipeline_for(type, option, some_elements));
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// Compressors of this build, quick and thorough, a few plugins of HDF5 that keep all bits, and in
+/// front of the last compressor a few roundings.
 std::vector<std::string> choices_for(const Type& type) {
   std::vector<std::string> choices;
   for (const char* name : {"deflate", "zstd"}) {
@@ -132,10 +155,15 @@ std::vector<std::string> choices_for(const Type& type) {
       choices.push_back(fmt::format("{}:{}", name, method->default_level));
     }
   }
-  if (choices.empty() || (type.kind != Kind::f32 && type.kind != Kind::f64)) {
+  const std::string behind = choices.empty() ? "" : choices.back();
+  for (const char* plugin : {"lz4", "bitshuffle:zstd,3", "blosc2:zstd,5"}) {
+    if (is_usable(type, plugin)) {
+      choices.emplace_back(plugin);
+    }
+  }
+  if (behind.empty() || (type.kind != Kind::f32 && type.kind != Kind::f64)) {
     return choices;
   }
-  const std::string behind = choices.back();
   const bool is_double = type.kind == Kind::f64;
   for (const int bits : {7, 10, 13, 16, 23, 33}) {
     if (bits < (is_double ? 52 : 23)) {

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "codec/filter.hpp"
+#include "codec/plugins.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::codec {
@@ -20,6 +21,7 @@ struct Coder::Stage {
 };
 
 Coder::Coder(const Pipeline& pipeline) {
+  require_plugins(pipeline);
   for (const Filter& filter : pipeline) {
     auto method = find_method(filter.id);
     if (!method || !can_decode(pipeline)) {

@@ -63,6 +63,7 @@ struct Method {
   int highest_level = 1;
   int default_level = 1;
   std::function<std::unique_ptr<Worker>()> make;
+  bool is_plugin = false;  ///< of HDF5: named by the options of codec/plugins
 };
 
 /// Adds a method to the registry; a later one of the same number or name replaces it. Thread-safe.
@@ -82,7 +83,8 @@ bool can_decode(const Pipeline& pipeline);
 
 /// The pipeline of an option `compress`: "" or "none" (nothing), "deflate:6", "zstd:3" (a level
 /// left out: the method's default), and behind it "+noshuffle". Elements of more than one byte are
-/// shuffled first unless it is. Error invalid_argument lists what there is.
+/// shuffled first unless it is. Plugins of HDF5: see codec/plugins. Error invalid_argument lists
+/// what there is.
 Pipeline parse_pipeline(const std::string& text, std::uint32_t element_bytes);
 /// The option that gives this pipeline; "" for none, and for one that no option gives.
 std::string pipeline_text(const Pipeline& pipeline);

@@ -6,6 +6,7 @@
 
 #include "codec/filter.hpp"
 #include "codec/methods.hpp"
+#include "codec/plugins.hpp"
 #include "codec/quantise.hpp"
 #include "sluice/error.hpp"
 
@@ -54,7 +55,8 @@ Registry& registry() {
               "compress \"" + text + "\" is not known: use one of " + known +
                   "none, with +noshuffle to leave the bytes in their order, and with round:N+ or "
                   "digits:N+ in front to round floats to N bits or decimal digits" +
-                  (known.empty() ? " (this build has no compressor)" : ""));
+                  (known.empty() ? " (this build has no compressor)" : "") +
+                  "; or a plugin of HDF5: " + plugin_options());
 }
 
 }  // namespace
@@ -64,7 +66,7 @@ std::string compressor_names() {
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
   for (const auto& method : all.methods) {
-    if (method->compresses) {
+    if (method->compresses && !method->is_plugin) {
       known += method->name + ":" + std::to_string(method->lowest_level) + ".." +
                std::to_string(method->highest_level) + ", ";
     }
@@ -76,7 +78,7 @@ std::string default_compressor() {
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
   for (const auto& method : all.methods) {
-    if (method->compresses) {
+    if (method->compresses && !method->is_plugin) {
       return method->name + ":" + std::to_string(method->default_level);
     }
   }
@@ -90,11 +92,13 @@ void add_method(Method method) {
 }
 
 std::shared_ptr<const Method> find_method(std::uint32_t id) {
-  return registry().find([&](const Method& m) { return m.id == id; });
+  auto found = registry().find([&](const Method& m) { return m.id == id; });
+  std::string why_not;
+  return !found && is_plugin(id) ? find_plugin(id, why_not) : found;
 }
 
 std::shared_ptr<const Method> find_method(const std::string& name) {
-  return registry().find([&](const Method& m) { return m.name == name; });
+  return registry().find([&](const Method& m) { return m.name == name && !m.is_plugin; });
 }
 
 bool can_decode(const Pipeline& pipeline) {
@@ -113,6 +117,9 @@ bool can_decode(const Pipeline& pipeline) {
 Pipeline parse_pipeline(const std::string& text, std::uint32_t element_bytes) {
   constexpr std::string_view modifier = "+noshuffle";
   const std::string compressor = parse_compression(text).compressor;
+  if (auto plugin = parse_plugin(compressor, element_bytes)) {
+    return std::move(*plugin);
+  }
   std::string_view rest = compressor;
   const bool shuffles = !rest.ends_with(modifier);
   rest.remove_suffix(shuffles ? 0 : modifier.size());
@@ -142,6 +149,9 @@ Pipeline parse_pipeline(const std::string& text, std::uint32_t element_bytes) {
 }
 
 std::string pipeline_text(const Pipeline& pipeline) {
+  if (has_plugin(pipeline)) {
+    return stored_text(pipeline);
+  }
   const bool shuffles = pipeline.size() == 2 && pipeline[0].id == shuffle_id;
   if (pipeline.size() != (shuffles ? 2 : 1)) {
     return "";

@@ -95,6 +95,10 @@ struct Format {
   model::Dims (*fixed_tile)(const model::Definition& definition) = nullptr;
   /// The filters that replace those of the option `compress`. Null: the same.
   codec::Pipeline (*filters)(const codec::Pipeline& pipeline) = nullptr;
+  /// The filters of a variable in the file, once its tile is known; called by the rank that plans.
+  /// Null: those of the option `compress`, which has no plugins of HDF5.
+  codec::Pipeline (*settle_filters)(const model::Definition& definition,
+                                    const model::Dims& tile) = nullptr;
   /// Null for a format whose count of steps is never ahead of the data.
   StepCount (*count_steps)(storage::File& file) = nullptr;
   /// Sets the count to `steps`, durably.

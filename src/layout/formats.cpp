@@ -7,8 +7,9 @@
 #include <sstream>
 #include <string_view>
 
-#include "codec/filter.hpp"
+#include "codec/plugins.hpp"
 #include "layout/dcd/format.hpp"
+#include "layout/hdf5/filter_plugins.hpp"
 #include "layout/hdf5/format.hpp"
 #include "layout/namdbin/format.hpp"
 #include "layout/npy/format.hpp"
@@ -29,6 +30,7 @@ constexpr std::array<const Format*, 9> built_in{
 };
 
 struct Registry {
+  Registry() { codec::set_plugin_finder(hdf5::find_plugin_method); }
   std::mutex mutex;
   std::vector<const Format*> rows{built_in.begin(), built_in.end()};
 };
@@ -255,6 +257,12 @@ codec::Pipeline pipeline_in(const Format& format, const model::Definition& defin
                                    : pipeline_of(definition);
 }
 
+codec::Pipeline settled_in(const Format& format, const model::Definition& definition,
+                           const model::Dims& tile) {
+  return format.settle_filters != nullptr ? format.settle_filters(definition, tile)
+                                          : pipeline_in(format, definition);
+}
+
 std::vector<Document> stale_documents(storage::File& file) {
   const Format* format = begin_of(file);
   return format != nullptr && format->stale_documents != nullptr ? format->stale_documents(file)
@@ -270,6 +278,24 @@ Durability durability_of(const Format& format, Durability asked) {
   }
   return asked;
 }
+
+namespace {
+
+/// What cannot be written for want of a plugin is refused before anything is.
+void check_plugins(const Format& format, const model::Definition& definition,
+                   const std::string& what) {
+  const codec::Pipeline filters = codec::parse_pipeline(definition.compress, 1);
+  if (!codec::has_plugin(filters)) {
+    return;
+  }
+  if (format.settle_filters == nullptr) {
+    refuse(format, what + ", compress " + definition.compress,
+           "holds no data that went through plugins of HDF5");
+  }
+  codec::require_plugins(filters);
+}
+
+}  // namespace
 
 void check_definition(const Format& format, const model::Definition& definition,
                       const std::vector<model::Definition>& others) {
@@ -287,6 +313,7 @@ void check_definition(const Format& format, const model::Definition& definition,
   if (!codec::parse_pipeline(definition.compress, 1).empty() && !format.compress) {
     refuse(format, what + ", compress " + definition.compress, "holds no compressed data");
   }
+  check_plugins(format, definition, what);
   if (definition.varying && !format.varying) {
     refuse(format, what, "has the same shape in every step");
   }

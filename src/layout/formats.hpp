@@ -51,6 +51,11 @@ void set_step_count(storage::File& file, std::uint64_t steps);
 void check_hdf5_layout(const Format& format, const Options& options, const std::string& path);
 /// The filters of a variable in the form of the format.
 codec::Pipeline pipeline_in(const Format& format, const model::Definition& definition);
+/// The same once the tile is known, with the values that plugins of HDF5 make of those that were
+/// asked for. Local to the rank that plans. Error unsupported if a plugin does not take the
+/// variable.
+codec::Pipeline settled_in(const Format& format, const model::Definition& definition,
+                           const model::Dims& tile);
 /// Documents of a store that disagree with its manifest; a crash may leave some.
 std::vector<Document> stale_documents(storage::File& file);
 /// Durability as the format offers it. Error unsupported if more was requested explicitly.

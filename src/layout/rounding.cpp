@@ -1,5 +1,6 @@
 #include "layout/rounding.hpp"
 
+#include "codec/plugins.hpp"
 #include "layout/encoding.hpp"
 #include "sluice/error.hpp"
 
@@ -34,8 +35,17 @@ std::optional<codec::Rounding> rounding_of(const model::Definition& definition) 
   return rounding;
 }
 
+bool keeps_values(const model::Definition& definition) {
+  return definition.compress.empty() || !codec::is_lossy(pipeline_of(definition));
+}
+
 std::string compress_for(const Type& type, const std::string& compress) {
-  return can_round(type) ? compress : codec::parse_compression(compress).compressor;
+  if (can_round(type)) {
+    return compress;
+  }
+  const std::string compressor = codec::parse_compression(compress).compressor;
+  return codec::is_lossy(codec::parse_pipeline(compressor, 1)) ? codec::default_compressor()
+                                                               : compressor;
 }
 
 }  // namespace sluice::layout

@@ -12,7 +12,11 @@ namespace sluice::layout {
 /// How the values of a variable are rounded before they are compressed; nothing where they are not.
 /// Error invalid_argument where its elements are no float32 or float64, or have fewer digits.
 std::optional<codec::Rounding> rounding_of(const model::Definition& definition);
-/// What of a file's default compression is for a variable: integers are not rounded.
+/// Does a variable come back as it was put, rounded or not? Not if a lossy filter changes it later:
+/// then there is nothing that a checksum of values could be of.
+bool keeps_values(const model::Definition& definition);
+/// What of a file's default compression is for a variable: integers are neither rounded nor changed
+/// by a lossy filter.
 std::string compress_for(const Type& type, const std::string& compress);
 
 }  // namespace sluice::layout

@@ -5,6 +5,7 @@
 
 #include "api/checkpoint/names.hpp"
 #include "api/messages.hpp"
+#include "codec/plugins.hpp"
 #include "codec/quantise.hpp"
 #include "exec/transport/agree.hpp"
 #include "model/clock.hpp"
@@ -297,9 +298,10 @@ void CheckpointImpl::begin_anew() {
 
 /// Local; what is wrong is the failure of the next commit on every rank.
 void CheckpointImpl::describe() {
-  if (codec::parse_compression(file_impl_->options().compress).rounding) {
-    throw Error(Code::invalid_argument, path_ + ": checkpoint: compress \"" +
-                                            file_impl_->options().compress +
+  const std::string& compress = file_impl_->options().compress;
+  if (codec::parse_compression(compress).rounding ||
+      codec::is_lossy(codec::parse_pipeline(compress, 1))) {
+    throw Error(Code::invalid_argument, path_ + ": checkpoint: compress \"" + compress +
                                             "\" rounds: a restart needs every bit");
   }
   variables_ = state_.define(*file_, transport_->size());

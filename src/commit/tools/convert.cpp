@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "codec/plugins.hpp"
 #include "commit/output/output.hpp"
 #include "commit/read/input.hpp"
 #include "commit/tools/growing.hpp"
@@ -123,7 +124,7 @@ class Converter {
         d.compress = is_worth ? layout::compress_for(d.type, *compress_) : "none";
       } else {
         // What was rounded stays as it is: a second time might give other values.
-        d.compress = codec::parse_compression(d.compress).compressor;
+        d.compress = codec::text_for_copy(codec::parse_compression(d.compress).compressor);
         d.compress = d.compress.empty() ? "none" : d.compress;
       }
       if (!output_->format().tiled || output_->format().has_grammar) {

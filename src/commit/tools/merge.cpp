@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "codec/plugins.hpp"
 #include "codec/quantise.hpp"
 #include "commit/output/output.hpp"
 #include "commit/read/input.hpp"
@@ -136,7 +137,8 @@ void Merger::define_until(std::uint64_t step) {
       continue;
     }
     model::Definition own = definition;
-    own.compress = codec::parse_compression(own.compress).compressor;  // it is rounded already
+    // It is rounded already.
+    own.compress = codec::text_for_copy(codec::parse_compression(own.compress).compressor);
     planned.output = output_->define(own);
     planned.is_defined = true;
     for (const model::Attribute& attribute : input_.attributes()) {

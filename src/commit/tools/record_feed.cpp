@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "codec/checksum.hpp"
+#include "codec/plugins.hpp"
 #include "layout/portion.hpp"
 #include "model/coverage.hpp"
 
@@ -213,7 +214,7 @@ void RecordFeed::list_uncovered() {
     const bool is_there = definition.partial || is_written(v);
     const bool is_other_name = !catalog().variables()[v].same_as.empty();
     if (!is_other_name && !has_records_[v] && definition.shape.volume() != 0 && is_there) {
-      add_uncovered(definition.name);
+      add_uncovered(definition.name + codec::loss_of(catalog().variables()[v].filters));
     }
   }
   for (const std::string& what : catalog().unchecked()) {

@@ -5,6 +5,7 @@
 
 #include "commit/write/tile_fill.hpp"
 #include "exec/transport/agree.hpp"
+#include "layout/rounding.hpp"
 
 namespace sluice::commit {
 
@@ -95,7 +96,11 @@ void DataWriter::number_words(const FileCommit& commit, StagedCommit& staged) {
     std::uint64_t words = 0;
     for (const auto* portions : {&staged.plain, &staged.encoded}) {
       for (const layout::Portion& portion : *portions) {
-        words += options_.checksum ? exec::record_words(portion.piece.box.start.rank()) : 0;
+        const model::Definition& definition =
+            variables_.definitions()[commit.blocks[portion.block].variable];
+        words += options_.checksum && layout::keeps_values(definition)
+                     ? exec::record_words(portion.piece.box.start.rank())
+                     : 0;
       }
     }
     words_.blocks_number = 0;

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "codec/checksum.hpp"
+#include "codec/plugins.hpp"
+#include "exec/transport/agree.hpp"
 #include "layout/chunking.hpp"
 
 namespace sluice::commit {
@@ -46,7 +48,9 @@ void FileVariables::define(const model::Definition& definition) {
   codec::Pipeline pipeline = layout::pipeline_in(*format_, definition);
   const bool is_tiled =
       format_->tiled && (definition.stepped || !pipeline.empty() || format_->most_tile_bytes != 0);
-  tiles_.push_back(is_tiled ? Tiles{bounded_chunk(definition), !definition.chunk.empty(), false}
+  // The values of a plugin are settled when the tile is.
+  const bool is_chosen = !definition.chunk.empty() && !codec::has_plugin(pipeline);
+  tiles_.push_back(is_tiled ? Tiles{bounded_chunk(definition), is_chosen, false}
                             : Tiles{definition.shape, true, false});
   tiles_.back().pipeline = std::move(pipeline);
 }
@@ -115,6 +119,26 @@ void FileVariables::choose_tiles(exec::Transport& transport, const FileCommit& c
       all.largest_count[d] = static_cast<std::uint64_t>(largest[at]);
     }
     choose_tile(v, all, budget_bytes);
+    if (codec::has_plugin(tiles_[v].pipeline)) {
+      settle_filters(transport, v);
+    }
+    tiles_[v].chosen = true;
+  }
+}
+
+/// Collective. The values that rank 0's libhdf5 makes of those that a plugin was asked for.
+void FileVariables::settle_filters(exec::Transport& transport, std::uint32_t variable) {
+  const auto message = exec::on_root(transport, 0, [&] {
+    model::ByteWriter out;
+    for (const codec::Filter& filter :
+         layout::settled_in(*format_, definitions_[variable], tiles_[variable].tile)) {
+      out.put(filter.parameters);
+    }
+    return out.take();
+  });
+  model::ByteReader in(message);
+  for (codec::Filter& filter : tiles_[variable].pipeline) {
+    filter.parameters = in.get_vector<std::uint32_t>();
   }
 }
 
@@ -126,6 +150,10 @@ void FileVariables::choose_tile(std::uint32_t variable, layout::Decomposition al
   if (!d.stepped && !encodes) {
     all = layout::Decomposition(all.boundary_gcd.rank());  // counted in rows, in any case
   }
+  if (!d.chunk.empty()) {
+    tiles.tile = bounded_chunk(d);
+    return;
+  }
   tiles.tile = encodes ? layout::choose_encoded_tile(d.shape, d.type.bytes, all)
                        : layout::choose_tile(d.shape, d.type.bytes, all);
   if (encodes) {
@@ -135,7 +163,6 @@ void FileVariables::choose_tile(std::uint32_t variable, layout::Decomposition al
   } else if (format_->most_tile_bytes != 0) {
     layout::limit_rows(tiles.tile, d.type.bytes, format_->most_tile_bytes);
   }
-  tiles.chosen = true;
 }
 
 const Dims& FileVariables::shape_of(const FileCommit& commit, std::uint32_t variable) const {

@@ -63,6 +63,7 @@ class FileVariables {
   };
   const model::Dims& shape_of(const FileCommit& commit, std::uint32_t variable) const;
   const model::Dims& tile_of(const FileCommit& commit, std::uint32_t variable) const;
+  void settle_filters(exec::Transport& transport, std::uint32_t variable);
   void choose_tile(std::uint32_t variable, layout::Decomposition all, std::uint64_t budget_bytes);
 
   const layout::Format* format_ = nullptr;

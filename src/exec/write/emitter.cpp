@@ -87,6 +87,9 @@ void Packer::pack(const Portion& portion, std::span<std::byte> out) const {
 }
 
 void RecordWords::add(const Portion& portion, std::uint64_t checksum) {
+  if (!layout::keeps_values(work_.definitions[work_.blocks[portion.block].variable])) {
+    return;
+  }
   const std::uint64_t name_hash = work_.name_hashes[work_.blocks[portion.block].variable];
   ChecksumRecord{name_hash, portion.piece.box, checksum, work_.rank}.append_to(words_);
 }

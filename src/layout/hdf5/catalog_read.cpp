@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "layout/hdf5/catalog.hpp"
+#include "layout/hdf5/filter_plugins.hpp"
 #include "layout/hdf5/types.hpp"
 #include "layout/hdf5/virtual_sources.hpp"
 #include "layout/lengths.hpp"
@@ -115,6 +116,7 @@ void Catalog::visit_chunks(
   const StoredVariable& stored = variables_.at(variable);
   const model::Definition& definition = stored.definition;
   const hid_t found = dataset(variable, step);
+  require_filters(found, definition.name);
   const bool is_longer = definition.stepped && !is_grouped(variable);
   const std::uint64_t first = is_longer ? first_row(variable, step) : 0;
   if (is_longer && found >= 0 && first >= extents_of(found, definition.name)[0]) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "codec/plugins.hpp"
+
 namespace sluice::layout::hdf5 {
 
 using model::Dims;
@@ -25,8 +27,8 @@ Extents extents_of(hid_t space) {
 
 namespace {
 
-std::string filter_name(H5Z_filter_t id) {
-  switch (id) {
+std::string filter_name(const codec::Filter& filter) {
+  switch (filter.id) {
     case H5Z_FILTER_DEFLATE:
       return "deflate";  // even in a build that cannot decode it
     case H5Z_FILTER_SZIP:
@@ -36,28 +38,41 @@ std::string filter_name(H5Z_filter_t id) {
     case H5Z_FILTER_SCALEOFFSET:
       return "scaleoffset";
     default:
-      const auto method = codec::find_method(static_cast<std::uint32_t>(id));
-      return method ? method->name : "filter " + std::to_string(id);
+      break;
   }
+  if (codec::is_plugin(filter.id)) {
+    return codec::plugin_name(filter.id) + codec::loss_of({filter});
+  }
+  const auto method = codec::find_method(filter.id);
+  return method ? method->name : "filter " + std::to_string(filter.id);
 }
 
-}  // namespace
-
-codec::Pipeline filters_of(hid_t list) {
+/// The filters in a dataset's creation list. More values than there may be: none, and `is_whole` is
+/// false.
+codec::Pipeline all_filters(hid_t list, bool& is_whole) {
   codec::Pipeline filters;
   const hid_t count_of_filters = checked(H5Pget_nfilters(list), "filters");
   for (int i = 0; i < count_of_filters; ++i) {
     unsigned flags = 0;
     unsigned config = 0;
-    std::array<unsigned, 32> values{};
+    std::array<unsigned, codec::most_filter_values> values{};
     std::size_t count = values.size();
     const H5Z_filter_t id = H5Pget_filter2(list, static_cast<unsigned>(i), &flags, &count,
                                            values.data(), 0, nullptr, &config);
     checked(id, "filters");
-    const auto used = static_cast<std::ptrdiff_t>(std::min(count, values.size()));
+    is_whole = is_whole && count <= values.size();
+    const auto used = static_cast<std::ptrdiff_t>(count <= values.size() ? count : 0);
     filters.push_back({static_cast<std::uint32_t>(id), {values.begin(), values.begin() + used}});
   }
-  return codec::can_decode(filters) ? filters : codec::Pipeline{};
+  return filters;
+}
+
+}  // namespace
+
+codec::Pipeline filters_of(hid_t list) {
+  bool is_whole = true;
+  codec::Pipeline filters = all_filters(list, is_whole);
+  return is_whole && codec::can_decode(filters) ? filters : codec::Pipeline{};
 }
 
 Dims chunk_of(hid_t list, int rank, const std::string& path) {
@@ -86,14 +101,9 @@ std::string storage_text(hid_t list) {
       break;
   }
   std::string text = "chunked";
-  const hid_t filters = checked(H5Pget_nfilters(list), "filters");
-  for (int i = 0; i < filters; ++i) {
-    unsigned flags = 0;
-    unsigned config = 0;
-    std::size_t values = 0;
-    const H5Z_filter_t id = H5Pget_filter2(list, static_cast<unsigned>(i), &flags, &values, nullptr,
-                                           0, nullptr, &config);
-    text += ", " + filter_name(static_cast<H5Z_filter_t>(checked(id, "filters")));
+  bool is_whole = true;
+  for (const codec::Filter& filter : all_filters(list, is_whole)) {
+    text += ", " + filter_name(filter);
   }
   return text;
 }

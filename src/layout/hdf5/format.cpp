@@ -2,6 +2,7 @@
 
 #include "layout/hdf5/carry.hpp"
 #include "layout/hdf5/catalog.hpp"
+#include "layout/hdf5/filter_plugins.hpp"
 #include "layout/hdf5/library.hpp"
 #include "layout/hdf5/log.hpp"
 #include "layout/hdf5/planner.hpp"
@@ -30,6 +31,11 @@ Match match_any(storage::File& file) {
   return begins_with_superblock(file) ? Match::certain
          : has_signature(file)        ? Match::possible
                                       : Match::none;
+}
+
+template <Profile profile>
+codec::Pipeline settle_as(const model::Definition& definition, const model::Dims& tile) {
+  return settled_filters(profile, definition, tile);
 }
 
 std::string refuse_grouped(const model::Definition& definition,
@@ -84,6 +90,7 @@ constinit const Format stacked_format{
     .append = append_any,
     .open = open_any,
     .match = match_any,
+    .settle_filters = settle_as<Profile::stacked>,
     .plans_beside_threads = takes_several_threads,
     .carry = carry,
 };
@@ -125,6 +132,7 @@ constinit const Format netcdf4_format{
     .same_files = &stacked_format,
     .refuse_definition = refuse_netcdf4,
     .refuse_attribute = refuse_netcdf4_attribute,
+    .settle_filters = settle_as<Profile::netcdf4>,
     .plans_beside_threads = takes_several_threads,
     .carry = carry,
     .may_carry = is_of_netcdf,

@@ -17,6 +17,18 @@ namespace sluice::layout::hdf5 {
 
 namespace {
 
+/// The program's libhdf5 (h5py's) may have loaded the same files, and told them to call it:
+/// layout/hdf5/filter_plugins loads copies, and registers them.
+void stop_loading_filters(void* library) {
+  constexpr unsigned filters = 1;  // H5PL_FILTER_PLUGIN
+  const auto get = reinterpret_cast<herr_t (*)(unsigned*)>(dlsym(library, "H5PLget_loading_state"));
+  const auto set = reinterpret_cast<herr_t (*)(unsigned)>(dlsym(library, "H5PLset_loading_state"));
+  unsigned kinds = 0;
+  if (get != nullptr && set != nullptr && get(&kinds) >= 0) {
+    set(kinds & ~filters);
+  }
+}
+
 void* load() {
   int how = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE;  // it has work to do when the program ends
 #if defined(RTLD_DEEPBIND) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -34,6 +46,7 @@ void* load() {
                                        (why == nullptr ? "unknown reason" : why) +
                                        ": install it, or build Sluice with the installed one");
   }
+  stop_loading_filters(library);
   return library;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "layout/hdf5/filter_plugins.hpp"
 #include "layout/hdf5/planner.hpp"
 #include "layout/hdf5/types.hpp"
 
@@ -12,11 +13,14 @@ using model::Dims;
 void Hdf5Planner::set_filters(std::uint32_t variable, hid_t list) const {
   constexpr std::uint32_t highest_deflate = 9;  // for HDF5; any reader can undo higher levels
   const std::string& name = definitions_[variable].name;
-  for (const codec::Filter& filter : pipeline_of(definitions_[variable])) {
+  for (const codec::Filter& filter :
+       settled_filters(profile_, definitions_[variable], made_[variable].tile)) {
     if (filter.id == codec::shuffle_id) {
       check(H5Pset_shuffle(list), name);
     } else if (filter.id == codec::deflate_id) {
       check(H5Pset_deflate(list, std::min(filter.parameters[0], highest_deflate)), name);
+    } else if (filter.id == codec::fletcher32_id) {
+      check(H5Pset_fletcher32(list), name);
     } else {
       // Optional: this libhdf5 need not have the filter, because it never encodes.
       check(H5Pset_filter(list, static_cast<H5Z_filter_t>(filter.id), H5Z_FLAG_OPTIONAL,

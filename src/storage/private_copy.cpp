@@ -1,0 +1,92 @@
+#include "storage/private_copy.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+#include "storage/calls.hpp"
+
+namespace sluice::storage {
+
+namespace {
+
+/// Closes what it holds when it ends.
+class OpenFile {
+ public:
+  explicit OpenFile(int fd) : fd_(fd) {}
+  ~OpenFile() {
+    if (fd_ >= 0) {
+      ::close(fd_);
+    }
+  }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  int fd() const { return fd_; }
+  int release() { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_;
+};
+
+/// False, with errno, where writing fails.
+bool write_all(int to, const char* bytes, std::size_t count) {
+  while (count != 0) {
+    const ssize_t written = ::write(to, bytes, count);
+    if (written < 0 && errno != EINTR) {
+      return false;
+    }
+    const auto done = static_cast<std::size_t>(std::max<ssize_t>(0, written));
+    bytes += done;
+    count -= done;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string private_copy(const std::string& path) {
+  OpenFile from(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (from.fd() < 0) {
+    throw system_error(path, describe(Call::open), errno);
+  }
+  const std::string name = path.substr(path.rfind('/') + 1);
+  OpenFile to(::memfd_create(name.c_str(), MFD_CLOEXEC));
+  if (to.fd() < 0) {
+    return "";
+  }
+  std::vector<char> buffer(1 << 16);
+  ssize_t got = 0;
+  do {
+    got = ::read(from.fd(), buffer.data(), buffer.size());
+    if (got < 0 && errno != EINTR) {
+      throw system_error(path, describe(Call::read), errno);
+    }
+    if (got > 0 && !write_all(to.fd(), buffer.data(), static_cast<std::size_t>(got))) {
+      return "";
+    }
+  } while (got != 0);
+  // Kept open: the loader knows what it has loaded by this name.
+  return "/proc/self/fd/" + std::to_string(to.release());
+}
+
+std::vector<std::string> files_ending_in(const std::string& folder, const std::string& ending) {
+  std::vector<std::string> paths;
+  std::error_code none;
+  for (auto at = std::filesystem::directory_iterator(folder, none);
+       !none && at != std::filesystem::directory_iterator(); at.increment(none)) {
+    std::error_code unknown;
+    if (at->path().string().ends_with(ending) && at->is_regular_file(unknown)) {
+      paths.push_back(at->path().string());
+    }
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+}  // namespace sluice::storage
