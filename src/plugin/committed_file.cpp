@@ -441,7 +441,8 @@ void CommittedFile::apply(commit::JournalRuns& runs, bool synced, bool guarded) 
   }
 }
 
-/// What HDF5 gave back at the end. Nothing is lost where it stays.
+/// What HDF5 gave back at the end. Nothing is lost where it stays. Without a journal: runs of its
+/// record may lie there.
 void CommittedFile::cut_to_end() noexcept {
   try {
     if (commits_ != 0 && end_ != 0 && file_->size() > end_) {
@@ -463,7 +464,6 @@ void CommittedFile::close() {
     throw;
   }
   state_.closed = true;
-  cut_to_end();
   if (settings_.durability != Settings::Durability::none) {
     sync_data();
   }
@@ -472,6 +472,7 @@ void CommittedFile::close() {
   } else if (state_.names_changed && settings_.durability != Settings::Durability::none) {
     storage_.sync_directory(path_);
   }
+  cut_to_end();
   file_.reset();
   lease_.reset();
 }
