@@ -6,28 +6,17 @@
 #include "commit/publish/atomic_file.hpp"
 #include "commit/publish/in_place.hpp"
 #include "commit/publish/superblock.hpp"
-#include "model/clock.hpp"
+#include "plugin/held_runs.hpp"
 #include "plugin/say.hpp"
+#include "plugin/sync_behind.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::plugin {
 
 namespace {
 
-constexpr std::uint64_t piece_bytes = commit::JournalRuns::piece_bytes;
-
-/// Where the record behind one from `place` to `next` goes. A journal begins anew at its front, at
-/// the cost of one more sync, when it holds a few records of this length.
-commit::JournalPlace place_after(const commit::JournalPlace& place,
-                                 const commit::JournalPlace& next) {
-  constexpr std::uint64_t least_bytes = 64 << 10;
-  constexpr std::uint64_t longest_to_keep = 64 << 20;
-  constexpr std::uint64_t most_of_a_length = 4;
-  const std::uint64_t length = next.at - place.at;
-  const bool is_full =
-      length > longest_to_keep || next.at > std::max(least_bytes, most_of_a_length * length);
-  return is_full ? commit::JournalPlace{} : next;
-}
+/// More than this of changes in place is not left for later: every record until then has all of it.
+constexpr std::uint64_t most_deferred_bytes = 2 << 20;
 
 /// The old file must be whole for as long as a crash may leave it there.
 void recover_replaced(storage::Storage& storage, const std::string& path) {
@@ -55,7 +44,8 @@ CommittedFile::CommittedFile(storage::Storage& storage, std::string path, const 
       path_(std::move(path)),
       settings_(settings),
       lease_(storage.lease(path_)),
-      held_(storage, path_ + ".sluice-held", settings.budget_bytes) {}
+      held_(storage, path_ + ".sluice-held", settings.budget_bytes),
+      log_(storage, path_) {}
 
 std::shared_ptr<CommittedFile> CommittedFile::reopen(storage::Storage& storage,
                                                      const std::string& path,
@@ -210,6 +200,7 @@ void CommittedFile::commit(bool closing) {
     return;
   }
   require_sound();
+  state_.dirty = state_.dirty || (closing && state_.deferred);
   if (!state_.dirty && !pending_) {
     return;
   }
@@ -218,7 +209,7 @@ void CommittedFile::commit(bool closing) {
   }
   renew();
   if (pending_) {
-    apply(true, false);
+    apply(*pending_, true, false);
     if (pending_) {
       throw Error(Code::io, path_ +
                                 ": the flush before this one is not in place yet: recovery, or "
@@ -228,32 +219,29 @@ void CommittedFile::commit(bool closing) {
   if (!state_.dirty) {
     return;
   }
-  const bool synced = settings_.durability == Settings::Durability::step ||
-                      (closing && settings_.durability == Settings::Durability::close);
   place_kept();
   if (file_->size() < end_) {
     state_.unsynced = true;
     file_->resize(end_);
   }
-  // The guard is synced with the data where recovery could lift it by the record of the commit
-  // before, should that of this one not become complete.
-  std::optional<std::uint64_t> guard;
-  if (synced && next_record_.at != 0 && changes_committed()) {
-    guard = sync_guarded();
-  } else if (synced) {
-    sync_data();
-  }
+  const bool synced = settings_.durability == Settings::Durability::step ||
+                      (closing && settings_.durability == Settings::Durability::close);
   if (building_.empty()) {
-    change_in_place(synced, guard);
+    change_in_place(synced, closing);
   } else {
+    if (synced) {
+      sync_data();
+    }
     take_name(synced);
   }
   ++commits_;
-  frontier_ = std::max(frontier_, end_);
   state_.dirty = state_.keeps_fresh = state_.keeps_some = false;
-  if (!pending_) {
+  if (state_.deferred) {
+    held_.drop_from(frontier_);
+  } else if (!pending_) {
     held_.clear();
   }
+  frontier_ = std::max(frontier_, end_);
   if (settings_.log) {
     say(path_ + ": commit " + std::to_string(commits_) + ", " + std::to_string(end_) + " bytes");
   }
@@ -287,19 +275,6 @@ void CommittedFile::sync_data() {
 
 /// Is anything held that lies below the frontier?
 bool CommittedFile::changes_committed() const { return held_.touches(0, frontier_); }
-
-/// Where the guard is.
-std::uint64_t CommittedFile::sync_guarded() {
-  state_.unsynced = true;
-  try {
-    const std::uint64_t guard = commit::raise_guard(*file_);
-    sync_data();
-    return guard;
-  } catch (...) {
-    lift_guard();
-    throw;
-  }
-}
 
 /// Nothing was changed yet. Where this fails, recovery does it, or the next flush.
 void CommittedFile::lift_guard() noexcept {
@@ -346,83 +321,107 @@ void CommittedFile::take_name(bool synced) {
   }
 }
 
-void CommittedFile::change_in_place(bool synced, std::optional<std::uint64_t> guard) {
-  std::unique_ptr<commit::JournalRuns> journal;
+/// What the record says of the data, so that both may be synced at the same time. Nothing where the
+/// data is to be synced first: recovery could not tell whether it is complete, or the superblock of
+/// the last commit is not durable and the record would be written over that of this commit.
+std::optional<commit::JournalTail> CommittedFile::tail() {
+  if (settings_.durability != Settings::Durability::step || (applied_ && !log_.has_previous())) {
+    return std::nullopt;
+  }
+  auto fresh = fresh_.cover(*file_, frontier_, end_);
+  return fresh ? std::optional(commit::JournalTail{std::move(*fresh)}) : std::nullopt;
+}
+
+bool CommittedFile::may_defer() const {
+  return settings_.apply == Settings::Apply::later &&
+         held_.memory_bytes() + held_.spilled_bytes() <= most_deferred_bytes;
+}
+
+void CommittedFile::change_in_place(bool synced, bool closing) {
+  if (!changes_committed()) {
+    if (synced) {
+      sync_data();
+    }
+    return;
+  }
+  const auto told = synced ? tail() : std::nullopt;
+  const bool defers = synced && !closing && may_defer();
+  // The guard is synced with the data where recovery could lift it by the record of the commit
+  // before, should that of this one not become complete.
+  std::optional<std::uint64_t> guard;
+  bool is_written = false;
+  std::unique_ptr<commit::JournalRuns> record;
   try {
-    journal = write_journal(synced, guard);
+    if (synced && !defers && log_.has_previous()) {
+      state_.unsynced = true;
+      guard = commit::raise_guard(*file_);
+    }
+    if (synced && !told) {
+      sync_data();
+    }
+    is_written = true;
+    if (!log_.has_previous()) {
+      applied_.reset();  // its record is written over
+    }
+    // A record of what was deferred would otherwise stay the last one.
+    record = log_.write({*file_, held_, frontier_, guard, commits_ + 1, end_,
+                         told ? &*told : nullptr, state_.deferred});
+    if (synced) {
+      sync_record(record != nullptr, told.has_value());
+    }
   } catch (...) {
-    invalidate_journal(guard.has_value());
+    take_back(guard.has_value(), is_written);
     throw;
   }
-  if (journal) {
-    // From here on the commit is there, whatever happens: recovery would carry it out.
-    pending_ = std::move(journal);
-    apply(synced, guard.has_value());
-  } else if (guard) {
+  if (!record) {
+    if (guard) {
+      lift_guard();
+    }
+    return;
+  }
+  // From here on the commit is there, whatever happens: recovery would carry it out.
+  log_.accept(synced);
+  state_.deferred = defers && !log_.is_full();
+  if (!state_.deferred) {
+    pending_ = std::move(record);
+    HeldRuns runs(*pending_, held_);
+    apply(runs, synced, guard.has_value());
+  }
+}
+
+/// With the data where that is not durable yet.
+void CommittedFile::sync_record(bool is_there, bool with_data) {
+  if (!is_there) {
+    sync_data();
+    return;
+  }
+  SyncBehind record(storage_, log_.file());
+  if (with_data) {
+    sync_data();
+  }
+  record.finish();
+  log_.sync_name();
+}
+
+/// The record may be complete on the disk, and must not count once anything else is written. The
+/// guard that is lifted here may stay on the disk: the record of the commit before lifts it, too.
+void CommittedFile::take_back(bool guarded, bool is_written) noexcept {
+  if (guarded) {
     lift_guard();
   }
-}
-
-/// Null where nothing that is committed changes.
-std::unique_ptr<commit::JournalRuns> CommittedFile::write_journal(
-    bool synced, std::optional<std::uint64_t> guard) {
-  if (!journal_) {
-    journal_ = storage_.create_like(commit::journal_path(path_), path_);
-    state_.names_changed = true;
+  if (!is_written) {
+    return;
   }
-  applied_.reset();  // its record may be written over
-  commit::JournalWriter writer(journal_, next_record_);
-  std::vector<std::byte> before;
-  std::vector<std::byte> after;
-  for (const HeldWrites::Range& range : held_.ranges(piece_bytes)) {
-    if (range.offset >= frontier_) {
-      break;
-    }
-    before.resize(std::min(range.length, frontier_ - range.offset));
-    const std::size_t got = file_->read(range.offset, before);
-    std::fill(before.begin() + static_cast<std::ptrdiff_t>(got), before.end(), std::byte{0});
-    if (guard && *guard >= range.offset && *guard - range.offset < before.size()) {
-      before[*guard - range.offset] = commit::signature_byte;
-    }
-    const auto held = held_.view(range.offset, before.size());
-    if (held.empty()) {
-      after = before;
-      held_.read_over(range.offset, after);
-    }
-    writer.add(range.offset, before, held.empty() ? std::span<const std::byte>(after) : held);
-  }
-  if (writer.is_empty()) {
-    return nullptr;
-  }
-  auto journal = writer.finish(commits_ + 1, end_, model::wall_clock_ns());
-  if (synced) {
-    journal_->sync();
-    if (state_.names_changed) {
-      storage_.sync_directory(path_);
-      state_.names_changed = false;
-    }
-  }
-  next_record_ = synced ? place_after(next_record_, writer.next_place()) : commit::JournalPlace{};
-  return journal;
-}
-
-/// It may be complete on the disk, and must not count once anything else is written.
-void CommittedFile::invalidate_journal(bool guarded) {
   try {
-    if (guarded) {
-      lift_guard();
-      sync_data();  // without a journal nothing else lifts it
-    }
-    next_record_ = {};
-    journal_.reset();
-    commit::remove_journal(storage_, path_);
+    log_.reject();
   } catch (const std::exception&) {
     state_.poisoned = true;
   }
 }
 
-/// Where it fails the next commit or recovery does it.
-void CommittedFile::apply(bool synced, bool guarded) {
+/// Brings what is pending, which `runs` are of, into its place. Where it fails the next commit or
+/// recovery does it.
+void CommittedFile::apply(commit::JournalRuns& runs, bool synced, bool guarded) {
   try {
     state_.unsynced = true;
     if (!guarded) {
@@ -431,7 +430,7 @@ void CommittedFile::apply(bool synced, bool guarded) {
         file_->sync();
       }
     }
-    commit::change_under_guard(*file_, *pending_, synced);
+    commit::change_under_guard(*file_, runs, synced);
     applied_ = std::move(pending_);
   } catch (const std::exception& e) {
     state_.sync_failed = true;  // whichever call it was: another descriptor next time
@@ -442,7 +441,8 @@ void CommittedFile::apply(bool synced, bool guarded) {
   }
 }
 
-/// What HDF5 gave back at the end. Nothing is lost where it stays.
+/// What HDF5 gave back at the end. Nothing is lost where it stays. Without a journal: runs of its
+/// record may lie there.
 void CommittedFile::cut_to_end() noexcept {
   try {
     if (commits_ != 0 && end_ != 0 && file_->size() > end_) {
@@ -464,16 +464,15 @@ void CommittedFile::close() {
     throw;
   }
   state_.closed = true;
-  cut_to_end();
   if (settings_.durability != Settings::Durability::none) {
     sync_data();
   }
-  if (journal_) {
-    journal_.reset();
-    commit::remove_journal(storage_, path_);
+  if (log_.is_there()) {
+    log_.remove();
   } else if (state_.names_changed && settings_.durability != Settings::Durability::none) {
     storage_.sync_directory(path_);
   }
+  cut_to_end();
   file_.reset();
   lease_.reset();
 }
@@ -482,13 +481,12 @@ void CommittedFile::close() {
 /// other programs to change the file.
 void CommittedFile::give_up() noexcept {
   state_.closed = true;
-  if (journal_ && !pending_ && !state_.poisoned) {
+  if (log_.is_there() && !pending_ && !state_.deferred && !state_.poisoned) {
     try {
       if (settings_.durability == Settings::Durability::step) {
         sync_data();  // a guard that is lifted, but not durably, needs its record
       }
-      journal_.reset();
-      commit::remove_journal(storage_, path_);
+      log_.remove();
     } catch (const std::exception&) {
       // recovery finds that there is nothing to do
     }

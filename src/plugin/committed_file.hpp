@@ -11,6 +11,8 @@
 //   has lost, keep every later commit from being made.
 // - A durable commit ends when its superblock is written; the next sync of the file makes that
 //   durable. Until then its record stays in the journal, so that recovery can lift the guard.
+// - A commit that is deferred (Settings::Apply::later) ends when its record is durable. What it
+//   changes in place stays in held_, and is in every later record, until one of them is applied.
 // - The file never becomes shorter before it is closed.
 // - In a forked child nothing reaches the disk: what it writes stays in its memory, and its flush
 //   says so.
@@ -26,6 +28,7 @@
 #include "commit/publish/journal_runs.hpp"
 #include "plugin/fresh_ranges.hpp"
 #include "plugin/held_writes.hpp"
+#include "plugin/record_log.hpp"
 #include "plugin/settings.hpp"
 #include "storage/own_process.hpp"
 #include "storage/storage.hpp"
@@ -81,14 +84,14 @@ class CommittedFile {
   void note_lost(std::uint64_t offset, std::uint64_t length);
   void place_kept();
   bool changes_committed() const;
-  std::uint64_t sync_guarded();
   void lift_guard() noexcept;
   void take_name(bool synced);
-  void change_in_place(bool synced, std::optional<std::uint64_t> guard);
-  std::unique_ptr<commit::JournalRuns> write_journal(bool synced,
-                                                     std::optional<std::uint64_t> guard);
-  void invalidate_journal(bool guarded);
-  void apply(bool synced, bool guarded);
+  std::optional<commit::JournalTail> tail();
+  bool may_defer() const;
+  void change_in_place(bool synced, bool closing);
+  void sync_record(bool is_there, bool with_data);
+  void take_back(bool guarded, bool is_written) noexcept;
+  void apply(commit::JournalRuns& runs, bool synced, bool guarded);
   void cut_to_end() noexcept;
   void give_up() noexcept;
 
@@ -102,10 +105,9 @@ class CommittedFile {
   HeldWrites held_;
   FreshRanges fresh_;
   std::vector<HeldWrites::Range> lost_;  ///< written, and nowhere
-  std::shared_ptr<storage::File> journal_;
+  RecordLog log_;
   std::unique_ptr<commit::JournalRuns> pending_;  ///< decided, not all in place
   std::unique_ptr<commit::JournalRuns> applied_;  ///< in place, but for a sync of its last stage
-  commit::JournalPlace next_record_;              ///< behind one that stays; at the front: of none
   std::uint64_t frontier_ = 0;
   std::uint64_t logical_end_ = 0;
   std::uint64_t end_ = 0;
@@ -117,6 +119,7 @@ class CommittedFile {
     bool data_lost = false;    ///< by a failed sync
     bool keeps_some = false;   ///< held_ has bytes beyond the frontier,
     bool keeps_fresh = false;  ///< and takes all: the file refused some
+    bool deferred = false;  ///< the last commit is in held_ and in its record, not in place
     bool names_changed = false;
     bool poisoned = false;
     bool exclusive = false;

@@ -30,6 +30,44 @@ void FreshRanges::clear() {
   is_known_ = true;
 }
 
+std::optional<std::vector<commit::FreshExtent>> FreshRanges::cover(storage::File& file,
+                                                                   std::uint64_t from,
+                                                                   std::uint64_t end) const {
+  constexpr std::size_t most_extents = 1 << 16;
+  constexpr std::uint64_t most_read_bytes = 1 << 20;
+  std::vector<commit::FreshExtent> all;
+  std::vector<std::byte> bytes;
+  std::uint64_t read_bytes = 0;
+  // What was never written is zeros, of which a crash may make something else.
+  const auto add_read = [&](std::uint64_t begin, std::uint64_t length) {
+    read_bytes += length;
+    if (length == 0 || read_bytes > most_read_bytes) {
+      return length == 0;
+    }
+    bytes.resize(length);
+    const bool is_there = file.read(begin, bytes) == length;
+    all.push_back({begin, length, codec::checksum(bytes)});
+    return is_there;
+  };
+  std::uint64_t at = from;
+  for (auto next = ranges_.lower_bound(from); next != ranges_.end() && next->first < end; ++next) {
+    const auto& [offset, range] = *next;
+    const bool is_whole = range.length <= end - offset;
+    if (all.size() >= most_extents || !add_read(at, offset - at)) {
+      return std::nullopt;
+    }
+    if (is_whole) {
+      all.push_back({offset, range.length, range.checksum});
+      at = offset + range.length;
+    } else {
+      at = offset;  // HDF5 gave its end back
+      break;
+    }
+  }
+  const bool is_told = is_known_ && add_read(at, end - std::min(at, end));
+  return is_told ? std::optional(std::move(all)) : std::nullopt;
+}
+
 bool FreshRanges::write_again(storage::File& file) const {
   constexpr std::uint64_t piece_bytes = 1 << 20;
   if (!is_known_) {

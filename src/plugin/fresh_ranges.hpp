@@ -1,5 +1,6 @@
-// What was written in new space since the last sync of the data, by checksum: after a sync that
-// failed the kernel may have dropped any of it, and says yes the next time.
+// What was written in new space since the last sync of the data, by checksum: the record of a commit
+// says it, so that both are synced at the same time; and after a sync that failed the kernel may
+// have dropped any of it, and says yes the next time.
 //
 // Invariant: ranges do not overlap; where that cannot be held (a write over parts of others), or
 // there are too many, nothing can be told any more until the next clear().
@@ -7,9 +8,11 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "commit/publish/journal_tail.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::plugin {
@@ -18,6 +21,10 @@ class FreshRanges {
  public:
   void add(std::uint64_t offset, std::span<const std::byte> bytes);
   void clear();
+  /// What the file has in [from, end), in which everything was told to add() or never written.
+  /// Nothing where that cannot be told, or would cost more than a sync.
+  std::optional<std::vector<commit::FreshExtent>> cover(storage::File& file, std::uint64_t from,
+                                                        std::uint64_t end) const;
   /// Reads everything back through `file`, a descriptor on which no sync has failed, and writes it
   /// there again. False: what was read differs from what was written, or it cannot be told.
   bool write_again(storage::File& file) const;

@@ -1,6 +1,7 @@
 #include "plugin/held_writes.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "sluice/error.hpp"
@@ -109,6 +110,17 @@ void HeldWrites::clear() {
   spilled_.clear();
   spilled_bytes_ = spill_end_ = 0;
   spill_.reset();
+}
+
+void HeldWrites::drop_from(std::uint64_t from) {
+  cut_spilled(from, std::numeric_limits<std::uint64_t>::max() - from);
+  layout::hdf5::Overlay kept;
+  for (const auto& [offset, bytes] : memory_.runs()) {
+    if (offset < from) {
+      kept.write(offset, std::span(bytes).first(std::min(bytes.size(), from - offset)));
+    }
+  }
+  memory_ = std::move(kept);
 }
 
 void HeldWrites::open_spill() {

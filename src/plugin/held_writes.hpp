@@ -46,6 +46,8 @@ class HeldWrites {
   /// What is held, ascending, adjacent ranges joined, none longer than `most_bytes`.
   std::vector<Range> ranges(std::uint64_t most_bytes) const;
   void clear();
+  /// Drops what is held from `from` on.
+  void drop_from(std::uint64_t from);
 
  private:
   struct Spilled {

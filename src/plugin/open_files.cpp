@@ -10,6 +10,7 @@
 #include "commit/publish/superblock.hpp"
 #include "sluice/error.hpp"
 #include "storage/calls.hpp"
+#include "storage/lease_record.hpp"
 
 namespace sluice::plugin {
 
@@ -51,13 +52,21 @@ void require_closed(storage::File& file, bool swmr) {
   }
 }
 
-/// What a reader sees that knows of the journal.
+/// May somebody be writing the file at this moment?
+bool may_be_written(storage::Storage& storage, const std::string& path) {
+  const std::string lease = path + ".sluice-lease";
+  return storage.exists(lease) && storage::is_holder_running(lease).value_or(true);
+}
+
+/// What a reader sees that knows of the journal. While the file is being written that is what is in
+/// place, as for every reader: what lies in the journal only would not stay right beside what the
+/// writer changes later.
 std::unique_ptr<storage::File> open_to_read(storage::Storage& storage, const std::string& path,
                                             const Settings& settings) {
   constexpr int most_tries = 200;
   for (int tries = 0;; ++tries) {
     auto file = storage.open(path, storage::Access::read);
-    const bool is_last = tries == most_tries || !storage.exists(path + ".sluice-lease");
+    const bool is_last = tries == most_tries || !may_be_written(storage, path);
     try {
       auto journal = commit::open_runs(storage, path);
       if (journal) {

@@ -32,6 +32,20 @@ Settings::Durability durability_of(const std::string& name, std::string_view val
   refuse(name, value, "none, close or step");
 }
 
+Settings::Apply apply_of(const std::string& name, std::string_view value) {
+  if (value != "flush" && value != "later") {
+    refuse(name, value, "flush or later");
+  }
+  return value == "later" ? Settings::Apply::later : Settings::Apply::flush;
+}
+
+bool switch_of(const std::string& name, std::string_view value) {
+  if (value != "on" && value != "off") {
+    refuse(name, value, "on or off");
+  }
+  return value == "on";
+}
+
 std::uint64_t budget_of(const std::string& name, std::string_view value) {
   const auto bytes = model::parse_bytes(value);
   if (!bytes) {
@@ -46,12 +60,13 @@ void set(std::string_view name, std::string_view value, Settings& settings) {
     settings.durability = durability_of(place, value);
   } else if (name == "budget_bytes") {
     settings.budget_bytes = budget_of(place, value);
-  } else if (name == "log" && (value == "on" || value == "off")) {
-    settings.log = value == "on";
+  } else if (name == "apply") {
+    settings.apply = apply_of(place, value);
   } else if (name == "log") {
-    refuse(place, value, "on or off");
+    settings.log = switch_of(place, value);
   } else {
-    throw Error(Code::invalid_argument, place + " is not known: durability, budget_bytes, log");
+    throw Error(Code::invalid_argument,
+                place + " is not known: durability, apply, budget_bytes, log");
   }
 }
 

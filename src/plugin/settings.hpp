@@ -17,6 +17,12 @@ struct Settings {
     step,   ///< every flush
   };
   Durability durability = Durability::step;
+  /// When is a durable flush brought into its place, for readers that know nothing of the journal?
+  enum class Apply : std::uint8_t {
+    flush,  ///< before it returns
+    later,  ///< with a later one, or at the close: such readers see an earlier flush until then
+  };
+  Apply apply = Apply::flush;
   /// Bytes below the end of the last commit that are held in memory; more go to a file.
   std::uint64_t budget_bytes = 64 << 20;
   bool locks = true;  ///< HDF5_USE_FILE_LOCKING: is the file locked as HDF5 does it?

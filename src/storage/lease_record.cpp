@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <fcntl.h>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -105,6 +106,16 @@ std::optional<bool> is_running(const LeaseHolder& holder) {
   if (::kill(static_cast<pid_t>(holder.process), 0) != 0 && errno == ESRCH) return false;
   const std::uint64_t start = start_of(holder.process);
   return start == 0 || holder.start == 0 || start == holder.start;
+}
+
+std::optional<bool> is_holder_running(const std::string& record_path) {
+  const int fd = ::open(record_path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) {
+    return std::nullopt;
+  }
+  const LeaseHolder holder = read_holder(fd);
+  ::close(fd);
+  return is_running(holder);
 }
 
 }  // namespace sluice::storage

@@ -32,5 +32,7 @@ LeaseHolder read_holder(int fd);
 bool is_own(const LeaseHolder& holder);
 /// True: it runs. False: it has ended. Empty: it is on another system, so this is unknown.
 std::optional<bool> is_running(const LeaseHolder& holder);
+/// The same of the holder in the record of that name, which only reads it.
+std::optional<bool> is_holder_running(const std::string& record_path);
 
 }  // namespace sluice::storage

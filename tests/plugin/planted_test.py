@@ -7,7 +7,7 @@ import recorded
 
 PLANTED = {"no_journal": "in-place", "no_journal_sync": "in-place", "no_data_sync": "append",
            "no_guard_sync": "in-place", "no_apply_sync": "in-place", "no_guard": "in-place",
-           "no_folder_sync": "replaced"}
+           "no_folder_sync": "replaced", "no_data_checksums": "append"}
 
 
 def main():

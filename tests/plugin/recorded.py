@@ -34,6 +34,7 @@ class Recorded:
 
     def __init__(self, name, config=""):
         self.name = name
+        self.config = config
         self.folder = tempfile.mkdtemp(prefix="sluice-plugin-")
         before = programs.PROGRAMS[name][1]
         self.states = self._plain_states(name, before)
@@ -98,8 +99,9 @@ class Recorded:
         if state in self.states[returned:returned + 2]:
             return None
         is_closed = returned + 1 == len(self.states)
-        may_be_refused = kind == "plain" and not is_closed
-        if may_be_refused and state in ("refused by HDF5", *self.states[max(0, returned - 1):]):
+        may_be_refused = kind == "plain" and not is_closed and (state or not returned)
+        oldest = 0 if "apply=later" in self.config else max(0, returned - 1)
+        if may_be_refused and state in ("refused by HDF5", *self.states[oldest:]):
             return None
         return state if state and " " in state else "values of no flush that it may hold"
 

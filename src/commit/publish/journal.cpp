@@ -82,9 +82,16 @@ std::optional<Journal> parse_journal(std::span<const std::byte> bytes) {
     return std::nullopt;
   }
   // An older, longer journal may follow this one, so the file may be longer than it says.
-  const auto payload = bytes.subspan(journal_header_bytes, header->payload_bytes);
+  auto payload = bytes.subspan(journal_header_bytes, header->payload_bytes);
   if (codec::checksum(payload) != header->payload_checksum) {
     return std::nullopt;
+  }
+  if (header->magic == tail_magic) {
+    const auto tail = tail_bytes(payload, payload.size());
+    if (!tail) {
+      return std::nullopt;
+    }
+    payload = payload.first(payload.size() - *tail);
   }
   auto runs = parse_runs(payload, header->runs);
   if (!runs) {
@@ -93,9 +100,9 @@ std::optional<Journal> parse_journal(std::span<const std::byte> bytes) {
   return Journal{header->commit, header->end, header->modified_ns, std::move(*runs)};
 }
 
-std::vector<std::byte> journal_bytes_in(storage::File& file) {
+std::vector<std::byte> journal_bytes_in(storage::File& file, const OpenData& open_data) {
   std::vector<std::byte> bytes(journal_header_bytes);
-  const auto record = last_record(file);
+  const auto record = last_record(file, open_data);
   if (!record) {
     bytes.resize(file.read(0, bytes));
     return bytes;  // no complete journal, whatever follows

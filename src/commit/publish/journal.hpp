@@ -7,7 +7,8 @@
 // bytes are left out, and their XXH3 stands in their place.
 // Records of later commits may follow, each at the next multiple of 4096 bytes; the checksum of
 // such a header covers that of the header before, too. The last complete one is the journal. Where
-// runs lack old bytes, or records may follow, the magic is "SLUICEJ2".
+// runs lack old bytes, or records may follow, the magic is "SLUICEJ2"; "SLUICEJ3" where more than
+// runs is in the payload (journal_tail.hpp).
 //
 // Invariants: a journal is complete or it is ignored: any torn or damaged byte makes it incomplete;
 // runs ascend and do not overlap.
@@ -19,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "commit/publish/journal_tail.hpp"
 #include "layout/layout.hpp"
 #include "storage/storage.hpp"
 
@@ -49,9 +51,10 @@ std::optional<Journal> parse_journal(std::span<const std::byte> bytes);
 /// More than a commit of a million variables needs. It is held in memory whole.
 inline constexpr std::uint64_t most_journal_bytes = 128 << 20;
 
-/// The last complete record of a journal, as if it were the only one; where there is none, no more
-/// than the first header. Error unsupported where it claims more than most_journal_bytes.
-std::vector<std::byte> journal_bytes_in(storage::File& file);
+/// The last complete record of a journal beside the file that `open_data` opens, as if it were the
+/// only one; where there is none, no more than the first header. Error unsupported where it claims
+/// more than most_journal_bytes.
+std::vector<std::byte> journal_bytes_in(storage::File& file, const OpenData& open_data);
 
 /// The changes of an update below the frontier: only the bytes that differ from those in `file`.
 Journal make_journal(storage::File& file, const layout::MetadataUpdate& update,

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "commit/publish/journal_tail.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::commit {
@@ -43,9 +44,11 @@ struct JournalPlace {
   std::uint64_t previous = 0;  ///< 0: it is the first
 };
 
-/// Of a journal of one record whose runs have all their old bytes, and of any other.
+/// Of a journal of one record whose runs have all their old bytes, of any other, and of a record
+/// with a JournalTail.
 inline constexpr std::array<char, 8> plain_magic{'S', 'L', 'U', 'I', 'C', 'E', 'J', '1'};
 inline constexpr std::array<char, 8> log_magic{'S', 'L', 'U', 'I', 'C', 'E', 'J', '2'};
+inline constexpr std::array<char, 8> tail_magic{'S', 'L', 'U', 'I', 'C', 'E', 'J', '3'};
 
 /// Gives `header` its own checksum, as of a record behind `previous`.
 JournalHeader sealed_header(JournalHeader header, std::uint64_t previous);
@@ -72,8 +75,10 @@ struct JournalRecord {
   std::uint64_t at = 0;
   JournalHeader header;
 };
-/// The last complete record of a journal.
-std::optional<JournalRecord> last_record(storage::File& file);
+/// The last complete record of a journal, beside the file that `open_data` opens.
+std::optional<JournalRecord> last_record(storage::File& file, const OpenData& open_data);
+/// Empty where it has none. Of a record whose payload is known to be complete.
+std::optional<JournalTail> tail_of(storage::File& file, const JournalRecord& record);
 
 /// The ranges, [from, to) each, in which two ranges of the same length differ, merged over short
 /// gaps.

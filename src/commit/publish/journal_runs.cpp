@@ -53,8 +53,8 @@ class StoredRuns : public JournalRuns {
   explicit StoredRuns(std::shared_ptr<storage::File> file) : file_(std::move(file)) {}
 
   /// False: it is not complete.
-  bool load() {
-    const auto record = last_record(*file_);
+  bool load(const OpenData& open_data) {
+    const auto record = last_record(*file_, open_data);
     if (!record) {
       return false;
     }
@@ -93,8 +93,14 @@ class StoredRuns : public JournalRuns {
 
  private:
   bool load_runs(const JournalRecord& record) {
+    const auto tail = tail_of(*file_, record);
+    if (!tail) {
+      return false;
+    }
+    const std::uint64_t tail_length =
+        record.header.magic == tail_magic ? tail->to_bytes().size() : 0;
     std::uint64_t at = record.at + journal_header_bytes;
-    const std::uint64_t end = at + record.header.payload_bytes;
+    const std::uint64_t end = at + record.header.payload_bytes - tail_length;
     std::uint64_t last_end = 0;
     for (std::uint64_t i = 0; i < record.header.runs; ++i) {
       std::array<std::uint64_t, 2> place{};
@@ -119,14 +125,15 @@ class StoredRuns : public JournalRuns {
 
 }  // namespace
 
-std::unique_ptr<JournalRuns> open_runs(std::shared_ptr<storage::File> file) {
-  auto runs = std::make_unique<StoredRuns>(std::move(file));
-  return runs->load() ? std::move(runs) : nullptr;
-}
-
 std::unique_ptr<JournalRuns> open_runs(storage::Storage& storage, const std::string& path) {
   const std::string name = journal_path(path);
-  return storage.exists(name) ? open_runs(storage.open(name, storage::Access::read)) : nullptr;
+  if (!storage.exists(name)) {
+    return nullptr;
+  }
+  auto runs = std::make_unique<StoredRuns>(storage.open(name, storage::Access::read));
+  const bool is_complete =
+      runs->load([&] { return storage.open(path, storage::Access::read); });
+  return is_complete ? std::move(runs) : nullptr;
 }
 
 /// For the journal that is being written.
@@ -154,18 +161,23 @@ JournalWriter::~JournalWriter() = default;
 
 void JournalWriter::add(std::uint64_t offset, std::span<const std::byte> before,
                         std::span<const std::byte> after) {
+  constexpr std::size_t most_old_bytes = 1024;  // of metadata recovery compares every byte
   for (const auto& [from, to] : differing_parts(before, after)) {
     const auto first = static_cast<std::size_t>(from);
     const auto length = static_cast<std::size_t>(to - from);
-    put_run(offset + first, before.subspan(first, length), after.subspan(first, length));
+    put_run(offset + first, before.subspan(first, length), after.subspan(first, length),
+            length > most_old_bytes);
   }
 }
 
+void JournalWriter::add_whole(std::uint64_t offset, std::span<const std::byte> before,
+                              std::span<const std::byte> after) {
+  put_run(offset, before, after, true);
+}
+
 void JournalWriter::put_run(std::uint64_t offset, std::span<const std::byte> before,
-                            std::span<const std::byte> after) {
-  constexpr std::size_t most_old_bytes = 1024;  // of metadata recovery compares every byte
+                            std::span<const std::byte> after, bool only_new) {
   constexpr std::size_t least_alone_bytes = 128 << 10;
-  const bool only_new = before.size() > most_old_bytes;
   const std::uint64_t length = before.size();
   const std::array<std::uint64_t, 2> words{offset, length | (only_new ? only_new_bit : 0)};
   put(std::as_bytes(std::span(words)));
@@ -205,10 +217,14 @@ void JournalWriter::write_out() {
 }
 
 std::unique_ptr<JournalRuns> JournalWriter::finish(std::uint64_t commit, std::uint64_t end,
-                                                   std::int64_t modified_ns) {
+                                                   std::int64_t modified_ns,
+                                                   const JournalTail* tail) {
+  if (tail != nullptr) {
+    put(tail->to_bytes());
+  }
   const std::uint64_t payload_bytes = at_ + buffer_.size() - place_.at - journal_header_bytes;
   const JournalHeader header =
-      sealed_header({log_magic, commit, payload_bytes, runs_, end, modified_ns, digest_.value(), 0},
+      sealed_header({tail != nullptr ? tail_magic : log_magic, commit, payload_bytes, runs_, end, modified_ns, digest_.value(), 0},
                     place_.previous);
   const auto head = std::as_bytes(std::span(&header, 1));
   if (at_ == place_.at) {

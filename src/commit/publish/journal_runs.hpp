@@ -69,8 +69,6 @@ class MemoryRuns final : public JournalRuns {
   Journal journal_;
 };
 
-/// For the journal in a file; empty if it is not complete. `file` is kept.
-std::unique_ptr<JournalRuns> open_runs(std::shared_ptr<storage::File> file);
 /// For the journal of `path`; empty if there is none or it is not complete.
 std::unique_ptr<JournalRuns> open_runs(storage::Storage& storage, const std::string& path);
 
@@ -84,17 +82,22 @@ class JournalWriter {
   /// piece_bytes, at `offset`, which is after all that was added before.
   void add(std::uint64_t offset, std::span<const std::byte> before,
            std::span<const std::byte> after);
-  bool is_empty() const noexcept { return runs_ == 0; }
-  /// Makes the record complete. It is not synced. Nothing else is added afterwards.
+  /// The same, whether it differs or not. That the old bytes are `before` is known only where the
+  /// file is not guarded.
+  void add_whole(std::uint64_t offset, std::span<const std::byte> before,
+                 std::span<const std::byte> after);
+  std::uint64_t runs() const noexcept { return runs_; }
+  /// Makes the record complete. It is not synced. Nothing else is added afterwards. `tail` may be
+  /// null.
   std::unique_ptr<JournalRuns> finish(std::uint64_t commit, std::uint64_t end,
-                                      std::int64_t modified_ns);
+                                      std::int64_t modified_ns, const JournalTail* tail = nullptr);
   /// After finish(): the place behind it.
   const JournalPlace& next_place() const noexcept { return next_; }
 
  private:
   void put(std::span<const std::byte> bytes);
   void put_run(std::uint64_t offset, std::span<const std::byte> before,
-               std::span<const std::byte> after);
+               std::span<const std::byte> after, bool only_new);
   void write_out();
 
   class Written;

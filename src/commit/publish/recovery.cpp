@@ -122,7 +122,8 @@ std::vector<std::byte> journal_bytes(storage::Storage& storage, const std::strin
     return {};
   }
   try {
-    return journal_bytes_in(*storage.open(name, storage::Access::read));
+    return journal_bytes_in(*storage.open(name, storage::Access::read),
+                            [&] { return storage.open(path, storage::Access::read); });
   } catch (const Error& e) {
     if (e.code() == Code::not_found) {
       return {};  // its writer removed it at this moment
