@@ -8,6 +8,9 @@
 // Records of later commits may follow, each at the next multiple of 4096 bytes; the checksum of
 // such a header covers that of the header before, too. The last complete one is the journal. Where
 // runs lack old bytes, or records may follow, the magic is "SLUICEJ2".
+// Data that was not on the disk when the record was written has runs of its own, with the second
+// bit of the length set: the XXH3 of the data, and no bytes. The magic is "SLUICEJ3" then, and the
+// record counts only where that data is in the file, or the change in place has begun.
 //
 // Invariants: a journal is complete or it is ignored: any torn or damaged byte makes it incomplete;
 // runs ascend and do not overlap.
@@ -34,13 +37,23 @@ struct JournalRun {
   std::uint64_t before_checksum = 0;
 };
 
+/// Data in new space that a commit needs: at most most_only_new_bytes of it.
+struct JournalData {
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+  std::uint64_t checksum = 0;
+};
+
 struct Journal {
   std::uint64_t commit = 0;
   std::uint64_t end = 0;  ///< the file is at least this long when the journal is complete
   std::int64_t modified_ns = 0;
   std::vector<JournalRun> runs;
+  std::vector<JournalData> data;  ///< behind all of the runs
 
-  std::vector<std::byte> to_bytes() const;
+  /// As a record behind that whose header has the checksum `previous`; 0: it is the first.
+  /// `is_in_log`: others may follow.
+  std::vector<std::byte> to_bytes(std::uint64_t previous = 0, bool is_in_log = false) const;
 };
 
 /// The journal in `bytes`; empty if they are not a complete one.
@@ -48,10 +61,6 @@ std::optional<Journal> parse_journal(std::span<const std::byte> bytes);
 
 /// More than a commit of a million variables needs. It is held in memory whole.
 inline constexpr std::uint64_t most_journal_bytes = 128 << 20;
-
-/// The last complete record of a journal, as if it were the only one; where there is none, no more
-/// than the first header. Error unsupported where it claims more than most_journal_bytes.
-std::vector<std::byte> journal_bytes_in(storage::File& file);
 
 /// The changes of an update below the frontier: only the bytes that differ from those in `file`.
 Journal make_journal(storage::File& file, const layout::MetadataUpdate& update,

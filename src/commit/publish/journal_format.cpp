@@ -114,7 +114,8 @@ std::optional<JournalHeader> sound_header(std::span<const std::byte> bytes,
   }
   JournalHeader header{};
   std::memcpy(&header, bytes.data(), journal_header_bytes);
-  const bool is_known = header.magic == log_magic || (header.magic == plain_magic && previous == 0);
+  const bool is_known = header.magic == log_magic || header.magic == data_magic ||
+                        (header.magic == plain_magic && previous == 0);
   if (!is_known || header.header_checksum != checksum_of(header, previous) ||
       header.payload_bytes > room_bytes - journal_header_bytes) {
     return std::nullopt;
@@ -125,16 +126,22 @@ std::optional<JournalHeader> sound_header(std::span<const std::byte> bytes,
 std::optional<JournalRunShape> sound_run(std::uint64_t offset, std::uint64_t length_word,
                                          std::uint64_t last_end, std::uint64_t room_bytes) {
   const bool only_new = (length_word & only_new_bit) != 0;
-  const std::uint64_t length = length_word & ~only_new_bit;
-  const std::uint64_t before_bytes = only_new ? sizeof(std::uint64_t) : length;
+  const bool is_data = (length_word & data_bit) != 0;
+  const std::uint64_t length = length_word & ~(only_new_bit | data_bit);
+  const std::uint64_t before_bytes = only_new || is_data ? sizeof(std::uint64_t) : length;
+  const std::uint64_t after_bytes = is_data ? 0 : length;
   const bool is_sound = length != 0 && before_bytes <= room_bytes &&
-                        length <= room_bytes - before_bytes && offset >= last_end &&
+                        after_bytes <= room_bytes - before_bytes && offset >= last_end &&
                         offset <= std::numeric_limits<std::uint64_t>::max() - length &&
-                        !(only_new && length > most_only_new_bytes);
-  return is_sound ? std::optional(JournalRunShape{length, before_bytes, only_new}) : std::nullopt;
+                        !(only_new && is_data) &&
+                        !((only_new || is_data) && length > most_only_new_bytes);
+  return is_sound ? std::optional(
+                        JournalRunShape{length, before_bytes, after_bytes, only_new, is_data})
+                  : std::nullopt;
 }
 
-std::optional<JournalRecord> last_record(storage::File& file) {
+std::optional<JournalRecord> last_record(
+    storage::File& file, const std::function<bool(const JournalRecord&)>& is_backed) {
   const std::uint64_t size = file.size();
   std::optional<JournalRecord> last;
   std::optional<JournalRecord> before;
@@ -148,7 +155,7 @@ std::optional<JournalRecord> last_record(storage::File& file) {
     before = std::exchange(last, JournalRecord{place.at, *header});
     place = place_behind(place, *header);
   }
-  if (last && has_payload(file, *last)) {
+  if (last && has_payload(file, *last) && (!is_backed || is_backed(*last))) {
     return last;
   }
   return before && has_payload(file, *before) ? before : std::nullopt;

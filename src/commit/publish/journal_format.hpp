@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <utility>
@@ -34,7 +35,9 @@ static_assert(sizeof(JournalHeader) == journal_header_bytes);
 inline constexpr std::size_t journal_run_header_bytes = 16;
 /// In the length of a run: the checksum of its old bytes stands in their place.
 inline constexpr std::uint64_t only_new_bit = std::uint64_t{1} << 63;
-/// Of such a run, so that its checksum is of one piece (journal_runs.hpp).
+/// In the length of a run: it is data in new space, of which a checksum stands here and no bytes.
+inline constexpr std::uint64_t data_bit = std::uint64_t{1} << 62;
+/// Of such runs, so that their checksum is of one piece (journal_runs.hpp).
 inline constexpr std::uint64_t most_only_new_bytes = 1 << 20;
 
 /// Where a record of a journal begins, and the checksum in the header of the one before it.
@@ -43,9 +46,11 @@ struct JournalPlace {
   std::uint64_t previous = 0;  ///< 0: it is the first
 };
 
-/// Of a journal of one record whose runs have all their old bytes, and of any other.
+/// Of a journal of one record whose runs have all their old bytes; of one with checksums of data;
+/// and of any other.
 inline constexpr std::array<char, 8> plain_magic{'S', 'L', 'U', 'I', 'C', 'E', 'J', '1'};
 inline constexpr std::array<char, 8> log_magic{'S', 'L', 'U', 'I', 'C', 'E', 'J', '2'};
+inline constexpr std::array<char, 8> data_magic{'S', 'L', 'U', 'I', 'C', 'E', 'J', '3'};
 
 /// Gives `header` its own checksum, as of a record behind `previous`.
 JournalHeader sealed_header(JournalHeader header, std::uint64_t previous);
@@ -61,7 +66,9 @@ std::optional<JournalHeader> sound_header(std::span<const std::byte> bytes,
 struct JournalRunShape {
   std::uint64_t length = 0;
   std::uint64_t before_bytes = 0;  ///< the old bytes, or their checksum
+  std::uint64_t after_bytes = 0;   ///< the new bytes; none of data
   bool only_new = false;
+  bool is_data = false;
 };
 /// Nothing where they do not fit behind a run that ends at `last_end`, in a payload of which
 /// `room_bytes` are left.
@@ -72,8 +79,10 @@ struct JournalRecord {
   std::uint64_t at = 0;
   JournalHeader header;
 };
-/// The last complete record of a journal.
-std::optional<JournalRecord> last_record(storage::File& file);
+/// The last complete record of a journal; the one before it, if `is_backed` says that the data of
+/// the last one is not there.
+std::optional<JournalRecord> last_record(
+    storage::File& file, const std::function<bool(const JournalRecord&)>& is_backed = {});
 
 /// The ranges, [from, to) each, in which two ranges of the same length differ, merged over short
 /// gaps.

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "commit/publish/superblock.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::commit {
@@ -28,6 +29,7 @@ MemoryRuns::MemoryRuns(Journal journal) : journal_(std::move(journal)) {
   commit_ = journal_.commit;
   end_ = journal_.end;
   modified_ns_ = journal_.modified_ns;
+  data_ = journal_.data;
   for (const JournalRun& run : journal_.runs) {
     add(run.offset, run.after.size(), 0, 0, run.before.empty());
   }
@@ -53,15 +55,11 @@ class StoredRuns : public JournalRuns {
   explicit StoredRuns(std::shared_ptr<storage::File> file) : file_(std::move(file)) {}
 
   /// False: it is not complete.
-  bool load() {
-    const auto record = last_record(*file_);
-    if (!record) {
-      return false;
-    }
-    commit_ = record->header.commit;
-    end_ = record->header.end;
-    modified_ns_ = record->header.modified_ns;
-    return load_runs(*record);
+  bool load(const JournalRecord& record) {
+    commit_ = record.header.commit;
+    end_ = record.header.end;
+    modified_ns_ = record.header.modified_ns;
+    return load_runs(record);
   }
 
   std::span<const std::byte> before(const Piece& piece, std::vector<std::byte>& buffer) override {
@@ -107,8 +105,13 @@ class StoredRuns : public JournalRuns {
       if (!shape) {
         return false;
       }
-      add(place[0], shape->length, at, at + shape->before_bytes, shape->only_new);
-      at += shape->before_bytes + shape->length;
+      if (shape->is_data) {
+        data_.push_back({place[0], shape->length, 0});
+        read_at(at, std::as_writable_bytes(std::span(&data_.back().checksum, 1)));
+      } else {
+        add(place[0], shape->length, at, at + shape->before_bytes, shape->only_new);
+      }
+      at += shape->before_bytes + shape->after_bytes;
       last_end = place[0] + shape->length;
     }
     return at == end;
@@ -117,16 +120,100 @@ class StoredRuns : public JournalRuns {
   std::shared_ptr<storage::File> file_;
 };
 
+/// Of a piece that has none of its new bytes, but for the guard.
+bool is_old(storage::File& file, const Superblock& superblock, JournalRuns& journal,
+            const JournalRuns::Piece& piece) {
+  std::vector<std::byte> now(piece.length);
+  now.resize(file.read(piece.offset, now));
+  now.resize(piece.length);
+  if (superblock.guarded && superblock.offset >= piece.offset &&
+      superblock.offset - piece.offset < now.size()) {
+    now[superblock.offset - piece.offset] = signature_byte;
+  }
+  std::vector<std::byte> buffer;
+  return piece.only_new ? codec::checksum(now) == journal.before_checksum(piece)
+                        : std::ranges::equal(now, journal.before(piece, buffer));
+}
+
+std::optional<JournalRecord> last_backed(const std::shared_ptr<storage::File>& journal,
+                                         storage::File* data) {
+  return last_record(*journal, [&](const JournalRecord& record) {
+    StoredRuns runs(journal);
+    return record.header.magic != data_magic || data == nullptr || !runs.load(record) ||
+           is_backed(*data, runs);
+  });
+}
+
 }  // namespace
 
-std::unique_ptr<JournalRuns> open_runs(std::shared_ptr<storage::File> file) {
-  auto runs = std::make_unique<StoredRuns>(std::move(file));
-  return runs->load() ? std::move(runs) : nullptr;
+bool is_backed(storage::File& file, JournalRuns& journal) {
+  if (journal.data().empty()) {
+    return true;
+  }
+  // The change begins when the data is on the disk.
+  const Superblock superblock = find_superblock(file).value_or(Superblock{});
+  for (const JournalRuns::Piece& piece : journal.pieces()) {
+    if (!is_old(file, superblock, journal, piece)) {
+      return true;
+    }
+  }
+  std::vector<std::byte> bytes;
+  for (const JournalData& data : journal.data()) {
+    bytes.resize(data.length);
+    if (file.read(data.offset, bytes) != bytes.size() ||
+        codec::checksum(bytes) != data.checksum) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::vector<std::byte> journal_bytes_in(const std::shared_ptr<storage::File>& journal,
+                                        storage::File& data) {
+  storage::File& file = *journal;
+  std::vector<std::byte> bytes(journal_header_bytes);
+  const auto record = last_backed(journal, &data);
+  if (!record) {
+    bytes.resize(file.read(0, bytes));
+    return bytes;  // no complete journal, whatever follows
+  }
+  const std::uint64_t payload_bytes = record->header.payload_bytes;
+  if (payload_bytes > most_journal_bytes) {
+    throw Error(Code::unsupported, file.path() + ": a journal of " + std::to_string(payload_bytes) +
+                                       " bytes; up to " + std::to_string(most_journal_bytes) +
+                                       " are read without recovering the file: call sluice "
+                                       "recover, or open the file for writing");
+  }
+  const JournalHeader alone = sealed_header(record->header, 0);
+  std::memcpy(bytes.data(), &alone, journal_header_bytes);
+  bytes.resize(journal_header_bytes + payload_bytes);
+  bytes.resize(journal_header_bytes + file.read(record->at + journal_header_bytes,
+                                                std::span(bytes).subspan(journal_header_bytes)));
+  return bytes;
+}
+
+void drop_unbacked(storage::Storage& storage, const std::string& path) {
+  const std::shared_ptr<storage::File> file =
+      storage.open(journal_path(path), storage::Access::read_write);
+  const auto data = storage.open(path, storage::Access::read);
+  const auto last = last_record(*file);
+  const auto backed = last_backed(file, data.get());
+  if (last && backed && last->at != backed->at) {
+    file->write(last->at, std::vector<std::byte>(journal_header_bytes));
+    file->sync();
+  }
 }
 
 std::unique_ptr<JournalRuns> open_runs(storage::Storage& storage, const std::string& path) {
   const std::string name = journal_path(path);
-  return storage.exists(name) ? open_runs(storage.open(name, storage::Access::read)) : nullptr;
+  if (!storage.exists(name)) {
+    return nullptr;
+  }
+  const std::shared_ptr<storage::File> file = storage.open(name, storage::Access::read);
+  const auto data = storage.exists(path) ? storage.open(path, storage::Access::read) : nullptr;
+  const auto record = last_backed(file, data.get());
+  auto runs = std::make_unique<StoredRuns>(file);
+  return record && runs->load(*record) ? std::move(runs) : nullptr;
 }
 
 /// For the journal that is being written.
@@ -176,7 +263,7 @@ void JournalWriter::put_run(std::uint64_t offset, std::span<const std::byte> bef
   } else {
     put(before);
   }
-  written_->add_run(offset, {length, at_ + buffer_.size() - at, only_new}, at);
+  written_->add_run(offset, {length, at_ + buffer_.size() - at, length, only_new, false}, at);
   ++runs_;
   if (length < least_alone_bytes) {
     put(after);

@@ -36,6 +36,8 @@ class JournalRuns {
   std::uint64_t end() const noexcept { return end_; }
   std::int64_t modified_ns() const noexcept { return modified_ns_; }
   std::uint64_t runs() const noexcept { return runs_; }
+  /// What must be in the file where nothing of the change is there yet.
+  const std::vector<JournalData>& data() const noexcept { return data_; }
 
   /// The bytes lie in the journal's memory or in `buffer`. Of a piece that is `only_new` the
   /// checksum of its old bytes is all there is.
@@ -51,6 +53,7 @@ class JournalRuns {
            bool only_new);
 
   std::vector<Piece> pieces_;
+  std::vector<JournalData> data_;
   std::uint64_t runs_ = 0;
   std::uint64_t commit_ = 0;
   std::uint64_t end_ = 0;
@@ -69,9 +72,20 @@ class MemoryRuns final : public JournalRuns {
   Journal journal_;
 };
 
-/// For the journal in a file; empty if it is not complete. `file` is kept.
-std::unique_ptr<JournalRuns> open_runs(std::shared_ptr<storage::File> file);
-/// For the journal of `path`; empty if there is none or it is not complete.
+/// May the change of a record be made? Not if nothing of it was done yet and the data that it needs
+/// is not in `file`: then it was never durable.
+bool is_backed(storage::File& file, JournalRuns& journal);
+
+/// The last record of a journal that counts, as if it were the only one; where there is none, no
+/// more than the first header. Error unsupported where it claims more than most_journal_bytes.
+std::vector<std::byte> journal_bytes_in(const std::shared_ptr<storage::File>& journal,
+                                        storage::File& data);
+
+/// Makes a complete record that is not backed invalid, durably: to be called before the one before
+/// it is carried out, because then it could not be told from one whose own change has begun.
+void drop_unbacked(storage::Storage& storage, const std::string& path);
+
+/// For the journal of `path`; empty if there is none, it is not complete or not backed.
 std::unique_ptr<JournalRuns> open_runs(storage::Storage& storage, const std::string& path);
 
 /// Writes a record of a journal to a file, over an older one. What is held is one piece. Of long
