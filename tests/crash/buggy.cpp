@@ -1,10 +1,13 @@
 #include "crash/buggy.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "codec/checksum.hpp"
 #include "commit/publish/journal.hpp"
+#include "commit/publish/journal_format.hpp"
 #include "layout/records/log.hpp"
 #include "storage/forwarding.hpp"
 #include "storage/store.hpp"
@@ -14,6 +17,19 @@ namespace sluice::test {
 using storage::Access;
 using storage::File;
 using storage::Storage;
+
+namespace {
+
+Planted deferred(Bug bug, const std::string& name, bool in_recovery = false,
+                 const std::string& scenario = "fresh") {
+  return {.bug = bug,
+          .name = name,
+          .in_recovery = in_recovery,
+          .scenario = scenario,
+          .is_deferred = true};
+}
+
+}  // namespace
 
 const std::vector<Planted>& planted_bugs() {
   static const std::vector<Planted> all{
@@ -62,6 +78,17 @@ const std::vector<Planted>& planted_bugs() {
       {Bug::recovery_no_guard, "recovery without a guard", true},
       {Bug::recovery_trusts, "recovery trusts a torn journal", true, "restart"},
       {Bug::recovery_drops, "recovery drops a complete journal", true},
+      deferred(Bug::no_data_sync, "data is not synced beside the journal"),
+      deferred(Bug::no_journal_sync, "a record of a log is not synced"),
+      deferred(Bug::journal_short, "a record of a log lacks a run"),
+      deferred(Bug::log_forgets, "a record of a log forgets a change"),
+      deferred(Bug::log_at_front, "a record of a log is written over the one before"),
+      deferred(Bug::journal_removed_early, "a log is removed before it is put in place"),
+      deferred(Bug::no_guard, "a log is put in place without a guard"),
+      deferred(Bug::recovery_takes_first, "recovery carries out an old record of a log", true),
+      deferred(Bug::recovery_takes_stale, "recovery carries out a stale record of a log", true,
+               "many_steps"),
+      deferred(Bug::recovery_skips_data, "recovery does not look for the data of a record", true),
   };
   return all;
 }
@@ -73,6 +100,7 @@ struct BugState {
   Bug bug = Bug::none;
   Stage stage = Stage::data;
   std::vector<std::byte> late_journal;  ///< journal_after_apply
+  std::uint64_t previous = 0;           ///< in the header of the last record, as it was written
   std::vector<std::pair<std::uint64_t, std::vector<std::byte>>> late;
   std::uint64_t largest_seen = 0;  ///< end of the file after the last commit
   std::vector<std::pair<std::string, std::string>> late_names;  ///< root_document_first
@@ -105,7 +133,7 @@ class BuggyFile final : public storage::ForwardingFile {
 
   void write(std::uint64_t offset, std::span<const std::byte> bytes) override {
     if (is_journal_) {
-      write_journal(bytes);
+      write_journal(offset, bytes);
       return;
     }
     BugState& s = *state_;
@@ -185,6 +213,17 @@ class BuggyFile final : public storage::ForwardingFile {
       repair_checksums(whole);
       std::copy_n(whole.begin(), std::min(got, whole.size()), bytes.begin());
     }
+    constexpr std::uint64_t record_alignment = 4096;
+    const bool is_header = is_journal_ && bytes.size() == commit::journal_header_bytes &&
+                           offset % record_alignment == 0 && got == bytes.size();
+    if (is_header && is(Bug::recovery_takes_first) && offset != 0) {
+      std::fill(bytes.begin(), bytes.end(), std::byte{0});
+    }
+    if (is_header && (is(Bug::recovery_takes_stale) || is(Bug::recovery_skips_data))) {
+      if (const auto header = header_as_read(offset)) {
+        std::memcpy(bytes.data(), &*header, sizeof *header);
+      }
+    }
     if (is_journal_ && is(Bug::recovery_drops) && got != 0) {
       bytes[0] = std::byte{0};
     }
@@ -241,7 +280,7 @@ class BuggyFile final : public storage::ForwardingFile {
     }
   }
 
-  void write_journal(std::span<const std::byte> bytes) {
+  void write_journal(std::uint64_t offset, std::span<const std::byte> bytes) {
     if (is(Bug::no_journal)) {
       return;
     }
@@ -249,17 +288,66 @@ class BuggyFile final : public storage::ForwardingFile {
       state_->late_journal.assign(bytes.begin(), bytes.end());
       return;
     }
-    if (is(Bug::journal_short) || is(Bug::journal_no_root)) {
-      commit::Journal journal = commit::parse_journal(bytes).value();
+    const bool is_changed = is(Bug::journal_short) || is(Bug::journal_no_root) ||
+                            is(Bug::log_forgets) || is(Bug::log_at_front);
+    if (is_changed) {
+      commit::Journal journal = journal_of(bytes);
       if (is(Bug::journal_short)) {
         journal.runs.pop_back();
-      } else {
+      } else if (is(Bug::journal_no_root)) {
         std::erase_if(journal.runs, [](const auto& run) { return run.offset < superblock_bytes; });
+      } else if (is(Bug::log_forgets) && offset != 0) {
+        journal.runs.pop_back();
       }
-      inner().write(0, journal.to_bytes());
+      const std::uint64_t at = is(Bug::log_at_front) ? 0 : offset;
+      const auto changed = journal.to_bytes(at == 0 ? 0 : state_->previous, true);
+      std::memcpy(&state_->previous, &changed[56], sizeof state_->previous);
+      inner().write(at, changed);
       return;
     }
-    inner().write(0, bytes);
+    inner().write(offset, bytes);
+  }
+
+  /// Of one record, wherever it is.
+  static commit::Journal journal_of(std::span<const std::byte> bytes) {
+    std::vector<std::byte> alone(bytes.begin(), bytes.end());
+    commit::JournalHeader header{};
+    std::memcpy(&header, alone.data(), sizeof header);
+    header = commit::sealed_header(header, 0);
+    std::memcpy(alone.data(), &header, sizeof header);
+    return commit::parse_journal(alone).value();
+  }
+
+  /// The header of the record at `offset`, as recovery with the bug would take it.
+  std::optional<commit::JournalHeader> header_as_read(std::uint64_t offset) {
+    commit::JournalPlace as_read;
+    commit::JournalPlace place;
+    commit::JournalHeader before{};
+    const std::uint64_t size = inner().size();
+    std::vector<std::byte> bytes(commit::journal_header_bytes);
+    while (place.at <= offset && inner().read(place.at, bytes) == bytes.size()) {
+      commit::JournalHeader header{};
+      std::memcpy(&header, bytes.data(), sizeof header);
+      const bool is_sound =
+          commit::sound_header(bytes, size - place.at, place.previous).has_value();
+      const bool is_stale = !is_sound && place.at != 0 && header.magic[0] == 'S' &&
+                            header.payload_bytes < size - place.at;
+      if (!is_sound && !(is_stale && is(Bug::recovery_takes_stale))) {
+        return std::nullopt;
+      }
+      place = commit::place_behind(place, header);
+      if (is(Bug::recovery_skips_data)) {
+        header.magic = commit::log_magic;
+      }
+      header.commit = is_stale ? before.commit + 1 : header.commit;
+      header = commit::sealed_header(header, as_read.previous);
+      if (as_read.at == offset) {
+        return header;
+      }
+      as_read = commit::place_behind(as_read, header);
+      before = header;
+    }
+    return std::nullopt;
   }
 
   /// As if the checksums were not checked.

@@ -41,6 +41,12 @@ enum class Bug : std::uint8_t {
   recovery_no_guard,
   recovery_trusts,  ///< the checksums of the journal are not checked
   recovery_drops,   ///< a complete journal is dropped
+  // journals of several records, and of data that was not synced before
+  log_forgets,           ///< a record lacks a change of the one before
+  log_at_front,          ///< each record is written over the one before
+  recovery_takes_first,  ///< an old record of the journal is carried out
+  recovery_takes_stale,  ///< one that an earlier use of the journal left counts
+  recovery_skips_data,   ///< a record counts whatever became of its data
   // space
   below_frontier,  ///< raw data is written over committed bytes
   // logs (records)
@@ -64,6 +70,7 @@ struct Planted {
   std::string format = "hdf5";
   std::string strategy = "shared";
   std::uint64_t keep = 0;
+  bool is_deferred = false;
 };
 const std::vector<Planted>& planted_bugs();
 

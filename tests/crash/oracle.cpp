@@ -88,8 +88,9 @@ class Examiner {
           places.begin(), places.end(), [&](std::size_t p) { return p <= disk.place; }));
     };
     Demand demand;
-    demand.first_plain = passed(recording_.acks);
-    demand.first = std::max(passed(recording_.durable), demand.first_plain);
+    demand.first = std::max(passed(recording_.durable), passed(recording_.acks));
+    // What was put in place last, of what is put in place later.
+    demand.first_plain = recording_.is_deferred ? 0 : passed(recording_.acks);
     demand.last = recording_.is_in_flight ? std::max(demand.first, passed(recording_.begun))
                                           : std::min(demand.first + 1, recording_.acks.size());
     const std::uint64_t digest = digest_of(disk.files) * 31 + demand.first * 1000003 +

@@ -45,10 +45,15 @@ Recording record(const Scenario& scenario, const Row& row, std::uint64_t seed, c
   for (const std::string& path : recording.disk->paths()) {
     recording.base[path] = std::make_shared<Bytes>(recording.disk->contents(path));
   }
-  if (scenario.one_by_one) {
-    recording.is_in_flight = true;
-    const Scenario waiting{scenario.name, scenario.before, scenario.one_by_one};
-    recording.golden = record(waiting, row, seed).golden;
+  recording.is_in_flight = scenario.one_by_one != nullptr;
+  recording.is_deferred = row.is_deferred;
+  if (recording.is_in_flight || recording.is_deferred) {
+    Scenario waiting = scenario;
+    waiting.body = scenario.one_by_one ? scenario.one_by_one : scenario.body;
+    waiting.one_by_one = nullptr;
+    Row at_once = row;
+    at_once.is_deferred = false;
+    recording.golden = record(waiting, at_once, seed).golden;
     for (Golden& golden : recording.golden) {
       golden.plain = recording.comparable(std::move(golden.plain));
     }
@@ -56,13 +61,16 @@ Recording record(const Scenario& scenario, const Row& row, std::uint64_t seed, c
     recording.golden.push_back(golden_of(recording.disk));
   }
   recording.golden.front().unspoilt = unspoilt.sluice;
-  exec::run_local(crash_ranks, seed, [&](exec::Transport& transport) {
-    const int rank = transport.rank();
-    std::shared_ptr<storage::Storage> storage =
-        std::make_shared<storage::RecordingStorage>(recording.disk, recording.log, rank);
-    Writer writer(transport, wrap ? wrap(storage, rank) : storage, row, recording);
-    scenario.body(writer);
-  });
+  exec::run_local(
+      crash_ranks, seed,
+      [&](exec::Transport& transport) {
+        const int rank = transport.rank();
+        std::shared_ptr<storage::Storage> storage =
+            std::make_shared<storage::RecordingStorage>(recording.disk, recording.log, rank);
+        Writer writer(transport, wrap ? wrap(storage, rank) : storage, row, recording);
+        scenario.body(writer);
+      },
+      {.ranks_per_node = row.ranks_per_node});
   // Only the index makes a step of a set visible, whatever became of the parts.
   recording.durable =
       row.is_set() || recording.is_in_flight ? recording.acks : durable_places(recording);

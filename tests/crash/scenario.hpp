@@ -25,6 +25,8 @@ struct Row {
   std::uint64_t keep = 0;
   std::uint64_t split_steps = 0;
   std::string compress = {};  ///< of variables with steps
+  bool is_deferred = false;   ///< steps are put in place when the journal is full, and at the close
+  int ranks_per_node = 0;     ///< 0: all
 
   std::string title() const;
   /// The subject of the row: the kind of set, or the format.
@@ -65,6 +67,8 @@ struct Recording {
   /// run that waited for each. Else empty.
   std::vector<std::size_t> begun;
   bool is_in_flight = false;
+  /// Commits are put in place later; `golden` is of a run that did so at once.
+  bool is_deferred = false;
 
   /// Without the log of commits, which tells one run from another, where `golden` is of another.
   std::optional<Snapshot> comparable(std::optional<Snapshot> plain) const;
@@ -119,6 +123,7 @@ struct Scenario {
   /// The same commits, each waited for, if `body` does not; else empty.
   std::function<void(Writer&)> one_by_one = {};
   std::string format = {};  ///< the only one in which it means something; empty: all
+  bool fills_journal = false;  ///< only where that is put in place when it is full
 };
 const std::vector<Scenario>& scenarios();
 const Scenario& scenario_named(const std::string& name);

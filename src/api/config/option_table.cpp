@@ -150,6 +150,22 @@ Option seconds_option(const char* name, const char* help) {
           }};
 }
 
+/// Negative: automatic.
+template <auto field>
+Option automatic_seconds_option(const char* name, const char* help) {
+  return {name, help,
+          [](const Options& o) {
+            return o.*field < 0 ? std::string("auto") : shortest(o.*field);
+          },
+          [](Options& o, const std::string& text) {
+            if (text == "auto") {
+              o.*field = -1;
+            } else {
+              seconds_option<field>("", "").set(o, text);
+            }
+          }};
+}
+
 /// Text that lives as long as the table: the names of formats, strategies and codecs.
 const char* kept(std::string text) {
   static std::list<std::string> texts;
@@ -202,6 +218,8 @@ std::vector<Option> make_table() {
           "staging_idle_s", "how long staging that no file uses is kept for the next one"),
       word_option<&Options::durability, durabilities>(
           "durability", "none | close | step | auto: the strongest that the format offers"),
+      automatic_seconds_option<&Options::apply_every_s>(
+          "apply_every_s", "until plain readers see steps in quick succession: seconds | auto"),
       word_option<&Options::on_error, on_errors>(
           "on_error", "a step that the storage cannot take: fail | skip_step"),
       word_option<&Options::check, checks>("check", "of overlaps and holes: off | volume | full"),

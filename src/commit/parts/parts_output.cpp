@@ -16,6 +16,7 @@ namespace {
 
 Options options_within(const Options& options, const layout::Format& format) {
   Options within = options;
+  within.apply_every_s = 0;  // the index names what a part has in place
   within.format = format.option;
   const plan::Strategy& strategy = plan::strategy(options.strategy);
   if (strategy.group != nullptr) {

@@ -189,6 +189,7 @@ CarriedOut carry_out_journal(storage::Storage& storage, const std::string& path,
   const InPlace found = examine(*file, *journal);
   if (!dry_run) {
     if (found.changed != 0 || found.guarded) {
+      drop_unbacked(storage, path);
       apply_journal(*file, *journal, true);
     }
     stamp(*file, journal->modified_ns());  // a crash may have come just before that, too

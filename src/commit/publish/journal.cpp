@@ -18,41 +18,39 @@ void append(std::vector<std::byte>& out, const T& values) {
 }
 
 /// Reads the runs of a payload whose checksum matches; it still may be malformed.
-std::optional<std::vector<JournalRun>> parse_runs(std::span<const std::byte> payload,
-                                                  std::uint64_t count) {
-  std::vector<JournalRun> runs;
+bool parse_runs(std::span<const std::byte> payload, std::uint64_t count, Journal& journal) {
   std::uint64_t last_end = 0;
   for (std::uint64_t i = 0; i < count; ++i) {
     std::array<std::uint64_t, 2> place{};
     if (payload.size() < sizeof place) {
-      return std::nullopt;
+      return false;
     }
     std::memcpy(place.data(), payload.data(), sizeof place);
     payload = payload.subspan(sizeof place);
     const auto shape = sound_run(place[0], place[1], last_end, payload.size());
     if (!shape) {
-      return std::nullopt;
+      return false;
     }
     const auto before = payload.first(shape->before_bytes);
     const auto after = payload.subspan(shape->before_bytes, shape->length);
+    payload = payload.subspan(shape->before_bytes + shape->length);
+    last_end = place[0] + shape->length;
     JournalRun run{place[0], {}, {after.begin(), after.end()}, 0};
     if (shape->only_new) {
       std::memcpy(&run.before_checksum, before.data(), sizeof run.before_checksum);
     } else {
       run.before.assign(before.begin(), before.end());
     }
-    runs.push_back(std::move(run));
-    payload = payload.subspan(shape->before_bytes + shape->length);
-    last_end = place[0] + shape->length;
+    journal.runs.push_back(std::move(run));
   }
-  return payload.empty() ? std::optional(std::move(runs)) : std::nullopt;
+  return payload.empty();
 }
 
 }  // namespace
 
 std::string journal_path(const std::string& path) { return path + ".sluice-journal"; }
 
-std::vector<std::byte> Journal::to_bytes() const {
+std::vector<std::byte> Journal::to_bytes(std::uint64_t previous, bool is_in_log) const {
   std::vector<std::byte> payload;
   bool has_all = true;
   for (const JournalRun& run : runs) {
@@ -66,10 +64,15 @@ std::vector<std::byte> Journal::to_bytes() const {
     }
     append(payload, run.after);
   }
-  const JournalHeader header =
-      sealed_header({has_all ? plain_magic : log_magic, commit, payload.size(), runs.size(), end,
-                     modified_ns, codec::checksum(payload), 0},
-                    0);
+  if (!tail.fresh.empty()) {
+    append(payload, tail.to_bytes());
+  }
+  const auto& magic = !tail.fresh.empty()     ? begun_magic
+                      : has_all && !is_in_log ? plain_magic
+                                              : log_magic;
+  const JournalHeader header = sealed_header(
+      {magic, commit, payload.size(), runs.size(), end, modified_ns, codec::checksum(payload), 0},
+      previous);
   const auto head = std::as_bytes(std::span(&header, 1));
   std::vector<std::byte> bytes(head.begin(), head.end());
   append(bytes, payload);
@@ -86,40 +89,16 @@ std::optional<Journal> parse_journal(std::span<const std::byte> bytes) {
   if (codec::checksum(payload) != header->payload_checksum) {
     return std::nullopt;
   }
-  if (header->magic == tail_magic) {
+  if (has_tail(*header)) {
     const auto tail = tail_bytes(payload, payload.size());
     if (!tail) {
       return std::nullopt;
     }
     payload = payload.first(payload.size() - *tail);
   }
-  auto runs = parse_runs(payload, header->runs);
-  if (!runs) {
-    return std::nullopt;
-  }
-  return Journal{header->commit, header->end, header->modified_ns, std::move(*runs)};
-}
-
-std::vector<std::byte> journal_bytes_in(storage::File& file, const OpenData& open_data) {
-  std::vector<std::byte> bytes(journal_header_bytes);
-  const auto record = last_record(file, open_data);
-  if (!record) {
-    bytes.resize(file.read(0, bytes));
-    return bytes;  // no complete journal, whatever follows
-  }
-  const std::uint64_t payload_bytes = record->header.payload_bytes;
-  if (payload_bytes > most_journal_bytes) {
-    throw Error(Code::unsupported, file.path() + ": a journal of " + std::to_string(payload_bytes) +
-                                       " bytes; up to " + std::to_string(most_journal_bytes) +
-                                       " are read without recovering the file: call sluice "
-                                       "recover, or open the file for writing");
-  }
-  const JournalHeader alone = sealed_header(record->header, 0);
-  std::memcpy(bytes.data(), &alone, journal_header_bytes);
-  bytes.resize(journal_header_bytes + payload_bytes);
-  bytes.resize(journal_header_bytes + file.read(record->at + journal_header_bytes,
-                                                std::span(bytes).subspan(journal_header_bytes)));
-  return bytes;
+  Journal journal{header->commit, header->end, header->modified_ns, {}, {}};
+  return parse_runs(payload, header->runs, journal) ? std::optional(std::move(journal))
+                                                    : std::nullopt;
 }
 
 Journal make_journal(storage::File& file, const layout::MetadataUpdate& update,

@@ -7,8 +7,10 @@
 // bytes are left out, and their XXH3 stands in their place.
 // Records of later commits may follow, each at the next multiple of 4096 bytes; the checksum of
 // such a header covers that of the header before, too. The last complete one is the journal. Where
-// runs lack old bytes, or records may follow, the magic is "SLUICEJ2"; "SLUICEJ3" where more than
-// runs is in the payload (journal_tail.hpp).
+// runs lack old bytes, or records may follow, the magic is "SLUICEJ2". "SLUICEJ3" and "SLUICEJ4":
+// the commit needs data that was not on the disk when the record was written; the payload ends with
+// its checksums (journal_tail.hpp), and the record counts only where that data is in the file. In a
+// "SLUICEJ4" it also counts where the change in place has begun, which is after the data is synced.
 //
 // Invariants: a journal is complete or it is ignored: any torn or damaged byte makes it incomplete;
 // runs ascend and do not overlap.
@@ -41,8 +43,13 @@ struct Journal {
   std::uint64_t end = 0;  ///< the file is at least this long when the journal is complete
   std::int64_t modified_ns = 0;
   std::vector<JournalRun> runs;
+  /// What the file must have, unless the change has begun. Not what parse_journal() returns: its
+  /// bytes are of a record that counts.
+  JournalTail tail;
 
-  std::vector<std::byte> to_bytes() const;
+  /// As a record behind that whose header has the checksum `previous`; 0: it is the first.
+  /// `is_in_log`: others may follow.
+  std::vector<std::byte> to_bytes(std::uint64_t previous = 0, bool is_in_log = false) const;
 };
 
 /// The journal in `bytes`; empty if they are not a complete one.
@@ -50,11 +57,6 @@ std::optional<Journal> parse_journal(std::span<const std::byte> bytes);
 
 /// More than a commit of a million variables needs. It is held in memory whole.
 inline constexpr std::uint64_t most_journal_bytes = 128 << 20;
-
-/// The last complete record of a journal beside the file that `open_data` opens, as if it were the
-/// only one; where there is none, no more than the first header. Error unsupported where it claims
-/// more than most_journal_bytes.
-std::vector<std::byte> journal_bytes_in(storage::File& file, const OpenData& open_data);
 
 /// The changes of an update below the frontier: only the bytes that differ from those in `file`.
 Journal make_journal(storage::File& file, const layout::MetadataUpdate& update,

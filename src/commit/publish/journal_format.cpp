@@ -45,16 +45,6 @@ bool has_payload(storage::File& file, const JournalRecord& record) {
   return digest.value() == record.header.payload_checksum;
 }
 
-/// Of the last record of a journal: its writer may have synced it before its data. Those in front of
-/// it are of commits that had ended.
-bool has_data(storage::File& file, const JournalRecord& record, const OpenData& open_data) {
-  if (record.header.magic != tail_magic) {
-    return true;
-  }
-  const auto tail = tail_of(file, record);
-  return tail && has_fresh(*open_data(), *tail, record.header.end);
-}
-
 /// The first position from `at` on where the two differ; their size if there is none. Whole blocks
 /// first: in a node of an index some bytes change, and thousands stay.
 std::size_t first_difference(std::span<const std::byte> a, std::span<const std::byte> b,
@@ -124,7 +114,7 @@ std::optional<JournalHeader> sound_header(std::span<const std::byte> bytes,
   }
   JournalHeader header{};
   std::memcpy(&header, bytes.data(), journal_header_bytes);
-  const bool is_known = header.magic == log_magic || header.magic == tail_magic ||
+  const bool is_known = header.magic == log_magic || has_tail(header) ||
                         (header.magic == plain_magic && previous == 0);
   if (!is_known || header.header_checksum != checksum_of(header, previous) ||
       header.payload_bytes > room_bytes - journal_header_bytes) {
@@ -146,14 +136,15 @@ std::optional<JournalRunShape> sound_run(std::uint64_t offset, std::uint64_t len
 }
 
 std::optional<JournalTail> tail_of(storage::File& file, const JournalRecord& record) {
-  if (record.header.magic != tail_magic) {
+  if (!has_tail(record.header)) {
     return JournalTail{};
   }
   const std::uint64_t payload_bytes = record.header.payload_bytes;
   return read_tail(file, record.at + journal_header_bytes + payload_bytes, payload_bytes);
 }
 
-std::optional<JournalRecord> last_record(storage::File& file, const OpenData& open_data) {
+std::optional<JournalRecord> last_record(
+    storage::File& file, const std::function<bool(const JournalRecord&)>& is_backed) {
   const std::uint64_t size = file.size();
   std::optional<JournalRecord> last;
   std::optional<JournalRecord> before;
@@ -167,7 +158,7 @@ std::optional<JournalRecord> last_record(storage::File& file, const OpenData& op
     before = std::exchange(last, JournalRecord{place.at, *header});
     place = place_behind(place, *header);
   }
-  if (last && has_payload(file, *last) && has_data(file, *last, open_data)) {
+  if (last && has_payload(file, *last) && (!is_backed || is_backed(*last))) {
     return last;
   }
   return before && has_payload(file, *before) ? before : std::nullopt;

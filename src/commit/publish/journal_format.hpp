@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <utility>
@@ -44,11 +45,15 @@ struct JournalPlace {
   std::uint64_t previous = 0;  ///< 0: it is the first
 };
 
-/// Of a journal of one record whose runs have all their old bytes, of any other, and of a record
-/// with a JournalTail.
+/// Of a journal of one record whose runs have all their old bytes; of any other; and of a record
+/// with a JournalTail, without and with the rule that a begun change counts (journal.hpp).
 inline constexpr std::array<char, 8> plain_magic{'S', 'L', 'U', 'I', 'C', 'E', 'J', '1'};
 inline constexpr std::array<char, 8> log_magic{'S', 'L', 'U', 'I', 'C', 'E', 'J', '2'};
 inline constexpr std::array<char, 8> tail_magic{'S', 'L', 'U', 'I', 'C', 'E', 'J', '3'};
+inline constexpr std::array<char, 8> begun_magic{'S', 'L', 'U', 'I', 'C', 'E', 'J', '4'};
+inline bool has_tail(const JournalHeader& header) {
+  return header.magic == tail_magic || header.magic == begun_magic;
+}
 
 /// Gives `header` its own checksum, as of a record behind `previous`.
 JournalHeader sealed_header(JournalHeader header, std::uint64_t previous);
@@ -75,8 +80,10 @@ struct JournalRecord {
   std::uint64_t at = 0;
   JournalHeader header;
 };
-/// The last complete record of a journal, beside the file that `open_data` opens.
-std::optional<JournalRecord> last_record(storage::File& file, const OpenData& open_data);
+/// The last complete record of a journal; the one before it, if `is_backed` says that the data of
+/// the last one is not there.
+std::optional<JournalRecord> last_record(
+    storage::File& file, const std::function<bool(const JournalRecord&)>& is_backed = {});
 /// Empty where it has none. Of a record whose payload is known to be complete.
 std::optional<JournalTail> tail_of(storage::File& file, const JournalRecord& record);
 

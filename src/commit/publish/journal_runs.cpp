@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "commit/publish/superblock.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::commit {
@@ -53,15 +54,11 @@ class StoredRuns : public JournalRuns {
   explicit StoredRuns(std::shared_ptr<storage::File> file) : file_(std::move(file)) {}
 
   /// False: it is not complete.
-  bool load(const OpenData& open_data) {
-    const auto record = last_record(*file_, open_data);
-    if (!record) {
-      return false;
-    }
-    commit_ = record->header.commit;
-    end_ = record->header.end;
-    modified_ns_ = record->header.modified_ns;
-    return load_runs(*record);
+  bool load(const JournalRecord& record) {
+    commit_ = record.header.commit;
+    end_ = record.header.end;
+    modified_ns_ = record.header.modified_ns;
+    return load_runs(record);
   }
 
   std::span<const std::byte> before(const Piece& piece, std::vector<std::byte>& buffer) override {
@@ -97,8 +94,7 @@ class StoredRuns : public JournalRuns {
     if (!tail) {
       return false;
     }
-    const std::uint64_t tail_length =
-        record.header.magic == tail_magic ? tail->to_bytes().size() : 0;
+    const std::uint64_t tail_length = has_tail(record.header) ? tail->to_bytes().size() : 0;
     std::uint64_t at = record.at + journal_header_bytes;
     const std::uint64_t end = at + record.header.payload_bytes - tail_length;
     std::uint64_t last_end = 0;
@@ -123,17 +119,97 @@ class StoredRuns : public JournalRuns {
   std::shared_ptr<storage::File> file_;
 };
 
+/// Of a piece that has none of its new bytes, but for the guard.
+bool is_old(storage::File& file, const Superblock& superblock, JournalRuns& journal,
+            const JournalRuns::Piece& piece) {
+  std::vector<std::byte> now(piece.length);
+  now.resize(file.read(piece.offset, now));
+  now.resize(piece.length);
+  if (superblock.guarded && superblock.offset >= piece.offset &&
+      superblock.offset - piece.offset < now.size()) {
+    now[superblock.offset - piece.offset] = signature_byte;
+  }
+  std::vector<std::byte> buffer;
+  return piece.only_new ? codec::checksum(now) == journal.before_checksum(piece)
+                        : std::ranges::equal(now, journal.before(piece, buffer));
+}
+
+/// Does a record with a tail count? Not where the data that it needs is not in `file`: then it was
+/// never durable.
+bool is_backed(storage::File& file, const JournalHeader& header, JournalRuns& journal,
+               const JournalTail& tail) {
+  if (header.magic == begun_magic) {
+    const Superblock superblock = find_superblock(file).value_or(Superblock{});
+    for (const JournalRuns::Piece& piece : journal.pieces()) {
+      if (!is_old(file, superblock, journal, piece)) {
+        return true;
+      }
+    }
+  }
+  return has_fresh(file, tail, header.end);
+}
+
+std::optional<JournalRecord> last_backed(const std::shared_ptr<storage::File>& journal,
+                                         const OpenData& open_data) {
+  return last_record(*journal, [&](const JournalRecord& record) {
+    StoredRuns runs(journal);
+    const auto tail = tail_of(*journal, record);
+    if (!has_tail(record.header) || !tail || !runs.load(record)) {
+      return true;  // one that is malformed is refused by whoever reads it
+    }
+    const auto data = open_data();
+    return data == nullptr || is_backed(*data, record.header, runs, *tail);
+  });
+}
+
 }  // namespace
+
+std::vector<std::byte> journal_bytes_in(const std::shared_ptr<storage::File>& journal,
+                                        const OpenData& open_data) {
+  storage::File& file = *journal;
+  std::vector<std::byte> bytes(journal_header_bytes);
+  const auto record = last_backed(journal, open_data);
+  if (!record) {
+    bytes.resize(file.read(0, bytes));
+    return bytes;  // no complete journal, whatever follows
+  }
+  const std::uint64_t payload_bytes = record->header.payload_bytes;
+  if (payload_bytes > most_journal_bytes) {
+    throw Error(Code::unsupported, file.path() + ": a journal of " + std::to_string(payload_bytes) +
+                                       " bytes; up to " + std::to_string(most_journal_bytes) +
+                                       " are read without recovering the file: call sluice "
+                                       "recover, or open the file for writing");
+  }
+  const JournalHeader alone = sealed_header(record->header, 0);
+  std::memcpy(bytes.data(), &alone, journal_header_bytes);
+  bytes.resize(journal_header_bytes + payload_bytes);
+  bytes.resize(journal_header_bytes + file.read(record->at + journal_header_bytes,
+                                                std::span(bytes).subspan(journal_header_bytes)));
+  return bytes;
+}
+
+void drop_unbacked(storage::Storage& storage, const std::string& path) {
+  const std::shared_ptr<storage::File> file =
+      storage.open(journal_path(path), storage::Access::read_write);
+  const auto last = last_record(*file);
+  const auto backed = last_backed(file, [&] { return storage.open(path, storage::Access::read); });
+  if (last && backed && last->at != backed->at) {
+    file->write(last->at, std::vector<std::byte>(journal_header_bytes));
+    file->sync();
+  }
+}
 
 std::unique_ptr<JournalRuns> open_runs(storage::Storage& storage, const std::string& path) {
   const std::string name = journal_path(path);
   if (!storage.exists(name)) {
     return nullptr;
   }
-  auto runs = std::make_unique<StoredRuns>(storage.open(name, storage::Access::read));
-  const bool is_complete =
-      runs->load([&] { return storage.open(path, storage::Access::read); });
-  return is_complete ? std::move(runs) : nullptr;
+  const std::shared_ptr<storage::File> file = storage.open(name, storage::Access::read);
+  const auto record = last_backed(file, [&]() -> std::unique_ptr<storage::File> {
+    return storage.exists(path) ? storage.open(path, storage::Access::read) : nullptr;
+  });
+  auto runs = std::make_unique<StoredRuns>(file);
+  return record && runs->load(*record) ? std::move(runs) : nullptr;
 }
 
 /// For the journal that is being written.
@@ -224,7 +300,8 @@ std::unique_ptr<JournalRuns> JournalWriter::finish(std::uint64_t commit, std::ui
   }
   const std::uint64_t payload_bytes = at_ + buffer_.size() - place_.at - journal_header_bytes;
   const JournalHeader header =
-      sealed_header({tail != nullptr ? tail_magic : log_magic, commit, payload_bytes, runs_, end, modified_ns, digest_.value(), 0},
+      sealed_header({tail != nullptr ? tail_magic : log_magic, commit, payload_bytes, runs_, end,
+                     modified_ns, digest_.value(), 0},
                     place_.previous);
   const auto head = std::as_bytes(std::span(&header, 1));
   if (at_ == place_.at) {

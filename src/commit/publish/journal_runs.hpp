@@ -69,7 +69,16 @@ class MemoryRuns final : public JournalRuns {
   Journal journal_;
 };
 
-/// For the journal of `path`; empty if there is none or it is not complete.
+/// The last record of a journal that counts, as if it were the only one; where there is none, no
+/// more than the first header. Error unsupported where it claims more than most_journal_bytes.
+std::vector<std::byte> journal_bytes_in(const std::shared_ptr<storage::File>& journal,
+                                        const OpenData& open_data);
+
+/// Makes a complete record that is not backed invalid, durably: to be called before the one before
+/// it is carried out, because then it could not be told from one whose own change has begun.
+void drop_unbacked(storage::Storage& storage, const std::string& path);
+
+/// For the journal of `path`; empty if there is none, it is not complete or not backed.
 std::unique_ptr<JournalRuns> open_runs(storage::Storage& storage, const std::string& path);
 
 /// Writes a record of a journal to a file, over an older one. What is held is one piece. Of long

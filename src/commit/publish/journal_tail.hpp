@@ -1,10 +1,11 @@
 // What a record of a journal says besides its runs.
 //
-// Format (little-endian), at the end of the payload of a record with the magic "SLUICEJ3": for each
-// fresh extent its offset, its length, the XXH3 of its bytes; the number of extents.
+// Format (little-endian), at the end of the payload of a record with the magic "SLUICEJ3" or
+// "SLUICEJ4": for each fresh extent its offset, its length, the XXH3 of its bytes; the number of
+// extents.
 //
-// Invariants: such a record may reach the disk before the bytes of its extents do, and is complete
-// only where the file has these, and its length; extents ascend and do not overlap.
+// Invariants: such a record may reach the disk before the bytes of its extents do, and counts only
+// where the file has these, and its length; extents ascend and do not overlap.
 #pragma once
 
 #include <cstddef>
@@ -32,8 +33,8 @@ struct JournalTail {
   std::vector<std::byte> to_bytes() const;
 };
 
-/// How long the tail is that ends a payload of `room_bytes`, of which `last` are the last 8 bytes at
-/// least; nothing where it does not fit.
+/// How long the tail is that ends a payload of `room_bytes`, of which `last` are the last 8 bytes
+/// at least; nothing where it does not fit.
 std::optional<std::uint64_t> tail_bytes(std::span<const std::byte> last, std::uint64_t room_bytes);
 /// The tail of the payload that ends at `end` of a journal; nothing where it does not fit.
 std::optional<JournalTail> read_tail(storage::File& journal, std::uint64_t end,
@@ -42,7 +43,8 @@ std::optional<JournalTail> read_tail(storage::File& journal, std::uint64_t end,
 /// Has the file everything that the tail says is in it, and `end` bytes?
 bool has_fresh(storage::File& file, const JournalTail& tail, std::uint64_t end);
 
-/// Opens the file beside the journal; asked for only where a record has a tail.
+/// Opens the file beside the journal, null where there is none; called only where a record has a
+/// tail.
 using OpenData = std::function<std::unique_ptr<storage::File>()>;
 
 }  // namespace sluice::commit

@@ -1,14 +1,26 @@
 #include "commit/publish/publisher.hpp"
 
+#include <algorithm>
+#include <cstring>
+#include <future>
 #include <utility>
 
+#include "codec/checksum.hpp"
 #include "commit/publish/atomic_file.hpp"
 #include "commit/publish/in_place.hpp"
 #include "commit/publish/recovery.hpp"
+#include "commit/publish/superblock.hpp"
 #include "layout/stores.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::commit {
+
+namespace {
+
+/// When its records fill this, they are put in place, and the next one goes to its front.
+constexpr std::uint64_t journal_room_bytes = 256 << 10;
+
+}  // namespace
 
 Publisher::Publisher(storage::Storage& storage, const std::string& path)
     : storage_(storage),
@@ -54,9 +66,12 @@ std::unique_ptr<Publisher> Publisher::reopen(storage::Storage& storage, const st
 }
 
 Publisher::~Publisher() {
-  if (applying_.valid()) {
-    applying_.wait();
+  if (applier_) {
+    const auto lock = applier_->hold();
+    applier_->finish();
   }
+  poisoned_ = poisoned();
+  applier_.reset();
   restore_time();
   if (file_ && is_new_store_) {
     give_up_store();
@@ -82,7 +97,7 @@ void Publisher::give_up_store() noexcept {
 
 /// Writes of a failed step have changed it.
 void Publisher::restore_time() noexcept {
-  if (!file_ || is_store_ || !building_.empty() || poisoned_) {
+  if (!file_ || is_store_ || !building_.empty() || poisoned()) {
     return;
   }
   try {
@@ -105,22 +120,34 @@ void Publisher::write_fresh(const layout::MetadataUpdate& update) {
   }
 }
 
+void Publisher::set_apply_interval(double seconds) {
+  constexpr double default_s = 0.2;
+  apply_interval_s_ = seconds >= 0 ? seconds : storage_.in_background() ? default_s : 0;
+}
+
 void Publisher::settle() {
-  if (applying_.valid()) {
-    applying_.get();
+  if (applier_) {
+    applier_->hold();
   }
-  if (poisoned_) {
+  if (poisoned()) {
     throw Error(Code::wrong_state,
                 path_ + ": an earlier commit failed half-way: reopen the file to continue");
   }
 }
 
-void Publisher::publish(const layout::MetadataUpdate& update, bool synced,
-                        std::int64_t modified_ns) {
+void Publisher::finish() {
+  if (applier_) {
+    const auto lock = applier_->hold();
+    applier_->finish();
+  }
+  settle();
+}
+
+void Publisher::publish(const layout::MetadataUpdate& update, bool synced, std::int64_t modified_ns,
+                        const std::optional<layout::Extent>& unsynced) {
   if (lease_) {
     lease_->check();
   }
-  ++commits_;
   is_durable_ = is_durable_ || synced;
   if (is_store_) {
     publish_to_store(update, synced, modified_ns);
@@ -135,28 +162,95 @@ void Publisher::publish(const layout::MetadataUpdate& update, bool synced,
     modified_ns_ = modified_ns;
     return;
   }
-  Journal journal = make_journal(*file_, update, commits_, modified_ns);
+  change_by_journal(update, synced, modified_ns, unsynced);
+}
+
+namespace {
+
+/// In the place of `update`: the changes of it and of those that are pending.
+layout::MetadataUpdate joined(const layout::hdf5::Overlay& changes,
+                              const layout::MetadataUpdate& update) {
+  layout::MetadataUpdate all;
+  all.end = update.end;
+  for (const auto& [offset, bytes] : changes.runs()) {
+    all.in_place.push_back({offset, bytes});
+  }
+  return all;
+}
+
+/// Checksums of the data in `extent`, which is not on the disk yet.
+void add_data(Journal& journal, storage::File& file, const layout::Extent& extent) {
+  std::vector<std::byte> bytes;
+  for (std::uint64_t done = 0; done < extent.length; done += bytes.size()) {
+    bytes.resize(std::min(extent.length - done, most_only_new_bytes));
+    const std::uint64_t offset = extent.offset + done;
+    if (file.read(offset, bytes) != bytes.size()) {
+      throw Error(Code::truncated, file.path() + ": became shorter while it was written");
+    }
+    journal.tail.fresh.push_back({offset, bytes.size(), codec::checksum(bytes)});
+  }
+}
+
+}  // namespace
+
+void Publisher::change_by_journal(const layout::MetadataUpdate& update, bool synced,
+                                  std::int64_t modified_ns,
+                                  const std::optional<layout::Extent>& unsynced) {
+  if (!applier_) {
+    applier_ = std::make_unique<Applier>(
+        Applier::Config{storage_, path_, *file_, lease_.get(), apply_interval_s_}, changes_);
+  }
+  const auto lock = applier_->hold();
+  if (!synced) {
+    applier_->finish();
+  }
+  if (poisoned()) {
+    throw Error(Code::wrong_state,
+                path_ + ": an earlier commit failed half-way: reopen the file to continue");
+  }
+  layout::hdf5::Overlay changes = changes_->copy();
+  for (const auto* list : {&update.in_place, &update.root}) {
+    for (const layout::MetadataRun& run : *list) {
+      changes.write(run.offset, run.bytes);
+    }
+  }
+  // The planner may open the file anew while the guard is up.
+  const std::uint64_t root = find_superblock(*file_).value_or(Superblock{}).offset;
+  if (!changes.touches(root, 1)) {
+    changes.write(root, {&signature_byte, 1});
+  }
+  Journal journal = make_journal(*file_, joined(changes, update), commits_ + 1, modified_ns);
   if (journal.runs.empty()) {
+    if (unsynced) {
+      file_->sync();
+    }
     if (synced) {
       sync_names();
     }
     return;
   }
+  if (unsynced) {
+    add_data(journal, *file_, *unsynced);
+  }
+  place_ = applier_->has_pending() ? next_place_ : JournalPlace{};
   try {
-    write_journal(journal.to_bytes(), synced);
+    write_journal(journal, synced);
   } catch (...) {
     invalidate_journal();
     throw;
   }
   // From here on the commit is decided: recovery would complete it.
+  ++commits_;
   modified_ns_ = modified_ns;
-  if (synced && storage_.in_background()) {
-    applying_ = std::async(std::launch::async, [this, kept = std::move(journal)]() mutable {
-      apply(std::move(kept), true);
-    });
-  } else {
-    apply(std::move(journal), synced);
+  if (!synced) {
+    apply(std::move(journal));
+    return;
   }
+  constexpr std::uint64_t most_held_bytes = 16 << 20;
+  const bool is_full =
+      next_place_.at >= journal_room_bytes || changes.held_bytes() > most_held_bytes;
+  changes_->set(std::move(changes));
+  applier_->replace(std::move(journal), is_full);
 }
 
 void Publisher::publish_to_store(const layout::MetadataUpdate& update, bool synced,
@@ -171,11 +265,10 @@ void Publisher::publish_to_store(const layout::MetadataUpdate& update, bool sync
   }
 }
 
-void Publisher::apply(Journal journal, bool synced) noexcept {
+/// Without syncs.
+void Publisher::apply(Journal journal) noexcept {
   try {
-    MemoryRuns runs(std::move(journal));
-    apply_journal(*file_, runs, synced);
-    stamp(*file_, runs.modified_ns());
+    put_in_place(*file_, std::move(journal), false);
   } catch (const std::exception&) {
     poisoned_ = true;
   }
@@ -263,15 +356,48 @@ void Publisher::name_file(const layout::MetadataUpdate& update, bool synced,
   }
 }
 
-void Publisher::write_journal(const std::vector<std::byte>& bytes, bool synced) {
+void Publisher::write_journal(const Journal& journal, bool synced) {
+  const bool is_log = synced && apply_interval_s_ > 0;
   if (!journal_) {
     journal_ = storage_.create_like(journal_path(path_), path_);
     names_changed_ = true;
+    if (is_log && storage_.in_background()) {
+      // A sync of what is there already does not wait for the file system's own journal.
+      journal_->write(0, std::vector<std::byte>(journal_room_bytes));
+    }
   }
-  journal_->write(0, bytes);
+  const std::vector<std::byte> bytes = journal.to_bytes(place_.previous, is_log);
+  JournalHeader header{};
+  std::memcpy(&header, bytes.data(), sizeof header);
+  next_place_ = place_behind(place_, header);
+  journal_->write(place_.at, bytes);
   if (synced) {
-    journal_->sync();
+    sync_journal(!journal.tail.fresh.empty());
     sync_names();
+  }
+}
+
+/// The record and, `with_data`, the data that it needs: at the same time, as one barrier. Its
+/// checksums tell whether all of that reached the disk.
+void Publisher::sync_journal(bool with_data) {
+  std::future<void> data;
+  if (with_data && storage_.in_background()) {
+    data = std::async(std::launch::async, [this] { file_->sync(); });
+  }
+  std::exception_ptr failure;
+  try {
+    journal_->sync();
+    if (with_data && !data.valid()) {
+      file_->sync();
+    }
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (data.valid()) {
+    data.get();
+  }
+  if (failure) {
+    std::rethrow_exception(failure);
   }
 }
 
@@ -287,17 +413,24 @@ void Publisher::sync_names() {
   }
 }
 
+/// Of the record that may have reached the disk or not. Those before it stay.
 void Publisher::invalidate_journal() {
   try {
     journal_.reset();
-    remove_journal(storage_, path_);
+    if (place_.at == 0) {
+      remove_journal(storage_, path_);
+      return;
+    }
+    journal_ = storage_.open(journal_path(path_), storage::Access::read_write);
+    journal_->write(place_.at, std::vector<std::byte>(journal_header_bytes));
+    journal_->sync();
   } catch (const std::exception&) {
     poisoned_ = true;
   }
 }
 
 void Publisher::close() {
-  settle();
+  finish();
   restore_time();
   if (journal_ || leaves_journal_) {
     leaves_journal_ = true;
@@ -317,6 +450,8 @@ void Publisher::close() {
   if (building_.empty()) {
     replaced_.remove_parts();
   }
+  poisoned_ = poisoned();
+  applier_.reset();
   file_.reset();
   lease_.reset();
 }

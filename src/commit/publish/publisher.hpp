@@ -4,16 +4,21 @@
 // end changes without a complete journal; a poisoned file is never written again; a file that is
 // not being written has the time of modification of its last commit. If the storage writes in the
 // background, a durable commit is applied (stages 4 to 6) by a thread, after publish() has
-// returned; settle() waits for it, and nothing else may use the file before.
+// returned, those that follow one another quickly together (Applier). Until then the planner reads
+// the file through a CommittedView. The records of the journal follow one another since the last
+// time that it was applied; each holds the changes of all before it.
 #pragma once
 
 #include <cstdint>
-#include <future>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "commit/publish/applier.hpp"
 #include "commit/publish/journal.hpp"
+#include "commit/publish/journal_format.hpp"
 #include "commit/publish/parts_files.hpp"
+#include "commit/publish/pending_changes.hpp"
 #include "commit/publish/reopenable_file.hpp"
 #include "commit/publish/store_commit.hpp"
 #include "layout/format.hpp"
@@ -38,19 +43,31 @@ class Publisher {
   ReopenableFile& file() noexcept { return *file_; }
   /// The present path of the file: its temporary name until the first commit.
   const std::string& present_path() const noexcept { return building_.empty() ? path_ : building_; }
-  bool poisoned() const noexcept { return poisoned_; }
+  bool poisoned() const noexcept {
+    return poisoned_ || (applier_ != nullptr && applier_->has_failed());
+  }
+  /// What the planner must read over the file.
+  const std::shared_ptr<PendingChanges>& changes() const noexcept { return changes_; }
+  /// At least so many seconds lie between two times that commits are put in place; negative: a
+  /// fraction of a second where the storage writes in the background, else none. Before the first
+  /// commit.
+  void set_apply_interval(double seconds);
   /// Lease::notice() of the lease.
   std::string lease_notice() const { return lease_ ? lease_->notice() : std::string(); }
 
-  /// Waits until the last commit is applied. To be called before anything of the next one. Error
+  /// Waits until what is due is in place. To be called before anything of the next commit. Error
   /// wrong_state if the file is poisoned.
   void settle();
+  /// Puts every commit in place. The same error.
+  void finish();
   /// Stage 2: metadata in new space. The caller syncs with the data.
   void write_fresh(const layout::MetadataUpdate& update);
-  /// Stages 3 to 6, or the first commit. With `synced` the caller has synced file() before. Throws
-  /// only if the commit failed. If it succeeded, but the file could not be changed in place, the
-  /// file is poisoned and recovery will do it.
-  void publish(const layout::MetadataUpdate& update, bool synced, std::int64_t modified_ns);
+  /// Stages 3 to 6, or the first commit. With `synced` the caller has synced file() before, but for
+  /// what is `unsynced`: new space, whose bytes are all in the page cache of this node. Throws only
+  /// if the commit failed. If it succeeded, but the file could not be changed in place, the file is
+  /// poisoned and recovery will do it.
+  void publish(const layout::MetadataUpdate& update, bool synced, std::int64_t modified_ns,
+               const std::optional<layout::Extent>& unsynced = {});
   /// Makes the names of the file and its journal durable.
   void sync_names();
   /// A clean end: the journal is not needed any more. May be called again if it fails.
@@ -65,9 +82,12 @@ class Publisher {
   void publish_to_store(const layout::MetadataUpdate& update, bool synced,
                         std::int64_t modified_ns);
   void name_file(const layout::MetadataUpdate& update, bool synced, std::int64_t modified_ns);
-  void write_journal(const std::vector<std::byte>& bytes, bool synced);
+  void change_by_journal(const layout::MetadataUpdate& update, bool synced,
+                         std::int64_t modified_ns, const std::optional<layout::Extent>& unsynced);
+  void write_journal(const Journal& journal, bool synced);
+  void sync_journal(bool with_data);
   void invalidate_journal();
-  void apply(Journal journal, bool synced) noexcept;
+  void apply(Journal journal) noexcept;
   void restore_time() noexcept;
 
   storage::Storage& storage_;
@@ -78,6 +98,8 @@ class Publisher {
   ReplacedSet replaced_;  ///< whose index the new file replaces
   std::unique_ptr<ReopenableFile> file_;
   std::unique_ptr<storage::File> journal_;
+  JournalPlace place_;       ///< of the record that is being written
+  JournalPlace next_place_;  ///< behind the last one
   std::uint64_t commits_ = 0;
   std::int64_t modified_ns_ = 0;  ///< of the last commit
   bool is_store_ = false;
@@ -86,8 +108,10 @@ class Publisher {
   bool names_changed_ = false;   ///< since the folder was synced
   bool is_durable_ = false;      ///< was anything ever synced?
   bool leaves_journal_ = false;  ///< close() has started to remove it
-  bool poisoned_ = false;        ///< after settle()
-  std::future<void> applying_;
+  bool poisoned_ = false;
+  double apply_interval_s_ = -1;
+  std::shared_ptr<PendingChanges> changes_ = std::make_shared<PendingChanges>();
+  std::unique_ptr<Applier> applier_;  ///< since the first commit with a journal
 };
 
 }  // namespace sluice::commit

@@ -8,6 +8,8 @@
 
 #include "codec/checksum.hpp"
 #include "commit/publish/in_place.hpp"
+#include "commit/publish/journal_format.hpp"
+#include "commit/publish/journal_runs.hpp"
 #include "commit/publish/store_commit.hpp"
 #include "layout/catalog.hpp"
 #include "layout/formats.hpp"
@@ -122,8 +124,9 @@ std::vector<std::byte> journal_bytes(storage::Storage& storage, const std::strin
     return {};
   }
   try {
-    return journal_bytes_in(*storage.open(name, storage::Access::read),
-                            [&] { return storage.open(path, storage::Access::read); });
+    return journal_bytes_in(storage.open(name, storage::Access::read), [&] {
+      return layout::open_data(storage, path, storage::Access::read);
+    });
   } catch (const Error& e) {
     if (e.code() == Code::not_found) {
       return {};  // its writer removed it at this moment
@@ -156,6 +159,34 @@ void try_committed(storage::Storage& storage, const std::string& path,
   }
 }
 
+/// What changes when commits are put in place, but not when another record is added to the journal.
+struct InPlaceState {
+  std::array<std::byte, superblock_bytes> superblock{};
+  std::array<std::byte, journal_header_bytes> first_record{};
+  bool is_known = false;
+  bool stands_at(const InPlaceState& later) const {
+    return is_known && later.is_known && superblock == later.superblock &&
+           first_record == later.first_record;
+  }
+};
+
+InPlaceState in_place_state(storage::Storage& storage, const std::string& path) {
+  InPlaceState state;
+  if (!storage.exists(journal_path(path))) {
+    return state;
+  }
+  try {
+    const auto file = layout::open_data(storage, path, storage::Access::read);
+    const auto journal = storage.open(journal_path(path), storage::Access::read);
+    state.is_known = file->read(0, state.superblock) == superblock_bytes &&
+                     journal->read(0, state.first_record) == journal_header_bytes &&
+                     !is_guarded(*file);
+  } catch (const Error&) {
+    // its writer removed it: the journal itself is compared
+  }
+  return state;
+}
+
 }  // namespace
 
 std::uint64_t moment_of(storage::Storage& storage, const std::string& path) noexcept {
@@ -185,6 +216,7 @@ Committed open_committed(storage::Storage& storage, const std::string& given_pat
     Moment moment;
     const std::uint64_t began = moment_of(storage, path);
     const bool had_lease = has_lease(storage, path);
+    const InPlaceState in_place = in_place_state(storage, path);
     moment.journal = journal_bytes(storage, path);
     std::unique_ptr<storage::File> next;
     std::exception_ptr failure;
@@ -196,7 +228,9 @@ Committed open_committed(storage::Storage& storage, const std::string& given_pat
       is_misfit = e.code() == Code::changed_outside && ++misfits < most_misfits;
     }
     file = std::move(next);  // the previous one had to outlive what was loaded from it
-    if (!is_misfit && moment.journal == journal_bytes(storage, path)) {
+    // While nothing is put in place, a record of the journal stays what was read by it.
+    if (!is_misfit && (moment.journal == journal_bytes(storage, path) ||
+                       in_place.stands_at(in_place_state(storage, path)))) {
       if (failure) {
         std::rethrow_exception(failure);
       }

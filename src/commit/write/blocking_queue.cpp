@@ -21,7 +21,8 @@ void BlockingQueue::arrive(const std::exception_ptr& failure, bool synced,
 
 void BlockingQueue::publish(const FileCommit& commit, CommitPlanner::Update update) {
   exec::on_root(transport_, 0, [&] {
-    planner_->publisher().publish(update.metadata, commit.synced, update.modified_ns);
+    planner_->publisher().publish(update.metadata, commit.synced, update.modified_ns,
+                                  update.unsynced);
     planner_->committed();
     return std::vector<std::byte>{};
   });

@@ -69,9 +69,11 @@ std::unique_ptr<layout::Planner> CommitPlanner::open(Opening opening, const Opti
     layout::durability_of(format, options.durability);
     refuse_together(storage_, path_, format);
     publisher_ = Publisher::build(storage_, path_, format, options.durability != Durability::none);
+    publisher_->set_apply_interval(options.apply_every_s);
     return layout::make_planner(format, file_to_plan(has_own_file), layout::Start::fresh, settings);
   }
   publisher_ = Publisher::reopen(storage_, path_);
+  publisher_->set_apply_interval(options.apply_every_s);
   const layout::Format& format = layout::format_in(publisher_->file(), options.format);
   auto planner =
       layout::make_planner(format, file_to_plan(has_own_file), layout::Start::append, settings);
@@ -88,9 +90,12 @@ std::unique_ptr<layout::Planner> CommitPlanner::open(Opening opening, const Opti
 
 storage::File& CommitPlanner::file_to_plan(bool has_own_file) {
   if (!has_own_file) {
-    return publisher_->file();
+    view_ = std::make_unique<CommittedView>(publisher_->file(), publisher_->changes());
+    return *view_;
   }
-  own_file_ = layout::open_data(storage_, publisher_->present_path(), storage::Access::read_write);
+  own_file_ = std::make_unique<CommittedView>(
+      layout::open_data(storage_, publisher_->present_path(), storage::Access::read_write),
+      publisher_->changes());
   return *own_file_;
 }
 
@@ -108,7 +113,7 @@ void CommitPlanner::drop_later_steps(layout::Planner& planner, const Options& op
     publisher_->file().sync();
   }
   publisher_->publish(update, synced, stamp_ns);
-  publisher_->settle();
+  publisher_->finish();
   planner.committed();
   cut(publisher_->file(), planner.committed_end());
 }
@@ -163,14 +168,51 @@ void CommitPlanner::reserve(const layout::CommitPlan& plan) {
   }
 }
 
+namespace {
+
+/// All that a commit writes, from `begin` on: what rank 0 reads again for its checksum. Nothing if
+/// that is too much, or the format needs no journal.
+std::optional<layout::Extent> small_extent(const layout::CommitPlan& plan,
+                                           const layout::MetadataUpdate& update,
+                                           std::uint64_t begin) {
+  constexpr std::uint64_t most_bytes = 4 << 20;
+  const bool has_journal = !update.is_atomic && update.manifest.name.empty();
+  if (!has_journal || update.end < begin || update.end - begin > most_bytes) {
+    return std::nullopt;
+  }
+  const auto is_within = [&](const layout::Extent& extent) {
+    return extent.length == 0 ||
+           (extent.offset >= begin && extent.offset + extent.length <= update.end);
+  };
+  bool is_all_within = !plan.checksums || is_within(plan.checksums->hull());
+  for (const layout::Placement& placement : plan.placements) {
+    is_all_within = is_all_within && is_within(placement.hull());
+  }
+  for (const layout::MetadataRun& run : update.fresh) {
+    is_all_within = is_all_within && is_within({run.offset, run.bytes.size()});
+  }
+  return is_all_within ? std::optional(layout::Extent{begin, update.end - begin}) : std::nullopt;
+}
+
+}  // namespace
+
+void CommitPlanner::note_end(const layout::MetadataUpdate& update) {
+  planned_end_ = std::max({planned_end_, planner_->committed_end(), update.end});
+}
+
 layout::CommitPlan CommitPlanner::plan(const layout::CommitRequest& request, bool is_last,
-                                       Update& update) {
+                                       bool on_node, Update& update) {
   const std::lock_guard lock(mutex_);
+  const std::uint64_t begin = std::max(planned_end_, planner_->committed_end());
   if (is_last) {
     planner_->make_all();
   }
   layout::CommitPlan plan = planner_->plan_commit(request);
   update = {planner_->seal(), request.modified_ns};
+  if (on_node) {
+    update.unsynced = small_extent(plan, update.metadata, begin);
+  }
+  note_end(update.metadata);
   reserve(plan);
   return plan;
 }
@@ -192,6 +234,7 @@ exec::RoundPlaces CommitPlanner::place(std::uint64_t number, const Rounds& round
   places.addresses = planner_->place_encoded(tiles);
   if (round + 1 == rounds.rounds) {
     update = {planner_->seal(), rounds.request.modified_ns};
+    note_end(update.metadata);
   }
   return places;
 }
@@ -212,6 +255,7 @@ std::string CommitPlanner::abandon() {
   {
     const std::lock_guard lock(mutex_);
     planner_->abandon();
+    planned_end_ = 0;
     replay_locked(layout::absent);
   }
   // What the failed commit wrote must not show through the holes of the next one.
@@ -221,6 +265,7 @@ std::string CommitPlanner::abandon() {
 
 void CommitPlanner::close() {
   planner_.reset();
+  view_.reset();
   own_file_.reset();
   publisher_->close();
 }

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,6 +37,9 @@ class CommitPlanner {
   struct Update {
     layout::MetadataUpdate metadata;
     std::int64_t modified_ns = 0;
+    /// The new space of a small commit: the publisher syncs it together with its journal, and no
+    /// writer does before.
+    std::optional<layout::Extent> unsynced = {};
   };
   /// A commit with compressed variables: planned in its first round, framed in its last.
   struct Rounds {
@@ -66,8 +70,10 @@ class CommitPlanner {
 
   /// Sets the request's stamp.
   void stamp(layout::CommitRequest& request);
-  /// Plans and seals a commit without compressed variables, and preallocates its space.
-  layout::CommitPlan plan(const layout::CommitRequest& request, bool is_last, Update& update);
+  /// Plans and seals a commit without compressed variables, and preallocates its space. `on_node`:
+  /// all ranks are on this node, and one sync makes durable what they wrote.
+  layout::CommitPlan plan(const layout::CommitRequest& request, bool is_last, bool on_node,
+                          Update& update);
   /// One round of commit `number` with compressed variables, in order: addresses of its tiles, and
   /// `update` in the last one.
   exec::RoundPlaces place(std::uint64_t number, const Rounds& rounds, std::uint64_t round,
@@ -86,13 +92,16 @@ class CommitPlanner {
   storage::File& file_to_plan(bool has_own_file);
   void drop_later_steps(layout::Planner& planner, const Options& options);
   void replay_locked(std::uint64_t number);
+  void note_end(const layout::MetadataUpdate& update);
   void reserve(const layout::CommitPlan& plan);
 
   storage::Storage& storage_;
   const std::string path_;
   std::unique_ptr<Publisher> publisher_;
   std::unique_ptr<storage::File> own_file_;   ///< the planner's
-  std::unique_ptr<layout::Planner> planner_;  ///< reads through one of the files above
+  std::unique_ptr<storage::File> view_;       ///< of the publisher's, if the planner has none
+  std::unique_ptr<layout::Planner> planner_;  ///< reads through one of the two above
+  std::uint64_t planned_end_ = 0;             ///< of what was planned last
   std::int64_t modified_ns_ = 0;
   std::mutex mutex_;  ///< of the planner, and:
   std::deque<std::pair<std::uint64_t, std::function<void(layout::Planner&)>>> deferred_;

@@ -86,6 +86,7 @@ std::uint64_t FileWriter::commit(const FileCommit& commit) {
     has_begun = true;
     const std::uint64_t step = write(commit, staged);
     variables_.note(commit);
+    has_unsynced_ = has_unsynced_ || !commit.synced;
     return step;
   } catch (const Error& e) {
     if (e.code() == Code::timeout || e.code() == Code::mpi) {
@@ -109,11 +110,14 @@ std::uint64_t FileWriter::write(const FileCommit& commit, const StagedCommit& st
   queue_->wait_until_placed();
   CommitPlanner::Update update;
   EncodedWriter::Written written;
+  bool syncs_later = false;
   if (encodes) {
     queue_->wait_for_all();
     written = encoded_->write_now(commit, staged, update);
   } else {
-    written.placed = place(commit, staged.words, update);
+    Placed placed = place(commit, staged.words, update);
+    written.placed = std::move(placed.plan);
+    syncs_later = placed.syncs_later;
   }
   const plan::Plan who = plans_.make(commit, written.placed, staged.plain);
   if (commit.explain != nullptr) {
@@ -127,7 +131,8 @@ std::uint64_t FileWriter::write(const FileCommit& commit, const StagedCommit& st
   work.first_word = staged.first_word;
   work.earlier_words = written.words;
   const std::exception_ptr failure = data_->write(who, work);
-  queue_->arrive(written.failure ? written.failure : failure, commit.synced, update);
+  queue_->arrive(written.failure ? written.failure : failure, commit.synced && !syncs_later,
+                 update);
   if (commit.stats != nullptr && who.predicted_s != 0) {
     commit.stats->compare(who.predicted_s, model::now_s() - began_s);
   }
@@ -137,19 +142,24 @@ std::uint64_t FileWriter::write(const FileCommit& commit, const StagedCommit& st
 }
 
 /// Collective. Addresses of uncompressed data; `update` on rank 0.
-layout::CommitPlan FileWriter::place(const FileCommit& commit, std::uint64_t words,
+FileWriter::Placed FileWriter::place(const FileCommit& commit, std::uint64_t words,
                                      CommitPlanner::Update& update) {
+  const bool on_node = commit.synced && !has_unsynced_ && transport_.nodes() == 1 &&
+                       storage_.ranks_together() == 0;
   auto message = exec::on_root(transport_, 0, [&] {
     queue_->before_planning();
     layout::CommitRequest request = variables_.request_for(commit, words);
     planner_->stamp(request);
-    auto bytes = planner_->plan(request, commit.is_last, update).to_bytes();
+    auto bytes = planner_->plan(request, commit.is_last, on_node, update).to_bytes();
+    bytes.push_back(static_cast<std::byte>(update.unsynced.has_value()));
     plans_.begin_writing(bytes);
     return bytes;
   });
   plans_.take_root_time(message);
-  layout::CommitPlan placed = layout::CommitPlan::from_bytes(message);
-  data_->map(placed);
+  const bool syncs_later = message.back() != std::byte{0};
+  message.pop_back();
+  Placed placed{layout::CommitPlan::from_bytes(message), syncs_later};
+  data_->map(placed.plan);
   return placed;
 }
 
@@ -160,6 +170,7 @@ void FileWriter::sync_all() {
       planner_->publisher().sync_names();
     }
   });
+  has_unsynced_ = false;
 }
 
 /// Every rank gets here together: the error was agreed on.

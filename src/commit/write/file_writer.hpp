@@ -76,8 +76,11 @@ class FileWriter {
   std::string open(Opening opening);
   void make_queue();
   std::uint64_t write(const FileCommit& commit, const StagedCommit& staged);
-  layout::CommitPlan place(const FileCommit& commit, std::uint64_t words,
-                           CommitPlanner::Update& update);
+  struct Placed {
+    layout::CommitPlan plan;
+    bool syncs_later = false;  ///< rank 0 syncs it, when all have written (Update::unsynced)
+  };
+  Placed place(const FileCommit& commit, std::uint64_t words, CommitPlanner::Update& update);
   void tell_planner(std::function<void(layout::Planner&)> what);
   void give_up();
 
@@ -91,6 +94,7 @@ class FileWriter {
   std::unique_ptr<DataWriter> data_;
   std::unique_ptr<CommitQueue> queue_;
   std::unique_ptr<EncodedWriter> encoded_;
+  bool has_unsynced_ = false;  ///< commits that nobody has synced
   bool poisoned_ = false;
 };
 

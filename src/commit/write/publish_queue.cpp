@@ -186,12 +186,13 @@ void PublishQueue::publish(const Commit& commit) {
   Publisher& publisher = planner_.publisher();
   publisher.settle();
   publisher.write_fresh(commit.update.metadata);
-  if (commit.synced) {
+  if (commit.synced && !commit.update.unsynced) {
     publisher.file().sync();
   }
-  publisher.publish(commit.update.metadata, commit.synced, commit.update.modified_ns);
+  publisher.publish(commit.update.metadata, commit.synced, commit.update.modified_ns,
+                    commit.update.unsynced);
   try {
-    publisher.settle();  // planning the next commit reads the file
+    publisher.settle();
   } catch (const Error&) {
     // The commit is complete. A failure is reported by the next one.
   }

@@ -1,0 +1,103 @@
+#include "commit/publish/applier.hpp"
+
+#include <chrono>
+#include <utility>
+
+#include "commit/publish/in_place.hpp"
+#include "commit/publish/journal_runs.hpp"
+#include "exec/write/write_behind.hpp"
+#include "model/clock.hpp"
+
+namespace sluice::commit {
+
+void put_in_place(storage::File& file, Journal journal, bool synced) {
+  MemoryRuns runs(std::move(journal));
+  apply_journal(file, runs, synced);
+  stamp(file, runs.modified_ns());
+}
+
+Applier::Applier(const Config& config, std::shared_ptr<PendingChanges> changes)
+    : config_(config), changes_(std::move(changes)), last_s_(model::now_s()) {}
+
+Applier::~Applier() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+    finish();
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) {
+    thread_.join();
+  }
+}
+
+bool Applier::is_due() const { return pending_ && !has_failed_ && model::now_s() >= due_s_; }
+
+std::unique_lock<std::mutex> Applier::hold() {
+  std::unique_lock lock(mutex_);
+  if (thread_.joinable()) {
+    changed_.wait(lock, [&] { return !is_due(); });
+  } else if (is_due()) {
+    finish();
+  }
+  return lock;
+}
+
+void Applier::replace(Journal journal, bool now) {
+  pending_ = std::move(journal);
+  due_s_ = now ? 0 : last_s_ + config_.interval_s;
+  if (!config_.storage.in_background()) {
+    if (is_due()) {
+      finish();
+    }
+    return;
+  }
+  if (!thread_.joinable()) {
+    thread_ = std::thread([this] { run(); });
+  }
+  changed_.notify_all();
+}
+
+void Applier::finish() noexcept {
+  if (pending_ && !has_failed_) {
+    apply(config_.file);
+  }
+}
+
+void Applier::apply(storage::File& file) noexcept {
+  try {
+    if (config_.lease != nullptr) {
+      config_.lease->check();
+    }
+    put_in_place(file, *std::exchange(pending_, std::nullopt), true);
+    changes_->clear();
+  } catch (const std::exception&) {
+    has_failed_ = true;
+  }
+  last_s_ = model::now_s();
+}
+
+void Applier::run() {
+  exec::unbind_thread();
+  // Its own descriptor: others write data through that of the publisher meanwhile.
+  std::unique_ptr<storage::File> file;
+  std::unique_lock lock(mutex_);
+  while (!stop_) {
+    if (!pending_ || has_failed_) {
+      changed_.wait(lock);
+    } else if (!is_due()) {
+      changed_.wait_for(lock, std::chrono::duration<double>(due_s_ - model::now_s()));
+    } else {
+      try {
+        file = file ? std::move(file)
+                    : config_.storage.open(config_.path, storage::Access::read_write);
+        apply(*file);
+      } catch (const std::exception&) {
+        has_failed_ = true;
+      }
+      changed_.notify_all();
+    }
+  }
+}
+
+}  // namespace sluice::commit
