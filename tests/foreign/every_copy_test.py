@@ -1,5 +1,5 @@
 """Copies of every kind of Sluice's HDF5 files by every copier: the same values for h5py, netCDF4
-and Sluice, and verdicts of `sluice verify` that are true. A kind meets two copiers, and all of them
+and Sluice, and verdicts of `sluice verify` that are true. A kind meets one copier, and all of them
 with SLUICE_LONG=1."""
 
 import contextlib
@@ -35,8 +35,8 @@ def copiers_of(kind):
 def pairs():
     for number, kind in enumerate(kinds.KINDS):
         able = copiers_of(kind)
-        chosen = able if IS_LONG else {able[number % len(able)], able[(2 * number + 7) % len(able)]}
-        yield from ((kind, copier) for copier in able if copier in chosen)
+        first = 5 * number % len(able)
+        yield from ((kind, copier) for copier in (able if IS_LONG else able[first:first + 1]))
 
 
 @pytest.fixture(scope="module")

@@ -53,6 +53,8 @@ def source(tmp_path):
         file["opaque"] = numpy.void(b"xyz")
         file["half"] = numpy.arange(3, dtype="f2")
         file.create_group("empty")
+        file.create_group("bare")
+        file.create_group("group/bare")
         file["type"] = numpy.dtype("i4")
         file["null"] = h5py.Empty("f8")
         lists = file.create_dataset("lists", (2,), dtype=h5py.vlen_dtype("i4"))
@@ -115,8 +117,9 @@ def test_what_another_format_cannot_hold_is_named(source, tmp_path):
         done = command("convert", source, target)
         assert done.returncode == 1, done.stderr
         for name in ("compound", "texts", "enum", "opaque", "null", "lists", "refs", "outside",
-                     "dangling", "type", "a: attribute complex", "a: attribute flags",
-                     "a: attribute large", "a: attribute matrix", "a: attribute enum"):
+                     "dangling", "type", "bare", "group/bare", "a: attribute complex",
+                     "a: attribute flags", "a: attribute large", "a: attribute matrix",
+                     "a: attribute enum"):
             assert f"left out: {name} (" in done.stderr, (name, done.stderr)
         assert "attribute small (" not in done.stderr
         dropped = str(tmp_path / ("dropped" + ending))

@@ -109,7 +109,9 @@ void Catalog::list(const std::vector<NamedLink>& links, std::size_t prefix) {
   std::map<std::string, std::size_t> numbers;  // of variables, by identity
   for (const NamedLink& link : links) {
     const std::string name = link.path.substr(prefix);
-    used_groups_.insert(link.path.substr(0, std::min(link.path.rfind('/'), link.path.size())));
+    if (const std::size_t slash = link.path.rfind('/'); slash != std::string::npos) {
+      used_groups_.insert(link.path.substr(0, slash));
+    }
     switch (link.target) {
       case Target::group:
         if (prefix == 0) {
