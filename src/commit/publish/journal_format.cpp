@@ -45,8 +45,8 @@ bool has_payload(storage::File& file, const JournalRecord& record) {
   return digest.value() == record.header.payload_checksum;
 }
 
-/// Of the last record of a journal: its writer may have synced it before its data. Those in front of
-/// it are of commits that had ended.
+/// Of the last record of a journal: its writer may have synced it before its data. Those in front
+/// of it are of commits that had ended.
 bool has_data(storage::File& file, const JournalRecord& record, const OpenData& open_data) {
   if (record.header.magic != tail_magic) {
     return true;

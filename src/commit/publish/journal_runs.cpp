@@ -131,8 +131,7 @@ std::unique_ptr<JournalRuns> open_runs(storage::Storage& storage, const std::str
     return nullptr;
   }
   auto runs = std::make_unique<StoredRuns>(storage.open(name, storage::Access::read));
-  const bool is_complete =
-      runs->load([&] { return storage.open(path, storage::Access::read); });
+  const bool is_complete = runs->load([&] { return storage.open(path, storage::Access::read); });
   return is_complete ? std::move(runs) : nullptr;
 }
 
@@ -224,7 +223,8 @@ std::unique_ptr<JournalRuns> JournalWriter::finish(std::uint64_t commit, std::ui
   }
   const std::uint64_t payload_bytes = at_ + buffer_.size() - place_.at - journal_header_bytes;
   const JournalHeader header =
-      sealed_header({tail != nullptr ? tail_magic : log_magic, commit, payload_bytes, runs_, end, modified_ns, digest_.value(), 0},
+      sealed_header({tail != nullptr ? tail_magic : log_magic, commit, payload_bytes, runs_, end,
+                     modified_ns, digest_.value(), 0},
                     place_.previous);
   const auto head = std::as_bytes(std::span(&header, 1));
   if (at_ == place_.at) {
