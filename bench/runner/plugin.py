@@ -113,5 +113,5 @@ def remarks(result, options):
         if row["to"] == BESIDE and row["metric"] == "rate":
             least = GROUPS[row["group"]][2]
             met = "met" if row["pairwise_median"] >= least else "not met"
-            yield (f"goal: {row['of']}, {row['group']}: at least {least:g} of the rate of {BESIDE}: "
-                   f"{row['pairwise_median']:.2f}, {met}")
+            yield (f"goal: {row['of']}, {row['group']}: at least {least:g} of the rate of "
+                   f"{BESIDE}: {row['pairwise_median']:.2f}, {met}")

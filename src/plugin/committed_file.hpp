@@ -119,7 +119,7 @@ class CommittedFile {
     bool data_lost = false;    ///< by a failed sync
     bool keeps_some = false;   ///< held_ has bytes beyond the frontier,
     bool keeps_fresh = false;  ///< and takes all: the file refused some
-    bool deferred = false;  ///< the last commit is in held_ and in its record, not in place
+    bool deferred = false;     ///< the last commit is in held_ and in its record, not in place
     bool names_changed = false;
     bool poisoned = false;
     bool exclusive = false;

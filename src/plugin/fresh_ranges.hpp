@@ -1,6 +1,6 @@
-// What was written in new space since the last sync of the data, by checksum: the record of a commit
-// says it, so that both are synced at the same time; and after a sync that failed the kernel may
-// have dropped any of it, and says yes the next time.
+// What was written in new space since the last sync of the data, by checksum: the record of a
+// commit says it, so that both are synced at the same time; and after a sync that failed the kernel
+// may have dropped any of it, and says yes the next time.
 //
 // Invariant: ranges do not overlap; where that cannot be held (a write over parts of others), or
 // there are too many, nothing can be told any more until the next clear().

@@ -1,8 +1,8 @@
 // The journal beside a file that is written: where its records go, and what they say.
 //
 // Invariants: the record of the last commit stays until the next one is durable, so that recovery
-// can return to it (and lift a guard that was raised for the next one); a record that does not count
-// is taken out durably before anything else is written.
+// can return to it (and lift a guard that was raised for the next one); a record that does not
+// count is taken out durably before anything else is written.
 #pragma once
 
 #include <cstdint>

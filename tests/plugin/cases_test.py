@@ -29,7 +29,8 @@ def python(code, *arguments, driver=False, config=""):
         environment = {**recorded.driver_environment(), "HDF5_DRIVER_CONFIG": config}
     return subprocess.run([sys.executable, "-W", "ignore", "-c",
                            "import h5py, numpy, os, sys\n" + code, *arguments], env=environment,
-                          capture_output=True, text=True, timeout=120, check=False)
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120,
+                          check=False)
 
 
 def plain(code, *arguments):
@@ -250,6 +251,40 @@ with h5py.File(sys.argv[1], 'w') as f:
         done = python(code, path, driver=True, config=f"durability={durability}")
         assert done.returncode == 0, done.stderr
         assert plain("f = h5py.File(sys.argv[1]); print(len(f), f['0'][0])", path) == "3 2"
+
+
+def test_a_flush_that_is_applied_later():
+    """Every reader sees what is in place while the file is written; after the writer was killed one
+    with the driver sees the last flush, plain HDF5 an earlier one until the file is recovered."""
+    path = path_of("later.h5")
+    code = """
+f = h5py.File(sys.argv[1], 'w')
+f['x'] = numpy.zeros(100)
+f.flush()
+for i in range(1, 4):
+    f['x'][...] = i
+    f.create_group(str(i))
+    f.flush()
+print('written', flush=True)
+sys.stdin.read()
+os._exit(0)
+"""
+    look = "f = h5py.File(sys.argv[1], 'r'); print(set(f['x'][()].tolist()), len(f))"
+    writer = subprocess.Popen([sys.executable, "-c", "import h5py, numpy, os, sys\n" + code, path],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                              env={**os.environ, "HDF5_DRIVER_CONFIG": "apply=later"})
+    assert writer.stdout.readline() == "written\n"
+    assert plain(look, path) == python(look, path, driver=True).stdout.strip() == "{0.0} 1"
+    writer.stdin.close()
+    writer.wait()
+    assert plain(look, path) == "{0.0} 1"
+    assert python(look, path, driver=True).stdout.strip() == "{3.0} 4"
+    h5py.File(path, "r+").close()
+    assert plain(look, path) == "{3.0} 4"
+    # Closed, all of it is in place.
+    done = python(code.replace("os._exit(0)", "f.close()"), path, driver=True, config="apply=later")
+    assert done.returncode == 0, done.stderr
+    assert plain(look, path) == "{3.0} 4"
 
 
 def test_a_wrong_setting_is_said():

@@ -12,8 +12,8 @@ import recorded
 SEED = int(os.environ.get("SLUICE_CRASH_SEED", "20261124"))
 SEEDS = 3 if recorded.IS_LONG else 1
 FEWEST = 50_000 if recorded.IS_LONG else 1_500
-# As it is set, so that small new pieces are not collected and much is spilled to a file, and so that
-# flushes are brought in place by later ones.
+# As it is set, so that small new pieces are not collected and much is spilled to a file, and so
+# that flushes are brought in place by later ones.
 CONFIGS = ("", "budget_bytes=1KiB", "apply=later") if recorded.IS_LONG else ("", "apply=later")
 
 

@@ -33,8 +33,8 @@ struct JournalTail {
   std::vector<std::byte> to_bytes() const;
 };
 
-/// How long the tail is that ends a payload of `room_bytes`, of which `last` are the last 8 bytes
-/// at least; nothing where it does not fit.
+/// How long the tail is that ends a payload of `room_bytes`, of which `last` has the last 8 bytes;
+/// nothing where it does not fit.
 std::optional<std::uint64_t> tail_bytes(std::span<const std::byte> last, std::uint64_t room_bytes);
 /// The tail of the payload that ends at `end` of a journal; nothing where it does not fit.
 std::optional<JournalTail> read_tail(storage::File& journal, std::uint64_t end,
