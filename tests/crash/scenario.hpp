@@ -66,7 +66,7 @@ struct Recording {
   std::vector<std::size_t> begun;
   bool is_in_flight = false;
 
-  /// Without the log of commits, which tells one run from another, where `golden` is of another.
+  /// Without /sluice, which tells one run from another, where `golden` is of another.
   std::optional<Snapshot> comparable(std::optional<Snapshot> plain) const;
 };
 
