@@ -418,8 +418,7 @@ contains
   end subroutine
 
   !> Saves a checkpoint. Collective. It returns when the checkpoint is on stable storage; with
-  !> strategy forward and keep=0 when the memory may change again. A failure leaves the checkpoints
-  !> before it.
+  !> strategy forward when the memory may change again. A failure leaves the checkpoints before it.
   !>
   !> - `time`: stored with it, in the simulation's unit
   !> - `number`: of the checkpoint; 0: it could not be written

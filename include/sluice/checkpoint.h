@@ -250,10 +250,10 @@ SLUICE_API int sluice_checkpoint_bytes(sluice_checkpoint* checkpoint, const char
 SLUICE_API int sluice_checkpoint_restore(sluice_checkpoint* checkpoint, sluice_restored* restored);
 /** Saves a checkpoint.
  *
- * Collective. It returns when the checkpoint is on stable storage; with strategy `forward` and keep
- * 0 when the memory may change again. A failure leaves the checkpoints before it. The first save
- * replaces a file of which nothing was restored. After a restore it goes on behind the checkpoint
- * that was taken, and drops newer ones, which were damaged.
+ * Collective. It returns when the checkpoint is on stable storage; with strategy `forward` when the
+ * memory may change again. A failure leaves the checkpoints before it. The first save replaces a
+ * file of which nothing was restored. After a restore it goes on behind the checkpoint that was
+ * taken, and drops newer ones, which were damaged.
  * @param checkpoint  an open checkpoint
  * @param time        stored with it, in the simulation's unit
  * @param saved       receives what was done; may be NULL
@@ -284,7 +284,7 @@ SLUICE_API int sluice_checkpoint_due(sluice_checkpoint* checkpoint, int32_t* due
 SLUICE_API int sluice_checkpoint_ending(sluice_checkpoint* checkpoint, int32_t* ending);
 /** Waits until what was saved is on stable storage.
  *
- * Collective. For strategy `forward` with keep 0; otherwise it is there already.
+ * Collective. For strategy `forward` and with `scratch`; otherwise it is there already.
  * @param checkpoint  an open checkpoint
  * @param seconds     the longest wait
  * @param all         receives 1 where all of it is there, else 0; may be NULL
@@ -298,8 +298,8 @@ SLUICE_API int sluice_checkpoint_drain(sluice_checkpoint* checkpoint, double sec
 SLUICE_API int sluice_checkpoint_close(sluice_checkpoint* checkpoint);
 /** Frees a handle.
  *
- * Local. What was saved stays. With strategy `forward` and keep 0 what is still on its way may be
- * lost unless the checkpoint was closed.
+ * Local. What was saved stays. With strategy `forward` what is still on its way may be lost unless
+ * the checkpoint was closed.
  * @param checkpoint  a handle; NULL is fine */
 SLUICE_API void sluice_checkpoint_free(sluice_checkpoint* checkpoint);
 

@@ -235,9 +235,9 @@ class Checkpoint {
   /// Saves a checkpoint. Collective.
   ///
   /// It returns when the checkpoint is on stable storage (with CheckpointOptions::scratch: on that
-  /// of the nodes); with strategy `forward` and keep 0 when the memory may change again. The next
-  /// save() or drain() then waits for the rest, and while ending() it drains by itself. The first
-  /// one replaces a file of which nothing was restored. After restore() it goes on behind the
+  /// of the nodes); with strategy `forward` when the memory may change again. The next save() or
+  /// drain() then waits for the rest, and while ending() it drains by itself. The first one
+  /// replaces a file of which nothing was restored. After restore() it goes on behind the
   /// checkpoint that was taken, and drops newer ones, which were damaged. A failure leaves the
   /// checkpoints before it, and is the same on every rank.
   /// @param time  stored with it, in the simulation's unit

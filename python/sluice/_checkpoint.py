@@ -297,8 +297,8 @@ class Checkpoint:
     def save(self, time: float) -> Saved:
         """Saves a checkpoint. Collective.
 
-        It returns when the checkpoint is on stable storage; with strategy="forward" and keep=0 when
-        the memory may change again. A failure leaves the checkpoints before it.
+        It returns when the checkpoint is on stable storage; with strategy="forward" when the
+        memory may change again. A failure leaves the checkpoints before it.
 
         Args:
             time: Stored with it, in the simulation's unit.

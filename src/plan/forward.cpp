@@ -44,8 +44,8 @@ constinit const Strategy forward_strategy{
     .plan = plan_forward,
     .in_windows = true,
     .in_background = true,
-    // An index may only refer to what its parts contain, so a part must be complete before it is
-    // referred to: the same windows, written before the call returns.
+    // Where no thread may write the index once the part is complete: the same windows, written
+    // before the call returns.
     .within_part = "collective",
 };
 

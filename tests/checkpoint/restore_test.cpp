@@ -54,6 +54,43 @@ TEST(Restore, RunsGoOnFromEachOther) {
   });
 }
 
+/// With forward the memory may change once save() has returned, though the checkpoint is not there.
+TEST(Restore, WhatWasSavedInTheBackground) {
+  const auto storage = storage::make_memory();
+  CheckpointOptions options;
+  options.file.strategy = "forward";
+  options.file.log = Log::off;
+  std::uint64_t returned_early = 0;
+  on_ranks(3, [&](exec::Transport& transport) {
+    Checkpoint checkpoint = open_checkpoint(transport, storage, options);
+    RankState state(transport.rank(), transport.size());
+    state.add_to(checkpoint);
+    for (std::uint64_t key = 1; key <= 5; ++key) {
+      state.set(key);
+      ASSERT_TRUE(checkpoint.save(0.5 * static_cast<double>(key)));
+      state.set(99);
+      transport.barrier();
+      if (transport.rank() == 0) {
+        on_ranks(1, [&](exec::Transport& alone) {
+          Checkpoint reader = open_checkpoint(alone, storage->clone());
+          RankState found(0, 1);
+          found.add_to(reader);
+          const Restored restored = reader.restore();
+          EXPECT_TRUE(restored.number == key || restored.number + 1 == key) << restored.number;
+          returned_early += restored.number == key ? 0 : 1;
+        });
+      }
+      transport.barrier();
+    }
+    EXPECT_TRUE(checkpoint.drain(1e6));
+    checkpoint.close();
+  });
+  EXPECT_GT(returned_early, 0u);
+  expect_restored(2, storage, 5, 5, 3);
+  save_keys(2, storage, {6, 7}, options);
+  expect_restored(3, storage, 7, 7, 2);
+}
+
 TEST(Restore, ByPlaceWhatWasSavedByRowsAndBack) {
   const auto storage = storage::make_memory();
   save_keys(3, storage, {20});

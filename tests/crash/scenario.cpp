@@ -41,6 +41,7 @@ const std::vector<Row>& set_rows() {
   static const std::vector<Row> all{{"file-per-process"},
                                     {"file-per-node"},
                                     {.strategy = "shared", .keep = 2},
+                                    {.strategy = "forward", .keep = 2},
                                     {.strategy = "shared", .split_steps = 2}};
   return all;
 }
@@ -98,7 +99,9 @@ void Writer::put(Target& target, Variable variable, std::uint64_t key, const Sha
 
 std::optional<Snapshot> Recording::comparable(std::optional<Snapshot> plain) const {
   if ((is_in_flight || is_deferred) && plain) {
-    std::erase_if(plain->items, [](const auto& item) { return item.first.starts_with("sluice/"); });
+    std::erase_if(plain->items, [](const auto& item) {
+      return item.first.starts_with("sluice/") || item.first.starts_with("sluice@");
+    });
   }
   return plain;
 }

@@ -70,7 +70,7 @@ struct Recording {
   /// Commits are put in place later; `golden` is of a run that did so at once.
   bool is_deferred = false;
 
-  /// Without the log of commits, which tells one run from another, where `golden` is of another.
+  /// Without /sluice, which tells one run from another, where `golden` is of another.
   std::optional<Snapshot> comparable(std::optional<Snapshot> plain) const;
 };
 

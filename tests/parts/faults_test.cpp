@@ -29,9 +29,11 @@ std::vector<Way> ways() {
   std::vector<Way> all{{"file-per-process", SetKind{}.options()},
                        {"file-per-node", SetKind{"file-per-node", 2}.options()},
                        {"split", SetKind{"shared"}.options()},
-                       {"keep", SetKind{"file-per-process"}.options()}};
+                       {"keep", SetKind{"file-per-process"}.options()},
+                       {"forward keep", SetKind{"forward", 2}.options()}};
   all[2].options.split_steps = 1;
   all[3].options.keep_last = 2;
+  all[4].options.keep_last = 2;
   for (Way& way : all) {
     way.options.durability = Durability::step;
   }

@@ -71,8 +71,9 @@ TEST(Keep, OnlyTheLastStepsStayAndTheirFiles) {
         Giver<double> giver;
         Step step = out.begin_step({.time = 0.5 * static_cast<double>(k)});
         giver.put(step, v, 100 + k, {12, 5}, slab({12, 5}, transport.rank(), ranks));
-        const Ticket ticket = step.end();
+        Ticket ticket = step.end();
         EXPECT_EQ(ticket.step(), std::min<std::uint64_t>(k, 1));
+        ticket.wait();
         EXPECT_EQ(out.steps(), std::min<std::uint64_t>(k + 1, 2));
         // Those of the last two steps, and of the one before: a reader may still use it.
         EXPECT_LE(count_parts(*storage), 3 * groups);

@@ -255,7 +255,7 @@ Receipt Output::commit(bool is_step, bool is_last) {
   const bool durable = options_.durability == Durability::step ||
                        (is_last && options_.durability == Durability::close);
   try {
-    if (is_last && queue() != nullptr) {
+    if ((is_last || one_at_a_time()) && queue() != nullptr) {
       queue()->wait_for_all();
     }
     put_lengths(is_step);

@@ -129,6 +129,8 @@ class Output {
 
   /// The commits in flight; null: commits are never in flight.
   virtual CommitQueue* queue() noexcept { return nullptr; }
+  /// Does a commit wait for the one before?
+  virtual bool one_at_a_time() const { return false; }
   /// Collective: after a commit in flight has failed.
   virtual void recover() {}
   /// Steps that are committed or in flight, after a failure.

@@ -14,7 +14,15 @@ namespace sluice::commit {
 
 namespace {
 
-Options options_within(const Options& options, const layout::Format& format) {
+/// Can a thread write the index while all ranks go on?
+bool may_be_behind(const Options& options, const exec::Transport& transport,
+                   const storage::Storage& storage, const layout::Format& format) {
+  const bool has_thread = storage.in_background() && transport.runs_at_once();
+  return plan::strategy(options.strategy).in_background && storage.ranks_together() == 0 &&
+         (!has_thread || layout::plans_beside_threads(format));
+}
+
+Options options_within(const Options& options, const layout::Format& format, bool is_behind) {
   Options within = options;
   within.apply_every_s = 0;  // the index names what a part has in place
   within.format = format.option;
@@ -22,7 +30,7 @@ Options options_within(const Options& options, const layout::Format& format) {
   if (strategy.group != nullptr) {
     within.writers = 0;
   }
-  if (strategy.within_part != nullptr) {
+  if (strategy.within_part != nullptr && !is_behind) {
     within.strategy = strategy.within_part;
   }
   return within;
@@ -52,6 +60,11 @@ const layout::Format& format_as(Profile profile, const std::string& path, const 
                                   ": use format auto");
   }
   return format;
+}
+
+/// The number that PartsIndex::commit() will return, after `steps` steps.
+std::uint64_t step_behind(const FileCommit& commit, std::uint64_t steps, std::uint64_t keep) {
+  return commit.is_step && keep != 0 ? std::min(steps, keep - 1) : steps;
 }
 
 /// Errors of a group name a rank by its number in the group. That rank broadcasts it with its
@@ -126,6 +139,7 @@ PartsOutput::PartsOutput(exec::Transport& transport, storage::Storage& storage,
     is_written_[mapping.variable] = true;
   }
   adopt(known, steps, opening != Opening::append, format);
+  is_behind_ = may_be_behind(options, transport, storage, format);
   group_ = transport.split(group.number);
   leaders_ = transport.split(group_->rank() == 0 ? 0 : -1);
   place_.set_id = set.id;
@@ -139,10 +153,11 @@ void PartsOutput::make_part() {
     place_.number = part_->next_number();
   }
   part_.reset();
-  part_ =
-      std::make_unique<PartsWriter>(*group_, *alone_, place_, options_within(options(), format()));
+  part_ = std::make_unique<PartsWriter>(*group_, *alone_, place_,
+                                        options_within(options(), format(), is_behind_));
   part_steps_ = 0;
   part_bytes_ = 0;
+  bytes_behind_ = 0;
   part_has_fixed_ = false;
 }
 
@@ -182,6 +197,8 @@ void PartsOutput::turn_over() {
       });
     });
   }
+  place_.is_lasting =
+      place_.is_lasting || (options().durability != Durability::none && part_->has_file());
   make_part();
 }
 
@@ -199,6 +216,16 @@ layout::PartSet PartsOutput::set() {
   });
   model::ByteReader in(message);
   return layout::PartSet::from_words(in.get_vector<std::uint64_t>(), path());
+}
+
+/// Collective. After the last commit in the background.
+std::uint64_t PartsOutput::bytes_of_part() {
+  const auto message = exec::on_root(transport(), 0, [&] {
+    model::ByteWriter out;
+    out.put(bytes_behind_);
+    return out.take();
+  });
+  return model::ByteReader(message).get<std::uint64_t>();
 }
 
 void PartsOutput::move_parts(const std::vector<std::string>& paths) {
@@ -230,7 +257,7 @@ void PartsOutput::accept(const model::Definition& definition) {
 
 void PartsOutput::accept(const model::Attribute& attribute) {
   if (index_) {
-    index_->set_attribute(attribute);
+    attributes_.push_back(attribute);
   }
 }
 
@@ -248,6 +275,15 @@ void PartsOutput::check_fixed(const FileCommit& commit) const {
 
 std::uint64_t PartsOutput::carry_out(const FileCommit& commit) {
   check_fixed(commit);
+  before_.reset();
+  steps_left_.reset();
+  for (const model::Attribute& attribute : attributes_) {
+    index_->set_attribute(attribute);
+  }
+  attributes_.clear();
+  if (is_behind_ && options().split_bytes != 0) {
+    part_bytes_ = bytes_of_part();
+  }
   if (commit.is_step && is_full()) {
     turn_over();
   }
@@ -266,7 +302,10 @@ std::uint64_t PartsOutput::carry_out(const FileCommit& commit) {
   const plan::Explain note = [&](const plan::Totals& own) { totals = own; };
   FileCommit within = commit;
   within.explain = commit.explain != nullptr ? &note : nullptr;
-  const auto failure = exec::failure_of([&] { news = part_->commit(definitions(), within); });
+  Before before{steps(), is_written_};
+  const auto failure = exec::failure_of([&] {
+    news = part_->commit(definitions(), within, is_behind_ ? announce(commit) : nullptr);
+  });
   try {
     std::int64_t poisoned = part_->poisoned() ? 1 : 0;
     agree_on(failure, poisoned);
@@ -274,8 +313,12 @@ std::uint64_t PartsOutput::carry_out(const FileCommit& commit) {
       totals.files += index_ ? 1 : 0;
       (*commit.explain)(totals);
     }
-    const std::uint64_t step = publish(commit, news);
-    if (news.wrote) {
+    const bool index_follows = is_behind_ && news.wrote;
+    const std::uint64_t step =
+        index_follows ? step_behind(commit, steps(), options().keep_last) : publish(commit, news);
+    if (index_follows) {
+      before_ = std::move(before);
+    } else if (news.wrote) {
       part_->keep();
     }
     broken_ = broken_ || poisoned != 0;
@@ -288,6 +331,37 @@ std::uint64_t PartsOutput::carry_out(const FileCommit& commit) {
   } catch (...) {
     give_up();
     throw;
+  }
+}
+
+/// What the index gets once a commit in the background is in the part. On rank 0, where nothing
+/// else uses the index meanwhile.
+PartsWriter::Announce PartsOutput::announce(const FileCommit& commit) {
+  FileCommit to_index;
+  to_index.is_step = commit.is_step;
+  to_index.time = commit.time;
+  to_index.synced = commit.synced;
+  return [this, to_index, all = definitions()](const PartNews& news) {
+    index_->commit(all, to_index, {news}, options().keep_last);
+    if (options().durability != Durability::close) {
+      index_->remove_dropped(false);
+    }
+    bytes_behind_ = news.part.bytes;
+  };
+}
+
+void PartsOutput::recover() {
+  std::int64_t poisoned = index_ && index_->poisoned() ? 1 : 0;
+  transport().allreduce({&poisoned, 1}, exec::Op::max);
+  broken_ = broken_ || poisoned != 0;
+  if (broken_) {
+    part_->keep();  // the index may refer to it
+  } else if (before_) {
+    steps_left_ = before_->steps;
+    is_written_ = before_->is_written;
+    is_written_.resize(definitions().size());
+    before_.reset();
+    make_part();
   }
 }
 

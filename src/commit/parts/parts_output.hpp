@@ -19,7 +19,14 @@
 // than file-per-* then have one group of all ranks. With `keep` the index drops the first steps in
 // the commit that adds one too many, and the files of parts that nothing refers to any more are
 // removed after the next one. A part is closed before its successor is created.
+//
+// Where one group writes in the background (forward), a commit ends when its data has been passed
+// on. The thread that publishes the part then writes the index, and only then the commit counts.
+// One commit is in flight at a time: the next one waits for it. If it fails, the index is as
+// before, and the next one begins a new part.
 #pragma once
+
+#include <optional>
 
 #include "commit/output/output.hpp"
 #include "commit/parts/parts_index.hpp"
@@ -53,6 +60,11 @@ class PartsOutput final : public Output {
   std::uint64_t carry_out(const FileCommit& commit) override;
   void sync_all() override;
   void finish() override;
+  CommitQueue* queue() noexcept override { return is_behind_ ? part_->queue() : nullptr; }
+  bool one_at_a_time() const override { return true; }
+  void recover() override;
+  std::uint64_t steps_left() const override { return steps_left_.value_or(steps()); }
+  double waited_s() const override { return part_->waited_s(); }
 
   std::uint64_t drop_later_steps(std::uint64_t steps, const Options& options);
   void check_fixed(const FileCommit& commit) const;
@@ -61,6 +73,8 @@ class PartsOutput final : public Output {
   template <class Work>
   void lasting(Work&& work);
   void turn_over();
+  PartsWriter::Announce announce(const FileCommit& commit);
+  std::uint64_t bytes_of_part();
   std::uint64_t publish(const FileCommit& commit, const PartNews& news);
   void give_up() noexcept;
   /// As exec::agree over all ranks, for the outcome in the groups.
@@ -72,6 +86,9 @@ class PartsOutput final : public Output {
   std::unique_ptr<exec::Transport> group_;
   std::unique_ptr<exec::Transport> leaders_;  ///< the first ranks of the groups; elsewhere nullptr
   std::unique_ptr<PartsIndex> index_;         ///< rank 0
+  /// To be noted in the index before the next commit: one may be in flight.
+  std::vector<model::Attribute> attributes_;
+  std::uint64_t bytes_behind_ = 0;  ///< rank 0: of the part, by the last commit in the background
   std::unique_ptr<PartsWriter> part_;
   PartsPlace place_;              ///< of this group's next part
   std::uint64_t part_steps_ = 0;  ///< in the present parts
@@ -79,6 +96,13 @@ class PartsOutput final : public Output {
   bool part_has_fixed_ = false;   ///< does one of them contain a fixed variable?
   std::vector<bool> is_written_;  ///< by variable: a fixed one that is committed
   bool has_time_ = false;         ///< of an appended set
+  bool is_behind_ = false;        ///< is the part written in the background?
+  struct Before {
+    std::uint64_t steps = 0;
+    std::vector<bool> is_written;
+  };
+  std::optional<Before> before_;             ///< the last commit, where it was in the background
+  std::optional<std::uint64_t> steps_left_;  ///< after it failed, until the next commit
   bool broken_ = false;
 };
 

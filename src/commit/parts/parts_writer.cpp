@@ -23,14 +23,15 @@ PartsWriter::PartsWriter(exec::Transport& group, storage::Storage& storage, Part
     : group_(group), storage_(storage), place_(std::move(place)), options_(options) {}
 
 PartsWriter::~PartsWriter() {
-  const bool is_orphan = file_ && !is_kept_ && group_.rank() == 0;
-  file_.reset();
-  if (is_orphan) {
+  const bool has_file = file_ != nullptr;
+  file_.reset();  // ends what is in flight, which may keep it
+  if (has_file && !is_kept_ && group_.rank() == 0) {
     remove_part(storage_, place_.index_path, place_.set_id, {path_, part_id_});
   }
 }
 
-PartNews PartsWriter::commit(const std::vector<Definition>& definitions, const FileCommit& commit) {
+PartNews PartsWriter::commit(const std::vector<Definition>& definitions, const FileCommit& commit,
+                             const Announce& announce) {
   known_.resize(definitions.size());
   std::vector<Written> written = agree(definitions, commit);
   if (written.empty()) {
@@ -57,10 +58,26 @@ PartNews PartsWriter::commit(const std::vector<Definition>& definitions, const F
   for (const Written& w : written) {
     own.touched[known_[w.variable].dataset.number] = true;
   }
+  PartNews news;
+  if (announce) {
+    news = tell(definitions, commit, written);
+    news.row = file_->variables().steps();
+    news.part = {path_, part_id_, commits_ + 1, 0, 0};
+    own.when_published = [this, news, announce](std::int64_t modified_ns, std::uint64_t bytes) {
+      PartNews complete = news;
+      complete.part.stamp_ns = modified_ns;
+      complete.part.bytes = bytes;
+      announce(complete);
+      is_kept_ = true;
+    };
+  }
   const std::uint64_t row = file_->commit(own);
   ++commits_;
-  PartNews news = tell(definitions, commit, written);
-  news.row = row;
+  if (!announce) {
+    news = tell(definitions, commit, written);
+    news.row = row;
+    news.part = {path_, part_id_, commits_, file_->modified_ns(), file_->bytes()};
+  }
   sources_.clear();
   return news;
 }
@@ -149,7 +166,7 @@ void PartsWriter::make_file() {
                                         ": is a symbolic link, and parts are written through none: "
                                         "set parts_dir to the folder that it leads to");
     }
-    if (options_.durability != Durability::none) {
+    if (options_.durability != Durability::none && !place_.is_lasting) {
       // Otherwise a crash may remove the folder of a valid index.
       storage_.sync_directory(place_.folder);
     }
@@ -359,7 +376,6 @@ PartNews PartsWriter::tell(const std::vector<Definition>& definitions, const Fil
                            const std::vector<Written>& written) {
   PartNews news;
   news.wrote = true;
-  news.part = {path_, part_id_, commits_, file_->modified_ns(), file_->bytes()};
   std::vector<Mapping> listed;  // the ranks of the group know these boxes
   bool gathers = false;
   for (const Written& w : written) {
@@ -384,7 +400,13 @@ PartNews PartsWriter::tell(const std::vector<Definition>& definitions, const Fil
   for (const Mapping& mapping : listed) {
     dataset[mapping.variable] = mapping.dataset;
   }
-  for (const auto& bytes : group_.gather(tell_own(definitions, commit, dataset).to_bytes(), 0)) {
+  PartNews mine;
+  try {
+    mine = tell_own(definitions, commit, dataset);
+  } catch (const Error&) {
+    // A scalar that its type cannot hold: the commit of the part fails with that.
+  }
+  for (const auto& bytes : group_.gather(mine.to_bytes(), 0)) {
     PartNews other = PartNews::from_bytes(bytes);
     for (Mapping& mapping : other.mappings) {
       mapping.dataset = *dataset[mapping.variable];

@@ -16,6 +16,7 @@
 // the name of an existing file; one that no index refers to is removed with its writer.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -55,6 +56,7 @@ struct PartsPlace {
   std::uint64_t set_id = 0;
   std::uint64_t number = 0;  ///< of the next part
   std::uint64_t stride = 1;  ///< between the numbers of one group: how many groups there are
+  bool is_lasting = false;   ///< is the folder on stable storage, with a part of the set in it?
 };
 
 class PartsWriter {
@@ -65,9 +67,13 @@ class PartsWriter {
               const Options& options);
   ~PartsWriter();
 
+  /// Called on the group's first rank when a commit in the background is in the part.
+  using Announce = std::function<void(const PartNews&)>;
   /// Collective over the group. `definitions`: of the whole. Does nothing if no rank of the group
-  /// has a block.
-  PartNews commit(const std::vector<model::Definition>& definitions, const FileCommit& commit);
+  /// has a block. With `announce` a part that is written in the background is complete when that is
+  /// called; the part then stays if it does not throw. Nothing else may be in flight.
+  PartNews commit(const std::vector<model::Definition>& definitions, const FileCommit& commit,
+                  const Announce& announce = {});
   /// Collective over the group. Reverts the last commit, which succeeded here but not elsewhere.
   void forget();
   void sync_all();
@@ -76,7 +82,11 @@ class PartsWriter {
   void keep() noexcept { is_kept_ = is_kept_ || part_id_ != 0; }
   /// Local. The number for the group's next part.
   std::uint64_t next_number() const noexcept { return place_.number + (file_ ? place_.stride : 0); }
+  bool has_file() const noexcept { return file_ != nullptr; }
   bool poisoned() const { return file_ && file_->poisoned(); }
+  /// The commits in flight; null: there is no file.
+  CommitQueue* queue() noexcept { return file_ ? &file_->queue() : nullptr; }
+  double waited_s() const { return file_ ? file_->waited_s() : 0; }
 
  private:
   /// A dataset of the part.

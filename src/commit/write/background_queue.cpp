@@ -186,7 +186,7 @@ void BackgroundQueue::publish(const FileCommit& commit, CommitPlanner::Update up
     if (begun_ != last_rounds_) {
       config_.planner->planned();
     }
-    publishing_->submit(begun_, std::move(update), commit.synced);
+    publishing_->submit(begun_, std::move(update), commit);
   }
   last_ = std::make_shared<PendingCommit>(this, begun_, commit.synced, was_reported_, commit.stats);
   on_way_.push_back({last_, config_.variables.state()});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -38,6 +39,10 @@ struct FileCommit {
   /// The output's commits so far: used, and updated, if the strategy leaves a choice. On every rank
   /// or on none.
   plan::Tuner* tuner = nullptr;
+  /// For a writer in the background: what belongs to the commit once it is in the file. Called on
+  /// rank 0 by whoever publishes, with the commit's stamp and the length of the file; its failure
+  /// is that of the commit.
+  std::function<void(std::int64_t modified_ns, std::uint64_t file_bytes)> when_published = {};
 };
 
 /// The blocks of a commit cut into portions, those of compressed variables apart.

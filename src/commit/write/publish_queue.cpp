@@ -35,12 +35,14 @@ void PublishQueue::submit_rounds(std::uint64_t number, CommitPlanner::Rounds rou
   enqueue(std::move(commit));
 }
 
-void PublishQueue::submit(std::uint64_t number, CommitPlanner::Update update, bool synced) {
+void PublishQueue::submit(std::uint64_t number, CommitPlanner::Update update,
+                          const FileCommit& file) {
   decide(number, [&](Commit& commit) {
     if (commit.rounds.rounds == 0) {
       commit.update = std::move(update);
     }
-    commit.synced = synced;
+    commit.synced = file.synced;
+    commit.when_published = file.when_published;
   });
 }
 
@@ -195,6 +197,9 @@ void PublishQueue::publish(const Commit& commit) {
     publisher.settle();
   } catch (const Error&) {
     // The commit is complete. A failure is reported by the next one.
+  }
+  if (commit.when_published) {
+    commit.when_published(commit.update.modified_ns, publisher.file().size());
   }
 }
 

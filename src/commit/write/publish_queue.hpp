@@ -37,8 +37,9 @@ class PublishQueue {
   /// Before any bytes of commit `number` are sent: it is placed when its sizes have arrived, and
   /// published once it was submitted, too.
   void submit_rounds(std::uint64_t number, CommitPlanner::Rounds rounds);
-  /// For a commit that was placed in rounds `update` is empty.
-  void submit(std::uint64_t number, CommitPlanner::Update update, bool synced);
+  /// For a commit that was placed in rounds `update` is empty. Of `commit` only `synced` and
+  /// `when_published` are used.
+  void submit(std::uint64_t number, CommitPlanner::Update update, const FileCommit& commit);
   /// The commit failed already, and is not published.
   void fail(std::uint64_t number, const std::exception_ptr& failure);
 
@@ -56,6 +57,7 @@ class PublishQueue {
     std::uint64_t number = 0;
     CommitPlanner::Update update = {};
     bool synced = false;
+    decltype(FileCommit::when_published) when_published = {};
     std::exception_ptr failure = {};
     bool is_decided = false;  ///< submitted or failed
     CommitPlanner::Rounds rounds = {};
