@@ -260,6 +260,7 @@ codec::Pipeline settled_filters(Profile profile, const model::Definition& defini
 #endif
     filter.parameters =
         settle(filter, *plugin, type, chunk_in_file(profile, definition, tile), definition.name);
+    offer(*plugin);  // some register themselves in set_local
   }
   return pipeline;
 }
