@@ -322,8 +322,8 @@ void add_convert(CLI::App& app, Run& run) {
       add_verb(app, "convert", "write a file in another format or compression",
                "Writes all variables, attributes, times and fill values of FILE into a new file\n"
                "TO, and checks every checksum. Without --compress each variable keeps its\n"
-               "compression. The ending of TO selects its format; an ending that belongs to no\n"
-               "format is an error.\n"
+               "compression; it may be a plugin of HDF5 (HDF5_PLUGIN_PATH): blosc2:zstd,5, ...\n"
+               "The ending of TO selects its format; one that belongs to no format is an error.\n"
                "FILE may be any file that sluice reads, or a file of one of these codes:\n"
                "VOX-FE: a model becomes a grid of bytes, `material` (z, y, x), displacements\n"
                "become `displacement` (node, 3), both with a description for ParaView, TO.xdmf.\n"

@@ -340,7 +340,8 @@ void add_plan(CLI::App& app, Run& run) {
                "(durable), and ranks x visible time (cost). Trust the order more than the\n"
                "figures.\n"
                "--compress FILE writes nothing and needs no machine: it measures on the last\n"
-               "step of FILE what each way of compressing costs, gains, and loses.\n",
+               "step of FILE what each way of compressing costs, gains, and loses; plugins of\n"
+               "HDF5 too, if they are in the folders of HDF5_PLUGIN_PATH.\n",
                plan_examples);
   add_plan_options(command, *verb);
   command->callback(

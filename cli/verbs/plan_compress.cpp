@@ -6,6 +6,7 @@
 #include <cstring>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <vector>
 
 #include "codec/filter.hpp"
@@ -105,23 +106,26 @@ Measured measure(const Sample& sample, const std::string& option) {
   const auto rounding = layout::rounding_of(definition);
   const std::uint64_t most = std::max<std::uint64_t>(1, tile_bytes / element) * element;
   Measured measured{option};
+  std::optional<codec::Coder> coder;
   Bytes tile;
   Bytes decoded;
   for (std::uint64_t at = 0; at < sample.bytes.size(); at += most) {
     const auto dense = std::span(sample.bytes)
                            .subspan(at)
                            .first(std::min<std::uint64_t>(most, sample.bytes.size() - at));
-    codec::Coder coder(pipeline_for(definition.type, option, dense.size() / element));
+    if (!coder || dense.size() != tile.size()) {
+      coder.emplace(pipeline_for(definition.type, option, dense.size() / element));
+    }
     tile.assign(dense.begin(), dense.end());
     decoded.resize(tile.size());
     const double begin = now_s();
     if (rounding) {
       rounding->apply(element, definition.fill, tile);
     }
-    const auto encoded = coder.encode(tile);
+    const auto encoded = coder->encode(tile);
     const Bytes stored(encoded.bytes.begin(), encoded.bytes.end());
     const double middle = now_s();
-    coder.decode(stored, encoded.mask, decoded);
+    coder->decode(stored, encoded.mask, decoded);
     measured.decode_s += now_s() - middle;
     measured.encode_s += middle - begin;
     measured.bytes += stored.size();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstring>
+#include <string_view>
 
 #include "sluice/error.hpp"
 
@@ -25,12 +27,14 @@ constexpr std::array known_plugins{
     KnownPlugin{lz4_id, "lz4", "lz4", true, true, true, true, 0},
     KnownPlugin{bitshuffle_id, "bitshuffle", "shuf", true, true, true, false, 3},
     KnownPlugin{zfp_id, "zfp", "zfp", false, false, false, false, -1},
-    KnownPlugin{32017, "sz", "sz", false, false, false, false, -1},
+    KnownPlugin{32017, "sz", "sz", false, false, false, false, -1, true},
     KnownPlugin{32018, "fcidecomp", "fci", true, false, false, false, -1},
     KnownPlugin{32024, "sz3", "sz3", false, false, false, false, -1},
     KnownPlugin{blosc2_id, "blosc2", "blosc2", true, true, false, false, 0},
     KnownPlugin{32028, "sperr", "sperr", false, false, false, false, -1},
 };
+
+constexpr unsigned most_blosc2_rank = 8;
 
 /// HDF5's own filters have lower numbers.
 constexpr std::uint32_t first_plugin = 256;
@@ -66,6 +70,39 @@ std::uint64_t number_at(std::span<const std::byte> bytes, std::size_t at, std::s
   return number;
 }
 
+bool is_compressed_bitshuffle(const Filter& filter) {
+  return filter.id == bitshuffle_id && filter.parameters.size() > 4 && filter.parameters[4] != 0;
+}
+
+/// Behind the size and the bytes of a block: blocks, each behind its length, for all groups of
+/// elements.
+bool has_blocks(std::span<const std::byte> stored, std::uint64_t dense_bytes,
+                std::uint64_t element_bytes, std::uint64_t group) {
+  constexpr std::size_t header_bytes = 12;
+  constexpr std::size_t length_bytes = 4;
+  if (stored.size() < header_bytes || element_bytes == 0 || dense_bytes % element_bytes != 0) {
+    return false;
+  }
+  const std::uint64_t block = number_at(stored, 8, 4, true) / element_bytes;
+  if (block == 0 || block % group != 0) {
+    return false;
+  }
+  const std::uint64_t elements = dense_bytes / element_bytes;
+  const std::uint64_t whole = elements / group * group;
+  stored = stored.subspan(header_bytes);
+  for (std::uint64_t at = 0; at < whole; at += block) {
+    if (stored.size() < length_bytes) {
+      return false;
+    }
+    const std::uint64_t length = number_at(stored, 0, length_bytes, true);
+    if (length > stored.size() - length_bytes) {
+      return false;
+    }
+    stored = stored.subspan(length_bytes + length);
+  }
+  return stored.size() >= (elements - whole) * element_bytes;
+}
+
 /// The values in a file are zfp's own header: magic, type, lengths.
 std::optional<std::uint64_t> claimed_by_zfp(const Parameters& values) {
   constexpr std::uint32_t magic = 'z' | 'f' << 8 | 'p' << 16;
@@ -73,7 +110,7 @@ std::optional<std::uint64_t> claimed_by_zfp(const Parameters& values) {
     return std::nullopt;
   }
   const std::uint64_t header = values[2] | std::uint64_t{values[3] & 0xfffff} << 32;
-  const unsigned type = header & 3;        // int32, int64, float, double
+  const unsigned type = header & 3;  // int32, int64, float, double
   const unsigned rank = 1 + (header >> 2 & 3);
   const unsigned bits = 48 / rank;
   std::uint64_t bytes = type == 0 || type == 2 ? 4 : 8;
@@ -103,6 +140,20 @@ std::string plugin_name(std::uint32_t id) {
 bool has_plugin(const Pipeline& pipeline) {
   return std::any_of(pipeline.begin(), pipeline.end(),
                      [](const Filter& filter) { return is_plugin(filter.id); });
+}
+
+std::string refuse_unchecked(const Pipeline& pipeline) {
+  for (auto at = pipeline.begin(); at != pipeline.end(); ++at) {
+    const KnownPlugin* known = find_known_plugin(at->id);
+    const bool is_checked = std::any_of(
+        at, pipeline.end(), [](const Filter& behind) { return behind.id == fletcher32_id; });
+    if (known != nullptr && known->ends_process && !is_checked) {
+      return std::string(known->name) + " (filter number " + std::to_string(at->id) +
+             ") ends the process if its data is damaged, so it is only used behind fletcher32: "
+             "decode the file with the program that wrote it, or write it with fletcher32";
+    }
+  }
+  return "";
 }
 
 bool is_lossy(const Pipeline& pipeline) {
@@ -141,20 +192,43 @@ void require_plugins(const Pipeline& pipeline) {
 std::optional<std::uint64_t> claimed_bytes(const Filter& filter,
                                            std::span<const std::byte> stored) {
   // Positions in the headers: lz4 and bitshuffle begin with the size, most significant byte first;
-  // Blosc has it behind four bytes of versions and flags.
+  // Blosc has it behind four bytes of versions and flags, and a frame of Blosc2 behind 30.
   constexpr std::size_t blosc_size_at = 4;
-  const bool is_compressed_bits =
-      filter.id == bitshuffle_id && filter.parameters.size() > 4 && filter.parameters[4] != 0;
-  if ((filter.id == lz4_id || is_compressed_bits) && stored.size() >= 8) {
+  constexpr std::size_t frame_size_at = 30;
+  constexpr std::string_view frame = "b2frame";
+  if ((filter.id == lz4_id || is_compressed_bitshuffle(filter)) && stored.size() >= 8) {
     return number_at(stored, 0, 8, true);
   }
-  if (filter.id == hdf5_blosc_id && stored.size() >= blosc_size_at + 4) {
+  const bool is_blosc2 = filter.id == blosc2_id;
+  if (is_blosc2 && stored.size() >= frame_size_at + 8 &&
+      std::memcmp(stored.data() + 2, frame.data(), frame.size()) == 0) {
+    return number_at(stored, frame_size_at, 8, true);
+  }
+  if ((is_blosc2 || filter.id == hdf5_blosc_id) && stored.size() >= blosc_size_at + 4) {
     return number_at(stored, blosc_size_at, 4, false);
   }
   if (filter.id == zfp_id) {
     return claimed_by_zfp(filter.parameters);
   }
   return std::nullopt;
+}
+
+bool is_plausible(const Filter& filter, std::span<const std::byte> stored,
+                  std::uint64_t dense_bytes) {
+  const auto claimed = claimed_bytes(filter, stored);
+  // Blosc2 pads every dimension to whole blocks, which are no longer than it.
+  const unsigned padded = filter.id == blosc2_id ? most_blosc2_rank : 0;
+  if (stored.empty() || (claimed && (*claimed < dense_bytes || *claimed >> padded > dense_bytes))) {
+    return false;
+  }
+  if (filter.id == lz4_id) {
+    return has_blocks(stored, dense_bytes, 1, 1);
+  }
+  if (is_compressed_bitshuffle(filter)) {
+    // Elements that are not enough for a group of eight are at the end as they are.
+    return has_blocks(stored, dense_bytes, filter.parameters[2], 8);
+  }
+  return true;
 }
 
 }  // namespace sluice::codec

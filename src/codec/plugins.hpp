@@ -23,12 +23,13 @@ inline constexpr std::size_t most_filter_values = 64;
 struct KnownPlugin {
   std::uint32_t id;
   const char* name;
-  const char* file;       ///< part of the name of the file that has it
-  bool is_lossless;       ///< with all values; see keeps_bits()
-  bool needs_no_hdf5;     ///< its filter function calls nothing of libhdf5, except to note errors
-  bool is_reentrant;      ///< several threads may call its filter function
-  bool shuffles;          ///< is better with HDF5's shuffle in front, as the option says by name
-  int values_of_chunk;    ///< set_local puts so many in front; -1: others than were asked for
+  const char* file;     ///< part of the name of the file that has it
+  bool is_lossless;     ///< with all values; see keeps_bits()
+  bool needs_no_hdf5;   ///< its filter function calls nothing of libhdf5, except to note errors
+  bool is_reentrant;    ///< several threads may call its filter function
+  bool shuffles;        ///< is better with HDF5's shuffle in front, as the option says by name
+  int values_of_chunk;  ///< set_local puts so many in front; -1: others than were asked for
+  bool ends_process = false;  ///< if what it decodes is damaged: only behind a checksum
 };
 /// Null where nothing is known of it.
 const KnownPlugin* find_known_plugin(std::uint32_t id);
@@ -38,6 +39,8 @@ bool is_plugin(std::uint32_t id);
 /// What it is called: "lz4", "zfp", "filter 32099".
 std::string plugin_name(std::uint32_t id);
 bool has_plugin(const Pipeline& pipeline);
+/// Why a plugin of the pipeline must not decode what was not checked: "" if none is like that.
+std::string refuse_unchecked(const Pipeline& pipeline);
 /// May other values come back than were given?
 bool is_lossy(const Pipeline& pipeline);
 /// The same in words: " (lossy)", " (may be lossy)" if nothing is known of a plugin, "".
@@ -54,8 +57,8 @@ void require_plugins(const Pipeline& pipeline);
 // -- options --------------------------------------------------------------------------------------
 
 /// "lz4", "zfp:accuracy=0.01", "blosc2:zstd,5", "filter:32001,0,0,0,0,5,1,1", all with +shuffle or
-/// +noshuffle: the filters, with the values as H5Pset_filter takes them. Nothing where it is no such
-/// option; Error invalid_argument where a value is wrong.
+/// +noshuffle: the filters, with the values as H5Pset_filter takes them. Nothing where it is no
+/// such option; Error invalid_argument where a value is wrong.
 std::optional<Pipeline> parse_plugin(const std::string& text, std::uint32_t element_bytes);
 /// Filters with the values that they have in a file, for who appends to it.
 std::string stored_text(const Pipeline& pipeline);
@@ -71,5 +74,9 @@ std::string plugin_options();
 
 /// How many bytes a plugin would make of `stored`, if its header, or its values, tell.
 std::optional<std::uint64_t> claimed_bytes(const Filter& filter, std::span<const std::byte> stored);
+/// Can decoding `stored` give so many bytes? Compares what is claimed, and follows the blocks of
+/// plugins that trust their lengths.
+bool is_plausible(const Filter& filter, std::span<const std::byte> stored,
+                  std::uint64_t dense_bytes);
 
 }  // namespace sluice::codec

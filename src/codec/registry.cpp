@@ -102,6 +102,9 @@ std::shared_ptr<const Method> find_method(const std::string& name) {
 }
 
 bool can_decode(const Pipeline& pipeline) {
+  if (!refuse_unchecked(pipeline).empty()) {
+    return false;
+  }
   // How many bytes go into a compressor must be known when its output is decoded.
   bool is_known = true;
   for (const Filter& filter : pipeline) {

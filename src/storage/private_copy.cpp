@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
+#include <elf.h>
 #include <fcntl.h>
 #include <filesystem>
+#include <link.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <system_error>
@@ -48,6 +51,32 @@ bool write_all(int to, const char* bytes, std::size_t count) {
   return true;
 }
 
+bool read_at(int fd, std::uint64_t offset, void* bytes, std::size_t count) {
+  return ::pread(fd, bytes, count, static_cast<off_t>(offset)) == static_cast<ssize_t>(count);
+}
+
+/// Are all parts of a library there that the loader would map? It does not look: what is beyond the
+/// end of the file ends the process.
+bool is_whole_library(int fd, std::uint64_t file_bytes) {
+  ElfW(Ehdr) header{};
+  if (!read_at(fd, 0, &header, sizeof header) ||
+      std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+      header.e_phentsize != sizeof(ElfW(Phdr))) {
+    return false;
+  }
+  for (std::uint64_t i = 0; i < header.e_phnum; ++i) {
+    ElfW(Phdr) part{};
+    if (!read_at(fd, header.e_phoff + i * sizeof part, &part, sizeof part)) {
+      return false;
+    }
+    if (part.p_type == PT_LOAD &&
+        (part.p_filesz > file_bytes || part.p_offset > file_bytes - part.p_filesz)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string private_copy(const std::string& path) {
@@ -62,6 +91,7 @@ std::string private_copy(const std::string& path) {
   }
   std::vector<char> buffer(1 << 16);
   ssize_t got = 0;
+  std::uint64_t total = 0;
   do {
     got = ::read(from.fd(), buffer.data(), buffer.size());
     if (got < 0 && errno != EINTR) {
@@ -70,7 +100,11 @@ std::string private_copy(const std::string& path) {
     if (got > 0 && !write_all(to.fd(), buffer.data(), static_cast<std::size_t>(got))) {
       return "";
     }
+    total += static_cast<std::uint64_t>(std::max<ssize_t>(0, got));
   } while (got != 0);
+  if (!is_whole_library(to.fd(), total)) {
+    throw Error(Code::format, path + ": no library, or not all of one");
+  }
   // Kept open: the loader knows what it has loaded by this name.
   return "/proc/self/fd/" + std::to_string(to.release());
 }

@@ -8,7 +8,8 @@
 namespace sluice::storage {
 
 /// The path of a copy in memory, by which the loader finds it as long as the process lives; "" if
-/// there is no memory for files. Error io, not_found, ... of `path`.
+/// there is no memory for files. Error format if it is no whole library; io, not_found, ... of
+/// `path`.
 std::string private_copy(const std::string& path);
 
 /// The regular files of a folder whose names end in `ending`, as paths in the order of their names;

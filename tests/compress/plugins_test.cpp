@@ -1,13 +1,14 @@
 // Plugins of HDF5 as codecs: found by number in the folders of HDF5_PLUGIN_PATH, called by every
 // rank, and refused with a reason where they cannot be used. The plugins are those of toy_filter.c;
 // test_plugins.py has real ones.
+#include "codec/plugins.hpp"
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 
 #include "api/file/file_impl.hpp"
-#include "codec/plugins.hpp"
 #include "commit/tools/verify.hpp"
 #include "layout/formats.hpp"
 #include "layout/local_files.hpp"
@@ -39,7 +40,7 @@ class Plugins : public testing::Test {
   static Array<T> values(std::uint64_t step, const Box& box) {
     Array<T> all(box.volume());
     for_each_element(dims_of(shape), box, [&](std::uint64_t index, std::uint64_t k) {
-      all[k] = static_cast<T>(index / 300 + step);
+      all[k] = static_cast<T>((index / 300 + step) * 0x01010101);  // the same byte, so it shrinks
     });
     return all;
   }
@@ -165,9 +166,16 @@ TEST_F(Plugins, AChangedByteDoesNotReachThePlugin) {
   options.checksum = false;
   write<std::int32_t>("f.h5", toy, options);
   const auto file = files_.storage()->open("f.h5", storage::Access::read);
-  const auto tiles = layout::open_catalog(layout::format_named("hdf5"), *file)
-                         ->locate_encoded(0, 0, whole_box(shape));
+  const auto catalog = layout::open_catalog(layout::format_named("hdf5"), *file);
+  layout::EncodedTiles tiles;
+  for (std::uint32_t v = 0; v < catalog->variables().size(); ++v) {
+    if (catalog->variables()[v].definition.name == "v") {
+      tiles = catalog->locate_encoded(v, 0, whole_box(shape));
+    }
+  }
+  ASSERT_FALSE(tiles.sizes.empty());
   auto bytes = files_.storage()->contents("f.h5");
+  ASSERT_EQ(tiles.masks[1], 0u);
   bytes[tiles.placement.address(1)] ^= std::byte{1};
   files_.storage()->put("f.h5", bytes);
   const Error error = files_.caught(2, [&](exec::Transport& transport) {
@@ -183,7 +191,11 @@ TEST_F(Plugins, LossyOnesHaveNoChecksums) {
   // Nothing is known of the toy, so it counts as lossy.
   files_.run(ranks, [&](exec::Transport& transport) {
     File out = files_.open(transport, "f.h5", Mode::write);
-    out.define<std::int32_t>("w", shape, {.steps = true, .compress = "none"});
+    const Variable w = out.define<std::int32_t>("w", {1}, {.compress = "none"});
+    const std::int32_t one = 1;
+    if (transport.rank() == 0) {
+      out.put(w, &one);
+    }
     write_steps<std::int32_t>(out, toy, transport.rank(), 0);
     out.close();
   });
@@ -262,15 +274,13 @@ TEST(PluginOptions, NamesAndNumbers) {
   EXPECT_EQ(parsed("blosc2:zstd,5"), (Pipeline{{32026, {0, 0, 0, 0, 5, 1, 5}}, sum}));
   EXPECT_EQ(parsed("zfp:reversible"), (Pipeline{{32013, {5, 0, 0, 0, 0, 0}}, sum}));
   EXPECT_EQ(parsed("zfp:accuracy=0.5"), (Pipeline{{32013, {3, 0, 0, 0x3fe00000, 0, 0}}, sum}));
-  EXPECT_EQ(parsed("sz3:abs=0.5"),
-            (Pipeline{{32024, {0, 0x3fe00000, 0, 0, 0, 0, 0, 0, 0}}, sum}));
-  EXPECT_EQ(parsed("filter:32001,0,0,0,0,5,1,1"),
-            (Pipeline{{32001, {0, 0, 0, 0, 5, 1, 1}}, sum}));
+  EXPECT_EQ(parsed("sz3:abs=0.5"), (Pipeline{{32024, {0, 0x3fe00000, 0, 0, 0, 0, 0, 0, 0}}, sum}));
+  EXPECT_EQ(parsed("filter:32001,0,0,0,0,5,1,1"), (Pipeline{{32001, {0, 0, 0, 0, 5, 1, 1}}, sum}));
   EXPECT_EQ(parsed("round:10+lz4"), parsed("lz4"));
-  for (const char* wrong : {"filter", "filter:", "filter:x", "filter:1,6", "filter:510", "lz4:x",
-                            "zfp", "zfp:rate=0", "zfp:rate=nan", "zfp:bits=3", "sz3:abs",
-                            "blosc2:gzip", "blosc2:zstd,99", "bzip2:10", "bitshuffle:lz4,3",
-                            "filter:32001,5000000000"}) {
+  for (const char* wrong :
+       {"filter", "filter:", "filter:x", "filter:1,6", "filter:510", "lz4:x", "zfp", "zfp:rate=0",
+        "zfp:rate=nan", "zfp:bits=3", "sz3:abs", "blosc2:gzip", "blosc2:zstd,99", "bzip2:10",
+        "bitshuffle:lz4,3", "filter:32001,5000000000"}) {
     EXPECT_THROW(parsed(wrong), Error) << wrong;
   }
 }
@@ -290,6 +300,34 @@ TEST(PluginSizes, OfHeadersAreCompared) {
   EXPECT_EQ(codec::claimed_bytes({32008, {0, 3, 8, 0, 0}}, header), std::nullopt);
   EXPECT_EQ(codec::claimed_bytes({32001, {}}, header), 0x10000u);
   EXPECT_EQ(codec::claimed_bytes({307, {}}, header), std::nullopt);
+}
+
+TEST(PluginSizes, OfBlocksAreFollowed) {
+  // 16 bytes in blocks of 8: each of 3 bytes behind its length.
+  std::vector<std::byte> stored(12 + 2 * (4 + 3));
+  stored[7] = std::byte{16};
+  stored[11] = std::byte{8};
+  stored[15] = stored[22] = std::byte{3};
+  const codec::Filter lz4{32004, {0}};
+  const codec::Filter bitshuffle{32008, {0, 3, 1, 0, 2}};
+  for (const codec::Filter& filter : {lz4, bitshuffle}) {
+    auto bytes = stored;
+    EXPECT_TRUE(codec::is_plausible(filter, bytes, 16));
+    EXPECT_FALSE(codec::is_plausible(filter, bytes, 17));
+    EXPECT_FALSE(codec::is_plausible(filter, std::span(bytes).first(25), 16));
+    bytes[22] = std::byte{4};  // one more than there are
+    EXPECT_FALSE(codec::is_plausible(filter, bytes, 16));
+    bytes = stored;
+    bytes[11] = std::byte{0};  // blocks of nothing
+    EXPECT_FALSE(codec::is_plausible(filter, bytes, 16));
+    EXPECT_FALSE(codec::is_plausible(filter, {}, 16));
+  }
+}
+
+TEST(PluginSizes, OneThatEndsTheProcessNeedsAChecksum) {
+  EXPECT_FALSE(codec::can_decode({{32017, {}}}));
+  EXPECT_NE(codec::refuse_unchecked({{32017, {}}}), "");
+  EXPECT_EQ(codec::refuse_unchecked({{32017, {}}, {codec::fletcher32_id, {}}}), "");
 }
 
 }  // namespace

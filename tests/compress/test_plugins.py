@@ -1,5 +1,5 @@
-"""HDF5's filter plugins as codecs: what ranks wrote in parallel is read by h5py with hdf5plugin, and
-the other way round."""
+"""HDF5's filter plugins as codecs: what ranks wrote in parallel is read by h5py with hdf5plugin,
+and the other way round."""
 
 import json
 import os
@@ -87,7 +87,9 @@ def test_h5py_reads_what_ranks_wrote(tmp_path, option, ending):
 @pytest.mark.parametrize("option", ALL)
 def test_ranks_read_what_h5py_wrote(tmp_path, option):
     for kind in ("f4", "f8") if LONG else ("f8",):
-        source = source_of(tmp_path, kind, chunks=(16, 70, 20), **ALL[option])
+        # SZ is used behind a checksum only.
+        source = source_of(tmp_path, kind, chunks=(16, 70, 20), fletcher32=option.startswith("sz:"),
+                           **ALL[option])
         with h5py.File(source) as file:
             written = file["v"][:]
         for ranks in (1, 3, 4):
@@ -104,9 +106,9 @@ def test_values_in_the_file_are_those_of_h5py(tmp_path):
             return file["v"].id.get_create_plist().get_filter(0)[2], file["v"].chunks
 
     for option, wanted in ALL.items():
-        if option.startswith(("lz4", "bzip2")):
-            continue  # shuffle is in front
-        target = str(tmp_path / "target.h5")
+        if option.startswith(("lz4", "bzip2", "zfp:accuracy")):
+            continue  # shuffle is in front; zfp is there already
+        target = str(tmp_path / f"{wanted['compression']}.h5")
         run("convert", source_of(tmp_path, "f8"), target, "--compress", option)
         values, chunk = filter_of(target)
         other = source_of(tmp_path, "f8", chunks=chunk, **wanted)
@@ -116,7 +118,8 @@ def test_values_in_the_file_are_those_of_h5py(tmp_path):
 def test_a_copy_keeps_what_it_can(tmp_path):
     for option, kept in (("blosc2:zstd,3", True), ("bitshuffle:zstd,3", True), ("lz4", True),
                          ("zfp:accuracy=0.01", False)):
-        first, second = str(tmp_path / "first.h5"), str(tmp_path / "second.h5")
+        word = option.partition(":")[0]
+        first, second = str(tmp_path / f"{word}1.h5"), str(tmp_path / f"{word}2.h5")
         run("convert", source_of(tmp_path, "f4"), first, "--compress", option)
         run("convert", first, second)
         with h5py.File(first) as a, h5py.File(second) as b:
@@ -140,11 +143,12 @@ def test_what_a_plugin_refuses_is_said(tmp_path):
     source = str(tmp_path / "source.h5")
     with h5py.File(source, "w") as file:
         file["v"] = numpy.arange(8000, dtype="i2")
-    for compress, words in (("filter:32013,3,0,0,0,0,0", ("v", "zfp", "32013")),
+    for compress, words in (("zfp:reversible", ("v", "zfp", "32013")),
                             ("filter:40000", ("40000", hdf5plugin.PLUGIN_PATH, "hdf5plugin")),
                             ("filter:x", ("whole numbers",)),
                             ("zfp", ("zfp:accuracy=0.01",))):
-        result = run("convert", source, str(tmp_path / "no.h5"), "--compress", compress, check=False)
+        given = source if compress == "zfp:reversible" else source_of(tmp_path, "f4")
+        result = run("convert", given, str(tmp_path / "no.h5"), "--compress", compress, check=False)
         assert result.returncode == 2, (compress, result)
         assert all(word in result.stderr for word in words), (compress, result.stderr)
     result = run("convert", source, str(tmp_path / "no.zarr"), "--compress", "lz4", check=False)
@@ -156,13 +160,20 @@ def test_a_file_is_listed_and_not_read_without_its_plugin(tmp_path):
     source = source_of(tmp_path, "f4", chunks=(16, 70, 20), **hdf5plugin.LZ4())
     without = {"HDF5_PLUGIN_PATH": str(tmp_path)}
     assert "lz4" in run("ls", source, **without).stdout
-    result = run("convert", source, str(tmp_path / "no.h5"), "--compress", "none", ranks=2,
-                 check=False, **without)
-    assert result.returncode != 0
-    assert "32004" in result.stderr and str(tmp_path) in result.stderr, result.stderr
-    result = run("convert", source, str(tmp_path / "no.h5"), "--compress", "none", check=False,
-                 HDF5_PLUGIN_PRELOAD="::")
-    assert result.returncode != 0 and "32004" in result.stderr, result.stderr
+    for environment in (without, {"HDF5_PLUGIN_PRELOAD": "::"}):
+        result = run("dump", source, "v", check=False, **environment)
+        assert result.returncode != 0 and "32004" in result.stderr, result.stderr
+    # A copy keeps what it cannot read, and says why.
+    said = run("convert", source, str(tmp_path / "copy.h5"), ranks=2, **without).stderr
+    assert "32004" in said and str(tmp_path) in said, said
+    with h5py.File(tmp_path / "copy.h5") as file:
+        assert numpy.array_equal(file["v"][:], field("f4"))
+
+
+def test_what_ends_the_process_is_used_behind_a_checksum_only(tmp_path):
+    result = run("dump", source_of(tmp_path, "f4", chunks=(16, 70, 20), **hdf5plugin.SZ()), "v",
+                 check=False)
+    assert result.returncode != 0 and "fletcher32" in result.stderr, result
 
 
 def test_plan_measures_what_is_there(tmp_path):

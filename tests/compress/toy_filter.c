@@ -93,8 +93,8 @@ static herr_t set_local(hid_t list, hid_t type, hid_t space) {
 #define set_local NULL
 #endif
 
-static const H5Z_class2_t row = {H5Z_CLASS_T_VERS, TOY_ID,    1,         1,
-                                 "toy",            can_apply, set_local, filter};
+static const H5Z_class2_t row = {H5Z_CLASS_T_VERS, TOY_ID,    1,     1, "toy",
+                                 can_apply,        set_local, filter};
 
 int H5PLget_plugin_type(void) { return 0; /* H5PL_TYPE_FILTER */ }
 const void* H5PLget_plugin_info(void) { return &row; }

@@ -116,7 +116,6 @@ void Catalog::visit_chunks(
   const StoredVariable& stored = variables_.at(variable);
   const model::Definition& definition = stored.definition;
   const hid_t found = dataset(variable, step);
-  require_filters(found, definition.name);
   const bool is_longer = definition.stepped && !is_grouped(variable);
   const std::uint64_t first = is_longer ? first_row(variable, step) : 0;
   if (is_longer && found >= 0 && first >= extents_of(found, definition.name)[0]) {
@@ -161,6 +160,7 @@ void Catalog::read(std::uint32_t variable, std::uint64_t step, const Box& box,
                          {variable, step}, box, out, last_tile_);
     return;
   }
+  require_filters(found, definition.name);
   const bool is_longer = definition.stepped && !is_grouped(variable);
   const std::uint64_t first = is_longer ? first_row(variable, step) : 0;
   if (is_longer && first >= extents_of(found, definition.name)[0]) {

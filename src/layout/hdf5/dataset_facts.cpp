@@ -47,9 +47,9 @@ std::string filter_name(const codec::Filter& filter) {
   return method ? method->name : "filter " + std::to_string(filter.id);
 }
 
-/// The filters in a dataset's creation list. More values than there may be: none, and `is_whole` is
-/// false.
-codec::Pipeline all_filters(hid_t list, bool& is_whole) {
+}  // namespace
+
+codec::Pipeline all_filters_of(hid_t list) {
   codec::Pipeline filters;
   const hid_t count_of_filters = checked(H5Pget_nfilters(list), "filters");
   for (int i = 0; i < count_of_filters; ++i) {
@@ -60,18 +60,19 @@ codec::Pipeline all_filters(hid_t list, bool& is_whole) {
     const H5Z_filter_t id = H5Pget_filter2(list, static_cast<unsigned>(i), &flags, &count,
                                            values.data(), 0, nullptr, &config);
     checked(id, "filters");
-    is_whole = is_whole && count <= values.size();
-    const auto used = static_cast<std::ptrdiff_t>(count <= values.size() ? count : 0);
+    const auto used = static_cast<std::ptrdiff_t>(std::min(count, values.size()));
     filters.push_back({static_cast<std::uint32_t>(id), {values.begin(), values.begin() + used}});
   }
   return filters;
 }
 
-}  // namespace
-
 codec::Pipeline filters_of(hid_t list) {
-  bool is_whole = true;
-  codec::Pipeline filters = all_filters(list, is_whole);
+  codec::Pipeline filters = all_filters_of(list);
+  // There may be more values than fit: it is not known what they mean.
+  const bool is_whole =
+      std::all_of(filters.begin(), filters.end(), [](const codec::Filter& filter) {
+        return filter.parameters.size() < codec::most_filter_values;
+      });
   return is_whole && codec::can_decode(filters) ? filters : codec::Pipeline{};
 }
 
@@ -101,8 +102,7 @@ std::string storage_text(hid_t list) {
       break;
   }
   std::string text = "chunked";
-  bool is_whole = true;
-  for (const codec::Filter& filter : all_filters(list, is_whole)) {
+  for (const codec::Filter& filter : all_filters_of(list)) {
     text += ", " + filter_name(filter);
   }
   return text;

@@ -17,7 +17,9 @@ struct Extents {
 
 /// The dimensions of a dataspace; empty if it has more than Sluice supports.
 Extents extents_of(hid_t space);
-/// The filters in a dataset's creation list, if all of them can be undone here.
+/// The filters in a dataset's creation list, with up to codec::most_filter_values values each.
+codec::Pipeline all_filters_of(hid_t list);
+/// The same, if all of them can be undone here; else none.
 codec::Pipeline filters_of(hid_t list);
 /// Error damaged if the chunks have another number of dimensions than `rank`.
 model::Dims chunk_of(hid_t list, int rank, const std::string& path);

@@ -11,6 +11,7 @@
 
 #include "codec/plugins.hpp"
 #include "layout/encoding.hpp"
+#include "layout/hdf5/dataset_facts.hpp"
 #include "layout/hdf5/plugin_file.hpp"
 #include "layout/hdf5/types.hpp"
 #include "storage/private_copy.hpp"
@@ -98,7 +99,8 @@ class Plugins {
       }
     }
     return codec::plugin_name(id) + ": there is no plugin of HDF5 with filter number " +
-           std::to_string(id) + " in " + (where.empty() ? "HDF5_PLUGIN_PATH, which is empty" : where) +
+           std::to_string(id) + " in " +
+           (where.empty() ? "HDF5_PLUGIN_PATH, which is empty" : where) +
            (bad.empty() ? "" : ", where files were not usable: " + bad) +
            ": install it (pip install hdf5plugin has many), and name its folder in "
            "HDF5_PLUGIN_PATH (hdf5plugin.PLUGIN_PATH in Python)";
@@ -246,9 +248,9 @@ codec::Pipeline settled_filters(Profile profile, const model::Definition& defini
       throw Error(Code::unsupported, definition.name + ": " + why_not);
     }
     if (plugin->settling == nullptr) {
-      throw Error(Code::unsupported, definition.name + ": " + plugin->path +
-                                         " can be read with, but not written: " +
-                                         plugin->settling_refusal);
+      throw Error(Code::unsupported,
+                  definition.name + ": " + plugin->path +
+                      " can be read with, but not written: " + plugin->settling_refusal);
     }
     offer(*plugin);
     const QuietErrors quiet;
@@ -256,8 +258,9 @@ codec::Pipeline settled_filters(Profile profile, const model::Definition& defini
 #if defined(SLUICE_HDF5_FILE) || defined(SLUICE_HDF5_INSIDE)
     const std::lock_guard lock(library_mutex());
 #endif
-    filter.parameters = settle(filter, *plugin, type, chunk_in_file(profile, definition, tile),
-                               definition.name);
+    filter.parameters =
+        settle(filter, *plugin, type, chunk_in_file(profile, definition, tile), definition.name);
+    offer(*plugin);  // some register themselves in set_local
   }
   return pipeline;
 }
@@ -276,20 +279,16 @@ void require_filters(hid_t dataset, const std::string& name) {
   if (layout != H5D_CHUNKED) {
     return;
   }
-  const hid_t count = checked(H5Pget_nfilters(list.get()), name);
-  for (int i = 0; i < count; ++i) {
-    unsigned flags = 0;
-    unsigned config = 0;
-    std::size_t values = 0;
-    const auto id = static_cast<std::uint32_t>(
-        checked(H5Pget_filter2(list.get(), static_cast<unsigned>(i), &flags, &values, nullptr, 0,
-                               nullptr, &config),
-                name));
-    if (id < H5Z_FILTER_RESERVED) {
+  const codec::Pipeline filters = all_filters_of(list.get());
+  if (const std::string why = codec::refuse_unchecked(filters); !why.empty()) {
+    throw Error(Code::unsupported, name + ": " + why);
+  }
+  for (const codec::Filter& filter : filters) {
+    std::string why_not;
+    if (filter.id < H5Z_FILTER_RESERVED) {
       continue;  // HDF5's own
     }
-    std::string why_not;
-    if (const auto plugin = find_usable(id, why_not)) {
+    if (const auto plugin = find_usable(filter.id, why_not)) {
       offer(*plugin);
     } else {
       throw Error(Code::unsupported, name + ": " + why_not);

@@ -64,8 +64,8 @@ const H5Z_class2_t* row_of(void* library) {
     return nullptr;
   }
   const auto* const row = static_cast<const H5Z_class2_t*>(info());
-  const bool is_usable = row != nullptr && row->version == H5Z_CLASS_T_VERS &&
-                         row->filter != nullptr && row->id >= 0;
+  const bool is_usable =
+      row != nullptr && row->version == H5Z_CLASS_T_VERS && row->filter != nullptr && row->id >= 0;
   return is_usable ? row : nullptr;
 }
 
@@ -218,7 +218,7 @@ std::string connect(const Loaded& loaded) {
   }
   H5open();
   return init_of(loaded.handle)(ours.c_str()) < 0 ? "it does not find what it calls in " + ours
-                                                   : "";
+                                                  : "";
 }
 
 PluginMemory memory_of(void* library) {
@@ -324,8 +324,7 @@ class PluginWorker final : public codec::Worker {
 
   bool decode(const codec::Parameters& parameters, std::span<const std::byte> in,
               std::span<std::byte> out) override {
-    const auto claimed = codec::claimed_bytes({plugin_->id, parameters}, in);
-    if (in.empty() || (claimed && *claimed != out.size())) {
+    if (!codec::is_plausible({plugin_->id, parameters}, in, out.size())) {
       return false;
     }
     const std::size_t size = run(H5Z_FLAG_REVERSE, parameters, in);
@@ -350,10 +349,15 @@ class PluginWorker final : public codec::Worker {
     }
     std::memcpy(buffer, in.data(), in.size());
     std::size_t room = in.size();
-    const std::size_t size = locked(*plugin_, [&] {
-      return plugin_->row->filter(flags, parameters.size(), parameters.data(), in.size(), &room,
-                                  &buffer);
-    });
+    std::size_t size = 0;
+    try {
+      size = locked(*plugin_, [&] {
+        return plugin_->row->filter(flags, parameters.size(), parameters.data(), in.size(), &room,
+                                    &buffer);
+      });
+    } catch (...) {
+      return 0;  // of a C++ plugin; whether the buffer is still there is not known, so it is left
+    }
     buffer_.reset(static_cast<std::byte*>(buffer));
     return buffer == nullptr || size > room ? 0 : size;
   }

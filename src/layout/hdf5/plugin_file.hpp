@@ -33,7 +33,7 @@ struct FilterPlugin {
   /// The row for can_apply and set_local, which call libhdf5; null: `row_refusal` says why not.
   const H5Z_class2_t* settling = nullptr;
   std::string settling_refusal;
-  std::string refusal;  ///< why it cannot be used at all; "": it can
+  std::string refusal;        ///< why it cannot be used at all; "": it can
   H5Z_class2_t in_library{};  ///< as libhdf5 knows it: what set_local does is done before
   std::mutex mutex;
 };
