@@ -198,13 +198,24 @@ TEST(Keep, WhatARunThatDiedHadDroppedIsRemovedByTheNext) {
     out.close();
   });
   EXPECT_EQ(count_parts(*died), 3u);
+  // One that was complete, but not in the index yet, and one of another set.
+  const std::vector<std::string> paths = died->paths();
+  const std::string part = *std::find_if(paths.begin(), paths.end(), [](const std::string& path) {
+    return path.find(".parts/") != std::string::npos && path.ends_with(".h5");
+  });
+  const std::size_t digits = part.rfind('-') + 1;
+  died->put(part.substr(0, digits) + "000077.h5", died->contents(part));
+  const std::string stranger = "out.h5.parts/0123456789abcdef-000001.h5";
+  died->put(stranger, died->contents(part));
   on_ranks(ranks, [&](exec::Transport& transport) {
     File out = open_file(transport, died, "out.h5", Mode::append, options);
     EXPECT_EQ(out.steps(), 2u);
-    EXPECT_EQ(count_parts(*died), 2u);
+    EXPECT_EQ(count_parts(*died), 3u);
     Steps{.first = 5, .steps = 1, .slabs = true}.write(out, transport);
     out.close();
   });
+  EXPECT_TRUE(died->exists(stranger));
+  died->remove(stranger);
   expect_steps(died, 4, 6);
   EXPECT_EQ(count_parts(*died), 2u);
 }

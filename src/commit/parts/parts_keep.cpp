@@ -123,19 +123,29 @@ std::uint64_t PartsIndex::next_number() const {
 }
 
 void PartsIndex::remove_orphans(const std::string& folder) noexcept {
-  // The most that a run may have dropped between two commits.
-  constexpr std::uint64_t most = 4096;
-  std::optional<std::uint64_t> lowest;
+  std::set<std::uint64_t> used;
   for (const layout::Part& part : set_.parts) {
-    const auto number = part_number(part.path, set_.id);
-    lowest = number && (!lowest || *number < *lowest) ? number : lowest;
-  }
-  const std::uint64_t first = lowest.value_or(0);
-  for (std::uint64_t n = 1; n <= std::min(first, most); ++n) {
-    const std::string path = part_file(folder, set_.id, first - n, path_);
-    if (!remove_part(storage_, path_, set_.id, {path, {}})) {
-      break;
+    if (const auto number = part_number(part.path, set_.id)) {
+      used.insert(*number);
     }
+  }
+  const auto remove = [&](const std::string& path) {
+    try {
+      const auto lease = storage_.lease(path);  // of the run that died; it goes with the part
+      remove_part(storage_, path_, set_.id, {path, {}});
+    } catch (const std::exception&) {
+      return;  // another process writes it
+    }
+  };
+  try {
+    for (const std::string& name : storage_.list(folder)) {
+      const auto number = part_number(name, set_.id);
+      if (number && !used.contains(*number)) {
+        remove(folder + "/" + name);
+      }
+    }
+  } catch (const std::exception&) {
+    return;  // there is no such folder
   }
 }
 
