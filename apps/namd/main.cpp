@@ -38,7 +38,8 @@ int run(MPI_Comm comm, int argc, char** argv) {
   double compute_ms = 0;
   bool verify = false;
   bool json = false;
-  app.add_option("OUTPUT", options.path, ".h5 (H5MD), .dcd or .coor; else with --way")->required();
+  app.add_option("OUTPUT", options.path, ".h5 (H5MD), .vtkhdf, .dcd or .coor; else with --way")
+      ->required();
   app.add_option("--atoms", options.atoms, "24 bytes each a step")->capture_default_str();
   app.add_option("--patches", phases.patches, "of all ranks")->capture_default_str();
   app.add_option("--steps", options.steps)->capture_default_str();

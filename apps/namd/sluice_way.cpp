@@ -1,4 +1,5 @@
-// By sluice::File: H5MD in HDF5, DCD, or a NAMDBIN file a step.
+// By sluice::File: H5MD in HDF5, VTKHDF, DCD, or a NAMDBIN file a step.
+#include <numeric>
 #include <optional>
 
 #include "sluice/sluice.hpp"
@@ -17,6 +18,9 @@ bool ends_in(const std::string& path, const std::string& ending) {
 
 bool is_namdbin(const std::string& path) { return ends_in(path, ".coor"); }
 bool is_dcd(const std::string& path) { return ends_in(path, ".dcd"); }
+bool is_vtkhdf(const std::string& path) { return ends_in(path, ".vtkhdf"); }
+
+constexpr const char* vtk_points = "VTKHDF/Points";
 
 template <class Target>
 void put_patches(Target& target, sluice::Variable variable, const Patches& patches) {
@@ -62,6 +66,35 @@ class CoorTrajectory : public Trajectory {
   MPI_Comm comm_;
   TrajectoryOptions options_;
   std::optional<sluice::File> last_;
+};
+
+/// Points that move, with the number of each atom.
+class VtkTrajectory : public Trajectory {
+ public:
+  VtkTrajectory(MPI_Comm comm, const TrajectoryOptions& options)
+      : share_(share_of(options.atoms, rank_of(comm), size_of(comm))),
+        file_(comm, options.path, sluice::Mode::write, options.sluice) {
+    file_.set_attribute("VTKHDF", "Type", std::string("UnstructuredGrid"));
+    positions_ = file_.define<double>(vtk_points, {options.atoms, 3}, {.steps = true});
+    const auto numbers = file_.define<std::int64_t>("VTKHDF/PointData/atom", {options.atoms});
+    std::vector<std::int64_t> mine(share_.count);
+    std::iota(mine.begin(), mine.end(), static_cast<std::int64_t>(share_.first));
+    file_.put(numbers, mine.data(), {.start = {share_.first}, .count = {share_.count}});
+    file_.flush();
+  }
+
+  void write(const Patches& patches) override {
+    auto step = file_.begin_step({.time = time_step_ps * static_cast<double>(patches.step())});
+    put_patches(step, positions_, patches);
+    step.end();
+  }
+  void poll() override { file_.poll(); }
+  void close() override { file_.close(); }
+
+ private:
+  Share share_;
+  sluice::File file_;
+  sluice::Variable positions_;
 };
 
 class SluiceTrajectory : public Trajectory {
@@ -137,6 +170,9 @@ std::unique_ptr<Trajectory> make_sluice(MPI_Comm comm, const TrajectoryOptions& 
   if (is_namdbin(options.path)) {
     return std::make_unique<CoorTrajectory>(comm, options);
   }
+  if (is_vtkhdf(options.path)) {
+    return std::make_unique<VtkTrajectory>(comm, options);
+  }
   return std::make_unique<SluiceTrajectory>(comm, options);
 }
 
@@ -158,8 +194,9 @@ void verify_sluice(MPI_Comm comm, const TrajectoryOptions& options) {
     return;
   }
   sluice::File in(comm, options.path, sluice::Mode::read);
-  const auto positions =
-      in.find(is_dcd(options.path) ? "positions" : "particles/all/position/value");
+  const auto positions = in.find(is_dcd(options.path)      ? "positions"
+                                 : is_vtkhdf(options.path) ? vtk_points
+                                                           : "particles/all/position/value");
   if (in.steps() != options.steps) {
     throw Error(Code::damaged, options.path + ": holds " + std::to_string(in.steps()) + " steps");
   }

@@ -71,7 +71,7 @@ contains
     integer :: number
     if (is_text_output(run%output)) then
       if (rank == 0) write (error_unit, "(a)") &
-        "occam: checkpoint: files of text would begin anew: use output='records' or 'h5md'"
+        "occam: checkpoint: files of text would begin anew: use records, h5md or vtkhdf"
       error stop 2
     end if
     associate (part => state%part, shape => [3, nint(state%all_particles)])

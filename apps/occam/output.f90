@@ -9,7 +9,7 @@
 !
 ! Texts and records say the same: `sluice convert` makes one of the other, by the templates that
 ! stand here beside the lines of the text. H5MD: traj.h5 in the place of the first three, and conf
-! as records.
+! as records. VTKHDF: traj.vtkhdf and field.vtkhdf likewise.
 !
 ! A process writes the part of its rank, or (open_parts) those of many ranks.
 module output
@@ -20,6 +20,7 @@ module output
   use integrator, only: simulation
   use mpi_f08
   use particles, only: folded
+  use vtk_scene, only: vtk_files
   implicit none
   private
   public :: run_output, open_output, open_parts, is_text_output
@@ -57,10 +58,12 @@ module output
     logical :: is_text = .false.
     logical :: is_records = .false.
     logical :: is_h5md = .false.
+    logical :: is_vtkhdf = .false.
     integer :: first = 1                     !< number of this process's first part
     integer, allocatable :: unit(:, :)       !< of text: (part, file)
     type(fpio_file), allocatable :: fp(:, :) !< of records: (part, file)
     type(h5md_file) :: trajectory
+    type(vtk_files) :: scene
     character(len=:), allocatable :: folder, options
     real(real64), public :: seconds = 0      !< that this process has spent here
     integer, public :: prints = 0, confs = 0 !< made so far, by the runs before too
@@ -79,7 +82,7 @@ contains
   !> A part a rank. prints, confs: how many of each a run before has made, after which this one goes
   !> on; not with text, whose files begin anew. Collective over comm.
   function open_output(way, folder, options, prints, confs, comm) result(self)
-    character(len=*), intent(in) :: way !< records, ascii, h5md, none; "": as compiled
+    character(len=*), intent(in) :: way !< records, ascii, h5md, vtkhdf, none; "": as compiled
     character(len=*), intent(in) :: folder, options
     integer, intent(in) :: prints, confs
     type(MPI_Comm), intent(in) :: comm
@@ -135,7 +138,7 @@ contains
     integer :: file
     call system_clock(began)
     call choose(self, way, folder, options, first, last)
-    if (self%is_h5md .or. self%is_records .and. first /= 1) then
+    if (self%is_h5md .or. self%is_vtkhdf .or. self%is_records .and. first /= 1) then
       call refuse("parts of many ranks: records from the first part on, or ascii")
     end if
     if (self%is_text) call open_texts(self)
@@ -168,8 +171,9 @@ contains
     case ("ascii"); self%is_text = .true.
     case ("records"); self%is_records = .true.
     case ("h5md"); self%is_h5md = .true.
+    case ("vtkhdf"); self%is_vtkhdf = .true.
     case ("none")
-    case default; call refuse("output = '" // chosen // "': records, ascii, h5md or none")
+    case default; call refuse("output = '" // chosen // "': records, ascii, h5md, vtkhdf or none")
     end select
     allocate (self%unit(last - first + 1, files), source=0)
     allocate (self%fp(last - first + 1, files))
@@ -178,7 +182,8 @@ contains
   pure logical function is_file_of_records(self, file)
     type(run_output), intent(in) :: self
     integer, intent(in) :: file
-    is_file_of_records = self%is_records .or. self%is_h5md .and. file == conf
+    is_file_of_records = self%is_records .or. &
+      (self%is_h5md .or. self%is_vtkhdf) .and. file == conf
   end function
 
   pure function path_of(self, file) result(path)
@@ -238,6 +243,17 @@ contains
         end if
       end if
       call self%trajectory%print_step(of)
+      call count_since(self, began)
+    else if (self%is_vtkhdf) then
+      call system_clock(began)
+      if (.not. self%scene%is_open()) then
+        if (self%prints == 0) then
+          call self%scene%open(self%folder, self%options, of)
+        else
+          call self%scene%reopen(self%folder, self%options // restart_line(self%prints), of)
+        end if
+      end if
+      call self%scene%print_step(of)
       call count_since(self, began)
     else
       call self%add_step(of, 1)
@@ -408,6 +424,7 @@ contains
       end do
     end do
     if (self%trajectory%is_open()) call self%trajectory%close()
+    if (self%scene%is_open()) call self%scene%close()
     call count_since(self, began)
   end subroutine
 

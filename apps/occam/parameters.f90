@@ -14,7 +14,8 @@ module parameters
   type :: run_parameters
     character(len=256) :: input = "init_bin.dat" !< or a folder with 1.fort, 2.fort, ...
     character(len=256) :: folder = "."           !< of what is written
-    character(len=16) :: output = ""             !< records, ascii, h5md or none; "": as compiled
+    !> records, ascii, h5md, vtkhdf or none; "": as compiled
+    character(len=16) :: output = ""
     character(len=512) :: options = ""           !< of Sluice, as lines of TOML that end with ;
     integer :: steps = 1000
     integer :: density_every = 10                !< steps from one density to the next

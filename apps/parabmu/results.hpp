@@ -1,4 +1,5 @@
-// Writing displacements: as text by one rank after the other, or as netCDF by all at the same time.
+// Writing displacements: as text by one rank after the other, or as netCDF or VTKHDF by all at the
+// same time.
 #pragma once
 
 #include <array>
@@ -25,5 +26,10 @@ void print_text(MPI_Comm comm, const std::string& path, const Results& results);
 /// which no codec saves much. The others are always deflated. Collective.
 void print_parallel(MPI_Comm comm, const std::string& path, const Results& results,
                     const std::string& codec);
+
+/// The voxels as an unstructured grid with the displacements of their nodes, for ParaView; each
+/// rank is a part. `step`: 0 makes the file; others are added to it. Collective.
+void print_vtkhdf(MPI_Comm comm, const std::string& path, const Results& results,
+                  const Voxels& voxels, std::uint64_t step, const std::string& codec);
 
 }  // namespace parabmu

@@ -35,7 +35,8 @@ constexpr Known known[] = {
     {"PRESERVE_NODE_3D", "", 9, 9, "the same for nodes that remodelling must keep"},
     {"COMPUTE_SED", "", 0, 0, "solves; strain energy density of every voxel"},
     {"PRINT_X", "PRINT_DISPLACEMENTS", 1, 1, "FILE: ranks write text in turn"},
-    {"PARPRINT_X", "PARPRINT_DISPLACEMENTS", 1, 1, "FILE: all ranks write netCDF at once"},
+    {"PARPRINT_X", "PARPRINT_DISPLACEMENTS", 1, 1,
+     "FILE: all ranks at once, netCDF; .vtkhdf: for ParaView"},
 };
 
 std::string arguments_text(const Known& k) {

@@ -271,6 +271,8 @@ void Simulation::print(const Command& command) {
   time("output", [&] {
     if (command.name == "PRINT_X") {
       print_text(comm_, path, results);
+    } else if (path.ends_with(".vtkhdf")) {
+      print_vtkhdf(comm_, path, results, *voxels_, printed_[path]++, codec_);
     } else {
       print_parallel(comm_, path, results, codec_);
     }

@@ -4,6 +4,7 @@
 // again after a command that changed it; every error names the script's line.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -63,6 +64,7 @@ class Simulation {
   std::optional<Solution> solution_;
   bool converged_ = true;
   std::vector<Phase> phases_;
+  std::map<std::string, std::uint64_t> printed_;  ///< steps of VTKHDF files of this run
 };
 
 }  // namespace parabmu

@@ -123,7 +123,8 @@ void add_run(CLI::App& app, Options& o, std::string& input) {
   group.add("--every", "N", o.every, "steps between two outputs")
       ->check(CLI::Range(1U, 4294967295U).description(""));
   group.add("--output", "FILE", o.output,
-            "HDF5 file of coordinates and spins; with --mode a folder");
+            "file of coordinates and spins: .h5, .nc, or .vtkhdf for ParaView; with --mode a "
+            "folder");
   group
       .bare("--mode", "NAME", o.mode,
             "VAMPIRE's own files: file-per-process, mpi-io, file-per-node (--writers) or legacy")
@@ -242,7 +243,8 @@ Parsed parse(int argc, char** argv, const ReadText& read) {
   } catch (const CLI::ParseError& error) {
     throw Error(Code::invalid_argument, std::string(error.what()) + " (see vampire --help)");
   }
-  if (!input.empty() && (options.output.ends_with(".h5") || options.output.ends_with(".nc"))) {
+  if (!input.empty() && (options.output.ends_with(".h5") || options.output.ends_with(".nc") ||
+                         options.output.ends_with(".vtkhdf"))) {
     options.mode.clear();  // the same run through Sluice
   }
   check(options, axis, field);

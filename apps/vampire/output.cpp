@@ -13,6 +13,25 @@ std::unique_ptr<Output> open_output(MPI_Comm comm, const Sample& sample, const O
   return std::make_unique<SnapshotOutput>(comm, sample, options);
 }
 
+namespace {
+
+/// What the arrays are called. In VTKHDF they are those of a grid of points, and dimensions have no
+/// names.
+struct Names {
+  bool is_vtkhdf;
+  std::string coordinates = is_vtkhdf ? "VTKHDF/Points" : "coordinates";
+  std::string material = is_vtkhdf ? "VTKHDF/PointData/material" : "material";
+  std::string spins = is_vtkhdf ? "VTKHDF/PointData/spins" : "spins";
+
+  std::vector<std::string> dimensions(std::vector<std::string> names) const {
+    return is_vtkhdf ? std::vector<std::string>{} : std::move(names);
+  }
+};
+
+Names names_for(const Options& options) { return {options.output.ends_with(".vtkhdf")}; }
+
+}  // namespace
+
 FileOutput::FileOutput(MPI_Comm comm, const Sample& sample, const Options& options,
                        std::int64_t outputs)
     : comm_(comm),
@@ -26,7 +45,7 @@ FileOutput::FileOutput(MPI_Comm comm, const Sample& sample, const Options& optio
   const bool scattered = !id_.empty() && id_.back() - id_.front() + 1 != id_.size();
   contiguous_ = reduce(comm, std::int64_t{scattered}, MPI_MAX) == 0;
   if (outputs > 0) {
-    spins_ = file_.find("spins");
+    spins_ = file_.find(names_for(options).spins);
   } else {
     begin(sample, options);
   }
@@ -34,17 +53,22 @@ FileOutput::FileOutput(MPI_Comm comm, const Sample& sample, const Options& optio
 }
 
 void FileOutput::begin(const Sample& sample, const Options& options) {
-  const auto coordinates = file_.define<double>(
-      "coordinates", {sample.total, 3},
-      {.unit = "Angstrom", .description = "places of the atoms", .dimensions = {"atom", "xyz"}});
+  const Names names = names_for(options);
+  const auto coordinates = file_.define<double>(names.coordinates, {sample.total, 3},
+                                                {.unit = "Angstrom",
+                                                 .description = "places of the atoms",
+                                                 .dimensions = names.dimensions({"atom", "xyz"})});
   const auto material = file_.define<std::int32_t>(
-      "material", {sample.total},
-      {.description = "number of each atom's material", .dimensions = {"atom"}});
-  spins_ = file_.define<double>("spins", {sample.total, 3},
+      names.material, {sample.total},
+      {.description = "number of each atom's material", .dimensions = names.dimensions({"atom"})});
+  spins_ = file_.define<double>(names.spins, {sample.total, 3},
                                 {.steps = true,
                                  .unit = "1",
                                  .description = "direction of each atom's magnetic moment",
-                                 .dimensions = {"atom", "xyz"}});
+                                 .dimensions = names.dimensions({"atom", "xyz"})});
+  if (names.is_vtkhdf) {
+    file_.set_attribute("VTKHDF", "Type", std::string("UnstructuredGrid"));
+  }
   describe(sample, options);
   put(file_, coordinates, reinterpret_cast<const double*>(sample.atoms.position.data()), 3);
   put(file_, material, sample.atoms.material.data(), 1);

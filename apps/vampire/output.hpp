@@ -2,7 +2,8 @@
 //
 //   /coordinates (N, 3) f64 Angstrom, /material (N) i32: once;  /spins (steps, N, 3) f64: every
 //   step.
-// Row i is atom i, whichever rank owned it.
+// Row i is atom i, whichever rank owned it. A name that ends in .vtkhdf: the same arrays as the
+// points of a grid, for ParaView.
 #pragma once
 
 #include <cstdint>

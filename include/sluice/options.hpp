@@ -57,9 +57,9 @@ enum class Files : std::uint8_t {
 struct Options {
   // -- what is written, and by whom ---------------------------------------------------------------
 
-  /// Format of the file: `hdf5`, `netcdf4`, `vtkhdf`, `npy`, `zarr`, `dcd`, `namdbin`, `records`,
-  /// or `auto`. Default: `auto`, the format that belongs to the ending of the file's name. Change
-  /// it where the ending does not tell.
+  /// Format of the file: `hdf5`, `netcdf4`, `vtkhdf`, `openpmd`, `npy`, `zarr`, `dcd`, `namdbin`,
+  /// `records`, or `auto`. Default: `auto`, the format that belongs to the ending of the file's
+  /// name. Change it where the ending does not tell.
   std::string format = "auto";
 
   /// Who writes: `serial`, `shared`, `collective`, `forward`, `file-per-process`, `file-per-node`

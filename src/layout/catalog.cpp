@@ -24,7 +24,8 @@ std::uint64_t checksum_of(std::span<const std::uint64_t, CommitRow::words> row) 
 std::array<std::uint64_t, CommitRow::words> CommitRow::pack() const {
   std::array<std::uint64_t, words> row{
       step,       std::bit_cast<std::uint64_t>(time),      first_word,
-      word_count, static_cast<std::uint64_t>(modified_ns), rows_proof};
+      word_count, static_cast<std::uint64_t>(modified_ns), rows_proof,
+      number};
   row.back() = checksum_of(row);
   return row;
 }
@@ -33,7 +34,8 @@ CommitRow CommitRow::unpack(std::span<const std::uint64_t, words> row) {
   const auto modified_ns = static_cast<std::int64_t>(row[4]);
   // A row that was never written is all zeros; every commit has a time of modification.
   const bool is_intact = row.back() == 0 ? modified_ns != 0 : row.back() == checksum_of(row);
-  return {row[0], std::bit_cast<double>(row[1]), row[2], row[3], modified_ns, row[5], is_intact};
+  return {row[0],   std::bit_cast<double>(row[1]), row[2], row[3], modified_ns, row[5], row[6],
+          is_intact};
 }
 
 void Catalog::require_intact_log(const std::string& path, const std::string& remedy) const {

@@ -38,6 +38,7 @@ struct CommitRow {
   std::uint64_t word_count = 0;
   std::int64_t modified_ns = 0;  ///< mtime that the file was given
   std::uint64_t rows_proof = 0;  ///< RowsProof of its step; 0: not recorded
+  std::uint64_t number = 0;      ///< openPMD: the iteration of its step
   bool is_intact = true;         ///< set on unpacking: did it match its checksum?
 
   std::array<std::uint64_t, words> pack() const;

@@ -23,10 +23,10 @@ namespace sluice::layout {
 namespace {
 
 /// A new format is a line here.
-constexpr std::array<const Format*, 9> built_in{
-    &hdf5::stacked_format, &hdf5::grouped_format, &hdf5::netcdf4_format,
-    &hdf5::vtkhdf_format,  &npy::format_row,      &zarr::format_row,
-    &dcd::format_row,      &namdbin::format_row,  &records::format_row,
+constexpr std::array<const Format*, 10> built_in{
+    &hdf5::stacked_format, &hdf5::grouped_format, &hdf5::netcdf4_format, &hdf5::vtkhdf_format,
+    &hdf5::openpmd_format, &npy::format_row,      &zarr::format_row,     &dcd::format_row,
+    &namdbin::format_row,  &records::format_row,
 };
 
 struct Registry {

@@ -4,6 +4,7 @@ programs open the files; what cannot be is said."""
 import json
 import os
 import subprocess
+import sys
 import warnings
 
 import h5py
@@ -92,3 +93,16 @@ def test_what_cannot_be_is_said(tmp_path):
         done = namd_io(tmp_path, *arguments, ranks=2)
         assert done.returncode == 2 and part in done.stderr, (arguments, done)
         assert len([line for line in done.stderr.splitlines() if "namd_io:" in line]) == 1
+
+
+@pytest.mark.parametrize("strategy", ["forward", "shared"])
+def test_points_for_paraview(tmp_path, positions, strategy):
+    sys.path.insert(0, os.path.join(os.environ["SLUICE_SOURCE_DIR"], "tests", "support"))
+    from vtk_files import array, steps_of
+
+    written(tmp_path, "run.vtkhdf", "--set", f'strategy="{strategy}"')
+    steps = steps_of(tmp_path / "run.vtkhdf")
+    assert [time for time, _ in steps] == pytest.approx([0.001 * step for step in range(STEPS)])
+    for step, (_, grid) in enumerate(steps):
+        np.testing.assert_array_equal(array(grid), positions[step])
+        np.testing.assert_array_equal(array(grid.GetPointData(), "atom"), np.arange(ATOMS))

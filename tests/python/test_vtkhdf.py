@@ -394,3 +394,20 @@ def test_what_the_file_holds_is_said_before_the_first_step(path):
             with out.step():
                 out.put_joined("VTKHDF/Points", np.zeros((3, 3)), shape=(MOST, 3))
     assert "set the attribute Type" in str(caught.value)
+
+
+def test_image_without_steps(path):
+    """Fields that are written once are an image, too."""
+    shape = (2 * RANKS, 4, 5)
+    field = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    with open_new(path, "ImageData") as out:
+        out.attrs_of("VTKHDF")["Spacing"] = [0.5, 1.0, 2.0]
+        out.define("VTKHDF/PointData/f", np.float32, shape)
+        out.put("VTKHDF/PointData/f", field[2 * RANK:2 * RANK + 2], start=(2 * RANK, 0, 0))
+
+    def look():
+        ((_, _, image),) = vtk_steps(path)
+        assert image.GetDimensions() == (5, 4, 2 * RANKS)
+        assert image.GetSpacing() == (0.5, 1.0, 2.0)
+        np.testing.assert_array_equal(values(image.GetPointData().GetArray("f")), field.ravel())
+    only_on_rank_0(look)

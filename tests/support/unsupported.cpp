@@ -130,6 +130,7 @@ std::span<const UnsupportedCell> unsupported_cells() {
   static const std::map<std::string, const char*> reasons{
       {"hdf5-grouped", "each step would rewrite an index of all steps' groups"},
       {"vtkhdf", "VTK reads the steps of an array as one dataset of one file"},
+      {"openpmd", "the groups of all iterations are in one file"},
       {"npy", "numpy opens one file: no index would open in it"},
       {"zarr", "a store is many files by itself"},
       {"records", "its groups are one log: no index makes one of several"},

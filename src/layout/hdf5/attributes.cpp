@@ -30,7 +30,11 @@ Handle type_for() {
   }
 }
 
-/// `values` point to what H5Awrite expects: numbers, or char pointers for text.
+/// Text of variable length ends at the first NUL.
+bool has_nul(const std::string& text) { return text.find('\0') != std::string::npos; }
+
+}  // namespace
+
 void write_values(hid_t owner, const std::string& name, hid_t type, const Dims& dims,
                   const void* values) {
   const std::string what = "attribute " + name;
@@ -45,10 +49,6 @@ void write_values(hid_t owner, const std::string& name, hid_t type, const Dims& 
   }
 }
 
-/// Text of variable length ends at the first NUL.
-bool has_nul(const std::string& text) { return text.find('\0') != std::string::npos; }
-
-/// All padded with NUL to the length of the longest.
 void write_fixed_texts(hid_t owner, const std::string& name,
                        const std::vector<std::string>& texts) {
   std::size_t width = 1;
@@ -63,6 +63,8 @@ void write_fixed_texts(hid_t owner, const std::string& name,
   const Handle type = file_type(string_type(static_cast<std::uint32_t>(width)));
   write_values(owner, name, type.get(), {texts.size()}, characters.data());
 }
+
+namespace {
 
 template <class T>
 void write_one(hid_t owner, const std::string& name, const T& value) {

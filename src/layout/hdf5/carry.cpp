@@ -11,6 +11,7 @@
 #include "layout/hdf5/log.hpp"
 #include "layout/hdf5/references.hpp"
 #include "layout/netcdf4/scales.hpp"
+#include "layout/openpmd/rules.hpp"
 
 namespace sluice::layout::hdf5 {
 
@@ -91,12 +92,14 @@ class Carrier {
 
   void list() {
     const bool is_ours = has_log(from_.get(), old_state_.file->path());
+    const bool is_openpmd = is_ours && layout_of(from_.get()) == layout_openpmd;
     const bool has_other = !is_ours && has_link(from_.get(), group_name);
     if (has_other) {
       left_.push_back(std::string(group_name) + " (the group is called as Sluice's own)");
     }
     links_ = links_below(from_.get(), "", [&](const std::string& path) {
-      return path == group_name || (is_ours && is_step_group(path));
+      return path == group_name || (is_ours && is_step_group(path)) ||
+             (is_openpmd && path == openpmd::base_group);
     });
     names_[facts_of(from_.get(), "/").identity] = "";
     std::set<std::string> fixed{facts_of(from_.get(), "/").identity};

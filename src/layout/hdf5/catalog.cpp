@@ -8,6 +8,7 @@
 #include "layout/hdf5/signature.hpp"
 #include "layout/hdf5/types.hpp"
 #include "layout/netcdf4/scales.hpp"
+#include "layout/openpmd/rules.hpp"
 
 namespace sluice::layout::hdf5 {
 
@@ -40,15 +41,17 @@ void Catalog::open_file(storage::File& file) {
 }
 
 const char* Catalog::format() const {
-  return grouped_  ? layout_grouped
-         : netcdf_ ? layout_netcdf4
-         : vtkhdf_ ? layout_vtkhdf
-                   : layout_stacked;
+  return openpmd_   ? layout_openpmd
+         : grouped_ ? layout_grouped
+         : netcdf_  ? layout_netcdf4
+         : vtkhdf_  ? layout_vtkhdf
+                    : layout_stacked;
 }
 
 std::string Catalog::title() const {
   return vtkhdf_                    ? "VTKHDF"
          : netcdf_ || is_of_netcdf_ ? "netCDF-4"
+         : openpmd_                 ? "openPMD"
          : grouped_                 ? "HDF5, a group a step"
                                     : "HDF5";
 }
@@ -103,7 +106,8 @@ void Catalog::load_log() {
   load_contents(group.get());
   const auto arranged = read_attribute(group.get(), layout_attribute);
   const auto* layout_name = arranged ? only_text(*arranged) : nullptr;
-  grouped_ = layout_name != nullptr && *layout_name == layout_grouped;
+  openpmd_ = layout_name != nullptr && *layout_name == layout_openpmd;
+  grouped_ = openpmd_ || (layout_name != nullptr && *layout_name == layout_grouped);
   netcdf_ = layout_name != nullptr && *layout_name == layout_netcdf4;
   vtkhdf_ = layout_name != nullptr && *layout_name == layout_vtkhdf;
   if (layout_name != nullptr && !grouped_ && !netcdf_ && !vtkhdf_) {
@@ -135,6 +139,8 @@ void Catalog::load_log() {
         throw Error(Code::damaged, state_.file->path() + ": /sluice/commits skips a step");
       }
       steps_ = commits_.back().step + 1;
+      step_numbers_.resize(steps_);
+      step_numbers_.back() = commits_.back().number;
     }
   }
   load_checksums();
@@ -183,6 +189,11 @@ bool Catalog::is_grouped(std::uint32_t variable) const {
   return grouped_ && variables_[variable].definition.stepped;
 }
 
+std::string Catalog::group_of(std::uint64_t step) const {
+  return openpmd_ && step < step_numbers_.size() ? openpmd::group_of(step_numbers_[step])
+                                                 : step_group(step);
+}
+
 hid_t Catalog::dataset(std::uint32_t variable, std::uint64_t step) {
   Open& open = open_datasets_[variable];
   const bool moves = is_grouped(variable);
@@ -193,7 +204,7 @@ hid_t Catalog::dataset(std::uint32_t variable, std::uint64_t step) {
   std::string path = name;
   open.handle.reset();
   if (moves) {
-    path = step_group(step);
+    path = group_of(step);
     path += "/" + name;
     if (!has_link(hdf5_.get(), path)) {
       return -1;

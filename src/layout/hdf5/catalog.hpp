@@ -48,6 +48,10 @@ class Catalog final : public layout::Catalog, public layout::Titled {
   void require_ours() const;
   /// Is it in the grouped form, with one group for each step?
   bool grouped() const noexcept { return grouped_; }
+  /// Grouped as the openPMD standard says?
+  bool openpmd() const noexcept { return openpmd_; }
+  /// openPMD: the iteration of each step.
+  const std::vector<std::uint64_t>& step_numbers() const noexcept { return step_numbers_; }
   /// Did netCDF make it, or Sluice as netCDF would?
   bool is_of_netcdf() const;
   /// Does it have netCDF's dimension scales, made by Sluice?
@@ -120,6 +124,9 @@ class Catalog final : public layout::Catalog, public layout::Titled {
                        std::vector<model::Attribute>& into);
   bool has_attributes(const std::string& path);
   bool is_grouped(std::uint32_t variable) const;
+  /// Grouped form: the path of the group of a step.
+  std::string group_of(std::uint64_t step) const;
+  void take_attributes_of_times(std::vector<model::Attribute>& into);
   /// Is it netCDF text: characters, with their number as the last dimension?
   bool is_characters(std::uint32_t variable) const { return characters_.count(variable) != 0; }
   bool is_stepped_in_set(const std::string& name) const;
@@ -157,6 +164,8 @@ class Catalog final : public layout::Catalog, public layout::Titled {
   DriverState others_state_;
   Handle with_others_;
   bool grouped_ = false;
+  bool openpmd_ = false;  ///< with grouped_
+  std::vector<std::uint64_t> step_numbers_;
   bool netcdf_ = false;
   bool vtkhdf_ = false;
   bool is_of_netcdf_ = false;  ///< a netCDF program says that it made the file

@@ -13,7 +13,8 @@ Contents Catalog::contents_of(hid_t file, storage::File& holder, Profile profile
   catalog.state_.file = &holder;
   catalog.hdf5_ = Handle(file);
   catalog.ours_ = true;
-  catalog.grouped_ = profile == Profile::grouped;
+  catalog.openpmd_ = profile == Profile::openpmd;
+  catalog.grouped_ = hdf5::is_grouped(profile);
   catalog.netcdf_ = profile == Profile::netcdf4;
   catalog.vtkhdf_ = profile == Profile::vtkhdf;
   if (set != nullptr) {

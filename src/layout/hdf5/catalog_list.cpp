@@ -78,7 +78,8 @@ void Catalog::list_datasets() {
   // them.
   list(links_below(hdf5_.get(), "",
                    [&](const std::string& path) {
-                     return (ours_ && path == group_name) || (grouped_ && is_step_group(path));
+                     return (ours_ && path == group_name) || (grouped_ && is_step_group(path)) ||
+                            (openpmd_ && path == openpmd::base_group);
                    }),
        0);
   if (grouped_ && has_link(hdf5_.get(), prototypes_name)) {
@@ -109,13 +110,13 @@ void Catalog::list(const std::vector<NamedLink>& links, std::size_t prefix) {
   std::map<std::string, std::size_t> numbers;  // of variables, by identity
   for (const NamedLink& link : links) {
     const std::string name = link.path.substr(prefix);
-    if (const std::size_t slash = link.path.rfind('/'); slash != std::string::npos) {
-      used_groups_.insert(link.path.substr(0, slash));
+    if (const std::size_t slash = name.rfind('/'); slash != std::string::npos) {
+      used_groups_.insert(name.substr(0, slash));
     }
     switch (link.target) {
       case Target::group:
-        if (prefix == 0) {
-          groups_.push_back(link.path);
+        if (prefix == 0 || openpmd_) {
+          groups_.push_back(name);
         }
         break;
       case Target::dataset:
@@ -223,7 +224,7 @@ void Catalog::add_dataset(const std::string& path, const std::string& name) {
 std::vector<UnreadableDataset> Catalog::other_objects() {
   std::vector<UnreadableDataset> all = others_;
   for (const std::string& group : groups_) {
-    if (used_groups_.count(group) == 0 && !has_attributes(group)) {
+    if (used_groups_.count(group) == 0 && !has_attributes(object_of(group))) {
       all.push_back({group, "an empty group"});
     }
   }
@@ -330,7 +331,7 @@ void Catalog::take_storage(hid_t list, bool is_whole, const std::string& path,
 
 bool Catalog::are_plain_steps(const std::string& name) {
   for (const std::uint64_t step : {std::uint64_t{0}, steps_ == 0 ? 0 : steps_ - 1}) {
-    const std::string path = step_group(step) + "/" + name;
+    const std::string path = group_of(step) + "/" + name;
     if (!has_link(hdf5_.get(), path)) {
       continue;
     }

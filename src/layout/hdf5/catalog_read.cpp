@@ -10,6 +10,7 @@
 #include "layout/lengths.hpp"
 #include "layout/netcdf4/rules.hpp"
 #include "layout/netcdf4/scales.hpp"
+#include "layout/openpmd/rules.hpp"
 #include "layout/plausible.hpp"
 #include "model/name.hpp"
 
@@ -392,6 +393,10 @@ std::string Catalog::object_of(const std::string& owner) const {
       return prototype_path(owner);
     }
   }
+  if (openpmd_ && openpmd::is_of_iteration(owner)) {
+    const std::string path = prototype_path(owner);
+    return has_link(hdf5_.get(), path) ? path : "";
+  }
   return has_link(hdf5_.get(), owner) ? owner : "";
 }
 
@@ -457,17 +462,32 @@ std::vector<model::Attribute> Catalog::attributes() {
     }
     take_attributes(path, owner, attributes);
   }
+  if (openpmd_) {
+    std::erase_if(attributes, [](const model::Attribute& a) {
+      return a.owner.empty() && openpmd::is_of_standard(a.name);
+    });
+  }
   if (grouped_ && steps_ != 0) {
-    std::vector<model::Attribute> of_step;
-    take_attributes(step_group(steps_ - 1), time_name, of_step);
-    for (model::Attribute& attribute : of_step) {
-      if (attribute.name.starts_with(time_prefix)) {
-        attribute.name.erase(0, time_prefix.size());
-        attributes.push_back(std::move(attribute));
-      }
-    }
+    take_attributes_of_times(attributes);
   }
   return attributes;
+}
+
+void Catalog::take_attributes_of_times(std::vector<model::Attribute>& into) {
+  std::vector<model::Attribute> of_step;
+  take_attributes(group_of(steps_ - 1), time_name, of_step);
+  for (model::Attribute& attribute : of_step) {
+    if (openpmd_ && attribute.name != time_name) {
+      into.push_back(std::move(attribute));
+    } else if (!openpmd_ && attribute.name.starts_with(time_prefix)) {
+      attribute.name.erase(0, time_prefix.size());
+      into.push_back(std::move(attribute));
+    }
+  }
+  if (openpmd_) {
+    into.push_back({time_name, openpmd::iterations_attribute,
+                    std::vector<std::int64_t>(step_numbers_.begin(), step_numbers_.end())});
+  }
 }
 
 }  // namespace sluice::layout::hdf5

@@ -8,6 +8,7 @@
 #include "layout/hdf5/planner.hpp"
 #include "layout/hdf5/signature.hpp"
 #include "layout/netcdf4/rules.hpp"
+#include "layout/openpmd/rules.hpp"
 #include "layout/vtkhdf/attributes.hpp"
 #include "layout/vtkhdf/rules.hpp"
 
@@ -156,6 +157,24 @@ constinit const Format vtkhdf_format{
     .same_files = &stacked_format,
     .refuse_definition = refuse_vtkhdf,
     .refuse_attribute = vtkhdf::refuse_attribute,
+    .plans_beside_threads = takes_several_threads,
+};
+
+constinit const Format openpmd_format{
+    .name = layout_openpmd,
+    .option = layout_openpmd,
+    .many = true,
+    .names = true,
+    .attributes = true,
+    .times = true,
+    .checksums = true,
+    .varying = true,
+    .complex = true,
+    .instead = "use format hdf5",
+    .create = create_as<Profile::openpmd>,
+    .same_files = &stacked_format,
+    .refuse_definition = openpmd::refuse_definition,
+    .refuse_attribute = openpmd::refuse_attribute,
     .plans_beside_threads = takes_several_threads,
 };
 

@@ -7,6 +7,7 @@ namespace sluice::layout::hdf5 {
 
 extern const Format stacked_format;
 extern const Format grouped_format;
+extern const Format openpmd_format;
 extern const Format vtkhdf_format;
 extern const Format netcdf4_format;
 

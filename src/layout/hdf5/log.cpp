@@ -1,6 +1,7 @@
 #include "layout/hdf5/log.hpp"
 
 #include "layout/hdf5/handle.hpp"
+#include "layout/hdf5/types.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::layout::hdf5 {
@@ -24,6 +25,13 @@ bool has_log(hid_t file, const std::string& path) {
     throw Error(Code::damaged, what + " has no format version");
   }
   return has_version;
+}
+
+std::string layout_of(hid_t file) {
+  const Handle group = own(H5Gopen2(file, group_name, H5P_DEFAULT), group_name);
+  const auto value = read_attribute(group.get(), layout_attribute);
+  const auto* text = value ? std::get_if<std::string>(&*value) : nullptr;
+  return text != nullptr ? *text : "";
 }
 
 bool is_step_group(const std::string& name) {

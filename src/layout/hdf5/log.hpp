@@ -30,6 +30,7 @@ inline constexpr const char* layout_stacked = "hdf5";
 inline constexpr const char* layout_grouped = "hdf5-grouped";
 inline constexpr const char* layout_netcdf4 = "netcdf4";
 inline constexpr const char* layout_vtkhdf = "vtkhdf";
+inline constexpr const char* layout_openpmd = "openpmd";
 
 /// In the grouped form each stepped variable has a dataset without data here, with its type, its
 /// largest shape and its attributes.
@@ -59,6 +60,8 @@ inline constexpr const char* flag_type = "bool";
 inline constexpr const char* text_attribute = "_Encoding";
 inline constexpr const char* text_encoding = "utf-8";
 
+/// The text of layout_attribute in an open file with a log; "" where there is none.
+std::string layout_of(hid_t file);
 /// Does an open file have the log that Sluice keeps? A group of that name without anything of
 /// Sluice in it is another program's. Error damaged if a part of the log is missing, format if it
 /// cannot be looked up.

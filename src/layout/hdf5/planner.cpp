@@ -88,7 +88,8 @@ void Hdf5Planner::load_known() {
                                        "strategy file-per-process or file-per-node");
   }
   catalog->require_growable();
-  profile_ = catalog->grouped()   ? Profile::grouped
+  profile_ = catalog->openpmd()   ? Profile::openpmd
+             : catalog->grouped() ? Profile::grouped
              : catalog->netcdf()  ? Profile::netcdf4
              : catalog->has_vtk() ? Profile::vtkhdf
                                   : Profile::stacked;
@@ -108,11 +109,15 @@ void Hdf5Planner::load_known() {
     made.slot = catalog->slot(static_cast<std::uint32_t>(&stored - catalog->variables().data()));
     made_.push_back(std::move(made));
   }
-  if (profile_ == Profile::grouped) {
+  if (is_grouped(profile_)) {
     const auto attributes = catalog->attributes();
     std::copy_if(
         attributes.begin(), attributes.end(), std::back_inserter(inherited_),
-        [&](const model::Attribute& a) { return is_variable(a.owner) || a.owner == time_name; });
+        [&](const model::Attribute& a) {
+          return (is_variable(a.owner) || a.owner == time_name || is_openpmd_part(a.owner)) &&
+                 !is_iteration(a);
+        });
+    numbers_ = catalog->step_numbers();
   }
   steps_ = catalog->steps();
   rows_ = catalog->commits().size();
@@ -227,6 +232,7 @@ void Hdf5Planner::abandon() {
   has_time_ = committed_.has_time;
   contents_changed_ = true;  // the file may be older than them
   inherited_.resize(committed_.inherited);
+  numbers_.resize(std::min<std::size_t>(numbers_.size(), steps_));
   if (on_disk_) {
     open_existing();
   } else {

@@ -17,6 +17,7 @@
 #include "layout/hdf5/profile.hpp"
 #include "layout/layout.hpp"
 #include "layout/netcdf4/scales.hpp"
+#include "layout/openpmd/rules.hpp"
 #include "layout/vtkhdf/steps.hpp"
 
 namespace sluice::layout::hdf5 {
@@ -92,6 +93,8 @@ class Hdf5Planner final : public Planner {
                                                 const model::Dims& start) const;
   void make_prototype(std::uint32_t variable);
   void make_step_group(std::uint64_t step, double time);
+  /// Grouped: the path of the group of a step.
+  std::string group_of(std::uint64_t step) const;
   void make_groups(const std::string& path);
   void extend(std::uint32_t variable, std::uint64_t steps);
   Placement place_fixed(std::uint32_t variable);
@@ -121,11 +124,24 @@ class Hdf5Planner final : public Planner {
   /// Do the steps of a variable follow one another in its dataset?
   bool is_in_a_row(const model::Definition& definition) const;
   void make_in_a_row(std::uint32_t variable, hid_t list);
+  /// An image may have no steps at all.
+  void describe_vtk_image();
   void append_vtk_step(const CommitRequest& request);
   void write_numbers(const vtkhdf::Numbers& numbers);
   void write_vtk_defaults(vtkhdf::Kind kind);
   void say_vtk_steps(std::uint64_t steps);
   void drop_vtk_steps(std::uint64_t steps);
+
+  // -- openPMD
+  /// The number of the step that is planned, as the caller set it or one more than the last; 0 in
+  /// other profiles.
+  std::uint64_t number_step();
+  bool is_iteration(const model::Attribute& attribute) const;
+  /// Is it a mesh, a species, a record or a component, whose attributes each step has?
+  bool is_openpmd_part(const std::string& owner) const;
+  void write_openpmd_root();
+  void make_iteration(double time);
+  void write_openpmd_step(const CommitRequest& request);
 
   storage::File& file_;
   PlannerOptions options_;
@@ -160,6 +176,7 @@ class Hdf5Planner final : public Planner {
   std::vector<model::Attribute> pending_;
   std::vector<model::Attribute> applied_;
   std::vector<model::Attribute> inherited_;  ///< grouped: for the dataset of every further step
+  std::vector<std::uint64_t> numbers_;       ///< openPMD: the iteration of each step
   netcdf4::Scales scales_;
 };
 

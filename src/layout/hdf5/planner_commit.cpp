@@ -26,13 +26,16 @@ CommitPlan Hdf5Planner::plan_commit(const CommitRequest& request) {
   const QuietErrors quiet;
   CommitPlan plan;
   plan.step = planned_step_ = steps_;
-  const bool is_grouped = profile_ == Profile::grouped;
+  const bool is_grouped = hdf5::is_grouped(profile_);
   if (request.is_step && !has_time_ && names_dimensions() && keeps_time(request.time)) {
     make_time();  // first, because it is the scale of the steps' dimension
   }
   make_touched(request);
+  CommitRow row;
+  row.time = request.time;
   if (is_grouped && request.is_step) {
     apply_attributes();  // the objects of this step inherit them
+    row.number = number_step();
     make_step_group(steps_, request.time);
   }
   for (const Touched& touched : request.touched) {
@@ -45,8 +48,6 @@ CommitPlan Hdf5Planner::plan_commit(const CommitRequest& request) {
                                                     : place_step(touched, steps_));
     }
   }
-  CommitRow row;
-  row.time = request.time;
   row.modified_ns = request.modified_ns;
   if (request.is_step) {
     row.step = steps_;
@@ -59,6 +60,9 @@ CommitPlan Hdf5Planner::plan_commit(const CommitRequest& request) {
       }
     }
     append_vtk_step(request);
+    write_openpmd_step(request);
+  } else {
+    describe_vtk_image();
   }
   if (request.checksum_words != 0) {
     plan.checksums = place_checksums(request.checksum_words, row);

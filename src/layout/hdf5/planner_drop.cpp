@@ -15,19 +15,20 @@ void Hdf5Planner::drop_steps(std::uint64_t steps, std::int64_t modified_ns) {
   }
   const QuietErrors quiet;
   for (std::uint32_t v = 0; v < definitions_.size(); ++v) {
-    if (definitions_[v].stepped && made_[v].exists && profile_ != Profile::grouped) {
+    if (definitions_[v].stepped && made_[v].exists && !is_grouped(profile_)) {
       extend(v, steps);
     }
   }
-  if (has_time_ && profile_ != Profile::grouped) {
+  if (has_time_ && !is_grouped(profile_)) {
     const Handle time = own(H5Dopen2(hdf5_.get(), time_name, H5P_DEFAULT), time_name);
     const hsize_t extent = steps;
     check(H5Dset_extent(time.get(), &extent), time_name);
   }
-  for (std::uint64_t step = steps; step < steps_ && profile_ == Profile::grouped; ++step) {
-    const std::string group = step_group(step);
+  for (std::uint64_t step = steps; step < steps_ && is_grouped(profile_); ++step) {
+    const std::string group = group_of(step);
     check(H5Ldelete(hdf5_.get(), group.c_str(), H5P_DEFAULT), group);
   }
+  numbers_.resize(std::min<std::size_t>(numbers_.size(), steps));
   drop_vtk_steps(steps);
   keep_rows_below(steps);
   CommitRow row;  // has the time of modification that the file will get

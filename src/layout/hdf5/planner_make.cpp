@@ -61,6 +61,9 @@ void Hdf5Planner::make_log() {
   if (profile_ == Profile::netcdf4) {
     netcdf4::write_properties(hdf5_.get());
   }
+  if (profile_ == Profile::openpmd) {
+    write_openpmd_root();
+  }
 }
 
 void Hdf5Planner::make_commits() {
@@ -109,7 +112,7 @@ void Hdf5Planner::make(std::uint32_t variable, const Dims& tile, bool places_now
   contents_changed_ = true;
   made_[variable].tile = tile;
   made_[variable].exists = true;
-  if (profile_ == Profile::grouped && definition.stepped) {
+  if (is_grouped(profile_) && definition.stepped) {
     make_prototype(variable);
     return;
   }
@@ -128,7 +131,7 @@ void Hdf5Planner::make(std::uint32_t variable, const Dims& tile, bool places_now
       make_fixed(variable, list.get(), places_now);
     }
     mark(profile_, dataset(variable), definition);
-    if (profile_ != Profile::grouped) {
+    if (!is_grouped(profile_)) {
       attach_dimensions(variable);
     }
   });
@@ -200,7 +203,7 @@ void Hdf5Planner::make_all() {
     if (!made_[v].exists) {
       make(v, untouched_tile(definitions_[v]), !definitions_[v].partial);
     }
-    if (definitions_[v].stepped && profile_ != Profile::grouped) {
+    if (definitions_[v].stepped && !is_grouped(profile_)) {
       extend(v, steps_);
     }
   }
@@ -229,17 +232,21 @@ bool Hdf5Planner::apply(const model::Attribute& attribute) {
   const bool is_ours = known != definitions_.end() || attribute.owner == time_name;
   std::string path = attribute.owner.empty() ? "/" : attribute.owner;
   if (attribute.owner == time_name && known == definitions_.end() && !has_time_) {
-    if (profile_ != Profile::grouped) {
-      return false;  // until a step has a time
+    if (!is_grouped(profile_) || is_iteration(attribute)) {
+      return false;  // until a step has a time, or takes the number
     }
     inherited_.push_back(attribute);
     return true;
   }
-  if (known != definitions_.end() && known->stepped && profile_ == Profile::grouped) {
+  if (known != definitions_.end() && known->stepped && is_grouped(profile_)) {
     path = prototype_path(attribute.owner);
     if (!made_[static_cast<std::size_t>(known - definitions_.begin())].exists) {
       return false;
     }
+    inherited_.push_back(attribute);
+  } else if (profile_ == Profile::openpmd && openpmd::is_of_iteration(attribute.owner)) {
+    path = prototype_path(attribute.owner);
+    make_groups(path + "/x");
     inherited_.push_back(attribute);
   } else if (is_ours) {
     if (!has_link(hdf5_.get(), path)) {
@@ -280,7 +287,7 @@ bool Hdf5Planner::keeps_time(double time) const {
   // In an appended file it is among the known variables too.
   const bool is_callers = !has_time_ && is_variable(time_name);
   const bool is_needed = profile_ == Profile::netcdf4 || has_time_ || !std::isnan(time);
-  return is_needed && !is_callers && profile_ != Profile::grouped;
+  return is_needed && !is_callers && !is_grouped(profile_);
 }
 
 void Hdf5Planner::append_time(std::uint64_t step, double time) {

@@ -16,6 +16,10 @@ std::string step_group(std::uint64_t step) {
   return step_group_prefix + number;
 }
 
+std::string Hdf5Planner::group_of(std::uint64_t step) const {
+  return profile_ == Profile::openpmd ? openpmd::group_of(numbers_.at(step)) : step_group(step);
+}
+
 const char* Hdf5Planner::format() const { return profile_name(profile_); }
 
 // -- grouped --------------------------------------------------------------------------------------
@@ -24,6 +28,11 @@ void Hdf5Planner::make_prototype(std::uint32_t variable) {
   const model::Definition& definition = definitions_[variable];
   const std::string path = prototype_path(definition.name);
   make_groups(path);
+  // Attributes of what was no variable yet have made a group.
+  const bool had_attributes = is_openpmd_part(definition.name) && has_link(hdf5_.get(), path);
+  if (had_attributes) {
+    check(H5Ldelete(hdf5_.get(), path.c_str(), H5P_DEFAULT), path);
+  }
   const Handle list = creation_list(definition);
   const Handle type = type_in_file(profile_, definition.type);
   const Handle space = dataspace(definition.shape);
@@ -32,9 +41,18 @@ void Hdf5Planner::make_prototype(std::uint32_t variable) {
                                         H5P_DEFAULT, list.get(), H5P_DEFAULT),
                              path);
   mark(profile_, dataset.get(), definition);
+  for (const model::Attribute& attribute : inherited_) {
+    if (had_attributes && attribute.owner == definition.name) {
+      write_attribute_of(profile_, dataset.get(), attribute.name, attribute.value);
+    }
+  }
 }
 
 void Hdf5Planner::make_step_group(std::uint64_t step, double time) {
+  if (profile_ == Profile::openpmd) {
+    make_iteration(time);
+    return;
+  }
   const std::string path = step_group(step);
   make_groups(path + "/x");
   if (!std::isnan(time)) {
@@ -53,7 +71,7 @@ Placement Hdf5Planner::place_group(const Touched& touched, std::uint64_t step) {
   if (!touched.shape.empty()) {
     definition.shape = touched.shape;
   }
-  const std::string path = step_group(step) + "/" + definition.name;
+  const std::string path = group_of(step) + "/" + definition.name;
   make_groups(path);
   const Handle list = creation_list(definition);
   const Handle type = type_in_file(profile_, definition.type);
@@ -66,7 +84,7 @@ Placement Hdf5Planner::place_group(const Touched& touched, std::uint64_t step) {
   definition.varying = false;  // the number of rows is that of the dataset itself
   mark(profile_, dataset.get(), definition);
   for (const model::Attribute& attribute : inherited_) {
-    if (attribute.owner == definition.name) {
+    if (attribute.owner == definition.name && !is_openpmd_part(attribute.owner)) {
       write_attribute(dataset.get(), attribute.name, attribute.value);
     }
   }

@@ -186,6 +186,12 @@ void Hdf5Planner::write_vtk_defaults(vtkhdf::Kind kind) {
   add("Direction", std::vector<double>{1, 0, 0, 0, 1, 0, 0, 0, 1});
 }
 
+void Hdf5Planner::describe_vtk_image() {
+  if (vtk_kind() == vtkhdf::Kind::image && has_link(hdf5_.get(), vtk_root)) {
+    write_vtk_defaults(vtkhdf::Kind::image);
+  }
+}
+
 void Hdf5Planner::append_vtk_step(const CommitRequest& request) {
   const vtkhdf::Kind kind = vtk_kind();
   std::vector<vtkhdf::Array> arrays;

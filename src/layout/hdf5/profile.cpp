@@ -7,6 +7,7 @@
 #include "layout/hdf5/types.hpp"
 #include "layout/lengths.hpp"
 #include "layout/netcdf4/scales.hpp"
+#include "layout/openpmd/write.hpp"
 #include "model/name.hpp"
 
 namespace sluice::layout::hdf5 {
@@ -15,12 +16,13 @@ const char* profile_name(Profile profile) {
   return profile == Profile::grouped   ? layout_grouped
          : profile == Profile::netcdf4 ? layout_netcdf4
          : profile == Profile::vtkhdf  ? layout_vtkhdf
+         : profile == Profile::openpmd ? layout_openpmd
                                        : layout_stacked;
 }
 
 Profile profile_named(std::string_view name) {
   for (const Profile profile :
-       {Profile::stacked, Profile::grouped, Profile::netcdf4, Profile::vtkhdf}) {
+       {Profile::stacked, Profile::grouped, Profile::netcdf4, Profile::vtkhdf, Profile::openpmd}) {
     if (name == profile_name(profile)) {
       return profile;
     }
@@ -91,6 +93,8 @@ void write_attribute_of(Profile profile, hid_t owner, const std::string& name,
                         const model::AttributeValue& value) {
   if (profile == Profile::netcdf4) {
     netcdf4::write_attribute(owner, name, value);
+  } else if (profile == Profile::openpmd) {
+    openpmd::write_attribute(owner, name, value);
   } else {
     write_attribute(owner, name, value);
   }
@@ -102,8 +106,8 @@ void mark(Profile profile, hid_t dataset, const model::Definition& definition) {
   }
   if (definition.varying) {
     write_attribute_of(profile, dataset, varying_attribute,
-                       profile == Profile::grouped ? std::string("as the dataset of each step says")
-                                                   : length_name(definition.name));
+                       is_grouped(profile) ? std::string("as the dataset of each step says")
+                                           : length_name(definition.name));
   }
   if (profile != Profile::netcdf4 && !definition.dimensions.empty()) {
     std::vector<std::string> labels;

@@ -1,4 +1,4 @@
-// How the three arrangements of an HDF5 file differ in what they write for a dataset: pure
+// How the arrangements of an HDF5 file differ in what they write for a dataset: pure
 // functions of the profile, for the planner of files and the writer of indices.
 #pragma once
 
@@ -20,11 +20,17 @@ enum class Profile : std::uint8_t {
   grouped,  ///< a stepped variable is one dataset a step, in a group for each step
   netcdf4,  ///< stacked, with the dimension scales that make it a netCDF-4 file
   vtkhdf,   ///< stacked; in the group VTKHDF the steps of an array follow one another
+  openpmd,  ///< grouped, below /data, with the attributes of the openPMD standard
 };
 
 /// Is what stacked datasets have true of it, too?
 inline bool is_stacked(Profile profile) {
   return profile == Profile::stacked || profile == Profile::vtkhdf;
+}
+
+/// Has each step a group of its own?
+inline bool is_grouped(Profile profile) {
+  return profile == Profile::grouped || profile == Profile::openpmd;
 }
 
 /// As the attribute `layout` of /sluice names it.

@@ -28,6 +28,11 @@ Handle element_type(hid_t stored, const Type& type, bool is_characters);
 void write_attribute(hid_t owner, const std::string& name, const model::AttributeValue& value);
 /// Text of a fixed length, in ASCII if possible: for readers that accept no other.
 void write_fixed_text(hid_t owner, const std::string& name, const std::string& text);
+/// All padded with NUL to the length of the longest.
+void write_fixed_texts(hid_t owner, const std::string& name, const std::vector<std::string>& texts);
+/// Creates or replaces an attribute: `values` point to elements of `type`, as H5Awrite expects.
+void write_values(hid_t owner, const std::string& name, hid_t type, const model::Dims& dims,
+                  const void* values);
 /// Empty if it does not exist, or an AttributeValue cannot hold it.
 std::optional<model::AttributeValue> read_attribute(hid_t owner, const std::string& name);
 /// netCDF's programs copy a number, or a text, as a list of one.

@@ -1,0 +1,115 @@
+#include "layout/openpmd/rules.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "layout/openpmd/attributes.hpp"
+
+namespace sluice::layout::openpmd {
+
+namespace {
+
+constexpr std::string_view time_owner = "time";
+constexpr std::string_view patches = "particlePatches";
+
+bool is_word(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+std::string refuse_mesh(const model::Definition& d, std::size_t depth) {
+  if (depth != 2 && depth != 3) {
+    return "names a mesh meshes/NAME, and a component of one meshes/NAME/COMPONENT";
+  }
+  return d.shape.empty() ? "holds meshes of one dimension or more" : "";
+}
+
+std::string refuse_particles(const model::Definition& d,
+                             const std::vector<std::string_view>& parts) {
+  const bool is_patch = parts.size() > 2 && parts[2] == patches;
+  const std::size_t most = is_patch ? 5 : 4;
+  if (parts.size() < (is_patch ? 4U : 3U) || parts.size() > most) {
+    return "names a record particles/SPECIES/RECORD, and a component of one "
+           "particles/SPECIES/RECORD/COMPONENT";
+  }
+  const bool is_position = parts[2] == "position" || parts[2] == "positionOffset";
+  if (is_position && parts.size() != 4) {
+    return "holds positions by component: define particles/SPECIES/" + std::string(parts[2]) +
+           "/x and so on";
+  }
+  return d.shape.rank() != 1 ? "holds records of particles as arrays of one dimension" : "";
+}
+
+}  // namespace
+
+std::string group_of(std::uint64_t number) {
+  return std::string(base_group) + "/" + std::to_string(number);
+}
+
+std::vector<std::string_view> parts_of(std::string_view name) {
+  std::vector<std::string_view> parts;
+  for (std::size_t at = 0; at <= name.size();) {
+    const std::size_t slash = std::min(name.find('/', at), name.size());
+    parts.push_back(name.substr(at, slash - at));
+    at = slash + 1;
+  }
+  return parts;
+}
+
+bool is_of_iteration(std::string_view owner) {
+  const std::string_view first = owner.substr(0, owner.find('/'));
+  return first == meshes_group || first == particles_group;
+}
+
+bool is_of_standard(std::string_view attribute) {
+  const std::vector<model::Attribute> written = attributes_of_file();
+  return std::any_of(written.begin(), written.end(),
+                     [&](const model::Attribute& a) { return a.name == attribute; });
+}
+
+bool is_iteration(const model::Attribute& attribute) {
+  return attribute.owner == time_owner &&
+         (attribute.name == iteration_attribute || attribute.name == iterations_attribute);
+}
+
+std::string refuse_definition(const model::Definition& d, const std::vector<model::Definition>&) {
+  const std::vector<std::string_view> parts = parts_of(d.name);
+  if (parts[0] == base_group) {
+    return "keeps the group data for its iterations: define meshes/..., particles/... with steps";
+  }
+  if (!is_of_iteration(d.name)) {
+    return "";
+  }
+  if (!d.stepped) {
+    return "holds meshes and particles by iteration: define them with steps";
+  }
+  if (!std::all_of(parts.begin(), parts.end(), is_word)) {
+    return "has names of letters, digits and _ for meshes, species, records and components";
+  }
+  return parts[0] == meshes_group ? refuse_mesh(d, parts.size()) : refuse_particles(d, parts);
+}
+
+std::string refuse_attribute(const model::Attribute& attribute) {
+  if (is_iteration(attribute)) {
+    const auto* number = std::get_if<std::int64_t>(&attribute.value);
+    const auto* small = std::get_if<std::int32_t>(&attribute.value);
+    const bool is_list = std::holds_alternative<std::vector<std::int64_t>>(attribute.value) ||
+                         std::holds_alternative<std::vector<std::int32_t>>(attribute.value);
+    const bool is_one = (number != nullptr && *number >= 0) || (small != nullptr && *small >= 0);
+    return (attribute.name == iteration_attribute ? is_one : is_one || is_list)
+               ? ""
+               : "numbers iterations by integers from 0 on";
+  }
+  if (attribute.owner == base_group || attribute.owner.starts_with("data/")) {
+    return "keeps the group data for its iterations: set attributes of `time` for those of an "
+           "iteration";
+  }
+  const bool is_standard =
+      attribute.owner.empty() || attribute.owner == time_owner || is_of_iteration(attribute.owner);
+  return is_standard && !as_stored(attribute.name, attribute.value)
+             ? "holds " + attribute.name + " as " + form_of(attribute.name)
+             : "";
+}
+
+}  // namespace sluice::layout::openpmd
