@@ -71,12 +71,10 @@ std::vector<std::byte> Journal::to_bytes(std::uint64_t previous, bool is_in_log)
     append(payload, run.after);
   }
   for (const JournalData& some : data) {
-    append(payload, std::array<std::uint64_t, 3>{some.offset, some.length | data_bit,
-                                                 some.checksum});
+    append(payload,
+           std::array<std::uint64_t, 3>{some.offset, some.length | data_bit, some.checksum});
   }
-  const auto& magic = !data.empty()            ? data_magic
-                      : has_all && !is_in_log ? plain_magic
-                                               : log_magic;
+  const auto& magic = !data.empty() ? data_magic : has_all && !is_in_log ? plain_magic : log_magic;
   const JournalHeader header =
       sealed_header({magic, commit, payload.size(), runs.size() + data.size(), end, modified_ns,
                      codec::checksum(payload), 0},

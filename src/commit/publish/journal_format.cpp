@@ -130,14 +130,13 @@ std::optional<JournalRunShape> sound_run(std::uint64_t offset, std::uint64_t len
   const std::uint64_t length = length_word & ~(only_new_bit | data_bit);
   const std::uint64_t before_bytes = only_new || is_data ? sizeof(std::uint64_t) : length;
   const std::uint64_t after_bytes = is_data ? 0 : length;
-  const bool is_sound = length != 0 && before_bytes <= room_bytes &&
-                        after_bytes <= room_bytes - before_bytes && offset >= last_end &&
-                        offset <= std::numeric_limits<std::uint64_t>::max() - length &&
-                        !(only_new && is_data) &&
-                        !((only_new || is_data) && length > most_only_new_bytes);
-  return is_sound ? std::optional(
-                        JournalRunShape{length, before_bytes, after_bytes, only_new, is_data})
-                  : std::nullopt;
+  const bool is_sound =
+      length != 0 && before_bytes <= room_bytes && after_bytes <= room_bytes - before_bytes &&
+      offset >= last_end && offset <= std::numeric_limits<std::uint64_t>::max() - length &&
+      !(only_new && is_data) && !((only_new || is_data) && length > most_only_new_bytes);
+  return is_sound
+             ? std::optional(JournalRunShape{length, before_bytes, after_bytes, only_new, is_data})
+             : std::nullopt;
 }
 
 std::optional<JournalRecord> last_record(

@@ -160,8 +160,7 @@ bool is_backed(storage::File& file, JournalRuns& journal) {
   std::vector<std::byte> bytes;
   for (const JournalData& data : journal.data()) {
     bytes.resize(data.length);
-    if (file.read(data.offset, bytes) != bytes.size() ||
-        codec::checksum(bytes) != data.checksum) {
+    if (file.read(data.offset, bytes) != bytes.size() || codec::checksum(bytes) != data.checksum) {
       return false;
     }
   }
