@@ -29,10 +29,25 @@ Planted deferred(Bug bug, const std::string& name, bool in_recovery = false,
           .is_deferred = true};
 }
 
-}  // namespace
+/// Where steps are put in place later.
+std::vector<Planted> bugs_of_a_log() {
+  return {
+      deferred(Bug::no_data_sync, "data is not synced beside the journal"),
+      deferred(Bug::no_journal_sync, "a record of a log is not synced"),
+      deferred(Bug::journal_short, "a record of a log lacks a run"),
+      deferred(Bug::log_forgets, "a record of a log forgets a change"),
+      deferred(Bug::log_at_front, "a record of a log is written over the one before"),
+      deferred(Bug::journal_removed_early, "a log is removed before it is put in place"),
+      deferred(Bug::no_guard, "a log is put in place without a guard"),
+      deferred(Bug::recovery_takes_first, "recovery carries out an old record of a log", true),
+      deferred(Bug::recovery_takes_stale, "recovery carries out a stale record of a log", true,
+               "many_steps"),
+      deferred(Bug::recovery_skips_data, "recovery does not look for the data of a record", true),
+  };
+}
 
-const std::vector<Planted>& planted_bugs() {
-  static const std::vector<Planted> all{
+std::vector<Planted> bugs_of_a_step() {
+  return {
       {Bug::no_data_sync, "no writer syncs its data"},
       {Bug::one_writer_unsynced, "one writer does not sync its data"},
       {Bug::fresh_after_sync, "new metadata is written after the sync"},
@@ -78,18 +93,18 @@ const std::vector<Planted>& planted_bugs() {
       {Bug::recovery_no_guard, "recovery without a guard", true},
       {Bug::recovery_trusts, "recovery trusts a torn journal", true, "restart"},
       {Bug::recovery_drops, "recovery drops a complete journal", true},
-      deferred(Bug::no_data_sync, "data is not synced beside the journal"),
-      deferred(Bug::no_journal_sync, "a record of a log is not synced"),
-      deferred(Bug::journal_short, "a record of a log lacks a run"),
-      deferred(Bug::log_forgets, "a record of a log forgets a change"),
-      deferred(Bug::log_at_front, "a record of a log is written over the one before"),
-      deferred(Bug::journal_removed_early, "a log is removed before it is put in place"),
-      deferred(Bug::no_guard, "a log is put in place without a guard"),
-      deferred(Bug::recovery_takes_first, "recovery carries out an old record of a log", true),
-      deferred(Bug::recovery_takes_stale, "recovery carries out a stale record of a log", true,
-               "many_steps"),
-      deferred(Bug::recovery_skips_data, "recovery does not look for the data of a record", true),
   };
+}
+
+}  // namespace
+
+const std::vector<Planted>& planted_bugs() {
+  static const std::vector<Planted> all = [] {
+    std::vector<Planted> both = bugs_of_a_step();
+    const std::vector<Planted> more = bugs_of_a_log();
+    both.insert(both.end(), more.begin(), more.end());
+    return both;
+  }();
   return all;
 }
 

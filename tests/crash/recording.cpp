@@ -61,16 +61,16 @@ Recording record(const Scenario& scenario, const Row& row, std::uint64_t seed, c
     recording.golden.push_back(golden_of(recording.disk));
   }
   recording.golden.front().unspoilt = unspoilt.sluice;
-  exec::run_local(
-      crash_ranks, seed,
-      [&](exec::Transport& transport) {
-        const int rank = transport.rank();
-        std::shared_ptr<storage::Storage> storage =
-            std::make_shared<storage::RecordingStorage>(recording.disk, recording.log, rank);
-        Writer writer(transport, wrap ? wrap(storage, rank) : storage, row, recording);
-        scenario.body(writer);
-      },
-      {.ranks_per_node = row.ranks_per_node});
+  exec::run_local(crash_ranks, seed,
+                  [&](exec::Transport& transport) {
+                    const int rank = transport.rank();
+                    std::shared_ptr<storage::Storage> storage =
+                        std::make_shared<storage::RecordingStorage>(recording.disk, recording.log,
+                                                                    rank);
+                    Writer writer(transport, wrap ? wrap(storage, rank) : storage, row, recording);
+                    scenario.body(writer);
+                  },
+                  {.ranks_per_node = row.ranks_per_node});
   // Only the index makes a step of a set visible, whatever became of the parts.
   recording.durable =
       row.is_set() || recording.is_in_flight ? recording.acks : durable_places(recording);

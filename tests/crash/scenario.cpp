@@ -72,9 +72,7 @@ Options Row::options() const {
   options.hdf5_layout = form;
   options.keep_last = keep;
   options.split_steps = split_steps;
-  if (is_deferred) {
-    options.apply_every_s = 1e9;
-  }
+  options.apply_every_s = is_deferred ? 1e9 : -1;
   if (strategy == "collective" || strategy == "forward") {
     options.writers = 2;
     options.tile_bytes = 4096;
@@ -377,16 +375,13 @@ void append_long(Writer& w) {
   close(w, out);
 }
 
-void write_three(Writer& w) { write_file(w, Mode::write, {7}, 50, 3); }
-
-/// So many that the journal is full in between.
+/// So many that the journal is full in between; soon after the first 36.
 void many_steps(Writer& w) {
-  constexpr std::uint64_t until_nearly_full = 36;
   File out = w.open(Mode::write);
   const Variable v = out.define<double>("density", {4}, w.in_steps());
-  write_steps(w, out, v, {4}, 0, until_nearly_full);
+  write_steps(w, out, v, {4}, 0, 36);
   w.promise_begins();
-  write_steps(w, out, v, {4}, until_nearly_full, 14);
+  write_steps(w, out, v, {4}, 36, 14);
   close(w, out);
 }
 
@@ -481,7 +476,7 @@ const std::vector<Scenario>& scenarios() {
       {"fresh", {}, fresh},
       {"replace", write_old, fresh},
       {"append", write_old, append},
-      {"restart", write_three, restart},
+      {"restart", [](Writer& w) { write_file(w, Mode::write, {7}, 50, 3); }, restart},
       {"attributes", {}, attributes},
       {"late_variable", {}, late_variable},
       {"fixed", {}, fixed},

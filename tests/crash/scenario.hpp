@@ -122,7 +122,7 @@ struct Scenario {
   std::function<void(storage::MemoryStorage&)> spoil = {};
   /// The same commits, each waited for, if `body` does not; else empty.
   std::function<void(Writer&)> one_by_one = {};
-  std::string format = {};  ///< the only one in which it means something; empty: all
+  std::string format = {};     ///< the only one in which it means something; empty: all
   bool fills_journal = false;  ///< only where that is put in place when it is full
 };
 const std::vector<Scenario>& scenarios();

@@ -154,9 +154,7 @@ Option seconds_option(const char* name, const char* help) {
 template <auto field>
 Option automatic_seconds_option(const char* name, const char* help) {
   return {name, help,
-          [](const Options& o) {
-            return o.*field < 0 ? std::string("auto") : shortest(o.*field);
-          },
+          [](const Options& o) { return o.*field < 0 ? std::string("auto") : shortest(o.*field); },
           [](Options& o, const std::string& text) {
             if (text == "auto") {
               o.*field = -1;

@@ -55,7 +55,9 @@ class CommittedView final : public storage::ForwardingFile {
   }
 
  protected:
-  storage::File& inner() const override { return file_ != nullptr ? *file_ : ForwardingFile::inner(); }
+  storage::File& inner() const override {
+    return file_ != nullptr ? *file_ : ForwardingFile::inner();
+  }
 
  private:
   storage::File* file_ = nullptr;

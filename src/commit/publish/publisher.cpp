@@ -121,8 +121,7 @@ void Publisher::write_fresh(const layout::MetadataUpdate& update) {
 }
 
 void Publisher::set_apply_interval(double seconds) {
-  constexpr double default_s = 0.2;
-  apply_interval_s_ = seconds >= 0 ? seconds : storage_.in_background() ? default_s : 0;
+  apply_interval_s_ = std::max(seconds, 0.0);
 }
 
 void Publisher::settle() {
@@ -232,7 +231,7 @@ void Publisher::change_by_journal(const layout::MetadataUpdate& update, bool syn
   if (unsynced) {
     add_data(journal, *file_, *unsynced);
   }
-  place_ = applier_->has_pending() ? next_place_ : JournalPlace{};
+  journal_.place = applier_->has_pending() ? journal_.next : JournalPlace{};
   try {
     write_journal(journal, synced);
   } catch (...) {
@@ -248,7 +247,7 @@ void Publisher::change_by_journal(const layout::MetadataUpdate& update, bool syn
   }
   constexpr std::uint64_t most_held_bytes = 16 << 20;
   const bool is_full =
-      next_place_.at >= journal_room_bytes || changes.held_bytes() > most_held_bytes;
+      journal_.next.at >= journal_room_bytes || changes.held_bytes() > most_held_bytes;
   changes_->set(std::move(changes));
   applier_->replace(std::move(journal), is_full);
 }
@@ -358,19 +357,19 @@ void Publisher::name_file(const layout::MetadataUpdate& update, bool synced,
 
 void Publisher::write_journal(const Journal& journal, bool synced) {
   const bool is_log = synced && apply_interval_s_ > 0;
-  if (!journal_) {
-    journal_ = storage_.create_like(journal_path(path_), path_);
+  if (!journal_.file) {
+    journal_.file = storage_.create_like(journal_path(path_), path_);
     names_changed_ = true;
     if (is_log && storage_.in_background()) {
       // A sync of what is there already does not wait for the file system's own journal.
-      journal_->write(0, std::vector<std::byte>(journal_room_bytes));
+      journal_.file->write(0, std::vector<std::byte>(journal_room_bytes));
     }
   }
-  const std::vector<std::byte> bytes = journal.to_bytes(place_.previous, is_log);
+  const std::vector<std::byte> bytes = journal.to_bytes(journal_.place.previous, is_log);
   JournalHeader header{};
   std::memcpy(&header, bytes.data(), sizeof header);
-  next_place_ = place_behind(place_, header);
-  journal_->write(place_.at, bytes);
+  journal_.next = place_behind(journal_.place, header);
+  journal_.file->write(journal_.place.at, bytes);
   if (synced) {
     sync_journal(!journal.tail.fresh.empty());
     sync_names();
@@ -386,7 +385,7 @@ void Publisher::sync_journal(bool with_data) {
   }
   std::exception_ptr failure;
   try {
-    journal_->sync();
+    journal_.file->sync();
     if (with_data && !data.valid()) {
       file_->sync();
     }
@@ -416,14 +415,14 @@ void Publisher::sync_names() {
 /// Of the record that may have reached the disk or not. Those before it stay.
 void Publisher::invalidate_journal() {
   try {
-    journal_.reset();
-    if (place_.at == 0) {
+    journal_.file.reset();
+    if (journal_.place.at == 0) {
       remove_journal(storage_, path_);
       return;
     }
-    journal_ = storage_.open(journal_path(path_), storage::Access::read_write);
-    journal_->write(place_.at, std::vector<std::byte>(journal_header_bytes));
-    journal_->sync();
+    journal_.file = storage_.open(journal_path(path_), storage::Access::read_write);
+    journal_.file->write(journal_.place.at, std::vector<std::byte>(journal_header_bytes));
+    journal_.file->sync();
   } catch (const std::exception&) {
     poisoned_ = true;
   }
@@ -432,9 +431,9 @@ void Publisher::invalidate_journal() {
 void Publisher::close() {
   finish();
   restore_time();
-  if (journal_ || leaves_journal_) {
+  if (journal_.file || leaves_journal_) {
     leaves_journal_ = true;
-    journal_.reset();
+    journal_.file.reset();
     if (storage_.exists(journal_path(path_))) {
       storage_.remove(journal_path(path_));
     }

@@ -48,9 +48,8 @@ class Publisher {
   }
   /// What the planner must read over the file.
   const std::shared_ptr<PendingChanges>& changes() const noexcept { return changes_; }
-  /// At least so many seconds lie between two times that commits are put in place; negative: a
-  /// fraction of a second where the storage writes in the background, else none. Before the first
-  /// commit.
+  /// At least so many seconds lie between two times that commits are put in place; 0, or negative:
+  /// each is in place before the next one. Before the first commit.
   void set_apply_interval(double seconds);
   /// Lease::notice() of the lease.
   std::string lease_notice() const { return lease_ ? lease_->notice() : std::string(); }
@@ -97,9 +96,12 @@ class Publisher {
   std::unique_ptr<storage::Lease> lease_;
   ReplacedSet replaced_;  ///< whose index the new file replaces
   std::unique_ptr<ReopenableFile> file_;
-  std::unique_ptr<storage::File> journal_;
-  JournalPlace place_;       ///< of the record that is being written
-  JournalPlace next_place_;  ///< behind the last one
+  struct Written {
+    std::unique_ptr<storage::File> file;
+    JournalPlace place;  ///< of the last record
+    JournalPlace next;   ///< behind it
+  };
+  Written journal_;
   std::uint64_t commits_ = 0;
   std::int64_t modified_ns_ = 0;  ///< of the last commit
   bool is_store_ = false;
@@ -109,7 +111,7 @@ class Publisher {
   bool is_durable_ = false;      ///< was anything ever synced?
   bool leaves_journal_ = false;  ///< close() has started to remove it
   bool poisoned_ = false;
-  double apply_interval_s_ = -1;
+  double apply_interval_s_ = 0;
   std::shared_ptr<PendingChanges> changes_ = std::make_shared<PendingChanges>();
   std::unique_ptr<Applier> applier_;  ///< since the first commit with a journal
 };

@@ -144,8 +144,8 @@ std::uint64_t FileWriter::write(const FileCommit& commit, const StagedCommit& st
 /// Collective. Addresses of uncompressed data; `update` on rank 0.
 FileWriter::Placed FileWriter::place(const FileCommit& commit, std::uint64_t words,
                                      CommitPlanner::Update& update) {
-  const bool on_node = commit.synced && !has_unsynced_ && transport_.nodes() == 1 &&
-                       storage_.ranks_together() == 0;
+  const bool on_node =
+      commit.synced && !has_unsynced_ && transport_.nodes() == 1 && storage_.ranks_together() == 0;
   auto message = exec::on_root(transport_, 0, [&] {
     queue_->before_planning();
     layout::CommitRequest request = variables_.request_for(commit, words);
