@@ -322,8 +322,8 @@ void CommittedFile::take_name(bool synced) {
 }
 
 /// What the record says of the data, so that both may be synced at the same time. Nothing where the
-/// data is to be synced first: recovery could not tell whether it is complete, or the superblock of
-/// the last commit is not durable and the record would be written over that of this commit.
+/// data is to be synced first: recovery could not tell whether it is complete, or the last commit
+/// needs its record until its superblock is durable, and this one is written over that.
 std::optional<commit::JournalTail> CommittedFile::tail() {
   if (settings_.durability != Settings::Durability::step || (applied_ && !log_.has_previous())) {
     return std::nullopt;
