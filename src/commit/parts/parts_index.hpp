@@ -46,8 +46,8 @@ class PartsIndex {
   std::string lease_notice() const { return lease_ ? lease_->notice() : std::string(); }
   /// A number above those of all parts of the set that are in use, in any folder.
   std::uint64_t next_number() const;
-  /// Removes the parts of this set in `folder` that the index does not mention: what a run that died
-  /// had dropped, or not yet entered. What cannot be removed stays.
+  /// Removes the parts of this set in `folder` that the index does not mention: a run which died
+  /// had dropped them, or not yet entered them. What cannot be removed stays.
   void remove_orphans(const std::string& folder) noexcept;
 
   void set_attribute(const model::Attribute& attribute);
