@@ -1,7 +1,9 @@
 """Seconds to write one variable through filter plugins of HDF5: h5py in one process beside Sluice
 on 1, 2, ... ranks, with the same chunks, each the median of three files, closed and not synced.
 
-    HDF5_PLUGIN_PATH=... PYTHONPATH=python SLUICE_LIBRARY=... python bench/plugins.py FOLDER RANKS...
+    PYTHONPATH=python SLUICE_LIBRARY=... python bench/plugins.py FOLDER RANKS...
+
+HDF5_PLUGIN_PATH names the plugins.
 """
 
 import json

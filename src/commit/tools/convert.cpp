@@ -107,9 +107,7 @@ class Converter {
   }
 
   void define() {
-    if (compress_) {
-      codec::require_plugins(codec::parse_pipeline(*compress_, 1));
-    }
+    codec::require_plugins(codec::parse_pipeline(compress_.value_or(""), 1));
     std::vector<model::Definition> definitions;
     for (std::uint32_t v = 0; v < input_.variables().size(); ++v) {
       model::Definition d = input_.variables()[v].definition;
