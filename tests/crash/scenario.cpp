@@ -17,21 +17,25 @@
 namespace sluice::test {
 
 const std::vector<Row>& rows() {
-  static const std::vector<Row> all{{"serial"},
-                                    {"shared"},
-                                    {"collective"},
-                                    {"shared", "netcdf4"},
-                                    {"shared", "hdf5", "grouped"},
-                                    {"forward"},
-                                    {"forward", "netcdf4"},
-                                    {"shared", "records"},
-                                    {"forward", "records"},
-                                    {"shared", "zarr"},
-                                    {"collective", "zarr"},
-                                    {"forward", "zarr"},
-                                    {"shared", "vtkhdf"},
-                                    {"forward", "vtkhdf"},
-                                    {.strategy = "forward", .compress = "deflate:1"}};
+  static const std::vector<Row> all{
+      {"serial"},
+      {"shared"},
+      {"collective"},
+      {"shared", "netcdf4"},
+      {"shared", "hdf5", "grouped"},
+      {"forward"},
+      {"forward", "netcdf4"},
+      {"shared", "records"},
+      {"forward", "records"},
+      {"shared", "zarr"},
+      {"collective", "zarr"},
+      {"forward", "zarr"},
+      {"shared", "vtkhdf"},
+      {"forward", "vtkhdf"},
+      {.strategy = "forward", .compress = "deflate:1"},
+      {"shared", "zarr", "rectilinear"},
+      {.strategy = "collective", .format = "zarr", .form = "rectilinear", .compress = "deflate:1"},
+      {"forward", "zarr", "rectilinear"}};
   return all;
 }
 
@@ -66,7 +70,11 @@ Options Row::options() const {
   Options options;
   options.strategy = strategy;
   options.format = format;
-  options.hdf5_layout = form;
+  if (form == "rectilinear") {
+    options.rectilinear = Rectilinear::always;
+  } else {
+    options.hdf5_layout = form;
+  }
   options.keep_last = keep;
   options.split_steps = split_steps;
   if (strategy == "collective" || strategy == "forward") {
