@@ -9,7 +9,8 @@ import unittest
 from command import BAD_INPUT, COMMAND, FINE, FOLDER, said, sluice
 
 VERBS = ("ls", "dump", "diff", "verify", "checkpoints", "recover", "collect", "merge",
-         "virtualize", "watch", "convert", "plot", "report", "render", "stats", "bench", "plan", "run", "doctor")
+         "virtualize", "watch", "convert", "plot", "report", "render", "stats", "bench", "plan",
+         "run", "doctor")
 
 
 class Usage(unittest.TestCase):
