@@ -114,6 +114,7 @@ int run_command(int argc, char** argv, const Context& context) {
   add_recover(app, run);
   add_collect(app, run);
   add_merge(app, run);
+  add_virtualize(app, run);
   add_watch(app, run);
   add_convert(app, run);
   add_plot(app, run);

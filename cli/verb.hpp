@@ -36,6 +36,7 @@ void add_checkpoints(CLI::App& app, Run& run);
 void add_recover(CLI::App& app, Run& run);
 void add_collect(CLI::App& app, Run& run);
 void add_merge(CLI::App& app, Run& run);
+void add_virtualize(CLI::App& app, Run& run);
 void add_watch(CLI::App& app, Run& run);
 void add_convert(CLI::App& app, Run& run);
 void add_plot(CLI::App& app, Run& run);

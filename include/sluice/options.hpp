@@ -53,6 +53,14 @@ enum class Files : std::uint8_t {
                    ///< that is faster.
 };
 
+/// Whether the chunks of a variable in a Zarr store may be unequal: those of a rectilinear grid.
+enum class Rectilinear : std::uint8_t {
+  automatic,  ///< Where the blocks of the ranks are a grid of unequal blocks, of 64 KiB or more on
+              ///< average. In text: `auto`.
+  always,     ///< Where they are such a grid, however small. In text: `true`.
+  never,      ///< Nowhere, for readers that know regular grids only. In text: `false`.
+};
+
 /// How one file is written and read. A plain value, which the constructor of File copies.
 struct Options {
   // -- what is written, and by whom ---------------------------------------------------------------
@@ -120,6 +128,11 @@ struct Options {
   /// Layout of steps in HDF5: `stacked` (one dataset with a leading step dimension) or `grouped` (a
   /// group a step). Default: `stacked`. Use `grouped` where a reader expects one.
   std::string hdf5_layout = "stacked";
+
+  /// Whether the block of a rank may be a chunk of its own in a Zarr store where blocks are
+  /// unequal. Default: automatic. Set `never` for readers other than Sluice and zarr-python >= 3.2,
+  /// which reads such chunks where its setting `array.rectilinear_chunks` is on.
+  Rectilinear rectilinear = Rectilinear::automatic;
 
   /// Folder of the parts of file-per-process and file-per-node. Default: empty, beside the file.
   /// Set it to a node-local disk, and collect the parts later with `sluice collect`.

@@ -77,7 +77,7 @@ void read_encoded(storage::File& file, const StoredVariable& stored, const Encod
   for (const Piece& piece : cut(tiles.placement, box)) {
     if (last.tile != piece.tile_index || last.which != which) {
       last.tile = absent;
-      last.dense.resize(tiles.placement.tile_bytes());
+      last.dense.resize(tiles.placement.tile_bytes(piece.tile_index));
       if (tiles.placement.address(piece.tile_index) == absent) {
         model::fill(last.dense, d.type, d.fill);
       } else {
@@ -89,7 +89,7 @@ void read_encoded(storage::File& file, const StoredVariable& stored, const Encod
       last.which = which;
       last.tile = piece.tile_index;
     }
-    const model::Box whole{tiles.placement.tile_box(piece.tile_index).start, stored.tile};
+    const model::Box whole = tiles.placement.whole_tile(piece.tile_index);
     model::copy_box(last.dense.data(), whole, out.data(), box, piece.box, d.type.bytes);
   }
 }

@@ -49,17 +49,20 @@ struct Format {
   bool varying = false;  ///< steps with fewer rows than the definition says
   /// A varying variable has its lengths in a companion `<name>_length`.
   bool length_variable = false;
-  bool text = true;       ///< variables of text
-  bool complex = false;   ///< complex numbers
-  bool float16 = true;    ///< floats of 16 bits
-  bool compress = false;  ///< tiles that went through filters
-  bool index = false;     ///< an index can combine the files of file-per-process and -node into one
-                          ///< dataset
+  bool text = true;          ///< variables of text
+  bool complex = false;      ///< complex numbers
+  bool float16 = true;       ///< floats of 16 bits
+  bool compress = false;     ///< tiles that went through filters
+  bool rectilinear = false;  ///< tiles of unequal lengths
+  bool index = false;  ///< an index can combine the files of file-per-process and -node into one
+                       ///< dataset
   /// For a folder of objects: the object that describes the others. Null: it is a file.
   const char* manifest = nullptr;
   /// The same for versions of the format that can only be read; separated by spaces, in the order
   /// of search.
   const char* read_manifests = "";
+  /// The ending of files that can only be read, and describe data in files beside them.
+  const char* references = "";
   /// Limit for tiles, because readers take whole tiles; fixed variables have tiles too; 0: the
   /// library decides.
   std::uint64_t most_tile_bytes = 0;

@@ -26,7 +26,7 @@ inline constexpr std::uint32_t checksum_variable = 0xffffffff;
 /// A variable that a commit writes.
 struct Touched {
   std::uint32_t variable = 0;
-  model::Dims tile;  ///< used when the variable is created; ignored afterwards
+  Tiling tiling;  ///< used when the variable is created; ignored afterwards
   /// For this commit: fewer rows than the definition if it is varying; empty: as defined.
   model::Dims shape = {};
   /// Rows that each rank joined, in the order of the ranks; empty: they were not joined.
@@ -109,6 +109,8 @@ class Planner {
   virtual const model::Dims& tile(std::uint32_t variable) const {
     return known().at(variable).shape;
   }
+  /// The same where the tiles of a step may be unequal.
+  virtual Tiling tiling(std::uint32_t variable) const { return tile(variable); }
 
   virtual std::uint64_t steps() const = 0;
   /// The end of the last commit: bytes from here on are unused.

@@ -7,21 +7,13 @@ namespace sluice::layout {
 using model::Box;
 using model::Dims;
 
-Dims grid_of(const Dims& shape, const Dims& tile) {
-  Dims grid;
-  for (int d = 0; d < shape.rank(); ++d) {
-    grid.push_back(shape[d] == 0 ? 0 : (shape[d] - 1) / tile[d] + 1);
-  }
-  return grid;
-}
-
 Placement::Placement(std::uint32_t variable, std::uint32_t element_bytes, const Dims& shape,
-                     const Dims& tile, std::span<const std::uint64_t> addresses)
+                     const Tiling& tiling, std::span<const std::uint64_t> addresses)
     : variable_(variable),
       element_bytes_(element_bytes),
       shape_(shape),
-      tile_(tile),
-      grid_(grid_of(shape, tile)) {
+      tiling_(tiling),
+      grid_(grid_of(shape, tiling)) {
   if (addresses.size() != tiles()) {
     throw Error(Code::internal, "placement: as many addresses as tiles are needed");
   }
@@ -39,19 +31,16 @@ Placement::Placement(std::uint32_t variable, std::uint32_t element_bytes, const 
   }
 }
 
-Box tile_box(const Dims& shape, const Dims& tile, std::uint64_t tile_index) {
-  const Dims grid = grid_of(shape, tile);
-  Box box{Dims::filled(shape.rank(), 0), Dims::filled(shape.rank(), 0)};
-  for (int d = shape.rank() - 1; d >= 0; --d) {
-    box.start[d] = tile_index % grid[d] * tile[d];
-    tile_index /= grid[d];
-    box.count[d] = std::min(tile[d], shape[d] - box.start[d]);
+Box tile_box(const Dims& shape, const Tiling& tiling, std::uint64_t tile_index) {
+  Box box = tiling.whole(grid_of(shape, tiling), tile_index);
+  for (int d = 0; d < shape.rank(); ++d) {
+    box.count[d] = std::min(box.count[d], shape[d] - box.start[d]);
   }
   return box;
 }
 
 Extent Placement::hull() const {
-  if (const std::uint64_t count = tiles(); table_.empty() && count != 0) {
+  if (const std::uint64_t count = tiles(); table_.empty() && count != 0 && tiling_.is_regular()) {
     const auto [first, last] = std::minmax({address(0), address(count - 1)});
     return {first, last + tile_bytes() - first};
   }
@@ -62,7 +51,7 @@ Extent Placement::hull() const {
     const std::uint64_t at = address(i);
     if (at != absent) {
       first = std::min(first, at);
-      last = std::max(last, at + tile_bytes());
+      last = std::max(last, at + tile_bytes(i));
     }
   }
   return first == absent ? Extent{} : Extent{first, last - first};
@@ -83,7 +72,7 @@ void Placement::write_to(model::ByteWriter& out) const {
   out.put(variable_);
   out.put(element_bytes_);
   out.put(shape_);
-  out.put(tile_);
+  tiling_.write_to(out);
   out.put(base_);
   out.put(stride_);
   out.put(table_);
@@ -96,13 +85,13 @@ Placement Placement::read_from(model::ByteReader& in) {
   p.variable_ = in.get<std::uint32_t>();
   p.element_bytes_ = in.get<std::uint32_t>();
   p.shape_ = in.get<Dims>();
-  p.tile_ = in.get<Dims>();
+  p.tiling_ = Tiling::read_from(in);
   p.base_ = in.get<std::uint64_t>();
   p.stride_ = in.get<std::uint64_t>();
   p.table_ = in.get_vector<std::uint64_t>();
   p.objects_ = read_segments(in);
   p.big_endian_ = in.get<bool>();
-  p.grid_ = grid_of(p.shape_, p.tile_);
+  p.grid_ = grid_of(p.shape_, p.tiling_);
   return p;
 }
 
@@ -129,15 +118,15 @@ std::vector<storage::Segment> read_segments(model::ByteReader& in) {
   return segments;
 }
 
-std::vector<Piece> cut(const Dims& shape, const Dims& tile, const Box& box) {
+std::vector<Piece> cut(const Dims& shape, const Tiling& tiling, const Box& box) {
   std::vector<Piece> pieces;
-  for_each_piece(shape, tile, box, [&](const Piece& piece) { pieces.push_back(piece); });
+  for_each_piece(shape, tiling, box, [&](const Piece& piece) { pieces.push_back(piece); });
   return pieces;
 }
 
 namespace detail {
 
-RunShape run_shape(const Placement& placement, const Box& part, const Box& within) {
+RunShape run_shape(const Dims& tile, const Box& part, const Box& within) {
   RunShape runs{part.start.rank(), 1};
   // Dimensions are merged into the run from the fastest upwards as long as each is whole on both
   // sides.
@@ -145,7 +134,7 @@ RunShape run_shape(const Placement& placement, const Box& part, const Box& withi
     const int d = runs.outer - 1;
     runs.run_elements *= part.count[d];
     --runs.outer;
-    if (part.count[d] != placement.tile()[d] || part.count[d] != within.count[d]) {
+    if (part.count[d] != tile[d] || part.count[d] != within.count[d]) {
       break;
     }
   }
@@ -166,7 +155,8 @@ std::uint64_t run_count(const Placement& placement, const Piece& piece, const Bo
   if (piece.box.empty()) {
     return 0;
   }
-  return piece.box.volume() / detail::run_shape(placement, piece.box, within).run_elements;
+  const Dims tile = placement.whole_tile(piece.tile_index).count;
+  return piece.box.volume() / detail::run_shape(tile, piece.box, within).run_elements;
 }
 
 }  // namespace sluice::layout

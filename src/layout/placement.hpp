@@ -1,5 +1,5 @@
-// The addresses of the elements of one variable in a file: a grid of equal row-major tiles, each at
-// an address of its own. Contiguous data is a grid of one tile.
+// The addresses of the elements of one variable in a file: a grid of row-major tiles, each at an
+// address of its own. Contiguous data is a grid of one tile.
 //
 // Invariants: a tile at the edge of the shape takes the space of a whole one (as HDF5's chunks do);
 // addresses are those that the format library returned, never assumed: base and stride are used
@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "layout/tiling.hpp"
 #include "model/box.hpp"
 #include "model/bytes.hpp"
 #include "storage/storage.hpp"
@@ -27,29 +28,37 @@ struct Extent {
 };
 
 /// The elements of one tile of a grid, clipped to the shape.
-model::Box tile_box(const model::Dims& shape, const model::Dims& tile, std::uint64_t tile_index);
+model::Box tile_box(const model::Dims& shape, const Tiling& tiling, std::uint64_t tile_index);
 
 class Placement {
  public:
   Placement() = default;
-  /// `addresses`: one for each tile of the grid, row-major. `tile` has the rank of `shape`.
+  /// `addresses`: one for each tile of the grid, row-major. A tile has the rank of `shape`.
   Placement(std::uint32_t variable, std::uint32_t element_bytes, const model::Dims& shape,
-            const model::Dims& tile, std::span<const std::uint64_t> addresses);
+            const Tiling& tiling, std::span<const std::uint64_t> addresses);
 
   std::uint32_t variable() const noexcept { return variable_; }
   std::uint32_t element_bytes() const noexcept { return element_bytes_; }
   const model::Dims& shape() const noexcept { return shape_; }
-  const model::Dims& tile() const noexcept { return tile_; }
+  const Tiling& tiling() const noexcept { return tiling_; }
+  /// The largest length of a tile in each dimension: that of all, where tiles are equal.
+  const model::Dims& tile() const noexcept { return tiling_.tile(); }
   const model::Dims& grid() const noexcept { return grid_; }
   std::uint64_t tiles() const { return shape_.volume() == 0 ? 0 : grid_.volume(); }
-  std::uint64_t tile_bytes() const { return tile_.volume() * element_bytes_; }
+  /// Of the largest tile.
+  std::uint64_t tile_bytes() const { return tile().volume() * element_bytes_; }
+  std::uint64_t tile_bytes(std::uint64_t tile_index) const {
+    return tiling_.is_regular() ? tile_bytes() : whole_tile(tile_index).volume() * element_bytes_;
+  }
   std::uint64_t address(std::uint64_t tile_index) const {
     return table_.empty() ? base_ + tile_index * stride_ : table_[tile_index];
   }
   /// The elements of tile `tile_index`, clipped to the shape.
   model::Box tile_box(std::uint64_t tile_index) const {
-    return layout::tile_box(shape_, tile_, tile_index);
+    return layout::tile_box(shape_, tiling_, tile_index);
   }
+  /// All elements for which tile `tile_index` has space, also beyond the shape.
+  model::Box whole_tile(std::uint64_t tile_index) const { return tiling_.whole(grid_, tile_index); }
   /// From the first byte to the end of the last existing tile; empty if there is none.
   Extent hull() const;
   /// Its lowest set bit is the largest power of two which divides every address.
@@ -69,7 +78,7 @@ class Placement {
   std::uint32_t variable_ = 0;
   std::uint32_t element_bytes_ = 0;
   model::Dims shape_;
-  model::Dims tile_;
+  Tiling tiling_;
   model::Dims grid_;
   std::uint64_t base_ = 0;
   std::uint64_t stride_ = 0;
@@ -82,7 +91,9 @@ void write_segments(const std::vector<storage::Segment>& segments, model::ByteWr
 std::vector<storage::Segment> read_segments(model::ByteReader& in);
 
 /// The grid of tiles that covers `shape`.
-model::Dims grid_of(const model::Dims& shape, const model::Dims& tile);
+inline model::Dims grid_of(const model::Dims& shape, const Tiling& tiling) {
+  return tiling.grid(shape);
+}
 
 /// The part of a box that is in one tile.
 struct Piece {
@@ -93,12 +104,12 @@ struct Piece {
 /// Cuts `box` at the tiles of a shape, in row-major order of tiles: visit(piece). Does nothing for
 /// an empty box.
 template <class Visit>
-void for_each_piece(const model::Dims& shape, const model::Dims& tile, const model::Box& box,
+void for_each_piece(const model::Dims& shape, const Tiling& tiling, const model::Box& box,
                     Visit&& visit);
 /// The same as a list; in row-major order of tiles. Empty for an empty box.
-std::vector<Piece> cut(const model::Dims& shape, const model::Dims& tile, const model::Box& box);
+std::vector<Piece> cut(const model::Dims& shape, const Tiling& tiling, const model::Box& box);
 inline std::vector<Piece> cut(const Placement& placement, const model::Box& box) {
-  return cut(placement.shape(), placement.tile(), box);
+  return cut(placement.shape(), placement.tiling(), box);
 }
 
 /// The contiguous runs of a piece, in ascending order of file offset: calls
@@ -120,25 +131,26 @@ struct RunShape {
   int outer = 0;
   std::uint64_t run_elements = 1;
 };
-RunShape run_shape(const Placement& placement, const model::Box& part, const model::Box& within);
+/// `tile`: the lengths of the piece's tile.
+RunShape run_shape(const model::Dims& tile, const model::Box& part, const model::Box& within);
 /// Row-major index of `at` in an array that spans start..start+count.
 std::uint64_t linear(const model::Dims& at, const model::Dims& start, const model::Dims& count);
 
 }  // namespace detail
 
 template <class Visit>
-void for_each_piece(const model::Dims& shape, const model::Dims& tile, const model::Box& box,
+void for_each_piece(const model::Dims& shape, const Tiling& tiling, const model::Box& box,
                     Visit&& visit) {
   if (box.empty()) {
     return;
   }
   const int rank = box.start.rank();
-  const model::Dims grid = grid_of(shape, tile);
+  const model::Dims grid = grid_of(shape, tiling);
   model::Dims first;
   model::Dims last;
   for (int d = 0; d < rank; ++d) {
-    first.push_back(box.start[d] / tile[d]);
-    last.push_back((box.end(d) - 1) / tile[d]);
+    first.push_back(tiling.number_of(d, box.start[d]));
+    last.push_back(tiling.number_of(d, box.end(d) - 1));
   }
   model::Dims at = first;
   while (true) {
@@ -146,7 +158,7 @@ void for_each_piece(const model::Dims& shape, const model::Dims& tile, const mod
     for (int d = 0; d < rank; ++d) {
       index = index * grid[d] + at[d];
     }
-    if (const auto part = model::intersect(box, tile_box(shape, tile, index))) {
+    if (const auto part = model::intersect(box, tile_box(shape, tiling, index))) {
       visit(Piece{*part, index});
     }
     int d = rank - 1;
@@ -168,13 +180,13 @@ void for_each_run(const Placement& placement, const Piece& piece, const model::B
   if (part.empty()) {
     return;
   }
-  const detail::RunShape runs = detail::run_shape(placement, part, within);
-  const model::Dims tile_start = placement.tile_box(piece.tile_index).start;
+  const model::Box tile = placement.whole_tile(piece.tile_index);
+  const detail::RunShape runs = detail::run_shape(tile.count, part, within);
   const std::uint64_t address = placement.address(piece.tile_index);
   const std::uint64_t element = placement.element_bytes();
   model::Dims at = part.start;
   while (true) {
-    const std::uint64_t in_tile = detail::linear(at, tile_start, placement.tile());
+    const std::uint64_t in_tile = detail::linear(at, tile.start, tile.count);
     const std::uint64_t packed = detail::linear(at, within.start, within.count);
     visit(address + in_tile * element, packed * element, runs.run_elements * element);
     int d = runs.outer - 1;

@@ -46,12 +46,12 @@ std::vector<Box> split(const Box& box, std::uint64_t element_bytes, std::uint64_
   return parts;
 }
 
-void append_portions(std::uint32_t block, const Box& box, const Dims& shape, const Dims& tile,
+void append_portions(std::uint32_t block, const Box& box, const Dims& shape, const Tiling& tiling,
                      std::uint32_t element_bytes, std::vector<Portion>& portions) {
   if (box.empty()) {
     return;
   }
-  for (const Piece& piece : cut(shape, tile, box)) {
+  for (const Piece& piece : cut(shape, tiling, box)) {
     for (const Box& part : split(piece.box, element_bytes, portion_bytes)) {
       portions.push_back({block, {part, piece.tile_index}});
     }

@@ -28,7 +28,7 @@ std::vector<model::Box> split(const model::Box& box, std::uint64_t element_bytes
 /// Cuts block number `block` with extent `box` at the tiles of a shape and at portion_bytes. Needs
 /// no addresses, so every rank can do it before the planner has answered.
 void append_portions(std::uint32_t block, const model::Box& box, const model::Dims& shape,
-                     const model::Dims& tile, std::uint32_t element_bytes,
+                     const Tiling& tiling, std::uint32_t element_bytes,
                      std::vector<Portion>& portions);
 
 }  // namespace sluice::layout

@@ -5,10 +5,10 @@ namespace sluice::layout {
 RunList::RunList(const Placement& placement, const Piece& piece) {
   const model::Box& part = piece.box;
   const std::uint64_t element = placement.element_bytes();
-  const detail::RunShape shape = detail::run_shape(placement, part, part);
-  const model::Dims tile_start = placement.tile_box(piece.tile_index).start;
+  const model::Box tile = placement.whole_tile(piece.tile_index);
+  const detail::RunShape shape = detail::run_shape(tile.count, part, part);
   base_ = placement.address(piece.tile_index) +
-          detail::linear(part.start, tile_start, placement.tile()) * element;
+          detail::linear(part.start, tile.start, tile.count) * element;
   run_bytes_ = shape.run_elements * element;
   count_ = part.empty() ? 0 : part.volume() / shape.run_elements;
   std::uint64_t stride = element;
@@ -17,7 +17,7 @@ RunList::RunList(const Placement& placement, const Piece& piece) {
       counts_[static_cast<std::size_t>(d)] = part.count[d];
       strides_[static_cast<std::size_t>(d)] = stride;
     }
-    stride *= placement.tile()[d];
+    stride *= tile.count[d];
   }
   // Dimensions of one element repeat nothing.
   for (int d = 0; d < shape.outer; ++d) {

@@ -1,5 +1,6 @@
 #include "layout/stores.hpp"
 
+#include <algorithm>
 #include <sstream>
 
 #include "layout/formats.hpp"
@@ -31,6 +32,15 @@ storage::Manifests read_manifests() {
   return all;
 }
 
+/// Does a file of this name describe data in files beside it?
+bool names_others(const std::string& path) {
+  const std::string ending = ending_of(path);
+  const auto all = formats();
+  return !ending.empty() && std::any_of(all.begin(), all.end(), [&](const Format* format) {
+    return ending == format->references;
+  });
+}
+
 }  // namespace
 
 bool is_store(storage::Storage& storage, const std::string& path) {
@@ -59,6 +69,10 @@ std::unique_ptr<storage::File> open_data(storage::Storage& storage, const std::s
                                          storage::Access access) {
   const storage::Manifests known = manifests();
   const storage::Manifests old = read_manifests();
+  if (access == storage::Access::read && names_others(path) &&
+      !storage::is_store(storage, path, known) && !storage::is_store(storage, path, old)) {
+    return storage::open_with_neighbours(storage, path);
+  }
   if (access == storage::Access::create || storage::is_store(storage, path, known) ||
       !storage::is_store(storage, path, old)) {
     return storage::open_data(storage, path, known, access);

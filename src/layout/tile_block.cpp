@@ -9,8 +9,8 @@ TileBlock::TileBlock(const Placement& placement, const model::Box& box) : grid_(
     return;
   }
   for (int d = 0; d < grid_.rank(); ++d) {
-    first_.push_back(box.start[d] / placement.tile()[d]);
-    count_.push_back((box.end(d) - 1) / placement.tile()[d] + 1 - first_[d]);
+    first_.push_back(placement.tiling().number_of(d, box.start[d]));
+    count_.push_back(placement.tiling().number_of(d, box.end(d) - 1) + 1 - first_[d]);
   }
   size_ = count_.volume();
 }

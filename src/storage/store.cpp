@@ -39,13 +39,16 @@ bool has_manifest(Storage& storage, const std::string& path, const Manifests& kn
 
 class Store final : public File, public Objects {
  public:
-  Store(Storage& storage, std::string path, std::string manifest, Access access)
+  /// `shown`: how messages name it; the folder if empty.
+  Store(Storage& storage, std::string path, std::string manifest, Access access,
+        const std::string& shown = "")
       : storage_(storage),
         path_(std::move(path)),
+        shown_(shown.empty() ? path_ : shown),
         manifest_name_(std::move(manifest)),
         access_(access),
         has_manifest_(storage.exists(manifest_path(path_, manifest_name_))) {
-    if (access_ != Access::read) {
+    if (access_ != Access::read || shown_ != path_) {
       storage_.confine(path_);
     }
     const std::string at = manifest_path(path_, manifest_name_);
@@ -178,7 +181,7 @@ class Store final : public File, public Objects {
       open.file->drop_cache();
     }
   }
-  const std::string& path() const override { return path_; }
+  const std::string& path() const override { return shown_; }
 
  private:
   struct Open {
@@ -251,6 +254,7 @@ class Store final : public File, public Objects {
 
   Storage& storage_;
   const std::string path_;
+  const std::string shown_;
   const std::string manifest_name_;
   const Access access_;
   const bool has_manifest_;
@@ -404,6 +408,15 @@ std::unique_ptr<File> open_data(Storage& storage, const std::string& path, const
         access);
   }
   return storage.open(path, access);
+}
+
+std::unique_ptr<File> open_with_neighbours(Storage& storage, const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
+  if (!storage.exists(path)) {
+    return storage.open(path, Access::read);  // which says so
+  }
+  return std::make_unique<Store>(storage, folder_of(path), name, Access::read, path);
 }
 
 void make_objects(Storage& storage, const std::string& path, std::span<const Segment> segments) {

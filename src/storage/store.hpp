@@ -51,6 +51,9 @@ void forget_replaced(Storage& storage, const std::string& path, bool synced);
 /// The file at `path`, or the store. `storage` must outlive a store.
 std::unique_ptr<File> open_data(Storage& storage, const std::string& path, const Manifests& known,
                                 Access access);
+/// The file at `path`, which describes data in others, for reading: they are its objects, by their
+/// paths below its folder. No link below that folder is followed.
+std::unique_ptr<File> open_with_neighbours(Storage& storage, const std::string& path);
 /// Creates the objects anew, empty, with their folders; called on one rank.
 void make_objects(Storage& storage, const std::string& path, std::span<const Segment> segments);
 

@@ -53,6 +53,7 @@ TEST(OptionTable, EveryValueSurvivesBeingText) {
   odd.timeout_s = 0.1;
   odd.staging_idle_s = 7.5;
   odd.apply_every_s = 1.5;
+  odd.rectilinear = Rectilinear::always;
   odd.restart_after = 7;
   odd.keep_last = 3;
   odd.split_steps = 100;

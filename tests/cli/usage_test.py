@@ -8,8 +8,9 @@ import unittest
 
 from command import BAD_INPUT, COMMAND, FINE, FOLDER, said, sluice
 
-VERBS = ("ls", "dump", "diff", "verify", "checkpoints", "recover", "collect", "merge", "watch",
-         "convert", "plot", "report", "render", "stats", "bench", "plan", "run", "doctor")
+VERBS = ("ls", "dump", "diff", "verify", "checkpoints", "recover", "collect", "merge",
+         "virtualize", "watch", "convert", "plot", "report", "render", "stats", "bench", "plan",
+         "run", "doctor")
 
 
 class Usage(unittest.TestCase):

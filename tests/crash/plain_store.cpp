@@ -57,6 +57,30 @@ Numbers scaled(Numbers at, const Numbers& by) {
   return at;
 }
 
+/// Where the objects of a regular or rectilinear grid begin along each dimension, and their end.
+std::vector<Numbers> starts_of(const Numbers& shape, const Json& grid) {
+  const bool is_regular = grid.contains("chunk_shape");
+  const Json& lengths = grid.at(is_regular ? "chunk_shape" : "chunk_shapes");
+  std::vector<Numbers> all;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    Numbers starts{0};
+    if (lengths.at(d).is_number()) {
+      while (starts.back() < shape[d]) {
+        starts.push_back(starts.back() + lengths[d].get<std::uint64_t>());
+      }
+    } else {
+      for (const Json& one : lengths[d]) {
+        const bool is_run = one.is_array();
+        for (std::uint64_t i = 0; i < (is_run ? one.at(1).get<std::uint64_t>() : 1); ++i) {
+          starts.push_back(starts.back() + (is_run ? one.at(0) : one).get<std::uint64_t>());
+        }
+      }
+    }
+    all.push_back(starts);
+  }
+  return all;
+}
+
 std::uint64_t element_bytes(const std::string& type) {
   const std::size_t digits = type.find_first_of("0123456789");
   return digits == std::string::npos ? 1 : std::stoull(type.substr(digits)) / 8;
@@ -68,8 +92,7 @@ class ArrayView {
       : storage_(storage),
         folder_(std::move(folder)),
         shape_(array.at("shape").get<Numbers>()),
-        chunk_(array.at("chunk_grid").at("configuration").at("chunk_shape").get<Numbers>()),
-        inner_(chunk_),
+        starts_(starts_of(shape_, array.at("chunk_grid").at("configuration"))),
         element_bytes_(element_bytes(array.at("data_type").get<std::string>())) {
     Json codecs = array.at("codecs");
     is_sharded_ = codecs.at(0).at("name") == "sharding_indexed";
@@ -83,7 +106,10 @@ class ArrayView {
   }
 
   std::uint64_t digest() {
-    const Numbers grid = grid_over(shape_, chunk_);
+    Numbers grid;
+    for (const Numbers& along : starts_) {
+      grid.push_back(along.size() - 1);
+    }
     for (std::uint64_t i = 0; i < count_of(grid); ++i) {
       take_object(position(i, grid));
     }
@@ -102,12 +128,18 @@ class ArrayView {
     }
     const Bytes bytes = storage_.contents(name);
     digest_.update(std::as_bytes(std::span(at)));
-    const Numbers origin = scaled(at, chunk_);
+    Numbers origin;
+    Numbers chunk;
+    for (std::size_t d = 0; d < at.size(); ++d) {
+      origin.push_back(starts_[d].at(at[d]));
+      chunk.push_back(starts_[d].at(at[d] + 1) - origin.back());
+    }
     if (!is_sharded_) {
+      inner_ = chunk;
       take_chunk(origin, bytes, name);
       return;
     }
-    const Numbers grid = grid_over(chunk_, inner_);
+    const Numbers grid = grid_over(chunk, inner_);
     const std::uint64_t index_bytes = count_of(grid) * 16;
     if (bytes.size() < index_bytes + 4) {
       throw std::runtime_error(name + ": too short for its index");
@@ -164,7 +196,7 @@ class ArrayView {
   const storage::MemoryStorage& storage_;
   const std::string folder_;
   const Numbers shape_;
-  const Numbers chunk_;
+  const std::vector<Numbers> starts_;  ///< of objects along each dimension, and where they end
   Numbers inner_;
   const std::uint64_t element_bytes_;
   bool is_sharded_ = false;

@@ -17,23 +17,27 @@
 namespace sluice::test {
 
 const std::vector<Row>& rows() {
-  static const std::vector<Row> all{{"serial"},
-                                    {"shared"},
-                                    {"collective"},
-                                    {"shared", "netcdf4"},
-                                    {"shared", "hdf5", "grouped"},
-                                    {"forward"},
-                                    {"forward", "netcdf4"},
-                                    {"shared", "records"},
-                                    {"forward", "records"},
-                                    {"shared", "zarr"},
-                                    {"collective", "zarr"},
-                                    {"forward", "zarr"},
-                                    {"shared", "vtkhdf"},
-                                    {"forward", "vtkhdf"},
-                                    {.strategy = "forward", .compress = "deflate:1"},
-                                    {.strategy = "shared", .is_deferred = true},
-                                    {.strategy = "forward", .is_deferred = true}};
+  static const std::vector<Row> all{
+      {"serial"},
+      {"shared"},
+      {"collective"},
+      {"shared", "netcdf4"},
+      {"shared", "hdf5", "grouped"},
+      {"forward"},
+      {"forward", "netcdf4"},
+      {"shared", "records"},
+      {"forward", "records"},
+      {"shared", "zarr"},
+      {"collective", "zarr"},
+      {"forward", "zarr"},
+      {"shared", "vtkhdf"},
+      {"forward", "vtkhdf"},
+      {.strategy = "forward", .compress = "deflate:1"},
+      {"shared", "zarr", "rectilinear"},
+      {.strategy = "collective", .format = "zarr", .form = "rectilinear", .compress = "deflate:1"},
+      {"forward", "zarr", "rectilinear"},
+      {.strategy = "shared", .is_deferred = true},
+      {.strategy = "forward", .is_deferred = true}};
   return all;
 }
 
@@ -69,7 +73,11 @@ Options Row::options() const {
   Options options;
   options.strategy = strategy;
   options.format = format;
-  options.hdf5_layout = form;
+  if (form == "rectilinear") {
+    options.rectilinear = Rectilinear::always;
+  } else {
+    options.hdf5_layout = form;
+  }
   options.keep_last = keep;
   options.split_steps = split_steps;
   options.apply_every_s = is_deferred ? 1e9 : -1;

@@ -21,7 +21,7 @@ namespace sluice::test {
 struct Row {
   std::string strategy;
   std::string format = "hdf5";
-  std::string form = "stacked";
+  std::string form = "stacked";  ///< "rectilinear", of zarr: blocks are chunks, however small
   std::uint64_t keep = 0;
   std::uint64_t split_steps = 0;
   std::string compress = {};  ///< of variables with steps

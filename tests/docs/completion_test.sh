@@ -29,6 +29,7 @@ expect() {
 }
 
 expect ver -- verify
+expect vi -- virtualize
 expect re -- recover render report
 expect help wa -- watch
 expect --v -- --version

@@ -167,7 +167,7 @@ CommitRequest random_commit(Random& random, Planner& planner, std::vector<Known>
     if (may && test::pick(random, 0, 3) != 0) {
       Touched touched;
       touched.variable = v;
-      touched.tile = known.tile;
+      touched.tiling = known.tile;
       touched.shape = known.definition.shape;
       request.touched.push_back(touched);
     }
@@ -263,7 +263,7 @@ TEST(Planner, RawDataOfAPageOrMoreIsAligned) {
     CommitRequest request;
     request.is_step = true;
     request.touched.resize(1);
-    request.touched[0].tile = {100, 3};
+    request.touched[0].tiling = Dims{100, 3};
     request.touched[0].shape = d.shape;
     request.checksum_words = 33;
     const CommitPlan plan = planner->plan_commit(request);
@@ -287,7 +287,7 @@ TEST(Planner, AnAppendedFileGoesOnBehindItsEnd) {
   CommitRequest request;
   request.is_step = true;
   request.touched.resize(1);
-  request.touched[0].tile = d.shape;
+  request.touched[0].tiling = d.shape;
   request.touched[0].shape = d.shape;
   for (int round = 0; round < 4; ++round) {
     const auto planner = round == 0 ? Hdf5Planner::create(ground.file(), {})

@@ -177,7 +177,7 @@ TEST(scale, provisional_addresses_are_worked_out_for_own_tiles_only) {
   for (std::uint32_t v = 0; v < variables; ++v) {
     encoded[v].variable = v;
     encoded[v].shape = {64 * tiles, 64};
-    encoded[v].tile = {64, 64};
+    encoded[v].tiling = model::Dims{64, 64};
   }
   const exec::EncodedRounds rounds(encoded, definitions, RankList::spaced(0, 1, 100'000), mib);
   const TileOwners::Tile part{7, 200'000};

@@ -147,6 +147,11 @@ const std::vector<Cell>& cells() {
       }
       made.push_back({plainest, "direct", 4, layout->name});
     }
+    // Every strategy that writes differently.
+    for (const char* strategy : {"serial", "shared", "collective", "forward"}) {
+      made.push_back({strategy, "memory", 4, "zarr", true});
+    }
+    made.push_back({plainest, "direct", 3, "zarr", true});
     return made;
   }();
   return all;

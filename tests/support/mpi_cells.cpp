@@ -138,6 +138,7 @@ const std::vector<Cell>& cells() {
       {"forward", "direct", 0, "npy"},
       {"collective", "posix", 0, "zarr"},
       {"forward", "direct", 0, "zarr"},
+      {"shared", "posix", 0, "zarr", true},
   };
   return all;
 }

@@ -29,7 +29,7 @@ Options Rank::options() const {
 
 std::string Cell::name() const {
   return test_name(strategy + "_" + storage + (ranks == 0 ? "" : "_" + std::to_string(ranks)) +
-                   (layout == "hdf5" ? "" : "_" + layout));
+                   (layout == "hdf5" ? "" : "_" + layout) + (is_rectilinear ? "_rectilinear" : ""));
 }
 
 Options Cell::in_layout(Mode mode, Options options) const {
@@ -37,6 +37,7 @@ Options Cell::in_layout(Mode mode, Options options) const {
     const layout::Format& format = layout::format_named(layout);
     options.format = format.option;
     options.hdf5_layout = format.hdf5_layout;
+    options.rectilinear = is_rectilinear ? Rectilinear::always : options.rectilinear;
   }
   return options;
 }

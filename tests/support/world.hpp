@@ -25,6 +25,8 @@ struct Cell {
   std::string storage;          ///< memory | posix | direct | mpiio
   int ranks = 1;                ///< 0: as many as mpirun started
   std::string layout = "hdf5";  ///< name of a format: layout::formats()
+  /// A variant of zarr: chunks are the blocks of the ranks, however small.
+  bool is_rectilinear = false;
   /// As test_name() makes one.
   std::string name() const;
   /// Options for opening in the cell's layout, unless the behaviour asks for one itself.

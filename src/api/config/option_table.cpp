@@ -75,6 +75,7 @@ constexpr std::array<const char*, 4> durabilities{"none", "close", "step", "auto
 constexpr std::array<const char*, 2> on_errors{"fail", "skip_step"};
 constexpr std::array<const char*, 3> checks{"off", "volume", "full"};
 constexpr std::array<const char*, 2> file_counts{"one", "allow_multiple"};
+constexpr std::array<const char*, 3> rectilinears{"auto", "true", "false"};
 constexpr std::array<const char*, 4> logs{"off", "auto", "line", "steps"};
 
 void read_restart_after(Options& options, const std::string& text) {
@@ -199,6 +200,8 @@ std::vector<Option> make_table() {
       bytes_option<&Options::coalesce_bytes>("coalesce_bytes",
                                              "collective, forward: most at once; 0: by the budget"),
       bytes_option<&Options::stripe_bytes>("stripe_bytes", "of the file system; 0: as it reports"),
+      word_option<&Options::rectilinear, rectilinears>(
+          "rectilinear", "of zarr: unequal blocks are chunks: auto | true: small ones too | false"),
       text_option<&Options::parts_dir>("parts_dir", "where file-per-* puts its parts"),
       {"restart_after", "append: steps after this one are dropped first; -1: none",
        [](const Options& o) { return std::to_string(o.restart_after); }, read_restart_after},

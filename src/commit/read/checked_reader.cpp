@@ -97,7 +97,6 @@ bool CheckedReader::read_encoded_record(const Located& located, const Record& re
   stored.definition = variable.definition;
   stored.big_endian = variable.big_endian;
   stored.filters = variable.filters;
-  stored.tile = located.placement().tile();
   out.resize(record.box.volume() * variable.definition.type.bytes);
   layout::read_encoded(source_.file(located.placement()), stored, located.tiles,
                        {located.variable, located.step}, record.box, out, last);
@@ -108,7 +107,7 @@ void CheckedReader::check_tile(const Located& located, std::uint64_t tile,
                                std::span<const std::byte> dense) const {
   const layout::Placement& placement = located.placement();
   const Box held = placement.tile_box(tile);
-  const Box whole{held.start, placement.tile()};
+  const Box whole = placement.whole_tile(tile);
   const std::uint32_t element_bytes = view_[located.variable].definition.type.bytes;
   std::vector<std::byte> bytes;
   for (const Record* record : located.records.overlapping(held)) {

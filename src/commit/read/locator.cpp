@@ -76,12 +76,12 @@ void Locator::describe_encoded(const Wanted& wanted, model::ByteWriter& out) {
   tiles.write_to(out);
   // Tiles are decoded, and checked, as wholes.
   const Dims& shape = tiles.placement.shape();
-  const Dims& tile = tiles.placement.tile();
+  const layout::Tiling& tiling = tiles.placement.tiling();
   Box wider = wanted.region;
   for (int d = 0; d < wider.start.rank() && !wider.empty(); ++d) {
-    const std::uint64_t tiles_to_end = (wanted.region.end(d) - 1) / tile[d] + 1;
-    wider.start[d] = wanted.region.start[d] / tile[d] * tile[d];
-    wider.count[d] = std::min(shape[d], tiles_to_end * tile[d]) - wider.start[d];
+    const std::uint64_t last = tiling.number_of(d, wanted.region.end(d) - 1);
+    wider.start[d] = tiling.start_of(d, tiling.number_of(d, wanted.region.start[d]));
+    wider.count[d] = std::min(shape[d], tiling.start_of(d, last + 1)) - wider.start[d];
   }
   write_records(records_in(wanted, wider), out);
 }

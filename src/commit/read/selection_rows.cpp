@@ -120,10 +120,10 @@ void SelectionReader::read_encoded_rows(const Located& located, exec::RowSource&
     const layout::Placement& tiles = located.placement();
     const Box rows = rows_of(model::whole(tiles.shape()), first, count);
     decoder->require_small(located.tiles);
-    dense.resize(tiles.tile_bytes());
     storage::File& file = context_.source.file(tiles);
     for (const layout::Piece& piece : layout::cut(tiles, rows)) {
-      const Box whole{tiles.tile_box(piece.tile_index).start, tiles.tile()};
+      const Box whole = tiles.whole_tile(piece.tile_index);
+      dense.resize(tiles.tile_bytes(piece.tile_index));
       if (tiles.address(piece.tile_index) == layout::absent) {
         model::fill(dense, d.type, d.fill);
       } else {

@@ -63,6 +63,7 @@ class Converter {
         unread_(unread),
         progress_(progress) {
     Options own = options;
+    own.rectilinear = Rectilinear::never;  // blocks say only how the ranks share the work
     own.compress = compress.value_or("");
     own.format = target.format();
     output_ = open_output(transport, storage, target.building(), Opening::create, own);

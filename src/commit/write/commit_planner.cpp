@@ -126,7 +126,7 @@ std::vector<std::byte> CommitPlanner::known() const {
   out.put(planner_->known().size());
   for (std::uint32_t v = 0; v < planner_->known().size(); ++v) {
     planner_->known()[v].write_to(out);
-    out.put(planner_->tile(v));
+    planner_->tiling(v).write_to(out);
   }
   return out.take();
 }

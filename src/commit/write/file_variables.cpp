@@ -5,6 +5,7 @@
 #include "codec/checksum.hpp"
 #include "codec/plugins.hpp"
 #include "exec/transport/agree.hpp"
+#include "layout/block_grid.hpp"
 #include "layout/chunking.hpp"
 
 namespace sluice::commit {
@@ -36,7 +37,7 @@ void FileVariables::read_from(model::ByteReader& in) {
   const auto count = in.get<std::size_t>();
   for (std::size_t i = 0; i < count; ++i) {
     model::Definition d = model::Definition::read_from(in);
-    tiles_.push_back({in.get<Dims>(), true, true, layout::pipeline_in(*format_, d)});
+    tiles_.push_back({layout::Tiling::read_from(in), true, true, layout::pipeline_in(*format_, d)});
     name_hashes_.push_back(codec::checksum(d.name));
     definitions_.push_back(std::move(d));
   }
@@ -82,7 +83,7 @@ void FileVariables::note(const FileCommit& commit) {
 }
 
 void FileVariables::choose_tiles(exec::Transport& transport, const FileCommit& commit,
-                                 std::uint64_t budget_bytes) {
+                                 const Options& options) {
   std::vector<std::uint32_t> open;
   for (std::uint32_t v = 0; v < definitions_.size(); ++v) {
     if (commit.touched[v] && !tiles_[v].chosen) {
@@ -112,18 +113,23 @@ void FileVariables::choose_tiles(exec::Transport& transport, const FileCommit& c
   transport.allreduce(gcds, exec::Op::gcd);
   transport.allreduce(largest, exec::Op::max);
   std::size_t at = 0;
+  std::vector<std::uint32_t> unequal;
   for (const std::uint32_t v : open) {
     layout::Decomposition all(definitions_[v].shape.rank());
     for (int d = 0; d < definitions_[v].shape.rank(); ++d, ++at) {
       all.boundary_gcd[d] = static_cast<std::uint64_t>(gcds[at]);
       all.largest_count[d] = static_cast<std::uint64_t>(largest[at]);
     }
-    choose_tile(v, all, budget_bytes);
+    choose_tile(v, all, options.budget_bytes);
     if (codec::has_plugin(tiles_[v].pipeline)) {
       settle_filters(transport, v);
     }
     tiles_[v].chosen = true;
+    if (options.rectilinear != Rectilinear::never && may_be_rectilinear(v, all)) {
+      unequal.push_back(v);
+    }
   }
+  choose_rectilinear(transport, commit, unequal, options);
 }
 
 /// Collective. The values that rank 0's libhdf5 makes of those that a plugin was asked for.
@@ -131,7 +137,7 @@ void FileVariables::settle_filters(exec::Transport& transport, std::uint32_t var
   const auto message = exec::on_root(transport, 0, [&] {
     model::ByteWriter out;
     for (const codec::Filter& filter :
-         layout::settled_in(*format_, definitions_[variable], tiles_[variable].tile)) {
+         layout::settled_in(*format_, definitions_[variable], tiles_[variable].tiling.tile())) {
       out.put(filter.parameters);
     }
     return out.take();
@@ -139,6 +145,52 @@ void FileVariables::settle_filters(exec::Transport& transport, std::uint32_t var
   model::ByteReader in(message);
   for (codec::Filter& filter : tiles_[variable].pipeline) {
     filter.parameters = in.get_vector<std::uint32_t>();
+  }
+}
+
+bool FileVariables::may_be_rectilinear(std::uint32_t variable,
+                                       const layout::Decomposition& all) const {
+  const model::Definition& d = definitions_[variable];
+  bool is_unequal = false;
+  for (int i = 0; i < d.shape.rank(); ++i) {
+    is_unequal =
+        is_unequal || (all.boundary_gcd[i] != 0 && all.boundary_gcd[i] != all.largest_count[i]);
+  }
+  return is_unequal && format_->rectilinear && !d.varying && !d.partial && d.chunk.empty();
+}
+
+void FileVariables::choose_rectilinear(exec::Transport& transport, const FileCommit& commit,
+                                       const std::vector<std::uint32_t>& variables,
+                                       const Options& options) {
+  if (variables.empty()) {
+    return;
+  }
+  layout::BlockGrids grids(variables.size());
+  for (const model::Block& block : commit.blocks) {
+    const auto at = std::find(variables.begin(), variables.end(), block.variable);
+    if (at != variables.end()) {
+      grids.add(static_cast<std::size_t>(at - variables.begin()), block.box);
+    }
+  }
+  const auto gathered = transport.gather(grids.to_bytes(), 0);
+  const auto message = exec::on_root(transport, 0, [&] {
+    const layout::BlockGrids all(gathered);
+    model::ByteWriter out;
+    for (std::size_t i = 0; i < variables.size(); ++i) {
+      const model::Definition& d = definitions_[variables[i]];
+      layout::GridLimits limits;
+      limits.most_bytes = std::min(limits.most_bytes, options.budget_bytes / 4);
+      limits.least_mean_bytes =
+          options.rectilinear == Rectilinear::always ? 0 : layout::smallest_aligned_tile_bytes;
+      all.tiling(i, d.shape, d.type.bytes, limits)
+          .value_or(tiles_[variables[i]].tiling)
+          .write_to(out);
+    }
+    return out.take();
+  });
+  model::ByteReader in(message);
+  for (const std::uint32_t v : variables) {
+    tiles_[v].tiling = layout::Tiling::read_from(in);
   }
 }
 
@@ -151,18 +203,19 @@ void FileVariables::choose_tile(std::uint32_t variable, layout::Decomposition al
     all = layout::Decomposition(all.boundary_gcd.rank());  // counted in rows, in any case
   }
   if (!d.chunk.empty()) {
-    tiles.tile = bounded_chunk(d);
+    tiles.tiling = bounded_chunk(d);
     return;
   }
-  tiles.tile = encodes ? layout::choose_encoded_tile(d.shape, d.type.bytes, all)
-                       : layout::choose_tile(d.shape, d.type.bytes, all);
+  Dims tile = encodes ? layout::choose_encoded_tile(d.shape, d.type.bytes, all)
+                      : layout::choose_tile(d.shape, d.type.bytes, all);
   if (encodes) {
-    layout::limit_rows(tiles.tile, d.type.bytes, budget_bytes / 4);
+    layout::limit_rows(tile, d.type.bytes, budget_bytes / 4);
   } else if (d.varying) {  // whole tiles are written, so steps of few rows need few rows in a tile
-    layout::limit_rows(tiles.tile, d.type.bytes, layout::portion_bytes);
+    layout::limit_rows(tile, d.type.bytes, layout::portion_bytes);
   } else if (format_->most_tile_bytes != 0) {
-    layout::limit_rows(tiles.tile, d.type.bytes, format_->most_tile_bytes);
+    layout::limit_rows(tile, d.type.bytes, format_->most_tile_bytes);
   }
+  tiles.tiling = tile;
 }
 
 const Dims& FileVariables::shape_of(const FileCommit& commit, std::uint32_t variable) const {
@@ -170,8 +223,8 @@ const Dims& FileVariables::shape_of(const FileCommit& commit, std::uint32_t vari
   return varies ? commit.shapes[variable] : definitions_[variable].shape;
 }
 
-const Dims& FileVariables::tile_of(const FileCommit& commit, std::uint32_t variable) const {
-  return format_->tiled ? tiles_[variable].tile : shape_of(commit, variable);
+layout::Tiling FileVariables::tiling_of(const FileCommit& commit, std::uint32_t variable) const {
+  return format_->tiled ? tiles_[variable].tiling : layout::Tiling(shape_of(commit, variable));
 }
 
 StagedCommit FileVariables::cut_blocks(const FileCommit& commit) const {
@@ -181,7 +234,7 @@ StagedCommit FileVariables::cut_blocks(const FileCommit& commit) const {
     const model::Definition& d = definitions_[block.variable];
     const Dims& shape = format_->tiled ? d.shape : shape_of(commit, block.variable);
     layout::append_portions(
-        b, block.box, shape, tile_of(commit, block.variable), d.type.bytes,
+        b, block.box, shape, tiling_of(commit, block.variable), d.type.bytes,
         tiles_[block.variable].pipeline.empty() ? staged.plain : staged.encoded);
   }
   return staged;
@@ -200,7 +253,7 @@ std::vector<exec::EncodedVariable> FileVariables::encoded(const FileCommit& comm
   std::vector<exec::EncodedVariable> variables;
   for (std::uint32_t v = 0; v < tiles_.size(); ++v) {
     if (commit.touched[v] && !tiles_[v].pipeline.empty()) {
-      variables.push_back({v, definitions_[v].shape, tiles_[v].tile, tiles_[v].pipeline});
+      variables.push_back({v, definitions_[v].shape, tiles_[v].tiling, tiles_[v].pipeline});
     }
   }
   return variables;
@@ -214,7 +267,7 @@ layout::CommitRequest FileVariables::request_for(const FileCommit& commit,
   request.checksum_words = words;
   for (std::uint32_t v = 0; v < definitions_.size(); ++v) {
     if (commit.touched[v]) {
-      request.touched.push_back({v, tile_of(commit, v), shape_of(commit, v)});
+      request.touched.push_back({v, tiling_of(commit, v), shape_of(commit, v)});
       if (v < commit.parts.size()) {
         request.touched.back().parts = commit.parts[v];
       }
@@ -232,8 +285,9 @@ layout::CommitPlan FileVariables::provisional_plan(const FileCommit& commit,
     if (!commit.touched[v] || !tiles_[v].pipeline.empty()) {
       continue;
     }
-    const Dims& tile = tile_of(commit, v);
-    const Dims grid = layout::grid_of(d.shape, tile);
+    const layout::Tiling tiling = tiling_of(commit, v);
+    const Dims& tile = tiling.tile();
+    const Dims grid = layout::grid_of(d.shape, tiling);
     std::vector<std::uint64_t> addresses(d.shape.volume() == 0 ? 0 : grid.volume(), layout::absent);
     // A step with fewer rows has the tiles of those rows only.
     std::size_t present = addresses.size();
@@ -244,9 +298,10 @@ layout::CommitPlan FileVariables::provisional_plan(const FileCommit& commit,
     at = round_up_to(at, provisional_alignment_bytes);
     for (std::size_t i = 0; i < present; ++i) {
       addresses[i] = at;
-      at += tile.volume() * d.type.bytes;
+      const Dims& own = tiling.is_regular() ? tile : tiling.whole(grid, i).count;
+      at += own.volume() * d.type.bytes;
     }
-    plan.placements.emplace_back(v, d.type.bytes, d.shape, tile, addresses);
+    plan.placements.emplace_back(v, d.type.bytes, d.shape, tiling, addresses);
   }
   if (words != 0) {
     at = round_up_to(at, provisional_alignment_bytes);

@@ -15,6 +15,7 @@
 #include "layout/formats.hpp"
 #include "layout/layout.hpp"
 #include "model/bytes.hpp"
+#include "sluice/options.hpp"
 
 namespace sluice::commit {
 
@@ -43,8 +44,7 @@ class FileVariables {
 
   /// Collective if a variable is written for the first time, else local: tiles by the decomposition
   /// of all ranks.
-  void choose_tiles(exec::Transport& transport, const FileCommit& commit,
-                    std::uint64_t budget_bytes);
+  void choose_tiles(exec::Transport& transport, const FileCommit& commit, const Options& options);
   /// The blocks cut at tiles; checksum words are not numbered yet.
   StagedCommit cut_blocks(const FileCommit& commit) const;
   bool has_encoded(const FileCommit& commit) const;
@@ -56,14 +56,18 @@ class FileVariables {
 
  private:
   struct Tiles {
-    model::Dims tile;  ///< empty rank where not chosen yet
+    layout::Tiling tiling;  ///< empty rank where not chosen yet
     bool chosen = false;
     bool made = false;  ///< is the variable in the file?
     codec::Pipeline pipeline = {};
   };
   const model::Dims& shape_of(const FileCommit& commit, std::uint32_t variable) const;
-  const model::Dims& tile_of(const FileCommit& commit, std::uint32_t variable) const;
+  layout::Tiling tiling_of(const FileCommit& commit, std::uint32_t variable) const;
   void settle_filters(exec::Transport& transport, std::uint32_t variable);
+  /// May its chunks be those of a rectilinear grid?
+  bool may_be_rectilinear(std::uint32_t variable, const layout::Decomposition& all) const;
+  void choose_rectilinear(exec::Transport& transport, const FileCommit& commit,
+                          const std::vector<std::uint32_t>& variables, const Options& options);
   void choose_tile(std::uint32_t variable, layout::Decomposition all, std::uint64_t budget_bytes);
 
   const layout::Format* format_ = nullptr;

@@ -81,7 +81,7 @@ void FileWriter::tell_planner(std::function<void(layout::Planner&)> what) {
 std::uint64_t FileWriter::commit(const FileCommit& commit) {
   bool has_begun = false;
   try {
-    variables_.choose_tiles(transport_, commit, options_.budget_bytes);
+    variables_.choose_tiles(transport_, commit, options_);
     const StagedCommit staged = data_->stage(commit);
     has_begun = true;
     const std::uint64_t step = write(commit, staged);

@@ -32,11 +32,12 @@ void fill_tiles_in_turn(storage::File& file, const layout::Placement& placement,
     if (placement.address(tile) == layout::absent) {
       continue;  // beyond the rows of this step
     }
-    for (std::uint64_t at = 0; at < placement.tile_bytes(); at += piece_bytes, ++number) {
+    const std::uint64_t tile_bytes = placement.tile_bytes(tile);
+    for (std::uint64_t at = 0; at < tile_bytes; at += piece_bytes, ++number) {
       if (number % writers != index) {
         continue;
       }
-      filled.resize(std::min(piece_bytes, placement.tile_bytes() - at));
+      filled.resize(std::min(piece_bytes, tile_bytes - at));
       fill_of_file(filled, placement, definition);
       file.write(placement.address(tile) + at, filled);
     }
@@ -53,10 +54,11 @@ void fill_own_tiles(storage::File& file, const layout::Placement& placement,
     if (begin == layout::absent) {
       continue;
     }
-    for (std::uint64_t at = 0; at < placement.tile_bytes();) {
+    const std::uint64_t tile_bytes = placement.tile_bytes(tile);
+    for (std::uint64_t at = 0; at < tile_bytes;) {
       const plan::Stretch stretch = map.stretch_at(begin + at);
       const std::uint64_t length =
-          std::min({stretch.length, placement.tile_bytes() - at, layout::portion_bytes});
+          std::min({stretch.length, tile_bytes - at, layout::portion_bytes});
       if (map.writers()[stretch.writer] == rank) {
         const std::uint64_t before = at % element;
         filled.resize((before + length + element - 1) / element * element);

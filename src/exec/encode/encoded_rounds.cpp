@@ -12,14 +12,14 @@ std::vector<std::uint64_t> counts_of(const std::vector<EncodedVariable>& variabl
   std::vector<std::uint64_t> counts;
   counts.reserve(variables.size());
   for (const EncodedVariable& v : variables) {
-    counts.push_back(layout::grid_of(v.shape, v.tile).volume());
+    counts.push_back(layout::grid_of(v.shape, v.tiling).volume());
   }
   return counts;
 }
 
 /// The most bytes of a tile, dense or encoded: one that does not shrink.
 std::uint64_t most_encoded_bytes(const EncodedVariable& variable, std::uint32_t element_bytes) {
-  std::uint64_t bytes = variable.tile.volume() * element_bytes;
+  std::uint64_t bytes = variable.tiling.tile().volume() * element_bytes;
   for (const codec::Filter& filter : variable.pipeline) {
     bytes += codec::find_method(filter.id)->added_bytes;
   }
@@ -52,7 +52,7 @@ layout::CommitPlan EncodedRounds::placements(std::uint64_t round, int rank,
                                              std::span<const plan::TileOwners::Tile> parts) const {
   std::vector<std::vector<std::uint64_t>> addresses;
   for (const EncodedVariable& v : variables_) {
-    addresses.emplace_back(layout::grid_of(v.shape, v.tile).volume(), layout::absent);
+    addresses.emplace_back(layout::grid_of(v.shape, v.tiling).volume(), layout::absent);
   }
   const std::uint64_t count = owners_.owners().size();
   const auto place = [&](const plan::TileOwners::Tile& tile, std::uint64_t position,
@@ -73,7 +73,7 @@ layout::CommitPlan EncodedRounds::placements(std::uint64_t round, int rank,
   layout::CommitPlan plan;
   for (std::uint32_t i = 0; i < variables_.size(); ++i) {
     const EncodedVariable& v = variables_[i];
-    plan.placements.emplace_back(v.variable, element_bytes_[i], v.shape, v.tile, addresses[i]);
+    plan.placements.emplace_back(v.variable, element_bytes_[i], v.shape, v.tiling, addresses[i]);
   }
   return plan;
 }

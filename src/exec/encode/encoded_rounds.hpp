@@ -25,7 +25,7 @@ namespace sluice::exec {
 struct EncodedVariable {
   std::uint32_t variable = 0;
   model::Dims shape;
-  model::Dims tile;
+  layout::Tiling tiling;
   codec::Pipeline pipeline;
 };
 

@@ -35,12 +35,11 @@ void RelocatedFile::place(const layout::CommitPlan& real) {
   for (const layout::Placement& here : provisional_->placements) {
     const auto found = by_variable.find(here.variable());
     const layout::Placement* there = found == by_variable.end() ? nullptr : found->second;
-    if (there == nullptr || there->tiles() != here.tiles() ||
-        there->tile_bytes() != here.tile_bytes()) {
+    if (there == nullptr || there->tiles() != here.tiles() || there->tiling() != here.tiling()) {
       throw Error(Code::internal, path() + ": a variable is not placed as predicted");
     }
     for (std::uint64_t tile = 0; tile < here.tiles(); ++tile) {
-      add(here.address(tile), here.tile_bytes(), there->address(tile));
+      add(here.address(tile), here.tile_bytes(tile), there->address(tile));
     }
   }
   if (provisional_->checksums) {

@@ -182,7 +182,11 @@ void RoundEncoder::encode_tiles(RoundSizes& sizes) {
     const plan::TileOwners::Tile tile = rounds_.owners().tile_at(own, position);
     const EncodedVariable& v = rounds_.variables()[tile.variable];
     const Element& element = elements_[tile.variable];
-    const std::uint64_t dense_bytes = v.tile.volume() * element.type.bytes;
+    const std::uint64_t elements =
+        v.tiling.is_regular()
+            ? v.tiling.tile().volume()
+            : v.tiling.whole(layout::grid_of(v.shape, v.tiling), tile.tile).volume();
+    const std::uint64_t dense_bytes = elements * element.type.bytes;
     if (fill_holes(position - first, dense_bytes, element)) {
       dense.push_back({v.variable, &v.pipeline, room_of(position - first), dense_bytes});
       sizes.tiles.push_back({v.variable, 0, tile.tile, 0});

@@ -231,7 +231,8 @@ class Decoding final : public RoundParty {
     dense_.resize(std::max<std::size_t>(dense_.size(), tiles.size() * tile_bytes));
     storage::File& file = reading_.file();
     for_each_in_threads(tiles.size(), reading_.threads, [&](std::size_t thread, std::size_t slot) {
-      const auto dense = std::span(dense_).subspan(slot * tile_bytes, tile_bytes);
+      const auto dense =
+          std::span(dense_).subspan(slot * tile_bytes, placement_.tile_bytes(tiles[slot]));
       decoders_[thread].read(file, *reading_.tiles, tiles[slot], dense);
       if (reading_.inspect) {
         reading_.inspect(tiles[slot], dense);
@@ -242,8 +243,8 @@ class Decoding final : public RoundParty {
   void select(std::uint32_t slot, std::uint64_t tile, const Box& part,
               std::span<std::byte> out) const {
     const std::byte* dense = dense_.data() + slot * placement_.tile_bytes();
-    const Box whole{placement_.tile_box(tile).start, placement_.tile()};
-    model::copy_box(dense, whole, out.data(), part, part, placement_.element_bytes());
+    model::copy_box(dense, placement_.whole_tile(tile), out.data(), part, part,
+                    placement_.element_bytes());
   }
 
   /// The number of this rank among the readers; only if a rank has sent it a request.

@@ -16,7 +16,7 @@ void Hdf5Planner::make_touched(const CommitRequest& request) {
     for (const Touched& touched : request.touched) {
       const bool is_offsets = definitions_[touched.variable].name.ends_with("/Offsets");
       if (!made_[touched.variable].exists && is_offsets == is_last) {
-        make(touched.variable, touched.tile);
+        make(touched.variable, touched.tiling.tile());
       }
     }
   }
@@ -203,8 +203,11 @@ Placement Hdf5Planner::place_checksums(std::uint64_t words, CommitRow& row) {
   row.first_word = checksum_chunks_ * checksum_chunk_words_;
   row.word_count = words;
   checksum_chunks_ += chunks;
-  return {
-      checksum_variable, 8, {chunks * checksum_chunk_words_}, {checksum_chunk_words_}, addresses};
+  return {checksum_variable,
+          8,
+          {chunks * checksum_chunk_words_},
+          Dims{checksum_chunk_words_},
+          addresses};
 }
 
 }  // namespace sluice::layout::hdf5

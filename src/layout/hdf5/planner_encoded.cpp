@@ -53,8 +53,8 @@ Dims Hdf5Planner::untouched_tile(const model::Definition& definition) const {
 void Hdf5Planner::prepare_encoded(const Touched& touched) {
   const std::uint32_t variable = touched.variable;
   const model::Definition& definition = definitions_[variable];
-  if (touched.tile != made_[variable].tile) {
-    throw Error(Code::internal, definition.name + ": tiles of " + touched.tile.text() +
+  if (touched.tiling.tile() != made_[variable].tile) {
+    throw Error(Code::internal, definition.name + ": tiles of " + touched.tiling.tile().text() +
                                     ", but chunks of " + made_[variable].tile.text());
   }
   if (definition.stepped) {

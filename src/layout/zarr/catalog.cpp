@@ -18,7 +18,8 @@ namespace {
 constexpr std::size_t most_objects = 1024;
 
 std::string storage_text(const Array& array) {
-  std::string text = array.sharded ? "shards" : "chunks";
+  std::string text = array.lengths.empty() ? "" : "rectilinear ";
+  text += array.sharded ? "shards" : "chunks";
   for (const codec::Filter& filter : array.filters) {
     const bool is_blosc = filter.id == codec::blosc_id && filter.parameters.size() == 4;
     const auto method = codec::find_method(is_blosc ? filter.parameters[2] : filter.id);
@@ -38,6 +39,9 @@ std::unique_ptr<ZarrCatalog> ZarrCatalog::open(storage::File& file) {
 
 void ZarrCatalog::load() {
   manifest_ = read_manifest(file_);
+  if (is_references(file_)) {
+    references_ = read_references(file_);
+  }
   ours_ = manifest_.ours;
   steps_ = manifest_.steps;
   has_time_ = manifest_.has_time;
@@ -47,11 +51,14 @@ void ZarrCatalog::load() {
     StoredVariable variable;
     variable.definition = stored.definition;
     variable.big_endian = array.big_endian;
-    variable.placeable = array.filters.empty();
-    variable.filters = array.filters;
-    for (int d = stored.definition.stepped ? 1 : 0; d < array.inner.rank(); ++d) {
-      variable.tile.push_back(array.inner[d]);
-    }
+    const bool has_inline = references_ && references_->has_inline_chunks(
+                                               manifest_.is_array ? "" : stored.definition.name);
+    variable.placeable = array.filters.empty() && !has_inline;
+    variable.filters = has_inline ? codec::Pipeline{} : array.filters;
+    objects_of_.push_back(array.objects());
+    const Tiling tiling = array.tiling();
+    tilings_.push_back(stored.definition.stepped ? tiling.without_front() : tiling);
+    variable.tile = tilings_.back().tile();
     variable.storage = storage_text(array);
     if (stored.definition.stepped && array.inner[0] != 1) {
       throw Error(Code::damaged,
@@ -95,33 +102,28 @@ ZarrCatalog::Object& ZarrCatalog::object_at(std::uint32_t variable, const Dims& 
     objects_.clear();
     known_variable_ = variable;
   }
-  const Stored& stored = manifest_.arrays.at(variable);
-  // The one array of a store that is no group lies in the store's own folder.
-
-  const bool is_root = manifest_.is_array;
-  const std::string name =
-      (is_root ? "" : stored.definition.name + "/") + stored.array.object_name(chunk_at);
+  const std::string name = key_of(variable, chunk_at);
   const auto [at, is_new] = objects_.try_emplace(name);
   Object& object = at->second;
   if (is_new) {
     object.segment.name = name;
     object.segment.length = object.segment.file_bytes = file_.object_bytes(name).value_or(0);
     object.segment.address = new_addresses(object.segment.length);
-
     file_.map({&object.segment, 1});
   }
   return object;
 }
 
-void ZarrCatalog::read_index(std::uint32_t variable, const Array& array, Object& object) {
+void ZarrCatalog::read_index(std::uint32_t variable, const Array& array, std::uint64_t count,
+                             Object& object) {
   const std::string what =
       manifest_.arrays[variable].definition.name + ", shard " + object.segment.name + ": ";
-  const std::uint64_t bytes = index_bytes(array.inner_count());
+  const std::uint64_t bytes = index_bytes(count);
   if (object.segment.length < bytes) {
     throw Error(Code::truncated, what + "has " + std::to_string(object.segment.length) +
                                      " bytes, its index alone " + std::to_string(bytes));
   }
-  require_plausible_tiles(what + "a shard", array.inner_count(), most_tiles_of_a_store);
+  require_plausible_tiles(what + "a shard", count, most_tiles_of_a_store);
   std::vector<std::byte> text(bytes);
   const std::uint64_t offset = array.index_first ? 0 : object.segment.length - bytes;
   if (file_.read(object.segment.address + offset, text) != bytes) {
@@ -133,12 +135,20 @@ void ZarrCatalog::read_index(std::uint32_t variable, const Array& array, Object&
 
 std::optional<ZarrCatalog::Found> ZarrCatalog::find(std::uint32_t variable, const Dims& element) {
   const Array& array = manifest_.arrays.at(variable).array;
+  const Tiling& objects = objects_of_[variable];
   Dims chunk_at;
   std::uint64_t position = 0;
+  std::uint64_t count = 1;  // of inner chunks
   for (int d = 0; d < element.rank(); ++d) {
-    chunk_at.push_back(element[d] / array.chunk[d]);
-    const std::uint64_t within = element[d] % array.chunk[d] / array.inner[d];
-    position = position * (array.chunk[d] / array.inner[d]) + within;
+    const std::uint64_t number = objects.number_of(d, element[d]);
+    chunk_at.push_back(number);
+    const std::uint64_t within = (element[d] - objects.start_of(d, number)) / array.inner[d];
+    const std::uint64_t along = objects.length_of(d, number) / array.inner[d];
+    position = position * along + within;
+    count *= along;
+  }
+  if (references_) {
+    return find_reference(key_of(variable, chunk_at));
   }
   Object& object = object_at(variable, chunk_at);
   if (object.segment.length == 0) {
@@ -148,7 +158,7 @@ std::optional<ZarrCatalog::Found> ZarrCatalog::find(std::uint32_t variable, cons
     return Found{&object, {0, object.segment.length}};
   }
   if (!object.has_index) {
-    read_index(variable, array, object);
+    read_index(variable, array, count, object);
   }
   const IndexEntry& entry = object.index[position];
   if (entry.offset == absent && entry.bytes == absent) {
@@ -165,10 +175,10 @@ std::optional<ZarrCatalog::Found> ZarrCatalog::find(std::uint32_t variable, cons
 }
 
 EncodedTiles ZarrCatalog::look_up(std::uint32_t variable, std::uint64_t step, const Box& region) {
-  const StoredVariable& stored = variables_.at(variable);
-  const model::Definition& d = stored.definition;
+  const model::Definition& d = variables_.at(variable).definition;
+  const Tiling& tiling = tilings_[variable];
   const Dims& whole = manifest_.arrays[variable].array.shape;
-  const std::uint64_t count = d.shape.volume() == 0 ? 0 : grid_of(d.shape, stored.tile).volume();
+  const std::uint64_t count = d.shape.volume() == 0 ? 0 : grid_of(d.shape, tiling).volume();
   // Chunks may be left out, so nothing in the store says how many there should be.
   require_plausible_tiles(d.name + ": a step", count, most_tiles_of_a_store);
   std::vector<std::uint64_t> addresses(count, absent);
@@ -177,8 +187,8 @@ EncodedTiles ZarrCatalog::look_up(std::uint32_t variable, std::uint64_t step, co
   tiles.masks.resize(count, 0);
   std::map<std::uint64_t, storage::Segment> used;
   const bool is_there = !d.stepped || step < whole[0];
-  for_each_piece(d.shape, stored.tile, region, [&](const Piece& piece) {
-    const Dims start = tile_box(d.shape, stored.tile, piece.tile_index).start;
+  for_each_piece(d.shape, tiling, region, [&](const Piece& piece) {
+    const Dims start = tile_box(d.shape, tiling, piece.tile_index).start;
     const auto found =
         is_there ? find(variable, d.stepped ? start.with_front(step) : start) : std::nullopt;
     if (found) {
@@ -187,7 +197,7 @@ EncodedTiles ZarrCatalog::look_up(std::uint32_t variable, std::uint64_t step, co
       used.emplace(found->object->segment.address, found->object->segment);
     }
   });
-  tiles.placement = Placement(variable, d.type.bytes, d.shape, stored.tile, addresses);
+  tiles.placement = Placement(variable, d.type.bytes, d.shape, tiling, addresses);
   std::vector<storage::Segment> objects;
   objects.reserve(used.size());
   for (const auto& [address, segment] : used) {
@@ -199,8 +209,8 @@ EncodedTiles ZarrCatalog::look_up(std::uint32_t variable, std::uint64_t step, co
 
 Placement ZarrCatalog::locate(std::uint32_t variable, std::uint64_t step, const Box& region) {
   EncodedTiles tiles = look_up(variable, step, region);
-  const std::uint64_t wanted = tiles.placement.tile_bytes();
   for (std::uint64_t tile = 0; tile < tiles.sizes.size(); ++tile) {
+    const std::uint64_t wanted = tiles.placement.tile_bytes(tile);
     if (tiles.placement.address(tile) != absent && tiles.sizes[tile] != wanted) {
       throw Error(tiles.sizes[tile] < wanted ? Code::truncated : Code::damaged,
                   variables_[variable].definition.name + ", chunk at " +
@@ -222,6 +232,10 @@ void ZarrCatalog::read(std::uint32_t variable, std::uint64_t step, const Box& bo
     return;
   }
   const StoredVariable& stored = variables_.at(variable);
+  if (references_ && !stored.placeable && stored.filters.empty()) {
+    read_each(variable, step, box, out);
+    return;
+  }
   if (!stored.filters.empty()) {
     read_encoded(file_, stored, locate_encoded(variable, step, box), {variable, step}, box, out,
                  last_tile_);

@@ -1,5 +1,5 @@
 // What a Zarr store holds and where: the reading side of the layout, of stores that Sluice wrote
-// and of others with consolidated metadata.
+// and of others, and of reference files, whose chunks are ranges of other files.
 //
 // Only the root document, indexes of shards and sizes of objects are read here. Addresses are given
 // out once a catalog; an index is held only while its array is being looked at.
@@ -13,6 +13,7 @@
 #include "layout/catalog.hpp"
 #include "layout/titled.hpp"
 #include "layout/zarr/manifest.hpp"
+#include "layout/zarr/references.hpp"
 
 namespace sluice::layout::zarr {
 
@@ -41,21 +42,36 @@ class ZarrCatalog final : public layout::Catalog, public layout::Titled {
   };
   /// Where an inner chunk is; nothing where the store does not hold it.
   struct Found {
-    const Object* object = nullptr;
+    const Object* object = nullptr;  ///< null: in the reference file itself
     Extent extent;
   };
+  /// A chunk of an array with chunks in the reference file is decoded on one rank, as a whole.
+  static constexpr std::uint64_t most_inline_bytes = 1ULL << 30;
 
   explicit ZarrCatalog(storage::File& file) : file_(file) {}
   void load();
   Object& object_at(std::uint32_t variable, const model::Dims& chunk_at);
-  void read_index(std::uint32_t variable, const Array& array, Object& object);
+  /// `count`: of its inner chunks.
+  void read_index(std::uint32_t variable, const Array& array, std::uint64_t count, Object& object);
   std::optional<Found> find(std::uint32_t variable, const model::Dims& element);
+  /// The name of a chunk in the store.
+  std::string key_of(std::uint32_t variable, const model::Dims& chunk_at) const;
+  Object& file_named(const std::string& name);
+  std::optional<Found> find_reference(const std::string& key);
+  std::vector<std::byte> stored_bytes(const std::string& key, const Found& found);
+  /// As read(), chunk by chunk, some of which are in the reference file.
+  void read_each(std::uint32_t variable, std::uint64_t step, const model::Box& box,
+                 std::span<std::byte> out);
   EncodedTiles look_up(std::uint32_t variable, std::uint64_t step, const model::Box& region);
 
   storage::File& file_;
   Manifest manifest_;
+  std::vector<Tiling> objects_of_;  ///< by variable: what its objects hold, steps first
+  std::vector<Tiling> tilings_;     ///< by variable: what is read at a time, of a step
   std::uint32_t known_variable_ = 0;
   std::map<std::string, Object> objects_;  ///< of that variable
+  std::optional<References> references_;
+  std::map<std::string, Object> files_;  ///< to which references lead
   LastTile last_tile_;
 };
 

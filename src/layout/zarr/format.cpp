@@ -2,6 +2,7 @@
 
 #include "layout/zarr/catalog.hpp"
 #include "layout/zarr/planner.hpp"
+#include "layout/zarr/references.hpp"
 #include "layout/zarr/version2.hpp"
 
 namespace sluice::layout::zarr {
@@ -41,8 +42,10 @@ constinit const Format format_row{
     .text = false,
     .complex = true,
     .compress = true,
+    .rectilinear = true,
     .manifest = document_name,
     .read_manifests = version2_documents,
+    .references = references_ending,
     .most_tile_bytes = 16ULL << 20,
     .instead = "use format hdf5 or netcdf4",
     .create = [](storage::File& file, const PlannerOptions& options) -> std::unique_ptr<Planner> {

@@ -8,6 +8,7 @@
 #include "codec/checksum.hpp"
 #include "layout/lengths.hpp"
 #include "layout/netcdf4/rules.hpp"
+#include "layout/zarr/references.hpp"
 #include "layout/zarr/seal.hpp"
 #include "layout/zarr/version2.hpp"
 #include "layout/zarr/walk.hpp"
@@ -369,6 +370,10 @@ bool is_bare_group(const Json& root) {
 }  // namespace
 
 Manifest read_manifest(storage::File& file) {
+  if (is_references(file)) {
+    const Json documents = read_references(file).documents(file.path());
+    return manifest_of(version3_of_documents(documents, file.path()), file.path());
+  }
   if (is_version2(file)) {
     Manifest manifest = manifest_of(version3_of(file), file.path());
     manifest.version = 2;
@@ -437,7 +442,7 @@ std::vector<CommitRow> read_rows(storage::File& file, const Manifest& manifest) 
 
 std::vector<Document> stale_documents(storage::File& file) {
   std::vector<Document> stale;
-  if (is_version2(file) || !is_zarr(file) || !read_manifest(file).ours) {
+  if (is_references(file) || is_version2(file) || !is_zarr(file) || !read_manifest(file).ours) {
     return stale;
   }
   const Json root = parse(root_text(file), file.path());
@@ -463,8 +468,8 @@ bool is_zarr(storage::File& file) {
   if (is_version2(file)) {
     return true;
   }
-  return file.object_bytes(document_name).value_or(0) != 0 && file.read(0, {&first, 1}) == 1 &&
-         first == std::byte{'{'};
+  const bool has_root = is_references(file) || file.object_bytes(document_name).value_or(0) != 0;
+  return has_root && file.read(0, {&first, 1}) == 1 && first == std::byte{'{'};
 }
 
 std::uint64_t index_bytes(std::uint64_t entries) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "layout/zarr/chunk_grid.hpp"
 #include "layout/zarr/fill_value.hpp"
 #include "sluice/error.hpp"
 
@@ -40,32 +41,6 @@ std::string name_of(const Type& type) {
   throw Error(Code::internal, "type " + type_name(type) + " in a Zarr store");
 }
 
-Json dims_json(const Dims& dims) {
-  Json json = Json::array();
-  for (const std::uint64_t n : dims) {
-    json.push_back(n);
-  }
-  return json;
-}
-
-[[noreturn]] void refuse(const std::string& name, const std::string& why) {
-  throw Error(Code::damaged, name + ": " + document_name + ": " + why);
-}
-
-Dims dims_of(const Json& json, const std::string& name) {
-  if (!json.is_array() || json.size() > static_cast<std::size_t>(model::max_rank)) {
-    refuse(name, "a shape that is none, or has too many dimensions");
-  }
-  Dims dims;
-  for (const Json& n : json) {
-    if (!n.is_number_unsigned()) {
-      refuse(name, "a shape with something else than numbers");
-    }
-    dims.push_back(n.get<std::uint64_t>());
-  }
-  return dims;
-}
-
 Json bytes_codec() { return {{"name", "bytes"}, {"configuration", {{"endian", "little"}}}}; }
 
 Json chain(const Array& array) {
@@ -97,6 +72,16 @@ std::optional<std::uint32_t> inside_blosc(const Json& configuration) {
   return is_held && codec::find_method(filter) ? std::optional(filter) : std::nullopt;
 }
 
+/// Shuffled, then compressed, then with a checksum: each once or not.
+bool is_chain_of_hdf5(const codec::Pipeline& filters) {
+  const auto place = [](std::uint32_t id) {
+    return id == codec::shuffle_id ? 0 : id == codec::fletcher32_id ? 2 : 1;
+  };
+  return std::adjacent_find(filters.begin(), filters.end(), [&](const auto& a, const auto& b) {
+           return place(a.id) >= place(b.id);
+         }) == filters.end();
+}
+
 /// What a chain of codecs is; `why` where it is nothing that can be read here.
 void take_chain(const Json& codecs, Array& array, std::string& why) {
   bool has_bytes = false;
@@ -106,6 +91,10 @@ void take_chain(const Json& codecs, Array& array, std::string& why) {
     if (name == "bytes") {
       has_bytes = true;
       array.big_endian = configuration.value("endian", "little") == "big";
+    } else if (name == "shuffle") {  // of version 2, as fletcher32
+      array.filters.push_back({codec::shuffle_id, {configuration.value("elementsize", 4U)}});
+    } else if (name == "fletcher32") {
+      array.filters.push_back({codec::fletcher32_id, {}});
     } else if (name == "zstd" && codec::find_method(codec::zstd_id)) {
       array.filters.push_back({codec::zstd_id, {}});
     } else if (name == "zlib" && codec::find_method(codec::deflate_id)) {  // of version 2
@@ -122,7 +111,8 @@ void take_chain(const Json& codecs, Array& array, std::string& why) {
       why = "codec " + name + (cname.empty() ? "" : " with " + cname);
     }
   }
-  if (!has_bytes || array.filters.size() > 1) {
+  const bool is_one = array.filters.size() <= 1 || is_chain_of_hdf5(array.filters);
+  if (!has_bytes || !is_one) {
     why = why.empty() ? "an unusual chain of codecs" : why;
   }
 }
@@ -151,8 +141,12 @@ void take_codecs(const Json& codecs, Array& array, const std::string& name, std:
   if (array.inner.rank() != array.chunk.rank()) {
     refuse(name, "inner chunks with another number of dimensions");
   }
+  const Tiling::Lengths each = array.lengths;
   for (int d = 0; d < array.inner.rank(); ++d) {
-    if (array.inner[d] == 0 || array.chunk[d] % array.inner[d] != 0) {
+    const auto at = static_cast<std::size_t>(d);
+    const auto is_whole = [&](std::uint64_t length) { return length % array.inner[d] == 0; };
+    if (array.inner[d] == 0 || !is_whole(array.chunk[d]) ||
+        (!each.empty() && !std::all_of(each[at].begin(), each[at].end(), is_whole))) {
       refuse(name, "a shard that is not made of whole inner chunks");
     }
   }
@@ -208,8 +202,7 @@ Json array_document(const Array& array, const Json& attributes) {
       {"node_type", "array"},
       {"shape", dims_json(array.shape)},
       {"data_type", name_of(array.type)},
-      {"chunk_grid",
-       {{"name", "regular"}, {"configuration", {{"chunk_shape", dims_json(array.chunk)}}}}},
+      {"chunk_grid", chunk_grid_json(array)},
       {"chunk_key_encoding",
        {{"name", "default"}, {"configuration", {{"separator", std::string(1, array.separator)}}}}},
       {"fill_value", fill_json(array.fill, array.type)},
@@ -227,19 +220,10 @@ std::optional<Array> array_in(const Json& document, const std::string& name, std
   Array array;
   try {
     array.shape = dims_of(document.at("shape"), name);
-    const Json& grid = document.at("chunk_grid");
-    if (grid.value("name", "") != "regular" || !document.at("data_type").is_string()) {
-      why = "an array of another kind";
+    take_chunk_grid(document.at("chunk_grid"), array, name, why);
+    if (!why.empty() || !document.at("data_type").is_string()) {
+      why = why.empty() ? "an array of another kind" : why;
       return std::nullopt;
-    }
-    array.chunk = dims_of(grid.at("configuration").at("chunk_shape"), name);
-    if (array.chunk.rank() != array.shape.rank()) {
-      refuse(name, "chunks with another number of dimensions than the array");
-    }
-    for (const std::uint64_t n : array.chunk) {
-      if (n == 0) {
-        refuse(name, "chunks without elements");
-      }
     }
     const std::string type = document.at("data_type").get<std::string>();
     bool is_known = false;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "codec/filter.hpp"
+#include "layout/tiling.hpp"
 #include "model/definition.hpp"
 
 namespace sluice::layout::zarr {
@@ -23,7 +24,10 @@ struct Array {
   Type type;
   bool big_endian = false;
   model::Dims shape;  ///< steps first
-  model::Dims chunk;  ///< what one object holds: a shard where `sharded`
+  /// What one object holds (a shard where `sharded`), at most where lengths differ.
+  model::Dims chunk;
+  /// Of a rectilinear grid: the lengths of objects along each dimension; empty: `chunk`.
+  Tiling::Lengths lengths = {};
   model::Dims inner;  ///< what is encoded at a time: `chunk` where not sharded
   bool sharded = false;
   bool index_first = false;  ///< of a shard: before the chunks, else behind them
@@ -34,7 +38,11 @@ struct Array {
   std::vector<std::string> dimensions;
 
   std::uint64_t inner_bytes() const { return inner.volume() * type.bytes; }
-  std::uint64_t inner_count() const;  ///< of a chunk
+  std::uint64_t inner_count() const;  ///< of the largest chunk
+  /// What objects hold.
+  Tiling objects() const { return {chunk, lengths}; }
+  /// What is encoded at a time.
+  Tiling tiling() const { return sharded ? Tiling(inner) : objects(); }
   /// The object that holds the chunk with these coordinates, below the array's folder.
   std::string object_name(const model::Dims& chunk_at) const;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "layout/netcdf4/rules.hpp"
 
@@ -58,12 +59,12 @@ void ZarrPlanner::set_attribute(const model::Attribute& attribute) {
 
 std::uint64_t ZarrPlanner::tiles_of(std::uint32_t variable) const {
   const Dims& shape = definitions_[variable].shape;
-  return shape.volume() == 0 ? 0 : grid_of(shape, made_[variable].tile).volume();
+  return shape.volume() == 0 ? 0 : grid_of(shape, made_[variable].tiling).volume();
 }
 
 std::uint64_t ZarrPlanner::tiles_in_shard(std::uint32_t variable) const {
   const Made& made = made_[variable];
-  const Dims grid = grid_of(definitions_[variable].shape, made.tile);
+  const Dims grid = grid_of(definitions_[variable].shape, made.tiling);
   return made.shard_rows == 0 ? 1 : made.shard_rows * (grid.volume() / grid[0]);
 }
 
@@ -72,17 +73,17 @@ std::uint64_t ZarrPlanner::shards_of(std::uint32_t variable) const {
   return tiles == 0 ? 0 : (tiles - 1) / tiles_in_shard(variable) + 1;
 }
 
-void ZarrPlanner::make(std::uint32_t variable, const Dims& tile) {
+void ZarrPlanner::make(std::uint32_t variable, const Tiling& tiling) {
   Made& made = made_[variable];
   if (made.exists) {
     return;
   }
-  made.tile = at_least_one(tile);
+  made.tiling = tiling.is_regular() ? Tiling(at_least_one(tiling.tile())) : tiling;
   made.exists = true;
   made.shard_rows = 0;
   folders_to_clear_.insert(definitions_[variable].name);
-  if (tiles_of(variable) > 1) {
-    const std::uint64_t rows = grid_of(definitions_[variable].shape, made.tile)[0];
+  if (tiling.is_regular() && tiles_of(variable) > 1) {
+    const std::uint64_t rows = grid_of(definitions_[variable].shape, made.tiling)[0];
     const std::uint64_t shards = std::max<std::uint64_t>(1, std::min(rows, options_.writers));
     made.shard_rows = (rows + shards - 1) / shards;
   }
@@ -97,16 +98,21 @@ Array ZarrPlanner::array_of(std::uint32_t variable) const {
   array.filters = pipeline_in_zarr(pipeline_of(d));
   array.sharded = made.shard_rows != 0;
   array.index_first = true;
-  Dims chunk = made.tile;
+  const Dims& tile = made.tiling.tile();
+  Dims chunk = tile;
   if (array.sharded) {
-    const Dims grid = grid_of(d.shape, made.tile);
+    const Dims grid = grid_of(d.shape, made.tiling);
     for (int i = 0; i < chunk.rank(); ++i) {
       chunk[i] *= i == 0 ? made.shard_rows : grid[i];
     }
   }
   array.shape = d.stepped ? d.shape.with_front(state_.steps) : d.shape;
   array.chunk = d.stepped ? chunk.with_front(1) : chunk;
-  array.inner = d.stepped ? made.tile.with_front(1) : made.tile;
+  array.inner = d.stepped ? tile.with_front(1) : tile;
+  array.lengths = made.tiling.lengths();
+  if (d.stepped && !array.lengths.empty()) {
+    array.lengths.insert(array.lengths.begin(), std::vector<std::uint64_t>{});
+  }
   for (const netcdf4::Use& use : netcdf4::uses_of(d)) {
     array.dimensions.push_back(use.name);
   }
@@ -116,11 +122,20 @@ Array ZarrPlanner::array_of(std::uint32_t variable) const {
 std::string ZarrPlanner::object_of(std::uint32_t variable, std::uint64_t shard,
                                    std::uint64_t step) const {
   const Definition& d = definitions_[variable];
+  const Made& made = made_[variable];
   Dims at = Dims::filled(d.shape.rank(), 0);
   if (!at.empty()) {
     at[0] = shard;
   }
-  return d.name + "/" + array_of(variable).object_name(d.stepped ? at.with_front(step) : at);
+  if (!made.tiling.is_regular()) {
+    const Dims grid = grid_of(d.shape, made.tiling);
+    std::uint64_t rest = shard;
+    for (int i = at.rank() - 1; i >= 0; --i) {
+      at[i] = rest % grid[i];
+      rest /= grid[i];
+    }
+  }
+  return d.name + "/" + Array().object_name(d.stepped ? at.with_front(step) : at);
 }
 
 std::uint64_t ZarrPlanner::tiles_of_rows(std::uint32_t variable, std::uint64_t rows) const {
@@ -128,8 +143,10 @@ std::uint64_t ZarrPlanner::tiles_of_rows(std::uint32_t variable, std::uint64_t r
   if (tiles == 0 || rows >= definitions_[variable].shape[0]) {
     return tiles;
   }
-  const Dims& tile = made_[variable].tile;
-  return (rows + tile[0] - 1) / tile[0] * (tiles / grid_of(definitions_[variable].shape, tile)[0]);
+  const Tiling& tiling = made_[variable].tiling;
+  const std::uint64_t tile_rows = tiling.tile()[0];
+  return (rows + tile_rows - 1) / tile_rows *
+         (tiles / grid_of(definitions_[variable].shape, tiling)[0]);
 }
 
 ZarrPlanner::Planned ZarrPlanner::plan_shards(const Touched& touched, std::uint64_t step) {
@@ -141,7 +158,9 @@ ZarrPlanner::Planned ZarrPlanner::plan_shards(const Touched& touched, std::uint6
   const std::uint64_t tiles =
       has_rows ? tiles_of_rows(variable, touched.shape[0]) : tiles_of(variable);
   Planned planned{variable, !filters.empty(), tiles, {}};
-  const std::uint64_t tile_bytes = made.tile.volume() * d.type.bytes;
+  const bool is_regular = made.tiling.is_regular();
+  const Dims grid = grid_of(d.shape, made.tiling);
+  std::uint64_t tile_bytes = made.tiling.tile().volume() * d.type.bytes;
   // A filter adds a few bytes to what does not shrink.
   const std::uint64_t added =
       planned.encoded ? codec::find_method(filters.back().id)->added_bytes : 0;
@@ -150,6 +169,9 @@ ZarrPlanner::Planned ZarrPlanner::plan_shards(const Touched& touched, std::uint6
     Shard shard;
     shard.first_tile = first;
     const std::uint64_t count = std::min(per_shard, tiles - first);
+    if (!is_regular) {
+      tile_bytes = made.tiling.whole(grid, first).volume() * d.type.bytes;
+    }
     if (made.shard_rows != 0) {
       shard.index.resize(per_shard);
       // Uncompressed chunks begin on a page; of compressed ones the gap would be a large part.
@@ -171,7 +193,7 @@ ZarrPlanner::Planned ZarrPlanner::plan_shards(const Touched& touched, std::uint6
 Placement ZarrPlanner::place(const Planned& planned) const {
   const Definition& d = definitions_[planned.variable];
   const Made& made = made_[planned.variable];
-  const std::uint64_t tile_bytes = made.tile.volume() * d.type.bytes;
+  const std::uint64_t tile_bytes = made.tiling.tile().volume() * d.type.bytes;
   const std::uint64_t tiles = tiles_of(planned.variable);
   const std::uint64_t per_shard = tiles_in_shard(planned.variable);
   std::vector<std::uint64_t> addresses;
@@ -183,7 +205,7 @@ Placement ZarrPlanner::place(const Planned& planned) const {
     const Shard& shard = planned.shards[tile / per_shard];
     addresses.push_back(shard.segment.address + shard.next + tile % per_shard * tile_bytes);
   }
-  return {planned.variable, d.type.bytes, d.shape, made.tile, addresses};
+  return {planned.variable, d.type.bytes, d.shape, made.tiling, addresses};
 }
 
 Placement ZarrPlanner::place_checksums(std::uint64_t words, CommitRow& row) {
@@ -204,7 +226,7 @@ Placement ZarrPlanner::place_checksums(std::uint64_t words, CommitRow& row) {
     addresses.push_back(segment.address);
     objects_.push_back(std::move(segment));
   }
-  return {checksum_variable, 8, {chunks * each}, {each}, addresses};
+  return {checksum_variable, 8, {chunks * each}, Dims{each}, addresses};
 }
 
 void ZarrPlanner::forget_untouched(std::uint64_t step,
@@ -229,7 +251,7 @@ CommitPlan ZarrPlanner::plan_commit(const CommitRequest& request) {
   planned_.clear();
   for (const Touched& touched : request.touched) {
     const std::uint32_t v = touched.variable;
-    make(v, touched.tile);
+    make(v, touched.tiling);
     if (!definitions_[v].stepped && made_[v].has_data) {
       throw Error(Code::unsupported,
                   definitions_[v].name +
@@ -242,6 +264,7 @@ CommitPlan ZarrPlanner::plan_commit(const CommitRequest& request) {
       plan.placements.push_back(place(planned_.back()));
     }
   }
+  make_untouched();
   CommitRow row;
   row.time = request.time;
   row.modified_ns = request.modified_ns;
@@ -291,7 +314,10 @@ std::vector<std::uint64_t> ZarrPlanner::place_encoded(std::span<const EncodedTil
   return addresses;
 }
 
-void ZarrPlanner::make_all() {
+void ZarrPlanner::make_untouched() {
+  if (!std::exchange(makes_all_, false)) {
+    return;
+  }
   for (std::uint32_t v = 0; v < definitions_.size(); ++v) {
     const Definition& d = definitions_[v];
     const Decomposition none(d.shape.rank());

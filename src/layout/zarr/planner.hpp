@@ -2,7 +2,7 @@
 //
 // A step of a variable is one object, or as many shards as ranks write, along the slowest
 // dimension; the index of a shard stands in front, so that the place of every chunk is known
-// beforehand.
+// beforehand. In a rectilinear grid every chunk is an object.
 //
 // Invariants: an address is never given out twice in the life of a planner, so that no rank takes
 // an old object for a new one; a commit writes objects of its own only, and the manifest makes them
@@ -30,7 +30,7 @@ class ZarrPlanner final : public Planner {
 
   const char* format() const override { return "zarr"; }
   const std::vector<model::Definition>& known() const override { return definitions_; }
-  const model::Dims& tile(std::uint32_t variable) const override { return made_.at(variable).tile; }
+  Tiling tiling(std::uint32_t variable) const override { return made_.at(variable).tiling; }
   std::uint64_t steps() const override { return state_.steps; }
   std::uint64_t committed_end() const override { return file_.size(); }
   void define(const model::Definition& definition) override;
@@ -38,7 +38,8 @@ class ZarrPlanner final : public Planner {
   CommitPlan plan_commit(const CommitRequest& request) override;
   void drop_steps(std::uint64_t steps, std::int64_t modified_ns) override;
   std::vector<std::uint64_t> place_encoded(std::span<const EncodedTile> tiles) override;
-  void make_all() override;
+  /// With the next commit, behind what it touches, whose tiles it knows.
+  void make_all() override { makes_all_ = true; }
   MetadataUpdate seal() override;
   void planned() override;
   void committed() override;
@@ -46,8 +47,8 @@ class ZarrPlanner final : public Planner {
 
  private:
   struct Made {
-    model::Dims tile;
-    std::uint64_t shard_rows = 0;  ///< of tiles; 0: the only tile is an object of its own
+    Tiling tiling;
+    std::uint64_t shard_rows = 0;  ///< of tiles; 0: every tile is an object of its own
     bool exists = false;
     bool has_data = false;  ///< fixed: it cannot be written again
   };
@@ -80,7 +81,8 @@ class ZarrPlanner final : public Planner {
   void load();
   State state() const;
   std::uint64_t take(std::uint64_t bytes);
-  void make(std::uint32_t variable, const model::Dims& tile);
+  void make(std::uint32_t variable, const Tiling& tiling);
+  void make_untouched();
   Array array_of(std::uint32_t variable) const;
   std::uint64_t tiles_of(std::uint32_t variable) const;
   std::uint64_t tiles_in_shard(std::uint32_t variable) const;
@@ -110,6 +112,7 @@ class ZarrPlanner final : public Planner {
   std::vector<Planned> planned_;
   std::vector<storage::Segment> objects_;  ///< of the commit under way
   std::set<std::string> folders_to_clear_;
+  bool makes_all_ = false;
   Documents written_;  ///< as they are in the store, or on their way
 };
 

@@ -57,9 +57,7 @@ void ZarrPlanner::load() {
     define(d);
     Made& made = made_.back();
     const int lead = d.stepped ? 1 : 0;
-    for (int i = lead; i < stored.array.inner.rank(); ++i) {
-      made.tile.push_back(stored.array.inner[i]);
-    }
+    made.tiling = d.stepped ? stored.array.tiling().without_front() : stored.array.tiling();
     if (stored.array.sharded) {
       made.shard_rows = stored.array.chunk[lead] / stored.array.inner[lead];
     }
@@ -165,6 +163,7 @@ std::vector<Document> ZarrPlanner::row_documents() const {
 }
 
 MetadataUpdate ZarrPlanner::seal() {
+  make_untouched();
   MetadataUpdate update;
   update.objects = objects_;
   for (const Planned& planned : planned_) {
@@ -203,6 +202,7 @@ void ZarrPlanner::committed() {
 }
 
 void ZarrPlanner::abandon() {
+  makes_all_ = false;
   under_way_.clear();
   state_ = committed_;
   rows_.resize(committed_.rows);

@@ -100,6 +100,21 @@ Json compressor_json(const Json& compressor, std::uint64_t element_bytes) {
                                                          : "shuffle"}});
 }
 
+/// Those of numcodecs that HDF5 has too; kerchunk lists compressors among them.
+Json filter_json(const Json& filter, std::uint64_t element_bytes) {
+  const std::string id = filter.value("id", "");
+  if (id == "shuffle") {
+    return codec_json("shuffle", {{"elementsize", filter.value("elementsize", 4U)}});
+  }
+  if (id == "fletcher32") {
+    return codec_json("fletcher32");
+  }
+  if (id == "zlib" || id == "gzip" || id == "zstd" || id == "blosc") {
+    return compressor_json(filter, element_bytes);
+  }
+  return codec_json(("filter " + id).c_str());
+}
+
 std::uint64_t element_bytes_of(const std::string& dtype) {
   const std::size_t digits = dtype.find_first_of("0123456789");
   std::uint32_t bytes = 1;
@@ -112,17 +127,18 @@ std::uint64_t element_bytes_of(const std::string& dtype) {
 Json codecs_of(const Json& document, bool is_big) {
   Json codecs = Json::array({codec_json("bytes", {{"endian", is_big ? "big" : "little"}})});
   const Json filters = document.value("filters", Json());
+  const Json& dtype = document.at("dtype");
+  const std::uint64_t element_bytes =
+      dtype.is_string() ? element_bytes_of(dtype.get<std::string>()) : 1;
   for (const Json& filter : filters.is_array() ? filters : Json::array()) {
-    codecs.push_back(codec_json(("filter " + filter.value("id", "")).c_str()));
+    codecs.push_back(filter_json(filter, element_bytes));
   }
   if (document.value("order", "C") != "C" && document.at("shape").size() > 1) {
     codecs.push_back(codec_json("order F"));
   }
   const Json compressor = document.value("compressor", Json());
   if (compressor.is_object()) {
-    const Json& dtype = document.at("dtype");
-    codecs.push_back(compressor_json(
-        compressor, dtype.is_string() ? element_bytes_of(dtype.get<std::string>()) : 1));
+    codecs.push_back(compressor_json(compressor, element_bytes));
   }
   return codecs;
 }
@@ -225,6 +241,12 @@ Json version3_of(storage::File& file) {
   const std::string name = root_name(file);
   try {
     const Json root = document_of(file, name);
+    if (name == consolidated_file && root.contains("record_size")) {
+      throw Error(Code::unsupported,
+                  file.path() +
+                      ": references of kerchunk in Parquet: make a JSON file of them, as "
+                      "to_kerchunk(FILE, format=\"json\") of VirtualiZarr writes one");
+    }
     if (name == consolidated_file) {
       return consolidated(root.at("metadata"));
     }
@@ -240,6 +262,61 @@ Json version3_of(storage::File& file) {
     return consolidated(metadata);
   } catch (const Json::exception& e) {
     throw Error(Code::damaged, file.path() + ": " + name + ": " + e.what());
+  }
+}
+
+std::optional<Json> numcodecs_filters(const codec::Pipeline& pipeline) {
+  Json filters = Json::array();
+  for (const codec::Filter& filter : pipeline) {
+    const auto first = filter.parameters.empty() ? 1U : filter.parameters[0];
+    switch (filter.id) {
+      case codec::shuffle_id:
+        filters.push_back({{"id", "shuffle"}, {"elementsize", first}});
+        break;
+      case codec::deflate_id:
+        filters.push_back({{"id", "zlib"}, {"level", first}});
+        break;
+      case codec::zstd_id:
+        filters.push_back({{"id", "zstd"}, {"level", first}});
+        break;
+      case codec::fletcher32_id:
+        filters.push_back({{"id", "fletcher32"}});
+        break;
+      default:
+        return std::nullopt;
+    }
+  }
+  return filters;
+}
+
+Json version3_of_documents(const Json& documents, const std::string& path) {
+  try {
+    if (documents.contains(array_file)) {
+      return array_node(documents[array_file], documents.value(attributes_file, Json::object()));
+    }
+    Json root;
+    if (documents.contains(document_name)) {
+      root = documents[document_name];
+      Json nodes = Json::object();
+      for (const auto& [key, document] : documents.items()) {
+        const auto [node, name] = node_and_document(key);
+        if (name == document_name && !node.empty()) {
+          nodes[node] = document;
+        }
+      }
+      if (root.value("node_type", "") == "group") {
+        root["consolidated_metadata"] = {{"metadata", std::move(nodes)}};
+      }
+    } else {
+      const bool has_all = documents.contains(consolidated_file);
+      root = consolidated(has_all ? documents[consolidated_file].at("metadata") : documents);
+    }
+    if (root.contains("attributes")) {
+      root["attributes"].erase(own_name);
+    }
+    return root;
+  } catch (const Json::exception& e) {
+    throw Error(Code::damaged, path + ": " + e.what());
   }
 }
 

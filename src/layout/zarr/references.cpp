@@ -1,0 +1,249 @@
+#include "layout/zarr/references.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "model/name.hpp"
+#include "sluice/error.hpp"
+#include "storage/calls.hpp"
+
+namespace sluice::layout::zarr {
+
+namespace {
+
+/// Sorted, and so parsed in a time that grows with its length, however many names it has.
+using Sorted = nlohmann::json;
+using Templates = std::map<std::string, std::string>;
+
+constexpr int most_levels = 16;
+constexpr std::string_view base64_mark = "base64:";
+constexpr std::array<const char*, 5> document_names{".zgroup", ".zarray", ".zattrs", ".zmetadata",
+                                                    document_name};
+
+std::string last_of(const std::string& key) { return key.substr(key.rfind('/') + 1); }
+
+bool is_document(const std::string& key) {
+  return std::find(document_names.begin(), document_names.end(), last_of(key)) !=
+         document_names.end();
+}
+
+std::vector<std::byte> bytes_in(const std::string& text) {
+  const auto* data = reinterpret_cast<const std::byte*>(text.data());
+  return {data, data + text.size()};
+}
+
+class Reading {
+ public:
+  explicit Reading(std::string path) : path_(std::move(path)) {}
+
+  std::map<std::string, Reference> read(std::span<const std::byte> text) {
+    const Sorted root = parsed(text);
+    const bool is_version1 = root.contains("refs") && root.at("refs").is_object();
+    if (is_version1) {
+      take_head(root);
+    }
+    std::map<std::string, Reference> all;
+    for (const auto& [key, value] : (is_version1 ? root.at("refs") : root).items()) {
+      all.emplace(key, reference(key, value));
+    }
+    return all;
+  }
+
+ private:
+  [[noreturn]] void refuse(Code code, const std::string& why) const {
+    throw Error(code, path_ + ": " + why);
+  }
+
+  Sorted parsed(std::span<const std::byte> text) const {
+    const auto* first = reinterpret_cast<const char*>(text.data());
+    const auto shallow = [&](int depth, Sorted::parse_event_t, Sorted&) {
+      if (depth > most_levels) {
+        refuse(Code::damaged, "references in more than " + std::to_string(most_levels) + " levels");
+      }
+      return true;
+    };
+    try {
+      Sorted root = Sorted::parse(first, first + text.size(), shallow);
+      if (!root.is_object()) {
+        refuse(Code::damaged, "references that are no object of JSON");
+      }
+      return root;
+    } catch (const Sorted::parse_error& e) {
+      refuse(e.byte > text.size() ? Code::truncated : Code::damaged, e.what());
+    }
+  }
+
+  void take_head(const Sorted& root) {
+    const Sorted told = root.value("version", Sorted(1));
+    if (told != 1) {
+      refuse(Code::version, "references of version " + told.dump() +
+                                "; versions 0 and 1 are "
+                                "read");
+    }
+    if (root.contains("gen") && !root.at("gen").empty()) {
+      refuse(Code::unsupported,
+             "references with generators (\"gen\"): write each of them out, as "
+             "fsspec.implementations.reference.ReferenceFileSystem(FILE).references has them");
+    }
+    const Sorted templates = root.value("templates", Sorted::object());
+    for (const auto& [name, value] : templates.items()) {
+      if (!value.is_string() ||
+          value.get_ref<const std::string&>().find("{{") != std::string::npos) {
+        refuse(Code::unsupported, "references with the template " + name +
+                                      ", which is a function: write its results instead");
+      }
+      templates_[name] = value.get<std::string>();
+    }
+  }
+
+  /// With the values of templates: "{{u}}/x.h5".
+  std::string expanded(std::string text) const {
+    for (std::size_t at = text.find("{{"); at != std::string::npos; at = text.find("{{", at)) {
+      const std::size_t end = text.find("}}", at);
+      std::string name = end == std::string::npos ? "" : text.substr(at + 2, end - at - 2);
+      name.erase(std::remove(name.begin(), name.end(), ' '), name.end());
+      const auto found = templates_.find(name);
+      if (found == templates_.end()) {
+        refuse(Code::unsupported, "the reference " + model::quoted(text) +
+                                      " needs a template that is not given, or calls one: write "
+                                      "its result instead");
+      }
+      text.replace(at, end + 2 - at, found->second);
+      at += found->second.size();
+    }
+    return text;
+  }
+
+  /// The path below the folder of the reference file.
+  std::string file_of(const std::string& url) const {
+    std::string name = expanded(url);
+    for (const std::string_view local : {"file://", "local://"}) {
+      name = name.starts_with(local) ? name.substr(local.size()) : name;
+    }
+    if (name.find("://") != std::string::npos) {
+      refuse(Code::unsupported, "a reference to " + model::quoted(name) +
+                                    ", which is no file: copy it beside the reference file");
+    }
+    using Path = std::filesystem::path;
+    const Path folder = storage::folder_of(storage::absolute_path(path_));
+    const Path wanted = Path(name).lexically_normal();
+    const std::string text =
+        (wanted.is_absolute() ? wanted.lexically_relative(folder) : wanted).string();
+    if (text == "." || !model::is_name(text)) {  // no name goes up
+      refuse(Code::bad_name,
+             "a reference to " + model::quoted(name) +
+                 ", which is not in the folder of the reference file or below it: move the "
+                 "reference file to a folder that holds all of its files");
+    }
+    return text;
+  }
+
+  Reference reference(const std::string& key, const Sorted& value) const {
+    Reference made;
+    if (value.is_string()) {
+      const auto text = value.get<std::string>();
+      made.bytes = text.starts_with(base64_mark) ? decoded(key, text.substr(base64_mark.size()))
+                                                 : bytes_in(text);
+      return made;
+    }
+    if (value.is_object() && is_document(key)) {
+      made.bytes = bytes_in(value.dump());
+      return made;
+    }
+    const bool is_range = value.is_array() && value.size() == 3 && value[0].is_string() &&
+                          value[1].is_number_unsigned() && value[2].is_number_unsigned();
+    const bool is_whole = value.is_array() && value.size() == 1 && value[0].is_string();
+    if (!is_range && !is_whole) {
+      refuse(Code::damaged, "the reference " + model::quoted(key) +
+                                " is neither text nor [file] nor [file, offset, length]");
+    }
+    made.file = file_of(value[0].get<std::string>());
+    made.is_whole = is_whole;
+    if (is_range) {
+      made.offset = value[1].get<std::uint64_t>();
+      made.length = value[2].get<std::uint64_t>();
+    }
+    return made;
+  }
+
+  std::vector<std::byte> decoded(const std::string& key, std::string_view text) const {
+    constexpr std::string_view letters =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    while (text.ends_with('=')) {
+      text.remove_suffix(1);
+    }
+    std::vector<std::byte> bytes;
+    std::uint32_t held = 0;
+    int bits = 0;
+    for (const char c : text) {
+      const std::size_t digit = letters.find(c);
+      if (digit == std::string_view::npos) {
+        refuse(Code::damaged, "the reference " + model::quoted(key) + " is not in base64");
+      }
+      held = held << 6 | static_cast<std::uint32_t>(digit);
+      bits += 6;
+      if (bits >= 8) {
+        bits -= 8;
+        bytes.push_back(static_cast<std::byte>(held >> bits));
+        held &= (1U << bits) - 1;
+      }
+    }
+    return bytes;
+  }
+
+  const std::string path_;
+  Templates templates_;
+};
+
+}  // namespace
+
+References References::parse(std::span<const std::byte> text, const std::string& path) {
+  References references;
+  references.all_ = Reading(path).read(text);
+  return references;
+}
+
+const Reference* References::find(const std::string& key) const {
+  const auto found = all_.find(key);
+  return found == all_.end() ? nullptr : &found->second;
+}
+
+bool References::has_inline_chunks(const std::string& array) const {
+  const std::string begin = array.empty() ? "" : array + "/";
+  for (auto at = all_.lower_bound(begin); at != all_.end() && at->first.starts_with(begin); ++at) {
+    if (at->second.is_inline() && !is_document(at->first)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+Json References::documents(const std::string& path) const {
+  Json documents = Json::object();
+  for (const auto& [key, reference] : all_) {
+    if (!is_document(key)) {
+      continue;
+    }
+    if (!reference.is_inline()) {
+      throw Error(Code::unsupported, path + ": the document " + model::quoted(key) +
+                                         " is in another file: write its text into the reference "
+                                         "file");
+    }
+    documents[key] = zarr::parse(reference.bytes, path, key);
+  }
+  return documents;
+}
+
+bool is_references(storage::File& file) {
+  const std::string name = last_of(file.path());
+  return name.ends_with(references_ending) && file.object_bytes(name).value_or(0) != 0;
+}
+
+References read_references(storage::File& file) {
+  std::vector<std::byte> text(file.object_bytes(last_of(file.path())).value_or(0));
+  text.resize(file.read(0, text));
+  return References::parse(text, file.path());
+}
+
+}  // namespace sluice::layout::zarr
