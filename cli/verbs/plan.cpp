@@ -46,6 +46,7 @@ struct PlanVerb {
   std::string write_to;
   std::string sample;  ///< of --compress
   std::string sample_variable;
+  std::string picture;
   bool json = false;
 };
 
@@ -246,8 +247,12 @@ int plan_run(const Context& context, PlanVerb verb) {
     return context.is_root() ? list_machines(verb.json) : fine;
   }
   if (!verb.sample.empty()) {
-    return context.is_root() ? plan_compress(context, verb.sample, verb.sample_variable, verb.json)
-                             : fine;
+    return context.is_root()
+               ? plan_compress(context, verb.sample, verb.sample_variable, verb.json, verb.picture)
+               : fine;
+  }
+  if (!verb.picture.empty()) {
+    throw Error(Code::invalid_argument, "--plot draws what --compress measures: name a sample");
   }
   if (!verb.from.empty()) {
     take_record(context, verb);
@@ -292,7 +297,7 @@ Examples:
   sluice plan --from record.json --machine archer   # what a program did
   sluice plan --machines                       # which ones are there?
   sluice plan --ranks 64 --shape 4096x4096 --machine mine.toml
-  sluice plan --compress sample.h5 --variable temperature)help";
+  sluice plan --compress sample.h5 --variable temperature --plot it.png)help";
 
 CLI::Validator one_of(std::vector<std::string> words) {
   return CLI::IsMember(std::move(words)).description("");
@@ -325,6 +330,7 @@ void add_plan_options(CLI::App* command, PlanVerb& verb) {
   add("--seeds", verb.seeds, "N", "placements tried; the median")->check(count(99));
   add("--compress", verb.sample, "FILE", "measures compression on a sample instead");
   add("--variable", verb.sample_variable, "NAME", "of the sample; else all of 4 KiB and more");
+  add("--plot", verb.picture, "FILE.png", "draws what --compress measures");
   add("--write", verb.write_to, "FILE", "the options, as a new sluice.toml");
   command->add_flag("--json", verb.json, "print JSON");
 }

@@ -13,6 +13,7 @@
 #include "codec/plugins.hpp"
 #include "codec/quantise.hpp"
 #include "commit/read/input.hpp"
+#include "draw/bars.hpp"
 #include "exec/transport/solo_transport.hpp"
 #include "layout/encoding.hpp"
 #include "layout/formats.hpp"
@@ -217,12 +218,25 @@ std::string text_of(const Sample& sample, const std::vector<Measured>& all) {
                      bytes_text(sample.step_bytes), sample.step, table.text(2));
 }
 
-}  // namespace
+/// A bar for each choice: what is left of the sample, then the speed and the loss.
+Bars bars_of(const Sample& sample, const std::vector<Measured>& all) {
+  Bars bars{fmt::format("{}: {}, size after compression, speed of one core, largest relative error",
+                        printable(sample.definition.name), type_name(sample.definition.type)),
+            {}};
+  for (const Measured& one : all) {
+    const double part = static_cast<double>(one.bytes) /
+                        static_cast<double>(std::max<std::size_t>(1, sample.bytes.size()));
+    bars.bars.push_back({one.option, part,
+                         fmt::format("{:5.1f} %  {:>10}  {:>8}", 100 * part,
+                                     rate_text(sample.bytes.size(), one.encode_s),
+                                     error_text(one.largest_relative_error)),
+                         one.largest_error != 0});
+  }
+  return bars;
+}
 
-int plan_compress(const Context& context, const std::string& sample, const std::string& variable,
-                  bool as_json) {
-  const auto alone = exec::make_solo();
-  commit::Input input(*alone, context.storage, sample, Options{});
+/// Variables that are worth it, or the one that is named.
+std::vector<std::uint32_t> wanted_of(commit::Input& input, const std::string& variable) {
   std::vector<std::uint32_t> wanted;
   if (!variable.empty()) {
     wanted.push_back(input.find(variable));
@@ -235,6 +249,34 @@ int plan_compress(const Context& context, const std::string& sample, const std::
       wanted.push_back(v);
     }
   }
+  return wanted;
+}
+
+void draw(const Context& context, const std::vector<Bars>& panels, const std::string& to) {
+  constexpr int picture_width = 1100;
+  const Picture picture = draw_bars(panels, picture_width);
+  const auto bytes = encode_png(picture.bytes(), picture.width(), picture.height());
+  context.storage.open(to, storage::Access::create)->write(0, bytes);
+}
+
+void check_picture(const Context& context, const std::string& to) {
+  if (!to.empty() && !to.ends_with(".png")) {
+    throw Error(Code::invalid_argument, to + ": pictures end in .png");
+  }
+  if (!to.empty() && context.storage.exists(to)) {
+    throw Error(Code::exists, to + ": exists already: name another file");
+  }
+}
+
+}  // namespace
+
+int plan_compress(const Context& context, const std::string& sample, const std::string& variable,
+                  bool as_json, const std::string& picture) {
+  check_picture(context, picture);
+  const auto alone = exec::make_solo();
+  commit::Input input(*alone, context.storage, sample, Options{});
+  const std::vector<std::uint32_t> wanted = wanted_of(input, variable);
+  std::vector<Bars> panels;
   Json json = Json::array();
   std::string text;
   for (const std::uint32_t v : wanted) {
@@ -249,6 +291,10 @@ int plan_compress(const Context& context, const std::string& sample, const std::
     }
     json.push_back(json_of(taken, all));
     text += (text.empty() ? "" : "\n") + text_of(taken, all);
+    panels.push_back(bars_of(taken, all));
+  }
+  if (!picture.empty() && !panels.empty()) {
+    draw(context, panels, picture);
   }
   if (as_json) {
     show_json(json);

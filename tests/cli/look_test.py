@@ -155,6 +155,30 @@ class Look(unittest.TestCase):
             self.assertEqual(stored, choice["bytes"], choice)
         self.assertRegex(sluice("plan", "--compress", target, "--variable", "walk").stdout,
                          re.compile(r"^  round:10\+\S+ .* \d", re.M))
+        self.check_picture_of_compression(target, walk)
+
+    def check_picture_of_compression(self, target, measured):
+        """The bars are as long as the sizes."""
+        drawn = new_path() + ".png"
+        wanted = ("plan", "--compress", target, "--variable", "walk", "--plot", drawn)
+        result = sluice(*wanted)
+        self.assertEqual(result.returncode, FINE, result.stderr)
+        pixels = picture(drawn)
+
+        def has(*colour):
+            return (abs(pixels - colour) <= 1).all(axis=2)
+
+        bars = has(31, 82, 153) | has(51, 153, 140)
+        grounds = bars | has(237, 237, 237)
+        lengths = [row.sum() / ground.sum() for row, ground in zip(bars, grounds) if row.any()]
+        shown = [b for a, b in zip([0, *lengths], lengths) if a != b]
+        sizes = [choice["bytes"] / measured["sample_bytes"] for choice in measured["choices"]]
+        self.assertEqual(len(lengths) % len(sizes), 0)
+        numpy.testing.assert_allclose(lengths[::len(lengths) // len(sizes)], sizes, atol=0.01)
+        self.assertGreater(len(shown), 4)
+        self.assertIn("exists already", sluice(*wanted).stderr)
+        self.assertIn(".png", sluice(*wanted[:-1], "picture.jpg").stderr)
+        self.assertIn("--compress", sluice("plan", "--plot", "x.png").stderr)
 
 
 if __name__ == "__main__":
