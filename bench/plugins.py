@@ -53,7 +53,8 @@ def write_by_sluice(folder):
                 out.put("field", values, start=(first, 0, 0))
             world.Barrier()
             times.append(time.perf_counter() - begin)
-        results[option] = (statistics.median(times), os.path.getsize(path))
+        size = os.path.getsize(path) if world.rank == 0 else 0
+        results[option] = (statistics.median(times), size)
     if world.rank == 0:
         print(json.dumps(results))
 
