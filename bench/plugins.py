@@ -2,8 +2,6 @@
 on 1, 2, ... ranks, with the same chunks, each the median of three files, closed and not synced.
 
     PYTHONPATH=python SLUICE_LIBRARY=... python bench/plugins.py FOLDER RANKS...
-
-HDF5_PLUGIN_PATH names the plugins.
 """
 
 import json
@@ -55,12 +53,15 @@ def write_by_sluice(folder):
                 out.put("field", values, start=(first, 0, 0))
             world.Barrier()
             times.append(time.perf_counter() - begin)
-        results[option] = (statistics.median(times), os.path.getsize(path))
+        size = os.path.getsize(path) if world.rank == 0 else 0
+        results[option] = (statistics.median(times), size)
     if world.rank == 0:
         print(json.dumps(results))
 
 
 def write_by_h5py(folder):
+    """hdf5plugin tells plugins which libhdf5 to call, where HDF5 has not loaded them itself."""
+    os.environ.pop("HDF5_PLUGIN_PATH", None)
     import h5py
     import hdf5plugin
     filters = {
@@ -93,7 +94,9 @@ def main(folder, ranks):
     for count in ranks:
         command = ["mpirun", "--oversubscribe", "-n", str(count), sys.executable, __file__,
                    "--rank", folder]
-        result = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+        import hdf5plugin
+        result = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True,
+                                env=dict(os.environ, HDF5_PLUGIN_PATH=hdf5plugin.PLUGIN_PATH))
         columns[f"{count} ranks"] = json.loads(result.stdout)
     print("| `compress` | " + " | ".join(f"{name}, s | MiB" for name in columns) + " |")
     print("|---" * (1 + 2 * len(columns)) + "|")
