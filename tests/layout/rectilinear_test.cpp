@@ -166,14 +166,15 @@ TEST_F(Rectilinear, ABlockIsAChunkAndAnObject) {
   });
 }
 
-TEST_F(Rectilinear, IsTakenByItselfForLargeBlocksOnly) {
+TEST_F(Rectilinear, IsTakenByItselfForLargeBlocksIfAskedTo) {
   const auto kind = [&] { return document("g/v").at("chunk_grid").at("name"); };
-  write({});
+  const Options automatic{.rectilinear = sluice::Rectilinear::automatic};
+  write(automatic);
   EXPECT_EQ(kind(), "regular");
   // 65,800 bytes a block.
-  write({}, Mode::write, "", 1045);
+  write(automatic, Mode::write, "", 1045);
   EXPECT_EQ(kind(), "rectilinear");
-  write({.rectilinear = sluice::Rectilinear::never}, Mode::write, "", 1045);
+  write({}, Mode::write, "", 1045);
   EXPECT_EQ(kind(), "regular");
 }
 
