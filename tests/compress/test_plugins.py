@@ -34,6 +34,10 @@ LOSSY = {
 }
 ALL = {**EXACT, **LOSSY}
 LONG = bool(os.environ.get("SLUICE_LONG"))
+# The short run takes each plugin once, in one of the two formats.
+WRITTEN = [(option, ending) for at, option in enumerate(ALL) for ending in ("h5", "nc")
+           if LONG or (at % 2 == 0) == (ending == "h5")]
+READERS = (1, 3, 4) if LONG else (3,)
 
 
 def field(kind, step=0):
@@ -65,8 +69,7 @@ def source_of(folder, kind, **options):
     return path
 
 
-@pytest.mark.parametrize("ending", ["h5", "nc"])
-@pytest.mark.parametrize("option", ALL)
+@pytest.mark.parametrize("option,ending", WRITTEN)
 def test_h5py_reads_what_ranks_wrote(tmp_path, option, ending):
     for kind in ("f4", "f8") if LONG else ("f4",):
         target = str(tmp_path / f"target.{ending}")
@@ -92,7 +95,7 @@ def test_ranks_read_what_h5py_wrote(tmp_path, option):
                            **ALL[option])
         with h5py.File(source) as file:
             written = file["v"][:]
-        for ranks in (1, 3, 4):
+        for ranks in READERS:
             target = str(tmp_path / f"{ranks}.h5")
             run("convert", source, target, "--compress", "none", ranks=ranks)
             with h5py.File(target) as file:
