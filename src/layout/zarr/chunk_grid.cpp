@@ -10,7 +10,7 @@ namespace sluice::layout::zarr {
 using model::Dims;
 using Lengths = std::vector<std::uint64_t>;
 
-void refuse(const std::string& name, const std::string& why) {
+void refuse_array(const std::string& name, const std::string& why) {
   throw Error(Code::damaged, name + ": " + document_name + ": " + why);
 }
 
@@ -24,12 +24,12 @@ Json dims_json(const Dims& dims) {
 
 Dims dims_of(const Json& json, const std::string& name) {
   if (!json.is_array() || json.size() > static_cast<std::size_t>(model::max_rank)) {
-    refuse(name, "a shape that is none, or has too many dimensions");
+    refuse_array(name, "a shape that is none, or has too many dimensions");
   }
   Dims dims;
   for (const Json& n : json) {
     if (!n.is_number_unsigned()) {
-      refuse(name, "a shape with something else than numbers");
+      refuse_array(name, "a shape with something else than numbers");
     }
     dims.push_back(n.get<std::uint64_t>());
   }
@@ -58,7 +58,7 @@ Json run_lengths(const Lengths& lengths) {
 
 std::uint64_t positive(const Json& json, const std::string& name) {
   if (!json.is_number_unsigned() || json.get<std::uint64_t>() == 0) {
-    refuse(name, "a rectilinear grid with a length that is no positive number");
+    refuse_array(name, "a rectilinear grid with a length that is no positive number");
   }
   return json.get<std::uint64_t>();
 }
@@ -68,12 +68,12 @@ Lengths lengths_of(const Json& json, std::uint64_t extent, const std::string& na
   Lengths lengths;
   std::uint64_t end = 0;
   if (json.empty()) {
-    refuse(name, "a rectilinear grid with a dimension without chunks");
+    refuse_array(name, "a rectilinear grid with a dimension without chunks");
   }
   for (const Json& one : json) {
     const bool is_run = one.is_array();
     if (is_run && one.size() != 2) {
-      refuse(name, "a rectilinear grid with a run that is no pair of a length and a count");
+      refuse_array(name, "a rectilinear grid with a run that is no pair of a length and a count");
     }
     const std::uint64_t length = positive(is_run ? one[0] : one, name);
     const std::uint64_t count = is_run ? positive(one[1], name) : 1;
@@ -82,13 +82,13 @@ Lengths lengths_of(const Json& json, std::uint64_t extent, const std::string& na
       require_plausible_tiles(name + ": a dimension", lengths.size() + 1, most_tiles_of_a_store);
       lengths.push_back(length);
       if (__builtin_add_overflow(end, length, &end)) {
-        refuse(name, "a rectilinear grid beyond 64 bits");
+        refuse_array(name, "a rectilinear grid beyond 64 bits");
       }
     }
   }
   if (end < extent) {
-    refuse(name, "a rectilinear grid of " + std::to_string(end) + " elements for a dimension of " +
-                     std::to_string(extent));
+    refuse_array(name, "a rectilinear grid of " + std::to_string(end) +
+                           " elements for a dimension of " + std::to_string(extent));
   }
   return lengths;
 }
@@ -101,7 +101,7 @@ void take_rectilinear(const Json& configuration, Array& array, const std::string
   }
   const Json& shapes = configuration.at("chunk_shapes");
   if (!shapes.is_array() || shapes.size() != static_cast<std::size_t>(array.shape.rank())) {
-    refuse(name, "chunks with another number of dimensions than the array");
+    refuse_array(name, "chunks with another number of dimensions than the array");
   }
   array.lengths.resize(shapes.size());
   for (int d = 0; d < array.shape.rank(); ++d) {
@@ -142,11 +142,11 @@ void take_chunk_grid(const Json& grid, Array& array, const std::string& name, st
   }
   array.chunk = dims_of(grid.at("configuration").at("chunk_shape"), name);
   if (array.chunk.rank() != array.shape.rank()) {
-    refuse(name, "chunks with another number of dimensions than the array");
+    refuse_array(name, "chunks with another number of dimensions than the array");
   }
   for (const std::uint64_t n : array.chunk) {
     if (n == 0) {
-      refuse(name, "chunks without elements");
+      refuse_array(name, "chunks without elements");
     }
   }
 }

@@ -9,7 +9,7 @@
 namespace sluice::layout::zarr {
 
 /// Error damaged: `why` is wrong with the document of the node `name`.
-[[noreturn]] void refuse(const std::string& name, const std::string& why);
+[[noreturn]] void refuse_array(const std::string& name, const std::string& why);
 
 Json dims_json(const model::Dims& dims);
 /// Error damaged where it is no list of extents.

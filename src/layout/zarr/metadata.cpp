@@ -139,7 +139,7 @@ void take_codecs(const Json& codecs, Array& array, const std::string& name, std:
     why = "an index of shards in another form";
   }
   if (array.inner.rank() != array.chunk.rank()) {
-    refuse(name, "inner chunks with another number of dimensions");
+    refuse_array(name, "inner chunks with another number of dimensions");
   }
   const Tiling::Lengths each = array.lengths;
   for (int d = 0; d < array.inner.rank(); ++d) {
@@ -147,7 +147,7 @@ void take_codecs(const Json& codecs, Array& array, const std::string& name, std:
     const auto is_whole = [&](std::uint64_t length) { return length % array.inner[d] == 0; };
     if (array.inner[d] == 0 || !is_whole(array.chunk[d]) ||
         (!each.empty() && !std::all_of(each[at].begin(), each[at].end(), is_whole))) {
-      refuse(name, "a shard that is not made of whole inner chunks");
+      refuse_array(name, "a shard that is not made of whole inner chunks");
     }
   }
   take_chain(configuration.value("codecs", Json::array()), array, why);
@@ -243,12 +243,12 @@ std::optional<Array> array_in(const Json& document, const std::string& name, std
                           .value("separator", array.prefixed ? "/" : ".")
                           .at(0);
     if (array.separator != '.' && array.separator != '/') {
-      refuse(name, "a separator of chunks that is neither . nor /");
+      refuse_array(name, "a separator of chunks that is neither . nor /");
     }
     try {
       array.fill = fill_of(document.at("fill_value"), array.type);
     } catch (const Error& e) {
-      refuse(name, e.what());
+      refuse_array(name, e.what());
     }
     take_codecs(document.at("codecs"), array, name, why);
     for (const Json& one : document.value("dimension_names", Json::array())) {
@@ -258,9 +258,9 @@ std::optional<Array> array_in(const Json& document, const std::string& name, std
     model::checked_product(array.chunk.volume(), array.type.bytes, "chunk");
     array.inner_count();
   } catch (const Json::exception& e) {
-    refuse(name, e.what());
+    refuse_array(name, e.what());
   } catch (const std::out_of_range&) {
-    refuse(name, "a separator without a character");
+    refuse_array(name, "a separator without a character");
   }
   return why.empty() ? std::optional(array) : std::nullopt;
 }
