@@ -10,7 +10,7 @@ namespace sluice::cli {
 
 namespace {
 
-constexpr int margin = 12;
+constexpr int scene_margin = 12;
 /// From this radius in pixels on, atoms are shaded and have arrows.
 constexpr double shaded_from = 2.0;
 constexpr double arrows_from = 7.0;
@@ -101,7 +101,8 @@ Camera::Camera(const View& view, const Extent3& sample, double radius, int width
   // The camera may look past the middle: the farther border decides.
   const double half_x = std::max(high[0] - centre_x_, centre_x_ - low[0]) + radius;
   const double half_y = std::max(high[1] - centre_y_, centre_y_ - low[1]) + radius;
-  scale_ = std::min((width / 2.0 - margin) / half_x, (height / 2.0 - margin) / half_y) * view.zoom;
+  scale_ = std::min((width / 2.0 - scene_margin) / half_x, (height / 2.0 - scene_margin) / half_y) *
+           view.zoom;
   nearest_ = high[2] + 2 * radius;
   range_ = high[2] - low[2] + 4 * radius;
 }
@@ -193,24 +194,25 @@ void draw_legend(Picture& picture, const SpinColours& colours, const View& view,
   const int scale = columns >= 190 ? 2 : 1;
   const int line_pixels = 13 * scale;
   picture.fill(left, 0, columns, picture.height(), paper);
-  int y = 2 * margin;
+  int y = 2 * scene_margin;
   for (const std::string& line : lines) {
-    picture.write(left + margin, y, line, ink, scale);
+    picture.write(left + scene_margin, y, line, ink, scale);
     y += line_pixels;
   }
-  y += margin;
+  y += scene_margin;
   const int middle = left + columns / 2;
   if (!colours.is_wheel()) {
-    const int bar = std::min(200, picture.height() - y - 4 * margin);
-    picture.write(left + margin, y, "spin along axis", ink, scale);
+    const int bar = std::min(200, picture.height() - y - 4 * scene_margin);
+    picture.write(left + scene_margin, y, "spin along axis", ink, scale);
     y += line_pixels + 4;
     for (int row = 0; row < bar; ++row) {
-      picture.fill(left + 2 * margin, y + row, 22, 1, colours.on_scale(1 - 2.0 * row / (bar - 1)));
+      picture.fill(left + 2 * scene_margin, y + row, 22, 1,
+                   colours.on_scale(1 - 2.0 * row / (bar - 1)));
     }
     for (const int mark : {1, 0, -1}) {
       const int at = y + (1 - mark) * (bar - 1) / 2;
-      picture.fill(left + 2 * margin + 22, at, 6, 1, ink);
-      picture.write(left + 2 * margin + 32, std::min(at, y + bar - 4) - 3,
+      picture.fill(left + 2 * scene_margin + 22, at, 6, 1, ink);
+      picture.write(left + 2 * scene_margin + 32, std::min(at, y + bar - 4) - 3,
                     (mark > 0   ? "+"
                      : mark < 0 ? "-"
                                 : " ") +
@@ -219,7 +221,7 @@ void draw_legend(Picture& picture, const SpinColours& colours, const View& view,
     }
     return;
   }
-  const int radius = std::min({(columns - 6 * margin) / 2, (picture.height() - y) / 5, 60});
+  const int radius = std::min({(columns - 6 * scene_margin) / 2, (picture.height() - y) / 5, 60});
   for (const bool is_upper : {true, false}) {
     const std::string title = is_upper ? "spins with +z" : "spins with -z";
     picture.write(middle - Picture::width_of(title, scale) / 2, y, title, ink, scale);
@@ -227,7 +229,7 @@ void draw_legend(Picture& picture, const SpinColours& colours, const View& view,
     draw_wheel(picture, colours, middle, y + radius, radius, is_upper);
     picture.write(middle + radius + 5, y + radius - 3, "x", ink, scale);
     picture.write(middle - 2 * scale, y - 8 * scale, "y", ink, scale);
-    y += 2 * radius + 2 * margin;
+    y += 2 * radius + 2 * scene_margin;
   }
 }
 

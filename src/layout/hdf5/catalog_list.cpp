@@ -10,6 +10,7 @@
 #include "layout/hdf5/types.hpp"
 #include "layout/hdf5/virtual_sources.hpp"
 #include "layout/netcdf4/scales.hpp"
+#include "layout/openpmd/rules.hpp"
 #include "layout/vtkhdf/rules.hpp"
 #include "model/fill.hpp"
 
