@@ -111,7 +111,8 @@ class RingOf {
 
   void be(std::size_t rank, const std::function<void(std::size_t, Blocks&)>& visit) {
     const std::vector<std::uint64_t> addresses{address};
-    const Placement placement(0, element_bytes, {node_.elements}, {node_.elements}, addresses);
+    const Placement placement(0, element_bytes, {node_.elements}, model::Dims{node_.elements},
+                              addresses);
     const auto tiles = node_.cyclic ? plan::TileMap::cyclic(node_.writers, 8192, placement.hull())
                                     : plan::TileMap::runs(node_.writers, 8192, placement.hull());
     Ring ring(std::make_unique<RingMemory>(memory_, node_.ranks), shape_, rank, 60);
@@ -216,7 +217,7 @@ TEST(ring, who_waits_for_a_slot_in_vain_is_told) {
   RingShape shape{1, 1, 4096, 1};
   Ring ring(std::make_unique<RingMemory>(shared(shape), 1), shape, 0, 0.05);
   const std::vector<std::uint64_t> addresses{0};
-  const Placement placement(0, element_bytes, {4096}, {4096}, addresses);
+  const Placement placement(0, element_bytes, {4096}, model::Dims{4096}, addresses);
   const auto tiles = plan::TileMap::runs({0}, 4096, placement.hull());
   Blocks mine(placement, 4096, 0, 1, 0);
   try {

@@ -123,21 +123,21 @@ INSTANTIATE_TEST_SUITE_P(Placements, Random200,
 
 TEST(Placement, TheHullSpansWhatIsThere) {
   const std::vector<std::uint64_t> some = {absent, 9000, absent, 5000};
-  const Placement placement(0, 8, {4, 6}, {2, 3}, some);
+  const Placement placement(0, 8, {4, 6}, Dims{2, 3}, some);
   EXPECT_EQ(placement.hull(), (Extent{5000, 9000 + 6 * 8 - 5000}));
   const std::vector<std::uint64_t> none(4, absent);
-  EXPECT_EQ(Placement(0, 8, {4, 6}, {2, 3}, none).hull(), Extent{});
-  EXPECT_EQ(Placement(0, 8, {0, 6}, {1, 3}, {}).hull(), Extent{});
+  EXPECT_EQ(Placement(0, 8, {4, 6}, Dims{2, 3}, none).hull(), Extent{});
+  EXPECT_EQ(Placement(0, 8, {0, 6}, Dims{1, 3}, {}).hull(), Extent{});
 }
 
 TEST(Placement, AsManyAddressesAsTilesAreNeeded) {
   const std::vector<std::uint64_t> three = {1, 2, 3};
-  EXPECT_THROW(Placement(0, 8, {4, 6}, {2, 3}, three), Error);
+  EXPECT_THROW(Placement(0, 8, {4, 6}, Dims{2, 3}, three), Error);
 }
 
 TEST(Placement, AddressesBeyond32Bits) {
   const std::vector<std::uint64_t> addresses = {1ULL << 33, (1ULL << 33) + (5ULL << 32)};
-  const Placement placement(0, 8, {2, 1ULL << 31}, {1, 1ULL << 31}, addresses);
+  const Placement placement(0, 8, {2, 1ULL << 31}, Dims{1, 1ULL << 31}, addresses);
   const Box last{{1, (1ULL << 31) - 1}, {1, 1}};
   const auto pieces = cut(placement, last);
   ASSERT_EQ(pieces.size(), 1u);
@@ -150,7 +150,7 @@ TEST(Placement, AddressesBeyond32Bits) {
 
 TEST(Placement, RunsAreAsLongAsTheyCanBe) {
   const std::vector<std::uint64_t> one = {0};
-  const Placement placement(0, 8, {10, 4, 6}, {10, 4, 6}, one);
+  const Placement placement(0, 8, {10, 4, 6}, Dims{10, 4, 6}, one);
   auto runs_of = [&](const Box& box) {
     return run_count(placement, cut(placement, box).at(0), box);
   };

@@ -267,7 +267,7 @@ TEST(Planner, RawDataOfAPageOrMoreIsAligned) {
     request.touched[0].shape = d.shape;
     request.checksum_words = 33;
     const CommitPlan plan = planner->plan_commit(request);
-    const Placement small(0, 8, {10}, {10}, std::vector<std::uint64_t>{0});
+    const Placement small(0, 8, {10}, Dims{10}, std::vector<std::uint64_t>{0});
     for (std::uint64_t i = 0; i < plan.placements[0].tiles(); ++i) {
       // 2400 bytes are below a page: anywhere.
       EXPECT_NE(plan.placements[0].address(i), absent);

@@ -67,7 +67,7 @@ TEST(Portion, OfABlockLieInOneTileEach) {
 
 TEST(Portion, OfLargeBlocksKeepToTheLimit) {
   std::vector<Portion> portions;
-  append_portions(0, {{0, 0}, {3000, 1000}}, {3000, 1000}, {3000, 1000}, 8, portions);
+  append_portions(0, {{0, 0}, {3000, 1000}}, {3000, 1000}, Dims{3000, 1000}, 8, portions);
   EXPECT_GT(portions.size(), 5u);
   for (const Portion& portion : portions) {
     EXPECT_LE(portion.piece.box.volume() * 8, portion_bytes);
