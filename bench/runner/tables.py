@@ -6,8 +6,9 @@ from . import report
 
 HEAD = """# Figures of the benchmarks
 
-Written by `./dev bench report --tables`: the newest run of each case that was there. Compare within a table only: each
-is one interleaved run, and machines drift. What is measured, and how, is said in [README.md](README.md).
+Written by `./dev bench report --tables`: the newest run of each case that was there. Compare
+within a table only: each is one interleaved run, and machines drift. What is measured, and how, is
+said in [README.md](README.md).
 """
 
 

@@ -130,8 +130,8 @@ struct Options {
   std::string hdf5_layout = "stacked";
 
   /// Whether the block of a rank may be a chunk of its own in a Zarr store where blocks are
-  /// unequal. Default: never, because of all other readers only zarr-python >= 3.2 reads such chunks,
-  /// and only where its setting `array.rectilinear_chunks` is on.
+  /// unequal. Default: never, because of all other readers only zarr-python >= 3.2 reads such
+  /// chunks, and only where its setting `array.rectilinear_chunks` is on.
   Rectilinear rectilinear = Rectilinear::never;
 
   /// Folder of the parts of file-per-process and file-per-node. Default: empty, beside the file.

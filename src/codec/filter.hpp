@@ -68,6 +68,8 @@ struct Method {
 
 /// Adds a method to the registry; a later one of the same number or name replaces it. Thread-safe.
 void add_method(Method method);
+/// Is there a method of that number that is no plugin of HDF5?
+bool has_codec(std::uint32_t id);
 /// The method of that number or name; nullptr where there is none. Valid until it is replaced.
 std::shared_ptr<const Method> find_method(std::uint32_t id);
 std::shared_ptr<const Method> find_method(const std::string& name);

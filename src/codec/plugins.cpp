@@ -129,7 +129,8 @@ const KnownPlugin* find_known_plugin(std::uint32_t id) {
 }
 
 bool is_plugin(std::uint32_t id) {
-  return id >= first_plugin && id != zstd_id && id != blosc_id && id != gzip_id;
+  const bool is_own = id < first_plugin || id == zstd_id || id == blosc_id || id == gzip_id;
+  return !is_own && !has_codec(id);
 }
 
 std::string plugin_name(std::uint32_t id) {

@@ -91,6 +91,10 @@ void add_method(Method method) {
   all.add(std::move(method));
 }
 
+bool has_codec(std::uint32_t id) {
+  return registry().find([&](const Method& m) { return m.id == id && !m.is_plugin; }) != nullptr;
+}
+
 std::shared_ptr<const Method> find_method(std::uint32_t id) {
   auto found = registry().find([&](const Method& m) { return m.id == id; });
   std::string why_not;

@@ -1,6 +1,6 @@
 // What the crash tests write, and the content of the file after every commit.
 //
-// To add a strategy or a format: a row in rows(). To add a way of writing: an entry in scenarios().
+// To add a strategy or a format: a row (row.hpp). To add a way of writing: an entry in scenarios().
 #pragma once
 
 #include <functional>
@@ -11,36 +11,13 @@
 #include <vector>
 
 #include "crash/disk.hpp"
+#include "crash/row.hpp"
 #include "crash/snapshot.hpp"
 #include "exec/transport/transport.hpp"
 #include "storage/memory.hpp"
 #include "storage/recording.hpp"
 
 namespace sluice::test {
-
-struct Row {
-  std::string strategy;
-  std::string format = "hdf5";
-  std::string form = "stacked";  ///< "rectilinear", of zarr: blocks are chunks, however small
-  std::uint64_t keep = 0;
-  std::uint64_t split_steps = 0;
-  std::string compress = {};  ///< of variables with steps
-  bool is_deferred = false;   ///< steps are put in place when the journal is full, and at the close
-  int ranks_per_node = 0;     ///< 0: all
-
-  std::string title() const;
-  /// The subject of the row: the kind of set, or the format.
-  std::string kind() const;
-  Options options() const;
-  /// An index, and the data in parts.
-  bool is_set() const;
-  bool is_store() const { return format == "zarr"; }
-  /// Do steps change existing bytes? Not in a log.
-  bool has_journal() const { return format != "records"; }
-};
-const std::vector<Row>& rows();
-/// Those whose files are sets of parts.
-const std::vector<Row>& set_rows();
 
 inline const std::string crash_path = "out.h5";
 

@@ -1,5 +1,6 @@
-"""The tests of MPI-IO that MPICH, ROMIO, HDF5 and PnetCDF bring for themselves: where their sources are, how
-each program is built for an MPI, on how many ranks it runs, and what it prints when it passes."""
+"""The tests of MPI-IO that MPICH, ROMIO, HDF5 and PnetCDF bring for themselves: where their sources
+are, how each program is built for an MPI, on how many ranks it runs, and what it prints when it
+passes."""
 
 import dataclasses
 import os

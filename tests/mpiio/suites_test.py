@@ -1,6 +1,7 @@
 """The tests of MPI-IO of MPICH, ROMIO, parallel HDF5 and PnetCDF (with FLASH-IO), unmodified, from
-Debian's sources: what passes with the MPI's own MPI-IO passes with the interface in front of it, writing through, and
-writing behind with a writer that is 3 to 30 ms late. Without its waits some must fail.
+Debian's sources: what passes with the MPI's own MPI-IO passes with the interface in front of it,
+writing through, and writing behind with a writer that is 3 to 30 ms late. Without its waits some
+must fail.
 
 SLUICE_SUITES_SOURCES: a folder in which the sources are kept; SLUICE_SUITES_ONLY: names of suites
 and programs. Downloads and builds, so it is a long test."""

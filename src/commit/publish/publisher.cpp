@@ -120,9 +120,7 @@ void Publisher::write_fresh(const layout::MetadataUpdate& update) {
   }
 }
 
-void Publisher::set_apply_interval(double seconds) {
-  apply_interval_s_ = std::max(seconds, 0.0);
-}
+void Publisher::set_apply_interval(double seconds) { apply_interval_s_ = std::max(seconds, 0.0); }
 
 void Publisher::settle() {
   if (applier_) {
@@ -214,9 +212,9 @@ void Publisher::change_by_journal(const layout::MetadataUpdate& update, bool syn
     }
   }
   // The planner may open the file anew while the guard is up.
-  const std::uint64_t root = find_superblock(*file_).value_or(Superblock{}).offset;
-  if (!changes.touches(root, 1)) {
-    changes.write(root, {&signature_byte, 1});
+  const auto superblock = find_superblock(*file_);
+  if (superblock && !changes.touches(superblock->offset, 1)) {
+    changes.write(superblock->offset, {&signature_byte, 1});
   }
   Journal journal = make_journal(*file_, joined(changes, update), commits_ + 1, modified_ns);
   if (journal.runs.empty()) {

@@ -1,7 +1,6 @@
 #include "commit/tools/convert.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <deque>
 #include <memory>
 #include <vector>
@@ -126,8 +125,8 @@ class Converter {
         d.compress = is_worth ? layout::compress_for(d.type, *compress_) : "none";
       } else {
         // What was rounded stays as it is: a second time might give other values.
-        d.compress = codec::text_for_copy(codec::parse_compression(d.compress).compressor);
-        d.compress = d.compress.empty() ? "none" : d.compress;
+        const auto kept = codec::text_for_copy(codec::parse_compression(d.compress).compressor);
+        d.compress = kept.empty() ? "none" : kept;
       }
       if (!output_->format().tiled || output_->format().has_grammar) {
         d.chunk = {};  // of the other format
