@@ -131,6 +131,10 @@ class Plugins {
     } catch (const Error& e) {
       why_not = e.what();
     }
+    if (plugin && plugin->id < H5Z_FILTER_RESERVED) {  // as netCDF4's wheel has for deflate
+      plugin.reset();
+      why_not = "has the number of one of HDF5's own filters";
+    }
     looked_at_[path] = plugin ? "" : why_not;
     if (plugin) {
       found_.try_emplace(plugin->id, plugin);
