@@ -387,7 +387,9 @@ TEST_F(Forward, AStepOfPartsIsInThemBeforeItIsToldOf) {
   File out = open(Mode::write, disk);
   const Variable v = out.define<double>("v", shape, in_steps);
   for (std::uint64_t s = 0; s < 3; ++s) {
-    EXPECT_TRUE(put_step(out, v, s).durable());
+    const Ticket ticket = put_step(out, v, s);
+    ticket.wait();
+    EXPECT_TRUE(ticket.durable());
     std::vector<std::uint64_t> keys(s + 1);
     std::iota(keys.begin(), keys.end(), 0);
     expect_steps(keys);
