@@ -153,14 +153,16 @@ def coordinates(folder, words):
 
 
 ROWS = {
-    "vampire": App((1, 2, 3, 4), vampire, digest, bits, "goes on from checkpoint", r"^ +1500 ",
-                   files=("spins.h5",)),
+    # Also of a run that was killed between its last checkpoint and its end.
+    "vampire": App((1, 2, 3, 4), vampire, digest, bits, "goes on from checkpoint",
+                   r"^ +1500 |^goes on from checkpoint \d+, of step 1500,", files=("spins.h5",)),
     "parabmu": App((1, 2, 3, 4), lambda strategy, ranks: ["script"], solution, bits,
                    "went on from iteration", r"^output: ", beam, files=("moved.nc",)),
     "mfdn": App((1, 6), mfdn, energies, near_energies, "resumed after iteration",
                 r"^orthogonality", accuracy=f"energies to {MFDN_ACCURACY:g}"),
     "occam": App((1, 2, 3, 4), occam, trajectory, near_trajectories, "goes on from step",
-                 r"^ +800 ", surfactant, accuracy=f"positions to {OCCAM_ACCURACY_NM:g} nm"),
+                 r"^ +800 |goes on from step 800\b", surfactant,
+                 accuracy=f"positions to {OCCAM_ACCURACY_NM:g} nm"),
     "namd": App((1, 2, 3), namd, coordinates, bits, "goes on from step", "energy an atom",
                 by_charm=True),
 }

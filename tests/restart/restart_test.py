@@ -92,7 +92,7 @@ class Test:
     def one_round(self, folder, goal, wanted):
         """One result, out of as many runs as are killed before it."""
         ranks = 0
-        while True:
+        for _ in range(self.kills + 20):
             ranks = self.source.choice([r for r in self.row.ranks if r != ranks])
             state = folder / "state.h5"
             before = state.stat().st_mtime_ns if state.exists() else None
@@ -109,6 +109,8 @@ class Test:
                 assert self.row.resumed in out or run.returncode != 0, out + err
             if run.returncode == 0 and re.search(self.row.ended, out, re.M):
                 break
+        else:
+            raise AssertionError(f"seed {self.seed}, {folder.name}: no run ends: {out}{err}")
         where = f"seed {self.seed}, {folder.name}: "
         assert self.row.same(wanted, self.row.result(folder, out)), where + out
         for name in self.row.files:
