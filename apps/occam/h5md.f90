@@ -10,7 +10,7 @@ module h5md
   use, intrinsic :: iso_fortran_env, only: int32, int64, real32, real64
   use integrator, only: run_totals, simulation
   use mpi_f08
-  use particles, only: folded, most_partners
+  use particles, only: most_partners
   use sluice
   implicit none
   private
@@ -193,14 +193,9 @@ contains
     real(real32), allocatable :: x_nm(:, :)
     real(real64), allocatable :: w_kj_mol(:)
     real(real64) :: time_ps
-    integer :: p
     totals = of%totals()
     time_ps = of%step * of%run%time_step_ps
-    allocate (x_nm(3, of%part%particles), w_kj_mol(of%part%particles))
-    do p = 1, of%part%particles
-      x_nm(:, p) = real(folded(of%part%x_nm(:, p), of%part%box_nm), real32)
-      w_kj_mol(p) = of%mesh%potential_at(of%part%x_nm(:, p), of%part%type(p))
-    end do
+    call of%observe_particles(x_nm, w_kj_mol)
     call self%file%begin_step(time_ps)
     call self%file%put_rows(all // "position/value", of%part%id, x_nm)
     call self%file%put_rows(all // "potential/value", of%part%id, w_kj_mol)

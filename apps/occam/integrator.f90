@@ -1,13 +1,13 @@
 ! Velocity Verlet, with the density renewed every so many steps; collisions with a heat bath
 ! (Andersen) at the same steps, where wanted.
 module integrator
-  use, intrinsic :: iso_fortran_env, only: real64
+  use, intrinsic :: iso_fortran_env, only: real32, real64
   use bonded, only: bonded_terms, make_bonded
   use mesh, only: field_mesh, make_mesh
   use mpi_f08
   use noise, only: normal, uniform
   use parameters
-  use particles, only: particle_part
+  use particles, only: folded, particle_part
   implicit none
   private
   public :: simulation, make_simulation, run_totals
@@ -43,6 +43,7 @@ module integrator
     procedure :: momentum
     procedure :: field_share_kj_mol
     procedure :: totals
+    procedure :: observe_particles
   end type simulation
 
 contains
@@ -185,6 +186,22 @@ contains
     class(run_totals), intent(in) :: self
     energy = self%kinetic + self%potential()
   end function
+
+  !> What files show of this rank's particles: positions folded into the box (3, particle), and the
+  !> potential of the field at them, which depends on their types.
+  subroutine observe_particles(self, x_nm, w_kj_mol)
+    class(simulation), intent(in) :: self
+    real(real32), allocatable, intent(out) :: x_nm(:, :)
+    real(real64), allocatable, intent(out) :: w_kj_mol(:)
+    integer :: p
+    associate (part => self%part)
+      allocate (x_nm(3, part%particles), w_kj_mol(part%particles))
+      do p = 1, part%particles
+        x_nm(:, p) = real(folded(part%x_nm(:, p), part%box_nm), real32)
+        w_kj_mol(p) = self%mesh%potential_at(part%x_nm(:, p), part%type(p))
+      end do
+    end associate
+  end subroutine
 
   !> Of this rank's particles, g/mol nm/ps.
   pure function momentum(self)

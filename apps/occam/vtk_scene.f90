@@ -6,7 +6,6 @@ module vtk_scene
   use, intrinsic :: iso_fortran_env, only: int64, real32, real64
   use integrator, only: simulation
   use mpi_f08
-  use particles, only: folded
   use sluice
   implicit none
   private
@@ -108,13 +107,8 @@ contains
     real(real32), allocatable :: x_nm(:, :)
     real(real64), allocatable :: w_kj_mol(:)
     real(real64) :: time_ps
-    integer :: p
     time_ps = of%step * of%run%time_step_ps
-    allocate (x_nm(3, of%part%particles), w_kj_mol(of%part%particles))
-    do p = 1, of%part%particles
-      x_nm(:, p) = real(folded(of%part%x_nm(:, p), of%part%box_nm), real32)
-      w_kj_mol(p) = of%mesh%potential_at(of%part%x_nm(:, p), of%part%type(p))
-    end do
+    call of%observe_particles(x_nm, w_kj_mol)
     call self%particles%begin_step(time_ps)
     call self%particles%put_rows(points, of%part%id, x_nm)
     call self%particles%put_rows(values // "potential", of%part%id, w_kj_mol)
