@@ -94,7 +94,7 @@ class StoredRuns : public JournalRuns {
     if (!tail) {
       return false;
     }
-    const std::uint64_t tail_length = has_tail(record.header) ? tail->to_bytes().size() : 0;
+    const std::uint64_t tail_length = has_tail(record.header) ? tail->size_bytes() : 0;
     std::uint64_t at = record.at + journal_header_bytes;
     const std::uint64_t end = at + record.header.payload_bytes - tail_length;
     std::uint64_t last_end = 0;

@@ -20,6 +20,10 @@ std::vector<std::byte> JournalTail::to_bytes() const {
   return out;
 }
 
+std::uint64_t JournalTail::size_bytes() const {
+  return sizeof(std::uint64_t) + fresh.size() * sizeof(FreshExtent);
+}
+
 std::optional<std::uint64_t> tail_bytes(std::span<const std::byte> last, std::uint64_t room_bytes) {
   std::uint64_t count = 0;
   if (last.size() < sizeof count || room_bytes < sizeof count) {

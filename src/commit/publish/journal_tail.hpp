@@ -31,6 +31,8 @@ struct JournalTail {
   std::vector<FreshExtent> fresh;
 
   std::vector<std::byte> to_bytes() const;
+  /// As many as to_bytes() makes.
+  std::uint64_t size_bytes() const;
 };
 
 /// How long the tail is that ends a payload of `room_bytes`, of which `last` has the last 8 bytes;
