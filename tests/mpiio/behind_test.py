@@ -9,6 +9,8 @@ import sys
 import tempfile
 import unittest
 
+import launch
+
 LATE_FOLDER = pathlib.Path(os.environ["SLUICE_MPIIO_LATE_FOLDER"])
 PROGRAMS = pathlib.Path(os.environ["SLUICE_MPIIO_PROGRAMS"])
 TESTED = os.environ["SLUICE_MPIIO_TESTED"].split()
@@ -20,13 +22,9 @@ BEHIND = {"SLUICE_MPIIO_WRITE_BEHIND": "true", "SLUICE_MPIIO_LATE_MS": "3-30",
 
 def start(abi, ranks, program, *arguments, preload=True, **environment):
     """`preload`: the interface whose writer is late."""
-    words = [f"mpirun.{abi}"]
-    library = str(LATE_FOLDER / f"libsluice-mpiio-{abi}.so")
-    if abi == "openmpi":
-        words += ["--oversubscribe"] + (["-x", f"LD_PRELOAD={library}"] if preload else [])
-    elif preload:
-        words += ["-genv", "LD_PRELOAD", library]
-    words += ["-n", str(ranks), str(PROGRAMS / f"{program}.{abi}"), *map(str, arguments)]
+    library = LATE_FOLDER / f"libsluice-mpiio-{abi}.so"
+    words = launch.words(abi, ranks, PROGRAMS / f"{program}.{abi}", *arguments,
+                         preload=library if preload else None)
     return subprocess.run(words, env=os.environ | BEHIND | environment, capture_output=True,
                           text=True, timeout=TIMEOUT_S, check=False)
 

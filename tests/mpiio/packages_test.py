@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 
+import launch
+
 FOLDER = pathlib.Path(os.environ["SLUICE_MPIIO_FOLDER"])
 LATE_FOLDER = pathlib.Path(os.environ["SLUICE_MPIIO_LATE_FOLDER"])
 PACKAGES = ("lammps", "meep-openmpi", "python3-h5py-mpi")
@@ -92,8 +94,8 @@ def run(root, mode, program, place):
     words, text = PROGRAMS[program]
     (place / "input").write_text(text)
     folder, settings = MODES[mode]
-    preload = ["-x", f"LD_PRELOAD={folder}/libsluice-mpiio-openmpi.so"] if folder else []
-    job = shlex.join(["mpirun.openmpi", "--oversubscribe", *preload, "-n", str(RANKS), *words])
+    job = shlex.join(launch.words("openmpi", RANKS, *words,
+                                  preload=folder and folder / "libsluice-mpiio-openmpi.so"))
     # Libraries of which there are several lie in folders of their own.
     libraries = "/usr/lib/x86_64-linux-gnu"
     environment = os.environ | settings | {

@@ -7,6 +7,8 @@ import subprocess
 import sys
 import unittest
 
+import launch
+
 FOLDER = pathlib.Path(os.environ["SLUICE_MPIIO_FOLDER"])
 PROGRAMS = pathlib.Path(os.environ["SLUICE_MPIIO_PROGRAMS"])
 TESTED = os.environ["SLUICE_MPIIO_TESTED"].split()
@@ -18,20 +20,10 @@ def library(abi):
     return FOLDER / f"libsluice-mpiio-{abi}.so"
 
 
-def command(abi, ranks, program, *arguments, preload=None):
-    """`preload`: the library in front of the MPI; None: none."""
-    words = [f"mpirun.{abi}"]
-    if abi == "openmpi":
-        words += ["--oversubscribe"] + (["-x", f"LD_PRELOAD={preload}"] if preload else [])
-    else:
-        words += ["-genv", "LD_PRELOAD", str(preload)] if preload else []
-    return [*words, "-n", str(ranks), str(PROGRAMS / f"{program}.{abi}"), *map(str, arguments)]
-
-
 def run(abi, ranks, program, *arguments, preload=None, environment=None):
-    done = subprocess.run(command(abi, ranks, program, *arguments, preload=preload),
-                          env=os.environ | (environment or {}), capture_output=True, text=True,
-                          timeout=TIMEOUT_S, check=False)
+    words = launch.words(abi, ranks, PROGRAMS / f"{program}.{abi}", *arguments, preload=preload)
+    done = subprocess.run(words, env=os.environ | (environment or {}), capture_output=True,
+                          text=True, timeout=TIMEOUT_S, check=False)
     assert done.returncode == 0, f"{program} on {ranks} ranks of {abi}: {done.stdout}{done.stderr}"
     return done
 

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 
+import launch
 import suites
 
 FOLDER = pathlib.Path(os.environ["SLUICE_MPIIO_FOLDER"])
@@ -29,21 +30,14 @@ MODES = {"without": (None, {}), "through": (FOLDER, {}), "behind": (LATE_FOLDER,
          "no waits": (LATE_FOLDER, BEHIND | {"SLUICE_MPIIO_NO_WAITS": "1"})}
 
 
-def command(abi, mode, program):
-    library = MODES[mode][0] and MODES[mode][0] / f"libsluice-mpiio-{abi}.so"
-    words = [f"mpirun.{abi}"]
-    if abi == "openmpi":
-        words += ["--oversubscribe"] + (["-x", f"LD_PRELOAD={library}"] if library else [])
-    elif library:
-        words += ["-genv", "LD_PRELOAD", str(library)]
-    return [*words, "-n", str(program.ranks), str(program.executable), *program.arguments]
-
-
 def run(abi, mode, program, place):
     """Returns whether it passed, and what it printed."""
-    process = subprocess.Popen(command(abi, mode, program), cwd=place, text=True,
-                               env=os.environ | MODES[mode][1], stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT, start_new_session=True)
+    folder, settings = MODES[mode]
+    words = launch.words(abi, program.ranks, program.executable, *program.arguments,
+                         preload=folder and folder / f"libsluice-mpiio-{abi}.so")
+    process = subprocess.Popen(words, cwd=place, text=True, env=os.environ | settings,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               start_new_session=True)
     try:
         output = process.communicate(timeout=TIMEOUT_S)[0]
     except subprocess.TimeoutExpired:
