@@ -4,9 +4,7 @@ under mpirun; rank 0 looks."""
 import contextlib
 import io
 import os
-import tempfile
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +12,7 @@ import pytest
 MPI = pytest.importorskip("mpi4py.MPI", reason="mpi4py is not installed")
 
 import sluice  # noqa: E402
+from on_ranks import folder_of_all, only_on_rank_0  # noqa: E402
 from sluice import Code, Error  # noqa: E402
 
 COMM = MPI.COMM_WORLD
@@ -30,29 +29,8 @@ STRATEGIES = (*SHORT, "serial", "collective", "auto") if os.environ.get("SLUICE_
 
 @pytest.fixture
 def folder():
-    with tempfile.TemporaryDirectory() if RANK == 0 else _nothing() as made:
-        yield Path(COMM.bcast(made))
-        COMM.Barrier()
-
-
-class _nothing:
-    def __enter__(self):
-        return None
-
-    def __exit__(self, *_):
-        pass
-
-
-def only_on_rank_0(look):
-    """What rank 0 finds wrong, every rank reports."""
-    failure = None
-    if RANK == 0:
-        try:
-            look()
-        except BaseException as e:  # noqa: B902
-            failure = f"{type(e).__name__}: {e}"
-    failure = COMM.bcast(failure)
-    assert failure is None, failure
+    with folder_of_all() as made:
+        yield made
 
 
 def open_new(path, strategy="shared", mode="w"):

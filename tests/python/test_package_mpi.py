@@ -1,8 +1,6 @@
 """The package on several ranks: every rank runs every test, under mpirun."""
 
 import os
-import tempfile
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +8,7 @@ import pytest
 MPI = pytest.importorskip("mpi4py.MPI", reason="mpi4py is not installed")
 
 import sluice  # noqa: E402
+from on_ranks import folder_of_all  # noqa: E402
 from sluice import Code  # noqa: E402
 
 COMM = MPI.COMM_WORLD
@@ -21,17 +20,8 @@ ALONE = ("self", MPI.COMM_SELF)  # two ways of saying: this process
 
 @pytest.fixture
 def folder():
-    with tempfile.TemporaryDirectory() if RANK == 0 else _nothing() as made:
-        yield Path(COMM.bcast(made))
-        COMM.Barrier()
-
-
-class _nothing:
-    def __enter__(self):
-        return None
-
-    def __exit__(self, *_):
-        pass
+    with folder_of_all() as made:
+        yield made
 
 
 def whole(step):

@@ -1,14 +1,12 @@
 """Sessions of the package on several ranks: every rank runs every test, under mpirun."""
 
-import tempfile
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 MPI = pytest.importorskip("mpi4py.MPI", reason="mpi4py is not installed")
 
 import sluice  # noqa: E402
+from on_ranks import folder_of_all  # noqa: E402
 from sluice import Code  # noqa: E402
 
 COMM = MPI.COMM_WORLD
@@ -18,11 +16,8 @@ QUICK = {"timeout_s": 60, "tile_bytes": 4096}
 
 @pytest.fixture
 def path():
-    folder = tempfile.TemporaryDirectory() if RANK == 0 else None
-    yield Path(COMM.bcast(folder.name if folder else None)) / "f"
-    COMM.Barrier()
-    if folder:
-        folder.cleanup()
+    with folder_of_all() as folder:
+        yield folder / "f"
 
 
 def whole(count):

@@ -2,8 +2,6 @@
 mpirun; rank 0 looks."""
 
 import os
-import tempfile
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +9,7 @@ import pytest
 MPI = pytest.importorskip("mpi4py.MPI", reason="mpi4py is not installed")
 
 import sluice  # noqa: E402
+from on_ranks import folder_of_all, only_on_rank_0  # noqa: E402
 from sluice import Code, Error  # noqa: E402
 
 COMM = MPI.COMM_WORLD
@@ -26,29 +25,8 @@ WAYS = LONG if os.environ.get("SLUICE_LONG") == "1" else SHORT
 
 @pytest.fixture
 def path():
-    with tempfile.TemporaryDirectory() if RANK == 0 else _nothing() as made:
-        yield str(Path(COMM.bcast(made)) / "file.vtkhdf")
-        COMM.Barrier()
-
-
-class _nothing:
-    def __enter__(self):
-        return None
-
-    def __exit__(self, *_):
-        pass
-
-
-def only_on_rank_0(look):
-    """What rank 0 finds wrong, every rank reports."""
-    failure = None
-    if RANK == 0:
-        try:
-            look()
-        except BaseException as e:  # noqa: B902
-            failure = f"{type(e).__name__}: {e}"
-    failure = COMM.bcast(failure)
-    assert failure is None, failure
+    with folder_of_all() as folder:
+        yield str(folder / "file.vtkhdf")
 
 
 def open_new(path, kind, way=WAYS[0]):
