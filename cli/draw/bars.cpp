@@ -8,7 +8,7 @@ namespace sluice::cli {
 namespace {
 
 constexpr Rgb paper{1, 1, 1};
-constexpr Rgb letters{0.15, 0.15, 0.15};
+constexpr Rgb text_colour{0.15, 0.15, 0.15};
 constexpr Rgb whole{0.93, 0.93, 0.93};
 constexpr Rgb colour_exact{0.12, 0.32, 0.60};
 constexpr Rgb colour_lossy{0.20, 0.60, 0.55};
@@ -42,17 +42,17 @@ Picture draw_bars(const std::vector<Bars>& panels, int width, double most) {
   Picture picture(width, height, paper);
   int top = border;
   for (const Bars& panel : panels) {
-    picture.write(border, top + 4, panel.title, letters, letter_scale);
+    picture.write(border, top + 4, panel.title, text_colour, letter_scale);
     top += title_height;
     for (const Bar& bar : panel.bars) {
       const int text_top = top + (row_height - letter_height) / 2;
       const double part = std::clamp(bar.part / most, 0.0, 1.0);
       picture.write(left - gap - Picture::width_of(bar.name, letter_scale), text_top, bar.name,
-                    letters, letter_scale);
+                    text_colour, letter_scale);
       picture.fill(left, top + 3, room, row_height - 6, whole);
       picture.fill(left, top + 3, std::max(1, static_cast<int>(std::lround(part * room))),
                    row_height - 6, bar.is_light ? colour_lossy : colour_exact);
-      picture.write(right + gap, text_top, bar.words, letters, letter_scale);
+      picture.write(right + gap, text_top, bar.words, text_colour, letter_scale);
       top += row_height;
     }
     top += border;

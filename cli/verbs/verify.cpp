@@ -14,6 +14,7 @@
 #include "text/table.hpp"
 #include "text/text.hpp"
 #include "verb.hpp"
+#include "verbs/verify_blocks.hpp"
 
 namespace sluice::cli {
 
@@ -163,6 +164,14 @@ std::string verdict_text(const std::string& path, const Verdict& verdict,
       uncovered_text(verdict));
 }
 
+/// Where the table beside a file is not of the file as it is.
+std::string stale_text(const std::string& path) {
+  return fmt::format(
+      "  {}.sluice-checksums is of another state of it: it was changed without\n"
+      "  Sluice's HDF5 driver since, or a program that wrote it was killed\n",
+      printable(path));
+}
+
 const char* state_name(State state) {
   switch (state) {
     case State::ok:
@@ -194,7 +203,8 @@ int code_of(State state) {
   return bad_input;
 }
 
-Json verdict_json(const std::string& path, const Verdict& verdict, const std::string& unchecked) {
+Json verdict_json(const std::string& path, const Verdict& verdict, const std::string& unchecked,
+                  bool is_stale) {
   Json json;
   json["file"] = path;
   json["state"] = state_name(verdict.state);
@@ -218,7 +228,24 @@ Json verdict_json(const std::string& path, const Verdict& verdict, const std::st
   json["commits"] = verdict.commits;
   json["steps"] = verdict.steps;
   json["seconds"] = verdict.seconds;
+  json["stale_block_checksums"] = is_stale;
   return json;
+}
+
+/// By the checksums in the file, or those of its blocks beside it.
+Verdict verify_file(const Context& context, const std::string& path, bool& is_stale) {
+  Progress progress("verify " + path, context.is_root());
+  const commit::VerifyProgress update = [&](std::uint64_t done, std::uint64_t total) {
+    progress.update(done, total);
+  };
+  BlockVerdict blocks = verify_blocks(context, path, update);
+  is_stale = blocks.is_stale;
+  // Where bytes are damaged, HDF5 may be wrong about all else.
+  if (blocks.verdict && blocks.verdict->state != State::ok) {
+    return *blocks.verdict;
+  }
+  Verdict verdict = commit::verify(context.transport, context.storage, path, update);
+  return verdict.state == State::not_ours && blocks.verdict ? *blocks.verdict : verdict;
 }
 
 /// Of several files the most serious counts.
@@ -263,11 +290,9 @@ int verify(const Context& context, const VerifyOptions& options) {
   Json all = Json::array();
   for (const std::string& path : options.files) {
     Verdict verdict;
+    bool is_stale = false;
     try {
-      Progress progress("verify " + path, context.is_root());
-      verdict = commit::verify(
-          context.transport, context.storage, path,
-          [&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); });
+      verdict = verify_file(context, path, is_stale);
     } catch (const Error& e) {
       if (options.files.size() == 1) {
         throw;
@@ -290,10 +315,11 @@ int verify(const Context& context, const VerifyOptions& options) {
     const std::string unchecked =
         is_read ? unchecked_by_format(context.storage, path) : std::string();
     if (options.json) {
-      all.push_back(verdict_json(path, verdict, unchecked));
+      all.push_back(verdict_json(path, verdict, unchecked, is_stale));
     } else {
       show(is_bad ? stderr : stdout,
-           (is_bad ? "sluice: " : "") + verdict_text(path, verdict, unchecked),
+           (is_bad ? "sluice: " : "") + verdict_text(path, verdict, unchecked) +
+               (is_stale ? stale_text(path) : ""),
            verdict.state == State::ok ? Colour::good : Colour::bad);
     }
   }
@@ -314,7 +340,8 @@ void add_verify(CLI::App& app, Run& run) {
                "that do not match are reported as damage, with the rank that wrote them. If the\n"
                "modification time shows that another program wrote to the file, they are\n"
                "reported as changed outside. A file that is being written is verified up to its\n"
-               "last step.\n"
+               "last step. A file that an HDF5 program wrote under Sluice's driver is verified\n"
+               "by its blocks, where checksums=on was set.\n"
                "Exit code: 0 ok, 1 damaged, 2 bad input (such as a file that Sluice did not\n"
                "write), 3 changed outside Sluice. Of several files the most serious counts: 2,\n"
                "1, 3, 0.\n",

@@ -7,6 +7,7 @@
 #include "commit/publish/in_place.hpp"
 #include "commit/publish/superblock.hpp"
 #include "plugin/held_runs.hpp"
+#include "plugin/opening.hpp"
 #include "plugin/say.hpp"
 #include "plugin/sync_behind.hpp"
 #include "sluice/error.hpp"
@@ -18,26 +19,7 @@ namespace {
 /// More than this of changes in place is not left for later: every record until then has all of it.
 constexpr std::uint64_t most_deferred_bytes = 2 << 20;
 
-/// The old file must be whole for as long as a crash may leave it there.
-void recover_replaced(storage::Storage& storage, const std::string& path) {
-  try {
-    if (storage.exists(commit::journal_path(path))) {
-      commit::carry_out_journal(storage, path, false);
-      commit::remove_journal(storage, path);
-    }
-  } catch (const Error&) {
-    // one that cannot be recovered may be replaced all the same
-  }
-}
-
 }  // namespace
-
-void share_lock(storage::File& file, const Settings& settings) {
-  if (settings.locks && !file.share_lock()) {
-    throw Error(Code::locked,
-                file.path() + ": another program has locked it for writing: wait for it");
-  }
-}
 
 CommittedFile::CommittedFile(storage::Storage& storage, std::string path, const Settings& settings)
     : storage_(storage),
@@ -45,7 +27,8 @@ CommittedFile::CommittedFile(storage::Storage& storage, std::string path, const 
       settings_(settings),
       lease_(storage.lease(path_)),
       held_(storage, path_ + ".sluice-held", settings.budget_bytes),
-      log_(storage, path_) {}
+      log_(storage, path_),
+      checksums_(storage, path_, settings.checksums) {}
 
 std::shared_ptr<CommittedFile> CommittedFile::reopen(storage::Storage& storage,
                                                      const std::string& path,
@@ -63,6 +46,7 @@ std::shared_ptr<CommittedFile> CommittedFile::reopen(storage::Storage& storage,
   file->file_ = std::move(there);
   file->identity_ = file->file_->identity();
   file->frontier_ = file->logical_end_ = file->file_->size();
+  file->checksums_.load(*file->file_);
   return file;
 }
 
@@ -139,6 +123,7 @@ void CommittedFile::write(std::uint64_t offset, std::span<const std::byte> bytes
     require_sound();
   }
   state_.dirty = true;
+  checksums_.before_change(*file_, offset, bytes.size());
   logical_end_ = std::max(logical_end_, offset + bytes.size());
   const std::uint64_t below =
       std::min<std::uint64_t>(bytes.size(), frontier_ - std::min(frontier_, offset));
@@ -240,6 +225,7 @@ void CommittedFile::commit(bool closing) {
     held_.drop_from(frontier_);
   } else if (!pending_) {
     held_.clear();
+    checksums_.update(*file_);
   }
   frontier_ = std::max(frontier_, end_);
   if (settings_.log) {
@@ -473,6 +459,10 @@ void CommittedFile::close() {
     storage_.sync_directory(path_);
   }
   cut_to_end();
+  checksums_.update(*file_);
+  if (settings_.durability != Settings::Durability::none) {
+    checksums_.sync();
+  }
   file_.reset();
   lease_.reset();
 }

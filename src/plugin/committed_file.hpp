@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "commit/publish/journal_runs.hpp"
+#include "plugin/block_checksums.hpp"
 #include "plugin/fresh_ranges.hpp"
 #include "plugin/held_writes.hpp"
 #include "plugin/record_log.hpp"
@@ -34,10 +35,6 @@
 #include "storage/storage.hpp"
 
 namespace sluice::plugin {
-
-/// Keeps out HDF5 programs without the driver that write the file, not those that read it. Error
-/// locked where one is there already.
-void share_lock(storage::File& file, const Settings& settings);
 
 /// Size: The driver's ten calls, and a function for each stage of a commit.
 class CommittedFile {
@@ -106,6 +103,7 @@ class CommittedFile {
   FreshRanges fresh_;
   std::vector<HeldWrites::Range> lost_;  ///< written, and nowhere
   RecordLog log_;
+  BlockChecksums checksums_;
   std::unique_ptr<commit::JournalRuns> pending_;  ///< decided, not all in place
   std::unique_ptr<commit::JournalRuns> applied_;  ///< in place, but for a sync of its last stage
   std::uint64_t frontier_ = 0;

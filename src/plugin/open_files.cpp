@@ -8,6 +8,8 @@
 
 #include "commit/publish/in_place.hpp"
 #include "commit/publish/superblock.hpp"
+#include "plugin/block_table.hpp"
+#include "plugin/opening.hpp"
 #include "sluice/error.hpp"
 #include "storage/calls.hpp"
 #include "storage/lease_record.hpp"
@@ -147,6 +149,7 @@ void remove_with_journal(storage::Storage& storage, const std::string& given_pat
   if (storage.exists(commit::journal_path(path))) {
     commit::remove_journal(storage, path);
   }
+  remove_block_table(storage, path);
 }
 
 OpenFile::~OpenFile() {

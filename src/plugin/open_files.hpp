@@ -60,7 +60,7 @@ class OpenFile {
 /// Says that a file cannot be written for SWMR.
 Error swmr_refused(const std::string& path);
 
-/// H5Fdelete: the file, and a journal that lies beside it.
+/// H5Fdelete: the file, and what lies beside it: a journal, checksums.
 void remove_with_journal(storage::Storage& storage, const std::string& path);
 
 }  // namespace sluice::plugin

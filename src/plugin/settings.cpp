@@ -62,11 +62,13 @@ void set(std::string_view name, std::string_view value, Settings& settings) {
     settings.budget_bytes = budget_of(place, value);
   } else if (name == "apply") {
     settings.apply = apply_of(place, value);
+  } else if (name == "checksums") {
+    settings.checksums = switch_of(place, value);
   } else if (name == "log") {
     settings.log = switch_of(place, value);
   } else {
     throw Error(Code::invalid_argument,
-                place + " is not known: durability, apply, budget_bytes, log");
+                place + " is not known: durability, apply, budget_bytes, checksums, log");
   }
 }
 

@@ -16,7 +16,7 @@ namespace {
 using Sorted = nlohmann::json;
 using Templates = std::map<std::string, std::string>;
 
-constexpr int most_levels = 16;
+constexpr int most_reference_levels = 16;
 constexpr std::string_view base64_mark = "base64:";
 constexpr std::array<const char*, 5> document_names{".zgroup", ".zarray", ".zattrs", ".zmetadata",
                                                     document_name};
@@ -58,8 +58,9 @@ class Reading {
   Sorted parsed(std::span<const std::byte> text) const {
     const auto* first = reinterpret_cast<const char*>(text.data());
     const auto shallow = [&](int depth, Sorted::parse_event_t, Sorted&) {
-      if (depth > most_levels) {
-        refuse(Code::damaged, "references in more than " + std::to_string(most_levels) + " levels");
+      if (depth > most_reference_levels) {
+        refuse(Code::damaged,
+               "references in more than " + std::to_string(most_reference_levels) + " levels");
       }
       return true;
     };

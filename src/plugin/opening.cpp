@@ -1,0 +1,26 @@
+#include "plugin/opening.hpp"
+
+#include "commit/publish/in_place.hpp"
+#include "sluice/error.hpp"
+
+namespace sluice::plugin {
+
+void share_lock(storage::File& file, const Settings& settings) {
+  if (settings.locks && !file.share_lock()) {
+    throw Error(Code::locked,
+                file.path() + ": another program has locked it for writing: wait for it");
+  }
+}
+
+void recover_replaced(storage::Storage& storage, const std::string& path) {
+  try {
+    if (storage.exists(commit::journal_path(path))) {
+      commit::carry_out_journal(storage, path, false);
+      commit::remove_journal(storage, path);
+    }
+  } catch (const Error&) {
+    // one that cannot be recovered may be replaced all the same
+  }
+}
+
+}  // namespace sluice::plugin
