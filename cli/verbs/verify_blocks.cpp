@@ -1,10 +1,9 @@
 #include "verbs/verify_blocks.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <utility>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "exec/transport/agree.hpp"
 #include "model/bytes.hpp"
@@ -74,8 +73,7 @@ Compared compare_share(const Context& context, storage::File& file, const BlockT
       continue;
     }
     bytes.resize(table.length_of(number));
-    const bool is_there =
-        file.read(number * plugin::checksum_block_bytes, bytes) == bytes.size();
+    const bool is_there = file.read(number * plugin::checksum_block_bytes, bytes) == bytes.size();
     if (!is_there || plugin::block_checksum(bytes) != table.checksums[number]) {
       result.damaged.push_back(number);
     }
@@ -121,9 +119,8 @@ Verdict verdict_of(const Compared& all, const BlockTable& table) {
       const std::uint64_t last = all.damaged[next - 1];
       Finding finding;
       finding.order = all.damaged[i];
-      finding.place =
-          fmt::format("bytes {} to {}", all.damaged[i] * plugin::checksum_block_bytes,
-                      last * plugin::checksum_block_bytes + table.length_of(last) - 1);
+      finding.place = fmt::format("bytes {} to {}", all.damaged[i] * plugin::checksum_block_bytes,
+                                  last * plugin::checksum_block_bytes + table.length_of(last) - 1);
       finding.what = "does not match its checksum";
       verdict.findings.push_back(std::move(finding));
     }
@@ -152,7 +149,8 @@ BlockVerdict verify_blocks(const Context& context, const std::string& path,
     }
     Compared own;
     exec::together(context.transport, [&] {
-      const auto file = context.storage.open(context.storage.real_path(path), storage::Access::read);
+      const auto file =
+          context.storage.open(context.storage.real_path(path), storage::Access::read);
       own = compare_share(context, *file, table, progress);
     });
     Verdict verdict = verdict_of(gather(context.transport, own), table);

@@ -39,8 +39,7 @@ void BlockChecksums::before_change(storage::File& file, std::uint64_t offset,
     const std::uint64_t last = (offset + length - 1) / checksum_block_bytes;
     for (std::uint64_t number = offset / checksum_block_bytes; number <= last; ++number) {
       const std::uint64_t begin = number * checksum_block_bytes;
-      const bool is_whole =
-          begin >= offset && begin - offset + checksum_block_bytes <= length;
+      const bool is_whole = begin >= offset && begin - offset + checksum_block_bytes <= length;
       if (is_whole) {
         damaged_.erase(number);
       }
@@ -98,8 +97,8 @@ void BlockChecksums::compute(storage::File& file, std::uint64_t number) {
     throw Error(Code::truncated, file.path() + ": became shorter while it was written");
   }
   const std::uint64_t checksum = block_checksum(buffer_);
-  table_.set(number, damaged_.count(number) == 0 ? checksum
-                                                 : std::max<std::uint64_t>(checksum ^ 1, 2));
+  table_.set(number,
+             damaged_.count(number) == 0 ? checksum : std::max<std::uint64_t>(checksum ^ 1, 2));
 }
 
 /// A new one where there is none of this opening.

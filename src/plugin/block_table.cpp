@@ -114,6 +114,10 @@ std::optional<BlockTable> read_block_table(storage::Storage& storage, const std:
 
 void write_block_table(storage::File& to, const BlockTable& table,
                        std::span<const std::uint64_t> changed) {
+  const std::uint64_t end = header_bytes + table.checksums.size() * sizeof(std::uint64_t);
+  if (to.size() < end) {
+    to.resize(end);  // zeros: not known
+  }
   for (std::size_t first = 0; first < changed.size();) {
     std::size_t next = first + 1;
     while (next < changed.size() && changed[next] == changed[next - 1] + 1) {

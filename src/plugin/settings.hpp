@@ -26,8 +26,8 @@ struct Settings {
   /// Bytes below the end of the last commit that are held in memory; more go to a file.
   std::uint64_t budget_bytes = 64 << 20;
   bool checksums = false;  ///< of the blocks of the file, beside it
-  bool locks = true;  ///< HDF5_USE_FILE_LOCKING: is the file locked as HDF5 does it?
-  bool log = false;   ///< a line to stderr for every commit
+  bool locks = true;       ///< HDF5_USE_FILE_LOCKING: is the file locked as HDF5 does it?
+  bool log = false;        ///< a line to stderr for every commit
 };
 
 /// Error invalid_argument names what is not known or does not fit.
