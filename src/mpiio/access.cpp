@@ -353,7 +353,7 @@ std::int64_t begin_in_order(File& file, std::int64_t bytes, int& error_class) {
 namespace {
 
 std::int64_t access_own(File& file, const Call& call, bool is_collective) {
-  const Stopwatch watch(call.is_write ? file.report.write_s : file.report.read_s);
+  const Stopwatch watch(file.report.sum_of(call.is_write));
   check_call(file, call);
   CallerMemory memory(file, call);
   const std::int64_t bytes = memory.memory().bytes();
@@ -382,7 +382,7 @@ std::int64_t access_together(File& file, const Call& call) {
     rethrow_behind(file);
     return access_own(file, call, true);
   }
-  const Stopwatch watch(call.is_write ? file.report.write_s : file.report.read_s);
+  const Stopwatch watch(file.report.sum_of(call.is_write));
   CallerMemory memory;
   int error_class = MPI_SUCCESS;
   try {
