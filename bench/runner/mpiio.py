@@ -15,6 +15,7 @@ METRICS = {
     "visible": Metric("MB/s", 0, True),
     "durable": Metric("MB/s", 0, True),
     "of a copy": Metric("x", 2, False),
+    "hand-overs": Metric("", 0, False),
 }
 GOAL = 0.9  # of the better of the two
 GOAL_OF_LARGE = 1.5  # the same, for large collective writes until they are durable
@@ -101,6 +102,10 @@ def place(options):
         yield
 
 
+def observe(options):
+    return contended.observe(options) if options.contended else {}
+
+
 def file_bytes(options):
     if options.contended:
         return CONTENDED_RANKS * CONTENDED_MIB << 20
@@ -126,6 +131,7 @@ def caption(options):
         "program with libsluice-mpiio-openmpi.so preloaded, the latter with "
         "SLUICE_MPIIO_WRITE_BEHIND=true. Visible: until the calls that write have returned. "
         "Durable: until synced and closed."
+        + (" Hand-overs: of locks of the mount." if options.contended else "")
     )
 
 
@@ -138,6 +144,8 @@ def _bytes_of(contestant, options):
 
 
 def value(metric, contestant, values, options):
+    if metric == "hand-overs":
+        return values.get("hand_overs")
     if contestant.job.startswith("overlap/"):
         return {"visible": _bytes_of(contestant, options) / 1e6 / values["visible_s"],
                 "of a copy": values["visible_of_copy"]}.get(metric)
