@@ -68,7 +68,13 @@ int main(int argc, char** argv) {
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
   const bool syncs = std::strcmp(argv[2], "sync") == 0;
-  std::printf("process %d\n", static_cast<int>(getpid()));
+  // By one rank, so that they come before what it says later.
+  const int own = static_cast<int>(getpid());
+  std::vector<int> processes(static_cast<std::size_t>(ranks));
+  MPI_Gather(&own, 1, MPI_INT, processes.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
+  for (int other = 0; rank == 0 && other < ranks; ++other) {
+    std::printf("process %d\n", processes[static_cast<std::size_t>(other)]);
+  }
   std::fflush(stdout);
   MPI_File file = MPI_FILE_NULL;
   need(MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
