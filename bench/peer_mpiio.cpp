@@ -1,6 +1,10 @@
-// MPI-IO as a peer: one collective write, then a sync; and many small writes.
+// MPI-IO as a peer: one collective write, then a sync; many small writes; and a file for each
+// snapshot, which nobody syncs.
 #include <limits>
+#include <span>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "contestants.hpp"
 #include "posix_check.hpp"
@@ -65,12 +69,47 @@ Values write_small(World& world, const Job& job) {
   return watch.finish();
 }
 
+/// What VAMPIRE's mpi-io mode calls for each of its snapshots.
+void write_snapshot(World& world, const std::string& path, std::span<const double> data) {
+  MPI_File file;
+  check_mpi(MPI_File_open(world.comm(), path.c_str(), MPI_MODE_CREATE | MPI_MODE_WRONLY,
+                          MPI_INFO_NULL, &file),
+            "MPI_File_open", path);
+  constexpr int header_bytes = 16;
+  if (world.rank() == 0) {
+    check_mpi(MPI_File_write(file, data.data(), header_bytes, MPI_BYTE, MPI_STATUS_IGNORE),
+              "MPI_File_write", path);
+  }
+  const auto offset = header_bytes + static_cast<MPI_Offset>(data.size_bytes()) * world.rank();
+  check_mpi(MPI_File_write_at_all(file, offset, data.data(), static_cast<int>(data.size()),
+                                  MPI_DOUBLE, MPI_STATUS_IGNORE),
+            "MPI_File_write_at_all", path);
+  check_mpi(MPI_File_close(&file), "MPI_File_close", path);
+}
+
+Values write_snapshots(World& world, const Job& job) {
+  const std::uint64_t files = job.number("files");
+  const auto data = world.data(elements_of(job));
+  std::vector<std::string> paths;
+  for (std::uint64_t i = 0; i < files; ++i) {
+    paths.push_back(job.text("path") + "-" + std::to_string(i));
+    start_afresh(world, paths.back());
+  }
+  Stopwatch watch(world.comm());
+  for (const std::string& path : paths) write_snapshot(world, path, data);
+  watch.mark("close_s");
+  Values values = watch.finish();
+  for (const std::string& path : paths) start_afresh(world, path);
+  return values;
+}
+
 }  // namespace
 
 void add_mpiio(Contestants& contestants) {
   contestants["write/mpiio"] = write_mpiio;
   contestants["vampire/mpiio"] = write_mpiio;
   contestants["mpiio/small"] = write_small;
+  contestants["mpiio/snapshots"] = write_snapshots;
 }
 
 }  // namespace sluice::bench

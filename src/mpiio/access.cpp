@@ -17,6 +17,8 @@ namespace {
 
 /// Ranks write runs of this mean length themselves; shorter ones are exchanged first.
 constexpr std::int64_t exchange_below_bytes = 128 << 10;
+/// Where a file has stripes, runs that are shorter than one, up to this.
+constexpr std::int64_t most_exchanged_bytes = std::int64_t{4} << 20;
 /// Windows are read whole if at least one byte in this many is requested.
 constexpr std::int64_t most_read_for_one = 8;
 
@@ -182,8 +184,10 @@ class Choice {
     }
     mean_run_ = bytes_ / std::max<std::int64_t>(runs_, 1);
     const bool is_dense = is_write || high_ - low_ <= most_read_for_one * bytes_;
-    exchanges_ = (interleaves_ && mean_run_ < exchange_below_bytes && is_dense) ||
-                 file.hints.must_exchange(is_write);
+    const std::int64_t below_bytes =
+        std::clamp(file.hints.exchange().stripe_bytes, exchange_below_bytes, most_exchanged_bytes);
+    exchanges_ =
+        (interleaves_ && mean_run_ < below_bytes && is_dense) || file.hints.must_exchange(is_write);
   }
 
   bool exchanges() const { return exchanges_; }
@@ -353,7 +357,7 @@ std::int64_t begin_in_order(File& file, std::int64_t bytes, int& error_class) {
 namespace {
 
 std::int64_t access_own(File& file, const Call& call, bool is_collective) {
-  const Stopwatch watch(call.is_write ? file.report.write_s : file.report.read_s);
+  const Stopwatch watch(file.report.sum_of(call.is_write));
   check_call(file, call);
   CallerMemory memory(file, call);
   const std::int64_t bytes = memory.memory().bytes();
@@ -382,7 +386,7 @@ std::int64_t access_together(File& file, const Call& call) {
     rethrow_behind(file);
     return access_own(file, call, true);
   }
-  const Stopwatch watch(call.is_write ? file.report.write_s : file.report.read_s);
+  const Stopwatch watch(file.report.sum_of(call.is_write));
   CallerMemory memory;
   int error_class = MPI_SUCCESS;
   try {

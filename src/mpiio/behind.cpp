@@ -166,7 +166,7 @@ void Behind::write_job(const StagedJob& job) {
   double seconds = 0;
   std::exception_ptr failure;
   try {
-    const Stopwatch watch(seconds);
+    const Stopwatch watch(&seconds);
     for (const StagedJob::Piece& piece : job.pieces()) {
       storage_->write(static_cast<std::uint64_t>(piece.run.offset), job.bytes_of(piece));
     }

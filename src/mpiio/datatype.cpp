@@ -1,6 +1,9 @@
 #include "mpiio/datatype.hpp"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -359,6 +362,51 @@ void need_type(MPI_Datatype type) {
   }
 }
 
+/// The sizes of predefined types that have no holes: their handles are never freed, so that one may
+/// be looked up by its value. Any thread; an entry does not change once it is there.
+class PlainTypes {
+ public:
+  /// 0: not known.
+  std::int64_t find(MPI_Datatype type) const {
+    const std::uint64_t word = word_of(type);
+    const Entry& entry = entries_[place_of(word)];
+    return entry.word.load() == word ? entry.bytes : 0;
+  }
+  void add(MPI_Datatype type, std::int64_t bytes) {
+    const std::uint64_t word = word_of(type);
+    Entry& entry = entries_[place_of(word)];
+    std::uint64_t nothing = 0;
+    if (entry.word.compare_exchange_strong(nothing, claimed)) {
+      entry.bytes = bytes;
+      entry.word.store(word);
+    }
+  }
+
+ private:
+  static constexpr std::uint64_t claimed = 1;  // no handle
+  static constexpr int entries_log2 = 6;
+  struct Entry {
+    std::atomic<std::uint64_t> word{0};
+    std::int64_t bytes = 0;
+  };
+
+  static std::uint64_t word_of(MPI_Datatype type) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, &type, sizeof type);
+    return word;
+  }
+  static std::size_t place_of(std::uint64_t word) {
+    constexpr std::uint64_t odd = 0x9e3779b97f4a7c15;  // spreads words over the high bits
+    return static_cast<std::size_t>(word * odd >> (64 - entries_log2));
+  }
+
+  std::array<Entry, std::size_t{1} << entries_log2> entries_;
+};
+PlainTypes& plain_types() {
+  static auto* const all = new PlainTypes;  // used until the process ends
+  return *all;
+}
+
 }  // namespace
 
 std::shared_ptr<const Flat> flat_of(MPI_Datatype type) {
@@ -377,8 +425,12 @@ std::int64_t plain_bytes(MPI_Datatype type) {
   if (type == MPI_BYTE) {
     return 1;
   }
+  if (const std::int64_t bytes = plain_types().find(type); bytes > 0) {
+    return bytes;
+  }
   need_type(type);
-  if (!is_named(combiner_of(type))) {
+  const int combiner = combiner_of(type);
+  if (!is_named(combiner)) {
     return 0;
   }
   MPI_Count size = 0;
@@ -386,7 +438,13 @@ std::int64_t plain_bytes(MPI_Datatype type) {
   MPI_Count extent = 0;
   check(mpi.Type_size_x(type, &size), "the size of a datatype");
   check(mpi.Type_get_extent_x(type, &lower, &extent), "the extent of a datatype");
-  return size == extent ? size : 0;
+  if (size != extent) {
+    return 0;
+  }
+  if (combiner == MPI_COMBINER_NAMED) {
+    plain_types().add(type, size);
+  }
+  return size;
 }
 
 bool is_predefined(MPI_Datatype type) { return is_named(combiner_of(type)); }

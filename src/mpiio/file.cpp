@@ -1,6 +1,8 @@
 #include "mpiio/file.hpp"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstring>
 #include <map>
 #include <utility>
@@ -18,6 +20,14 @@ struct OpenFiles {
   std::map<const void*, File*> by_handle;
   std::map<int, File*> by_number;
   int next = 1;
+
+  /// Most files are here too, so that a small write takes no lock: entries of `by_handle`, each in
+  /// the place that its address says, unless that was taken.
+  std::array<std::atomic<const void*>, 64> quick{};
+  std::atomic<const void*>& quick_of(const void* handle) {
+    constexpr int alignment_log2 = 4;
+    return quick[(reinterpret_cast<std::uintptr_t>(handle) >> alignment_log2) % quick.size()];
+  }
 };
 OpenFiles& open_files() {
   static auto* const all = new OpenFiles;  // programs close files when they end
@@ -34,6 +44,8 @@ File::File(MPI_Comm duplicate) : comm(duplicate), handler(default_handler()) {
   OpenFiles& all = open_files();
   const std::lock_guard lock(all.mutex);
   all.by_handle[this] = this;
+  const void* nothing = nullptr;
+  all.quick_of(this).compare_exchange_strong(nothing, this);
 }
 
 File::~File() {
@@ -41,6 +53,8 @@ File::~File() {
     OpenFiles& all = open_files();
     const std::lock_guard lock(all.mutex);
     all.by_handle.erase(this);
+    const void* own = this;
+    all.quick_of(this).compare_exchange_strong(own, nullptr);
     std::erase_if(all.by_number, [this](const auto& entry) { return entry.second == this; });
   }
   mpi.Comm_free(&comm);
@@ -51,6 +65,9 @@ File* file_of(MPI_File handle) {
     return nullptr;
   }
   OpenFiles& all = open_files();
+  if (all.quick_of(handle).load() == handle) {
+    return reinterpret_cast<File*>(handle);
+  }
   const std::lock_guard lock(all.mutex);
   const auto found = all.by_handle.find(handle);
   return found == all.by_handle.end() ? nullptr : found->second;
@@ -143,7 +160,7 @@ void sync(File& file) {
   }
   // All bytes are in the file when their write has returned, or nothing is pending any more; one
   // sync on a node covers them.
-  const Stopwatch watch(file.report.sync_s);
+  const Stopwatch watch(&file.report.sync_s);
   file.report.pattern.end_step();
   if (file.ranks > 1) {
     check(mpi.Barrier(file.comm), "synchronising the ranks");

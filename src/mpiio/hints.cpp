@@ -30,13 +30,21 @@ std::string Hints::not_done() const {
                                 " was not carried out: set the stripes of the folder";
 }
 
+void Hints::note_stripes(std::int64_t bytes) {
+  if (!is_stripe_hinted_ && bytes > 0 && bytes <= most_bytes) {
+    exchange_.stripe_bytes = bytes;
+  }
+}
+
 void Hints::note(const std::string& name, const std::string& value) {
   if (name == "cb_nodes") {
     exchange_.aggregators = static_cast<int>(count_of(value, 1 << 24, exchange_.aggregators));
   } else if (name == "cb_buffer_size") {
     exchange_.window_bytes = count_of(value, most_bytes, exchange_.window_bytes);
   } else if (name == "striping_unit") {
-    exchange_.stripe_bytes = count_of(value, most_bytes, exchange_.stripe_bytes);
+    const std::int64_t bytes = count_of(value, most_bytes, 0);
+    is_stripe_hinted_ = is_stripe_hinted_ || bytes > 0;
+    exchange_.stripe_bytes = bytes > 0 ? bytes : exchange_.stripe_bytes;
   } else if (name == "striping_factor") {
     stripes_ = value;
   } else if (name == "sluice_write_behind") {

@@ -29,6 +29,8 @@ class Hints {
   MPI_Info copy() const;
 
   const ExchangeHints& exchange() const { return exchange_; }
+  /// The file system has stripes of this size: counts where no hint gives one.
+  void note_stripes(std::int64_t bytes);
   /// A line for the report of those that would count and are not carried out; empty: none.
   std::string not_done() const;
   /// Are collective writes to be written behind (sluice_write_behind)? `standard`: where no hint
@@ -44,6 +46,7 @@ class Hints {
 
   MPI_Info info_ = MPI_INFO_NULL;
   ExchangeHints exchange_;
+  bool is_stripe_hinted_ = false;
   std::string stripes_;  ///< striping_factor
   std::optional<bool> writes_behind_;
   bool exchanges_write_ = true;

@@ -4,12 +4,14 @@
 // do, so that a failure is the same on all ranks.
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <string_view>
 
 #include "mpiio/file.hpp"
 #include "mpiio/pending.hpp"
 #include "sluice/error.hpp"
+#include "storage/file_system.hpp"
 #include "storage/foreign_file.hpp"
 
 namespace sluice::mpiio {
@@ -132,8 +134,20 @@ Meeting meet(File& file, int error_class) {
 /// The result of rank 0, sent to all.
 struct First {
   std::int64_t error_class = MPI_SUCCESS;
+  std::int64_t stripe_bytes = 0;  ///< of the file system; 0: it has none, or does not tell
   SharedPointerKey key;
 };
+
+/// The size of the stripes if the file lies on several servers: its own, else its folder's.
+std::int64_t stripes_of(const std::filesystem::path& path) {
+  for (const auto& place : {path, path.parent_path()}) {
+    const storage::FileSystemFacts facts = storage::file_system_facts(place.string());
+    if (facts.stripes > 1) {
+      return static_cast<std::int64_t>(facts.stripe_bytes);
+    }
+  }
+  return 0;
+}
 
 void open_on_all(File& file, const Meeting& meeting) {
   First first;
@@ -142,6 +156,8 @@ void open_on_all(File& file, const Meeting& meeting) {
       file.path = file.files->real_path(file.path);
       file.storage = open_first(*file.files, file.path, file.mode);
       first.key = file.shared_position.make(meeting.is_one_node);
+      first.stripe_bytes =
+          file.ranks > 1 ? stripes_of(file.path) : 0;  // one rank exchanges nothing
     } catch (...) {
       first.error_class = class_of_current(file.path);
     }
@@ -160,6 +176,7 @@ void open_on_all(File& file, const Meeting& meeting) {
     }
   });
   file.node.is_only = meeting.is_one_node;
+  file.hints.note_stripes(first.stripe_bytes);
   file.identity = file.storage->identity();
   file.shared_position.join(first.key, file.files, file.path, file.rank == 0);
   start_behind(file, meeting.is_behind, meeting.is_one_node);

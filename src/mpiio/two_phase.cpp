@@ -420,7 +420,8 @@ Domains make_domains(const Run& range, std::int64_t mean_run, int ranks,
           : std::clamp(round_bytes / domains.aggregators, least_window_bytes, most_window_bytes);
   const std::int64_t run = std::clamp<std::int64_t>(mean_run, 1, most_window_bytes);
   window = std::clamp(run * most_window_runs, least_window_bytes, window);
-  window = window / page_bytes * page_bytes;
+  const std::int64_t whole = window >= unit ? unit : page_bytes;
+  window = window / whole * whole;
   domains.window_bytes = std::min(window, domains.domain_bytes);
   return domains;
 }

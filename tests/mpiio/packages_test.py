@@ -1,10 +1,14 @@
 """Programs of Debian that write by MPI-IO, unmodified: LAMMPS (its mpiio dumps and restarts), meep
-(parallel HDF5) and h5py for MPI. Their files with the interface in front of Open MPI, writing
-through and writing behind with a writer that is late, are those without.
+and dolfinx (parallel HDF5), h5py for MPI, PETSc (MPI-IO and parallel HDF5) and code_saturne (its
+mesh as EnSight, by MPI-IO). Their files with the interface in front of Open MPI, writing through
+and writing behind with a writer that is late, are those without. deal.II is not among them: it
+takes more than 1 GB, and writes by the same calls.
 
 The packages are downloaded and unpacked, not installed: the programs see them over /usr by an
-overlay of their own, which needs root. A long test."""
+overlay of their own, which needs root. A long test. SLUICE_PACKAGES_ROOT: a folder in which they
+are kept, unpacked; SLUICE_PACKAGES_ONLY: names of programs."""
 
+import dataclasses
 import filecmp
 import os
 import pathlib
@@ -17,11 +21,14 @@ import launch
 
 FOLDER = pathlib.Path(os.environ["SLUICE_MPIIO_FOLDER"])
 LATE_FOLDER = pathlib.Path(os.environ["SLUICE_MPIIO_LATE_FOLDER"])
-PACKAGES = ("lammps", "meep-openmpi", "python3-h5py-mpi")
+ONLY = os.environ.get("SLUICE_PACKAGES_ONLY", "").split()
+PACKAGES = ("lammps", "meep-openmpi", "python3-h5py-mpi", "python3-dolfinx", "python3-petsc4py",
+            "code-saturne-bin")
 MODES = {"without": (None, {}), "through": (FOLDER, {}),
          "behind": (LATE_FOLDER, {"SLUICE_MPIIO_WRITE_BEHIND": "true",
                                   "SLUICE_MPIIO_LATE_MS": "3-30"})}
 RANKS = 3
+TIMEOUT_S = 600
 
 LAMMPS = """\
 units lj
@@ -69,17 +76,104 @@ with h5py.File("data.h5", "w", driver="mpio", comm=world) as file:
         file.attrs[f"step{step}"] = step
         file.flush()
 """
-# Name: the words of the program, and the text of its input.
-PROGRAMS = {"lammps": (("lmp", "-in", "input"), LAMMPS), "meep": (("meep", "input"), MEEP),
-            "h5py": (("/usr/bin/python3", "input"), H5PY)}
+PETSC = """\
+import numpy as np
+import petsc4py
+
+petsc4py.init(["input", "-viewer_binary_mpiio"])
+from petsc4py import PETSc
+
+world = PETSc.COMM_WORLD
+vector = PETSc.Vec().createMPI(300_001, comm=world)
+vector.setName("vector")
+first, last = vector.getOwnershipRange()
+vector.setArray(np.arange(first, last) * 0.5)
+matrix = PETSc.Mat().createAIJ((500, 500), nnz=1, comm=world)
+for row in range(*matrix.getOwnershipRange()):
+    matrix[row, 499 - row] = row
+matrix.assemble()
+binary = PETSc.Viewer().create(world)
+binary.setType("binary")
+binary.setFileMode("w")
+binary.setFromOptions()
+binary.setFileName("vector.dat")
+vector.view(binary)
+matrix.view(binary)
+vector.scale(2.0)
+vector.view(binary)
+binary.destroy()
+hdf5 = PETSc.Viewer().createHDF5("vector.h5", "w", comm=world)
+vector.view(hdf5)
+hdf5.destroy()
+"""
+DOLFINX = """\
+from mpi4py import MPI
+import numpy as np
+from dolfinx import cpp, fem, io, mesh
+
+
+def by_number(comm, parts, dims, cells, ghosts):
+    # What dolfinx chooses by itself differs from run to run.
+    count = cells.num_nodes
+    return cpp.graph.AdjacencyList_int32([[cell * parts // count] for cell in range(count)])
+
+
+domain = mesh.create_unit_square(MPI.COMM_WORLD, 24, 24, partitioner=by_number)
+function = fem.Function(fem.FunctionSpace(domain, ("CG", 1)))
+with io.XDMFFile(domain.comm, "out.xdmf", "w") as file:
+    file.write_mesh(domain)
+    for step in range(4):
+        function.interpolate(lambda x: np.sin(x[0] * (step + 1)) + x[1])
+        file.write_function(function, float(step))
+"""
+CELLS = 10  # of a box, along each side
+
+
+def gmsh_box():
+    """A mesh in the format of Gmsh."""
+    side = CELLS + 1
+    nodes = [f"{1 + i + side * (j + side * k)} {i} {j} {k}"
+             for k in range(side) for j in range(side) for i in range(side)]
+    corners = [i + side * (j + side * k)
+               for k in (0, 1) for i, j in ((0, 0), (1, 0), (1, 1), (0, 1))]
+    cells = [" ".join(str(1 + i + side * (j + side * k) + corner) for corner in corners)
+             for k in range(CELLS) for j in range(CELLS) for i in range(CELLS)]
+    lines = ["$MeshFormat", "2.2 0 8", "$EndMeshFormat", "$Nodes", str(len(nodes)), *nodes,
+             "$EndNodes", "$Elements", str(len(cells)),
+             *(f"{number} 5 2 1 1 {cell}" for number, cell in enumerate(cells, 1)), "$EndElements"]
+    return "\n".join(lines) + "\n"
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    words: tuple
+    input: str = ""
+    name: str = "input"  # of the input
+    before: tuple = ()  # what makes more of its input, on one process
+    # HDF5 files that hold the time at which they were made, or what was never initialised.
+    by_value: bool = False
+
+
+PYTHON = ("/usr/bin/python3", "input")
+SATURNE = "/usr/lib/code_saturne"
+PROGRAMS = {
+    "lammps": Program(("lmp", "-in", "input"), LAMMPS),
+    "meep": Program(("meep", "input"), MEEP, by_value=True),
+    "h5py": Program(PYTHON, H5PY),
+    "petsc": Program(PYTHON, PETSC, by_value=True),
+    "dolfinx": Program(PYTHON, DOLFINX, by_value=True),
+    "code_saturne": Program((f"{SATURNE}/cs_solver", "--mpi", "--preprocess"), gmsh_box(),
+                            "box.msh", (f"{SATURNE}/cs_preprocess", "box.msh")),
+}
 # Programs say how long they took.
-NOT_COMPARED = {"input", "log.lammps", "output.txt"}
+NOT_COMPARED = {"input", "log.lammps", "output.txt", "performance.log", "run_solver.log",
+                "timer_stats.csv"}
 
 
 def download(place):
     """Unpacks PACKAGES, and what of theirs is not installed, below `place`."""
-    planned = subprocess.run(["apt-get", "-s", "install", *PACKAGES], check=True,
-                             capture_output=True, text=True).stdout
+    planned = subprocess.run(["apt-get", "-s", "install", "--no-install-recommends", *PACKAGES],
+                             check=True, capture_output=True, text=True).stdout
     names = [line.split()[1] for line in planned.splitlines() if line.startswith("Inst ")]
     if names:
         subprocess.run(["apt-get", "download", "-q", "-o", "APT::Sandbox::User=root", *names],
@@ -89,49 +183,63 @@ def download(place):
         subprocess.run(["dpkg", "-x", package, place], check=True)
 
 
-def run(root, mode, program, place):
+def in_overlay(root, place, words, environment):
+    overlay = f"mount -t overlay overlay -o lowerdir={shlex.quote(str(root))}/usr:/usr /usr"
+    with open(place / "output.txt", "a", encoding="utf-8") as output:
+        return subprocess.run(["unshare", "-m", "sh", "-c", f"{overlay} && exec {words}"],
+                              cwd=place, env=environment, stdout=output, stderr=output,
+                              timeout=TIMEOUT_S, check=False).returncode
+
+
+def run(root, mode, name, place):
     place.mkdir(parents=True)
-    words, text = PROGRAMS[program]
-    (place / "input").write_text(text)
+    program = PROGRAMS[name]
+    (place / program.name).write_text(program.input)
     folder, settings = MODES[mode]
-    job = shlex.join(launch.words("openmpi", RANKS, *words,
-                                  preload=folder and folder / "libsluice-mpiio-openmpi.so"))
     # Libraries of which there are several lie in folders of their own.
     libraries = "/usr/lib/x86_64-linux-gnu"
     environment = os.environ | settings | {
         "LD_LIBRARY_PATH": f"{libraries}/blas:{libraries}/lapack", "GUILE_AUTO_COMPILE": "0",
-        "SLUICE_EXPLAIN": "1"}
+        "PETSC_DIR": "/usr/lib/petscdir/petsc3.18/x86_64-linux-gnu-real",
+        "XDG_CACHE_HOME": str(place.parent.parent / "cache"), "SLUICE_EXPLAIN": "1"}
     environment.pop("PYTHONPATH", None)
-    overlay = f"mount -t overlay overlay -o lowerdir={shlex.quote(str(root))}/usr:/usr /usr"
-    with open(place / "output.txt", "w", encoding="utf-8") as output:
-        done = subprocess.run(["unshare", "-m", "sh", "-c", f"{overlay} && exec {job}"],
-                              cwd=place, env=environment, stdout=output, stderr=output,
-                              timeout=600, check=False)
+    job = shlex.join(launch.words("openmpi", RANKS, *program.words,
+                                  preload=folder and folder / "libsluice-mpiio-openmpi.so"))
+    code = 0
+    if program.before:
+        code = in_overlay(root, place, shlex.join(program.before), environment)
+    if code == 0:
+        code = in_overlay(root, place, job, environment)
     said = (place / "output.txt").read_text(encoding="utf-8")
-    assert done.returncode == 0, f"{program} {mode}: {said[-2000:]}"
-    assert folder is None or "ranks; in the slowest rank" in said, f"not in front of {program}"
+    assert code == 0, f"{name} {mode}: {said[-2000:]}"
+    assert folder is None or "ranks; in the slowest rank" in said, f"not in front of {name}"
+
+
+def files_of(folder):
+    return {str(path.relative_to(folder)) for path in folder.rglob("*")
+            if path.is_file() and path.name not in NOT_COMPARED}
 
 
 def same(program, ours, theirs):
     if filecmp.cmp(ours, theirs, shallow=False):
         return True
-    # HDF5 files of meep hold the time at which they were made.
-    return program == "meep" and subprocess.run(["h5diff", ours, theirs], check=False,
-                                                capture_output=True).returncode == 0
+    return program.by_value and subprocess.run(["h5diff", ours, theirs], check=False,
+                                               capture_output=True).returncode == 0
 
 
-def check(root, place, program):
-    run(root, "without", program, place / program / "without")
-    names = {path.name for path in (place / program / "without").iterdir()} - NOT_COMPARED
-    assert names, f"{program} wrote nothing"
+def check(root, place, name):
+    without = place / name / "without"
+    run(root, "without", name, without)
+    files = files_of(without)
+    assert files, f"{name} wrote nothing"
     for mode in ("through", "behind"):
-        folder = place / program / mode
-        run(root, mode, program, folder)
-        assert {path.name for path in folder.iterdir()} - NOT_COMPARED == names
-        for name in sorted(names):
-            assert same(program, folder / name, place / program / "without" / name), \
-                f"{name} of {program} differs {mode}"
-    print(f"{program}: {len(names)} files are the same without, through and behind", flush=True)
+        folder = place / name / mode
+        run(root, mode, name, folder)
+        assert files_of(folder) == files, f"{name} {mode}: {files_of(folder)}, not {files}"
+        for path in sorted(files):
+            assert same(PROGRAMS[name], folder / path, without / path), \
+                f"{path} of {name} differs {mode}"
+    print(f"{name}: {len(files)} files are the same without, through and behind", flush=True)
 
 
 def main():
@@ -139,11 +247,12 @@ def main():
         print("skipped: needs root and Open MPI")
         return
     with tempfile.TemporaryDirectory(prefix="sluice-packages-") as temporary:
-        root = pathlib.Path(temporary) / "root"
-        root.mkdir()
-        download(root)
-        for program in PROGRAMS:
-            check(root, pathlib.Path(temporary), program)
+        root = pathlib.Path(os.environ.get("SLUICE_PACKAGES_ROOT") or f"{temporary}/root")
+        if not (root / "usr").exists():
+            root.mkdir(parents=True, exist_ok=True)
+            download(root)
+        for name in ONLY or PROGRAMS:
+            check(root, pathlib.Path(temporary), name)
 
 
 if __name__ == "__main__":

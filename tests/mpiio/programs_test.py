@@ -1,6 +1,7 @@
 """Programs that nobody has changed, with the interface in front of their MPI: the random accesses
 hold, failures are the same on all ranks, and files are byte for byte those of the program alone."""
 
+import contextlib
 import os
 import pathlib
 import subprocess
@@ -77,6 +78,13 @@ class Programs(unittest.TestCase):
                 with self.subTest(abi=abi, preload=preload):
                     done = run(abi, 3, "shapes", self.folder / "shapes.dat", preload=preload)
                     self.assertIn("8 shapes are right", done.stdout)
+
+    def test_shapes_in_stripes(self):
+        """Of a folder that says how its files are striped, where the file system keeps that."""
+        with contextlib.suppress(OSError):
+            os.setxattr(self.folder, "user.striping", b"size=65536 count=4")
+        done = run(TESTED[0], 3, "shapes", self.folder / "shapes.dat", preload=library(TESTED[0]))
+        self.assertIn("8 shapes are right", done.stdout)
 
     def same_files(self, abi, ranks, program, name, *arguments):
         """Runs with and without, in folders of their own. Returns the run with the interface."""

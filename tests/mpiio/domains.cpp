@@ -1,0 +1,85 @@
+// The windows of an exchange: they cover its range once, in whole pages or whole stripes, and no
+// stripe is divided among two of the ranks that write.
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+#include "mpiio/two_phase.hpp"
+
+using sluice::mpiio::Domains;
+using sluice::mpiio::ExchangeHints;
+using sluice::mpiio::Run;
+
+namespace {
+
+int wrong = 0;
+
+void expect(bool is_right, const char* what, const Run& range, std::int64_t stripe_bytes) {
+  if (!is_right) {
+    std::fprintf(stderr, "%s: %lld bytes from %lld in stripes of %lld\n", what,
+                 static_cast<long long>(range.length), static_cast<long long>(range.offset),
+                 static_cast<long long>(stripe_bytes));
+    ++wrong;
+  }
+}
+
+/// Those that are not empty, in the order of the file.
+std::vector<Run> windows_of(const Domains& domains) {
+  std::vector<Run> windows;
+  for (int i = 0; i < domains.aggregators; ++i) {
+    for (int round = 0; round < domains.rounds(); ++round) {
+      const Run window = domains.window(i, round);
+      if (window.length > 0) {
+        windows.push_back(window);
+      }
+    }
+  }
+  std::sort(windows.begin(), windows.end(),
+            [](const Run& a, const Run& b) { return a.offset < b.offset; });
+  return windows;
+}
+
+void check(const Run& range, int ranks, const ExchangeHints& hints) {
+  constexpr std::int64_t page_bytes = 4096;
+  constexpr std::int64_t run_bytes = 96 << 10;
+  const Domains domains = sluice::mpiio::make_domains(range, run_bytes, ranks, hints);
+  const std::vector<Run> windows = windows_of(domains);
+  expect(!windows.empty() && windows.front().offset <= range.offset &&
+             windows.back().end() == range.end(),
+         "not covered", range, hints.stripe_bytes);
+  const std::int64_t unit = hints.stripe_bytes > 0 && hints.stripe_bytes <= domains.window_bytes
+                                ? hints.stripe_bytes
+                                : page_bytes;
+  for (std::size_t i = 1; i < windows.size(); ++i) {
+    expect(windows[i].offset == windows[i - 1].end(), "a hole or an overlap", range,
+           hints.stripe_bytes);
+    expect(windows[i].offset % unit == 0, "a divided stripe", range, hints.stripe_bytes);
+  }
+  for (int i = 1; i < domains.aggregators && hints.stripe_bytes > 0; ++i) {
+    const Run window = domains.window(i, 0);
+    expect(window.length == 0 || window.offset % hints.stripe_bytes == 0, "a stripe of two ranks",
+           range, hints.stripe_bytes);
+  }
+}
+
+}  // namespace
+
+int main() {
+  constexpr std::int64_t mib = 1 << 20;
+  for (const std::int64_t stripe : {std::int64_t{0}, mib / 16, mib, 3 * mib, 5 * mib, 64 * mib}) {
+    for (const int aggregators : {0, 1, 4, 7}) {
+      for (const std::int64_t window : {std::int64_t{0}, mib / 2, 10 * mib}) {
+        for (const std::int64_t offset : {std::int64_t{0}, std::int64_t{2048}, 3 * mib + 17}) {
+          for (const std::int64_t length : {std::int64_t{1}, mib - 1, 64 * mib, 301 * mib + 5}) {
+            check({offset, length}, 16,
+                  {.aggregators = aggregators, .window_bytes = window, .stripe_bytes = stripe});
+          }
+        }
+      }
+    }
+  }
+  if (wrong == 0) {
+    std::puts("domains: right");
+  }
+  return wrong == 0 ? 0 : 1;
+}
