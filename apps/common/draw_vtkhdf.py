@@ -1,5 +1,5 @@
-"""Draws an array of a VTKHDF file off screen, with VTK's own reader: points as dots, an image as the
-surface where it has a value, cells as they are.
+"""Draws an array of a VTKHDF file off screen, with VTK's own reader: points as dots, an image as
+the surface where it has a value, cells as they are.
 
   draw_vtkhdf.py FILE PICTURE ARRAY [--step N] [--component N] [--level VALUE] [--dots PIXELS]
                  [--warp ARRAY FACTOR] [--keep ARRAY FROM TO] [--turn AZIMUTH ELEVATION]
@@ -84,7 +84,8 @@ def colours(low, high):
 
 
 def actor_of(shape, wish):
-    data = shape.GetPointData() if shape.GetPointData().HasArray(wish.array) else shape.GetCellData()
+    data = shape.GetPointData()
+    data = data if data.HasArray(wish.array) else shape.GetCellData()
     array = data.GetArray(wish.array)
     values = vtk_to_numpy(array)
     values = values if values.ndim == 1 else values[:, wish.component]

@@ -1,5 +1,5 @@
-"""In ParaView, by pvbatch on any number of ranks: says as JSON what its reader finds in a VTKHDF file,
-and draws it.
+"""In ParaView, by pvbatch on any number of ranks: says as JSON what its reader finds in a VTKHDF
+file, and draws it.
 
   paraview_look.py FILE RESULT PICTURE
 """

@@ -1,5 +1,6 @@
 """Filter plugins of HDF5 in every strategy and layout that has them: written by all ranks, read by
-h5py with hdf5plugin, and by the ranks in another division. And the other way round. Under mpirun."""
+h5py with hdf5plugin, and by the ranks in another division; and the other way round. Under
+mpirun."""
 
 import os
 

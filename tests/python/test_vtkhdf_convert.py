@@ -1,5 +1,5 @@
-"""sluice convert of VTKHDF: steps and parts stay, and --step makes a file without steps, of version 1.0,
-which VTK and ParaView 5.11 read too."""
+"""sluice convert of VTKHDF: steps and parts stay, and --step makes a file without steps, of version
+1.0, which VTK and ParaView 5.11 read too."""
 
 import json
 import os

@@ -1,5 +1,6 @@
-"""Writes, on every rank, mesh.vtkhdf (an unstructured grid of three steps, a part a rank), image.vtkhdf
-(three steps) and poly.vtkhdf into a folder; `step_of_mesh` says what a step of the first one is."""
+"""Writes, on every rank, mesh.vtkhdf (an unstructured grid of three steps, a part a rank),
+image.vtkhdf (three steps) and poly.vtkhdf into a folder; `patch` and `image`
+say what is in a step."""
 
 import sys
 

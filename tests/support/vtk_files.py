@@ -2,8 +2,8 @@
 
 
 def steps_of(path):
-    """(time, data set) of each step, or of a file without steps, with the parts of all ranks as one;
-    an AssertionError where VTK reports an error."""
+    """(time, data set) of each step, or of a file without steps, with the parts of all ranks as
+    one; an AssertionError where VTK reports an error."""
     from vtkmodules.vtkFiltersCore import vtkAppendFilter
     from vtkmodules.vtkIOHDF import vtkHDFReader
 
