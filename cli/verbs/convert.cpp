@@ -39,6 +39,7 @@ struct ConvertVerb {
   bool is_compress_given = false;
   std::string format = "auto";
   std::string grid;
+  std::optional<std::int64_t> step;
   bool records = false;
   bool drop = false;
   std::uint64_t budget_mib = 256;
@@ -155,6 +156,11 @@ std::optional<commit::Converted> try_spins(const Context& context, const Convert
   }
   if (wish.format.empty()) {
     require_known_ending(verb.to, verb.format, by_option);
+  }
+  if (verb.step) {
+    throw Error(
+        Code::invalid_argument,
+        verb.file + ": holds spins, of which --frames A:B says the frames: leave --step out");
   }
   return convert_spins(context, wish);
 }
@@ -288,7 +294,8 @@ int convert(const Context& context, const ConvertVerb& verb) {
                : commit::convert(
                      context.transport, context.storage, verb.file, verb.to,
                      verb.is_compress_given ? std::optional(verb.compress) : std::nullopt, options,
-                     [&](std::uint64_t bytes, std::uint64_t all) { progress.update(bytes, all); });
+                     [&](std::uint64_t bytes, std::uint64_t all) { progress.update(bytes, all); },
+                     verb.step);
   }
   const double seconds = seconds_since();
   if (!context.is_root()) {
@@ -327,8 +334,7 @@ void add_convert(CLI::App& app, Run& run) {
                "FILE may be any file that sluice reads, or a file of one of these codes:\n"
                "VOX-FE: a model becomes a grid of bytes, `material` (z, y, x), displacements\n"
                "become `displacement` (node, 3), both with a description for ParaView, TO.xdmf.\n"
-               "A TO that ends in .txt or .model is such a text again. txt2hdf5 and hdf52txt\n"
-               "are short names for these.\n"
+               "A TO that ends in .txt or .model is such a text again (txt2hdf5, hdf52txt).\n"
                "MFDn: a folder of files mfdn_smwf001, ... (one Fortran record for each state)\n"
                "becomes a tree of vectors; --format mfdn makes such a folder again.\n"
                "VAMPIRE: a folder (any output mode) becomes a file of spins, or text, xyz, vtu\n"
@@ -366,6 +372,7 @@ Examples:
   command->add_option("--compress", verb->compress, codec::compressor_names() + "none; +noshuffle");
   command->add_option("--format", verb->format, "of TO, where its ending does not say it");
   command->add_option("--grid", verb->grid, "X,Y,Z of a VOX-FE model; else as large as needed");
+  command->add_option("--step", verb->step, "this step alone, without steps; -1: the last one");
   command->add_flag("--records", verb->records, "a VOX-FE model's voxels as records too");
   command->add_flag("--drop", verb->drop, "leave out what TO's format cannot hold");
   command->add_option("--budget-mib", verb->budget_mib, "staging memory of a process (256)");

@@ -129,10 +129,11 @@ void round_digits(int kept, Number fill, std::span<std::byte> numbers) {
 }
 
 constexpr std::array rows{
-    Quantiser{"round", "_QuantizeBitRoundNumberOfSignificantBits", "bits", 23, 52,
-              round_bits<float>, round_bits<double>},
-    Quantiser{"digits", "_QuantizeGranularBitRoundNumberOfSignificantDigits", "decimal digits", 6,
-              15, round_digits<float>, round_digits<double>},
+    Quantiser{"round", "_QuantizeBitRoundNumberOfSignificantBits", "bitround", "quantization_nsb",
+              "bits", 23, 52, round_bits<float>, round_bits<double>},
+    Quantiser{"digits", "_QuantizeGranularBitRoundNumberOfSignificantDigits", "granular_bitround",
+              "quantization_nsd", "decimal digits", 6, 15, round_digits<float>,
+              round_digits<double>},
 };
 
 template <class Number>

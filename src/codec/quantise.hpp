@@ -18,10 +18,12 @@ namespace sluice::codec {
 
 /// A way of rounding: a row of quantisers().
 struct Quantiser {
-  const char* name;       ///< as in "round:10"
-  const char* attribute;  ///< by which netCDF-C and CF say how many digits were kept
-  const char* digits;     ///< what it counts, in words
-  int most_of_float;      ///< digits that a float32 has
+  const char* name;          ///< as in "round:10"
+  const char* attribute;     ///< by which netCDF-C says how many digits were kept
+  const char* algorithm;     ///< as CF 1.12 names it
+  const char* cf_attribute;  ///< by which CF 1.12 says how many digits were kept
+  const char* digits;        ///< what it counts, in words
+  int most_of_float;         ///< digits that a float32 has
   int most_of_double;
   /// Rounds little-endian numbers in place, without those that are `fill`.
   void (*round_floats)(int kept, float fill, std::span<std::byte> numbers);

@@ -149,6 +149,9 @@ class Catalog {
                     std::span<std::byte> out);
   /// The number of rows in every step of a varying variable; empty for others.
   virtual std::vector<std::uint64_t> rows_by_step(std::uint32_t) { return {}; }
+  /// How many rows of a step (ignored for fixed variables) belong to each part of VTK's data set;
+  /// empty where that is not told, or there are no parts.
+  virtual std::vector<std::uint64_t> parts(std::uint32_t, std::uint64_t) { return {}; }
   /// The checksum words of one commit.
   virtual std::vector<std::uint64_t> checksum_words(const CommitRow&) { return {}; }
   /// Parts of a Sluice file that another program, or a crash, left without a matching checksum, and

@@ -49,13 +49,19 @@ struct Format {
   bool varying = false;  ///< steps with fewer rows than the definition says
   /// A varying variable has its lengths in a companion `<name>_length`.
   bool length_variable = false;
-  bool text = true;          ///< variables of text
-  bool complex = false;      ///< complex numbers
-  bool float16 = true;       ///< floats of 16 bits
-  bool compress = false;     ///< tiles that went through filters
+  bool text = true;       ///< variables of text
+  bool complex = false;   ///< complex numbers
+  bool float16 = true;    ///< floats of 16 bits
+  bool compress = false;  ///< tiles that went through filters
+  /// Rounded variables refer to a variable that says how, as CF 1.12 asks for.
+  bool quantization = false;
+  /// The attribute `Conventions` of a file with such variables, unless the caller sets it.
+  const char* conventions = "";
   bool rectilinear = false;  ///< tiles of unequal lengths
   bool index = false;  ///< an index can combine the files of file-per-process and -node into one
                        ///< dataset
+  /// The last commit describes a file without steps: it is made even if nothing was put since.
+  bool described_at_close = false;
   /// For a folder of objects: the object that describes the others. Null: it is a file.
   const char* manifest = nullptr;
   /// The same for versions of the format that can only be read; separated by spaces, in the order

@@ -35,6 +35,7 @@ struct Touched {
 
 struct CommitRequest {
   bool is_step = false;
+  bool is_last = false;  ///< of the output
   double time = std::nan("");
   std::vector<Touched> touched;
   std::uint64_t checksum_words = 0;  ///< 64-bit words of checksum records of all ranks together

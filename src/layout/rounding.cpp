@@ -35,6 +35,20 @@ std::optional<codec::Rounding> rounding_of(const model::Definition& definition) 
   return rounding;
 }
 
+bool is_outdated(const codec::Rounding& rounding, const model::Attribute& attribute) {
+  for (const codec::Quantiser& row : codec::quantisers()) {
+    if (attribute.name == row.cf_attribute && &row != rounding.quantiser) {
+      return true;
+    }
+    if (&row == rounding.quantiser &&
+        (attribute.name == row.attribute || attribute.name == row.cf_attribute)) {
+      const auto* const before = std::get_if<std::int32_t>(&attribute.value);
+      return before == nullptr || rounding.kept <= *before;
+    }
+  }
+  return attribute.name == quantization_attribute;
+}
+
 bool keeps_values(const model::Definition& definition) {
   return definition.compress.empty() || !codec::is_lossy(pipeline_of(definition));
 }

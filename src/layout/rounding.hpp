@@ -9,9 +9,20 @@
 
 namespace sluice::layout {
 
+/// By which a rounded variable refers to the variable that says how (CF 1.12).
+inline constexpr const char* quantization_attribute = "quantization";
+/// The name of that variable, or how it begins.
+inline constexpr const char* quantization_container = "quantization_info";
+inline bool says_rounding(const std::string& variable) {
+  return variable.rfind(quantization_container, 0) == 0;
+}
+
 /// How the values of a variable are rounded before they are compressed; nothing where they are not.
 /// Error invalid_argument where its elements are no float32 or float64, or have fewer digits.
 std::optional<codec::Rounding> rounding_of(const model::Definition& definition);
+/// Is `attribute`, of a variable that is copied and rounded by `rounding`, no longer true? It names
+/// another container or algorithm, or no fewer digits.
+bool is_outdated(const codec::Rounding& rounding, const model::Attribute& attribute);
 /// Does a variable come back as it was put, rounded or not? Not if a lossy filter changes it later:
 /// then there is nothing that a checksum of values could be of.
 bool keeps_values(const model::Definition& definition);

@@ -11,6 +11,7 @@
 #include "commit/tools/verify.hpp"
 #include "exec/transport/local_transport.hpp"
 #include "layout/local_files.hpp"
+#include "sluice/version.h"
 #include "support/world.hpp"
 
 namespace sluice::test {
@@ -179,6 +180,52 @@ TEST(Rounded, AFilesDefaultLeavesIntegersAlone) {
     EXPECT_EQ(tenths[17], 0.09375);
     EXPECT_FALSE(in.has_attribute("whole", "_QuantizeBitRoundNumberOfSignificantBits"));
   });
+}
+
+/// What the file says of a variable by CF 1.12, section 8.4: the container and its algorithm.
+std::string said_of(File& in, const std::string& name) {
+  const auto text = [&](const std::string& owner, const char* attribute) {
+    return std::get<std::string>(in.attribute(owner, attribute));
+  };
+  const std::string container = text(name, "quantization");
+  EXPECT_TRUE(in.info(in.find(container)).shape.empty());
+  EXPECT_EQ(text(container, "implementation"), std::string("Sluice version ") + SLUICE_VERSION);
+  return container + " " + text(container, "algorithm");
+}
+
+TEST(Rounded, EachAlgorithmHasItsContainer) {
+  for (const char* path : {"f.h5", "f.nc", "f.zarr", "set.nc"}) {
+    SCOPED_TRACE(path);
+    LocalFiles files;
+    Options options;
+    options.strategy = std::string(path) == "set.nc" ? "file-per-process" : "shared";
+    files.run(2, [&](exec::Transport& transport) {
+      File out = files.open(transport, path, Mode::write, options);
+      out.define<float>("a", {64}, {.steps = true, .compress = "round:5+deflate:1"});
+      out.define<double>("b", {64}, {.steps = true, .compress = "digits:3+deflate:1"});
+      out.define<double>("c", {64}, {.steps = true, .compress = "round:7+deflate:1"});
+      out.define<double>("d", {64}, {.steps = true, .compress = "deflate:1"});
+      out.set_attribute("", "Conventions", std::string("mine"));
+      out.close();
+    });
+    files.run(2, [&](exec::Transport& transport) {
+      File out = files.open(transport, path, Mode::append, options);
+      out.define<double>("e", {64}, {.steps = true, .compress = "round:9+deflate:1"});
+      out.close();
+    });
+    files.run(2, [&](exec::Transport& transport) {
+      File in = files.open(transport, path, Mode::read);
+      EXPECT_EQ(said_of(in, "a"), "quantization_info bitround");
+      EXPECT_EQ(said_of(in, "b"), "quantization_info_granular_bitround granular_bitround");
+      EXPECT_EQ(said_of(in, "c"), "quantization_info bitround");
+      EXPECT_FALSE(in.has_attribute("d", "quantization"));
+      EXPECT_EQ(said_of(in, "e"), "quantization_info_bitround bitround");
+      EXPECT_EQ(std::get<std::int32_t>(in.attribute("a", "quantization_nsb")), 5);
+      EXPECT_EQ(std::get<std::int32_t>(in.attribute("b", "quantization_nsd")), 3);
+      EXPECT_FALSE(in.has_attribute("b", "quantization_nsb"));
+      EXPECT_EQ(std::get<std::string>(in.attribute("", "Conventions")), "mine");
+    });
+  }
 }
 
 }  // namespace

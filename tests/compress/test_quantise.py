@@ -3,6 +3,7 @@ report of what was done.
 
 SLUICE_LONG=1: every number of digits."""
 
+import contextlib
 import os
 import subprocess
 
@@ -11,6 +12,7 @@ import netCDF4
 import numpy
 import pytest
 import xarray
+import zarr
 
 COMMAND = os.environ["SLUICE_COMMAND"]
 IS_LONG = os.environ.get("SLUICE_LONG") == "1"
@@ -122,3 +124,82 @@ def test_a_copy_says_how_it_was_rounded(tmp_path):
     # Copied without an option, and with more digits than there are, the values stay.
     assert numpy.array_equal(bits(values[0]), bits(values[1]))
     assert numpy.array_equal(bits(values[3]), bits(values[4]))
+
+
+ALGORITHMS = {"round": ("bitround", "quantization_nsb"),
+              "digits": ("granular_bitround", "quantization_nsd")}
+
+
+def cf_of(path, name="v"):
+    """What the file says by CF 1.12, section 8.4, of a variable: algorithm, who, digits; None."""
+    def plain(attributes):
+        texts = {key: value.decode() if isinstance(value, bytes) else value
+                 for key, value in attributes.items() if key[0].islower()}
+        return {key: value if isinstance(value, str) else numpy.ravel(value)[0]
+                for key, value in texts.items()}
+
+    with contextlib.ExitStack() as stack:
+        group = zarr.open_group(path, mode="r") if path.endswith(".zarr") else \
+            stack.enter_context(h5py.File(path))
+        attributes = plain(group[name].attrs)
+        if "quantization" not in attributes:
+            return None
+        container = group[attributes["quantization"]]
+        assert container.shape == ()
+        said = plain(container.attrs)
+        kept = {key: int(attributes[key]) for key in ("quantization_nsb", "quantization_nsd")
+                if key in attributes}
+        return said["algorithm"], said["implementation"], kept
+
+
+def converted(source, target, *options):
+    subprocess.run([COMMAND, "convert", source, target, *options], check=True)
+    subprocess.run([COMMAND, "verify", target], check=True, stdout=subprocess.DEVNULL)
+    return target
+
+
+@pytest.mark.parametrize("ending", ["nc", "h5", "zarr"])
+def test_cf_says_how_it_was_rounded(tmp_path, ending):
+    source = str(tmp_path / "source.nc")
+    write(source, sample("f4"), "f4", None)
+    plain = converted(source, str(tmp_path / f"plain.{ending}"), "--compress", "deflate:1")
+    assert cf_of(plain) is None
+    listed = subprocess.run([COMMAND, "ls", plain, "--attributes"], check=True, text=True,
+                            capture_output=True).stdout
+    assert "quantization" not in listed and "Conventions" not in listed, listed
+    for way, kept in (("round", 5), ("digits", 3)):
+        target = converted(source, str(tmp_path / f"{way}.{ending}"), "--compress",
+                           f"{way}:{kept}+deflate:1")
+        algorithm, attribute = ALGORITHMS[way]
+        found = cf_of(target)
+        assert found[0] == algorithm and found[2] == {attribute: kept}, found
+        assert found[1].startswith("Sluice version "), found
+        # A copy says the same, and one that is rounded more what holds then.
+        assert cf_of(converted(target, str(tmp_path / f"{way}_copy.{ending}"))) == found
+        more = converted(target, str(tmp_path / f"{way}_more.{ending}"), "--compress",
+                         "round:2+deflate:1")
+        found = cf_of(more)
+        assert found[0] == "bitround" and found[2] == {"quantization_nsb": 2}, found
+
+
+def test_netcdf_readers_see_the_conventions(tmp_path):
+    source = str(tmp_path / "source.nc")
+    write(source, sample("f4"), "f4", None)
+    target = converted(source, str(tmp_path / "target.nc"), "--compress", "round:5+deflate:1")
+    with netCDF4.Dataset(target) as file:
+        assert file.Conventions == "CF-1.12"
+        container = file[file["v"].getncattr("quantization")]
+        assert container.dimensions == () and container.algorithm == "bitround"
+        assert file["v"].quantization_nsb == 5
+    header = subprocess.run(["ncdump", "-h", target], check=True, text=True,
+                            capture_output=True).stdout
+    assert 'v:quantization = "quantization_info" ;' in header, header
+    with xarray.open_dataset(target) as data:
+        assert data["quantization_info"].attrs["algorithm"] == "bitround"
+    # Conventions that a file has stay its own.
+    with netCDF4.Dataset(source, "a") as file:
+        file.Conventions = "CF-1.8"
+    with netCDF4.Dataset(converted(source, str(tmp_path / "own.nc"), "--compress",
+                                   "digits:3+deflate:1")) as file:
+        assert file.Conventions == "CF-1.8"
+        assert file[file["v"].getncattr("quantization")].algorithm == "granular_bitround"

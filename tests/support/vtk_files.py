@@ -2,8 +2,8 @@
 
 
 def steps_of(path):
-    """(time, data set) of each step, with the parts of all ranks as one; an AssertionError where
-    VTK reports an error."""
+    """(time, data set) of each step, or of a file without steps, with the parts of all ranks as
+    one; an AssertionError where VTK reports an error."""
     from vtkmodules.vtkFiltersCore import vtkAppendFilter
     from vtkmodules.vtkIOHDF import vtkHDFReader
 
@@ -12,7 +12,7 @@ def steps_of(path):
     reader.AddObserver("ErrorEvent", lambda *words: errors.append(words))
     reader.SetFileName(str(path))
     reader.UpdateInformation()
-    for step in range(reader.GetNumberOfSteps()):
+    for step in range(max(1, reader.GetNumberOfSteps())):
         reader.SetStep(step)
         reader.Update()
         assert not errors, f"{path}, step {step}: VTK reports errors"

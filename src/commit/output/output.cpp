@@ -25,6 +25,7 @@ void Output::adopt(const std::vector<model::Definition>& known, std::uint64_t st
                    const layout::Format& format) {
   options_.durability = layout::durability_of(format, options_.durability);
   description_.adopt(known, format);
+  rounding_notes_.begin(is_new && known.empty());
   steps_ = steps;
   has_news_ = is_new;
   if (!is_new) {
@@ -87,17 +88,25 @@ std::uint32_t Output::define(const model::Definition& asked) {
     });
     if (const auto rounding = layout::rounding_of(description_.definitions()[index]);
         rounding && is_new) {
-      // As netCDF-C notes it.
-      description_.set_attribute(
-          {definition.name, rounding->quantiser->attribute, std::int32_t{rounding->kept}},
-          [&](const model::Attribute& attribute) { accept(attribute); });
+      note_rounding(definition.name, *rounding);
     }
   });
   return index;
 }
 
+void Output::note_rounding(const std::string& variable, const codec::Rounding& rounding) {
+  const RoundingNotes::Notes notes = rounding_notes_.of(variable, rounding, description_);
+  if (notes.container) {
+    description_.define(*notes.container, [&](const model::Definition& found) { accept(found); });
+  }
+  for (const model::Attribute& attribute : notes.attributes) {
+    description_.set_attribute(attribute, [&](const model::Attribute& found) { accept(found); });
+  }
+}
+
 void Output::set_attribute(const model::Attribute& attribute) {
   local([&] {
+    rounding_notes_.see(attribute);
     description_.set_attribute(attribute, [&](const model::Attribute& found) { accept(found); });
     has_news_ = true;
   });
@@ -155,6 +164,7 @@ bool Output::forget_uncommitted() {
 
 void Output::forget_step() noexcept {
   puts_.forget(in_step_);
+  parts_.clear();
   description_.reset_rows();
   failure_ = nullptr;
   in_step_ = false;
@@ -279,11 +289,10 @@ Receipt Output::commit(bool is_step, bool is_last) {
     puts_.check_coverage(touched, description_, options_.check);
     FileCommit file{is_step, is_last, durable, time_, {}, {}, {}, puts_.blocks()};
     file.blocks_number = puts_.number();
-    const std::vector<std::uint64_t> no_parts;
     for (std::uint32_t v = 0; v < touched.size(); ++v) {
       file.touched.push_back(touched[v].any());
       file.shapes.push_back(description_.shape_of(v));
-      file.parts.push_back(touched[v].joined ? puts_.joined_rows(v) : no_parts);
+      file.parts.push_back(touched[v].joined ? puts_.joined_rows(v) : parts_[v]);
     }
     const Receipt receipt = write(file);
     failed_together_ = false;

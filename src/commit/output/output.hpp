@@ -12,6 +12,7 @@
 #pragma once
 
 #include <exception>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +21,7 @@
 #include "commit/output/cost_report.hpp"
 #include "commit/output/description.hpp"
 #include "commit/output/puts.hpp"
+#include "commit/output/rounding_notes.hpp"
 #include "commit/write/commit_queue.hpp"
 #include "commit/write/file_commit.hpp"
 #include "commit/write/pending_commit.hpp"
@@ -76,6 +78,11 @@ class Output {
   }
   void put_rows(const exec::Rows& rows);
   void put_joined(const JoinedRows& rows);
+  /// Of a variable of the next commit, put by place: how its rows are divided into parts, for
+  /// formats that have some. The same on every rank.
+  void set_parts(std::uint32_t variable, std::vector<std::uint64_t> rows) {
+    parts_[variable] = std::move(rows);
+  }
   /// Records a failure of this rank: the next commit fails on every rank with it.
   void fail(const std::exception_ptr& failure) noexcept;
   /// The current step was destroyed without its end, by mistake: close() will fail, on every rank,
@@ -145,6 +152,7 @@ class Output {
   template <class Work>
   auto together(Work&& work);
 
+  void note_rounding(const std::string& variable, const codec::Rounding& rounding);
   Receipt commit(bool is_step, bool is_last);
   Receipt commit_or_skip();
   Receipt write(FileCommit& file);
@@ -162,6 +170,8 @@ class Output {
   const std::string path_;
   Options options_;
   Description description_;
+  RoundingNotes rounding_notes_;
+  std::map<std::uint32_t, std::vector<std::uint64_t>> parts_;  ///< see set_parts
   Puts puts_;
   CostReport report_;
 

@@ -23,7 +23,11 @@ class SingleOutput final : public Output {
   void accept(const model::Definition& definition) override { file_.define(definition); }
   void accept(const model::Attribute& attribute) override { file_.set_attribute(attribute); }
   bool broken() const override { return file_.poisoned(); }
-  bool has_unfinished() const override { return file_.variables().has_unmade(); }
+  bool has_unfinished() const override {
+    const FileVariables& variables = file_.variables();
+    return variables.has_unmade() ||
+           (variables.format().described_at_close && variables.steps() == 0);
+  }
   std::uint64_t carry_out(const FileCommit& commit) override { return file_.commit(commit); }
   void sync_all() override { file_.sync_all(); }
   void finish() override { file_.close(); }

@@ -8,8 +8,10 @@
 #include "codec/plugins.hpp"
 #include "commit/output/output.hpp"
 #include "commit/read/input.hpp"
+#include "commit/tools/file_source.hpp"
 #include "commit/tools/growing.hpp"
 #include "commit/tools/new_file.hpp"
+#include "commit/tools/step_choice.hpp"
 #include "commit/tools/unread.hpp"
 #include "exec/transport/agree.hpp"
 #include "exec/transport/solo_transport.hpp"
@@ -27,29 +29,13 @@ using model::Dims;
 
 namespace {
 
-/// What is read while it is written, by this rank for itself.
-class FileSource final : public model::BlockSource {
- public:
-  FileSource(Input& input, std::uint32_t variable, std::uint64_t step)
-      : input_(input), variable_(variable), step_(step) {}
-  void read(const Box& part, std::span<std::byte> out) const override {
-    const model::Definition& d = input_.variables()[variable_].definition;
-    const Dims zeros = Dims::filled(part.count.rank(), 0);
-    input_.get(variable_, step_, part, {out.data(), d.type, part.count, zeros}, false);
-  }
-
- private:
-  Input& input_;
-  std::uint32_t variable_;
-  std::uint64_t step_;
-};
-
 /// Size: The state of one conversion between its steps: two files, a plan, and the report.
 class Converter {
  public:
   Converter(exec::Transport& transport, storage::Storage& storage, const std::string& from,
             NewFile& target, const std::optional<std::string>& compress, const Options& options,
-            const Unread& unread, const CopyProgress& progress)
+            const Unread& unread, const CopyProgress& progress,
+            std::optional<std::int64_t> only_step)
       : transport_(transport),
         storage_(storage),
         from_(from),
@@ -60,25 +46,31 @@ class Converter {
         compress_(compress),
         budget_bytes_(options.budget_bytes),
         unread_(unread),
-        progress_(progress) {
+        progress_(progress),
+        chosen_(input_, only_step) {
     Options own = options;
     own.rectilinear = Rectilinear::never;  // blocks say only how the ranks share the work
     own.compress = compress.value_or("");
     own.format = target.format();
     output_ = open_output(transport, storage, target.building(), Opening::create, own);
     carry_ = carry_of(transport);
+    if (chosen_.is_one()) {
+      carries_ = false;
+      carry_ = nullptr;
+      changes_.push_back(chosen_.text(input_));
+    }
   }
 
   Converted run() {
     define();
     put_attributes();
     put_fixed();
-    for (std::uint64_t step = 0; step < input_.steps(); ++step) {
+    for (std::uint64_t step = 0; step < chosen_.steps(); ++step) {
       put_step(step);
     }
     output_->close();
     finish();
-    return {planned_.size(), input_.steps(), done_bytes_, unnamed_, left_out_, changes_};
+    return {planned_.size(), chosen_.steps(), done_bytes_, unnamed_, left_out_, changes_};
   }
 
  private:
@@ -128,15 +120,16 @@ class Converter {
         const auto kept = codec::text_for_copy(codec::parse_compression(d.compress).compressor);
         d.compress = kept.empty() ? "none" : kept;
       }
+      chosen_.settle(input_, v, d);
       if (!output_->format().tiled || output_->format().has_grammar) {
         d.chunk = {};  // of the other format
       }
-      const std::uint64_t steps = d.stepped ? input_.steps() : 1;
+      const std::uint64_t steps = d.stepped ? chosen_.steps() : 1;
       if (d.varying && output_->format().tiled && d.bytes_per_step() > most_step_bytes) {
-        d.shape[0] = most_rows(v);
+        d.shape[0] = most_rows(input_, v);
       }
       for (std::uint64_t step = 0; step < steps; ++step) {
-        total_bytes_ += input_.shape_or_most(v, step).volume() * d.type.bytes;
+        total_bytes_ += input_.shape_or_most(v, step + chosen_.first()).volume() * d.type.bytes;
       }
       if (carries_ && !is_taken(d, {})) {
         d.dimensions.clear();
@@ -155,8 +148,13 @@ class Converter {
       throw *refusal_;
     }
     drop_names(definitions);
-    for (std::size_t i = 0; i < definitions.size(); ++i) {
-      planned_[i].output = output_->define(definitions[i]);
+    // Those that say how others were rounded keep their names: the writer may add some.
+    for (const bool is_container : {true, false}) {
+      for (std::size_t i = 0; i < definitions.size(); ++i) {
+        if (layout::says_rounding(definitions[i].name) == is_container) {
+          planned_[i].output = output_->define(definitions[i]);
+        }
+      }
     }
   }
 
@@ -212,14 +210,6 @@ class Converter {
     }
   }
 
-  std::uint64_t most_rows(std::uint32_t variable) const {
-    std::uint64_t most = 1;
-    for (std::uint64_t step = 0; step < input_.steps(); ++step) {
-      most = std::max(most, input_.shape(variable, step)[0]);
-    }
-    return most;
-  }
-
   void put_attributes() {
     for (const model::Attribute& attribute : input_.attributes()) {
       const auto owner =
@@ -235,10 +225,13 @@ class Converter {
           attribute.name == "_FillValue" && is_variable && owner->definition.partial;
       const bool is_carried = carries_ && !attribute.owner.empty() &&
                               attribute.owner != layout::time_name && !is_planned(attribute.owner);
-      const bool is_rounded_more = is_variable && is_said_of_less(attribute);
+      const bool is_rounded_more = is_variable && is_outdated(attribute);
       const bool has_no_owner = !carries_ && is_variable && !is_planned(attribute.owner) &&
                                 attribute.owner != layout::time_name;
-      if (is_fill || is_carried || has_no_owner || is_rounded_more) {
+      // The writer says it, by what is in the file.
+      const bool is_version = output_->format().described_at_close && attribute.name == "Version" &&
+                              attribute.owner == layout::vtkhdf::group;
+      if (is_fill || is_carried || has_no_owner || is_rounded_more || is_version) {
         continue;
       }
       try {
@@ -255,17 +248,13 @@ class Converter {
     }
   }
 
-  /// Does it say how a variable was rounded that is now rounded to no more digits in the same way?
-  bool is_said_of_less(const model::Attribute& attribute) const {
-    for (const Planned& planned : planned_) {
+  /// Does it say of a variable how it was rounded, which is now said by the writer?
+  bool is_outdated(const model::Attribute& attribute) const {
+    return std::any_of(planned_.begin(), planned_.end(), [&](const Planned& planned) {
       const model::Definition& d = output_->definitions()[planned.output];
       const auto rounding = d.name == attribute.owner ? layout::rounding_of(d) : std::nullopt;
-      const auto* const before = std::get_if<std::int32_t>(&attribute.value);
-      if (rounding && rounding->quantiser->attribute == attribute.name) {
-        return before == nullptr || rounding->kept <= *before;
-      }
-    }
-    return false;
+      return rounding && layout::is_outdated(*rounding, attribute);
+    });
   }
 
   bool is_planned(const std::string& name) const {
@@ -321,6 +310,9 @@ class Converter {
         output_->put({planned.output, box, {bytes.data(), d.type, box.count, zeros}, false});
       }
     }
+    if (output_->format().described_at_close) {
+      output_->set_parts(planned.output, parts_of(transport_, input_, planned.input, step));
+    }
     done_bytes_ += shape.volume() * d.type.bytes;
     if (progress_) {
       progress_(done_bytes_, total_bytes_);
@@ -345,16 +337,18 @@ class Converter {
 
   void put_fixed() {
     for (const Planned& planned : planned_) {
-      if (definition(planned).stepped) {
+      const bool is_stepped = definition(planned).stepped;
+      if (is_stepped && !chosen_.is_one()) {
         continue;
       }
-      if (held_bytes_ != 0 && held_bytes_ + share_bytes(planned, 0) > budget_bytes_) {
+      const std::uint64_t step = is_stepped ? chosen_.first() : 0;
+      if (held_bytes_ != 0 && held_bytes_ + share_bytes(planned, step) > budget_bytes_) {
         output_->flush();
         release();
       }
-      put(planned, 0);
+      put(planned, step);
     }
-    if (input_.steps() == 0) {
+    if (chosen_.steps() == 0) {
       return;  // released by the close
     }
     output_->flush();
@@ -460,7 +454,8 @@ class Converter {
   std::optional<Error> refusal_;             ///< of the first variable that the format cannot hold
   std::deque<std::vector<std::byte>> held_;  ///< until the next commit
   std::vector<std::unique_ptr<FileSource>> sources_;  ///< the same
-  std::uint64_t held_bytes_ = 0;                      ///< at most, on any rank
+  const StepChoice chosen_;
+  std::uint64_t held_bytes_ = 0;  ///< at most, on any rank
   std::uint64_t total_bytes_ = 0;
   std::uint64_t done_bytes_ = 0;
 };
@@ -468,10 +463,13 @@ class Converter {
 Converted convert_once(exec::Transport& transport, storage::Storage& storage,
                        const std::string& from, const std::string& to,
                        const std::optional<std::string>& compress, const Options& options,
-                       const Unread& unread, const CopyProgress& progress) {
+                       const Unread& unread, const CopyProgress& progress,
+                       std::optional<std::int64_t> only_step) {
   NewFile target(transport, storage, to, options);
   try {
-    return Converter(transport, storage, from, target, compress, options, unread, progress).run();
+    return Converter(transport, storage, from, target, compress, options, unread, progress,
+                     only_step)
+        .run();
   } catch (const Error& e) {
     throw target.named(e, to);
   }
@@ -481,10 +479,12 @@ Converted convert_once(exec::Transport& transport, storage::Storage& storage,
 
 Converted convert(exec::Transport& transport, storage::Storage& storage, const std::string& from,
                   const std::string& to, const std::optional<std::string>& compress,
-                  const Options& options, const CopyProgress& progress) {
+                  const Options& options, const CopyProgress& progress,
+                  std::optional<std::int64_t> only_step) {
   Unread unread;
   try {
-    return convert_once(transport, storage, from, to, compress, options, unread, progress);
+    return convert_once(transport, storage, from, to, compress, options, unread, progress,
+                        only_step);
   } catch (const Error& e) {
     if (!may_be_of_variable(e.code())) {
       throw;
@@ -494,7 +494,7 @@ Converted convert(exec::Transport& transport, storage::Storage& storage, const s
       throw;
     }
   }
-  return convert_once(transport, storage, from, to, compress, options, unread, progress);
+  return convert_once(transport, storage, from, to, compress, options, unread, progress, only_step);
 }
 
 }  // namespace sluice::commit

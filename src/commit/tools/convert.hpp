@@ -34,10 +34,13 @@ struct Converted {
 /// dimensions; checksums are checked on the way. From HDF5 to plain HDF5 it keeps everything else
 /// too: what Sluice does not encode is copied by libhdf5, and links stay links. `to` must not
 /// exist. `compress`: for every variable that is large enough; without it each keeps its own.
+/// `only_step`: the new file has this step alone (negative: from the end), as variables without
+/// steps. The parts of VTK's data sets stay.
 /// Errors: those of reading `from` and of writing, unsupported if the format of `to` cannot hold
 /// something.
 Converted convert(exec::Transport& transport, storage::Storage& storage, const std::string& from,
                   const std::string& to, const std::optional<std::string>& compress,
-                  const Options& options, const CopyProgress& progress = {});
+                  const Options& options, const CopyProgress& progress = {},
+                  std::optional<std::int64_t> only_step = {});
 
 }  // namespace sluice::commit

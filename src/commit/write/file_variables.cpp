@@ -263,6 +263,7 @@ layout::CommitRequest FileVariables::request_for(const FileCommit& commit,
                                                  std::uint64_t words) const {
   layout::CommitRequest request;
   request.is_step = commit.is_step;
+  request.is_last = commit.is_last;
   request.time = commit.time;
   request.checksum_words = words;
   for (std::uint32_t v = 0; v < definitions_.size(); ++v) {

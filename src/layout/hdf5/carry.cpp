@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "codec/quantise.hpp"
 #include "layout/hdf5/catalog.hpp"
 #include "layout/hdf5/driver.hpp"
 #include "layout/hdf5/elements.hpp"
@@ -12,6 +13,7 @@
 #include "layout/hdf5/references.hpp"
 #include "layout/netcdf4/scales.hpp"
 #include "layout/openpmd/rules.hpp"
+#include "layout/rounding.hpp"
 
 namespace sluice::layout::hdf5 {
 
@@ -310,6 +312,17 @@ class Carrier {
     return names.count(name) != 0 || (is_netcdf_ && name == netcdf4::labels_name);
   }
 
+  /// How a variable was rounded, where it is rounded once more.
+  static bool is_said_anew(hid_t new_object, const std::string& name, bool is_there) {
+    if (name == quantization_attribute) {
+      return is_there;
+    }
+    const bool is_of_other = std::any_of(
+        codec::quantisers().begin(), codec::quantisers().end(),
+        [&](const codec::Quantiser& row) { return name == row.cf_attribute && !is_there; });
+    return is_of_other && is_yes(H5Aexists(new_object, quantization_attribute), name);
+  }
+
   void copy_attribute(hid_t old_object, hid_t new_object, const std::string& owner,
                       const std::string& name) {
     const std::string what = owner + ": attribute " + name;
@@ -320,7 +333,8 @@ class Carrier {
                  : netcdf4::is_scale(old_object) && !may_have_scales(new_object, owner);
     // Sluice writes it in the type of its variable.
     const bool is_own_fill = name == "_FillValue" && is_there && copied_.count(owner) == 0;
-    if (is_kept_otherwise(name) || (is_of_scale && is_decided) || is_own_fill) {
+    if (is_kept_otherwise(name) || (is_of_scale && is_decided) || is_own_fill ||
+        (copied_.count(owner) == 0 && is_said_anew(new_object, name, is_there))) {
       return;
     }
     const Handle attribute = own(H5Aopen(old_object, name.c_str(), H5P_DEFAULT), what);

@@ -72,6 +72,7 @@ class Catalog final : public layout::Catalog, public layout::Titled {
   void read(std::uint32_t variable, std::uint64_t step, const model::Box& box,
             std::span<std::byte> out) override;
   std::vector<std::uint64_t> rows_by_step(std::uint32_t variable) override;
+  std::vector<std::uint64_t> parts(std::uint32_t variable, std::uint64_t step) override;
   std::vector<std::uint64_t> checksum_words(const CommitRow& commit) override;
   std::vector<model::Attribute> attributes() override;
   std::vector<layout::UnreadableDataset> other_objects() override;
@@ -99,6 +100,7 @@ class Catalog final : public layout::Catalog, public layout::Titled {
   /// Is it an array whose steps follow one another? Then `variable` is told so.
   bool add_in_a_row(hid_t dataset, const std::string& name, const Type& type,
                     const model::Dims& extents, StoredVariable& variable);
+  std::vector<std::uint64_t> numbers_of(const std::string& path);
   /// Does each step of the array that add_in_a_row() just added begin with a chunk?
   bool has_whole_chunks(const model::Dims& chunk) const;
   /// Dimensions of the dataset that are none of a step's: 1 where the steps are in front.

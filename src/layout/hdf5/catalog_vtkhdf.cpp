@@ -8,6 +8,13 @@ namespace sluice::layout::hdf5 {
 
 using model::Dims;
 
+namespace {
+
+/// 128 MiB of numbers.
+constexpr std::uint64_t most_parts = 16ULL << 20;
+
+}  // namespace
+
 bool Catalog::add_in_a_row(hid_t dataset, const std::string& name, const Type& type,
                            const Dims& extents, StoredVariable& variable) {
   if (!vtkhdf_ || extents.empty() || !is_yes(H5Aexists(dataset, step_rows_attribute), name)) {
@@ -48,6 +55,59 @@ std::size_t Catalog::lead(std::uint32_t variable) const {
 
 std::uint64_t Catalog::first_row(std::uint32_t variable, std::uint64_t step) const {
   return lead(variable) != 0 ? step : step * slot(variable);
+}
+
+std::vector<std::uint64_t> Catalog::parts(std::uint32_t variable, std::uint64_t step) {
+  const QuietErrors quiet;
+  const std::string& name = variables_.at(variable).definition.name;
+  const std::size_t slash = name.rfind('/');
+  const std::string last = name.substr(slash + 1);
+  const bool is_known =
+      last == "Points" || last == "Types" || last == "Offsets" || last == "Connectivity";
+  if (!vtkhdf_ || !vtkhdf::is_array(name) || !is_known || name.find("Data/") != std::string::npos) {
+    return {};
+  }
+  const std::string counts =
+      name.substr(0, slash + 1) + (last == "Points"         ? "NumberOfPoints"
+                                   : last == "Connectivity" ? "NumberOfConnectivityIds"
+                                                            : "NumberOfCells");
+  std::vector<std::uint64_t> all = numbers_of(counts);
+  const std::string steps = std::string(vtkhdf::steps_group) + "/";
+  std::uint64_t first = 0;
+  std::uint64_t count = all.size();
+  if (steps_ != 0) {
+    const std::vector<std::uint64_t> firsts = numbers_of(steps + "PartOffsets");
+    const std::vector<std::uint64_t> of_step = numbers_of(steps + "NumberOfParts");
+    first = step < firsts.size() ? firsts[step] : all.size();
+    count = step < of_step.size() ? of_step[step] : 0;
+  }
+  if (first > all.size() || count > all.size() - first) {
+    throw Error(Code::damaged, state_.file->path() + ": " + counts + ": step " +
+                                   std::to_string(step) + " has parts that are not there");
+  }
+  const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
+  std::vector<std::uint64_t> rows(begin, begin + static_cast<std::ptrdiff_t>(count));
+  if (last == "Offsets") {  // one more than there are cells
+    std::for_each(rows.begin(), rows.end(), [](std::uint64_t& cells) { ++cells; });
+  }
+  return rows;
+}
+
+/// Of a list that another program may have written, too; empty where there is none.
+std::vector<std::uint64_t> Catalog::numbers_of(const std::string& path) {
+  if (!has_link(hdf5_.get(), path)) {
+    return {};
+  }
+  const Handle list = own(H5Dopen2(hdf5_.get(), path.c_str(), H5P_DEFAULT), path);
+  const Handle space = own(H5Dget_space(list.get()), path);
+  const hssize_t count = checked(H5Sget_simple_extent_npoints(space.get()), path);
+  if (count < 0 || static_cast<std::uint64_t>(count) > most_parts) {
+    throw Error(Code::damaged, state_.file->path() + ": " + path + ": is no list of parts");
+  }
+  std::vector<std::uint64_t> numbers(static_cast<std::size_t>(count));
+  check(H5Dread(list.get(), H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, numbers.data()),
+        path);
+  return numbers;
 }
 
 }  // namespace sluice::layout::hdf5

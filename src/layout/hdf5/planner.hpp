@@ -54,6 +54,8 @@ class Hdf5Planner final : public Planner {
   struct Made {
     Handle dataset;
     model::Dims tile;
+    /// Of a fixed array of VTK's: the rows of each part, if they were told.
+    std::vector<std::uint64_t> parts = {};
     std::uint64_t slot = 0;  ///< rows between steps that follow one another; 0: they are stacked
     bool exists = false;
     bool committed = false;
@@ -124,11 +126,12 @@ class Hdf5Planner final : public Planner {
   /// Do the steps of a variable follow one another in its dataset?
   bool is_in_a_row(const model::Definition& definition) const;
   void make_in_a_row(std::uint32_t variable, hid_t list);
-  /// An image may have no steps at all.
-  void describe_vtk_image();
+  std::vector<vtkhdf::Array> vtk_arrays(const CommitRequest& request);
+  /// A commit that is no step: a file may have no steps at all.
+  void describe_vtk_static(const CommitRequest& request);
   void append_vtk_step(const CommitRequest& request);
   void write_numbers(const vtkhdf::Numbers& numbers);
-  void write_vtk_defaults(vtkhdf::Kind kind);
+  void write_vtk_defaults(vtkhdf::Kind kind, bool has_steps);
   void say_vtk_steps(std::uint64_t steps);
   void drop_vtk_steps(std::uint64_t steps);
 

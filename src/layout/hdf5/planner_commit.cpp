@@ -62,7 +62,7 @@ CommitPlan Hdf5Planner::plan_commit(const CommitRequest& request) {
     append_vtk_step(request);
     write_openpmd_step(request);
   } else {
-    describe_vtk_image();
+    describe_vtk_static(request);
   }
   if (request.checksum_words != 0) {
     plan.checksums = place_checksums(request.checksum_words, row);

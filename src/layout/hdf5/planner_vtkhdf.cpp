@@ -21,6 +21,7 @@ const std::string types_name = "VTKHDF/Types";
 const std::string offsets_name = "VTKHDF/Offsets";
 const std::string counts_name = "VTKHDF/NumberOfPoints";
 const std::string values_name = "VTKHDF/Steps/Values";
+constexpr const char* version_name = "Version";
 
 /// Elements of a list, or rows of a table, that are there; 0 where there is none.
 std::uint64_t length_of(hid_t file, const std::string& path) {
@@ -162,7 +163,7 @@ void Hdf5Planner::write_numbers(const vtkhdf::Numbers& numbers) {
 }
 
 /// What a program need not say: the version, and of an image where it is.
-void Hdf5Planner::write_vtk_defaults(vtkhdf::Kind kind) {
+void Hdf5Planner::write_vtk_defaults(vtkhdf::Kind kind, bool has_steps) {
   const Handle group = own(H5Gopen2(hdf5_.get(), vtk_root.c_str(), H5P_DEFAULT), vtk_root);
   const auto add = [&](const char* name, const model::AttributeValue& value) {
     if (!is_yes(H5Aexists(group.get(), name), name)) {
@@ -170,7 +171,16 @@ void Hdf5Planner::write_vtk_defaults(vtkhdf::Kind kind) {
       contents_changed_ = true;
     }
   };
-  add("Version", std::vector<std::int64_t>{2, 0});
+  // The group Steps came with version 2. Older readers (ParaView 5.11) read files without it, but
+  // no poly data.
+  const std::vector<std::int64_t> first = {1, 0};
+  const std::vector<std::int64_t> second = {2, 0};
+  const bool is_first = !has_steps && kind != vtkhdf::Kind::poly;
+  add(version_name, is_first ? first : second);
+  if (has_steps && read_attribute(group.get(), version_name) == model::AttributeValue(first)) {
+    write_attribute(group.get(), version_name, second);
+    contents_changed_ = true;
+  }
   if (kind != vtkhdf::Kind::image) {
     return;
   }
@@ -186,14 +196,7 @@ void Hdf5Planner::write_vtk_defaults(vtkhdf::Kind kind) {
   add("Direction", std::vector<double>{1, 0, 0, 0, 1, 0, 0, 0, 1});
 }
 
-void Hdf5Planner::describe_vtk_image() {
-  if (vtk_kind() == vtkhdf::Kind::image && has_link(hdf5_.get(), vtk_root)) {
-    write_vtk_defaults(vtkhdf::Kind::image);
-  }
-}
-
-void Hdf5Planner::append_vtk_step(const CommitRequest& request) {
-  const vtkhdf::Kind kind = vtk_kind();
+std::vector<vtkhdf::Array> Hdf5Planner::vtk_arrays(const CommitRequest& request) {
   std::vector<vtkhdf::Array> arrays;
   for (std::uint32_t v = 0; v < definitions_.size(); ++v) {
     const model::Definition& d = definitions_[v];
@@ -213,13 +216,53 @@ void Hdf5Planner::append_vtk_step(const CommitRequest& request) {
         array.parts = touched.parts;
       }
     }
+    if (!d.stepped) {
+      made_[v].parts = array.parts.empty() ? made_[v].parts : array.parts;
+      array.parts = made_[v].parts;
+    }
     arrays.push_back(std::move(array));
   }
+  return arrays;
+}
+
+void Hdf5Planner::describe_vtk_static(const CommitRequest& request) {
+  const vtkhdf::Kind kind = vtk_kind();
+  if (kind == vtkhdf::Kind::none || planned_step_ != 0 || !has_link(hdf5_.get(), vtk_root)) {
+    return;
+  }
+  const std::vector<vtkhdf::Array> arrays = vtk_arrays(request);
+  if (kind == vtkhdf::Kind::image) {
+    write_vtk_defaults(kind, false);
+    return;
+  }
+  const bool has_points = std::any_of(arrays.begin(), arrays.end(),
+                                      [](const auto& array) { return array.name == "Points"; });
+  const bool may_have_steps =
+      std::any_of(arrays.begin(), arrays.end(), [](const auto& array) { return array.stepped; });
+  // Before the last commit there may be arrays to come.
+  if (request.is_last && has_points && !may_have_steps && !has_link(hdf5_.get(), counts_name)) {
+    for (const vtkhdf::Numbers& numbers : vtkhdf::numbers_of_step(kind, arrays, {})) {
+      if (!numbers.path.starts_with(vtkhdf::steps_group)) {
+        write_numbers(numbers);
+      }
+    }
+    write_vtk_defaults(kind, false);
+  }
+}
+
+void Hdf5Planner::append_vtk_step(const CommitRequest& request) {
+  const vtkhdf::Kind kind = vtk_kind();
+  const std::vector<vtkhdf::Array> arrays = vtk_arrays(request);
   if (kind == vtkhdf::Kind::none || arrays.empty()) {
     return;
   }
   const vtkhdf::Before before{planned_step_, length_of(hdf5_.get(), counts_name),
                               number_at(hdf5_.get(), counts_name, 0)};
+  if (before.step == 0 && before.parts > 1) {
+    throw Error(Code::unsupported, "VTKHDF: the file has no steps and " +
+                                       std::to_string(before.parts) +
+                                       " parts: steps are not added to it: write a new file");
+  }
   for (const vtkhdf::Numbers& numbers : vtkhdf::numbers_of_step(kind, arrays, before)) {
     write_numbers(numbers);
   }
@@ -230,7 +273,7 @@ void Hdf5Planner::append_vtk_step(const CommitRequest& request) {
   const double time = std::isnan(request.time) ? static_cast<double>(planned_step_) : request.time;
   const Handle values = own(H5Dopen2(hdf5_.get(), values_name.c_str(), H5P_DEFAULT), values_name);
   write_rows(values.get(), values_name, H5T_NATIVE_DOUBLE, planned_step_, 1, 0, &time);
-  write_vtk_defaults(kind);
+  write_vtk_defaults(kind, true);
   say_vtk_steps(planned_step_ + 1);
 }
 

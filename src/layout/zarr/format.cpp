@@ -42,6 +42,7 @@ constinit const Format format_row{
     .text = false,
     .complex = true,
     .compress = true,
+    .quantization = true,
     .rectilinear = true,
     .manifest = document_name,
     .read_manifests = version2_documents,

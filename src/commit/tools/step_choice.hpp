@@ -1,0 +1,82 @@
+// Which steps of a file become steps of another: all of them, or one alone, whose variables have no
+// steps then. And what is asked of steps when a file is rewritten.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "commit/read/input.hpp"
+#include "exec/transport/agree.hpp"
+#include "layout/encoding.hpp"
+#include "model/bytes.hpp"
+#include "model/definition.hpp"
+#include "sluice/error.hpp"
+
+namespace sluice::commit {
+
+class StepChoice {
+ public:
+  /// `only`: one alone; negative: from the end. Error out_of_bounds.
+  StepChoice(const Input& input, std::optional<std::int64_t> only)
+      : is_one_(only), steps_(only ? 0 : input.steps()) {
+    const auto steps = static_cast<std::int64_t>(input.steps());
+    const std::int64_t chosen = !only ? 0 : *only < 0 ? *only + steps : *only;
+    if (only && (chosen < 0 || chosen >= steps)) {
+      throw Error(Code::out_of_bounds, input.path() + ": step " + std::to_string(*only) +
+                                           " was asked for: it has " + std::to_string(steps) +
+                                           " steps");
+    }
+    first_ = static_cast<std::uint64_t>(chosen);
+  }
+
+  bool is_one() const noexcept { return is_one_; }
+  /// Of the new file.
+  std::uint64_t steps() const noexcept { return steps_; }
+  /// Of the old one.
+  std::uint64_t first() const noexcept { return first_; }
+  /// What is not kept of it.
+  std::string text(const Input& input) const {
+    const double time = input.time(first_);
+    return "step " + std::to_string(first_) + " alone, without steps" +
+           (time == time ? "; its time was " + std::to_string(time) : "");
+  }
+  /// `definition` of a variable becomes that in the new file.
+  void settle(const Input& input, std::uint32_t variable, model::Definition& definition) const {
+    if (is_one_ && definition.stepped) {
+      definition.shape = input.shape(variable, first_);
+      definition.stepped = definition.varying = false;
+      definition.chunk = layout::is_encoded(definition) ? definition.chunk : model::Dims();
+    }
+  }
+
+ private:
+  bool is_one_;
+  std::uint64_t steps_;
+  std::uint64_t first_ = 0;
+};
+
+/// Of any step.
+inline std::uint64_t most_rows(const Input& input, std::uint32_t variable) {
+  std::uint64_t most = 1;
+  for (std::uint64_t step = 0; step < input.steps(); ++step) {
+    most = std::max(most, input.shape(variable, step)[0]);
+  }
+  return most;
+}
+
+/// Collective: Catalog::parts on every rank.
+inline std::vector<std::uint64_t> parts_of(exec::Transport& transport, Input& input,
+                                           std::uint32_t variable, std::uint64_t step) {
+  const auto message = exec::on_root(transport, 0, [&] {
+    model::ByteWriter out;
+    out.put(input.catalog().parts(variable, step));
+    return out.take();
+  });
+  model::ByteReader in(message);
+  return in.get_vector<std::uint64_t>();
+}
+
+}  // namespace sluice::commit
