@@ -11,6 +11,7 @@
 #include "exec/transport/mpi_transport.hpp"
 #include "mpi/process.hpp"
 #include "sluice/error.hpp"
+#include "storage/object/by_path.hpp"
 #include "text/text.hpp"
 
 namespace sluice::cli {
@@ -124,7 +125,7 @@ std::string message_of(const std::exception& error) {
 }
 
 int run_session(int* argc, char*** argv, const Run& body) {
-  const auto storage = storage::make("posix");
+  const auto storage = storage::make_by_path();
   if (!has_launcher()) {
     return run_alone(body, *storage);
   }

@@ -15,6 +15,28 @@
 
 namespace sluice::detail {
 
+namespace {
+
+/// Null: the path is one of the operating system. Collective.
+std::shared_ptr<storage::Storage> object_store(exec::Transport& transport, const std::string& path,
+                                               const Options& options) {
+  if (!storage::is_object_path(path)) {
+    return nullptr;
+  }
+  std::shared_ptr<storage::Storage> store;
+  exec::together(transport, [&] {
+    if (options.storage == "mpiio") {
+      throw Error(Code::unsupported, model::escaped(path, model::Shown::line) +
+                                         ": storage mpiio opens files, not objects: leave out the "
+                                         "setting storage");
+    }
+    store = storage::make_object_store(path, options.timeout_s, options.budget_bytes);
+  });
+  return store;
+}
+
+}  // namespace
+
 OpenContext context_on(const Comm& comm, const std::string& path, const Options& options) {
   OpenContext context;
   auto connect = [&](const Options& wanted) {
@@ -30,8 +52,11 @@ OpenContext context_on(const Comm& comm, const std::string& path, const Options&
   if (wanted.timeout_s != options.timeout_s || wanted.ranks_per_node != options.ranks_per_node) {
     connect(wanted);
   }
-  context.storage = wanted.storage == "mpiio" ? storage::make_mpiio(comm, wanted.hints)
-                                              : storage::make(wanted.storage);
+  context.storage = object_store(*context.transport, path, wanted);
+  if (context.storage == nullptr) {
+    context.storage = wanted.storage == "mpiio" ? storage::make_mpiio(comm, wanted.hints)
+                                                : storage::make(wanted.storage);
+  }
   return context;
 }
 
@@ -43,8 +68,11 @@ OpenContext context_on(std::unique_ptr<exec::Transport> transport, const std::st
   const Options& wanted = context.settings.options;
   context.uses_mpi = wanted.storage == "mpiio";
   constexpr Comm self(sluice_comm{SLUICE_COMM_SELF, 0, 0});
-  context.storage =
-      context.uses_mpi ? storage::make_mpiio(self, wanted.hints) : storage::make(wanted.storage);
+  context.storage = object_store(*context.transport, path, wanted);
+  if (context.storage == nullptr) {
+    context.storage =
+        context.uses_mpi ? storage::make_mpiio(self, wanted.hints) : storage::make(wanted.storage);
+  }
   return context;
 }
 

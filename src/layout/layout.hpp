@@ -95,6 +95,9 @@ struct PlannerOptions {
   std::uint64_t alignment_bytes = 4096;
   std::uint64_t threshold_bytes = 4096;
   std::uint64_t writers = 1;  ///< ranks that write
+  /// Every object of a store is written whole, by one rank: it is at a multiple of the next power
+  /// of two of its length, so that tiles of a plan hold whole objects.
+  bool whole_objects = false;
 };
 
 class Planner {

@@ -68,11 +68,25 @@ MachineRates remote_rates(const FileSystemFacts& facts) {
   return rates;
 }
 
+/// An object store: the rates of share/machines/s3-today.toml. Every writer adds its own requests;
+/// nobody shares or locks anything.
+MachineRates object_rates() {
+  MachineRates rates = local_rates(false);
+  rates.link_bytes_per_s = 3 * giga;
+  rates.stream_bytes_per_s = 0.7 * giga;
+  rates.drain_bytes_per_s = 3 * giga;
+  rates.file_bytes_per_s = rates.files_bytes_per_s = 100 * giga;
+  rates.sync_s = 60 * milli;
+  return rates;
+}
+
 }  // namespace
 
 MachineRates rates_of(const FileSystemFacts& facts, int cores) {
   const bool is_remote = facts.reach == Reach::server || facts.reach == Reach::parallel;
-  MachineRates rates = is_remote ? remote_rates(facts) : local_rates(facts.reach == Reach::memory);
+  MachineRates rates = facts.kind == "s3" ? object_rates()
+                       : is_remote        ? remote_rates(facts)
+                                          : local_rates(facts.reach == Reach::memory);
   rates.kind = facts.kind;
   rates.reach = facts.reach;
   rates.cores = std::max(1, cores);

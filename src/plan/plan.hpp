@@ -150,6 +150,12 @@ bool chooses(std::string_view name);
 /// The plan of `collective`; other strategies build on it.
 Plan plan_collective(const Input& input);
 
+/// `plan` where every object is written whole, by one rank: the objects are at multiples of the
+/// next power of two of their length, and the largest has `largest_bytes`. Ranks that would write
+/// pieces of an object exchange them first, in windows of at most `room_bytes`. The same writers.
+Plan by_objects(Plan plan, const Input& input, std::uint64_t largest_bytes,
+                std::uint64_t room_bytes);
+
 /// The ranks that write by a choice, ascending. Error invalid_argument names the option that is
 /// wrong.
 RankList writer_list(const Topology& topology, const WriterChoice& choice);

@@ -74,6 +74,10 @@ LeaseHolder read_holder(int fd) {
   std::string text(most_record_bytes, '\0');
   const ssize_t got = ::pread(fd, text.data(), text.size(), 0);
   text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  return parse_holder(text);
+}
+
+LeaseHolder parse_holder(const std::string& text) {
   std::istringstream lines(text);
   LeaseHolder holder;
   std::getline(lines, holder.text);

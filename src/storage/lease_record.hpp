@@ -26,6 +26,8 @@ struct LeaseHolder {
 
 /// This process.
 LeaseHolder own_holder(bool by_file);
+/// The holder in the text of a record.
+LeaseHolder parse_holder(const std::string& text);
 /// Reads the record that is open as `fd`.
 LeaseHolder read_holder(int fd);
 /// Is the holder this process?

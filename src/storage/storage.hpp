@@ -62,6 +62,39 @@ class Objects {
   virtual std::vector<std::string> names_in(const std::string& name) = 0;
 };
 
+class File;
+
+/// What a storage has in addition whose files are written whole, under their names: an object
+/// store. Nothing is renamed, nothing is changed in place, and what was put is on stable storage.
+/// Every file is written by one rank.
+class WholeFiles {
+ public:
+  virtual ~WholeFiles() = default;
+  /// Writes a file, whatever was there.
+  virtual void put(const std::string& path, std::span<const std::byte> bytes) = 0;
+  /// The same for a file that decides a commit, with its time of modification. Error locked if it
+  /// is not the one that this storage opened or put last, or exists and was neither. `in_doubt`: it
+  /// failed, and whether the file was replaced is unknown.
+  virtual void replace(const std::string& path, std::span<const std::byte> bytes,
+                       std::int64_t modified_ns, bool& in_doubt) = 0;
+  /// A file to be written, of `bytes` bytes or as many as are written; what is not written is zero.
+  /// Opened again with the same `version` it has what was written before, with another one nothing.
+  /// finish() writes it.
+  virtual std::unique_ptr<File> open_version(const std::string& path, std::uint64_t version,
+                                             std::uint64_t bytes) = 0;
+  /// To read a file that should be there: Error not_found comes with the first read.
+  virtual std::unique_ptr<File> open_unseen(const std::string& path) = 0;
+  /// Writes all files that were opened by open_version(). An error is reported until discard().
+  virtual void finish() = 0;
+  /// Forgets them: their commit failed.
+  virtual void discard() = 0;
+  /// Files of a step that was not committed may lie where new ones go: unless nothing was there at
+  /// all (note_empty), and no commit failed since.
+  virtual void note_empty() = 0;
+  virtual bool may_have_leftovers() const = 0;
+  virtual void remove_all(std::span<const std::string> paths) = 0;
+};
+
 /// The identity of an open file: unique among existing files.
 struct FileIdentity {
   std::uint64_t device = 0;
@@ -220,6 +253,8 @@ class Storage {
   /// The ranks of the communicator for which it was made; 0: it does not know of ranks, and
   /// open_together is the same as open.
   virtual int ranks_together() const { return 0; }
+  /// Null where files can be changed in place.
+  virtual WholeFiles* whole_files() { return nullptr; }
   /// "posix", "direct", "memory", ...
   virtual const char* name() const = 0;
 };
@@ -233,5 +268,11 @@ std::shared_ptr<Storage> make_direct();
 /// "posix" | "direct" | "auto" (= direct, with its own fallback); "mpiio" needs a communicator:
 /// mpiio.hpp. Error invalid_argument otherwise.
 std::shared_ptr<Storage> make(const std::string& name);
+/// Is it the address of something in an object store, such as "s3://bucket/prefix"?
+bool is_object_path(const std::string& path);
+/// The bucket of `path`. `timeout_s`: of a call of the library, 0: no limit. Error unsupported
+/// where there is no libcurl, permission without credentials.
+std::shared_ptr<Storage> make_object_store(const std::string& path, double timeout_s,
+                                           std::uint64_t budget_bytes);
 
 }  // namespace sluice::storage

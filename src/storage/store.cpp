@@ -11,6 +11,7 @@
 
 #include "model/name.hpp"
 #include "storage/calls.hpp"
+#include "storage/store_manifest.hpp"
 
 namespace sluice::storage {
 
@@ -19,23 +20,6 @@ namespace {
 constexpr std::size_t open_objects_max = 64;
 /// The number of closed objects that are remembered for a sync; more are synced at once.
 constexpr std::size_t closed_objects_max = 4096;
-
-std::string manifest_path(const std::string& path, const std::string& manifest) {
-  return path + "/" + manifest;
-}
-
-/// The name of the manifest of the store at `path`; "" if there is none (yet).
-std::string manifest_at(Storage& storage, const std::string& path, const Manifests& known,
-                        const char* ending = "") {
-  const auto found = std::find_if(known.begin(), known.end(), [&](const std::string& name) {
-    return storage.exists(manifest_path(path, name) + ending);
-  });
-  return found == known.end() ? "" : *found;
-}
-
-bool has_manifest(Storage& storage, const std::string& path, const Manifests& known) {
-  return !manifest_at(storage, path, known).empty();
-}
 
 class Store final : public File, public Objects {
  public:
@@ -74,6 +58,9 @@ class Store final : public File, public Objects {
     }
   }
   void adopt(std::span<const Segment> segments) override {
+    if (storage_.whole_files() != nullptr) {
+      return;  // who wrote an object also finishes it
+    }
     for (const Segment& segment : segments) {
       if (segment.file_bytes != 0) {
         open_object(segment, true)->resize(segment.file_bytes);
@@ -138,10 +125,17 @@ class Store final : public File, public Objects {
       }
     }
     for (const Segment& segment : met) {
+      if (storage_.whole_files() != nullptr) {
+        return;  // nothing can be reserved
+      }
       open_object(segment, true)->preallocate(0, segment.file_bytes);
     }
   }
   void sync() override {
+    if (WholeFiles* const whole = storage_.whole_files()) {
+      whole->finish();
+      return;
+    }
     std::vector<std::shared_ptr<File>> dirty;
     std::set<std::string> closed;
     {
@@ -221,6 +215,16 @@ class Store final : public File, public Objects {
     }
   }
 
+  std::shared_ptr<File> opened(const Segment& segment, bool writes) {
+    const std::string path = object_path(path_, segment.name);
+    WholeFiles* const whole = storage_.whole_files();
+    if (whole == nullptr) {
+      return storage_.open(path, access_);
+    }
+    return writes ? whole->open_version(path, segment.address, segment.file_bytes)
+                  : whole->open_unseen(path);
+  }
+
   std::shared_ptr<File> open_object(const Segment& segment, bool writes) {
     std::shared_ptr<File> closing;
     std::shared_ptr<File> file;
@@ -229,8 +233,7 @@ class Store final : public File, public Objects {
       auto found = std::find_if(open_.begin(), open_.end(),
                                 [&](const Open& open) { return open.address == segment.address; });
       if (found == open_.end()) {
-        open_.push_front({segment.address, segment.name,
-                          storage_.open(object_path(path_, segment.name), access_)});
+        open_.push_front({segment.address, segment.name, opened(segment, writes)});
         if (open_.size() > open_objects_max) {
           const Open& last = open_.back();
           if (last.is_dirty && closed_dirty_.size() < closed_objects_max) {
@@ -283,116 +286,6 @@ bool is_store(Storage& storage, const std::string& path, const Manifests& known)
          !manifest_at(storage, path, known, new_ending).empty();
 }
 
-namespace {
-
-void sync_name(Storage& storage, const std::string& path, bool synced) {
-  if (synced) {
-    storage.sync_directory(path);
-  }
-}
-
-/// Removes a folder; if `synced`, no crash leaves a part of it under its name.
-void remove_whole(Storage& storage, const std::string& path, bool synced) {
-  const std::string gone = path + gone_ending;
-  if (storage.exists(gone)) {
-    storage.remove_folder(gone);
-  }
-  if (storage.exists(path)) {
-    storage.rename(path, gone);
-    sync_name(storage, path, synced);
-    storage.remove_folder(gone);
-  }
-}
-
-/// The folder of a store, with its marker, so that no crash leaves an unmarked one.
-void make_begun(Storage& storage, const std::string& path, const std::string& manifest,
-                const Manifests& known, bool synced) {
-  const std::string replaced = path + old_ending;
-  const std::string begun = path + begun_ending;
-  if (storage.exists(begun)) {
-    storage.remove_folder(begun);
-  }
-  storage.make_folder_like(begun, replaced);
-  storage.confine(begun);
-  const std::string made = manifest_path(begun, manifest);
-  storage.create_like(made + new_ending,
-                      manifest_path(replaced, manifest_at(storage, replaced, known)));
-  sync_name(storage, made, synced);
-  storage.rename(begun, path);
-  sync_name(storage, path, synced);
-}
-
-/// Removes a store that could not be begun. What cannot be removed now is removed by the next
-/// opening.
-void forget_begun(Storage& storage, const std::string& path, const Manifests& known) noexcept {
-  try {
-    if (storage.exists(path + begun_ending)) {
-      storage.remove_folder(path + begun_ending);
-    }
-    if (is_store(storage, path, known) && !has_manifest(storage, path, known)) {
-      remove_whole(storage, path, false);
-    }
-    restore_store(storage, path, known);
-  } catch (const std::exception&) {
-    return;
-  }
-}
-
-}  // namespace
-
-void begin_store(Storage& storage, const std::string& path, const std::string& manifest,
-                 const Manifests& known, bool synced) {
-  restore_store(storage, path, known);
-  const bool replaces = has_manifest(storage, path, known);
-  if (!replaces && is_store(storage, path, known)) {
-    remove_whole(storage, path, synced);  // left by a run that ended before its first commit
-  } else if (!replaces && storage.exists(path)) {
-    throw Error(Code::exists, path +
-                                  ": exists and is not a store: remove it or choose "
-                                  "another name");
-  }
-  try {
-    if (replaces) {
-      storage.rename(path, path + old_ending);
-      sync_name(storage, path, synced);
-    }
-    make_begun(storage, path, manifest, known, synced);
-  } catch (...) {
-    forget_begun(storage, path, known);
-    throw;
-  }
-}
-
-bool is_put_aside(Storage& storage, const std::string& path, const Manifests& known) {
-  // Another file that gets the name meanwhile is not removed.
-  return has_manifest(storage, path + old_ending, known) && !has_manifest(storage, path, known) &&
-         (is_store(storage, path, known) || !storage.exists(path));
-}
-
-void restore_store(Storage& storage, const std::string& path, const Manifests& known) {
-  if (!is_put_aside(storage, path, known)) {
-    if (has_manifest(storage, path, known)) {
-      forget_replaced(storage, path, true);  // left by a run that ended after its first commit
-    }
-    return;
-  }
-  remove_whole(storage, path, true);
-  storage.rename(path + old_ending, path);
-  storage.sync_directory(path);
-}
-
-void give_up_store(Storage& storage, const std::string& path, const Manifests& known) {
-  remove_whole(storage, path, true);
-  restore_store(storage, path, known);
-}
-
-void forget_replaced(Storage& storage, const std::string& path, bool synced) {
-  const std::string old = path + old_ending;
-  if (storage.exists(old) || storage.exists(old + gone_ending)) {
-    remove_whole(storage, old, synced);
-  }
-}
-
 std::unique_ptr<File> open_data(Storage& storage, const std::string& path, const Manifests& known,
                                 Access access) {
   if (access == Access::read && is_put_aside(storage, path, known)) {
@@ -417,40 +310,6 @@ std::unique_ptr<File> open_with_neighbours(Storage& storage, const std::string& 
     return storage.open(path, Access::read);  // which says so
   }
   return std::make_unique<Store>(storage, folder_of(path), name, Access::read, path);
-}
-
-void make_objects(Storage& storage, const std::string& path, std::span<const Segment> segments) {
-  if (!segments.empty()) {
-    storage.confine(path);
-  }
-  std::set<std::string> folders;
-  for (const Segment& segment : segments) {
-    const std::string object = object_path(path, segment.name);
-    const std::string folder = folder_of(object);
-    if (segment.length != 0 && folders.insert(folder).second) {
-      storage.make_folder(folder);
-    }
-    if (segment.is_folder) {
-      if (storage.exists(object)) {
-        storage.remove_folder(object);
-        storage.sync_directory(object);
-      }
-      continue;
-    }
-    if (storage.exists(object)) {
-      storage.remove(object);  // left by a step that was not committed
-      if (segment.length == 0) {
-        storage.sync_directory(object);  // otherwise a crash may restore it into a step that has
-                                         // none
-      }
-    }
-    if (segment.length != 0) {
-      const auto file = storage.open(object, Access::create);
-      if (segment.file_bytes != 0) {
-        file->resize(segment.file_bytes);
-      }
-    }
-  }
 }
 
 }  // namespace sluice::storage

@@ -11,7 +11,7 @@ namespace {
 TEST(Machine, EveryOneThatComesWithTheLibraryIsWhole) {
   const std::vector<std::string> names = machine_names();
   for (const char* wanted : {"archer", "contended", "franklin", "hector", "jaguar", "laptop",
-                             "lustre-today", "occam-cluster"}) {
+                             "lustre-today", "occam-cluster", "s3-today"}) {
     EXPECT_NE(std::find(names.begin(), names.end(), wanted), names.end()) << wanted;
   }
   for (const std::string& name : names) {

@@ -92,6 +92,28 @@ class Manifest {
   std::unique_ptr<storage::File> now_;  ///< stays readable when its name belongs to another file
 };
 
+/// Where files are written whole: nothing has another name first. What the manifest names is there
+/// before it, and one put of the manifest, under a condition, is the commit.
+bool publish_whole(storage::Storage& storage, storage::WholeFiles& whole, const std::string& top,
+                   const layout::MetadataUpdate& update, std::int64_t modified_ns, bool& in_doubt) {
+  whole.finish();
+  for (const layout::Document& document : update.before) {
+    whole.put(storage::object_path(top, document.name), document.bytes);
+  }
+  const std::string manifest = storage::object_path(top, update.manifest.name);
+  whole.replace(manifest, update.manifest.bytes, modified_ns, in_doubt);
+  // The commit is complete, whatever happens from here on.
+  try {
+    for (const layout::Document& document : update.after) {
+      whole.put(storage::object_path(top, document.name), document.bytes);
+    }
+    storage.remove(manifest + storage::new_ending);  // of a store that has its first commit
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 void replace_document(storage::Storage& storage, const std::string& top,
@@ -99,6 +121,10 @@ void replace_document(storage::Storage& storage, const std::string& top,
                       Unsynced& unsynced) {
   storage.confine(top);
   const std::string path = storage::object_path(top, document.name);
+  if (storage::WholeFiles* const whole = storage.whole_files()) {
+    whole->put(path, document.bytes);
+    return;
+  }
   const std::string beside = path + storage::new_ending;
   storage.make_folder(storage::folder_of(path));
   write_beside(storage, path, document.bytes, modified_ns, synced);
@@ -119,6 +145,9 @@ bool publish_store(storage::Storage& storage, const std::string& top,
                                        " bytes, and no reader takes more than " +
                                        std::to_string(storage::most_manifest_bytes) +
                                        ": write several stores");
+  }
+  if (storage::WholeFiles* const whole = storage.whole_files()) {
+    return publish_whole(storage, *whole, top, update, modified_ns, in_doubt);
   }
   for (const storage::Segment& object : update.objects) {
     unsynced.add_folders(top, top + "/" + object.name);

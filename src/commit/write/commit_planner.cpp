@@ -19,6 +19,7 @@ PlannerOptions planner_options(const Options& options, storage::Storage& storage
   const std::uint64_t stripe =
       options.stripe_bytes != 0 ? options.stripe_bytes : storage.stripe_bytes(path);
   PlannerOptions planner;
+  planner.whole_objects = storage.whole_files() != nullptr;
   if (!codec::parse_pipeline(options.compress, 1).empty()) {
     // Among chunks of different sizes, a gap before each would be a large share.
     planner.alignment_bytes = planner.threshold_bytes = 1;
@@ -35,6 +36,16 @@ PlannerOptions planner_options(const Options& options, storage::Storage& storage
 void cut(storage::File& file, std::uint64_t end) {
   if (file.size() != end) {
     file.resize(end);
+  }
+}
+
+void refuse_in_place(storage::Storage& storage, const std::string& path,
+                     const layout::Format& format) {
+  if (!format.is_store() && storage.whole_files() != nullptr) {
+    throw Error(Code::unsupported, path + ": format " + format.name +
+                                       " is one file that is changed in place, and an object store "
+                                       "takes whole objects: use format zarr, or write to a file "
+                                       "system and copy the file");
   }
 }
 
@@ -68,6 +79,7 @@ std::unique_ptr<layout::Planner> CommitPlanner::open(Opening opening, const Opti
     const layout::Format& format = layout::format_of(path_, options);
     layout::durability_of(format, options.durability);
     refuse_together(storage_, path_, format);
+    refuse_in_place(storage_, path_, format);
     publisher_ = Publisher::build(storage_, path_, format, options.durability != Durability::none);
     publisher_->set_apply_interval(options.apply_every_s);
     return layout::make_planner(format, file_to_plan(has_own_file), layout::Start::fresh, settings);
@@ -79,6 +91,7 @@ std::unique_ptr<layout::Planner> CommitPlanner::open(Opening opening, const Opti
       layout::make_planner(format, file_to_plan(has_own_file), layout::Start::append, settings);
   const layout::Format& found = layout::format_named(planner->format());
   refuse_together(storage_, path_, found);
+  refuse_in_place(storage_, path_, found);
   layout::check_hdf5_layout(found, options, path_);
   layout::durability_of(found, options.durability);
   cut(publisher_->file(), planner->committed_end());  // of a step that was not committed

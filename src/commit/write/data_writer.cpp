@@ -180,6 +180,9 @@ void DataWriter::sync() {
 }
 
 void DataWriter::renew(const std::string& present_path) {
+  if (storage::WholeFiles* const whole = storage_.whole_files()) {
+    exec::together(transport_, [&] { whole->discard(); });
+  }
   const bool lost = own_file_ && own_file_->sync_failed();
   exec::together(transport_, [&] {
     if (lost) {

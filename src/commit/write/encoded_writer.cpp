@@ -183,7 +183,7 @@ exec::RoundPlaces EncodedWriter::exchange(const CommitPlanner::Rounds& rounds, s
 std::shared_ptr<const EncodedWriter::Behind> EncodedWriter::plan_behind(
     const FileCommit& commit, const StagedCommit& staged) {
   DataWriter& data = config_.data;
-  if (config_.background == nullptr ||
+  if (config_.background == nullptr || config_.plans.by_objects() ||
       (data.has_thread() && !layout::plans_beside_threads(config_.variables.format()))) {
     return nullptr;
   }

@@ -52,7 +52,8 @@ PlanMaker::PlanMaker(exec::Transport& transport, storage::Storage& storage, cons
       variables_(variables),
       strategy_(plan::strategy(options.strategy)),
       choice_(choose_writers(transport, storage, path, options)),
-      topology_(topology_of(transport, choice_)) {
+      topology_(topology_of(transport, choice_)),
+      by_objects_(storage.whole_files() != nullptr) {
   if (strategy_.in_background && storage.ranks_together() != 0) {
     throw Error(Code::unsupported,
                 path + ": strategy " + strategy_.name +
@@ -83,7 +84,7 @@ plan::Plan PlanMaker::make(const FileCommit& commit, const layout::CommitPlan& p
   const std::vector<std::uint64_t> sizes = sizes_of(commit, portions);
   plan::Input input{topology_, portions, sizes, space_of(placed), choice_, 0};
   if (!strategy_.chooses) {
-    return strategy_.plan(input);
+    return with_objects(strategy_.plan(input), input, placed);
   }
   const auto placements = by_variable(placed, variables_.definitions().size());
   std::int64_t runs = 0;
@@ -94,7 +95,21 @@ plan::Plan PlanMaker::make(const FileCommit& commit, const layout::CommitPlan& p
     }
   }
   const auto bytes = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
-  return choose(commit, input, bytes, runs);
+  return with_objects(choose(commit, input, bytes, runs), input, placed);
+}
+
+plan::Plan PlanMaker::with_objects(plan::Plan plan, const plan::Input& input,
+                                   const layout::CommitPlan& placed) const {
+  if (!by_objects_) {
+    return plan;
+  }
+  std::uint64_t largest = 1;
+  for (const storage::Segment& object : placed.objects) {
+    largest = std::max(largest, object.length);
+  }
+  const std::uint64_t room_bytes =
+      strategy_.in_windows ? plan::window_bytes(choice_) : layout::portion_bytes;
+  return plan::by_objects(std::move(plan), input, largest, room_bytes);
 }
 
 /// Collective, unless the blocks are unchanged since their load was last summed up. The load of

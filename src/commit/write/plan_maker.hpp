@@ -32,6 +32,9 @@ class PlanMaker {
   /// Ranks that have the file open for data.
   plan::RankList openers() const { return strategy_.openers(topology_, choice_); }
 
+  /// Is every object written whole, by one rank?
+  bool by_objects() const noexcept { return by_objects_; }
+
   /// Collective if the strategy chooses and the blocks have changed, else local.
   plan::Plan make(const FileCommit& commit, const layout::CommitPlan& placed,
                   std::span<const layout::Portion> portions);
@@ -58,6 +61,8 @@ class PlanMaker {
  private:
   plan::Plan choose(const FileCommit& commit, plan::Input& input, std::int64_t bytes,
                     std::int64_t runs);
+  plan::Plan with_objects(plan::Plan plan, const plan::Input& input,
+                          const layout::CommitPlan& placed) const;
   std::vector<std::uint64_t> sizes_of(const FileCommit& commit,
                                       std::span<const layout::Portion> portions) const;
 
@@ -73,6 +78,7 @@ class PlanMaker {
   const plan::Strategy& strategy_;
   const plan::WriterChoice choice_;
   const plan::Topology topology_;
+  const bool by_objects_;
   plan::MachineRates rates_;       ///< asked for where the strategy looks at it
   bool has_planned_data_ = false;  ///< the same
   Load load_;                      ///< the same

@@ -1,6 +1,7 @@
 #include "layout/zarr/planner.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -43,7 +44,10 @@ std::unique_ptr<ZarrPlanner> ZarrPlanner::create(storage::File& file,
 }
 
 std::uint64_t ZarrPlanner::take(std::uint64_t bytes) {
-  const std::uint64_t address = round_up(next_address_, options_.alignment_bytes);
+  const std::uint64_t unit = options_.whole_objects
+                                 ? std::bit_ceil(std::max<std::uint64_t>(page_bytes, bytes))
+                                 : options_.alignment_bytes;
+  const std::uint64_t address = round_up(next_address_, unit);
   next_address_ = address + std::max<std::uint64_t>(1, bytes);
   return address;
 }
@@ -82,7 +86,7 @@ void ZarrPlanner::make(std::uint32_t variable, const Tiling& tiling) {
   made.exists = true;
   made.shard_rows = 0;
   folders_to_clear_.insert(definitions_[variable].name);
-  if (tiling.is_regular() && tiles_of(variable) > 1) {
+  if (tiling.is_regular() && tiles_of(variable) > 1 && !options_.whole_objects) {
     const std::uint64_t rows = grid_of(definitions_[variable].shape, made.tiling)[0];
     const std::uint64_t shards = std::max<std::uint64_t>(1, std::min(rows, options_.writers));
     made.shard_rows = (rows + shards - 1) / shards;
@@ -127,7 +131,7 @@ std::string ZarrPlanner::object_of(std::uint32_t variable, std::uint64_t shard,
   if (!at.empty()) {
     at[0] = shard;
   }
-  if (!made.tiling.is_regular()) {
+  if (made.shard_rows == 0) {  // every tile is an object
     const Dims grid = grid_of(d.shape, made.tiling);
     std::uint64_t rest = shard;
     for (int i = at.rank() - 1; i >= 0; --i) {

@@ -61,6 +61,12 @@ void ZarrPlanner::load() {
     if (stored.array.sharded) {
       made.shard_rows = stored.array.chunk[lead] / stored.array.inner[lead];
     }
+    if (made.shard_rows != 0 && options_.whole_objects) {
+      throw Error(Code::unsupported,
+                  file_.path() + ": " + d.name +
+                      ": has shards, which several ranks write; on an object store it can only be "
+                      "read: write a new store");
+    }
     made.exists = true;
     const auto v = static_cast<std::uint32_t>(made_.size() - 1);
     for (std::uint64_t shard = 0; shard < shards_of(v) && !d.stepped; ++shard) {

@@ -1,0 +1,316 @@
+#include "storage/object/bucket.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <random>
+#include <thread>
+
+#include "sluice/error.hpp"
+#include "storage/object/backoff.hpp"
+#include "storage/object/object_errors.hpp"
+#include "storage/object/xml.hpp"
+
+namespace sluice::storage {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+/// Of one try: a store that needs longer for a request of this library is not there.
+constexpr double most_try_s = 120;
+/// Files of credentials are read again after so long, for a token that was renewed.
+constexpr double read_again_s = 60;
+/// The bytes are not hashed once more: TLS protects them on the way, and Sluice's checksums for
+/// good.
+constexpr const char* unsigned_payload = "x-amz-content-sha256: UNSIGNED-PAYLOAD";
+constexpr const char* modified_header = "x-amz-meta-sluice-modified-ns";
+constexpr const char* commit_header = "x-amz-meta-sluice-commit";
+
+double chance() {
+  thread_local std::mt19937_64 random(std::random_device{}());
+  return std::uniform_real_distribution<double>(0, 1)(random);
+}
+
+std::int64_t number_in(const std::string& text) {
+  std::int64_t number = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  return read.ec == std::errc() && read.ptr == text.data() + text.size() ? number : 0;
+}
+
+/// The length of the whole object.
+std::uint64_t bytes_in(const HttpAnswer& answer) {
+  const std::string range = answer.header("content-range");
+  const std::size_t slash = range.rfind('/');
+  const std::string text =
+      slash == std::string::npos ? answer.header("content-length") : range.substr(slash + 1);
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(0, number_in(text)));
+}
+
+ObjectFacts facts_of(const HttpAnswer& answer) {
+  constexpr std::int64_t ns_per_s = 1'000'000'000;
+  const std::int64_t stored_s = http_date(answer.header("last-modified"));
+  const std::int64_t now_s = http_date(answer.header("date"));
+  ObjectFacts facts;
+  facts.bytes = bytes_in(answer);
+  facts.etag = answer.header("etag");
+  facts.modified_ns = number_in(answer.header(modified_header));
+  facts.modified_ns = facts.modified_ns != 0 ? facts.modified_ns : stored_s * ns_per_s;
+  facts.commit = answer.header(commit_header);
+  facts.age_s = stored_s != 0 && now_s != 0 ? now_s - stored_s : 0;
+  return facts;
+}
+
+std::vector<std::byte> bytes_of_text(const std::string& text) {
+  std::vector<std::byte> bytes(text.size());
+  std::memcpy(bytes.data(), text.data(), text.size());
+  return bytes;
+}
+
+}  // namespace
+
+Bucket::Bucket(std::string name, std::string path, const BucketOptions& options)
+    : name_(std::move(name)),
+      path_(std::move(path)),
+      options_(options),
+      config_(object_config(path_, environment_variable)),
+      read_at_(Clock::now()) {}
+
+ObjectConfig Bucket::config() {
+  const std::lock_guard lock(mutex_);
+  return config_;
+}
+
+void Bucket::renew_config() {
+  const std::lock_guard lock(mutex_);
+  config_ = object_config(path_, environment_variable);
+  read_at_ = Clock::now();
+}
+
+std::string Bucket::url_of(const Call& call, const ObjectConfig& config) const {
+  // A dot in the name of a bucket fits no certificate for the names of its host.
+  const bool is_path = config.addressing.empty()
+                           ? !config.endpoint.empty() || name_.find('.') != std::string::npos
+                           : config.addressing == "path";
+  const std::string endpoint =
+      config.endpoint.empty() ? "https://s3." + config.region + ".amazonaws.com" : config.endpoint;
+  const std::size_t host = endpoint.find("://") + 3;
+  std::string url = is_path ? endpoint + "/" + name_
+                            : endpoint.substr(0, host) + name_ + "." + endpoint.substr(host);
+  url += "/" + url_encoded(call.key, "/");
+  return call.parameters.empty() ? url : url + "?" + call.parameters;
+}
+
+HttpAnswer Bucket::send_once(const HttpRequest& request, double left_s) {
+  const ObjectConfig now = config();
+  HttpRequest sent = request;
+  sent.timeout_s = std::min(left_s, most_try_s);
+  Signing signing;
+  if (!now.credentials.is_anonymous) {
+    sent.headers.emplace_back(unsigned_payload);
+    if (!now.credentials.token.empty()) {
+      sent.headers.push_back("x-amz-security-token: " + now.credentials.token);
+    }
+    signing = {"aws:amz:" + now.region + ":s3", now.credentials.key + ":" + now.credentials.secret};
+  }
+  ++requests_;
+  return http_.perform(sent, signing);
+}
+
+HttpAnswer Bucket::send(const Call& call, HttpRequest request) {
+  const auto began = Clock::now();
+  BackoffLimits limits;
+  limits.deadline_s = options_.timeout_s;
+  Backoff backoff(limits);
+  bool has_renewed = false;
+  std::array<std::byte, 1> first_byte{};
+  while (true) {
+    request.url = url_of(call, config());
+    const double left_s = std::max(0.1, options_.timeout_s - seconds_since(began));
+    const HttpAnswer answer = send_once(request, left_s);
+    const bool is_done = answer.status / 100 == 2 && answer.is_whole;
+    // A page beyond the end of an object is an answer too.
+    if (is_done || (call.may_be_absent && answer.status == 404 && !is_missing_bucket(answer)) ||
+        (!request.range.empty() && answer.status == 416)) {
+      return answer;
+    }
+    if (request.method == "HEAD" && answer.status / 100 == 4 && answer.status != 429) {
+      request.method = "GET";  // whose answer has words
+      request.range = "0-0";
+      request.into = first_byte;
+      continue;
+    }
+    const bool is_expired = has_expired(answer);
+    if (is_expired && !std::exchange(has_renewed, true)) {
+      renew_config();
+      continue;
+    }
+    const auto wait_s =
+        may_try_again(answer) ? backoff.next(seconds_since(began), chance()) : std::nullopt;
+    if (!wait_s) {
+      fail(call, answer, backoff.tries(), seconds_since(began));
+    }
+    std::this_thread::sleep_for(std::chrono::duration<double>(*wait_s));
+    bool is_old = false;
+    {
+      const std::lock_guard lock(mutex_);
+      is_old = seconds_since(read_at_) > read_again_s;
+    }
+    if (is_old) renew_config();
+  }
+}
+
+void Bucket::fail(const Call& call, const HttpAnswer& answer, int tries, double elapsed_s) {
+  const std::string at = call.key.empty() ? "s3://" + name_ : url_text(call.key);
+  throw object_error({at, call.what, name_, config().region, call.is_conditional, tries, elapsed_s},
+                     answer);
+}
+
+std::optional<ObjectFacts> Bucket::head(const std::string& key) {
+  HttpRequest request;
+  request.method = "HEAD";
+  const HttpAnswer answer = send({"look-up", key, {}, false, true}, request);
+  if (answer.status == 404) {
+    return std::nullopt;
+  }
+  return facts_of(answer);
+}
+
+std::size_t Bucket::get(const std::string& key, std::uint64_t offset, std::span<std::byte> into,
+                        ObjectFacts* facts) {
+  if (into.empty()) {
+    return 0;
+  }
+  HttpRequest request;
+  request.into = into;
+  request.range = std::to_string(offset) + "-" + std::to_string(offset + into.size() - 1);
+  const HttpAnswer answer = send({"read", key}, request);
+  if (facts != nullptr) {
+    *facts = facts_of(answer);
+  }
+  if (answer.status == 416) {
+    return 0;
+  }
+  if (answer.status == 200 && offset != 0) {
+    throw Error(Code::io, url_text(key) + ": read failed: the store does not know ranges of bytes");
+  }
+  return answer.received;
+}
+
+std::string Bucket::put(const std::string& key, std::span<const std::byte> bytes,
+                        const PutCondition& condition, const PutExtras& extras) {
+  HttpRequest request;
+  request.method = "PUT";
+  request.body = bytes;
+  if (condition.kind == PutCondition::Kind::absent) {
+    request.headers.emplace_back("if-none-match: *");
+  } else if (condition.kind == PutCondition::Kind::same) {
+    request.headers.push_back("if-match: " + condition.etag);
+  }
+  if (extras.modified_ns != 0) {
+    request.headers.push_back(std::string(modified_header) + ": " +
+                              std::to_string(extras.modified_ns));
+  }
+  if (!extras.commit.empty()) {
+    request.headers.push_back(std::string(commit_header) + ": " + extras.commit);
+  }
+  const bool is_conditional = condition.kind != PutCondition::Kind::none;
+  return send({"write", key, {}, is_conditional}, request).header("etag");
+}
+
+void Bucket::remove(const std::string& key) {
+  HttpRequest request;
+  request.method = "DELETE";
+  send({"remove", key, {}, false, true}, request);
+}
+
+Listing Bucket::list(const std::string& prefix, bool by_folder, const std::string& token,
+                     int most) {
+  std::string parameters;
+  if (!token.empty()) {
+    parameters += "continuation-token=" + url_encoded(token, "") + "&";
+  }
+  if (by_folder) {
+    parameters += "delimiter=%2F&";
+  }
+  parameters +=
+      "list-type=2&max-keys=" + std::to_string(most) + "&prefix=" + url_encoded(prefix, "");
+  const HttpAnswer answer = send({"list", "", parameters}, {});
+  Listing listing;
+  for (const std::string_view entry : xml_elements(answer.text, "Contents")) {
+    listing.keys.push_back(xml_text(entry, "Key"));
+  }
+  for (const std::string_view entry : xml_elements(answer.text, "CommonPrefixes")) {
+    listing.folders.push_back(xml_text(entry, "Prefix"));
+  }
+  if (xml_text(answer.text, "IsTruncated") == "true") {
+    listing.next = xml_text(answer.text, "NextContinuationToken");
+    if (listing.next.empty()) {
+      throw Error(Code::io,
+                  url_text(prefix) + ": list failed: a page without the next one's token");
+    }
+  }
+  return listing;
+}
+
+std::string Bucket::begin_upload(const std::string& key) {
+  HttpRequest request;
+  request.method = "POST";
+  const HttpAnswer answer = send({"begin of an upload", key, "uploads="}, request);
+  std::string upload = xml_text(answer.text, "UploadId");
+  if (upload.empty()) {
+    throw Error(Code::io, url_text(key) + ": begin of an upload failed: the store named none");
+  }
+  return upload;
+}
+
+UploadedPart Bucket::upload_part(const std::string& key, const std::string& upload, int number,
+                                 std::span<const std::byte> bytes) {
+  HttpRequest request;
+  request.method = "PUT";
+  request.body = bytes;
+  const std::string parameters =
+      "partNumber=" + std::to_string(number) + "&uploadId=" + url_encoded(upload, "");
+  return {number, send({"write of a part", key, parameters}, request).header("etag")};
+}
+
+void Bucket::end_upload(const std::string& key, const std::string& upload,
+                        std::span<const UploadedPart> parts, std::uint64_t bytes) {
+  std::string text = "<CompleteMultipartUpload>";
+  for (const UploadedPart& part : parts) {
+    text += "<Part><PartNumber>" + std::to_string(part.number) + "</PartNumber><ETag>" + part.etag +
+            "</ETag></Part>";
+  }
+  text += "</CompleteMultipartUpload>";
+  const std::vector<std::byte> body = bytes_of_text(text);
+  HttpRequest request;
+  request.method = "POST";
+  request.body = body;
+  const Call call{"end of an upload", key, "uploadId=" + url_encoded(upload, ""), false, true};
+  const HttpAnswer answer = send(call, request);
+  if (answer.status != 404 && xml_text(answer.text, "Code").empty()) {
+    return;
+  }
+  // The answer to an earlier try may have been lost: then the upload is gone, and the object there.
+  const auto there = head(key);
+  if (answer.status != 404 || !there || there->bytes != bytes) {
+    fail(call, answer, 1, 0);
+  }
+}
+
+void Bucket::abort_upload(const std::string& key, const std::string& upload) noexcept {
+  try {
+    HttpRequest request;
+    request.method = "DELETE";
+    send({"abort of an upload", key, "uploadId=" + url_encoded(upload, ""), false, true}, request);
+  } catch (const std::exception&) {
+    // it stays invisible; docs/object-stores.md says how the store removes it by itself
+  }
+}
+
+}  // namespace sluice::storage

@@ -1,0 +1,128 @@
+// The calls of a bucket of an S3 store, each with its retries.
+//
+// Invariants: a call returns or throws one Error in a line by BucketOptions::timeout_s; it is sent
+// again after 5xx, 429 and failures of the connection only, and only if doing it twice does no
+// harm; no message has a secret, a signature or what the server says of them.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "storage/object/credentials.hpp"
+#include "storage/object/http.hpp"
+
+namespace sluice::storage {
+
+struct BucketOptions {
+  double timeout_s = 300;  ///< of a call, with its retries
+};
+
+/// What is known of an object.
+struct ObjectFacts {
+  std::uint64_t bytes = 0;
+  std::string etag;
+  std::int64_t modified_ns = 0;  ///< as the writer said, or else when the store got it
+  std::string commit;            ///< of a manifest: the random number of its commit
+  std::int64_t age_s = 0;        ///< by the clock of the store alone
+};
+
+/// What must be true of the object that a put replaces.
+struct PutCondition {
+  enum class Kind : std::uint8_t { none, absent, same };
+  Kind kind = Kind::none;
+  std::string etag;  ///< same
+};
+
+struct PutExtras {
+  std::int64_t modified_ns = 0;  ///< 0: not told
+  std::string commit;
+};
+
+struct Listing {
+  std::vector<std::string> keys;
+  std::vector<std::string> folders;  ///< common prefixes, with their slash
+  std::string next;                  ///< token of the next page; empty: this is the last one
+};
+
+struct UploadedPart {
+  int number = 0;
+  std::string etag;
+};
+
+class Bucket {
+ public:
+  /// `path`: as the user named it, for messages.
+  Bucket(std::string name, std::string path, const BucketOptions& options);
+
+  const std::string& name() const noexcept { return name_; }
+  std::string url_text(const std::string& key) const { return "s3://" + name_ + "/" + key; }
+
+  /// Empty: there is no such object.
+  std::optional<ObjectFacts> head(const std::string& key);
+  /// Reads from `offset`; returns how many bytes there were. Error not_found.
+  std::size_t get(const std::string& key, std::uint64_t offset, std::span<std::byte> into,
+                  ObjectFacts* facts = nullptr);
+  /// The etag of what was written. Error locked: the condition does not hold; unsupported: the
+  /// store knows none.
+  std::string put(const std::string& key, std::span<const std::byte> bytes,
+                  const PutCondition& condition = {}, const PutExtras& extras = {});
+  /// What is not there is no error.
+  void remove(const std::string& key);
+  /// One page. `most`: of its entries.
+  Listing list(const std::string& prefix, bool by_folder, const std::string& token = {},
+               int most = 1000);
+
+  std::string begin_upload(const std::string& key);
+  UploadedPart upload_part(const std::string& key, const std::string& upload, int number,
+                           std::span<const std::byte> bytes);
+  void end_upload(const std::string& key, const std::string& upload,
+                  std::span<const UploadedPart> parts, std::uint64_t bytes);
+  void abort_upload(const std::string& key, const std::string& upload) noexcept;
+
+  /// Requests that were sent, retries among them.
+  std::uint64_t requests() const noexcept { return requests_; }
+
+ private:
+  struct Call {
+    std::string what;  ///< for messages: "put", ...
+    std::string key;
+    std::string parameters = {};  ///< in ascending order
+    bool is_conditional = false;
+    bool may_be_absent = false;  ///< 404 is an answer
+  };
+  HttpAnswer send(const Call& call, HttpRequest request);
+  HttpAnswer send_once(const HttpRequest& request, double left_s);
+  ObjectConfig config();
+  void renew_config();
+  std::string url_of(const Call& call, const ObjectConfig& config) const;
+  [[noreturn]] void fail(const Call& call, const HttpAnswer& answer, int tries, double elapsed_s);
+
+  const std::string name_;
+  const std::string path_;
+  const BucketOptions options_;
+  std::mutex mutex_;
+  ObjectConfig config_;
+  std::chrono::steady_clock::time_point read_at_;  ///< the files of credentials
+  Http http_;
+  std::atomic<std::uint64_t> requests_ = 0;
+};
+
+/// Of an address: "s3://bucket/key". Error bad_name.
+struct ObjectPath {
+  std::string bucket;
+  std::string key;  ///< without a slash at its ends
+};
+ObjectPath parse_object_path(const std::string& path);
+/// For an address; `keep`: characters beside letters, digits and "-_.~".
+std::string url_encoded(const std::string& text, const char* keep);
+/// Seconds since 1970 of a date of HTTP; 0: none.
+std::int64_t http_date(const std::string& text);
+
+}  // namespace sluice::storage

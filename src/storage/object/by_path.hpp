@@ -1,0 +1,14 @@
+// The command's storage: files of the operating system, and what lies in object stores, to read.
+#pragma once
+
+#include <memory>
+
+#include "storage/storage.hpp"
+
+namespace sluice::storage {
+
+/// As make_posix() but for addresses such as "s3://bucket/prefix", which are read from there. What
+/// changes them is Error unsupported.
+std::shared_ptr<Storage> make_by_path();
+
+}  // namespace sluice::storage

@@ -1,0 +1,185 @@
+#include "storage/object/credentials.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <sstream>
+
+#include "sluice/error.hpp"
+#include "storage/small_file.hpp"
+
+namespace sluice::storage {
+
+namespace {
+
+constexpr std::uint64_t most_ini_bytes = 1 << 20;
+constexpr const char* default_region = "us-east-1";
+
+std::string trimmed(const std::string& text) {
+  const std::size_t first = text.find_first_not_of(" \t\r");
+  const std::size_t last = text.find_last_not_of(" \t\r");
+  return first == std::string::npos ? "" : text.substr(first, last - first + 1);
+}
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+bool is_true(const std::string& text) {
+  const std::string word = lower(text);
+  return word == "yes" || word == "true" || word == "1" || word == "on";
+}
+
+/// A header or an address is made of it.
+void require_printable(const std::string& value, const std::string& path, const char* what) {
+  const bool is_fine =
+      std::all_of(value.begin(), value.end(), [](unsigned char c) { return c > 0x20 && c < 0x7F; });
+  if (!is_fine) {
+    throw Error(Code::format, path + ": " + what +
+                                  " of the credentials has a space or a control character in it");
+  }
+}
+
+/// The profile in the files; nothing where there is no such file.
+std::map<std::string, std::string> profile_of(const std::string& file, const std::string& section) {
+  std::string text;
+  try {
+    text = read_small_file(file, most_ini_bytes, Trust::anybody);
+  } catch (const Error& e) {
+    if (e.code() == Code::not_found) {
+      return {};
+    }
+    throw;
+  }
+  const IniSections sections = parse_ini(text);
+  const auto found = sections.find(section);
+  return found == sections.end() ? std::map<std::string, std::string>{} : found->second;
+}
+
+std::map<std::string, std::string> profile_values(const Environment& environment) {
+  std::string profile = environment("AWS_PROFILE");
+  profile = profile.empty() ? "default" : profile;
+  const std::string home = environment("HOME");
+  const auto file = [&](const char* variable, const char* name) {
+    const std::string told = environment(variable);
+    return !told.empty() ? told : home.empty() ? std::string() : home + "/.aws/" + name;
+  };
+  std::map<std::string, std::string> values;
+  const std::string config = file("AWS_CONFIG_FILE", "config");
+  if (!config.empty()) {
+    values = profile_of(config, profile == "default" ? profile : "profile " + profile);
+  }
+  const std::string secrets = file("AWS_SHARED_CREDENTIALS_FILE", "credentials");
+  if (!secrets.empty()) {
+    auto of_file = profile_of(secrets, profile);
+    if (!of_file["aws_access_key_id"].empty()) {
+      values.erase("aws_session_token");
+    }
+    for (auto& [name, value] : of_file) {
+      if (!value.empty()) values[name] = value;
+    }
+  }
+  return values;
+}
+
+Credentials credentials_of(const std::string& path, const Environment& environment,
+                           std::map<std::string, std::string>& profile) {
+  Credentials found{environment("AWS_ACCESS_KEY_ID"), environment("AWS_SECRET_ACCESS_KEY"),
+                    environment("AWS_SESSION_TOKEN"), false};
+  if (found.key.empty() || found.secret.empty()) {
+    found = {profile["aws_access_key_id"], profile["aws_secret_access_key"],
+             profile["aws_session_token"], false};
+  }
+  if (found.key.empty() || found.secret.empty()) {
+    if (is_true(environment("AWS_NO_SIGN_REQUEST"))) {
+      return {"", "", "", true};
+    }
+    throw Error(Code::permission,
+                path +
+                    ": no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "
+                    "AWS_PROFILE with ~/.aws/credentials; for a public bucket "
+                    "AWS_NO_SIGN_REQUEST=YES");
+  }
+  require_printable(found.key, path, "the key");
+  require_printable(found.secret, path, "the secret");
+  require_printable(found.token, path, "the token");
+  return found;
+}
+
+}  // namespace
+
+IniSections parse_ini(const std::string& text) {
+  IniSections sections;
+  std::istringstream lines(text);
+  std::string section;
+  std::string above;  // the name whose indented lines follow
+  for (std::string line; std::getline(lines, line);) {
+    const std::string content = trimmed(line);
+    if (content.empty() || content[0] == '#' || content[0] == ';') {
+      continue;
+    }
+    if (content.front() == '[' && content.back() == ']') {
+      section = trimmed(content.substr(1, content.size() - 2));
+      above.clear();
+      continue;
+    }
+    const std::size_t equals = content.find('=');
+    if (equals == std::string::npos) {
+      continue;
+    }
+    const std::string name = lower(trimmed(content.substr(0, equals)));
+    const std::string value = trimmed(content.substr(equals + 1));
+    const bool is_below = (line[0] == ' ' || line[0] == '\t') && !above.empty();
+    if (!is_below) {
+      above = value.empty() ? name : "";
+    }
+    sections[section][is_below ? above + "." + name : name] = value;
+  }
+  return sections;
+}
+
+std::string environment_variable(const std::string& name) {
+  const char* const value = std::getenv(name.c_str());
+  return value == nullptr ? "" : value;
+}
+
+ObjectConfig object_config(const std::string& path, const Environment& environment) {
+  auto profile = profile_values(environment);
+  ObjectConfig config;
+  config.credentials = credentials_of(path, environment, profile);
+  const auto first_of = [](std::initializer_list<std::string> values) {
+    for (const std::string& value : values) {
+      if (!value.empty()) return value;
+    }
+    return std::string();
+  };
+  config.endpoint = first_of({environment("AWS_ENDPOINT_URL_S3"), environment("AWS_ENDPOINT_URL"),
+                              profile["s3.endpoint_url"], profile["endpoint_url"]});
+  while (!config.endpoint.empty() && config.endpoint.back() == '/') {
+    config.endpoint.pop_back();
+  }
+  config.region = first_of({environment("AWS_REGION"), environment("AWS_DEFAULT_REGION"),
+                            profile["region"], default_region});
+  config.addressing =
+      profile["s3.addressing_style"] == "auto" ? "" : profile["s3.addressing_style"];
+  const bool has_scheme =
+      config.endpoint.rfind("http://", 0) == 0 || config.endpoint.rfind("https://", 0) == 0;
+  if (!config.endpoint.empty() && !has_scheme) {
+    throw Error(Code::format, path +
+                                  ": the endpoint (AWS_ENDPOINT_URL) must begin with https:// or "
+                                  "http://");
+  }
+  const bool is_region =
+      std::all_of(config.region.begin(), config.region.end(),
+                  [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '_'; });
+  if (!is_region) {
+    throw Error(Code::format, path +
+                                  ": the region (AWS_REGION) is none: it has letters, digits "
+                                  "and hyphens");
+  }
+  return config;
+}
+
+}  // namespace sluice::storage

@@ -1,0 +1,229 @@
+#include "storage/object/http.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+#include <mutex>
+
+#include "storage/object/curl_library.hpp"
+
+namespace sluice::storage {
+
+std::string HttpAnswer::header(const std::string& name) const {
+  const auto found = headers.find(name);
+  return found == headers.end() ? std::string() : found->second;
+}
+
+#ifdef SLUICE_HAS_CURL
+
+namespace {
+
+constexpr double connect_timeout_s = 10;
+/// A connection on which nothing moves for so long is given up: the request is tried again.
+constexpr long stalled_after_s = 30;
+constexpr std::size_t most_idle_handles = 16;
+constexpr std::size_t most_headers = 256;
+
+struct Transfer {
+  const HttpRequest& request;
+  HttpAnswer& answer;
+  std::size_t sent = 0;
+  bool is_too_long = false;
+};
+
+bool is_data(long status) { return status == 200 || status == 206; }
+
+std::size_t take_header(char* data, std::size_t size, std::size_t count, void* context) {
+  auto& transfer = *static_cast<Transfer*>(context);
+  const std::string line(data, size * count);
+  if (line.rfind("HTTP/", 0) == 0) {
+    const std::size_t space = line.find(' ');
+    transfer.answer.status =
+        space == std::string::npos ? 0 : std::strtol(line.c_str() + space, nullptr, 10);
+    transfer.answer.headers.clear();
+    return line.size();
+  }
+  const std::size_t colon = line.find(':');
+  if (colon == std::string::npos || transfer.answer.headers.size() >= most_headers) {
+    return line.size();
+  }
+  std::string name = line.substr(0, colon);
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::size_t first = line.find_first_not_of(" \t", colon + 1);
+  const std::size_t last = line.find_last_not_of(" \t\r\n");
+  transfer.answer.headers[name] =
+      first == std::string::npos || last < first ? "" : line.substr(first, last - first + 1);
+  return line.size();
+}
+
+std::size_t take_body(char* data, std::size_t size, std::size_t count, void* context) {
+  auto& transfer = *static_cast<Transfer*>(context);
+  const std::size_t bytes = size * count;
+  HttpAnswer& answer = transfer.answer;
+  const std::span<std::byte> into = transfer.request.into;
+  if (is_data(answer.status) && !into.empty()) {
+    if (bytes > into.size() - answer.received) {
+      transfer.is_too_long = true;
+      return 0;
+    }
+    std::memcpy(into.data() + answer.received, data, bytes);
+    answer.received += bytes;
+    return bytes;
+  }
+  if (bytes > most_text_bytes - answer.text.size()) {
+    transfer.is_too_long = true;
+    return 0;
+  }
+  answer.text.append(data, bytes);
+  return bytes;
+}
+
+std::size_t give_body(char* data, std::size_t size, std::size_t count, void* context) {
+  auto& transfer = *static_cast<Transfer*>(context);
+  const std::span<const std::byte> left = transfer.request.body.subspan(transfer.sent);
+  const std::size_t bytes = std::min(left.size(), size * count);
+  std::memcpy(data, left.data(), bytes);
+  transfer.sent += bytes;
+  return bytes;
+}
+
+/// A body may have to be sent once more on another connection.
+int seek_body(void* context, curl_off_t offset, int origin) {
+  auto& transfer = *static_cast<Transfer*>(context);
+  if (origin != SEEK_SET || offset < 0 ||
+      static_cast<std::size_t>(offset) > transfer.request.body.size()) {
+    return CURL_SEEKFUNC_FAIL;
+  }
+  transfer.sent = static_cast<std::size_t>(offset);
+  return CURL_SEEKFUNC_OK;
+}
+
+/// The headers of a request, for as long as it takes.
+class HeaderList {
+ public:
+  explicit HeaderList(const std::vector<std::string>& headers) {
+    for (const std::string& header : headers) {
+      list_ = curl_library().append(list_, header.c_str());
+    }
+  }
+  ~HeaderList() { curl_library().free_list(list_); }
+  HeaderList(const HeaderList&) = delete;
+  HeaderList& operator=(const HeaderList&) = delete;
+  curl_slist* get() const { return list_; }
+
+ private:
+  curl_slist* list_ = nullptr;
+};
+
+void describe_request(CURL* handle, const HttpRequest& request, const Signing& signing,
+                      Transfer& transfer) {
+  const CurlLibrary& curl = curl_library();
+  const auto milliseconds = [](double s) { return std::max(1L, static_cast<long>(s * 1000)); };
+  curl.set(handle, CURLOPT_URL, request.url.c_str());
+  curl.set(handle, CURLOPT_NOSIGNAL, 1L);
+  curl.set(handle, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl.set(handle, CURLOPT_FOLLOWLOCATION, 0L);
+  curl.set(handle, CURLOPT_PATH_AS_IS, 1L);
+  curl.set(handle, CURLOPT_CONNECTTIMEOUT_MS,
+           milliseconds(std::min(connect_timeout_s, request.timeout_s)));
+  curl.set(handle, CURLOPT_TIMEOUT_MS, milliseconds(request.timeout_s));
+  curl.set(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
+  curl.set(handle, CURLOPT_LOW_SPEED_TIME, stalled_after_s);
+  curl.set(handle, CURLOPT_HEADERFUNCTION, take_header);
+  curl.set(handle, CURLOPT_HEADERDATA, &transfer);
+  curl.set(handle, CURLOPT_WRITEFUNCTION, take_body);
+  curl.set(handle, CURLOPT_WRITEDATA, &transfer);
+  curl.set(handle, CURLOPT_CUSTOMREQUEST, request.method.c_str());
+  if (request.method == "HEAD") {
+    curl.set(handle, CURLOPT_NOBODY, 1L);
+  } else if (request.method == "PUT" || request.method == "POST") {
+    curl.set(handle, CURLOPT_UPLOAD, 1L);
+    curl.set(handle, CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+    curl.set(handle, CURLOPT_READFUNCTION, give_body);
+    curl.set(handle, CURLOPT_READDATA, &transfer);
+    curl.set(handle, CURLOPT_SEEKFUNCTION, seek_body);
+    curl.set(handle, CURLOPT_SEEKDATA, &transfer);
+    curl.set(handle, CURLOPT_UPLOAD_BUFFERSIZE, 512L << 10);
+  } else {
+    curl.set(handle, CURLOPT_BUFFERSIZE, 256L << 10);
+  }
+  if (!request.range.empty()) {
+    curl.set(handle, CURLOPT_RANGE, request.range.c_str());
+  }
+  if (!signing.provider.empty()) {
+    curl.set(handle, CURLOPT_AWS_SIGV4, signing.provider.c_str());
+    curl.set(handle, CURLOPT_USERPWD, signing.user.c_str());
+  }
+}
+
+}  // namespace
+
+struct Http::Connections {
+  std::mutex mutex;
+  std::vector<CURL*> idle;  ///< each with its connection
+
+  CURL* take() {
+    const std::lock_guard lock(mutex);
+    if (idle.empty()) {
+      return curl_library().easy_init();
+    }
+    CURL* const handle = idle.back();
+    idle.pop_back();
+    return handle;
+  }
+  void give(CURL* handle) {
+    {
+      const std::lock_guard lock(mutex);
+      if (idle.size() < most_idle_handles) {
+        idle.push_back(handle);
+        return;
+      }
+    }
+    curl_library().cleanup(handle);
+  }
+};
+
+Http::Http() : connections_(std::make_unique<Connections>()) {}
+
+Http::~Http() {
+  for (CURL* const handle : connections_->idle) {
+    curl_library().cleanup(handle);
+  }
+}
+
+HttpAnswer Http::perform(const HttpRequest& request, const Signing& signing) {
+  HttpAnswer answer;
+  CURL* const handle = connections_->take();
+  if (handle == nullptr) {
+    answer.failure = "libcurl has no memory for a connection";
+    return answer;
+  }
+  const CurlLibrary& curl = curl_library();
+  curl.reset(handle);
+  Transfer transfer{request, answer};
+  std::vector<std::string> lines = request.headers;
+  lines.emplace_back("Expect:");  // a server that waits for it costs a second
+  const HeaderList headers(lines);
+  describe_request(handle, request, signing, transfer);
+  curl.set(handle, CURLOPT_HTTPHEADER, headers.get());
+  const CURLcode result = curl.perform(handle);
+  answer.is_whole = result == CURLE_OK;
+  if (result != CURLE_OK) {
+    answer.failure = transfer.is_too_long ? "the answer is longer than what was asked for"
+                                          : curl.error_text(result);
+  }
+  connections_->give(handle);
+  return answer;
+}
+
+#else
+
+struct Http::Connections {};
+Http::Http() = default;
+Http::~Http() = default;
+HttpAnswer Http::perform(const HttpRequest&, const Signing&) { return {}; }
+
+#endif
+
+}  // namespace sluice::storage

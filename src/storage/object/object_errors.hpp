@@ -1,0 +1,28 @@
+// What an answer of an object store means: whether to ask again, and the Error in words.
+#pragma once
+
+#include <string>
+
+#include "sluice/error.hpp"
+#include "storage/object/http.hpp"
+
+namespace sluice::storage {
+
+/// 5xx, 429, and what the network did.
+bool may_try_again(const HttpAnswer& answer);
+/// Are the credentials those of a session that is over?
+bool has_expired(const HttpAnswer& answer);
+bool is_missing_bucket(const HttpAnswer& answer);
+
+struct FailedCall {
+  std::string at;    ///< "s3://bucket/key"
+  std::string what;  ///< "write", ...
+  std::string bucket;
+  std::string region;
+  bool is_conditional = false;
+  int tries = 1;
+  double elapsed_s = 0;
+};
+Error object_error(const FailedCall& call, const HttpAnswer& answer);
+
+}  // namespace sluice::storage

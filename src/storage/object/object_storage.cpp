@@ -1,0 +1,295 @@
+#include "storage/object/object_storage.hpp"
+
+#include <algorithm>
+#include <random>
+
+#include "model/name.hpp"
+#include "sluice/error.hpp"
+#include "storage/object/curl_library.hpp"
+
+namespace sluice::storage {
+
+namespace {
+
+constexpr std::size_t streams = 8;  ///< requests of a process at a time
+constexpr double no_limit_s = 24 * 3600;
+/// The other ranks wait for one whose requests are tried again: it gives up before they do.
+constexpr double share_of_timeout = 0.7;
+/// Of what one call lists.
+constexpr std::size_t most_names = 4 << 20;
+/// Longer reads are several requests at a time.
+constexpr std::size_t read_piece_bytes = 8 << 20;
+
+double request_timeout_s(double timeout_s) {
+  return timeout_s > 0 ? timeout_s * share_of_timeout : no_limit_s;
+}
+
+std::string random_text() {
+  std::random_device random;
+  constexpr const char* digits = "0123456789abcdef";
+  std::string text;
+  for (int i = 0; i < 32; ++i) {
+    text += digits[random() & 15];
+  }
+  return text;
+}
+
+/// An object that is read: its bytes never change.
+class ObjectReader final : public File {
+ public:
+  ObjectReader(Bucket& bucket, Workers& workers, std::string key, std::string path)
+      : bucket_(bucket), workers_(workers), key_(std::move(key)), path_(std::move(path)) {}
+
+  void write(std::uint64_t, std::span<const std::byte>) override { refuse(); }
+  std::size_t read(std::uint64_t offset, std::span<std::byte> bytes) override {
+    if (bytes.size() <= read_piece_bytes) {
+      return bucket_.get(key_, offset, bytes);
+    }
+    const std::size_t count = (bytes.size() + read_piece_bytes - 1) / read_piece_bytes;
+    std::vector<std::size_t> got(count);
+    workers_.for_each(count, [&](std::size_t i) {
+      const std::size_t begin = i * read_piece_bytes;
+      got[i] = bucket_.get(key_, offset + begin,
+                           bytes.subspan(begin, std::min(read_piece_bytes, bytes.size() - begin)));
+    });
+    std::size_t all = 0;
+    for (std::size_t i = 0; i < count && all == i * read_piece_bytes; ++i) {
+      all += got[i];
+    }
+    return all;
+  }
+  void preallocate(std::uint64_t, std::uint64_t) override {}
+  void sync() override {}
+  std::uint64_t size() override { return facts().bytes; }
+  void resize(std::uint64_t) override { refuse(); }
+  void set_modified_ns(std::int64_t) override {}
+  std::int64_t modified_ns() override { return facts().modified_ns; }
+  const std::string& path() const override { return path_; }
+
+  const ObjectFacts& facts() {
+    if (!facts_) {
+      facts_ = bucket_.head(key_);
+      if (!facts_) {
+        throw Error(Code::not_found, path_ + ": open failed: there is no such object");
+      }
+    }
+    return *facts_;
+  }
+
+ private:
+  [[noreturn]] void refuse() const {
+    throw Error(Code::unsupported, path_ + ": an object store changes no object in place");
+  }
+
+  Bucket& bucket_;
+  Workers& workers_;
+  const std::string key_;
+  const std::string path_;
+  std::optional<ObjectFacts> facts_;
+};
+
+/// An object that is being written.
+class ObjectWriter final : public File {
+ public:
+  ObjectWriter(Bucket& bucket, Uploads& uploads, std::string key, std::string path)
+      : bucket_(bucket), uploads_(uploads), key_(std::move(key)), path_(std::move(path)) {}
+
+  void write(std::uint64_t offset, std::span<const std::byte> bytes) override {
+    uploads_.write(key_, offset, bytes);
+  }
+  std::size_t read(std::uint64_t offset, std::span<std::byte> bytes) override {
+    uploads_.finish();
+    return bucket_.get(key_, offset, bytes);
+  }
+  void preallocate(std::uint64_t, std::uint64_t) override {}
+  void sync() override { uploads_.finish(); }
+  std::uint64_t size() override {
+    uploads_.finish();
+    const auto facts = bucket_.head(key_);
+    return facts ? facts->bytes : 0;
+  }
+  void resize(std::uint64_t) override {}
+  void set_modified_ns(std::int64_t) override {}
+  std::int64_t modified_ns() override { return 0; }
+  const std::string& path() const override { return path_; }
+
+ private:
+  Bucket& bucket_;
+  Uploads& uploads_;
+  const std::string key_;
+  const std::string path_;
+};
+
+}  // namespace
+
+ObjectStorage::ObjectStorage(const std::string& path, const ObjectStorageOptions& options)
+    : root_("s3://" + parse_object_path(path).bucket),
+      bucket_(parse_object_path(path).bucket, model::escaped(path, model::Shown::line),
+              {request_timeout_s(options.timeout_s)}),
+      workers_(streams),
+      uploads_(bucket_, workers_, {options.budget_bytes / 2}) {}
+
+ObjectStorage::~ObjectStorage() = default;
+
+std::shared_ptr<Storage> make_object_store(const std::string& path, double timeout_s,
+                                           std::uint64_t budget_bytes) {
+  require_curl(model::escaped(path, model::Shown::line).c_str());
+  return std::make_shared<ObjectStorage>(path, ObjectStorageOptions{timeout_s, budget_bytes});
+}
+
+std::string ObjectStorage::key_of(const std::string& path) const {
+  if (path.rfind(root_ + "/", 0) != 0) {
+    throw Error(Code::unsupported, path + ": is not in the bucket " + root_);
+  }
+  return path.substr(root_.size() + 1);
+}
+
+std::unique_ptr<File> ObjectStorage::open(const std::string& path, Access access) {
+  if (access == Access::create) {
+    throw Error(Code::unsupported,
+                path +
+                    ": an object store takes whole objects only, not files that grow: use format "
+                    "zarr, or write to a file system");
+  }
+  const std::string key = key_of(path);
+  auto file = std::make_unique<ObjectReader>(bucket_, workers_, key, path);
+  note_etag(key, file->facts().etag, false);
+  return file;
+}
+
+bool ObjectStorage::exists(const std::string& path) {
+  const std::string key = key_of(path);
+  if (bucket_.head(key)) {
+    return true;
+  }
+  const Listing below = bucket_.list(key + "/", false, {}, 1);
+  return !below.keys.empty();
+}
+
+std::vector<std::string> ObjectStorage::list(const std::string& path) {
+  const std::string prefix = key_of(path) + "/";
+  std::vector<std::string> names;
+  std::string token;
+  do {
+    Listing page = bucket_.list(prefix, true, token);
+    for (const auto* list : {&page.keys, &page.folders}) {
+      for (const std::string& found : *list) {
+        std::string name = found.substr(std::min(prefix.size(), found.size()));
+        name = name.substr(0, name.find('/'));
+        if (!name.empty()) names.push_back(std::move(name));
+      }
+    }
+    token = page.next;
+    if (names.size() > most_names) {
+      throw Error(Code::unsupported, path + ": has more objects than can be listed");
+    }
+  } while (!token.empty());
+  if (names.empty()) {
+    throw Error(Code::not_found, path + ": list failed: there is no such folder");
+  }
+  return names;
+}
+
+std::string ObjectStorage::real_path(const std::string& path) {
+  const ObjectPath parsed = parse_object_path(path);
+  if (parsed.key.empty()) {
+    throw Error(Code::bad_name, path + ": names a bucket, not what is in it: s3://BUCKET/PREFIX");
+  }
+  return "s3://" + parsed.bucket + "/" + parsed.key;
+}
+
+void ObjectStorage::rename(const std::string& from, const std::string& to) {
+  throw Error(Code::unsupported,
+              from + ": rename to " + to + " failed: an object store cannot rename");
+}
+
+void ObjectStorage::remove(const std::string& path) { bucket_.remove(key_of(path)); }
+
+void ObjectStorage::remove_folder(const std::string& path) {
+  const std::string prefix = key_of(path) + "/";
+  while (true) {
+    const Listing page = bucket_.list(prefix, false);
+    workers_.for_each(page.keys.size(), [&](std::size_t i) { bucket_.remove(page.keys[i]); });
+    if (page.next.empty()) {
+      return;
+    }
+  }
+}
+
+void ObjectStorage::remove_all(std::span<const std::string> paths) {
+  workers_.for_each(paths.size(), [&](std::size_t i) { bucket_.remove(key_of(paths[i])); });
+}
+
+std::unique_ptr<Lease> ObjectStorage::lease(const std::string& path) {
+  return take_object_lease(bucket_, key_of(path), path, has_conditions_);
+}
+
+void ObjectStorage::put(const std::string& path, std::span<const std::byte> bytes) {
+  bucket_.put(key_of(path), bytes);
+}
+
+std::unique_ptr<File> ObjectStorage::open_version(const std::string& path, std::uint64_t version,
+                                                  std::uint64_t bytes) {
+  const std::string key = key_of(path);
+  uploads_.begin(key, version, bytes);
+  return std::make_unique<ObjectWriter>(bucket_, uploads_, key, path);
+}
+
+std::unique_ptr<File> ObjectStorage::open_unseen(const std::string& path) {
+  return std::make_unique<ObjectReader>(bucket_, workers_, key_of(path), path);
+}
+
+void ObjectStorage::discard() {
+  uploads_.discard();
+  may_have_leftovers_ = true;
+}
+
+/// What was read first is what the next commit goes on from.
+void ObjectStorage::note_etag(const std::string& key, const std::string& etag, bool is_own) {
+  const std::lock_guard lock(mutex_);
+  if (is_own) {
+    etags_[key] = etag;
+  } else {
+    etags_.try_emplace(key, etag);
+  }
+}
+
+PutCondition ObjectStorage::condition_of(const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  if (!has_conditions_) {
+    return {};
+  }
+  const auto known = etags_.find(key);
+  return known == etags_.end() ? PutCondition{PutCondition::Kind::absent, ""}
+                               : PutCondition{PutCondition::Kind::same, known->second};
+}
+
+/// After a put that failed, or whose answer was lost.
+bool ObjectStorage::has_arrived(const std::string& key, const std::string& commit, bool& in_doubt) {
+  try {
+    const auto there = bucket_.head(key);
+    if (there && there->commit == commit) {
+      note_etag(key, there->etag, true);
+      return true;
+    }
+    return false;
+  } catch (const Error&) {
+    in_doubt = true;
+    return false;
+  }
+}
+
+void ObjectStorage::replace(const std::string& path, std::span<const std::byte> bytes,
+                            std::int64_t modified_ns, bool& in_doubt) {
+  const std::string key = key_of(path);
+  const std::string commit = random_text();
+  try {
+    note_etag(key, bucket_.put(key, bytes, condition_of(key), {modified_ns, commit}), true);
+  } catch (const Error&) {
+    if (!has_arrived(key, commit, in_doubt)) {
+      throw;
+    }
+  }
+}
+
+}  // namespace sluice::storage

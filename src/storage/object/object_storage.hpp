@@ -1,0 +1,76 @@
+// A bucket of an object store as a Storage: docs/object-stores.md.
+//
+// Invariants: an object is written whole or not at all, and replaced only by replace(), under the
+// condition that it is the one that this process knows; what is begun and never finished is
+// invisible.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "storage/object/uploads.hpp"
+#include "storage/storage.hpp"
+
+namespace sluice::storage {
+
+struct ObjectStorageOptions {
+  double timeout_s = 0;  ///< of a call of the library; 0: no limit
+  std::uint64_t budget_bytes = 256ULL << 20;
+};
+
+class ObjectStorage final : public Storage, public WholeFiles {
+ public:
+  ObjectStorage(const std::string& path, const ObjectStorageOptions& options);
+  ~ObjectStorage() override;
+
+  std::unique_ptr<File> open(const std::string& path, Access access) override;
+  bool exists(const std::string& path) override;
+  std::vector<std::string> list(const std::string& path) override;
+  std::string real_path(const std::string& path) override;
+  void rename(const std::string& from, const std::string& to) override;
+  void remove(const std::string& path) override;
+  void remove_folder(const std::string& path) override;
+  void sync_directory(const std::string&) override {}
+  std::unique_ptr<Lease> lease(const std::string& path) override;
+  FileSystemFacts file_system(const std::string&) override { return {"s3", Reach::server, 0, 0}; }
+  bool in_background() const override { return true; }
+  const char* name() const override { return "s3"; }
+  WholeFiles* whole_files() override { return this; }
+
+  void put(const std::string& path, std::span<const std::byte> bytes) override;
+  void replace(const std::string& path, std::span<const std::byte> bytes, std::int64_t modified_ns,
+               bool& in_doubt) override;
+  std::unique_ptr<File> open_version(const std::string& path, std::uint64_t version,
+                                     std::uint64_t bytes) override;
+  std::unique_ptr<File> open_unseen(const std::string& path) override;
+  void finish() override { uploads_.finish(); }
+  void discard() override;
+  void note_empty() override { may_have_leftovers_ = false; }
+  bool may_have_leftovers() const override { return may_have_leftovers_; }
+  void remove_all(std::span<const std::string> paths) override;
+
+ private:
+  std::string key_of(const std::string& path) const;
+  /// Of a file that is replaced: the etag that this process knows; empty: it is not there.
+  PutCondition condition_of(const std::string& key);
+  void note_etag(const std::string& key, const std::string& etag, bool is_own);
+  bool has_arrived(const std::string& key, const std::string& commit, bool& in_doubt);
+
+  const std::string root_;  ///< "s3://bucket"
+  Bucket bucket_;
+  Workers workers_;
+  Uploads uploads_;
+  std::mutex mutex_;
+  std::map<std::string, std::string> etags_;  ///< of manifests
+  bool has_conditions_ = true;
+  std::atomic<bool> may_have_leftovers_ = true;
+};
+
+/// The lease of the object `key`: lease.hpp says what it is.
+std::unique_ptr<Lease> take_object_lease(Bucket& bucket, const std::string& key,
+                                         const std::string& path, bool& has_conditions);
+
+}  // namespace sluice::storage

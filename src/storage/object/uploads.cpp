@@ -1,0 +1,213 @@
+#include "storage/object/uploads.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "sluice/error.hpp"
+
+namespace sluice::storage {
+
+namespace {
+
+/// Objects that were sent, of which is known that what they had is theirs.
+constexpr std::size_t most_known = 65536;
+constexpr std::size_t parts_at_a_time = 4;
+constexpr std::uint64_t most_parts = 10000;  // of S3
+
+bool is_whole(const std::map<std::uint64_t, std::uint64_t>& written, std::uint64_t bytes) {
+  return written.size() == 1 && written.begin()->first == 0 && written.begin()->second >= bytes;
+}
+
+void add_range(std::map<std::uint64_t, std::uint64_t>& ranges, std::uint64_t begin,
+               std::uint64_t end) {
+  auto at = ranges.upper_bound(begin);
+  if (at != ranges.begin() && std::prev(at)->second >= begin) {
+    --at;
+    begin = at->first;
+  }
+  while (at != ranges.end() && at->first <= end) {
+    end = std::max(end, at->second);
+    at = ranges.erase(at);
+  }
+  ranges[begin] = end;
+}
+
+}  // namespace
+
+void send_object(Bucket& bucket, const std::string& key, std::span<const std::byte> bytes,
+                 std::uint64_t part_bytes) {
+  if (bytes.size() <= part_bytes) {
+    bucket.put(key, bytes);
+    return;
+  }
+  part_bytes = std::max(part_bytes, (bytes.size() + most_parts - 1) / most_parts);
+  const std::string upload = bucket.begin_upload(key);
+  try {
+    const std::size_t count = (bytes.size() + part_bytes - 1) / part_bytes;
+    std::vector<UploadedPart> parts(count);
+    Workers workers(std::min(parts_at_a_time, count));
+    workers.for_each(count, [&](std::size_t i) {
+      const std::size_t begin = i * part_bytes;
+      const std::size_t length = std::min<std::size_t>(part_bytes, bytes.size() - begin);
+      parts[i] =
+          bucket.upload_part(key, upload, static_cast<int>(i) + 1, bytes.subspan(begin, length));
+    });
+    bucket.end_upload(key, upload, parts, bytes.size());
+  } catch (...) {
+    bucket.abort_upload(key, upload);
+    throw;
+  }
+}
+
+Uploads::~Uploads() { discard(); }
+
+void Uploads::begin(const std::string& key, std::uint64_t version, std::uint64_t bytes) {
+  Lock lock(mutex_);
+  std::shared_ptr<Pending>& pending = pending_[key];
+  if (pending && pending->version == version) {
+    return;
+  }
+  // One that is being sent would come after what is sent now.
+  changed_.wait(lock, [&] { return !pending || !pending->is_sending; });
+  if (pending) {
+    held_bytes_ -= pending->content.size();
+  }
+  pending = std::make_shared<Pending>();
+  pending->version = version;
+  pending->bytes = bytes;
+  forget_oldest();
+}
+
+void Uploads::forget_oldest() {
+  if (pending_.size() <= most_known) {
+    return;
+  }
+  const auto oldest =
+      std::min_element(pending_.begin(), pending_.end(), [](const auto& a, const auto& b) {
+        const auto rank = [](const Pending& p) {
+          return std::pair(p.is_dirty || p.is_sending || !p.was_sent, p.version);
+        };
+        return rank(*a.second) < rank(*b.second);
+      });
+  if (oldest->second->was_sent && !oldest->second->is_dirty && !oldest->second->is_sending) {
+    pending_.erase(oldest);
+  }
+}
+
+/// Of an object that was sent before all of it was written.
+void Uploads::bring_back(const std::string& key, Pending& pending) {
+  std::vector<std::byte> content(pending.bytes);
+  content.resize(bucket_.get(key, 0, content));
+  content.resize(pending.bytes);
+  held_bytes_ += content.size();
+  pending.content = std::move(content);
+}
+
+/// Makes the content reach to `end`.
+void Uploads::hold(Lock& lock, const std::string& key, Pending& pending, std::uint64_t end) {
+  changed_.wait(lock, [&] { return !pending.is_sending; });
+  const std::uint64_t wanted = std::max(pending.bytes, end);
+  if (pending.content.size() < wanted) {
+    make_room(lock, key, wanted - pending.content.size());
+  }
+  if (pending.was_sent && pending.content.empty() && pending.bytes != 0) {
+    bring_back(key, pending);
+  }
+  if (pending.content.size() < wanted) {
+    held_bytes_ += wanted - pending.content.size();
+    pending.content.resize(wanted);
+  }
+  pending.bytes = wanted;
+  most_held_bytes_ = std::max(most_held_bytes_, held_bytes_);
+}
+
+void Uploads::make_room(Lock& lock, const std::string& key, std::uint64_t bytes) {
+  while (held_bytes_ != 0 && held_bytes_ + bytes > limits_.held_bytes && !failure_) {
+    if (sending_ != 0) {
+      changed_.wait(lock);
+      continue;
+    }
+    const auto largest =
+        std::max_element(pending_.begin(), pending_.end(), [&](const auto& a, const auto& b) {
+          const auto held = [&](const auto& entry) {
+            return entry.first == key ? 0 : entry.second->content.size();
+          };
+          return held(a) < held(b);
+        });
+    if (largest == pending_.end() || largest->first == key || largest->second->content.empty()) {
+      return;  // only the object itself
+    }
+    send(largest->first, largest->second);
+  }
+}
+
+void Uploads::write(const std::string& key, std::uint64_t offset,
+                    std::span<const std::byte> bytes) {
+  Lock lock(mutex_);
+  if (failure_) {
+    std::rethrow_exception(failure_);
+  }
+  const auto found = pending_.find(key);
+  if (found == pending_.end()) {
+    throw Error(Code::internal, bucket_.url_text(key) + ": is written and was not begun");
+  }
+  const std::shared_ptr<Pending> pending = found->second;
+  hold(lock, key, *pending, offset + bytes.size());
+  std::memcpy(pending->content.data() + offset, bytes.data(), bytes.size());
+  pending->is_dirty = true;
+  add_range(pending->written, offset, offset + bytes.size());
+  if (is_whole(pending->written, pending->bytes)) {
+    send(key, pending);
+  }
+}
+
+/// Locked by the caller.
+void Uploads::send(const std::string& key, const std::shared_ptr<Pending>& pending) {
+  if (failure_ || pending->is_sending) {
+    return;
+  }
+  pending->is_sending = true;
+  ++sending_;
+  workers_.submit([this, key, pending] {
+    std::exception_ptr met;
+    try {
+      send_object(bucket_, key, pending->content, limits_.part_bytes);
+    } catch (...) {
+      met = std::current_exception();
+    }
+    const std::lock_guard lock(mutex_);
+    failure_ = failure_ ? failure_ : met;
+    held_bytes_ -= pending->content.size();
+    pending->content = {};
+    pending->is_dirty = false;
+    pending->is_sending = false;
+    pending->was_sent = true;
+    --sending_;
+    changed_.notify_all();
+  });
+}
+
+void Uploads::finish() {
+  Lock lock(mutex_);
+  changed_.wait(lock, [this] { return sending_ == 0; });
+  for (const auto& [key, pending] : pending_) {
+    if (pending->is_dirty) {
+      send(key, pending);
+    }
+  }
+  changed_.wait(lock, [this] { return sending_ == 0; });
+  if (failure_) {
+    std::rethrow_exception(failure_);
+  }
+}
+
+void Uploads::discard() {
+  Lock lock(mutex_);
+  changed_.wait(lock, [this] { return sending_ == 0; });
+  pending_.clear();
+  held_bytes_ = 0;
+  failure_ = nullptr;
+}
+
+}  // namespace sluice::storage

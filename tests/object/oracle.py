@@ -1,0 +1,43 @@
+"""Other readers of a store at an address."""
+
+import numpy as np
+
+import server as servers
+
+
+def values(shape, step):
+    size = int(np.prod(shape))
+    return (np.arange(size, dtype="f8") * 0.5 + 1e6 * step).reshape(shape)
+
+
+def read_by_tensorstore(server, bucket, prefix, name):
+    import tensorstore
+    context = tensorstore.Context({"aws_credentials": {"type": "environment"}})
+    return tensorstore.open({
+        "driver": "zarr3",
+        "kvstore": {"driver": "s3", "bucket": bucket, "path": f"{prefix}/{name}/",
+                    "endpoint": server.endpoint, "aws_region": servers.REGION},
+    }, context=context, read=True).result().read().result()
+
+
+def open_by_zarr(server, bucket, prefix):
+    """The store as zarr-python sees it in the folder that the server has; and by the protocol where
+    obstore is installed."""
+    import zarr
+    try:
+        from obstore.store import S3Store
+        from zarr.storage import ObjectStore
+    except ImportError:
+        return zarr.open_group(str(server.object_path(bucket, prefix)), mode="r")
+    store = S3Store(bucket, prefix=prefix, endpoint=server.endpoint, region=servers.REGION,
+                    access_key_id=servers.KEY, secret_access_key=servers.SECRET,
+                    client_options={"allow_http": True}, virtual_hosted_style_request=False)
+    return zarr.open_group(ObjectStore(store, read_only=True), mode="r")
+
+
+def check(server, bucket, prefix, shape, steps):
+    """Every committed step has its values, and there is no other."""
+    group = open_by_zarr(server, bucket, prefix)
+    assert group["x"].shape == (steps, *shape), group["x"].shape
+    for step in range(steps):
+        np.testing.assert_array_equal(group["x"][step], values(shape, step))

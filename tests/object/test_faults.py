@@ -1,0 +1,164 @@
+"""Bad days: nothing is lost, nothing is half-visible, nothing hangs, and errors are one line."""
+
+import os
+import random
+import time
+
+import pytest
+
+import oracle
+from faulty_proxy import Proxy
+
+SHAPE = (40, 24)
+ADDRESS = "s3://data/run.zarr"
+SHORT = {"timeout_s": 6}
+ROUNDS = 40 if os.environ.get("SLUICE_LONG") == "1" else 3
+
+
+def every(fault, n, when=lambda method, path: True):
+    """`fault` on the first of n requests that are meant."""
+    count = [0]
+
+    def choose(method, path, headers):
+        if not when(method, path):
+            return None
+        count[0] += 1
+        return fault if count[0] % n == 1 else None
+    return choose
+
+
+@pytest.mark.parametrize("fault", ["reset", "lost", "cut", "500", "slowdown", "slow"])
+def test_what_passes_is_tried_again(server, succeed, fault):
+    with Proxy(server.port, every(fault, 4)) as proxy:
+        succeed("w", ADDRESS, {"steps": 2}, endpoint=proxy.endpoint)
+        assert proxy.count(fault) > 3
+        succeed("read", ADDRESS, {"steps": 2}, endpoint=proxy.endpoint)
+    oracle.check(server, "data", "run.zarr", SHAPE, 2)
+
+
+@pytest.mark.parametrize("number", range(ROUNDS))
+def test_all_at_once(server, succeed, number):
+    chance = random.Random(number)
+    faults = ["reset", "lost", "cut", "500", "slowdown", "slow"]
+    strategy = ["shared", "collective", "forward", "serial"][number % 4]
+
+    def choose(method, path, headers):
+        return chance.choice(faults) if chance.random() < 0.2 else None
+    with Proxy(server.port, choose) as proxy:
+        succeed("w", ADDRESS, {"steps": 3, "strategy": strategy, "seed": number},
+                endpoint=proxy.endpoint, ranks=2 + number % 2)
+    oracle.check(server, "data", "run.zarr", SHAPE, 3)
+
+
+@pytest.mark.parametrize("fault, code, words", [
+    ("skewed", "IO", "clock of this machine differs"),
+    ("expired", "PERMISSION", "credentials have expired"),
+    ("denied", "PERMISSION", "does not allow it"),
+])
+def test_what_does_not_pass_is_one_error(server, refused, fault, code, words):
+    with Proxy(server.port, lambda *_: fault) as proxy:
+        text = refused("w", ADDRESS, SHORT, endpoint=proxy.endpoint)
+        assert text.startswith(code) and words in text, text
+
+
+@pytest.mark.parametrize("fault", ["500", "reset", "silent"])
+def test_a_store_that_is_away_is_an_error_by_the_deadline(server, refused, fault):
+    began = time.monotonic()
+    with Proxy(server.port, lambda *_: fault) as proxy:
+        text = refused("w", ADDRESS, SHORT, endpoint=proxy.endpoint)
+    assert text.startswith("IO") and "endpoint" in text, text
+    assert time.monotonic() - began < 60
+
+
+def test_denied_data_fails_the_step_and_nothing_shows(server, refused):
+    def choose(method, path, headers):
+        return "denied" if method == "PUT" and "/x/c.1" in path else None
+    with Proxy(server.port, choose) as proxy:
+        text = refused("w", ADDRESS, {"steps": 3, **SHORT}, endpoint=proxy.endpoint)
+        assert text.startswith("PERMISSION"), text
+    oracle.check(server, "data", "run.zarr", SHAPE, 1)
+
+
+def test_a_lost_answer_of_the_commit_is_no_failure(server, succeed):
+    def when(method, path):
+        return method == "PUT" and path.endswith("/data/run.zarr/zarr.json")
+    with Proxy(server.port, every("lost", 2, when)) as proxy:
+        succeed("w", ADDRESS, {"steps": 4}, endpoint=proxy.endpoint)
+        assert proxy.count("lost") > 1
+    oracle.check(server, "data", "run.zarr", SHAPE, 4)
+
+
+def test_a_store_without_conditional_puts_is_used_with_a_word(server, succeed):
+    def choose(method, path, headers):
+        conditional = headers.get("If-None-Match") or headers.get("If-Match")
+        return "no-conditions" if method == "PUT" and conditional else None
+    with Proxy(server.port, choose) as proxy:
+        text = succeed("w", ADDRESS, {"steps": 2}, endpoint=proxy.endpoint)
+        assert "no conditional puts" in text, text
+    oracle.check(server, "data", "run.zarr", SHAPE, 2)
+
+
+def test_no_such_bucket(refused):
+    text = refused("w", "s3://nowhere/run.zarr", SHORT)
+    assert text.startswith("NOT_FOUND") and "no such bucket" in text
+    text = refused("read", "s3://nowhere/run.zarr", {"steps": 1})
+    assert text.startswith("NOT_FOUND") and "no such bucket" in text
+
+
+def test_no_such_store(refused):
+    assert refused("read", "s3://data/nothing.zarr", {"steps": 1}).startswith("NOT_FOUND")
+
+
+def test_wrong_credentials(refused):
+    text = refused("w", ADDRESS, SHORT, AWS_SECRET_ACCESS_KEY="wrong-and-hidden")
+    assert text.startswith("PERMISSION") and "hidden" not in text
+    text = refused("w", ADDRESS, SHORT, AWS_ACCESS_KEY_ID="", AWS_SECRET_ACCESS_KEY="")
+    assert text.startswith("PERMISSION") and "AWS_ACCESS_KEY_ID" in text
+
+
+def test_a_second_writer_is_kept_out(server, job, refused, tmp_path):
+    wait = tmp_path / "wait"
+    wait.touch()
+    first = job("w", ADDRESS, {"steps": 2, "wait": str(wait)})
+    first.run.stdout.readline()  # its first step is there
+    text = refused("a", ADDRESS, {"first": 1, "steps": 1, **SHORT})
+    assert text.startswith("LOCKED") and "another process writes it" in text
+    wait.unlink()
+    code, text = first.wait()
+    assert code == 0, text
+    oracle.check(server, "data", "run.zarr", SHAPE, 2)
+
+
+@pytest.mark.parametrize("number", range(ROUNDS))
+def test_the_server_is_killed_and_comes_back(server, job, number):
+    """A run that goes on over an outage of seconds loses nothing."""
+    running = job("w", ADDRESS, {"steps": 12, "strategy": ["shared", "forward"][number % 2]})
+    for line in running.run.stdout:
+        if line.startswith(f"step {2 + number % 5}"):
+            break
+    server.kill()
+    time.sleep(1)
+    server.start()
+    code, text = running.wait()
+    assert code == 0, text
+    oracle.check(server, "data", "run.zarr", SHAPE, 12)
+
+
+@pytest.mark.parametrize("number", range(ROUNDS))
+def test_a_killed_run_leaves_whole_steps(server, job, succeed, number):
+    running = job("w", ADDRESS, {"steps": 40})
+    last = number % 6
+    for line in running.run.stdout:
+        if line.startswith(f"step {last}"):
+            break
+    time.sleep(random.Random(number).random() * 0.2)
+    import jobs
+    jobs.kill_job(running.run)
+    running.wait()
+    group = oracle.open_by_zarr(server, "data", "run.zarr")
+    steps = group["x"].shape[0]
+    assert last < steps <= 40
+    oracle.check(server, "data", "run.zarr", SHAPE, steps)
+    # On this machine the lease of a process that has ended is taken over at once.
+    succeed("a", ADDRESS, {"first": steps, "steps": 2}, ranks=3)
+    oracle.check(server, "data", "run.zarr", SHAPE, steps + 2)

@@ -1,0 +1,92 @@
+"""What every strategy writes to an object store is what every reader finds."""
+
+import os
+
+import numpy as np
+import pytest
+
+import oracle
+import server as servers
+
+STRATEGIES = ["shared", "serial", "collective", "forward", "auto"]
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_values_are_equal(server, succeed, strategy, ranks):
+    shape = (40, 24)
+    told = {"strategy": strategy, "shape": shape, "seed": ranks, "steps": 3,
+            "rectilinear": "false" if ranks == 3 else "auto"}
+    succeed("w", "s3://data/run.zarr", told, ranks=ranks)
+    oracle.check(server, "data", "run.zarr", shape, 3)
+    succeed("read", "s3://data/run.zarr", {"shape": shape, "steps": 3}, ranks=5 - ranks)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_compressed_values_are_equal(server, succeed, strategy):
+    told = {"strategy": strategy, "compress": "zstd", "seed": 7}
+    succeed("w", "s3://data/a/b/run.zarr", told, ranks=3)
+    oracle.check(server, "data", "a/b/run.zarr", (40, 24), 2)
+    succeed("read", "s3://data/a/b/run.zarr", {"steps": 2}, ranks=2)
+
+
+@pytest.mark.parametrize("strategy", ["shared", "collective", "forward"])
+def test_large_objects_go_in_parts(server, succeed, strategy):
+    shape = (2048, 1400)  # 22 MB a step
+    told = {"strategy": strategy, "shape": shape, "steps": 1}
+    succeed("w", "s3://data/large.zarr", told, ranks=2)
+    oracle.check(server, "data", "large.zarr", shape, 1)
+    succeed("read", "s3://data/large.zarr", {"shape": shape, "steps": 1}, ranks=3)
+
+
+def test_appends(server, succeed):
+    succeed("w", "s3://data/run.zarr", {"steps": 2})
+    succeed("a", "s3://data/run.zarr", {"first": 2, "steps": 2, "strategy": "collective"}, ranks=3)
+    oracle.check(server, "data", "run.zarr", (40, 24), 4)
+
+
+def test_tensorstore_reads_by_the_protocol(server, succeed, monkeypatch):
+    succeed("w", "s3://data/run.zarr", {"steps": 2, "rectilinear": "false"}, ranks=4)
+    for name, value in servers.environment(server.endpoint).items():
+        if name.startswith("AWS_"):
+            monkeypatch.setenv(name, value)
+    monkeypatch.delenv("AWS_CONFIG_FILE")
+    monkeypatch.delenv("AWS_SHARED_CREDENTIALS_FILE")
+    found = oracle.read_by_tensorstore(server, "data", "run.zarr", "x")
+    np.testing.assert_array_equal(found, [oracle.values((40, 24), s) for s in range(2)])
+
+
+def test_nothing_else_is_left(server, succeed):
+    succeed("w", "s3://data/run.zarr", {"steps": 2})
+    left = sorted(p.name for p in server.object_path("data", "").iterdir()
+                  if not p.name.startswith(".sgwtmp"))
+    assert left == ["run.zarr"]
+    assert not list(server.object_path("data", "run.zarr").glob("*sluice-new*"))
+
+
+def test_what_one_file_holds_is_refused(server, refused):
+    text = refused("w", "s3://data/run.h5", {})
+    assert text.startswith("UNSUPPORTED") and "format zarr" in text
+    text = refused("w", "s3://data/run.nc", {})
+    assert text.startswith("UNSUPPORTED") and "format zarr" in text
+
+
+def test_a_store_that_is_there_is_not_replaced(server, succeed, refused):
+    succeed("w", "s3://data/run.zarr", {"steps": 2})
+    assert refused("w", "s3://data/run.zarr", {}).startswith("EXISTS")
+    (server.object_path("data", "other.zarr")).mkdir()
+    (server.object_path("data", "other.zarr") / "notes").write_text("mine")
+    assert refused("w", "s3://data/other.zarr", {}).startswith("EXISTS")
+    assert (server.object_path("data", "other.zarr") / "notes").read_text() == "mine"
+    oracle.check(server, "data", "run.zarr", (40, 24), 2)
+
+
+def test_memory_is_bounded(server, succeed):
+    shape = (4096, 4096)  # 128 MiB
+    told = {"shape": shape, "steps": 1, "budget_bytes": 16 << 20, "strategy": "serial"}
+    if os.environ.get("SLUICE_LONG") == "1":
+        succeed("w", "s3://data/run.zarr", told, ranks=2)
+        oracle.check(server, "data", "run.zarr", shape, 1)
+    told["shape"] = (1024, 2048)  # 16 MiB
+    succeed("w", "s3://data/small.zarr", told, ranks=2)
+    oracle.check(server, "data", "small.zarr", tuple(told["shape"]), 1)

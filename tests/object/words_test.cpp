@@ -1,0 +1,114 @@
+// The words of object stores: addresses, answers in XML, when to ask again, errors.
+#include <chrono>
+#include <string>
+
+#include "gtest/gtest.h"
+#include "sluice/error.hpp"
+#include "storage/object/backoff.hpp"
+#include "storage/object/bucket.hpp"
+#include "storage/object/object_errors.hpp"
+#include "storage/object/xml.hpp"
+#include "storage/storage.hpp"
+
+namespace sluice {
+namespace {
+
+using storage::HttpAnswer;
+
+TEST(ObjectWords, AddressesHaveABucketAndAKey) {
+  EXPECT_TRUE(storage::is_object_path("s3://b"));
+  EXPECT_FALSE(storage::is_object_path("/s3://b"));
+  const auto parsed = storage::parse_object_path("s3://my.bucket-1/a/b.zarr/");
+  EXPECT_EQ(parsed.bucket, "my.bucket-1");
+  EXPECT_EQ(parsed.key, "a/b.zarr");
+  for (const char* wrong : {"s3://", "s3://B/x", "s3://ab/x", "s3://a_b/x", "s3://abc//x",
+                            "s3://abc/x//y", "s3://a\nbc/x"}) {
+    EXPECT_THROW(storage::parse_object_path(wrong), Error) << wrong;
+  }
+}
+
+TEST(ObjectWords, KeysAreEncodedOnce) {
+  EXPECT_EQ(storage::url_encoded("a b/c+d%\xc3\xa9", "/"), "a%20b/c%2Bd%25%C3%A9");
+}
+
+TEST(ObjectWords, XmlElementsAndEntities) {
+  const std::string text =
+      "<R><Contents><Key>a&amp;b</Key></Contents><Contents><Key>c&#x41;</Key></Contents>"
+      "<ContentsOfAnother>x</ContentsOfAnother><IsTruncated>true</IsTruncated></R>";
+  const auto entries = storage::xml_elements(text, "Contents");
+  ASSERT_EQ(entries.size(), 2U);
+  EXPECT_EQ(storage::xml_text(entries[0], "Key"), "a&b");
+  EXPECT_EQ(storage::xml_text(entries[1], "Key"), "cA");
+  EXPECT_EQ(storage::xml_text(text, "Missing"), "");
+  EXPECT_TRUE(storage::xml_elements("<A><A", "A").empty());
+  EXPECT_TRUE(storage::xml_elements("</A><A>", "A").empty());
+}
+
+TEST(ObjectWords, WaitsGrowAndEnd) {
+  storage::BackoffLimits limits;
+  limits.first_s = 1;
+  limits.most_s = 4;
+  limits.deadline_s = 100;
+  limits.most_tries = 6;
+  storage::Backoff backoff(limits);
+  EXPECT_DOUBLE_EQ(*backoff.next(0, 0), 0.5);
+  EXPECT_DOUBLE_EQ(*backoff.next(0, 0), 1);
+  EXPECT_DOUBLE_EQ(*backoff.next(0, 0.5), 3);
+  EXPECT_DOUBLE_EQ(*backoff.next(0, 0), 2);
+  EXPECT_FALSE(backoff.next(99, 0).has_value());  // beyond the deadline
+  EXPECT_FALSE(backoff.next(0, 0).has_value());   // too many
+}
+
+HttpAnswer answer(long status, const std::string& code) {
+  HttpAnswer made;
+  made.status = status;
+  made.is_whole = true;
+  made.text = "<Error><Code>" + code + "</Code><Message>secret of the server</Message></Error>";
+  return made;
+}
+
+Error error_of(const HttpAnswer& made, bool is_conditional = false) {
+  return storage::object_error({"s3://b/k", "write", "b", "us-east-1", is_conditional, 3, 12},
+                               made);
+}
+
+TEST(ObjectWords, OnlyWhatMayPassIsTriedAgain) {
+  EXPECT_TRUE(storage::may_try_again(answer(500, "InternalError")));
+  EXPECT_TRUE(storage::may_try_again(answer(503, "SlowDown")));
+  EXPECT_TRUE(storage::may_try_again(answer(429, "")));
+  EXPECT_TRUE(storage::may_try_again(HttpAnswer{}));
+  EXPECT_FALSE(storage::may_try_again(answer(501, "NotImplemented")));
+  EXPECT_FALSE(storage::may_try_again(answer(403, "AccessDenied")));
+  EXPECT_FALSE(storage::may_try_again(answer(404, "NoSuchKey")));
+  EXPECT_FALSE(storage::may_try_again(answer(412, "PreconditionFailed")));
+}
+
+TEST(ObjectWords, ErrorsSayWhatToDo) {
+  EXPECT_EQ(error_of(answer(404, "NoSuchBucket")).code(), Code::not_found);
+  EXPECT_EQ(error_of(answer(403, "AccessDenied")).code(), Code::permission);
+  EXPECT_EQ(error_of(answer(400, "ExpiredToken")).code(), Code::permission);
+  EXPECT_EQ(error_of(answer(507, "")).code(), Code::no_space);
+  EXPECT_EQ(error_of(answer(412, "PreconditionFailed"), true).code(), Code::locked);
+  EXPECT_EQ(error_of(answer(501, "NotImplemented"), true).code(), Code::unsupported);
+  const std::string text = error_of(answer(503, "SlowDown")).what();
+  EXPECT_EQ(text.rfind("s3://b/k: write failed after 3 tries in 12 s: 503 SlowDown: ", 0), 0U)
+      << text;
+  for (const char* code : {"AccessDenied", "SignatureDoesNotMatch", "Bad\nCode", "x y"}) {
+    const std::string one = error_of(answer(403, code)).what();
+    EXPECT_EQ(one.find("secret of"), std::string::npos) << one;
+    EXPECT_EQ(one.find('\n'), std::string::npos) << one;
+  }
+}
+
+TEST(ObjectWords, AWrongClockIsNamed) {
+  HttpAnswer skewed = answer(403, "RequestTimeTooSkewed");
+  skewed.headers["date"] = "Wed, 25 Nov 2015 20:53:21 GMT";
+  const std::string text = error_of(skewed).what();
+  EXPECT_NE(text.find("the clock of this machine differs from the store's by "), std::string::npos)
+      << text;
+  EXPECT_EQ(storage::http_date("Thu, 01 Jan 1970 00:01:00 GMT"), 60);
+  EXPECT_EQ(storage::http_date("yesterday"), 0);
+}
+
+}  // namespace
+}  // namespace sluice
