@@ -141,9 +141,14 @@ void SelectionReader::get_encoded(const GetRequest& request, const Box& region) 
                      });
 }
 
-void SelectionReader::get_from_parts(const GetRequest& request) {
-  exec::together(context_.transport,
-                 [&] { context_.parts->get(context_.view[request.variable], request); });
+void SelectionReader::get_from_parts(const GetRequest& request, const Box& region) {
+  const InputVariable& variable = context_.view[request.variable];
+  PartsInput& parts = *context_.parts;
+  if (context_.transport.size() > 1 && parts.is_in_one_part(variable, request.step, region)) {
+    parts.get_together(context_.transport, variable, request, region);
+  } else {
+    exec::together(context_.transport, [&] { parts.get(variable, request); });
+  }
 }
 
 namespace {
