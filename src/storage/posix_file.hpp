@@ -43,6 +43,7 @@ class PosixFile : public File {
   std::int64_t modified_ns() override;
   FileIdentity identity() override;
   bool share_lock() override;
+  std::size_t read_bytes() const override { return 256 << 10; }
   void drop_cache() override;
   const std::string& path() const override { return path_; }
   /// For foreign_file.hpp.

@@ -131,6 +131,10 @@ class File {
   virtual bool share_lock() { return true; }
   /// Writes are fastest if offsets and memory addresses are multiples of this; 1: any.
   virtual std::size_t alignment() const { return 1; }
+  /// Long ranges are read fastest by one call after the other of about this size. Small where the
+  /// operating system reads ahead by itself, so that bytes can be looked at while they are in the
+  /// processor's cache and the next ones are on their way.
+  virtual std::size_t read_bytes() const { return 4 << 20; }
   /// Tells the operating system to forget cached pages of this file (for cold benchmarks).
   virtual void drop_cache() {}
   virtual const std::string& path() const = 0;

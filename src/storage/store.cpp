@@ -49,6 +49,7 @@ class Store final : public File, public Objects {
   }
 
   Objects* objects() override { return this; }
+  std::size_t read_bytes() const override { return probe_->read_bytes(); }
   void map(std::span<const Segment> segments) override {
     const std::lock_guard lock(mutex_);
     for (const Segment& segment : segments) {

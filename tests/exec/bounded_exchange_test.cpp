@@ -52,6 +52,14 @@ class Party final : public exec::RoundParty {
     }
     return messages;
   }
+  std::span<std::byte> landing(const exec::RoundMessage& message) override {
+    if (message.bytes % 3 != 0) {
+      return {};
+    }
+    auto& landed = landed_[message.peer];
+    landed.assign(message.bytes, std::byte{0});
+    return landed;
+  }
   void prepare(std::uint64_t, bool failed) override {
     told_of_failure = told_of_failure || failed;
     fail_at(Place::prepare);
@@ -82,6 +90,8 @@ class Party final : public exec::RoundParty {
   void take(const exec::RoundMessage& message, std::span<const std::byte> bytes) override {
     fail_at(Place::take);
     ASSERT_EQ(bytes.size(), message.bytes);
+    const bool lands = message.bytes % 3 == 0 && message.rank != rank_;
+    EXPECT_EQ(bytes.data() == landed_[message.peer].data(), lands);
     bool is_same = true;
     for (std::uint64_t at = 0; at < bytes.size(); ++at) {
       is_same = is_same && bytes[at] == plan_.content(round_, message.rank, rank_, at);
@@ -116,6 +126,7 @@ class Party final : public exec::RoundParty {
   const int rank_;
   std::uint64_t round_ = 0;
   std::map<std::size_t, std::vector<std::byte>> lying_;
+  std::map<std::size_t, std::vector<std::byte>> landed_;
 };
 
 TEST(bounded_exchange, messages_arrive_within_the_bound) {

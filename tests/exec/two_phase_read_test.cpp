@@ -250,17 +250,18 @@ TEST(two_phase_read, memory_stays_inside_the_windows) {
     }
     std::vector<int> times(parts.size());
     exec::ReadBuffers buffers;
-    exec::read_in_rounds(
-        transport, file.get(), placement, map, parts, {}, buffers,
-        [&](std::size_t part, std::span<std::byte> bytes) {
-          ++times[part];
-          layout::for_each_run(
-              placement, parts[part], parts[part].box,
-              [&](std::uint64_t at, std::uint64_t packed, std::uint64_t length) {
-                EXPECT_TRUE(std::equal(&content[at], &content[at] + length, &bytes[packed]));
-              });
-        },
-        [](std::span<const std::size_t> mismatches) { EXPECT_TRUE(mismatches.empty()); });
+    exec::ReadSink sink;
+    sink.place = [](std::size_t) { return std::span<std::byte>{}; };
+    sink.whole = [&](std::size_t part, std::span<std::byte> bytes) {
+      ++times[part];
+      layout::for_each_run(
+          placement, parts[part], parts[part].box,
+          [&](std::uint64_t at, std::uint64_t packed, std::uint64_t length) {
+            EXPECT_TRUE(std::equal(&content[at], &content[at] + length, &bytes[packed]));
+          });
+    };
+    sink.finish = [](std::span<const std::size_t> mismatches) { EXPECT_TRUE(mismatches.empty()); };
+    exec::read_in_rounds(transport, file.get(), placement, map, parts, {}, buffers, sink);
     EXPECT_EQ(times, std::vector<int>(parts.size(), 1));
     // A window, as much to send, two windows' share of what comes, two parts not complete.
     EXPECT_LE(buffers.bytes(), (reads ? 2 * window : 0) + 2 * window / 16 + 3 * 4096);

@@ -1,7 +1,10 @@
 #include "commit/read/checked_reader.hpp"
 
-#include "codec/checksum.hpp"
+#include <algorithm>
+#include <exception>
+
 #include "exec/read/read_box.hpp"
+#include "exec/transport/agree.hpp"
 #include "layout/catalog.hpp"
 #include "layout/portion.hpp"
 #include "model/convert.hpp"
@@ -20,56 +23,84 @@ bool matches(std::span<const std::byte> bytes, const Record& record) {
 }  // namespace
 
 void CheckedReader::get(const Located& located, const Destination& to) {
-  const std::uint32_t element_bytes = view_[located.variable].definition.type.bytes;
   const auto records = located.records.overlapping(to.box());
   std::uint64_t covered = 0;
   for (const Record* record : records) {
     covered += model::intersect(record->box, to.box())->volume();
   }
+  storage::File& file = source_.file(located.placement());
   if (covered < to.box().volume()) {
     for (const layout::Piece& piece : layout::cut(located.placement(), to.box())) {
-      for (const Box& part : layout::split(piece.box, element_bytes, layout::portion_bytes)) {
-        if (const auto place = to.run_of(part); !place.empty()) {
-          read(located, part, place);
-          continue;
+      for_each_part(file, located, piece.box, [&](const Box& part) {
+        const auto place = to.run_of(part);
+        const std::span<std::byte> bytes = place.empty() ? room_for(located, part) : place;
+        read(file, located, part, bytes);
+        if (place.empty()) {
+          to.put(part, bytes);
         }
-        bytes_.resize(part.volume() * element_bytes);
-        read(located, part, bytes_);
-        to.put(part, bytes_);
-      }
+      });
     }
   }
   for (const Record* record : records) {
-    get_record(located, *record, to);
+    get_record(file, located, *record, to);
   }
 }
 
-void CheckedReader::get_record(const Located& located, const Record& record,
+void CheckedReader::get_record(storage::File& file, const Located& located, const Record& record,
                                const Destination& to) {
-  const Box part = *model::intersect(record.box, to.box());
-  const bool is_whole = part == record.box;
-  const auto place = is_whole ? to.run_of(part) : std::span<std::byte>{};
-  if (!place.empty()) {
-    read(located, part, place);
-    if (!matches(place, record)) {
-      refuse(located, record);
+  checksum_.restart();
+  std::exception_ptr failure;  // of a conversion: if the bytes are damaged, that is the error
+  for_each_part(file, located, record.box, [&](const Box& part) {
+    const auto common = model::intersect(part, to.box());
+    const auto place = common == part ? to.run_of(part) : std::span<std::byte>{};
+    const std::span<std::byte> bytes = place.empty() ? room_for(located, part) : place;
+    read(file, located, part, bytes);
+    checksum_.update(bytes);
+    if (place.empty() && common && !failure) {
+      failure = exec::failure_of([&] { put_common(located, part, bytes, *common, to); });
     }
-    return;
-  }
-  if (!read_record(located, record, bytes_)) {
+  });
+  if (checksum_.value() != record.checksum) {
     refuse(located, record);
   }
-  if (is_whole) {
-    to.put(part, bytes_);
+  if (failure) {
+    std::rethrow_exception(failure);
+  }
+}
+
+void CheckedReader::put_common(const Located& located, const Box& part,
+                               std::span<const std::byte> bytes, const Box& common,
+                               const Destination& to) {
+  if (common == part) {
+    to.put(part, bytes);
     return;
   }
   const std::uint32_t element_bytes = view_[located.variable].definition.type.bytes;
-  selected_.resize(part.volume() * element_bytes);
-  model::copy_box(bytes_.data(), record.box, selected_.data(), part, part, element_bytes);
-  to.put(part, selected_);
+  selected_.resize(common.volume() * element_bytes);
+  model::copy_box(bytes.data(), part, selected_.data(), common, common, element_bytes);
+  to.put(common, selected_);
 }
 
-void CheckedReader::read(const Located& located, const Box& box, std::span<std::byte> out) {
+template <class Visit>
+void CheckedReader::for_each_part(const storage::File& file, const Located& located, const Box& box,
+                                  Visit&& visit) const {
+  // A box in several tiles is read as a whole: its parts would meet every tile again and again.
+  const bool is_in_one_tile = layout::cut(located.placement(), box).size() <= 1;
+  const std::uint64_t most_bytes = is_in_one_tile ? file.read_bytes() : layout::portion_bytes;
+  layout::for_each_part(box, view_[located.variable].definition.type.bytes,
+                        std::min<std::uint64_t>(most_bytes, layout::portion_bytes), visit);
+}
+
+std::span<std::byte> CheckedReader::room_for(const Located& located, const Box& part) {
+  const std::uint64_t bytes = part.volume() * view_[located.variable].definition.type.bytes;
+  if (bytes_.size() < bytes) {
+    bytes_.resize(bytes);
+  }
+  return std::span(bytes_).first(bytes);
+}
+
+void CheckedReader::read(storage::File& file, const Located& located, const Box& box,
+                         std::span<std::byte> out) const {
   const InputVariable& variable = view_[located.variable];
   const Type& type = variable.definition.type;
   std::vector<std::byte> element(type.bytes);
@@ -77,7 +108,7 @@ void CheckedReader::read(const Located& located, const Box& box, std::span<std::
   if (variable.big_endian) {
     model::swap_bytes(element, type);
   }
-  exec::read_box(source_.file(located.placement()), located.placement(), box, element, out);
+  exec::read_box(file, located.placement(), box, element, out);
   if (variable.big_endian) {
     model::swap_bytes(out, type);
   }
@@ -86,7 +117,7 @@ void CheckedReader::read(const Located& located, const Box& box, std::span<std::
 bool CheckedReader::read_record(const Located& located, const Record& record,
                                 std::vector<std::byte>& out) {
   out.resize(record.box.volume() * view_[located.variable].definition.type.bytes);
-  read(located, record.box, out);
+  read(source_.file(located.placement()), located, record.box, out);
   return matches(out, record);
 }
 

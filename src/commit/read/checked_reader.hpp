@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "codec/checksum.hpp"
 #include "commit/read/destination.hpp"
 #include "commit/read/file_view.hpp"
 #include "commit/read/locator.hpp"
@@ -23,8 +24,6 @@ class CheckedReader {
 
   /// Reads the box of `to` of a variable with addresses into it. Error damaged.
   void get(const Located& located, const Destination& to);
-  /// Dense bytes of a box, in the byte order of this machine; not checked.
-  void read(const Located& located, const model::Box& box, std::span<std::byte> out);
   /// Reads the box of a record and compares its checksum: false if it does not match.
   bool read_record(const Located& located, const Record& record, std::vector<std::byte>& out);
   /// The same for a compressed variable; `last` keeps a tile between calls.
@@ -37,10 +36,24 @@ class CheckedReader {
   [[noreturn]] void refuse(const Wanted& which, const Record& record) const;
 
  private:
-  void get_record(const Located& located, const Record& record, const Destination& to);
+  void get_record(storage::File& file, const Located& located, const Record& record,
+                  const Destination& to);
+  /// Dense bytes of a box, in the byte order of this machine; not checked.
+  void read(storage::File& file, const Located& located, const model::Box& box,
+            std::span<std::byte> out) const;
+  /// Puts what a part that was read and the destination have in common.
+  void put_common(const Located& located, const model::Box& part, std::span<const std::byte> bytes,
+                  const model::Box& common, const Destination& to);
+  /// Visits a box in the parts by which it is read, which follow each other in its dense bytes.
+  template <class Visit>
+  void for_each_part(const storage::File& file, const Located& located, const model::Box& box,
+                     Visit&& visit) const;
+  /// Memory of this object for a part.
+  std::span<std::byte> room_for(const Located& located, const model::Box& part);
 
   const FileView& view_;
   SourceFile& source_;
+  codec::Checksum checksum_;
   std::vector<std::byte> bytes_;
   std::vector<std::byte> selected_;
 };

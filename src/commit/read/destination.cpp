@@ -13,7 +13,9 @@ void Destination::put_stored(const Box& part, std::span<std::byte> bytes) const 
   if (variable_.big_endian) {
     model::swap_bytes(bytes, variable_.definition.type);
   }
-  put(part, bytes);
+  if (bytes.data() != run_of(part).data()) {
+    put(part, bytes);
+  }
 }
 
 void Destination::put(const Box& part, std::span<const std::byte> bytes) const {

@@ -27,7 +27,8 @@ class Destination {
       : variable_(variable), request_(request), call_(call) {}
 
   const model::Box& box() const { return request_.box; }
-  /// Accepts the dense bytes of a part of the box as they are in the file; they may be changed.
+  /// Accepts the dense bytes of a part of the box as they are in the file. They may be changed,
+  /// and may be in the memory of run_of() already.
   /// Error overflow, naming the call, if a value does not fit the caller's type.
   void put_stored(const model::Box& part, std::span<std::byte> bytes) const;
   /// The same for bytes in the byte order of this machine.

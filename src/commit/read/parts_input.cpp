@@ -22,6 +22,8 @@ namespace {
 
 /// Of all sets of the process.
 std::atomic<std::size_t> open_parts{0};
+/// Of one set, by all ranks together.
+constexpr std::size_t most_open_together = 4;
 
 }  // namespace
 
@@ -30,9 +32,9 @@ std::size_t most_open_parts() {
 }
 
 struct PartsInput::Open {
-  Open(std::uint32_t number, exec::Transport& alone, storage::Storage& storage,
+  Open(std::uint32_t number, exec::Transport& transport, storage::Storage& storage,
        const std::string& path, const Options& options)
-      : part(number), input(alone, storage, path, options) {
+      : part(number), input(transport, storage, path, options) {
     ++open_parts;
   }
   ~Open() { --open_parts; }
@@ -43,7 +45,8 @@ struct PartsInput::Open {
 
 PartsInput::PartsInput(storage::Storage& storage, const std::string& index_path,
                        layout::PartSet set, const Options& options)
-    : storage_(storage::make_self_storage(storage)),
+    : shared_storage_(storage),
+      storage_(storage::make_self_storage(storage)),
       index_path_(index_path),
       set_(std::move(set)),
       options_(options),
@@ -56,12 +59,31 @@ PartsInput::PartsInput(storage::Storage& storage, const std::string& index_path,
 
 PartsInput::~PartsInput() = default;
 
-Input& PartsInput::open(std::uint32_t part) {
-  const auto found = std::find_if(open_.begin(), open_.end(),
+Input* PartsInput::find_open(std::list<std::unique_ptr<Open>>& among, std::uint32_t part) {
+  const auto found = std::find_if(among.begin(), among.end(),
                                   [&](const auto& open) { return open->part == part; });
-  if (found != open_.end()) {
-    open_.splice(open_.begin(), open_, found);
-    return open_.front()->input;
+  if (found == among.end()) {
+    return nullptr;
+  }
+  among.splice(among.begin(), among, found);
+  return &among.front()->input;
+}
+
+Input& PartsInput::open_together(exec::Transport& transport, std::uint32_t part) {
+  if (Input* known = find_open(together_, part)) {
+    return *known;
+  }
+  if (together_.size() == most_open_together) {
+    together_.pop_back();
+  }
+  const std::string path = layout::part_path(index_path_, set_.parts[part].path);
+  together_.push_front(std::make_unique<Open>(part, transport, shared_storage_, path, options_));
+  return together_.front()->input;
+}
+
+Input& PartsInput::open(std::uint32_t part) {
+  if (Input* known = find_open(open_, part)) {
+    return *known;
   }
   // The limit counts other sets of the process too, but each keeps the one that it is reading from.
   while (!open_.empty() && open_parts >= most_open_parts()) {
@@ -96,39 +118,96 @@ void PartsInput::get(const InputVariable& variable, const GetRequest& request) {
     try {
       read(*mapping, wanted, variable, request);
     } catch (const Error& e) {
-      const model::Definition& definition = variable.definition;
-      std::string what = e.what();
-      const std::string alone = "rank 0: ";  // of the part's own transport
-      what.erase(0, what.rfind(alone, 0) == 0 ? alone.size() : 0);
-      throw Error(e.code(),
-                  index_path_ + ": " + definition.name +
-                      (definition.stepped ? ", step " + model::number_text(request.step) : "") +
-                      ": " + what);
+      throw Error(e.code(), naming_index(e, variable, request.step).what());
     }
+  }
+}
+
+Error PartsInput::naming_index(const Error& e, const InputVariable& variable,
+                               std::uint64_t step) const {
+  const model::Definition& definition = variable.definition;
+  std::string what = e.what();
+  const std::string rank = "rank " + std::to_string(e.rank()) + ": ";
+  what.erase(0, what.rfind(rank, 0) == 0 ? rank.size() : 0);
+  return {e.code(),
+          index_path_ + ": " + definition.name +
+              (definition.stepped ? ", step " + model::number_text(step) : "") + ": " + what,
+          e.rank()};
+}
+
+const Mapping* PartsInput::only_mapping(const InputVariable& variable, std::uint64_t step,
+                                        const Box& region) const {
+  const Mapping* only = nullptr;
+  for (const std::uint32_t m : by_variable_[*variable.number_in_set]) {
+    const Mapping& mapping = set_.mappings[m];
+    const bool holds = !variable.definition.stepped || mapping.holds(step);
+    if (!holds || !model::intersect(mapping.box, region)) {
+      continue;
+    }
+    if (only != nullptr || mapping.listed || !model::contains(mapping.box, region)) {
+      return nullptr;
+    }
+    only = &mapping;
+  }
+  return only;
+}
+
+bool PartsInput::is_in_one_part(const InputVariable& variable, std::uint64_t step,
+                                const Box& region) const {
+  return only_mapping(variable, step, region) != nullptr;
+}
+
+void PartsInput::get_together(exec::Transport& transport, const InputVariable& variable,
+                              const GetRequest& request, const Box& region) {
+  const Mapping& mapping = *only_mapping(variable, request.step, region);
+  try {
+    Input& part = open_together(transport, mapping.part);
+    Wanted wanted = find(part, mapping, variable, request);
+    wanted.region = request.box;
+    read_dense(part, wanted, mapping, request);
+  } catch (const Error& e) {
+    const Error named = naming_index(e, variable, request.step);
+    const int rank = e.rank();
+    throw rank < 0 ? named
+                   : Error(e.code(), "rank " + std::to_string(rank) + ": " + named.what(), rank);
   }
 }
 
 void PartsInput::read(const Mapping& mapping, const Box& wanted, const InputVariable& variable,
                       const GetRequest& request) {
   Input& part = open(mapping.part);
+  Wanted stored = find(part, mapping, variable, request);
+  stored.region = wanted;
+  if (mapping.listed) {
+    read_listed(part, stored, mapping, Destination(variable, request));
+  } else {
+    read_dense(part, stored, mapping, request);
+  }
+}
+
+Wanted PartsInput::find(Input& part, const Mapping& mapping, const InputVariable& variable,
+                        const GetRequest& request) const {
   const std::uint32_t number = part.find(set_.datasets[mapping.dataset]);
   const model::Definition& stored = part.variables()[number].definition;
   if (stored.type != variable.definition.type || stored.stepped != variable.definition.stepped) {
     throw Error(Code::format, part.path() + ": " + stored.name + " is not what the index says");
   }
-  const std::uint64_t row =
-      stored.stepped ? mapping.first_row + (request.step - mapping.first_step) : 0;
-  if (mapping.listed) {
-    read_listed(part, {number, row, wanted}, mapping, Destination(variable, request));
-    return;
-  }
-  Box box = wanted;
+  return {number, stored.stepped ? mapping.first_row + (request.step - mapping.first_step) : 0, {}};
+}
+
+void PartsInput::read_dense(Input& part, const Wanted& wanted, const Mapping& mapping,
+                            const GetRequest& request) {
+  Box box = wanted.region;
   model::Memory memory = request.memory;
-  for (int d = 0; d < wanted.start.rank(); ++d) {
-    box.start[d] -= mapping.box.start[d];
-    memory.start[d] += wanted.start[d] - request.box.start[d];
+  if (box.empty()) {  // wherever it is
+    const Dims zeros = Dims::filled(box.start.rank(), 0);
+    box = {zeros, zeros};
   }
-  part.get(number, row, box, memory, request.allow_overflow);
+  for (int d = 0; d < box.start.rank() && !box.empty(); ++d) {
+    box.start[d] -= mapping.box.start[d];
+    memory.start[d] += wanted.region.start[d] - request.box.start[d];
+  }
+  part.get(wanted.variable, wanted.step, box, memory, request.allow_overflow);
 }
 
 namespace {

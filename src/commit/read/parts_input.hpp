@@ -41,23 +41,49 @@ class PartsInput {
   /// Local. A request for a variable of the set; the box is inside its shape. Errors name the
   /// index, the variable and the step.
   void get(const InputVariable& variable, const GetRequest& request);
+  /// Does one dataset of one part hold all of the region, which is not empty? Then get_together()
+  /// may read it. Pure: the same on every rank.
+  bool is_in_one_part(const InputVariable& variable, std::uint64_t step,
+                      const model::Box& region) const;
+  /// Collective over `transport`, which is always the same. As get(), by all ranks as from an
+  /// ordinary file: one of them reads the metadata of the part, and bytes that several want are
+  /// read once. `region`: contains the boxes of all ranks. Every rank throws the same error.
+  void get_together(exec::Transport& transport, const InputVariable& variable,
+                    const GetRequest& request, const model::Box& region);
 
  private:
   struct Open;
+  /// One that is open, which becomes the most recently used; nullptr if it is not.
+  static Input* find_open(std::list<std::unique_ptr<Open>>& among, std::uint32_t part);
   Input& open(std::uint32_t part);
+  /// Collective.
+  Input& open_together(exec::Transport& transport, std::uint32_t part);
+  const layout::Mapping* only_mapping(const InputVariable& variable, std::uint64_t step,
+                                      const model::Box& region) const;
+  /// Gets from a part that holds the elements as they are.
+  static void read_dense(Input& part, const Wanted& wanted, const layout::Mapping& mapping,
+                         const GetRequest& request);
+  /// The variable and row of a part. Error format if it is not what the index says.
+  Wanted find(Input& part, const layout::Mapping& mapping, const InputVariable& variable,
+              const GetRequest& request) const;
+  /// An error of a part, naming the index, the variable and the step.
+  Error naming_index(const Error& e, const InputVariable& variable, std::uint64_t step) const;
   void read(const layout::Mapping& mapping, const model::Box& wanted, const InputVariable& variable,
             const GetRequest& request);
   /// `wanted`: the part's variable and row, and the region of the set.
   static void read_listed(Input& part, const Wanted& wanted, const layout::Mapping& mapping,
                           const Destination& to);
 
-  std::unique_ptr<storage::Storage> storage_;
+  storage::Storage& shared_storage_;
+  std::unique_ptr<storage::Storage> storage_;  ///< the same for this rank only
   std::string index_path_;
   layout::PartSet set_;
   Options options_;
   std::unique_ptr<exec::Transport> alone_;               ///< of this rank only
   std::vector<std::vector<std::uint32_t>> by_variable_;  ///< numbers of mappings
   std::list<std::unique_ptr<Open>> open_;                ///< most recently used first
+  /// Those that all ranks opened together, with a limit that is the same on every rank.
+  std::list<std::unique_ptr<Open>> together_;
 };
 
 }  // namespace sluice::commit

@@ -91,7 +91,7 @@ void SelectionReader::get(std::span<const GetRequest> requests, const std::excep
       continue;
     }
     if (variable.number_in_set) {
-      get_from_parts(requests[i]);
+      get_from_parts(requests[i], *regions[i]);
     } else if (variable.is_encoded()) {
       get_encoded(requests[i], *regions[i]);
     } else {

@@ -88,7 +88,7 @@ class SelectionReader {
   void get_independent(const Reading& reading);
   void get_in_two_phases(const Reading& reading);
   void get_encoded(const GetRequest& request, const model::Box& region);
-  void get_from_parts(const GetRequest& request);
+  void get_from_parts(const GetRequest& request, const model::Box& region);
   void get_through_root(const GetRequest& request);
 
   /// Rank 0: reads the records that overlap the request, through the library of the format. Error

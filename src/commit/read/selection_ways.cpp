@@ -94,17 +94,20 @@ void SelectionReader::get_in_two_phases(const Reading& reading) {
       }
     }
   }
-  exec::read_in_rounds(
-      transport, file, placement, map, parts, *reading.records, buffers_,
-      [&](std::size_t part, std::span<std::byte> bytes) { to.put_stored(parts[part].box, bytes); },
-      [&](std::span<const std::size_t> mismatches) {
-        fill_absent(placement, to);
-        if (!mismatches.empty()) {
-          const exec::CheckedPiece& first =
-              (*reading.records)[*std::min_element(mismatches.begin(), mismatches.end())];
-          checked_.refuse(located, {first.piece.box, first.checksum});
-        }
-      });
+  exec::ReadSink sink;
+  sink.place = [&](std::size_t part) { return to.run_of(parts[part].box); };
+  sink.whole = [&](std::size_t part, std::span<std::byte> bytes) {
+    to.put_stored(parts[part].box, bytes);
+  };
+  sink.finish = [&](std::span<const std::size_t> mismatches) {
+    fill_absent(placement, to);
+    if (!mismatches.empty()) {
+      const exec::CheckedPiece& first =
+          (*reading.records)[*std::min_element(mismatches.begin(), mismatches.end())];
+      checked_.refuse(located, {first.piece.box, first.checksum});
+    }
+  };
+  exec::read_in_rounds(transport, file, placement, map, parts, *reading.records, buffers_, sink);
 }
 
 void SelectionReader::get_encoded(const GetRequest& request, const Box& region) {
@@ -138,9 +141,14 @@ void SelectionReader::get_encoded(const GetRequest& request, const Box& region) 
                      });
 }
 
-void SelectionReader::get_from_parts(const GetRequest& request) {
-  exec::together(context_.transport,
-                 [&] { context_.parts->get(context_.view[request.variable], request); });
+void SelectionReader::get_from_parts(const GetRequest& request, const Box& region) {
+  const InputVariable& variable = context_.view[request.variable];
+  PartsInput& parts = *context_.parts;
+  if (context_.transport.size() > 1 && parts.is_in_one_part(variable, request.step, region)) {
+    parts.get_together(context_.transport, variable, request, region);
+  } else {
+    exec::together(context_.transport, [&] { parts.get(variable, request); });
+  }
 }
 
 namespace {

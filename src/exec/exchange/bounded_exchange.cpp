@@ -47,19 +47,25 @@ std::vector<BoundedExchange::Arrival> BoundedExchange::post_receives(
   std::vector<Arrival> arrivals;
   std::uint64_t total = 0;
   for (const RoundMessage& message : incoming) {
-    if (message.rank != transport_.rank()) {
-      arrivals.push_back({message, {}, nullptr});
-      total += message.bytes;
+    if (message.rank == transport_.rank()) {
+      continue;
     }
+    std::span<std::byte> landing;
+    attempt([&] { landing = party_.landing(message); });
+    const bool lands = landing.size() == message.bytes;
+    arrivals.push_back({message, lands ? landing : std::span<std::byte>{}, nullptr});
+    total += lands ? 0 : message.bytes;
   }
   if (buffers_.received.size() < total) {
     buffers_.received.resize(total);
   }
   std::uint64_t used = 0;
   for (Arrival& arrival : arrivals) {
-    arrival.bytes = std::span(buffers_.received).subspan(used, arrival.message.bytes);
+    if (arrival.bytes.empty()) {
+      arrival.bytes = std::span(buffers_.received).subspan(used, arrival.message.bytes);
+      used += arrival.message.bytes;
+    }
     arrival.pending = transport_.start_receive(arrival.message.rank, tag_, arrival.bytes);
-    used += arrival.message.bytes;
   }
   return arrivals;
 }

@@ -36,6 +36,12 @@ class RoundParty {
   virtual ~RoundParty() = default;
   /// The messages that arrive in the round, at most one from a rank. Arithmetic: must not fail.
   virtual std::vector<RoundMessage> incoming(std::uint64_t round) = 0;
+  /// Memory of the caller in which an incoming message may land, instead of memory of the exchange;
+  /// empty: none. What it holds after a failure is undefined.
+  virtual std::span<std::byte> landing(const RoundMessage& message) {
+    (void)message;
+    return {};
+  }
   /// Prepares the outgoing messages of the round. With `failed` it only takes part in the
   /// collective actions of the party.
   virtual void prepare(std::uint64_t round, bool failed) = 0;
@@ -45,7 +51,8 @@ class RoundParty {
   virtual std::span<const std::byte> in_place(const RoundMessage& message) = 0;
   /// Packs any other one into `into`, which has its length.
   virtual void pack(const RoundMessage& message, std::span<std::byte> into) = 0;
-  /// The bytes of an incoming message. Those of this rank itself come first.
+  /// The bytes of an incoming message, where they landed. Those of this rank itself come first, and
+  /// never land.
   virtual void take(const RoundMessage& message, std::span<const std::byte> bytes) = 0;
   /// After the last round, if this rank has not failed.
   virtual void finish() {}

@@ -23,14 +23,53 @@ std::uint64_t bytes_in(const RunList& runs, const Range& range) {
 /// The receiving side of a rank: parts that are filled piece by piece.
 class Wanted {
  public:
-  using Whole = std::function<void(std::size_t, std::span<std::byte>)>;
-  Wanted(std::span<const Piece> parts, const Whole& whole, ReadBuffers& buffers)
-      : filling_(parts.size()), whole_(whole), buffers_(buffers) {}
+  Wanted(std::span<const Piece> parts, const ReadSink& sink, ReadBuffers& buffers)
+      : filling_(parts.size()), sink_(sink), buffers_(buffers) {}
 
-  /// Receives packed bytes [at, at + bytes.size()) of a part of `size` bytes.
+  /// The memory of packed bytes [from, to) of a part of `size` bytes, if they are put together in
+  /// memory of the sink; empty otherwise.
+  std::span<std::byte> place(std::size_t part, std::uint64_t size, std::uint64_t from,
+                             std::uint64_t to) {
+    Filling& filling = filling_[part];
+    if (!filling.is_placed) {
+      filling.is_placed = true;
+      filling.place = sink_.place(part);
+    }
+    return filling.place.size() == size ? filling.place.subspan(from, to - from)
+                                        : std::span<std::byte>{};
+  }
+
+  /// Receives packed bytes [at, at + bytes.size()) of a part of `size` bytes, which may be where
+  /// they belong.
   void take(std::size_t part, std::uint64_t size, std::uint64_t at,
             std::span<const std::byte> bytes) {
     Filling& filling = filling_[part];
+    std::span<std::byte> to = place(part, size, at, at + bytes.size());
+    if (to.empty()) {
+      to = room_of(filling, size).subspan(at, bytes.size());
+    }
+    if (to.data() != bytes.data()) {
+      std::memcpy(to.data(), bytes.data(), bytes.size());
+    }
+    filling.come += bytes.size();
+    if (filling.come == size) {
+      const bool is_in_place = filling.bytes.empty();
+      sink_.whole(part, is_in_place ? filling.place : std::span(filling.bytes).first(size));
+      if (!is_in_place) {
+        buffers_.idle.push_back(std::move(filling.bytes));
+        filling.bytes = {};
+      }
+    }
+  }
+
+ private:
+  struct Filling {
+    bool is_placed = false;        ///< the sink was asked
+    std::span<std::byte> place;    ///< by the sink
+    std::vector<std::byte> bytes;  ///< without such a place
+    std::uint64_t come = 0;
+  };
+  std::span<std::byte> room_of(Filling& filling, std::uint64_t size) {
     if (filling.bytes.empty()) {
       if (!buffers_.idle.empty()) {
         filling.bytes = std::move(buffers_.idle.back());
@@ -38,22 +77,11 @@ class Wanted {
       }
       filling.bytes.resize(std::max<std::size_t>(filling.bytes.size(), size));
     }
-    std::memcpy(&filling.bytes[at], bytes.data(), bytes.size());
-    filling.come += bytes.size();
-    if (filling.come == size) {
-      whole_(part, std::span(filling.bytes).first(size));
-      buffers_.idle.push_back(std::move(filling.bytes));
-      filling.bytes = {};
-    }
+    return filling.bytes;
   }
 
- private:
-  struct Filling {
-    std::vector<std::byte> bytes;
-    std::uint64_t come = 0;
-  };
   std::vector<Filling> filling_;
-  const Whole& whole_;
+  const ReadSink& sink_;
   ReadBuffers& buffers_;
 };
 
@@ -109,11 +137,10 @@ Share understand(const layout::Placement& placement, const Parcel& parcel) {
 /// The messages of a rank: what it requests from all readers, and what it sends as a reader.
 class ReadParty final : public RoundParty {
  public:
-  using Finish = std::function<void(std::span<const std::size_t> mismatches)>;
   /// `reader`: set on readers, else nullptr.
   ReadParty(const ReadMap& map, const std::vector<Share>& shares, WindowReader* reader,
-            Wanted& wanted, const Finish& finish)
-      : map_(map), shares_(shares), reader_(reader), wanted_(wanted), finish_(finish) {}
+            Wanted& wanted, const ReadSink& sink)
+      : map_(map), shares_(shares), reader_(reader), wanted_(wanted), sink_(sink) {}
 
   std::vector<RoundMessage> incoming(std::uint64_t round) override {
     round_ = round;
@@ -124,6 +151,20 @@ class ReadParty final : public RoundParty {
       }
     }
     return messages;
+  }
+  /// The memory of the sink, if all of the message has one run of it.
+  std::span<std::byte> landing(const RoundMessage& message) override {
+    const Share& share = shares_[message.peer];
+    std::span<std::byte> all;
+    bool is_one = true;
+    share.for_each(window_of(map_, message.peer, round_), [&](std::size_t i, std::uint64_t from,
+                                                              std::uint64_t to) {
+      const std::span<std::byte> place =
+          wanted_.place(share.indices[i], share.runs[i].bytes(), from, to);
+      is_one = is_one && !place.empty() && (all.empty() || all.data() + all.size() == place.data());
+      all = {all.empty() ? place.data() : all.data(), all.size() + place.size()};
+    });
+    return is_one ? all : std::span<std::byte>{};
   }
   void prepare(std::uint64_t round, bool failed) override {
     if (reader_ != nullptr) {
@@ -149,7 +190,7 @@ class ReadParty final : public RoundParty {
     });
   }
   void finish() override {
-    finish_(reader_ != nullptr ? reader_->mismatches() : std::span<const std::size_t>{});
+    sink_.finish(reader_ != nullptr ? reader_->mismatches() : std::span<const std::size_t>{});
   }
 
  private:
@@ -157,7 +198,7 @@ class ReadParty final : public RoundParty {
   const std::vector<Share>& shares_;
   WindowReader* reader_;
   Wanted& wanted_;
-  const Finish& finish_;
+  const ReadSink& sink_;
   std::uint64_t round_ = 0;
 };
 
@@ -215,8 +256,7 @@ ReadMap read_map(const layout::Placement& placement, const layout::Extent& space
 void read_in_rounds(Transport& transport, storage::File* file, const layout::Placement& placement,
                     const ReadMap& map, std::span<const Piece> parts,
                     std::span<const CheckedPiece> records, ReadBuffers& buffers,
-                    const std::function<void(std::size_t, std::span<std::byte>)>& whole,
-                    const std::function<void(std::span<const std::size_t>)>& finish) {
+                    const ReadSink& sink) {
   const std::vector<Share> shares = share_out(placement, map, parts);
   std::vector<Parcel> wishes;
   for (std::size_t i = 0; i < shares.size(); ++i) {
@@ -235,8 +275,8 @@ void read_in_rounds(Transport& transport, storage::File* file, const layout::Pla
                                             static_cast<std::size_t>(own - map.readers.begin()),
                                             std::move(theirs), records, buffers.window);
   }
-  Wanted wanted(parts, whole, buffers);
-  ReadParty party(map, shares, reader.get(), wanted, finish);
+  Wanted wanted(parts, sink, buffers);
+  ReadParty party(map, shares, reader.get(), wanted, sink);
   BoundedExchange(transport, window_read_tag, map.window_bytes, party, buffers.messages)
       .run(map.rounds());
 }

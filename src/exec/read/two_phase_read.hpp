@@ -53,17 +53,25 @@ struct ReadBuffers {
   std::uint64_t bytes() const;
 };
 
-/// Collective. Passes the dense file bytes of this rank's `parts` (in tiles that exist; their
-/// extents in the file do not overlap) to `whole(index, bytes)`, each once, as soon as it is
-/// complete; the callee may change the bytes. `file`: open on readers. `records`: the same on every
-/// rank; those that overlap a requested part are checked. At the end `finish(mismatches)` is called
-/// with the indices of the records that this rank read and that do not match. A failure of any
-/// rank, in those two calls too, is thrown on every rank.
+/// What becomes of the parts that a rank reads.
+struct ReadSink {
+  /// Memory in which a part may be put together; empty: none, and what it holds after a failure is
+  /// undefined.
+  std::function<std::span<std::byte>(std::size_t part)> place;
+  /// The dense file bytes of a part as soon as it is complete, each once; they may be changed.
+  std::function<void(std::size_t part, std::span<std::byte> bytes)> whole;
+  /// At the end, with the indices of the records that this rank read and that do not match.
+  std::function<void(std::span<const std::size_t> mismatches)> finish;
+};
+
+/// Collective. Reads the dense file bytes of this rank's `parts` (in tiles that exist; their
+/// extents in the file do not overlap). `file`: open on readers. `records`: the same on every rank;
+/// those that overlap a requested part are checked. A failure of any rank, in the calls of the sink
+/// too, is thrown on every rank.
 void read_in_rounds(Transport& transport, storage::File* file, const layout::Placement& placement,
                     const ReadMap& map, std::span<const layout::Piece> parts,
                     std::span<const CheckedPiece> records, ReadBuffers& buffers,
-                    const std::function<void(std::size_t, std::span<std::byte>)>& whole,
-                    const std::function<void(std::span<const std::size_t>)>& finish);
+                    const ReadSink& sink);
 
 /// Bytes that reading `piece` alone reads from the disk: short gaps between its runs are included.
 std::uint64_t bytes_from_disk(const layout::Placement& placement, const layout::Piece& piece);

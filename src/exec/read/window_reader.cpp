@@ -43,9 +43,28 @@ void WindowReader::read(std::uint64_t round, bool failed) {
   if (!failed) {
     mark_needed();
   }
-  file_.read_collective(needed_pieces());
+  const std::vector<storage::ReadPiece> pieces = needed_pieces();
+  if (!file_.is_collective()) {
+    read_and_check(pieces);
+    return;
+  }
+  file_.read_collective(pieces);
   if (!failed) {
-    check_records();
+    check_records(window_);
+  }
+}
+
+void WindowReader::read_and_check(std::span<const storage::ReadPiece> pieces) {
+  std::uint64_t checked = window_.first;
+  const std::size_t most_bytes = file_.read_bytes();
+  for (const storage::ReadPiece& piece : pieces) {
+    for (std::size_t at = 0; at < piece.bytes.size(); at += most_bytes) {
+      const std::size_t bytes = std::min(most_bytes, piece.bytes.size() - at);
+      const storage::ReadPiece part{piece.offset + at, piece.bytes.subspan(at, bytes)};
+      file_.read_collective({&part, 1});
+      check_records({checked, part.offset + bytes});
+      checked = part.offset + bytes;
+    }
   }
 }
 
@@ -100,27 +119,26 @@ void WindowReader::mark_needed() {
     share.for_each(window_,
                    [&](std::size_t i, std::uint64_t, std::uint64_t) { mark(share.runs[i]); });
   }
-  for_each_record([&](const Running& record) { mark(record.runs); });
+  for_each_record(window_, [&](const Running& record) { mark(record.runs); });
 }
 
-void WindowReader::check_records() {
-  for_each_record([&](Running& record) {
+void WindowReader::check_records(const Range& range) {
+  for_each_record(range, [&](Running& record) {
     if (!record.under_way) {
       record.under_way = std::make_unique<codec::Checksum>();
     }
     record.runs.for_each_within(
-        window_.first, window_.last,
-        [&](std::uint64_t offset, std::uint64_t, std::uint64_t length) {
+        range.first, range.last, [&](std::uint64_t offset, std::uint64_t, std::uint64_t length) {
           record.under_way->update(std::span(buffer_).subspan(offset - window_.first, length));
         });
-    if (record.runs.end() <= window_.last) {
+    if (record.runs.end() <= range.last) {
       if (record.under_way->value() != record.checksum) {
         mismatches_.push_back(record.record);
       }
       record.under_way.reset();
     }
   });
-  while (done_ < records_.size() && records_[done_].runs.end() <= window_.last) {
+  while (done_ < records_.size() && records_[done_].runs.end() <= range.last) {
     ++done_;
   }
 }

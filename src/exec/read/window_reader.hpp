@@ -76,12 +76,16 @@ class WindowReader {
 
   void select_records(const layout::Placement& placement, std::span<const CheckedPiece> records);
   std::vector<storage::ReadPiece> needed_pieces();
+  /// Reads piece by piece, and updates the checksums while the bytes are in the processor's cache.
+  void read_and_check(std::span<const storage::ReadPiece> pieces);
   void mark(const layout::RunList& runs);
   void mark_needed();
-  void check_records();
-  /// Calls visit for records that begin before the window's end and were not completed before it.
+  /// Updates the checksums by the bytes of a part of the window.
+  void check_records(const Range& range);
+  /// Calls visit for records that begin before the end of a part of the window and were not
+  /// completed before it.
   template <class Visit>
-  void for_each_record(Visit&& visit);
+  void for_each_record(const Range& range, Visit&& visit);
 
   storage::File& file_;
   const ReadMap& map_;
@@ -96,12 +100,12 @@ class WindowReader {
 };
 
 template <class Visit>
-void WindowReader::for_each_record(Visit&& visit) {
+void WindowReader::for_each_record(const Range& range, Visit&& visit) {
   for (std::size_t i = done_; i < records_.size(); ++i) {
-    if (records_[i].runs.begin() >= window_.last) {
+    if (records_[i].runs.begin() >= range.last) {
       return;
     }
-    if (records_[i].runs.end() > window_.first) {
+    if (records_[i].runs.end() > range.first) {
       visit(records_[i]);
     }
   }
