@@ -11,6 +11,7 @@ namespace {
 
 /// What a part may hold beside values and is not counted: headers, names, its log.
 constexpr std::uint64_t part_metadata_bytes = 64 << 10;
+constexpr std::uint64_t variable_metadata_bytes = 4 << 10;
 
 }  // namespace
 
@@ -74,7 +75,8 @@ std::vector<std::uint32_t> PartsIndex::sharable(const std::vector<std::int64_t>&
       }
     }
     // Metadata of a part is no reason: it may be larger than a small state.
-    const std::uint64_t metadata_bytes = more.size() * part_metadata_bytes;
+    const std::uint64_t metadata_bytes =
+        more.size() * (part_metadata_bytes + set_.variables.size() * variable_metadata_bytes);
     if (bytes - std::min(bytes, metadata_bytes) <= room) {
       room -= bytes - std::min(bytes, metadata_bytes);
       staying.merge(more);
