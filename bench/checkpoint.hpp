@@ -15,7 +15,10 @@ namespace sluice::bench {
 /// Saves `saves` + 1 checkpoints; each is durable before the next one begins.
 Values run_saves(World& world, const Job& job, Background& output);
 
-/// checkpoint/sluice: strategy, keep, scratch (a folder; empty: none), storage, checksum.
+/// checkpoint/sluice: strategy, keep, scratch (a folder; empty: none), storage, checksum,
+/// incremental (0 or 1).
+/// checkpoint/partly: a state of ten arrays of which so many percent change between two saves:
+/// changes, incremental (0 or 1), and those above. Without copy_s.
 /// checkpoint/restart: to (ranks that restore), cold (0 or 1), rereads: answers with restore_s and
 /// bare_s, both from opening the file on, and restore_of_bare, pair by pair.
 void add_checkpoint(Contestants& contestants);

@@ -28,6 +28,19 @@ Share share_of(std::uint64_t total, int rank, int ranks) {
   return {at(rank), at(rank + 1)};
 }
 
+CheckpointOptions options_of(const Job& job) {
+  CheckpointOptions options;
+  options.keep = job.number("keep", 2);
+  options.scratch = job.text("scratch", "");
+  options.signals = false;
+  options.incremental = job.number("incremental", 0) != 0;
+  options.file.strategy = job.text("strategy", "auto");
+  options.file.storage = job.text("storage", options.file.storage);
+  options.file.checksum = job.number("checksum", options.file.checksum) != 0;
+  options.file.log = Log::off;
+  return options;
+}
+
 /// A state of one array and the number of the step.
 class State {
  public:
@@ -43,18 +56,6 @@ class State {
   }
 
  private:
-  static CheckpointOptions options_of(const Job& job) {
-    CheckpointOptions options;
-    options.keep = job.number("keep", 2);
-    options.scratch = job.text("scratch", "");
-    options.signals = false;
-    options.file.strategy = job.text("strategy", "auto");
-    options.file.storage = job.text("storage", options.file.storage);
-    options.file.checksum = job.number("checksum", options.file.checksum) != 0;
-    options.file.log = Log::off;
-    return options;
-  }
-
   Checkpoint checkpoint_;
   std::int64_t step_ = 0;
 };
@@ -221,6 +222,76 @@ void verify_checkpoint(World& world, const Job& job) {
   check_values(world, elements_of(job), mine, values);
 }
 
+/// A state of ten arrays, of which some change between two saves.
+class PartlyChanging {
+ public:
+  static constexpr std::uint64_t arrays = 10;
+
+  PartlyChanging(World& world, const Job& job)
+      : each_(elements_of(job) / arrays), values_(each_ * arrays) {
+    const auto data = world.data(elements_of(job));
+    std::copy_n(data.begin(), values_.size(), values_.begin());
+    const auto rank = static_cast<std::uint64_t>(world.rank());
+    for (std::uint64_t a = 0; a < arrays; ++a) {
+      state_.emplace_back("field" + std::to_string(a), &values_[a * each_]);
+    }
+    shape_ = {each_ * static_cast<std::uint64_t>(world.ranks())};
+    mine_ = {.start = {each_ * rank}, .count = {each_}};
+  }
+  void add_to(Checkpoint& checkpoint) {
+    for (const auto& [name, data] : state_) {
+      checkpoint.array(name, data, shape_, mine_);
+    }
+  }
+  void change(std::uint64_t percent) {
+    const std::uint64_t end = values_.size() / 100 * percent;
+    for (std::uint64_t i = 0; i < end; ++i) values_[i] += 1;
+  }
+  std::vector<double>& values() { return values_; }
+
+ private:
+  std::uint64_t each_;
+  std::vector<double> values_;
+  std::vector<std::pair<std::string, double*>> state_;
+  Shape shape_;
+  Selection mine_;
+};
+
+Values save_partly(World& world, const Job& job) {
+  constexpr std::uint64_t unshared_saves = 2;  // before anything can be left out
+  start_afresh(world, job.text("path"));
+  const Timing timed(world.comm());
+  PartlyChanging state(world, job);
+  std::vector<double> visible;
+  std::vector<double> durable;
+  {
+    Checkpoint checkpoint(world.comm(), job.text("path"), options_of(job));
+    state.add_to(checkpoint);
+    for (std::uint64_t i = 0; i < unshared_saves + job.number("saves") + 1; ++i) {
+      state.change(job.number("changes"));
+      const double visible_s = timed([&] {
+        const Saved saved = checkpoint.save(static_cast<double>(i));
+        if (!saved) throw std::runtime_error("checkpoint: " + saved.why);
+      });
+      const double left_s = timed([&] { checkpoint.drain(1e6); });
+      if (i <= unshared_saves) continue;
+      visible.push_back(visible_s);
+      durable.push_back(visible_s + left_s);
+    }
+    checkpoint.close();
+  }
+  if (job.number("verify")) {
+    const std::vector<double> saved = state.values();
+    std::fill(state.values().begin(), state.values().end(), -1.0);
+    Checkpoint checkpoint(world.comm(), job.text("path"), options_of(job));
+    state.add_to(checkpoint);
+    if (!checkpoint.restore() || state.values() != saved) {
+      throw std::runtime_error("checkpoint: other values were restored");
+    }
+  }
+  return {{"visible_s", median(visible)}, {"durable_s", median(durable)}};
+}
+
 Values save_sluice(World& world, const Job& job) {
   start_afresh(world, job.text("path"));
   SluiceSaves saves(world, job);
@@ -234,6 +305,7 @@ Values save_sluice(World& world, const Job& job) {
 
 void add_checkpoint(Contestants& contestants) {
   contestants["checkpoint/sluice"] = save_sluice;
+  contestants["checkpoint/partly"] = save_partly;
   contestants["checkpoint/restart"] = restart;
 }
 

@@ -62,6 +62,8 @@ module sluice_checkpoints
     !> - `options`: of the file, lines of TOML. Default: none
     !> - `scratch`: node-local storage, such as "$TMPDIR": a checkpoint is written there, and
     !>   drained in the background while the run goes on. Default: none, to the file at once
+    !> - `incremental`: a save leaves out what no rank has changed since the checkpoint before the
+    !>   last one, and refers to its bytes there; it needs `keep`. Default: .false.
     !> - errors: `invalid_argument` (an option), `mpi`, `wrong_state` (this sluice_checkpoint is
     !>   open already)
     generic, public :: open => open_f08, open_integer, open_serial
@@ -84,6 +86,7 @@ module sluice_checkpoints
     integer(c_int64_t) :: interval_calls
     real(c_double) :: failure_interval_s, end_time_s, margin_s
     type(c_ptr) :: file_options, scratch
+    integer(c_int32_t) :: incremental
   end type open_options
 
   type, bind(c) :: restored_state
@@ -197,12 +200,13 @@ module sluice_checkpoints
 contains
 
   subroutine open_integer(self, path, comm, keep, stop_on_failed_save, interval_s, interval_calls, &
-      failure_interval_s, end_time_s, margin_s, signals, options, scratch, stat, errmsg)
+      failure_interval_s, end_time_s, margin_s, signals, options, scratch, stat, errmsg, &
+      incremental)
     class(sluice_checkpoint), intent(inout) :: self
     character(len=*), intent(in) :: path
     integer, intent(in) :: comm
     integer, intent(in), optional :: keep, interval_calls
-    logical, intent(in), optional :: stop_on_failed_save, signals
+    logical, intent(in), optional :: stop_on_failed_save, signals, incremental
     real(real64), intent(in), optional :: interval_s, failure_interval_s, end_time_s, margin_s
     character(len=*), intent(in), optional :: options, scratch
     integer, intent(out), optional :: stat
@@ -213,32 +217,34 @@ contains
     lines = c_text(options)
     folder = c_text(scratch)
     asked = options_of(lines, folder, keep, stop_on_failed_save, interval_s, interval_calls, &
-      failure_interval_s, end_time_s, margin_s, signals)
+      failure_interval_s, end_time_s, margin_s, signals, incremental)
     call conclude(lib_open(int(comm, c_int), c_text(path), asked, self%handle), stat, errmsg)
   end subroutine
 
   subroutine open_f08(self, path, comm, keep, stop_on_failed_save, interval_s, interval_calls, &
-      failure_interval_s, end_time_s, margin_s, signals, options, scratch, stat, errmsg)
+      failure_interval_s, end_time_s, margin_s, signals, options, scratch, stat, errmsg, &
+      incremental)
     class(sluice_checkpoint), intent(inout) :: self
     character(len=*), intent(in) :: path
     type(MPI_Comm), intent(in) :: comm
     integer, intent(in), optional :: keep, interval_calls
-    logical, intent(in), optional :: stop_on_failed_save, signals
+    logical, intent(in), optional :: stop_on_failed_save, signals, incremental
     real(real64), intent(in), optional :: interval_s, failure_interval_s, end_time_s, margin_s
     character(len=*), intent(in), optional :: options, scratch
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
     call self%open_integer(path, comm%MPI_VAL, keep, stop_on_failed_save, interval_s, &
       interval_calls, failure_interval_s, end_time_s, margin_s, signals, options, scratch, stat, &
-      errmsg)
+      errmsg, incremental)
   end subroutine
 
   subroutine open_serial(self, path, options, keep, stop_on_failed_save, interval_s, &
-      interval_calls, failure_interval_s, end_time_s, margin_s, signals, scratch, stat, errmsg)
+      interval_calls, failure_interval_s, end_time_s, margin_s, signals, scratch, stat, errmsg, &
+      incremental)
     class(sluice_checkpoint), intent(inout) :: self
     character(len=*), intent(in) :: path
     integer, intent(in), optional :: keep, interval_calls
-    logical, intent(in), optional :: stop_on_failed_save, signals
+    logical, intent(in), optional :: stop_on_failed_save, signals, incremental
     real(real64), intent(in), optional :: interval_s, failure_interval_s, end_time_s, margin_s
     character(len=*), intent(in), optional :: options, scratch
     integer, intent(out), optional :: stat
@@ -249,7 +255,7 @@ contains
     lines = c_text(options)
     folder = c_text(scratch)
     asked = options_of(lines, folder, keep, stop_on_failed_save, interval_s, interval_calls, &
-      failure_interval_s, end_time_s, margin_s, signals)
+      failure_interval_s, end_time_s, margin_s, signals, incremental)
     call conclude(lib_open_serial(c_text(path), asked, self%handle), stat, errmsg)
   end subroutine
 
@@ -516,16 +522,17 @@ contains
 
   !> `lines` and `folder` must live as long as what is returned.
   function options_of(lines, folder, keep, stop_on_failed_save, interval_s, interval_calls, &
-      failure_interval_s, end_time_s, margin_s, signals) result(asked)
+      failure_interval_s, end_time_s, margin_s, signals, incremental) result(asked)
     character(kind=c_char, len=:), allocatable, target, intent(in) :: lines, folder
     integer, intent(in), optional :: keep, interval_calls
-    logical, intent(in), optional :: stop_on_failed_save, signals
+    logical, intent(in), optional :: stop_on_failed_save, signals, incremental
     real(real64), intent(in), optional :: interval_s, failure_interval_s, end_time_s, margin_s
     type(open_options) :: asked
-    asked = open_options(c_sizeof(asked), 2, 0, 0, 0, 0, 0, 0, 0, c_loc(lines), c_loc(folder))
+    asked = open_options(c_sizeof(asked), 2, 0, 0, 0, 0, 0, 0, 0, c_loc(lines), c_loc(folder), 0)
     if (present(keep)) asked%keep = keep
     if (present(stop_on_failed_save)) asked%stop_on_failed_save = merge(1, 0, stop_on_failed_save)
     if (present(signals)) asked%ignore_signals = merge(0, 1, signals)
+    if (present(incremental)) asked%incremental = merge(1, 0, incremental)
     if (present(interval_s)) asked%interval_s = interval_s
     if (present(interval_calls)) asked%interval_calls = interval_calls
     if (present(failure_interval_s)) asked%failure_interval_s = failure_interval_s

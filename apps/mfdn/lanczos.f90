@@ -14,6 +14,8 @@ module lanczos
   private
   public :: lanczos_run, apply_operator
 
+  integer, parameter :: saved_together = 8  !< vectors in one array of a checkpoint
+
   type :: lanczos_run
     integer :: done = 0                          !< iterations
     integer :: resumed = 0                       !< of these, from a checkpoint
@@ -59,16 +61,22 @@ contains
     character(len=*), intent(in) :: path, problem
     integer, intent(in) :: every
     integer(int64) :: first, most
-    integer :: rank, scalars
+    integer :: rank, scalars, k, last
+    character(len=16) :: name
     first = layout%first(layout%row) + 1
     most = size(self%alpha)
     call MPI_Comm_rank(layout%world, rank)
     scalars = merge(size(self%alpha), 0, rank == 0) ! alike on all: rank 0 has them
     self%problem = problem
     self%is_saved = .true.
-    call self%saved%open(path, layout%world, interval_calls=every)
-    call self%saved%array("vectors", self%vectors, shape=[layout%dimension, most], &
-      start=[first, 1_int64])
+    call self%saved%open(path, layout%world, interval_calls=every, incremental=.true.)
+    ! Vectors that are there do not change any more: a save writes those of the last iterations.
+    do k = 1, int(most), saved_together
+      last = min(k + saved_together - 1, int(most))
+      write (name, "(a,i0)") "vectors/from_", k
+      call self%saved%array(trim(name), self%vectors(:, k:last), &
+        shape=[layout%dimension, last - k + 1_int64], start=[first, 1_int64])
+    end do
     call self%saved%array("next", self%next, shape=[layout%dimension], start=[first])
     call self%saved%array("alpha", self%alpha(:scalars), shape=[most], start=[1_int64])
     call self%saved%array("beta", self%beta(:scalars), shape=[most], start=[1_int64])

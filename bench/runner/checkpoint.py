@@ -19,6 +19,8 @@ METRICS = {
     "of bare": Metric("x", 2, True),
 }
 SAVING = "saving"
+PARTLY = "saving what changes"
+CHANGES = (0, 50, 90, 100)  # percent
 MEMORY = "/dev/shm"
 UNCHECKED = "unchecked"
 MOST_COPIES = 1.5
@@ -76,6 +78,16 @@ def contestants(options):
         found.append(
             Contestant(name, "bench_peers", f"checkpoint/{name}", saving, SAVING)
         )
+    for changes in CHANGES:
+        for name, incremental in (("all", 0), ("incremental", 1)):
+            found.append(
+                Contestant(
+                    f"sluice-{changes}%-{name}", "bench_sluice", "checkpoint/partly",
+                    saving | {"strategy": "shared", "changes": changes,
+                              "incremental": incremental} | options.set,
+                    PARTLY, True,
+                )
+            )
     for cold in (0, 1):
         found += _restarts(options, common | {"strategy": "shared", "cold": cold})
     return found
@@ -109,10 +121,11 @@ def caption(options):
         "folder of the file. Each is durable before the next one begins. sluice-*: two are kept "
         "(keep-0: all, in one file). scratch: first on node-local storage, which is a folder of "
         "the same disk, or of memory. posix: a file a rank, fsync, rename, fsync of the folder. "
-        "phdf5: one new file, H5Fflush, fsync, rename. restart: from opening the file until the "
-        "last rank has its values, checksums compared (unchecked: without); bare: the same ranks "
-        "read as many bytes of the same file by 4 MiB preads. Cold: POSIX_FADV_DONTNEED before "
-        "each."
+        "N%: a state of ten arrays of which N % change between two saves, all written or with "
+        "incremental. phdf5: one new file, H5Fflush, fsync, rename. restart: from opening the "
+        "file until the last rank has its values, checksums compared (unchecked: without); bare: "
+        "the same ranks read as many bytes of the same file by 4 MiB preads. Cold: "
+        "POSIX_FADV_DONTNEED before each."
     )
 
 

@@ -30,6 +30,7 @@ struct Listed {
   double saved_s = 0;
   std::int32_t ranks = 0;
   std::uint64_t bytes = 0;
+  std::uint64_t shared_bytes = 0;  ///< of these, in parts of earlier checkpoints
   std::string why;
 };
 
@@ -59,6 +60,31 @@ std::uint64_t bytes_of(const Input& input, std::uint64_t step, int ranks) {
   return bytes;
 }
 
+/// What a checkpoint did not write, because an earlier one has it. Parts are in the order in which
+/// they were made, and each save begins with that which holds its number.
+std::uint64_t shared_bytes_of(const Input& input, std::uint64_t step) {
+  const layout::PartSet* set = input.set();
+  if (set == nullptr) {
+    return 0;
+  }
+  std::uint32_t own = 0;
+  for (const layout::Mapping& mapping : set->mappings) {
+    if (mapping.holds(step) &&
+        set->variables[mapping.variable].name == detail::checkpoint_number_name) {
+      own = mapping.part;
+    }
+  }
+  std::uint64_t bytes = 0;
+  for (const layout::Mapping& mapping : set->mappings) {
+    const layout::SetVariable& variable = set->variables[mapping.variable];
+    if (variable.stepped && mapping.holds(step) && mapping.part < own) {
+      const std::uint32_t v = input.find(variable.name);
+      bytes += mapping.box.volume() * input.variables()[v].definition.type.bytes;
+    }
+  }
+  return bytes;
+}
+
 /// Collective. The newest first.
 std::vector<Listed> list(const Context& context, const std::string& path) {
   Input input(context.transport, context.storage, path, {});
@@ -81,6 +107,7 @@ std::vector<Listed> list(const Context& context, const std::string& path) {
           one.saved_s = value_of<double>(input, detail::checkpoint_saved_name, step);
           one.time = input.time(step);
           one.bytes = bytes_of(input, step, one.ranks);
+          one.shared_bytes = shared_bytes_of(input, step);
         } catch (const Error& e) {
           one = {};
           one.why = why.empty() ? e.what() : why;
@@ -95,16 +122,16 @@ std::string list_text(const std::string& path, const std::vector<Listed>& all) {
   if (all.empty()) {
     return fmt::format("{}: no checkpoint\n", printable(path));
   }
-  Table table({">NUMBER", ">TIME", "SAVED", ">RANKS", ">SIZE", ""});
+  Table table({">NUMBER", ">TIME", "SAVED", ">RANKS", ">SIZE", ">WRITTEN", ""});
   for (const Listed& one : all) {
     const std::string state = one.why.empty() ? "good" : "DAMAGED: " + printable(one.why);
     if (one.number == 0) {
-      table.add({"?", "?", "?", "?", "?", state});
+      table.add({"?", "?", "?", "?", "?", "?", state});
       continue;
     }
     table.add({std::to_string(one.number), number_text(one.time),
                date_text(static_cast<std::int64_t>(one.saved_s * 1e9)), std::to_string(one.ranks),
-               bytes_text(one.bytes), state});
+               bytes_text(one.bytes), bytes_text(one.bytes - one.shared_bytes), state});
   }
   return table.text();
 }
@@ -118,6 +145,7 @@ Json list_json(const std::string& path, const std::vector<Listed>& all) {
                     {"saved", known ? Json(one.saved_s) : Json()},
                     {"ranks", known ? Json(one.ranks) : Json()},
                     {"bytes", known ? Json(one.bytes) : Json()},
+                    {"written", known ? Json(one.bytes - one.shared_bytes) : Json()},
                     {"good", one.why.empty()},
                     {"why", one.why.empty() ? Json() : Json(one.why)}});
   }
@@ -145,14 +173,16 @@ int checkpoints(const Context& context, const CheckpointsOptions& options) {
 
 void add_checkpoints(CLI::App& app, Run& run) {
   const auto options = std::make_shared<CheckpointsOptions>();
-  CLI::App* verb = add_verb(app, "checkpoints", "which checkpoints does a file hold?",
-                            "Lists the checkpoints of a file of sluice::Checkpoint, the newest\n"
-                            "first: its number, the time given to save(), when and by how many\n"
-                            "ranks it was saved, its size, and whether it is good: every value is\n"
-                            "read and compared with its checksum.\n"
-                            "Exit code: 0 all are good, 1 one is damaged or there is none, 2 bad\n"
-                            "input (no file of checkpoints, ...).\n",
-                            R"help(
+  CLI::App* verb =
+      add_verb(app, "checkpoints", "which checkpoints does a file hold?",
+               "Lists the checkpoints of a file of sluice::Checkpoint, the newest\n"
+               "first: its number, the time given to save(), when and by how many\n"
+               "ranks it was saved, its size, how much of that it wrote (the rest lies\n"
+               "in earlier ones, whose values it shares), and whether it is good:\n"
+               "every value is read and compared with its checksum.\n"
+               "Exit code: 0 all are good, 1 one is damaged or there is none, 2 bad\n"
+               "input (no file of checkpoints, ...).\n",
+               R"help(
 Examples:
   sluice checkpoints state.h5
   sluice checkpoints state.h5 --json | jq '.checkpoints[].time'

@@ -62,10 +62,13 @@ typedef struct sluice_checkpoint_options {
   const char* scratch;         /**< Node-local storage, such as "$TMPDIR": a checkpoint is written
                                     there, and drained in the background while the run goes on.
                                     Default: NULL, to the file at once. */
+  int32_t incremental;         /**< 1: a save leaves out what no rank has changed since the
+                                    checkpoint before the last one, and refers to its bytes there;
+                                    it needs keep. Default: 0. */
 } sluice_checkpoint_options;
 /** Defaults of sluice_checkpoint_options. */
 #define SLUICE_CHECKPOINT_OPTIONS_INIT \
-  { sizeof(sluice_checkpoint_options), 2, 0, 0, 0, 0, 0, 0, 0, NULL, NULL }
+  { sizeof(sluice_checkpoint_options), 2, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0 }
 
 /** What sluice_checkpoint_restore() took. The texts are the handle's, until its next restore. */
 typedef struct sluice_restored {

@@ -73,6 +73,11 @@ struct CheckpointOptions {
   /// once. With it `keep` is not 0, and the file has a part for each node (strategy `auto` or
   /// `file-per-node`) or each rank (`file-per-process`).
   std::string scratch = {};
+  /// Whether a save leaves out what no rank has changed since the checkpoint before the last one,
+  /// and refers to its bytes there. Default: false. It saves time and writing where large parts of
+  /// the state stay as they are from one checkpoint to the next; the file may take twice the room.
+  /// It needs `keep`.
+  bool incremental = false;
   /// How the file is written and read; `keep_last` and `restart_after` are refused. Default: that
   /// of Options.
   Options file = {};

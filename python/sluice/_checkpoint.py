@@ -111,6 +111,8 @@ class Checkpoint:
         signals: SIGTERM and SIGUSR1 make the last checkpoint due. Default: True.
         scratch: Node-local storage, such as "$TMPDIR": a checkpoint is written there, and drained
             in the background while the run goes on. Default: "", to the file at once.
+        incremental: A save leaves out what no rank has changed since the checkpoint before the last
+            one, and refers to its bytes there; it needs keep. Default: False.
         options: Of the file, as for sluice.open(), but neither keep_last nor restart_after.
 
     Raises:
@@ -124,7 +126,7 @@ class Checkpoint:
                  stop_on_failed_save: bool = False, interval_s: float = 0, interval_calls: int = 0,
                  failure_interval_s: float = 0, end_time_s: float = 0, margin_s: float = 0,
                  signals: bool = True, scratch: Union[str, "os.PathLike[str]"] = "",
-                 **options: Any):
+                 incremental: bool = False, **options: Any):
         self._handle = ffi.NULL
         self._memory: dict = {}  # what the library reads and writes, by its name
         self.path = os.fspath(path)
@@ -135,7 +137,8 @@ class Checkpoint:
             "stop_on_failed_save": int(stop_on_failed_save), "ignore_signals": int(not signals),
             "interval_s": interval_s, "interval_calls": interval_calls,
             "failure_interval_s": failure_interval_s, "end_time_s": end_time_s,
-            "margin_s": margin_s, "file_options": lines, "scratch": folder})
+            "margin_s": margin_s, "file_options": lines, "scratch": folder,
+            "incremental": int(incremental)})
         place = ffi.new("sluice_checkpoint**")
         name = c_text(os.fsencode(self.path), "path")
         if is_alone(comm, self.path, "w"):

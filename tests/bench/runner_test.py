@@ -104,6 +104,8 @@ class Run(unittest.TestCase):
             values = rows[name, "saving"]["samples"][0]
             self.assertLess(0, values["visible_s"])
             self.assertLessEqual(values["visible_s"], values["durable_s"])
+        for name in ("sluice-50%-all", "sluice-50%-incremental"):
+            self.assertLess(0, rows[name, "saving what changes"]["samples"][0]["visible_s"])
         for group in ("restart, warm", "restart, cold"):
             for name in ("2-to-2", "2-to-1"):
                 self.assertGreater(rows[name, group]["samples"][0]["restore_of_bare"], 0)

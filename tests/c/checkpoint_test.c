@@ -63,6 +63,12 @@ static void check_saving(void) {
   sluice_checkpoint* none = NULL;
   FAILS(sluice_checkpoint_open(MPI_COMM_WORLD, path, &options, &none),
         SLUICE_ERROR_INVALID_ARGUMENT, "SLUICE_NO_SUCH_VARIABLE");
+  options.scratch = NULL;
+  options.keep = 0;
+  options.incremental = 1;
+  FAILS(sluice_checkpoint_open(MPI_COMM_WORLD, path, &options, &none),
+        SLUICE_ERROR_INVALID_ARGUMENT, "incremental");
+  options.keep = 2;
   char folder[600];
   snprintf(folder, sizeof folder, "%s.node", path);
   options.scratch = folder;

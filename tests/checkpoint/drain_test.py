@@ -1,7 +1,7 @@
-"""drain_test.py MPIEXEC...: runs with scratch that are killed while a checkpoint is drained, and
-then restarted, at times without the node's storage: what is restored is the newest that was saved
-or the one after it, or, where the node is lost, the newest that was drained or a later one.
-SLUICE_LONG=1: 200 kills, else 4. With the word `victim` it is the run."""
+"""drain_test.py MPIEXEC...: runs with scratch, half of them incremental, that are killed while a
+checkpoint is drained, and then restarted, at times without the node's storage: what is restored is
+the newest that was saved or the one after it, or, where the node is lost, the newest that was
+drained or a later one. SLUICE_LONG=1: 200 kills, else 4. With the word `victim` it is the run."""
 
 import os
 import random
@@ -30,17 +30,23 @@ def victim():
     first, end = ELEMENTS * rank // ranks, ELEMENTS * (rank + 1) // ranks
     place = np.arange(first, end, dtype=np.float64)
     data = np.empty(end - first)
+    wanted = np.sqrt(place)
+    table = np.full(end - first, -1.0)  # never changes once it is there
 
     def say(*words):
         if rank == 0:
             print(*words, flush=True)
 
-    with sluice.Checkpoint("state.h5", comm=comm, scratch=os.environ["NODE"], log="off") as state:
+    with sluice.Checkpoint("state.h5", comm=comm, scratch=os.environ["NODE"],
+                           incremental=os.environ["INCREMENTAL"] == "1", log="off") as state:
         state.array("data", data, shape=(ELEMENTS,), start=(first,))
+        state.array("table", table, shape=(ELEMENTS,), start=(first,))
         key = state.value("key", np.int64(0))
         restored = state.restore()
         if restored:
             assert restored.number == key and (data == place + int(key)).all(), restored
+            assert (table == wanted).all(), restored
+        table[:] = wanted
         say("restored", int(key))
         while len(sys.argv) < 3:
             key[()] += 1
@@ -71,7 +77,8 @@ class Runs:
         return subprocess.Popen([*launcher, sys.executable, "-B", __file__, "victim", *words],
                                 cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                 text=True, start_new_session=True,
-                                env={**os.environ, "NODE": str(self.node)})
+                                env={**os.environ, "NODE": str(self.node),
+                                     "INCREMENTAL": self.source.choice("01")})
 
     def check(self, words):
         number = value_of(words, "restored", None)
@@ -82,7 +89,7 @@ class Runs:
     def kill_once(self):
         run = self.start(self.source.choice((1, 1, 1, 2)))
         words = []
-        wanted = self.source.randint(1, 3)
+        wanted = self.source.randint(1, 5)  # the third one leaves out what does not change
         for line in run.stdout:
             words.append(line.strip())
             if line.startswith("saved"):

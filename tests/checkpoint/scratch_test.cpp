@@ -5,16 +5,11 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "checkpoint/states.hpp"
-#include "crash/disk.hpp"
-#include "storage/recording.hpp"
+#include "checkpoint/images.hpp"
 #include "support/forwarding_storage.hpp"
-#include "support/world.hpp"
 
 namespace sluice::test {
 namespace {
-
-const std::string node_folder = "node";
 
 CheckpointOptions with_scratch(std::uint64_t keep = 2) {
   CheckpointOptions options;
@@ -22,23 +17,6 @@ CheckpointOptions with_scratch(std::uint64_t keep = 2) {
   options.scratch = node_folder;
   options.file.ranks_per_node = 1;  // each rank has storage of its own
   return options;
-}
-
-bool is_on_node(const std::string& path) { return path.rfind(node_folder + "/", 0) == 0; }
-
-std::size_t parts_on_nodes(const storage::MemoryStorage& storage) {
-  const auto paths = storage.paths();
-  return static_cast<std::size_t>(std::count_if(paths.begin(), paths.end(), is_on_node));
-}
-
-std::shared_ptr<storage::MemoryStorage> without_nodes(const storage::MemoryStorage& storage) {
-  auto left = storage.clone();
-  for (const std::string& path : left->paths()) {
-    if (is_on_node(path)) {
-      left->remove(path);
-    }
-  }
-  return left;
 }
 
 // -- what is drained when
@@ -153,164 +131,7 @@ TEST(Scratch, AForeignFileInTheWayStaysAndTheRunGoesOn) {
 // -- crash images
 // -----------------------------------------------------------------------------------
 
-/// What holds from a number of records on.
-struct Mark {
-  std::size_t records = 0;
-  std::uint64_t begun = 0;    ///< the newest checkpoint that may be there
-  std::uint64_t saved = 0;    ///< the newest that is there while the nodes are
-  std::uint64_t drained = 0;  ///< the newest that is there without them
-};
-
-struct Recorded {
-  std::shared_ptr<storage::MemoryStorage> disk = storage::make_memory();
-  std::shared_ptr<storage::Log> log = std::make_shared<storage::Log>();
-  std::vector<Mark> marks{Mark{}};
-
-  void note(exec::Transport& transport, const std::function<void(Mark&)>& change) {
-    if (transport.rank() == 0) {
-      Mark mark = marks.back();
-      mark.records = log->records().size();
-      change(mark);
-      marks.push_back(mark);
-    }
-  }
-  const Mark& at(std::size_t place) const {
-    return *std::prev(
-        std::upper_bound(marks.begin(), marks.end(), place,
-                         [](std::size_t p, const Mark& mark) { return p < mark.records; }));
-  }
-};
-
-using Wrapper = std::function<std::shared_ptr<storage::Storage>(std::shared_ptr<storage::Storage>)>;
-
-/// Restores, then saves `keys`; after some of them it waits until they are drained.
-void record_run(Recorded& run, int ranks, const std::vector<std::uint64_t>& keys,
-                std::uint64_t seed, const Wrapper& wrap) {
-  on_ranks(
-      ranks,
-      [&](exec::Transport& transport) {
-        std::shared_ptr<storage::Storage> storage =
-            std::make_shared<storage::RecordingStorage>(run.disk, run.log, transport.rank());
-        storage = wrap ? wrap(storage) : storage;
-        Checkpoint checkpoint = open_checkpoint(transport, storage, with_scratch());
-        RankState state(transport.rank(), transport.size());
-        state.add_to(checkpoint);
-        checkpoint.restore();
-        run.note(transport, [](Mark& mark) { mark.drained = mark.saved; });
-        for (const std::uint64_t key : keys) {
-          state.set(key);
-          run.note(transport, [&](Mark& mark) { mark.begun = key; });
-          ASSERT_TRUE(checkpoint.save(0.5 * static_cast<double>(key)));
-          run.note(transport, [&](Mark& mark) {
-            mark.drained = mark.saved;  // the one before: saving waits for it
-            mark.saved = key;
-          });
-          checkpoint.due();
-          if (key % 3 == 0) {
-            ASSERT_TRUE(checkpoint.drain(100));
-            run.note(transport, [&](Mark& mark) { mark.drained = key; });
-          }
-        }
-        if (ranks != 2) {  // else it is killed before the last one is drained
-          checkpoint.close();
-          run.note(transport, [](Mark& mark) { mark.drained = mark.saved; });
-        }
-      },
-      seed);
-}
-
-struct Counts {
-  std::uint64_t images = 0;
-  std::uint64_t fallbacks = 0;  ///< to the last drained one
-  std::vector<std::string> violations;
-};
-
-/// What one finds who restores: the number of the checkpoint, 0 for none.
-std::uint64_t restored_from(const std::shared_ptr<storage::MemoryStorage>& storage, int ranks) {
-  std::uint64_t number = 0;
-  on_ranks(ranks, [&](exec::Transport& transport) {
-    CheckpointOptions options = with_scratch();
-    options.file.log = Log::off;
-    Checkpoint checkpoint = open_checkpoint(transport, storage, options);
-    RankState state(transport.rank(), transport.size());
-    state.add_to(checkpoint);
-    const Restored restored = checkpoint.restore();
-    if (restored) {
-      const auto key = static_cast<std::uint64_t>(2 * restored.time);
-      EXPECT_EQ(key, restored.number);
-      state.expect(key, restored.kept.empty());
-    }
-    if (transport.rank() == 0) {
-      number = restored.number;
-    }
-  });
-  return number;
-}
-
-/// The newest found is `least` at least, of what `mark` says.
-void demand(Counts& counts, const CrashDisk& disk,
-            const std::shared_ptr<storage::MemoryStorage>& at, const Mark& mark,
-            std::uint64_t least, const std::string& what) {
-  const std::uint64_t most = mark.begun;
-  ++counts.images;
-  std::string found;
-  try {
-    const std::uint64_t number = restored_from(at, 1 + static_cast<int>(counts.images % 2));
-    if (number >= least && number <= most) {
-      counts.fallbacks += number < mark.saved ? 1 : 0;
-      if (counts.images % 16 == 0) {  // and a run goes on
-        save_keys(2, at, {number + 1}, with_scratch());
-        const std::uint64_t next = restored_from(without_nodes(*at), 1);
-        if (next != number + 1) {
-          counts.violations.push_back(what + ": goes on to " + std::to_string(next));
-        }
-      }
-      return;
-    }
-    found = std::to_string(number);
-  } catch (const Error& e) {
-    if (least == 0 && (e.code() == Code::not_found || e.code() == Code::damaged)) {
-      return;  // nothing had been promised yet, and it says so
-    }
-    found = e.what();
-  }
-  counts.violations.push_back(what + " after " + std::to_string(disk.place) + " calls, " +
-                              disk.choice + ": found " + found + ", not " + std::to_string(least) +
-                              " to " + std::to_string(most));
-}
-
-Counts examine(const Recorded& run, Reach reach, std::uint64_t seed, std::size_t most_violations) {
-  DiskLimits limits{.all_up_to = 4, .random = 3, .pairs = 3, .torn = 3, .per_place = 1};
-  if (is_long()) {
-    limits = {.all_up_to = 8, .random = 30, .pairs = 30, .torn = 10, .per_place = 8};
-  }
-  limits.seed = seed;
-  Counts counts;
-  CrashDisks disks({}, run.log->records(), reach, limits);
-  disks.visit([&](const CrashDisk& disk) {
-    constexpr std::size_t every = 5;  // place, in short runs
-    if (!is_long() && disk.place % every != 0) {
-      return true;
-    }
-    const Mark& mark = run.at(disk.place);
-    auto whole = storage::make_memory();
-    for (const auto& [path, bytes] : disk.files) {
-      whole->put(path, *bytes);
-    }
-    const auto left = without_nodes(*whole);
-    demand(counts, disk, whole, mark, mark.saved, "nodes there");
-    demand(counts, disk, left, mark, mark.drained, "nodes lost");
-    return counts.violations.size() < most_violations;
-  });
-  return counts;
-}
-
-Recorded record_all(std::uint64_t seed, const Wrapper& wrap = {}) {
-  Recorded run;
-  record_run(run, 2, {1, 2, 3, 4}, seed, wrap);
-  record_run(run, 3, {5, 6}, seed + 1, wrap);
-  return run;
-}
+Way scratch_way() { return {.options = with_scratch(), .keys = {{{1, 2, 3, 4}, {5, 6}}}}; }
 
 TEST(Scratch, EveryCrashImageHoldsWhatWasPromised) {
   std::uint64_t images = 0;
@@ -319,8 +140,8 @@ TEST(Scratch, EveryCrashImageHoldsWhatWasPromised) {
     if (reach == Reach::inode && !is_long()) {
       break;  // the harder one is enough
     }
-    const Recorded run = record_all(7);
-    const Counts counts = examine(run, reach, 11, 3);
+    const Recorded run = record_all(scratch_way(), 7);
+    const ImageCounts counts = examine(scratch_way(), run, reach, 11, 3);
     for (const std::string& violation : counts.violations) {
       ADD_FAILURE() << violation;
     }
@@ -352,10 +173,10 @@ class UnsyncedCopies : public ForwardingStorage {
 };
 
 TEST(Scratch, APlantedBugIsFound) {
-  const Recorded run = record_all(7, [](std::shared_ptr<storage::Storage> inner) {
+  const Recorded run = record_all(scratch_way(), 7, [](std::shared_ptr<storage::Storage> inner) {
     return std::make_shared<UnsyncedCopies>(std::move(inner));
   });
-  const Counts counts = examine(run, Reach::inode, 11, 1);
+  const ImageCounts counts = examine(scratch_way(), run, Reach::inode, 11, 1);
   ASSERT_FALSE(counts.violations.empty()) << counts.images << " images";
   std::printf("planted: found after %llu images: %s\n",
               static_cast<unsigned long long>(counts.images), counts.violations[0].c_str());

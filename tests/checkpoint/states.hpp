@@ -30,8 +30,11 @@ class RankState {
   std::int64_t count = 0;
   std::string note;
   std::array<std::uint32_t, 3> generator{};
+  std::vector<double> table;  ///< the same at every key
+  std::vector<double> mesh;   ///< changes at every fourth
 
-  RankState(int rank, int ranks) : rank_(rank), mine_(slab(shape, rank, ranks)) {
+  RankState(int rank, int ranks, bool stays = false)
+      : rank_(rank), stays_(stays), mine_(slab(shape, rank, ranks)) {
     for (std::uint64_t id = 0; id < rows; ++id) {
       if (static_cast<int>(mixed(id) % static_cast<std::uint64_t>(ranks)) == rank) {
         ids.push_back((id * 7) % rows);
@@ -39,6 +42,8 @@ class RankState {
     }
     field.assign(mine_.volume() + 1, -1);
     points.assign(3 * ids.size() + 1, -1);
+    table.assign(mine_.volume() + 1, -1);
+    mesh.assign(mine_.volume() + 1, -1);
   }
 
   void add_to(Checkpoint& checkpoint, OnOtherRanks otherwise = OnOtherRanks::keep) {
@@ -48,11 +53,18 @@ class RankState {
     checkpoint.value("count", count);
     checkpoint.text("note", note);
     checkpoint.bytes("generator", generator.data(), sizeof generator, otherwise);
+    if (stays_) {
+      const Selection mine{.start = shape_of(mine_.start), .count = shape_of(mine_.count)};
+      checkpoint.array("table", table.data(), shape, mine);
+      checkpoint.array("mesh", mesh.data(), shape, mine);
+    }
   }
 
   void set(std::uint64_t key) {
     for_each_element(dims_of(shape), mine_, [&](std::uint64_t index, std::uint64_t k) {
       field[k] = value_at<double>(key, index);
+      table[k] = value_at<double>(1000, index);
+      mesh[k] = value_at<double>(2000 + key / 4, index);
     });
     for (std::size_t i = 0; i < 3 * ids.size(); ++i) {
       points[i] = value_at<float>(key, 3 * ids[i / 3] + i % 3);
@@ -69,6 +81,10 @@ class RankState {
     EXPECT_EQ(points, wanted.points);
     EXPECT_EQ(count, wanted.count);
     EXPECT_EQ(note, wanted.note);
+    if (stays_) {
+      EXPECT_EQ(table, wanted.table);
+      EXPECT_EQ(mesh, wanted.mesh);
+    }
     if (has_generator) {
       EXPECT_EQ(generator, wanted.generator);
     } else {
@@ -80,16 +96,17 @@ class RankState {
   static constexpr std::uint64_t rows = 31;
 
   int rank_;
+  bool stays_;  ///< is there something that does not change?
   model::Box mine_;
 };
 
 /// A run on that many ranks that continues from the existing state and saves with these keys.
 inline void save_keys(int ranks, const std::shared_ptr<storage::Storage>& storage,
-                      const std::vector<std::uint64_t>& keys,
-                      const CheckpointOptions& options = {}) {
+                      const std::vector<std::uint64_t>& keys, const CheckpointOptions& options = {},
+                      bool stays = false) {
   on_ranks(ranks, [&](exec::Transport& transport) {
     Checkpoint checkpoint = open_checkpoint(transport, storage, options);
-    RankState state(transport.rank(), transport.size());
+    RankState state(transport.rank(), transport.size(), stays);
     state.add_to(checkpoint);
     checkpoint.restore();
     for (const std::uint64_t key : keys) {

@@ -72,13 +72,17 @@ contains
     real(real64), target :: field(0:columns + 1, 0:rows_each + 1)
     real(real32), target :: rows(3, 2)
     integer, target :: step, generator(3)
-    integer :: ids(2), key, number, newer
+    integer :: ids(2), key, number, newer, stat
     real(real64) :: seconds
+    character(len=200) :: errmsg
     character(len=20), target :: note
     character(len=:), allocatable :: why
     call set(0, field, rows, ids, step, note, generator)
+    call state%open(trim(path), MPI_COMM_WORLD, keep=0, incremental=.true., stat=stat, &
+      errmsg=errmsg)
+    call require(stat /= 0 .and. index(errmsg, "incremental needs keep") > 0, trim(errmsg))
     call state%open(trim(path), MPI_COMM_WORLD, keep=2, interval_calls=1, &
-      options='durability = "none"', scratch=trim(path) // ".node")
+      options='durability = "none"', scratch=trim(path) // ".node", incremental=.true.)
     call add(state, field, rows, ids, step, note, generator)
     call state%restore(number=number, newer=newer, why=why)
     call require(number == 0 .and. newer == 0 .and. why == "", "nothing is there yet")

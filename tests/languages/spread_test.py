@@ -51,6 +51,7 @@ def numbers(sluice, folder):
     assert done.returncode == 0, done.stderr + done.stdout
     listed = json.loads(done.stdout)["checkpoints"]
     assert all(one["good"] for one in listed) and len(listed) <= 2, listed
+    assert all(one["written"] == one["bytes"] for one in listed), "nothing is shared"
     return [one["number"] for one in listed]
 
 

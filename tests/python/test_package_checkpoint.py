@@ -1,7 +1,9 @@
 """sluice.Checkpoint: what was saved comes back; what cannot be, is said."""
 
+import json
 import os
 import signal
+import subprocess
 
 import h5py
 import numpy as np
@@ -48,6 +50,40 @@ def test_everything_comes_back_in_place(tmp_path):
     with h5py.File(path) as f:
         assert f["inner"].shape == (3, 4, 4) and list(f["checkpoint/number"]) == [3, 4, 5]
         assert (f["rows"][2][4] == rows[0]).all() and f["generator/of_1_ranks"].shape == (3, 1, 8)
+
+
+@pytest.mark.parametrize("strategy", ["auto", "forward", "file-per-process"])
+def test_what_does_not_change_is_not_written_again(tmp_path, strategy):
+    path = tmp_path / "state.h5"
+    mesh, u = np.arange(40000.0), np.arange(30000.0)
+    with sluice.Checkpoint(path, incremental=True, strategy=strategy) as state:
+        state.array("mesh", mesh)
+        state.array("u", u)
+        for step in range(6):
+            u += 1
+            assert state.save(float(step))
+            assert state.drain(60)
+        sizes = {p: p.stat().st_size for p in (tmp_path / "state.h5.parts").glob("*.h5")}
+        newest = max(sizes, key=lambda p: p.name)
+        assert u.nbytes < sizes[newest] < mesh.nbytes, sizes
+    with h5py.File(path) as f:
+        assert (f["mesh"][:] == mesh).all() and f["mesh"].shape == (2, 40000)
+        assert (f["u"][1] == u).all() and (f["u"][0] == u - 1).all()
+    command = os.environ["SLUICE_COMMAND"]
+    said = subprocess.run([command, "checkpoints", "--json", path], capture_output=True, check=True)
+    listed = json.loads(said.stdout)["checkpoints"]
+    shared = mesh.nbytes + 4  # and the number of ranks
+    assert [one["bytes"] - one["written"] for one in listed] == [shared] * 2, listed
+    subprocess.run([command, "verify", path], check=True)
+    mesh[12345] = -1
+    u[:] = 0
+    with sluice.Checkpoint(path, incremental=True) as state:
+        state.array("mesh", mesh)
+        state.array("u", u)
+        assert state.restore().number == 6
+        assert (mesh == np.arange(40000.0)).all() and u[0] == 6
+    with fails(Code.INVALID_ARGUMENT, "incremental needs keep"):
+        sluice.Checkpoint(path, incremental=True, keep=0)
 
 
 def test_scratch_is_drained(tmp_path, monkeypatch):

@@ -42,6 +42,7 @@ CheckpointOptions options_of(const sluice_checkpoint_options* given) {
   options.margin_s = asked.margin_s;
   options.signals = asked.ignore_signals == 0;
   options.scratch = asked.scratch == nullptr ? "" : asked.scratch;
+  options.incremental = asked.incremental != 0;
   options.file = sluice::parse_options(asked.file_options == nullptr ? "" : asked.file_options);
   return options;
 }

@@ -1,8 +1,8 @@
 #include "api/checkpoint/checkpoint_impl.hpp"
 
 #include <algorithm>
-#include <cmath>
 
+#include "api/checkpoint/checkpoint_options.hpp"
 #include "api/checkpoint/names.hpp"
 #include "api/messages.hpp"
 #include "codec/plugins.hpp"
@@ -31,23 +31,6 @@ bool is_of_storage(Code code) {
 }
 
 double wall_clock_s() { return model::from_ns(model::wall_clock_ns()); }
-
-void check_options(const std::string& path, const CheckpointOptions& options) {
-  const auto refuse = [&](const std::string& why) {
-    throw Error(Code::invalid_argument, path + ": checkpoint: " + why);
-  };
-  if (options.file.keep_last != 0 || options.file.restart_after >= 0) {
-    refuse("keep_last and restart_after belong to the checkpoint itself: use its own keep");
-  }
-  for (const double seconds : {options.interval_s, options.failure_interval_s, options.margin_s}) {
-    if (!(seconds >= 0) || !std::isfinite(seconds)) {
-      refuse("interval_s, failure_interval_s and margin_s are seconds, 0 or more");
-    }
-  }
-  if (!std::isfinite(options.end_time_s)) {
-    refuse("end_time_s counts seconds since 1970");
-  }
-}
 
 }  // namespace
 
@@ -258,6 +241,15 @@ Options CheckpointImpl::options_to_save() const {
   return scratch_ ? scratch_->options(options) : options;
 }
 
+/// Collective.
+void CheckpointImpl::adopt(std::unique_ptr<FileImpl> impl) {
+  file_impl_ = impl.get();
+  file_ = std::make_unique<File>(std::move(impl));
+  if (options_.incremental) {
+    parts().share_unchanged();
+  }
+}
+
 /// Collective. False where what is there cannot be gone on with, and a new file has to be begun.
 bool CheckpointImpl::open_to_append() {
   Options options = options_to_save();
@@ -266,9 +258,7 @@ bool CheckpointImpl::open_to_append() {
     if (scratch_) {
       bring_home(*transport_, *storage_, path_, scratch_->folder());
     }
-    auto impl = open(Mode::append, options);
-    file_impl_ = impl.get();
-    file_ = std::make_unique<File>(std::move(impl));
+    adopt(open(Mode::append, options));
     if (scratch_) {
       scratch_->adopt(parts());
     }
@@ -290,11 +280,7 @@ bool CheckpointImpl::open_to_append() {
 }
 
 /// Collective. What is there stays until the first commit.
-void CheckpointImpl::begin_anew() {
-  auto impl = open(Mode::write, options_to_save());
-  file_impl_ = impl.get();
-  file_ = std::make_unique<File>(std::move(impl));
-}
+void CheckpointImpl::begin_anew() { adopt(open(Mode::write, options_to_save())); }
 
 /// Local; what is wrong is the failure of the next commit on every rank.
 void CheckpointImpl::describe() {

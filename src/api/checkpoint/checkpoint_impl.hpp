@@ -55,6 +55,7 @@ class CheckpointImpl {
   bool is_there();
   void open_to_save();
   bool open_to_append();
+  void adopt(std::unique_ptr<FileImpl> impl);
   Options options_to_save() const;
   void begin_anew();
   void describe();

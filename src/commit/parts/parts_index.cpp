@@ -170,7 +170,7 @@ void PartsIndex::set_attribute(const model::Attribute& attribute) {
 
 std::uint64_t PartsIndex::commit(const std::vector<model::Definition>& definitions,
                                  const FileCommit& commit, const std::vector<PartNews>& news,
-                                 std::uint64_t keep) {
+                                 std::uint64_t keep, const std::vector<std::uint32_t>& shared) {
   if (lease_) {
     lease_->check();
   }
@@ -188,6 +188,7 @@ std::uint64_t PartsIndex::commit(const std::vector<model::Definition>& definitio
       }
     }
   }
+  share(set, shared, steps_ - std::min(steps_, shared_lag(keep)));
   std::vector<CommitRow> commits = commits_;
   CommitRow row;
   row.step = commit.is_step ? steps_ : CommitRow::no_step;

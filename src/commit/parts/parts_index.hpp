@@ -8,10 +8,13 @@
 // rename succeeded, and, if it is synced, the sync of the folder. If that sync fails, the previous
 // index is restored in the same way, so that the failed step is not in the file; if that fails too,
 // or the name belonged to another file before, the index is poisoned: its state is known only after
-// reopening it. A set that is replaced stays whole until the first commit is durable; then its
-// parts are removed (those that this rank can reach; a failure to do so is not an error).
+// reopening it. A part goes only when no step that is kept refers to it, and only after the commit
+// that no longer does is durable. A set that is replaced stays whole until the first commit is
+// durable; then its parts are removed (those that this rank can reach; a failure to do so is not an
+// error).
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <set>
@@ -53,9 +56,21 @@ class PartsIndex {
   void set_attribute(const model::Attribute& attribute);
   /// Adds what the groups wrote and publishes it. `definitions`: of the whole, those of earlier
   /// steps first. Returns the number of the step. On an Error nothing has changed. `keep`: only the
-  /// last that many steps stay, and are renumbered; 0: all.
+  /// last that many steps stay, and are renumbered; 0: all. `shared`: variables of which nothing
+  /// was written, because the step shared_lag(keep) before has their values: this one refers to
+  /// the same place.
   std::uint64_t commit(const std::vector<model::Definition>& definitions, const FileCommit& commit,
-                       const std::vector<PartNews>& news, std::uint64_t keep = 0);
+                       const std::vector<PartNews>& news, std::uint64_t keep = 0,
+                       const std::vector<std::uint32_t>& shared = {});
+  /// How many steps before the present one the bytes lie that a step may share. Where two are kept,
+  /// not those of the last step: so no two steps that follow one another share any, and a damage
+  /// leaves one of them whole.
+  static std::uint64_t shared_lag(std::uint64_t keep) { return std::min<std::uint64_t>(keep, 2); }
+  /// Of the variables of which every rank had the same values in the last `alike` steps: those
+  /// that the next step may share. The parts that stay for it have at most as many bytes as the
+  /// values of the last step, so that a set takes at most twice the room.
+  std::vector<std::uint32_t> sharable(const std::vector<std::int64_t>& alike,
+                                      std::uint64_t keep) const;
   /// Removes the files of parts that earlier commits dropped; with `all` also those of the last
   /// one, although a reader may still have the previous index open. Only if no index that refers to
   /// them can reappear. With `all` also those of the set that was replaced.
@@ -87,6 +102,9 @@ class PartsIndex {
   void load();
   void enter(layout::PartSet& set, const PartNews& news, std::uint64_t step,
              std::map<Key, Last>& last) const;
+  /// The next step has of these variables what step number `from` has.
+  void share(layout::PartSet& set, const std::vector<std::uint32_t>& shared,
+             std::uint64_t from) const;
   /// Writes an index and makes it the current one. On an Error the previous one is current, or the
   /// index is poisoned.
   void replace(const layout::hdf5::Index& index, bool synced);

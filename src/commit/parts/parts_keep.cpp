@@ -1,4 +1,5 @@
-// Drops the first steps of a set of parts, and the files that are no longer needed.
+// Drops the first steps of a set of parts, and the files that are no longer needed; lets a step
+// refer to what an earlier one has.
 #include <algorithm>
 
 #include "commit/parts/parts_index.hpp"
@@ -6,9 +7,85 @@
 
 namespace sluice::commit {
 
+namespace {
+
+/// What a part may hold beside values and is not counted: headers, names, its log.
+constexpr std::uint64_t part_metadata_bytes = 64 << 10;
+constexpr std::uint64_t variable_metadata_bytes = 4 << 10;
+
+}  // namespace
+
 using layout::CommitRow;
 using layout::Mapping;
 using layout::PartSet;
+
+void PartsIndex::share(PartSet& set, const std::vector<std::uint32_t>& shared,
+                       std::uint64_t from) const {
+  if (shared.empty()) {
+    return;
+  }
+  for (const Mapping& there : set_.mappings) {
+    if (there.holds(from) &&
+        std::find(shared.begin(), shared.end(), there.variable) != shared.end()) {
+      Mapping mapping = there;
+      mapping.first_row += from - there.first_step;
+      mapping.first_step = steps_;
+      mapping.steps = 1;
+      set.mappings.push_back(mapping);
+    }
+  }
+}
+
+std::vector<std::uint32_t> PartsIndex::sharable(const std::vector<std::int64_t>& alike,
+                                                std::uint64_t keep) const {
+  const std::uint64_t lag = shared_lag(keep);
+  if (lag == 0 || steps_ < lag) {
+    return {};
+  }
+  struct Candidate {
+    std::uint32_t variable = 0;
+    std::uint64_t bytes = 0;
+    std::set<std::uint32_t> parts;
+  };
+  std::vector<Candidate> candidates(alike.size());
+  std::uint64_t room = 0;
+  for (const Mapping& mapping : set_.mappings) {
+    const std::uint32_t v = mapping.variable;
+    const std::uint64_t bytes = mapping.box.volume() * definitions_[v].type.bytes;
+    room += set_.variables[v].stepped && mapping.holds(steps_ - 1) ? bytes : 0;
+    if (v < alike.size() && set_.variables[v].stepped && mapping.holds(steps_ - lag) &&
+        alike[v] >= static_cast<std::int64_t>(lag)) {
+      candidates[v].variable = v;
+      candidates[v].bytes += bytes;
+      candidates[v].parts.insert(mapping.part);
+    }
+  }
+  std::erase_if(candidates, [](const Candidate& c) { return c.parts.empty(); });
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.bytes > b.bytes; });
+  std::set<std::uint32_t> staying;
+  std::vector<std::uint32_t> chosen;
+  for (const Candidate& candidate : candidates) {
+    std::set<std::uint32_t> more;
+    std::uint64_t bytes = 0;
+    for (const std::uint32_t part : candidate.parts) {
+      if (!staying.contains(part)) {
+        more.insert(part);
+        bytes += set_.parts[part].bytes;
+      }
+    }
+    // Metadata of a part is no reason: it may be larger than a small state.
+    const std::uint64_t metadata_bytes =
+        more.size() * (part_metadata_bytes + set_.variables.size() * variable_metadata_bytes);
+    if (bytes - std::min(bytes, metadata_bytes) <= room) {
+      room -= bytes - std::min(bytes, metadata_bytes);
+      staying.merge(more);
+      chosen.push_back(candidate.variable);
+    }
+  }
+  std::sort(chosen.begin(), chosen.end());
+  return chosen;
+}
 
 void PartsIndex::drop_first(PartSet& set, std::vector<CommitRow>& commits,
                             std::map<Key, Last>& last, std::uint64_t steps) {

@@ -89,6 +89,52 @@ std::exception_ptr of_this_rank(const std::exception_ptr& failure, const exec::T
   return nullptr;
 }
 
+/// Collective. Takes out of the commit what it may share with an earlier step: those variables.
+/// `blocks` holds what is left. `index`: on rank 0.
+std::vector<std::uint32_t> leave_out_unchanged(exec::Transport& transport, BlockHistory& history,
+                                               const PartsIndex* index, std::uint64_t keep,
+                                               const std::vector<model::Definition>& definitions,
+                                               FileCommit& commit,
+                                               std::vector<model::Block>& blocks) {
+  std::vector<std::int64_t> alike =
+      history.look(definitions, commit, static_cast<std::int64_t>(PartsIndex::shared_lag(keep)));
+  transport.allreduce(alike, exec::Op::min);
+  if (std::all_of(alike.begin(), alike.end(), [](std::int64_t steps) { return steps == 0; })) {
+    return {};
+  }
+  const auto message = exec::on_root(transport, 0, [&] {
+    model::ByteWriter out;
+    out.put(index->sharable(alike, keep));
+    return out.take();
+  });
+  std::vector<std::uint32_t> shared = model::ByteReader(message).get_vector<std::uint32_t>();
+  if (shared.empty()) {
+    return shared;
+  }
+  for (const std::uint32_t variable : shared) {
+    commit.touched[variable] = false;
+  }
+  blocks.clear();
+  std::copy_if(commit.blocks.begin(), commit.blocks.end(), std::back_inserter(blocks),
+               [&](const model::Block& block) { return commit.touched[block.variable]; });
+  commit.blocks = blocks;
+  commit.blocks_number = 0;
+  return shared;
+}
+
+/// What this rank writes, for the explanation of a commit.
+plan::Totals totals_of(const FileCommit& commit, const std::vector<model::Definition>& definitions,
+                       bool is_leader, bool is_root) {
+  plan::Totals totals;
+  totals.files = (is_leader ? 1 : 0) + (is_root ? 1 : 0);  // the index
+  totals.writers = commit.blocks.empty() ? 0 : 1;
+  for (const model::Block& block : commit.blocks) {
+    totals.written_bytes += block.box.volume() * definitions[block.variable].type.bytes;
+  }
+  totals.buffer_bytes = 2 * layout::portion_bytes;
+  return totals;
+}
+
 }  // namespace
 
 PartsOutput::PartsOutput(exec::Transport& transport, storage::Storage& storage,
@@ -287,24 +333,23 @@ std::uint64_t PartsOutput::carry_out(const FileCommit& commit) {
   if (commit.is_step && is_full()) {
     turn_over();
   }
+  FileCommit within = commit;
+  std::vector<std::uint32_t> shared;
+  if (shares_unchanged_ && commit.is_step) {
+    shared = leave_out_unchanged(transport(), history_, index_.get(), options().keep_last,
+                                 definitions(), within, written_blocks_);
+  }
   if (commit.explain != nullptr) {
-    plan::Totals totals;
-    totals.files = (group_->rank() == 0 ? 1 : 0) + (transport().rank() == 0 ? 1 : 0);  // the index
-    totals.writers = commit.blocks.empty() ? 0 : 1;
-    for (const model::Block& block : commit.blocks) {
-      totals.written_bytes += block.box.volume() * definitions()[block.variable].type.bytes;
-    }
-    totals.buffer_bytes = 2 * layout::portion_bytes;
-    (*commit.explain)(totals);
+    (*commit.explain)(
+        totals_of(within, definitions(), group_->rank() == 0, transport().rank() == 0));
   }
   PartNews news;
   plan::Totals totals;
   const plan::Explain note = [&](const plan::Totals& own) { totals = own; };
-  FileCommit within = commit;
   within.explain = commit.explain != nullptr ? &note : nullptr;
   Before before{steps(), is_written_};
   const auto failure = exec::failure_of([&] {
-    news = part_->commit(definitions(), within, is_behind_ ? announce(commit) : nullptr);
+    news = part_->commit(definitions(), within, is_behind_ ? announce(commit, shared) : nullptr);
   });
   try {
     std::int64_t poisoned = part_->poisoned() ? 1 : 0;
@@ -314,8 +359,8 @@ std::uint64_t PartsOutput::carry_out(const FileCommit& commit) {
       (*commit.explain)(totals);
     }
     const bool index_follows = is_behind_ && news.wrote;
-    const std::uint64_t step =
-        index_follows ? step_behind(commit, steps(), options().keep_last) : publish(commit, news);
+    const std::uint64_t step = index_follows ? step_behind(commit, steps(), options().keep_last)
+                                             : publish(commit, news, shared);
     if (index_follows) {
       before_ = std::move(before);
     } else if (news.wrote) {
@@ -327,6 +372,7 @@ std::uint64_t PartsOutput::carry_out(const FileCommit& commit) {
       part_has_fixed_ = part_has_fixed_ || (commit.touched[v] && !definitions()[v].stepped);
     }
     part_steps_ += commit.is_step ? 1 : 0;
+    history_.committed();
     return step;
   } catch (...) {
     give_up();
@@ -336,13 +382,14 @@ std::uint64_t PartsOutput::carry_out(const FileCommit& commit) {
 
 /// What the index gets once a commit in the background is in the part. On rank 0, where nothing
 /// else uses the index meanwhile.
-PartsWriter::Announce PartsOutput::announce(const FileCommit& commit) {
+PartsWriter::Announce PartsOutput::announce(const FileCommit& commit,
+                                            const std::vector<std::uint32_t>& shared) {
   FileCommit to_index;
   to_index.is_step = commit.is_step;
   to_index.time = commit.time;
   to_index.synced = commit.synced;
-  return [this, to_index, all = definitions()](const PartNews& news) {
-    index_->commit(all, to_index, {news}, options().keep_last);
+  return [this, to_index, shared, all = definitions()](const PartNews& news) {
+    index_->commit(all, to_index, {news}, options().keep_last, shared);
     if (options().durability != Durability::close) {
       index_->remove_dropped(false);
     }
@@ -351,6 +398,7 @@ PartsWriter::Announce PartsOutput::announce(const FileCommit& commit) {
 }
 
 void PartsOutput::recover() {
+  history_.forget();
   std::int64_t poisoned = index_ && index_->poisoned() ? 1 : 0;
   transport().allreduce({&poisoned, 1}, exec::Op::max);
   broken_ = broken_ || poisoned != 0;
@@ -365,7 +413,8 @@ void PartsOutput::recover() {
   }
 }
 
-std::uint64_t PartsOutput::publish(const FileCommit& commit, const PartNews& news) {
+std::uint64_t PartsOutput::publish(const FileCommit& commit, const PartNews& news,
+                                   const std::vector<std::uint32_t>& shared) {
   std::vector<PartNews> all;
   if (leaders_) {
     for (const auto& bytes : leaders_->gather(news.to_bytes(), 0)) {
@@ -374,7 +423,7 @@ std::uint64_t PartsOutput::publish(const FileCommit& commit, const PartNews& new
   }
   const auto message = exec::on_root(transport(), 0, [&] {
     model::ByteWriter out;
-    out.put(index_->commit(definitions(), commit, all, options().keep_last));
+    out.put(index_->commit(definitions(), commit, all, options().keep_last, shared));
     if (options().durability != Durability::close) {
       index_->remove_dropped(false);
     }
@@ -393,6 +442,7 @@ std::uint64_t PartsOutput::publish(const FileCommit& commit, const PartNews& new
 
 void PartsOutput::give_up() noexcept {
   // Every rank gets here together: the error was agreed on.
+  history_.forget();
   part_->forget();
   try {
     std::int64_t poisoned = part_->poisoned() || (index_ && index_->poisoned()) ? 1 : 0;

@@ -20,6 +20,11 @@
 // the commit that adds one too many, and the files of parts that nothing refers to any more are
 // removed after the next one. A part is closed before its successor is created.
 //
+// With share_unchanged() a step does not write the variables whose values no rank has changed since
+// the step that the index then refers to once more (PartsIndex::shared_lag). What is compared are
+// checksums of the last commits of this object (BlockHistory), so after a failure, and after
+// opening the set again, everything is written.
+//
 // Where one group writes in the background (forward), a commit ends when its data has been passed
 // on. The thread that publishes the part then writes the index, and only then the commit counts.
 // One commit is in flight at a time: the next one waits for it. If it fails, the index is as
@@ -29,17 +34,22 @@
 #include <optional>
 
 #include "commit/output/output.hpp"
+#include "commit/parts/block_history.hpp"
 #include "commit/parts/parts_index.hpp"
 #include "commit/parts/parts_writer.hpp"
 
 namespace sluice::commit {
 
+/// Size: a third of its functions are those of Output.
 class PartsOutput final : public Output {
  public:
   /// Collective.
   PartsOutput(exec::Transport& transport, storage::Storage& storage, const std::string& path,
               Opening opening, const Options& options);
 
+  /// Steps refer to values that have not changed. Before the first step, with `keep` and without
+  /// splitting. Alike on every rank.
+  void share_unchanged() noexcept { shares_unchanged_ = true; }
   /// Collective. Closes the parts under way: they are final, and the next commit makes new ones.
   void finish_parts();
   /// Collective. The set as its index has it.
@@ -73,9 +83,11 @@ class PartsOutput final : public Output {
   template <class Work>
   void lasting(Work&& work);
   void turn_over();
-  PartsWriter::Announce announce(const FileCommit& commit);
+  PartsWriter::Announce announce(const FileCommit& commit,
+                                 const std::vector<std::uint32_t>& shared);
   std::uint64_t bytes_of_part();
-  std::uint64_t publish(const FileCommit& commit, const PartNews& news);
+  std::uint64_t publish(const FileCommit& commit, const PartNews& news,
+                        const std::vector<std::uint32_t>& shared);
   void give_up() noexcept;
   /// As exec::agree over all ranks, for the outcome in the groups.
   void agree_on(const std::exception_ptr& failure, std::int64_t& extra);
@@ -97,6 +109,9 @@ class PartsOutput final : public Output {
   std::vector<bool> is_written_;  ///< by variable: a fixed one that is committed
   bool has_time_ = false;         ///< of an appended set
   bool is_behind_ = false;        ///< is the part written in the background?
+  bool shares_unchanged_ = false;
+  BlockHistory history_;                      ///< where unchanged values are shared
+  std::vector<model::Block> written_blocks_;  ///< of the current commit, without those
   struct Before {
     std::uint64_t steps = 0;
     std::vector<bool> is_written;

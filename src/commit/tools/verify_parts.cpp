@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <map>
 
 #include "commit/tools/record_feed.hpp"
 #include "exec/transport/agree.hpp"
@@ -57,6 +58,7 @@ class PartsVerifier {
   void check_times();
   void check_scalars();
   bool is_mapped(std::uint32_t variable) const;
+  UnitVolumes volumes_in(std::size_t part) const;
   void check_part(std::size_t part);
   void add(const Verdict& verdict, std::size_t part);
   std::uint64_t step_of(std::size_t part, const Finding& finding) const;
@@ -154,6 +156,25 @@ bool PartsVerifier::is_mapped(std::uint32_t variable) const {
                                [&](const layout::Mapping& m) { return m.variable == *number; });
 }
 
+/// Several steps may refer to one row: one of them says what it holds.
+UnitVolumes PartsVerifier::volumes_in(std::size_t part) const {
+  UnitVolumes volumes;
+  std::map<UnitVolumes::key_type, std::uint64_t> steps;  // that say so
+  for (const layout::Mapping& mapping : set_.mappings) {
+    if (mapping.part != part || !set_.variables[mapping.variable].stepped) {
+      continue;
+    }
+    for (std::uint64_t s = 0; s < mapping.steps; ++s) {
+      const UnitVolumes::key_type row{set_.datasets[mapping.dataset], mapping.first_row + s};
+      const auto [known, is_first] = steps.try_emplace(row, mapping.first_step + s);
+      if (known->second == mapping.first_step + s) {
+        volumes[row] += mapping.box.volume();
+      }
+    }
+  }
+  return volumes;
+}
+
 void PartsVerifier::check_part(std::size_t part) {
   const Part& known = set_.parts[part];
   const auto ranks = is_shared_ ? static_cast<std::uint64_t>(transport_.size()) : 1;
@@ -165,16 +186,8 @@ void PartsVerifier::check_part(std::size_t part) {
       progress_(std::min(total_bytes_, (passed_bytes_ + now) * ranks), total_bytes_);
     }
   };
-  UnitVolumes volumes;
-  for (const layout::Mapping& mapping : set_.mappings) {
-    if (mapping.part == part && set_.variables[mapping.variable].stepped) {
-      for (std::uint64_t s = 0; s < mapping.steps; ++s) {
-        volumes[{set_.datasets[mapping.dataset], mapping.first_row + s}] += mapping.box.volume();
-      }
-    }
-  }
   add(verify_part(is_shared_ ? *alone_ : transport_, *storage_,
-                  layout::part_path(input_.path(), known.path), volumes, within),
+                  layout::part_path(input_.path(), known.path), volumes_in(part), within),
       part);
   passed_bytes_ += known.bytes;
 }

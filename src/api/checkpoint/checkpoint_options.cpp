@@ -1,0 +1,34 @@
+#include "api/checkpoint/checkpoint_options.hpp"
+
+#include <cmath>
+
+#include "sluice/error.hpp"
+
+namespace sluice::detail {
+
+void check_options(const std::string& path, const CheckpointOptions& options) {
+  const auto refuse = [&](const std::string& why) {
+    throw Error(Code::invalid_argument, path + ": checkpoint: " + why);
+  };
+  if (options.file.keep_last != 0 || options.file.restart_after >= 0) {
+    refuse("keep_last and restart_after belong to the checkpoint itself: use its own keep");
+  }
+  for (const double seconds : {options.interval_s, options.failure_interval_s, options.margin_s}) {
+    if (!(seconds >= 0) || !std::isfinite(seconds)) {
+      refuse("interval_s, failure_interval_s and margin_s are seconds, 0 or more");
+    }
+  }
+  if (!std::isfinite(options.end_time_s)) {
+    refuse("end_time_s counts seconds since 1970");
+  }
+  if (options.incremental && options.keep == 0) {
+    refuse("incremental needs keep: with keep = 0 every checkpoint stays, in one file");
+  }
+  if (options.incremental && (options.file.split_steps != 0 || options.file.split_bytes != 0)) {
+    refuse(
+        "incremental gives each checkpoint parts of its own: leave split_steps and "
+        "split_bytes out");
+  }
+}
+
+}  // namespace sluice::detail
