@@ -35,6 +35,7 @@ class ForwardingFile : public File {
   bool share_lock() override { return inner().share_lock(); }
   Objects* objects() override { return inner().objects(); }
   std::size_t alignment() const override { return inner().alignment(); }
+  void keep_cached(bool is_wanted) override { inner().keep_cached(is_wanted); }
   void drop_cache() override { inner().drop_cache(); }
   const std::string& path() const override { return inner().path(); }
 

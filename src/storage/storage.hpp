@@ -98,6 +98,9 @@ class File {
   virtual bool share_lock() { return true; }
   /// Writes are fastest if offsets and memory addresses are multiples of this; 1: any.
   virtual std::size_t alignment() const { return 1; }
+  /// From now on writes go through the page cache (true), from which other processes of the node
+  /// read them back, or in whatever way is fastest (false). Any thread.
+  virtual void keep_cached(bool is_wanted) { (void)is_wanted; }
   /// Tells the operating system to forget cached pages of this file (for cold benchmarks).
   virtual void drop_cache() {}
   virtual const std::string& path() const = 0;
