@@ -122,14 +122,18 @@ void Publisher::write_fresh(const layout::MetadataUpdate& update) {
 
 void Publisher::set_apply_interval(double seconds) { apply_interval_s_ = std::max(seconds, 0.0); }
 
-void Publisher::settle() {
-  if (applier_) {
-    applier_->hold();
-  }
+void Publisher::require_sound() const {
   if (poisoned()) {
     throw Error(Code::wrong_state,
                 path_ + ": an earlier commit failed half-way: reopen the file to continue");
   }
+}
+
+void Publisher::settle() {
+  if (applier_) {
+    applier_->hold();
+  }
+  require_sound();
 }
 
 void Publisher::finish() {
@@ -201,10 +205,7 @@ void Publisher::change_by_journal(const layout::MetadataUpdate& update, bool syn
   if (!synced) {
     applier_->finish();
   }
-  if (poisoned()) {
-    throw Error(Code::wrong_state,
-                path_ + ": an earlier commit failed half-way: reopen the file to continue");
-  }
+  require_sound();
   layout::hdf5::Overlay changes = changes_->copy();
   for (const auto* list : {&update.in_place, &update.root}) {
     for (const layout::MetadataRun& run : *list) {

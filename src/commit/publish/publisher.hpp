@@ -54,8 +54,9 @@ class Publisher {
   /// Lease::notice() of the lease.
   std::string lease_notice() const { return lease_ ? lease_->notice() : std::string(); }
 
-  /// Waits until what is due is in place. To be called before anything of the next commit. Error
-  /// wrong_state if the file is poisoned.
+  /// Error wrong_state if the file is poisoned. To be called before anything of the next commit.
+  void require_sound() const;
+  /// Waits until what is due is in place. The same error.
   void settle();
   /// Puts every commit in place. The same error.
   void finish();
