@@ -171,6 +171,8 @@ class Storage {
   }
   /// Does the name exist? A symbolic link counts, wherever it leads.
   virtual bool exists(const std::string& path) = 0;
+  /// False: nothing is in the folder `path`, for it does not exist, or is a regular file.
+  virtual bool may_have_names(const std::string& path) { return exists(path); }
   /// The names in the folder `path`, in no order. Error not_found if it does not exist.
   virtual std::vector<std::string> list(const std::string& path);
   /// The absolute path of `path`, or of its target if it is a symbolic link; the target need not
